@@ -1,9 +1,5 @@
-/**
- * The differences between the dialects of the interface, one record per dialect. Stages read these
- * values; no stage compares a dialect's name.
- *
- * @module
- */
+/** The differences between the dialects of the interface, one record per dialect. Stages read these
+ * values; no stage compares a dialect's name. @module */
 import type { LogLevel } from "./observe/observation.ts";
 
 /** An SQLSTATE or a class of them, an optional pattern of the message, and the status. */
@@ -14,10 +10,18 @@ export interface StatusRule {
   readonly status: number;
 }
 
+/** An SQLSTATE, an optional pattern of the message, and the hint for errors that have none. */
+export interface HintRule {
+  readonly state: string;
+  readonly message?: RegExp;
+  readonly hint: string;
+}
+
 /** Errors whose code or status differs between the dialects. */
 export type ErrorVariant =
   | "claims"
   | "content type"
+  | "function"
   | "issuer"
   | "issuer rules"
   | "raise"
@@ -55,7 +59,7 @@ export interface Dialect {
   readonly fileSyntax: "toml" | "groups";
   /**
    * Unknown keys and values of the wrong type: `rejected` fails with an error, `ignored` treats both
-   * as unset.
+   * as unset. A schema that does not exist ends the start, or is awaited.
    */
   readonly invalidConfig: "rejected" | "ignored";
   /** Base of a relative `@path`, which names a file that holds the value. */
@@ -67,18 +71,26 @@ export interface Dialect {
 
   /** Statuses by SQLSTATE that take precedence over the common ones. */
   readonly statuses: readonly StatusRule[];
+  /** Hints for database errors that have none. */
+  readonly hints: readonly HintRule[];
   /** Codes (without prefix) and statuses that replace those of the catalogue. */
   readonly variants: Readonly<
     Partial<Record<ErrorVariant, { readonly code: string; readonly status: number }>>
   >;
   /** Details that describe a database server: sent to clients and logged, or logged only. */
   readonly serverDetails: "sent" | "logged";
+  /** Details of a request whose backend ends its connection: the server's message, or libpq's. */
+  readonly endedBackend: "server's message" | "no connection";
   /** Whether the log has the service's own 500 errors in full, except connection errors. */
   readonly ownFailures: "logged" | "not logged";
+  /** Message of a query string that cannot be parsed: in words, or as the parser of PostgREST says it. */
+  readonly parseErrors: "in words" | "of the parser";
   /** Whether the log has hints for errors that have none. */
   readonly advice: "logged" | "not logged";
   /** Schema cache loads after which the pool replaces its connections. */
   readonly poolFlush: "every load" | "all but the first";
+  /** The service stays ready for this time without its listening connection, while the database answers. */
+  readonly maxListenerLossMs: number;
   /** Value of `Retry-After`: the seconds until the next connection attempt, or always 0. */
   readonly retryAfter: "seconds" | "zero";
   /** Trace header of the response if the request has none. */
@@ -89,6 +101,8 @@ export interface Dialect {
   readonly readyOnWildcard: "loopback" | "error";
   /** The lowest `log-level` that logs problems of the environment, such as lost notifications. */
   readonly findingSeverity: LogLevel;
+  /** The lowest `log-level` that logs the number of findings of the diagnosis. */
+  readonly findingsLevel: LogLevel;
   /** Whether the admin server shows the configuration. */
   readonly configPage: "shown" | "absent";
   /** Whether the admin server shows the schema cache to this machine only, or to any client. */
@@ -96,6 +110,8 @@ export interface Dialect {
 
   /** `limit` and `offset` of PATCH and DELETE: they limit the changed rows, or are ignored. */
   readonly limitedChanges: "limited" | "ignored";
+  /** CSV: NULL apart from texts and RFC 4180, or the row text of PostgreSQL and the field `NULL`. */
+  readonly csv: "exact" | "row text";
   /** `select=` of a write to a relation with a primary key: all columns, or those of the key. */
   readonly emptySelect: "all columns" | "primary key";
   /** A filter on an embed that is not a null test: rejected, or read as a column filter. */
@@ -134,19 +150,34 @@ export const svcDialect: Dialect = {
   databaseUrl: "used",
   namesApplicationInKeywords: false,
   statuses: [],
+  hints: [
+    { state: "40001", hint: "Send the request again" },
+    { state: "40P01", hint: "Send the request again" },
+    { state: "55P03", hint: "Send the request again" },
+    {
+      state: "XX000",
+      message: /^parse error - invalid geometry|^Invalid endian flag|^Invalid hex|GeoJSON/,
+      hint: "Send WKT such as POINT(1 2), hexadecimal WKB or GeoJSON",
+    },
+  ],
   variants: {},
   serverDetails: "logged",
+  endedBackend: "server's message",
   ownFailures: "logged",
+  parseErrors: "in words",
   advice: "logged",
   poolFlush: "all but the first",
+  maxListenerLossMs: 30_000,
   retryAfter: "seconds",
   missingTrace: "omitted",
   notServingStatus: 503,
   readyOnWildcard: "loopback",
   findingSeverity: "crit",
+  findingsLevel: "crit",
   configPage: "shown",
   schemaCachePage: "guarded",
   limitedChanges: "limited",
+  csv: "exact",
   emptySelect: "all columns",
   embedFilters: "rejected",
   toManySpreads: "rejected",
@@ -187,26 +218,33 @@ export const pgrstDialect: Dialect = {
     { state: "53400", status: 500 },
     { state: "54", status: 500 },
   ],
+  hints: [],
   variants: {
     "claims": { code: "303", status: 401 },
     "content type": { code: "102", status: 400 },
+    "function": { code: "100", status: 400 },
     "issuer": { code: "311", status: 401 },
     "issuer rules": { code: "312", status: 401 },
     "raise": { code: "121", status: 500 },
     "revocation": { code: "314", status: 401 },
   },
   serverDetails: "sent",
+  endedBackend: "no connection",
   ownFailures: "not logged",
+  parseErrors: "of the parser",
   advice: "not logged",
   poolFlush: "every load",
+  maxListenerLossMs: 0,
   retryAfter: "zero",
   missingTrace: "empty",
   notServingStatus: 500,
   readyOnWildcard: "error",
   findingSeverity: "warn",
+  findingsLevel: "debug",
   configPage: "absent",
   schemaCachePage: "open",
   limitedChanges: "ignored",
+  csv: "row text",
   emptySelect: "primary key",
   embedFilters: "column",
   toManySpreads: "arrays",

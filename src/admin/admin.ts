@@ -1,8 +1,4 @@
-/**
- * The admin server: liveness, readiness, metrics, and the console.
- *
- * @module
- */
+/** The admin server: liveness, readiness, metrics, and the console. @module */
 import { accessRefusal, type Peer } from "./admin_access.ts";
 import {
   type ConsoleParts,
@@ -15,7 +11,6 @@ import type { Config } from "../config/options.ts";
 import { redactedConfig } from "../config/print.ts";
 import type { Dialect } from "../dialect.ts";
 import { badHostResponse, isHostHeader } from "../http/host.ts";
-import { prometheusText } from "../observe/metrics.ts";
 import { dumpSchemaCache } from "../schema_cache/dump.ts";
 import type { Service } from "../service/service.ts";
 import { version } from "../version.ts";
@@ -138,8 +133,7 @@ function openRoutesOf(
 /** Returns the metrics of a service without those of its process. */
 export function metricsText(service: MeasuredService): string {
   const { settingPrefix } = service.dialect;
-  return prometheusText(service.metrics(), settingPrefix) +
-    service.metricRegistry.text(settingPrefix) + (service.requestMetrics?.text() ?? "");
+  return service.metricRegistry.text(settingPrefix) + (service.requestMetrics?.text() ?? "");
 }
 
 /** Returns the routes of inner paths. */

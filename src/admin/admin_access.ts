@@ -1,9 +1,5 @@
-/**
- * Controls access to the admin server's inner paths: the console, its data, the configuration and the
- * schema cache.
- *
- * @module
- */
+/** Controls access to the admin server's inner paths: the console, its data, the configuration and
+ * the schema cache. @module */
 import { hostName, isAddress, isLoopbackAddress } from "../http/host.ts";
 import type { TokenGuard } from "./token_guard.ts";
 

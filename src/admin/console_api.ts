@@ -1,8 +1,4 @@
-/**
- * Passes requests of the console to the API in this process.
- *
- * @module
- */
+/** Passes requests of the console to the API in this process. @module */
 import type { RequestInfo } from "../handler/handler.ts";
 
 /** Handles a request to the API. */

@@ -1,8 +1,4 @@
-/**
- * The data that the console's paths send as JSON.
- *
- * @module
- */
+/** The data that the console's paths send as JSON. @module */
 import type { ShownOption } from "../config/print.ts";
 import type { Finding } from "../diagnosis/finding.ts";
 import type { RelationshipKind } from "./console_schema.ts";
@@ -47,7 +43,11 @@ export interface ConsoleFeatures {
   readonly planType: string | null;
   /** Whether requests may ask for a rollback. */
   readonly rollback: boolean;
+  /** `db-read-only`: the console offers no changes of rows. */
+  readonly readOnly: boolean;
   readonly aggregates: boolean;
+  /** Whether the console makes tokens for roles: `admin-sign-in`. */
+  readonly signIn: boolean;
   /** `etag-mode`: whether changes of rows carry the tag of the row. */
   readonly tags: "off" | "on" | "required";
   readonly openapiMode: string;
@@ -68,6 +68,11 @@ export type ConsoleStats = readonly Numbered<SecondFigures>[];
 
 /** Answer of `/console/log`. */
 export type ConsoleLog = readonly { readonly id: number; readonly line: string }[];
+
+/** Answer of `/console/roles`: those that requests may have. */
+export interface ConsoleRoles {
+  readonly roles: readonly string[];
+}
 
 /** Answer of `/console/findings`. */
 export type ConsoleFindings = readonly (Finding & { readonly caution: string | null })[];
@@ -92,6 +97,8 @@ export interface ConsoleRelation {
   readonly updatable: boolean;
   readonly deletable: boolean;
   readonly primaryKey: readonly string[];
+  /** Column that names rows, as the comment's tag `@label` says; null without the tag. */
+  readonly label: string | null;
   readonly columns: readonly ConsoleColumn[];
 }
 
@@ -103,6 +110,7 @@ export interface ConsoleColumn {
   readonly type: string;
   /** Type below domains. */
   readonly baseType: string;
+  readonly maxLength: number | null;
   readonly default: string | null;
   readonly generated: boolean;
   readonly enumLabels: readonly string[];

@@ -1,17 +1,13 @@
-/**
- * The paths of the console.
- *
- * @module
- */
+/** The paths of the console. @module */
 import { shownOptions } from "../config/print.ts";
 import { cautionOf, type Finding } from "../diagnosis/finding.ts";
 import type { Service } from "../service/service.ts";
 import type { Peer, Protection } from "./admin_access.ts";
 import { apiPrefix, apiRequest, type HandleApi, isPassed } from "./console_api.ts";
 import type { ConsoleFindings, ConsoleRequests } from "./console_data.ts";
-import { consoleHeaders, consolePolicy, planPolicy } from "./console_headers.ts";
-import { type ConsoleDocument, type ConsoleFiles, documentHtml } from "./console_page.ts";
+import { type ConsoleFiles, consoleHeaders, documentHtml } from "./console_page.ts";
 import { consoleSchema } from "./console_schema.ts";
+import { consoleRoles, consoleToken } from "./console_sign_in.ts";
 import { consoleState } from "./console_state.ts";
 import type { RecentRequest, Recorder } from "./recorder.ts";
 import type { Numbered } from "./ring.ts";
@@ -48,29 +44,20 @@ export function consoleRoutes(
   parts: ConsoleParts,
 ): (pathname: string) => GuardedRoute | null {
   const data = dataRoutes(service, parts);
-  const page = (document: ConsoleDocument, policy: string): GuardedRoute => ({
+  const title = `${service.dialect.displayName} console`;
+  const page: GuardedRoute = {
     protection: "page",
-    respond: () =>
-      fileResponse(
-        parts,
-        (files) => respond(documentHtml(files, document), html, { policy }),
-      ),
-  });
-  const { displayName } = service.dialect;
-  const pages = new Map([
-    ["/", page({ entry: "main", title: `${displayName} console` }, consolePolicy)],
-    ["/console/plan", page({ entry: "plan", title: "Plan" }, planPolicy)],
-  ]);
+    respond: () => fileResponse(parts, (files) => respond(documentHtml(files, title), html)),
+  };
   const api: GuardedRoute = {
     protection: "data",
     respond: async (request, peer) =>
       isPassed(request.method)
-        ? await parts.handleApi(apiRequest(request), peer)
-        : respond("Unsupported HTTP method\n", plainText, { status: 405 }),
+        ? await parts.handleApi(apiRequest(request), { ...peer, isUnlogged: true })
+        : respond("Unsupported HTTP method\n", plainText, 405),
   };
   return function routeOf(pathname) {
-    const document = pages.get(pathname);
-    if (document !== undefined) return document;
+    if (pathname === "/") return page;
     if (pathname.startsWith(apiPrefix)) return api;
     const respond = data.get(pathname);
     if (respond !== undefined) return { protection: "data", respond };
@@ -90,6 +77,7 @@ function dataRoutes(
   const findings = cachedFindings(parts, service.now);
   const json = (read: (query: URLSearchParams, request: Request) => unknown): Respond => {
     return async (request) => {
+      recorder.watch();
       const body = JSON.stringify(await read(new URL(request.url).searchParams, request));
       return respond(body, "application/json; charset=utf-8");
     };
@@ -100,17 +88,46 @@ function dataRoutes(
     ["/console/stats", json((query) => recorder.figures.after(numberOf(query, "after")))],
     ["/console/requests", json((query) => requests(recorder, query))],
     ["/console/log", json((query) => recorder.lines.after(numberOf(query, "after")))],
+    [
+      "/console/roles",
+      json(() => service.snapshot.config.adminSignIn ? consoleRoles(service) : {}),
+    ],
+    ["/console/token", (request) => signedIn(service, request)],
     ["/console/config", json(() => shownOptions(service.snapshot.config))],
     [
       "/console/schema",
       json(() => {
-        const data = service.snapshot.cache?.data;
-        return data === undefined
+        const { cache } = service.snapshot;
+        return cache === null
           ? { relations: [], relationships: [], functions: [] }
-          : consoleSchema(data);
+          : consoleSchema(cache);
       }),
     ],
   ]);
+}
+
+/** Greatest body of a request for a token. */
+const maxTokenRequestBytes = 10_000;
+
+/** Responds with a token for the role and the claims of the body, if the machine is trusted. */
+async function signedIn(service: ConsoleService, request: Request): Promise<Response> {
+  const length = Number(request.headers.get("content-length") ?? Infinity);
+  const isTrusted = service.snapshot.config.adminSignIn && request.method === "POST";
+  if (!isTrusted || length > maxTokenRequestBytes) {
+    await request.body?.cancel();
+    return respond("Set admin-sign-in, and send a role\n", plainText, 403);
+  }
+  try {
+    const made = await consoleToken(service, await request.text());
+    if (made !== null) return respond(JSON.stringify(made), "application/json; charset=utf-8");
+    return respond(
+      "Send a role that the login role may take, and set jwt-secret\n",
+      plainText,
+      400,
+    );
+  } catch (error) {
+    return respond(`${error instanceof Error ? error.message : error}\n`, plainText, 400);
+  }
 }
 
 /** Milliseconds for which findings are sent again without another diagnosis. */
@@ -160,7 +177,7 @@ async function fileResponse(
     files = await readFiles();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return respond(`The console cannot be built: ${reason}\n`, plainText, { status: 500 });
+    return respond(`The console cannot be built: ${reason}\n`, plainText, 500);
   }
   return respondWith(files);
 }
@@ -175,7 +192,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
 
 function file(files: ConsoleFiles, name: string): Response {
   const bytes = files.get(name);
-  if (bytes === undefined) return respond("Not found\n", plainText, { status: 404 });
+  if (bytes === undefined) return respond("Not found\n", plainText, 404);
   const response = respond(bytes, mediaTypes[name.slice(name.lastIndexOf(".") + 1)]!);
   response.headers.set("Cache-Control", "public, max-age=31536000, immutable");
   return response;
@@ -186,13 +203,10 @@ const plainText = "text/plain; charset=utf-8";
 function respond(
   body: string | Uint8Array<ArrayBuffer>,
   type: string,
-  { status = 200, policy = consolePolicy }: {
-    readonly status?: number;
-    readonly policy?: string;
-  } = {},
+  status = 200,
 ): Response {
   return new Response(body, {
     status,
-    headers: { "Content-Type": type, "Cache-Control": "no-store", ...consoleHeaders(policy) },
+    headers: { "Content-Type": type, "Cache-Control": "no-store", ...consoleHeaders },
   });
 }

@@ -1,13 +1,10 @@
-/**
- * The part of the schema cache that the console shows.
- *
- * @module
- */
+/** The part of the schema cache that the console shows. @module */
 import type {
   QualifiedName,
   Relation,
   Relationship,
   Routine,
+  SchemaCache,
   SchemaCacheData,
 } from "../schema_cache/schema_cache.ts";
 import type {
@@ -20,24 +17,52 @@ import type {
 export type RelationshipKind = Relationship["kind"];
 
 /** Returns relations, relationships and functions of the schema cache without what only queries need. */
-export function consoleSchema(data: SchemaCacheData): ConsoleSchema {
+export function consoleSchema(cache: SchemaCache): ConsoleSchema {
+  const { relations, relationships, routines, fallbacks = [] } = cache.data;
+  const served = fallbacks.map(([schema]) => servedBy(schema, cache));
   return {
-    relations: data.relations.map(consoleRelation),
-    relationships: data.relationships.map(consoleRelationship),
-    functions: data.routines.map(consoleFunction),
+    relations: [relations, ...served.map((each) => each.relations)].flat().map(consoleRelation),
+    relationships: [relationships, ...served.map((each) => each.relationships)].flat()
+      .map(consoleRelationship),
+    functions: [routines, ...served.map((each) => each.routines)].flat().map(consoleFunction),
+  };
+}
+
+/** Returns what a schema serves of its fallbacks, as if it were its own. */
+function servedBy(
+  schema: string,
+  cache: SchemaCache,
+): Pick<SchemaCacheData, "relations" | "relationships" | "routines"> {
+  const own = <Named extends QualifiedName>(each: Named): Named => ({ ...each, schema });
+  // A function of rows may lead to a relation that the schema hides.
+  const served = (each: QualifiedName) =>
+    cache.relation({ schema, name: each.name })?.schema === each.schema ? own(each) : each;
+  const isOther = (each: QualifiedName) => each.schema !== schema;
+  const relations = cache.relationNames(schema).map((name) => cache.relation({ schema, name })!);
+  return {
+    relations: relations.filter(isOther).map(own),
+    relationships: relations.flatMap((relation) =>
+      cache.relationships(relation, schema)
+        .filter(({ origin, foreign }) => isOther(origin) || isOther(foreign))
+        .map((each) => ({ ...each, origin: own(each.origin), foreign: served(each.foreign) }))
+    ),
+    routines: cache.routineNames(schema).flatMap((name) => cache.routines({ schema, name }))
+      .filter(isOther).map(own),
   };
 }
 
 function consoleRelation(relation: Relation): ConsoleRelation {
-  const { schema, name, comment, isView, insertable, updatable, deletable, primaryKey } = relation;
+  const { schema, name, isView, insertable, updatable, deletable, primaryKey } = relation;
+  const { comment, label = null } = relation;
   return {
-    ...{ schema, name, comment, isView, insertable, updatable, deletable, primaryKey },
+    ...{ schema, name, comment, isView, insertable, updatable, deletable, primaryKey, label },
     columns: relation.columns.map((column) => ({
       name: column.name,
       comment: column.comment,
       nullable: column.nullable,
-      type: column.declaredType,
-      baseType: column.baseType,
+      type: shortType(column.declaredType),
+      baseType: shortType(column.baseType),
+      maxLength: column.maxLength,
       default: column.default,
       generated: column.generated,
       enumLabels: column.enumLabels,
@@ -46,38 +71,28 @@ function consoleRelation(relation: Relation): ConsoleRelation {
 }
 
 function consoleRelationship(relationship: Relationship): ConsoleRelationship {
-  const ends = {
+  const common = {
     kind: relationship.kind,
     origin: pairOf(relationship.origin),
     foreign: pairOf(relationship.foreign),
+    isForward: false,
+    pairs: [],
+    junction: null,
   };
   switch (relationship.kind) {
     case "computed":
-      return {
-        ...ends,
-        isForward: false,
-        hint: relationship.function.name,
-        pairs: [],
-        junction: null,
-      };
+      return { ...common, hint: relationship.function.name };
     case "many-to-many": {
       const { junction } = relationship;
-      return {
-        ...ends,
-        isForward: false,
-        hint: junction.name,
-        pairs: [],
-        junction: pairOf(junction),
-      };
+      return { ...common, hint: junction.name, junction: pairOf(junction) };
     }
     default:
       return {
-        ...ends,
+        ...common,
         isForward: relationship.kind === "many-to-one" ||
           (relationship.kind === "one-to-one" && !relationship.originIsParent),
         hint: relationship.constraint,
         pairs: relationship.pairs,
-        junction: null,
       };
   }
 }
@@ -91,7 +106,7 @@ function consoleFunction(routine: Routine): ConsoleFunction {
   return {
     ...{ schema, name, comment, volatility },
     parameters: parameters.map(({ name, type, required, variadic }) => ({
-      ...{ name, type, required, variadic },
+      ...{ name, type: shortType(type), required, variadic },
     })),
     returns: returns.void ? "void" : `${returns.set ? "setof " : ""}${typeText(returns)}`,
     isSet: returns.set,
@@ -99,5 +114,10 @@ function consoleFunction(routine: Routine): ConsoleFunction {
 }
 
 function typeText({ typeSchema, typeName }: Routine["returns"]): string {
-  return typeSchema === "pg_catalog" ? typeName : `${typeSchema}.${typeName}`;
+  return typeSchema === "pg_catalog" ? typeName : shortType(`${typeSchema}.${typeName}`);
+}
+
+/** Leaves out the schema `public`, which says nothing to readers. */
+function shortType(type: string): string {
+  return type.replace(/^public\./, "");
 }

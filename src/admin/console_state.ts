@@ -1,13 +1,9 @@
-/**
- * The state of the service that the console shows.
- *
- * @module
- */
+/** The state of the service that the console shows. @module */
 import type { Config } from "../config/options.ts";
 import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { versionNumber } from "../database/server_version.ts";
-import { isEndOverridable } from "../transaction/transaction.ts";
+import { isEndOverridable } from "../transaction/script.ts";
 import { addressOf } from "../response/openapi/about.ts";
 import { version } from "../version.ts";
 import type { ConsoleFeatures, ConsoleState } from "./console_data.ts";
@@ -47,7 +43,9 @@ function features(config: Config): ConsoleFeatures {
   return {
     planType: config.dbPlanEnabled ? `application/vnd.${config.dialect.vendor}.plan+json` : null,
     rollback: isEndOverridable(config),
+    readOnly: config.dbReadOnly,
     aggregates: config.dbAggregatesEnabled,
+    signIn: config.adminSignIn && config.jwtSecret !== null,
     tags: config.etagMode,
     openapiMode: config.openapiMode,
     maxRows: config.dbMaxRows,
@@ -62,7 +60,8 @@ function apiUrl(config: Config, request: Request): string {
     const { scheme, host, basePath } = addressOf(config);
     return `${scheme}://${host}${basePath}`.replace(/\/$/, "");
   }
-  return `http://${new URL(request.url).hostname}:${config.serverPort}`;
+  const prefix = config.serverPathPrefix ?? "";
+  return `http://${new URL(request.url).hostname}:${config.serverPort}${prefix}`;
 }
 
 const standbyQuery = "select pg_catalog.pg_is_in_recovery()::text";

@@ -20,7 +20,7 @@ import type { Handler } from "../handler/lazy_handler.ts";
 import type { Service } from "../service/service.ts";
 import { type AdminHandler, adminHandler } from "./admin.ts";
 import { consoleFilesReader } from "./console_files.ts";
-import { consoleRecorder, residentMemory } from "./console_recorder.ts";
+import { consoleRecorder, residentMemory } from "./recorder.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** Facts about a request that the `Request` lacks. */
@@ -59,10 +59,10 @@ export function createAdmin(handler: Handler): Admin {
   const watcher: HandlerWatcher = {
     start: (service) => void (started = service),
     observe: (event) => recorder.observe(event),
+    isTimed: () => recorder.isWatched,
     close: () => recorder.stop(),
   };
   const startService = watch(watcher);
-  recorder.start();
   return async function admin(request, { client, isTrusted } = {}) {
     const service = await startService();
     if (service === null) return new Response(null, { status: 503 });

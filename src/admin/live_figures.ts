@@ -1,8 +1,4 @@
-/**
- * Figures per second of the last 15 minutes, which the console draws.
- *
- * @module
- */
+/** Figures per second of the last 15 minutes, which the console draws. @module */
 import { type Numbered, Ring } from "./ring.ts";
 
 /** Gauges and counters at the end of a second. */

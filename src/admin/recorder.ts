@@ -1,11 +1,10 @@
-/**
- * Remembers recent requests, log lines and figures for the console.
- *
- * @module
- */
-import type { Schedule } from "../lib/timers.ts";
+/** Remembers recent requests, log lines and figures for the console. @module */
+import process from "node:process";
+import { type Schedule, schedule } from "../lib/timers.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import type { FinishedRequest, Observation, SchemaCacheCounts } from "../observe/observation.ts";
 import { redact } from "../observe/redact.ts";
+import type { Service } from "../service/service.ts";
 import { type CountedRequests, type Gauges, LiveFigures } from "./live_figures.ts";
 import { Ring } from "./ring.ts";
 
@@ -50,6 +49,12 @@ export interface LogLine {
   readonly line: string;
 }
 
+/** Milliseconds for which the recorder works after the console's last request for data. */
+const watchMs = 60_000;
+
+/** Milliseconds for which the recorder of a thread works after another thread took its requests. */
+const takenMs = 5000;
+
 const [maxRequests, maxSlowRequests, maxLines] = [500, 200, 1000];
 
 /** Characters of a text that are kept, so that all entries fit in 7 MB. */
@@ -66,7 +71,7 @@ export interface RecorderOptions {
   readonly schedule: Schedule;
 }
 
-/** Keeps recent requests, log lines and figures in rings. */
+/** Keeps recent requests, log lines and figures in rings. It records requests while a console is open. */
 export class Recorder {
   readonly requests = new Ring<RecentRequest>(maxRequests);
   readonly slowRequests = new Ring<RecentRequest>(maxSlowRequests);
@@ -81,6 +86,8 @@ export class Recorder {
   #takenRequest = 0;
   #takenSlow = 0;
   #cancel: () => void = () => {};
+  #watchedUntil = 0;
+  #isWatched = false;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -92,32 +99,47 @@ export class Recorder {
     return this.#schemaCache;
   }
 
-  /** Begins to take the gauges once per second. */
-  start(): void {
-    const { schedule, figures, gauges, now } = { ...this.#options, figures: this.figures };
+  /** Whether a console has requested data within the last minute. */
+  get isWatched(): boolean {
+    return this.#isWatched;
+  }
+
+  /** Records requests, and the gauges once per second, for the next minute. */
+  watch(): void {
+    const { schedule, gauges, now } = this.#options;
+    this.#watchedUntil = now() + watchMs;
+    if (this.#isWatched) return;
+    this.#isWatched = true;
+    this.figures.take();
     const tick = () => {
-      figures.endSecond(now(), gauges());
-      this.#cancel = schedule(tick, 1000 - now() % 1000);
+      this.figures.endSecond(now(), gauges());
+      this.#isWatched = now() < this.#watchedUntil;
+      if (this.#isWatched) this.#cancel = schedule(tick, 1000 - now() % 1000);
     };
     this.#cancel = schedule(tick, 1000 - now() % 1000);
   }
 
   stop(): void {
+    this.#isWatched = false;
     this.#cancel();
   }
 
   /** Takes an event. The statements of a request come right before it. */
   observe(event: Observation): void {
-    if (event.kind === "request-queried") this.#sql = cut(event.texts.join(";\n"));
-    else if (event.kind === "request-finished") this.#record(event);
-    else if (event.kind === "schema-cache-loaded") {
+    if (event.kind === "schema-cache-loaded") {
       const { counts, ms } = event;
       this.#schemaCache = { loadedAt: this.#options.now(), ms: rounded(ms), counts };
     }
+    if (!this.#isWatched) return;
+    if (event.kind === "request-queried") this.#sql = cut(event.texts.join(";\n"));
+    else if (event.kind === "request-finished") this.#record(event);
   }
 
-  /** Returns the requests since the last call, for the recorder of another thread. */
+  /** Returns the requests since the last call, for the recorder of another thread, and records on. */
   take(): RecordedRequests {
+    this.#isWatched = true;
+    this.#cancel();
+    this.#cancel = this.#options.schedule(() => this.#isWatched = false, takenMs);
     const [newest, slow] = [
       this.requests.after(this.#takenRequest),
       this.slowRequests.after(this.#takenSlow),
@@ -177,4 +199,31 @@ function cut(text: string): string {
 
 function rounded(ms: number): number {
   return Math.round(ms * 100) / 100;
+}
+
+/** Returns the resident memory of the process in bytes. */
+export function residentMemory(): number {
+  return process.memoryUsage.rss();
+}
+
+/** A service whose requests are recorded. */
+export interface RecordedService extends Pick<Service, "snapshot"> {
+  metrics(): Pick<Metrics, "pool" | "jwtCache">;
+}
+
+/** Makes the recorder. `service` returns the service once it exists: no request comes before it. */
+export function consoleRecorder(service: () => RecordedService | null): Recorder {
+  const noMetrics = {
+    pool: { open: 0, inUse: 0, waiting: 0, timeouts: 0 },
+    jwtCache: { lookups: 0, hits: 0 },
+  };
+  return new Recorder({
+    slowMs: () => (service()?.snapshot.config.adminSlowRequest ?? Infinity) * 1000,
+    gauges: () => {
+      const { pool, jwtCache } = service()?.metrics() ?? noMetrics;
+      return { pool, jwtCache, memory: residentMemory() };
+    },
+    now: Date.now,
+    schedule,
+  });
 }

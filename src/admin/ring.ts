@@ -1,8 +1,4 @@
-/**
- * A list of the newest entries.
- *
- * @module
- */
+/** A list of the newest entries. @module */
 
 /** An entry with its number, which counts from 1. */
 export type Numbered<Entry> = Entry & { readonly id: number };

@@ -1,10 +1,6 @@
-/**
- * Compares tokens of requests with `admin-token`, and refuses peers that try many.
- *
- * @module
- */
+/** Compares tokens of requests with `admin-token`, and limits wrong ones. @module */
 
-/** Wrong tokens of one peer within {@linkcode windowMs} before the guard refuses it. */
+/** Wrong tokens of one peer within {@linkcode windowMs} before the guard refuses further ones. */
 const maxFailures = 10;
 
 /** Milliseconds in which failures are counted, and for which a peer is refused then. */
@@ -28,19 +24,20 @@ export class TokenGuard {
     this.#now = now;
   }
 
-  /** Compares digests in constant time. A request without a token counts as no attempt. */
+  /**
+   * Compares digests in constant time. The right token is valid whatever the peer sent before: peers behind
+   * one proxy have one address. A request without a token counts as no attempt.
+   */
   async check(
     sent: string | null,
     { client, token }: { readonly client: string | null | undefined; readonly token: string },
   ): Promise<"valid" | "invalid" | "blocked"> {
-    const peer = client ?? "";
-    if (this.#isBlocked(peer)) return "blocked";
     if (sent === null) return "invalid";
+    const peer = client ?? "";
     if (areEqual(await digest(sent), await digest(token))) {
       this.#failures.delete(peer);
       return "valid";
     }
-    // Requests that arrived together were compared together, so that the count may be full now.
     if (this.#isBlocked(peer)) return "blocked";
     this.#count(peer);
     return "invalid";

@@ -1,8 +1,4 @@
-/**
- * Turns the token of a request into a database role and claims.
- *
- * @module
- */
+/** Turns the token of a request into a database role and claims. @module */
 import { errors } from "../errors/catalogue.ts";
 import { checkClaims, claimsWithRole } from "./claims.ts";
 import { checkAlgorithm, checkRules, issuedRole, type RoleRule } from "./issuer_rules.ts";

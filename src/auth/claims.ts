@@ -1,8 +1,4 @@
-/**
- * Checks the registered claims of a token, and writes the claims for the database.
- *
- * @module
- */
+/** Checks the registered claims of a token, and writes the claims for the database. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { Claims, VerifiedToken } from "./jwt.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Finds the token of a request: in the `Authorization` header (RFC 6750), or in a cookie.
- *
- * @module
+/** Finds the token of a request: in the `Authorization` header (RFC 6750), or in a cookie. @module
  */
 import { cookieValue } from "../http/cookie.ts";
 

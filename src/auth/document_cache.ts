@@ -1,8 +1,4 @@
-/**
- * Keeps the documents of issuers for as long as they are fresh.
- *
- * @module
- */
+/** Keeps the documents of issuers for as long as they are fresh. @module */
 import type { Schedule } from "../lib/timers.ts";
 import { parseJsonObject } from "../lib/json_object.ts";
 import { type Fetch, fetchDocument } from "./fetch_document.ts";

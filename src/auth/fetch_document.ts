@@ -1,8 +1,4 @@
-/**
- * Fetches the documents of issuers: key sets and discovery documents.
- *
- * @module
- */
+/** Fetches the documents of issuers: key sets and discovery documents. @module */
 import type { Schedule } from "../lib/timers.ts";
 
 /** The `fetch` of the Fetch standard. */
@@ -25,7 +21,7 @@ export class KeyFetchError extends Error {
 }
 
 /** A slower answer fails, so that no request waits longer. */
-export const fetchTimeoutMs = 5000;
+const fetchTimeoutMs = 5000;
 
 /** Key sets of large providers have some 10 kB. */
 const maxBytes = 1024 ** 2;

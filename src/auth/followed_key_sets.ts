@@ -1,9 +1,5 @@
-/**
- * The keys of issuers in a thread that does not fetch them: another thread fetches the documents and
- * sends them.
- *
- * @module
- */
+/** The keys of issuers in a thread that does not fetch them: another thread fetches the documents
+ * and sends them. @module */
 import { errors } from "../errors/catalogue.ts";
 import { importKeys, type KeyDocuments, keysExpireAt, type LoadedKeys } from "./key_loader.ts";
 import type { KeySet } from "./keys.ts";

@@ -1,7 +1,4 @@
-/**
- * The rules of an issuer in `jwt-issuers`: which tokens count, and which role they give.
- *
- * @module
+/** The rules of an issuer in `jwt-issuers`: which tokens count, and which role they give. @module
  */
 import { errors } from "../errors/catalogue.ts";
 import type { JwtIssuer } from "../config/jwt_issuers.ts";

@@ -1,8 +1,5 @@
-/**
- * Verifies JSON Web Tokens (RFC 7519) in the compact form of JSON Web Signatures (RFC 7515).
- *
- * @module
- */
+/** Verifies JSON Web Tokens (RFC 7519) in the compact form of JSON Web Signatures (RFC 7515).
+ * @module */
 import { base64url, errors as joseErrors, flattenedVerify } from "jose";
 import { errors } from "../errors/catalogue.ts";
 import { parseJsonObject } from "../lib/json_object.ts";
@@ -65,7 +62,7 @@ export function unverifiedIssuer(token: UnverifiedToken): string | null {
 }
 
 /** Returns the claims of a token that is not verified yet; null if they are not a JSON object. */
-export function unverifiedClaims({ parts }: UnverifiedToken): Claims | null {
+function unverifiedClaims({ parts }: UnverifiedToken): Claims | null {
   const text = decodeUtf8(base64url.decode(parts.payload));
   return text === null ? null : parseJsonObject(text);
 }

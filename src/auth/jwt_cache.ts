@@ -1,8 +1,4 @@
-/**
- * A bounded cache of verified tokens.
- *
- * @module
- */
+/** A bounded cache of verified tokens. @module */
 import type { KeySet } from "./keys.ts";
 import type { RolePath } from "./role_claim.ts";
 import type { VerifiedToken } from "./jwt.ts";

@@ -1,8 +1,4 @@
-/**
- * The keys that verify tokens.
- *
- * @module
- */
+/** The keys that verify tokens. @module */
 import { importJWK, type JWK } from "jose";
 import { isJsonObject, type JsonObject, parseJsonObject } from "../lib/json_object.ts";
 import { AuthSettingError } from "./setting_error.ts";

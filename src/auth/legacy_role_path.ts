@@ -1,8 +1,4 @@
-/**
- * The legacy path syntax of `jwt-role-claim-key`, which JSONPath replaced.
- *
- * @module
- */
+/** The legacy path syntax of `jwt-role-claim-key`, which JSONPath replaced. @module */
 
 /** One step from a value to a value inside it. */
 export type RolePathStep =

@@ -1,8 +1,4 @@
-/**
- * Prepares the issuers that the configuration names.
- *
- * @module
- */
+/** Prepares the issuers that the configuration names. @module */
 import { isKeyUrl } from "../config/checks.ts";
 import type { JwtIssuer } from "../config/jwt_issuers.ts";
 import type { Config } from "../config/options.ts";

@@ -1,13 +1,9 @@
-/**
- * The keys of one issuer, which the service fetches and keeps fresh.
- *
- * @module
- */
+/** The keys of one issuer, which the service fetches and keeps fresh. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { Counter } from "../observe/metric_registry.ts";
 import type { Observation } from "../observe/observation.ts";
 import { type DocumentDependencies, storeDocument } from "./document_cache.ts";
-import { fetchTimeoutMs, KeyFetchError } from "./fetch_document.ts";
+import { KeyFetchError } from "./fetch_document.ts";
 import {
   fetchKeys,
   type KeyDocuments,
@@ -79,19 +75,6 @@ const unknownKidCooldownMs = 30_000;
 
 const maxBackoffSeconds = 60;
 
-/** Interval at which a request looks whether the fetch of another request has ended. */
-const pollMs = 50;
-
-/** A fetch of two documents that takes longer has lost its request. */
-const maxFetchMs = 2 * fetchTimeoutMs + 1000;
-
-/** A fetch in progress. */
-interface RunningFetch {
-  readonly ended: Promise<void>;
-  /** Epoch milliseconds. */
-  readonly startedAt: number;
-}
-
 /**
  * Keeps the keys of an issuer. It refreshes them from 80 % of their age on. If the source fails, it
  * retries with exponential backoff of at most 60 s, and serves the known keys for `maxStaleMs` longer
@@ -102,13 +85,14 @@ export class RemoteKeySet implements IssuerKeys {
   readonly #dependencies: KeyDependencies;
   #maxStaleMs: number;
   #loaded: LoadedKeys | null = null;
-  #running: RunningFetch | null = null;
+  /** The fetch in progress; resolves when it ends. A runtime that ends I/O with its request may lose it. */
+  #running: Promise<void> | null = null;
   #backoffSeconds = 0;
   /** Epoch milliseconds before which no fetch begins. */
   #retryAt = -Infinity;
   #unknownKidAt = -Infinity;
   /** The last fetch that a token with an unknown `kid` waited for. */
-  #unknownKidFetch: RunningFetch | null = null;
+  #unknownKidFetch: Promise<void> | null = null;
   #cancelTimer = () => {};
   #isRefreshedByTimer = false;
 
@@ -177,7 +161,8 @@ export class RemoteKeySet implements IssuerKeys {
   setWithKey(kid: string | null, scope: FetchScope): KeySet | Promise<KeySet> {
     const current = this.current(scope);
     if (current instanceof Promise || kid === null || hasKid(current, kid)) return current;
-    const isForUnknownKid = this.#isFetching() && this.#running === this.#unknownKidFetch;
+    const isForUnknownKid = this.#running !== null && this.#running === this.#unknownKidFetch &&
+      this.#dependencies.sharing === "shared";
     if (!isForUnknownKid && !this.#mayFetchForUnknownKid()) return current;
     const fetched = this.#join(scope);
     if (!isForUnknownKid) this.#unknownKidAt = this.#dependencies.now();
@@ -189,7 +174,7 @@ export class RemoteKeySet implements IssuerKeys {
   #mayFetchForUnknownKid(): boolean {
     const now = this.#dependencies.now();
     if (now < this.#unknownKidAt + unknownKidCooldownMs) return false;
-    return this.#isFetching() || now >= this.#retryAt;
+    return this.#running !== null || now >= this.#retryAt;
   }
 
   #servingKeys(): KeySet {
@@ -201,43 +186,27 @@ export class RemoteKeySet implements IssuerKeys {
 
   /** Starts a refresh that no request waits for. Returns false if the runtime would end it. */
   #refreshInBackground(scope: FetchScope): boolean {
-    if (this.#isFetching()) return true;
+    if (this.#running !== null) return true;
     if (this.#dependencies.sharing === "unshared" && scope.waitUntil === null) return false;
     const refreshed = this.#fetch(scope);
     scope.waitUntil?.(refreshed);
     return true;
   }
 
-  /** Waits for the fetch in progress, or for a new one. */
-  async #join(scope: FetchScope): Promise<void> {
-    const { sharing } = this.#dependencies;
-    if (!this.#isFetching()) return await this.#fetch(scope);
-    if (sharing === "shared") return await this.#running?.ended;
-    while (this.#isFetching()) await this.#pause();
-    if (this.#running !== null) await this.#fetch(scope);
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => void this.#dependencies.schedule(resolve, pollMs));
-  }
-
-  /** A runtime that ends I/O with its request may leave a fetch without an end. */
-  #isFetching(): boolean {
-    if (this.#running === null) return false;
-    const ageMs = this.#dependencies.now() - this.#running.startedAt;
-    return this.#dependencies.sharing === "shared" || ageMs < maxFetchMs;
+  /** Waits for the fetch in progress, or for a new one where requests share no I/O. */
+  #join(scope: FetchScope): Promise<void> {
+    const isShared = this.#dependencies.sharing === "shared";
+    return isShared && this.#running !== null ? this.#running : this.#fetch(scope);
   }
 
   /** Fetches the keys. Never rejects. */
   #fetch(scope: FetchScope): Promise<void> {
-    const startedAt = this.#dependencies.now();
-    const ended = this.#attempt(scope).finally(() => {
+    const running = this.#attempt(scope).finally(() => {
       if (this.#running === running) this.#running = null;
       this.#setTimer();
     });
-    const running = { ended, startedAt };
     this.#running = running;
-    return ended;
+    return running;
   }
 
   async #attempt(scope: FetchScope): Promise<void> {

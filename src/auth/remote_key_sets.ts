@@ -1,8 +1,5 @@
-/**
- * The key sets that a service fetches. A reload of the configuration keeps those that are still named.
- *
- * @module
- */
+/** The key sets that a service fetches. A reload of the configuration keeps those that are still
+ * named. @module */
 import type { MetricRegistry, Sample } from "../observe/metric_registry.ts";
 import type { KeyDocuments } from "./key_loader.ts";
 import {

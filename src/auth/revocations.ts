@@ -1,8 +1,4 @@
-/**
- * The list of revoked tokens.
- *
- * @module
- */
+/** The list of revoked tokens. @module */
 import { claimText } from "./claims.ts";
 import type { VerifiedToken } from "./jwt.ts";
 

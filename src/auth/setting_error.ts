@@ -1,9 +1,5 @@
-/**
- * The error for an unusable authentication option. The message is for the operator and contains no
- * part of a secret.
- *
- * @module
- */
+/** The error for an unusable authentication option. The message is for the operator and contains no
+ * part of a secret. @module */
 
 /** An authentication option has an unusable value. */
 export class AuthSettingError extends Error {

@@ -1,8 +1,4 @@
-/**
- * Signs tokens with the service's own secret.
- *
- * @module
- */
+/** Signs tokens with the service's own secret. @module */
 import { importJWK, type JWK, SignJWT } from "jose";
 import type { JsonObject } from "../lib/json_object.ts";
 import { readSecret } from "./keys.ts";
@@ -64,4 +60,40 @@ function algorithmOf({ kty, crv, alg }: JsonObject): string | null {
   if (typeof alg === "string") return alg;
   const type = kty === "EC" || kty === "OKP" ? `${kty} ${crv}` : String(kty);
   return defaultAlgorithms.get(type) ?? null;
+}
+
+/** Options that the claims of a token depend on. */
+export interface TokenClaimConfig {
+  readonly jwtAud: string | null;
+  readonly jwtIssuer: string | null;
+  readonly jwtRoleClaimKey: string;
+}
+
+/**
+ * Returns the claims of a token: the role where `jwt-role-claim-key` says, `iss` if `jwt-issuer` is set,
+ * `aud` if `jwt-aud` is set, `iat` and `exp`. `now` is in epoch milliseconds.
+ */
+export function tokenClaims(
+  role: string,
+  { jwtAud, jwtIssuer, jwtRoleClaimKey }: TokenClaimConfig,
+  { now, seconds }: { readonly now: number; readonly seconds: number },
+): Readonly<Record<string, unknown>> {
+  const iat = Math.floor(now / 1000);
+  return {
+    ...roleClaim(role, jwtRoleClaimKey),
+    ...(jwtIssuer === null ? {} : { iss: jwtIssuer }),
+    ...(jwtAud === null ? {} : { aud: jwtAud }),
+    iat,
+    exp: iat + seconds,
+  };
+}
+
+/** Nests a role: `$.app.role` gives `{ app: { role } }`. */
+function roleClaim(role: string, path: string): Readonly<Record<string, unknown>> {
+  const names = /^\$?(?:\.[A-Za-z_][A-Za-z0-9_]*)+$/.test(path) ? path.split(".").slice(1) : null;
+  if (names === null) {
+    throw new Error(`jwt-role-claim-key is ${path}: only a plain path such as $.role can be set`);
+  }
+  const nested = names.reduceRight<unknown>((value, name) => ({ [name]: value }), role);
+  return nested as Readonly<Record<string, unknown>>;
 }

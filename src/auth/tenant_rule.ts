@@ -1,8 +1,4 @@
-/**
- * The rule that a token is for one tenant.
- *
- * @module
- */
+/** The rule that a token is for one tenant. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { Claims } from "./jwt.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Verifies a token with the keys of its issuer.
- *
- * @module
- */
+/** Verifies a token with the keys of its issuer. @module */
 import { errors } from "../errors/catalogue.ts";
 import {
   noSuitableKey,

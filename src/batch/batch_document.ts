@@ -1,16 +1,16 @@
-/**
- * Reads the document of a batch, the body of `POST /`.
- *
- * @module
- */
+/** Reads the document of a batch, the body of `POST /`. @module */
 import type { IsolationLevel } from "../database/batch.ts";
 import { errors } from "../errors/catalogue.ts";
 import { headerValue, isHeaderName } from "../errors/http_text.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import { parseAccept } from "../http/accept.ts";
 import { parseMediaType } from "../http/media_type.ts";
-import { isJsonObject, type JsonObject } from "../lib/json_object.ts";
-import { rawElements, rawMembers, rawValue, type TextRange } from "./raw_json.ts";
+import { turn } from "../lib/timers.ts";
+import type { Payload } from "../request/api_request.ts";
+import { type BodyDecoder, noBytes } from "../request/body/body_decoder.ts";
+import { JsonRowsScan } from "../request/body/json_rows.ts";
+import { MarkSkipper } from "../request/body/utf8.ts";
+import { JsonOutline } from "../request/body/json_outline.ts";
 
 /** One operation of a batch, as it was sent. */
 export interface BatchOperation {
@@ -33,43 +33,107 @@ export interface BatchDocument {
   readonly operations: readonly BatchOperation[];
 }
 
-/**
- * Reads a document. Throws `140` with a JSON Pointer (RFC 6901) to the first member that is malformed, and
- * `141` for more operations than are allowed.
- */
-export function parseBatchDocument(
-  bytes: Uint8Array,
-  { maxOperations }: { readonly maxOperations: number },
-): BatchDocument {
-  const text = utf8.decode(bytes);
-  const document = parse(text);
-  if (!isJsonObject(document)) throw malformed([], "expected a JSON object");
-  checkMembers(document, [], ["isolation", "requests"]);
-  const { isolation, requests } = document;
-  if (!Array.isArray(requests)) throw malformed(["requests"], "expected an array");
-  if (requests.length > maxOperations) {
-    throw errors.batchTooLarge("operations", maxOperations, requests.length);
+/** Passes the bytes of a document on, up to a limit. Throws `140` unless they are JSON. */
+export class BatchDocumentDecoder implements BodyDecoder {
+  readonly work = "reads";
+  readonly #maxBytes: number;
+  readonly #mark = new MarkSkipper();
+  readonly #scan = new JsonRowsScan({ keysMayVary: true });
+  #length = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
-  const ranges = rawElements(text, rawMembers(text, rawValue(text)).get("requests")!);
-  const operations: BatchOperation[] = [];
-  const ids = new Set<string>();
-  requests.forEach((request: unknown, index) => {
-    const operation = readOperation(request, { index, ids, text, range: ranges[index]! });
-    ids.add(operation.id);
-    operations.push(operation);
-  });
-  return { isolation: readIsolation(isolation), operations };
+
+  write(piece: Uint8Array): Uint8Array {
+    this.#length += piece.length;
+    if (this.#length > this.#maxBytes) throw errors.batchTooLarge("document", this.#maxBytes);
+    const text = this.#mark.skip(piece);
+    if (!this.#scan.push(text)) throw malformed([], "expected JSON");
+    return text;
+  }
+
+  end(): Uint8Array {
+    if (this.#scan.end().kind === "malformed") throw malformed([], "expected JSON");
+    return noBytes;
+  }
+
+  payload(bytes: Uint8Array): Payload {
+    return { kind: "raw", type: "text", bytes };
+  }
 }
 
-const utf8 = new TextDecoder();
+/** Bytes of operations that are read between two pauses. Reading them takes some milliseconds. */
+const bytesPerTurn = 1024 * 1024;
+
+/**
+ * Reads a document, whose text is JSON. Throws `140` with a JSON Pointer (RFC 6901) to the first member that is
+ * malformed, and `141` at the first operation that is not allowed.
+ */
+export async function parseBatchDocument(
+  text: Uint8Array,
+  { maxOperations }: { readonly maxOperations: number },
+): Promise<BatchDocument> {
+  const outline = new JsonOutline(text);
+  if (outline.kind !== "object") throw malformed([], "expected a JSON object");
+  let isolation: IsolationLevel | null = null;
+  let operations: readonly BatchOperation[] | null = null;
+  // Of members with one name the last one counts.
+  for (const name of outline.members()) {
+    if (name === "isolation") isolation = readIsolation(outline.string());
+    else if (name === "requests") operations = await readOperations(outline, maxOperations);
+    else throw malformed([name], "expected one of isolation, requests");
+  }
+  if (operations === null) throw malformed(["requests"], "expected an array");
+  return { isolation, operations };
+}
+
+async function readOperations(
+  outline: JsonOutline,
+  maxOperations: number,
+): Promise<readonly BatchOperation[]> {
+  if (outline.kind !== "array") throw malformed(["requests"], "expected an array");
+  const operations: BatchOperation[] = [];
+  const ids = new Set<string>();
+  let unpaused = 0;
+  for (const index of outline.elements()) {
+    if (index === maxOperations) throw errors.batchTooLarge("operations", maxOperations);
+    const bytes = outline.skip();
+    const operation = readOperation(bytes, index, ids);
+    ids.add(operation.id);
+    operations.push(operation);
+    unpaused += bytes.length;
+    if (unpaused < bytesPerTurn) continue;
+    unpaused = 0;
+    await turn();
+  }
+  return operations;
+}
+
 const encoder = new TextEncoder();
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw malformed([], "expected JSON");
+/** Returns the texts of an object's members. Of members with one name the last one counts. */
+function readMembers<const Name extends string>(
+  text: Uint8Array,
+  path: Path,
+  known: readonly Name[],
+): Readonly<Partial<Record<Name, Uint8Array>>> {
+  const outline = new JsonOutline(text);
+  if (outline.kind !== "object") throw malformed(path, "expected an object");
+  const members: Partial<Record<Name, Uint8Array>> = {};
+  for (const member of outline.members()) {
+    const name = known.find((each) => each === member);
+    if (name === undefined) {
+      throw malformed([...path, member], `expected one of ${known.join(", ")}`);
+    }
+    members[name] = outline.skip();
   }
+  return members;
+}
+
+/** Returns a string; null for other values, undefined without one. */
+function stringOf(text: Uint8Array | undefined): string | null | undefined {
+  return text === undefined ? undefined : new JsonOutline(text).string();
 }
 
 type Path = readonly (string | number)[];
@@ -82,16 +146,9 @@ function malformed(path: Path, expected: string): ServiceError {
   return errors.invalidBatch(path.length === 0 ? "The document" : segments.join(""), expected);
 }
 
-function checkMembers(object: JsonObject, path: Path, known: readonly string[]): void {
-  const unknown = Object.keys(object).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  throw malformed([...path, unknown], `expected one of ${known.join(", ")}`);
-}
-
 const isolations: readonly IsolationLevel[] = ["read committed", "repeatable read", "serializable"];
 
-function readIsolation(value: unknown): IsolationLevel | null {
-  if (value === undefined) return null;
+function readIsolation(value: string | null): IsolationLevel {
   const found = isolations.find((isolation) => isolation === value);
   if (found === undefined) throw malformed(["isolation"], `expected ${listed(isolations)}`);
   return found;
@@ -103,39 +160,42 @@ function listed(words: readonly string[]): string {
   return `${quoted.slice(0, -1).join(", ")} or ${quoted.at(-1)}`;
 }
 
-/** Where an operation stands. */
-interface OperationPlace {
-  readonly index: number;
-  /** Ids of the operations before. */
-  readonly ids: ReadonlySet<string>;
-  readonly text: string;
-  readonly range: TextRange;
-}
-
-const operationMembers = ["id", "method", "url", "headers", "body", "dependsOn", "refs"];
+const operationMembers = ["id", "method", "url", "headers", "body", "dependsOn", "refs"] as const;
 const methods = ["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE"];
 
-function readOperation(request: unknown, place: OperationPlace): BatchOperation {
-  const { index, ids } = place;
+/** `ids` are those of the operations before. */
+function readOperation(
+  text: Uint8Array,
+  index: number,
+  ids: ReadonlySet<string>,
+): BatchOperation {
   const path = ["requests", index];
-  if (!isJsonObject(request)) throw malformed(path, "expected an object");
-  checkMembers(request, path, operationMembers);
-  const { id = String(index), method, url } = request;
+  const members = readMembers(text, path, operationMembers);
+  const id = members.id === undefined ? String(index) : stringOf(members.id);
   if (typeof id !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(id)) {
     throw malformed([...path, "id"], "expected 1 to 64 letters, digits, '_' and '-'");
   }
   if (ids.has(id)) throw malformed([...path, "id"], "expected an id that no other operation has");
+  const method = stringOf(members.method);
   if (typeof method !== "string" || !methods.includes(method)) {
     throw malformed([...path, "method"], `expected ${listed(methods)}`);
   }
+  const url = stringOf(members.url);
   if (typeof url !== "string" || !isOperationUrl(url)) {
     throw malformed([...path, "url"], "expected '/' and a relation, or '/rpc/' and a function");
   }
-  const headers = readHeaders(request["headers"], [...path, "headers"]);
-  checkDependencies(request["dependsOn"], ids, [...path, "dependsOn"]);
-  const refs = readRefs(request["refs"], [...path, "refs"]);
-  return { index, id, method, url, headers, refs, body: readBody(request, headers, place) };
+  if (url.length > maxUrlLength) {
+    throw malformed([...path, "url"], `expected at most ${maxUrlLength} characters`);
+  }
+  const headers = readHeaders(members.headers, [...path, "headers"]);
+  checkDependencies(members.dependsOn, ids, [...path, "dependsOn"]);
+  const refs = readRefs(members.refs, [...path, "refs"]);
+  const body = readBody(members.body, headers, [...path, "body"]);
+  return { index, id, method, url, headers, refs, body };
 }
+
+/** As servers accept in the request line; the time to plan a query grows with its length. */
+const maxUrlLength = 64 * 1024;
 
 function isOperationUrl(url: string): boolean {
   return /^\/[^?#/][^#]*$/.test(url) && url.isWellFormed();
@@ -154,11 +214,16 @@ const headersOfBatch: ReadonlySet<string> = new Set([
   "transfer-encoding",
 ]);
 
-function readHeaders(value: unknown, path: Path): Readonly<Record<string, string>> {
-  if (value === undefined) return {};
-  if (!isJsonObject(value)) throw malformed(path, "expected an object");
+/** No request has more; runtimes accept about as many. */
+const maxHeaders = 100;
+
+function readHeaders(
+  object: Uint8Array | undefined,
+  path: Path,
+): Readonly<Record<string, string>> {
+  if (object === undefined) return {};
   const headers = new Map<string, string>();
-  for (const [name, text] of Object.entries(value)) {
+  for (const [name, text] of entriesOf(object, path, maxHeaders)) {
     const at = [...path, name];
     const lower = name.toLowerCase();
     if (!isHeaderName(name) || lower === "__proto__" || headers.has(lower)) {
@@ -176,41 +241,56 @@ function readHeaders(value: unknown, path: Path): Readonly<Record<string, string
   return Object.fromEntries(headers);
 }
 
-function checkDependencies(value: unknown, ids: ReadonlySet<string>, path: Path): void {
-  if (value === undefined) return;
-  if (!Array.isArray(value)) throw malformed(path, "expected an array");
-  const other = value.findIndex((id) => !ids.has(id));
-  if (other >= 0) throw malformed([...path, other], "expected the id of an earlier operation");
+/** Yields the members of an object of strings; null stands for another value. Throws `140` for more than `max`. */
+function* entriesOf(
+  object: Uint8Array,
+  path: Path,
+  max: number,
+): Generator<readonly [name: string, value: string | null]> {
+  const outline = new JsonOutline(object);
+  if (outline.kind !== "object") throw malformed(path, "expected an object");
+  let count = 0;
+  for (const name of outline.members()) {
+    if (++count > max) throw malformed(path, `expected at most ${max} members`);
+    yield [name, outline.string()];
+  }
 }
 
-/** Each reference costs a pass over the URL, or an argument of `concat`, which has 100 at most. */
+function checkDependencies(
+  array: Uint8Array | undefined,
+  ids: ReadonlySet<string>,
+  path: Path,
+): void {
+  if (array === undefined) return;
+  const outline = new JsonOutline(array);
+  if (outline.kind !== "array") throw malformed(path, "expected an array");
+  for (const index of outline.elements()) {
+    if (index < ids.size && ids.has(outline.string() ?? "")) continue;
+    throw malformed([...path, index], "expected the id of an earlier operation");
+  }
+}
+
+/** Each reference costs an argument of `concat`, which has 100 at most. */
 const maxRefs = 30;
 
-function readRefs(value: unknown, path: Path): BatchOperation["refs"] {
-  if (value === undefined) return [];
-  if (!isJsonObject(value)) throw malformed(path, "expected an object");
-  const entries = Object.entries(value);
-  if (entries.length > maxRefs) throw malformed(path, `expected at most ${maxRefs} references`);
-  return entries.map(([target, source]) => {
-    if (typeof source !== "string") throw malformed([...path, target], "expected a string");
+function readRefs(object: Uint8Array | undefined, path: Path): BatchOperation["refs"] {
+  if (object === undefined) return [];
+  return Array.from(entriesOf(object, path, maxRefs), ([target, source]) => {
+    if (source === null) throw malformed([...path, target], "expected a string");
     return [target, source];
   });
 }
 
 /** Returns JSON as it is in the document, and other bodies as the bytes of their string. */
 function readBody(
-  request: JsonObject,
+  text: Uint8Array | undefined,
   headers: Readonly<Record<string, string>>,
-  { index, text, range }: OperationPlace,
+  path: Path,
 ): Uint8Array | null {
-  const { body } = request;
-  if (body === undefined) return null;
+  if (text === undefined) return null;
   const { kind } = parseMediaType(headers["content-type"]?.trim() || "application/json");
-  if (jsonKinds.has(kind)) {
-    const { start, end } = rawMembers(text, range).get("body")!;
-    return encoder.encode(text.slice(start, end));
-  }
-  const path = ["requests", index, "body"];
+  if (jsonKinds.has(kind)) return text;
+  const body = stringOf(text);
   if (typeof body !== "string" || !body.isWellFormed()) throw malformed(path, "expected a string");
   return kind === "octets" ? decodeBase64url(body, path) : encoder.encode(body);
 }

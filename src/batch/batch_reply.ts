@@ -1,8 +1,4 @@
-/**
- * Writes the replies of operations as one JSON document.
- *
- * @module
- */
+/** Writes the replies of operations as one JSON document. @module */
 import { type MediaRange, parseMediaType } from "../http/media_type.ts";
 import { concat } from "../database/protocol/decoder.ts";
 import { hasBody } from "../errors/http_text.ts";

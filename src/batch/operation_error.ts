@@ -1,8 +1,4 @@
-/**
- * The error of a batch.
- *
- * @module
- */
+/** The error of a batch. @module */
 import type { FailedOperation } from "../errors/service_error.ts";
 
 /** Wraps an error with the operation that it belongs to. The response is that of the cause. */

@@ -1,8 +1,4 @@
-/**
- * An operation of a batch as the request that it would be alone.
- *
- * @module
- */
+/** An operation of a batch as the request that it would be alone. @module */
 import { errors } from "../errors/catalogue.ts";
 import { parsePreferences } from "../request/preferences.ts";
 import type { RawRequest } from "../request/raw_request.ts";

@@ -1,8 +1,4 @@
-/**
- * Parses the arguments of the command line.
- *
- * @module
- */
+/** Parses the arguments of the command line. @module */
 import type { ConfigFlag } from "../config/load.ts";
 import { nearest } from "../config/nearest.ts";
 import { type OptionKey, options } from "../config/options.ts";

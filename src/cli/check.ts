@@ -1,8 +1,4 @@
-/**
- * `svc check`: diagnoses the database and the configuration. It writes nothing.
- *
- * @module
- */
+/** `svc check`: diagnoses the database and the configuration. It writes nothing. @module */
 import { diagnose } from "../diagnosis/diagnose.ts";
 import {
   countText,

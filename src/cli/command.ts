@@ -1,9 +1,5 @@
-/**
- * A command of the command line, such as `svc check`: its word, its flags, and the function that runs
- * it.
- *
- * @module
- */
+/** A command of the command line, such as `svc check`: its word, its flags, and the function that
+ * runs it. @module */
 import type { ConfigFlags } from "../config/load.ts";
 import type { Config } from "../config/options.ts";
 
@@ -48,10 +44,12 @@ export interface CommandContext {
   readonly serve: (config: ConfigArguments, events?: ServeEvents) => Promise<number>;
 }
 
-/** Events of a service. */
+/** Events of a service, and what it shows. */
 export interface ServeEvents {
   /** The API accepts connections. The configuration is the one that the service started with. */
   readonly onListening?: (config: Config) => void;
+  /** Shows a page with links to browsers. Default: only in quick mode. */
+  readonly hasStartPage?: boolean;
 }
 
 /** A command. */

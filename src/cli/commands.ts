@@ -1,8 +1,5 @@
-/**
- * The table of commands, in the order of `--help`. Each command is a module of this folder.
- *
- * @module
- */
+/** The table of commands, in the order of `--help`. Each command is a module of this folder.
+ * @module */
 import { checkCommand } from "./check.ts";
 import type { Command } from "./command.ts";
 import { demoCommand } from "./demo.ts";

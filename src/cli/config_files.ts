@@ -1,8 +1,4 @@
-/**
- * Reads the configuration: its file, the environment, and the files that they name.
- *
- * @module
- */
+/** Reads the configuration: its file, the environment, and the files that they name. @module */
 import process from "node:process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
@@ -10,7 +6,6 @@ import type { Config } from "../config/options.ts";
 import { type ConfigFlags, noValues } from "../config/load.ts";
 import { nearest } from "../config/nearest.ts";
 import { type ConfigSource, configSource } from "../config/source.ts";
-import type { ConnectionBudget } from "../database/pool/connection_budget.ts";
 import type { Database, InitScript } from "../database/database.ts";
 import {
   type DatabaseDependencies,
@@ -179,13 +174,9 @@ function nearFile(path: string): string | null {
 export async function openConfiguredDatabase(
   config: Config,
   file: string | null,
-  connectionBudget?: ConnectionBudget,
 ): Promise<Database> {
   if (isEmbedded(config.dbUri)) await requireEmbeddedPostgres();
-  return await openDatabase(config, {
-    ...dependenciesOf(config, file),
-    ...(connectionBudget === undefined ? {} : { connectionBudget }),
-  });
+  return await openDatabase(config, dependenciesOf(config, file));
 }
 
 /** Connects a session to the database that the configuration names. */

@@ -1,8 +1,4 @@
-/**
- * The message of calls that cannot connect to the database.
- *
- * @module
- */
+/** The message of calls that cannot connect to the database. @module */
 import { svcDialect } from "../dialect.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { redact } from "../observe/redact.ts";

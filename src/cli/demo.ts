@@ -1,8 +1,5 @@
-/**
- * The command `demo`: serves an example on an embedded database and prints requests to try.
- *
- * @module
- */
+/** The command `demo`: serves an example on an embedded database and prints requests to try.
+ * @module */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +13,7 @@ import { type DemoExample, examples, type TryRequest } from "./examples.ts";
 import { print } from "./output.ts";
 import { findNextPort, findPort, type IsFreePort, isFreePort } from "./quick/free_ports.ts";
 
-/** Serves an example: `svc demo`, `svc demo weather`. */
+/** Serves an example: `svc demo`, `svc demo shop`. */
 export const demoCommand: Command = {
   name: "demo",
   doc: `Serve an example on an embedded database: ${Array.from(examples.keys()).join(" or ")}`,
@@ -43,6 +40,7 @@ async function run({ config }: CommandCall, { serve }: CommandContext): Promise<
     writeFileSync(join(folder, example.sql.name), example.sql.text);
     const flags = await portFlags(config.flags, process.env, isFreePort);
     return await serve({ file: join(folder, "svc.conf"), flags }, {
+      hasStartPage: true,
       onListening: async (effective) => print(await requestsText(example, effective)),
     });
   } finally {
@@ -68,25 +66,33 @@ export async function portFlags(
   ]);
 }
 
-/** Returns the text that shows the requests to try. */
+/** Returns the text that shows the tokens and the requests to try. */
 export async function requestsText(
-  { claims, requests }: DemoExample,
+  { tokens, requests }: DemoExample,
   { serverPort, adminServerPort, jwtSecret }: Pick<
     Config,
     "serverPort" | "adminServerPort" | "jwtSecret"
   >,
 ): Promise<string> {
-  const token = await new SignJWT(claims)
-    .setProtectedHeader({ alg: "HS256" })
-    .sign(jwtSecret ?? new Uint8Array());
+  const signed = await Promise.all(
+    Object.entries(tokens).map(async ([name, claims]) => {
+      const token = await new SignJWT(claims).setProtectedHeader({ alg: "HS256" })
+        .sign(jwtSecret ?? new Uint8Array());
+      return { token, line: `  ${name}=${token}   # ${claims.role} ${claims.sub}` };
+    }),
+  );
   const base = `http://localhost:${serverPort}`;
   const steps = requests.map((request) =>
-    `${request.title}:\n\n${command(request, { base, token })}`
+    `${request.title}:\n\n${command(request, { base, token: signed[0]!.token })}`
   );
   const page = adminServerPort === null
     ? ""
     : `The console, in a browser: http://localhost:${adminServerPort}\n\n`;
-  return `\n${steps.join("\n\n")}\n\n${page}Stop with Ctrl-C.\n`;
+  const lines = signed.map(({ line }) => line).join("\n");
+  return `\n${
+    steps.join("\n\n")
+  }\n\nTokens, for the requests of the documentation:\n\n${lines}\n\n` +
+    `${page}Stop with Ctrl-C.\n`;
 }
 
 function command(

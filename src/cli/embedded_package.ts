@@ -1,8 +1,4 @@
-/**
- * Loads PGlite, which the npm package of svc leaves to its users to install.
- *
- * @module
- */
+/** Loads PGlite, which the npm package of svc leaves to its users to install. @module */
 import process from "node:process";
 import { errorCode } from "../lib/error_code.ts";
 import { embeddedCall } from "./program_call.ts";

@@ -1,12 +1,9 @@
-/**
- * The examples that `demo` serves. Their files have their home in the folder `examples`.
- *
- * @module
+/** The examples that `demo` serves. Their files have their home in the folder `examples`. @module
  */
+import shopConfig from "../../examples/shop/svc.conf" with { type: "text" };
+import shopSql from "../../examples/shop/shop.sql" with { type: "text" };
 import todosConfig from "../../examples/todos/svc.conf" with { type: "text" };
 import todosSql from "../../examples/todos/todos.sql" with { type: "text" };
-import weatherConfig from "../../examples/weather/svc.conf" with { type: "text" };
-import weatherSql from "../../examples/weather/weather.sql" with { type: "text" };
 
 /** A request to try. */
 export interface TryRequest {
@@ -21,8 +18,8 @@ export interface TryRequest {
 export interface DemoExample {
   readonly config: string;
   readonly sql: { readonly name: string; readonly text: string };
-  /** Claims of the token that writes. */
-  readonly claims: Readonly<Record<string, string>>;
+  /** Claims of tokens, by the names that the text and the documentation use; the first one writes. */
+  readonly tokens: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly requests: readonly TryRequest[];
 }
 
@@ -31,35 +28,35 @@ export const examples: ReadonlyMap<string, DemoExample> = new Map<string, DemoEx
   ["todos", {
     config: todosConfig,
     sql: { name: "todos.sql", text: todosSql },
-    claims: { role: "todo_user", sub: "ada" },
+    tokens: { TOKEN: { role: "todo_user", sub: "ada" } },
     requests: [
       { title: "Read the list, without a token", path: "/todos?done=is.false&order=due.asc" },
       { title: "Write to it, as ada", path: "/todos", body: `{"task":"learn SQL"}` },
       { title: "Call the function", path: "/rpc/remaining?owner=ada" },
     ],
   }],
-  ["weather", {
-    config: weatherConfig,
-    sql: { name: "weather.sql", text: weatherSql },
-    claims: { role: "weather_station" },
+  ["shop", {
+    config: shopConfig,
+    sql: { name: "shop.sql", text: shopSql },
+    tokens: {
+      TOKEN: { role: "shop_customer", sub: "1" },
+      STAFF: { role: "shop_staff", sub: "1" },
+    },
     requests: [
       {
-        title: "Read the newest measurement of each outdoor station",
-        path: "/current_conditions?environment=eq.outside&order=temperature.desc",
+        title: "Read products with their categories and the countries of their suppliers",
+        path: "/products?select=name,price,categories(name),suppliers(name,countries(name))" +
+          "&price=lt.20&order=price&limit=3",
+      },
+      { title: "Search by words", path: "/rpc/search?words=oak+chair&select=name,price,stock" },
+      {
+        title: "Group: reviews by their stars",
+        path: "/reviews?select=stars,n:count()&order=stars.desc",
       },
       {
-        title: "Embed the stations in the warmest measurements",
-        path: "/conditions?select=time,temperature,locations(location)" +
-          "&order=temperature.desc&limit=3",
-      },
-      {
-        title: "Call a function: averages by the hour",
-        path: "/rpc/hourly?device=station-01&since=3hours",
-      },
-      {
-        title: "Write a measurement, as a station",
-        path: "/conditions",
-        body: `{"time":"2026-01-15T00:00:00Z","device_id":"station-01","temperature":9.5}`,
+        title: "Order two chairs, as customer 1, with the lines in one request",
+        path: "/orders?columns=note,lines(product_id,quantity)&select=id,status,lines(quantity)",
+        body: `{"note":"Ring twice","lines":[{"product_id":1,"quantity":2}]}`,
       },
     ],
   }],

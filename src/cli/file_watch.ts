@@ -1,8 +1,4 @@
-/**
- * Notices changes of files by their time and size.
- *
- * @module
- */
+/** Notices changes of files by their time and size. @module */
 import { statSync } from "node:fs";
 import type { Schedule } from "../lib/timers.ts";
 

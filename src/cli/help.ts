@@ -1,8 +1,4 @@
-/**
- * The texts of `--help` and `--version`, and the usage line.
- *
- * @module
- */
+/** The texts of `--help` and `--version`, and the usage line. @module */
 import { svcDialect } from "../dialect.ts";
 import { version } from "../version.ts";
 import { modeFlags, serveFlagDocs } from "./arguments.ts";

@@ -1,9 +1,5 @@
-/**
- * `svc init`: writes a configuration file and the SQL for roles and privileges, and applies the SQL if
- * the caller confirms it.
- *
- * @module
- */
+/** `svc init`: writes a configuration file and the SQL for roles and privileges, and applies the
+ * SQL if the caller confirms it. @module */
 import type { Command, CommandCall } from "./command.ts";
 import { runInit } from "./init/run_init.ts";
 
@@ -36,7 +32,19 @@ export const initCommand: Command = {
       name: "--grant",
       value: "required",
       placeholder: "LIST",
-      doc: "Relations to read: none, all, or names separated by commas; default: none",
+      doc: "Relations that all may read: none, all, all except, or names with * and commas",
+    },
+    {
+      name: "--grant-user",
+      value: "required",
+      placeholder: "LIST",
+      doc: "Relations that only the user role may read, in the same form; default: none",
+    },
+    {
+      name: "--owner",
+      value: "required",
+      placeholder: "LIST",
+      doc: "Columns with the claim sub of a row's owner, such as orders.owner: writes policies",
     },
     {
       name: "--grant-write",
@@ -53,6 +61,11 @@ export const initCommand: Command = {
       name: "--idempotency",
       value: "none",
       doc: "Make the table that keeps answers to writes with an Idempotency-Key",
+    },
+    {
+      name: "--citus",
+      value: "none",
+      doc: "Let the roles of requests log in, as Citus needs it; without a password",
     },
     { name: "--yes", value: "none", doc: "Overwrite files, and apply without a question" },
   ],

@@ -1,13 +1,9 @@
-/**
- * The process's logs: the access log on stdout, the diagnostic log on stderr.
- *
- * @module
- */
+/** The process's logs: the access log on stdout, the diagnostic log on stderr. @module */
 import type { CallWords } from "../observe/call_words.ts";
 import { LineSink } from "../observe/line_sink.ts";
 import type { Observation } from "../observe/observation.ts";
 import { createReporter, type LogSettings } from "../observe/reporter.ts";
-import { withTimeout } from "../lib/deadline.ts";
+import { withTimeout } from "../lib/time_limits.ts";
 import { stderr, stdout, writeAll } from "./standard_streams.ts";
 
 /** The open logs. */

@@ -1,8 +1,4 @@
-/**
- * Opens a page in the user's browser.
- *
- * @module
- */
+/** Opens a page in the user's browser. @module */
 import { spawn } from "node:child_process";
 import process from "node:process";
 

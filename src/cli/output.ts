@@ -1,8 +1,4 @@
-/**
- * Output of the program apart from its logs, and a look at its files.
- *
- * @module
- */
+/** Output of the program apart from its logs, and a look at its files. @module */
 import { statSync } from "node:fs";
 import { svcDialect } from "../dialect.ts";
 import { stderr, stdout, writeAllSync } from "./standard_streams.ts";

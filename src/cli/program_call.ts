@@ -1,8 +1,5 @@
-/**
- * The words that call the program, as a user types them: `svc`, `npx svc-api`, or those of a checkout.
- *
- * @module
- */
+/** The words that call the program, as a user types them: `svc`, `npx svc-api`, or those of a
+ * checkout. @module */
 import { readFileSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
 import process from "node:process";

@@ -1,8 +1,5 @@
-/**
- * `--ready`: the request that it sends to the admin server, and the verdict on the response.
- *
- * @module
- */
+/** `--ready`: the request that it sends to the admin server, and the verdict on the response.
+ * @module */
 import type { Config } from "../config/options.ts";
 
 /** The request that `--ready` sends, or the reason why it sends none. */

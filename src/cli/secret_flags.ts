@@ -1,8 +1,4 @@
-/**
- * Warnings of secrets on the command line, which other users of the machine can read.
- *
- * @module
- */
+/** Warnings of secrets on the command line, which other users of the machine can read. @module */
 import type { ConfigFlag, ConfigFlags } from "../config/load.ts";
 import { environmentName } from "../config/names.ts";
 import type { OptionKey } from "../config/options.ts";

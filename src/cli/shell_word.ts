@@ -1,8 +1,4 @@
-/**
- * Quotes words for a shell.
- *
- * @module
- */
+/** Quotes words for a shell. @module */
 
 /** Returns a word as a POSIX shell reads it; in quotes only if that is needed. */
 export function shellWord(text: string): string {

@@ -1,8 +1,4 @@
-/**
- * Prints results of SQL as tables or as CSV.
- *
- * @module
- */
+/** Prints results of SQL as tables or as CSV. @module */
 import type { StatementResult, TextResult } from "../database/connection/sql_session.ts";
 import { failurePlace } from "../sql/statements.ts";
 

@@ -1,14 +1,9 @@
-/**
- * Writes to the standard streams through their file descriptors. The streams of `node:process` would
- * make a pipe non-blocking for other processes that share it, and lose output when the process exits.
- *
- * @module
- */
-import { readSync, write, writeSync } from "node:fs";
-import { wait } from "../lib/deadline.ts";
+/** Writes to the standard streams through their file descriptors. The streams of `node:process`
+ * would make a pipe non-blocking for other processes that share it, and lose output when the
+ * process exits. @module */
+import { write, writeSync } from "node:fs";
+import { wait } from "../lib/time_limits.ts";
 
-/** File descriptor of the standard input. */
-const stdin = 0;
 /** File descriptor of the standard output. */
 export const stdout = 1;
 /** File descriptor of the standard error output. */
@@ -35,33 +30,6 @@ function writePart(descriptor: number, bytes: Uint8Array): Promise<number> {
       else reject(error);
     });
   });
-}
-
-/**
- * Returns the next line of the standard input without its end; null at the end of the input. Blocks the
- * thread.
- */
-export function readLine(): string | null {
-  const bytes: number[] = [];
-  const byte = new Uint8Array(1);
-  while (readPartSync(byte) > 0) {
-    if (byte[0] === 0x0a) return new TextDecoder().decode(new Uint8Array(bytes));
-    bytes.push(byte[0]!);
-  }
-  return bytes.length === 0 ? null : new TextDecoder().decode(new Uint8Array(bytes));
-}
-
-function readPartSync(bytes: Uint8Array): number {
-  while (true) {
-    try {
-      return readSync(stdin, bytes);
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === "EOF") return 0;
-      if (code !== "EAGAIN") throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, fullPipeDelayMs);
-    }
-  }
 }
 
 /** Writes all bytes before it returns. Throws if the reader has closed the pipe. */

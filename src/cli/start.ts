@@ -1,8 +1,5 @@
-/**
- * Reads the configuration of a call. In quick mode it opens the database to choose defaults.
- *
- * @module
- */
+/** Reads the configuration of a call. In quick mode it opens the database to choose defaults.
+ * @module */
 import process from "node:process";
 import type { Config } from "../config/options.ts";
 import type { Database } from "../database/database.ts";
@@ -74,7 +71,7 @@ export async function openStart(
   const database = await openConfiguredDatabase(config, first.file);
   try {
     await database.start?.();
-    const facts = await readFacts(database);
+    const facts = await readFacts(database, config.dbAnonRole);
     const choice = chooseDefaults(facts, {
       schemas: config.dbSchemas === unsetSchemas ? null : config.dbSchemas,
       anonRole: config.dbAnonRole,
@@ -108,9 +105,9 @@ const usualFile = "svc.conf";
 const unsetSchemas: readonly string[] = [];
 const unsetPort = -1;
 
-async function readFacts(database: Database): Promise<QuickFacts> {
+async function readFacts(database: Database, anonRole: string | null): Promise<QuickFacts> {
   try {
-    return await readQuickFacts(database);
+    return await readQuickFacts(database, anonRole);
   } catch (thrown) {
     throw new CannotConnectError(thrown);
   }

@@ -1,8 +1,4 @@
-/**
- * The last argument of a call: the path of a configuration file or a connection string.
- *
- * @module
- */
+/** The last argument of a call: the path of a configuration file or a connection string. @module */
 
 /** Name of a connection string that is an argument, in messages. */
 export const connectionName = "the connection string";

@@ -1,14 +1,13 @@
-/**
- * `svc token`: prints a token that is signed with `jwt-secret`.
- *
- * @module
- */
-import { signToken } from "../auth/sign_token.ts";
-import type { Config } from "../config/options.ts";
+/** `svc token`: prints a token that is signed with `jwt-secret`. @module */
+import {
+  signToken,
+  type TokenClaimConfig,
+  tokenClaims as standardClaims,
+} from "../auth/sign_token.ts";
 import { metadataBatch, type Statement } from "../database/batch.ts";
 import { isEmbedded } from "../database/open.ts";
 import { svcDialect } from "../dialect.ts";
-import { withTimeout } from "../lib/deadline.ts";
+import { withTimeout } from "../lib/time_limits.ts";
 import { compile, param, quoteIdent, sql } from "../sql/fragment.ts";
 import type { Command, CommandCall } from "./command.ts";
 import { configReader } from "./config_files.ts";
@@ -108,32 +107,14 @@ export interface TokenFlags {
  */
 export function tokenClaims(
   { role, claims, expires }: TokenFlags,
-  { jwtAud, jwtIssuer, jwtRoleClaimKey }: Pick<
-    Config,
-    "jwtAud" | "jwtIssuer" | "jwtRoleClaimKey"
-  >,
+  config: TokenClaimConfig,
   now: number,
 ): Readonly<Record<string, unknown>> {
   if (role === null || role === "") throw new Error("--role=ROLE is required");
-  const iat = Math.floor(now / 1000);
   return {
-    ...roleClaim(role, jwtRoleClaimKey),
-    ...(jwtIssuer === null ? {} : { iss: jwtIssuer }),
-    ...(jwtAud === null ? {} : { aud: jwtAud }),
-    iat,
-    exp: iat + secondsOf(expires),
+    ...standardClaims(role, config, { now, seconds: secondsOf(expires) }),
     ...Object.fromEntries(claims.map(readClaim)),
   };
-}
-
-/** Nests a role: `$.app.role` gives `{ app: { role } }`. */
-function roleClaim(role: string, path: string): Readonly<Record<string, unknown>> {
-  const names = /^\$?(?:\.[A-Za-z_][A-Za-z0-9_]*)+$/.test(path) ? path.split(".").slice(1) : null;
-  if (names === null) {
-    throw new Error(`jwt-role-claim-key is ${path}: only a plain path such as $.role can be set`);
-  }
-  const nested = names.reduceRight<unknown>((value, name) => ({ [name]: value }), role);
-  return nested as Readonly<Record<string, unknown>>;
 }
 
 function readClaim(text: string): readonly [name: string, value: unknown] {

@@ -1,9 +1,5 @@
-/**
- * Runs a task with a service that serves no requests, for commands that need the configuration or the
- * schema of the database.
- *
- * @module
- */
+/** Runs a task with a service that serves no requests, for commands that need the configuration or
+ * the schema of the database. @module */
 import { Service } from "../service/service.ts";
 import type { ConfigArguments } from "./command.ts";
 import { openConfiguredDatabase } from "./config_files.ts";

@@ -1,8 +1,4 @@
-/**
- * Syntax checks of option values. Each runs in time linear in the length of the text.
- *
- * @module
- */
+/** Syntax checks of option values. Each runs in time linear in the length of the text. @module */
 import { hostName, isLoopbackHost } from "../http/host.ts";
 import { readKeyDeclarations } from "./declared_keys.ts";
 import { readRateLimits } from "./rate_limit_grammar.ts";
@@ -112,6 +108,11 @@ const longPath = new RegExp(`^(?:${pathSegment}){2,}$`);
 /** Returns whether a text is a path of two or more segments that names no function. */
 export function isHealthPath(value: string): boolean {
   return longPath.test(value) && !value.startsWith("/rpc/");
+}
+
+/** Returns whether a text is a path of one or more segments without a slash at its end. */
+export function isPathPrefix(value: string): boolean {
+  return anyPath.test(value);
 }
 
 const anyPath = new RegExp(`^(?:${pathSegment})+$`);

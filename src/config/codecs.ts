@@ -1,8 +1,5 @@
-/**
- * Codecs parse option values of the file and the environment, and print them: one codec per type.
- *
- * @module
- */
+/** Codecs parse option values of the file and the environment, and print them: one codec per type.
+ * @module */
 import { type Dialect, dialects } from "../dialect.ts";
 
 /** An unparsed value of a source. The environment has strings only. */

@@ -1,8 +1,5 @@
-/**
- * The error of the configuration: one line with the place, the key, the problem and the expected value.
- *
- * @module
- */
+/** The error of the configuration: one line with the place, the key, the problem and the expected
+ * value. @module */
 
 /** The place of a value, or the place where a required value is missing. */
 export type ConfigOrigin =

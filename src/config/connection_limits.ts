@@ -1,8 +1,5 @@
-/**
- * The options that limit the connections of clients. Only a server that accepts connections has them.
- *
- * @module
- */
+/** The options that limit the connections of clients. Only a server that accepts connections has
+ * them. @module */
 import { type Config, type OptionKey } from "./options.ts";
 
 type LimitConfig = Pick<

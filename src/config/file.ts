@@ -1,9 +1,5 @@
-/**
- * Parses the configuration file: TOML with `key = value`, dotted keys and the tables `[app]` and
- * `[app.settings]`.
- *
- * @module
- */
+/** Parses the configuration file: TOML with `key = value`, dotted keys and the tables `[app]` and
+ * `[app.settings]`. @module */
 import { parse, TomlError } from "smol-toml";
 import type { RawValue } from "./codecs.ts";
 import { ConfigError, type ConfigOrigin } from "./config_error.ts";

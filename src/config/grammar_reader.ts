@@ -1,8 +1,5 @@
-/**
- * Reads the texts of options that have a grammar: words and signs with white space between them.
- *
- * @module
- */
+/** Reads the texts of options that have a grammar: words and signs with white space between them.
+ * @module */
 
 /** The place and the kind of the first error of a text. */
 export interface GrammarFailure {

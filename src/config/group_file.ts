@@ -1,8 +1,5 @@
-/**
- * Parses the Configurator grammar of the configuration file: `key = value`, `name { … }`, `import`.
- *
- * @module
- */
+/** Parses the Configurator grammar of the configuration file: `key = value`, `name { … }`,
+ * `import`. @module */
 import type { RawValue } from "./codecs.ts";
 import { ConfigError } from "./config_error.ts";
 import type { ConfigFile, FileEntries, FileEntry } from "./file.ts";

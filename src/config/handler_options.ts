@@ -1,14 +1,11 @@
-/**
- * Checks options that a program passes as values, by the rules for options in a file.
- *
- * @module
- */
+/** Checks options that a program passes as values, by the rules for options in a file. @module */
 import type { Dialect } from "../dialect.ts";
 import { isJsonObject } from "../lib/json_object.ts";
 import { ConfigError, MissingOptionError } from "./config_error.ts";
 import { loadConfig } from "./load.ts";
 import { appSettingsPrefix, camelCase, environmentName } from "./names.ts";
 import { nearest } from "./nearest.ts";
+import { removedOptions } from "./removed_options.ts";
 import { type Config, rows } from "./options.ts";
 
 /** Options by their names in camel case. `undefined` leaves an option unset. */
@@ -32,7 +29,9 @@ export function checkHandlerOptions(
   return Object.fromEntries(
     values.map(([name, value]) => [
       name,
-      typeof value === "object" ? value : loaded[name as keyof Config],
+      typeof value === "object" && !(name === "dbSchemas" && loaded.dbSchemas.fallbacks)
+        ? value
+        : loaded[name as keyof Config],
     ]),
   );
 }
@@ -85,6 +84,9 @@ function appSettings(value: unknown, prefix: string): readonly Variable[] {
 }
 
 function unknownName(name: string): Error {
+  for (const [key, advice] of removedOptions) {
+    if (camelCase(key) === name) return new Error(`${name}: no such option any more; ${advice}`);
+  }
   const suggestion = nearest(name, Array.from(keysByName.keys()));
   const hint = suggestion === null ? "" : `; did you mean ${suggestion}?`;
   return new Error(`${name}: no such option${hint}`);

@@ -1,8 +1,4 @@
-/**
- * The codec of response headers: a JSON object of names and values.
- *
- * @module
- */
+/** The codec of response headers: a JSON object of names and values. @module */
 import { isHeaderName } from "./checks.ts";
 import { accept, type Codec, quote, reject } from "./codecs.ts";
 

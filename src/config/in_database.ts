@@ -1,8 +1,5 @@
-/**
- * Reads configuration and role settings from the database: the statements, and their results.
- *
- * @module
- */
+/** Reads configuration and role settings from the database: the statements, and their results.
+ * @module */
 import { groupBy } from "../lib/group_by.ts";
 import type { Dialect } from "../dialect.ts";
 import type { IsolationLevel, Statement } from "../database/batch.ts";

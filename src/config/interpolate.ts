@@ -1,8 +1,4 @@
-/**
- * References to other values in the texts of the configuration file.
- *
- * @module
- */
+/** References to other values in the texts of the configuration file. @module */
 
 /** The resulting text, or the undefined reference. */
 export type Interpolation =

@@ -1,8 +1,4 @@
-/**
- * The option `jwt-issuers`: a JSON list of issuers, or the path of a file with it.
- *
- * @module
- */
+/** The option `jwt-issuers`: a JSON list of issuers, or the path of a file with it. @module */
 import { isJsonObject, type JsonObject } from "../lib/json_object.ts";
 import { isKeyUrl } from "./checks.ts";
 import {

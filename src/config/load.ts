@@ -1,9 +1,5 @@
-/**
- * Loads the configuration. Precedence: database, programmatic options or flags of the command line,
- * environment, file, defaults.
- *
- * @module
- */
+/** Loads the configuration. Precedence: database, programmatic options or flags of the command
+ * line, environment, file, defaults. @module */
 import { isEmbedded } from "../database/open.ts";
 import { type Dialect, dialects, type FileBase, svcDialect } from "../dialect.ts";
 import { type CodecContext, quote, type RawValue, text } from "./codecs.ts";
@@ -25,6 +21,7 @@ import {
 } from "./names.ts";
 import { nearest } from "./nearest.ts";
 import { type Config, type OptionKey, options, rows } from "./options.ts";
+import { removedOptions } from "./removed_options.ts";
 import { isRequired, isSameAs, type Option } from "./options/option.ts";
 
 /** Values of settings in the database, by name without prefix: `db_max_rows`. */
@@ -77,7 +74,7 @@ export const noValues: DatabaseValues = new Map();
 export function loadConfig(sources: ConfigSources, database: DatabaseValues = noValues): Config {
   const loader = loaderOf(sources, database);
   const problems: ConfigError[] = loader.dialect.invalidConfig === "rejected"
-    ? unknownKeys(loader.entries)
+    ? [...unknownKeys(loader.entries), ...removedVariables(loader)]
     : [];
   problems.push(...refusedKeys(loader));
   const attempt = <Result>(run: () => Result, fallback: Result): Result => {
@@ -320,14 +317,13 @@ function defaultValue(loader: Loader, row: Row, context: CodecContext): unknown 
 }
 
 /**
- * Returns the value of a required option that only the tenants have; undefined if the process needs one,
- * too. A process without tenants, or with a relation of tenants, needs a database.
+ * Returns the value of a required option that only the tenants have; undefined without tenants.
  */
 function valueForTenants(loader: Loader, key: string): string | readonly string[] | undefined {
   const [source] = find(loader, rowOf("tenants"));
   if (source === undefined) return undefined;
   if (key === "db-schemas") return [];
-  return String(source.value).includes("/") ? "" : undefined;
+  return "";
 }
 
 function defaultOf([key, { codec }]: Row, text: string, context: CodecContext): unknown {
@@ -449,7 +445,24 @@ function unknownKeys(entries: FileEntries): ConfigError[] {
     .map(({ key, origin }) => new ConfigError({ origin, key, problem: unknownKey(key, keys) }));
 }
 
+/** Lists the variables of options that earlier versions had. */
+function removedVariables(loader: Loader): ConfigError[] {
+  return Array.from(removedOptions.keys()).flatMap((key) => {
+    const name = variableOf(key, loader.dialect);
+    if (!Object.hasOwn(loader.environment, name)) return [];
+    const origin = { kind: "environment", name } as const;
+    return [new ConfigError({ origin, key, problem: removedKey(key)! })];
+  });
+}
+
+function removedKey(key: string): string | null {
+  const advice = removedOptions.get(key);
+  return advice === undefined ? null : `this option no longer exists; ${advice}`;
+}
+
 function unknownKey(key: string, keys: readonly string[]): string {
+  const removed = removedKey(key);
+  if (removed !== null) return removed;
   const setting = appSettingsPrefix + key.split(".").at(-1);
   const suggestion = nearest(key, key.includes(".") ? [...keys, setting] : keys);
   return "unknown key" + (suggestion === null ? "" : `; did you mean ${suggestion}?`);

@@ -1,8 +1,5 @@
-/**
- * The names of an option: its key in the file, its environment variable, its field in the code.
- *
- * @module
- */
+/** The names of an option: its key in the file, its environment variable, its field in the code.
+ * @module */
 import { svcDialect } from "../dialect.ts";
 
 /** The field's name of a key, as a type: `db-max-rows` is `dbMaxRows`. */

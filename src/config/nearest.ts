@@ -1,8 +1,4 @@
-/**
- * Suggests a valid name for a misspelt one.
- *
- * @module
- */
+/** Suggests a valid name for a misspelt one. @module */
 import { distance } from "fastest-levenshtein";
 
 /** In characters. Longer words get no suggestion, which bounds the time. */
@@ -18,10 +14,19 @@ export function nearest(word: string, candidates: readonly string[]): string | n
   let best: string | null = null;
   let fewest = Math.max(2, Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {
-    const edits = distance(target, candidate.toLowerCase());
+    const edits = editsBetween(target, candidate.toLowerCase());
     const isNearer = edits < fewest ||
-      edits === fewest && best !== null && distance(word, candidate) < distance(word, best);
+      edits === fewest && best !== null && editsBetween(word, candidate) < editsBetween(word, best);
     if (isNearer) [best, fewest] = [candidate, edits];
   }
   return best;
+}
+
+/** The edit distance, in which two letters that have changed places are one edit. */
+function editsBetween(word: string, candidate: string): number {
+  const edits = distance(word, candidate);
+  if (edits !== 2 || word.length !== candidate.length) return edits;
+  const at = Array.from(word).findIndex((letter, index) => letter !== candidate[index]);
+  const swapped = word.slice(0, at) + word[at + 1] + word[at] + word.slice(at + 2);
+  return swapped === candidate ? 1 : edits;
 }

@@ -1,24 +1,18 @@
-/**
- * The table of options, one row each. The `Config` type, the environment variables, the example file,
- * the dump and the option reference derive from it.
- *
- * @module
- */
+/** The table of options, one row each. The `Config` type, the environment variables, the example
+ * file, the dump and the option reference derive from it. @module */
 import type { CamelCase } from "./names.ts";
 import { adminOptions } from "./options/admin_options.ts";
-import { batchOptions } from "./options/batch_options.ts";
+import { batchOptions, writeOptions } from "./options/write_options.ts";
 import { databaseOptions } from "./options/database_options.ts";
 import { generalOptions } from "./options/general_options.ts";
 import { limitOptions } from "./options/limit_options.ts";
 import { mcpOptions } from "./options/mcp_options.ts";
 import { monitoringOptions } from "./options/monitoring_options.ts";
 import { openapiOptions } from "./options/openapi_options.ts";
-import { poolOptions } from "./options/pool_options.ts";
-import { replicaOptions } from "./options/replica_options.ts";
+import { poolOptions, replicaOptions } from "./options/pool_options.ts";
 import { serverOptions } from "./options/server_options.ts";
 import { tenantOptions } from "./options/tenant_options.ts";
 import { tokenOptions } from "./options/token_options.ts";
-import { writeOptions } from "./options/write_options.ts";
 import type { Option } from "./options/option.ts";
 
 export const options = {

@@ -1,7 +1,4 @@
-/**
- * Prints the configuration: the dump, the example file, the defaults in the documentation.
- *
- * @module
+/** Prints the configuration: the dump, the example file, the defaults in the documentation. @module
  */
 import { redact } from "../observe/redact.ts";
 import { svcDialect } from "../dialect.ts";

@@ -1,9 +1,5 @@
-/**
- * Codecs of the values that a file may hold (`@path`): the connection string and the secret that
- * verifies tokens. Messages omit both.
- *
- * @module
- */
+/** Codecs of the values that a file may hold (`@path`): the connection string and the secret that
+ * verifies tokens. Messages omit both. @module */
 import { parseConnectionString } from "../database/connect/connection_string.ts";
 import { accept, type Codec, type CodecResult, quote, reject } from "./codecs.ts";
 

@@ -1,9 +1,5 @@
-/**
- * The sources of the configuration outside the database, read once. Each load adds the values of the
- * database.
- *
- * @module
- */
+/** The sources of the configuration outside the database, read once. Each load adds the values of
+ * the database. @module */
 import { type ConfigSources, type DatabaseValues, loadConfig, makeOptionError } from "./load.ts";
 import type { Config, OptionKey } from "./options.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Codecs of times and sizes: numbers, or texts with a unit.
- *
- * @module
- */
+/** Codecs of times and sizes: numbers, or texts with a unit. @module */
 import { accept, type Codec, quote, type RawValue, reject } from "./codecs.ts";
 
 /** Milliseconds by unit. */

@@ -1,9 +1,5 @@
 /// <reference lib="dom" />
-/**
- * All requests of the console.
- *
- * @module
- */
+/** All requests of the console. @module */
 import { type ApiCall, targetOf } from "./code.ts";
 import { adminToken, token } from "./session.ts";
 
@@ -37,8 +33,9 @@ const ownHeaders = (): Record<string, string> => ({
 });
 
 /** Reads data of the admin server. Rejects with an `Error` whose message can be shown. */
-export async function readConsole<Data>(path: string): Promise<Data> {
-  const response = await fetch(`/console/${path}`, { headers: ownHeaders() });
+export async function readConsole<Data>(path: string, sent?: unknown): Promise<Data> {
+  const init = sent === undefined ? {} : { method: "POST", body: JSON.stringify(sent) };
+  const response = await fetch(`/console/${path}`, { headers: ownHeaders(), ...init });
   if (response.status === 401 || response.status === 429) {
     throw new AdminTokenNeeded(await response.text());
   }
@@ -65,7 +62,8 @@ export async function callApi(call: ApiCall, signal?: AbortSignal): Promise<ApiA
   });
   const bytes = await response.blob();
   const mediaType = (response.headers.get("Content-Type") ?? "").split(";")[0]!.trim();
-  const isText = /^text\/|[/+]json$|xml$|yaml$|javascript$/.test(mediaType) || mediaType === "";
+  const isText = /^text\/|[/+](?:json|text)$|xml$|yaml$|javascript$/.test(mediaType) ||
+    mediaType === "";
   const text = isText ? await bytes.text() : null;
   if (response.status === 401 && mediaType === "text/plain" && text?.includes("admin-token")) {
     throw new AdminTokenNeeded(text);

@@ -1,8 +1,5 @@
-/**
- * The text of values in cells.
- *
- * @module
- */
+/** The text of values in cells, and of signatures. @module */
+import type { ConsoleFunction } from "../admin/console_data.ts";
 
 /** Characters of a value that a cell shows. */
 const maxCellLength = 200;
@@ -36,4 +33,15 @@ export function csvText(
   };
   const lines = [columns, ...rows.map((row) => columns.map((name) => row[name]))];
   return lines.map((line) => line.map(field).join(",") + "\r\n").join("");
+}
+
+/** Returns `add(a integer, b integer) returns integer`. */
+export function signature({ name, parameters, returns }: ConsoleFunction): string {
+  const list = parameters.map((each) =>
+    `${each.variadic ? "variadic " : ""}${each.name} ${each.type}${
+      each.required ? "" : " = default"
+    }`
+      .trim()
+  );
+  return `${name}(${list.join(", ")}) returns ${returns}`;
 }

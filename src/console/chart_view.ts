@@ -1,143 +1,217 @@
 /// <reference lib="dom" />
-/**
- * A chart of the rows that a table shows.
- *
- * @module
- */
+/** A chart of an aggregate over all rows that the filters select. Its request is in the URL. @module */
 import * as Plot from "@observablehq/plot";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { ConsoleRelation } from "../admin/console_data.ts";
+import { cellText } from "./cells.ts";
+import {
+  type ChartChoice,
+  chartKeys,
+  chartQuery,
+  choiceOf,
+  firstChoice,
+  groupColumns,
+  measuredColumns,
+  measures,
+  periods,
+  withColumn,
+} from "./chart_query.ts";
 import type { GridRow } from "./edit.ts";
-import { typeKind } from "./filters.ts";
-import type { TableViewProps } from "./lazy_view.ts";
-import { Empty, html, type View } from "./view.ts";
+import { type TableQuery, typeKind } from "./filters.ts";
+import { type Labels, useLabels } from "./labels.ts";
+import { relationshipsOf, serviceState } from "./model.ts";
+import { Empty, grouped, html, type View } from "./view.ts";
 
-const marks = { bar: "Bars", line: "Line", dot: "Dots" } as const;
-
-type Mark = keyof typeof marks;
-
-/** Columns that a chart draws. */
-interface ChartColumns {
-  readonly x: string;
-  readonly y: string;
-  /** Empty for one color. */
-  readonly color: string;
+interface ChartViewProps {
+  readonly relation: ConsoleRelation;
+  readonly query: TableQuery;
+  /** Rows of the query; null while they load, and beside an error. */
+  readonly rows: readonly GridRow[] | null;
+  readonly onQuery: (query: TableQuery) => void;
 }
 
-/** Bars, lines or dots of two or three columns. */
-export function ChartView({ rows, columns, relation }: TableViewProps): View {
-  const kindOf = (name: string) => {
-    const column = relation.columns.find((each) => each.name === name);
-    return column === undefined ? "text" : typeKind(column.baseType);
-  };
-  const numbers = columns.filter((name) => kindOf(name) === "number");
-  const times = columns.filter((name) => kindOf(name) === "time");
-  const measures = numbers.filter((name) => !relation.primaryKey.includes(name));
-  const texts = columns.filter((name) => kindOf(name) === "text" || kindOf(name) === "boolean");
-  const [mark, setMark] = useState<Mark>(times.length > 0 ? "dot" : "bar");
-  const [chosen, setChosen] = useState<ChartColumns>({
-    x: times[0] ?? texts[0] ?? columns[0] ?? "",
-    y: measures[0] ?? numbers[0] ?? "",
-    color: "",
-  });
-  if (numbers.length === 0) {
+/** Choices of the aggregate, the drawing, and its numbers as a table. */
+export function ChartView({ relation, query, rows, onQuery }: ChartViewProps): View {
+  const references = useMemo(
+    () =>
+      new Set(
+        relationshipsOf(relation).filter(({ isForward }) => isForward)
+          .flatMap(({ pairs }) => pairs.map(([column]) => column)),
+      ),
+    [relation],
+  );
+  const current = choiceOf(query, relation);
+  const choice = current ?? firstChoice(relation, references);
+  const isOff = serviceState.value?.features.aggregates !== true;
+  const choose = (next: ChartChoice) => onQuery(chartQuery(next, relation, query));
+  useEffect(() => {
+    if (current === null && choice !== null && !isOff) choose(choice);
+  }, [current === null, isOff]);
+  const labels = useLabels(relation, current === null || rows === null ? noRows : rows);
+  if (isOff || choice === null) {
     return html`
-      <${Empty} title="No column has numbers">
-        <p>A chart needs one for its height.</p>
+      <${Empty} title=${isOff ? "Aggregates are off" : "No column has groups"}>
+        ${isOff && html`<p>Set <code>db-aggregates-enabled</code> to draw charts.</p>`}
         <//>
     `;
   }
-  const choice = (label: string, key: keyof ChartColumns, names: readonly string[]) =>
+  return html`
+    <${ChartControls} ...${{ relation, choice, references }} onChoice=${choose} />
+    ${current !== null && rows !== null &&
+      (rows.length === 0
+        ? html`<${Empty} title="No rows" />`
+        : html`<${Drawing} ...${{ rows, choice, labels }} keys=${chartKeys(choice, relation)} />`)}
+  `;
+}
+
+const noRows: readonly GridRow[] = [];
+
+interface ChartControlsProps {
+  readonly relation: ConsoleRelation;
+  readonly choice: ChartChoice;
+  readonly references: ReadonlySet<string>;
+  readonly onChoice: (choice: ChartChoice) => void;
+}
+
+function ChartControls({ relation, choice, references, onChoice }: ChartControlsProps): View {
+  const columns = groupColumns(relation);
+  const measured = measuredColumns(relation, references);
+  const select = (
+    label: string,
+    options: readonly (readonly [value: string, text: string])[],
+    [value, onValue]: readonly [value: string, onValue: (value: string) => void],
+  ) =>
     html`
       <label class="field-inline">${label}
-        <select onChange=${(event: Event) =>
-          setChosen({ ...chosen, [key]: (event.target as HTMLSelectElement).value })}>
-          ${names.map((name) =>
-            html`<option key=${name} value=${name} selected=${name === chosen[key]}>${
-              name || "–"
-            }</option>`
+        <select aria-label=${label} onChange=${(event: Event) =>
+          onValue((event.target as HTMLSelectElement).value)}>
+          ${options.map(([key, text]) =>
+            html`<option key=${key} value=${key} selected=${key === value}>${text}</option>`
           )}
         </select></label>
     `;
+  const functions = [
+    ["count ", "count of rows"] as const,
+    ...measured.flatMap(({ name }) =>
+      measures.slice(1).map((each) => [`${each} ${name}`, `${each} of ${name}`] as const)
+    ),
+  ];
+  const measure = (value: string) => {
+    const space = value.indexOf(" ");
+    const name = value.slice(0, space) as ChartChoice["measure"];
+    onChoice({ ...choice, measure: name, of: value.slice(space + 1) });
+  };
+  const isTime = typeKind(columns.find(({ name }) => name === choice.by)!.baseType) === "time";
   return html`
     <div class="chart-controls">
-      <label class="field-inline">Draw
-        <select onChange=${(event: Event) =>
-          setMark((event.target as HTMLSelectElement).value as Mark)}>
-          ${Object.entries(marks).map(([key, label]) =>
-            html`<option key=${key} value=${key} selected=${key === mark}>${label}</option>`
-          )}
-        </select></label>
-      ${choice("Across", "x", columns)} ${choice("Up", "y", numbers)}
-      ${choice("Color", "color", ["", ...texts])}
+      ${select("Show", functions, [`${choice.measure} ${choice.of}`, measure])}
+      ${select("by", columns.map(({ name }) => [name, name]), [
+        choice.by,
+        (name) => onChoice(withColumn(choice, columns.find((each) => each.name === name)!)),
+      ])}
+      ${isTime &&
+        select("per", periods.map((each) => [each, each]), [
+          choice.period ?? "",
+          (period) => onChoice({ ...choice, period: period as ChartChoice["period"] }),
+        ])}
     </div>
-    <${Drawing} ...${{ rows, mark, chosen }} isTime=${kindOf(chosen.x) === "time"} />
   `;
 }
 
 interface DrawingProps {
   readonly rows: readonly GridRow[];
-  readonly mark: Mark;
-  readonly chosen: ChartColumns;
-  readonly isTime: boolean;
+  readonly choice: ChartChoice;
+  readonly labels: Labels;
+  readonly keys: ReturnType<typeof chartKeys>;
 }
 
-function Drawing({ rows, mark, chosen, isTime }: DrawingProps): View {
+/** A group of the chart. */
+interface Group {
+  readonly x: string | Date;
+  readonly y: number;
+}
+
+function Drawing({ rows, choice, labels, keys }: DrawingProps): View {
   const box = useRef<HTMLDivElement>(null);
+  const { by, period, measure, of } = choice;
+  const nameOf = (row: GridRow) => {
+    const value = row[keys.group];
+    return labels.get(by)?.get(String(value)) ?? cellText(value);
+  };
+  const groups = rows.filter((row) => row[keys.measure] !== null).map((row): Group => ({
+    x: period === null || row[keys.group] === null
+      ? nameOf(row)
+      : new Date(String(row[keys.group])),
+    y: Number(row[keys.measure]),
+  }));
   useEffect(() => {
     const element = box.current!;
-    const draw = () => element.replaceChildren(drawing({ rows, mark, chosen, isTime }, element));
+    const draw = () => element.replaceChildren(drawn(groups, choice, element));
     draw();
     const observer = new ResizeObserver(draw);
     observer.observe(element);
     return () => observer.disconnect();
-  }, [rows, mark, chosen, isTime]);
-  const text = `${marks[mark]} of ${chosen.y} by ${chosen.x}, ${rows.length} rows`;
+  }, [rows, labels]);
+  const what = of === "" ? measure : `${measure} of ${of}`;
+  const title = `${what} by ${period === null ? by : `${period} of ${by}`}`;
   return html`
     <div class="chart">
-      <div ref=${box} class="plot-box" role="img" aria-label=${text}></div>
-      <p class="hint">The chart shows the rows of this page; the view Rows has them as a table.</p>
+      <div ref=${box} class="plot-box" role="img" aria-label=${`${title}, ${groups.length} groups`}></div>
+      <details class="others">
+        <summary class="button">As a table</summary>
+        <table class="plain-table" aria-label=${title}>
+          <thead>
+            <tr>
+              <th scope="col">${by}</th>
+              <th scope="col" class="is-number">${what}</th>
+            </tr>
+          </thead>
+          <tbody>${rows.map((row, index) =>
+            html`
+              <tr key=${index}>
+                <td>${nameOf(row)}</td>
+                <td class="is-number">${row[keys.measure] === null
+                  ? "null"
+                  : grouped(Number(row[keys.measure]))}</td>
+              </tr>
+            `
+          )}</tbody>
+        </table>
+      </details>
     </div>
   `;
 }
 
 /** Draws without the package's own `style` element, which the policy of the page forbids. */
-function drawing({ rows, mark, chosen, isTime }: DrawingProps, element: HTMLElement): Element {
-  const { x, y, color } = chosen;
-  const data = rows.map((row) => ({
-    x: isTime ? new Date(String(row[x])) : row[x] === null ? "null" : row[x],
-    y: row[y] === null ? null : Number(row[y]),
-    color: color === "" ? undefined : String(row[color]),
-  }));
-  const paint = color === "" ? getComputedStyle(element).color : "color";
-  const isBand = mark === "bar" || data.some((each) => typeof each.x === "string");
+function drawn(groups: readonly Group[], choice: ChartChoice, element: HTMLElement): Element {
+  const { by, period, measure, of } = choice;
+  const paint = getComputedStyle(element).color;
+  const isTilted = period === null && groups.length * 90 > element.clientWidth;
+  const times = groups.filter(({ x }) => x instanceof Date) as Plot.Data;
   const figure = Plot.plot({
     className: "drawn",
     width: Math.max(280, element.clientWidth),
     height: 420,
-    marginLeft: 56,
-    marginBottom: isBand ? 96 : 40,
-    x: isBand
-      ? { label: x, type: mark === "bar" ? "band" : "point", tickRotate: -40 }
-      : { label: x },
-    y: { label: y, grid: true, zero: mark === "bar" },
-    marks: [Plot.ruleY([0]), layerOf(data, mark, paint)],
+    marginLeft: 64,
+    marginBottom: isTilted ? 96 : 40,
+    x: period === null
+      ? {
+        label: by,
+        type: "band",
+        domain: groups.map(({ x }) => x),
+        tickRotate: isTilted ? -40 : 0,
+      }
+      : { label: by },
+    y: { label: of === "" ? measure : `${measure} of ${of}`, grid: true, zero: true },
+    marks: [
+      Plot.ruleY([0]),
+      period === null
+        ? Plot.barY(groups as Plot.Data, { x: "x", y: "y", fill: paint })
+        : Plot.lineY(times, { x: "x", y: "y", stroke: paint, marker: "circle" }),
+    ],
   });
   figure.querySelectorAll("style").forEach((style) => style.remove());
   // The element around it has the text of the whole image.
   figure.querySelectorAll("[aria-label]").forEach((each) => each.removeAttribute("aria-label"));
   return figure;
-}
-
-function layerOf(data: readonly object[], mark: Mark, paint: string): Plot.Markish {
-  const channels = { x: "x", y: "y" } as const;
-  switch (mark) {
-    case "bar":
-      return Plot.barY(data as Plot.Data, { ...channels, fill: paint });
-    case "line":
-      return Plot.lineY(data as Plot.Data, { ...channels, stroke: paint, z: "color" });
-    case "dot":
-      return Plot.dot(data as Plot.Data, { ...channels, fill: paint, fillOpacity: 0.75, r: 4 });
-    default:
-      return mark satisfies never;
-  }
 }

@@ -1,8 +1,5 @@
-/**
- * Code that sends a request: a curl command, a call of `fetch`, and one of `@supabase/postgrest-js`.
- *
- * @module
- */
+/** Code that sends a request: a curl command, a call of `fetch`, and one of
+ * `@supabase/postgrest-js`. @module */
 import { splitParams } from "./filters.ts";
 
 /** A request to the API. */
@@ -63,13 +60,11 @@ function curl(call: ApiCall, { url, hasToken, token = null }: CodeContext): stri
   const parts = [
     `curl ${method === "GET" ? "" : `-X ${method} `}${shellWord(url + targetOf(call))}`,
     ...headers.map(([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`),
-    ...(hasToken
-      ? [
-        token === null
-          ? '-H "Authorization: Bearer $TOKEN"'
-          : `-H ${shellWord(`Authorization: Bearer ${token}`)}`,
-      ]
-      : []),
+    ...(!hasToken
+      ? []
+      : token === null
+      ? ['-H "Authorization: Bearer $TOKEN"']
+      : [`-H ${shellWord(`Authorization: Bearer ${token}`)}`]),
     ...(body === null ? [] : [`--data-raw ${shellWord(body)}`]),
   ];
   return parts.join(" \\\n  ");
@@ -84,13 +79,7 @@ function fetchCode(call: ApiCall, { url, hasToken, token = null }: CodeContext):
   const { method, body } = call;
   const headers = [
     ...call.headers.map(([name, value]) => `    ${literal(name)}: ${literal(value)},`),
-    ...(hasToken
-      ? [
-        `    "Authorization": ${
-          token === null ? "`Bearer ${token}`" : literal(`Bearer ${token}`)
-        },`,
-      ]
-      : []),
+    ...(hasToken ? [`    "Authorization": ${bearer(token)},`] : []),
   ];
   const options = [
     ...(method === "GET" ? [] : [`  method: ${literal(method)},`]),
@@ -102,10 +91,13 @@ function fetchCode(call: ApiCall, { url, hasToken, token = null }: CodeContext):
   return `const response = await fetch(${target}${argument});\nconst rows = await response.json();`;
 }
 
-/** Returns a text as a literal of JavaScript. */
-function literal(text: string): string {
-  return JSON.stringify(text);
+/** Returns the value of `Authorization` in JavaScript. */
+function bearer(token: string | null): string {
+  return token === null ? "`Bearer ${token}`" : literal(`Bearer ${token}`);
 }
+
+/** Returns a text as a literal of JavaScript. */
+const literal = (text: string): string => JSON.stringify(text);
 
 /** Returns JSON with line breaks, as an argument within an object. */
 function indented(body: string): string {
@@ -118,10 +110,9 @@ function indented(body: string): string {
 
 function clientCode(call: ApiCall, context: CodeContext): string {
   const { url, hasToken, schema, token = null } = context;
-  const bearer = token === null ? "`Bearer ${token}`" : literal(`Bearer ${token}`);
   const options = [
     ...(schema === null ? [] : [`schema: ${literal(schema)}`]),
-    ...(hasToken ? [`headers: { Authorization: ${bearer} }`] : []),
+    ...(hasToken ? [`headers: { Authorization: ${bearer(token)} }`] : []),
   ];
   const argument = options.length === 0 ? "" : `, { ${options.join(", ")} }`;
   const steps = [start(call), ...clientSteps(call)];

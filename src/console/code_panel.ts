@@ -1,9 +1,5 @@
 /// <reference lib="dom" />
-/**
- * The request of a page: its URL, which can be edited, and code that sends it.
- *
- * @module
- */
+/** The request of a page: its URL, which can be edited, and code that sends it. @module */
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { type ApiCall, codeOf, type Language, languages, targetOf } from "./code.ts";
@@ -13,8 +9,13 @@ import { CopyButton, html, type View } from "./view.ts";
 
 const storageKey = "svc-code";
 
+/** Width in px from which the panel is shown until the reader decides. */
+const wideWindow = 1440;
+
 /** Whether the panel is shown. */
-export const codeShown = signal(localStorage.getItem(storageKey) !== "hidden");
+export const codeShown = signal(
+  (localStorage.getItem(storageKey) ?? (innerWidth >= wideWindow ? "shown" : "hidden")) === "shown",
+);
 
 /** Shows or hides the panel, and remembers it. */
 export function toggleCode(): void {

@@ -1,9 +1,5 @@
 /// <reference lib="dom" />
-/**
- * Draws a diagram, which pointers, keys and buttons move and scale.
- *
- * @module
- */
+/** Draws a diagram, which pointers, keys and buttons move and scale. @module */
 import { useEffect, useRef, useState } from "preact/hooks";
 import {
   type DiagramEdge,
@@ -13,7 +9,7 @@ import {
   lineHeight,
 } from "./diagram_layout.ts";
 import { hrefOf } from "./route.ts";
-import { html, Icon, type View } from "./view.ts";
+import { html, Icon, saveFile, type View } from "./view.ts";
 
 /** The part of the diagram that is shown, in its coordinates. */
 interface ShownArea {
@@ -25,25 +21,44 @@ interface ShownArea {
 
 const scaleBounds = [0.1, 3] as const;
 
+/** The smallest scale at which names can be read. A larger diagram is shown in part. */
+const minFittedScale = 0.6;
+
+/** Pixels around a diagram that fits. */
+const margin = 24;
+
 interface DiagramCanvasProps {
   readonly layout: DiagramLayout;
+  /** Highlighted table, which is shown first. */
   readonly center: string | null;
+  /** Table that is shown first if none is highlighted. */
+  readonly start: string;
 }
 
 /** The drawing with its controls. Tab moves from table to table. */
-export function DiagramCanvas({ layout, center }: DiagramCanvasProps): View {
+export function DiagramCanvas({ layout, center, start }: DiagramCanvasProps): View {
   const frame = useRef<HTMLDivElement>(null);
   const [area, setArea] = useState<ShownArea>({ x: 0, y: 0, scale: 1 });
   const fit = () => {
     const { clientWidth, clientHeight } = frame.current!;
-    const scale = bounded(Math.min(clientWidth / layout.width, clientHeight / layout.height, 1));
+    const across = (clientWidth - 2 * margin) / layout.width;
+    const scale = Math.max(
+      minFittedScale,
+      Math.min(across, (clientHeight - 2 * margin) / layout.height, 1),
+    );
+    const [width, height] = [clientWidth / scale, clientHeight / scale];
+    const node = layout.nodes.find(({ relation }) => relation.name === (center ?? start));
+    const at = (middle: number | undefined, length: number, shown: number) =>
+      length + 2 * margin <= shown
+        ? (length - shown) / 2
+        : Math.max(-margin, Math.min((middle ?? 0) - shown / 2, length - shown + margin));
     setArea({
       scale,
-      x: (layout.width - clientWidth / scale) / 2,
-      y: (layout.height - clientHeight / scale) / 2,
+      x: at(node && node.x + node.width / 2, layout.width, width),
+      y: at(node && node.y + node.height / 2, layout.height, height),
     });
   };
-  useEffect(fit, [layout]);
+  useEffect(fit, [layout, center]);
   const zoom = (factor: number) => {
     const { clientWidth, clientHeight } = frame.current!;
     setArea((old) => scaled(old, factor, { x: clientWidth / 2, y: clientHeight / 2 }));
@@ -240,9 +255,5 @@ function exportSvg({ width, height }: DiagramLayout, frame: HTMLElement): void {
   copy.setAttribute("height", String(height));
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   const text = new XMLSerializer().serializeToString(copy);
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-  link.download = "diagram.svg";
-  link.click();
-  URL.revokeObjectURL(link.href);
+  saveFile("diagram.svg", new Blob([text], { type: "image/svg+xml" }));
 }

@@ -1,8 +1,4 @@
-/**
- * Places the tables of a diagram.
- *
- * @module
- */
+/** Places the tables of a diagram. @module */
 import dagre from "@dagrejs/dagre";
 import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_data.ts";
 
@@ -54,44 +50,155 @@ export function neighbourhood(
   return reached;
 }
 
-/** Lays out relations and the foreign keys between them, in layers from left to right. */
+type Box = Omit<DiagramNode, "x" | "y">;
+
+/** Pixels between boxes, and between groups of connected boxes. */
+const [boxGap, rankGap, blockGap] = [28, 72, 40];
+
+/**
+ * Lays out relations and the foreign keys between them. Connected tables stand together in layers. The
+ * groups, and tables without a foreign key, fill rows of the shape of the window: `aspect` is its width
+ * by its height.
+ */
 export function layoutDiagram(
   relations: readonly ConsoleRelation[],
   relationships: readonly ConsoleRelationship[],
+  aspect: number,
 ): DiagramLayout {
-  const graph = new dagre.graphlib.Graph({ multigraph: true });
-  graph.setGraph({ rankdir: "LR", nodesep: 28, ranksep: 84, marginx: 24, marginy: 24 });
-  graph.setDefaultEdgeLabel(() => ({}));
   const names = new Set(relations.map(({ name }) => name));
   const keys = relationships.filter(({ isForward, origin, foreign }) =>
     isForward && names.has(origin[1]) && names.has(foreign[1])
   );
   const boxes = relations.map((relation) => boxOf(relation, keys));
-  for (const box of boxes) {
-    graph.setNode(box.relation.name, { width: box.width, height: box.height });
+  const blocks = componentsOf(boxes, keys).map((component) => layoutBlock(component, keys, aspect));
+  return packed(blocks, aspect);
+}
+
+/** Returns the groups of boxes that foreign keys connect. */
+function componentsOf(
+  boxes: readonly Box[],
+  keys: readonly ConsoleRelationship[],
+): readonly (readonly Box[])[] {
+  const neighbours = [
+    ...keys,
+    ...keys.map((key) => ({ ...key, origin: key.foreign, foreign: key.origin })),
+  ];
+  const left = new Map(boxes.map((box) => [box.relation.name, box]));
+  const components: Box[][] = [];
+  for (const { relation: { name } } of boxes) {
+    if (!left.has(name)) continue;
+    const reached = neighbourhood(name, neighbours, boxes.length);
+    components.push([...reached].map((each) => left.get(each)!));
+    for (const each of reached) left.delete(each);
   }
-  for (const { origin, foreign, hint } of keys) graph.setEdge(origin[1], foreign[1], {}, hint);
+  return components;
+}
+
+/** Lays out connected boxes in the direction that is shown larger in the window. */
+function layoutBlock(
+  boxes: readonly Box[],
+  keys: readonly ConsoleRelationship[],
+  aspect: number,
+): DiagramLayout {
+  const layouts = (["LR", "TB"] as const).map((rankdir) => layoutLayers(boxes, keys, rankdir));
+  const size = ({ width, height }: DiagramLayout) => Math.max(width / aspect, height);
+  return layouts.reduce((best, other) => size(other) < size(best) ? other : best);
+}
+
+function layoutLayers(
+  boxes: readonly Box[],
+  keys: readonly ConsoleRelationship[],
+  rankdir: "LR" | "TB",
+): DiagramLayout {
+  const graph = new dagre.graphlib.Graph({ multigraph: true });
+  graph.setGraph({ rankdir, nodesep: boxGap, ranksep: rankGap });
+  graph.setDefaultEdgeLabel(() => ({}));
+  // Dagre keeps nodes as members of an object, where a table may be named `__proto__`.
+  const idOf = (name: string) => `.${name}`;
+  for (const { relation, width, height } of boxes) {
+    graph.setNode(idOf(relation.name), { width, height });
+  }
+  for (const { origin, foreign, hint } of keys) {
+    const isLoop = origin[1] === foreign[1];
+    const [from, to] = [idOf(origin[1]), idOf(foreign[1])];
+    if (graph.hasNode(from) && !isLoop) graph.setEdge(from, to, {}, hint);
+  }
   dagre.layout(graph);
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
+  const nodes = boxes.map((box) => {
+    const { x, y } = graph.node(idOf(box.relation.name)) as { x: number; y: number };
+    return { ...box, x: x - box.width / 2, y: y - box.height / 2 };
+  });
+  const edges = graph.edges().map((edge) => ({
+    from: edge.v.slice(1),
+    to: edge.w.slice(1),
+    points: (graph.edge(edge) as DiagramEdge).points,
+  }));
+  const loops = keys.filter(({ origin, foreign }) => origin[1] === foreign[1])
+    .flatMap(({ origin }) =>
+      nodes.filter(({ relation }) => relation.name === origin[1]).map(loopOf)
+    );
   return {
-    nodes: boxes.map((box) => {
-      const { x, y } = graph.node(box.relation.name) as { x: number; y: number };
-      return { ...box, x: x - box.width / 2, y: y - box.height / 2 };
-    }),
-    edges: graph.edges().map((edge) => ({
-      from: edge.v,
-      to: edge.w,
-      points: (graph.edge(edge) as DiagramEdge).points,
-    })),
-    width: Math.max(1, width),
-    height: Math.max(1, height),
+    nodes,
+    edges: [...edges, ...loops],
+    width,
+    height,
+  };
+}
+
+/** Returns the edge of a table that refers to itself, at the side of its box. */
+function loopOf({ relation: { name }, x, y, width }: DiagramNode): DiagramEdge {
+  const [side, far] = [x + width, x + width + boxGap / 2];
+  const [top, bottom] = [y + headHeight / 2, y + headHeight + lineHeight];
+  const corners = [[side, bottom], [far, bottom], [far, top], [side, top]] as const;
+  return {
+    from: name,
+    to: name,
+    points: corners.map(([cornerX, cornerY]) => ({ x: cornerX, y: cornerY })),
+  };
+}
+
+/** Puts blocks into rows, the highest first, so that the whole has about the shape of the window. */
+function packed(blocks: readonly DiagramLayout[], aspect: number): DiagramLayout {
+  const area = blocks.reduce(
+    (sum, { width, height }) => sum + (width + blockGap) * (height + blockGap),
+    0,
+  );
+  const rowWidth = Math.max(Math.sqrt(area * aspect), ...blocks.map(({ width }) => width));
+  let [x, y, rowHeight, widest] = [0, 0, 0, 1];
+  const placed = blocks.toSorted((a, b) => b.height - a.height).map((block) => {
+    if (x > 0 && x + block.width > rowWidth) [x, y, rowHeight] = [0, y + rowHeight + blockGap, 0];
+    const moved = shifted(block, x, y);
+    x += block.width + blockGap;
+    rowHeight = Math.max(rowHeight, block.height);
+    widest = Math.max(widest, x - blockGap);
+    return moved;
+  });
+  return {
+    nodes: placed.flatMap(({ nodes }) => nodes),
+    edges: placed.flatMap(({ edges }) => edges),
+    width: widest,
+    height: Math.max(1, y + rowHeight),
+  };
+}
+
+function shifted(layout: DiagramLayout, x: number, y: number): DiagramLayout {
+  const move = <Point extends { readonly x: number; readonly y: number }>(point: Point): Point => ({
+    ...point,
+    x: point.x + x,
+    y: point.y + y,
+  });
+  return {
+    ...layout,
+    nodes: layout.nodes.map(move),
+    edges: layout.edges.map((edge) => ({ ...edge, points: edge.points.map(move) })),
   };
 }
 
 function boxOf(
   relation: ConsoleRelation,
   keys: readonly ConsoleRelationship[],
-): Omit<DiagramNode, "x" | "y"> {
+): Box {
   const foreign = new Set(
     keys.filter(({ origin }) => origin[1] === relation.name)
       .flatMap(({ pairs }) => pairs.map(([column]) => column)),

@@ -1,62 +1,64 @@
 /// <reference lib="dom" />
-/**
- * The diagram of a schema: its tables, and the foreign keys between them.
- *
- * @module
- */
-import { useMemo, useState } from "preact/hooks";
+/** The diagram of a schema: its tables, and the foreign keys between them. @module */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_data.ts";
 import { DiagramCanvas } from "./diagram_canvas.ts";
-import { layoutDiagram, neighbourhood } from "./diagram_layout.ts";
+import { Combobox } from "./combobox.ts";
+import { type DiagramLayout, layoutDiagram, neighbourhood } from "./diagram_layout.ts";
 import { relationshipsOf, relationsOf } from "./model.ts";
 import { hrefOf, navigate, type PageRoute, route } from "./route.ts";
 import { Empty, html, type View } from "./view.ts";
 
 type DiagramRoute = Extract<PageRoute, { readonly page: "diagram" }>;
 
-/** Most tables that the page lays out at once without a click. */
-const maxWhole = 80;
+/** Most tables that the page shows at once without a click. */
+const maxWhole = 40;
 
 /** The diagram, with controls for its extent, and the same as a list. */
 export function DiagramPage(): View {
   const current = route.value as DiagramRoute;
-  const relations = relationsOf(current.schema);
   const [steps, setSteps] = useState(1);
+  const [hasViews, setViews] = useState(false);
   const [showsAll, setShowsAll] = useState(false);
   const [isList, setList] = useState(false);
-  const relationships = useMemo(() => relations.flatMap(relationshipsOf), [relations]);
+  const [text, setText] = useState("");
+  const [found, setFound] = useState<string | null>(null);
+  const all = relationsOf(current.schema);
+  const relations = all.filter(({ isView, name }) => hasViews || !isView || name === current.name);
+  const relationships = useMemo(() => all.flatMap(relationshipsOf), [all.length]);
   const isLarge = relations.length > maxWhole && !showsAll;
-  const center = current.name ?? (isLarge ? busiest(relations, relationships) : null);
-  const shown = center === null
+  const start = busiest(relations, relationships);
+  const around = current.name ?? (isLarge ? start : null);
+  const shown = around === null
     ? relations
-    : relations.filter(({ name }) => neighbourhood(center, relationships, steps).has(name));
-  if (relations.length === 0) {
+    : relations.filter(({ name }) => neighbourhood(around, relationships, steps).has(name));
+  if (all.length === 0) {
     return html`
       <div class="page">
+        <h1>Diagram</h1>
         <${Empty} title="No tables" />
       </div>
     `;
   }
-  const choose = (event: Event) => {
-    const name = (event.target as HTMLSelectElement).value;
-    navigate({ ...current, name: name === "" ? null : name });
+  const hits = relations.filter(({ name }) => name.includes(text.toLowerCase())).slice(0, 12);
+  const find = (index: number) => {
+    const { name } = hits[index]!;
+    setText("");
+    setFound(name);
+    if (around !== null) navigate({ ...current, name });
+  };
+  const showAll = () => {
+    setShowsAll(true);
+    navigate({ ...current, name: null });
   };
   return html`
     <div class="diagram-page">
       <header class="table-head"><h1>Diagram</h1></header>
       <div class="toolbar">
-        <label class="field-inline">Around
-          <select onChange=${choose}>
-            <option value="" selected=${current.name === null}>${isLarge
-              ? "the busiest table"
-              : "all tables"}</option>
-            ${relations.map(({ name }) =>
-              html`<option key=${name} value=${name} selected=${
-                name === current.name
-              }>${name}</option>`
-            )}
-          </select></label>
-        ${center !== null && html`
+        <${Combobox} id="find-table" label="Find a table" placeholder="Find a table" text=${text}
+          options=${hits.map(({ name }) => name)} onText=${setText} onChoose=${find} />
+        ${around !== null && html`
+          <span>Around <strong>${around}</strong></span>
           <label class="field-inline">Steps
             <select onChange=${(event: Event) =>
               setSteps(Number((event.target as HTMLSelectElement).value))}>
@@ -64,16 +66,19 @@ export function DiagramPage(): View {
                 html`<option key=${each} value=${each} selected=${each === steps}>${each}</option>`
               )}
             </select></label>
+          <button type="button" class="button" onClick=${showAll}>All ${relations
+            .length} tables</button>
         `}
-        ${isLarge && html`<button type="button" class="button" onClick=${() => setShowsAll(true)}>
-          All ${relations.length} tables (takes a while)</button>`}
+        <label class="check"><input type="checkbox" checked=${hasViews}
+          onChange=${() => setViews(!hasViews)} />Views</label>
         <span class="spacer"></span>
         <button type="button" class="button is-quiet" aria-pressed=${String(isList)}
           onClick=${() => setList(!isList)}>List</button>
       </div>
-      ${isList
-        ? html`<${RelationshipList} relations=${shown} ...${{ relationships }} />`
-        : html`<${Drawn} key=${shown.length} ...${{ relationships, center }} relations=${shown} />`}
+      ${isList ? html`<${RelationshipList} relations=${shown} ...${{ relationships }} />` : html`
+        <${Drawn} ...${{ relationships }} relations=${shown} center=${found ?? around}
+          start=${start} />
+      `}
     </div>
   `;
 }
@@ -85,25 +90,33 @@ function busiest(
 ): string {
   const counts = Map.groupBy(relationships, ({ origin }) => origin[1]);
   const count = ({ name }: ConsoleRelation) => counts.get(name)?.length ?? 0;
-  return relations.toSorted((a, b) => count(b) - count(a))[0]!.name;
+  return relations.toSorted((a, b) => count(b) - count(a))[0]?.name ?? "";
 }
 
 interface DrawnProps {
   readonly relations: readonly ConsoleRelation[];
   readonly relationships: readonly ConsoleRelationship[];
   readonly center: string | null;
+  readonly start: string;
 }
 
-function Drawn({ relations, relationships, center }: DrawnProps): View {
+function Drawn({ relations, relationships, center, start }: DrawnProps): View {
   const names = relations.map(({ name }) => name).join();
-  const layout = useMemo(() => layoutDiagram(relations, relationships), [
-    names,
-    relationships.length,
-  ]);
-  return html`<${DiagramCanvas} key=${names} ...${{ layout, center }} />`;
+  const box = useRef<HTMLDivElement>(null);
+  const [layout, setLayout] = useState<DiagramLayout | null>(null);
+  useEffect(() => {
+    const { clientWidth, clientHeight } = box.current!;
+    setLayout(layoutDiagram(relations, relationships, clientWidth / Math.max(1, clientHeight)));
+  }, [names, relationships.length]);
+  return html`
+    <div ref=${box} class="diagram-box">${layout !== null &&
+      html`<${DiagramCanvas} ...${{ layout, center, start }} />`}</div>
+  `;
 }
 
-function RelationshipList({ relations, relationships }: Omit<DrawnProps, "center">): View {
+function RelationshipList(
+  { relations, relationships }: Omit<DrawnProps, "center" | "start">,
+): View {
   return html`
     <div class="chart">
       <ul class="plain-list">${relations.map(({ schema, name, columns }) => {

@@ -1,15 +1,14 @@
 /// <reference lib="dom" />
-/**
- * Live figures of the last 15 minutes, each drawn and as a table.
- *
- * @module
- */
+/** Live figures of the last 15 minutes, each drawn and as a table. @module */
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { ConsoleStats } from "../admin/console_data.ts";
 import { readConsole } from "./api.ts";
 import { guarded } from "./model.ts";
 import { bytesText, grouped, html, usePolling, type View } from "./view.ts";
+
+/** Pixels. */
+const figureHeight = 120;
 
 /** Seconds that the charts show. */
 const shownSeconds = 900;
@@ -113,7 +112,7 @@ function Chart({ figure, seconds }: ChartProps): View {
     const element = box.current!;
     plot.current = new uPlot(optionsOf(figure, element), data, element);
     const observer = new ResizeObserver(() =>
-      plot.current?.setSize({ width: element.clientWidth, height: element.clientHeight })
+      plot.current?.setSize({ width: element.clientWidth, height: figureHeight })
     );
     observer.observe(element);
     return () => {
@@ -145,7 +144,7 @@ function optionsOf({ lines, text }: Figure, element: HTMLElement): uPlot.Options
   const ticks = { show: false };
   return {
     width: element.clientWidth,
-    height: element.clientHeight,
+    height: figureHeight,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.15)] } },

@@ -1,20 +1,19 @@
 /// <reference lib="dom" />
-/**
- * The filters of a table.
- *
- * @module
- */
+/** The filters of a table. @module */
 import { useEffect, useState } from "preact/hooks";
 import type { ConsoleColumn, ConsoleRelation } from "../admin/console_data.ts";
+import { problemOf } from "./edit.ts";
 import {
   type ColumnFilter,
   type FilterOperator,
   filterOperators,
+  firstPage,
   operatorsOf,
   type TableQuery,
   takesValue,
   typeKind,
 } from "./filters.ts";
+import { type Reference, referencesOf } from "./labels.ts";
 import { ValueInput } from "./value_input.ts";
 import { html, Icon, type View } from "./view.ts";
 
@@ -29,7 +28,7 @@ export function FilterBar({ relation, query, onQuery }: FilterBarProps): View {
   const { filters, others } = query;
   const change = (index: number, filter: ColumnFilter | null) => {
     const next = filter === null ? filters.toSpliced(index, 1) : filters.with(index, filter);
-    onQuery({ ...query, filters: next, offset: 0 });
+    onQuery({ ...firstPage(query), filters: next });
   };
   if (filters.length === 0 && others.length === 0) return null;
   return html`
@@ -100,7 +99,10 @@ function FilterRow({ relation, filter, onChange }: FilterRowProps): View {
           }</option>`
         )}
       </select>
-      ${takesValue(filter.operator) && html`<${FilterValue} ...${{ column, filter, onChange }} />`}
+      ${takesValue(filter.operator) && html`
+        <${FilterValue} ...${{ column, filter, onChange }}
+          reference=${referencesOf(relation).find((each) => each.column === filter.column)} />
+      `}
       <button type="button" class="icon-button" aria-label=${`Remove the filter of ${filter.column}`}
         onClick=${() => onChange(null)}><${Icon} name="close" /></button>
     </div>
@@ -116,15 +118,16 @@ const textColumn: Pick<ConsoleColumn, "baseType" | "enumLabels"> = {
 const typingPauseMs = 350;
 
 interface FilterValueProps extends Pick<FilterRowProps, "filter" | "onChange"> {
+  readonly reference: Reference | undefined;
   readonly column: Pick<ConsoleColumn, "baseType" | "enumLabels">;
 }
 
 /** The value of a filter. It counts after a pause in typing. */
-function FilterValue({ column, filter, onChange }: FilterValueProps): View {
+function FilterValue({ column, filter, reference, onChange }: FilterValueProps): View {
   const [text, setText] = useState(filter.value);
   useEffect(() => setText(filter.value), [filter.value]);
   useEffect(() => {
-    if (text === filter.value) return;
+    if (text === filter.value || isUnfinished(column, filter, text)) return;
     const timer = setTimeout(() => onChange({ ...filter, value: text }), typingPauseMs);
     return () => clearTimeout(timer);
   }, [text]);
@@ -132,11 +135,24 @@ function FilterValue({ column, filter, onChange }: FilterValueProps): View {
   const shown = isList || filter.path !== "" ? textColumn : column;
   const isJson = typeKind(shown.baseType) === "json" || typeKind(shown.baseType) === "array";
   return html`
-    <${ValueInput} column=${isJson ? textColumn : shown} label="Value"
+    <${ValueInput} column=${isJson
+      ? textColumn
+      : shown} label="Value" id=${`filter-${filter.column}`}
+      reference=${isList || filter.path !== "" ? undefined : reference}
       value=${isList ? text.replaceAll("\n", ", ") : text}
       placeholder=${isList ? "a, b, c" : placeholders[typeKind(column.baseType)] ?? ""}
       onValue=${(value: string) => setText(isList ? value.split(/\s*,\s*/).join("\n") : value)} />
   `;
+}
+
+/** Returns whether the API would refuse a text as a value of the column. */
+function isUnfinished(
+  column: FilterValueProps["column"],
+  { operator, path }: ColumnFilter,
+  text: string,
+): boolean {
+  const isCompared = /^(?:eq|neq|gte?|lte?)$/.test(operator) && path === "" && text !== "";
+  return isCompared && problemOf({ type: "", maxLength: null, ...column }, text) !== null;
 }
 
 const placeholders: Partial<Record<ReturnType<typeof typeKind>, string>> = {

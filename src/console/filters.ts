@@ -1,8 +1,5 @@
-/**
- * The query of a table page: columns, filters, order and page, to and from the API's query string.
- *
- * @module
- */
+/** The query of a table page: columns, filters, order and page, to and from the API's query string.
+ * @module */
 
 /** A condition on a column, in the words of the page. */
 export interface ColumnFilter {
@@ -140,6 +137,8 @@ export interface TableQuery {
   readonly order: readonly SortTerm[];
   readonly limit: number;
   readonly offset: number;
+  /** A page by a cursor, which is empty for the first or last page; null for a page by `offset`. */
+  readonly position: readonly [name: "after" | "before", cursor: string] | null;
   /** Parameters that the page has no control for. */
   readonly others: readonly (readonly [name: string, value: string])[];
 }
@@ -153,11 +152,31 @@ export const emptyTableQuery: TableQuery = {
   order: [],
   limit: defaultLimit,
   offset: 0,
+  position: null,
   others: [],
 };
 
+/** Returns the query in the order of the key, by cursors, unless it has an order or groups rows. */
+export function inKeyOrder(query: TableQuery, primaryKey: readonly string[]): TableQuery {
+  const { select, order, offset, others } = query;
+  const isGrouped = select?.some((item) => /(?:^|:)count\(\)|\.[a-z_0-9]+\(/.test(item)) ?? false;
+  const isOrdered = order.length > 0 || others.some(([name]) => /^(?:order|distinct)$/.test(name));
+  if (primaryKey.length === 0 || isOrdered || isGrouped || offset > 0) return query;
+  return {
+    ...query,
+    order: primaryKey.map((column) => ({ column, descending: false })),
+    position: query.position ?? ["after", ""],
+  };
+}
+
+/** Returns the first page of a query. */
+export function firstPage(query: TableQuery): TableQuery {
+  return { ...query, offset: 0, position: query.position === null ? null : ["after", ""] };
+}
+
 /** Returns the query string. It always has a limit. */
-export function formatQuery({ select, filters, order, limit, offset, others }: TableQuery): string {
+export function formatQuery(query: TableQuery): string {
+  const { select, filters, order, limit, offset, position, others } = query;
   const params: (readonly [name: string, value: string])[] = [
     ...(select === null ? [] : [["select", select.join(",")] as const]),
     ...filters.map(filterParam),
@@ -165,6 +184,7 @@ export function formatQuery({ select, filters, order, limit, offset, others }: T
     ...(order.length === 0 ? [] : [["order", order.map(formatOrder).join(",")] as const]),
     ["limit", String(limit)],
     ...(offset === 0 ? [] : [["offset", String(offset)] as const]),
+    ...(position === null ? [] : [position]),
   ];
   return params.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
 }
@@ -181,6 +201,9 @@ function addParam(query: TableQuery, name: string, value: string): TableQuery {
   if (name === "select") return { ...query, select: value === "*" ? null : splitList(value) };
   if (name === "limit" && whole !== null) return { ...query, limit: whole };
   if (name === "offset" && whole !== null) return { ...query, offset: whole };
+  if ((name === "after" || name === "before") && /^[A-Za-z0-9_-]*$/.test(value)) {
+    return { ...query, position: [name, value] };
+  }
   const order = name === "order" ? parseOrder(value) : null;
   if (order !== null) return { ...query, order };
   const filter = parseFilter(name, value);
@@ -195,13 +218,14 @@ export function splitParams(query: string): readonly (readonly [name: string, va
     const [name, value] = equals === -1
       ? [part, ""]
       : [part.slice(0, equals), part.slice(equals + 1)];
-    return [decode(name), decode(value)] as const;
+    return [decode(name.replaceAll("+", " ")), decode(value.replaceAll("+", " "))] as const;
   });
 }
 
-function decode(text: string): string {
+/** Returns a text without its percent codes; a text with a wrong code as it is. */
+export function decode(text: string): string {
   try {
-    return decodeURIComponent(text.replaceAll("+", " "));
+    return decodeURIComponent(text);
   } catch {
     return text;
   }
@@ -216,7 +240,7 @@ export function encode(text: string): string {
 /** Names of parameters that are not filters. */
 const reserved: ReadonlySet<string> = new Set([
   ...["select", "order", "limit", "offset", "and", "or", "not", "columns", "on", "on_conflict"],
-  ...["having", "distinct", "group"],
+  ...["having", "distinct", "group", "after", "before"],
 ]);
 
 /** Returns a column's name as the query writes it, quoted if need be. */

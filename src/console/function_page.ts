@@ -1,18 +1,16 @@
 /// <reference lib="dom" />
-/**
- * The page of a function: a form of its parameters, and its result.
- *
- * @module
- */
+/** The page of a function: a form of its parameters, and its result. @module */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ConsoleFunction } from "../admin/console_data.ts";
-import { type ApiAnswer, callApi, errorOf, isRecord, rowsOf } from "./api.ts";
+import { type ApiAnswer, errorOf, isRecord, rowsOf } from "./api.ts";
+import { signature } from "./cells.ts";
 import type { ApiCall } from "./code.ts";
 import { CodePanel, codeShown } from "./code_panel.ts";
 import { valueOf } from "./edit.ts";
-import { ErrorBox } from "./error_box.ts";
+import { ErrorBox } from "./exchange.ts";
 import { encode, splitParams } from "./filters.ts";
 import { Grid } from "./grid.ts";
+import { sendCall } from "./history.ts";
 import { functionsOf, guarded, profileHeader, schema } from "./model.ts";
 import { navigate, type PageRoute, route } from "./route.ts";
 import { ValueInput } from "./value_input.ts";
@@ -56,17 +54,6 @@ export function FunctionPage(): View {
   `;
 }
 
-/** Returns `add(a integer, b integer) returns integer`. */
-export function signature({ name, parameters, returns }: ConsoleFunction): string {
-  const list = parameters.map((each) =>
-    `${each.variadic ? "variadic " : ""}${each.name} ${each.type}${
-      each.required ? "" : " = default"
-    }`
-      .trim()
-  );
-  return `${name}(${list.join(", ")}) returns ${returns}`;
-}
-
 interface FunctionFormProps {
   readonly routine: ConsoleFunction;
   readonly current: FunctionRoute;
@@ -88,7 +75,7 @@ function FunctionForm({ routine, current }: FunctionFormProps): View {
     event.preventDefault();
     if (problem !== null || isBusy) return;
     setBusy(true);
-    await guarded(async () => setAnswer(await callApi(call)));
+    await guarded(async () => setAnswer(await sendCall(call)));
     setBusy(false);
   };
   return html`

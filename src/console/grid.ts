@@ -1,16 +1,12 @@
 /// <reference lib="dom" />
-/**
- * The grid of rows, which the keyboard can walk (ARIA Authoring Practices, "Grid").
- *
- * @module
- */
+/** The grid of rows, which the keyboard can walk (ARIA Authoring Practices, "Grid"). @module */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ConsoleColumn, ConsoleRelation, ConsoleRelationship } from "../admin/console_data.ts";
 import { cellText } from "./cells.ts";
 import type { GridRow } from "./edit.ts";
 import { type SortTerm, typeKind } from "./filters.ts";
+import { foreignLinks, type Labels, type RowLink } from "./labels.ts";
 import { relationshipsOf } from "./model.ts";
-import { foreignLinks, type RowLink } from "./row_panel.ts";
 import { html, Icon, type View } from "./view.ts";
 
 interface GridProps {
@@ -18,6 +14,8 @@ interface GridProps {
   readonly rows: readonly GridRow[];
   readonly columns: readonly string[];
   readonly order: readonly SortTerm[];
+  /** Labels of referenced rows. Default: none. */
+  readonly labels?: Labels;
   readonly label: string;
   /** Sorts by a column; `adds` keeps the other columns. Absent where rows cannot be sorted. */
   readonly onSort?: (column: string, options: { readonly adds: boolean }) => void;
@@ -48,7 +46,7 @@ export function Grid(props: GridProps): View {
     const cell = table.current!.querySelector<HTMLElement>(
       `[data-place="${next.row},${next.column}"]`,
     );
-    (cell?.querySelector<HTMLElement>("button") ?? cell)?.focus();
+    (cell?.querySelector<HTMLElement>("button:not(.pencil)") ?? cell)?.focus();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const next = nextPlace(place, event, { first, rows: rows.length, columns: columns.length });
@@ -94,6 +92,7 @@ export function Grid(props: GridProps): View {
                 columns,
                 described,
                 relationships,
+                labels: props.labels,
                 actions,
               }}
                 ...${{ hasPanel, isReadonly }}
@@ -203,6 +202,7 @@ interface GridLineProps {
   /** The columns of the table; null for others. */
   readonly described: readonly (ConsoleColumn | null)[];
   readonly relationships: readonly ConsoleRelationship[];
+  readonly labels: Labels | undefined;
   readonly actions: { readonly current: GridActions };
   readonly hasPanel: boolean;
   readonly isReadonly: boolean;
@@ -212,10 +212,11 @@ interface GridLineProps {
 
 /** A row of the grid. It is drawn again only if it changes, so that the focus moves at once. */
 function GridLine(props: GridLineProps): View {
-  const { row, columns, described, relationships, hasPanel, isReadonly, activeColumn } = props;
+  const { row, columns, described, relationships, labels, hasPanel, isReadonly, activeColumn } =
+    props;
   return useMemo(
     () => lineView(props),
-    [row, columns, described, relationships, hasPanel, isReadonly, activeColumn],
+    [row, columns, described, relationships, labels, hasPanel, isReadonly, activeColumn],
   );
 }
 
@@ -241,7 +242,8 @@ function lineView(props: GridLineProps): View {
         };
         return html`
           <${Cell} key=${name} ...${{ name, column, isEditable }} value=${row[name]}
-            link=${links.get(name)} place=${`${number},${index}`}
+            link=${links.get(name)} linkLabel=${props.labels?.get(name)?.get(String(row[name]))}
+            place=${`${number},${index}`}
             isActive=${activeColumn === index} onActivate=${activate}
             onFocus=${() => actions.current.setPlace({ row: number, column: index })} />
         `;
@@ -255,6 +257,8 @@ interface CellProps {
   readonly value: unknown;
   readonly column: ConsoleColumn | null;
   readonly link: RowLink | undefined;
+  /** Label of the referenced row. */
+  readonly linkLabel: string | undefined;
   readonly place: string;
   readonly isActive: boolean;
   readonly isEditable: boolean;
@@ -263,7 +267,9 @@ interface CellProps {
 }
 
 function Cell(props: CellProps): View {
-  const { name, value, column, link, place, isActive, isEditable, onFocus, onActivate } = props;
+  const { name, value, column, link, linkLabel, place, isActive, isEditable } = props;
+  const { onFocus, onActivate } = props;
+  const cell = useRef<HTMLTableCellElement>(null);
   const kind = column === null ? "text" : typeKind(column.baseType);
   const classes = [
     ...(value === null ? ["is-null"] : []),
@@ -271,7 +277,9 @@ function Cell(props: CellProps): View {
     ...(typeof value === "object" && value !== null ? ["is-json"] : []),
   ];
   return html`
-    <td role="gridcell" data-place=${place} data-label=${name} class=${classes.join(" ") || null}
+    <td ref=${cell} role="gridcell" data-place=${place} data-label=${name} class=${classes.join(
+      " ",
+    ) || null}
       tabindex=${isActive ? 0 : -1} aria-readonly=${isEditable ? null : "true"} onFocus=${onFocus}
       onDblClick=${(event: MouseEvent) => onActivate(event.currentTarget as HTMLElement)}
       onKeyDown=${(event: KeyboardEvent) => {
@@ -282,7 +290,13 @@ function Cell(props: CellProps): View {
       }}><span class="cell-text">${cellText(value, column?.baseType)}</span>${link !== undefined &&
         html`
           <a class="cell-link" href=${link.href} tabindex="-1"
-            aria-label=${`Open ${link.name} ${cellText(value)}`}><${Icon} name="link" /></a>
-        `}</td>
+            aria-label=${[`Open ${link.name} ${cellText(value)}`, linkLabel].filter((text) => text)
+              .join(": ")}>${linkLabel ??
+              html`<${Icon} name="link" />`}</a>
+        `}${isEditable && html`
+        <button type="button" class="icon-button pencil" tabindex="-1"
+          aria-label=${`Change ${name}`} onClick=${() => onActivate(cell.current!)}>
+                  <${Icon} name="edit" /></button>
+      `}</td>
   `;
 }

@@ -1,9 +1,5 @@
 /// <reference lib="dom" />
-/**
- * The page of the service's health: state, findings of the diagnosis, configuration.
- *
- * @module
- */
+/** The page of the service's health: state, findings of the diagnosis, configuration. @module */
 import { useEffect, useState } from "preact/hooks";
 import type { ConsoleConfig, ConsoleFindings, ConsoleState } from "../admin/console_data.ts";
 import { readConsole } from "./api.ts";
@@ -43,10 +39,10 @@ function Facts({ state }: { readonly state: ConsoleState }): View {
     ]),
   ];
   return html`
-    <dl class="facts">
+    <dl class="cards">
       ${facts.map(([name, value, level]) =>
         html`
-          <div class="fact" key=${name}>
+          <div class="card" key=${name}>
             <dt>${name}</dt>
             <dd class=${level === undefined
               ? ""
@@ -85,7 +81,7 @@ function Findings(): View {
       ${findings === null && problem === null && html`<p class="loading">Diagnosing…</p>`}
       ${findings?.length === 0 && html`<${Empty} title="Nothing found" />`}
       ${findings?.map((finding) =>
-        html`<article class="finding" key=${finding.name + finding.subject}>
+        html`<article class="card stack" key=${finding.name + finding.subject}>
           <header><strong class=${`level-${finding.level}`}>${levelNames[finding.level]}</strong>
             <code>${finding.name}</code></header>
           <p>${finding.message}</p>

@@ -1,12 +1,20 @@
 /// <reference lib="dom" />
-/**
- * The role of requests: the token, and the form that takes one.
- *
- * @module
- */
-import { useState } from "preact/hooks";
-import { access, serviceState } from "./model.ts";
-import { adminToken, claims, setAdminToken, signIn, signOut, token } from "./session.ts";
+/** The role of requests: the token, and the form that takes one. @module */
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import type { ConsoleRoles } from "../admin/console_data.ts";
+import { readConsole } from "./api.ts";
+import { isJson } from "./edit.ts";
+import { access, guarded, serviceState } from "./model.ts";
+import {
+  adminToken,
+  claims,
+  setAdminToken,
+  signIn,
+  signOut,
+  signOutRole,
+  token,
+} from "./session.ts";
 import { Dialog, durationText, html, Icon, type View } from "./view.ts";
 
 /** The button that names the role. */
@@ -37,6 +45,86 @@ function identityText(): string {
   return left <= 0 ? `${name}, expired` : `${name}, ends in ${durationText(left)}`;
 }
 
+/** Roles that a token can be made for; null before they are known. */
+const roles = signal<readonly string[] | null>(null);
+
+/** Claims of the tokens that the page makes, as JSON. */
+const extraClaims = signal("{}");
+
+function useRoles(): readonly string[] {
+  useEffect(() => {
+    if (roles.value !== null || serviceState.value?.features.signIn !== true) return;
+    void guarded(async () => {
+      roles.value = (await readConsole<ConsoleRoles>("roles")).roles;
+    });
+  }, [serviceState.value?.features.signIn]);
+  return roles.value ?? [];
+}
+
+/** Uses a token for a role; an anonymous one for the empty name. */
+async function actAs(role: string): Promise<void> {
+  if (role === "") return signOutRole();
+  await guarded(async () => {
+    const made = await readConsole<{ readonly token: string }>("token", {
+      role,
+      claims: JSON.parse(extraClaims.value),
+    });
+    signIn(made.token, { keeps: true });
+  });
+}
+
+interface RoleSelectProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onRole: (role: string) => void;
+}
+
+function RoleSelect({ label, value, onRole }: RoleSelectProps): View {
+  const names = useRoles();
+  const all = ["", ...names, ...(value === "" || names.includes(value) ? [] : [value])];
+  return html`
+    <select aria-label=${label} onChange=${(event: Event) =>
+      onRole((event.target as HTMLSelectElement).value)}>
+      ${all.map((role) =>
+        html`<option key=${role} value=${role} selected=${role === value}>${
+          role === "" ? "anonymous" : role
+        }</option>`
+      )}
+    </select>
+  `;
+}
+
+/** Shows the table as another role sees it, where the machine is trusted. */
+export function ViewAs(): View {
+  if (serviceState.value?.features.signIn !== true) return null;
+  return html`
+    <label class="field-inline"><span class="hide-narrow">View as</span>
+      <${RoleSelect} label="View as" value=${token.value === null ? "" : claims.value?.role ?? ""}
+        onRole=${actAs} /></label>
+  `;
+}
+
+/** Makes a token for a role with claims. */
+function RoleForm({ onClose }: { readonly onClose: () => void }): View {
+  const [role, setRole] = useState(claims.value?.role ?? "");
+  const isValid = isJson(extraClaims.value);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (isValid) void actAs(role).then(onClose);
+  };
+  return html`
+    <form class="stack" onSubmit=${submit}>
+      <label class="field">Role <${RoleSelect} label="Role" value=${role} onRole=${setRole} /></label>
+      <label class="field">Claims
+        <textarea class="mono" rows="2" spellcheck="false" value=${extraClaims.value}
+          aria-invalid=${isValid ? null : "true"} onInput=${(event: Event) =>
+            extraClaims.value = (event.target as HTMLTextAreaElement).value}></textarea></label>
+      ${!isValid && html`<p class="error" role="alert">Expected a JSON object</p>`}
+      <div class="actions"><button type="submit" class="button is-primary">Act as the role</button></div>
+    </form>
+  `;
+}
+
 function TokenDialog({ onClose }: { readonly onClose: () => void }): View {
   const [text, setText] = useState("");
   const [keeps, setKeeps] = useState(false);
@@ -52,6 +140,7 @@ function TokenDialog({ onClose }: { readonly onClose: () => void }): View {
   };
   return html`
     <${Dialog} title="Identity" onClose=${onClose} kind="narrow">
+      ${serviceState.value?.features.signIn === true && html`<${RoleForm} ...${{ onClose }} />`}
       <form class="stack" onSubmit=${submit}>
         <p>Each request has the role of this token, or is anonymous without one. The token goes to
         the API alone.</p>
@@ -65,7 +154,8 @@ function TokenDialog({ onClose }: { readonly onClose: () => void }): View {
         <label class="check"><input type="checkbox" checked=${keeps}
           onChange=${(event: Event) => setKeeps((event.target as HTMLInputElement).checked)} />
           Keep for this tab</label>
-        <p class="hint"><code>svc token --role=web_user</code>${" "}prints one, with the secret of the configuration.</p>
+        <p class="hint"><code>svc token --role=web_user</code>${" "}prints one, with the secret of the
+          configuration. On a trusted machine, <code>admin-sign-in</code>${" "}makes tokens here.</p>
         <div class="actions">
           <button type="button" class="button" onClick=${leave}>Sign out</button>
           <button type="submit" class="button is-primary">Use the token</button>

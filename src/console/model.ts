@@ -1,9 +1,6 @@
 /// <reference lib="dom" />
-/**
- * The data that all pages share: the schema, the state of the service, and what the role may do.
- *
- * @module
- */
+/** The data that all pages share: the schema, the state of the service, and what the role may do.
+ * @module */
 import { computed, signal } from "@preact/signals";
 import type {
   ConsoleFunction,
@@ -40,7 +37,7 @@ export const access = signal<Access | null>(null);
 /** Schema that the lists show. */
 export const schemaName = computed(() => {
   const current = route.value;
-  if ("schema" in current) return current.schema;
+  if ("schema" in current && current.schema !== "") return current.schema;
   return lastSchema.value ?? serviceState.value?.api.schemas[0] ?? "public";
 });
 
@@ -126,6 +123,8 @@ function methodsOf(
 
 /** Returns whether the role may use a method on a path, as far as the API says. */
 export function may(method: "get" | "post" | "patch" | "delete", path: string): boolean {
+  const isWrite = method !== "get" && !path.startsWith("/rpc/");
+  if (isWrite && serviceState.value?.features.readOnly) return false;
   const methods = access.value?.methods ?? null;
   return methods === null ? true : methods.get(path)?.has(method) ?? false;
 }

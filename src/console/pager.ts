@@ -1,11 +1,7 @@
 /// <reference lib="dom" />
-/**
- * The footer of a grid: which rows are shown, and the way to others.
- *
- * @module
- */
-import { defaultLimit, type TableQuery } from "./filters.ts";
-import { durationText, grouped, html, type View } from "./view.ts";
+/** The footer of a grid: which rows are shown, and the way to others. @module */
+import { defaultLimit, firstPage, parseQuery, type TableQuery } from "./filters.ts";
+import { durationText, grouped, html, Icon, type View } from "./view.ts";
 
 /** Number of rows that fit the filters. */
 export interface RowCount {
@@ -14,14 +10,30 @@ export interface RowCount {
   readonly isExact: boolean;
 }
 
+/** Queries of the pages before and behind a page. Absent at the ends. */
+export interface PageLinks {
+  readonly prev?: string;
+  readonly next?: string;
+}
+
+/** Returns the links of `Link` (RFC 8288), whose targets are references of a query. */
+export function linksOf(header: string | null): PageLinks {
+  const found = (header ?? "").matchAll(/<\?([^>]*)>; rel="(prev|next)"/g);
+  return Object.fromEntries(Array.from(found, ([, query, name]) => [name!, query!]));
+}
+
 interface PagerProps {
   readonly query: TableQuery;
   /** Number of rows on the page. */
   readonly rows: number;
+  readonly links: PageLinks;
+  /** Number of rows before the page; null if it is not known. */
+  readonly start: number | null;
   readonly count: RowCount | null;
   /** Milliseconds of the request; null before it has ended. */
   readonly ms: number | null;
-  readonly onQuery: (query: TableQuery) => void;
+  /** Opens a page. `start` is the number of rows before it, if it is known. */
+  readonly onQuery: (query: TableQuery, start?: number | null) => void;
   /** Requests the exact count. */
   readonly onCount: () => void;
 }
@@ -29,41 +41,54 @@ interface PagerProps {
 const limits = [20, defaultLimit, 100, 500];
 
 /** Position, count, and buttons to the previous and next rows. */
-export function Pager({ query, rows, count, ms, onQuery, onCount }: PagerProps): View {
+export function Pager(props: PagerProps): View {
+  const { query, rows, links, start, count, ms, onQuery, onCount } = props;
   const { limit, offset } = query;
-  const last = offset + rows;
-  const hasNext = rows >= limit || (count?.isExact === true && last < count.total);
   const sizes = limits.includes(limit) ? limits : [...limits, limit].toSorted((a, b) => a - b);
-  const go = (to: number) => onQuery({ ...query, offset: Math.max(0, to) });
+  const step = (link: string | undefined, rowsOfStep: number) => {
+    const to = start === null ? null : Math.max(0, start + rowsOfStep);
+    if (link !== undefined) onQuery({ ...query, ...pick(parseQuery(link)) }, to);
+    else onQuery({ ...query, offset: Math.max(0, offset + rowsOfStep) });
+  };
+  const isByCursor = query.position !== null;
+  const hasNext = isByCursor ? links.next !== undefined : rows >= limit ||
+    (count?.isExact === true && offset + rows < count.total);
+  const hasPrevious = isByCursor ? links.prev !== undefined : offset > 0;
   return html`
     <footer class="pager">
-      <p role="status">${rows === 0
-        ? "No rows"
-        : `Rows ${grouped(offset + 1)} to ${grouped(last)}`}${count !== null && rows > 0 &&
-        ` of ${count.isExact ? "" : "about "}${
-          grouped(Math.max(count.total, count.isExact ? 0 : last))
-        }`}${ms !== null && html`<span class="muted"> · ${durationText(ms)}</span>`}</p>
+      <p role="status">${positionText(props)}${ms !== null &&
+        html`<span class="muted"> · ${durationText(ms)}</span>`}</p>
       ${count?.isExact !== true && html`
-        <button type="button" class="small-button"
-          onClick=${onCount}>Count exactly</button>
+        <button type="button" class="small-button" onClick=${onCount}>Count exactly</button>
       `}
       <span class="spacer"></span>
-      <label class="field-inline">Rows per page
-        <select onChange=${(event: Event) =>
-          onQuery({
-            ...query,
-            limit: Number((event.target as HTMLSelectElement).value),
-            offset: 0,
-          })}>
-          ${sizes.map((size) =>
-            html`<option key=${size} value=${size} selected=${size === limit}>${size}</option>`
-          )}
-        </select>
-      </label>
-      <button type="button" class="button" disabled=${offset === 0}
-        onClick=${() => go(offset - limit)}>Previous</button>
-      <button type="button" class="button" disabled=${!hasNext}
-        onClick=${() => go(offset + limit)}>Next</button>
+      <select aria-label="Rows per page" onChange=${(event: Event) =>
+        onQuery({
+          ...firstPage(query),
+          limit: Number((event.target as HTMLSelectElement).value),
+        })}>
+        ${sizes.map((size) =>
+          html`<option key=${size} value=${size} selected=${size === limit}>${size} rows</option>`
+        )}
+      </select>
+      <button type="button" class="button" aria-label="Previous" disabled=${!hasPrevious}
+        onClick=${() => step(links.prev, -limit)}><${Icon} name="previous" /></button>
+      <button type="button" class="button" aria-label="Next" disabled=${!hasNext}
+        onClick=${() => step(links.next, rows)}><${Icon} name="next" /></button>
     </footer>
   `;
+}
+
+function pick({ position }: TableQuery): Pick<TableQuery, "position"> {
+  return { position };
+}
+
+function positionText({ rows, start, count }: PagerProps): string {
+  if (rows === 0) return "No rows";
+  const shown = start === null
+    ? `${grouped(rows)} rows`
+    : `Rows ${grouped(start + 1)} to ${grouped(start + rows)}`;
+  if (count === null) return shown;
+  const least = count.isExact ? 0 : (start ?? 0) + rows;
+  return `${shown} of ${count.isExact ? "" : "about "}${grouped(Math.max(count.total, least))}`;
 }

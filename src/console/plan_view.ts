@@ -1,19 +1,13 @@
 /// <reference lib="dom" />
-/**
- * The plan of the request that a table shows.
- *
- * @module
- */
-import { useEffect, useRef, useState } from "preact/hooks";
+/** The plan of the request that a table shows: a tree, or PostgreSQL's own text. @module */
+import { useEffect, useState } from "preact/hooks";
 import { type ApiError, callApi, errorOf } from "./api.ts";
 import type { ApiCall } from "./code.ts";
-import { ErrorBox } from "./error_box.ts";
-import type { TableViewProps } from "./lazy_view.ts";
+import { ErrorBox } from "./exchange.ts";
 import { guarded, serviceState } from "./model.ts";
-import type { PlanMessage } from "./plan.ts";
+import { estimateError, nodeTitle, planFacts, type PlanNode, planRoot } from "./plan_tree.ts";
 import { token } from "./session.ts";
-import { isDark } from "./theme.ts";
-import { Empty, html, type View } from "./view.ts";
+import { durationText, Empty, grouped, html, type View } from "./view.ts";
 
 /** Options of EXPLAIN. */
 const planOptions = ["analyze", "buffers", "verbose", "settings"] as const;
@@ -21,16 +15,17 @@ const planOptions = ["analyze", "buffers", "verbose", "settings"] as const;
 type ExplainOption = typeof planOptions[number];
 
 /** Requests the plan from the API, with the role of the token. */
-export function PlanView({ call }: TableViewProps): View {
+export function PlanView({ call }: { readonly call: ApiCall }): View {
   const type = serviceState.value?.features.planType ?? null;
-  const [options, setOptions] = useState<readonly ExplainOption[]>([]);
+  const [options, setOptions] = useState<readonly ExplainOption[]>(["analyze", "buffers"]);
   const [isText, setText] = useState(false);
   const [plan, setPlan] = useState<string | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
-  const request = type === null ? null : planCall(call, type, options);
+  const request = type === null ? null : planCall(call, isText ? textType(type) : type, options);
   useEffect(() => {
     if (request === null) return;
     const controller = new AbortController();
+    setPlan(null);
     void guarded(async () => {
       try {
         const answer = await callApi(request, controller.signal);
@@ -68,13 +63,16 @@ export function PlanView({ call }: TableViewProps): View {
         onChange=${() => setText(!isText)} />Show as text</label>
     </div>
     ${error !== null && html`<${ErrorBox} error=${error} />`}
-    ${plan !== null &&
-      (isText
-        ? html`<pre class="code plan-text" tabindex="0" aria-label="Plan">${
-          JSON.stringify(JSON.parse(plan), null, 2)
-        }</pre>`
-        : html`<${PlanFrame} plan=${plan} />`)}
+    ${plan === null ? error === null && html`<p class="loading">Loading…</p>` : html`
+      <div class="chart">${isText || planRoot(plan) === null
+        ? html`<pre class="code" tabindex="0" aria-label="Plan">${plan}</pre>`
+        : html`<${PlanTree} plan=${plan} />`}</div>
+    `}
   `;
+}
+
+function textType(jsonType: string): string {
+  return jsonType.replace(/json$/, "text");
 }
 
 function planCall(call: ApiCall, type: string, options: readonly ExplainOption[]): ApiCall {
@@ -83,23 +81,44 @@ function planCall(call: ApiCall, type: string, options: readonly ExplainOption[]
   return { ...call, headers: [["Accept", type + list], ...headers] };
 }
 
-/** The frame has a document of its own, since pev2 writes HTML. It says when it is ready. */
-function PlanFrame({ plan }: { readonly plan: string }): View {
-  const frame = useRef<HTMLIFrameElement>(null);
-  const [isReady, setReady] = useState(false);
-  useEffect(() => {
-    const onMessage = ({ data, source, origin }: MessageEvent) => {
-      if (origin === location.origin && source === frame.current?.contentWindow) {
-        if (data?.kind === "ready") setReady(true);
-      }
-    };
-    addEventListener("message", onMessage);
-    return () => removeEventListener("message", onMessage);
-  }, []);
-  useEffect(() => {
-    if (!isReady) return;
-    const message: PlanMessage = { kind: "plan", plan, theme: isDark() ? "dark" : "light" };
-    frame.current?.contentWindow?.postMessage(message, location.origin);
-  }, [isReady, plan]);
-  return html`<iframe ref=${frame} class="frame" src="/console/plan" title="Plan"></iframe>`;
+function PlanTree({ plan }: { readonly plan: string }): View {
+  const { root, planningMs, executionMs } = planRoot(plan)!;
+  return html`
+    <p class="hint">${[
+      planningMs === null ? null : `Planning ${durationText(planningMs)}`,
+      executionMs === null ? null : `execution ${durationText(executionMs)}`,
+    ].filter((text) => text !== null).join(", ")}</p>
+    <${Node} node=${root} />
+  `;
+}
+
+/** A node with those below it. */
+function Node({ node }: { readonly node: PlanNode }): View {
+  const { planRows, actualRows, ms, ownMs, buffers, cost } = node;
+  const wrong = estimateError(node);
+  return html`
+    <details class="plan-node" open>
+      <summary><strong>${nodeTitle(node)}</strong>
+        ${ms !== null && html`<span>${durationText(ms)}<small> (own ${
+          durationText(
+            ownMs ?? ms,
+          )
+        })</small></span>`}
+        <span>${grouped(actualRows ?? planRows)} row${(actualRows ?? planRows) === 1
+          ? ""
+          : "s"}</span>
+        ${buffers !== null && html`<span>${buffers}</span>`}
+        ${ms === null && html`<span class="muted">cost ${grouped(cost)}</span>`}
+        ${wrong !== null && html`<span class="wrong">estimated ${grouped(planRows)} rows, ${
+          grouped(
+            wrong,
+          )
+        } times off</span>`}
+      </summary>
+      ${planFacts(node).map(([name, text]) =>
+        html`<p class="hint" key=${name}>${name}: <code>${text}</code></p>`
+      )}
+      ${node.children.map((child, index) => html`<${Node} key=${index} node=${child} />`)}
+    </details>
+  `;
 }

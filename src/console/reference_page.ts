@@ -1,9 +1,6 @@
 /// <reference lib="dom" />
-/**
- * The reference of the API: tables, functions and the grammar of URLs, with examples of this schema.
- *
- * @module
- */
+/** The reference of the API: tables, functions and the grammar of URLs, with examples of this schema.
+ * @module */
 import { useState } from "preact/hooks";
 import type { ConsoleFunction, ConsoleRelation } from "../admin/console_data.ts";
 import { callApi } from "./api.ts";
@@ -16,7 +13,7 @@ import {
   takesValue,
   typeKind,
 } from "./filters.ts";
-import { signature } from "./function_page.ts";
+import { signature } from "./cells.ts";
 import {
   functionsOf,
   guarded,
@@ -27,7 +24,7 @@ import {
   serviceState,
 } from "./model.ts";
 import { hrefOf, type PageRoute, route } from "./route.ts";
-import { CopyButton, html, Icon, type View } from "./view.ts";
+import { CopyButton, html, Icon, saveFile, type View } from "./view.ts";
 
 type ReferenceRoute = Extract<PageRoute, { readonly page: "reference" }>;
 
@@ -82,11 +79,7 @@ function DocumentLink(
         ],
         body: null,
       });
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(bytes);
-      link.download = `openapi-${version}.json`;
-      link.click();
-      URL.revokeObjectURL(link.href);
+      saveFile(`openapi-${version}.json`, bytes);
     });
   return html`<button type="button" class="button" onClick=${save}>OpenAPI ${version}</button>`;
 }

@@ -1,13 +1,11 @@
 /// <reference lib="dom" />
-/**
- * The page of requests: figures, recent and slow requests, and the end of the log.
- *
- * @module
- */
+/** The page of requests: figures, recent and slow requests, and the end of the log. @module */
 import { useRef, useState } from "preact/hooks";
 import type { ConsoleLog, ConsoleRequests } from "../admin/console_data.ts";
 import { readConsole } from "./api.ts";
 import { Figures } from "./figures.ts";
+import { decode } from "./filters.ts";
+import { sentRequests } from "./history.ts";
 import { guarded, schemaName, serviceState } from "./model.ts";
 import { hrefOf } from "./route.ts";
 import { bytesText, durationText, Empty, html, Icon, usePolling, type View } from "./view.ts";
@@ -26,6 +24,7 @@ export function RequestsPage(): View {
       </header>
       <${Figures} />
       <${RequestList} />
+      <${SentRequests} />
       <${LogTail} />
     </div>
   `;
@@ -84,7 +83,7 @@ function RequestList(): View {
         </div>
       </div>
       ${shown.length === 0 ? html`<${Empty} title="No requests" />` : html`
-        <div class="table-wrap" tabindex="0" role="region" aria-label="List of requests">
+        <div class="table-wrap wide" tabindex="0" role="region" aria-label="List of requests">
           <table class="plain-table requests">
             <thead>
               <tr>
@@ -120,12 +119,12 @@ function RequestRow({ request, isOpen, onToggle }: RequestRowProps): View {
   const level = status >= 500 ? "level-error" : status >= 400 ? "level-warn" : "";
   return html`
     <tr>
-      <td class="nowrap">${new Date(time).toLocaleTimeString()}</td>
+      <td>${new Date(time).toLocaleTimeString()}</td>
       <td class=${`status-code ${level}`}>${status}${code !== null && html`
         <small>${code}</small>
       `}</td>
       <td><button type="button" class="link-button" aria-expanded=${String(isOpen)}
-        onClick=${onToggle}><code>${method} ${decoded(target)}</code></button></td>
+        onClick=${onToggle}><code>${method} ${decode(target)}</code></button></td>
       <td>${role ?? "–"}</td>
       <td class="is-number">${durationText(ms.total)}</td>
       <td class="is-number">${bytes === null ? "–" : bytesText(bytes)}</td>
@@ -138,14 +137,6 @@ function RequestRow({ request, isOpen, onToggle }: RequestRowProps): View {
       </tr>
     `}
   `;
-}
-
-function decoded(target: string): string {
-  try {
-    return decodeURIComponent(target);
-  } catch {
-    return target;
-  }
 }
 
 function RequestDetails({ request }: { readonly request: ListedRequest }): View {
@@ -177,10 +168,45 @@ function linkOf(target: string): string | null {
   return hrefOf({
     page: "table",
     schema: schemaName.value,
-    name: decoded(name),
+    name: decode(name),
     view: "rows",
     query,
   });
+}
+
+/** The last requests of this browser, which the service does not list. */
+function SentRequests(): View {
+  if (sentRequests.value.length === 0) return null;
+  return html`
+    <section aria-labelledby="sent">
+      <div class="section-head">
+        <h2 id="sent">Sent by this browser</h2>
+      </div>
+      <div class="table-wrap wide" tabindex="0" role="region" aria-label="Requests of this browser">
+        <table class="plain-table">
+          <thead>
+            <tr>
+              <th scope="col">Time</th>
+              <th scope="col">Status</th>
+              <th scope="col">Request</th>
+              <th scope="col" class="is-number">Duration</th>
+            </tr>
+          </thead>
+          <tbody>${sentRequests.value.map(({ time, status, method, target, ms, href }) =>
+            html`
+              <tr key=${time}>
+                <td>${new Date(time).toLocaleTimeString()}</td>
+                <td
+                  class="status-code">${status}</td>
+                <td><a href=${href}><code>${method} ${decode(target)}</code></a></td>
+                <td class="is-number">${durationText(ms)}</td>
+              </tr>
+            `
+          )}</tbody>
+        </table>
+      </div>
+    </section>
+  `;
 }
 
 /** Lines that the page keeps. */

@@ -1,10 +1,7 @@
 /// <reference lib="dom" />
-/**
- * The page that the URL's fragment names. The fragment never contains a token.
- *
- * @module
- */
+/** The page that the URL's fragment names. The fragment never contains a token. @module */
 import { signal } from "@preact/signals";
+import { decode } from "./filters.ts";
 
 /** Views of a table. */
 export const tableViews = ["rows", "chart", "plan"] as const;
@@ -30,7 +27,8 @@ export type PageRoute =
   }
   | { readonly page: "reference"; readonly schema: string; readonly name: string | null }
   | { readonly page: "diagram"; readonly schema: string; readonly name: string | null }
-  | { readonly page: "requests" | "health" | "start" };
+  | { readonly page: "start"; readonly schema: string }
+  | { readonly page: "requests" | "health" };
 
 /** Returns the fragment of a route: `#/table/api/film?length=gt.100`. */
 export function hrefOf(route: PageRoute): string {
@@ -50,6 +48,8 @@ export function hrefOf(route: PageRoute): string {
       const name = route.name === null ? "" : `/${part(route.name)}`;
       return `#/${route.page}/${part(route.schema)}${name}`;
     }
+    case "start":
+      return route.schema === "" ? "#/start" : `#/start/${part(route.schema)}`;
     default:
       return `#/${route.page}`;
   }
@@ -59,7 +59,7 @@ export function hrefOf(route: PageRoute): string {
 export function routeOf(hash: string): PageRoute {
   const [path = "", ...rest] = hash.replace(/^#\/?/, "").split("?");
   const query = rest.join("?");
-  const [page, schema, name, view] = path.split("/").map(decodePart);
+  const [page, schema, name, view] = path.split("/").map(decode);
   const isNamed = schema !== undefined && schema !== "";
   if (page === "table" && isNamed && name !== undefined) {
     const known = tableViews.find((each) => each === view) ?? "rows";
@@ -69,15 +69,8 @@ export function routeOf(hash: string): PageRoute {
   if ((page === "reference" || page === "diagram") && isNamed) {
     return { page, schema, name: name ?? null };
   }
-  return page === "requests" || page === "health" ? { page } : { page: "start" };
-}
-
-function decodePart(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  if (page === "requests" || page === "health") return { page };
+  return { page: "start", schema: page === "start" && isNamed ? schema : "" };
 }
 
 /** The current page. */

@@ -1,11 +1,8 @@
 /// <reference lib="dom" />
-/**
- * Search over relations, functions and pages.
- *
- * @module
- */
+/** Search over relations, functions and pages. @module */
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
+import { Combobox } from "./combobox.ts";
 import { functionsOf, relationsOf, schemaName } from "./model.ts";
 import { navigate, type PageRoute } from "./route.ts";
 import { Dialog, html, Icon, type IconName, type View } from "./view.ts";
@@ -23,40 +20,19 @@ const maxHits = 12;
 /** The dialog of the search. */
 export function Search(): View {
   const [text, setText] = useState("");
-  const [chosen, setChosen] = useState(0);
   const hits = find(text).slice(0, maxHits);
   const close = () => searchOpen.value = false;
-  const open = (hit: Hit | undefined) => {
-    if (hit === undefined) return;
-    close();
-    navigate(hit.to);
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    if (step !== 0) {
-      event.preventDefault();
-      setChosen((chosen + step + hits.length) % Math.max(1, hits.length));
-    } else if (event.key === "Enter") open(hits[chosen]);
-  };
+  const options = hits.map(({ icon, label }) =>
+    html`<${Icon} name=${icon} /><span>${label}</span>`
+  );
   return html`
     <${Dialog} title="Search" onClose=${close} kind="search">
-      <input type="search" role="combobox" aria-label="Table, function or page" autofocus
-        aria-expanded="true" aria-controls="hits" aria-activedescendant=${`hit-${chosen}`}
-        placeholder="Table, function or page" value=${text} onKeyDown=${onKeyDown}
-        onInput=${(event: Event) => {
-          setText((event.target as HTMLInputElement).value);
-          setChosen(0);
+      <${Combobox} id="hit" label="Table, function or page" placeholder="Table, function or page"
+        ...${{ text, options }} isAlwaysOpen=${true} autofocus=${true} onText=${setText}
+        onChoose=${(index: number) => {
+          close();
+          navigate(hits[index]!.to);
         }} />
-      <ul id="hits" role="listbox" aria-label="Results" class="hits">
-        ${hits.map((hit, index) =>
-          html`
-            <li key=${hit.label + hit.icon} id=${`hit-${index}`} role="option"
-              aria-selected=${String(index === chosen)} onClick=${() => open(hit)}>
-                        <${Icon} name=${hit.icon} /><span>${hit.label}</span>
-                      </li>
-          `
-        )}
-      </ul>
       <p role="status" class="hint">${hits.length === 0 ? "Nothing found" : ""}</p>
       <//>
   `;

@@ -1,9 +1,6 @@
 /// <reference lib="dom" />
-/**
- * The identity of the person at the page: the token of the API and that of the admin server.
- *
- * @module
- */
+/** The identity of the person at the page: the token of the API and that of the admin server.
+ * @module */
 import { computed, signal } from "@preact/signals";
 
 const tokenKey = "svc-token";
@@ -23,11 +20,16 @@ export function signIn(text: string, { keeps }: { readonly keeps: boolean }): vo
   if (keeps && bare !== "") sessionStorage.setItem(tokenKey, bare);
 }
 
+/** Forgets the token of the API. */
+export function signOutRole(): void {
+  token.value = null;
+  sessionStorage.removeItem(tokenKey);
+}
+
 /** Forgets the token of the API and that of the admin server. */
 export function signOut(): void {
-  token.value = null;
+  signOutRole();
   adminToken.value = null;
-  sessionStorage.removeItem(tokenKey);
   sessionStorage.removeItem(adminTokenKey);
 }
 

@@ -1,9 +1,5 @@
 /// <reference lib="dom" />
-/**
- * The first page: the API at a glance.
- *
- * @module
- */
+/** The first page: the API at a glance. @module */
 import { access, functionsOf, may, relationsOf, schemaName, serviceState } from "./model.ts";
 import { hrefOf } from "./route.ts";
 import { CopyButton, Empty, html, Icon, type View } from "./view.ts";

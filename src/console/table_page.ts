@@ -1,37 +1,40 @@
 /// <reference lib="dom" />
-/**
- * The page of a table: rows, filters, edits, and the request beside them.
- *
- * @module
- */
-import { useEffect, useMemo, useState } from "preact/hooks";
-import type { ConsoleRelation } from "../admin/console_data.ts";
-import { type ApiError, callApi, errorOf, rowsOf } from "./api.ts";
-import { type CellEdit, CellEditor } from "./cell_editor.ts";
+/** The page of a table: rows, filters, edits, and the request beside them. @module */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ConsoleColumn, ConsoleRelation } from "../admin/console_data.ts";
+import { type ApiError, errorOf, rowsOf } from "./api.ts";
 import { csvText } from "./cells.ts";
 import type { ApiCall } from "./code.ts";
 import { CodePanel, codeShown } from "./code_panel.ts";
 import { type GridRow, hasKey } from "./edit.ts";
-import { ErrorBox } from "./error_box.ts";
+import { ErrorBox } from "./exchange.ts";
 import { FilterBar } from "./filter_bar.ts";
-import { LazyView } from "./lazy_view.ts";
 import {
-  emptyTableQuery,
   fieldName,
+  firstPage,
   formatQuery,
+  inKeyOrder,
   isComplete,
   parseQuery,
   type TableQuery,
 } from "./filters.ts";
 import { Grid } from "./grid.ts";
-import { InsertDialog } from "./insert_dialog.ts";
 import { guarded, profileHeader, relationOf, verbsOf } from "./model.ts";
-import { Pager, type RowCount } from "./pager.ts";
+import { linksOf, type PageLinks, Pager, type RowCount } from "./pager.ts";
 import { navigate, type PageRoute } from "./route.ts";
-import { RowPanel } from "./row_panel.ts";
+import { sendCall } from "./history.ts";
+import { ViewAs } from "./identity.ts";
+import { useLabels } from "./labels.ts";
+import type { RowFormTarget } from "./row_form.ts";
 import { token } from "./session.ts";
 import { Toolbar } from "./toolbar.ts";
-import { Empty, html, type View } from "./view.ts";
+import { Empty, html, lazy, saveFile, type View } from "./view.ts";
+
+/** Parts that are loaded when they are first shown. */
+const RowForm = lazy(async () => (await import("./row_form.ts")).RowForm as never);
+const RowPanel = lazy(async () => (await import("./row_panel.ts")).RowPanel as never);
+const ChartView = lazy(async () => (await import("./chart_view.ts")).ChartView as never);
+const PlanView = lazy(async () => (await import("./plan_view.ts")).PlanView as never);
 
 type TableRoute = Extract<PageRoute, { readonly page: "table" }>;
 
@@ -53,6 +56,7 @@ export function TablePage(route: TableRoute): View {
 interface LoadedRows {
   readonly rows: readonly GridRow[];
   readonly count: RowCount | null;
+  readonly links: PageLinks;
   readonly ms: number;
 }
 
@@ -62,17 +66,26 @@ interface RelationPageProps {
 }
 
 function RelationPage({ relation, route }: RelationPageProps): View {
-  const query = useMemo(() => parseQuery(route.query), [route.query]);
+  const query = useMemo(() => inKeyOrder(parseQuery(route.query), relation.primaryKey), [
+    route.query,
+  ]);
+  const starts = useRef(new Map<string, number>());
   const [countKind, setCountKind] = useState<"planned" | "exact">("planned");
   const [refresh, setRefresh] = useState(0);
   const [open, setOpen] = useState<GridRow | null>(null);
-  const [edit, setEdit] = useState<CellEdit | null>(null);
-  const [isInserting, setInserting] = useState(false);
+  const [form, setForm] = useState<RowFormTarget | null>(null);
   const call = readCall(relation, query, countKind);
   const { loaded, error, isBusy } = useRows(call, [refresh]);
-  const setQuery = (next: TableQuery) => {
-    navigate({ ...route, query: next === emptyTableQuery ? "" : formatQuery(next) });
+  const setQuery = (next: TableQuery, start: number | null = null) => {
+    const text = formatQuery(next);
+    if (start !== null) starts.current.set(text, start);
+    navigate({ ...route, query: text });
   };
+  const labels = useLabels(relation, loaded?.rows ?? noRows);
+  useEffect(() => {
+    const isSame = formatQuery(parseQuery(route.query)) === formatQuery(query);
+    if (!isSame) navigate({ ...route, query: formatQuery(query) }, { replace: true });
+  }, [query]);
   const reload = () => setRefresh(refresh + 1);
   const columns = useMemo(() => columnsOf(relation, query, loaded?.rows ?? []), [
     relation,
@@ -81,17 +94,23 @@ function RelationPage({ relation, route }: RelationPageProps): View {
   ]);
   const canEdit = verbsOf(relation).update && loaded?.rows.every((row) => hasKey(relation, row));
   const sort = (column: string, { adds }: { readonly adds: boolean }) =>
-    setQuery({ ...query, order: nextOrder(query, column, adds), offset: 0 });
+    setQuery({ ...firstPage(query), order: nextOrder(query, column, adds) });
+  const save = () => {
+    // Cells that a spreadsheet would run begin with an apostrophe.
+    const text = csvText(loaded?.rows ?? [], columns, { guards: true });
+    saveFile(`${relation.name}.csv`, new Blob([text], { type: "text/csv" }));
+  };
   return html`
     <div class="table-page">
       <header class="table-head">
-        <h1>${relation.name}${relation.isView && html`<span class="tag">view</span>`}</h1>
+        <h1><span>${relation.name}${relation.isView &&
+          html`<span class="tag">view</span>`}</span><${ViewAs} /></h1>
         ${relation.comment !== null && html`<p class="lead">${relation.comment}</p>`}
       </header>
       <${Toolbar} ...${{ relation, query }} onQuery=${setQuery}
         view=${route.view} routeQuery=${route.query}
-        onRefresh=${reload} onInsert=${() => setInserting(true)}
-        onExport=${() => download(relation.name, loaded?.rows ?? [], columns)} />
+        onRefresh=${reload} onInsert=${() => setForm({ relation, row: null })}
+        onExport=${save} />
       <${FilterBar} ...${{ relation, query }} onQuery=${setQuery} />
       <div class=${`split ${codeShown.value ? "has-code" : ""}`}>
         <div class=${`split-main ${isBusy ? "is-busy" : ""}`}>
@@ -99,10 +118,13 @@ function RelationPage({ relation, route }: RelationPageProps): View {
             <${ErrorBox} error=${error} />
             <${Candidates} ...${{ error, query }} onQuery=${setQuery} />
           `}
-          ${route.view !== "rows"
+          ${route.view === "plan"
+            ? html`<${PlanView} ...${{ call }} />`
+            : route.view === "chart"
             ? html`
-              <${LazyView} view=${route.view} ...${{ call, columns, relation }}
-                rows=${loaded?.rows ?? []} />
+              <${ChartView} ...${{ relation, query }} rows=${isBusy ? null : loaded?.rows ?? null}
+                onQuery=${(next: TableQuery) =>
+                  navigate({ ...route, query: formatQuery(next) }, { replace: true })} />
             `
             : loaded === null
             ? error === null && html`<p class="loading">Loading…</p>`
@@ -115,16 +137,18 @@ function RelationPage({ relation, route }: RelationPageProps): View {
                 <//>
             `
             : html`
-              <${Grid} ...${{ relation, columns }} rows=${loaded.rows} order=${query.order}
+              <${Grid} ...${{ relation, columns, labels }} rows=${loaded.rows} order=${query.order}
                 label=${relation.name} onSort=${sort} onOpen=${setOpen}
                 onEdit=${canEdit
-                  ? (row: GridRow, column: CellEdit["column"], anchor: DOMRect) =>
-                    setEdit({ relation, row, column, anchor })
+                  ? (row: GridRow, only: ConsoleColumn, anchor: DOMRect) =>
+                    setForm({ relation, row, only, anchor })
                   : undefined} />
             `}
           ${route.view === "rows" && (error === null || query.offset > 0) && html`
             <${Pager} ...${{ query }} rows=${loaded?.rows.length ?? 0} count=${loaded?.count ??
-              null} ms=${loaded?.ms ?? null} onQuery=${setQuery}
+              null} ms=${loaded?.ms ?? null} links=${loaded?.links ?? {}}
+              onQuery=${setQuery}
+              start=${startOf(query, starts.current)}
               onCount=${() => setCountKind("exact")} />
           `}
           ${relation.primaryKey.length === 0 &&
@@ -139,22 +163,19 @@ function RelationPage({ relation, route }: RelationPageProps): View {
     </div>
     ${open !== null && html`
       <${RowPanel} ...${{ relation }} row=${open} onClose=${() => setOpen(null)}
+        onEdit=${() => {
+          setOpen(null);
+          setForm({ relation, row: open });
+        }}
         onDeleted=${() => {
           setOpen(null);
           reload();
         }} />
     `}
-    ${edit !== null && html`
-      <${CellEditor} ...${edit} onClose=${() => setEdit(null)}
+    ${form !== null && html`
+      <${RowForm} ...${form} onClose=${() => setForm(null)}
         onSaved=${() => {
-          setEdit(null);
-          reload();
-        }} />
-    `}
-    ${isInserting && html`
-      <${InsertDialog} ...${{ relation }} onClose=${() => setInserting(false)}
-        onSaved=${() => {
-          setInserting(false);
+          setForm(null);
           reload();
         }} />
     `}
@@ -214,13 +235,14 @@ function useRows(call: ApiCall, deps: readonly unknown[]) {
     setBusy(true);
     void guarded(async () => {
       try {
-        const answer = await callApi(call, controller.signal);
+        const answer = await sendCall(call, controller.signal);
         const failure = errorOf(answer);
         setError(failure);
         setLoaded(
           failure !== null ? null : {
             rows: rowsOf(answer),
             count: countOf(answer.headers.get("Content-Range"), call, rowsOf(answer).length),
+            links: linksOf(answer.headers.get("Link")),
             ms: answer.ms,
           },
         );
@@ -234,14 +256,23 @@ function useRows(call: ApiCall, deps: readonly unknown[]) {
   return { loaded, error, isBusy };
 }
 
+const noRows: readonly GridRow[] = [];
+
+/** Returns the number of rows before a page; null for a cursor that this page has not seen. */
+function startOf(query: TableQuery, starts: ReadonlyMap<string, number>): number | null {
+  if (query.position === null) return query.offset;
+  return query.position.join() === "after," ? 0 : starts.get(formatQuery(query)) ?? null;
+}
+
 /** A page that is not full ends the rows, so that their count is exact. */
 function countOf(
   range: string | null,
   { headers, query }: ApiCall,
   rows: number,
 ): RowCount | null {
-  const { limit, offset } = parseQuery(query);
-  if (rows > 0 && rows < limit) return { total: offset + rows, isExact: true };
+  const { limit, offset, position } = parseQuery(query);
+  const isFirst = position === null || position.join() === "after,";
+  if (isFirst && rows > 0 && rows < limit) return { total: offset + rows, isExact: true };
   const total = range?.split("/")[1];
   if (total === undefined || total === "*") return null;
   const isExact = headers.some(([, value]) => value === "count=exact");
@@ -264,14 +295,4 @@ function nextOrder({ order }: TableQuery, column: string, adds: boolean): TableQ
   const others = adds ? order.filter((term) => term.column !== column) : [];
   if (current === undefined) return [...others, { column, descending: false }];
   return current.descending ? others : [...others, { column, descending: true }];
-}
-
-/** Saves the rows as CSV. Cells that a spreadsheet would run begin with an apostrophe. */
-function download(name: string, rows: readonly GridRow[], columns: readonly string[]): void {
-  const blob = new Blob([csvText(rows, columns, { guards: true })], { type: "text/csv" });
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = `${name}.csv`;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

@@ -1,16 +1,20 @@
 /// <reference lib="dom" />
-/**
- * The controls above a grid.
- *
- * @module
- */
+/** The controls above a grid. @module */
+import { useState } from "preact/hooks";
 import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_data.ts";
 import { codeShown, toggleCode } from "./code_panel.ts";
 import { newFilter } from "./filter_bar.ts";
-import { fieldName, type TableQuery, toggleColumn } from "./filters.ts";
+import {
+  emptyTableQuery,
+  fieldName,
+  formatQuery,
+  type TableQuery,
+  toggleColumn,
+} from "./filters.ts";
+import { saveView } from "./history.ts";
 import { relationshipsOf, verbsOf } from "./model.ts";
 import { hrefOf, type TableView, tableViews } from "./route.ts";
-import { html, Icon, type IconName, type View } from "./view.ts";
+import { CopyButton, html, Icon, type IconName, type View } from "./view.ts";
 
 interface ToolbarProps {
   readonly relation: ConsoleRelation;
@@ -34,16 +38,18 @@ export function Toolbar(props: ToolbarProps): View {
   return html`
     <div class="toolbar" role="toolbar" aria-label="Table">
       <button type="button" class="button" onClick=${addFilter}><${Icon} name="filter" />Filter</button>
-      <${ColumnMenu} ...${{ relation, query, onQuery }} />
-      <${EmbedMenu} ...${{ relation, query, onQuery }} />
-      <${ViewLinks} ...${{ relation, view, routeQuery }} />
+      ${view !== "chart" && html`
+        <${ColumnMenu} ...${{ relation, query, onQuery }} />
+        <${EmbedMenu} ...${{ relation, query, onQuery }} />
+      `}
+      <${ViewLinks} ...${{ relation, view, query, routeQuery }} />
       <span class="spacer"></span>
       <button type="button" class="icon-button" aria-label="Refresh" onClick=${onRefresh}>
         <${Icon} name="refresh" /></button>
-      <button type="button" class="button is-quiet" onClick=${onExport}>CSV</button>
+      <${ShareMenu} name=${relation.name} onExport=${onExport} />
       <button type="button" class="button is-quiet" aria-pressed=${String(codeShown.value)}
         onClick=${toggleCode}><${Icon} name="code" />Code</button>
-      ${verbsOf(relation).insert && html`
+      ${view === "rows" && verbsOf(relation).insert && html`
         <button type="button" class="button is-primary" onClick=${onInsert}>
           <${Icon} name="plus" />Insert</button>
       `}
@@ -58,21 +64,54 @@ const viewLabels: Readonly<Record<TableView, readonly [icon: IconName, label: st
 };
 
 function ViewLinks(
-  { relation: { schema, name }, view, routeQuery: query }: Pick<
+  { relation: { schema, name }, view, query, routeQuery }: Pick<
     ToolbarProps,
-    "relation" | "view" | "routeQuery"
+    "relation" | "view" | "query" | "routeQuery"
   >,
 ): View {
+  // The query of a chart selects groups, that of the other views rows.
+  const plain = formatQuery({ ...emptyTableQuery, filters: query.filters });
+  const queryOf = (to: TableView) => (to === "chart") === (view === "chart") ? routeQuery : plain;
   return html`
     <nav class="segmented" aria-label="View">
       ${tableViews.map((each) =>
         html`
           <a key=${each} aria-current=${each === view ? "page" : null}
-            href=${hrefOf({ page: "table", schema, name, view: each, query })}>
+            href=${hrefOf({ page: "table", schema, name, view: each, query: queryOf(each) })}>
                     <${Icon} name=${viewLabels[each][0]} /><span>${viewLabels[each][1]}</span></a>
         `
       )}
     </nav>
+  `;
+}
+
+/** Saves the page under a name, copies its link, and saves its rows. */
+function ShareMenu(
+  { name, onExport }: { readonly name: string; readonly onExport: () => void },
+): View {
+  const [text, setText] = useState("");
+  const [note, setNote] = useState("");
+  const save = (event: Event) => {
+    event.preventDefault();
+    saveView(text.trim() || name);
+    setText("");
+    setNote("Saved: see the sidebar");
+  };
+  return html`
+    <details class="menu">
+      <summary class="button is-quiet"><${Icon} name="star" />Save</summary>
+      <form class="menu-body stack" onSubmit=${save}>
+        <label class="field">Name of the view
+          <input type="text" value=${text} placeholder=${name} onInput=${(event: Event) =>
+            setText((event.target as HTMLInputElement).value)} /></label>
+        <div class="actions">
+          <button type="button" class="button" onClick=${onExport}>CSV</button>
+          <${CopyButton} label="Copy link" text=${() => location.href} />
+          <button type="submit" class="button is-primary">Save view</button>
+        </div>
+        <p class="hint" role="status">${note}</p>
+      </form>
+    </details>
   `;
 }
 

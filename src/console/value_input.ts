@@ -1,15 +1,18 @@
 /// <reference lib="dom" />
-/**
- * The control for a value of a type.
- *
- * @module
- */
+/** The control for a value of a type. @module */
+import { useEffect, useState } from "preact/hooks";
 import type { ConsoleColumn } from "../admin/console_data.ts";
+import { Combobox } from "./combobox.ts";
+import { problemOf } from "./edit.ts";
 import { typeKind } from "./filters.ts";
+import { findLabels, type LabelledKey, type Reference } from "./labels.ts";
+import { guarded } from "./model.ts";
 import { html, type View } from "./view.ts";
 
 interface ValueInputProps {
   readonly column: Pick<ConsoleColumn, "baseType" | "enumLabels">;
+  /** Rows that the value refers to, which the control searches by label. */
+  readonly reference?: Reference | undefined;
   readonly value: string;
   readonly onValue: (value: string) => void;
   readonly label?: string;
@@ -21,7 +24,8 @@ interface ValueInputProps {
 
 /** A select of labels, a text area for long texts, else an input. */
 export function ValueInput(props: ValueInputProps): View {
-  const { column, value, onValue, label, ...others } = props;
+  const { column, reference, value, onValue, label, ...others } = props;
+  if (reference !== undefined) return html`<${ReferenceInput} ...${props} />`;
   const onInput = (event: Event) =>
     onValue((event.target as HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement).value);
   const kind = typeKind(column.baseType);
@@ -49,5 +53,34 @@ export function ValueInput(props: ValueInputProps): View {
   return html`
     <input type="text" ...${attributes} value=${value} onInput=${onInput}
       inputmode=${kind === "number" ? "decimal" : null} autocomplete="off" />
+  `;
+}
+
+/** Milliseconds without a key after which the control searches. */
+const typingPauseMs = 200;
+
+/** A key, with a list of referenced rows whose label contains the text. */
+function ReferenceInput(props: ValueInputProps): View {
+  const { column, value, onValue, label, id = "reference", ...others } = props;
+  const reference = props.reference!;
+  const [found, setFound] = useState<readonly LabelledKey[]>([]);
+  const [isActive, setActive] = useState(false);
+  const isKey = value !== "" && problemOf({ ...column, type: "", maxLength: null }, value) === null;
+  useEffect(() => {
+    if (!isActive && !isKey) return;
+    const search = async () => setFound(await findLabels(reference, value, isKey));
+    const timer = setTimeout(() => void guarded(search), typingPauseMs);
+    return () => clearTimeout(timer);
+  }, [value, isActive]);
+  const current = found.find(([key]) => key === value)?.[1] ?? null;
+  const options = found.map(([key, name]) => html`<span>${name}</span><small>${key}</small>`);
+  return html`
+    <span class="reference">
+      <${Combobox} ...${{ ...others, id, label, options }} text=${value}
+        placeholder=${others.placeholder ||
+          `${reference.label} or ${reference.key}`} onText=${onValue}
+        onFocus=${() => setActive(true)} onChoose=${(index: number) => onValue(found[index]![0])} />
+      ${current !== null && html`<span class="label">${current}</span>`}
+    </span>
   `;
 }

@@ -1,11 +1,8 @@
 /// <reference lib="dom" />
-/**
- * Building blocks of the console's pages.
- *
- * @module
- */
+/** Building blocks of the console's pages. @module */
+import { signal } from "@preact/signals";
 import htm from "htm";
-import { type ComponentChildren, h } from "preact";
+import { type ComponentChildren, type FunctionComponent, h } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 export type View = ComponentChildren;
@@ -27,6 +24,10 @@ const paths = {
   plus: "M12 5v14M5 12h14",
   minus: "M5 12h14",
   close: "M6 6l12 12M18 6L6 18",
+  previous: "M14 6l-6 6 6 6",
+  next: "M10 6l6 6-6 6",
+  edit: "M4 20l1-5L16 4l4 4L9 19zM14 6l4 4",
+  star: "M12 3l3 6 6 1-4 5 1 6-6-3-6 3 1-6-4-5 6-1z",
   filter: "M3 5h18l-7 8v6l-4-2v-4z",
   columns: "M4 5h16v14H4zM10 5v14M15 5v14",
   code: "M8 7l-5 5 5 5M16 7l5 5-5 5",
@@ -51,7 +52,8 @@ export type IconName = keyof typeof paths;
 /** A drawn sign beside a text; readers of the screen skip it. */
 export function Icon({ name }: { readonly name: IconName }): View {
   return html`
-    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor"
+      stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round">
       <path d=${paths[name]} />
     </svg>
   `;
@@ -70,6 +72,13 @@ interface DialogProps {
 /** A modal dialog. It is open while it is in the page, and restores the focus when it closes. */
 export function Dialog({ title, onClose, children, kind = "", anchor = null }: DialogProps): View {
   const dialog = useRef<HTMLDialogElement>(null);
+  const onClick = (event: MouseEvent) => {
+    if (event.target !== dialog.current || dialog.current === null) return;
+    const { left, right, top, bottom } = dialog.current.getBoundingClientRect();
+    const { clientX: x, clientY: y } = event;
+    const isInside = x >= left && x <= right && y >= top && y <= bottom;
+    if (!isInside) onClose();
+  };
   useEffect(() => {
     const element = dialog.current!;
     const previous = document.activeElement;
@@ -86,16 +95,14 @@ export function Dialog({ title, onClose, children, kind = "", anchor = null }: D
         event.preventDefault();
         onClose();
       }}
-      onClick=${(event: MouseEvent) => event.target === dialog.current && onClose()}>
-      <div class="dialog-box">
-        <header class="dialog-head">
-          <h2>${title}</h2>
-          <button type="button" class="icon-button" aria-label="Close" onClick=${onClose}>
-            <${Icon} name="close" />
-          </button>
-        </header>
-        ${children}
-      </div>
+      onClick=${onClick}>
+      <header class="dialog-head">
+        <h2>${title}</h2>
+        <button type="button" class="icon-button" aria-label="Close" onClick=${onClose}>
+          <${Icon} name="close" />
+        </button>
+      </header>
+      ${children}
     </dialog>
   `;
 }
@@ -134,6 +141,35 @@ export function CopyButton(
       <${Icon} name="copy" /><span>${label}</span>
     </button>
   `;
+}
+
+/** Returns a component that is loaded when it is first shown. */
+export function lazy<Props>(
+  load: () => Promise<FunctionComponent<Props>>,
+): FunctionComponent<Props> {
+  const loaded = signal<FunctionComponent<Props> | null>(null);
+  const text = signal("Loading…");
+  return function Lazy(props: Props) {
+    useEffect(() => {
+      if (loaded.value !== null) return;
+      load().then(
+        (component) => loaded.value = component,
+        () => text.value = "The page could not be loaded; reload the console.",
+      );
+    }, []);
+    return (loaded.value === null
+      ? html`<p class="loading" role="status">${text.value}</p>`
+      : html`<${loaded.value} ...${props} />`) as never;
+  };
+}
+
+/** Saves data as a file. */
+export function saveFile(name: string, data: Blob): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(data);
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
 }
 
 /** Runs a function now and again after each period in ms, until the component is gone. */

@@ -1,10 +1,5 @@
-/**
- * Transactions as data: the statements of one, how it begins and ends, and its result.
- *
- * @module
- */
+/** Transactions as data: the statements of one, how it begins and ends, and its result. @module */
 import type { ParamValue } from "../sql/fragment.ts";
-import type { PositionCondition, ReturnedPosition, WalPosition } from "./wal_position.ts";
 
 /** How a statement's rows are used. */
 export type ResultUse =
@@ -33,8 +28,31 @@ export interface BodyFraming {
   readonly isEager?: boolean;
 }
 
+/** The purpose of a statement of a request. */
+export type StatementRole =
+  | "settings"
+  | "pre-request"
+  | "key"
+  /** Reads `response.*` of the function before a batch. */
+  | "overrides"
+  | "reference"
+  | "estimate"
+  /** Shows the planner's cost of the main statement. */
+  | "cost"
+  /** A write of a nested insert before the main statement. */
+  | "level"
+  | "main"
+  /** Checks `response.*` before COMMIT. */
+  | "response settings"
+  /** Keeps the answer for the key. */
+  | "answer";
+
 /** One statement of a batch. */
 export interface Statement {
+  /** Default: none, for statements of the service itself. */
+  readonly role?: StatementRole;
+  /** Position of its operation in a batch. Default: that of the transaction as a whole. */
+  readonly operation?: number;
   /** SQL with `$1` …; the text is also the key under which it is prepared. */
   readonly text: string;
   readonly params: readonly ParamValue[];
@@ -51,6 +69,8 @@ export interface Statement {
    * prepared statement. Default: false.
    */
   readonly isShared?: boolean;
+  /** Whether the text has values, so that it is not kept prepared. Default: false. */
+  readonly hasValues?: boolean;
   /** Search path and role that the statement is prepared for. Default: `planContext` of the batch. */
   readonly planContext?: string;
 }
@@ -144,8 +164,28 @@ interface BatchCommon {
   readonly walPosition?: WalPositionUse;
 }
 
+/** A place in the write-ahead log. */
+export interface WalPosition {
+  readonly lsn: bigint;
+  /** Lowest position that covers all that the server showed before. */
+  readonly shownLsn: bigint;
+  /** Null where the server is a standby: it does not tell without privileges. */
+  readonly timeline: number | null;
+}
+
+/** Positions that results have: of any server, or of standbys only. */
+export type ReturnedPosition = "any" | "replayed";
+
+/** Condition for the server that executes a batch. */
+export interface PositionCondition {
+  /** Position that a standby must have replayed. */
+  readonly min: bigint;
+  /** Timeline that a standby must follow, which excludes other servers. Default: any server. */
+  readonly timeline?: number;
+}
+
 /** How a connection uses positions in the write-ahead log. */
-export interface WalPositionUse {
+interface WalPositionUse {
   /**
    * Condition for the server; otherwise the batch fails with 22012 before its first statement. Null for
    * none.
@@ -163,11 +203,6 @@ export interface StandbyUse {
    */
   readonly bookmark: string | null;
   /**
-   * Whether all functions that the read can reach are stable or immutable, so that the primary may repeat
-   * what a standby refused.
-   */
-  readonly isRepeatable: boolean;
-  /**
    * Milliseconds since the schema cache of the read was loaded. A standby that lags further behind may lack
    * what the read names, so it does not execute the read. Default: no limit.
    */
@@ -175,7 +210,7 @@ export interface StandbyUse {
 }
 
 /** Receives what happens while a batch runs. A batch that is sent once more begins once more. */
-export interface BatchEvents {
+interface BatchEvents {
   /** The batch is sent. */
   begun(): void;
   /** A statement with `use: "held"` has ended. */
@@ -235,7 +270,7 @@ export type Batch = ReadBatch | WriteBatch;
  * Statements that begin the service's own transactions: a function may have left another role or search
  * path on the connection.
  */
-export const sessionReset: readonly Statement[] = [
+const sessionReset: readonly Statement[] = [
   { text: "reset role", params: [], use: "none" },
   { text: "reset search_path", params: [], use: "none" },
 ];

@@ -1,12 +1,8 @@
-/**
- * The port between the service and PostgreSQL: one transaction is one batch of statements (`batch.ts`), sent in
- * one write where possible. Adapters: a pool of connections (`postgres.ts`) and the embedded database
- * (`pglite.ts`); both encode their messages by `protocol/`.
- *
- * @module
- */
+/** The port between the service and PostgreSQL: one transaction is one batch of statements
+ * (`batch.ts`), sent in one write where possible. Adapters: a pool of connections (`postgres.ts`)
+ * and the embedded database (`pglite.ts`); both encode their messages by `protocol/`. @module */
 import type { BodySpool } from "../lib/body_spool.ts";
-import type { Deadline } from "../lib/request_deadline.ts";
+import type { Deadline } from "../lib/time_limits.ts";
 import type { Histogram } from "../observe/histogram.ts";
 import type { Batch, BatchResult } from "./batch.ts";
 
@@ -17,7 +13,7 @@ export interface Caller {
   /** Cancels the batch when its time is over. Default: null, for no limit. */
   readonly deadline?: Deadline | null;
   /** The pool sets the time in its queue. Default: nothing is measured. */
-  readonly timing?: QueueTiming;
+  readonly timing?: QueueTiming | null;
 }
 
 /** Measures how long batches wait in the queue of a pool. */
@@ -47,11 +43,15 @@ export interface Subscription {
   readonly version: string;
   /** `localhost:5432`; for a Unix socket its folder replaces the host. */
   readonly place: string;
+  /**
+   * Resolves when the server has answered a question over the connection, which is closed after 5 s without
+   * an answer; then it rejects. Absent for an embedded database.
+   */
+  ask?(): Promise<void>;
   /** Ends the subscription and its events. Never hangs. */
   close(): Promise<void>;
 }
 
-/** Events of a subscription. */
 export interface SubscriptionEvents {
   notified(payload: string): void;
   /** The connection is lost; emitted once, after {@linkcode Subscribe} has resolved. */
@@ -94,7 +94,6 @@ export type PoolEvent =
   | { readonly kind: "pool-flushed" }
   | { readonly kind: "pool-connection"; readonly id: string; readonly step: ConnectionStep };
 
-/** An event of a standby. */
 export type StandbyEvent =
   /** The standby executes reads from now on. */
   | { readonly kind: "standby-included"; readonly place: string }
@@ -129,10 +128,6 @@ export interface DatabaseOptions {
   readonly prepare: boolean | "auto";
   /** Whether all transactions are blocks. Default: false. */
   readonly usesBlocks?: boolean;
-  /** Whether BEGIN sets the isolation level, which some engines refuse. Default: true. */
-  readonly setsIsolation?: boolean;
-  /** Whether statements whose clients have left are canceled. Default: true. */
-  readonly sendsCancels?: boolean;
   /** Longest wait in an overloaded queue, in milliseconds; 0 for no such limit. See `db-pool-queue-target`. */
   readonly queueTargetMs: number;
   /** Default: those of the start. */
@@ -147,8 +142,6 @@ export interface ReplicaSettings {
   readonly waitMs: number;
   /** Result of a read for which no standby is fit: that of the primary, or an error. */
   readonly fallback: "primary" | "error";
-  /** Whether bookmarks are positions in the write-ahead log, where servers can tell these. Default: true. */
-  readonly comparesPositions?: boolean;
 }
 
 /** Live counts of a standby, for metrics. */
@@ -188,6 +181,13 @@ export interface Database {
   /** Closes idle connections now and busy ones when they are returned; new uses open fresh ones. */
   flush(): void;
   counts(): PoolCounts;
+  /**
+   * Asks the server over an idle connection; null where none is idle. Resolves with its answer. Rejects if
+   * none comes within 5 s, and closes the connection. Absent without a pool of sockets.
+   */
+  ask?(): Promise<void> | null;
+  /** Asks over each idle connection before it is used again, and closes it after a second. Absent without a pool of sockets. */
+  suspect?(): void;
   /** Whether standbys may execute reads; `standby` and `wantsBookmark` of batches mean nothing otherwise. Default: false. */
   readonly hasStandbys?: boolean;
   /** Starts to observe primary and standbys; no standby executes a read before. Absent where nothing observes them. */
@@ -214,11 +214,12 @@ export interface Database {
   readonly notify?: Notify;
   /** Applies options; replaces connections that work otherwise, as {@linkcode flush} does. */
   configure(options: DatabaseOptions): void;
+  /** Whether the last connection is encrypted; null before the first one over a network. Absent without sockets. */
+  isEncrypted?(): boolean | null;
   /** Seconds that batches waited for a connection; absent without a pool. */
   readonly queueSeconds?: Histogram;
   /** Keeps the bodies of slow readers; absent where these keep their connections. */
   readonly bodySpool?: BodySpool;
-  /** Replaces the watcher. */
   watch(watcher: DatabaseWatcher): void;
   /** Closes all connections; transactions in progress finish first. */
   close(): Promise<void>;

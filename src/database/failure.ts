@@ -1,8 +1,4 @@
-/**
- * Classifies database failures that concern the whole service, not only one request.
- *
- * @module
- */
+/** Classifies database failures that concern the whole service, not only one request. @module */
 import { DatabaseError, ServiceError } from "../errors/service_error.ts";
 
 /** Prefix of the names of prepared statements. */

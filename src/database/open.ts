@@ -1,15 +1,10 @@
-/**
- * Opens the database that a connection string names. Each adapter is loaded when it is first needed,
- * so a runtime without sockets, or without WASM, never loads the other one.
- *
- * @module
- */
+/** Opens the database that a connection string names. Each adapter is loaded when it is first
+ * needed, so a runtime without sockets, or without WASM, never loads the other one. @module */
 import type { Dialect } from "../dialect.ts";
 import type { Database, InitScript, ReplicaSettings } from "./database.ts";
 import type { EmbeddedOptions } from "./adapters/pglite.ts";
 import type { Connections, PostgresOptions } from "./adapters/postgres.ts";
 import type { ReplicaOptions } from "./adapters/replicas.ts";
-import type { ConnectionBudget } from "./pool/connection_budget.ts";
 import type { SqlSession } from "./connection/sql_session.ts";
 
 /** Options of the configuration that concern connections. */
@@ -51,8 +46,6 @@ export interface DatabaseDependencies {
   readonly applicationName: string;
   /** Whether readers of bodies keep no chunk of them. Default: false. */
   readonly freesChunks?: boolean;
-  /** Budget that bounds the connections of several databases together. Default: none. */
-  readonly connectionBudget?: ConnectionBudget;
   /** Default: `pooled`. */
   readonly connections?: Connections;
 }
@@ -136,8 +129,7 @@ function embeddedOptions(
 
 function postgresOptions(
   config: DatabaseConfig,
-  { applicationName, freesChunks = false, connections = "pooled", connectionBudget }:
-    DatabaseDependencies,
+  { applicationName, freesChunks = false, connections = "pooled" }: DatabaseDependencies,
 ): PostgresOptions {
   return {
     ...commonOptions(config),
@@ -145,7 +137,6 @@ function postgresOptions(
     passwordFile: config.dbPasswordFile ?? null,
     applicationName,
     freesChunks,
-    connectionBudget: connectionBudget ?? null,
     namesKeywords: config.dialect.namesApplicationInKeywords,
     connections,
     spoolBytes: config.serverSpoolSize ?? 0,

@@ -1,8 +1,4 @@
-/**
- * Checks the version of the server.
- *
- * @module
- */
+/** Checks the version of the server. @module */
 
 /** Oldest major version that the service supports. */
 const minMajorVersion = 14;

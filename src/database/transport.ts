@@ -1,10 +1,5 @@
-/**
- * The byte stream to PostgreSQL and back: a socket, or the embedded engine.
- *
- * @module
- */
+/** The byte stream to PostgreSQL and back: a socket, or the embedded engine. @module */
 
-/** Events of a transport. */
 export interface TransportEvents {
   /** The chunk is valid during the call only. */
   data(chunk: Uint8Array): void;
@@ -21,8 +16,11 @@ export interface Transport {
   /** Pauses the `data` events; `resume` continues them. */
   pause(): void;
   resume(): void;
-  /** Sends a cancel request over a connection of its own. Errors are ignored. */
-  cancel(): void;
+  /**
+   * Sends a cancel request over a connection of its own. Errors are ignored. Absent where the server reads
+   * no message while it runs a statement.
+   */
+  cancel?(): void;
   /** Sends Terminate and closes. */
   end(): void;
   /** Closes at once. */

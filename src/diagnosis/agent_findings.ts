@@ -1,8 +1,4 @@
-/**
- * The findings in the options of the endpoint for agents.
- *
- * @module
- */
+/** The findings in the options of the endpoint for agents. @module */
 import type { Config } from "../config/options.ts";
 import { isLoopbackHost } from "../http/host.ts";
 import type { Finding } from "./finding.ts";

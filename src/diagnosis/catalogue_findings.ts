@@ -1,10 +1,6 @@
-/**
- * The findings in the catalogue: level and message of each.
- *
- * @module
- */
+/** The findings in the catalogue: level and message of each. @module */
 import { nearest } from "../config/nearest.ts";
-import { commented, type Finding, type FindingLevel } from "./finding.ts";
+import { type Finding, type FindingLevel } from "./finding.ts";
 import type { CatalogueFacts, CatalogueRow } from "./query.ts";
 
 /** Parts of a message. Names are quoted for SQL where that is needed. */
@@ -25,8 +21,6 @@ interface FindingKind {
   /** Level of a finding about other roles only. Default: the same. */
   readonly others?: FindingLevel;
   readonly message: (facts: FindingFacts) => string;
-  /** Returns an example of further SQL, which follows that of the finding in comments; null without one. */
-  readonly template?: (facts: FindingFacts) => string | null;
 }
 
 /** The findings in the order of the output. */
@@ -112,18 +106,35 @@ const kinds: readonly FindingKind[] = [
       return `${list(roles)} may write rows that ${subject} does not show: the view writes ` +
         `${list(others)} ${past}`;
     },
-    // A view has objects, and its SQL needs no policy.
-    template: ({ subject, roles, objects }) =>
-      objects.length > 0
-        ? null
-        : "Writes need a policy, such as this one with a condition of yours:\n" +
-          `create policy writes on ${subject} to ${roles.join(", ")} using (owner = current_user);`,
   },
   {
     name: "create-in-schema",
     level: "error",
     others: "warn",
     message: ({ subject, roles }) => `${list(roles)} may create objects in schema ${subject}`,
+  },
+  {
+    name: "citus-settings",
+    level: "error",
+    others: "error",
+    message: ({ subject }) =>
+      `policies of ${subject} see neither role nor claims on workers: the server does not know ` +
+      "citus.propagate_set_commands",
+  },
+  {
+    name: "citus-login",
+    level: "error",
+    others: "error",
+    message: ({ subject, objects }) =>
+      `${subject} may not log in, but Citus connects to workers as this role for ${list(objects)}`,
+  },
+  {
+    name: "citus-inlined",
+    level: "error",
+    others: "error",
+    message: ({ subject, objects }) =>
+      `${subject} finds no rows of ${list(objects)}: PostgreSQL puts it into a query that Citus ` +
+      "has planned before",
   },
   {
     name: "login-superuser",
@@ -191,20 +202,18 @@ export function catalogueFindings(
 }
 
 function makeFinding(
-  { name, level, others = level, message, template }: FindingKind,
+  { name, level, others = level, message }: FindingKind,
   [, anonymous, subject, roles, objects, statements]: CatalogueRow,
   context: Pick<FindingFacts, "catalogue" | "program">,
 ): Finding {
   const hasSql = statements.length > 0;
   const facts = { subject, roles, objects, hasSql, ...context };
-  const example = hasSql ? template?.(facts) ?? null : null;
-  const lines = [...statements, ...(example === null ? [] : [commented(example)])];
   return {
     name,
     level: anonymous ? level : others,
     subject,
     message: message(facts),
-    sql: hasSql ? lines.join("\n") : null,
+    sql: hasSql ? statements.join("\n") : null,
   };
 }
 

@@ -1,24 +1,30 @@
-/**
- * Diagnoses a database and its configuration: reads the catalogue once, as the login role, and lists
- * what fails requests or grants too much. It changes nothing.
- *
- * @module
- */
+/** Diagnoses a database and its configuration: reads the catalogue once, as the login role, and
+ * lists what fails requests or grants too much. It changes nothing. @module */
 import type { Config } from "../config/options.ts";
-import { metadataBatch } from "../database/batch.ts";
+import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { isEmbedded, openDatabase } from "../database/open.ts";
 import { agentFindings } from "./agent_findings.ts";
 import { catalogueFindings } from "./catalogue_findings.ts";
 import { settingFindings } from "./setting_findings.ts";
 import { type Finding, findingLevels } from "./finding.ts";
-import { type CatalogueFacts, diagnosisStatements, readFacts } from "./query.ts";
+import {
+  type CatalogueFacts,
+  diagnosisStatements,
+  distributedStatement,
+  readFacts,
+} from "./query.ts";
 
 /** Reads the catalogue. Rejects if the database cannot be reached. */
 export async function readCatalogue(database: Database, config: Config): Promise<CatalogueFacts> {
-  const batch = metadataBatch(diagnosisStatements(config), "rollback");
-  const { rows } = await database.transaction(batch);
-  return readFacts(rows.at(-1)![0]![0]!);
+  const isDistributed = await valueOf(database, [distributedStatement]) === "t";
+  return readFacts(await valueOf(database, diagnosisStatements(config, { isDistributed })));
+}
+
+/** Returns the single value of the last statement. */
+async function valueOf(database: Database, statements: readonly Statement[]): Promise<string> {
+  const { rows } = await database.transaction(metadataBatch(statements, "rollback"));
+  return rows.at(-1)![0]![0]!;
 }
 
 /** Findings about writes, which a service with `db-read-only` refuses. */

@@ -1,23 +1,16 @@
-/**
- * Reports the findings of a service that runs: after its start, and after each reload those that are
- * new.
- *
- * @module
- */
+/** Reports how many findings a service has: after its start, and after each reload that adds some.
+ * @module */
 import type { Config } from "../config/options.ts";
-import { isLogged, type LogLevel, type Observation } from "../observe/observation.ts";
-import { cautionOf, type Finding, findingLine } from "./finding.ts";
+import { isLogged, type Observation } from "../observe/observation.ts";
+import { type Finding, findingLine } from "./finding.ts";
 
 /** The service that a {@linkcode DiagnosisLog} diagnoses. */
 export interface DiagnosedService {
   /** Reads the findings. Its rejections are ignored: the service reports a lost database itself. */
   readonly diagnose: () => Promise<readonly Finding[]>;
   /** Returns the current configuration. */
-  readonly config: () => Pick<Config, "logLevel" | "dialect">;
+  readonly config: () => Pick<Config, "logLevel" | "logFindings" | "dialect">;
 }
-
-/** Most findings that one run reports. */
-const maxLines = 20;
 
 /** SQLSTATE of a load whose schema does not exist, which a finding explains. */
 const missingSchema = "3F000";
@@ -82,7 +75,7 @@ export class DiagnosisLog {
     while (this.#isRequested && this.#service !== null) {
       this.#isRequested = false;
       try {
-        this.#report(await this.#service.diagnose());
+        if (isReported(this.#service.config())) this.#report(await this.#service.diagnose());
       } catch {
         // The next reload diagnoses again.
       }
@@ -91,29 +84,15 @@ export class DiagnosisLog {
 
   #report(findings: readonly Finding[]): void {
     if (this.#service === null) return;
-    const config = this.#service.config();
-    const logged = findings.filter(({ level }) => isShown(level, config));
-    const news = logged.filter((finding) => !this.#lines.has(findingLine(finding)));
-    for (const finding of news.slice(0, maxLines)) {
-      const { sql } = finding;
-      const caution = sql === null ? null : cautionOf(finding);
-      this.#observe({ kind: "finding", line: findingLine(finding), sql, caution });
-    }
-    const omitted = news.length - maxLines;
-    if (omitted > 0) this.#observe({ kind: "findings-omitted", count: omitted });
-    this.#lines = new Set(logged.map(findingLine));
+    const lines = new Set(
+      findings.filter(({ level }) => level !== "info").map(findingLine),
+    );
+    const hasNews = [...lines].some((line) => !this.#lines.has(line));
+    if (hasNews) this.#observe({ kind: "findings", count: lines.size });
+    this.#lines = lines;
   }
 }
 
-/** Returns whether the log shows findings of a level. */
-function isShown(
-  level: Finding["level"],
-  { logLevel, dialect }: Pick<Config, "logLevel" | "dialect">,
-): boolean {
-  const lowest: Readonly<Record<Finding["level"], LogLevel | null>> = {
-    error: dialect.findingSeverity,
-    warn: "warn",
-    info: null,
-  };
-  return lowest[level] !== null && isLogged(lowest[level], logLevel);
+function isReported({ logLevel, logFindings, dialect }: ReturnType<DiagnosedService["config"]>) {
+  return logFindings && isLogged(dialect.findingsLevel, logLevel);
 }

@@ -1,8 +1,4 @@
-/**
- * A finding of the diagnosis, and its forms as text.
- *
- * @module
- */
+/** A finding of the diagnosis, and its forms as text. @module */
 import { callText, type CallWords } from "../observe/call_words.ts";
 import { oneLine } from "../observe/redact.ts";
 

@@ -1,8 +1,4 @@
-/**
- * The finding that notifications do not arrive, as behind a pooler in transaction mode.
- *
- * @module
- */
+/** The finding that notifications do not arrive, as behind a pooler in transaction mode. @module */
 import type { Config } from "../config/options.ts";
 import type { Database, Notify, Subscribe } from "../database/database.ts";
 import { NotificationProbe, randomNonce } from "../database/notifications/notification_probe.ts";

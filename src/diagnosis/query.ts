@@ -1,11 +1,8 @@
-/**
- * The query of the diagnosis, and the shape of its result.
- *
- * @module
- */
+/** The query of the diagnosis, and the shape of its result. @module */
 import type { Statement } from "../database/batch.ts";
 import type { Config } from "../config/options.ts";
 import { notifyPattern, reloadTriggerQuery } from "../schema_cache/reload_trigger.ts";
+import { distributedChecks, distributedInputs } from "./queries/distributed_checks.ts";
 import { type FunctionInput, inputs, maxRoles } from "./queries/inputs.ts";
 import { relationChecks, relationInputs } from "./queries/relation_checks.ts";
 import { roleChecks } from "./queries/role_checks.ts";
@@ -65,7 +62,10 @@ export type DiagnosisConfig = Pick<
 >;
 
 /** Returns the statements of a diagnosis; the result is the single value of the last one. */
-export function diagnosisStatements(config: DiagnosisConfig): readonly Statement[] {
+export function diagnosisStatements(
+  config: DiagnosisConfig,
+  { isDistributed }: { readonly isDistributed: boolean },
+): readonly Statement[] {
   const params = [
     JSON.stringify(config.dbSchemas),
     JSON.stringify(config.dbExtraSearchPath),
@@ -76,9 +76,16 @@ export function diagnosisStatements(config: DiagnosisConfig): readonly Statement
   ];
   return [
     { text: settingsQuery, params: [], use: "none" },
-    { text: diagnosisQuery, params, use: "rows" },
+    { text: isDistributed ? distributedQuery : diagnosisQuery, params, use: "rows" },
   ];
 }
+
+/** The statement whose value is `t` if Citus distributes tables. */
+export const distributedStatement: Statement = {
+  text: "select pg_catalog.to_regclass('pg_catalog.pg_dist_partition') is not null",
+  params: [],
+  use: "rows",
+};
 
 /** Returns the name of the relation that a path of one segment addresses; null for other paths. */
 function relationOfPath(path: string | null): string | null {
@@ -102,12 +109,15 @@ function functionInputs({ dbPreRequest, dbRootSpec }: DiagnosisConfig): readonly
 const settingsQuery = "select pg_catalog.set_config('search_path', '', true), " +
   "pg_catalog.set_config('jit', 'off', true)";
 
-const diagnosisQuery = `
-with recursive ${inputs},
-${relationInputs.trim()},
+/** Renders the common table expressions of findings. */
+function findingTables(tables: readonly string[], checks: readonly string[]): string {
+  return `with recursive ${tables.join(",\n")},
 findings (name, anonymous, subject, roles, objects, statements) as (
-${[...roleChecks, ...schemaChecks, ...relationChecks].join("\nunion all\n")}
-),
+${checks.join("\nunion all\n")}
+)`;
+}
+
+const factsQuery = `,
 user_schemas as (
   select n.oid, n.nspname from pg_namespace n
   where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
@@ -158,3 +168,14 @@ select json_build_object(
     where s.exposed and c.relname = $6::text and c.relkind in ('r', 'p', 'v', 'm', 'f')
   )
 )::text`;
+
+const commonTables = [inputs, relationInputs.trim()];
+const commonChecks = [...roleChecks, ...schemaChecks, ...relationChecks];
+
+const diagnosisQuery = findingTables(commonTables, commonChecks) + factsQuery;
+
+/** The same with the findings of {@linkcode distributedChecks}. */
+const distributedQuery = findingTables(
+  [...commonTables, distributedInputs],
+  [...commonChecks, ...distributedChecks],
+) + factsQuery;

@@ -1,8 +1,4 @@
-/**
- * The findings in the configuration and in the server's state.
- *
- * @module
- */
+/** The findings in the configuration and in the server's state. @module */
 import type { Config } from "../config/options.ts";
 import { isEmbedded } from "../database/open.ts";
 import { isLoopbackHost } from "../http/host.ts";

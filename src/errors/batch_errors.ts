@@ -1,8 +1,4 @@
-/**
- * Errors of batches: several operations in one request.
- *
- * @module
- */
+/** Errors of batches: several operations in one request. @module */
 import { defineError } from "./definition.ts";
 import { quotable } from "./quoting.ts";
 
@@ -20,10 +16,10 @@ export const batchErrors = {
     "141",
     413,
     "a batch exceeds `batch-max-operations` or `batch-max-bytes`",
-    (part: "operations" | "document" | "results", allowed: number, count: number | null = null) => {
+    (part: "operations" | "document" | "results", allowed: number) => {
       const message = "Batch is too large";
       if (part === "operations") {
-        return { message, details: `${count} operations, at most ${allowed}` };
+        return { message, details: `More than ${allowed} operations` };
       }
       return part === "document"
         ? { message, details: `The document has more than ${allowed} bytes` }
@@ -57,5 +53,23 @@ export const batchErrors = {
     504,
     "a batch takes longer than `batch-timeout`; nothing was changed",
     (seconds: number) => ({ message: `Batch took longer than ${seconds} s` }),
+  ),
+} as const;
+
+export const mcpErrors = {
+  foreignOrigin: defineError(
+    "192",
+    403,
+    "`mcp-allowed-origins` does not list the `Origin` of a request to `mcp-path`",
+    () => ({
+      message: "Origin not allowed",
+      hint: "mcp-allowed-origins lists the origins of pages that may use this endpoint",
+    }),
+  ),
+  roleNotListed: defineError(
+    "193",
+    403,
+    "`mcp-roles` does not list the role of a request to `mcp-path`",
+    () => ({ message: "The role may not use this endpoint" }),
   ),
 } as const;

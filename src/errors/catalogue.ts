@@ -1,19 +1,16 @@
-/**
- * All errors of the service, one row each: code, status and wording. Codes have no dialect prefix.
- *
- * @module
- */
+/** All errors of the service, one row each: code, status and wording. Codes have no dialect prefix.
+ * @module */
 import { batchErrors } from "./batch_errors.ts";
 import { connectionErrors } from "./connection_errors.ts";
-import { cursorErrors } from "./cursor_errors.ts";
+import { cursorErrors } from "./query_errors.ts";
 import { guardErrors } from "./guard_errors.ts";
-import { internalErrors } from "./internal_errors.ts";
-import { mcpErrors } from "./mcp_errors.ts";
+import { internalErrors } from "./connection_errors.ts";
+import { mcpErrors } from "./batch_errors.ts";
 import { queryErrors } from "./query_errors.ts";
-import { replicaErrors } from "./replica_errors.ts";
+import { replicaErrors } from "./connection_errors.ts";
 import { requestErrors } from "./request_errors.ts";
 import { schemaCacheErrors } from "./schema_cache_errors.ts";
-import { tenantErrors } from "./tenant_errors.ts";
+import { tenantErrors } from "./connection_errors.ts";
 import { tokenErrors } from "./token_errors.ts";
 import { writeErrors } from "./write_errors.ts";
 

@@ -1,8 +1,4 @@
-/**
- * The type of a row of the catalogue of errors.
- *
- * @module
- */
+/** The type of a row of the catalogue of errors. @module */
 import type { HeaderList } from "../lib/header_list.ts";
 import { type ErrorFields, type ErrorTexts, ServiceError } from "./service_error.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Turns errors into HTTP responses.
- *
- * @module
- */
+/** Turns errors into HTTP responses. @module */
 import type { Dialect } from "../dialect.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { errors } from "./catalogue.ts";
@@ -16,7 +12,7 @@ export type ErrorVerbosity = "verbose" | "minimal" | "advise";
 export interface ErrorResponseOptions {
   readonly dialect: Pick<
     Dialect,
-    "errorPrefix" | "displayName" | "retryAfter" | "serverDetails"
+    "errorPrefix" | "displayName" | "parseErrors" | "retryAfter" | "serverDetails"
   >;
   readonly verbosity: ErrorVerbosity;
   /** Whole seconds until the next connection attempt; null if none is scheduled. */
@@ -93,10 +89,23 @@ export function errorResponse(error: ServiceError, options: ErrorResponseOptions
   };
 }
 
-/** Returns the fields that clients may see. */
-function shownFields({ fields }: ServiceError, { dialect }: ErrorResponseOptions): ErrorFields {
+/** Returns the fields that clients may see: those of PostgreSQL name hosts, ports and roles of other servers. */
+function shownFields(error: ServiceError, { dialect }: ErrorResponseOptions): ErrorFields {
+  const fields = worded(error, dialect);
   const isHidden = fields.describesServer === true && dialect.serverDetails === "logged";
-  return isHidden ? { ...fields, details: null } : fields;
+  if (!isHidden) return fields;
+  const hidden = { ...fields, details: null };
+  return fields.own ? hidden : { ...hidden, message: "connection exception", hint: null };
+}
+
+/** Returns the error of a parser with the message of a dialect. */
+function worded(
+  { fields }: ServiceError,
+  { parseErrors }: Pick<Dialect, "parseErrors">,
+): ErrorFields {
+  const { inWords, message, details } = fields;
+  if (inWords === undefined || parseErrors !== "in words") return fields;
+  return { ...fields, message: inWords, details: `${message}: ${details}` };
 }
 
 function retryAfter({ dialect, retryAfter }: ErrorResponseOptions): string {
@@ -128,7 +137,7 @@ function proxyStatusValue(code: string): string {
 
 /** Returns the four members of an error for the log; the code has its prefix. */
 export function errorFacts(thrown: unknown, dialect: FailureContext["dialect"]) {
-  const { fields } = toServiceError(thrown, { authenticated: false, dialect });
+  const fields = worded(toServiceError(thrown, { authenticated: false, dialect }), dialect);
   return {
     code: fields.own ? dialect.errorPrefix + fields.code : fields.code,
     message: fields.message,

@@ -1,8 +1,4 @@
-/**
- * Errors of the limits that protect the process.
- *
- * @module
- */
+/** Errors of the limits that protect the process. @module */
 import { defineError } from "./definition.ts";
 import { quotable } from "./quoting.ts";
 
@@ -10,7 +6,7 @@ export const guardErrors = {
   bodyTooLarge: defineError(
     "130",
     413,
-    "the body exceeds `server-max-body-size`, or 1,023 MiB in PostgreSQL",
+    "the body exceeds `server-max-body-size`, 1,023 MiB, or 1 MiB as a form",
     (allowed: number, length: number | null) => ({
       message: "Request body too large",
       details: length === null

@@ -1,9 +1,5 @@
-/**
- * Validation of response head fields. Texts from the database become header values, reason phrases
- * and statuses only through this module.
- *
- * @module
- */
+/** Validation of response head fields. Texts from the database become header values, reason phrases
+ * and statuses only through this module. @module */
 
 const tokenCharacters = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const utf8 = new TextEncoder();

@@ -1,8 +1,4 @@
-/**
- * Errors of values, groups and conditions in the query string.
- *
- * @module
- */
+/** Errors of values, groups and conditions in the query string. @module */
 import { defineError } from "./definition.ts";
 import { quotable } from "./quoting.ts";
 
@@ -40,6 +36,7 @@ export const queryErrors = {
     "a value calls a function that `db-url-functions` does not allow",
     (name: string, similar: string | null) => ({
       message: `Function '${quotable(name)}' is not available in URLs`,
+      variant: "function",
       hint: similar === null ? null : `Perhaps you meant '${similar}'`,
     }),
   ),
@@ -133,5 +130,48 @@ export const queryErrors = {
     400,
     "the body of QUERY or `$query` is not UTF-8, or has the character U+0000",
     () => ({ message: "The query cannot be read" }),
+  ),
+  moreRows: defineError(
+    "179",
+    400,
+    "more rows than `db-max-rows` or `@maxRows` allows, with `max-rows=fail`",
+    (allowed: number) => ({
+      message: `The result has more than ${allowed} ${allowed === 1 ? "row" : "rows"}`,
+      hint: "Request fewer rows with 'limit', or pages of them",
+    }),
+  ),
+} as const;
+
+export const cursorErrors = {
+  invalidCursor: defineError(
+    "168",
+    400,
+    "`after` or `before` has a value that is not a cursor",
+    () => ({ message: "Invalid cursor" }),
+  ),
+  otherCursor: defineError(
+    "169",
+    400,
+    "`after` or `before` has the cursor of another order or relation",
+    (order: string) => ({
+      message: "The cursor belongs to another order of rows",
+      details: `Order is: ${quotable(order)}`,
+      hint: "Begin with an empty 'after'",
+    }),
+  ),
+  noKey: defineError(
+    "170",
+    400,
+    "a request has cursors, and the schema cache has no key of the rows",
+    (relation: string) => ({
+      message: `Rows of '${quotable(relation)}' have no known key`,
+      hint: "Declare one: db-relationships or a comment with @primaryKey",
+    }),
+  ),
+  cursorConflict: defineError(
+    "171",
+    400,
+    "a cursor stands beside an offset, another cursor, a distance or a spread",
+    (other: string) => ({ message: `A cursor cannot be combined with ${other}` }),
   ),
 } as const;

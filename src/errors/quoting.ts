@@ -1,8 +1,4 @@
-/**
- * Limits the text of a client that an error quotes.
- *
- * @module
- */
+/** Limits the text of a client that an error quotes. @module */
 
 /** In UTF-16 units. PostgreSQL's names have at most 63 bytes. */
 const maxTextLength = 1000;

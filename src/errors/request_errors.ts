@@ -1,8 +1,4 @@
-/**
- * Errors of requests.
- *
- * @module
- */
+/** Errors of requests. @module */
 import { defineError } from "./definition.ts";
 import { quotable, quotableList } from "./quoting.ts";
 
@@ -45,7 +41,10 @@ export const requestErrors = {
       /** One-based. */
       readonly column: number;
       readonly details: string;
+      /** The problem in words; null if only the parser's texts say it. */
+      readonly inWords: string | null;
     }) => ({
+      ...(problem.inWords === null ? {} : { inWords: quotable(problem.inWords) }),
       message: `"failed to parse ${problem.what} (${
         quotable(problem.raw)
       })" (line 1, column ${problem.column})`,
@@ -123,9 +122,11 @@ export const requestErrors = {
     "108",
     400,
     "a filter, order or limit addresses a relation that is not in `select`",
-    (name: string) => ({
+    (name: string, hint: string | null = null) => ({
       message: `'${quotable(name)}' is not an embedded resource in this request`,
-      hint: `Verify that '${quotable(name)}' is included in the 'select' query parameter.`,
+      hint: hint === null
+        ? `Verify that '${quotable(name)}' is included in the 'select' query parameter.`
+        : quotable(hint),
     }),
   ),
   notInColumns: defineError(
@@ -263,6 +264,7 @@ export const requestErrors = {
     "`select` has an aggregate and `db-aggregates-enabled` is false",
     () => ({
       message: "Use of aggregate functions is not allowed",
+      advice: "Set db-aggregates-enabled = true",
     }),
   ),
   maxAffectedExceeded: defineError(
@@ -284,7 +286,10 @@ export const requestErrors = {
     "126",
     404,
     "the path is `/` and `openapi-mode` is `disabled`",
-    () => ({ message: "Root endpoint metadata is disabled" }),
+    () => ({
+      message: "Root endpoint metadata is disabled",
+      advice: 'Set openapi-mode = "follow-privileges"',
+    }),
   ),
   aggregateInToManySpread: defineError("127", 400, "a to-many spread has an aggregate", () => ({
     message: "Feature not implemented",

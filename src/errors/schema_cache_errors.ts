@@ -1,10 +1,5 @@
-/**
- * Errors of names that the schema cache does not have.
- *
- * @module
- */
+/** Errors of names that the schema cache does not have. @module */
 import { defineError } from "./definition.ts";
-import { type Qualified, qualified } from "./qualified.ts";
 import { quotable } from "./quoting.ts";
 import type { ErrorTexts } from "./service_error.ts";
 
@@ -96,3 +91,12 @@ export const schemaCacheErrors = {
     }),
   ),
 } as const;
+
+/** A relation or a function by schema and name. */
+export interface Qualified {
+  readonly schema: string;
+  readonly name: string;
+}
+
+/** Returns `schema.name`, shortened if it is long. */
+const qualified = ({ schema, name }: Qualified) => quotable(`${schema}.${name}`);

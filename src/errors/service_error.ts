@@ -1,9 +1,5 @@
-/**
- * The errors that become responses. They carry strings, never a schema cache, a `Response`, a token
- * or a connection string. Any other thrown value is a bug.
- *
- * @module
- */
+/** The errors that become responses. They carry strings, never a schema cache, a `Response`, a
+ * token or a connection string. Any other thrown value is a bug. @module */
 import type { ErrorVariant } from "../dialect.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 
@@ -37,6 +33,8 @@ export interface ErrorFields extends ErrorTexts {
   readonly own: boolean;
   /** HTTP status. */
   readonly status: number;
+  /** Message in words, which the default dialect sends; its details are then message and details. */
+  readonly inWords?: string;
   /** Hint with `client-error-verbosity = advise`, if the error has no other. Default: by its code. */
   readonly advice?: string;
   /**
@@ -107,4 +105,12 @@ export class DatabaseError extends Error {
     this.statement = statement;
     this.precedesExecution = precedesExecution;
   }
+}
+
+/** SQLSTATE of a statement that was canceled. */
+const queryCanceled = "57014";
+
+/** Whether PostgreSQL canceled a statement. */
+export function isCanceled(thrown: unknown): boolean {
+  return thrown instanceof DatabaseError && thrown.failure.sqlstate === queryCanceled;
 }

@@ -1,21 +1,21 @@
-/**
- * Turns PostgreSQL errors into responses: the status by SQLSTATE.
- *
- * @module
- */
+/** Turns PostgreSQL errors into responses: the status by SQLSTATE. @module */
 import { type Dialect, fullControlStates, type StatusRule } from "../dialect.ts";
 import { errors } from "./catalogue.ts";
 import { bearerChallenge } from "./definition.ts";
-import { reasonPhrase, sendableStatus } from "./http_text.ts";
+import { headerValue, isHeaderName, reasonPhrase, sendableStatus } from "./http_text.ts";
 import { truncated } from "./quoting.ts";
-import { raisedResponse } from "./raised_response.ts";
 import { type DatabaseFailure, ServiceError } from "./service_error.ts";
+import type { HeaderList } from "../lib/header_list.ts";
+import { isJsonObject, parseJsonObject } from "../lib/json_object.ts";
 
 /** Inputs of the response besides the failure. */
 export interface FailureContext {
   /** Whether the request's role differs from the anonymous role. */
   readonly authenticated: boolean;
-  readonly dialect: Pick<Dialect, "errorPrefix" | "statuses" | "variants">;
+  readonly dialect: Pick<
+    Dialect,
+    "endedBackend" | "errorPrefix" | "hints" | "parseErrors" | "statuses" | "variants"
+  >;
 }
 
 /** An SQLSTATE or a class of them, and its status. */
@@ -105,7 +105,11 @@ export function databaseFailureToError(
     return raisedResponse(failure, context.dialect.errorPrefix);
   }
   if (failure.fatal && endOfConnection.test(failure.sqlstate)) {
-    return errors.connectionLost(`FATAL:  ${failure.message}`);
+    return errors.connectionLost(
+      context.dialect.endedBackend === "no connection"
+        ? "no connection to the server\n"
+        : `FATAL:  ${failure.message}`,
+    );
   }
   const status = statusOf(failure, context);
   return new ServiceError({
@@ -114,11 +118,22 @@ export function databaseFailureToError(
     status,
     message: shortened(failure.message),
     details: failure.detail && shortened(failure.detail),
-    hint: failure.hint && shortened(failure.hint),
+    hint: hintOf(failure, context.dialect),
     ...(failure.sqlstate.startsWith(connectionException) ? { describesServer: true } : {}),
     ...(status === 401 ? { headers: bearerChallenge } : {}),
     ...(failure.sqlstate === `PT${status}` ? { statusText: reasonPhrase(failure.message) } : {}),
   });
+}
+
+/** PostgreSQL's own hint for some serialization failures, which the dialect may word. */
+const retryHint = "The transaction might succeed if retried.";
+
+function hintOf(failure: DatabaseFailure, { hints }: Pick<Dialect, "hints">): string | null {
+  const { hint, sqlstate, message } = failure;
+  const rule = hint === null || hint === retryHint
+    ? hints.find((each) => each.state === sqlstate && (each.message?.test(message) ?? true))
+    : undefined;
+  return rule?.hint ?? (hint && shortened(hint));
 }
 
 /** In UTF-16 units. PostgreSQL quotes whole values: `invalid input syntax for type integer: "…"`. */
@@ -130,4 +145,98 @@ function shortened(text: string): string {
 
 function statusOfRaise(sqlstate: string): number {
   return /^PT[0-9]{3}$/.test(sqlstate) ? sendableStatus(Number(sqlstate.slice(2))) : 500;
+}
+
+/** The body, from the error's message. */
+interface RaisedBody {
+  readonly code: string;
+  readonly message: string;
+  readonly details: string | null;
+  readonly hint: string | null;
+}
+
+/** Status and headers, from the error's detail. */
+interface RaisedHead {
+  readonly status: number;
+  readonly statusText: string | null;
+  readonly headers: HeaderList;
+}
+
+const messageHint = "MESSAGE must be a JSON object with obligatory keys: 'code', 'message' and " +
+  "optional keys: 'details', 'hint'.";
+const detailHint = "DETAIL must be a JSON object with obligatory keys: 'status', 'headers' and " +
+  "optional key: 'status_text'.";
+
+/**
+ * Returns the error that a full-control failure defines. If its JSON is invalid, returns error 121: a
+ * member is missing or has the wrong type, or a header is invalid. `state` is the SQLSTATE in the
+ * message of 121.
+ *
+ * ```sql
+ * raise sqlstate 'SVC00' using
+ *   message = '{"code":"Q1","message":"Quota","details":"5 of 5","hint":"wait"}',
+ *   detail  = '{"status":419,"status_text":"Page Expired","headers":{"X-Left":"0"}}';
+ * ```
+ */
+function raisedResponse(failure: DatabaseFailure, state: string): ServiceError {
+  const { message, detail } = failure;
+  const body = raisedBody(message);
+  if (body === null) {
+    return errors.invalidRaise(state, `Invalid JSON value for MESSAGE: '${message}'`, messageHint);
+  }
+  if (detail === null) {
+    return errors.invalidRaise(state, "DETAIL is missing in the RAISE statement", detailHint);
+  }
+  const head = raisedHead(detail);
+  if (head === null) {
+    return errors.invalidRaise(state, `Invalid JSON value for DETAIL: '${detail}'`, detailHint);
+  }
+  const status = sendableStatus(head.status);
+  const statusText = status === head.status ? head.statusText : null;
+  return new ServiceError({
+    ...body,
+    own: false,
+    status,
+    headers: head.headers,
+    ...(statusText === null ? {} : { statusText: reasonPhrase(statusText) }),
+  });
+}
+
+function raisedBody(text: string): RaisedBody | null {
+  const object = parseJsonObject(text);
+  if (object === null) return null;
+  const { code, message, details = null, hint = null } = object;
+  return typeof code === "string" && typeof message === "string" && isTextOrNull(details) &&
+      isTextOrNull(hint)
+    ? { code, message, details, hint }
+    : null;
+}
+
+function raisedHead(text: string): RaisedHead | null {
+  const object = parseJsonObject(text);
+  if (object === null) return null;
+  const { status, status_text: statusText = null } = object;
+  const headers = raisedHeaders(object.headers);
+  return isInteger(status) && isTextOrNull(statusText) && headers !== null
+    ? { status, statusText, headers }
+    : null;
+}
+
+function raisedHeaders(value: unknown): HeaderList | null {
+  if (!isJsonObject(value)) return null;
+  const headers: [string, string][] = [];
+  for (const [name, text] of Object.entries(value)) {
+    const safe = typeof text === "string" && isHeaderName(name) ? headerValue(text) : null;
+    if (safe === null) return null;
+    headers.push([name, safe]);
+  }
+  return headers;
+}
+
+function isInteger(value: unknown): value is number {
+  return Number.isInteger(value);
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === "string";
 }

@@ -1,8 +1,4 @@
-/**
- * The warning for requests that address an aliased embed by its target's name.
- *
- * @module
- */
+/** The warning for requests that address an aliased embed by its target's name. @module */
 
 /** An aliased embed that a filter, an order or a limit addressed by its target's name. */
 export type TargetNameUse = readonly [target: string, alias: string];

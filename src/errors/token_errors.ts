@@ -1,8 +1,4 @@
-/**
- * Errors of tokens.
- *
- * @module
- */
+/** Errors of tokens. @module */
 import { bearerChallenge, defineError } from "./definition.ts";
 
 function invalidToken(message: string, details: string | null = null) {
@@ -21,7 +17,7 @@ export const tokenErrors = {
     "300",
     500,
     "the request has a token, and no option names keys, such as `jwt-secret`",
-    () => ({ message: "Server lacks JWT secret" }),
+    () => ({ message: "Server lacks JWT secret", advice: "jwt-secret is not set" }),
   ),
   invalidToken: defineError("301", 401, "the token is not valid", invalidToken),
   invalidClaims: defineError(
@@ -36,6 +32,7 @@ export const tokenErrors = {
     "the request has no token and `db-anon-role` is not set",
     () => ({
       message: "Anonymous access is disabled",
+      advice: "Send a token, or set db-anon-role",
       headers: bearerChallenge,
     }),
   ),

@@ -1,12 +1,18 @@
-/**
- * Errors of writes that PostgREST does not have.
- *
- * @module
- */
+/** Errors of writes that PostgREST does not have. @module */
 import { defineError } from "./definition.ts";
 import { quotable, quotableList } from "./quoting.ts";
 
 export const writeErrors = {
+  invalidLock: defineError(
+    "195",
+    400,
+    "`lock` is malformed, or not possible for the request",
+    (details: string) => ({
+      message: "Rows cannot be locked",
+      details: quotable(details),
+      hint: "Send PATCH or DELETE with order, limit and lock=skip or lock=nowait",
+    }),
+  ),
   unmatchableRows: defineError(
     "145",
     400,

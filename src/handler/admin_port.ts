@@ -1,9 +1,5 @@
-/**
- * The interface between a handler and its admin server (`src/admin/create_admin.ts`), which may be
- * another bundle.
- *
- * @module
- */
+/** The interface between a handler and its admin server (`src/admin/create_admin.ts`), which may be
+ * another bundle. @module */
 import type { Observation } from "../observe/observation.ts";
 import type { Service } from "../service/service.ts";
 
@@ -15,6 +11,8 @@ export interface HandlerWatcher {
   /** The service has started: before its first request. */
   start(service: Service): void;
   observe(event: Observation): void;
+  /** Returns whether requests are measured in the queue and in the database. */
+  isTimed(): boolean;
   /** The handler was closed. */
   close(): void;
 }

@@ -1,10 +1,6 @@
-/**
- * Carries bookmarks between clients and the database: positions that later reads must have reached.
- *
- * @module
- */
+/** Carries bookmarks between clients and the database: positions that later reads must have
+ * reached. @module */
 import type { Batch, BatchResult } from "../database/batch.ts";
-import type { HeaderList } from "../lib/header_list.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
 import type { DataPlan } from "../transaction/data_plan.ts";
@@ -12,18 +8,12 @@ import type { ApiRequest } from "../request/api_request.ts";
 import type { TransactionOwner } from "../transaction/preamble.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import { mayUseStandby, replicatedBatch } from "../transaction/standby_use.ts";
-import type { PipelineContext } from "./pipeline.ts";
+import type { Exchange } from "./exchange.ts";
 
 /** Longest text that may be a bookmark; those of the service have at most 25 characters. */
 const maxBookmarkLength = 64;
 /** Most bookmarks of one request, as clients that send requests at the same time have several. */
 const maxBookmarks = 8;
-
-/** The parts of an exchange that batches and bookmarks depend on. */
-interface ReplicatedExchange {
-  readonly pieces: Pick<RawRequest, "cookies" | "headers">;
-  readonly context: Pick<PipelineContext, "bookmarkHeader" | "now" | "snapshot">;
-}
 
 /** A planned request of a role. */
 interface OwnedPlan {
@@ -37,7 +27,7 @@ interface OwnedPlan {
  * execute; null if only the primary may.
  */
 export function withReplicas(
-  { pieces, context }: ReplicatedExchange,
+  { pieces, context }: Exchange,
   batch: Batch,
   owned: OwnedPlan | null = null,
 ): Batch {
@@ -47,7 +37,7 @@ export function withReplicas(
   const isForStandby = owned !== null && cache !== null &&
     mayUseStandby({ ...owned, defaults: owned.owner.defaults, config, cache });
   const schemaAgeMs = context.now() - cacheLoadedAt;
-  const standby = isForStandby ? { bookmark, isRepeatable: true, schemaAgeMs } : null;
+  const standby = isForStandby ? { bookmark, schemaAgeMs } : null;
   return replicatedBatch(batch, { bookmark, standby });
 }
 
@@ -56,7 +46,7 @@ export function withReplicas(
  * cookie. A text that cannot be a bookmark becomes the empty text: the primary executes its read.
  */
 function readBookmark(
-  { headers, cookies }: ReplicatedExchange["pieces"],
+  { headers, cookies }: Pick<RawRequest, "cookies" | "headers">,
   bookmarkHeader: string,
   snapshot: Snapshot,
 ): string | null {
@@ -85,17 +75,7 @@ export function withBookmark(reply: Reply, { bookmark }: Pick<BatchResult, "book
   return bookmark == null ? reply : { ...reply, bookmark };
 }
 
-/** Adds the headers of a bookmark, if a reply has one. */
-export function withBookmarkHeaders(
-  headers: HeaderList,
-  { bookmark }: Pick<Reply, "bookmark">,
-  { bookmarkHeader, snapshot }: Pick<PipelineContext, "bookmarkHeader" | "snapshot">,
-): HeaderList {
-  if (bookmark === undefined || bookmarkHeader === null) return headers;
-  const cookie = `${cookieName(snapshot)}=${bookmark}; Max-Age=60; HttpOnly; SameSite=Lax; Path=/`;
-  return [
-    ...headers,
-    [bookmarkHeader, bookmark],
-    ...snapshot.config.dbBookmarkCookie ? [["Set-Cookie", cookie] as const] : [],
-  ];
+/** Returns the cookie that holds a bookmark for a minute. */
+export function bookmarkCookie(bookmark: string, snapshot: Snapshot): string {
+  return `${cookieName(snapshot)}=${bookmark}; Max-Age=60; HttpOnly; SameSite=Lax; Path=/`;
 }

@@ -1,19 +1,20 @@
-/**
- * Reads and remembers the columns that roles may select, which `**` shows. System columns are among them.
- *
- * @module
- */
+/** Reads and remembers the columns that roles may select, which `**` shows. System columns are
+ * among them. @module */
 import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Caller, Database } from "../database/database.ts";
 import { DatabaseError } from "../errors/service_error.ts";
 import type { QualifiedName, SelectableColumns } from "../schema_cache/schema_cache.ts";
 
-/** Most pairs of a role and a relation that are remembered; the oldest is evicted first. */
+/** Most pairs of a role and a relation that are remembered; the oldest is forgotten first. */
 const maxPairs = 1000;
 
-/** The remembered columns. They are valid for one schema cache: a later GRANT counts after a reload. */
+/**
+ * The remembered columns. They are valid for one schema cache: a later GRANT counts after a reload, a later
+ * REVOKE after the request that it refuses.
+ */
 export class ColumnPrivileges {
   readonly #database: Pick<Database, "transaction">;
+  /** By role and relation. */
   readonly #columns = new Map<string, ReadonlySet<string>>();
 
   constructor(database: Pick<Database, "transaction">) {
@@ -25,12 +26,12 @@ export class ColumnPrivileges {
     return this.#columns.get(keyOf(role, relation));
   }
 
-  /** Reads the columns of relations, and remembers them. Returns null for a role that does not exist. */
+  /** Reads the columns of relations, and remembers them. Returns false for a role that does not exist. */
   async read(
     role: string,
     relations: readonly QualifiedName[],
     caller?: Caller,
-  ): Promise<readonly ReadonlySet<string>[] | null> {
+  ): Promise<boolean> {
     const statements = relations.map(({ schema, name }): Statement => ({
       text: columnsQuery,
       params: [role, schema, name],
@@ -38,36 +39,33 @@ export class ColumnPrivileges {
     }));
     try {
       const { rows } = await this.#database.transaction(metadataBatch(statements), caller);
-      return rows.slice(-relations.length).map((columns, index) => {
-        const names = new Set(columns.map(([name]) => name!));
-        this.#remember(keyOf(role, relations[index]!), names);
-        return names;
-      });
+      for (const [index, columns] of rows.slice(-relations.length).entries()) {
+        this.#remember(keyOf(role, relations[index]!), new Set(columns.map(([name]) => name!)));
+      }
+      return true;
     } catch (error) {
       // The transaction of the request fails with its own error.
-      if (error instanceof DatabaseError) return null;
+      if (error instanceof DatabaseError) return false;
       throw error;
     }
   }
 
   #remember(key: string, columns: ReadonlySet<string>): void {
-    this.#columns.delete(key);
     this.#columns.set(key, columns);
     if (this.#columns.size <= maxPairs) return;
-    for (const oldest of this.#columns.keys()) {
-      this.#columns.delete(oldest);
-      return;
-    }
+    for (const oldest of this.#columns.keys()) return void this.#columns.delete(oldest);
   }
 
-  /** Forgets the columns of relations. */
-  forget(role: string, relations: readonly QualifiedName[]): void {
-    for (const relation of relations) this.#columns.delete(keyOf(role, relation));
+  /** Forgets the columns of a role. */
+  forget(role: string): void {
+    const prefix = keyOf(role);
+    for (const key of this.#columns.keys()) if (key.startsWith(prefix)) this.#columns.delete(key);
   }
 }
 
-function keyOf(role: string, { schema, name }: QualifiedName): string {
-  return JSON.stringify([role, schema, name]);
+/** PostgreSQL's names have no character 0. */
+function keyOf(role: string, relation?: QualifiedName): string {
+  return `${role}\0${relation === undefined ? "" : `${relation.schema}\0${relation.name}`}`;
 }
 
 /** The columns that the role of one request may select. Planning looks relations up. */
@@ -77,7 +75,8 @@ export class RoleColumns implements SelectableColumns {
   readonly #caller: Caller | undefined;
   /** Columns by relation; null where they cannot be read. */
   readonly #columns = new Map<string, ReadonlySet<string> | null>();
-  readonly #relations = new Map<string, QualifiedName>();
+  /** Relations that were looked up and are unknown. */
+  readonly #unknown = new Map<string, QualifiedName>();
 
   /** The reads end with the deadline of the caller. */
   constructor(privileges: ColumnPrivileges, role: string, caller?: Caller) {
@@ -88,30 +87,23 @@ export class RoleColumns implements SelectableColumns {
 
   of(relation: QualifiedName): ReadonlySet<string> | null {
     const key = keyOf(this.#role, relation);
-    this.#relations.set(key, relation);
-    const columns = this.#columns.get(key) ?? this.#privileges.recall(this.#role, relation);
-    if (columns === undefined) return null;
-    this.#columns.set(key, columns);
+    const columns = this.#columns.get(key) ?? this.#privileges.recall(this.#role, relation) ?? null;
+    if (columns !== null) this.#columns.set(key, columns);
+    else if (!this.#columns.has(key)) this.#unknown.set(key, relation);
     return columns;
   }
 
   /** Reads the columns of relations that were looked up and are unknown. Returns false without any. */
   async readUnknown(): Promise<boolean> {
-    const unknown = [...this.#relations].filter(([key]) => !this.#columns.has(key));
+    const unknown = [...this.#unknown];
     if (unknown.length === 0) return false;
+    this.#unknown.clear();
     const relations = unknown.map(([, relation]) => relation);
-    const read = await this.#privileges.read(this.#role, relations, this.#caller);
-    for (const [index, [key]] of unknown.entries()) this.#columns.set(key, read?.[index] ?? null);
-    return read !== null;
-  }
-
-  /** Forgets the columns and reads them again. Returns whether they have changed. */
-  async readAgain(): Promise<boolean> {
-    this.#privileges.forget(this.#role, [...this.#relations.values()]);
-    const before = new Map(this.#columns);
-    this.#columns.clear();
-    await this.readUnknown();
-    return [...before].some(([key, columns]) => !isSame(columns, this.#columns.get(key) ?? null));
+    const wasRead = await this.#privileges.read(this.#role, relations, this.#caller);
+    for (const [key, relation] of unknown) {
+      this.#columns.set(key, this.#privileges.recall(this.#role, relation) ?? null);
+    }
+    return wasRead;
   }
 }
 
@@ -120,11 +112,6 @@ const insufficientPrivilege = "42501";
 
 export function isInsufficientPrivilege(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && error.failure.sqlstate === insufficientPrivilege;
-}
-
-function isSame(one: ReadonlySet<string> | null, other: ReadonlySet<string> | null): boolean {
-  if (one === null || other === null) return one === other;
-  return one.size === other.size && [...one].every((name) => other.has(name));
 }
 
 const columnsQuery = `select a.attname::text

@@ -1,7 +1,4 @@
-/**
- * The health path on the API port, for load balancers that cannot reach the admin server.
- *
- * @module
+/** The health path on the API port, for load balancers that cannot reach the admin server. @module
  */
 import type { HeaderList } from "../lib/header_list.ts";
 import type { Config } from "../config/options.ts";

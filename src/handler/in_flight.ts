@@ -1,8 +1,4 @@
-/**
- * The requests that are in progress.
- *
- * @module
- */
+/** The requests that are in progress. @module */
 import { errors } from "../errors/catalogue.ts";
 
 /** Counts requests from their arrival to the end of their response. */

@@ -1,8 +1,4 @@
-/**
- * A handler that starts its service with the first request.
- *
- * @module
- */
+/** A handler that starts its service with the first request. @module */
 import type { KeyStore } from "../auth/document_cache.ts";
 import type { Fetch } from "../auth/fetch_document.ts";
 import type { TenantRule } from "../auth/tenant_rule.ts";
@@ -134,7 +130,7 @@ function checkReady({ snapshot }: Service): void {
 /** Dependencies of a handler, and what its service measures for an admin server. */
 interface WatchedDependencies extends HandlerDependencies {
   readonly isCounted: boolean;
-  readonly isTimed: boolean;
+  readonly isTimed?: () => boolean;
 }
 
 /** Returns the dependencies of a handler whose watcher, if any, receives the events, too. */
@@ -142,12 +138,12 @@ function watched(
   dependencies: HandlerDependencies,
   watcher: HandlerWatcher | null,
 ): WatchedDependencies {
-  if (watcher === null) return { ...dependencies, isCounted: false, isTimed: false };
+  if (watcher === null) return { ...dependencies, isCounted: false };
   const observe = (event: Observation) => {
     watcher.observe(event);
     dependencies.observe(event);
   };
-  return { ...dependencies, observe, isCounted: true, isTimed: true };
+  return { ...dependencies, observe, isCounted: true, isTimed: () => watcher.isTimed() };
 }
 
 /**

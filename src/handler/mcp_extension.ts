@@ -1,8 +1,4 @@
-/**
- * The part of a handler that takes the endpoint for agents from another module.
- *
- * @module
- */
+/** The part of a handler that takes the endpoint for agents from another module. @module */
 import type { Config } from "../config/options.ts";
 import type { ConfigSource } from "../config/source.ts";
 import { loadMcp } from "./mcp_host.ts";

@@ -1,9 +1,5 @@
-/**
- * The host of the endpoint for agents: knows its paths, and makes the requests of the API that its
- * messages cause. The endpoint itself is loaded with the first message.
- *
- * @module
- */
+/** The host of the endpoint for agents: knows its paths, and makes the requests of the API that its
+ * messages cause. The endpoint itself is loaded with the first message. @module */
 import type { Credential } from "../auth/credential.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { Config } from "../config/options.ts";
@@ -13,13 +9,14 @@ import { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { Reply } from "../response/reply.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { Snapshot } from "../service/snapshot.ts";
-import { receiveBody } from "../request/body.ts";
-import { RawDecoder } from "../request/decoders.ts";
-import { isFilter, isParameterName } from "../request/query_params.ts";
+import { receiveBody } from "../request/body/body.ts";
+import { RawDecoder } from "../request/body/decoders.ts";
+import { isFilter, isParameterName } from "../request/url/query_params.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { version } from "../version.ts";
 import { withBookmark } from "./bookmarks.ts";
-import { withHeaders } from "./execute.ts";
+import { admitClient, admitIdentity, authenticateRequest } from "./admission.ts";
+import { type AgentsHost, type Context, Exchange } from "./exchange.ts";
 import type {
   LoadMcp,
   McpCall,
@@ -28,24 +25,10 @@ import type {
   McpMessage,
   McpReply,
 } from "./mcp_port.ts";
-import {
-  authenticateRequest,
-  bodyOptions,
-  failedResult,
-  type PipelineContext,
-  type PipelineInput,
-  type PipelineResult,
-  runPipeline,
-  startAdmission,
-} from "./pipeline.ts";
+import { answer, failureReply } from "./pipeline.ts";
+import { bodyOptions } from "./receive_body.ts";
+import { identifiersOf, lengthError } from "./receive.ts";
 import { reportOutcome } from "./report.ts";
-import {
-  checkBeforeToken,
-  type CheckedRequest,
-  checkIdentity,
-  lengthError,
-} from "./request_checks.ts";
-import { identifiersOf } from "./request_identifiers.ts";
 
 /** Loads the module beside this one. A bundle has it as `mcp.js`. */
 export const loadMcp: LoadMcp = () => import(new URL("../mcp/endpoint.ts", import.meta.url).href);
@@ -54,11 +37,11 @@ export const loadMcp: LoadMcp = () => import(new URL("../mcp/endpoint.ts", impor
 const metadataPrefix = "/.well-known/oauth-protected-resource";
 
 /** The endpoint of a service, from its first message on. */
-export class McpHost {
+export class McpHost implements AgentsHost {
   readonly #service: RequestService;
   readonly #load: LoadMcp;
   readonly #path: string;
-  readonly #contexts = new WeakMap<Snapshot, PipelineContext>();
+  readonly #contexts = new WeakMap<Snapshot, Context>();
   #opening: Promise<McpEndpoint> | null = null;
 
   /** The path is that of the start: the option is not reloadable. */
@@ -82,27 +65,19 @@ export class McpHost {
   }
 
   /** Answers a request to one of the paths. Never rejects. */
-  async respond(
-    request: Request,
-    pieces: RawRequest,
-    input: PipelineInput,
-  ): Promise<PipelineResult> {
-    const message = new HostedMessage(request, pieces, {
-      input,
-      service: this.#service,
-      host: this,
-    });
+  async respond(exchange: Exchange): Promise<Reply> {
+    const message = new HostedMessage(exchange, this);
     try {
-      message.chargeClient();
+      admitClient(exchange);
       const endpoint = await this.#open();
-      return message.resultOf(await endpoint.respond(message));
+      return message.answered(await endpoint.respond(message));
     } catch (thrown) {
-      return message.resultOf(message.fail(thrown));
+      return message.answered(message.fail(thrown));
     }
   }
 
   /** Returns the context of the requests that a message causes. */
-  contextOf(context: PipelineContext): PipelineContext {
+  contextOf(context: Context): Context {
     const { snapshot } = context;
     const known = this.#contexts.get(snapshot);
     if (known !== undefined) return known;
@@ -164,77 +139,47 @@ function hostFacts(service: RequestService): McpHostFacts {
 
 /** A request to the endpoint, as the endpoint sees it. */
 class HostedMessage implements McpMessage {
-  readonly request: Request;
-  readonly #pieces: RawRequest;
-  readonly #input: PipelineInput;
-  readonly #service: RequestService;
+  readonly #exchange: Exchange;
   readonly #host: McpHost;
-  readonly #checked: CheckedRequest;
-  #identity: Identity | null = null;
-  #failure: Omit<PipelineResult, "targetNameUses"> | null = null;
   /** That of the last call that has one. */
   #bookmark: string | null = null;
 
-  constructor(
-    request: Request,
-    pieces: RawRequest,
-    { input, service, host }: {
-      readonly input: PipelineInput;
-      readonly service: RequestService;
-      readonly host: McpHost;
-    },
-  ) {
-    const { context, client, credential } = input;
-    this.request = request;
-    this.#pieces = pieces;
-    this.#input = input;
-    this.#checked = {
-      request,
-      pieces,
-      credential,
-      config: context.snapshot.config,
-      admission: startAdmission(pieces, context, client),
-      addedHeaders: [],
-    };
-    this.#service = service;
+  constructor(exchange: Exchange, host: McpHost) {
+    this.#exchange = exchange;
     this.#host = host;
   }
 
+  get request(): Request {
+    return this.#exchange.request;
+  }
+
   get path(): string {
-    return this.#pieces.path;
+    return this.#exchange.pieces.path;
   }
 
   get snapshot(): Snapshot {
-    return this.#input.context.snapshot;
+    return this.#exchange.context.snapshot;
   }
 
   get clientKey(): string {
-    const { iss, sub } = JSON.parse(this.#identity!.claims) as Readonly<Record<string, unknown>>;
+    const { identity, client } = this.#exchange;
+    const { iss, sub } = JSON.parse(identity!.claims) as Readonly<Record<string, unknown>>;
     if (typeof sub === "string") return JSON.stringify(["subject", iss, sub]);
-    const client = this.#input.client();
     return JSON.stringify(["network", client === null ? null : networkOf(client)]);
   }
 
-  /** Counts the request for policies that need no token. Throws the error of a refusal. */
-  chargeClient(): void {
-    if (this.#input.refusal !== null) throw this.#input.refusal;
-    checkBeforeToken(this.#checked);
-  }
-
   async admit(audience: string | null): Promise<Identity> {
-    const { context, credential, scope } = this.#input;
-    const checked = this.#checked;
-    const expected = audience ?? context.snapshot.config.jwtAud;
-    const identity = await authenticateRequest({ context, scope, checked }, expected);
-    this.#identity = identity;
-    if (audience !== null) checkAudience(identity, credential, audience);
-    checkIdentity(checked, identity);
+    const exchange = this.#exchange;
+    const expected = audience ?? this.snapshot.config.jwtAud;
+    const identity = await authenticateRequest(exchange, expected);
+    exchange.identity = identity;
+    if (audience !== null) checkAudience(identity, exchange.credential, audience);
+    admitIdentity(exchange, identity);
     return identity;
   }
 
   async receive(maxBytes: number): Promise<Uint8Array> {
-    const { context, isContended } = this.#input;
-    const own = bodyOptions({ context, isContended, caller: this.request });
+    const own = bodyOptions(this.#exchange);
     const limit = own.maxBytes === 0 ? maxBytes : Math.min(own.maxBytes, maxBytes);
     const options = { ...own, maxBytes: limit };
     const payload = await receiveBody(this.request, () => new RawDecoder("text"), options);
@@ -242,51 +187,55 @@ class HostedMessage implements McpMessage {
   }
 
   fail(thrown: unknown): Reply {
-    const { context } = this.#input;
-    this.#failure = failedResult(thrown, this.#identity, {
-      pieces: this.#pieces,
-      caller: this.request,
-      context,
-    });
-    return this.#failure.reply;
+    return failureReply(this.#exchange, thrown);
   }
 
-  /** Returns the result of the message, whose reply the endpoint has made. */
-  resultOf(made: Reply): PipelineResult {
-    const { thrown = null, error = null, advice = null } = this.#failure ?? {};
-    const { admission, addedHeaders } = this.#checked;
-    const headers = [...addedHeaders, ...admission?.headers() ?? []];
-    const reply = withBookmark(withHeaders(made, headers), { bookmark: this.#bookmark });
-    const role = this.#identity?.role ?? null;
-    return { reply, role, thrown, error, advice, targetNameUses: [] };
+  /** Returns the reply that the endpoint has made, with the bookmark of its calls. */
+  answered(reply: Reply): Reply {
+    return withBookmark(reply, { bookmark: this.#bookmark });
   }
 
   async call(call: McpCall): Promise<McpReply> {
     const started = performance.timeOrigin + performance.now();
-    const [request, pieces] = this.#requestOf(call);
-    const input = { ...this.#input, ...this.#identityInput(), context: this.#contextOf(call) };
-    const { requestId } = input.identifiers;
-    const identifiers = request.headers.has("traceparent")
-      ? { ...identifiersOf(request, this.snapshot.config, this.#service), requestId }
-      : input.identifiers;
-    const rootReply = call.subject === "metadata" ? "metadata" as const : "document" as const;
-    const refusal = lengthError([], pieces, this.snapshot.config);
-    const ofCall = { ...input, identifiers, rootReply, refusal };
-    const result = await runPipeline(request, pieces, ofCall);
-    this.#bookmark = result.reply.bookmark ?? this.#bookmark;
-    const { context, scope } = this.#input;
+    const { info, statements, context: { service } } = this.#exchange;
+    const exchange = this.#exchangeOf(call);
+    const reply = await answer(exchange);
+    this.#bookmark = reply.bookmark ?? this.#bookmark;
+    statements?.push(...exchange.statements ?? []);
     if (call.tool !== null) {
       const end = performance.timeOrigin + performance.now();
-      context.traceStage?.(`tools/call ${call.tool}`, { start: started, end });
+      service.traceStage?.(`tools/call ${call.tool}`, { start: started, end });
     }
-    reportOutcome(this.#service, request, { result, config: context.snapshot.config });
-    const reload = this.#service.reloadIfStale(result.error);
-    if (reload !== null && scope.waitUntil !== null) scope.waitUntil(reload);
-    return result.reply;
+    reportOutcome(exchange);
+    const reload = service.reloadIfStale(exchange.failure?.error ?? null);
+    if (reload !== null) info.waitUntil?.(reload);
+    return reply;
   }
 
-  #contextOf({ subject, isReadOnly }: McpCall): PipelineContext {
-    const context = this.#host.contextOf(this.#input.context);
+  /** Returns the exchange of a call, with the identity of the message. */
+  #exchangeOf(call: McpCall): Exchange {
+    const { identity, credential, timing, info, context: { service } } = this.#exchange;
+    const [request, pieces] = this.#requestOf(call);
+    const { config } = this.snapshot;
+    const { identifiers } = this.#exchange;
+    const { client = null, waitUntil } = info;
+    const exchange = new Exchange(request, this.#contextOf(call), {
+      info: { client, ...(waitUntil === undefined ? {} : { waitUntil }) },
+      pieces,
+      credential,
+      identifiers: request.headers.has("traceparent")
+        ? { ...identifiersOf(request, config, service), requestId: identifiers.requestId }
+        : identifiers,
+      refusal: lengthError([], pieces, config),
+      timing,
+    });
+    exchange.identity = identity;
+    if (call.subject === "metadata") exchange.rootReply = "metadata";
+    return exchange;
+  }
+
+  #contextOf({ subject, isReadOnly }: McpCall): Context {
+    const context = this.#host.contextOf(this.#exchange.context);
     const { snapshot, snapshot: { config } } = context;
     // The configuration of plans stays the same.
     if (isReadOnly) {
@@ -296,16 +245,12 @@ class HostedMessage implements McpMessage {
     return { ...context, snapshot: { ...snapshot, config: metadataConfig(config) } };
   }
 
-  #identityInput(): Pick<PipelineInput, "isContended"> & { readonly identity?: Identity } {
-    const identity = this.#identity;
-    return { isContended: null, ...(identity === null ? {} : { identity }) };
-  }
-
   /** Returns the request, and its parts as database code sees them. */
   #requestOf(call: McpCall): readonly [Request, RawRequest] {
     const { method, path, query, body, signal } = call;
     const headers: Record<string, string> = {};
-    for (const [name, value] of Object.entries(this.#pieces.headers)) {
+    const message = this.#exchange.pieces;
+    for (const [name, value] of Object.entries(message.headers)) {
       if (!headersOfMessage.has(name)) headers[name] = value;
     }
     const profile = method === "GET" ? "accept-profile" : "content-profile";
@@ -323,7 +268,7 @@ class HostedMessage implements McpMessage {
       ...(body === undefined ? {} : { body }),
       headers: traceparent === undefined ? {} : { traceparent },
     });
-    return [request, { method, path, query, headers, cookies: this.#pieces.cookies }];
+    return [request, { method, path, query, headers, cookies: message.cookies }];
   }
 }
 

@@ -1,9 +1,6 @@
-/**
- * The interface between the handler and the endpoint for agents (`src/mcp/`). The endpoint is loaded with
- * the first message, and may be another bundle: it uses the handler through these types alone.
- *
- * @module
- */
+/** The interface between the handler and the endpoint for agents (`src/mcp/`). The endpoint is
+ * loaded with the first message, and may be another bundle: it uses the handler through these types
+ * alone. @module */
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { errors } from "../errors/catalogue.ts";
 import type { HeaderList } from "../lib/header_list.ts";

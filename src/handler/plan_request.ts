@@ -1,21 +1,18 @@
-/**
- * Plans one request, by its shape if the plan cache knows that.
- *
- * @module
- */
+/** Plans one request, by its shape if the plan cache knows that. @module */
 import { errors } from "../errors/catalogue.ts";
+import { quotable } from "../errors/quoting.ts";
 import type { OptionsPlan } from "../plan/allowed_methods.ts";
 import { checkTarget, checkWithoutBody, plan } from "../plan/plan.ts";
-import { checkQuerySize } from "../plan/query_size.ts";
+import { checkQuerySize } from "../plan/query_limits.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
 import { namesSelectable } from "../plan/shown_columns.ts";
 import type { PlannedRequest } from "../plan_cache/plan_cache.ts";
 import { type QueryShape, readQueryShape } from "../plan_cache/query_shape.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
-import { noBytes } from "../request/body_decoder.ts";
-import type { LongBodyChecks } from "../request/body.ts";
+import { noBytes } from "../request/body/body_decoder.ts";
+import { decodeBody, type LongBodyChecks } from "../request/body/body.ts";
 import { parseHead, type RequestHead } from "../request/parse_request.ts";
-import type { PayloadReader } from "../request/payload.ts";
+import type { PayloadReader } from "../request/body/payload.ts";
 import {
   acceptedQueries,
   parameterReader,
@@ -28,31 +25,26 @@ import type { RawRequest } from "../request/raw_request.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { Query } from "../query/query.ts";
 import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
-import type { Stopwatch } from "../observe/stopwatch.ts";
-import type { RoleColumns } from "./column_privileges.ts";
-import type { PayloadRequest } from "./execute.ts";
-import type { PipelineContext } from "./pipeline.ts";
+import { RoleColumns } from "./column_privileges.ts";
+import type { Exchange } from "./exchange.ts";
+import { reportAdvice } from "./report.ts";
+import { receiveRequestBody } from "./receive_body.ts";
 
-/**
- * Receives the body of a request. `head` returns the request without its body; `checks` may refuse a
- * long body early.
- */
-export type ReceiveBody = (
-  reader: PayloadReader,
-  head: () => ApiRequest,
-  checks: Pick<LongBodyChecks, "head" | "keys">,
-) => Promise<Payload>;
-
-/** A request to plan, and what planning depends on. */
-export interface PlanningInput {
+/** An operation of a batch to plan. */
+export interface PlannedPart {
   readonly pieces: RawRequest;
-  readonly context: Pick<PipelineContext, "planCache" | "snapshot">;
-  readonly stopwatch: Stopwatch;
-  readonly receive: ReceiveBody;
-  /** Returns the columns that the role of the request may select. */
-  readonly columns: () => RoleColumns;
-  /** References from and to other operations of a batch. Default: none. */
-  readonly references?: RequestReferences;
+  readonly body: Uint8Array;
+  /** The columns that the role of the request may select. */
+  readonly columns: RoleColumns;
+  /** References from and to other operations; null without any. */
+  readonly references: RequestReferences | null;
+}
+
+/** An exchange, or a part of it. A query request has other pieces than its exchange. */
+interface PlanningInput {
+  readonly exchange: Exchange;
+  readonly pieces: RawRequest;
+  readonly part: PlannedPart | null;
 }
 
 /** References of a request. Its plan is not cached. */
@@ -61,6 +53,11 @@ export interface RequestReferences {
   bind(request: ApiRequest): ApiRequest;
   /** Returns the SQL of the plan. */
   query(plan: DataPlan): Query;
+}
+
+/** A planned request, and its body; null if it has none. */
+export interface PayloadRequest extends PlannedRequest {
+  readonly payload: Payload | null;
 }
 
 /** The plan of a request: of one that needs rows, of the description of the API, or of OPTIONS. */
@@ -78,12 +75,29 @@ export type RequestPlan =
   }
   | OptionsPlan;
 
-/** Plans a request. Uses the cached plan of its shape if there is one. */
-export function planRequest(input: PlanningInput): RequestPlan | Promise<RequestPlan> {
-  const { pieces, context: { snapshot: { cache, cacheError, config } } } = input;
+/**
+ * Plans an exchange, or an operation of its batch. Uses the cached plan of its shape if there is one; waits
+ * only for a body.
+ */
+export function planRequest(
+  exchange: Exchange,
+  part: PlannedPart | null,
+): RequestPlan | Promise<RequestPlan> {
+  const { context: { snapshot: { cache, cacheError, config } } } = exchange;
   if (cache === null) throw cacheError ?? errors.noSchemaCache();
+  const { pieces } = part ?? exchange;
   const target = readQueryTarget(pieces, config);
+  const input = { exchange, pieces, part };
   return target === null ? planByShape(input, cache) : planQuery(input, target, cache);
+}
+
+/** Receives a body, unless a batch has it. */
+function receiveBody(
+  { exchange, part }: PlanningInput,
+  reader: PayloadReader,
+  body: { readonly head: () => ApiRequest; readonly checks: LongBodyChecks },
+): Promise<Payload> {
+  return part === null ? receiveRequestBody(exchange, reader, body) : decodeBody(reader, part.body);
 }
 
 /** Plans a query request: receives its parameters, and plans the GET that it stands for. */
@@ -92,7 +106,7 @@ async function planQuery(
   target: QueryTarget,
   cache: SchemaCache,
 ): Promise<RequestPlan> {
-  const { pieces, context: { snapshot: { config } }, receive } = input;
+  const { pieces, exchange: { context: { snapshot: { config } } } } = input;
   if (pieces.method === "OPTIONS" && target.form === "path") {
     checkTarget(
       parseHead({ ...pieces, method: "GET", path: target.path, query: "" }, config).request,
@@ -108,7 +122,8 @@ async function planQuery(
   // JSON arguments are received as those of POST.
   if (request.method === "QUERY") return planByShape({ ...input, pieces: request }, cache);
   const head = () => parseHead({ ...request, query: "" }, config).request;
-  const payload = await receive(parameterReader, head, { head: () => checkTarget(head(), cache) });
+  const checks = { head: () => checkTarget(head(), cache) };
+  const payload = await receiveBody(input, parameterReader, { head, checks });
   const parameters = payload.kind === "raw" ? payload.bytes : noBytes;
   return planByShape({ ...input, pieces: withParameters(request, parameters) }, cache);
 }
@@ -117,40 +132,35 @@ function planByShape(
   input: PlanningInput,
   cache: SchemaCache,
 ): RequestPlan | Promise<RequestPlan> {
-  const { pieces, context: { snapshot: { config } }, stopwatch } = input;
-  const shape = input.references === undefined ? readQueryShape(pieces, config) : null;
-  const found = shape === null ? notCached : lookupPlan(input, shape);
-  const proceed = ({ planned, payload }: CacheLookup) => {
-    if (planned === undefined) return planUncached(input, { shape, cache, received: payload });
-    stopwatch.lap("parse");
-    return { kind: "data", ...planned, payload, columns: null } as const;
-  };
-  return found instanceof Promise ? found.then(proceed) : proceed(found);
+  const { pieces, part, exchange: { context: { planCache, snapshot: { config } } } } = input;
+  const hasReferences = part !== null && part.references !== null;
+  const shape = hasReferences ? null : readQueryShape(pieces, config);
+  const reader = shape === null ? undefined : planCache.bodyReader(shape);
+  if (shape === null || reader === undefined) {
+    return planUncached(input, { shape, cache, received: null });
+  }
+  if (reader === null) return planLooked(input, { shape, cache, received: null });
+  // The plan of the shape depends on the body's keys.
+  const head = () => parseHead(pieces, config).request;
+  return receiveBody(input, reader, { head, checks: {} })
+    .then((received) => planLooked(input, { shape, cache, received }));
 }
 
-/** Result of a look-up in the plan cache. */
-interface CacheLookup {
-  /** Undefined if the shape is not cached. */
-  readonly planned: PlannedRequest | undefined;
-  /** The body; null if it was not received. */
-  readonly payload: Payload | null;
-}
-
-const notCached: CacheLookup = { planned: undefined, payload: null };
-
-/** Looks a shape up. Receives the body first if the shape may be cached. */
-function lookupPlan(
-  { pieces, context: { planCache, snapshot }, receive }: PlanningInput,
-  shape: QueryShape,
-): CacheLookup | Promise<CacheLookup> {
-  const reader = planCache.bodyReader(shape);
-  if (reader === undefined) return notCached;
-  if (reader === null) return { planned: planCache.lookup(shape, pieces, null), payload: null };
-  const head = () => parseHead(pieces, snapshot.config).request;
-  return receive(reader, head, {}).then((payload) => ({
-    planned: planCache.lookup(shape, pieces, payload),
-    payload,
-  }));
+/** Returns the cached plan of a shape, or plans the request. */
+function planLooked(
+  input: PlanningInput,
+  { shape, cache, received }: {
+    readonly shape: QueryShape;
+    readonly cache: SchemaCache;
+    readonly received: Payload | null;
+  },
+): RequestPlan | Promise<RequestPlan> {
+  const { pieces, part, exchange: { context: { planCache }, stopwatch } } = input;
+  const found = planCache.lookup(shape, pieces, received);
+  if (found === undefined) return planUncached(input, { shape, cache, received });
+  if (part === null) stopwatch.lap("parse");
+  const { request, planned } = found;
+  return { kind: "data", request, planned, payload: received, columns: null };
 }
 
 /** Parses and plans a request whose shape is not cached. */
@@ -162,19 +172,26 @@ async function planUncached(
     readonly received: Payload | null;
   },
 ): Promise<RequestPlan> {
-  const { pieces, context: { snapshot: { config }, planCache }, stopwatch } = input;
+  const { pieces, part, exchange } = input;
+  const { stopwatch, context: { columnPrivileges, planCache, snapshot: { config } } } = exchange;
   const head = parseHead(pieces, config);
   if (pieces.received !== undefined) checkQuerySize(head.request.query);
-  const payload = received ?? await receiveBody(input, head, cache);
+  const payload = received ?? await receiveChecked(input, head, cache);
   const sent = payload === null ? head.request : { ...head.request, payload };
-  const parsed = input.references?.bind(sent) ?? sent;
-  stopwatch.lap("parse");
-  const columns = namesSelectable(parsed.query.select) ? input.columns() : null;
+  const parsed = part?.references?.bind(sent) ?? sent;
+  if (part === null) stopwatch.lap("parse");
+  const { ignoredLimit } = parsed.query;
+  if (ignoredLimit !== undefined) {
+    reportAdvice(exchange, `${quotable(ignoredLimit)} has no effect: it is not an integer`);
+  }
+  const columns = !namesSelectable(parsed.query.select)
+    ? null
+    : part?.columns ?? new RoleColumns(columnPrivileges, exchange.identity!.role, exchange);
   const request = columns === null ? parsed : { ...parsed, selectable: columns };
   let planned = plan(request, cache, config);
   // The first plan has looked up the columns of its relations.
   if (await columns?.readUnknown()) planned = plan(request, cache, config);
-  stopwatch.lap("plan");
+  if (part === null) stopwatch.lap("plan");
   switch (planned.kind) {
     case "options":
       return planned;
@@ -183,7 +200,7 @@ async function planUncached(
     case "read":
     case "mutate":
     case "call": {
-      const query = input.references?.query(planned) ?? queryOf(planned);
+      const query = part?.references?.query(planned) ?? queryOf(planned);
       // Requests of one shape have the same plan only if it does not depend on the role.
       if (shape !== null && columns === null) {
         planCache.insert(shape, { pieces, payload, reader: head.reader, query });
@@ -200,14 +217,18 @@ async function planUncached(
  * Receives the body; null if the request has none. Rejects the request before it receives a long
  * body, if the body cannot change that, and after the body's keys if they are invalid.
  */
-function receiveBody(
-  { receive, context: { snapshot: { config } } }: PlanningInput,
+function receiveChecked(
+  input: PlanningInput,
   { request, reader }: RequestHead,
   cache: SchemaCache,
 ): Promise<Payload> | null {
   if (reader === null) return null;
-  return receive(reader, () => request, {
-    head: () => checkWithoutBody(request, reader.format, cache, config),
-    keys: (payload: Payload) => void plan({ ...request, payload }, cache, config),
+  const { config } = input.exchange.context.snapshot;
+  return receiveBody(input, reader, {
+    head: () => request,
+    checks: {
+      head: () => checkWithoutBody(request, reader.format, cache, config),
+      keys: (payload) => void plan({ ...request, payload }, cache, config),
+    },
   });
 }

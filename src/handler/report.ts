@@ -1,95 +1,105 @@
-/**
- * Reports requests to the observer.
- *
- * @module
- */
+/** Reports requests: to the observer, and to the metrics. @module */
 import type { Config } from "../config/options.ts";
 import type { Statement } from "../database/batch.ts";
 import { errorFacts } from "../errors/error_response.ts";
-import type { RequestIdentifiers } from "../http/request_id.ts";
+import { DatabaseError, ServiceError } from "../errors/service_error.ts";
 import type { SpanContext } from "../http/trace_context.ts";
 import type { FinishedRequest } from "../observe/observation.ts";
-import type { RequestTiming } from "../observe/request_timing.ts";
+import type { RequestMetrics } from "../observe/request_metrics.ts";
+import type { Reply } from "../response/reply.ts";
 import type { RequestService } from "../service/request_service.ts";
-import { isLoggedFailure, type PipelineResult } from "./pipeline.ts";
-import { spanOf } from "./request_identifiers.ts";
-
-/** Facts about a request beside its reply. */
-export interface RequestFacts {
-  /** Time of arrival, in epoch milliseconds. */
-  readonly time: number;
-  readonly durationMs: number;
-  readonly config: LogConfig;
-  /** Returns the client's address; null if it is not known. */
-  readonly client: () => string | null;
-  readonly identifiers: RequestIdentifiers;
-  /** Null if nothing measures the database. */
-  readonly timing: RequestTiming | null;
-  readonly route: string;
-}
-
-type LogConfig = Pick<Config, "logQueryString">;
+import type { Exchange, RequestFailure } from "./exchange.ts";
+import { spanOf } from "./receive.ts";
+import { mcpRoute, unknownRoute } from "./route_names.ts";
 
 /** Reports a request that has been answered. */
-export function reportRequest(
-  service: RequestService,
-  request: Request,
-  { result, ...facts }: RequestFacts & { readonly result: PipelineResult },
-): void {
-  reportOutcome(service, request, { result, config: facts.config });
-  service.observe(new LazyFinishedRequest(request, result, { facts, service }));
-  const { failure } = result.reply;
-  failure?.then((cause) => reportAborted(service, request, { cause, config: facts.config }));
+export function reportRequest(exchange: Exchange, reply: Reply): void {
+  const { statements, context: { service } } = exchange;
+  if (statements !== null) reportStatements(service, statements, reply.status);
+  reportOutcome(exchange);
+  service.observe(new LazyFinishedRequest(exchange, reply));
+  reply.failure?.then((cause) => reportAborted(exchange, cause));
 }
 
 /** Reports the failure and the warnings of a request, without its line in the access log. */
-export function reportOutcome(
-  service: RequestService,
-  request: Request,
-  { result, config }: { readonly result: PipelineResult; readonly config: LogConfig },
-): void {
-  const { thrown, error, advice, targetNameUses } = result;
-  if (error !== null) service.handleFailure(thrown);
-  const reason = error?.fields.shedReason;
-  if (reason !== undefined) service.observe({ kind: "request-shed", reason });
+export function reportOutcome(exchange: Exchange): void {
+  const { failure, targetNameUses, request, credential, pieces, context: { service } } = exchange;
   if (targetNameUses.length > 0) {
-    const target = loggedTarget(request.url, config);
     const { method } = request;
+    const target = targetOf(exchange);
     service.observe({ kind: "target-names-used", uses: targetNameUses, method, target });
   }
+  if (failure !== null) reportFailure(exchange, failure);
+  else if (credential.source === "none" && pieces.headers["authorization"] !== undefined) {
+    reportAdvice(exchange, "Authorization has no effect: write Bearer before the token");
+  }
+}
+
+function reportFailure(
+  { request, context: { service } }: Exchange,
+  { thrown, error, advice }: RequestFailure,
+): void {
+  service.handleFailure(thrown);
+  const reason = error.fields.shedReason;
+  if (reason !== undefined) service.observe({ kind: "request-shed", reason });
   // A failure that follows from the client's disconnect is not logged.
-  if (error !== null && isLoggedFailure(result, service.dialect) && !request.signal.aborted) {
+  if (isLoggedFailure(thrown, error, service) && !request.signal.aborted) {
     const kind = error.fields.own && error.fields.code === "003"
       ? "pool-timeout"
       : "request-failed";
     service.observe({ kind, error: errorFacts(error, service.dialect) });
-  } else if (error?.fields.code === "X00" && !request.signal.aborted) {
+  } else if (error.fields.code === "X00" && !request.signal.aborted) {
     service.observe({ kind: "unexpected-error", error: thrown });
   }
-  if (error !== null && advice !== null && service.dialect.advice === "logged") {
+  if (advice !== null && service.dialect.advice === "logged") {
     const { code, message } = errorFacts(error, service.dialect);
     service.observe({ kind: "error-advised", code, message, advice });
   }
 }
 
+/** Reports a part of a request that has no effect. */
+export function reportAdvice({ context: { service } }: Exchange, advice: string): void {
+  if (service.dialect.advice === "logged") service.observe({ kind: "request-advised", advice });
+}
+
+/**
+ * Returns whether the log shows an error in addition to the request's line. Failures of the database
+ * and of connections are always logged; the service's own are logged if the dialect says so.
+ */
+function isLoggedFailure(
+  thrown: unknown,
+  { fields }: ServiceError,
+  { dialect: { ownFailures } }: Pick<RequestService, "dialect">,
+): boolean {
+  if (fields.status < 500) return false;
+  // Under overload, their lines would add to the load.
+  if (fields.shedReason !== undefined) return false;
+  if (thrown instanceof DatabaseError) return true;
+  if (fields.code === outageCode) return false;
+  if (!(thrown instanceof ServiceError) || !fields.own) return false;
+  return ownFailures === "logged" || fields.code.startsWith(connectionGroup);
+}
+
+/** Code of requests that need keys which cannot be fetched. The log has one line for the outage. */
+const outageCode = "310";
+
+/** Group 0 of the error codes. */
+const connectionGroup = "0";
+
 /** Reports a body that ended early, unless that follows from the client's disconnect. */
-function reportAborted(
-  service: RequestService,
-  request: Request,
-  { cause, config }: { readonly cause: unknown; readonly config: LogConfig },
-): void {
+function reportAborted(exchange: Exchange, cause: unknown): void {
+  const { request, context: { service } } = exchange;
   if (request.signal.aborted) return;
   const error = errorFacts(cause, service.dialect);
-  const { method, url } = request;
-  const target = loggedTarget(url, config);
-  service.observe({ kind: "response-aborted", method, target, error });
+  const target = targetOf(exchange);
+  service.observe({ kind: "response-aborted", method: request.method, target, error });
 }
 
 /**
  * Reports the statements of a request. The estimate of a count, the only one with rows, is last; those of a
  * batch are in order.
  */
-export function reportStatements(
+function reportStatements(
   service: RequestService,
   statements: readonly Statement[],
   status: number,
@@ -101,81 +111,110 @@ export function reportStatements(
   service.observe({ kind: "request-queried", status, texts });
 }
 
+/** Counts a response. The request is active until its body has ended. */
+export function recordRequest(
+  metrics: RequestMetrics,
+  { request: { method }, exchange, reply }: {
+    readonly request: Request;
+    readonly exchange: Exchange | null;
+    /** Null if the handler has failed. */
+    readonly reply: Reply | null;
+  },
+): void {
+  const status = reply?.status ?? 500;
+  if (reply?.ended === undefined) metrics.end();
+  else void reply.ended.then(() => metrics.end());
+  metrics.record({
+    method,
+    route: exchange === null ? unknownRoute : routeOf(exchange),
+    status,
+    seconds: (exchange?.durationMs ?? 0) / 1000,
+    requestBytes: status < 400 && exchange !== null ? bodyLength(exchange) : null,
+    responseBytes: method === "HEAD" ? null : reply?.length ?? null,
+  });
+}
+
+/** Returns the `Content-Length` of a request; null if it has none. */
+function bodyLength({ pieces: { headers } }: Exchange): number | null {
+  const text = headers["content-length"];
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+function routeOf({ route, context: { agents, routes }, pieces: { path } }: Exchange): string {
+  return route ?? (agents?.matches(path) ? mcpRoute : routes.of(path));
+}
+
 /** A finished request. It reads its fields on first use, since most requests are not logged. */
 class LazyFinishedRequest implements FinishedRequest {
   readonly kind = "request-finished";
-  readonly status: number;
-  readonly durationMs: number;
-  readonly #request: Request;
-  readonly #result: PipelineResult;
-  readonly #facts: RequestFacts;
-  readonly #service: RequestService;
+  readonly #exchange: Exchange;
+  readonly #reply: Reply;
   #span: SpanContext | null | undefined;
 
-  constructor(
-    request: Request,
-    result: PipelineResult,
-    { facts, service }: { readonly facts: RequestFacts; readonly service: RequestService },
-  ) {
-    this.status = result.reply.status;
-    this.durationMs = facts.durationMs;
-    this.#request = request;
-    this.#result = result;
-    this.#facts = facts;
-    this.#service = service;
+  constructor(exchange: Exchange, reply: Reply) {
+    this.#exchange = exchange;
+    this.#reply = reply;
+  }
+
+  get status(): number {
+    return this.#reply.status;
+  }
+
+  get durationMs(): number {
+    return this.#exchange.durationMs;
   }
 
   get length(): number | null {
-    return this.#result.reply.length;
+    return this.#reply.length;
   }
 
   get role(): string | null {
-    return this.#result.role;
+    return this.#exchange.role;
   }
 
   get time(): number {
-    return this.#facts.time;
+    return this.#exchange.time;
   }
 
   get client(): string | null {
-    return this.#facts.client();
+    return this.#exchange.client;
   }
 
   get method(): string {
-    return this.#request.method;
+    return this.#exchange.request.method;
   }
 
   get target(): string {
-    return loggedTarget(this.#request.url, this.#facts.config);
+    return targetOf(this.#exchange);
   }
 
   get route(): string {
-    return this.#facts.route;
+    return routeOf(this.#exchange);
   }
 
   /** HTTP/2 requests have no `Host` header, but neither have some of HTTP/1.0. */
   get protocol(): string | null {
-    return this.#request.headers.has("host") ? "HTTP/1.1" : null;
+    return this.#exchange.request.headers.has("host") ? "HTTP/1.1" : null;
   }
 
   get referer(): string | null {
-    return this.#request.headers.get("referer");
+    return this.#exchange.request.headers.get("referer");
   }
 
   get userAgent(): string | null {
-    return this.#request.headers.get("user-agent");
+    return this.#exchange.request.headers.get("user-agent");
   }
 
   get queueMs(): number | null {
-    return this.#facts.timing?.queueMs ?? null;
+    return this.#exchange.timing?.queueMs ?? null;
   }
 
   get databaseMs(): number | null {
-    return this.#facts.timing?.databaseMs ?? null;
+    return this.#exchange.timing?.databaseMs ?? null;
   }
 
   get requestId(): string | null {
-    return this.#facts.identifiers.requestId;
+    return this.#exchange.identifiers.requestId;
   }
 
   get traceId(): string | null {
@@ -187,21 +226,27 @@ class LazyFinishedRequest implements FinishedRequest {
   }
 
   get code(): string | null {
-    const { error } = this.#result;
-    return error === null ? null : errorFacts(error, this.#service.dialect).code;
+    const { failure, context: { dialect } } = this.#exchange;
+    return failure === null ? null : errorFacts(failure.error, dialect).code;
   }
 
   get tenant(): string | null {
-    return this.#service.snapshot.auth.tenant?.name ?? null;
+    return this.#exchange.context.snapshot.auth.tenant?.name ?? null;
   }
 
   get #spanContext(): SpanContext | null {
-    return this.#span ??= spanOf(this.#request.headers, this.#service);
+    const { request: { headers }, context: { service } } = this.#exchange;
+    return this.#span ??= spanOf(headers, service);
   }
 }
 
+/** Returns path and query of an exchange, as the log shows them. */
+function targetOf({ request: { url }, context: { snapshot: { config } } }: Exchange): string {
+  return loggedTarget(url, config);
+}
+
 /** Returns path and query of an absolute URL, without the query if the log omits it. */
-function loggedTarget(url: string, { logQueryString }: LogConfig): string {
+function loggedTarget(url: string, { logQueryString }: Pick<Config, "logQueryString">): string {
   const path = url.indexOf("/", url.indexOf("//") + 2);
   const target = path === -1 ? "/" : url.slice(path);
   const mark = logQueryString ? -1 : target.indexOf("?");

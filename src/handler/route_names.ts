@@ -1,10 +1,6 @@
-/**
- * Names of the routes that requests take, for logs and metrics.
- *
- * @module
- */
+/** Names of the routes that requests take, for logs and metrics. @module */
 import type { Config } from "../config/options.ts";
-import { percentDecode } from "../request/percent.ts";
+import { percentDecode } from "../request/url/percent.ts";
 import { pathBeforeQuery } from "../request/query_request.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 

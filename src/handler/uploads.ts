@@ -1,15 +1,12 @@
-/**
- * The long bodies of a service: temporary files in which they wait, and the connections that those
- * without a file may hold.
- *
- * @module
- */
+/** The long bodies of a service: temporary files in which they wait, and the connections that those
+ * without a file may hold. @module */
 import type { Database } from "../database/database.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { openSpoolFile, type SpoolFile, SpoolSpace } from "../lib/spool_file.ts";
+import { errors } from "../errors/catalogue.ts";
 import type { PayloadPieces } from "../request/api_request.ts";
-import type { DivisionOptions } from "../request/divided_body.ts";
-import { MinRate } from "../request/min_rate.ts";
+import type { DivisionOptions } from "../request/body/divided_body.ts";
+import { MinRate } from "../lib/time_limits.ts";
 
 /** The part of the pool that bodies may hold while they arrive. */
 const poolShare = 1 / 4;
@@ -55,7 +52,7 @@ export class Uploads {
         if (file !== null) files.push(file);
         return file;
       },
-      minRate: new MinRate(this.#clock),
+      minRate: new MinRate(this.#clock, errors),
     };
   }
 

@@ -1,8 +1,4 @@
-/**
- * The `Accept` request header.
- *
- * @module
- */
+/** The `Accept` request header. @module */
 import { type MediaRange, parseMediaType } from "./media_type.ts";
 
 const anyMediaRange: readonly MediaRange[] = [{ kind: "any" }];

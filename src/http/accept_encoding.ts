@@ -1,7 +1,4 @@
-/**
- * Content codings of responses: what a client accepts, and which types are worth coding.
- *
- * @module
+/** Content codings of responses: what a client accepts, and which types are worth coding. @module
  */
 
 /** A coding that responses can have. */

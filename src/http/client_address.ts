@@ -113,29 +113,30 @@ function listed(value: string): string[] {
   return value.split(",").map((entry) => entry.trim()).filter((entry) => entry !== "");
 }
 
-/** Returns the values of `for` in the elements of a `Forwarded` field; empty texts where it lacks. */
-function forwardedFor(value: string): string[] {
-  return splitOutsideQuotes(value, ",").map((element) => {
-    const pairs = splitOutsideQuotes(element, ";").map((pair) => pair.trim());
-    const pair = pairs.find((text) => /^for=/i.test(text));
-    return pair === undefined ? "" : unquoted(pair.slice("for=".length));
-  });
-}
+/**
+ * A field as RFC 7239 allows it, in linear time. Otherwise an open quote would hide the elements that
+ * a proxy appends. A value without quotes may also have the characters of addresses with ports.
+ *
+ * `Forwarded = *( "," / ";" / OWS / ( token "=" ( token / quoted-string ) ) )`, where each pair precedes
+ * a separator or the end.
+ */
+const forwardedField =
+  /^(?:[,; \t]|[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~:[\]-]+|"(?:[^"\\]|\\.)*")(?=[ \t]*(?:[,;]|$)))*$/s;
 
-function splitOutsideQuotes(text: string, separator: string): string[] {
-  const parts: string[] = [];
-  let start = 0;
-  let isQuoted = false;
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at];
-    if (isQuoted && character === "\\") at++;
-    else if (character === '"') isQuoted = !isQuoted;
-    else if (!isQuoted && character === separator) {
-      parts.push(text.slice(start, at));
-      start = at + 1;
-    }
+const forwardedPart = /,|([\w!#$%&'*+.^`|~-]+)=([^",; \t]+|"(?:[^"\\]|\\.)*")/gs;
+
+/**
+ * Returns the values of `for` in the elements of a `Forwarded` field; empty texts where it lacks or is
+ * repeated.
+ */
+function forwardedFor(value: string): string[] {
+  if (!forwardedField.test(value)) return [];
+  const elements: string[][] = [[]];
+  for (const [part, name, text] of value.matchAll(forwardedPart)) {
+    if (part === ",") elements.push([]);
+    else if (name!.toLowerCase() === "for") elements.at(-1)!.push(unquoted(text!));
   }
-  return [...parts, text.slice(start)];
+  return elements.map((values) => values.length === 1 ? values[0]! : "");
 }
 
 function unquoted(value: string): string {

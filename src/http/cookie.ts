@@ -1,8 +1,4 @@
-/**
- * The `Cookie` request header (RFC 6265, section 4.2).
- *
- * @module
- */
+/** The `Cookie` request header (RFC 6265, section 4.2). @module */
 
 /**
  * Returns cookie values by name, unmodified, quotes included. The last cookie of a name counts. A

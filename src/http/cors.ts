@@ -1,8 +1,4 @@
-/**
- * Cross-origin requests (https://fetch.spec.whatwg.org/#http-cors-protocol).
- *
- * @module
- */
+/** Cross-origin requests (https://fetch.spec.whatwg.org/#http-cors-protocol). @module */
 import type { HeaderList } from "../lib/header_list.ts";
 
 /** The parts of a request that CORS depends on. A `Request` satisfies it. */
@@ -24,6 +20,9 @@ const exposed = [
   "Transfer-Encoding",
   "Range-Unit",
 ] as const;
+
+/** Headers that few responses have. */
+const optional = ["Link", "Accept-Query", "Svc-Truncated", "Svc-Count", "Deprecation", "Sunset"];
 
 const knownMethods: ReadonlySet<string> = new Set(methods);
 
@@ -65,10 +64,8 @@ export interface ExposedHeaders {
   readonly areRequestsLimited: boolean;
   /** Whether writes may have an `Idempotency-Key`. Default: false. */
   readonly areWritesKeyed?: boolean;
-  /** Whether the response has a `Link`. Default: false. */
-  readonly hasLink?: boolean;
-  /** Whether the response has `Accept-Query`. Default: false. */
-  readonly isQuery?: boolean;
+  /** Whether the response has a header of this name, in lower case. Default: none of the optional ones. */
+  readonly has?: (name: string) => boolean;
   /** Whether responses have entity tags. Default: false. */
   readonly areTagged?: boolean;
   /** Name of the header with the bookmark. Default: null, for none. */
@@ -87,7 +84,7 @@ export function actualHeaders(
 }
 
 function exposedNames(
-  { areRequestsLimited, areWritesKeyed, areTagged, bookmark = null, hasLink, isQuery }:
+  { areRequestsLimited, areWritesKeyed, areTagged, bookmark = null, has = () => false }:
     ExposedHeaders,
 ): readonly string[] {
   return [
@@ -97,8 +94,7 @@ function exposedNames(
     ...areWritesKeyed ? ["Idempotent-Replayed"] : [],
     ...areRequestsLimited ? ["RateLimit", "RateLimit-Policy"] : [],
     ...areWritesKeyed || areRequestsLimited ? ["Retry-After"] : [],
-    ...hasLink ? ["Link"] : [],
-    ...isQuery ? ["Accept-Query"] : [],
+    ...optional.filter((name) => has(name.toLowerCase())),
   ];
 }
 

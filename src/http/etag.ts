@@ -1,8 +1,5 @@
-/**
- * Entity tags (RFC 9110, section 8.8.3): the lists in `If-Match` and `If-None-Match`, and the tags of coded
- * responses. Each coding is a representation of its own, so its tag has a suffix.
- *
- * @module
+/** Entity tags (RFC 9110, section 8.8.3): the lists in `If-Match` and `If-None-Match`, and the tags
+ * of coded responses. Each coding is a representation of its own, so its tag has a suffix. @module
  */
 import type { ResponseCoding } from "./accept_encoding.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Recognizes requests that a page of another site makes a browser send.
- *
- * @module
- */
+/** Recognizes requests that a page of another site makes a browser send. @module */
 import { hostName, isLoopbackHost } from "./host.ts";
 
 /** Which requests are accepted. */
@@ -29,7 +25,9 @@ export function foreignHeader(
   const origin = headers.get("origin");
   if (origin !== null && origins.includes(origin)) return null;
   if (origin !== null && hostOf(origin) !== host?.toLowerCase()) return "Origin";
-  return headers.get("sec-fetch-site") === "cross-site" ? "Origin" : null;
+  const site = headers.get("sec-fetch-site");
+  // Another port of this machine is the same site.
+  return site === "cross-site" || site === "same-site" ? "Origin" : null;
 }
 
 /**

@@ -1,8 +1,4 @@
-/**
- * The `Host` request header.
- *
- * @module
- */
+/** The `Host` request header. @module */
 
 const characters = /^[A-Za-z0-9._~%:\[\]-]*$/;
 

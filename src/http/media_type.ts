@@ -1,8 +1,4 @@
-/**
- * Media types of requests and responses.
- *
- * @module
- */
+/** Media types of requests and responses. @module */
 
 /** Options of an execution plan. */
 export type PlanOption = "analyze" | "verbose" | "settings" | "buffers" | "wal";

@@ -1,8 +1,4 @@
-/**
- * The `Range` request header, whose unit is rows.
- *
- * @module
- */
+/** The `Range` request header, whose unit is rows. @module */
 
 /** Rows `first` to `last`, inclusive, counted from 0; `last` is null for an open range. */
 export interface RangeHeader {

@@ -1,9 +1,4 @@
-/**
- * Identifiers of a request, by which lines of several logs are found together.
- *
- * @module
- */
-import { v7 } from "uuid";
+/** Identifiers of a request, by which lines of several logs are found together. @module */
 import { type SpanContext, traceparentOf } from "./trace_context.ts";
 
 /** Identifiers that a transaction is given. */
@@ -22,7 +17,13 @@ const requestId = /^[A-Za-z0-9._:/+=-]{1,128}$/;
 
 /** Returns the identifier that a client has sent, or a new UUID (RFC 9562, version 7) for any other text. */
 export function requestIdOf(sent: string | null): string {
-  return sent !== null && requestId.test(sent) ? sent : v7();
+  return sent !== null && requestId.test(sent) ? sent : uuid();
+}
+
+/** Returns a UUID of version 7: the milliseconds since 1970, then random bits. */
+function uuid(): string {
+  const time = Date.now().toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto.randomUUID().slice(15)}`;
 }
 
 /** PostgreSQL cuts longer names (NAMEDATALEN). */

@@ -1,8 +1,4 @@
-/**
- * The `Server-Timing` response header (https://www.w3.org/TR/server-timing/).
- *
- * @module
- */
+/** The `Server-Timing` response header (https://www.w3.org/TR/server-timing/). @module */
 
 /** Formats durations in ms, in the order of the record: `jwt;dur=0.4, plan;dur=12.0`. */
 export function formatServerTiming(durations: Readonly<Record<string, number>>): string {

@@ -1,8 +1,4 @@
-/**
- * The `Vary` response header (RFC 9110, section 12.5.5).
- *
- * @module
- */
+/** The `Vary` response header (RFC 9110, section 12.5.5). @module */
 import type { HeaderList } from "../lib/header_list.ts";
 
 /** Returns headers whose `Vary` names a field of the request. */

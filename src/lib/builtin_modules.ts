@@ -1,8 +1,4 @@
-/**
- * Built-in modules of Node's API, in runtimes that have them.
- *
- * @module
- */
+/** Built-in modules of Node's API, in runtimes that have them. @module */
 
 interface Modules {
   readonly "node:fs": typeof import("node:fs");
@@ -17,5 +13,4 @@ export function builtinModule<Name extends keyof Modules>(name: Name): Modules[N
   return process?.getBuiltinModule?.(name) as Modules[Name] | undefined ?? null;
 }
 
-/** The type of a built-in module. */
 export type BuiltinModule<Name extends keyof Modules> = Modules[Name];

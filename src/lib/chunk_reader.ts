@@ -36,7 +36,7 @@ export class ShortChunksError extends Error {
   override readonly name = "ShortChunksError";
 }
 
-export interface ChunkReaderOptions {
+interface ChunkReaderOptions {
   /** Lets other work run. Default: one turn of the event loop. */
   readonly pause?: () => Promise<void>;
   /** The most bytes that the runtime may have stored. Default: 64 MiB. */

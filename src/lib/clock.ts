@@ -1,11 +1,6 @@
-/**
- * The clock that timers and timeouts use. Tests pass a fake clock.
- *
- * @module
- */
+/** The clock that timers and timeouts use. Tests pass a fake clock. @module */
 import { type Schedule, schedule, scheduleAwaited } from "./timers.ts";
 
-/** A clock with timers. */
 export interface Clock {
   /** Milliseconds since an arbitrary start; never goes back. */
   now(): number;

@@ -1,8 +1,4 @@
-/**
- * `Promise.withResolvers` for Node 20, which lacks it.
- *
- * @module
- */
+/** `Promise.withResolvers` for Node 20, which lacks it. @module */
 
 /** A promise with the functions that settle it. */
 export interface Deferred<Value> {

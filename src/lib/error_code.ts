@@ -1,8 +1,4 @@
-/**
- * Codes of errors that the runtime throws.
- *
- * @module
- */
+/** Codes of errors that the runtime throws. @module */
 
 /** Returns the code of a runtime's error, such as `ENOENT`; null if it has none. */
 export function errorCode(error: unknown): unknown {

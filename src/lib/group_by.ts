@@ -1,8 +1,4 @@
-/**
- * `Map.groupBy` for runtimes without it.
- *
- * @module
- */
+/** `Map.groupBy` for runtimes without it. @module */
 
 /** Returns the items by their key, both in order of appearance. */
 export function groupBy<Key, Item>(

@@ -1,13 +1,8 @@
-/**
- * JSON objects, as opposed to arrays, scalars and null.
- *
- * @module
- */
+/** JSON objects, as opposed to arrays, scalars and null. @module */
 
 /** The members of a JSON object by name. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Returns whether a JSON value is an object. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

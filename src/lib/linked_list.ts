@@ -1,12 +1,7 @@
-/**
- * A doubly linked list whose members hold their own links. Each is in one list at most, and any may be
- * removed in constant time. A `Set` that changes all the time would grow and rehash, and each discarded
- * table would keep its members in memory until a full garbage collection.
- *
- * @module
- */
+/** A doubly linked list whose members hold their own links. Each is in one list at most, and any
+ * may be removed in constant time. A `Set` that changes all the time would grow and rehash, and
+ * each discarded table would keep its members in memory until a full garbage collection. @module */
 
-/** A member of a {@linkcode LinkedList}. */
 export interface ListMember<Item extends ListMember<Item>> {
   /** Null while it is in no list. */
   list: LinkedList<Item> | null;

@@ -1,8 +1,4 @@
-/**
- * A timer that coalesces several starts into one run.
- *
- * @module
- */
+/** A timer that coalesces several starts into one run. @module */
 import type { Schedule } from "./timers.ts";
 
 /** Runs a function once per series of starts, timed from the first start. */

@@ -1,8 +1,4 @@
-/**
- * Reads byte streams piece by piece.
- *
- * @module
- */
+/** Reads byte streams piece by piece. @module */
 import { chunkReader } from "./chunk_reader.ts";
 
 /** Reads a stream, which it locks until it is released. */
@@ -16,7 +12,7 @@ export interface PieceReader {
 }
 
 /** How a byte stream is read. Other streams bring their own pieces. */
-export type PieceLength =
+type PieceLength =
   | { readonly kind: "buffer"; readonly bytes: number }
   /** The stream returns one chunk per read. They are joined. */
   | { readonly kind: "joined"; readonly pause: () => Promise<void> };

@@ -1,8 +1,4 @@
-/**
- * Temporary files for bodies that wait for a slower reader.
- *
- * @module
- */
+/** Temporary files for bodies that wait for a slower reader. @module */
 import { type BuiltinModule, builtinModule } from "./builtin_modules.ts";
 
 /** The bytes that all spool files of a process may have together. */
@@ -32,7 +28,7 @@ export class SpoolFullError extends Error {
 }
 
 /** Dependencies of {@linkcode openSpoolFile}. */
-export interface SpoolOptions {
+interface SpoolOptions {
   readonly space: SpoolSpace;
   /** The most bytes that all files may have together; Infinity for no limit. */
   readonly maxBytes: number;

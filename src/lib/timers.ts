@@ -1,8 +1,4 @@
-/**
- * Timers and exponential backoff.
- *
- * @module
- */
+/** Timers and exponential backoff. @module */
 
 /** Runs a function after a delay in ms. Returns a function that cancels it. */
 export type Schedule = (run: () => void, milliseconds: number) => () => void;

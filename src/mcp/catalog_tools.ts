@@ -1,8 +1,4 @@
-/**
- * The tools that show what the role may use.
- *
- * @module
- */
+/** The tools that show what the role may use. @module */
 import { queryName } from "../response/openapi/names.ts";
 import { filterExample } from "../response/openapi/v3_parameters.ts";
 import type {
@@ -127,9 +123,14 @@ export function descriptionOf(
 ): Readonly<Record<string, unknown>> | null {
   const relation = cache.relation({ schema: view.schema, name });
   const verbs = relation === undefined ? [] : view.methods(relation);
-  if (relation !== undefined && verbs.length > 0) return describe(relation, verbs, cache);
+  if (relation !== undefined && verbs.length > 0) {
+    return describe({ ...relation, schema: view.schema }, {
+      verbs,
+      embeds: cache.relationships(relation, view.schema),
+    });
+  }
   const routine = view.overloads(name).at(-1);
-  return routine === undefined ? null : describeRoutine(routine);
+  return routine === undefined ? null : describeRoutine({ ...routine, schema: view.schema });
 }
 
 async function refusalOf(
@@ -149,7 +150,13 @@ async function refusalOf(
   return errorResult(`${schema}.${name} has no description`);
 }
 
-function describe(relation: Relation, verbs: readonly string[], cache: SchemaCache) {
+function describe(
+  relation: Relation,
+  { verbs, embeds }: {
+    readonly verbs: readonly string[];
+    readonly embeds: readonly Relationship[];
+  },
+) {
   const { name, schema, isView, comment, primaryKey, columns } = relation;
   return {
     name,
@@ -159,7 +166,7 @@ function describe(relation: Relation, verbs: readonly string[], cache: SchemaCac
     verbs,
     columns: columns.map(describeColumn),
     primaryKey,
-    embeds: cache.relationships(relation, schema).map(describeEmbed),
+    embeds: embeds.map(describeEmbed),
     examples: examplesOf(relation),
   };
 }

@@ -1,8 +1,4 @@
-/**
- * The guide for models: the grammar of calls, in short.
- *
- * @module
- */
+/** The guide for models: the grammar of calls, in short. @module */
 
 /** Text of the resource `svc://guide` and of `llms.txt`, as Markdown. */
 export const guide = `# How to read and write this database

@@ -1,8 +1,4 @@
-/**
- * Bodies and replies of the endpoint.
- *
- * @module
- */
+/** Bodies and replies of the endpoint. @module */
 import { deferred } from "../lib/deferred.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { Reply } from "../response/reply.ts";

@@ -1,8 +1,4 @@
-/**
- * Limits the streams of each client, so that one of them cannot hold all.
- *
- * @module
- */
+/** Limits the streams of each client, so that one of them cannot hold all. @module */
 
 /** Most streams of one client. */
 const maxStreams = 5;

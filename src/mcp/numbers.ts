@@ -1,8 +1,4 @@
-/**
- * Reads JSON without loss of digits.
- *
- * @module
- */
+/** Reads JSON without loss of digits. @module */
 
 /** Numbers of at most 15 digits are exact as doubles. */
 const longNumber = /[0-9.]{16}/;

@@ -1,8 +1,4 @@
-/**
- * The relations and functions that the role of a message may use.
- *
- * @module
- */
+/** The relations and functions that the role of a message may use. @module */
 import type { SchemaMetadata } from "../query/schema_metadata.ts";
 import { type RelationMethod, relationMethods } from "../response/openapi/methods.ts";
 import { permittedRoutines, privilegesByName, typeShortener } from "../response/openapi/model.ts";

@@ -1,8 +1,4 @@
-/**
- * Speaks the protocol, by its official library, which is loaded with the first message.
- *
- * @module
- */
+/** Speaks the protocol, by its official library, which is loaded with the first message. @module */
 import type { McpHttpHandler, Server } from "@modelcontextprotocol/server";
 import type { McpHostFacts } from "../handler/mcp_port.ts";
 import { instructions } from "./guide.ts";

@@ -1,8 +1,4 @@
-/**
- * The tools that read rows and call functions.
- *
- * @module
- */
+/** The tools that read rows and call functions. @module */
 import type { McpCall, McpReply } from "../handler/mcp_port.ts";
 import type { Routine } from "../schema_cache/schema_cache.ts";
 import { InvalidParams } from "./invalid_params.ts";
@@ -160,7 +156,7 @@ async function rowsResult(
   page: Page | null,
   session: Session,
 ): Promise<ToolResult> {
-  const { mcpMaxBytes, dbMaxRows } = session.config;
+  const { mcpMaxBytes } = session.config;
   if (reply.status >= 400) return await session.errorOf(reply);
   const result = await readResult(reply, mcpMaxBytes);
   const line = requestLine(call, session);
@@ -174,7 +170,7 @@ async function rowsResult(
         content: [{ type: "text", text: dataText(`${line}.`, result.value) }],
       };
     case "rows":
-      return pageResult(line, result, page, dbMaxRows);
+      return pageResult(line, result, page);
     default:
       return result satisfies never;
   }
@@ -190,14 +186,12 @@ export function requestLine(
 
 function pageResult(
   line: string,
-  { rows: all, total }: Extract<ResultContent, { kind: "rows" }>,
+  { rows: all, total, isCut }: Extract<ResultContent, { kind: "rows" }>,
   page: Page | null,
-  dbMaxRows: number | null,
 ): ToolResult {
   const { limit, offset } = page ?? { limit: all.length, offset: 0 };
   const rows = all.slice(0, limit);
-  // With `db-max-rows` below the limit, the row that shows that more follow does not arrive.
-  const more = all.length > limit || page !== null && all.length === dbMaxRows;
+  const more = all.length > limit || isCut;
   const range = rows.length === 0 ? "*" : `${offset}-${offset + rows.length - 1}`;
   const count = `${rows.length} ${rows.length === 1 ? "row" : "rows"}`;
   return {

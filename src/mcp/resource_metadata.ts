@@ -1,8 +1,4 @@
-/**
- * Tells clients where tokens for the endpoint come from (RFC 9728).
- *
- * @module
- */
+/** Tells clients where tokens for the endpoint come from (RFC 9728). @module */
 import type { Config } from "../config/options.ts";
 import { addressOf } from "../response/openapi/about.ts";
 
@@ -11,11 +7,11 @@ import { addressOf } from "../response/openapi/about.ts";
  * `Host` header could name the service that a stolen token is for.
  */
 export function resourceUri(config: Config): string {
-  const { mcpResource, mcpPath, openapiServerProxyUri } = config;
+  const { mcpResource, mcpPath, openapiServerProxyUri, serverPathPrefix } = config;
   if (mcpResource !== null) return mcpResource;
   if (openapiServerProxyUri !== null) return openapiServerProxyUri.replace(/\/$/, "") + mcpPath;
   const { scheme, host } = addressOf(config);
-  return `${scheme}://${host}${mcpPath}`;
+  return `${scheme}://${host}${serverPathPrefix ?? ""}${mcpPath}`;
 }
 
 /** Returns the URL of the metadata. A proxy that adds a prefix to `mcp-path` adds it to this path too. */

@@ -1,8 +1,5 @@
-/**
- * The resources: the guide, the OpenAPI document of the role, and descriptions of relations.
- *
- * @module
- */
+/** The resources: the guide, the OpenAPI document of the role, and descriptions of relations.
+ * @module */
 import { descriptionOf } from "./catalog_tools.ts";
 import { guide } from "./guide.ts";
 import { InvalidParams } from "./invalid_params.ts";

@@ -1,7 +1,4 @@
-/**
- * One message on its way through the endpoint, and the requests of the API that it causes.
- *
- * @module
+/** One message on its way through the endpoint, and the requests of the API that it causes. @module
  */
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { Config } from "../config/options.ts";

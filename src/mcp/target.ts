@@ -1,9 +1,5 @@
-/**
- * Turns arguments of tools into paths and query strings of the API. Each name and value is
- * percent-encoded, so that none of them can add a parameter or name another resource.
- *
- * @module
- */
+/** Turns arguments of tools into paths and query strings of the API. Each name and value is
+ * percent-encoded, so that none of them can add a parameter or name another resource. @module */
 import { arrayLiteral } from "../query/array_literal.ts";
 import type { Relation, Routine } from "../schema_cache/schema_cache.ts";
 import { queryName } from "../response/openapi/names.ts";

@@ -1,8 +1,4 @@
-/**
- * Makes results of tools of the API's replies.
- *
- * @module
- */
+/** Makes results of tools of the API's replies. @module */
 import type { McpReply } from "../handler/mcp_port.ts";
 import { parseExactly } from "./numbers.ts";
 
@@ -20,6 +16,8 @@ export type ResultContent =
     readonly rows: readonly unknown[];
     /** Total of `count`; `*` if it was not counted. */
     readonly total: string;
+    /** Whether `db-max-rows` or `@maxRows` cut the rows. */
+    readonly isCut: boolean;
   }
   | { readonly kind: "value"; readonly value: unknown }
   /** The result has too many bytes. `bytes` is null if they were not counted. */
@@ -45,7 +43,7 @@ export async function readResult(reply: McpReply, maxBytes: number): Promise<Res
   const value = body.text === "" ? null : parseOrText(body.text);
   if (!Array.isArray(value)) return { kind: "value", value };
   const total = headerOf("content-range", reply)?.split("/")[1] ?? "*";
-  return { kind: "rows", rows: value, total };
+  return { kind: "rows", rows: value, total, isCut: headerOf("svc-truncated", reply) !== null };
 }
 
 /** A user-defined media type may be no JSON. */

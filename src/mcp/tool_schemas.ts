@@ -1,8 +1,5 @@
-/**
- * The tools: names, texts for the model, and JSON Schemas (draft 2020-12) of their arguments.
- *
- * @module
- */
+/** The tools: names, texts for the model, and JSON Schemas (draft 2020-12) of their arguments.
+ * @module */
 
 /** A JSON Schema. */
 export type ToolSchema = Readonly<Record<string, unknown>>;

@@ -1,8 +1,4 @@
-/**
- * Which tools a role gets, and what their calls run.
- *
- * @module
- */
+/** Which tools a role gets, and what their calls run. @module */
 import type { Config } from "../config/options.ts";
 import { typeSchema } from "../response/openapi/v3_types.ts";
 import type { Routine } from "../schema_cache/schema_cache.ts";

@@ -1,8 +1,4 @@
-/**
- * The relations and functions that `mcp-write` and `mcp-functions` name.
- *
- * @module
- */
+/** The relations and functions that `mcp-write` and `mcp-functions` name. @module */
 import type { Config } from "../config/options.ts";
 import type { QualifiedName } from "../schema_cache/schema_cache.ts";
 

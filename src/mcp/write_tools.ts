@@ -1,8 +1,4 @@
-/**
- * The tools that write rows.
- *
- * @module
- */
+/** The tools that write rows. @module */
 import type { McpCall } from "../handler/mcp_port.ts";
 import type { Relation } from "../schema_cache/schema_cache.ts";
 import { InvalidParams } from "./invalid_params.ts";

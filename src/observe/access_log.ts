@@ -1,8 +1,4 @@
-/**
- * Formats finished requests as lines of the access log.
- *
- * @module
- */
+/** Formats finished requests as lines of the access log. @module */
 import type { FinishedRequest, LogLevel } from "./observation.ts";
 
 /** Lowest status that each level logs. */

@@ -1,8 +1,4 @@
-/**
- * The words by which a user calls the program, for advice in logs and findings.
- *
- * @module
- */
+/** The words by which a user calls the program, for advice in logs and findings. @module */
 
 /** The words of a call with the configuration of this process. */
 export interface CallWords {

@@ -1,8 +1,4 @@
-/**
- * Counts the events that metrics show.
- *
- * @module
- */
+/** Counts the events that metrics show. @module */
 import type { MetricRegistry } from "./metric_registry.ts";
 import type { Observation } from "./observation.ts";
 
@@ -16,11 +12,30 @@ export function countedEvents(
     help: "Requests refused under overload",
     labels: ["reason"],
   });
+  const refusals = registry.counter({
+    name: "refusals_total",
+    help: "Requests that failed with 429 or a status of 500 and above, by the code of the error",
+    labels: ["code"],
+  });
+  const reconnections = registry.counter({
+    name: "reconnections_total",
+    help: "Scheduled attempts to connect to the database again",
+    labels: ["connection"],
+  });
   let connections: ConnectionCounts | null = null;
   return function count(event) {
     switch (event.kind) {
       case "request-shed":
         shed.increment(event.reason);
+        break;
+      case "request-finished":
+        if (event.status === 429 || event.status >= 500) refusals.increment(event.code ?? "");
+        break;
+      case "retrying":
+        reconnections.increment("pool");
+        break;
+      case "listener-retrying":
+        reconnections.increment("listener");
         break;
       case "connection-opened":
         connections ??= new ConnectionCounts(registry);

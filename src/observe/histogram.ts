@@ -1,12 +1,7 @@
-/**
- * Histograms in the text format of Prometheus.
- *
- * @module
- */
+/** Histograms in the text format of Prometheus. @module */
 import { decimal, headText, labelText, type MetricDescription } from "./metric_registry.ts";
 
-/** Describes a histogram. */
-export interface HistogramDescription extends Omit<MetricDescription, "name"> {
+interface HistogramDescription extends Omit<MetricDescription, "name"> {
   /** Upper bounds of the buckets, ascending. A last bucket without a bound follows. */
   readonly bounds: readonly number[];
 }
@@ -30,7 +25,6 @@ export class Histogram {
     if (description.labels === undefined) this.addSeries([]);
   }
 
-  /** Number of series. */
   get size(): number {
     return this.#labelValues.length;
   }
@@ -46,7 +40,6 @@ export class Histogram {
     return series;
   }
 
-  /** Counts a value of a series. */
   record(value: number, series = 0): void {
     const { bounds } = this.#description;
     let bucket = 0;

@@ -1,8 +1,4 @@
-/**
- * Formats events as lines of JSON, one object per line.
- *
- * @module
- */
+/** Formats events as lines of JSON, one object per line. @module */
 import type { CallWords } from "./call_words.ts";
 import { type AccessLogContext, isRequestLogged } from "./access_log.ts";
 import { messageOf } from "./logger.ts";
@@ -53,7 +49,7 @@ function requestLevel(status: number): LogLevel {
 }
 
 /** Time and level of a line, and the calls that it advises. */
-export interface JsonLogContext {
+interface JsonLogContext {
   readonly level: LogLevel;
   readonly epochMs: number;
   readonly call: CallWords;
@@ -84,15 +80,15 @@ export function jsonQueryLine(text: string, epochMs: number): string {
  * information.
  */
 const failureLevels: Readonly<Partial<Record<Diagnostic["kind"], LogLevel>>> = {
-  "capability-missing": "warn",
-  "capability-required": "error",
-  "catalogue-incomplete": "warn",
+  "blocks-used": "warn",
   "config-reload-failed": "error",
   "connect-failed": "error",
   "connections-exceeded": "warn",
   "database-config-failed": "error",
+  "database-silent": "error",
   "declared-key-ignored": "warn",
   "embedded-init-changed": "warn",
+  "findings": "warn",
   "legacy-role-path": "warn",
   "listener-cleanup-failed": "warn",
   "listener-failed": "error",
@@ -103,25 +99,22 @@ const failureLevels: Readonly<Partial<Record<Diagnostic["kind"], LogLevel>>> = {
   "pooler-found": "error",
   "recovery-disabled": "error",
   "restart-needed": "warn",
+  "standby-excluded": "warn",
   "standbys-unused": "warn",
   "retrying": "warn",
   "schema-cache-failed": "error",
+  "schema-missing": "error",
   "statement-refused": "error",
   "statements-unnamed": "warn",
   "target-names-used": "warn",
   "tenant-failed": "error",
-  "tenants-failed": "error",
   "version-failed": "error",
   "version-unsupported": "error",
   "worker-failed": "error",
   "workers-limited": "warn",
 };
 
-/** Returns the level of a line. A finding begins with its own. */
 function diagnosticLevel(event: Diagnostic): LogLevel {
-  if (event.kind === "finding") {
-    return /^(?:error|warn)(?= )/.exec(event.line)?.[0] as LogLevel | undefined ?? "info";
-  }
   const severity = severities[event.kind];
   return severity === "crit" ? failureLevels[event.kind] ?? "info" : severity;
 }

@@ -1,11 +1,7 @@
-/**
- * Buffers the lines of a log and writes many at once, so that requests do not wait for the log.
- *
- * @module
- */
+/** Buffers the lines of a log and writes many at once, so that requests do not wait for the log.
+ * @module */
 
-/** Options of a {@linkcode LineSink}. */
-export interface LineSinkOptions {
+interface LineSinkOptions {
   /** Writes all bytes. The sink waits for it to settle and ignores rejections. */
   readonly write: (bytes: Uint8Array) => Promise<void>;
   /** Runs a function later and returns a function that cancels it. Default: after 10 ms. */

@@ -1,8 +1,4 @@
-/**
- * Formats events of the service as lines of the diagnostic log.
- *
- * @module
- */
+/** Formats events of the service as lines of the diagnostic log. @module */
 import {
   type Diagnostic,
   isLogged,
@@ -28,6 +24,11 @@ const texts: {
   "connecting": ({ attempt }) =>
     `Attempting to connect to the database${attempt > 1 ? ` (attempt ${attempt})` : ""}...`,
   "connected": ({ version }) => `Successfully connected to ${redact(version)}`,
+  "connections-encrypted": ({ isEncrypted }) =>
+    `Connections to the database are ${isEncrypted ? "encrypted" : "not encrypted"}`,
+  "database-silent": () => "WARNING: The database has not answered for 1 second",
+  "database-answers": ({ ms }) =>
+    `The database answers again, after ${(ms / 1000).toFixed(1)} seconds`,
   "connect-failed": ({ error }) => `Failed to establish a connection. ${toJson(error)}`,
   "connection-lost": ({ error }) => toJson(error),
   "retrying": ({ seconds }) => `Attempting to reconnect to the database in ${seconds} seconds...`,
@@ -47,6 +48,11 @@ const texts: {
   "schema-cache-failed": ({ schemas, extraSearchPath, error }) =>
     `Failed to load the schema cache using db-schemas=${redact(schemas.join(","))} and ` +
     `db-extra-search-path=${redact(extraSearchPath.join(","))}. ${toJson(error)}`,
+  "schema-missing": ({ filled }) =>
+    "db-schemas names a schema that does not exist; " +
+    (filled.length === 0
+      ? "no schema has relations"
+      : `schemas with relations: ${redact(filled.join(", "))}`),
   "schema-cache-timings": ({ timings }) =>
     timings.map(({ name, ms }) => `${name}: ${ms.toFixed(1)} ms`).join(", "),
   "listener-connected": ({ version, place, channel }) =>
@@ -57,7 +63,7 @@ const texts: {
     redact(reason),
   "standby-included": ({ place }) => `Standby ${redact(place)} executes reads`,
   "standby-excluded": ({ place, reason }) =>
-    `Standby ${redact(place)} executes no reads: ${redact(reason)}`,
+    `WARNING: Standby ${redact(place)} executes no reads: ${redact(reason)}`,
   "standby-foreign": ({ place }) =>
     `db-replica-uri: ${redact(place)} is not a standby of db-uri: its system identifier differs`,
   "notifications-lost": ({ channel, effect }) =>
@@ -70,11 +76,8 @@ const texts: {
         redact(channel)
       }" channel cause no reload: set db-schema-watch = "auto"`),
   "schema-changed": () => "The schema has changed, reloading the schema cache",
-  "finding": ({ line, sql, caution }, call) => {
-    const heading = caution === null ? "SQL" : `SQL (caution: ${caution})`;
-    return redact(sql === null ? line : `${line}; ${heading}: ${firstOf(sql, call)}`);
-  },
-  "findings-omitted": ({ count }, call) => `… and ${count} more: ${callText(call, "check")}`,
+  "findings": ({ count }, call) =>
+    `The database has ${count} finding${count === 1 ? "" : "s"}: ${callText(call, "check")}`,
   "listener-retrying": ({ seconds }) =>
     `Retrying listening for database notifications in ${seconds} seconds...`,
   "listener-cleanup-failed": ({ reason }) =>
@@ -92,18 +95,11 @@ const texts: {
   "statements-unnamed": () =>
     "Prepared statements do not outlast a transaction, as behind poolers in transaction mode: " +
     "statements are unnamed from now on",
-  "capability-missing": ({ capability, reason, effect }) =>
-    `WARNING: The server lacks ${capability} (${redact(reason)}): ${effect}`,
-  "capability-required": ({ capability, reason, effect }) =>
-    `Cannot work with this server: it lacks ${capability} (${
-      redact(reason)
-    }), so that ${effect}. ` +
-    `If the check is wrong, set db-capabilities = "+${capability}"`,
+  "blocks-used": () =>
+    "WARNING: A pooler ends implicit transactions early: all transactions have BEGIN and COMMIT",
   "connections-exceeded": ({ connections, maxConnections }) =>
     `WARNING: ${connections} connections may be opened (db-pool, and those to listen and to monitor), but the server ` +
     `permits ${maxConnections} in all: lower db-pool, or raise max_connections`,
-  "catalogue-incomplete": ({ part, error }) =>
-    `WARNING: The schema cache lacks ${part}, which this server cannot show. ${toJson(error)}`,
   "statement-refused": ({ error, name }) =>
     `This is probably a bug in ${name}, please report it. ${toJson(error)}`,
   "pool-acquiring": () => "Trying to borrow a connection from pool",
@@ -159,6 +155,7 @@ const texts: {
   "request-failed": ({ error }) => toJson(error),
   "error-advised": ({ code, message, advice }) =>
     `${code} ${redact(message)}. Hint: ${redact(advice)}`,
+  "request-advised": ({ advice }) => `Hint: ${redact(advice)}`,
   "response-aborted": ({ method, target, error }) =>
     `Aborted the response to ${redact(`${method} ${target}`)}: ${toJson(error)}`,
   "unexpected-error": ({ error }) => `Unexpected error: ${redact(stackOf(error))}`,
@@ -168,7 +165,6 @@ const texts: {
     }; the next attempt follows after ${retrySeconds} seconds`,
   "tenant-loaded": ({ ms }) => `Tenant loaded in ${ms.toFixed(1)} milliseconds`,
   "tenant-closed": ({ reason }) => `Tenant closed: ${reason}`,
-  "tenants-failed": ({ reason }) => `Failed to read the tenants: ${redact(reason)}`,
   "terminating": ({ signal }) => `Received termination unix signal ${signal}`,
   "shutdown-waiting": ({ seconds }) =>
     `Not ready any more; requests are served for ${seconds} seconds, or until the next signal`,
@@ -197,19 +193,6 @@ const effects = {
     "db-channel-uri without one to reload the configuration by notifications.",
 } as const;
 
-/** Most characters of SQL in one line of the log. */
-const maxSqlLength = 200;
-
-/** Returns SQL on one line; `svc check` shows all of a longer one. */
-function firstOf(sql: string, call: CallWords): string {
-  const line = sql.replaceAll("\n", " ");
-  if (line.length <= maxSqlLength) return line;
-  const end = line.lastIndexOf("; ", maxSqlLength);
-  return `${end === -1 ? "" : `${line.slice(0, end + 1)} `}… (${
-    callText(call, "check --fix-sql")
-  })`;
-}
-
 /** Advice for poolers that switch connections between statements or transactions. */
 const poolers = {
   transaction: "If you are using connection poolers in transaction mode, try setting " +
@@ -218,7 +201,7 @@ const poolers = {
 } as const;
 
 /** Time and level of a line, and the calls that it advises. */
-export interface LogContext extends LocalTime {
+interface LogContext extends LocalTime {
   readonly level: LogLevel;
   readonly call: CallWords;
 }

@@ -1,13 +1,7 @@
-/**
- * Metrics of the service in the text format of Prometheus.
- *
- * Source: Prometheus documentation, "Exposition formats", text-based format.
- *
- * @module
- */
-
+/** Metrics that each service has. @module */
 import type { Histogram } from "./histogram.ts";
-import { decimal, headText, labelText } from "./metric_registry.ts";
+import type { MetricRegistry, Sample } from "./metric_registry.ts";
+import type { Schedule } from "../lib/timers.ts";
 
 /** Values of the metrics. Times are in seconds; counters begin at 0 when the service starts. */
 export interface Metrics {
@@ -35,96 +29,130 @@ export interface Metrics {
   };
 }
 
-interface MetricDefinition {
-  readonly name: string;
-  readonly type: "counter" | "gauge";
-  readonly help: string;
-  /** Returns the values with their labels. An empty list omits the samples. */
-  readonly values: (metrics: Metrics) => readonly (readonly [labels: string, value: number])[];
+/** Registers the metrics of a service; `read` returns their current values. */
+export function registerServiceMetrics(registry: MetricRegistry, read: () => Metrics): void {
+  const gauge: Register = (name, help, value) =>
+    registry.gauge({ name, help }, () => [[[], value(read())]]);
+  const counter: Register = (name, help, value) =>
+    registry.observedCounter({ name, help }, () => [[[], value(read())]]);
+  registry.gauge({
+    name: "build_info",
+    help: "Versions of the program and of PostgreSQL; the value is always 1",
+    labels: ["version", "dialect", "postgres"],
+  }, () => {
+    const { version, dialect, postgres } = read().build;
+    return [[[version, dialect, postgres], 1]];
+  });
+  registry.gauge({
+    name: "schema_cache_query_time_seconds",
+    help: "The query time in seconds of the last schema cache load",
+  }, () => {
+    const seconds = read().schemaCacheQuerySeconds;
+    return seconds === null ? [] : [[[], seconds]];
+  });
+  registry.observedCounter({
+    name: "schema_cache_loads_total",
+    help: "The total number of times the schema cache was loaded",
+    labels: ["status"],
+  }, () => {
+    const { success, fail } = read().schemaCacheLoads;
+    const samples: readonly Sample[] = [[["SUCCESS"], success], [["FAIL"], fail]];
+    return samples.filter(([, value]) => value > 0);
+  });
+  registerPoolMetrics({ gauge, counter });
+  registry.histogram("db_pool_queue_seconds", () => read().queueSeconds);
 }
 
-const unlabelled = (value: number) => [["", value]] as const;
+/** Registers a metric of one value. */
+type Register = (name: string, help: string, value: (metrics: Metrics) => number) => void;
 
-const metricDefinitions: readonly MetricDefinition[] = [
-  {
-    name: "build_info",
-    type: "gauge",
-    help: "Versions of the program and of PostgreSQL; the value is always 1",
-    values: ({ build: { version, dialect, postgres } }) => [
-      [labelText(["version", "dialect", "postgres"], [version, dialect, postgres]), 1],
-    ],
-  },
-  {
-    name: "schema_cache_query_time_seconds",
-    type: "gauge",
-    help: "The query time in seconds of the last schema cache load",
-    values: ({ schemaCacheQuerySeconds: seconds }) => seconds === null ? [] : unlabelled(seconds),
-  },
-  {
-    name: "schema_cache_loads_total",
-    type: "counter",
-    help: "The total number of times the schema cache was loaded",
-    values: ({ schemaCacheLoads: { success, fail } }) =>
-      ([['{status="SUCCESS"}', success], ['{status="FAIL"}', fail]] as const)
-        .filter(([, value]) => value > 0),
-  },
-  {
-    name: "db_pool_timeouts_total",
-    type: "counter",
-    help: "The total number of pool connection timeouts",
-    values: ({ pool }) => unlabelled(pool.timeouts),
-  },
-  {
-    name: "db_pool_available",
-    type: "gauge",
-    help: "Available connections in the pool",
-    values: ({ pool }) => unlabelled(Math.max(0, pool.open - pool.inUse)),
-  },
-  {
-    name: "db_pool_in_use",
-    type: "gauge",
-    help: "Connections of the pool that execute transactions",
-    values: ({ pool }) => unlabelled(pool.inUse),
-  },
-  {
-    name: "db_pool_waiting",
-    type: "gauge",
-    help: "Requests waiting to acquire a pool connection",
-    values: ({ pool }) => unlabelled(pool.waiting),
-  },
-  {
-    name: "db_pool_max",
-    type: "gauge",
-    help: "Max pool connections",
-    values: ({ pool }) => unlabelled(pool.max),
-  },
-  {
-    name: "jwt_cache_requests_total",
-    type: "counter",
-    help: "The total number of JWT cache lookups",
-    values: ({ jwtCache }) => unlabelled(jwtCache.lookups),
-  },
-  {
-    name: "jwt_cache_hits_total",
-    type: "counter",
-    help: "The total number of JWT cache hits",
-    values: ({ jwtCache }) => unlabelled(jwtCache.hits),
-  },
-  {
-    name: "jwt_cache_evictions_total",
-    type: "counter",
-    help: "The total number of JWT cache evictions",
-    values: ({ jwtCache }) => unlabelled(jwtCache.evictions),
-  },
-];
+/** Registers the metrics of the pool and of the cache of tokens. */
+function registerPoolMetrics(
+  { gauge, counter }: { readonly gauge: Register; readonly counter: Register },
+): void {
+  counter(
+    "db_pool_timeouts_total",
+    "The total number of pool connection timeouts",
+    ({ pool }) => pool.timeouts,
+  );
+  gauge(
+    "db_pool_available",
+    "Available connections in the pool",
+    ({ pool }) => Math.max(0, pool.open - pool.inUse),
+  );
+  gauge(
+    "db_pool_in_use",
+    "Connections of the pool that execute transactions",
+    ({ pool }) => pool.inUse,
+  );
+  gauge(
+    "db_pool_waiting",
+    "Requests waiting to acquire a pool connection",
+    ({ pool }) => pool.waiting,
+  );
+  gauge("db_pool_max", "Max pool connections", ({ pool }) => pool.max);
+  counter(
+    "jwt_cache_requests_total",
+    "The total number of JWT cache lookups",
+    ({ jwtCache }) => jwtCache.lookups,
+  );
+  counter(
+    "jwt_cache_hits_total",
+    "The total number of JWT cache hits",
+    ({ jwtCache }) => jwtCache.hits,
+  );
+  counter(
+    "jwt_cache_evictions_total",
+    "The total number of JWT cache evictions",
+    ({ jwtCache }) => jwtCache.evictions,
+  );
+}
 
-/** Formats the metrics. Names begin with `prefix` and an underscore. */
-export function prometheusText(metrics: Metrics, prefix: string): string {
-  const texts = metricDefinitions.map(({ name, type, help, values }) => {
-    const full = `${prefix}_${name}`;
-    const lines = values(metrics).map(([labels, value]) => `${full}${labels} ${decimal(value)}\n`);
-    return headText({ name: full, help }, type) + lines.join("");
-  });
-  const queue = metrics.queueSeconds?.text(`${prefix}_db_pool_queue_seconds`) ?? "";
-  return texts.join("") + queue;
+/** Period of the timer that is measured. */
+const periodMs = 500;
+/** A look at the metric shows the longest delay of at least this time. */
+const windowMs = 60_000;
+
+/** The delays of the last one to two minutes. */
+export class EventLoopDelay {
+  readonly #schedule: Schedule;
+  readonly #now: () => number;
+  #windowStart = 0;
+  #longestMs = 0;
+  #previousLongestMs = 0;
+  #cancel = () => {};
+
+  /** `now` returns milliseconds. */
+  constructor(schedule: Schedule, now: () => number) {
+    this.#schedule = schedule;
+    this.#now = now;
+  }
+
+  /** Measures from now on, and registers the metric. */
+  start(registry: MetricRegistry): void {
+    registry.gauge({
+      name: "event_loop_delay_seconds",
+      help: "Longest delay of the event loop in the last minute or two",
+    }, () => [[[], Math.max(this.#longestMs, this.#previousLongestMs) / 1000]]);
+    this.#windowStart = this.#now();
+    this.#wait();
+  }
+
+  stop(): void {
+    this.#cancel();
+  }
+
+  #wait(): void {
+    const dueAt = this.#now() + periodMs;
+    this.#cancel = this.#schedule(() => {
+      const now = this.#now();
+      if (now - this.#windowStart >= windowMs) {
+        this.#windowStart = now;
+        this.#previousLongestMs = this.#longestMs;
+        this.#longestMs = 0;
+      }
+      this.#longestMs = Math.max(this.#longestMs, now - dueAt);
+      this.#wait();
+    }, periodMs);
+  }
 }

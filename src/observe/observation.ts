@@ -1,8 +1,4 @@
-/**
- * The events that the service reports, as one union, and the severity of each.
- *
- * @module
- */
+/** The events that the service reports, as one union, and the severity of each. @module */
 
 import type { ShedReason } from "../errors/service_error.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
@@ -89,7 +85,6 @@ export interface AgentWrite {
   readonly method: string;
   /** Path and query string of the API. */
   readonly target: string;
-  /** Status of the API. */
   readonly status: number;
   /** Null if the write failed or returns no rows. */
   readonly rows: number | null;
@@ -114,7 +109,7 @@ export type WorkerLimit =
   | "unstable-net";
 
 /** An event that only metrics count. */
-export type CountedEvent =
+type CountedEvent =
   /** A limit refused a request under overload. */
   | { readonly kind: "request-shed"; readonly reason: ShedReason }
   /** A client has connected. Reported only where limits of connections are set. */
@@ -152,6 +147,12 @@ type ServiceEvent =
   | { readonly kind: "connecting"; readonly attempt: number }
   /** `version` is the result of PostgreSQL's `version()`. */
   | { readonly kind: "connected"; readonly version: string }
+  /** The first connection over a network is open. */
+  | { readonly kind: "connections-encrypted"; readonly isEncrypted: boolean }
+  /** The database has not answered a question for a second. */
+  | { readonly kind: "database-silent" }
+  /** The database answers again, after this time. */
+  | { readonly kind: "database-answers"; readonly ms: number }
   | { readonly kind: "connect-failed"; readonly error: ReportedError }
   | { readonly kind: "connection-lost"; readonly error: ReportedError }
   | { readonly kind: "retrying"; readonly seconds: number }
@@ -207,16 +208,8 @@ type ServiceEvent =
   }
   /** Polling has found a change of the schema, which causes a reload. */
   | { readonly kind: "schema-changed" }
-  /** The diagnosis has found a problem: `error role-missing: …`, and SQL that mends it. */
-  | {
-    readonly kind: "finding";
-    readonly line: string;
-    readonly sql: string | null;
-    /** Damage that the SQL may do, or null. */
-    readonly caution: string | null;
-  }
-  /** Number of further findings. */
-  | { readonly kind: "findings-omitted"; readonly count: number }
+  /** The diagnosis has found problems. */
+  | { readonly kind: "findings"; readonly count: number }
   | { readonly kind: "listener-retrying"; readonly seconds: number }
   | { readonly kind: "listener-cleanup-failed"; readonly reason: string }
   | { readonly kind: "notification-queue-broken" }
@@ -236,28 +229,16 @@ type ServiceEvent =
   }
   /** A pooler loses prepared statements, so that statements are unnamed from now on. */
   | { readonly kind: "statements-unnamed" }
-  /** The server lacks a part of PostgreSQL; `effect` tells how the service works without it. */
-  | {
-    readonly kind: "capability-missing";
-    readonly capability: string;
-    readonly reason: string;
-    readonly effect: string;
-  }
-  /** The same of a part without which the service cannot work. */
-  | {
-    readonly kind: "capability-required";
-    readonly capability: string;
-    readonly reason: string;
-    readonly effect: string;
-  }
+  /** A pooler ends implicit transactions early, so that all transactions have BEGIN and COMMIT. */
+  | { readonly kind: "blocks-used" }
   /** The server permits too few connections for those that the service may open. */
   | {
     readonly kind: "connections-exceeded";
     readonly connections: number;
     readonly maxConnections: number;
   }
-  /** An optional part of the schema cache cannot be read from this server, and is empty. */
-  | { readonly kind: "catalogue-incomplete"; readonly part: string; readonly error: ReportedError }
+  /** A schema of `db-schemas` does not exist; `filled` are the schemas with relations. */
+  | { readonly kind: "schema-missing"; readonly filled: readonly string[] }
   /** PostgreSQL cannot parse one of the service's own statements. */
   | {
     readonly kind: "statement-refused";
@@ -333,6 +314,8 @@ type ServiceEvent =
     readonly message: string;
     readonly advice: string;
   }
+  /** A request succeeds without a part that has no effect. */
+  | { readonly kind: "request-advised"; readonly advice: string }
   /** The body of a response that had begun ends early: the client receives an incomplete body. */
   | {
     readonly kind: "response-aborted";
@@ -347,8 +330,6 @@ type ServiceEvent =
   | { readonly kind: "tenant-failed"; readonly reason: string; readonly retrySeconds: number }
   | { readonly kind: "tenant-loaded"; readonly ms: number }
   | { readonly kind: "tenant-closed"; readonly reason: TenantEnd }
-  /** The folder or the relation of tenants cannot be read. */
-  | { readonly kind: "tenants-failed"; readonly reason: string }
   | { readonly kind: "terminating"; readonly signal: "SIGTERM" | "SIGINT" }
   /** The service is served on for this time; it says that it is not ready. */
   | { readonly kind: "shutdown-waiting"; readonly seconds: number }
@@ -365,8 +346,6 @@ type ServiceEvent =
     readonly seconds: number | null;
   };
 
-export type ObservationKind = Observation["kind"];
-
 /** Events of the diagnostic log. Finished requests go to the access log, and some only to metrics. */
 export type Diagnostic = Exclude<Observation, FinishedRequest | QueriedRequest | CountedEvent>;
 
@@ -381,6 +360,9 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "listening": "crit",
   "connecting": "debug",
   "connected": "crit",
+  "connections-encrypted": "crit",
+  "database-silent": "crit",
+  "database-answers": "crit",
   "connect-failed": "crit",
   "connection-lost": "error",
   "retrying": "crit",
@@ -401,8 +383,7 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "notifications-lost": "crit",
   "notifications-unsupported": "crit",
   "schema-changed": "crit",
-  "finding": "crit",
-  "findings-omitted": "crit",
+  "findings": "crit",
   "listener-retrying": "crit",
   "listener-cleanup-failed": "crit",
   "notification-queue-broken": "crit",
@@ -411,10 +392,9 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "version-unsupported": "crit",
   "pooler-found": "crit",
   "statements-unnamed": "crit",
-  "capability-missing": "crit",
-  "capability-required": "crit",
+  "blocks-used": "crit",
   "connections-exceeded": "crit",
-  "catalogue-incomplete": "crit",
+  "schema-missing": "crit",
   "statement-refused": "crit",
   "pool-acquiring": "debug",
   "pool-acquired": "debug",
@@ -441,12 +421,12 @@ export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
   "target-names-used": "crit",
   "request-failed": "error",
   "error-advised": "warn",
+  "request-advised": "warn",
   "response-aborted": "error",
   "unexpected-error": "error",
   "tenant-failed": "crit",
   "tenant-loaded": "info",
   "tenant-closed": "info",
-  "tenants-failed": "crit",
   "terminating": "crit",
   "shutdown-waiting": "crit",
   "workers-limited": "crit",

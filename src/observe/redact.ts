@@ -1,8 +1,4 @@
-/**
- * Makes foreign texts safe for one line of a log.
- *
- * @module
- */
+/** Makes foreign texts safe for one line of a log. @module */
 
 /** Longer texts are cut, so that one event cannot fill the log. */
 const maxTextChars = 8192;

@@ -1,9 +1,5 @@
-/**
- * Writes the events of the log level: finished requests to the access log, all others to the
- * diagnostic log.
- *
- * @module
- */
+/** Writes the events of the log level: finished requests to the access log, all others to the
+ * diagnostic log. @module */
 import { accessLine, isRequestLogged } from "./access_log.ts";
 import type { CallWords } from "./call_words.ts";
 import type { LineSink } from "./line_sink.ts";
@@ -35,8 +31,7 @@ export interface LogSettings {
   readonly logFormat: "text" | "json";
 }
 
-/** Options of {@linkcode createReporter}. */
-export interface ReporterOptions {
+interface ReporterOptions {
   /** Returns the current settings. The reporter calls it for each event, since a reload may change them. */
   readonly settings: () => LogSettings;
   /** Epoch milliseconds. */
@@ -80,7 +75,7 @@ export function createReporter(options: ReporterOptions): Report {
     if (isCounted(event)) return;
     if (event.kind === "request-queried") logQueries(event);
     else if (event.kind === "pool-timeout") timedOut(event);
-    else if (event.kind === "error-advised" && !isNew(event.advice)) return;
+    else if ("advice" in event && !isNew(event.advice)) return;
     else diagnose(event);
   };
 }

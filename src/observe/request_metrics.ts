@@ -45,7 +45,6 @@ const maxSeries = 10_000;
 /** A number above each status. */
 const statusEnd = 1000;
 
-/** Counts requests. */
 export class RequestMetrics {
   readonly #maxRoutes: () => number;
   readonly #routes: string[] = [otherLabel];
@@ -78,7 +77,6 @@ export class RequestMetrics {
     this.#active--;
   }
 
-  /** Counts a response. */
   record({ method, route, status, seconds, requestBytes, responseBytes }: CountedResponse): void {
     const number = methodNumbers.get(method) ?? 0;
     this.#durations.record(seconds, this.#seriesOf(this.#routeNumber(route), number, status));

@@ -1,8 +1,4 @@
-/**
- * Measures how long a request waits for the database.
- *
- * @module
- */
+/** Measures how long a request waits for the database. @module */
 
 /** Milliseconds of the transactions of one request. */
 export class RequestTiming {

@@ -1,13 +1,9 @@
-/**
- * Measures the stages of a request.
- *
- * @module
- */
+/** Measures the stages of a request. @module */
 
 /** Measured stages, in the order of `Server-Timing`. */
 export const stages = ["jwt", "parse", "plan", "transaction", "response"] as const;
 
-export type Stage = typeof stages[number];
+type Stage = typeof stages[number];
 
 /** Receives a finished stage, or a finished call of an agent. Times are epoch milliseconds. */
 export type TraceStage = (
@@ -34,7 +30,6 @@ export class Stopwatch {
     this.#last = on || trace !== null ? now() : 0;
   }
 
-  /** Ends a stage. */
   lap(stage: Stage): void {
     if (this.#laps === null && this.#trace === null) return;
     const [start, end] = [this.#last, this.#now()];

@@ -1,8 +1,4 @@
-/**
- * Formats times for logs.
- *
- * @module
- */
+/** Formats times for logs. @module */
 
 /** A time and the offset of the local time zone. */
 export interface LocalTime {

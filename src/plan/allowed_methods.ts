@@ -1,8 +1,4 @@
-/**
- * The methods of a resource, for the `Allow` header. They do not depend on privileges.
- *
- * @module
- */
+/** The methods of a resource, for the `Allow` header. They do not depend on privileges. @module */
 import type { Dialect } from "../dialect.ts";
 import type { OptionsTarget } from "../request/api_request.ts";
 import { acceptedQueries } from "../request/query_request.ts";
@@ -33,7 +29,6 @@ export function routineMethods(overloads: readonly Routine[]): string {
     : "OPTIONS,GET,HEAD,POST";
 }
 
-/** The plan of OPTIONS. */
 export interface OptionsPlan {
   readonly kind: "options";
   /** Value of `Allow`. */

@@ -1,30 +1,27 @@
-/**
- * Plans a call: chooses the overload and its arguments.
- *
- * @module
- */
+/** Plans a call: chooses the overload and its arguments. @module */
 import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import { quotable, quotableList } from "../errors/quoting.ts";
 import type { ErrorTexts } from "../errors/service_error.ts";
 import type { AccessMode, IsolationLevel } from "../database/batch.ts";
 import type { ParamValue } from "../sql/fragment.ts";
-import { fieldsToJson } from "../request/form.ts";
-import { isArgumentOrFilter } from "../request/query_params.ts";
-import { hasArgumentsInBody } from "../request/payload.ts";
+import { fieldsToJson } from "../request/body/form.ts";
+import { isArgumentOrFilter } from "../request/url/query_params.ts";
+import { hasArgumentsInBody } from "../request/body/payload.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
-import type { QueryParams } from "../request/query_types.ts";
+import type { QueryParams } from "../request/url/query_types.ts";
 import type {
   Parameter,
   QualifiedName,
   Routine,
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
+import { lowerMaxRows } from "./max_rows.ts";
 import { planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
 import { nameSuggesters, suggest } from "./suggest.ts";
 
 /** The form in which the arguments reach the function. */
-export type CallArguments =
+type CallArguments =
   /** Text values by parameter; a variadic parameter has several. */
   | { readonly kind: "values"; readonly values: readonly ArgumentValue[] }
   /** Keys of a JSON object, or of the first object of an array. */
@@ -40,10 +37,9 @@ export type CallArguments =
 /** A parameter with its text, or its texts if it is variadic. */
 export interface ArgumentValue {
   readonly parameter: Parameter;
-  readonly values: readonly (string | Uint8Array)[];
+  readonly values: readonly string[];
 }
 
-/** The plan of a call. */
 export interface CallPlan {
   readonly routine: Routine;
   readonly arguments: CallArguments;
@@ -89,7 +85,6 @@ export function isolationOf(text: string | null): IsolationLevel | null {
   return lower === "repeatable read" || lower === "serializable" ? lower : null;
 }
 
-/** Plans reading the result of a function. */
 export function planCallResult(
   { query, bounds, schema, preferences, selectable }: ApiRequest,
   routine: Routine,
@@ -98,7 +93,7 @@ export function planCallResult(
 ): ReadPlan {
   const relation = routine.returns.relation;
   const cached = relation === null ? undefined : cache.relation(relation);
-  return planRead(
+  const read = planRead(
     {
       query: withoutDoubleReadings(query, routine, cache),
       bounds,
@@ -114,10 +109,12 @@ export function planCallResult(
       purpose: "result",
       preferences,
       selectable,
+      maxRows: lowerMaxRows(config.dbMaxRows, routine.maxRows),
     },
     cache,
     config,
   );
+  return routine.returns.set ? read : { ...read, cutAt: null };
 }
 
 /** Returns the columns of a result. That of a single value has one only if numbers are converted. */
@@ -170,8 +167,7 @@ function withoutDoubleReadings(
   return { ...query, filters, clauses, callArguments };
 }
 
-/** Texts, or their UTF-8 bytes. */
-type ArgumentTexts = readonly (readonly [name: string, value: string | Uint8Array])[];
+type ArgumentTexts = readonly (readonly [name: string, value: string])[];
 
 function callInputOf(
   request: ApiRequest,

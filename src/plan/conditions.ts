@@ -1,8 +1,5 @@
-/**
- * Plans filters and groups as conditions, with the conversions that the columns' types need.
- *
- * @module
- */
+/** Plans filters and groups as conditions, with the conversions that the columns' types need.
+ * @module */
 import { errors } from "../errors/catalogue.ts";
 import type {
   Field,
@@ -11,8 +8,8 @@ import type {
   LogicTree,
   Operation,
   SimpleOperator,
-} from "../request/query_types.ts";
-import type { Operand, Value } from "../request/value_types.ts";
+} from "../request/url/query_types.ts";
+import type { Operand, Value } from "../request/url/value_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { cachedColumn, type FieldScope, planField } from "./fields.ts";
 import { ownNames, valueOf } from "./level_names.ts";

@@ -1,11 +1,8 @@
-/**
- * Plans the `ON CONFLICT` of an insert: the unique index, and the columns to update.
- *
- * @module
- */
+/** Plans the `ON CONFLICT` of an insert: the unique index, and the columns to update. @module */
 import { errors } from "../errors/catalogue.ts";
+import type { ServiceError } from "../errors/service_error.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import type { LevelConflict } from "../request/query_types.ts";
+import type { LevelConflict } from "../request/url/query_types.ts";
 import type { Relation, SchemaCache, UniqueIndex } from "../schema_cache/schema_cache.ts";
 import { type Conditions, planConditions } from "./conditions.ts";
 import type { ValueRules } from "./values.ts";
@@ -13,7 +10,8 @@ import type { ValueRules } from "./values.ts";
 /** The `ON CONFLICT` of an insert. */
 export interface Conflict {
   readonly target: ConflictTarget;
-  readonly resolution: "merge" | "ignore";
+  /** Rows that exist are updated, left out, or belong to the result as they are. */
+  readonly resolution: "merge" | "ignore" | "find";
   /** Columns to update in a row that exists. */
   readonly columns: readonly string[];
   /** Conditions of the update on the existing and the proposed row. */
@@ -21,7 +19,7 @@ export interface Conflict {
 }
 
 /** The part of planning that depends on the schema cache. */
-export interface ConflictContext {
+interface ConflictContext {
   readonly cache: SchemaCache;
   readonly values: ValueRules;
 }
@@ -63,7 +61,8 @@ export function planConflict(
   const target = conflictIndex === null
     ? columnTarget(onConflict, relation)
     : indexTarget(conflictIndex, onConflict, relation);
-  if (target === null) return null;
+  if (target === null && resolution !== "return-existing") return null;
+  if (target === null) throw noTarget(relation);
   checkColumns(conflictColumns ?? [], names, relation);
   const logic = conflictWhere === null ? [] : [conflictWhere];
   return {
@@ -76,9 +75,10 @@ export function planConflict(
 
 /** Without columns to update, rows that exist stay as they are. */
 function effectOf(
-  resolution: "merge-duplicates" | "ignore-duplicates",
+  resolution: NonNullable<LevelConflict["resolution"]>,
   written: readonly string[],
 ): Conflict["resolution"] {
+  if (resolution === "return-existing") return "find";
   return resolution === "merge-duplicates" && written.length > 0 ? "merge" : "ignore";
 }
 
@@ -90,10 +90,12 @@ export function planLevelConflict(
 ): Conflict | null {
   if (resolution === null) return null;
   const target = columnTarget(onConflict, relation);
-  if (target === null) {
-    throw errors.invalidConflict(`'${relation.name}' has no primary key, so name the columns`);
-  }
+  if (target === null) throw noTarget(relation);
   return { target, resolution: effectOf(resolution, written), columns: written, where: [] };
+}
+
+function noTarget({ name }: Relation): ServiceError {
+  return errors.invalidConflict(`'${name}' has no primary key, so name the columns`);
 }
 
 /** Whether an insert has a unique index that its `resolution` applies to. */

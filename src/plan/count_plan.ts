@@ -1,38 +1,46 @@
-/**
- * Plans the way to count the total of a result.
- *
- * @module
- */
+/** Plans the way to count the total of a result. @module */
 import type { Preferences } from "../request/api_request.ts";
-import type { RowBounds } from "../request/query_types.ts";
+import type { RowBounds } from "../request/url/query_types.ts";
+import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
 
 export type CountPlan =
   | { readonly kind: "none" }
   /** The page holds all rows, so its row count is the total. */
-  | { readonly kind: "page" }
-  | { readonly kind: "exact" }
+  | { readonly kind: "page"; readonly bound: CountBound }
+  | { readonly kind: "exact"; readonly bound: CountBound }
   | { readonly kind: "planned" }
   /** Counts up to `cap` rows (null: all rows). Above `cap` the total is the planner's estimate. */
   | { readonly kind: "estimated"; readonly cap: number | null };
+
+/** Most rows that the total tells, and that are counted; null for all. */
+export type CountBound = number | null;
+
+/** Returns the bound of `count=exact-<number>`; null for other values. */
+export function countBound(preference: Preferences["count"]): CountBound {
+  return preference?.startsWith("exact-") ? Number(preference.slice("exact-".length)) : null;
+}
 
 /** Plans the count for reading a relation. */
 export function planCount(
   preference: Preferences["count"],
   bounds: RowBounds,
   maxRows: number | null,
+  { isDistributed }: Pick<SchemaCacheData, "isDistributed"> = {},
 ): CountPlan {
-  const isUnlimited = bounds.first === 0n && bounds.last === null && maxRows === null;
-  switch (preference) {
+  // A plan of Citus has no estimate of the rows.
+  const isEstimate = preference === "planned" || preference === "estimated";
+  const kind = isDistributed === true && isEstimate ? "exact" : preference;
+  switch (kind) {
     case null:
       return { kind: "none" };
-    case "exact":
-      return { kind: isUnlimited ? "page" : "exact" };
     case "planned":
       return { kind: "planned" };
     case "estimated":
       return { kind: "estimated", cap: maxRows };
-    default:
-      return preference satisfies never;
+    default: {
+      const isUnlimited = bounds.first === 0n && bounds.last === null && maxRows === null;
+      return { kind: isUnlimited ? "page" : "exact", bound: countBound(kind) };
+    }
   }
 }
 
@@ -47,6 +55,6 @@ export function planResultCount(
   set: boolean,
 ): CountPlan {
   if (preference === null || preference === "planned") return { kind: "none" };
-  if (!set) return { kind: "page" };
-  return planCount("exact", bounds, maxRows);
+  if (!set) return { kind: "page", bound: countBound(preference) };
+  return planCount(preference === "estimated" ? "exact" : preference, bounds, maxRows);
 }

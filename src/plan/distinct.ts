@@ -1,11 +1,7 @@
-/**
- * Plans `distinct`.
- *
- * @module
- */
+/** Plans `distinct`. @module */
 import { errors } from "../errors/catalogue.ts";
-import type { OrderTerm } from "../request/query_types.ts";
-import type { Value } from "../request/value_types.ts";
+import type { OrderTerm } from "../request/url/query_types.ts";
+import type { Value } from "../request/url/value_types.ts";
 import { planOperand, rowValue } from "./conditions.ts";
 import type { FieldScope } from "./fields.ts";
 import { isToOne } from "./find_relationship.ts";

@@ -1,9 +1,5 @@
-/**
- * Finds the relationship of an embed. The target names a relation, a constraint, a column or a
- * function; a hint may narrow the choice.
- *
- * @module
- */
+/** Finds the relationship of an embed. The target names a relation, a constraint, a column or a
+ * function; a hint may narrow the choice. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { EmbeddingCandidate } from "../errors/schema_cache_errors.ts";
 import { quotable } from "../errors/quoting.ts";
@@ -18,14 +14,13 @@ import type {
 import { nameSuggesters, suggest } from "./suggest.ts";
 
 /** The embed to find the relationship of. */
-export interface EmbedTarget {
+interface EmbedTarget {
   /** The relation of the parent node, or the function when its result has no relation. */
   readonly origin: QualifiedName;
   /** True if the origin is a relation. A function without a relation has no relationships. */
   readonly originIsRelation: boolean;
   readonly target: string;
   readonly hint: string | null;
-  /** Schema of the target. */
   readonly schema: string;
   /** True if the request names the schema. Default: false. */
   readonly isQualified?: boolean;

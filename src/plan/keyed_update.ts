@@ -1,8 +1,4 @@
-/**
- * Plans an update whose body has one object per row: `PATCH /orders?on=id`.
- *
- * @module
- */
+/** Plans an update whose body has one object per row: `PATCH /orders?on=id`. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { WrittenRows } from "./mutate_plan.ts";
@@ -19,7 +15,7 @@ export interface RowKey {
 }
 
 /** The written columns, apart from the key, and the key. */
-export interface KeyedRows {
+interface KeyedRows {
   readonly rows: WrittenRows;
   readonly key: RowKey;
 }

@@ -1,10 +1,7 @@
-/**
- * Names at a level of the select tree: columns, functions of the row, and keys of select items.
- *
- * @module
- */
-import type { Field, SelectCount, SelectField, SelectValue } from "../request/query_types.ts";
-import type { Value, ValueStep } from "../request/value_types.ts";
+/** Names at a level of the select tree: columns, functions of the row, and keys of select items.
+ * @module */
+import type { Field, SelectCount, SelectField, SelectValue } from "../request/url/query_types.ts";
+import type { Value, ValueStep } from "../request/url/value_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { keyOf } from "./fields.ts";
 import type { EmbedItem, FieldItem } from "./select_tree.ts";
@@ -19,7 +16,6 @@ export function isKeyed(item: FieldItem): item is KeyedItem {
   return item.kind !== "all" && item.kind !== "cursor";
 }
 
-/** The names of a level. */
 export interface LevelNames {
   /** Returns true if the name is a column of the rows, or may be one. */
   readonly isOwn: (name: string) => boolean;
@@ -30,15 +26,13 @@ export interface LevelNames {
 /** Names of a level whose items cannot be named. */
 export const ownNames: LevelNames = { isOwn: () => true, item: () => undefined };
 
-/** The rows of a level. */
-export interface LevelRows {
+interface LevelRows {
   /** Null when unknown. */
   readonly relation: Relation | null;
   /** Columns of rows without a relation; null when unknown. */
   readonly columns: ReadonlySet<string> | null;
 }
 
-/** Returns the names of a level. */
 export function levelNames(
   { relation, columns }: LevelRows,
   fields: readonly FieldItem[],
@@ -96,7 +90,7 @@ export function keyOfItem(item: KeyedItem): string {
 }
 
 /** Returns the name of the aggregate in a value, else the key of its field. */
-export function keyOfValue({ field, steps }: Value): string {
+function keyOfValue({ field, steps }: Value): string {
   for (const step of steps) {
     if (step.kind === "call" && isAggregateName(step.name)) return step.name;
   }

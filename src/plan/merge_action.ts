@@ -1,17 +1,13 @@
-/**
- * `merge_action()` in `select`: whether an upsert inserted or updated the row.
- *
- * @module
- */
+/** `merge_action()` in `select`: whether an upsert inserted or updated the row. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import type { SelectItem, SelectRelation } from "../request/query_types.ts";
-import { isMergeAction } from "../request/select_grammar.ts";
+import type { SelectItem, SelectRelation } from "../request/url/query_types.ts";
+import { isMergeAction } from "../request/url/select_grammar.ts";
 import type { Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { hasRelationship } from "./find_relationship.ts";
 import { plainField } from "./select_list.ts";
 
-/** Column of the written rows: `INSERT` or `UPDATE`. */
+/** Column of the written rows: `INSERT`, `UPDATE`, or `EXISTING` for `resolution=return-existing`. */
 export const mergeActionColumn = "svc_merge_action";
 
 /** The select list of a write, with {@linkcode mergeActionColumn} for `merge_action()`. */
@@ -40,7 +36,8 @@ export function withMergeAction(
   if (preferences.return !== "representation") {
     throw errors.invalidConflict(`'${name}()' needs return=representation`);
   }
-  const { mergeAction } = relation;
+  // The statement that finds rows tells them from inserted ones.
+  const mergeAction = preferences.resolution === "return-existing" ? "old" : relation.mergeAction;
   if (mergeAction === undefined) {
     throw errors.invalidConflict(
       `PostgreSQL before version 18 cannot tell inserted from updated rows of '${relation.name}'`,

@@ -1,22 +1,19 @@
-/**
- * Plans a write: the columns and rows that it changes, and the rows that it returns.
- *
- * @module
- */
+/** Plans a write: the columns and rows that it changes, and the rows that it returns. @module */
 import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
-import type { PatchDocument } from "../request/patch_document.ts";
-import type { ColumnItem, OrderTerm, QueryParams } from "../request/query_types.ts";
+import type { PatchDocument } from "../request/body/patch_document.ts";
+import type { ColumnItem, OrderTerm, QueryParams, RowLock } from "../request/url/query_types.ts";
 import type { Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { type Conditions, planConditions } from "./conditions.ts";
 import { columnsTarget, type Conflict, planConflict } from "./conflict.ts";
 import { keyedRows, type RowKey } from "./keyed_update.ts";
 import { type ColumnPatches, planColumnPatches } from "./patch_plan.ts";
-import type { NestedInsert } from "./insert_level.ts";
+import { type NestedInsert, valuesOfBody } from "./insert_level.ts";
 import { planNestedInsert } from "./nested_insert.ts";
+import { orderKey } from "./order_key.ts";
 import { withMergeAction, type WriteSelect } from "./merge_action.ts";
 import type { WritePrecondition } from "./preconditions.ts";
 import {
@@ -27,7 +24,7 @@ import {
   valueRules,
 } from "./read_plan.ts";
 import { plainField } from "./select_list.ts";
-import { type WrittenColumn, writtenColumn } from "./written_column.ts";
+import { csvColumn, type WrittenColumn, writtenColumn } from "./written_column.ts";
 
 /** Options that writing depends on. */
 export interface MutateConfig extends ReadConfig {
@@ -41,13 +38,19 @@ export interface WrittenRows {
   readonly columns: readonly WrittenColumn[];
   /** True if missing keys of a row get the column's default. */
   readonly defaults: boolean;
+  /** Whether an object is expanded as a set of one, as Citus needs it in an update. Default: false. */
+  readonly expandsAsSet?: true;
 }
 
 /** The rows that a limited update or delete changes. */
-export interface LimitedRows {
+interface LimitedRows {
+  /** Columns whose values identify a row. */
+  readonly key: readonly string[];
   readonly order: readonly OrderTerm[];
   readonly limit: bigint | null;
   readonly offset: bigint;
+  /** How rows that others have locked are treated; null to wait for them. */
+  readonly lock: RowLock | null;
 }
 
 interface WriteReturning extends Pick<WriteSelect, "mergeAction"> {
@@ -62,6 +65,11 @@ interface WriteReturning extends Pick<WriteSelect, "mergeAction"> {
   readonly targetNameUses: readonly TargetNameUse[];
   /** Default: none. */
   readonly precondition?: WritePrecondition;
+  /**
+   * Whether an upsert counts by `xmax`, which takes the privilege to select the whole table: Citus refuses the
+   * setting that counts otherwise. Default: false.
+   */
+  readonly countsByXmax?: true;
 }
 
 export type MutatePlan =
@@ -86,7 +94,6 @@ export type MutatePlan =
     }
     | {
       readonly kind: "patch";
-      /** The text of the document. */
       readonly document: Uint8Array;
       readonly patches: ColumnPatches;
       readonly where: Conditions;
@@ -110,9 +117,15 @@ export function planInsert(
   const context = { cache, values: valueRules(request.query, config) };
   const conflictOf = (names: readonly string[]) => planConflict(request, relation, names, context);
   const { items, columns } = insertedColumns(request, relation);
-  if (items !== null) {
-    const nested = planNested(request, items, { returning, conflictOf, cache });
-    const rows = writtenRows(request, relation, cache, []);
+  const isFound = request.preferences.resolution === "return-existing";
+  if (items !== null || isFound) {
+    const flat = items === null
+      ? writtenRows(request, relation, cache, columns ?? columnsOfNone(request, conflictOf))
+      : null;
+    const all = items ?? flat!.columns.map(({ name }): ColumnItem => ({ kind: "column", name }));
+    const planned = planNested(request, all, { returning, conflictOf, cache });
+    const nested = flat === null ? planned : { ...planned, defaults: flat.defaults };
+    const rows = flat ?? writtenRows(request, relation, cache, []);
     return {
       kind: "insert",
       rows,
@@ -128,6 +141,15 @@ export function planInsert(
   const rows = writtenRows(request, relation, cache, columns);
   const conflict = conflictOf(rows.columns.map(({ name }) => name));
   return { kind: "insert", rows, conflict, nested: null, where: null, ...returning };
+}
+
+/** Returns the columns by which rows are found for a body without rows, which has no keys; null for others. */
+function columnsOfNone(
+  { payload }: ApiRequest,
+  conflictOf: (names: readonly string[]) => Conflict | null,
+): readonly string[] | null {
+  const isEmpty = jsonBody(payload).keys?.length === 0 && valuesOfBody(payload).length === 0;
+  return isEmpty ? conflictOf([])!.target.columns : null;
 }
 
 /** Returns the items of a nested insert, or the columns of another one; null for the keys of the body. */
@@ -162,7 +184,9 @@ function planNested(
     readonly cache: SchemaCache;
   },
 ): NestedInsert {
-  const keys = returning === "none" ? [] : relation.primaryKey;
+  const isFound = request.preferences.resolution === "return-existing";
+  const key = isFound ? foundKey(relation, conflictOf([])!) : relation.primaryKey;
+  const keys = returning === "none" && !isFound ? [] : key;
   if (returning !== "none" && keys.length === 0) {
     throw errors.notNestable(
       [relation.name],
@@ -170,13 +194,20 @@ function planNested(
     );
   }
   const { shape } = jsonBody(request.payload);
-  const root = { relation, shape, items, conflict: conflictOf, keys };
+  const root = { relation, shape, items, conflict: conflictOf, key, keys };
   const nested = planNestedInsert(request, root, cache);
   const { conflict, isReferred } = nested.levels[0]!;
   if (mergeAction !== null && isReferred && conflict?.resolution === "ignore") {
     throw errors.invalidConflict("'merge_action()' does not tell found from inserted rows");
   }
   return nested;
+}
+
+/** Returns the columns that identify found and inserted rows: the primary key, or those of the conflict. */
+function foundKey({ primaryKey, name }: Relation, { target }: Conflict): readonly string[] {
+  if (primaryKey.length > 0) return primaryKey;
+  if (target.columns !== null && target.predicate === null) return target.columns;
+  throw errors.invalidConflict(`'${name}' has no primary key`);
 }
 
 /** Plans PUT. Throws `105` unless the filters are exactly the primary key. */
@@ -226,17 +257,18 @@ export function planUpdate(
       document: payload.text,
       patches: columnPatches(request, payload.document, relation, cache),
       where: rootConditions(request, relation, cache, config),
-      limited: limitedRows(request),
+      limited: limitedRows(request, relation),
       ...returning,
     };
   }
-  const rows = writtenRows(request, relation, cache, columns);
-  const columnOf = (name: string) => writtenColumn(name, relation, cache);
+  const own = writtenRows(request, relation, cache, columns);
+  const rows = cache.data.isDistributed === true ? { ...own, expandsAsSet: true as const } : own;
+  const columnOf = columnReader(request, relation, cache);
   return {
     kind: "update",
     ...(on === null ? { rows, key: null } : keyedRows(request, on, { rows, columnOf })),
     where: rootConditions(request, relation, cache, config),
-    limited: limitedRows(request),
+    limited: limitedRows(request, relation),
     ...returning,
   };
 }
@@ -259,7 +291,6 @@ function columnPatches(
   throw errors.invalidPatch(`'columns' does not name '${others.column.name}'`);
 }
 
-/** Plans DELETE. */
 export function planDelete(
   request: ApiRequest,
   relation: Relation,
@@ -269,7 +300,7 @@ export function planDelete(
   return {
     kind: "delete",
     where: rootConditions(request, relation, cache, config),
-    limited: limitedRows(request),
+    limited: limitedRows(request, relation),
     ...returningOf(request, relation, cache, config),
   };
 }
@@ -298,17 +329,23 @@ function returningOf(
     cache,
     config,
   );
-  const { targetNameUses } = read;
+  const countsByXmax = cache.data.isDistributed === true && relation.systemColumns === "always";
+  const common = {
+    relation,
+    mergeAction,
+    targetNameUses: read.targetNameUses,
+    ...(countsByXmax ? { countsByXmax } : {}),
+  };
   switch (preferences.return) {
     case "representation":
-      return { relation, returning: neededColumns(read), mergeAction, read, targetNameUses };
+      return { ...common, returning: neededColumns(read), read };
     case "headers-only": {
       const isAll = query.defaultSelect || select.length === 0;
       const returning = isAll ? "all" : headerColumns(read, relation);
-      return { relation, returning, mergeAction, read: null, targetNameUses };
+      return { ...common, returning, read: null };
     }
     default:
-      return { relation, returning: "none", mergeAction, read: null, targetNameUses };
+      return { ...common, returning: "none", read: null };
   }
 }
 
@@ -336,9 +373,19 @@ function writtenRows(
   return {
     json,
     shape,
-    columns: (named ?? keys ?? []).map((name) => writtenColumn(name, relation, cache)),
+    columns: (named ?? keys ?? []).map(columnReader(request, relation, cache)),
     defaults: request.preferences.missing === "default" && named !== null,
   };
+}
+
+/** Returns the reader of columns in the format of the body. */
+function columnReader(
+  { payload }: ApiRequest,
+  relation: Relation,
+  cache: SchemaCache,
+): (name: string) => WrittenColumn {
+  const read = payload?.kind === "json" && payload.source === "csv" ? csvColumn : writtenColumn;
+  return (name) => read(name, relation, cache);
 }
 
 function isJson(payload: Payload | null): boolean {
@@ -382,7 +429,10 @@ function rootConditions(
   return planConditions(rootFilters(request), logic, relation, { cache, values });
 }
 
-function limitedRows({ query, bounds }: ApiRequest): LimitedRows | null {
+function limitedRows(
+  { query, bounds }: ApiRequest,
+  relation: Relation,
+): LimitedRows | null {
   if (query.limit === null && query.offset === null) return null;
   const order = query.order.find(({ path }) => path.length === 0)?.value;
   // A column of another relation cannot identify the rows of a write.
@@ -393,7 +443,21 @@ function limitedRows({ query, bounds }: ApiRequest): LimitedRows | null {
     throw errors.limitWithoutOrder();
   }
   const limit = bounds.last === null ? null : bounds.last - bounds.first + 1n;
-  return { order, limit, offset: bounds.first };
+  if (query.lock !== null && !relation.isView && relation.systemColumns === undefined) {
+    throw errors.invalidLock(`PostgreSQL cannot lock rows of '${relation.name}'`);
+  }
+  return { key: rowKey(order, relation), order, limit, offset: bounds.first, lock: query.lock };
+}
+
+/**
+ * Returns the columns by which a limited write finds its rows again: a key, or the place of the row. In
+ * views and foreign tables they are the columns of the order.
+ */
+function rowKey(order: readonly OrderTerm[], relation: Relation): readonly string[] {
+  const ordered = new Set(order.map(({ field }) => field.name));
+  const key = relation.isView ? null : orderKey(relation, ordered);
+  if (key !== null) return relation.isInherited ? ["tableoid", ...key] : key;
+  return relation.systemColumns === undefined ? [...ordered] : ["tableoid", "ctid"];
 }
 
 /** Returns the maximum number of rows that a limited write may change; null for no limit. */

@@ -1,9 +1,6 @@
-/**
- * Chooses the representation of a response: the first accepted media type that the service can
- * produce.
- *
- * @module
- */
+/** Chooses the representation of a response: the first accepted media type that the service can
+ * produce. @module */
+import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import {
   canonicalText,
@@ -22,7 +19,7 @@ import type {
 export type BodyFormat =
   | { readonly kind: "array"; readonly stripped: boolean }
   | { readonly kind: "object"; readonly stripped: boolean }
-  | { readonly kind: "csv" }
+  | { readonly kind: "csv"; readonly form: Dialect["csv"] }
   | {
     /** One JSON value per line. */
     readonly kind: "ndjson";
@@ -60,7 +57,7 @@ export interface Representation {
 }
 
 /** The input of {@linkcode negotiate}. */
-export interface Negotiation {
+interface Negotiation {
   /** Accepted media types, the preferred one first. */
   readonly accept: readonly MediaRange[];
   /**
@@ -79,6 +76,7 @@ export type RepresentedTarget =
 /** The option that negotiation depends on. */
 export interface NegotiationConfig {
   readonly dbPlanEnabled: boolean;
+  readonly dialect: Pick<Dialect, "csv">;
 }
 
 /**
@@ -91,13 +89,13 @@ export interface NegotiationConfig {
 export function negotiate(
   negotiation: Negotiation,
   cache: SchemaCache,
-  { dbPlanEnabled }: NegotiationConfig,
+  { dbPlanEnabled, dialect }: NegotiationConfig,
 ): Representation {
   const handlers = handlersOf(negotiation, cache);
   for (const range of negotiation.accept) {
     const representation = range.kind === "plan"
-      ? dbPlanEnabled ? explained(range, handlers) : null
-      : representationOf(range, handlers);
+      ? dbPlanEnabled ? explained(range, handlers, dialect.csv) : null
+      : representationOf(range, handlers, dialect.csv);
     if (representation !== null) return representation;
   }
   throw errors.notAcceptable(negotiation.accept.map(canonicalText));
@@ -155,9 +153,13 @@ function handled({ kind, target, handler, mediaType, binary }: MediaHandler): Re
 
 type PlanRange = Extract<MediaRange, { readonly kind: "plan" }>;
 
-function explained(range: PlanRange, handlers: HandlerLookup): Representation | null {
+function explained(
+  range: PlanRange,
+  handlers: HandlerLookup,
+  csv: Dialect["csv"],
+): Representation | null {
   const { of, format, options } = range;
-  const representation = of.kind === "plan" ? null : representationOf(of, handlers);
+  const representation = of.kind === "plan" ? null : representationOf(of, handlers, csv);
   return representation && {
     format: representation.format,
     mediaType: range,
@@ -165,14 +167,18 @@ function explained(range: PlanRange, handlers: HandlerLookup): Representation | 
   };
 }
 
-function representationOf(range: MediaRange, handlers: HandlerLookup): Representation | null {
+function representationOf(
+  range: MediaRange,
+  handlers: HandlerLookup,
+  csv: Dialect["csv"],
+): Representation | null {
   switch (range.kind) {
     case "singular":
       return built({ kind: "object", stripped: range.stripped }, range);
     case "strippedArray":
       return built({ kind: "array", stripped: true }, range);
     default:
-      return handlers(canonicalText(range)) ?? builtIn(range);
+      return handlers(canonicalText(range)) ?? builtIn(range, csv);
   }
 }
 
@@ -182,13 +188,13 @@ const rows: Representation = built({ kind: "array", stripped: false }, json);
 /**
  * Returns the built-in representation of rows for a media type; null if no built-in type matches.
  */
-function builtIn(range: MediaRange): Representation | null {
+function builtIn(range: MediaRange, csv: Dialect["csv"]): Representation | null {
   switch (range.kind) {
     case "any":
     case "json":
       return rows;
     case "csv":
-      return built({ kind: "csv" }, range);
+      return built({ kind: "csv", form: csv }, range);
     case "ndjson":
       return built({ kind: "ndjson", stripped: range.stripped, isCounted: true }, range);
     case "geojson":

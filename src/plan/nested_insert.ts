@@ -8,7 +8,7 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import type { ColumnItem, NestedItem } from "../request/query_types.ts";
+import type { ColumnItem, NestedItem } from "../request/url/query_types.ts";
 import type {
   ColumnPair,
   JunctionRelationship,
@@ -16,27 +16,30 @@ import type {
   Relationship,
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
-import { takesKeys } from "../request/columns_param.ts";
-import { columnNames, maxBodyLength, valuesOfBody, valuesUnder } from "./body_keys.ts";
+import { takesKeys } from "../request/url/columns_param.ts";
+import {
+  columnNames,
+  type FilledColumn,
+  type InsertLevel,
+  type InsertStep,
+  type KeyColumn,
+  maxBodyLength,
+  type NestedInsert,
+  valuesOfBody,
+  valuesUnder,
+} from "./insert_level.ts";
 import { type Conflict, planLevelConflict } from "./conflict.ts";
 import { findRelationship } from "./find_relationship.ts";
-import type {
-  FilledColumn,
-  InsertLevel,
-  InsertStep,
-  KeyColumn,
-  NestedInsert,
-} from "./insert_level.ts";
 import { writtenColumn } from "./written_column.ts";
 
-/** The root of a nested insert. */
-export interface NestedRoot {
+interface NestedRoot {
   readonly relation: Relation;
   readonly shape: "object" | "array";
   readonly items: readonly ColumnItem[];
   /** Plans the conflict of the root, which writes these columns. */
   readonly conflict: (written: readonly string[]) => Conflict | null;
-  /** Columns of the root to keep for the representation. */
+  /** Columns that identify the rows of the root, and those of them that are kept for the result. */
+  readonly key: readonly string[];
   readonly keys: readonly string[];
 }
 
@@ -45,13 +48,17 @@ const maxItems = 16;
 
 /**
  * Plans a nested insert. Throws `200` and `201` for relationships, `204` for columns, `108`, `147`, `157`, and
- * `102` if `*` stands for objects with different keys.
+ * `102` if `*` stands for objects with different keys. `147` for a database that Citus distributes.
  */
 export function planNestedInsert(
   request: ApiRequest,
   root: NestedRoot,
   cache: SchemaCache,
 ): NestedInsert {
+  // Settings pass the keys on, which the workers of Citus do not have.
+  if (cache.data.isDistributed === true) {
+    throw errors.notNestable([root.relation.name], "Citus distributes the tables of this database");
+  }
   return new LevelPlanner(request, cache).plan(root);
 }
 
@@ -90,10 +97,11 @@ class LevelPlanner {
     this.#cache = cache;
   }
 
-  plan({ relation, shape, items, conflict, keys }: NestedRoot): NestedInsert {
+  plan({ relation, shape, items, conflict, key: rootKey, keys }: NestedRoot): NestedInsert {
     const { payload, preferences } = this.#request;
     const path = [relation.name];
-    if (payload?.kind === "json" && payload.source !== "json") {
+    const hasItems = items.some(({ kind }) => kind === "nested");
+    if (hasItems && payload?.kind === "json" && payload.source !== "json") {
       throw errors.notNestable(path, "The body is not JSON");
     }
     const values = takesKeys(items) ? this.#bodyValues(path) : null;
@@ -106,6 +114,7 @@ class LevelPlanner {
     return {
       levels: drafts.map((draft) => ({ ...draft, keys: this.#keyColumns(draft) })),
       steps: this.#steps,
+      key: rootKey,
       defaults: preferences.missing === "default",
     };
   }
@@ -233,7 +242,6 @@ class LevelPlanner {
     draft.isReferred = true;
   }
 
-  /** Resolves the nested items of a level. */
   #resolve(place: ItemsPlace): readonly NestedRows[] {
     const { items, relation } = place;
     const keys = new Set<string>();
@@ -294,8 +302,9 @@ function pathInside({ path, around }: ItemsPlace, key: string): readonly string[
 }
 
 /** Rows that exist are looked up by the columns of their conflict, if other rows refer to them. */
-function checkLookup({ conflict, isReferred, columns, filled, relation }: LevelDraft): void {
-  if (!isReferred || conflict?.resolution !== "ignore") return;
+function checkLookup({ conflict, columns, filled, relation, ...level }: LevelDraft): void {
+  const isRoot = level.around === null && conflict?.resolution === "find";
+  if (!level.isReferred && !isRoot || conflict === null || conflict.resolution === "merge") return;
   const names = conflict.target.columns;
   if (names === null) throw errors.invalidConflict("Rows that exist are found by columns only");
   const written = new Set([...columns, ...filled].map(({ name }) => name));

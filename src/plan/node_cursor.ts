@@ -1,14 +1,9 @@
-/**
- * Plans the cursors of a node: its total order, and the position at which its page begins.
- *
- * @module
+/** Plans the cursors of a node: its total order, and the position at which its page begins. @module
  */
 import { errors } from "../errors/catalogue.ts";
-import { fnv1a } from "../lib/fnv.ts";
-import { maxCursorKeys, readCursor } from "../request/cursor_text.ts";
+import { maxCursorKeys, readCursor } from "../request/url/cursor_text.ts";
 import { cachedColumn, type FieldScope, planField } from "./fields.ts";
 import { orderKey } from "./order_key.ts";
-import { orderText } from "./order_text.ts";
 import { isAggregated, isDistance, isPlainField } from "./planned_values.ts";
 import {
   type CursorPage,
@@ -20,6 +15,9 @@ import {
   type ReadNode,
 } from "./read_node.ts";
 import type { ResolvedNode } from "./resolved_tree.ts";
+import type { Relation } from "../schema_cache/schema_cache.ts";
+import type { OrderTerm } from "../request/url/query_types.ts";
+import type { Operand, Value } from "../request/url/value_types.ts";
 
 /** The place of a node in the tree. */
 export interface CursorPlace {
@@ -66,7 +64,7 @@ export function planCursor(
   planned: UnpagedNode,
   { scope, place }: { readonly scope: FieldScope; readonly place: CursorPlace },
 ): { readonly order: readonly PlannedOrder[]; readonly cursor: NodeCursor } {
-  const order = [...planned.order, ...completion(node, planned, scope)];
+  const order = [...planned.order, ...completion(node, planned, { scope, place })];
   if (order.length > maxCursorKeys) throw errors.queryTooComplex(maxCursorKeys, "keys in a cursor");
   const described = order.map((term, index) => describe(term, node.order[index], planned));
   const { source, path } = place;
@@ -101,7 +99,7 @@ function pageOf(
 function completion(
   node: ResolvedNode,
   planned: UnpagedNode,
-  scope: FieldScope,
+  { scope, place }: { readonly scope: FieldScope; readonly place: CursorPlace },
 ): readonly PlannedOrder[] {
   const { order, distinct, grouped, items } = planned;
   const known = new Set(order.map(valueKeyOf));
@@ -122,9 +120,18 @@ function completion(
   const columns = new Set(order.flatMap(columnOf));
   const key = node.relation === null ? null : orderKey(node.relation, columns);
   if (key === null) throw errors.noKey(node.origin.name);
-  return key.filter((name) => !columns.has(name)).map((name) => (
+  const names = hasTable(node.relation, place) ? [...key, tableColumn] : key;
+  return names.filter((name) => !columns.has(name)).map((name) => (
     { kind: "field", field: planField({ name, path: [] }, scope), ...unplaced }
   ));
+}
+
+/** The system column with the table of a row. */
+const tableColumn = "tableoid";
+
+/** Whether rows have a table of their own, in each of which the key may occur. */
+function hasTable(relation: Relation | null, { isSupplied }: CursorPlace): boolean {
+  return relation?.isInherited === true && !isSupplied;
 }
 
 const unplaced = { direction: null, nulls: null } as const;
@@ -196,14 +203,17 @@ function outputOf(position: number, { items, embeds }: UnpagedNode): unknown {
 function cursorTerm(
   term: PlannedOrder,
   scope: FieldScope,
-  { isSupplied }: Pick<CursorPlace, "isSupplied">,
+  place: CursorPlace,
 ): CursorTerm {
   if (term.kind !== "field") return { nullable: true, text: "by-type" };
   if (term.field.path.length > 0) return { nullable: true, text: "cast" };
+  if (term.field.column === tableColumn && hasTable(scope.relation, place)) {
+    return { nullable: false, text: "cast" };
+  }
   const column = cachedColumn(term.field.column, scope);
   if (column === undefined) return { nullable: true, text: "by-type" };
   const text = dateTypes.has(column.baseType) ? "json" : "cast";
-  return { nullable: isSupplied || column.nullable, text };
+  return { nullable: place.isSupplied || column.nullable, text };
 }
 
 /** Types whose text depends on the setting `DateStyle`. */
@@ -212,3 +222,50 @@ const dateTypes: ReadonlySet<string> = new Set([
   "timestamp without time zone",
   "timestamp with time zone",
 ]);
+
+/** Returns the terms of an order: those of the request, then the columns that complete it. */
+function orderText(order: readonly PlannedOrder[], node: ResolvedNode): string {
+  const terms = order.map((term, index) => {
+    const requested = node.order[index];
+    if (requested !== undefined) return requestedText(requested);
+    if (term.kind === "field") return term.field.column;
+    return "…";
+  });
+  return terms.join(",");
+}
+
+function requestedText({ relation, field, operand, direction, nulls }: OrderTerm): string {
+  const own = operand === undefined ? valueText({ field, steps: [] }) : operandText(operand);
+  const value = relation === null ? own : `${relation}(${own})`;
+  const parts = [value, direction, nulls === null ? null : `nulls${nulls}`];
+  return parts.filter((part) => part !== null).join(".");
+}
+
+function operandText(operand: Operand): string {
+  return operand.kind === "value"
+    ? valueText(operand.value)
+    : `${operand.embed}(${operandText(operand.operand)})`;
+}
+
+/** Returns a value without the arguments of its calls. */
+function valueText({ field, steps }: Value): string {
+  const path =
+    field?.path.map(({ arrow, operand }) =>
+      arrow + (operand.kind === "key" ? operand.key : operand.index)
+    ) ?? [];
+  const rest = steps.map((step) =>
+    step.kind === "cast"
+      ? `::${step.type}`
+      : `.${step.name}(${step.arguments.length === 0 ? "" : "…"})`
+  );
+  return [field === null ? "count()" : field.name, ...path, ...rest].join("");
+}
+
+/** Returns the 32-bit hash of a text's UTF-8 bytes, as eight hexadecimal digits. */
+function fnv1a(text: string): string {
+  let hash = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(text)) {
+    hash = Math.imul(hash ^ byte, 0x01000193);
+  }
+  return (hash >>> 0).toString(16).padStart(8, "0");
+}

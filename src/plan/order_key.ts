@@ -1,8 +1,4 @@
-/**
- * The key that makes the order of a relation's rows total.
- *
- * @module
- */
+/** The key that makes the order of a relation's rows total. @module */
 import type { Relation } from "../schema_cache/schema_cache.ts";
 
 /**

@@ -1,8 +1,4 @@
-/**
- * The rows of a to-one embed that its parent is ordered by.
- *
- * @module
- */
+/** The rows of a to-one embed that its parent is ordered by. @module */
 import { type Embed, isSpread, type ReadItem, type ReadNode, type RowRange } from "./read_node.ts";
 
 /**

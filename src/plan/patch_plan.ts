@@ -7,7 +7,11 @@
  * @module
  */
 import { errors } from "../errors/catalogue.ts";
-import type { MergedObject, PatchDocument, PatchOperation } from "../request/patch_document.ts";
+import type {
+  MergedObject,
+  PatchDocument,
+  PatchOperation,
+} from "../request/body/patch_document.ts";
 import type { WrittenColumn } from "./written_column.ts";
 
 /** A column that a patch can address. */
@@ -23,15 +27,13 @@ export interface PatchStep {
   readonly operation: PatchOperation;
   /** Path inside of the column. */
   readonly path: readonly string[];
-  /** `copy` and `move` inside of the column. */
+  /** Path of the value that `copy` and `move` take; null for a value of the document. */
   readonly from: readonly string[] | null;
-  /** Position of the value among those of other columns; null for a value of the document. */
-  readonly other: number | null;
 }
 
 /** A value of a column, as an expression. */
 export type PatchValue =
-  & { readonly column: PatchedColumn; readonly size: number }
+  & { readonly column: PatchedColumn }
   & (
     | { readonly kind: "current" }
     | { readonly kind: "null" }
@@ -41,12 +43,8 @@ export type PatchValue =
       readonly kind: "steps";
       readonly base: PatchValue;
       readonly steps: readonly PatchStep[];
-      /** Values of other columns, as JSON. */
-      readonly others: readonly OtherValue[];
     }
     | { readonly kind: "merged"; readonly base: PatchValue; readonly object: MergedObject }
-    /** The value of another column, converted to the type of this one. */
-    | { readonly kind: "other"; readonly other: OtherValue }
     | {
       readonly kind: "sum" | "text";
       readonly base: PatchValue;
@@ -56,13 +54,6 @@ export type PatchValue =
     }
     | { readonly kind: "checked"; readonly base: PatchValue; readonly tests: readonly PatchTest[] }
   );
-
-/** The part of a value at a path; the operation fails without it. */
-export interface OtherValue {
-  readonly value: PatchValue;
-  readonly path: readonly string[];
-  readonly number: number;
-}
 
 /** A test of a whole column; the operation fails if it does not hold. */
 export interface PatchTest {
@@ -83,8 +74,6 @@ export interface ColumnPatches {
  * the square of their number.
  */
 const maxSteps = 100;
-/** Largest number of parts that the expressions of a patch may have. */
-const maxSize = 2000;
 
 /**
  * Plans a document. `columnOf` returns a column, or throws `204`. Throws `149` for an operation that the
@@ -100,7 +89,7 @@ export function planColumnPatches(
   const valueOf = (name: string): PatchValue => {
     const known = values.get(name);
     if (known !== undefined) return known;
-    const current: PatchValue = { kind: "current", column: columnOf(name), size: 1 };
+    const current: PatchValue = { kind: "current", column: columnOf(name) };
     values.set(name, current);
     return current;
   };
@@ -111,15 +100,9 @@ export function planColumnPatches(
       tests.push({ value: before, at: operation.value, number: operation.number });
       continue;
     }
-    const after = patched(before, operation, valueOf);
-    if (after.size > maxSize) throw errors.invalidPatch("The patch is too complex");
+    const after = patched(before, operation);
     values.set(name, after);
     written.add(name);
-    if (operation.operator === "move" && operation.from[0] !== name) {
-      const from = operation.from[0]!;
-      values.set(from, removed(valueOf(from), operation));
-      written.add(from);
-    }
   }
   const [first, ...rest] = [...written].map((name) => values.get(name)!);
   if (first === undefined) return { written: [], tests };
@@ -128,43 +111,37 @@ export function planColumnPatches(
 
 function withTests(base: PatchValue, tests: readonly PatchTest[]): PatchValue {
   if (tests.length === 0) return base;
-  return { kind: "checked", column: base.column, base, tests, size: base.size + tests.length };
+  return { kind: "checked", column: base.column, base, tests };
 }
 
-type ValueOf = (name: string) => PatchValue;
-
-function patched(before: PatchValue, operation: PatchOperation, valueOf: ValueOf): PatchValue {
+function patched(before: PatchValue, operation: PatchOperation): PatchValue {
   const { column } = before;
-  if (operation.path.length > 1) return inside(before, operation, valueOf);
+  if (operation.path.length > 1) return inside(before, operation);
   switch (operation.operator) {
     case "add":
     case "replace":
     case "set":
       return operation.kind === "null"
-        ? { kind: "null", column, size: 1 }
-        : { kind: "document", column, at: operation.value, size: 1 };
+        ? { kind: "null", column }
+        : { kind: "document", column, at: operation.value };
     case "merge":
       return hasParts(column) && !isArray(column)
         ? merged(before, operation.object)
-        : { kind: "document", column, at: operation.path, size: 1 };
+        : { kind: "document", column, at: operation.path };
     case "remove":
-      return { kind: "null", column, size: 1 };
+      return { kind: "null", column };
     case "copy":
-    case "move": {
-      const other = otherValue(operation, valueOf);
-      const isSame = other.value.column.type === column.type && other.path.length === 0;
-      if (isSame) return { ...other.value, column } as PatchValue;
-      return { kind: "other", column, other, size: other.value.size + 1 };
-    }
+    case "move":
+      return inside(before, operation);
     case "incr":
       return sum(before, operation);
     case "append":
       if (textTypes.has(column.baseType)) return appendedText(before, operation);
       if (!isArray(column)) throw wrongType(operation, `'${column.name}' is no array`);
-      return inside(before, operation, valueOf);
+      return inside(before, operation);
     case "pull":
       if (!isArray(column)) throw wrongType(operation, `'${column.name}' is no array`);
-      return inside(before, operation, valueOf);
+      return inside(before, operation);
     case "test":
       return before;
     default:
@@ -176,60 +153,25 @@ function merged(base: PatchValue, object: MergedObject): PatchValue {
   if (object.size > maxSteps) {
     throw errors.invalidPatch(`More than ${maxSteps} objects in a column`);
   }
-  return { kind: "merged", column: base.column, base, object, size: base.size + object.size };
+  return { kind: "merged", column: base.column, base, object };
 }
 
 /** Adds a step to the value of a column. */
-function inside(before: PatchValue, operation: PatchOperation, valueOf: ValueOf): PatchValue {
+function inside(before: PatchValue, operation: PatchOperation): PatchValue {
   const { column } = before;
   if (!hasParts(column)) throw errors.patchDoesNotApply(`Column '${column.name}' has no parts`);
   const path = operation.path.slice(1);
-  const isOther = (operation.operator === "copy" || operation.operator === "move") &&
-    operation.from[0] !== column.name;
-  // A copy of the whole column, or of a part, into the same column.
-  const from = isOther || !("from" in operation) ? null : operation.from.slice(1);
-  const others = isOther ? [otherValue(operation, valueOf)] : [];
-  const size = before.size + 1 + (others[0]?.value.size ?? 0);
-  const known = before.kind === "steps" ? before : { base: before, steps: [], others: [] };
+  const from = "from" in operation ? operation.from.slice(1) : null;
+  const known = before.kind === "steps" ? before : { base: before, steps: [] };
   if (known.steps.length === maxSteps) {
     throw errors.invalidPatch(`More than ${maxSteps} operations inside of '${column.name}'`);
   }
-  const other = isOther ? known.others.length : null;
   return {
     kind: "steps",
     column,
-    size,
     base: known.base,
-    steps: [...known.steps, { operation, path, from, other }],
-    others: [...known.others, ...others],
+    steps: [...known.steps, { operation, path, from }],
   };
-}
-
-type Transfer = Extract<PatchOperation, { readonly operator: "copy" | "move" }>;
-
-function otherValue(operation: PatchOperation, valueOf: ValueOf): OtherValue {
-  const { from, number } = operation as Transfer;
-  const [name, ...path] = from as [string, ...string[]];
-  const value = valueOf(name);
-  if (path.length > 0 && !hasParts(value.column)) {
-    throw errors.patchDoesNotApply(`Column '${name}' has no parts`);
-  }
-  return { value, path, number };
-}
-
-/** Returns the source of a move without what was moved. */
-function removed(value: PatchValue, operation: Transfer): PatchValue {
-  const [name, ...path] = operation.from as [string, ...string[]];
-  if (path.length === 0) return { kind: "null", column: value.column, size: 1 };
-  return inside(
-    value,
-    { operator: "remove", number: operation.number, path: [name, ...path] },
-    unused,
-  );
-}
-
-function unused(): never {
-  throw new TypeError("a removal has no other column");
 }
 
 const numbers: ReadonlySet<string> = new Set([
@@ -274,7 +216,7 @@ function added(
   { value }: ValueOperation,
   addend: string,
 ): PatchValue {
-  return { kind, column: base.column, base, at: value, addend, size: base.size + 1 };
+  return { kind, column: base.column, base, at: value, addend };
 }
 
 function wrongType({ number }: PatchOperation, reason: string): Error {

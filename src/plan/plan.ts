@@ -1,13 +1,10 @@
-/**
- * Plans a request: resolves all names in the schema cache and chooses the representation.
- *
- * @module
+/** Plans a request: resolves all names in the schema cache and chooses the representation. @module
  */
 import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { ApiRequest, OptionsTarget, Payload } from "../request/api_request.ts";
-import { noBytes } from "../request/body_decoder.ts";
-import type { PayloadFormat } from "../request/payload.ts";
+import { noBytes } from "../request/body/body_decoder.ts";
+import type { PayloadFormat } from "../request/body/payload.ts";
 import type { Relation, Routine, SchemaCache } from "../schema_cache/schema_cache.ts";
 import {
   type OptionsConfig,
@@ -41,6 +38,7 @@ import {
   type Representation,
   type RepresentedTarget,
 } from "./negotiate.ts";
+import { lowerMaxRows } from "./max_rows.ts";
 import { withoutNumberKind } from "./number_kinds.ts";
 import { type TagConfig, type Tagging, taggingOf, writePrecondition } from "./preconditions.ts";
 import { cursorPageOf } from "./read_node.ts";
@@ -79,6 +77,11 @@ export type Plan =
   | RootPlan
   | OptionsPlan;
 
+/** Returns how the rows of a read or a call are read. */
+export function readOf(plan: Extract<Plan, { kind: "read" | "call" }>): ReadPlan {
+  return plan.kind === "read" ? plan.read : plan.call.read;
+}
+
 /** Returns the aliased embeds that a request addresses by their target's name. */
 export function targetNameUsesOf(
   plan: Extract<Plan, { kind: "read" | "mutate" | "call" }>,
@@ -96,7 +99,7 @@ export function targetNameUsesOf(
 }
 
 /** Options that planning depends on. */
-export type PlanConfig =
+type PlanConfig =
   & CallConfig
   & MutateConfig
   & NegotiationConfig
@@ -122,7 +125,7 @@ export function plan(request: ApiRequest, cache: SchemaCache, config: PlanConfig
     case "call":
       return planCallAction(request, action, cache, config);
     case "root":
-      return planRoot(request, action, config);
+      return planRoot(request, action, cache, config);
     case "options":
       return planOptions(
         allowedMethodsOf(request, action.target, cache, config),
@@ -193,23 +196,29 @@ function planReadAction(
 ): Plan {
   const { query, bounds, schema, preferences, selectable } = request;
   const source = { kind: "relation", relation } as const;
+  const maxRows = lowerMaxRows(config.dbMaxRows, relation.maxRows);
   const read = planRead(
-    { query, bounds, schema, source, purpose: "read", preferences, selectable },
+    { query, bounds, schema, source, purpose: "read", preferences, selectable, maxRows },
     cache,
     config,
   );
-  const representation = represent(request, { kind: "relation", relation }, cache, config);
+  const represented = represent(request, { kind: "relation", relation }, cache, config);
   checkPreferences(request);
-  const count = pageCount(read, planCount(preferences.count, bounds, config.dbMaxRows));
+  const count = pageCount(read, planCount(preferences.count, bounds, maxRows, cache.data));
+  const isHeld = count.kind !== "none" || preferences.maxRows !== null && read.cutAt !== null;
+  const representation = isHeld ? represented : withoutCount(read, represented, cache);
+  const { format } = representation;
   const version = () => isOfRows(read) ? rowVersionOf(relation, config) : null;
   return {
     kind: "read",
     relation,
-    read: fitToFormat(read, representation),
+    read: fitToFormat(
+      // The head of lines that leave at once cannot say that rows are missing.
+      format.kind === "ndjson" && !format.isCounted ? { ...read, cutAt: null } : read,
+      representation,
+    ),
     count,
-    representation: count.kind === "none"
-      ? withoutCount(read, representation, cache)
-      : representation,
+    representation,
     headersOnly,
     tagging: headersOnly ? null : taggingOf(request, representation, config, version),
   };
@@ -221,7 +230,7 @@ function isPage({ root }: ReadPlan): boolean {
 
 /** Returns how the total is counted. A page by a cursor does not hold all rows. */
 function pageCount(read: ReadPlan, count: CountPlan): CountPlan {
-  return count.kind === "page" && isPage(read) ? { kind: "exact" } : count;
+  return count.kind === "page" && isPage(read) ? { ...count, kind: "exact" } : count;
 }
 
 /** Whether a result shows rows of the relation, each with its version. */
@@ -290,7 +299,8 @@ function planCallAction(
   checkMaxAffected(request, routine);
   const { preferences, bounds } = request;
   const { set } = routine.returns;
-  const resultCount = planResultCount(preferences.count, bounds, config.dbMaxRows, set);
+  const maxRows = lowerMaxRows(config.dbMaxRows, routine.maxRows);
+  const resultCount = planResultCount(preferences.count, bounds, maxRows, set);
   const count = set ? pageCount(call.read, resultCount) : resultCount;
   return {
     kind: "call",

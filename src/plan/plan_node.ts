@@ -1,14 +1,10 @@
-/**
- * Last pass: plans each node of the resolved tree as a {@linkcode ReadNode}, with its alias, its
- * conditions and its join to the parent.
- *
- * @module
- */
+/** Last pass: plans each node of the resolved tree as a {@linkcode ReadNode}, with its alias, its
+ * conditions and its join to the parent. @module */
 import { errors } from "../errors/catalogue.ts";
-import type { OrderTerm, RowBounds } from "../request/query_types.ts";
-import type { RelatedOperand } from "../request/value_types.ts";
+import type { OrderTerm, RowBounds } from "../request/url/query_types.ts";
+import type { RelatedOperand } from "../request/url/value_types.ts";
 import type { Relationship } from "../schema_cache/schema_cache.ts";
-import type { Aliases } from "./aliases.ts";
+import type { Aliases } from "./resolved_tree.ts";
 import { planRowCondition } from "./conditions.ts";
 import { resolveNullFilters } from "./embed_filters.ts";
 import { planDistinct } from "./distinct.ts";
@@ -43,7 +39,8 @@ import type {
 } from "./read_node.ts";
 import type { ResolvedEmbed, ResolvedNode } from "./resolved_tree.ts";
 import { isToOne } from "./find_relationship.ts";
-import { embedRange, rootRange, unlimited } from "./limit_offset.ts";
+import { lowerMaxRows } from "./max_rows.ts";
+import { embedRange, rootRange, unlimited } from "./query_limits.ts";
 import { planValue, type ValueRules } from "./values.ts";
 
 /** The requested rows of the root, and the most rows of the root and of each embed. */
@@ -54,8 +51,7 @@ interface RangeLimits {
 }
 
 /** The context of planning one node, and those below it. */
-export interface NodeContext extends ShownContext {
-  /** Alias of the node. */
+interface NodeContext extends ShownContext {
   readonly alias: string;
   /** Number of ancestors; 0 for the root. */
   readonly depth: number;
@@ -92,7 +88,10 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   const hasColumns = node.fields.length > 0 || embeds.some(({ hasOutput }) => hasOutput);
   const distinct = hasColumns ? planDistinct(node, scope, { grouped }) : null;
   const isPage = node.order.length > 0 || range.limit !== null || range.offset !== null;
-  const picksRows = !joined && !grouped && distinct === null &&
+  // Citus joins the embeds of rows on the servers that have them, but not those of a subquery with a limit.
+  const isPushed = context.cache.data.isDistributed === true &&
+    !embeds.some(({ mayRepeat }) => mayRepeat);
+  const picksRows = !joined && !grouped && distinct === null && !isPushed &&
     embeds.some(({ hasOutput }) => hasOutput) && isPage;
   // Columns of rows without a relation are unknown, so such rows are picked as a whole.
   const paged = picksRows || isReordered(node) ||
@@ -331,7 +330,8 @@ function rowOf(node: ResolvedNode, { rows }: NodeContext): RowType {
 function rangeOf(node: ResolvedNode, { ranges }: NodeContext): RowRange {
   if (ranges === null) return unlimited;
   if (node.item === null) return rootRange(ranges.root, ranges.maxRows);
-  return embedRange(node, isToOne(node.relationship) ? null : ranges.embedMaxRows);
+  if (isToOne(node.relationship)) return embedRange(node, null);
+  return embedRange(node, lowerMaxRows(ranges.embedMaxRows, node.relation?.maxRows));
 }
 
 /**

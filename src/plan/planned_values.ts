@@ -1,8 +1,4 @@
-/**
- * Questions to planned values and conditions.
- *
- * @module
- */
+/** Questions to planned values and conditions. @module */
 import type {
   Condition,
   PlannedArgument,
@@ -11,7 +7,6 @@ import type {
   PlannedValue,
 } from "./read_node.ts";
 
-/** Returns true for a plain field. */
 export function isPlainField(operand: PlannedOperand): operand is PlannedField {
   return !("kind" in operand);
 }

@@ -1,8 +1,5 @@
-/**
- * Plans entity tags and preconditions: which responses have a tag, and which rows a write may change.
- *
- * @module
- */
+/** Plans entity tags and preconditions: which responses have a tag, and which rows a write may
+ * change. @module */
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ApiRequest } from "../request/api_request.ts";

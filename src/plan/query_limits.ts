@@ -1,13 +1,10 @@
-/**
- * Limits of what one request may compute.
- *
- * @module
- */
+/** Limits of what one request may compute. @module */
 import { errors } from "../errors/catalogue.ts";
-import type { LogicTree, QueryParams, SelectItem } from "../request/query_types.ts";
-import type { Operand } from "../request/value_types.ts";
+import type { LogicTree, QueryParams, RowBounds, SelectItem } from "../request/url/query_types.ts";
+import type { Operand } from "../request/url/value_types.ts";
+import { maxParts } from "../request/url/scanner.ts";
 import { isPlainField } from "./planned_values.ts";
-import type { Condition, PlannedOperand, PlannedValue, ReadNode } from "./read_node.ts";
+import type { Condition, PlannedOperand, PlannedValue, ReadNode, RowRange } from "./read_node.ts";
 
 /** The most values with calls in one request. */
 const maxValues = 64;
@@ -109,4 +106,77 @@ class TestCounter {
     const child = node.embeds[value.embed]!.node;
     return 1 + this.ofNode(child) + this.#ofValue(value.value, child);
   }
+}
+
+/** All rows. */
+export const unlimited: RowRange = { limit: null, offset: null, isRequested: false };
+
+/** Returns the range of the root, limited to `maxRows` rows. */
+export function rootRange({ first, last }: RowBounds, maxRows: number | null): RowRange {
+  const limit = last === null ? null : last - first + 1n;
+  return embedRange({ limit, offset: first > 0n ? first : null }, maxRows);
+}
+
+/** Returns the range of an embed, limited to `maxRows` rows. PostgreSQL reports invalid values. */
+export function embedRange(
+  { limit, offset }: { readonly limit: bigint | null; readonly offset: bigint | null },
+  maxRows: number | null,
+): RowRange {
+  return {
+    limit: lowerLimit(limit, maxRows)?.toString() ?? null,
+    offset: offset?.toString() ?? null,
+    isRequested: limit !== null || offset !== null,
+  };
+}
+
+/** Returns the lower limit; null means no limit. */
+function lowerLimit(limit: bigint | null, maxRows: number | null): bigint | number | null {
+  return maxRows === null || (limit !== null && limit < maxRows) ? limit : maxRows;
+}
+
+/** Most groups of conditions, and most embeds: the time to plan them grows with their square. */
+const maxGroups = 1000;
+
+/** Parts of a query by their kind, which errors name. */
+interface QuerySize {
+  conditions: number;
+  groups: number;
+  items: number;
+  embeds: number;
+  terms: number;
+}
+
+/** Throws `177` for a query with too many parts. */
+export function checkQuerySize({ select, filters, logic, clauses, order }: QueryParams): void {
+  const size: QuerySize = { conditions: filters.length, groups: 0, items: 0, embeds: 0, terms: 0 };
+  addItems(select, size);
+  for (const { value } of logic) countTree(value, size);
+  for (const { value } of clauses) {
+    if (value.kind === "having") countTree(value.group, size);
+    if (value.kind === "embedTest") countTree(value.test, size);
+  }
+  for (const { value } of order) size.terms += value.length;
+  if (size.conditions > maxParts) throw errors.queryTooComplex(maxParts, "conditions");
+  if (size.groups > maxGroups) throw errors.queryTooComplex(maxGroups, "groups of conditions");
+  if (size.items > maxParts) throw errors.queryTooComplex(maxParts, "items of 'select'");
+  if (size.embeds > maxGroups) throw errors.queryTooComplex(maxGroups, "embeds");
+  if (size.terms > maxParts) throw errors.queryTooComplex(maxParts, "terms of 'order'");
+}
+
+function addItems(items: readonly SelectItem[], size: QuerySize): void {
+  size.items += items.length;
+  for (const item of items) {
+    if (item.kind !== "relation" && item.kind !== "spread") continue;
+    size.embeds++;
+    addItems(item.select, size);
+  }
+}
+
+function countTree(tree: LogicTree, size: QuerySize): void {
+  if (tree.kind === "filter") {
+    size.conditions++;
+    return;
+  }
+  size.groups++;
+  for (const child of tree.children) countTree(child, size);
 }

@@ -1,9 +1,5 @@
-/**
- * The plan of reading a node: the root or one embed. Plain data: all names are resolved, all
- * conversions are decided.
- *
- * @module
- */
+/** The plan of reading a node: the root or one embed. Plain data: all names are resolved, all
+ * conversions are decided. @module */
 import type {
   AggregateFunction,
   EmbedQuantifier,
@@ -14,7 +10,7 @@ import type {
   PathStep,
   SimilarityOperator,
   SimpleOperator,
-} from "../request/query_types.ts";
+} from "../request/url/query_types.ts";
 import type { ColumnPair, QualifiedName } from "../schema_cache/schema_cache.ts";
 
 /** A row type, and the columns of a row of this type. */
@@ -117,7 +113,7 @@ export type ReadItem =
   | SingleItem;
 
 /** One entry of a select list that is one column of the output. */
-export type SingleItem =
+type SingleItem =
   & {
     /** Present if the value may be a number that becomes a JSON string. */
     readonly number?: NumberKind;
@@ -168,7 +164,6 @@ export type FieldCondition =
     | {
       readonly kind: "similar";
       readonly operator: SimilarityOperator;
-      /** Schema of the extension. */
       readonly schema: string;
       readonly value: string;
     }
@@ -244,7 +239,6 @@ export interface NodeCursor {
   readonly page: CursorPage | null;
 }
 
-/** A page by a cursor. */
 export interface CursorPage {
   readonly direction: PageDirection;
   /** The keys of the cursor, NULL as null; null for the first or the last page. */

@@ -1,29 +1,26 @@
-/**
- * Plans reading from a relation, or from rows that a function or a write returns. The plan is the
- * select tree with all relationships, types and row ranges resolved.
- *
- * @module
- */
+/** Plans reading from a relation, or from rows that a function or a write returns. The plan is the
+ * select tree with all relationships, types and row ranges resolved. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { Preferences } from "../request/api_request.ts";
-import type { QueryParams, RowBounds, SelectItem } from "../request/query_types.ts";
+import type { QueryParams, RowBounds, SelectItem } from "../request/url/query_types.ts";
 import type {
   QualifiedName,
   Relation,
   SchemaCache,
   SelectableColumns,
 } from "../schema_cache/schema_cache.ts";
-import { makeAliases } from "./aliases.ts";
+import { makeAliases } from "./resolved_tree.ts";
 import { type AggregateConfig, checkTree } from "./tree_checks.ts";
-import { checkColumnCount } from "./column_limit.ts";
 import { buildSelectTree, type TargetNameConfig } from "./select_tree.ts";
 import { planNode } from "./plan_node.ts";
 import { fieldsOf, fieldsOfCondition } from "./planned_values.ts";
 import type { ReadItem, ReadNode } from "./read_node.ts";
+import { cutOf } from "./max_rows.ts";
 import { checkTestCount, checkValueCount } from "./query_limits.ts";
-import { type ResolvedRoot, resolveTree } from "./resolved_tree.ts";
+import { type ResolvedNode, type ResolvedRoot, resolveTree } from "./resolved_tree.ts";
 import type { ValueRules } from "./values.ts";
+import { DatabaseError } from "../errors/service_error.ts";
 
 /** Options that reading depends on. */
 export interface ReadConfig extends AggregateConfig, TargetNameConfig {
@@ -43,12 +40,11 @@ export function valueRules({ texts }: QueryParams, config: ReadConfig): ValueRul
 }
 
 /** The source of the root's rows. */
-export type ReadSource =
+type ReadSource =
   | { readonly kind: "relation"; readonly relation: Relation }
   | {
     /** A FROM item that the renderer receives beside the plan. */
     readonly kind: "rows";
-    /** Alias of the item. */
     readonly alias: string;
     /** The relation whose row type the rows have; null when unknown. */
     readonly relation: Relation | null;
@@ -64,9 +60,8 @@ export type ReadSource =
  * The purpose of the rows: a `read`, the `result` of a function, or the `representation` of the
  * rows that a write returns. Root filters and row ranges of a representation belong to the write.
  */
-export type ReadPurpose = "read" | "result" | "representation";
+type ReadPurpose = "read" | "result" | "representation";
 
-/** The input of {@linkcode planRead}. */
 export interface ReadInput {
   readonly query: QueryParams;
   /** The row range of the root. */
@@ -78,13 +73,19 @@ export interface ReadInput {
   readonly preferences?: Pick<Preferences, "numbers">;
   /** Columns that the role may select. Default: unknown. */
   readonly selectable?: SelectableColumns | undefined;
+  /** Most rows of the root. Default: `dbMaxRows`. */
+  readonly maxRows?: number | null;
 }
 
-/** The plan of a read. */
 export interface ReadPlan {
   readonly root: ReadNode;
   /** The relation whose rows the root has; null when unknown. */
   readonly relation: Relation | null;
+  /**
+   * Number of rows at which `db-max-rows` or `@maxRows` cuts the root; null if nothing can be cut. One row more
+   * is then read.
+   */
+  readonly cutAt: number | null;
   /** Aliased embeds that parameters address by their target's name, which is deprecated. */
   readonly targetNameUses: readonly TargetNameUse[];
 }
@@ -95,7 +96,7 @@ export interface ReadPlan {
  * for more columns than PostgreSQL accepts; the errors of values; `173`.
  */
 export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfig): ReadPlan {
-  const { source, purpose, bounds } = input;
+  const { source, purpose, bounds, maxRows = config.dbMaxRows } = input;
   if (purpose === "representation") refuseClauses(input.query);
   checkValueCount(input.query);
   const { root, targetNameUses } = buildSelectTree(input.query, config);
@@ -116,7 +117,7 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
     rows: source.kind === "rows" ? purpose : null,
     ranges: purpose === "representation" ? null : {
       root: bounds,
-      maxRows: config.dbMaxRows,
+      maxRows,
       embedMaxRows: config.embedMaxRows ?? config.dbMaxRows,
     },
     values: valueRules(input.query, config),
@@ -128,7 +129,10 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
     place: { source: sourceName(source), path: [] },
   });
   checkTestCount(node);
-  return { root: node, relation, targetNameUses };
+  const cutAt = purpose === "representation"
+    ? null
+    : cutOf({ root: node, relation }, bounds, maxRows);
+  return { root: node, relation, cutAt, targetNameUses };
 }
 
 /** Returns the name of a source, which its cursors contain as a hash. */
@@ -196,4 +200,38 @@ function itemColumns(item: ReadItem, columns: ReadonlySet<string>): Iterable<str
     default:
       return item satisfies never;
   }
+}
+
+/** Maximum entries of a select list: `MaxTupleAttributeNumber` of PostgreSQL. */
+const maxColumns = 1664;
+
+/**
+ * Throws PostgreSQL's error 54011 if a node has more columns than PostgreSQL accepts.
+ *
+ * The check runs before the statement is rendered: every ancestor repeats the columns of a spread,
+ * so the statement could become very long.
+ */
+function checkColumnCount(root: ResolvedNode): void {
+  ownColumns(root);
+}
+
+/** Returns the minimum number of columns of a node, with the columns that spreads add. */
+function ownColumns({ fields, relation, children }: ResolvedNode): number {
+  let columns = 0;
+  for (const { kind } of fields) columns += kind === "all" ? relation?.columns.length ?? 1 : 1;
+  for (const child of children) {
+    const below = ownColumns(child);
+    if (child.item.kind === "spread") columns += below;
+  }
+  if (columns > maxColumns) throw tooMany();
+  return columns;
+}
+
+function tooMany(): DatabaseError {
+  return new DatabaseError({
+    sqlstate: "54011",
+    message: `target lists can have at most ${maxColumns} entries`,
+    detail: null,
+    hint: null,
+  });
 }

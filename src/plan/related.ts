@@ -1,11 +1,7 @@
-/**
- * Plans conditions across embeds, and values of embeds.
- *
- * @module
- */
+/** Plans conditions across embeds, and values of embeds. @module */
 import { errors } from "../errors/catalogue.ts";
-import type { EmbedTest, Filter, LogicTree } from "../request/query_types.ts";
-import type { Operand, RelatedOperand } from "../request/value_types.ts";
+import type { EmbedTest, Filter, LogicTree } from "../request/url/query_types.ts";
+import type { Operand, RelatedOperand } from "../request/url/value_types.ts";
 import { isNullTest, type OtherPlanner, planFilter, planOperand, rowValue } from "./conditions.ts";
 import type { FieldScope } from "./fields.ts";
 import { isToOne } from "./find_relationship.ts";
@@ -54,12 +50,20 @@ function planLeaf(filter: Filter, level: EmbedScope): Condition {
   const embed = isColumn && isNullTest(filter) ? positionOf(node, name) : undefined;
   if (embed !== undefined) return { kind: "embedded", embed, present: filter.negated };
   const other: OtherPlanner = (operand) => planOther(operand, level);
-  const { operand, prefersColumn } = filter;
+  const { operand } = filter;
   const isRelated = operand?.kind === "related" &&
-    (prefersColumn !== true || (!isNullTest(filter) && !scope.names.isOwn(name)));
+    (!isColumn || (!isNullTest(filter) && !isOwnName(name, level)));
   return isRelated
     ? planRelated(filter, operand, { level, other })
     : planFilter(filter, scope, rowPlace, other);
+}
+
+/** Returns true for a name of the row, apart from the function of an embedded computed relationship. */
+function isOwnName(name: string, { node, scope }: EmbedScope): boolean {
+  const embed = positionOf(node, name);
+  const relationship = embed === undefined ? undefined : node.children[embed]!.relationship;
+  const isFunction = relationship?.kind === "computed" && relationship.function.name === name;
+  return !isFunction && scope.names.isOwn(name);
 }
 
 /** Plans the other side of a comparison: a value of the row, or of a to-one embed. */

@@ -1,8 +1,4 @@
-/**
- * Second pass: finds the relation of each node and its relationship to the parent node.
- *
- * @module
- */
+/** Second pass: finds the relation of each node and its relationship to the parent node. @module */
 import { errors } from "../errors/catalogue.ts";
 import type {
   QualifiedName,
@@ -10,11 +6,13 @@ import type {
   Relationship,
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
-import type { EmbedItem, SelectNode } from "./select_tree.ts";
+import { isKeyed, keyOfItem } from "./level_names.ts";
+import { plainField } from "./select_list.ts";
+import type { EmbedItem, FieldItem, SelectNode } from "./select_tree.ts";
 import { findRelationship } from "./find_relationship.ts";
 
 /** The source of a node's rows. */
-export interface RowOrigin {
+interface RowOrigin {
   /** The relation that has the rows; null when unknown. */
   readonly relation: Relation | null;
   /** The name of the relation, or of the function that returns the rows. */
@@ -39,7 +37,7 @@ export interface ResolvedEmbed extends ResolvedSource {
 export type ResolvedNode = ResolvedRoot | ResolvedEmbed;
 
 /** The schemas in which embeds are searched. */
-export interface EmbedSchemas {
+interface EmbedSchemas {
   /** Schema of embeds that name none: that of the request. */
   readonly own: string;
   /** Schemas that embeds may name. */
@@ -77,7 +75,24 @@ function resolveChildren(
     const { foreign } = relationship;
     const own: RowOrigin = { relation: cache.relation(foreign) ?? null, origin: foreign };
     const children = resolveChildren(node.children, own, schemas, cache);
-    return { ...node, ...own, item, relationship, children };
+    const fields = item.kind === "relation" ? uniqueFields(node, own.relation) : node.fields;
+    return { ...node, ...own, item, relationship, children, fields };
+  });
+}
+
+/** Returns the items of an embed, without those whose key another one has: `*` and earlier ones yield. */
+function uniqueFields(
+  { fields, leftOut }: SelectNode,
+  relation: Relation | null,
+): readonly FieldItem[] {
+  if (fields.length < 2) return fields;
+  const byKey = new Map(fields.filter(isKeyed).map((item) => [keyOfItem(item), item]));
+  const columns = leftOut.length > 0 ? [] : relation?.columns.map(({ name }) => name) ?? [];
+  const isNamed = columns.some((name) => byKey.has(name));
+  return fields.flatMap((item): readonly FieldItem[] => {
+    if (isKeyed(item)) return byKey.get(keyOfItem(item)) === item ? [item] : [];
+    if (item.kind !== "all" || item.only !== undefined || !isNamed) return [item];
+    return columns.filter((name) => !byKey.has(name)).map(plainField);
   });
 }
 
@@ -97,4 +112,26 @@ export function* allNodes(node: ResolvedNode): Generator<ResolvedNode> {
       stack.push(next.children[index]!);
     }
   }
+}
+
+/** Returns the next alias for a relation: the beginning of its name and a number. */
+export type Aliases = (relation: string) => string;
+
+/** Maximum characters of a relation's name in an alias. With a number they fit into 63 bytes. */
+const keptCharacters = 12;
+
+/**
+ * Returns a source of aliases, unique in the statement and different from the root's alias. Equal
+ * requests get equal aliases, so their statements are the same text.
+ */
+export function makeAliases(root: string): Aliases {
+  let count = 0;
+  return (relation) => {
+    const start = Array.from(relation.slice(0, 2 * keptCharacters)).slice(0, keptCharacters).join(
+      "",
+    );
+    let alias = `${start}_${++count}`;
+    if (alias === root) alias = `${start}_${++count}`;
+    return alias;
+  };
 }

@@ -1,10 +1,6 @@
-/**
- * Decides whether a planned read can run twice without a second effect on the database, and whether a
- * standby may execute it.
- *
- * @module
- */
-import type { FullTextOperator } from "../request/query_types.ts";
+/** Decides whether a planned read can run twice without a second effect on the database, and
+ * whether a standby may execute it. @module */
+import type { FullTextOperator } from "../request/url/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { CallPlan } from "./call_plan.ts";
 import type { BodyFormat, Representation } from "./negotiate.ts";
@@ -18,9 +14,10 @@ import type {
   ReadNode,
 } from "./read_node.ts";
 import type { ReadPlan } from "./read_plan.ts";
+import type { Plan } from "./plan.ts";
 
 /** The parts of a plan that decide. A `Plan` of a read, write or call has them. */
-export type RetryCandidate =
+type RetryCandidate =
   | {
     readonly kind: "read";
     readonly read: ReadPlan;
@@ -252,4 +249,23 @@ function isAllowedOrder(
     default:
       return term satisfies never;
   }
+}
+
+/**
+ * Returns true if neither the database nor the client can tell several inserts from one. The result
+ * contains no rows, no row is written twice, and no user-defined function makes or checks values: see
+ * `Relation.hasDivisibleInserts`.
+ */
+export function isDivisibleInsert(plan: Plan): boolean {
+  if (plan.kind !== "mutate" || plan.action !== "insert") return false;
+  const { mutate, representation } = plan;
+  return mutate.kind === "insert" &&
+    mutate.nested === null &&
+    mutate.relation.hasDivisibleInserts === true &&
+    mutate.returning === "none" &&
+    mutate.conflict?.resolution !== "merge" &&
+    mutate.rows.columns.every(({ fromJson }) => fromJson === null) &&
+    representation.explain === null &&
+    // The response to a single object depends on the number of rows.
+    representation.format.kind !== "object";
 }

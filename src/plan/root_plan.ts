@@ -1,11 +1,9 @@
-/**
- * Plans the root: the OpenAPI description of a schema, in the version that the request accepts.
- *
- * @module
- */
+/** Plans the root: the OpenAPI description of a schema, in the version that the request accepts.
+ * @module */
 import { errors } from "../errors/catalogue.ts";
 import { canonicalText, type MediaRange } from "../http/media_type.ts";
 import type { ApiRequest } from "../request/api_request.ts";
+import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 
 /** Versions of OpenAPI that the description supports. */
 export type OpenApiVersion = "2.0" | "3.1";
@@ -22,6 +20,8 @@ export interface RootPlan {
   readonly headersOnly: boolean;
   /** The described schema. */
   readonly schema: string;
+  /** Schemas that serve what it lacks. */
+  readonly fallbacks: readonly string[];
   readonly version: OpenApiVersion;
   /** The privileges of the role that the description follows. */
   readonly privileges: PrivilegeDetail;
@@ -39,6 +39,7 @@ export interface RootConfig {
 export function planRoot(
   { accept, schema }: ApiRequest,
   { headersOnly }: { readonly headersOnly: boolean },
+  cache: SchemaCache,
   { openapiMode, openapiVersion }: RootConfig,
 ): RootPlan {
   for (const range of accept) {
@@ -46,7 +47,8 @@ export function planRoot(
     if (version === null) continue;
     const followed = version === "3.1" ? "methods" : "any";
     const privileges = openapiMode === "follow-privileges" ? followed : "none";
-    return { kind: "root", headersOnly, schema, version, privileges };
+    const fallbacks = cache.fallbacks(schema);
+    return { kind: "root", headersOnly, schema, fallbacks, version, privileges };
   }
   throw errors.notAcceptable(accept.map(canonicalText));
 }

@@ -1,8 +1,5 @@
-/**
- * Row versions: values that change with every update of a row. They are the first half of entity tags.
- *
- * @module
- */
+/** Row versions: values that change with every update of a row. They are the first half of entity
+ * tags. @module */
 import type { EntityTag } from "../http/etag.ts";
 import type { Relation } from "../schema_cache/schema_cache.ts";
 

@@ -1,9 +1,5 @@
-/**
- * The select list of a node, with the conversions that the types of columns need.
- *
- * @module
- */
-import type { SelectAll, SelectCount, SelectField } from "../request/query_types.ts";
+/** The select list of a node, with the conversions that the types of columns need. @module */
+import type { SelectAll, SelectCount, SelectField } from "../request/url/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { cachedColumn, type FieldScope, keyOf, planField } from "./fields.ts";
 import { type KeyedItem, keyOfItem, valueOf } from "./level_names.ts";
@@ -12,7 +8,6 @@ import type { FieldItem } from "./select_tree.ts";
 import { withNumberKind } from "./number_kinds.ts";
 import { planValue } from "./values.ts";
 
-/** Options of planning a select list. */
 export interface SelectListOptions {
   /** The columns to list in place of `*`; null to leave `*` to PostgreSQL. */
   readonly columns: readonly string[] | null;

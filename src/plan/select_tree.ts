@@ -1,9 +1,5 @@
-/**
- * First pass: builds the tree of the select list. Each node gets the filters, groups, orders and
- * limits that address it.
- *
- * @module
- */
+/** First pass: builds the tree of the select list. Each node gets the filters, groups, orders and
+ * limits that address it. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
@@ -25,7 +21,7 @@ import type {
   SelectRelation,
   SelectSpread,
   SelectValue,
-} from "../request/query_types.ts";
+} from "../request/url/query_types.ts";
 import { isAggregateItem, isKeyed } from "./level_names.ts";
 
 /** An entry of a select list that is not an embed. */
@@ -67,7 +63,7 @@ export interface LeftOutColumn {
 }
 
 /** The tree, with the embeds that parameters address by their target's name. */
-export interface SelectTree {
+interface SelectTree {
   readonly root: SelectNode;
   /**
    * One entry for each aliased embed that a parameter addresses by its target's name: parents
@@ -91,12 +87,14 @@ export function buildSelectTree(query: QueryParams, config: TargetNameConfig): S
     entries: readonly AtLevel<T>[],
     to: (draft: Draft, value: T) => void,
     toAggregate?: (trees: LogicTree[], value: T) => void,
+    names: readonly string[] = [],
   ) => {
     const found = new Array<LevelPlace>(entries.length);
     for (let index = entries.length - 1; index >= 0; index--) {
       found[index] = findPlace(root, entries[index]!.path, {
         ...config,
         takesAggregates: toAggregate !== undefined,
+        parameter: names[index] ?? "",
       });
     }
     entries.forEach(({ value }, index) => {
@@ -109,6 +107,7 @@ export function buildSelectTree(query: QueryParams, config: TargetNameConfig): S
     query.filters,
     (draft, filter) => draft.filters.push(filter),
     (trees, filter) => trees.push(filter),
+    query.filterNames,
   );
   attach(query.order, (draft, terms) => {
     if (draft.order.length === 0) draft.order.push(...terms);
@@ -215,6 +214,8 @@ interface LevelPlace {
 interface PathConfig extends TargetNameConfig {
   /** True if the last segment may be the alias of an aggregate. */
   readonly takesAggregates: boolean;
+  /** Name of the parameter that has the path; empty for other paths than those of filters. */
+  readonly parameter: string;
 }
 
 function findPlace(root: Draft, path: readonly string[], config: PathConfig): LevelPlace {
@@ -225,7 +226,7 @@ function findPlace(root: Draft, path: readonly string[], config: PathConfig): Le
     if (child === undefined && isLast && config.takesAggregates && hasAggregate(draft, name)) {
       return { draft, aggregate: name };
     }
-    if (child === undefined) throw notEmbedded(draft, name);
+    if (child === undefined) throw notEmbedded(draft, name, config.parameter);
     draft = child;
     if (addressOf(draft.item!) !== name) draft.usesTargetName = true;
   }
@@ -263,7 +264,8 @@ function childOf(
   );
 }
 
-function notEmbedded({ children }: Draft, name: string): ServiceError {
+function notEmbedded({ children }: Draft, name: string, parameter: string): ServiceError {
+  if (parameter.includes("(")) return errors.notEmbedded(name, `Write and=(${parameter}.eq.value)`);
   const targeted = children.find(({ item }) => item!.target === name);
   return targeted === undefined
     ? errors.notEmbedded(name)

@@ -1,11 +1,7 @@
-/**
- * The columns that `*` and `**` stand for: all of the rows, or those that the role may select, without
- * those that `-column` leaves out.
- *
- * @module
- */
+/** The columns that `*` and `**` stand for: all of the rows, or those that the role may select,
+ * without those that `-column` leaves out. @module */
 import { errors } from "../errors/catalogue.ts";
-import type { SelectItem } from "../request/query_types.ts";
+import type { SelectItem } from "../request/url/query_types.ts";
 import type { SchemaCache, SelectableColumns } from "../schema_cache/schema_cache.ts";
 import type { ResolvedNode } from "./resolved_tree.ts";
 import { hasRepresentation, type SelectListOptions } from "./select_list.ts";

@@ -1,9 +1,5 @@
-/**
- * Finds the most similar name for the hints of errors. Shared letter groups (n-grams) rank the
- * candidates; edit distance compares the best ones.
- *
- * @module
- */
+/** Finds the most similar name for the hints of errors. Shared letter groups (n-grams) rank the
+ * candidates; edit distance compares the best ones. @module */
 import { distance } from "fastest-levenshtein";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 
@@ -12,7 +8,7 @@ import type { SchemaCache } from "../schema_cache/schema_cache.ts";
  * when no candidate scores `minimum` (0 to 1) or more. A candidate that differs only in case scores
  * 1.
  */
-export type Suggester = (query: string, minimum: number) => string | null;
+type Suggester = (query: string, minimum: number) => string | null;
 
 /** Searches a list once. {@linkcode makeSuggester} is faster for repeated searches of one list. */
 export function suggest(
@@ -49,7 +45,7 @@ export function makeSuggester(candidates: readonly string[]): Suggester {
 }
 
 /** Searches over the names of one schema. */
-export interface NameSuggesters {
+interface NameSuggesters {
   readonly relations: (schema: string) => Suggester;
   readonly routines: (schema: string) => Suggester;
   /** Relations that have relationships. */

@@ -1,11 +1,7 @@
-/**
- * Checks of the resolved tree: restrictions on orders, spreads, filters and aggregates.
- *
- * @module
- */
+/** Checks of the resolved tree: restrictions on orders, spreads, filters and aggregates. @module */
 import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
-import type { Filter, LogicTree } from "../request/query_types.ts";
+import type { Filter, LogicTree } from "../request/url/query_types.ts";
 import type { Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { isNullTest } from "./conditions.ts";
 import { isAggregateItem, isKeyed } from "./level_names.ts";
@@ -44,7 +40,7 @@ function checkDisabled(nodes: readonly ResolvedNode[]): void {
 }
 
 /** Returns the embed that a name addresses; undefined when no embed has that name. */
-export function findEmbed(node: ResolvedNode, name: string): ResolvedEmbed | undefined {
+function findEmbed(node: ResolvedNode, name: string): ResolvedEmbed | undefined {
   return node.children.find(({ item }) => addressOf(item) === name);
 }
 

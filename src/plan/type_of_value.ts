@@ -1,8 +1,5 @@
-/**
- * Types of planned values, as far as the schema cache and the functions of the table show them.
- *
- * @module
- */
+/** Types of planned values, as far as the schema cache and the functions of the table show them.
+ * @module */
 import { cachedColumn, type FieldScope } from "./fields.ts";
 import { isPlainField } from "./planned_values.ts";
 import type { PlannedOperand, PlannedValue } from "./read_node.ts";

@@ -23,7 +23,6 @@ export interface ValueFunction {
   readonly name: string;
   /** `round([n])` */
   readonly signature: string;
-  /** Kinds of the arguments. */
   readonly kinds: readonly ArgumentKind[];
   /** The fewest arguments. */
   readonly required: number;
@@ -160,7 +159,6 @@ export const timeParts: ReadonlySet<string> = new Set([
   "doy",
 ]);
 
-/** The functions by name. */
 export const valueFunctions: ReadonlyMap<string, ValueFunction> = new Map(
   [
     ...rowFunctions.map((row) => functionOf(row)),

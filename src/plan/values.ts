@@ -1,14 +1,9 @@
-/**
- * Plans values: columns with casts and calls of functions.
- *
- * @module
- */
+/** Plans values: columns with casts and calls of functions. @module */
 import { errors } from "../errors/catalogue.ts";
-import type { Value, ValueArgument, ValueCall } from "../request/value_types.ts";
-import type { FullTextOperator } from "../request/query_types.ts";
+import type { Value, ValueArgument, ValueCall } from "../request/url/value_types.ts";
+import type { FullTextOperator } from "../request/url/query_types.ts";
 import { type FieldScope, planField } from "./fields.ts";
-import { planFunctionCall } from "./function_call.ts";
-import type { Condition, PlannedArgument, PlannedValue } from "./read_node.ts";
+import type { Condition, ExtensionObject, PlannedArgument, PlannedValue } from "./read_node.ts";
 import { suggest } from "./suggest.ts";
 import {
   type ArgumentKind,
@@ -18,7 +13,9 @@ import {
   type ValueFunction,
   valueFunctions,
 } from "./value_functions.ts";
-import { typeOf } from "./type_of_value.ts";
+import { needsDocument, typeOf } from "./type_of_value.ts";
+import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import { findDistance, isTextType, similaritySchema } from "./search_operators.ts";
 
 /** The parts of a request and of the configuration that values depend on. */
 export interface ValueRules {
@@ -30,7 +27,6 @@ export interface ValueRules {
   readonly aggregates: boolean;
 }
 
-/** The place of a value. */
 export interface ValuePlace {
   /** True if the value may contain an aggregate. */
   readonly takesAggregate: boolean;
@@ -266,4 +262,54 @@ function timeType(value: PlannedValue, scope: FieldScope): "date" | "time" | nul
   const type = typeOf(value, scope) ?? "";
   if (type === "date") return "date";
   return /^(?:time|interval)/.test(type) ? "time" : null;
+}
+
+/**
+ * Plans a call of a function that is not an aggregate. Throws `167` if an extension lacks the operator or
+ * function for the type of the value before it.
+ */
+function planFunctionCall(
+  { name, needs, kinds }: ValueFunction,
+  { before, column, args }: {
+    readonly before: PlannedValue;
+    /** The column that errors name. */
+    readonly column: string;
+    readonly args: readonly PlannedArgument[];
+  },
+  scope: FieldScope,
+): PlannedValue {
+  const isRank = kinds[0] === "kind" && name !== "ts_headline" && needsDocument(before, scope);
+  const value: PlannedValue = isRank
+    ? { kind: "document", value: before, language: languageOf(args) }
+    : before;
+  const call = { kind: "call", function: name, value, arguments: args } as const;
+  if (needs === null) return call;
+  const type = typeOf(before, scope);
+  const extension = needs.kind === "distance"
+    ? distanceOf(needs.operator, type, scope.cache)
+    : similarityOf(name, type, scope.cache);
+  if (extension === null) throw errors.noOperator(name, { column, type });
+  return { ...call, extension };
+}
+
+function distanceOf(
+  operator: string,
+  type: string | null,
+  cache: SchemaCache,
+): ExtensionObject | null {
+  const found = type === null ? null : findDistance(operator, type, cache);
+  return found === null ? null : { schema: found.schema, rightType: found.right };
+}
+
+function similarityOf(
+  name: string,
+  type: string | null,
+  cache: SchemaCache,
+): ExtensionObject | null {
+  const schema = isTextType(type) ? similaritySchema(name, cache) : null;
+  return schema === null ? null : { schema, rightType: null };
+}
+
+function languageOf([query]: readonly PlannedArgument[]): string | null {
+  return query?.kind === "textQuery" ? query.language : null;
 }

@@ -1,8 +1,4 @@
-/**
- * The columns that a write sets.
- *
- * @module
- */
+/** The columns that a write sets. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 
@@ -11,8 +7,11 @@ export interface WrittenColumn {
   readonly name: string;
   /** Type with modifier, as the catalogue prints it. */
   readonly type: string;
-  /** Function from json to the column's domain; null if no function exists. */
-  readonly fromJson: QualifiedName | null;
+  /**
+   * Function from json to the column's domain, `hstore` for that type, which reads objects, or `text` for a
+   * type that reads the text of a JSON string; null for types that PostgreSQL converts.
+   */
+  readonly fromJson: QualifiedName | "hstore" | "text" | null;
   /** SQL text of the default for rows without the key; null to write NULL. */
   readonly default: string | null;
 }
@@ -28,7 +27,15 @@ export function writtenColumn(
   return {
     name,
     type: column.declaredType,
-    fromJson: cache.representation("json", column.declaredType) ?? null,
+    fromJson: cache.representation("json", column.declaredType) ??
+      (/(?:^|\.)hstore$/.test(column.declaredType) ? "hstore" : null),
     default: column.default,
   };
+}
+
+/** Returns the column as CSV writes it: its text is JSON itself, and not the value of a JSON string. */
+export function csvColumn(name: string, relation: Relation, cache: SchemaCache): WrittenColumn {
+  const column = writtenColumn(name, relation, cache);
+  const isJson = /^jsonb?$/.test(cache.column(relation, name)!.baseType);
+  return isJson && column.fromJson === null ? { ...column, fromJson: "text" } : column;
 }

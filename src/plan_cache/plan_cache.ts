@@ -1,9 +1,5 @@
-/**
- * Caches plans by query shape: the values of a request whose shape is cached become parameters, without
- * parsing and planning again.
- *
- * @module
- */
+/** Caches plans by query shape: the values of a request whose shape is cached become parameters,
+ * without parsing and planning again. @module */
 import type { Statement } from "../database/batch.ts";
 import { plan } from "../plan/plan.ts";
 import { isRetrySafeRead } from "../plan/retry_safe.ts";
@@ -12,13 +8,13 @@ import { tagsParam } from "../query/row_version.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import { parseHead } from "../request/parse_request.ts";
 import { noPreconditions, readPreconditions } from "../request/preconditions.ts";
-import type { PayloadReader } from "../request/payload.ts";
+import type { PayloadReader } from "../request/body/payload.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { Config } from "../config/options.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { ParamValue } from "../sql/fragment.ts";
 import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
-import type { PlannedQuery } from "../transaction/transaction.ts";
+import type { PlannedQuery } from "../transaction/script.ts";
 import {
   canonicalOf,
   payloadKey,
@@ -28,7 +24,7 @@ import {
 } from "./query_shape.ts";
 
 /** The inputs of planning, apart from the request. */
-export interface PlanBasis {
+interface PlanBasis {
   readonly config: Config;
   /** Null until it was loaded for the first time. */
   readonly cache: SchemaCache | null;

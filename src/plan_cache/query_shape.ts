@@ -1,19 +1,15 @@
-/**
- * Reads the query shape of a request: the request without its operands and body. Requests of one shape
- * have the same plan and the same SQL text.
- *
- * @module
- */
+/** Reads the query shape of a request: the request without its operands and body. Requests of one
+ * shape have the same plan and the same SQL text. @module */
 import type { Config } from "../config/options.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { RawRequest } from "../request/raw_request.ts";
-import { type CursorPosition, readCursor, writeCursor } from "../request/cursor_text.ts";
+import { type CursorPosition, readCursor, writeCursor } from "../request/url/cursor_text.ts";
 import {
   canonicalQuery,
   equivalentQuery,
   type QueryParam,
   splitQuery,
-} from "../request/query_string.ts";
+} from "../request/url/query_string.ts";
 
 /** A request's shape, and its values. */
 export interface QueryShape {
@@ -120,7 +116,7 @@ export function payloadKey(payload: Payload | null): string | null {
   if (payload === null) return "";
   if (payload.kind !== "json" || payload.keys?.length === 0) return null;
   // The plan reads the columns of CSV from its header row.
-  if (payload.source === "csv") return null;
+  if (payload.source === "csv" || payload.source === "row text") return null;
   const keys = payload.keys === null ? "" : `\0${payload.keys.join("\0")}`;
   const isPlain = payload.keys === null || !payload.keys.some((key) => key.includes("\0"));
   return isPlain && keys.length <= maxLength

@@ -1,14 +1,13 @@
-/**
- * Renders the expressions that build a body from rows, inside PostgreSQL.
- *
- * @module
- */
+/** Renders the expressions that build a body from rows, inside PostgreSQL. @module */
 import type { BodyFormat } from "../plan/negotiate.ts";
-import { ident, type Sql, sql } from "../sql/fragment.ts";
+import { emptySql, ident, join, literal, type Sql, sql } from "../sql/fragment.ts";
 import { rowColumn, versionColumn } from "./row_version.ts";
 
 /** Alias of the rows that the body is built from. */
 export const rowsAlias = ident("svc_t");
+
+/** The text between two rows of an array, as `json_agg` writes it. */
+export const rowSeparator = ", \n ";
 
 /** The part of each row that goes into the body: all columns, or the value of one column. */
 export interface BodyRows {
@@ -16,7 +15,7 @@ export interface BodyRows {
   readonly scalarColumn: string | null;
   /** True if the result is one value or one row, not an array. */
   readonly single: boolean;
-  /** Whether each row is the value of a column, beside its version. Default: false. */
+  /** Whether rows have versions. Each is then the value of a column, except for CSV. Default: false. */
   readonly isVersioned?: boolean;
 }
 
@@ -28,12 +27,18 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
   const element = elementOf(rows);
   switch (format.kind) {
     case "array":
+      // As `json_agg` joins rows.
+      if (rows.isVersioned === true && !format.stripped) {
+        return sql`coalesce('[' || string_agg(${element}::text, ${
+          literal(rowSeparator)
+        }) || ']', '[]')`;
+      }
       return stripped(rows.single ? first(element) : all(element), format.stripped);
     case "object":
       // One row of a set is an object, even when the database gives its only column no name.
       return stripped(first(rows.single ? element : wholeRow(rows)), format.stripped);
     case "csv":
-      return csvBody;
+      return csvBody(format, rows);
     case "ndjson":
       return sql`coalesce(string_agg(${jsonLines(format, rows)}, ''), '')`;
     case "geojson":
@@ -61,7 +66,7 @@ export function onlyVersion({ isVersioned }: Pick<BodyRows, "isVersioned">): Sql
 }
 
 /** Returns the row with all its columns. */
-export function wholeRow({ isVersioned }: Pick<BodyRows, "isVersioned">): Sql {
+function wholeRow({ isVersioned }: Pick<BodyRows, "isVersioned">): Sql {
   return isVersioned === true ? sql`${rowsAlias}.${rowColumn}` : sql`${rowsAlias}.*`;
 }
 
@@ -126,12 +131,64 @@ export function stripped(json: Sql, strip: boolean): Sql {
   return strip ? sql`json_strip_nulls(${json})` : json;
 }
 
+type CsvFormat = Extract<BodyFormat, { kind: "csv" }>;
+
+const numberColumn = ident("svc_number");
+
 /**
- * Header and lines of CSV. Each row carries its number, so the header comes from the first row
- * without collecting all rows.
+ * Header and lines of CSV. Each row ends with its number, so the header comes from the first row without
+ * collecting all rows. Rows are whole only here: Citus passes no row without a type from server to server.
  */
-const csvBody: Sql =
-  sql`coalesce((select string_agg(svc_key, ',') from json_object_keys((pg_catalog.json_agg(${rowsAlias}.svc_row) filter (where ${rowsAlias}.svc_number = 1))->0) as svc_key), '') || E'\n' || coalesce(string_agg(substring(${rowsAlias}.svc_row::text, 2, length(${rowsAlias}.svc_row::text) - 2), E'\n' order by ${rowsAlias}.svc_number), '')`;
+function csvBody(format: CsvFormat, { isVersioned = false }: BodyRows): Sql {
+  const number = sql`${rowsAlias}.${numberColumn}`;
+  const line = csvLine(format, [...(isVersioned ? [versionOf] : []), sql`${number}::text`]);
+  const first = sql`(pg_catalog.json_agg(${rowsAlias}.*) filter (where ${number} = 1))->0`;
+  const key = sql`svc_key from json_object_keys(${first}) as svc_key`;
+  const header =
+    sql`select string_agg(svc_key, ',') from (select ${key}) as svc_keys where svc_key not in ('svc_number', 'svc_version')`;
+  return sql`coalesce((${header}), '') || E'\n' || coalesce(string_agg(${line}, E'\n' order by ${number}), '')`;
+}
+
+const versionOf = sql`${rowsAlias}.${versionColumn}`;
+
+/** Returns the line of a row without the texts of its last columns, which need no quotes. */
+export function csvLine(format: CsvFormat, last: readonly Sql[]): Sql {
+  const text = sql`svc_csv.text`;
+  const lengths = last.map((column) => sql` - 1 - coalesce(length(${column}), 0)`);
+  const line = sql`substring(${text}, 2, greatest(0, length(${text}) - 2${
+    join(lengths, emptySql)
+  }))`;
+  const whole = format.form === "row text" ? line : sql`coalesce(nullif(${line}, ''), 'NULL')`;
+  return sql`(select ${whole}
+    from (select ${csvRow(sql`(${rowsAlias}.*)`, format)} as text offset 0) as svc_csv)`;
+}
+
+/** Returns one further row of CSV in parentheses, which the connection leaves out. */
+export function furtherCsvRow(
+  format: CsvFormat,
+  { isVersioned }: Pick<BodyRows, "isVersioned">,
+): Sql {
+  return isVersioned === true
+    ? sql`'(' || ${csvLine(format, [versionOf])} || ')'`
+    : csvRow(sql`(${rowsAlias}.*)`, format);
+}
+
+/**
+ * Returns the line of a row in parentheses. PostgreSQL's text of a row quotes values as RFC 4180 does, and doubles
+ * backslashes too. It leaves NULL empty, and has no quotes around the text `NULL`, which bodies read as NULL.
+ * A row that is one NULL is written `NULL`: readers of CSV skip empty lines.
+ */
+function csvRow(row: Sql, { form }: CsvFormat): Sql {
+  if (form === "row text") return sql`${row}::text`;
+  const text = sql`replace(svc_text.text, repeat(chr(92), 2), chr(92))`;
+  const fields = sql`pg_catalog.regexp_matches(
+      substring(${text}, 2, length(${text}) - 2) || ',', '((?:"[^"]*")+|[^",]*),', 'g')`;
+  return sql`(select case when svc_text.text = '()' then '(NULL)'
+    when strpos(svc_text.text, 'NULL') = 0 then ${text}
+    else (select '(' || string_agg(case f[1] when 'NULL' then '"NULL"' else f[1] end, ',' order by n) || ')'
+      from ${fields} with ordinality as svc_fields(f, n)) end
+    from (select ${row}::text as text offset 0) as svc_text)`;
+}
 
 /**
  * `st_asgeojson` is a function of PostGIS. It is not qualified, because PostGIS may be installed in
@@ -163,10 +220,7 @@ function onlyValue(value: Sql, binary: boolean): Sql {
 }
 
 /** Returns the FROM item, under {@linkcode rowsAlias}, that a format's expression reads. */
-export function bodySource(format: BodyFormat, rows: Sql, isVersioned = false): Sql {
+export function bodySource(format: BodyFormat, rows: Sql): Sql {
   if (format.kind !== "csv") return sql`(${rows}) as ${rowsAlias}`;
-  const number = sql`row_number() over () as svc_number`;
-  return isVersioned
-    ? sql`(select ${rowColumn}, ${versionColumn}, ${number} from (${rows}) as svc_rows) as ${rowsAlias}`
-    : sql`(select svc_row, ${number} from (${rows}) as svc_row) as ${rowsAlias}`;
+  return sql`(select *, row_number() over () as ${numberColumn} from (${rows}) as svc_rows) as ${rowsAlias}`;
 }

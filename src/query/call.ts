@@ -1,12 +1,10 @@
-/**
- * Renders a function call as a FROM item.
- *
- * @module
- */
+/** Renders a function call as a FROM item. @module */
 import type { ArgumentValue, CallPlan } from "../plan/call_plan.ts";
 import type { Parameter } from "../schema_cache/schema_cache.ts";
 import { catalogueSql, emptySql, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
-import { arrayOf } from "./array_literal.ts";
+import { arrayLiteral } from "./array_literal.ts";
+import type { PlanOption } from "../http/media_type.ts";
+import type { Explain } from "../plan/negotiate.ts";
 
 const argumentsAlias = ident("svc_args");
 
@@ -43,7 +41,7 @@ function callArguments({ arguments: callArgs }: CallPlan): Sql {
 }
 
 function valueArgument({ parameter, values }: ArgumentValue): Sql {
-  const value = parameter.variadic ? arrayOf(values) : values[0] ?? "";
+  const value = parameter.variadic ? arrayLiteral(values) : values[0] ?? "";
   return sql`${argumentName(parameter)}${param(value)}::${catalogueSql(parameter.callType)}`;
 }
 
@@ -62,4 +60,25 @@ function argumentSource({ arguments: callArgs }: CallPlan): Sql | null {
   return callArgs.shape === "object"
     ? sql`json_to_record(${json}) as ${argumentsAlias}(${columns})`
     : sql`(select * from json_to_recordset(${json}) as svc_rows(${columns}) limit 1) as ${argumentsAlias}`;
+}
+
+const formats: Readonly<Record<Explain["format"], Sql>> = {
+  text: sql`format text`,
+  json: sql`format json`,
+};
+
+const options: Readonly<Record<PlanOption, Sql>> = {
+  analyze: sql`analyze`,
+  verbose: sql`verbose`,
+  settings: sql`settings`,
+  buffers: sql`buffers`,
+  wal: sql`wal`,
+};
+
+/**
+ * Returns `explain (…) <statement>`. Its result has one text column, with one row for each line.
+ */
+export function renderExplain(statement: Sql, explain: Explain): Sql {
+  const list = [formats[explain.format], ...explain.options.map((option) => options[option])];
+  return sql`explain (${join(list)}) ${statement}`;
 }

@@ -1,8 +1,4 @@
-/**
- * Renders filters, groups of filters, and orders.
- *
- * @module
- */
+/** Renders filters, groups of filters, and orders. @module */
 import { orderField } from "../plan/fields.ts";
 import type { Conditions } from "../plan/conditions.ts";
 import { isPlainField } from "../plan/planned_values.ts";
@@ -12,7 +8,7 @@ import type {
   OrderTerm,
   SimilarityOperator,
   SimpleOperator,
-} from "../request/query_types.ts";
+} from "../request/url/query_types.ts";
 import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
 import { and, emptySql, ident, join, or, param, type Sql, sql } from "../sql/fragment.ts";
 import { arrayLiteral } from "./array_literal.ts";
@@ -127,11 +123,6 @@ function renderCondition(
 }
 
 const groups = { and, or } as const;
-
-/** Renders one filter. */
-export function renderFilter(filter: FieldCondition, qualifier: Sql): Sql {
-  return renderComparison(filter, operandsOf(qualifier));
-}
 
 function renderComparison(filter: FieldCondition, operand: OperandRenderer): Sql {
   return negate(filter.negated, comparison(filter, operand));

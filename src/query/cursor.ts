@@ -1,8 +1,4 @@
-/**
- * Renders cursors: the text of a row's position, and the rows behind a position.
- *
- * @module
- */
+/** Renders cursors: the text of a row's position, and the rows behind a position. @module */
 import type { CursorPage, CursorTerm, NodeCursor, PlannedOrder } from "../plan/read_node.ts";
 import { and, join, or, param, type Sql, sql } from "../sql/fragment.ts";
 

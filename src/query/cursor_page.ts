@@ -1,9 +1,5 @@
-/**
- * Renders the page of a root that begins at a cursor. A materialized CTE picks one row more than the
- * page shows, so the result also says whether more rows follow.
- *
- * @module
- */
+/** Renders the page of a root that begins at a cursor. A materialized CTE picks one row more than
+ * the page shows, so the result also says whether more rows follow. @module */
 import {
   type CursorPage,
   cursorPageOf,
@@ -35,9 +31,30 @@ export function renderRoot(plan: ReadPlan, from?: Sql): RootRows {
   const { root } = plan;
   const page = cursorPageOf(root);
   if (root.cursor === null || page === null) {
-    return { rows: renderRows(plan, from), common: null, metadata: [] };
+    return cutRows(plan, (read) => renderRows(read, from));
   }
   return renderPage({ ...root, cursor: { ...root.cursor, page } }, rootSource(root, from));
+}
+
+/** Renders the rows of a plan. If they may be cut, one row more is read, and a column tells whether it exists. */
+export function cutRows(plan: ReadPlan, render: (plan: ReadPlan) => Sql): RootRows {
+  const { root, cutAt } = plan;
+  if (cutAt === null) return { rows: render(plan), common: null, metadata: [] };
+  const limit = String(cutAt);
+  const whole = render({
+    ...plan,
+    root: { ...root, range: { ...root.range, limit: oneMore(limit) } },
+  });
+  return {
+    common: sql`${pageRows} as materialized (${whole})`,
+    rows: sql`select * from ${pageRows} limit ${smallNumber(limit)}`,
+    metadata: [moreThan(limit)],
+  };
+}
+
+/** Renders whether the rows of a page exceed its limit: `1` or `0`. */
+function moreThan(limit: string): Sql {
+  return sql`((select count(*) from ${pageRows}) > ${smallNumber(limit)})::int::text`;
 }
 
 type PagedRoot = ReadNode & { readonly cursor: NodeCursor & { readonly page: CursorPage } };
@@ -85,9 +102,7 @@ function pageMetadata(
         orderOf(order, end === "first" ? asRequested : backwards)
       } limit 1) as ${shown})`
       : sql`null::text`;
-  const more = limit === null
-    ? sql`false::text`
-    : sql`((select count(*) from ${pageRows}) > ${smallNumber(limit)})::text`;
+  const more = limit === null ? sql`'0'::text` : moreThan(limit);
   return [more, endCursor("first"), endCursor("last")];
 }
 

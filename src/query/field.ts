@@ -1,10 +1,6 @@
-/**
- * Renders columns, JSON paths, casts and functions.
- *
- * @module
- */
+/** Renders columns, JSON paths, casts and functions. @module */
 import type { PlannedField, RowType } from "../plan/read_node.ts";
-import type { FullTextOperator, PathStep } from "../request/query_types.ts";
+import type { FullTextOperator, PathStep } from "../request/url/query_types.ts";
 import type { QualifiedName } from "../schema_cache/schema_cache.ts";
 import { emptySql, ident, join, param, type Sql, sql, typeName } from "../sql/fragment.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Renders FROM and WHERE of a node, with the join to a row of its parent.
- *
- * @module
- */
+/** Renders FROM and WHERE of a node, with the join to a row of its parent. @module */
 import { isAggregated, isPlainField } from "../plan/planned_values.ts";
 import type {
   Condition,
@@ -15,7 +11,7 @@ import type {
   RowRange,
 } from "../plan/read_node.ts";
 import type { ColumnPair } from "../schema_cache/schema_cache.ts";
-import { and, emptySql, ident, join, param, smallNumber, type Sql, sql } from "../sql/fragment.ts";
+import { emptySql, ident, join, param, smallNumber, type Sql, sql } from "../sql/fragment.ts";
 import {
   type EmbedTests,
   type RelatedCondition,
@@ -179,7 +175,9 @@ function renderOwnConditions(
   };
   const held = renderRowConditions(node.conditions, source, tests);
   if (failing.length === 0) return held;
-  return [...held, sql`${and(renderRowConditions(failing, source, tests))} is not true`];
+  // A condition in parentheses: IS binds more tightly than NOT and DISTINCT FROM.
+  const all = join(renderRowConditions(failing, source, tests), sql` and `);
+  return [...held, sql`(${all}) is not true`];
 }
 
 /** Returns the source of values of a node's row, with those of its embeds. */

@@ -1,9 +1,5 @@
-/**
- * Renders how the statements of a nested insert pass the keys of written rows on: as JSON, in settings of the
- * transaction.
- *
- * @module
- */
+/** Renders how the statements of a nested insert pass the keys of written rows on: as JSON, in
+ * settings of the transaction. @module */
 import type { InsertLevel } from "../plan/insert_level.ts";
 import { catalogueSql, emptySql, ident, join, literal, type Sql, sql } from "../sql/fragment.ts";
 
@@ -16,16 +12,28 @@ export const writtenRows: Sql = ident("svc_source");
 /** Table of the keys to keep: the number `n` of each row, that of the row around (`p`), and its keys as texts. */
 export const keptKeys: Sql = ident("svc_keys");
 
-function settingOf(level: number): Sql {
-  return literal(`svc.level_${level}`);
+/** The rows that settings keep for each level: all of them, or those that an attempt has inserted. */
+export type KeptRows = "level" | "inserted" | "repeated";
+
+function settingOf(level: number, rows: KeptRows = "level"): Sql {
+  return literal(`svc.${rows}_${level}`);
+}
+
+/** Renders the value of a setting of a level. */
+export function keptText(level: number, rows: KeptRows): Sql {
+  return sql`pg_catalog.current_setting(${settingOf(level, rows)}, true)`;
 }
 
 /** Renders the keys that a level has kept as a FROM item, with the columns of {@linkcode keptKeys}. */
-export function levelRows(level: InsertLevel, number: number, alias: Sql): Sql {
+export function levelRows(
+  level: Pick<InsertLevel, "keys">,
+  number: number,
+  alias: Sql,
+  rows: KeptRows = "level",
+): Sql {
   const texts = level.keys.map((_, position) => sql`, ${keyColumn(position)} text`);
-  const setting = sql`pg_catalog.current_setting(${settingOf(number)}, true)`;
   const columns = sql`n bigint, p bigint, action text${join(texts, emptySql)}`;
-  return sql`pg_catalog.json_to_recordset(${setting}::json) as ${alias}(${columns})`;
+  return sql`pg_catalog.json_to_recordset(${keptText(number, rows)}::json) as ${alias}(${columns})`;
 }
 
 /** Renders a key of a written row in the type of its column. */
@@ -50,10 +58,38 @@ export function lostRowsOf(
   return found === null ? null : { sent: found[1]!, written: found[2]! };
 }
 
+/** Why a row of the body has no row of the table. */
+const unfoundRow = /"row ([0-9]+) (empty|hidden|lost)"/;
+
+/** A row of the body that a level did not find. */
+export interface UnfoundRow {
+  /** Its number, from 1. */
+  readonly row: string;
+  readonly reason: "empty" | "hidden" | "lost";
+}
+
+/** Returns the row that a level did not find if an error of PostgreSQL is about that; null for others. */
+export function unfoundRowOf(
+  { sqlstate, message }: { readonly sqlstate: string; readonly message: string },
+): UnfoundRow | null {
+  const found = sqlstate === "2203A" ? unfoundRow.exec(message) : null;
+  return found === null ? null : { row: found[1]!, reason: found[2] as UnfoundRow["reason"] };
+}
+
 /** Renders the setting that keeps the keys of a level. */
 export function keepKeys(level: number): Sql {
-  const all = sql`select coalesce(pg_catalog.json_agg(${keptKeys}), '[]')::text from ${keptKeys}`;
-  return sql`pg_catalog.set_config(${settingOf(level)}, (${all}), true)`;
+  return keepRows(level, "level", keptKeys);
+}
+
+/** Renders the setting that keeps the rows of a table. */
+export function keepRows(level: number, rows: KeptRows, table: Sql): Sql {
+  const all = sql`select coalesce(pg_catalog.json_agg(${table}), '[]')::text from ${table}`;
+  return keepText(level, rows, sql`(${all})`);
+}
+
+/** Renders a setting of a level with another text. */
+export function keepText(level: number, rows: KeptRows, text: Sql): Sql {
+  return sql`pg_catalog.set_config(${settingOf(level, rows)}, ${text}, true)`;
 }
 
 const sentCount = sql`(select count(*) from ${sentRows})`;
@@ -63,8 +99,32 @@ export function keepIfEqual(kept: Sql, table: Sql, sent: Sql = sentCount): Sql {
   // OFFSET 0 keeps PostgreSQL from counting several times.
   const counts =
     sql`(select ${sent} as sent, (select count(*) from ${table}) as written offset 0) as svc_counts`;
-  // The message of the error carries both numbers.
-  const message = sql`'strict $."' || sent || ' sent, ' || written || ' written"'`;
-  const failure = sql`pg_catalog.jsonb_path_query_first('{}', cast(${message} as jsonpath))::text`;
+  const failure = raise(sql`sent || ' sent, ' || written || ' written'`);
   return sql`select from ${counts} where case when sent = written then ${kept} else ${failure} end is null`;
+}
+
+/**
+ * Renders `select` of an expression, which fails if a sent row has no key, or `isLost` holds: the keys lack a row
+ * that was inserted. `isEmpty` tells sent rows that are equal to none, as the columns by which they are found
+ * have NULL.
+ */
+export function keepIfFound(
+  kept: Sql,
+  { isLost, isEmpty }: { readonly isLost: Sql; readonly isEmpty: Sql },
+): Sql {
+  const facts =
+    sql`(select ${sentCount} = (select count(*) from ${keptKeys}) as complete, ${isLost} as lost offset 0) as svc_facts`;
+  const reason = sql`case when ${isEmpty} then 'empty' when lost then 'lost' else 'hidden' end`;
+  // EXCEPT takes time in proportion to the rows; for NOT EXISTS, the planner may choose a nested loop.
+  const unfound =
+    sql`select min(svc_n) from (select svc_n from ${sentRows} except select n from ${keptKeys}) as svc_unfound`;
+  const first = sql`select svc_n || ' ' || ${reason} from ${sentRows} where svc_n = (${unfound})`;
+  const failure = raise(sql`'row ' || coalesce((${first}), '0 lost')`);
+  return sql`select from ${facts} where case when complete and not lost then ${kept} else ${failure} end is null`;
+}
+
+/** Renders a text that raises an error whose message carries another text. */
+export function raise(text: Sql): Sql {
+  const path = sql`'strict $."' || ${text} || '"'`;
+  return sql`pg_catalog.jsonb_path_query_first('{}', cast(${path} as jsonpath))::text`;
 }

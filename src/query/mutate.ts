@@ -1,18 +1,15 @@
-/**
- * Renders the statement of a write. The request's query uses it as a common table expression over
- * the rows of RETURNING.
- *
- * @module
- */
+/** Renders the statement of a write. The request's query uses it as a common table expression over
+ * the rows of RETURNING. @module */
 import { mergeActionColumn } from "../plan/merge_action.ts";
 import type { MutatePlan } from "../plan/mutate_plan.ts";
 import type { WritePrecondition } from "../plan/preconditions.ts";
 import type { RowVersion } from "../plan/row_version.ts";
+import type { RowLock } from "../request/url/query_types.ts";
 import { and, emptySql, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
 import { renderConditions, renderOrder } from "./condition.ts";
 import { nameOf } from "./field.ts";
 import { isKeyed, renderKeyedUpdate } from "./keyed_update.ts";
-import { mergeAction, oldRowAlias } from "./merge_action.ts";
+import { insertedColumn, isCountedByXmax, mergeAction, oldRowAlias } from "./on_conflict.ts";
 import { isNested, renderRootRows, rootMergeAction } from "./nested_insert.ts";
 import { conflictClause } from "./on_conflict.ts";
 import { patchAssignments, patchSource, patchTests } from "./patch.ts";
@@ -31,9 +28,13 @@ export interface ReturnedRows {
 export function renderMutationTables(plan: MutatePlan, { source, version }: ReturnedRows): Sql {
   const { relation } = plan;
   const table = nameOf(relation);
-  const versions = version === null
-    ? []
-    : [{ name: versionColumn, column: sql`${renderVersion(version, table)} as ${versionColumn}` }];
+  const inserted = isCountedByXmax(plan)
+    ? [{ name: insertedColumn, column: sql`(${table}.xmax = 0) as ${insertedColumn}` }]
+    : [];
+  const versions = version === null ? inserted : [...inserted, {
+    name: versionColumn,
+    column: sql`${renderVersion(version, table)} as ${versionColumn}`,
+  }];
   if (!isKeyed(plan)) {
     const columns = join([returnedColumns(plan), ...versions.map(({ column }) => column)]);
     const write = isNested(plan) ? renderRootRows(plan, columns) : renderMutation(plan, columns);
@@ -98,15 +99,14 @@ function preconditionOf(precondition: WritePrecondition | undefined, row: Sql): 
   return precondition?.kind === "version" ? [hasVersion(precondition, row)] : [];
 }
 
-function upsertClause(
-  { conflict, relation, precondition }: Extract<MutatePlan, { kind: "insert" }>,
-): Sql {
+function upsertClause(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
+  const { conflict, relation, precondition } = plan;
   const mayUpdate = precondition?.kind !== "absent";
   const applied = conflict === null || mayUpdate
     ? conflict
     : { ...conflict, resolution: "ignore" as const };
   const conditions = preconditionOf(precondition, nameOf(relation));
-  return conflictClause(applied, relation, { isCounted: true, conditions });
+  return conflictClause(applied, relation, { isCounted: !isCountedByXmax(plan), conditions });
 }
 
 function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {
@@ -159,16 +159,31 @@ function whereOf(plan: Extract<MutatePlan, { kind: "update" | "patch" | "delete"
     const all = [...conditions, ...preconditions];
     return all.length === 0 ? emptySql : sql` where ${and(all)}`;
   }
-  const { order, limit, offset } = plan.limited;
-  const keys = join(order.map(({ field }) => sql`${table}.${ident(field.name)}`));
+  const { key, order, limit, offset, lock } = plan.limited;
+  const keys = join(key.map((name) => sql`${table}.${ident(name)}`));
   const filters = conditions.length === 0 ? emptySql : sql` where ${and(conditions)}`;
   const window = sql` limit ${limit === null ? sql`all` : param(String(limit))} offset ${
     param(String(offset))
   }`;
-  const picked = sql`(${keys}) in (select ${keys} from ${table}${filters} order by ${
+  const rows = sql`select ${keys} from ${table}${filters} order by ${
     renderOrder(order, table, plan.relation)
-  }${window})`;
-  return sql` where ${join([picked, ...preconditions], sql` and `)}`;
+  }${window}`;
+  const picked = sql`(${keys}) in (${lock === null ? rows : lockedRows(rows, lock)})`;
+  // Repeated, because PostgreSQL tests them on a row that another transaction changed meanwhile.
+  return sql` where ${and([picked, ...conditions, ...preconditions])}`;
+}
+
+const lockClauses: Readonly<Record<RowLock, Sql>> = {
+  skip: sql`skip locked`,
+  nowait: sql`nowait`,
+};
+
+/** Materialized: a join that scans the rows again would lock others. */
+function lockedRows(rows: Sql, lock: RowLock): Sql {
+  const picked = ident("svc_picked");
+  return sql`with ${picked} as materialized (${rows} for update ${
+    lockClauses[lock]
+  }) select * from ${picked}`;
 }
 
 /** Returns the names of the columns of RETURNING. */

@@ -18,11 +18,12 @@ import type { MutatePlan } from "../plan/mutate_plan.ts";
 import {
   and,
   catalogueSql,
-  compile,
+  type CompiledSql,
   emptySql,
   ident,
   join,
   literal,
+  or,
   param,
   type Sql,
   sql,
@@ -31,15 +32,19 @@ import { nameOf } from "./field.ts";
 import {
   bodySetting,
   keepIfEqual,
+  keepIfFound,
   keepKeys,
+  keepRows,
+  keepText,
   keptKeys,
+  keptText,
   keyColumn,
   keyValue,
   levelRows,
   sentRows,
   writtenRows,
 } from "./level_keys.ts";
-import { mergeAction, oldRowAlias } from "./merge_action.ts";
+import { mergeAction, oldRowAlias } from "./on_conflict.ts";
 import { conflictClause } from "./on_conflict.ts";
 import { objectRow, rowAlias, writtenValue } from "./written_rows.ts";
 
@@ -60,12 +65,24 @@ export function isNested(plan: MutatePlan): plan is NestedPlan {
   return plan.kind === "insert" && plan.nested !== null;
 }
 
+/** A statement, before it is compiled. */
+interface LevelSql extends Pick<LevelWrite, "path"> {
+  readonly fragment: Sql;
+}
+
 /** Renders the writes of a nested insert, in the order of execution. */
-export function renderLevelWrites(plan: NestedPlan): readonly LevelWrite[] {
+export function renderLevelWrites(
+  plan: NestedPlan,
+  compile: (fragment: Sql) => CompiledSql,
+): readonly LevelWrite[] {
   const writer = new LevelWriter(plan);
-  return plan.nested.steps.flatMap((step, index) =>
+  const writes = plan.nested.steps.flatMap((step, index) =>
     step.kind === "links" ? [writer.links(step)] : writer.levels(step.level, index === 0)
   );
+  return writes.map(({ fragment, path }) => ({
+    statement: { ...compile(fragment), use: "none", runsUserCode: true },
+    path,
+  }));
 }
 
 /** Renders the rows of the root, in the order of the body. `returned` are their columns. */
@@ -74,10 +91,8 @@ export function renderRootRows(plan: NestedPlan, returned: Sql): Sql {
   const root = nested.levels[0]!;
   const alias = ident("svc_root");
   const keys = levelRows(root, 0, alias);
-  if (returning === "none") return sql`select 1 from ${keys}`;
-  const key = relation.primaryKey.map((name) =>
-    [ident(name), keyValue(root, alias, name)] as const
-  );
+  if (returning === "none" && kept.length === 0) return sql`select 1 from ${keys}`;
+  const key = nested.key.map((name) => [ident(name), keyValue(root, alias, name)] as const);
   if (read === null && kept.length === 0) {
     // The response has the key alone.
     return sql`select ${join(key.map(([name, value]) => sql`${value} as ${name}`))} from ${keys}`;
@@ -85,6 +100,12 @@ export function renderRootRows(plan: NestedPlan, returned: Sql): Sql {
   const table = nameOf(relation);
   const equal = key.map(([name, value]) => sql`${table}.${name} = ${value}`);
   return sql`select ${returned} from ${table} join ${keys} on ${and(equal)} order by ${alias}.n`;
+}
+
+/** Renders the number of rows of the root that existed, as text. */
+export function foundRows({ nested }: NestedPlan): Sql {
+  const rows = levelRows(nested.levels[0]!, 0, ident("svc_root"));
+  return sql`(select count(*) from ${rows} where action = 'EXISTING')::text`;
 }
 
 /** The column of {@linkcode renderRootRows} for `merge_action()`. */
@@ -112,25 +133,34 @@ class LevelWriter {
   constructor(plan: NestedPlan) {
     this.#plan = plan;
     this.#sentBody = param(plan.rows.json);
-    this.#keepBody = sql`pg_catalog.set_config(${bodySetting}, ${this.#sentBody}, true)`;
+    this.#keepBody = sql`pg_catalog.set_config(${bodySetting}, ${this.#sentBody}::text, true)`;
     this.#nested = plan.nested;
   }
 
   /** Renders the writes of a level. The first one keeps the body for the others. */
-  levels(number: number, isFirst: boolean): readonly LevelWrite[] {
+  levels(number: number, isFirst: boolean): readonly LevelSql[] {
     const level = this.#nested.levels[number]!;
     const path = level.path.join(".");
-    const isFound = level.conflict?.resolution === "ignore" && level.isReferred;
-    if (!isFound) {
+    const keepBody = isFirst ? [toWrite(sql`select where ${this.#keepBody} is null`, null)] : [];
+    const effect = level.conflict?.resolution;
+    if (effect === "find" && (level.isReferred || level.around === null)) {
+      // A statement of its own sees rows that other transactions committed while the one before waited.
+      const writes = [
+        this.#insertMissing(level, number, "inserted"),
+        this.#insertMissing(level, number, "repeated"),
+        this.#find(level, number),
+      ];
+      return [...keepBody, ...writes.map((write) => toWrite(write, path))];
+    }
+    if (effect !== "ignore" || !level.isReferred) {
       const body = isFirst ? { json: sql`${this.#sentBody}::text::json`, isKept: true } : keptBody;
       return [toWrite(this.#insert(level, number, body), path)];
     }
     // Transactions that insert the same rows do it in the same order, so that they wait for each other.
     const insert = this.#insertRows(level, { order: join(this.#conflictValues(level)) });
     const rows = tableOfRows(this.#rows(level, keptBody));
-    // A statement of its own sees rows that other transactions committed while the first one waited.
     return [
-      ...(isFirst ? [toWrite(sql`select where ${this.#keepBody} is null`, null)] : []),
+      ...keepBody,
       toWrite(sql`with ${rows} ${insert}`, path),
       toWrite(this.#lookUp(level, number), path),
     ];
@@ -222,25 +252,98 @@ class LevelWriter {
     return conflict!.target.columns!.map((name) => valueColumn(all.indexOf(name)));
   }
 
-  /** Renders the keys of the rows that a level has inserted or that exist, by the columns of its conflict. */
-  #lookUp(level: InsertLevel, number: number): Sql {
-    const { relation, conflict } = level;
-    const { columns: names, predicate } = conflict!.target;
-    const alias = ident("svc_found");
-    const table = nameOf(relation);
+  /**
+   * Renders the insert of the rows that do not exist. The repeated one inserts rows that other transactions
+   * deleted behind the first one, which found a conflict with them.
+   */
+  #insertMissing(level: InsertLevel, number: number, attempt: "inserted" | "repeated"): Sql {
+    const isFirst = attempt === "inserted";
+    const table = nameOf(level.relation);
+    const missing = ident("svc_missing");
+    const { from, equal } = this.#existing(level);
+    const open = isFirst ? emptySql : sql` and ${keptText(number, "repeated")} = '[]'`;
+    // Values that a partial index does not have are equal to those of no row.
+    const isMissing = level.conflict!.target.predicate === null
+      ? sql`not exists (select from ${from} where ${equal})`
+      : sql`true`;
+    const rows = sql`select * from ${sentRows} where ${isMissing}${open}`;
+    const order = sql`${join(this.#conflictValues(level))}, svc_n`;
+    const returned = level.keys.map(({ name }, position) =>
+      sql`${table}.${ident(name)}::text as ${keyColumn(position)}`
+    );
+    const insert = this.#insertRows(level, { from: missing, order });
+    const conflicts =
+      sql`(select count(*) from ${missing}) > (select count(*) from ${writtenRows})`;
+    const kept = [
+      keepRows(number, attempt, writtenRows),
+      ...(isFirst
+        ? [keepText(number, "repeated", sql`case when ${conflicts} then '[]' else 'null' end`)]
+        : []),
+    ];
+    return sql`with ${
+      tableOfRows(this.#rows(level, keptBody))
+    }, ${missing} as materialized (${rows}), ${writtenRows} as (${insert} returning ${
+      join(returned)
+    }) select where ${join(kept, sql` || `)} is null`;
+  }
+
+  /** Renders the keys of all rows, and whether they were inserted. Fails if a row is not found. */
+  #find(level: InsertLevel, number: number): Sql {
+    const target = new Set(level.conflict!.target.columns!);
+    const isKey = ({ name }: { readonly name: string }) => target.has(name);
+    // The other columns may have defaults, such as numbers of a sequence.
+    const own: InsertLevel = {
+      ...level,
+      columns: level.columns.filter(isKey),
+      filled: level.filled.filter(isKey),
+    };
+    const inserted = ident("svc_inserted");
+    const { from, equal, keys } = this.#existing(own);
+    const attempts = (["inserted", "repeated"] as const).map((attempt) =>
+      sql`select * from ${levelRows(level, number, inserted, attempt)}`
+    );
+    const names = join(level.keys.map((_, position) => keyColumn(position)));
+    const values = join(level.keys.map(({ name }) => sql`${foundAlias}.${ident(name)}::text`));
+    // PostgreSQL hashes the rows of IN. For a join, it may choose a nested loop.
+    const action =
+      sql`case when (${values}) in (select ${names} from ${inserted}) then 'INSERT' else 'EXISTING' end`;
+    const joined =
+      sql`select ${sentRows}.svc_n as n, ${sentRows}.svc_p as p, ${action} as action${keys} from ${sentRows} join ${from} on ${equal}`;
+    const isLost =
+      sql`exists (select ${names} from ${inserted} except select ${names} from ${keptKeys})`;
+    const isEmpty = or(this.#conflictValues(own).map((value) => sql`${value} is null`));
+    return sql`with ${tableOfRows(this.#rows(own, keptBody))}, ${inserted} as (${
+      join(attempts, sql` union all `)
+    }), ${keptKeys} as (${joined}) ${keepIfFound(keepKeys(number), { isLost, isEmpty })}`;
+  }
+
+  /** Renders the rows that exist as a FROM item, with the condition that a sent row is the same. */
+  #existing(level: InsertLevel) {
+    const { columns: names, predicate } = level.conflict!.target;
     const needed = new Set([...names!, ...level.keys.map(({ name }) => name)]);
     const where = predicate === null ? emptySql : sql` where ${catalogueSql(predicate)}`;
-    const found = sql`select ${join([...needed].map((name) => ident(name)))} from ${table}${where}`;
+    const rows = sql`select ${join([...needed].map((name) => ident(name)))} from ${
+      nameOf(level.relation)
+    }${where}`;
     const values = this.#conflictValues(level);
     const equal = names!.map((name, position) =>
-      sql`${alias}.${ident(name)} = ${sentRows}.${values[position]!}`
+      sql`${foundAlias}.${ident(name)} = ${sentRows}.${values[position]!}`
     );
-    const selected = level.keys.map(({ name }, position) =>
-      sql`, ${alias}.${ident(name)}::text as ${keyColumn(position)}`
+    const keys = level.keys.map(({ name }, position) =>
+      sql`, ${foundAlias}.${ident(name)}::text as ${keyColumn(position)}`
     );
-    const joined = sql`select ${sentRows}.svc_n as n, ${sentRows}.svc_p as p${
-      join(selected, emptySql)
-    } from ${sentRows} join (${found}) as ${alias} on ${and(equal)}`;
+    return {
+      from: sql`(${rows}) as ${foundAlias}`,
+      equal: and(equal),
+      keys: join(keys, emptySql),
+    };
+  }
+
+  /** Renders the keys of the rows that a level has inserted or that exist, by the columns of its conflict. */
+  #lookUp(level: InsertLevel, number: number): Sql {
+    const { from, equal, keys } = this.#existing(level);
+    const joined =
+      sql`select ${sentRows}.svc_n as n, ${sentRows}.svc_p as p${keys} from ${sentRows} join ${from} on ${equal}`;
     return sql`with ${tableOfRows(this.#rows(level, keptBody))}, ${keptKeys} as (${joined}) ${
       keepIfEqual(keepKeys(number), keptKeys)
     }`;
@@ -316,7 +419,7 @@ class LevelWriter {
   /** Renders the insert of a junction's rows. */
   links(
     { junction, around, target, columns, mayExist }: Extract<InsertStep, { kind: "links" }>,
-  ): LevelWrite {
+  ): LevelSql {
     const { levels } = this.#nested;
     const [outer, inner] = [ident("svc_around"), ident("svc_target")];
     const values = columns.map(({ level, name }, position) => {
@@ -337,6 +440,8 @@ class LevelWriter {
   }
 }
 
+const foundAlias = ident("svc_found");
+
 function valueColumn(position: number): Sql {
   return ident(`c${position + 1}`);
 }
@@ -349,6 +454,6 @@ function filledAlias({ level }: Pick<LevelColumn, "level">): Sql {
   return ident(`svc_level_${level}`);
 }
 
-function toWrite(fragment: Sql, path: string | null): LevelWrite {
-  return { statement: { ...compile(fragment), use: "none", runsUserCode: true }, path };
+function toWrite(fragment: Sql, path: string | null): LevelSql {
+  return { fragment, path };
 }

@@ -1,8 +1,4 @@
-/**
- * Renders numbers as texts, which become JSON strings (`Prefer: numbers=string`).
- *
- * @module
- */
+/** Renders numbers as texts, which become JSON strings (`Prefer: numbers=string`). @module */
 import type { NumberKind } from "../plan/read_node.ts";
 import { ident, join, type Sql, sql } from "../sql/fragment.ts";
 import type { Output } from "./output.ts";

@@ -1,8 +1,4 @@
-/**
- * Renders the `ON CONFLICT` of an insert.
- *
- * @module
- */
+/** Renders the `ON CONFLICT` of an insert. @module */
 import type { Conflict, ConflictTarget } from "../plan/conflict.ts";
 import type { Relation } from "../schema_cache/schema_cache.ts";
 import {
@@ -17,6 +13,7 @@ import {
 } from "../sql/fragment.ts";
 import { renderConditions } from "./condition.ts";
 import { nameOf } from "./field.ts";
+import type { MutatePlan } from "../plan/mutate_plan.ts";
 
 /** Name of the setting that counts the rows that an upsert updates. */
 export const updatedRowsSetting = "svc.updated";
@@ -37,15 +34,26 @@ export function conflictClause(
 ): Sql {
   if (conflict === null) return emptySql;
   const target = conflictTarget(conflict.target);
-  if (conflict.resolution === "ignore") return sql` on conflict ${target} do nothing`;
+  if (conflict.resolution !== "merge") return sql` on conflict ${target} do nothing`;
   const assignments = conflict.columns.map((name) => sql`${ident(name)} = excluded.${ident(name)}`);
   const conditions = [...renderConditions(conflict.where, nameOf(relation)), ...more];
   const update = sql` on conflict ${target} do update set ${join(assignments)}`;
-  if (!isCounted) return update;
+  if (!isCounted) {
+    return conditions.length === 0 ? update : sql`${update} where ${and(conditions)}`;
+  }
   // CASE: rows that stay as they are do not count.
   return conditions.length === 0
     ? sql`${update} where ${counted}`
     : sql`${update} where case when ${and(conditions)} then ${counted} else false end`;
+}
+
+/** Column of RETURNING: whether the row was inserted. */
+export const insertedColumn: Sql = ident("svc_inserted");
+
+/** Whether RETURNING has {@linkcode insertedColumn}. */
+export function isCountedByXmax(plan: MutatePlan): boolean {
+  return plan.countsByXmax === true && plan.kind === "insert" &&
+    plan.conflict?.resolution === "merge";
 }
 
 /** Renders the keys of a unique index and its condition, by which PostgreSQL finds it. */
@@ -55,4 +63,25 @@ function conflictTarget({ columns, expressions, predicate }: ConflictTarget): Sq
     : columns.map((name) => ident(name));
   const where = predicate === null ? emptySql : sql` where ${catalogueSql(predicate)}`;
   return sql`(${join(keys)})${where}`;
+}
+
+const oldRow = ident("svc_old");
+
+/** Names the row before the write, which is NULL for a row that was inserted. */
+export function oldRowAlias({ mergeAction }: MutatePlan): Sql {
+  return mergeAction === "old" ? sql`with (old as ${oldRow}) ` : emptySql;
+}
+
+/** Renders `INSERT` or `UPDATE` in RETURNING. */
+export function mergeAction(plan: MutatePlan): Sql {
+  return sql`case when ${isInserted(plan)} then 'INSERT' else 'UPDATE' end`;
+}
+
+function isInserted({ mergeAction, relation }: MutatePlan): Sql {
+  if (mergeAction === "xmax") return sql`${nameOf(relation)}.xmax = 0`;
+  // A column needs less privileges than the row.
+  const [key] = relation.primaryKey;
+  return key === undefined
+    ? sql`${oldRow} is not distinct from null`
+    : sql`${oldRow}.${ident(key)} is null`;
 }

@@ -1,13 +1,15 @@
-/**
- * Renders the output columns of a node.
- *
- * @module
- */
-import type { NumberKind, PlannedValue, ReadItem, ReadNode } from "../plan/read_node.ts";
-import type { AggregateFunction } from "../request/query_types.ts";
+/** Renders the output columns of a node. @module */
+import type {
+  NumberKind,
+  PlannedOrder,
+  PlannedValue,
+  ReadItem,
+  ReadNode,
+} from "../plan/read_node.ts";
+import type { AggregateFunction } from "../request/url/query_types.ts";
 import { and, emptySql, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
 import { renderConditions } from "./condition.ts";
-import { renderCast, renderConversion } from "./field.ts";
+import { renderCast, renderConversion, renderPath } from "./field.ts";
 import { numberAsText } from "./number_texts.ts";
 import type { RowReader } from "./row_reader.ts";
 import {
@@ -217,4 +219,31 @@ export function groupClause(outputs: readonly Output[]): Sql {
     key === null || aggregate !== null ? [] : [groupBy ?? ordinal(position + 1)]
   );
   return groups.length === 0 ? emptySql : sql` group by ${join(groups)}`;
+}
+
+/** Renders the value of a term. Only nodes with groups or distinct rows need the output columns. */
+export function orderValue(
+  term: PlannedOrder,
+  node: ReadNode,
+  reader: RowReader,
+  outputs: readonly Output[],
+): Sql {
+  if (term.kind === "field") return reader.field(term.field);
+  if (term.kind === "value") return reader.value(term.value);
+  if (term.kind === "output") return outputs[term.position]!.value;
+  const source = node.orderSources.find(({ embed }) => embed === term.embed);
+  const value = source === undefined
+    ? spreadValue(term, node, outputs)
+    : sql`${ident(source.alias)}.${ident(term.key)}`;
+  return term.path.length === 0 ? value : renderPath(sql`pg_catalog.to_jsonb(${value})`, term.path);
+}
+
+/** Returns the value of a column that the node's spread embed supplies, for an order by its key. */
+function spreadValue(
+  { embed, key }: Extract<PlannedOrder, { kind: "related" }>,
+  node: ReadNode,
+  outputs: readonly Output[],
+): Sql {
+  const found = outputs.find((column) => column.embed === embed && column.key === key);
+  return found?.value ?? sql`${ident(node.embeds[embed]!.node.alias)}.${ident(key)}`;
 }

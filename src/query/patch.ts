@@ -1,17 +1,7 @@
-/**
- * Renders the values that a patch gives to columns. PostgreSQL applies the steps inside of a column, one
- * after the other, to the column's value as JSON.
- *
- * @module
- */
-import type {
-  OtherValue,
-  PatchedColumn,
-  PatchStep,
-  PatchTest,
-  PatchValue,
-} from "../plan/patch_plan.ts";
-import type { MergedObject } from "../request/patch_document.ts";
+/** Renders the values that a patch gives to columns. PostgreSQL applies the steps inside of a
+ * column, one after the other, to the column's value as JSON. @module */
+import type { PatchedColumn, PatchStep, PatchTest, PatchValue } from "../plan/patch_plan.ts";
+import type { MergedObject } from "../request/body/patch_document.ts";
 import {
   and,
   catalogueSql,
@@ -25,7 +15,7 @@ import {
   sql,
 } from "../sql/fragment.ts";
 import { arrayLiteral } from "./array_literal.ts";
-import { renderConversion } from "./field.ts";
+import { fromJson } from "./written_rows.ts";
 
 /** Names that the expressions of a patch refer to. */
 export interface PatchScope {
@@ -70,8 +60,6 @@ function renderValue(value: PatchValue, scope: PatchScope): Sql {
       return withoutNull(renderSteps(value, scope), column);
     case "merged":
       return withoutNull(renderMerge(asJson(value.base, scope), value.object, scope), column);
-    case "other":
-      return converted(renderOther(value.other, scope), column);
     case "sum":
     case "text": {
       const operator = value.kind === "sum" ? sql`+` : sql`||`;
@@ -98,13 +86,6 @@ function asJson(value: PatchValue, scope: PatchScope): Sql {
   return sql`coalesce(pg_catalog.to_jsonb(${renderValue(value, scope)}), 'null')`;
 }
 
-/** Renders the part of a value that stands at a path; fails if nothing does. */
-function renderOther({ value, path, number }: OtherValue, scope: PatchScope): Sql {
-  const json = asJson(value, scope);
-  if (path.length === 0) return json;
-  return sql`coalesce(${json} #> ${pathParam(path)}, ${failure({ number }, scope)})`;
-}
-
 function fails({ value, at: place }: PatchTest, scope: PatchScope): Sql {
   return sql`${asJson(value, scope)} <> ${documentAt(place, scope)}`;
 }
@@ -121,7 +102,7 @@ function pathParam(path: readonly string[]): Sql {
 function converted(json: Sql, column: PatchedColumn): Sql {
   const name = ident(column.name);
   if (column.fromJson !== null) {
-    return renderConversion(sql`cast(${json} as json)`, column.fromJson);
+    return fromJson(sql`cast(${json} as json)`, column);
   }
   const type = catalogueSql(column.type);
   const record = sql`pg_catalog.jsonb_build_object(${literal(column.name)}, ${json})`;
@@ -154,29 +135,32 @@ export function failedOperation(
  * version of a row that another transaction has changed meanwhile, and so loses that change.
  */
 function renderSteps(
-  { base, steps, others }: Extract<PatchValue, { kind: "steps" }>,
+  { base, steps }: Extract<PatchValue, { kind: "steps" }>,
   scope: PatchScope,
 ): Sql {
   const first = sql`(select ${asJson(base, scope)} as doc offset 0)`;
-  return steps.reduce((before, step) => {
-    const other = step.other === null ? null : others[step.other]!;
-    return sql`(select ${stepResult(step, other, scope)} as doc from ${
-      stepSource(step, before)
-    } as s offset 0)`;
-  }, first);
+  return steps.reduce(
+    (before, step) =>
+      sql`(select ${stepResult(step, scope)} as doc from ${
+        stepSource(step, before)
+      } as s offset 0)`,
+    first,
+  );
 }
 
 /** Returns the rows that a step selects from: the value before it and, for a copy, what is copied. */
 function stepSource({ from, operation }: PatchStep, before: Sql): Sql {
   if (from === null) return before;
-  const path = pathParam(from);
-  const doc = operation.operator === "move" ? sql`p.doc #- ${path}` : sql`p.doc`;
-  const found = and(indexChecks(sql`p.doc`, from, from.length));
-  return sql`(select ${doc} as doc, case when ${found} then p.doc #> ${path} end as value from ${before} as p offset 0)`;
+  const part = from.length === 0 ? sql`p.doc` : sql`p.doc #> ${pathParam(from)}`;
+  const found = and([...indexChecks(sql`p.doc`, from, from.length), sql`${part} is not null`]);
+  const doc = operation.operator === "move" && from.length > 0
+    ? sql`case when ${found} then p.doc #- ${pathParam(from)} else p.doc end`
+    : sql`p.doc`;
+  return sql`(select ${doc} as doc, case when ${found} then ${part} end as value from ${before} as p offset 0)`;
 }
 
 /** Renders the value after a step, from the value `s.doc` before it. */
-function stepResult(step: PatchStep, other: OtherValue | null, scope: PatchScope): Sql {
+function stepResult(step: PatchStep, scope: PatchScope): Sql {
   const { operation, path } = step;
   const doc = sql`s.doc`;
   const failed = failure(operation, scope);
@@ -187,11 +171,7 @@ function stepResult(step: PatchStep, other: OtherValue | null, scope: PatchScope
   ]);
   const put = (value: Sql) =>
     path.length === 0 ? value : sql`pg_catalog.jsonb_set(${doc}, ${pathParam(path)}, ${value})`;
-  const value = "value" in operation
-    ? documentAt(operation.value, scope)
-    : other !== null
-    ? renderOther(other, scope)
-    : sql`s.value`;
+  const value = "value" in operation ? documentAt(operation.value, scope) : sql`s.value`;
   const added = () => addition(step, { value, failed });
   const ifExists = (result: Sql) => sql`case when ${exists} then ${result} else ${failed} end`;
   switch (operation.operator) {
@@ -199,9 +179,9 @@ function stepResult(step: PatchStep, other: OtherValue | null, scope: PatchScope
       return added();
     case "copy":
     case "move":
-      return other !== null
-        ? added()
-        : sql`case when ${value} is null then ${failed} else ${added()} end`;
+      return sql`case when ${value} is null then ${failed} else ${
+        path.length === 0 ? value : added()
+      } end`;
     case "set":
       return sql`case when ${exists} then ${put(value)} else ${added()} end`;
     case "replace":
@@ -210,40 +190,51 @@ function stepResult(step: PatchStep, other: OtherValue | null, scope: PatchScope
       return ifExists(sql`${doc} #- ${pathParam(path)}`);
     case "test":
       return sql`case when ${exists} and ${target} = ${value} then ${doc} else ${failed} end`;
-    case "incr": {
-      const sum =
-        sql`pg_catalog.to_jsonb((${target} #>> '{}')::numeric + (${value} #>> '{}')::numeric)`;
+    case "incr":
       return sql`case when ${exists} and ${isKind(target, "number")} and ${
         isKind(value, "number")
-      } then ${put(sum)} else ${failed} end`;
-    }
-    case "append": {
-      const longer = sql`${target} || pg_catalog.jsonb_build_array(${value})`;
-      const text = sql`pg_catalog.to_jsonb((${target} #>> '{}') || (${value} #>> '{}'))`;
-      return sql`case when not (${exists}) then ${failed}
-        when ${isKind(target, "array")} then ${put(longer)}
-        when ${isKind(target, "string")} and ${isKind(value, "string")} then ${put(text)}
-        ${
-        path.length === 0
-          ? sql`when ${target} = 'null' then pg_catalog.jsonb_build_array(${value})`
-          : emptySql
-      }
+      } then ${
+        put(sql`pg_catalog.to_jsonb((${target} #>> '{}')::numeric + (${value} #>> '{}')::numeric)`)
+      } else ${failed} end`;
+    case "append":
+      return sql`case when not (${exists}) then ${failed} ${appended({ path, target, value, put })}
         else ${failed} end`;
-    }
-    case "pull": {
-      const rest =
-        sql`(select coalesce(pg_catalog.jsonb_agg(e.x order by e.n) filter (where e.x <> ${value}), '[]')
-        from pg_catalog.jsonb_array_elements(${target}) with ordinality as e(x, n))`;
-      return sql`case when not (${exists}) then ${failed}
-        when ${isKind(target, "array")} then ${put(rest)}
-        ${path.length === 0 ? sql`when ${target} = 'null' then ${doc}` : emptySql}
+    case "pull":
+      return sql`case when not (${exists}) then ${failed} ${pulled({ path, target, value, put })}
         else ${failed} end`;
-    }
     case "merge":
       throw new TypeError("a merge is no step");
     default:
       return operation satisfies never;
   }
+}
+
+/** The parts of a value to which a step adds, or from which it takes. */
+interface ChangedList {
+  readonly path: PatchStep["path"];
+  readonly target: Sql;
+  readonly value: Sql;
+  /** Puts a value in place of the target. */
+  readonly put: (value: Sql) => Sql;
+}
+
+/** Returns the branches that append to an array or a text. */
+function appended({ path, target, value, put }: ChangedList): Sql {
+  const longer = sql`${target} || pg_catalog.jsonb_build_array(${value})`;
+  const text = sql`pg_catalog.to_jsonb((${target} #>> '{}') || (${value} #>> '{}'))`;
+  const fromNull = sql`when ${target} = 'null' then pg_catalog.jsonb_build_array(${value})`;
+  return sql`when ${isKind(target, "array")} then ${put(longer)}
+        when ${isKind(target, "string")} and ${isKind(value, "string")} then ${put(text)}
+        ${path.length === 0 ? fromNull : emptySql}`;
+}
+
+/** Returns the branches that take a value out of an array. */
+function pulled({ path, target, value, put }: ChangedList): Sql {
+  const rest =
+    sql`(select coalesce(pg_catalog.jsonb_agg(e.x order by e.n) filter (where e.x <> ${value}), '[]')
+        from pg_catalog.jsonb_array_elements(${target}) with ordinality as e(x, n))`;
+  return sql`when ${isKind(target, "array")} then ${put(rest)}
+        ${path.length === 0 ? sql`when ${target} = 'null' then s.doc` : emptySql}`;
 }
 
 /** Adds a member to an object, or an element to an array. */

@@ -1,7 +1,4 @@
-/**
- * Renders the subqueries that pick the rows of a node: pages, and the first of equal rows.
- *
- * @module
+/** Renders the subqueries that pick the rows of a node: pages, and the first of equal rows. @module
  */
 import { isPlainField } from "../plan/planned_values.ts";
 import {

@@ -1,9 +1,5 @@
-/**
- * Renders the statement of a request. Its result is one row: metadata columns, as text, then the
- * body.
- *
- * @module
- */
+/** Renders the statement of a request. Its result is one row: metadata columns, as text, then the
+ * body. @module */
 import type { Statement } from "../database/batch.ts";
 import type { CallPlan } from "../plan/call_plan.ts";
 import type { MutatePlan } from "../plan/mutate_plan.ts";
@@ -33,14 +29,14 @@ import {
 } from "./body.ts";
 import { renderCall } from "./call.ts";
 import { renderCount } from "./count.ts";
-import { renderRoot, type RootRows } from "./cursor_page.ts";
-import { renderExplain } from "./explain.ts";
+import { cutRows, renderRoot, type RootRows } from "./cursor_page.ts";
+import { renderExplain } from "./call.ts";
 import { isKeyed, keyChecks } from "./keyed_update.ts";
 import { renderMutationTables } from "./mutate.ts";
-import { isNested, type LevelWrite, renderLevelWrites } from "./nested_insert.ts";
-import { updatedRowsSetting } from "./on_conflict.ts";
-import { renderRows, renderVersionedRows } from "./read.ts";
-import { keepResult, renderSubstitute, type Substitutes } from "./result_reference.ts";
+import { foundRows, isNested, type LevelWrite, renderLevelWrites } from "./nested_insert.ts";
+import { insertedColumn, isCountedByXmax, updatedRowsSetting } from "./on_conflict.ts";
+import { renderRows, renderVersionedRows, type VersionedRows } from "./read.ts";
+import { type BodyWithMembers, keepResult, renderBody } from "./result_reference.ts";
 import { renderTagged, type VersionSource } from "./row_version.ts";
 import { framingOf, renderRowsResult, rowFormatOf, type RowsResult } from "./rows_form.ts";
 
@@ -54,7 +50,7 @@ export const resultColumn = {
   headers: 2,
   /** Value of the setting `response.status`; NULL or empty when unset. */
   status: 3,
-  /** Writes: number of rows that an upsert updated. */
+  /** Writes: number of rows that an upsert updated, or found with `resolution=return-existing`. */
   updated: 4,
   /** Writes: JSON object of the primary key, if the result has one row; NULL otherwise. */
   key: 5,
@@ -70,7 +66,7 @@ export const resultColumn = {
   unmatched: 10,
   /** Updates by key with `unmatched=fail`: the keys of some of them, as JSON. */
   unmatchedKeys: 11,
-  /** Reads of a page by a cursor: `true` if more rows follow in the order of reading. */
+  /** Reads that may be cut, and those of a page by a cursor: `1` if more rows follow in the order of reading. */
   more: 4,
   /** Reads of a page by a cursor: the cursor of the first row; NULL without rows before the page. */
   firstCursor: 5,
@@ -100,8 +96,8 @@ export interface ResultOptions {
   readonly explain: Explain | null;
   /** How the result gets its tag; null if it has none. A tag is the last column before the body. */
   readonly tagging: Tagging | null;
-  /** SQL in the place of parameters. Default: none. */
-  readonly substitutes?: Substitutes;
+  /** The body, whose objects have further members. Default: none. */
+  readonly substitute?: BodyWithMembers;
   /** Position of the operation whose rows later ones refer to; a setting keeps them. Default: none. */
   readonly keptFor?: number;
 }
@@ -115,10 +111,10 @@ export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptio
   const total = totalOf(plan, count);
   const element = tableRows(tagging);
   const version = tagging?.version ?? null;
-  const rowFormat = options.keptFor === undefined ? rowFormatOf(format, plan) : null;
+  const rowFormat = isSentByRow(options) ? rowFormatOf(format, plan) : null;
   const root = version === null
     ? renderRoot(plan)
-    : { rows: renderRowsOf(plan, { format, version }), common: null, metadata: [] };
+    : cutRows(plan, (read) => renderRowsOf(read, { format, version }));
   if (rowFormat !== null) {
     const result = { root, common: [], total, format: rowFormat, element, tagging };
     return { main: rowsStatement(result, options), estimate };
@@ -128,7 +124,7 @@ export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptio
     kept: keptRows(options, element),
     metadata: root.metadata,
     body: bodyOf(format, element),
-    from: sourceOf(format, root.rows, element),
+    from: sourceOf(format, root.rows),
     element,
   }, options);
   return { main: toStatement(sql`${withTables(root)}${main}`, options), estimate };
@@ -150,19 +146,26 @@ export function mutateQuery(plan: MutatePlan, options: ResultOptions): Query {
     kept: keptWrites(plan, options),
     metadata: [updatedRows(plan), keyOf(plan), affectedRows(plan), ...checks],
     body: bodyOf(shown, element),
-    from: sourceOf(shown, rows, element),
+    from: sourceOf(shown, rows),
     element,
   }, options);
   const main = sql`with ${renderMutationTables(plan, { source, version })} ${result}`;
   const query = { main: toStatement(main, options), estimate: null };
-  return isNested(plan) ? { ...query, writes: renderLevelWrites(plan) } : query;
+  if (!isNested(plan)) return query;
+  return {
+    ...query,
+    writes: renderLevelWrites(plan, (fragment) => compileWith(fragment, options)),
+  };
 }
 
 /** Renders the query that calls a function. */
 export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptions): Query {
   const { format, tagging } = options;
-  const { read, routine, scalarColumn } = plan;
-  const alias = read.root.alias;
+  const { read, routine } = plan;
+  const { alias, items: [only, ...others] } = read.root;
+  // Rows of other items than the value are objects.
+  const isValue = only?.kind === "all" || only?.key === plan.scalarColumn;
+  const scalarColumn = isValue && others.length === 0 ? plan.scalarColumn : null;
   const call = renderCall(plan, alias);
   const element = { scalarColumn, single: !routine.returns.set };
   const isJson = format?.kind === "array" || format?.kind === "object";
@@ -186,7 +189,7 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
     : [];
   const root = renderRoot(read, from);
   const total = materialized ? totalOf(read, count, from) : nullText;
-  const rowFormat = plan.access === "read only" && routine.returns.set && !isKept
+  const rowFormat = plan.access === "read only" && routine.returns.set && isSentByRow(options)
     ? rowFormatOf(format, read)
     : null;
   if (rowFormat !== null) {
@@ -206,7 +209,7 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
     kept: keptRows(options, element),
     metadata: root.metadata,
     body,
-    from: sourceOf(format, root.rows, element),
+    from: sourceOf(format, root.rows),
     element,
   }, options);
   return {
@@ -230,8 +233,21 @@ function renderRowsOf(
   from?: Sql,
 ): Sql {
   if (version === null) return renderRows(plan, from);
-  const type = format?.kind === "aggregate" ? format.over : null;
-  return renderVersionedRows(plan, { version, type }, from);
+  return renderVersionedRows(plan, { version, row: versionedRowOf(format) }, from);
+}
+
+function versionedRowOf(format: BodyFormat | null): VersionedRows["row"] {
+  switch (format?.kind) {
+    case "aggregate":
+      return format.over ?? "record";
+    case "geojson":
+    case "value":
+      return "record";
+    case "csv":
+      return "columns";
+    default:
+      return "json";
+  }
 }
 
 /** The columns of a result that is one row. */
@@ -289,9 +305,10 @@ const responseHeaders = sql`current_setting('response.headers', true)`;
 const responseStatus = sql`current_setting('response.status', true)`;
 
 /** Returns the expression that keeps the rows that become the body; null if they are not kept. */
-function keptRows({ keptFor }: ResultOptions, rows: BodyRows): Sql | null {
+function keptRows({ keptFor, format }: ResultOptions, rows: BodyRows): Sql | null {
   if (keptFor === undefined) return null;
-  return keepResult(keptFor, sql`coalesce(pg_catalog.json_agg(${elementOf(rows)}), '[]')`);
+  const element = elementOf(format?.kind === "csv" ? { ...rows, isVersioned: false } : rows);
+  return keepResult(keptFor, sql`coalesce(pg_catalog.json_agg(${element}), '[]')`);
 }
 
 /** Returns the expression that keeps columns of the written rows; null if they are not kept. */
@@ -318,14 +335,18 @@ function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
     case "planned":
       return nullText;
     case "exact":
-      return sql`(select count(*) from (${renderCount(plan, from)}) as svc_count)::text`;
-    case "estimated": {
-      const limit = count.cap === null ? emptySql : sql` limit ${param(String(count.cap + 1))}`;
-      return sql`(select count(*) from (${renderCount(plan, from)}${limit}) as svc_count)::text`;
-    }
+      return countUpTo(count.bound, renderCount(plan, from));
+    case "estimated":
+      return countUpTo(count.cap, renderCount(plan, from));
     default:
       return count satisfies never;
   }
+}
+
+/** Renders the number of rows, or one more than the bound if there are more. */
+function countUpTo(bound: number | null, rows: Sql): Sql {
+  const limit = bound === null ? emptySql : sql` limit ${param(String(bound + 1))}`;
+  return sql`(select count(*) from (${rows}${limit}) as svc_count)::text`;
 }
 
 function estimateOf(
@@ -342,11 +363,16 @@ function bodyOf(format: BodyFormat | null, rows: BodyRows): Sql {
   return format === null ? nullText : bodyExpression(format, rows);
 }
 
-function sourceOf(format: BodyFormat | null, rows: Sql, { isVersioned }: BodyRows): Sql {
-  return format === null ? sql`(${rows}) as ${rowsAlias}` : bodySource(format, rows, isVersioned);
+function sourceOf(format: BodyFormat | null, rows: Sql): Sql {
+  return format === null ? sql`(${rows}) as ${rowsAlias}` : bodySource(format, rows);
 }
 
+/** Returns the number of rows that existed. */
 function updatedRows(plan: MutatePlan): Sql {
+  if (isNested(plan) && plan.conflict?.resolution === "find") return foundRows(plan);
+  if (isCountedByXmax(plan)) {
+    return sql`(select count(*) from ${source} where not ${insertedColumn})::text`;
+  }
   const counted = plan.kind === "insert" && plan.conflict?.resolution === "merge";
   return counted
     ? sql`nullif(current_setting(${literal(updatedRowsSetting)}, true), '')`
@@ -399,8 +425,12 @@ function rowsStatement(
   const metadata = [responseHeaders, responseStatus, ...root.metadata];
   const common = root.common === null ? result.common : [...result.common, root.common];
   const statement = toStatement(renderRowsResult({ ...result, rows, metadata, common }), options);
-  if (options.explain !== null) return statement;
   return { ...statement, framing: framingOf(result.format, result.element) };
+}
+
+/** Plans are those of the form that reads its rows once, and rows that are kept are one value. */
+function isSentByRow({ explain, keptFor }: ResultOptions): boolean {
+  return explain === null && keptFor === undefined;
 }
 
 function toStatement(fragment: Sql, options: ResultOptions): Statement {
@@ -414,10 +444,7 @@ function toStatement(fragment: Sql, options: ResultOptions): Statement {
     };
 }
 
-function compileWith(fragment: Sql, { substitutes }: ResultOptions): CompiledSql {
-  if (substitutes === undefined) return compile(fragment);
-  return compile(fragment, (value) => {
-    const substitute = substitutes.get(value);
-    return substitute === undefined ? null : renderSubstitute(substitute);
-  });
+function compileWith(fragment: Sql, { substitute }: ResultOptions): CompiledSql {
+  if (substitute === undefined) return compile(fragment);
+  return compile(fragment, (value) => value === substitute.text ? renderBody(substitute) : null);
 }

@@ -1,11 +1,7 @@
-/**
- * Renders the query of a read plan. A paged node picks its rows before it embeds into them, so
- * skipped rows cost no embeds.
- *
- * @module
- */
+/** Renders the query of a read plan. A paged node picks its rows before it embeds into them, so
+ * skipped rows cost no embeds. @module */
 import { type Embed, isSpread, type ReadNode, type RowRange } from "../plan/read_node.ts";
-import { unlimited } from "../plan/limit_offset.ts";
+import { unlimited } from "../plan/query_limits.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import type { QualifiedName } from "../schema_cache/schema_cache.ts";
 import { emptySql, ident, join, or, smallNumber, type Sql, sql } from "../sql/fragment.ts";
@@ -43,7 +39,7 @@ import {
   termKey,
 } from "./picked_rows.ts";
 import { renderVersion, rowColumn, versionColumn, type VersionSource } from "./row_version.ts";
-import { orderValue } from "./order_value.ts";
+import { orderValue } from "./output.ts";
 import { directReader, pageReader, readOperand, type RowReader } from "./row_reader.ts";
 
 /**
@@ -59,11 +55,14 @@ export function renderRows({ root }: ReadPlan, from?: Sql): Sql {
 /** How each row is returned beside its version. */
 export interface VersionedRows {
   readonly version: VersionSource;
-  /** Relation whose row type the row gets; null to leave it a record. */
-  readonly type: QualifiedName | null;
+  /**
+   * The row: its columns, JSON, or a value of a relation's row type. Citus passes no `record` from server to
+   * server.
+   */
+  readonly row: "columns" | "json" | "record" | QualifiedName;
 }
 
-/** Renders the same query with two columns: the version of each row, and the row. */
+/** Renders the same query with the version of each row, and the row. */
 export function renderVersionedRows(
   { root }: ReadPlan,
   versioned: VersionedRows,
@@ -220,9 +219,18 @@ function withConditions(source: JoinSource, conditions: readonly Sql[]): JoinSou
 }
 
 /** Renders the select list of versioned rows. */
-function versionedList({ type }: VersionedRows, version: Sql): Sql {
-  const row = type === null ? rowColumn : sql`${rowColumn}.*::${nameOf(type)}`;
-  return sql`${version} as ${versionColumn}, ${row} as ${rowColumn}`;
+function versionedList({ row }: VersionedRows, version: Sql): Sql {
+  const versioned = sql`${version} as ${versionColumn}`;
+  switch (row) {
+    case "columns":
+      return sql`${rowColumn}.*, ${versioned}`;
+    case "json":
+      return sql`${versioned}, pg_catalog.row_to_json(${rowColumn}.*) as ${rowColumn}`;
+    case "record":
+      return sql`${versioned}, ${rowColumn} as ${rowColumn}`;
+    default:
+      return sql`${versioned}, ${rowColumn}.*::${nameOf(row)} as ${rowColumn}`;
+  }
 }
 
 /** Joins a FROM item with the columns of the row, which stands for the row without its version. */
@@ -280,8 +288,13 @@ function renderOutputs(
   const embedded = node.embeds.flatMap((embed, position) => {
     if (!embed.hasOutput) return [];
     const source = embedSource(embed, reader.parent);
-    return isSpread(embed)
-      ? [renderSpread(embed, position, source, isOrderedBy(node, position) ? "compared" : own)]
+    if (isSpread(embed)) {
+      return [
+        renderSpread(embed, position, source, isOrderedBy(node, position) ? "compared" : own),
+      ];
+    }
+    return node.grouped && node.distinct !== "all" && json === "shown"
+      ? [grouped(renderEmbed(embed, source, { joined: true, json }))]
       : [renderEmbed(embed, source, { joined: node.joined, json: own })];
   });
   return {
@@ -290,6 +303,18 @@ function renderOutputs(
       ...embedded.flatMap(({ outputs }) => outputs),
     ],
     joins: join(embedded.map(({ joins }) => joins), emptySql),
+  };
+}
+
+/** Groups by JSON, and shows it as it was made: `jsonb` has its own order of keys. */
+function grouped({ outputs, joins }: Outputs): Outputs {
+  return {
+    outputs: outputs.map((column) => ({
+      ...column,
+      value: sql`min((${column.value})::text)::json`,
+      groupBy: sql`(${column.value})::jsonb`,
+    })),
+    joins,
   };
 }
 

@@ -1,23 +1,7 @@
-/**
- * Renders values of results that earlier statements of a transaction keep in settings. Later statements are
- * sent before these results exist, so PostgreSQL reads them itself.
- *
- * @module
- */
+/** Renders values of results that earlier statements of a transaction keep in settings. Later
+ * statements are sent before these results exist, so PostgreSQL reads them itself. @module */
 import type { Statement } from "../database/batch.ts";
-import {
-  catalogueSql,
-  compile,
-  emptySql,
-  ident,
-  join,
-  literal,
-  ordinal,
-  param,
-  type ParamValue,
-  type Sql,
-  sql,
-} from "../sql/fragment.ts";
+import { compile, ident, join, literal, ordinal, param, type Sql, sql } from "../sql/fragment.ts";
 
 /** The part of a result that a reference names. A result is an array of rows, or of scalar values. */
 export type ResultPart =
@@ -43,35 +27,16 @@ export interface AddedMember {
   readonly value: ResultValue;
 }
 
-/** The SQL that stands in the place of a parameter. */
-export type Substitute =
-  /** One value; `type` null leaves it text. */
-  | { readonly kind: "value"; readonly value: ResultValue; readonly type: string | null }
-  /** An array of the values; of one value if the part is not `all`. */
-  | { readonly kind: "array"; readonly value: ResultValue; readonly type: string | null }
-  /** A body of JSON, whose objects have further members. */
-  | {
-    readonly kind: "body";
-    readonly text: Uint8Array;
-    readonly shape: "object" | "array";
-    readonly members: readonly AddedMember[];
-  };
+/** A body of JSON, whose objects have further members. */
+export interface BodyWithMembers {
+  readonly text: Uint8Array;
+  readonly shape: "object" | "array";
+  readonly members: readonly AddedMember[];
+}
 
-/** Substitutes by the values of the parameters. */
-export type Substitutes = ReadonlyMap<ParamValue, Substitute>;
-
-/** Renders a substitute. */
-export function renderSubstitute(substitute: Substitute): Sql {
-  switch (substitute.kind) {
-    case "value":
-      return typed(textOf(substitute.value), substitute.type);
-    case "array":
-      return renderArray(substitute.value, substitute.type);
-    case "body":
-      return substitute.shape === "object" ? renderObject(substitute) : renderObjects(substitute);
-    default:
-      return substitute satisfies never;
-  }
+/** Renders a body with its further members. */
+export function renderBody(body: BodyWithMembers): Sql {
+  return body.shape === "object" ? renderObject(body) : renderObjects(body);
 }
 
 /** Renders the expression that keeps the rows of a result, a JSON array; not NULL. */
@@ -85,17 +50,6 @@ function settingOf(operation: number): Sql {
 
 function resultOf({ operation }: ResultValue): Sql {
   return sql`pg_catalog.current_setting(${settingOf(operation)}, true)::json`;
-}
-
-function typed(text: Sql, type: string | null): Sql {
-  return type === null ? text : sql`cast(${text} as ${catalogueSql(type)})`;
-}
-
-/** Returns a value as text; NULL for JSON null. */
-function textOf(value: ResultValue): Sql {
-  const { part } = value;
-  if (part.kind === "scalar") return sql`(${resultOf(value)} ->> 0)`;
-  return sql`(${rowOf(value)} ->> ${literal(columnOf(part))})`;
 }
 
 /** Returns a value as JSON; NULL where the row lacks the column. */
@@ -120,18 +74,8 @@ function columnOf(part: ResultPart): string {
   return part.kind === "scalar" ? "" : part.column;
 }
 
-function renderArray(value: ResultValue, type: string | null): Sql {
-  if (value.part.kind !== "all") return sql`array[${typed(textOf(value), type)}]`;
-  const text = sql`svc_result.value ->> ${literal(value.part.column)}`;
-  return sql`array(select ${typed(text, type)} from pg_catalog.json_array_elements(${
-    resultOf(value)
-  }) as svc_result(value))`;
-}
-
-type BodySubstitute = Extract<Substitute, { kind: "body" }>;
-
 /** Renders an object. Its text stays as it is; the members are written before its end. */
-function renderObject({ text, members }: BodySubstitute): Sql {
+function renderObject({ text, members }: BodyWithMembers): Sql {
   const added = members.map(({ name, value }) => ({ name, json: jsonOf(value) }));
   return withMembers(sql`${param(text.subarray())}::text`, added);
 }
@@ -140,7 +84,7 @@ const objects = ident("svc_object");
 const values = ident("svc_values");
 
 /** Renders an array of objects, in their order. PostgreSQL reads the results once for all of them. */
-function renderObjects({ text, members }: BodySubstitute): Sql {
+function renderObjects({ text, members }: BodyWithMembers): Sql {
   const read = members.map(({ value }, index) =>
     sql`${value.part.kind === "all" ? jsonValuesOf(value) : jsonOf(value)} as ${valueColumn(index)}`
   );
@@ -194,18 +138,15 @@ export function rowsOfFailedCheck(
 
 /**
  * Returns the statement that fails unless a result has the rows that a reference needs. The values of a
- * column of all rows go to as many objects of `body`, if there is one.
+ * column of all rows go to as many objects of `body`.
  */
-export function resultCheck(value: ResultValue, body: Uint8Array | null): Statement | null {
+export function resultCheck(value: ResultValue, body: Uint8Array): Statement {
   const { part } = value;
   const holds = part.kind === "row"
     ? sql`n > ${ordinal(part.index)}`
     : part.kind !== "all"
     ? sql`n = 1`
-    : body === null
-    ? emptySql
     : sql`n = pg_catalog.json_array_length(${param(body)}::json)`;
-  if (holds === emptySql) return null;
   const check = sql`select case when ${holds} then 0 else ('svc ' || n || ' rows')::integer end
     from (select pg_catalog.json_array_length(${resultOf(value)}) as n offset 0) as svc_result`;
   return { ...compile(check), use: "none", isShared: true };

@@ -1,8 +1,5 @@
-/**
- * Reads the values of a node's row: from its relation, or from the subquery that picks the page.
- *
- * @module
- */
+/** Reads the values of a node's row: from its relation, or from the subquery that picks the page.
+ * @module */
 import { isPlainField } from "../plan/planned_values.ts";
 import type { PlannedField, PlannedOperand, PlannedValue, ReadNode } from "../plan/read_node.ts";
 import { ident, join, type Sql, sql } from "../sql/fragment.ts";

@@ -1,8 +1,4 @@
-/**
- * Renders the version of a row, and the entity tag of a result.
- *
- * @module
- */
+/** Renders the version of a row, and the entity tag of a result. @module */
 import type { BodyFormat } from "../plan/negotiate.ts";
 import type { Tagging, WritePrecondition } from "../plan/preconditions.ts";
 import { type RowVersion, versionsIn } from "../plan/row_version.ts";
@@ -22,7 +18,7 @@ export type VersionSource = RowVersion | { readonly kind: "returned" };
 export function renderVersion(version: VersionSource, row: Sql): Sql {
   switch (version.kind) {
     case "system":
-      return sql`pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.hashtextextended(pg_catalog.concat_ws(':', ${row}.tableoid, ${row}.xmin, ${row}.ctid), 0)), 16, '0')`;
+      return sql`pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.hashtextextended(${row}.tableoid::text || ':' || ${row}.xmin::text || ':' || ${row}.ctid::text, 0)), 16, '0')`;
     case "columns": {
       // The binary form does not depend on settings such as the time zone.
       const values = join(version.columns.map((name) => sql`${row}.${ident(name)}`));

@@ -10,8 +10,8 @@
 import type { BodyFraming } from "../database/batch.ts";
 import type { BodyFormat } from "../plan/negotiate.ts";
 import type { Tagging } from "../plan/preconditions.ts";
-import { isAggregated, isPlainField } from "../plan/planned_values.ts";
-import type { Condition, ReadItem, ReadNode } from "../plan/read_node.ts";
+import { isByKey, isOneGroup } from "../plan/max_rows.ts";
+import type { ReadNode } from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { emptySql, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
 import {
@@ -19,11 +19,12 @@ import {
   type BodyRows,
   bodySource,
   elementOf,
+  furtherCsvRow,
   jsonLine,
   onlyVersion,
   rowsAlias,
+  rowSeparator,
   stripped,
-  wholeRow,
 } from "./body.ts";
 import { renderTagged } from "./row_version.ts";
 
@@ -48,25 +49,9 @@ export function rowFormatOf(format: BodyFormat | null, plan: ReadPlan): RowForma
 }
 
 /** Whether a node returns no more rows than a single value may have. */
-function isShort({ range: { limit }, grouped, items, embeds }: ReadNode): boolean {
-  if (limit !== null && BigInt(limit) <= maxValueRows) return true;
-  const isAggregate = (item: ReadItem) =>
-    item.kind === "aggregate" || (item.kind === "value" && isAggregated(item.value));
-  return grouped && items.every(isAggregate) && embeds.every(({ hasOutput }) => !hasOutput);
-}
-
-/** Whether the conditions name one value for each column of a table's primary key. */
-function isByKey({ root, relation }: ReadPlan): boolean {
-  if (root.relation === null || relation === null || relation.isView) return false;
-  const { primaryKey } = relation;
-  return primaryKey.length > 0 &&
-    primaryKey.every((name) => root.conditions.some((condition) => isEqual(condition, name)));
-}
-
-function isEqual(condition: Condition, column: string): boolean {
-  return condition.kind === "compare" && condition.operator === "eq" && !condition.negated &&
-    condition.quantifier === null && isPlainField(condition.field) &&
-    condition.field.column === column && condition.field.path.length === 0;
+function isShort(root: ReadNode): boolean {
+  const { limit } = root.range;
+  return limit !== null && BigInt(limit) <= maxValueRows || isOneGroup(root);
 }
 
 /** The parts of a result that is sent row by row. */
@@ -102,7 +87,7 @@ export function renderRowsResult(result: RowsResult): Sql {
   const number = sql`(case when count(*) > ${
     ordinal(most)
   } then (select count(*) from ${kept}) else count(*) end)::text`;
-  const from = bodySource(format, firstPart, element.isVersioned);
+  const from = bodySource(format, firstPart);
   const head = sql`with ${join([...common, sql`${kept} as materialized (${rows})`])} `;
   if (tagging === null) {
     return sql`${head}select ${number}${others}, ${first} from ${from} union all select null::text${unused}, ${further} from (${rest}) as ${rowsAlias}`;
@@ -131,22 +116,29 @@ interface BodyColumns {
 
 function bodyColumns({ format, element }: RowsResult): BodyColumns {
   const first = bodyExpression(format, { ...element, single: false });
-  const row = elementOf(element);
   switch (format.kind) {
-    // The text of a row; the connection leaves its parentheses out.
     case "csv":
-      return { first, further: sql`(${wholeRow(element)})::text` };
+      return { first, further: furtherCsvRow(format, element) };
     case "ndjson":
       return { first, further: jsonLine(format, element) };
-    case "array": {
-      const json = element.scalarColumn === null
-        ? sql`pg_catalog.row_to_json(${row})`
-        : sql`coalesce(pg_catalog.to_json(${row}), 'null')`;
-      return { first, further: stripped(json, format.stripped) };
-    }
+    case "array":
+      return { first, further: arrayRow(format, element) };
     default:
       return format satisfies never;
   }
+}
+
+/** Renders a row of an array. Those with versions are JSON already. */
+function arrayRow(
+  { stripped: strip }: Extract<RowFormat, { kind: "array" }>,
+  element: RowsResult["element"],
+): Sql {
+  const row = elementOf(element);
+  if (element.isVersioned === true) return strip ? stripped(row, strip) : sql`${row}::text`;
+  const json = element.scalarColumn === null
+    ? sql`pg_catalog.row_to_json(${row})`
+    : sql`coalesce(pg_catalog.to_json(${row}), 'null')`;
+  return stripped(json, strip);
 }
 
 /**
@@ -162,5 +154,5 @@ export function framingOf(
     return { separator: "\n", closing: "\n", isEager: !format.isCounted };
   }
   if (format.stripped) return { separator: ",", closing: "]" };
-  return { separator: scalarColumn === null ? ", \n " : ", ", closing: "]" };
+  return { separator: scalarColumn === null ? rowSeparator : ", ", closing: "]" };
 }

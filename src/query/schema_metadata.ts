@@ -1,16 +1,15 @@
-/**
- * The query for the metadata of a schema that the schema cache does not hold: its comment, and the
- * privileges of the role.
- *
- * @module
- */
+/** The query for the metadata of a schema that the schema cache does not hold: its comment, and the
+ * privileges of the role. @module */
 import type { Statement } from "../database/batch.ts";
 import type { PrivilegeDetail } from "../plan/root_plan.ts";
+import { arrayLiteral } from "./array_literal.ts";
 import { compile, param, type Sql, sql } from "../sql/fragment.ts";
 
 /** The schema to read the metadata of. */
 export interface SchemaMetadataRequest {
   readonly schema: string;
+  /** Schemas that serve what it lacks. */
+  readonly fallbacks: readonly string[];
   readonly privileges: PrivilegeDetail;
 }
 
@@ -45,14 +44,22 @@ export interface SchemaMetadata {
 
 /**
  * Returns the statement. Its result is one row with one text column, the JSON of {@linkcode
- * SchemaMetadata}; no row if the schema does not exist.
+ * SchemaMetadata}; no row if the schema does not exist. With fallbacks, the JSON is an object with those
+ * of all the schemas.
  */
 export function schemaMetadataQuery(
-  { schema, privileges }: SchemaMetadataRequest,
+  { schema, fallbacks, privileges }: SchemaMetadataRequest,
 ): Statement {
   const facts = privileges === "none"
     ? comment
     : sql`${comment}, ${relations[privileges]}, ${permittedFunctions}`;
+  if (fallbacks.length > 0) {
+    const names = param(arrayLiteral([schema, ...fallbacks]));
+    const objects =
+      sql`select pg_catalog.json_object_agg(n.nspname, pg_catalog.json_build_object(${facts}))::text
+from pg_catalog.pg_namespace n where n.nspname = any (${names}::name[])`;
+    return { ...compile(objects), use: "rows" };
+  }
   const statement =
     sql`select pg_catalog.json_build_object(${facts})::text from pg_catalog.pg_namespace n where n.nspname = ${
       param(schema)

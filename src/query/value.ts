@@ -1,8 +1,4 @@
-/**
- * Renders values: columns with casts and calls.
- *
- * @module
- */
+/** Renders values: columns with casts and calls. @module */
 import { isPlainField } from "../plan/planned_values.ts";
 import type {
   ExtensionObject,

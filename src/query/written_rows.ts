@@ -1,8 +1,4 @@
-/**
- * Renders the rows of a body, which PostgreSQL expands from JSON.
- *
- * @module
- */
+/** Renders the rows of a body, which PostgreSQL expands from JSON. @module */
 import type { WrittenRows } from "../plan/mutate_plan.ts";
 import type { WrittenColumn } from "../plan/written_column.ts";
 import { catalogueSql, ident, join, literal, param, type Sql, sql } from "../sql/fragment.ts";
@@ -38,9 +34,15 @@ function emptyObjects({ json, shape }: WrittenRows): Sql {
 
 /** Renders `json_to_recordset($1) as svc_body("a" int, …)`. */
 export function expandedRows(rows: WrittenRows): Sql {
-  const { json, shape, columns } = rows;
+  const { json, shape, columns, expandsAsSet = false } = rows;
   if (!rows.defaults) {
     const types = join(columns.map(columnDefinition));
+    if (shape === "object" && expandsAsSet) {
+      // The first cast refuses several values: with `columns` the body was not scanned.
+      return sql`json_to_recordset(('[' || ${
+        param(json)
+      }::json::text || ']')::json) as ${bodyAlias}(${types})`;
+    }
     const expand = shape === "object" ? sql`json_to_record` : sql`json_to_recordset`;
     return sql`${expand}(${param(json)}::json) as ${bodyAlias}(${types})`;
   }
@@ -80,11 +82,25 @@ export function writtenValue(
 ): Sql {
   const plain = sql`${bodyAlias}.${ident(column.name)}`;
   if (column.fromJson === null) return plain;
-  const converted = renderConversion(plain, column.fromJson);
+  const converted = fromJson(plain, column);
   // A default is SQL, not JSON, so the conversion function cannot read it.
   return defaults && column.default !== null
     ? sql`case when ${has(column)} then ${converted} else ${catalogueSql(column.default)} end`
     : converted;
+}
+
+/** Renders the conversion of JSON to a column's type. */
+export function fromJson(json: Sql, { fromJson: convert, type }: WrittenColumn): Sql {
+  if (convert === "text") return sql`cast(${json} #>> '{}' as ${catalogueSql(type)})`;
+  if (convert !== "hstore") return renderConversion(json, convert);
+  const quoted = (text: Sql) =>
+    sql`'"' || pg_catalog.regexp_replace(${text}, '(["\\\\])', '\\\\\\1', 'g') || '"'`;
+  const pairs = sql`select coalesce(pg_catalog.string_agg(${quoted(sql`key`)} || '=>' || coalesce(${
+    quoted(sql`value`)
+  }, 'NULL'), ','), '') from pg_catalog.json_each_text(${json})`;
+  return sql`cast(case pg_catalog.json_typeof(${json}) when 'object' then (${pairs}) else ${json} #>> '{}' end as ${
+    catalogueSql(type)
+  })`;
 }
 
 /** Renders a query of the body's rows with their numbers and, if requested, their objects. */

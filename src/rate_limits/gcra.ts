@@ -1,7 +1,4 @@
-/**
- * The generic cell rate algorithm (GCRA, ITU-T I.371), by which policies admit requests.
- *
- * @module
+/** The generic cell rate algorithm (GCRA, ITU-T I.371), by which policies admit requests. @module
  */
 
 /** A policy in microseconds. */

@@ -1,12 +1,9 @@
-/**
- * Prepares the policies of a configuration, and keeps the arrival times of the previous one.
- *
- * @module
- */
+/** Prepares the policies of a configuration, and keeps the arrival times of the previous one.
+ * @module */
 import { compileClaimPath } from "../auth/role_claim.ts";
 import type { Config } from "../config/options.ts";
 import { type RateLimitPolicy, readRateLimits } from "../config/rate_limit_grammar.ts";
-import type { ArrivalTable } from "./arrival_table.ts";
+import { ArrivalTable } from "./arrival_table.ts";
 import { rateOf } from "./gcra.ts";
 import type { PreparedPolicy, RateLimits } from "./rate_limiter.ts";
 import { decodedPath } from "./resource.ts";
@@ -16,8 +13,10 @@ export interface RateLimitInputs {
   readonly config: Pick<Config, "mcpPath" | "rateLimits">;
   /** Those before a reload, whose table is kept. */
   readonly previous: RateLimits | null;
-  /** Makes the table, if there is no previous one. */
-  readonly makeTable: () => ArrivalTable;
+  /** Milliseconds since any start; never goes back. */
+  readonly now: () => number;
+  /** Threads that count beside each other, each by its part of the rates. */
+  readonly threads: number;
 }
 
 /**
@@ -25,15 +24,14 @@ export interface RateLimitInputs {
  * is invalid.
  */
 export async function prepareRateLimits(
-  { config: { mcpPath, rateLimits: text }, previous, makeTable }: RateLimitInputs,
+  { config: { mcpPath, rateLimits: text }, previous, now, threads }: RateLimitInputs,
 ): Promise<RateLimits | null> {
   const reading = text === null ? null : readRateLimits(text);
   const configured = reading?.kind === "policies" ? reading.policies : [];
   const all = mcpPath === null ? configured : withMcpPolicy(configured, mcpPath);
   if (all.length === 0) return null;
-  const table = previous?.table ?? makeTable();
-  const prepare = (policy: RateLimitPolicy) => preparePolicy(policy, table);
-  const policies = await Promise.all(all.map(prepare));
+  const table = previous?.table ?? new ArrivalTable(now);
+  const policies = await Promise.all(all.map((policy) => preparePolicy(policy, threads)));
   return {
     table,
     beforeToken: policies.filter(needsNoToken),
@@ -69,17 +67,20 @@ function needsNoToken({ definition: { by, roles } }: PreparedPolicy): boolean {
 
 async function preparePolicy(
   policy: RateLimitPolicy,
-  table: ArrivalTable,
+  threads: number,
 ): Promise<PreparedPolicy> {
-  const { name, count, windowSeconds, method, roles, path, by } = policy;
+  const { name, count, windowSeconds, burst, method, roles, path, by } = policy;
   const prefix = decodedPath(path).replace(/\/+$/, "");
   return {
     name,
     method: method === "HEAD" ? "GET" : method,
     roles,
     definition: policy,
-    rate: rateOf(policy),
-    salt: table.hash(name),
+    rate: rateOf({
+      count: count / threads,
+      windowSeconds,
+      burst: Math.max(1, Math.floor(burst / threads)),
+    }),
     header: ["RateLimit-Policy", `"${name}";q=${count};w=${windowSeconds}`],
     under: prefix === "" ? null : prefix,
     claim: by.kind === "claim" ? await claimReader(name, by.path) : null,

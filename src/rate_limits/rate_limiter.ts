@@ -1,13 +1,8 @@
-/**
- * Admits requests by the policies of `rate-limits`.
- *
- * @module
- */
+/** Admits requests by the policies of `rate-limits`. @module */
 import { networkOf } from "../http/client_address.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { ArrivalTable } from "./arrival_table.ts";
-import type { Hash64 } from "./seeded_hash.ts";
 import { decide, type Decision, type Rate } from "./gcra.ts";
 import { countsMethod, isUnder, type LimitedResource } from "./resource.ts";
 import type { RateLimitPolicy } from "../config/rate_limit_grammar.ts";
@@ -16,8 +11,6 @@ import type { RateLimitPolicy } from "../config/rate_limit_grammar.ts";
 export interface PreparedPolicy extends Pick<RateLimitPolicy, "name" | "method" | "roles"> {
   readonly definition: RateLimitPolicy;
   readonly rate: Rate;
-  /** The hash of the policy's name, which separates its keys from those of other policies. */
-  readonly salt: Hash64;
   /** The field that describes the policy to clients. */
   readonly header: readonly [name: string, value: string];
   /** Path under which requests count, in the form of {@linkcode LimitedResource}; null for all. */
@@ -57,7 +50,7 @@ export interface LimitedIdentity {
 /** A policy that has admitted the request, and what it charged. */
 interface Charge {
   readonly policy: PreparedPolicy;
-  readonly key: Hash64;
+  readonly key: string;
   readonly decision: Decision;
 }
 
@@ -92,9 +85,7 @@ export class Admission {
   refund(): void {
     if (this.#charges.length === 0) return;
     const { table } = this.#request.limits;
-    table.lock();
     for (const { key, policy } of this.#charges) refund(table, key, policy.rate);
-    table.unlock();
     this.#charges = [];
   }
 
@@ -112,16 +103,12 @@ export class Admission {
     const matched: (Pick<Charge, "policy" | "key">)[] = [];
     for (const policy of policies) {
       const text = this.#isMatched(policy) ? keyOf(policy) : null;
-      if (text !== null) matched.push({ policy, key: table.hash(text, policy.salt) });
+      if (text !== null) matched.push({ policy, key: `${policy.name}\0${text}` });
     }
     if (matched.length === 0) return;
-    table.lock();
     const { charges, refusal } = decideAll(table, matched);
-    if (refusal === null) {
-      for (const { key, decision } of charges) table.set(key, decision.arrival);
-    }
-    table.unlock();
     if (refusal !== null) return this.#refuse(refusal);
+    for (const { key, decision } of charges) table.set(key, decision.arrival);
     this.#charges = this.#charges.length === 0 ? charges : [...this.#charges, ...charges];
   }
 
@@ -174,7 +161,7 @@ export class Admission {
   }
 }
 
-/** Decides about a request by all policies that it matches, in a table that is locked. */
+/** Decides about a request by all policies that it matches. */
 function decideAll(
   table: ArrivalTable,
   matched: readonly Pick<Charge, "policy" | "key">[],
@@ -202,7 +189,7 @@ function isTighter(one: Decision, other: Decision): boolean {
 }
 
 /** Takes one request back out of the count of a key. */
-function refund(table: ArrivalTable, key: Hash64, { interval }: Rate): void {
+function refund(table: ArrivalTable, key: string, { interval }: Rate): void {
   const arrival = table.get(key);
   if (arrival > interval) table.set(key, arrival - interval);
 }

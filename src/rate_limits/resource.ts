@@ -1,10 +1,6 @@
-/**
- * The resource that a request addresses, as policies match it: other spellings of a path are the same
- * resource.
- *
- * @module
- */
-import { percentDecode } from "../request/percent.ts";
+/** The resource that a request addresses, as policies match it: other spellings of a path are the
+ * same resource. @module */
+import { percentDecode } from "../request/url/percent.ts";
 import { type QueryRequestConfig, readQueryTarget } from "../request/query_request.ts";
 
 /** A request's method and decoded path. */

@@ -1,12 +1,8 @@
-/**
- * Chooses the action of a request by its path and method.
- *
- * @module
- */
+/** Chooses the action of a request by its path and method. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { Action, OptionsTarget } from "./api_request.ts";
 import type { RawRequest } from "./raw_request.ts";
-import { percentDecode } from "./percent.ts";
+import { percentDecode } from "./url/percent.ts";
 
 /** The part of the configuration that is read here. */
 export interface ActionConfig {

@@ -1,14 +1,10 @@
-/**
- * The parsed request: its intent, before anything is looked up in the schema cache.
- *
- * @module
- */
+/** The parsed request: its intent, before anything is looked up in the schema cache. @module */
 import type { MediaRange } from "../http/media_type.ts";
-import type { PatchDocument } from "./patch_document.ts";
+import type { PatchDocument } from "./body/patch_document.ts";
 import type { SelectableColumns } from "../schema_cache/schema_cache.ts";
 import type { QueryForm } from "./query_request.ts";
 import type { Preconditions } from "./preconditions.ts";
-import type { QueryParams, RowBounds } from "./query_types.ts";
+import type { QueryParams, RowBounds } from "./url/query_types.ts";
 
 /** The action of a request, chosen by path and method. */
 export type Action =
@@ -33,9 +29,10 @@ export type OptionsTarget =
 
 /** `Prefer`, one member per preference; null when not given. */
 export interface Preferences {
-  readonly resolution: "merge-duplicates" | "ignore-duplicates" | null;
+  readonly resolution: "merge-duplicates" | "ignore-duplicates" | "return-existing" | null;
   readonly return: "representation" | "minimal" | "headers-only" | null;
-  readonly count: "exact" | "planned" | "estimated" | null;
+  /** `exact-<number>` counts at most this many rows. */
+  readonly count: "exact" | "planned" | "estimated" | `exact-${number}` | null;
   readonly tx: "commit" | "rollback" | null;
   readonly missing: "default" | "null" | null;
   readonly handling: "strict" | "lenient" | null;
@@ -44,6 +41,8 @@ export interface Preferences {
   readonly unmatched: "fail" | "ignore" | null;
   readonly numbers: "string" | "number" | null;
   readonly read: "primary" | null;
+  /** Whether an answer that `db-max-rows` cuts fails. */
+  readonly maxRows: "fail" | null;
   /** Tokens that the service does not know, in order. */
   readonly invalid: readonly string[];
 }
@@ -74,13 +73,16 @@ export type Payload =
     readonly keysVary?: true;
     /** Pieces of the array, in place of `text`, which is empty then. Default: none. */
     readonly pieces?: PayloadPieces;
-    /** The body's format. A single unnamed parameter takes the JSON that CSV was converted to. */
-    readonly source: "json" | "csv" | "form";
+    /**
+     * The body's format: `row text` is CSV in this form. A single unnamed parameter takes the JSON that CSV
+     * was converted to.
+     */
+    readonly source: "json" | "csv" | "row text" | "form";
   }
   | {
-    /** Arguments by name, in the order sent: texts as UTF-8. */
+    /** Arguments by name, in the order sent. */
     readonly kind: "form";
-    readonly fields: readonly (readonly [name: string, value: Uint8Array])[];
+    readonly fields: readonly (readonly [name: string, value: string])[];
     /** Names, sorted. */
     readonly keys: readonly string[];
     /** How many fields have other names: no more are listed than can matter. */

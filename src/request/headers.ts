@@ -1,8 +1,4 @@
-/**
- * Request headers as database code sees them.
- *
- * @module
- */
+/** Request headers as database code sees them. @module */
 import { parseCookies } from "../http/cookie.ts";
 
 /** Headers by lower-case name, and cookies by name. */

@@ -1,11 +1,8 @@
-/**
- * `Idempotency-Key`: a name that a client gives to a write, so that a second one with it has no effect.
- *
- * @module
- */
+/** `Idempotency-Key`: a name that a client gives to a write, so that a second one with it has no
+ * effect. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { Payload } from "./api_request.ts";
-import { canonicalQuery, splitQuery } from "./query_string.ts";
+import { canonicalQuery, splitQuery } from "./url/query_string.ts";
 import type { RawRequest } from "./raw_request.ts";
 
 /** Returns whether a request has a key, be it valid or not. */
@@ -68,7 +65,7 @@ function bytesOf(payload: Payload | null): readonly Uint8Array[] {
     case "raw":
       return [payload.bytes];
     case "form":
-      return payload.fields.flatMap(([name, value]) => [utf8.encode(name), value]);
+      return payload.fields.flatMap(([name, value]) => [utf8.encode(name), utf8.encode(value)]);
     default:
       return payload satisfies never;
   }

@@ -1,14 +1,10 @@
-/**
- * A request, read as far as it can be without looking at the database's schema.
- *
- * @module
- */
+/** A request, read as far as it can be without looking at the database's schema. @module */
 import type { Config } from "../config/options.ts";
 import type { Dialect } from "../dialect.ts";
 import { parseAccept } from "../http/accept.ts";
 import { type ActionConfig, chooseAction, readPath } from "./action.ts";
 import type { Action, ApiRequest, Payload } from "./api_request.ts";
-import { receiveBody, type ReceivingOptions } from "./body.ts";
+import { receiveBody, type ReceivingOptions } from "./body/body.ts";
 import {
   hasArgumentsInBody,
   mayKeysVary,
@@ -16,21 +12,21 @@ import {
   payloadReader,
   payloadUse,
   usesColumns,
-} from "./payload.ts";
-import { type RawRequest, readRawRequest } from "./raw_request.ts";
+} from "./body/payload.ts";
+import type { RawRequest } from "./raw_request.ts";
 import { noPreconditions, readPreconditions } from "./preconditions.ts";
 import { parsePreferences } from "./preferences.ts";
 import { chooseSchema, type ProfileConfig } from "./profile.ts";
-import { parseQuery, type QueryMode } from "./query_params.ts";
+import { parseQuery, type QueryMode } from "./url/query_params.ts";
 import { checkSafeUpdate } from "./safe_update.ts";
-import { canonicalQuery, equivalentQuery } from "./query_string.ts";
-import type { QueryParams } from "./query_types.ts";
-import { chooseRowBounds } from "./row_bounds.ts";
+import { canonicalQuery, equivalentQuery } from "./url/query_string.ts";
+import type { QueryParams } from "./url/query_types.ts";
+import { chooseRowBounds } from "./url/row_bounds.ts";
 
 /** The part of the configuration that requests are read by. */
 export interface RequestConfig extends ActionConfig, ProfileConfig, Pick<Config, "etagMode"> {
   readonly dbSafeUpdate: boolean;
-  readonly dialect: Pick<Dialect, "limitedChanges">;
+  readonly dialect: Pick<Dialect, "csv" | "limitedChanges">;
 }
 
 /** A request that is read but for its body. */
@@ -39,19 +35,6 @@ export interface RequestHead {
   readonly request: ApiRequest;
   /** Null where there is no body to be read. */
   readonly reader: PayloadReader | null;
-}
-
-/**
- * Reads a request; waits only where there is a body to be read. Raises what {@linkcode parseHead}
- * raises, and `102` (body).
- */
-export function parseRequest(
-  request: Request,
-  config: RequestConfig,
-): ApiRequest | Promise<ApiRequest> {
-  const head = parseHead(readRawRequest(request), config);
-  if (head.reader === null) return head.request;
-  return receivePayload(request, head.reader).then((payload) => ({ ...head.request, payload }));
 }
 
 /** Receives a body and reads it. Throws what {@linkcode receiveBody} throws. */
@@ -75,7 +58,7 @@ export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHea
   const action = chooseAction(resource, pieces);
   const canonicalOf = received === undefined ? canonicalQuery : equivalentQuery;
   const asked = parseQuery(rawQuery, queryMode(action), canonicalOf);
-  const query = limitsCount(method, config) ? asked : withoutLimits(asked);
+  const query = asked.lock !== null || limitsCount(method, config) ? asked : withoutLimits(asked);
   const bounds = chooseRowBounds({ method, range: headers["range"] ?? null, query });
   const request: ApiRequest = {
     method: received?.method ?? method,
@@ -100,7 +83,8 @@ export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHea
   const columnsGiven = usesColumns(action, query);
   const keysMayVary = mayKeysVary(query);
   const mayPatch = action.kind === "update";
-  const parts = { contentType, takes, columnsGiven, keysMayVary, mayPatch };
+  const { csv } = config.dialect;
+  const parts = { contentType, takes, csv, columnsGiven, keysMayVary, mayPatch };
   const reader = payloadReader(parts);
   return { request, reader: received === undefined ? reader : { ...reader, isQuery: true } };
 }
@@ -117,7 +101,14 @@ function withoutLimits(query: QueryParams): QueryParams {
 }
 
 function queryMode(action: Action): QueryMode {
-  if (action.kind === "update" || action.kind === "insert") return action.kind;
-  if (action.kind !== "call") return "relation";
-  return hasArgumentsInBody(action) ? "call-post" : "call-get";
+  switch (action.kind) {
+    case "update":
+    case "insert":
+    case "delete":
+      return action.kind;
+    case "call":
+      return hasArgumentsInBody(action) ? "call-post" : "call-get";
+    default:
+      return "relation";
+  }
 }

@@ -1,8 +1,4 @@
-/**
- * Preconditions of requests: `If-Match` and `If-None-Match` (RFC 9110, section 13).
- *
- * @module
- */
+/** Preconditions of requests: `If-Match` and `If-None-Match` (RFC 9110, section 13). @module */
 import { errors } from "../errors/catalogue.ts";
 import { readTagList, type TagList } from "../http/etag.ts";
 import type { Action } from "./api_request.ts";

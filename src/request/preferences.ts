@@ -1,8 +1,4 @@
-/**
- * The `Prefer` request header (RFC 7240), in the simple form that PostgREST reads.
- *
- * @module
- */
+/** The `Prefer` request header (RFC 7240), in the simple form that PostgREST reads. @module */
 import { exactInteger } from "../http/range_header.ts";
 import type { Preferences } from "./api_request.ts";
 
@@ -16,13 +12,14 @@ type ListedName =
   | "handling"
   | "unmatched"
   | "numbers"
-  | "read";
+  | "read"
+  | "maxRows";
 
 /** Values of the listed preferences, while they are collected. */
 type Listed = { -readonly [Name in ListedName]: Preferences[Name] };
 
 const values: { readonly [Name in ListedName]: readonly NonNullable<Preferences[Name]>[] } = {
-  resolution: ["merge-duplicates", "ignore-duplicates"],
+  resolution: ["merge-duplicates", "ignore-duplicates", "return-existing"],
   return: ["representation", "minimal", "headers-only"],
   count: ["exact", "planned", "estimated"],
   tx: ["commit", "rollback"],
@@ -31,14 +28,20 @@ const values: { readonly [Name in ListedName]: readonly NonNullable<Preferences[
   unmatched: ["fail", "ignore"],
   numbers: ["string", "number"],
   read: ["primary"],
+  maxRows: ["fail"],
 };
 
 /** Values that a whole token sets. */
 const tokens: ReadonlyMap<string, Partial<Listed>> = new Map(
   Object.entries(values).flatMap(([name, each]) =>
-    each.map((value) => [`${name}=${value}`, { [name]: value }] as const)
+    each.map((value) => [`${tokenName(name)}=${value}`, { [name]: value }] as const)
   ),
 );
+
+/** Returns the name of a preference in the header: `max-rows`. */
+function tokenName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
 
 const timezonePrefix = "timezone=";
 const maxAffectedPrefix = "max-affected=";
@@ -55,6 +58,7 @@ const nothingPreferred: Preferences = {
   unmatched: null,
   numbers: null,
   read: null,
+  maxRows: null,
   invalid: [],
 };
 
@@ -70,7 +74,7 @@ export function parsePreferences(header: string | null): Preferences {
   let maxAffected: string | null = null;
   const invalid: string[] = [];
   for (const token of header.split(",").map((piece) => piece.trim())) {
-    const known = tokens.get(token);
+    const known = tokens.get(token) ?? readCountBound(token);
     if (known !== undefined) listed = { ...known, ...listed };
     else if (token.startsWith(timezonePrefix)) timezone ??= token.slice(timezonePrefix.length);
     else if (token.startsWith(maxAffectedPrefix)) {
@@ -84,6 +88,12 @@ export function parsePreferences(header: string | null): Preferences {
     maxAffected: maxAffected === null ? null : parseCount(maxAffected),
     invalid,
   };
+}
+
+/** Reads `count=exact-<number>`; undefined for other tokens. */
+function readCountBound(token: string): Partial<Listed> | undefined {
+  const digits = /^count=exact-(0|[1-9][0-9]{0,14})$/.exec(token)?.[1];
+  return digits === undefined ? undefined : { count: `exact-${Number(digits)}` };
 }
 
 function parseCount(text: string): number | null {

@@ -1,8 +1,4 @@
-/**
- * The schema that a request is about.
- *
- * @module
- */
+/** The schema that a request is about. @module */
 import { errors } from "../errors/catalogue.ts";
 
 /** The part of the configuration that is read here. */

@@ -8,9 +8,9 @@
  */
 import { errors } from "../errors/catalogue.ts";
 import { canonicalText, parseMediaType } from "../http/media_type.ts";
-import { RawDecoder } from "./decoders.ts";
-import type { PayloadReader } from "./payload.ts";
-import { percentDecode } from "./percent.ts";
+import { RawDecoder } from "./body/decoders.ts";
+import type { PayloadReader } from "./body/payload.ts";
+import { percentDecode } from "./url/percent.ts";
 import type { RawRequest } from "./raw_request.ts";
 
 /** How a request says that its parameters come in the body: by its method, or by its path. */

@@ -1,8 +1,4 @@
-/**
- * A request's parts as they were received.
- *
- * @module
- */
+/** A request's parts as they were received. @module */
 import { type HeaderRecords, readHeaders } from "./headers.ts";
 import type { QueryForm } from "./query_request.ts";
 

@@ -1,8 +1,4 @@
-/**
- * The guard against updates and deletes of whole tables: `db-safe-update`.
- *
- * @module
- */
+/** The guard against updates and deletes of whole tables: `db-safe-update`. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { ApiRequest } from "./api_request.ts";
 

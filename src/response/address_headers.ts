@@ -1,11 +1,10 @@
-/**
- * Headers that name the GET with the result of a read.
- *
- * @module
- */
+/** Headers that name the GET with the result of a read. @module */
 import type { HeaderList } from "../lib/header_list.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { acceptedQueries, type QueryForm } from "../request/query_request.ts";
+import { headerValue } from "../errors/http_text.ts";
+import type { Relation } from "../schema_cache/schema_cache.ts";
+import type { Dialect } from "../dialect.ts";
 
 /** Most characters of the URL that the response to a query request names. Servers and proxies accept it. */
 const maxUrlCharacters = 2000;
@@ -33,4 +32,63 @@ export function addressHeaders(
   const hasJson = action.kind === "call" && action.method === "QUERY";
   if (hasJson || url.length > maxUrlCharacters) return [accepted];
   return [[headerOf[queryForm], url], accepted];
+}
+
+/**
+ * Returns `/relation?key=eq.value&…`. `key` is the JSON object of the primary key's values as text.
+ * The function escapes only characters of the relation's name that would end the path or the header.
+ */
+export function locationOf({ name }: Relation, key: string): string {
+  const values: Readonly<Record<string, string | null>> = JSON.parse(key);
+  const filters = Object.entries(values).map(([column, value]) =>
+    `${encode(column)}=${value === null ? "is.null" : `eq.${encode(value)}`}`
+  );
+  const path = headerValue(name.replace(notInPath, encode)) ?? encode(name);
+  return `/${path}?${filters.join("&")}`;
+}
+
+/** ASCII characters that a path cannot contain or that delimit it (RFC 3986 section 3.3). */
+const notInPath = /[^\x80-\u{10ffff}A-Za-z0-9\-_.~!$&'()*+,;=:@]/gu;
+
+/** Percent-encodes all but ASCII letters, digits and `-_.~`. */
+function encode(text: string): string {
+  return encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+/** Returns `Content-Range`, and `Range-Unit` in dialects that send it. */
+export function rangeHeaders(
+  { first, rows, total }: {
+    readonly first: bigint;
+    readonly rows: number;
+    readonly total: number | null;
+  },
+  { rangeUnit }: Pick<Dialect, "rangeUnit">,
+): HeaderList {
+  const isBeyond = total !== null && first > total;
+  const range = rows > 0 && total !== 0 && !isBeyond
+    ? `${first}-${first + BigInt(rows) - 1n}`
+    : "*";
+  return contentRange(`${range}/${total ?? "*"}`, rangeUnit);
+}
+
+/** Returns `Content-Range` with this value, and `Range-Unit` in dialects that send it. */
+export function contentRange(value: string, rangeUnit: Dialect["rangeUnit"]): HeaderList {
+  const header = ["Content-Range", value] as const;
+  return rangeUnit === "sent" ? [["Range-Unit", "items"], header] : [header];
+}
+
+/** Returns 416 for a range after the last row, 206 for a part of the rows, otherwise 200. */
+export function rangeStatus(
+  { first, rows, total }: {
+    readonly first: bigint;
+    readonly rows: number;
+    readonly total: number | null;
+  },
+): 200 | 206 | 416 {
+  if (total === null) return 200;
+  if (first > total) return 416;
+  return rows < total ? 206 : 200;
 }

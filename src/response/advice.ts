@@ -1,21 +1,19 @@
-/**
- * Hints for errors that have none, with `client-error-verbosity = advise`: one table, from codes to
- * functions of the error and the request. They name the request's role and what the error's message
- * names, so that no client learns a name from them.
- *
- * @module
- */
+/** Hints for errors that have none, with `client-error-verbosity = advise`, which depend on the request:
+ * others stand in the rows of the catalogue. They name the request's role, what the error's message
+ * names, and objects of the schema cache, which has no privileges. @module */
 import { nearest } from "../config/nearest.ts";
 import type { Config } from "../config/options.ts";
 import { isEmbedded } from "../database/open.ts";
 import type { ErrorFields } from "../errors/service_error.ts";
 import { quotable } from "../errors/quoting.ts";
-import { operatorWords } from "../request/operators.ts";
-import { splitQuery } from "../request/query_string.ts";
+import { operatorWords } from "../request/url/operators.ts";
+import { splitQuery } from "../request/url/query_string.ts";
 import type { RawRequest } from "../request/raw_request.ts";
-import { privilegeAdvice } from "./privilege_advice.ts";
-import { createAdvice } from "./role_advice.ts";
-import { tokenAdvice } from "./token_advice.ts";
+import { createAdvice, privilegeAdvice } from "./privilege_advice.ts";
+import { replacesHint, requestAdvice } from "./request_advice.ts";
+import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
+import { bearerToken } from "../auth/credential.ts";
+import { parseJsonObject } from "../lib/json_object.ts";
 
 /** A request that failed. */
 export interface AdviceContext {
@@ -24,6 +22,8 @@ export interface AdviceContext {
   readonly role: string | null;
   /** Result of `version()`; null before the service knows it. */
   readonly serverVersion: string | null;
+  /** Null before the first load. Default: null. */
+  readonly cache?: SchemaCacheData | null;
   readonly config: Pick<
     Config,
     "dbReadOnly" | "dbSchemas" | "dbSchemaWatch" | "dbUri" | "dbPlanEnabled"
@@ -32,27 +32,30 @@ export interface AdviceContext {
 
 type Adviser = (fields: ErrorFields, context: AdviceContext) => string | null;
 
-/** Returns the hint for an error; null if the error has one, and if the table has none. */
+/** Returns the hint for an error; null if the error has one that stays, and if the table has none. */
 export function adviceFor(fields: ErrorFields, context: AdviceContext): string | null {
-  if (fields.hint !== null && fields.hint !== undefined) return null;
+  const hint = fields.hint ?? null;
+  const corrected = hint === null || replacesHint(fields) ? requestAdvice(fields, context) : null;
   const advise = (fields.own ? ownAdvisers : databaseAdvisers).get(fields.code);
   const advice = fields.advice ?? advise?.(fields, context) ?? null;
-  return advice === null ? null : quotable(advice);
+  const first = corrected ?? hint;
+  // A name that resembles another one may also be a new one.
+  if (first !== null && advice !== null && advise === staleAdvice) {
+    return `${quotable(first.replace(/\.$/, ""))}. ${advice}`;
+  }
+  const added = corrected ?? (hint === null ? advice : null);
+  return added === null ? null : quotable(added);
 }
 
 /** By codes without prefix. */
 const ownAdvisers: ReadonlyMap<string, Adviser> = new Map<string, Adviser>([
   ["100", filterAdvice],
   ["107", planAdvice],
-  ["123", () => "Set db-aggregates-enabled = true"],
-  ["126", () => 'Set openapi-mode = "follow-privileges"'],
   ["200", staleAdvice],
   ["202", staleAdvice],
   ["204", (fields, context) => formAdvice(fields, context) ?? staleAdvice(fields, context)],
   ["205", staleAdvice],
-  ["300", () => "jwt-secret is not set"],
   ["301", ({ details }, { pieces }) => tokenAdvice(details, pieces.headers["authorization"])],
-  ["302", () => "Send a token, or set db-anon-role"],
 ]);
 
 /** By SQLSTATE. */
@@ -142,4 +145,25 @@ function correctedFilter(value: string): string {
 /** Two letters alone resemble every operator of two letters. */
 function similarOperator(word: string): string | null {
   return word.length > 2 ? nearest(word, operatorWords) : null;
+}
+
+/** Returns the hint for error 301 by its details and the token; null for others. */
+function tokenAdvice(details: unknown, authorization: string | undefined): string | null {
+  const token = authorization === undefined ? null : bearerToken(authorization);
+  if (token === null) return null;
+  if (/^["'].*["']$/.test(token)) return "Send the token without quotes";
+  if (details === "None of the keys was able to decode the JWT") {
+    return "The signature does not fit jwt-secret";
+  }
+  if (details !== "No suitable key was found to decode the JWT") return null;
+  return namesKey(token) ? "No key with that kid" : "No key for that alg";
+}
+
+function namesKey(token: string): boolean {
+  try {
+    const base64 = token.slice(0, token.indexOf(".")).replaceAll("-", "+").replaceAll("_", "/");
+    return typeof parseJsonObject(atob(base64))?.["kid"] === "string";
+  } catch {
+    return false;
+  }
 }

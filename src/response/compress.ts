@@ -1,8 +1,4 @@
-/**
- * Compresses replies: `server-compression`.
- *
- * @module
- */
+/** Compresses replies: `server-compression`. @module */
 import { chooseCoding, isCompressible, type ResponseCoding } from "../http/accept_encoding.ts";
 import { codedTag, namedTag } from "../http/etag.ts";
 import { isCrossOrigin } from "../http/foreign_site.ts";

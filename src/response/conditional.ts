@@ -1,8 +1,5 @@
-/**
- * Evaluates the preconditions of reads (RFC 9110, section 13.2.2), and tags content that the service makes.
- *
- * @module
- */
+/** Evaluates the preconditions of reads (RFC 9110, section 13.2.2), and tags content that the
+ * service makes. @module */
 import { errors } from "../errors/catalogue.ts";
 import { matchesStrongly, matchesWeakly, readTag } from "../http/etag.ts";
 import type { Preconditions } from "../request/preconditions.ts";

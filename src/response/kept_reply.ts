@@ -1,8 +1,4 @@
-/**
- * Replies that the table of keys keeps, and back.
- *
- * @module
- */
+/** Replies that the table of keys keeps, and back. @module */
 import type { BatchResult } from "../database/batch.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { HeaderList } from "../lib/header_list.ts";
@@ -22,10 +18,10 @@ export interface KeptReplyConfig {
  * body is too large.
  */
 export function keptAnswer(
-  { status, headers, content }: Reply,
+  { status, headers, content, isKept: mayKeep = true }: Reply,
   { idempotencyMaxBytes, serverTraceHeader }: KeptReplyConfig,
 ): KeptAnswer | null {
-  const isKept = status >= 200 && status < 300 &&
+  const isKept = mayKeep && status >= 200 && status < 300 &&
     !headers.some(([name]) => name.toLowerCase() === "set-cookie");
   if (!isKept) return null;
   if (content instanceof ReadableStream) throw new Error("the body of a write arrives in pieces");

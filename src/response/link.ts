@@ -1,13 +1,9 @@
-/**
- * The `Link` header of pages (RFC 8288).
- *
- * @module
- */
+/** The `Link` header of pages (RFC 8288). @module */
 import type { HeaderList } from "../lib/header_list.ts";
 import { type CursorPage, cursorPageOf, type ReadNode } from "../plan/read_node.ts";
 import { resultColumn } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import { type ReplacedParam, splitQuery, withParams } from "../request/query_string.ts";
+import { type ReplacedParam, splitQuery, withParams } from "../request/url/query_string.ts";
 
 /** Which pages have links: those by a cursor, all of them, or none. */
 export type LinkMode = "cursor" | "all" | "none";
@@ -84,7 +80,7 @@ function cursorLinks({ direction, keys }: CursorPage, { root, columns, rows }: R
     { name, value: cursor },
   ];
   const isAfter = direction === "after";
-  const hasMore = columns[resultColumn.more] === "true" && rows > 0;
+  const hasMore = columns[resultColumn.more] === "1" && rows > 0;
   const [hasPrevious, hasNext] = isAfter ? [keys !== null, hasMore] : [hasMore, keys !== null];
   const isHidden = root.range.limit === "0";
   const first = rows === 0 ? "" : columns[resultColumn.firstCursor] ?? null;

@@ -1,8 +1,5 @@
-/**
- * Reads `response.status` and `response.headers`, by which database code overrides the response.
- *
- * @module
- */
+/** Reads `response.status` and `response.headers`, by which database code overrides the response.
+ * @module */
 import type { HeaderList } from "../lib/header_list.ts";
 import { errors } from "../errors/catalogue.ts";
 import { headerValue, isHeaderName } from "../errors/http_text.ts";

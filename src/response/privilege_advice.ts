@@ -1,16 +1,14 @@
-/**
- * Hints for missing privileges: the statement that grants them.
- *
- * @module
- */
+/** Hints for missing privileges: the statement that grants them. @module */
 import type { ErrorFields } from "../errors/service_error.ts";
 import { chooseSchema } from "../request/profile.ts";
-import { percentDecode } from "../request/percent.ts";
-import { decodeQueryText, splitQuery } from "../request/query_string.ts";
+import { percentDecode } from "../request/url/percent.ts";
+import { decodeQueryText, splitQuery } from "../request/url/query_string.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { nameText } from "../sql/name_text.ts";
 import type { AdviceContext } from "./advice.ts";
-import { grantAdvice } from "./role_advice.ts";
+import type { Config } from "../config/options.ts";
+import { parseConnectionString } from "../database/connect/connection_string.ts";
+import { isEmbedded } from "../database/open.ts";
 
 /** Returns the hint for SQLSTATE 42501 by PostgreSQL's message; null for another message. */
 export function privilegeAdvice({ message }: ErrorFields, context: AdviceContext): string | null {
@@ -43,9 +41,11 @@ export function privilegeAdvice({ message }: ErrorFields, context: AdviceContext
 function relationAdvice(name: string, role: string, context: AdviceContext): string {
   const { pieces } = context;
   if (targetOf(pieces) === name) {
-    return `grant ${privilegesOf(pieces).join(", ")} on ${
-      qualifiedText(name, context)
-    } to ${role};`;
+    const columns = returnedColumns(pieces);
+    const privileges = privilegesOf(pieces).map((privilege) =>
+      privilege === "select" && columns !== null ? `select (${columns.join(", ")})` : privilege
+    );
+    return `grant ${privileges.join(", ")} on ${qualifiedText(name, context)} to ${role};`;
   }
   if (targetOf(pieces) !== null && decodeQueryText(pieces.query).includes(name)) {
     return `grant select on ${qualifiedText(name, context)} to ${role};`;
@@ -78,6 +78,23 @@ function privilegesOf({ method, query, headers }: RawRequest): readonly Privileg
   }
 }
 
+/**
+ * Returns the columns that a write with a representation reads: those of `select` and of filters. Returns
+ * null for other requests, for all columns, and for items that are not plain columns.
+ */
+function returnedColumns({ method, query, headers }: RawRequest): readonly string[] | null {
+  if (method === "GET" || !/return=representation/.test(headers["prefer"] ?? "")) return null;
+  const params = splitQuery(query);
+  const selected = params.find(({ name }) => name === "select")?.value ?? "";
+  const filtered = params.flatMap(({ name, value }) =>
+    value !== null && /^(not\.)?[a-z]+(\(|\.)/.test(value) ? [name] : []
+  );
+  const names = [...new Set([...selected.split(","), ...filtered])];
+  return names.every((name) => /^[a-z_][a-z0-9_]*$/.test(name))
+    ? names.map((name) => nameText(name))
+    : null;
+}
+
 /** Returns the relation in a path; null for others. */
 function targetOf({ path }: RawRequest): string | null {
   return path.startsWith("/rpc/") ? null : percentDecode(path.slice(1), "reject");
@@ -103,4 +120,50 @@ function sequenceAdvice(name: string, role: string, context: AdviceContext): str
 function routineText(name: string, context: AdviceContext): string {
   const { path } = context.pieces;
   return path === `/rpc/${name}` ? qualifiedText(name, context) : nameText(name);
+}
+
+/** Facts about the login role and the server. */
+interface LoginContext {
+  readonly config: Pick<Config, "dbUri">;
+  /** Result of `version()`; null before the service knows it. */
+  readonly serverVersion: string | null;
+}
+
+/** Returns the hint for a role that exists. A superuser must stay out of reach of requests. */
+function grantAdvice(role: string, login: LoginContext): string {
+  if (/^(pg_|postgres$)/.test(role)) return `Send a token of another role than ${nameText(role)}`;
+  const grant = grantText(role, login);
+  return grant === null
+    ? `Grant ${nameText(role)} to the login role, unless it is a superuser`
+    : `Unless ${nameText(role)} is a superuser: ${grant}`;
+}
+
+/** Returns the hint for a role that does not exist; null for a name that PostgreSQL reserves. */
+export function createAdvice(role: string, login: LoginContext): string | null {
+  if (/^(pg_|public$|none$)/.test(role)) return null;
+  const create = `create role ${nameText(role)} nologin;`;
+  const grant = grantText(role, login);
+  return grant === null ? `${create} then grant it to the login role` : `${create} ${grant}`;
+}
+
+/** The first major version with options of memberships. */
+const firstVersionWithOptions = 16;
+
+/** Returns the statement; null if the login role or the version is unknown. */
+function grantText(role: string, { config, serverVersion }: LoginContext): string | null {
+  const login = loginOf(config.dbUri);
+  const major = Number(/^PostgreSQL (\d+)/.exec(serverVersion ?? "")?.[1]);
+  if (login === null || Number.isNaN(major)) return null;
+  const options = major >= firstVersionWithOptions ? " with inherit false, set true" : "";
+  return `grant ${nameText(role)} to ${nameText(login)}${options};`;
+}
+
+/** Returns the user of `db-uri`; null if it names none. */
+function loginOf(uri: string): string | null {
+  if (isEmbedded(uri)) return null;
+  try {
+    return parseConnectionString(uri).get("user") || null;
+  } catch {
+    return null;
+  }
 }

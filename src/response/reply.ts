@@ -1,8 +1,4 @@
-/**
- * A response as data, and the headers that several kinds of responses share.
- *
- * @module
- */
+/** A response as data, and the headers that several kinds of responses share. @module */
 import type { ResultBody } from "../database/batch.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { contentTypeOf } from "../http/media_type.ts";
@@ -21,6 +17,8 @@ export interface Reply {
   readonly content: Uint8Array | ReadableStream<Uint8Array> | null;
   /** Length of the body in bytes, for the log; null if unknown. */
   readonly length: number | null;
+  /** Whether the answer may be kept for a key: not if an operation of a batch sets a cookie. Default: true. */
+  readonly isKept?: boolean;
   /** Position that later reads of the client must have reached. Default: none. */
   readonly bookmark?: string;
   /** Resolves with the error that ends a stream before its end; absent for other content. */
@@ -140,6 +138,7 @@ export interface AppliedPreferences {
   readonly unmatched?: boolean;
   readonly numbers?: boolean;
   readonly read?: boolean;
+  readonly maxRows?: boolean;
   readonly tx: boolean;
 }
 
@@ -161,5 +160,6 @@ export function appliedHeader(preferences: Preferences, applied: AppliedPreferen
   if (applied.unmatched) add("unmatched", preferences.unmatched);
   if (applied.numbers) add("numbers", preferences.numbers);
   if (applied.read) add("read", preferences.read);
+  if (applied.maxRows) add("max-rows", preferences.maxRows);
   return names.length === 0 ? [] : [["Preference-Applied", names.join(", ")]];
 }

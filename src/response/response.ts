@@ -1,23 +1,22 @@
-/**
- * Makes the reply of a result: status, headers, body.
- *
- * @module
- */
+/** Makes the reply of a result: status, headers, body. @module */
 import type { BatchResult, ResultBody } from "../database/batch.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { Dialect } from "../dialect.ts";
 import { conditionalReply } from "./conditional.ts";
-import { contentRange, rangeHeaders, rangeStatus } from "./content_range.ts";
+import { contentRange, rangeHeaders, rangeStatus } from "./address_headers.ts";
 import { linkHeader, type LinkMode } from "./link.ts";
 import { errors } from "../errors/catalogue.ts";
 import { errorBody, type ErrorVerbosity } from "../errors/error_response.ts";
 import type { OptionsPlan } from "../plan/allowed_methods.ts";
-import type { Plan } from "../plan/plan.ts";
+import { type CountBound, countBound } from "../plan/count_plan.ts";
+import { type Plan, readOf } from "../plan/plan.ts";
+import type { ReadPlan } from "../plan/read_plan.ts";
+import { resultColumn } from "../query/query.ts";
 import { cursorPageOf, type ReadNode } from "../plan/read_node.ts";
 import { hasConflictTarget } from "../plan/conflict.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { addressHeaders } from "./address_headers.ts";
-import { locationOf } from "./location.ts";
+import { locationOf } from "./address_headers.ts";
 import {
   appliedHeader,
   readResultMetadata,
@@ -55,17 +54,18 @@ export function respondToRead(
 ): Reply {
   const metadata = readResultMetadata(reply.columns, plan.tagging !== null);
   const { read: { root } } = plan;
-  const total = totalOf(plan, metadata, config.estimate);
+  const { total, countedOver } = totalOf(plan, metadata, config.estimate);
   const range = { first: request.bounds.first, rows: metadata.rows, total };
   const headers: HeaderList = [
     ...(metadata.isCounted
-      ? pageHeaders(request, plan, { root, columns: reply.columns, range, config })
+      ? pageHeaders(request, plan, { root, columns: reply.columns, range, countedOver, config })
       : []),
     ...addressHeaders(request, `/${encodePath(plan.relation.name)}`),
     ...appliedHeader(request.preferences, {
       tx: config.txOverridable,
       numbers: true,
       read: config.hasStandbys,
+      maxRows: true,
     }),
   ];
   return rangedReply(request, plan, { metadata, range, headers, body: reply.body, config });
@@ -74,24 +74,39 @@ export function respondToRead(
 /** Returns the headers of a page: its range, which a cursor does not tell, and links to others. */
 function pageHeaders(
   request: ApiRequest,
-  { count }: ReadPlanOf | CallPlanOf,
-  { root, columns, range, config }: {
+  plan: ReadPlanOf | CallPlanOf,
+  { root, columns, range, countedOver, config }: {
     readonly root: ReadNode;
     readonly columns: BatchResult["columns"];
     readonly range: RangedResult["range"];
+    readonly countedOver: CountBound;
     readonly config: ResponseConfig;
   },
 ): HeaderList {
   if (rangeStatus(range) === 416) return rangeHeaders(range, config.dialect);
-  const isExact = count.kind === "exact" || count.kind === "page";
+  const { kind } = plan.count;
+  const isExact = kind === "exact" || kind === "page";
   const page = { root, columns, rows: range.rows, total: isExact ? range.total : null };
   const byCursor = cursorPageOf(root) !== null;
   return [
     ...byCursor
       ? contentRange(`*/${range.total ?? "*"}`, config.dialect.rangeUnit)
       : rangeHeaders(range, config.dialect),
+    ...countHeader(countedOver),
+    ...truncationHeader(readOf(plan), columns),
     ...linkHeader(request, page, config.links),
   ];
+}
+
+/** Returns `Svc-Count` if there are more rows than the bound of the count. */
+function countHeader(countedOver: CountBound): HeaderList {
+  return countedOver === null ? [] : [["Svc-Count", `>${countedOver}`]];
+}
+
+/** Returns `Svc-Truncated` with the number of rows at which the answer was cut. */
+function truncationHeader({ cutAt }: ReadPlan, columns: BatchResult["columns"]): HeaderList {
+  const isCut = cutAt !== null && columns[resultColumn.more] === "1";
+  return isCut ? [["Svc-Truncated", String(cutAt)]] : [];
 }
 
 /** Makes the reply to a function call. */
@@ -105,11 +120,11 @@ export function respondToCall(
   const columns = readResultMetadata(reply.columns, plan.tagging !== null);
   // A single value or row counts as one row, even if a filter or an offset removes it.
   const metadata = returns.set ? columns : { ...columns, rows: 1 };
-  const total = totalOf(plan, metadata, null);
+  const { total, countedOver } = totalOf(plan, metadata, null);
   const range = { first: request.bounds.first, rows: metadata.rows, total };
   const { root } = plan.call.read;
   const headers: HeaderList = [
-    ...pageHeaders(request, plan, { root, columns: reply.columns, range, config }),
+    ...pageHeaders(request, plan, { root, columns: reply.columns, range, countedOver, config }),
     ...(request.queryForm === undefined
       ? []
       : addressHeaders(request, `/rpc/${encodePath(plan.call.routine.name)}`)),
@@ -118,6 +133,7 @@ export function respondToCall(
       maxAffected: true,
       numbers: true,
       read: config.hasStandbys && plan.call.access === "read only",
+      maxRows: true,
     }),
   ];
   if (returns.void) {
@@ -239,27 +255,46 @@ function outOfRange(
   return { length: content.length, content };
 }
 
+/** The total of a result. */
+interface Total {
+  /** Null if it is unknown. */
+  readonly total: number | null;
+  /** The bound of the count that the rows exceed; null if they do not. */
+  readonly countedOver: CountBound;
+}
+
 function totalOf(
   { count }: ReadPlanOf | CallPlanOf,
   { rows, total }: ResultMetadata,
   estimate: number | null,
-): number | null {
+): Total {
   switch (count.kind) {
     case "none":
-      return null;
+      return knownTotal(null);
     case "page":
-      return rows;
+      return boundedTotal(rows, count.bound);
     case "exact":
-      return total;
+      return boundedTotal(total, count.bound);
     case "planned":
-      return estimate;
+      return knownTotal(estimate);
     case "estimated":
-      return count.cap !== null && total !== null && total <= count.cap
-        ? total
-        : Math.max(total ?? 0, estimate ?? 0);
+      return knownTotal(
+        count.cap !== null && total !== null && total <= count.cap
+          ? total
+          : Math.max(total ?? 0, estimate ?? 0),
+      );
     default:
       return count satisfies never;
   }
+}
+
+function knownTotal(total: number | null): Total {
+  return { total, countedOver: null };
+}
+
+function boundedTotal(total: number | null, bound: CountBound): Total {
+  const isAbove = bound !== null && total !== null && total > bound;
+  return isAbove ? { total: null, countedOver: bound } : knownTotal(total);
 }
 
 function mutationStatus(
@@ -271,8 +306,8 @@ function mutationStatus(
   const returnsRows = mutate.read !== null;
   switch (action) {
     case "insert":
-      return preferences.resolution === "merge-duplicates" && mutate.kind === "insert" &&
-          mutate.conflict !== null && inserted <= 0
+      return preferences.resolution !== null && preferences.resolution !== "ignore-duplicates" &&
+          inserted <= 0
         ? 200
         : 201;
     case "put":
@@ -292,11 +327,15 @@ function mutationHeaders(
   { rangeUnit }: Pick<Dialect, "rangeUnit">,
 ): HeaderList {
   if (action === "put") return [];
-  const counted = preferences.count === "exact" || preferences.count === "estimated";
-  const total = counted ? String(rows) : "*";
+  const isCounted = preferences.count !== null && preferences.count !== "planned";
+  const { total, countedOver } = boundedTotal(
+    isCounted ? rows : null,
+    countBound(preferences.count),
+  );
   const range = action === "update" && rows > 0 ? `0-${rows - 1}` : "*";
   return [
-    ...contentRange(`${range}/${total}`, rangeUnit),
+    ...contentRange(`${range}/${total ?? "*"}`, rangeUnit),
+    ...countHeader(countedOver),
     ...(key === null ? [] : [["Location", locationOf(mutate.relation, key)] as const]),
   ];
 }

@@ -1,16 +1,18 @@
-/**
- * Responds to the root with an OpenAPI document.
- *
- * @module
- */
+/** Responds to the root with an OpenAPI document. @module */
 import type { HeaderList } from "../lib/header_list.ts";
+import { slicer } from "../lib/slices.ts";
 import type { OpenApiVersion, RootPlan } from "../plan/root_plan.ts";
 import type { SchemaMetadata } from "../query/schema_metadata.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
-import { conditionalReply, contentTag } from "./conditional.ts";
+import { conditionalReply } from "./conditional.ts";
 import { configKey, type DocumentConfig, hasTags } from "./openapi/about.ts";
-import { type DocumentStore, documentStore } from "./openapi/document_store.ts";
+import {
+  type DocumentStore,
+  documentStore,
+  type StoredDocument,
+  writeDocument,
+} from "./openapi/document_store.ts";
 import { buildModel } from "./openapi/model.ts";
 import { openApi2 } from "./openapi/v2.ts";
 import { openApi3 } from "./openapi/v3.ts";
@@ -30,29 +32,22 @@ export async function respondToRoot(
   plan: RootPlan,
   source: DocumentSource,
 ): Promise<Reply> {
-  const content = plan.headersOnly ? null : documentOf(plan, source);
-  const isTagged = content !== null && hasTags(source.config);
+  const document = plan.headersOnly ? null : await documentOf(plan, source);
+  const isTagged = document !== null && hasTags(source.config);
   const headers: HeaderList = [
     ["Content-Type", contentTypes[plan.version]],
     ...(schemaNegotiated ? [["Content-Profile", plan.schema] as const] : []),
-    ...(isTagged ? [["ETag", `"${await tagOf(content, source)}"`] as const] : []),
+    ...(isTagged ? [["ETag", `"${document.tag}"`] as const] : []),
     ["Vary", "Accept, Prefer, Range"],
-    ...(content === null ? [] : [["Content-Length", String(content.length)] as const]),
+    ...(document === null ? [] : [["Content-Length", String(document.length)] as const]),
   ];
-  const reply = { status: 200, headers, content, length: content?.length ?? null };
+  const reply = {
+    status: 200,
+    headers,
+    content: document?.content() ?? null,
+    length: document?.length ?? null,
+  };
   return conditionalReply(reply, preconditions, true);
-}
-
-/** Returns the tag of a document, which is made once. */
-function tagOf(content: Uint8Array, { cache }: DocumentSource): Promise<string> {
-  const tags = cache.derived(documentTags);
-  const tag = tags.get(content) ?? contentTag(content);
-  tags.set(content, tag);
-  return tag;
-}
-
-function documentTags(): WeakMap<Uint8Array, Promise<string>> {
-  return new WeakMap();
 }
 
 const contentTypes: Readonly<Record<OpenApiVersion, string>> = {
@@ -62,13 +57,16 @@ const contentTypes: Readonly<Record<OpenApiVersion, string>> = {
 
 const writers = { "2.0": openApi2, "3.1": openApi3 } as const;
 
-function documentOf({ schema, version }: RootPlan, { metadata, cache, config }: DocumentSource) {
+function documentOf(
+  { schema, version }: RootPlan,
+  { metadata, cache, config }: DocumentSource,
+): Promise<StoredDocument> {
   const store: DocumentStore = cache.derived(documentStore);
   // JSON texts contain no NUL, so different inputs have different keys.
   const key = [version, configKey(config), JSON.stringify(schema), metadata ?? ""].join("\0");
-  return store.get(key, () => {
+  return store.get(key, async () => {
     const parsed: SchemaMetadata = metadata === null ? { comment: null } : JSON.parse(metadata);
-    const document = writers[version](buildModel(schema, parsed, cache), config);
-    return new TextEncoder().encode(JSON.stringify(document));
+    const model = await buildModel({ schema, metadata: parsed, cache }, slicer());
+    return await writeDocument(writers[version](model, config));
   });
 }

@@ -1,8 +1,4 @@
-/**
- * The `Warning` header (RFC 7234 section 5.5) of requests in a deprecated form.
- *
- * @module
- */
+/** The `Warning` header (RFC 7234 section 5.5) of requests in a deprecated form. @module */
 import type { HeaderList } from "../lib/header_list.ts";
 import type { Dialect } from "../dialect.ts";
 import { headerValue } from "../errors/http_text.ts";

@@ -1,14 +1,18 @@
 /**
- * Reads the tags in comments of relations and functions. Each stands on a line of its own.
+ * Reads the tags in comments of relations, functions and schemas. Each stands on a line of its own.
  *
  * ```text
  * @primary
+ * @deprecated 2027-01-01 use v2
+ * @label (name)
+ * @maxRows 50
  * @primaryKey (id)
  * @foreignKey (city_id) references cities (id)
  * ```
  *
  * @module
  */
+import type { HeaderList } from "../lib/header_list.ts";
 import type { RowFunctionRow } from "./queries/row_functions.ts";
 import type { RoutineRow } from "./queries/routines.ts";
 
@@ -26,6 +30,12 @@ export interface TaggedComment {
   readonly keys: readonly string[];
   /** Whether requests that reach the object are executed by the primary: `@primary`. */
   readonly isPrimary: boolean;
+  /** Column that names rows for readers: `@label (name)`. Default: none. */
+  readonly label?: string;
+  /** Most rows of a request to the object: `@maxRows 50`. Default: none. */
+  readonly maxRows?: number;
+  /** Headers of answers: `@deprecated`. Default: none. */
+  readonly deprecation?: HeaderList;
 }
 
 /** Takes the tags out of a comment, if they count. */
@@ -35,15 +45,24 @@ export function readCommentTags(
 ): TaggedComment {
   if (!dbCommentTags || comment === null || !comment.includes("@")) return untagged(comment);
   const lines = comment.split(/\r?\n/);
-  const others = lines.filter((line) => !keyLine.test(line) && !primaryLine.test(line));
+  const isTag = (line: string) =>
+    tagLines.some((tag) => tag.test(line)) || readDeprecation(line) !== null;
+  const others = lines.filter((line) => !isTag(line));
+  const label = lines.map((line) => labelLine.exec(line)?.[1]).find((name) => name !== undefined);
+  const limit = lines.map((line) => maxRowsLine.exec(line)?.[1]).find((rows) => rows !== undefined);
   if (others.length === lines.length) return untagged(comment);
-  const text = others.join("\n").trim();
+  const deprecation = lines.map(readDeprecation).find((found) => found !== null);
+  const texts = deprecation === undefined ? others : [...others, "", deprecation.text];
+  const text = texts.join("\n").trim();
   return {
     text: text === "" ? null : text,
     // PostGraphile lets names of fields follow after `|`.
     keys: lines.filter((line) => keyLine.test(line))
       .map((line) => line.replace(keyLine, "").replace(/\|.*$/, "")),
     isPrimary: lines.some((line) => primaryLine.test(line)),
+    ...(label === undefined ? {} : { label: label.replace(/^"(.*)"$/, "$1") }),
+    ...(limit === undefined ? {} : { maxRows: Number(limit) }),
+    ...(deprecation === undefined ? {} : { deprecation: deprecation.headers }),
   };
 }
 
@@ -53,21 +72,79 @@ function untagged(text: string | null): TaggedComment {
 
 const keyLine = /^\s*@(?=(?:primaryKey|unique|foreignKey)(?![\p{L}\p{N}_]))/u;
 const primaryLine = /^\s*@primary\s*$/;
+const labelLine = /^\s*@label\s*\(\s*(.+?)\s*\)\s*$/;
+const maxRowsLine = /^\s*@maxRows\s+([1-9][0-9]{0,8})\s*$/;
+const tagLines = [keyLine, primaryLine, labelLine, maxRowsLine];
 
-/** Takes the tag `@primary` out of the comments of functions. Returns the names of those that had it. */
+const deprecatedLine =
+  /^\s*@deprecated\s+(\d{4}-\d\d-\d\d)(?:\s+(\d{4}-\d\d-\d\d))?(?:\s+(\S.*?))?\s*$/;
+
+/**
+ * Reads `@deprecated <date> [<end>] [<advice>]`: the headers `Deprecation` (RFC 9745) and `Sunset`
+ * (RFC 8594), which has the first date without an end, and the text for readers. Returns null for
+ * other lines.
+ */
+function readDeprecation(line: string): { headers: HeaderList; text: string } | null {
+  const [, date, end = date, advice] = deprecatedLine.exec(line) ?? [];
+  if (!isDate(date) || !isDate(end)) return null;
+  return {
+    headers: [
+      ["Deprecation", `@${Date.parse(date) / 1000}`],
+      ["Sunset", new Date(end).toUTCString()],
+    ],
+    text: `Deprecated from ${date}${advice === undefined ? "" : `: ${advice}`}`,
+  };
+}
+
+/** Whether a text is a day of the calendar, which `Date` exceeds. */
+function isDate(text: string | undefined): text is string {
+  const time = Date.parse(text ?? "");
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text!);
+}
+
+/** Values of tags, as functions have them. */
+export type RoutineTags = Pick<TaggedComment, "deprecation" | "maxRows">;
+
+/** Functions without the tags of their comments, and what the tags say. */
+interface TaggedRoutines {
+  readonly rows: readonly RoutineRow[];
+  /** Names of the functions with `@primary`. */
+  readonly primary: readonly string[];
+  /** Values of other tags. */
+  readonly tags: ReadonlyMap<RoutineRow, RoutineTags>;
+}
+
+/** Takes the tags out of the comments of functions. */
 export function readRoutineTags(
   rows: readonly RoutineRow[],
   config: CommentTagConfig,
-): { readonly rows: readonly RoutineRow[]; readonly primary: readonly string[] } {
+): TaggedRoutines {
   const primary: string[] = [];
+  const tags = new Map<RoutineRow, RoutineTags>();
   const untaggedRows = rows.map((row): RoutineRow => {
     const [schema, name, comment, ...rest] = row;
-    const { text, isPrimary } = readCommentTags(comment, config);
-    if (!isPrimary) return row;
-    primary.push(name);
-    return [schema, name, text, ...rest];
+    const { text, isPrimary, maxRows, deprecation } = readCommentTags(comment, config);
+    if (text === comment) return row;
+    const untaggedRow: RoutineRow = [schema, name, text, ...rest];
+    if (isPrimary) primary.push(name);
+    tags.set(untaggedRow, {
+      ...(maxRows === undefined ? {} : { maxRows }),
+      ...(deprecation === undefined ? {} : { deprecation }),
+    });
+    return untaggedRow;
   });
-  return { rows: untaggedRows, primary };
+  return { rows: untaggedRows, primary, tags };
+}
+
+/** Returns the headers of deprecated schemas. */
+export function deprecatedSchemas(
+  comments: Readonly<Record<string, string>>,
+  config: CommentTagConfig,
+): readonly (readonly [schema: string, headers: HeaderList])[] {
+  return Object.entries(comments).flatMap(([schema, comment]) => {
+    const { deprecation } = readCommentTags(comment, config);
+    return deprecation === undefined ? [] : [[schema, deprecation] as const];
+  });
 }
 
 /** Returns the names of the functions of rows that have the tag `@primary`. */

@@ -1,8 +1,6 @@
-/**
- * Adds keys that comments of relations and `db-relationships` declare to those of the catalogue.
- *
- * @module
- */
+/** Adds keys that comments of relations and `db-relationships` declare to those of the catalogue.
+ * @module */
+import type { ExposedSchemas } from "../config/exposed_schemas.ts";
 import {
   type DeclaredKey,
   readKey,
@@ -11,6 +9,7 @@ import {
 } from "../config/declared_keys.ts";
 import { type CommentTagConfig, readCommentTags, type TaggedComment } from "./comment_tags.ts";
 import type { ForeignKeyRow, KeyRow, KeysResult } from "./queries/keys.ts";
+import type { Relation } from "./schema_cache.ts";
 import type { RelationRow } from "./queries/relations.ts";
 
 /** Options that declare keys. */
@@ -18,18 +17,22 @@ export interface DeclaredKeyConfig extends CommentTagConfig {
   /** Declarations, separated by `;`. Default: none. */
   readonly dbRelationships?: string | null;
   /** Exposed schemas. The first one is that of relations without a schema in `dbRelationships`. */
-  readonly dbSchemas: readonly string[];
+  readonly dbSchemas: ExposedSchemas;
 }
 
+/** Values of tags, as relations have them. */
+export type RelationTags = Pick<Relation, "deprecation" | "label" | "maxRows">;
+
 /** The result of {@linkcode addDeclaredKeys}. */
-export interface DeclaredKeys {
+interface DeclaredKeys {
   /** The relations; their comments are without the lines of tags. */
   readonly relations: readonly RelationRow[];
   /** Oids of the relations with the tag `@primary`. */
   readonly primaryRelations: ReadonlySet<number>;
+  /** Values of the tags `@deprecated`, `@label` and `@maxRows` by the oids of relations. */
+  readonly tags: ReadonlyMap<number, RelationTags>;
   /** All keys but {@linkcode foreign}. */
   readonly keys: KeysResult;
-  /** Declared foreign keys. */
   readonly foreign: readonly ForeignKeyRow[];
   /** Declarations that have no effect: `comment of api.v: column "x" does not exist`. */
   readonly problems: readonly string[];
@@ -50,7 +53,11 @@ export function addDeclaredKeys(
     ...configuredKeys(config),
     ...tagged.flatMap((each) => keysOfComment(each, problems)),
   ];
-  const resolver = new KeyResolver(relations, keys.primary);
+  const resolver = new KeyResolver(
+    declarations.length === 0 ? [] : relations,
+    keys.primary,
+    config.dbSchemas,
+  );
   for (const declaration of declarations) {
     const problem = resolver.add(declaration);
     if (problem !== null) problems.push(`${declaration.place}: ${problem}`);
@@ -61,6 +68,11 @@ export function addDeclaredKeys(
     primaryRelations: new Set(
       tagged.filter(({ comment }) => comment.isPrimary).map(({ row: [oid] }) => oid),
     ),
+    tags: new Map(tagged.map(({ comment: { deprecation, label, maxRows }, row: [oid] }) => [oid, {
+      ...(deprecation === undefined ? {} : { deprecation }),
+      ...(label === undefined ? {} : { label }),
+      ...(maxRows === undefined ? {} : { maxRows }),
+    }])),
     keys: {
       ...keys,
       primary: [...keys.primary, ...primary],
@@ -98,6 +110,7 @@ interface TaggedRow {
 }
 
 function withoutTags({ row, comment: { text } }: TaggedRow): RelationRow {
+  if (text === row[3]) return row;
   const [oid, schema, name, , ...rest] = row;
   return [oid, schema, name, text, ...rest];
 }
@@ -132,8 +145,14 @@ class KeyResolver {
   readonly foreign: ForeignKeyRow[] = [];
   readonly #rows: ReadonlyMap<string, RelationRow>;
   readonly #primaryKeys: Map<number, readonly number[]>;
+  readonly #fallbacks: ExposedSchemas["fallbacks"];
 
-  constructor(relations: readonly RelationRow[], primaryKeys: readonly KeyRow[]) {
+  constructor(
+    relations: readonly RelationRow[],
+    primaryKeys: readonly KeyRow[],
+    { fallbacks }: ExposedSchemas,
+  ) {
+    this.#fallbacks = fallbacks;
     this.#rows = new Map(relations.map((row) => [nameKey(row[1], row[2]), row]));
     this.#primaryKeys = new Map(primaryKeys);
   }
@@ -178,7 +197,9 @@ class KeyResolver {
   }
 
   #owner({ schema, name }: RelationReference, ownSchema: string): KeyOwner {
-    const row = this.#rows.get(nameKey(schema ?? ownSchema, name));
+    const first = schema ?? ownSchema;
+    const row = [first, ...this.#fallbacks?.get(first) ?? []]
+      .map((each) => this.#rows.get(nameKey(each, name))).find((found) => found !== undefined);
     if (row === undefined) {
       throw new UnknownName(
         `relation ${schema ?? ownSchema}.${name} does not exist in an exposed schema`,

@@ -1,8 +1,4 @@
-/**
- * The JSON dump of the schema cache, for operators.
- *
- * @module
- */
+/** The JSON dump of the schema cache, for operators. @module */
 import { indexSchemaCache } from "./lookups.ts";
 import type { Relation, SchemaCache, SchemaCacheData } from "./schema_cache.ts";
 
@@ -26,6 +22,8 @@ export function dumpSchemaCache(data: SchemaCacheData): string {
     dbVolatileFunctions: data.volatileFunctions,
     dbStableWithoutArguments: data.stableWithoutArguments,
     dbPrimaryFunctions: data.primaryFunctions,
+    dbFallbacks: data.fallbacks,
+    dbDeprecatedSchemas: data.deprecatedSchemas,
   });
 }
 
@@ -51,6 +49,10 @@ export interface SchemaCacheDump {
   readonly dbStableWithoutArguments?: readonly unknown[];
   /** Names of functions with the tag `@primary`; absent without one. */
   readonly dbPrimaryFunctions?: readonly unknown[];
+  /** Schemas that serve what others lack; absent without one. */
+  readonly dbFallbacks?: readonly unknown[];
+  /** Schemas with the tag `@deprecated`; absent without one. */
+  readonly dbDeprecatedSchemas?: readonly unknown[];
 }
 
 /** Reads a dump. Throws an `Error` if the value is not a dump. */
@@ -62,6 +64,8 @@ export function readSchemaCache(dump: SchemaCacheDump): SchemaCache {
       searchOperators: dump.dbSearchOperators,
       stableWithoutArguments: dump.dbStableWithoutArguments,
       primaryFunctions: dump.dbPrimaryFunctions,
+      fallbacks: dump.dbFallbacks,
+      deprecatedSchemas: dump.dbDeprecatedSchemas,
     };
     return indexSchemaCache(
       {

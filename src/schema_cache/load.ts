@@ -1,27 +1,36 @@
-/**
- * Loads the schema cache: lists the queries, and builds the data from their results.
- *
- * @module
- */
+/** Loads the schema cache: lists the queries, and builds the data from their results. @module */
 import type { Statement } from "../database/batch.ts";
 import { groupBy } from "../lib/group_by.ts";
+import { mapSliced, type SlicedWork } from "../lib/slices.ts";
 import { quoteIdent } from "../sql/fragment.ts";
 import { type ForeignKeyRow, keysQuery, type KeysResult } from "./queries/keys.ts";
-import { type MediaHandlerRow, mediaHandlersQuery } from "./queries/media_handlers.ts";
-import { relationsQuery, type RelationsResult } from "./queries/relations.ts";
-import { type RepresentationRow, representationsQuery } from "./queries/representations.ts";
+import {
+  type MediaHandlerRow,
+  mediaHandlersQuery,
+  type RepresentationRow,
+  representationsQuery,
+} from "./queries/media_handlers.ts";
+import {
+  checksQuery,
+  type EnumLabels,
+  enumsQuery,
+  type RelationRow,
+  relationsQuery,
+  schemaCommentsQuery,
+  viewRulesQuery,
+} from "./queries/relations.ts";
 import {
   computedRelationshipsQuery,
   type ComputedRow,
   isNotOfExtension,
+  type RoutineRow,
   routinesQuery,
 } from "./queries/routines.ts";
 import { type RowFunctionRow, rowFunctionsQuery } from "./queries/row_functions.ts";
 import { searchOperatorsQuery, type SearchOperatorsResult } from "./queries/search_operators.ts";
 import { typeCatalogueQuery } from "./queries/type_catalogue.ts";
-import { viewRulesQuery } from "./queries/view_rules.ts";
 import { volatileRelationsQuery, type VolatileResult } from "./queries/volatile_relations.ts";
-import { primaryRowFunctions, readRoutineTags } from "./comment_tags.ts";
+import { deprecatedSchemas, primaryRowFunctions, readRoutineTags } from "./comment_tags.ts";
 import { addDeclaredKeys, type DeclaredKeyConfig } from "./declared_keys.ts";
 import { readViewRules } from "./pg_node_tree.ts";
 import { buildRelations, columnNames, relationshipEnds } from "./relations.ts";
@@ -52,18 +61,19 @@ export interface SchemaCacheConfig extends DeclaredKeyConfig {
   readonly hidesExtensionFunctions?: boolean;
 }
 
-/** One query of the load. Its result is one row with one text column. */
+/** One query of the load. Its result has one text column. */
 export interface SchemaCacheQuery {
   readonly name: QueryName;
   readonly text: string;
   readonly params: readonly string[];
 }
 
-/** Names of the queries. */
 export type QueryName =
   | "settings"
   | "view rules"
   | "relations"
+  | "enums"
+  | "checks"
   | "volatile relations"
   | "keys"
   | "routines"
@@ -71,7 +81,8 @@ export type QueryName =
   | "row functions"
   | "search operators"
   | "representations"
-  | "media handlers";
+  | "media handlers"
+  | "schema comments";
 
 /**
  * Lists the queries of the load. They run in this order in one read-only transaction, and can be
@@ -85,6 +96,8 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
     { name: "settings", text: settingsQuery, params: [] },
     { name: "view rules", text: viewRulesQuery, params: [all] },
     { name: "relations", text: relationsQuery, params: [exposed] },
+    { name: "enums", text: enumsQuery, params: [] },
+    { name: "checks", text: checksQuery, params: [exposed] },
     { name: "volatile relations", text: volatileRelationsQuery, params: [exposed] },
     { name: "keys", text: keysQuery, params: [] },
     { name: "routines", text: routinesText(config), params: [exposed] },
@@ -93,23 +106,15 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
     { name: "search operators", text: searchOperatorsQuery, params: [] },
     { name: "representations", text: representationsQuery, params: [] },
     { name: "media handlers", text: mediaHandlersQuery, params: [exposed] },
+    ...config.dbCommentTags
+      ? [{ name: "schema comments", text: schemaCommentsQuery, params: [exposed] } as const]
+      : [],
   ];
 }
 
 function routinesText({ hidesExtensionFunctions = false }: SchemaCacheConfig): string {
   return hidesExtensionFunctions ? `${routinesQuery}\n  and ${isNotOfExtension}` : routinesQuery;
 }
-
-/** Results of the queries that an engine may lack the catalogue for: the schema cache is empty there. */
-export const emptyResults: Readonly<Partial<Record<QueryName, string>>> = {
-  "view rules": "",
-  "routines": "[]",
-  "computed relationships": "[]",
-  "row functions": "[]",
-  "search operators": '{"distances":[],"similarity":[],"domains":[]}',
-  "representations": "[]",
-  "media handlers": "[]",
-};
 
 /**
  * Lists the queries that read a {@linkcode TypeCatalogue}. They run in this order in one
@@ -131,39 +136,49 @@ export const emptySearchPath: Statement = {
   use: "none",
 };
 
+/** The result of {@linkcode settingsQuery} where the catalogue of Citus exists. */
+const distributed = "offdistributed";
+
 /** Turns JIT compilation off, which would take longer than the queries themselves. */
 const settingsQuery = "select pg_catalog.concat(pg_catalog.set_config('search_path', '', true), " +
-  "pg_catalog.set_config('jit', 'off', true))";
+  "pg_catalog.set_config('jit', 'off', true), case when " +
+  "pg_catalog.to_regclass('pg_catalog.pg_dist_partition') is not null then 'distributed' end)";
 
 /**
- * Builds the schema cache from the results of {@linkcode schemaCacheQueries}: one value for each
- * query, in their order.
+ * Builds the schema cache from the results of {@linkcode schemaCacheQueries}: the rows of each query,
+ * in their order.
  */
-export function buildSchemaCache(
-  results: readonly string[],
+export function* buildSchemaCache(
+  results: readonly (readonly string[])[],
   config: SchemaCacheConfig,
-): SchemaCacheData {
+): SlicedWork<SchemaCacheData> {
   const texts = new Map(schemaCacheQueries(config).map(({ name }, i) => [name, results[i]!]));
-  const parse = (name: QueryName) => JSON.parse(texts.get(name)!);
-  const { relations: rows, enums }: RelationsResult = parse("relations");
+  const parse = (name: QueryName) => JSON.parse(texts.get(name)![0]!);
+  const rows: readonly RelationRow[] = yield* parseRows(texts.get("relations")!);
+  const routineRows: readonly RoutineRow[] = yield* parseRows(texts.get("routines")!);
   const volatile: VolatileResult = parse("volatile relations");
-  const declared = addDeclaredKeys(rows, parse("keys"), config);
-  const { relations, primaryRelations, keys, foreign, problems } = declared;
+  const catalogueKeys: KeysResult = parse("keys");
+  yield;
+  const declared = addDeclaredKeys(rows, catalogueKeys, config);
+  const { relations, primaryRelations, tags, keys, foreign, problems } = declared;
   const computed: readonly ComputedRow[] = parse("computed relationships");
-  const { rows: routines, primary } = readRoutineTags(parse("routines"), config);
+  const { rows: routines, primary, tags: routineTags } = readRoutineTags(routineRows, config);
   const representations: readonly RepresentationRow[] = parse("representations");
   const handlers: readonly MediaHandlerRow[] = parse("media handlers");
   const rowFunctions: readonly RowFunctionRow[] = parse("row functions");
   const primaryFunctions = [...primary, ...primaryRowFunctions(rowFunctions, config)];
   const searchOperators: SearchOperatorsResult = parse("search operators");
-  const viewColumns = trackViewColumns({
+  yield;
+  const rules = yield* mapSliced(texts.get("view rules")!, (text) => [...readViewRules(text)]);
+  const viewColumns = yield* trackViewColumns({
     views: relations.filter(([, , , , isView]) => isView)
       .map((row) => ({ oid: row[0], columnNames: columnNames(row) })),
-    rules: readViewRules(texts.get("view rules")!),
+    rules: new Map(rules.flat()),
     keyColumns: keyColumns(keys, foreign),
   });
+  yield;
   const primaryKeys = new Map(keys.primary);
-  const ends = relationshipEnds(relations, primaryKeys, viewColumns);
+  const ends = yield* relationshipEnds(relations, primaryKeys, viewColumns);
   const facts: RelationshipInput = {
     ends,
     foreignKeys: buildForeignKeys(keys.foreign, keys),
@@ -171,17 +186,21 @@ export function buildSchemaCache(
     viewColumns,
     computed: buildComputed(computed, ends),
   };
+  yield;
   return {
-    relations: buildRelations({ relations, enums }, ends, {
+    relations: yield* buildRelations(relations, ends, {
+      enums: parse("enums") as EnumLabels,
       volatile: new Set(volatile.relations),
       primary: primaryRelations,
+      tags,
       hiddenJunctions: hiddenJunctions(facts, primaryKeys),
       uniqueIndexes: groupBy(keys.uniqueIndexes, ([table]) => table),
     }),
-    relationships: deriveRelationships(facts),
-    routines: buildRoutines(routines, config.dbHoistedTxSettings),
+    relationships: yield* deriveRelationships(facts),
+    routines: buildRoutines(routines, config.dbHoistedTxSettings, routineTags),
     representations: representations.map(buildRepresentation),
     mediaHandlers: handlers.map(buildHandler),
+    checks: parse("checks"),
     rowFunctions: rowFunctions.map(buildRowFunction),
     searchOperators: buildSearchOperators(searchOperators),
     volatileFunctions: volatile.functions,
@@ -190,8 +209,27 @@ export function buildSchemaCache(
       name,
     })),
     ...(primaryFunctions.length === 0 ? {} : { primaryFunctions }),
+    ...versionsOf(config.dbCommentTags ? parse("schema comments") : {}, config),
     ...(problems.length === 0 ? {} : { declarationProblems: problems }),
+    ...(texts.get("settings")![0] === distributed ? { isDistributed: true } : {}),
   };
+}
+
+/** Returns which schemas are versions of others, and which are deprecated; neither without any. */
+function versionsOf(
+  comments: Readonly<Record<string, string>>,
+  config: SchemaCacheConfig,
+): Pick<SchemaCacheData, "fallbacks" | "deprecatedSchemas"> {
+  const { fallbacks } = config.dbSchemas;
+  const deprecated = deprecatedSchemas(comments, config);
+  return {
+    ...(fallbacks === undefined ? {} : { fallbacks: [...fallbacks] }),
+    ...(deprecated.length === 0 ? {} : { deprecatedSchemas: deprecated }),
+  };
+}
+
+function parseRows<Row>(texts: readonly string[]): SlicedWork<readonly Row[]> {
+  return mapSliced(texts, (text) => JSON.parse(text) as Row);
 }
 
 /** Returns an array literal of identifiers, for a parameter of type `regnamespace[]`. */

@@ -1,8 +1,4 @@
-/**
- * Indexes the schema cache for constant-time look-ups.
- *
- * @module
- */
+/** Indexes the schema cache for constant-time look-ups. @module */
 import { groupBy } from "../lib/group_by.ts";
 import { foreignSchemaOf } from "./relationship_order.ts";
 import type {
@@ -21,6 +17,13 @@ export function indexSchemaCache(data: SchemaCacheData): SchemaCache {
   const relations = indexByName(data.relations);
   const relationships = indexRelationships(data.relationships);
   const routines = groupByName(data.routines);
+  const deprecated = new Map(data.deprecatedSchemas);
+  const fallbacks = new Map(data.fallbacks);
+  for (const [schema, others] of fallbacks) {
+    addMissing(relations, schema, others);
+    addMissing(routines, schema, others);
+    addFallbackRelationships(relationships, { schema, others, relations });
+  }
   const representations = new Map(
     data.representations.map((r) => [pairKey(r.source, r.target), r.function]),
   );
@@ -35,6 +38,8 @@ export function indexSchemaCache(data: SchemaCacheData): SchemaCache {
       if (relation === undefined) return undefined;
       return memoised(columns, relation, columnsByName).get(column);
     },
+    fallbacks: (schema) => fallbacks.get(schema) ?? [],
+    deprecation: (schema) => deprecated.get(schema),
     relationNames: namesBySchema(relations),
     relationships: (origin, foreignSchema) =>
       relationships.get(origin.schema)?.get(origin.name)?.get(foreignSchema) ?? [],
@@ -52,8 +57,59 @@ export function indexSchemaCache(data: SchemaCacheData): SchemaCache {
 
 /** Values by schema, then by name. Two levels save each look-up from building a joined key. */
 type ByName<Value> = ReadonlyMap<string, ReadonlyMap<string, Value>>;
+type IndexByName<Value> = Map<string, Map<string, Value>>;
 
-function indexByName(relations: readonly Relation[]): ByName<Relation> {
+/** Adds to a schema the names that only the others have. The first of them precedes. */
+function addMissing<Value>(
+  index: IndexByName<Value>,
+  schema: string,
+  others: readonly string[],
+): void {
+  const names = memoised(index, schema, () => new Map());
+  for (const [name, value] of others.flatMap((other) => [...index.get(other) ?? []])) {
+    if (!names.has(name)) names.set(name, value);
+  }
+}
+
+/**
+ * Adds the relationships that requests of a schema with fallbacks can use: to relations that they
+ * reach, through junctions that they reach. A function of rows hides those of its name and origin in
+ * the schemas behind its own, as does a relation.
+ */
+function addFallbackRelationships(
+  relationships: IndexByName<Map<string, readonly Relationship[]>>,
+  { schema, others, relations }: {
+    readonly schema: string;
+    readonly others: readonly string[];
+    readonly relations: ByName<Relation>;
+  },
+): void {
+  const order = [schema, ...others];
+  const isHidden = ({ schema: own, name }: QualifiedName) =>
+    order.includes(own) && relations.get(schema)?.get(name)?.schema !== own;
+  const isReached = (each: Relationship) =>
+    each.kind === "computed" ||
+    !isHidden(each.foreign) && !(each.kind === "many-to-many" && isHidden(each.junction));
+  for (const bySchema of [...relationships.values()].flatMap((names) => [...names.values()])) {
+    const names = new Set<string>();
+    const reached = order.flatMap((other) => {
+      const found = (bySchema.get(other) ?? []).filter((each) =>
+        isReached(each) && !names.has(usedName(each))
+      );
+      found.forEach((each) => names.add(usedName(each)));
+      return found;
+    });
+    if (reached.length > 0) bySchema.set(schema, reached);
+  }
+  addMissing(relationships, schema, others);
+}
+
+/** Returns the name by which a request embeds the relationship. */
+function usedName(relationship: Relationship): string {
+  return relationship.kind === "computed" ? relationship.function.name : relationship.foreign.name;
+}
+
+function indexByName(relations: readonly Relation[]): IndexByName<Relation> {
   const schemas = new Map<string, Map<string, Relation>>();
   for (const relation of relations) {
     memoised(schemas, relation.schema, () => new Map()).set(relation.name, relation);
@@ -61,7 +117,7 @@ function indexByName(relations: readonly Relation[]): ByName<Relation> {
   return schemas;
 }
 
-function groupByName(routines: readonly Routine[]): ByName<readonly Routine[]> {
+function groupByName(routines: readonly Routine[]): IndexByName<readonly Routine[]> {
   const schemas = new Map<string, Map<string, Routine[]>>();
   for (const routine of routines) {
     const names = memoised(schemas, routine.schema, () => new Map<string, Routine[]>());
@@ -72,7 +128,7 @@ function groupByName(routines: readonly Routine[]): ByName<readonly Routine[]> {
 
 function indexRelationships(
   relationships: readonly Relationship[],
-): ByName<ReadonlyMap<string, readonly Relationship[]>> {
+): IndexByName<Map<string, readonly Relationship[]>> {
   const schemas = new Map<string, Map<string, Map<string, Relationship[]>>>();
   for (const relationship of relationships) {
     const { schema, name } = relationship.origin;

@@ -1,21 +1,19 @@
-/**
- * The schema cache as JSON texts for another thread, each of which is parsed in a few milliseconds. One
- * text of ten thousand relations would stop that thread's requests for a third of a second.
- *
- * @module
- */
+/** The schema cache as JSON texts for another thread, each of which is parsed in a few
+ * milliseconds. One text of ten thousand relations would stop that thread's requests for a third of
+ * a second. @module */
+import { mapSliced, type SlicedWork } from "../lib/slices.ts";
 import type { SchemaCacheData } from "./schema_cache.ts";
 
 /** Entries of one piece: their JSON text has about a megabyte. */
 const entriesPerPiece = 400;
 
-/** Returns the data as pieces. */
-export function schemaPieces(data: SchemaCacheData): readonly string[] {
-  return Object.entries(data).flatMap(([name, value]) =>
+export function schemaPieces(data: SchemaCacheData): SlicedWork<readonly string[]> {
+  const parts = Object.entries(data).flatMap(([name, value]) =>
     Array.isArray(value) && value.length > 0
-      ? slicesOf(value).map((slice) => JSON.stringify({ [name]: slice }))
-      : [JSON.stringify({ [name]: value })]
+      ? slicesOf(value).map((slice) => ({ [name]: slice }))
+      : [{ [name]: value }]
   );
+  return mapSliced(parts, (part) => JSON.stringify(part));
 }
 
 function slicesOf(list: readonly unknown[]): readonly (readonly unknown[])[] {

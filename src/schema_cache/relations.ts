@@ -1,38 +1,40 @@
-/**
- * Builds relations from rows of the catalogue.
- *
- * @module
- */
+/** Builds relations from rows of the catalogue. @module */
 import type { Column, Relation } from "./schema_cache.ts";
+import type { RelationTags } from "./declared_keys.ts";
 import type { UniqueIndexRow } from "./queries/keys.ts";
-import type { ColumnRow, RelationRow, RelationsResult } from "./queries/relations.ts";
+import { mapSliced, type SlicedWork } from "../lib/slices.ts";
+import type { ColumnRow, EnumLabels, RelationRow } from "./queries/relations.ts";
 import type { RelationshipEnd } from "./relationships.ts";
 import type { ViewColumns } from "./view_columns.ts";
 
 /** Attribute numbers of primary keys by the table's oid. */
-export type PrimaryKeys = ReadonlyMap<number, readonly number[]>;
+type PrimaryKeys = ReadonlyMap<number, readonly number[]>;
 
 /** Further properties of relations, by their oid. */
-export interface RelationTraits {
+interface RelationTraits {
   readonly volatile: ReadonlySet<number>;
   /** Those with the tag `@primary`. */
   readonly primary: ReadonlySet<number>;
+  /** Values of other tags. */
+  readonly tags: ReadonlyMap<number, RelationTags>;
   /** Schemas that junctions in unexposed schemas lead to. */
   readonly hiddenJunctions: ReadonlyMap<number, ReadonlySet<string>>;
   readonly uniqueIndexes: ReadonlyMap<number, readonly UniqueIndexRow[]>;
+  readonly enums: EnumLabels;
 }
 
 /** Builds the relations. `ends` holds their keys, in the same order. */
 export function buildRelations(
-  result: RelationsResult,
+  rows: readonly RelationRow[],
   ends: readonly RelationshipEnd[],
-  { volatile, primary, hiddenJunctions, uniqueIndexes }: RelationTraits,
-): readonly Relation[] {
-  const enums = new Map(Object.entries(result.enums));
-  return result.relations.map((row, index) => ({
+  { volatile, primary, tags, hiddenJunctions, uniqueIndexes, ...traits }: RelationTraits,
+): SlicedWork<readonly Relation[]> {
+  const enums = new Map(Object.entries(traits.enums));
+  return mapSliced(rows, (row, index) => ({
     ...buildRelation(row, ends[index]!, enums),
     volatile: volatile.has(row[0]),
     ...(primary.has(row[0]) ? { readsFrom: "primary" } as const : {}),
+    ...tags.get(row[0]),
     ...hiddenJunctionsOf(hiddenJunctions.get(row[0])),
     ...uniqueIndexesOf(uniqueIndexes.get(row[0]), columnNames(row)),
   }));
@@ -59,13 +61,13 @@ function uniqueIndexesOf(
   };
 }
 
-/** Returns the name, kind and primary key of each relation. */
+/** Lists the name, kind and primary key of each relation. */
 export function relationshipEnds(
   rows: readonly RelationRow[],
   primaryKeys: PrimaryKeys,
   viewColumns: ReadonlyMap<number, ViewColumns>,
-): readonly RelationshipEnd[] {
-  return rows.map((row) => {
+): SlicedWork<readonly RelationshipEnd[]> {
+  return mapSliced(rows, (row) => {
     const [oid, schema, name, , isView] = row;
     const names = columnNames(row);
     return {
@@ -125,9 +127,12 @@ function buildRelation(
   row: RelationRow,
   end: RelationshipEnd,
   enums: ReadonlyMap<string, readonly string[]>,
-): Omit<Relation, "volatile" | "readsFrom" | "hiddenJunctionsTo" | "uniqueIndexes"> {
+): Omit<
+  Relation,
+  "volatile" | "readsFrom" | keyof RelationTags | "hiddenJunctionsTo" | "uniqueIndexes"
+> {
   const [, schema, name, comment, isView, events, columns, hasDivisibleInserts, ...rest] = row;
-  const [mergeAction, systemColumns] = rest;
+  const [mergeAction, systemColumns, isInherited] = rest;
   return {
     schema,
     name,
@@ -141,6 +146,7 @@ function buildRelation(
     ...(hasDivisibleInserts ? { hasDivisibleInserts } : {}),
     ...(mergeAction === null ? {} : { mergeAction }),
     ...(systemColumns === null ? {} : { systemColumns }),
+    ...(isInherited ? { isInherited } : {}),
   };
 }
 

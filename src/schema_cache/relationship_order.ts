@@ -1,8 +1,5 @@
-/**
- * Sorts relationships, so that lists of ambiguous ones are the same after every load.
- *
- * @module
- */
+/** Sorts relationships, so that lists of ambiguous ones are the same after every load. @module */
+import type { SlicedWork } from "../lib/slices.ts";
 import type { ColumnPair, Relationship } from "./schema_cache.ts";
 
 /**
@@ -19,24 +16,37 @@ export function foreignSchemaOf(relationship: Relationship): string {
  * Sorts by origin, foreign schema and name (self-references last), kind, constraint or junction,
  * columns, and views last.
  */
-export function sortRelationships(relationships: readonly Relationship[]): readonly Relationship[] {
-  return relationships
-    .map((relationship) => ({ relationship, key: sortKey(relationship) }))
-    .sort((a, b) => compareKeys(a.key, b.key))
-    .map(({ relationship }) => relationship);
+export function* sortRelationships(
+  relationships: readonly Relationship[],
+): SlicedWork<readonly Relationship[]> {
+  // Names contain no NUL, so the joined names sort as the pairs do.
+  const byOrigin = new Map<string, { relationship: Relationship; key: SortKey }[]>();
+  for (const relationship of relationships) {
+    const origin = `${relationship.origin.schema}\0${relationship.origin.name}`;
+    const keyed = { relationship, key: sortKey(relationship) };
+    const list = byOrigin.get(origin);
+    if (list === undefined) byOrigin.set(origin, [keyed]);
+    else list.push(keyed);
+    yield;
+  }
+  const sorted: Relationship[] = [];
+  for (const origin of [...byOrigin.keys()].sort()) {
+    const list = byOrigin.get(origin)!.sort((a, b) => compareKeys(a.key, b.key));
+    for (const { relationship } of list) sorted.push(relationship);
+    yield;
+  }
+  return sorted;
 }
 
 type SortKey = readonly (string | number)[];
 
 /**
- * Returns the sort key. Keys of one kind have the same elements up to the columns, and the kind
+ * Returns the sort key among the relationships of an origin. Keys of one kind have the same elements up to the columns, and the kind
  * sorts before them.
  */
 function sortKey(relationship: Relationship): SortKey {
-  const { origin, foreign, self, kind } = relationship;
+  const { foreign, self, kind } = relationship;
   const head = [
-    origin.schema,
-    origin.name,
     foreignSchemaOf(relationship),
     foreign.name,
     Number(self),

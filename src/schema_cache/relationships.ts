@@ -1,10 +1,7 @@
-/**
- * Derives the relationships between exposed relations: from foreign keys, from the columns that
- * views show, and from functions.
- *
- * @module
- */
+/** Derives the relationships between exposed relations: from foreign keys, from the columns that
+ * views show, and from functions. @module */
 import { groupBy } from "../lib/group_by.ts";
+import type { SlicedWork } from "../lib/slices.ts";
 import type {
   ColumnPair,
   ComputedRelationship,
@@ -51,16 +48,21 @@ export interface RelationshipInput {
  * is linear in the number of relationships. Relations of other schemas only contribute their keys
  * to the views that show them.
  */
-export function deriveRelationships(input: RelationshipInput): readonly Relationship[] {
-  const links = foreignKeyLinks(input);
+export function* deriveRelationships(
+  input: RelationshipInput,
+): SlicedWork<readonly Relationship[]> {
+  const links = yield* foreignKeyLinks(input);
   const detected: Relationship[] = [];
-  for (const link of links) detected.push(toParent(link), toChild(link));
+  for (const link of links) {
+    detected.push(toParent(link), toChild(link));
+    yield;
+  }
   for (const link of junctionRelationships(links)) detected.push(link);
   const overridden = new Set(input.computed.map((c) => overrideKey(c.origin, c.function)));
-  return sortRelationships([
-    ...detected.filter((r) => !overridden.has(overrideKey(r.origin, r.foreign))),
-    ...input.computed,
-  ]);
+  const visible = overridden.size === 0
+    ? detected
+    : detected.filter((r) => !overridden.has(overrideKey(r.origin, r.foreign)));
+  return yield* sortRelationships([...visible, ...input.computed]);
 }
 
 /**
@@ -111,15 +113,20 @@ interface Link {
  * Lists the links of all foreign keys. A declared link is left out if another one has the same
  * relations and columns.
  */
-function foreignKeyLinks(input: RelationshipInput): readonly Link[] {
+function* foreignKeyLinks(input: RelationshipInput): SlicedWork<readonly Link[]> {
   const exposures = exposuresByTable(input);
+  yield;
   const linksOf = (key: ForeignKey) => {
     const children = keyExposures(exposures.get(key.table), key.columns);
     if (children.length === 0) return [];
     const parents = keyExposures(exposures.get(key.foreignTable), key.foreignColumns);
     return children.flatMap((child) => parents.map((parent) => link(key, child, parent)));
   };
-  const links = input.foreignKeys.flatMap(linksOf);
+  const links: Link[] = [];
+  for (const key of input.foreignKeys) {
+    for (const link of linksOf(key)) links.push(link);
+    yield;
+  }
   const declared = (input.declaredKeys ?? []).flatMap(linksOf);
   if (declared.length === 0) return links;
   const known = new Set(links.map(linkKey));

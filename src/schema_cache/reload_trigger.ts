@@ -1,8 +1,4 @@
-/**
- * The event triggers that request a reload of the schema cache after DDL.
- *
- * @module
- */
+/** The event triggers that request a reload of the schema cache after DDL. @module */
 import { compile, join, literal, type Sql, sql } from "../sql/fragment.ts";
 
 /**

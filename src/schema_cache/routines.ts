@@ -1,22 +1,23 @@
-/**
- * Builds callable functions from rows of the catalogue.
- *
- * @module
- */
+/** Builds callable functions from rows of the catalogue. @module */
+import type { RoutineTags } from "./comment_tags.ts";
 import type { Parameter, Routine, Volatility } from "./schema_cache.ts";
 import type { ParameterRow, RoutineRow } from "./queries/routines.ts";
 
 /**
  * Builds functions, sorted by schema and name. Overloads are sorted by number of parameters,
  * comment (null first) and parameters. Of the functions' settings, those in `appliedSettings` are
- * kept.
+ * kept. `tags` has the values of their tags.
  */
 export function buildRoutines(
   rows: readonly RoutineRow[],
   appliedSettings: readonly string[],
+  tags: ReadonlyMap<RoutineRow, RoutineTags>,
 ): readonly Routine[] {
   const applied = new Set(appliedSettings.map((name) => name.trim().toLowerCase()));
-  return rows.map((row) => buildRoutine(row, applied)).sort(compareRoutines);
+  return rows.map((row) => ({
+    ...buildRoutine(row, applied),
+    ...tags.get(row),
+  })).sort(compareRoutines);
 }
 
 function buildRoutine(row: RoutineRow, applied: ReadonlySet<string>): Routine {

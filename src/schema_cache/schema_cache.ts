@@ -5,6 +5,7 @@
  *
  * @module
  */
+import type { HeaderList } from "../lib/header_list.ts";
 
 /** A name in a schema. */
 export interface QualifiedName {
@@ -64,6 +65,12 @@ export interface Relation extends QualifiedName {
   readonly volatile: boolean;
   /** Where requests are executed that read the relation. Default: a standby may execute them. */
   readonly readsFrom?: "primary";
+  /** Column that names rows for readers, as the tag `@label` says. Default: no tag. */
+  readonly label?: string;
+  /** Most rows of a request, as the tag `@maxRows` says; `db-max-rows` may be lower. Default: no tag. */
+  readonly maxRows?: number;
+  /** Headers of answers, as the tag `@deprecated` says. Default: no tag. */
+  readonly deprecation?: HeaderList;
   /**
    * True if several inserts in one transaction have the effect of one insert of all their rows. Default:
    * false.
@@ -79,6 +86,8 @@ export interface Relation extends QualifiedName {
    * RETURNING`, as in a partitioned table. Default: never.
    */
   readonly systemColumns?: "always" | "except inserts";
+  /** True if other tables inherit from the table, so that its keys may repeat in them. Default: false. */
+  readonly isInherited?: true;
   /** Primary key columns: alphabetical for tables, in key order for views. */
   readonly primaryKey: readonly string[];
   /** Unique indexes of a table, sorted by name. Default: none. */
@@ -155,6 +164,8 @@ export type Volatility = "immutable" | "stable" | "volatile";
 /** A function that `/rpc` can call. */
 export interface Routine extends QualifiedName {
   readonly comment: string | null;
+  /** Headers of answers, as the tag `@deprecated` says. Default: no tag. */
+  readonly deprecation?: HeaderList;
   readonly parameters: readonly Parameter[];
   readonly returns: {
     readonly set: boolean;
@@ -182,6 +193,8 @@ export interface Routine extends QualifiedName {
   readonly isolation: string | null;
   /** Settings of the function that its call applies to the transaction: [name, value]. */
   readonly settings: readonly (readonly [string, string])[];
+  /** As of {@linkcode Relation}. */
+  readonly maxRows?: number;
 }
 
 /** An implicit cast between a domain and json or text that the service applies itself. */
@@ -242,6 +255,8 @@ export interface SchemaCacheData {
    * of `pg_catalog` are left out. Default: none.
    */
   readonly rowFunctions?: readonly RowFunctionName[];
+  /** Definitions of CHECK constraints by the names of table or domain, and constraint. Default: none. */
+  readonly checks?: Readonly<Record<string, string>>;
   /** Default: none. */
   readonly searchOperators?: SearchOperators;
   /**
@@ -260,6 +275,15 @@ export interface SchemaCacheData {
   readonly stableWithoutArguments?: readonly QualifiedName[];
   /** Names of functions whose requests the primary executes. Default: none. */
   readonly primaryFunctions?: readonly string[];
+  /** Schemas that serve what a schema lacks, in order, by its name. Default: none. */
+  readonly fallbacks?: readonly (readonly [schema: string, others: readonly string[]])[];
+  /** Headers of answers to requests of deprecated schemas, by schema. Default: none. */
+  readonly deprecatedSchemas?: readonly (readonly [schema: string, headers: HeaderList])[];
+  /**
+   * Whether Citus distributes tables over servers: its catalogue exists. Statements then have the forms that
+   * it can distribute. Default: false.
+   */
+  readonly isDistributed?: true;
   /** Declared keys that have no effect, and why: lines for the log. Default: none. */
   readonly declarationProblems?: readonly string[];
 }
@@ -273,7 +297,12 @@ export interface SelectableColumns {
 /** The data with constant-time look-ups. `indexSchemaCache` builds it. */
 export interface SchemaCache {
   readonly data: SchemaCacheData;
+  /** Returns a relation of a schema, or that of its fallbacks. So do the other look-ups by schema. */
   relation(name: QualifiedName): Relation | undefined;
+  /** Returns the schemas that serve what a schema lacks, in order. */
+  fallbacks(schema: string): readonly string[];
+  /** Returns the headers of answers to requests of a deprecated schema. */
+  deprecation(schema: string): HeaderList | undefined;
   column(relation: QualifiedName, column: string): Column | undefined;
   /** Returns the names of all relations of a schema, sorted. */
   relationNames(schema: string): readonly string[];

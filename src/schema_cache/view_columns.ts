@@ -1,8 +1,5 @@
-/**
- * Traces view columns to the table columns that they show.
- *
- * @module
- */
+/** Traces view columns to the table columns that they show. @module */
+import { mapSliced, type SlicedWork } from "../lib/slices.ts";
 import type { TargetColumn } from "./pg_node_tree.ts";
 
 /**
@@ -21,8 +18,7 @@ export interface TrackedView {
 export type KeyColumns = ReadonlyMap<number, ReadonlySet<number>>;
 
 /** Metadata of views, from the catalogue. */
-export interface ViewInput {
-  /** The views to trace. */
+interface ViewInput {
   readonly views: readonly TrackedView[];
   /**
    * The columns that each view shows, including views that are not traced. Other relations end the
@@ -36,11 +32,11 @@ export interface ViewInput {
  * Returns, for each view, the table key columns that it shows, with their names in the view's
  * column order.
  */
-export function trackViewColumns(
+export function* trackViewColumns(
   { views, rules, keyColumns }: ViewInput,
-): ReadonlyMap<number, ViewColumns> {
+): SlicedWork<ReadonlyMap<number, ViewColumns>> {
   const target = targetFinder(rules);
-  return new Map(views.map((view) => {
+  const tracked = yield* mapSliced(views, (view) => {
     const byTable = new Map<number, Map<number, string[]>>();
     for (const entry of rules.get(view.oid) ?? []) {
       const name = view.columnNames[entry.position];
@@ -50,8 +46,9 @@ export function trackViewColumns(
       const columns = getOrMake(byTable, source.relation, () => new Map<number, string[]>());
       getOrMake(columns, source.column, () => []).push(name);
     }
-    return [view.oid, byTable];
-  }));
+    return [view.oid, byTable] as const;
+  });
+  return new Map(tracked);
 }
 
 /**

@@ -1,12 +1,8 @@
-/**
- * Starts the admin server.
- *
- * @module
- */
+/** Starts the admin server. @module */
 import { adminHandler } from "../admin/admin.ts";
 import type { HandleApi } from "../admin/console_api.ts";
 import { consoleFilesReader } from "../admin/console_files.ts";
-import { residentMemory } from "../admin/console_recorder.ts";
+import { residentMemory } from "../admin/recorder.ts";
 import type { ConsoleParts } from "../admin/console_routes.ts";
 import type { Recorder } from "../admin/recorder.ts";
 import type { Config } from "../config/options.ts";

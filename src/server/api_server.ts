@@ -1,17 +1,14 @@
-/**
- * Serves the API.
- *
- * @module
- */
+/** Serves the API. @module */
 import type { HandleApi } from "../admin/console_api.ts";
 import type { Config } from "../config/options.ts";
-import { untilIdle, withTimeout } from "../lib/deadline.ts";
+import { untilIdle, withTimeout } from "../lib/time_limits.ts";
 import type { RequestService } from "../service/request_service.ts";
 import { version } from "../version.ts";
 import { connectionLimits } from "./connection_limits.ts";
 import { listen, type Listening, type ListenOptions } from "./listen.ts";
 import { apiListenAddress } from "./listen_address.ts";
 import { guardSite } from "./site_guard.ts";
+import { withStartPage } from "./start_page.ts";
 
 /** Options of {@linkcode serveApi}. */
 export interface ApiServerOptions {
@@ -19,6 +16,8 @@ export interface ApiServerOptions {
   readonly config: Config;
   /** Refuses requests that pages of other sites make. */
   readonly isQuick: boolean;
+  /** Shows a page with links to browsers. Default: false. */
+  readonly hasStartPage?: boolean;
   readonly handleApi: HandleApi;
   /** Default: that of the service. */
   readonly observe?: ListenOptions["observe"];
@@ -27,17 +26,17 @@ export interface ApiServerOptions {
 /** Listens on the address of the API. Rejects with an `Error` that names it if it cannot be bound. */
 export function serveApi(
   service: Pick<RequestService, "dialect" | "observe" | "snapshot">,
-  { config, isQuick, handleApi, observe = service.observe }: ApiServerOptions,
+  { config, isQuick, hasStartPage = false, handleApi, observe = service.observe }: ApiServerOptions,
 ): Promise<Listening> {
   const { dialect } = service;
+  const current = () => service.snapshot.config;
+  const shown = hasStartPage ? withStartPage(handleApi, current) : handleApi;
   return listen(apiListenAddress(config), {
     what: "api",
     server: `${dialect.productToken}/${version}`,
     observe,
     limits: connectionLimits(config),
-    serve: isQuick
-      ? guardSite(handleApi, { config: () => service.snapshot.config, dialect })
-      : handleApi,
+    serve: isQuick ? guardSite(shown, { config: current, dialect }) : shown,
   });
 }
 

@@ -1,8 +1,4 @@
-/**
- * Binds a TCP address or a Unix socket.
- *
- * @module
- */
+/** Binds a TCP address or a Unix socket. @module */
 import process from "node:process";
 import { lookup } from "node:dns/promises";
 import { chmodSync, lstatSync, renameSync, type Stats } from "node:fs";
@@ -61,6 +57,7 @@ export async function findPort(address: TcpAddress, what: ServerKind): Promise<n
   };
   const { port, server } = await bindTcp(address, { what, serveOptions });
   await server.shutdown();
+  await server.finished;
   return port!;
 }
 

@@ -1,8 +1,4 @@
-/**
- * The limits of connections, from the configuration.
- *
- * @module
- */
+/** The limits of connections, from the configuration. @module */
 import { limitKeys } from "../config/connection_limits.ts";
 import type { Config } from "../config/options.ts";
 import type { ConnectionLimits } from "./connection_table.ts";

@@ -1,9 +1,5 @@
-/**
- * The open connections of clients, by their state. It closes those that exceed a timeout, and makes room
- * where there are too many.
- *
- * @module
- */
+/** The open connections of clients, by their state. It closes those that exceed a timeout, and
+ * makes room where there are too many. @module */
 import type { Clock } from "../lib/clock.ts";
 import { type Deferred, deferred } from "../lib/deferred.ts";
 import { LinkedList, type ListMember } from "../lib/linked_list.ts";
@@ -110,6 +106,11 @@ export class ConnectionTable {
   responded(connection: OpenConnection): void {
     connection.handling--;
     this.#listUnhandled(connection);
+  }
+
+  /** Whether a connection has sent no request. */
+  isUnused({ list }: OpenConnection): boolean {
+    return list === this.#unused;
   }
 
   /** A response was sent to its end, or cannot be sent any more. */

@@ -1,8 +1,4 @@
-/**
- * The number of threads that serve, from the configuration and the machine.
- *
- * @module
- */
+/** The number of threads that serve, from the configuration and the machine. @module */
 import type { Config } from "../config/options.ts";
 import type { Observation } from "../observe/observation.ts";
 

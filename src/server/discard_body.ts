@@ -82,8 +82,12 @@ export function mayHaveUnreadBody(
   { method, headers, bodyUsed }: Pick<Request, "method" | "headers" | "bodyUsed">,
   { status }: Pick<Response, "status">,
 ): boolean {
+  return mayHaveBody({ method, headers }) && (!bodyUsed || status >= 400);
+}
+
+/** Returns true if a request announces a body. */
+export function mayHaveBody({ method, headers }: Pick<Request, "method" | "headers">): boolean {
   // The Fetch standard gives these methods no body.
   if (method === "GET" || method === "HEAD") return false;
-  if (bodyUsed) return status >= 400;
   return headers.has("content-length") || headers.has("transfer-encoding");
 }

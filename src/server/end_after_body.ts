@@ -1,8 +1,4 @@
-/**
- * Responds to requests whose body the handler has not read to its end.
- *
- * @module
- */
+/** Responds to requests whose body the handler has not read to its end. @module */
 import { hasBody } from "../errors/http_text.ts";
 import { turn } from "../lib/timers.ts";
 import { discardBody, type DiscardOptions } from "./discard_body.ts";

@@ -1,7 +1,4 @@
-/**
- * The port to the runtime's HTTP server. `serve_deno.ts` and `serve_node.ts` implement it.
- *
- * @module
+/** The port to the runtime's HTTP server. `serve_deno.ts` and `serve_node.ts` implement it. @module
  */
 
 import type { Observation } from "../observe/observation.ts";
@@ -20,6 +17,8 @@ export interface ClientInfo {
   readonly close?: () => void;
   /** Returns true while other clients wait for a connection; absent if they never do. */
   readonly isContended?: () => boolean;
+  /** Called when the whole body has arrived. Default: the response tells it. */
+  readonly bodyReceived?: () => void;
 }
 
 /** Responds to a request of a client. */
@@ -48,9 +47,11 @@ export interface HttpServerOptions {
 export interface HttpServer {
   /** Port that the server listens on; null for a Unix socket. */
   readonly port: number | null;
+  /** Whether its shutdown breaks off bodies that arrive. Default: false. */
+  readonly breaksBodies?: true;
   /** Resolves when the server has ended, and rejects if it fails. */
   readonly finished: Promise<void>;
-  /** Accepts no more connections and resolves when the server has responded to all requests. */
+  /** Closes the socket, and ends when all requests have a response. Resolves when the socket is closed. */
   shutdown(): Promise<void>;
 }
 

@@ -1,16 +1,12 @@
-/**
- * Listens on a TCP address or a Unix socket and passes requests to a handler.
- *
- * @module
- */
+/** Listens on a TCP address or a Unix socket and passes requests to a handler. @module */
 import type { Observation } from "../observe/observation.ts";
 import { bind, type BoundServer, type ServerKind } from "./bind.ts";
 import type { ListenAddress } from "./listen_address.ts";
 import type { ConnectionLimits } from "./connection_table.ts";
-import { discardBody, mayHaveUnreadBody } from "./discard_body.ts";
+import { discardBody, mayHaveBody, mayHaveUnreadBody } from "./discard_body.ts";
 import { endAfterBody } from "./end_after_body.ts";
 import { Drain } from "./drain.ts";
-import { wait } from "../lib/deadline.ts";
+import { wait } from "../lib/time_limits.ts";
 import { turn } from "../lib/timers.ts";
 import type { ClientInfo, HttpServer, RequestHandler } from "./http_server.ts";
 
@@ -33,8 +29,11 @@ export interface Listening {
   isOpen(): boolean;
   /** Closes each connection after its next response, from now on. */
   closeConnections(): void;
-  /** Holds responses until {@linkcode shutdown}. Resolves when no more requests arrive. */
-  hold(): Promise<void>;
+  /**
+   * Holds responses until {@linkcode shutdown}. Resolves when no more requests arrive, with the number of
+   * those since the start.
+   */
+  hold(): Promise<number>;
   /** Holds, then closes the socket and idle connections. */
   closeSocket(): Promise<void>;
   /** Accepts no more connections and resolves when the server has responded to all requests. */
@@ -87,25 +86,26 @@ function keepListening(
   let held: Promise<void> | null = null;
   const hold = () => {
     stopping = true;
-    return held ??= drain.hold();
+    return held = server?.breaksBodies ? drain.holdBetweenBodies() : drain.hold();
   };
   let closed: Promise<void> | undefined;
   const closeSocket = async () => {
-    await hold();
-    closed ??= server?.shutdown();
-    // The runtime closes the socket in its next turn. Until then, clients could connect again.
-    await turn();
+    await (held ?? hold());
+    await (closed ??= server?.shutdown());
   };
   return {
     address: bound.address,
     isOpen: () => !stopping && server !== null && bound.isReachable(),
     closeConnections: () => drain.closeConnections(),
-    hold,
+    hold: async () => {
+      await hold();
+      return drain.requests;
+    },
     closeSocket,
     shutdown: async () => {
       await closeSocket();
       drain.release();
-      await closed;
+      await server?.finished;
     },
   };
 }
@@ -131,11 +131,31 @@ async function attempt(start: () => Promise<HttpServer>): Promise<HttpServer | n
 function drainingHandler(drain: Drain, { serve }: ListenOptions): RequestHandler {
   return async function handle(request, client) {
     drain.countRequest();
-    let response = withLength(await serve(request, client));
-    if (mayHaveUnreadBody(request, response)) {
-      response = await respondBeforeBody(request, response, client);
+    const info = client.close === undefined && mayHaveBody(request)
+      ? watched(client, drain.countBody())
+      : client;
+    let response: Response;
+    try {
+      response = withLength(await serve(request, info));
+    } catch (error) {
+      info.bodyReceived?.();
+      throw error;
     }
+    if (mayHaveUnreadBody(request, response)) {
+      response = await respondBeforeBody(request, response, info);
+    } else info.bodyReceived?.();
     return drain.isDraining ? await drain.pass(response) : response;
+  };
+}
+
+/** Returns the client with a function to call when the body has arrived. */
+function watched(client: ClientInfo, bodyReceived: () => void): ClientInfo {
+  return {
+    setsContentLength: true,
+    bodyReceived,
+    get client() {
+      return client.client;
+    },
   };
 }
 
@@ -143,12 +163,13 @@ function drainingHandler(drain: Drain, { serve }: ListenOptions): RequestHandler
 async function respondBeforeBody(
   request: Request,
   response: Response,
-  { close }: ClientInfo,
+  { close, bodyReceived = () => {} }: ClientInfo,
 ): Promise<Response> {
   // A client that stalled would let the server wait again.
   const isLate = response.status === requestTimeout;
   if (close === undefined) {
-    if (!isLate) void discardBody(request);
+    if (isLate) bodyReceived();
+    else void discardBody(request).then(bodyReceived);
     return response;
   }
   // Deno leaves such a connection open if the body never ends.

@@ -1,8 +1,4 @@
-/**
- * The addresses of the API and the admin server, from the configuration.
- *
- * @module
- */
+/** The addresses of the API and the admin server, from the configuration. @module */
 import type { Config } from "../config/options.ts";
 
 /** An address to listen on. */

@@ -1,8 +1,4 @@
-/**
- * Metrics of the process, by the names of Prometheus' client libraries.
- *
- * @module
- */
+/** Metrics of the process, by the names of Prometheus' client libraries. @module */
 import { readdirSync } from "node:fs";
 import process from "node:process";
 import { metricText } from "../observe/metric_registry.ts";

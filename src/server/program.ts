@@ -1,8 +1,4 @@
-/**
- * The program: runs the command that the arguments name and returns an exit code.
- *
- * @module
- */
+/** The program: runs the command that the arguments name and returns an exit code. @module */
 import { noServeFlags, parseArguments, type ParsedCall } from "../cli/arguments.ts";
 import type { ConfigArguments, ServeEvents } from "../cli/command.ts";
 import { commands } from "../cli/commands.ts";
@@ -142,7 +138,7 @@ function verdict({ ready, message }: ReturnType<typeof readyVerdict>): number {
 
 async function serveConfig(
   args: ConfigArguments,
-  { onListening }: ServeEvents = {},
+  events: ServeEvents = {},
   flags = noServeFlags,
 ): Promise<number> {
   // Listeners are added first, so that no signal after the read of the configuration is lost.
@@ -152,7 +148,7 @@ async function serveConfig(
   const call = callWords(args);
   const log = openLog(reader.config, call);
   const onReady = (origin: string | null) => {
-    onListening?.(reader.config);
+    events.onListening?.(reader.config);
     if (flags.opensConsole && origin !== null) openBrowser(origin);
   };
   const observe = quick === null || database === null
@@ -164,7 +160,16 @@ async function serveConfig(
       const { serveTenants } = await import("./serve_tenants.ts");
       return await serveTenants({ reader, log: { ...log, observe }, reloads });
     }
-    return await serve({ reader, log: { ...log, observe }, call, reloads, database, quick });
+    const hasStartPage = events.hasStartPage ?? quick !== null;
+    return await serve({
+      reader,
+      log: { ...log, observe },
+      call,
+      reloads,
+      database,
+      quick,
+      hasStartPage,
+    });
   } finally {
     stopWatching();
     await log.flush();

@@ -1,9 +1,5 @@
-/**
- * Runs the service: start, admin server, first schema load, API, shutdown.
- *
- * @module
- */
-import { consoleRecorder } from "../admin/console_recorder.ts";
+/** Runs the service: start, admin server, first schema load, API, shutdown. @module */
+import { consoleRecorder } from "../admin/recorder.ts";
 import type { Config } from "../config/options.ts";
 import type { Database } from "../database/database.ts";
 import { isEmbedded } from "../database/open.ts";
@@ -47,6 +43,8 @@ export interface ServeDependencies {
   readonly database?: Database | null;
   /** Quick mode: its facts and choices. Default: null. */
   readonly quick?: QuickStart | null;
+  /** Shows a page with links to browsers. Default: false. */
+  readonly hasStartPage?: boolean;
 }
 
 /**
@@ -60,7 +58,7 @@ export async function serve(dependencies: ServeDependencies): Promise<number> {
 }
 
 async function serveUntilStopped(
-  { reader, log, call, reloads, database = null, quick = null }: ServeDependencies,
+  { reader, log, call, reloads, database = null, quick = null, hasStartPage }: ServeDependencies,
   onFatal: () => void,
 ): Promise<void> {
   const { config } = reader;
@@ -91,6 +89,7 @@ async function serveUntilStopped(
     database,
     quick,
     team,
+    isTimed: () => recorder?.isWatched ?? false,
   });
   const handleApi = serviceHandler(service);
   const diagnose = () => findingsOfService(service, { quick, program: call.program });
@@ -105,7 +104,6 @@ async function serveUntilStopped(
     diagnose,
     serviceMetrics,
   });
-  recorder?.start();
   const signals = stopSignals(observe);
   reloads.connect(service);
   const startsApi = await Promise.race([
@@ -120,7 +118,7 @@ async function serveUntilStopped(
     const isQuick = quick !== null;
     const { file } = reader;
     api = team === null
-      ? await serveApi(service, { config, isQuick, handleApi })
+      ? await serveApi(service, { config, isQuick, hasStartPage, handleApi })
       : await team.listen(service, { config, file, call, isQuick, log, recorder, onFatal });
     diagnosis.start({ diagnose, config: () => service.snapshot.config });
   }
@@ -201,10 +199,14 @@ async function findingsOfService(
 
 async function startService(
   { file, config, initialSource, read }: ConfigReader,
-  { observe, setSettings, onFatal, database, quick, team }:
+  { observe, setSettings, onFatal, database, quick, team, isTimed }:
     & Pick<Log, "observe" | "setSettings">
     & Required<Pick<ServeDependencies, "database" | "quick">>
-    & { readonly onFatal: () => void; readonly team: WorkerTeam | null },
+    & {
+      readonly onFatal: () => void;
+      readonly team: WorkerTeam | null;
+      readonly isTimed: () => boolean;
+    },
 ): Promise<Service> {
   const service = await Service.create({
     source: read,
@@ -216,7 +218,7 @@ async function startService(
     onFatal,
     ...(await openTracing()),
     isCounted: adminListenAddress(config) !== null,
-    isTimed: hasConsole(config),
+    isTimed,
     missingCacheDetail: "none",
     hidesExtensionFunctions: quick?.choice.hidesExtensionFunctions ?? false,
   });

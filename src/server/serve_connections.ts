@@ -9,6 +9,7 @@
  */
 import type { Clock } from "../lib/clock.ts";
 import { deferred } from "../lib/deferred.ts";
+import { turn } from "../lib/timers.ts";
 import {
   ConnectionTable,
   type ConnectionTableOptions,
@@ -65,13 +66,15 @@ export interface ConnectionServerOptions extends ConnectionTableOptions {
   readonly handlerOf: (connection: Deno.Conn, control: ConnectionControl) => ConnectionHandler;
   readonly onError: (error: unknown) => Response;
   readonly clock: Clock;
+  /** Lets pending work run. Default: one turn of the event loop. */
+  readonly pause?: () => Promise<void>;
 }
 
 /** A server over a listener. */
 export interface ConnectionServer {
   /** Resolves when the server has ended, and rejects if the listener fails. */
   readonly finished: Promise<void>;
-  /** Accepts no more connections. Resolves when all requests have a response. */
+  /** Accepts what has connected, then closes the listener. Resolves when it is closed. */
   shutdown(): Promise<void>;
 }
 
@@ -83,20 +86,26 @@ export function serveConnections(options: ConnectionServerOptions): ConnectionSe
   const table = new ConnectionTable(options);
   const served = new Set<TrackedConnection>();
   let stopping = false;
+  let accepted = 0;
   const isStopping = () => stopping;
+  const end = (connection: TrackedConnection) => shutDown(connection, table, options.clock);
   const accepting = acceptAll(options, table, {
     isStopping,
-    serve: (connection) => serveOne(connection, options, { table, served, isStopping }),
+    serve: (connection) => {
+      accepted++;
+      const tracked = serveOne(connection, options, { table, served, isStopping });
+      if (stopping && tracked !== null) end(tracked);
+    },
   });
   const finished = accepting.then(() => ended(served));
   finished.catch(() => {});
   return {
     finished,
     shutdown: async () => {
+      await untilQuiet(() => accepted, options.pause);
       stopping = true;
       options.listener.close();
-      for (const connection of served) shutDown(connection, table);
-      await finished;
+      served.forEach(end);
     },
   };
 }
@@ -107,13 +116,34 @@ interface TrackedConnection {
   readonly open: OpenConnection;
 }
 
+/** Most turns that {@linkcode untilQuiet} waits. */
+const maxTurns = 50;
+
+/**
+ * Resolves after a turn without a new connection. The kernel resets connections that wait in the queue of a
+ * listener when it closes.
+ */
+async function untilQuiet(count: () => number, pause = turn): Promise<void> {
+  for (let turns = 0, before = -1; turns < maxTurns && before !== count(); turns++) {
+    before = count();
+    await pause();
+  }
+}
+
+/** Milliseconds in which the first request of a connection may still arrive. */
+const firstRequestMs = 500;
+
 /**
  * Ends a connection, one with requests after their responses: when a connection is shut down, the runtime
  * breaks off the bodies that it receives.
  */
-function shutDown({ server, open }: TrackedConnection, table: ConnectionTable): void {
-  if (open.open > 0) table.closeSoon(open);
-  else server.shutdown().catch(() => {});
+function shutDown({ server, open }: TrackedConnection, table: ConnectionTable, clock: Clock): void {
+  const shutdown = () => void server.shutdown().catch(() => {});
+  if (open.open > 0) return table.closeSoon(open);
+  if (!table.isUnused(open)) return shutdown();
+  clock.scheduleAwaited(() => {
+    if (table.isUnused(open)) shutdown();
+  }, firstRequestMs);
 }
 
 async function ended(served: ReadonlySet<TrackedConnection>): Promise<void> {
@@ -141,7 +171,6 @@ async function acceptAll(
       continue;
     }
     await table.makeRoom();
-    if (isStopping()) return connection.close();
     serve(connection);
   }
 }
@@ -165,7 +194,7 @@ function serveOne(
     readonly served: Set<TrackedConnection>;
     readonly isStopping: () => boolean;
   },
-): void {
+): TrackedConnection | null {
   const abortion = new Abortion();
   const open = table.add(() => abortion.abort());
   const close = () => table.closeSoon(open);
@@ -176,16 +205,19 @@ function serveOne(
   });
   const handler = tracked(handle, open, {
     table,
-    onRequest: () => {
+    onRequest: ({ body }) => {
+      if (!isStopping()) return;
       // A client of HTTP/2 sends more requests until the server tells it to stop.
-      if (isStopping()) server.shutdown().catch(() => {});
+      if (body === null) server.shutdown().catch(() => {});
+      else close();
     },
   });
   let server: ServedConnection;
   try {
     server = serveConnection(connection, abortion.signal, handler, onError, () => {});
   } catch {
-    return table.remove(open);
+    table.remove(open);
+    return null;
   }
   const accepted = { server, open };
   served.add(accepted);
@@ -195,6 +227,7 @@ function serveOne(
   };
   // It rejects for a connection that was reset, and for bytes that are not HTTP.
   server.finished.then(remove, remove);
+  return accepted;
 }
 
 /**
@@ -226,12 +259,15 @@ function attempt(run: () => void): void {
 function tracked(
   handler: ConnectionHandler,
   connection: OpenConnection,
-  { table, onRequest }: { readonly table: ConnectionTable; readonly onRequest: () => void },
+  { table, onRequest }: {
+    readonly table: ConnectionTable;
+    readonly onRequest: (request: Request) => void;
+  },
 ): ConnectionHandler {
   const ended = () => table.requestEnded(connection);
   return async function track(request, info) {
-    onRequest();
     table.requestBegan(connection);
+    onRequest(request);
     info.completed.then(ended, ended);
     try {
       return await handler(request, info);

@@ -1,10 +1,7 @@
-/**
- * Serves HTTP with Deno's server.
- *
- * @module
- */
+/** Serves HTTP with Deno's server. @module */
 import { hasBody } from "../errors/http_text.ts";
 import { systemClock } from "../lib/clock.ts";
+import { turn } from "../lib/timers.ts";
 import type { ClientInfo, HttpServer, HttpServerOptions } from "./http_server.ts";
 import {
   denoServeConnection,
@@ -14,10 +11,16 @@ import {
 
 /** Starts a server. Rejects with Deno's error if it cannot bind the address. */
 export function start(options: HttpServerOptions): Promise<HttpServer> {
-  const serveConnection = options.limits === null ? null : denoServeConnection();
+  const isLimited = options.limits !== null && canListen(options.address);
+  const serveConnection = isLimited ? denoServeConnection() : null;
   return Promise.resolve(
     serveConnection === null ? serveAll(options) : serveEach(options, serveConnection),
   );
+}
+
+/** `Deno.listen` shares a port with the flag `--unstable-net` only, `Deno.serve` without it, too. */
+function canListen(address: HttpServerOptions["address"]): boolean {
+  return address.kind === "unix" || !address.reusePort || "listenDatagram" in Deno;
 }
 
 /** Leaves connections to `Deno.serve`, which has no limits for them. */
@@ -74,7 +77,12 @@ function serveEach(
 }
 
 function bound(server: Pick<Deno.HttpServer, "finished" | "shutdown">) {
-  return { finished: server.finished, shutdown: () => server.shutdown() };
+  const shutdown = () => {
+    server.shutdown().catch(() => {});
+    // The runtime closes the socket in its next turn. Until then, clients could connect again.
+    return turn();
+  };
+  return { finished: server.finished, shutdown, breaksBodies: true } as const;
 }
 
 /** Reads the client's address on first use, since most requests do not need it. */

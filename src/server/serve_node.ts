@@ -1,8 +1,5 @@
-/**
- * Serves HTTP with Node's server. The package srvx converts between its messages and `Request` and
- * `Response`. Node's own classes for these would take most of the time of a short request.
- *
- * @module
+/** Serves HTTP with Node's server. The package srvx converts between its messages and `Request` and
+ * `Response`. Node's own classes for these would take most of the time of a short request. @module
  */
 import {
   createServer,
@@ -12,6 +9,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { sendNodeResponse } from "srvx/node";
+import { turn } from "../lib/timers.ts";
 import { deferred } from "../lib/deferred.ts";
 import { mayHaveUnreadBody } from "./discard_body.ts";
 import type { HttpServer, HttpServerOptions, RequestHandler } from "./http_server.ts";
@@ -34,7 +32,7 @@ export async function start(options: HttpServerOptions): Promise<HttpServer> {
     finished: finished.promise,
     shutdown: () => {
       server.close();
-      return finished.promise;
+      return turn();
     },
   };
 }

@@ -1,11 +1,7 @@
-/**
- * Runs a process with tenants: start, admin server, API, shutdown.
- *
- * @module
- */
+/** Runs a process with tenants: start, admin server, API, shutdown. @module */
 import type { ConfigReader } from "../cli/config_files.ts";
 import type { Log } from "../cli/log.ts";
-import { untilIdle } from "../lib/deadline.ts";
+import { untilIdle } from "../lib/time_limits.ts";
 import { Tenants } from "../tenants/tenants.ts";
 import { version } from "../version.ts";
 import { untilResponded } from "./api_server.ts";

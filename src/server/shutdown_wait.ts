@@ -1,10 +1,6 @@
-/**
- * Keeps serving for a time after SIGTERM, while `/ready` returns 503. Load balancers then send no new
- * requests before the server closes its socket.
- *
- * @module
- */
-import { withTimeout } from "../lib/deadline.ts";
+/** Keeps serving for a time after SIGTERM, while `/ready` returns 503. Load balancers then send no
+ * new requests before the server closes its socket. @module */
+import { withTimeout } from "../lib/time_limits.ts";
 import type { Schedule } from "../lib/timers.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { Service } from "../service/service.ts";

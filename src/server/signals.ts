@@ -1,8 +1,4 @@
-/**
- * Handles the signals that the process receives.
- *
- * @module
- */
+/** Handles the signals that the process receives. @module */
 import process from "node:process";
 import { isatty } from "node:tty";
 import type { Observation } from "../observe/observation.ts";

@@ -1,8 +1,4 @@
-/**
- * The guard of quick mode against pages of other sites.
- *
- * @module
- */
+/** The guard of quick mode against pages of other sites. @module */
 import { isLoopbackHost } from "../http/host.ts";
 import type { Config } from "../config/options.ts";
 import type { Dialect } from "../dialect.ts";

@@ -1,8 +1,4 @@
-/**
- * OpenTelemetry traces, through Deno's built-in exporter.
- *
- * @module
- */
+/** OpenTelemetry traces, through Deno's built-in exporter. @module */
 import process from "node:process";
 import type { SpanContext } from "../http/trace_context.ts";
 import type { TraceStage } from "../observe/stopwatch.ts";

@@ -1,9 +1,5 @@
-/**
- * The worker that `main_thread.ts` starts. It runs the program and stores its exit code for the main
- * thread.
- *
- * @module
- */
+/** The worker that `main_thread.ts` starts. It runs the program and stores its exit code for the
+ * main thread. @module */
 import type { Program, WorkerStart } from "./main_thread.ts";
 
 addEventListener("message", (event) => void start((event as MessageEvent<WorkerStart>).data), {

@@ -1,27 +1,29 @@
-/**
- * The parts that a service has whether it loads its own state or follows another service.
- *
- * @module
+/** The parts that a service has whether it loads its own state or follows another service. @module
  */
-import type { Database } from "../database/database.ts";
+import type {
+  Database,
+  DatabaseOptions,
+  StandbyCounts,
+  StandbyEvent,
+} from "../database/database.ts";
 import { isConnectionLost } from "../database/failure.ts";
 import { versionNumber } from "../database/server_version.ts";
 import type { Dialect } from "../dialect.ts";
 import type { SpanContext } from "../http/trace_context.ts";
+import { schedule } from "../lib/timers.ts";
 import { countedEvents } from "../observe/counted_events.ts";
-import { MetricRegistry } from "../observe/metric_registry.ts";
-import type { Metrics } from "../observe/metrics.ts";
+import { EventLoopDelay, type Metrics, registerServiceMetrics } from "../observe/metrics.ts";
+import { MetricRegistry, type Sample } from "../observe/metric_registry.ts";
 import type { Observation } from "../observe/observation.ts";
 import { RequestMetrics } from "../observe/request_metrics.ts";
 import type { TraceStage } from "../observe/stopwatch.ts";
 import { version } from "../version.ts";
-import { databaseOptions } from "./database_options.ts";
 import { FailurePolicy } from "./failure_policy.ts";
 import type { ServiceOptions, SetSpanAttribute } from "./service_options.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { registerReplicaMetrics, standbyReceiver } from "./standby_reports.ts";
+import type { Config } from "../config/options.ts";
+import { replicaSettings } from "../database/open.ts";
 
-/** Options of a {@linkcode BaseService}. */
 export type BaseServiceOptions = Pick<
   ServiceOptions,
   | "activeSpan"
@@ -49,11 +51,12 @@ export abstract class BaseService {
   readonly metricRegistry: MetricRegistry;
   /** Null if requests are not counted. */
   readonly requestMetrics: RequestMetrics | null;
-  readonly isTimed: boolean;
+  readonly isTimed: () => boolean;
   /** Called after each reload of the schema cache or of the configuration. */
   onReload = (): void => {};
   protected readonly failurePolicy: FailurePolicy;
   readonly #ending = new AbortController();
+  readonly #eventLoop = new EventLoopDelay(schedule, () => performance.now());
   #snapshot: Snapshot;
 
   protected constructor(
@@ -73,7 +76,7 @@ export abstract class BaseService {
     this.traceStage = options.traceStage ?? null;
     this.setSpanAttribute = options.setSpanAttribute ?? null;
     this.activeSpan = options.activeSpan ?? null;
-    this.isTimed = options.isTimed ?? false;
+    this.isTimed = options.isTimed ?? (() => false);
     this.failurePolicy = new FailurePolicy({
       dialect: this.dialect,
       observe: this.observe,
@@ -82,8 +85,13 @@ export abstract class BaseService {
       endsAtPooler: () => this.#snapshot.config.dbPreparedStatements !== "auto",
       onFatal: options.onFatal ?? null,
     });
+    registerServiceMetrics(metricRegistry, () => this.metrics());
     registerReplicaMetrics(metricRegistry, this.database);
+    if (isCounted) this.#eventLoop.start(metricRegistry);
   }
+
+  /** Returns the current metrics. */
+  abstract metrics(): Metrics;
 
   /** Has the schema cache loaded again, since a connection was lost. */
   abstract recover(): void;
@@ -106,6 +114,7 @@ export abstract class BaseService {
   /** Ends the streams that have no end of their own. */
   endStreams(): void {
     this.#ending.abort();
+    this.#eventLoop.stop();
   }
 
   /** Handles the failure of a request: ends the process, reloads the schema cache, or ignores it. */
@@ -133,8 +142,8 @@ export abstract class BaseService {
    * level `debug`, and off otherwise.
    */
   protected configureDatabase(): void {
-    const { config, auth } = this.#snapshot;
-    this.database.configure(databaseOptions(config));
+    const { config, auth, usesBlocks } = this.#snapshot;
+    this.database.configure({ ...databaseOptions(config), usesBlocks });
     const trace = config.logLevel === "debug" ? this.observe : null;
     auth.cache?.setListener(trace);
     this.database.watch({
@@ -143,4 +152,79 @@ export abstract class BaseService {
       onStandby: standbyReceiver(this.observe, this.failurePolicy),
     });
   }
+}
+
+/** Options of the configuration that a database works by. */
+type DatabaseOptionsConfig = Pick<
+  Config,
+  | "dbPoolQueueTarget"
+  | "dbPreparedStatements"
+  | "dbReplicaFallback"
+  | "dbReplicaMaxLag"
+  | "dbReplicaWait"
+>;
+
+/** Returns the options of a database that a configuration sets. */
+export function databaseOptions(
+  config: DatabaseOptionsConfig,
+): Omit<DatabaseOptions, "usesBlocks"> {
+  return {
+    prepare: config.dbPreparedStatements,
+    queueTargetMs: config.dbPoolQueueTarget * 1000,
+    replicas: replicaSettings(config),
+  };
+}
+
+/** Returns the receiver of the events of standbys. */
+export function standbyReceiver(
+  observe: (event: Observation) => void,
+  failurePolicy: Pick<FailurePolicy, "exitOnForeignStandby">,
+): (event: StandbyEvent) => void {
+  return function receive(event) {
+    if (event.kind === "standby-foreign") failurePolicy.exitOnForeignStandby(event.place);
+    else observe(event);
+  };
+}
+
+/** Registers the metrics of a database with standbys. */
+export function registerReplicaMetrics(
+  registry: MetricRegistry,
+  database: Pick<Database, "replicaCounts">,
+): void {
+  if (database.replicaCounts === undefined) return;
+  const counts = () => database.replicaCounts!();
+  const ofStandbys = (value: (standby: StandbyCounts) => number | null) => () =>
+    counts().standbys.flatMap((standby): readonly Sample[] => {
+      const number = value(standby);
+      return number === null ? [] : [[[standby.place], number]];
+    });
+  const byReason = (pick: (all: ReturnType<typeof counts>) => ReadonlyMap<string, number>) => () =>
+    Array.from(pick(counts()), ([reason, number]): Sample => [[reason], number]);
+  const labels = ["host"];
+  registry.gauge(
+    { name: "replica_up", help: "Whether a standby executes reads", labels },
+    ofStandbys(({ isServing }) => Number(isServing)),
+  );
+  registry.gauge(
+    { name: "replica_lag_seconds", help: "Time that a standby lags behind the primary", labels },
+    ofStandbys(({ lagSeconds }) => lagSeconds),
+  );
+  registry.gauge(
+    { name: "replica_in_flight", help: "Reads in progress on a standby", labels },
+    ofStandbys(({ inFlight }) => inFlight),
+  );
+  registry.observedCounter(
+    { name: "replica_reads_total", help: "Reads that a standby has executed", labels },
+    ofStandbys(({ reads }) => reads),
+  );
+  registry.observedCounter({
+    name: "replica_fallbacks_total",
+    help: "Reads that the primary has executed in place of standbys",
+    labels: ["reason"],
+  }, byReason(({ fallbacks }) => fallbacks));
+  registry.observedCounter({
+    name: "replica_retries_total",
+    help: "Reads that were repeated after the refusal of a standby",
+    labels: ["reason"],
+  }, byReason(({ retries }) => retries));
 }

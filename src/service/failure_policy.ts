@@ -1,9 +1,4 @@
-/**
- * Decides which failures end the service. All others affect single requests or loads.
- *
- * @module
- */
-import { type Capability, capabilityFacts } from "../database/capabilities.ts";
+/** Decides which failures end the service. All others affect single requests or loads. @module */
 import {
   type FatalFailure,
   fatalFailureOf,
@@ -16,8 +11,7 @@ import { errorFacts } from "../errors/error_response.ts";
 import { DatabaseError } from "../errors/service_error.ts";
 import type { Observation } from "../observe/observation.ts";
 
-/** Options of a {@linkcode FailurePolicy}. */
-export interface FailurePolicyOptions {
+interface FailurePolicyOptions {
   readonly dialect: Dialect;
   readonly observe: (event: Observation) => void;
   /** Whether the service reconnects after it has lost a connection. */
@@ -126,10 +120,11 @@ export class FailurePolicy {
     this.#exit({ kind: "standby-foreign", place });
   }
 
-  /** Ends the process because the server lacks a part of PostgreSQL that the service needs. */
-  exitOnMissing(capability: Capability, reason: string): void {
-    const { effect } = capabilityFacts[capability];
-    this.#exit({ kind: "capability-required", capability, reason, effect });
+  /** Ends the process because a schema of `db-schemas` does not exist, unless the dialect awaits it. */
+  async exitOnMissingSchema(readFilled: () => Promise<readonly string[]>): Promise<void> {
+    const { onFatal, dialect } = this.#options;
+    if (onFatal === null || dialect.invalidConfig === "ignored") return;
+    this.#exit({ kind: "schema-missing", filled: await readFilled() });
   }
 
   /** Ends the process because the server's version is too old. */

@@ -1,19 +1,15 @@
-/**
- * The state of a service that services in other threads follow, as data that a message can carry.
- *
- * @module
- */
+/** The state of a service that services in other threads follow, as data that a message can carry.
+ * @module */
 import type { KeyDocuments } from "../auth/key_loader.ts";
 import type { Config } from "../config/options.ts";
-import { schemaPieces } from "../schema_cache/pieces.ts";
-import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import type { LoadedRevocations } from "./revocation_list.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** The state in parts. */
-export interface FollowedParts extends Pick<Snapshot, "config" | "roles" | "serverVersion"> {
-  /** Null before the first load. */
-  readonly schema: SchemaCacheData | null;
+export interface FollowedParts
+  extends Pick<Snapshot, "config" | "roles" | "serverVersion" | "usesBlocks"> {
+  /** Pieces of `schemaPieces`; a thread parses text faster than it copies objects. Null before the first load. */
+  readonly schema: readonly string[] | null;
   /** Documents with the keys of issuers, by the id of `keySetId`. */
   readonly keys: ReadonlyMap<string, KeyDocuments>;
   /** Null before the first read. */
@@ -30,8 +26,8 @@ export interface StateChange {
   readonly config?: SentConfig;
   readonly roles?: FollowedParts["roles"];
   readonly serverVersion?: string | null;
-  /** Pieces of `schemaPieces`; a thread parses text faster than it copies objects. */
-  readonly schema?: readonly string[] | null;
+  readonly usesBlocks?: boolean;
+  readonly schema?: FollowedParts["schema"];
   readonly keys?: FollowedParts["keys"];
   readonly revocations?: LoadedRevocations | null;
 }
@@ -58,11 +54,10 @@ export class StatePublisher {
 
   /** Returns the whole state as of the last call of {@linkcode changes}, for a new follower. */
   all(): StateChange {
-    const { config, schema, ...others } = this.#sent;
+    const { config, ...others } = this.#sent;
     return {
       ...others,
       config: sentConfig(config),
-      schema: piecesOf(schema),
       generation: this.#generation,
     };
   }
@@ -77,7 +72,8 @@ function changedParts(
     ...(differs("config") ? { config: sentConfig(current.config) } : {}),
     ...(differs("roles") ? { roles: current.roles } : {}),
     ...(differs("serverVersion") ? { serverVersion: current.serverVersion } : {}),
-    ...(differs("schema") ? { schema: piecesOf(current.schema) } : {}),
+    ...(differs("usesBlocks") ? { usesBlocks: current.usesBlocks } : {}),
+    ...(differs("schema") ? { schema: current.schema } : {}),
     ...(hasSameKeys(sent.keys, current.keys) ? {} : { keys: current.keys }),
     ...(differs("revocations") ? { revocations: current.revocations } : {}),
   };
@@ -90,8 +86,4 @@ function hasSameKeys(one: FollowedParts["keys"], other: FollowedParts["keys"]): 
 
 function sentConfig({ dialect: _, ...others }: Config): SentConfig {
   return others;
-}
-
-function piecesOf(schema: SchemaCacheData | null): readonly string[] | null {
-  return schema === null ? null : schemaPieces(schema);
 }

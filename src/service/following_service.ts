@@ -1,24 +1,20 @@
-/**
- * A service that follows another one in another thread: it has its own connections and caches, and
- * receives all that the other one loads.
- *
- * @module
- */
+/** A service that follows another one in another thread: it has its own connections and caches, and
+ * receives all that the other one loads. @module */
 import { FollowedKeySets, type KeyRefusal } from "../auth/followed_key_sets.ts";
 import type { Config } from "../config/options.ts";
 import { dialects } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { turn } from "../lib/timers.ts";
+import { type Schedule, schedule, turn } from "../lib/timers.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import { readPieces } from "../schema_cache/pieces.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import { BaseService, type BaseServiceOptions } from "./base_service.ts";
 import type { SentConfig, StateChange } from "./followed_state.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import type { RequestService } from "./request_service.ts";
 import { indexOf, type LoadedRevocations } from "./revocation_list.ts";
-import type { ServiceOptions } from "./service_options.ts";
 import { prepareAuth, prepareClientLimits, type Snapshot } from "./snapshot.ts";
 import { mayBeStale } from "./staleness.ts";
 
@@ -39,9 +35,9 @@ export interface FollowedService {
   readRevocations(): Promise<KeyRefusal>;
 }
 
-/** Dependencies of a {@linkcode FollowingService}. */
-export interface FollowingOptions
-  extends Omit<BaseServiceOptions, "requestMetrics">, Pick<ServiceOptions, "makeArrivalTable"> {
+interface FollowingOptions extends Omit<BaseServiceOptions, "requestMetrics"> {
+  /** Threads that count requests beside each other. */
+  readonly threads: number;
   /** The dialect of the configuration, by name. */
   readonly dialect: string;
   readonly followed: FollowedService;
@@ -49,6 +45,8 @@ export interface FollowingOptions
   readonly shareOf?: (config: Config) => Config;
   /** Ends the process, after a fatal failure was reported. */
   readonly onFatal: () => void;
+  /** Schedules questions to the database. Default: by timers. */
+  readonly schedule?: Schedule;
 }
 
 /** Milliseconds between two reports of missing names, of which a client can cause any number. */
@@ -59,6 +57,8 @@ export class FollowingService extends BaseService implements RequestService {
   readonly revocations: RequestService["revocations"];
   readonly #options: FollowingOptions;
   readonly #keys: FollowedKeySets;
+  /** Suspects this thread's connections. The followed service reports the silence. */
+  readonly #heartbeat: Heartbeat;
   #revocations: LoadedRevocations | null = null;
   /** When the last missing name was reported, in epoch milliseconds. */
   #missedAt = -Infinity;
@@ -71,6 +71,15 @@ export class FollowingService extends BaseService implements RequestService {
     super(options, snapshot);
     this.#options = options;
     this.#keys = keys;
+    this.#heartbeat = new Heartbeat({
+      ask: () => this.database.ask?.() ?? null,
+      askAnew: () => this.database.version(),
+      onSilent: () => this.database.suspect?.(),
+      onAnswer: () => {},
+      observe: () => {},
+      now: () => performance.now(),
+      schedule: options.schedule ?? schedule,
+    });
     this.revocations = { current: () => this.#currentRevocations() };
   }
 
@@ -85,6 +94,7 @@ export class FollowingService extends BaseService implements RequestService {
     service.#revocations = state.revocations ?? null;
     service.configureDatabase();
     service.database.observeServers?.();
+    if (service.database.ask !== undefined) service.#heartbeat.start();
     return service;
   }
 
@@ -136,9 +146,9 @@ export class FollowingService extends BaseService implements RequestService {
     this.#options.followed.recover();
   }
 
-  /** Closes the database. */
   async close(): Promise<void> {
     this.endStreams();
+    this.#heartbeat.stop();
     await this.database.close();
   }
 
@@ -178,7 +188,7 @@ async function nextSnapshot(
   const config = change.config === undefined ? previous!.config : configOf(change.config, options);
   const prepared = change.config === undefined ? previous! : {
     auth: await prepareAuth(config, previous, keys),
-    ...await prepareClientLimits(config, previous, options.makeArrivalTable),
+    ...await prepareClientLimits(config, previous, options.threads),
   };
   const { auth, rateLimits, trustedProxies } = prepared;
   return {
@@ -190,6 +200,7 @@ async function nextSnapshot(
     serverVersion: change.serverVersion === undefined
       ? previous!.serverVersion
       : change.serverVersion,
+    usesBlocks: change.usesBlocks ?? previous!.usesBlocks,
     cache: change.schema === undefined ? previous!.cache : await cacheOf(change.schema),
     cacheLoadedAt: change.schema === undefined ? previous!.cacheLoadedAt : options.now(),
     // A process shows clients no reason.

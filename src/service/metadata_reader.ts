@@ -1,8 +1,5 @@
-/**
- * Reads the service's own metadata from the database: configuration, role settings, the catalogue.
- *
- * @module
- */
+/** Reads the service's own metadata from the database: configuration, role settings, the catalogue.
+ * @module */
 import {
   configStatements,
   readRoles,
@@ -10,28 +7,26 @@ import {
   type RoleSettings,
   roleStatement,
 } from "../config/in_database.ts";
-import type { DatabaseValues } from "../config/load.ts";
+import { type DatabaseValues, noValues } from "../config/load.ts";
 import type { Config } from "../config/options.ts";
 import type { Revocation } from "../auth/revocations.ts";
 import type { FunctionName } from "../config/codecs.ts";
-import { noValues } from "../config/load.ts";
-import { metadataBatch, sessionReset, type Statement } from "../database/batch.ts";
+import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
-import { isUnsupported, lacks } from "../database/capabilities.ts";
-import { DatabaseError } from "../errors/service_error.ts";
 import { errorFacts } from "../errors/error_response.ts";
+import { inSlices } from "../lib/slices.ts";
 import type { Observation, QueryTiming } from "../observe/observation.ts";
 import {
   buildSchemaCache,
-  emptyResults,
+  type QueryName,
   type SchemaCacheConfig,
   schemaCacheQueries,
   type SchemaCacheQuery,
 } from "../schema_cache/load.ts";
 import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
-import { parseRevocations, relationStatement, revocationStatement } from "./revocation_query.ts";
-import { loadStatements, splitLoadResults } from "../schema_cache/timings.ts";
+import { compile, ident, param, quoteIdent, sql } from "../sql/fragment.ts";
+import { maxRevocations } from "./revocation_list.ts";
 
 /** Result of {@linkcode MetadataReader.readSchema}. */
 export interface SchemaReading {
@@ -48,6 +43,7 @@ export class MetadataReader {
   readonly #dialect: Dialect;
   readonly #observe: (event: Observation) => void;
   readonly #exitOnFatal: (thrown: unknown) => boolean;
+  #building: Promise<unknown> = Promise.resolve();
 
   /** Reads of configuration and roles reject only if `exitOnFatal` returns true for the failure. */
   constructor(
@@ -91,34 +87,21 @@ export class MetadataReader {
     config: Config & Pick<SchemaCacheConfig, "hidesExtensionFunctions">,
   ): Promise<SchemaReading> {
     const start = performance.now();
-    const isReduced = lacks(config.dbCapabilities, "catalogue");
-    const queries = schemaCacheQueries(config).map((query) =>
-      isReduced ? withoutCatalogue(query) : query
-    );
-    const { answers, timings } = await this.#queryCatalogue(queries, config);
-    const data = buildSchemaCache(answers, config);
+    const queries = schemaCacheQueries(config);
+    const statements = loadStatements(queries, { timed: config.logLevel === "debug" });
+    const { rows } = await this.#database.transaction(metadataBatch(statements));
+    const values = rows.slice(-statements.length)
+      .map((answer) => answer.map(([text]) => text ?? ""));
+    const { answers, timings } = splitLoadResults(values, queries);
+    const building = inSlices(buildSchemaCache(answers, config));
+    this.#building = building.catch(() => {});
+    const data = await building;
     return { data, ms: performance.now() - start, timings };
   }
 
-  /** Runs the queries again without an optional one that the server cannot run. */
-  async #queryCatalogue(
-    queries: readonly SchemaCacheQuery[],
-    config: Pick<Config, "dbCapabilities" | "logLevel">,
-  ): Promise<ReturnType<typeof splitLoadResults>> {
-    const isTimed = config.logLevel === "debug";
-    const statements = loadStatements(queries, { timed: isTimed });
-    try {
-      const { rows } = await this.#database.transaction(metadataBatch(statements));
-      const values = rows.slice(-statements.length).map((answer) => answer[0]?.[0] ?? "");
-      return splitLoadResults(values, queries);
-    } catch (thrown) {
-      const refused = refusedQuery(thrown, queries, isTimed);
-      if (refused === undefined || config.dbCapabilities.includes("+catalogue")) throw thrown;
-      const error = errorFacts(thrown, this.#dialect);
-      this.#observe({ kind: "catalogue-incomplete", part: refused.name, error });
-      const rest = queries.map((query) => query === refused ? withoutCatalogue(query) : query);
-      return await this.#queryCatalogue(rest, config);
-    }
+  /** Resolves when no catalogue that was read is being worked on. */
+  async settled(): Promise<void> {
+    await this.#building;
   }
 
   /** Reads the list of revoked tokens from a relation or a function. Rejects if it cannot be read. */
@@ -145,27 +128,98 @@ export class MetadataReader {
   }
 }
 
-/** Returns the query that gives the empty result in place of one that is optional. */
-function withoutCatalogue(query: SchemaCacheQuery): SchemaCacheQuery {
-  const empty = emptyResults[query.name];
-  if (empty === undefined) return query;
-  return { name: query.name, text: "select $1::text", params: [empty] };
-}
-
-/** Returns the optional query that the server cannot run; undefined for other failures. */
-function refusedQuery(
-  thrown: unknown,
-  queries: readonly SchemaCacheQuery[],
-  isTimed: boolean,
-): SchemaCacheQuery | undefined {
-  if (!(thrown instanceof DatabaseError) || !isUnsupported(thrown)) return;
-  const position = thrown.statement - sessionReset.length;
-  const query = queries[isTimed ? (position - 1) / 2 : position];
-  return query !== undefined && withoutCatalogue(query) !== query ? query : undefined;
-}
-
 const queueUsage: Statement = {
   text: "select pg_catalog.pg_notification_queue_usage()",
   params: [],
   use: "rows",
 };
+
+/** Returns the statement whose value is `t` if a name is that of a relation, else `f`. */
+function relationStatement({ schema, name }: FunctionName): Statement {
+  const text = [...(schema === null ? [] : [schema]), name].map(quoteIdent).join(".");
+  return {
+    ...compile(sql`select pg_catalog.to_regclass(${param(text)}) is not null`),
+    use: "rows",
+  };
+}
+
+/** Returns the statement that reads the list, with one row more than the list may have. */
+function revocationStatement(
+  { schema, name }: FunctionName,
+  { isRelation }: { readonly isRelation: boolean },
+): Statement {
+  const named = schema === null ? ident(name) : ident(schema, name);
+  const source = isRelation ? named : sql`${named}()`;
+  const query = sql`
+select coalesce(json_agg(json_build_array(claim, value, issued_before, expires)), '[]')::text
+from (
+  select claim::text as claim, value::text as value, issued_before::bigint as issued_before,
+    extract(epoch from until)::float8 as expires
+  from ${source}
+  where claim is not null and value is not null and (until is null or until > now())
+  limit ${param(String(maxRevocations + 1))}::bigint
+) list`;
+  return { ...compile(query), use: "rows" };
+}
+
+type RevocationRow = readonly [
+  claim: string,
+  value: string,
+  issuedBefore: number | null,
+  until: number | null,
+];
+
+/** Parses the result of {@linkcode revocationStatement}. */
+function parseRevocations(answer: string): readonly Revocation[] {
+  const rows = JSON.parse(answer) as readonly RevocationRow[];
+  return rows.map(([claim, value, issuedBefore, until]) => ({ claim, value, issuedBefore, until }));
+}
+
+const clock: Statement = {
+  text: "select extract(epoch from clock_timestamp()) * 1000",
+  params: [],
+  use: "rows",
+};
+
+/** Names of the queries in the log, in its order. */
+const names: readonly (readonly [name: string, query: QueryName])[] = [
+  ["tables", "relations"],
+  ["keydeps", "view rules"],
+  ["rels", "keys"],
+  ["funcs", "routines"],
+  ["comprels", "computed relationships"],
+  ["dreps", "representations"],
+  ["mhandlers", "media handlers"],
+];
+
+/**
+ * Returns the statements of a load. A timed load reads the clock before the first query and after
+ * each one.
+ */
+export function loadStatements(
+  queries: readonly SchemaCacheQuery[],
+  { timed }: { readonly timed: boolean },
+): readonly Statement[] {
+  const statements = queries.map(({ text, params }): Statement => ({ text, params, use: "rows" }));
+  return timed ? [clock, ...statements.flatMap((statement) => [statement, clock])] : statements;
+}
+
+/**
+ * Splits the rows of a load into the results of its queries and their timings in milliseconds.
+ * `timings` is null for a load without timing.
+ */
+export function splitLoadResults(
+  values: readonly (readonly string[])[],
+  queries: readonly SchemaCacheQuery[],
+): {
+  readonly answers: readonly (readonly string[])[];
+  readonly timings: readonly QueryTiming[] | null;
+} {
+  if (values.length === queries.length) return { answers: values, timings: null };
+  const times = values.filter((_, at) => at % 2 === 0).map(([text]) => Number(text));
+  const timings = names.map(([name, queryName]) => {
+    const at = queries.findIndex((query) => query.name === queryName);
+    return { name, ms: Math.max(0, times[at + 1]! - times[at]!) };
+  });
+  return { answers: values.filter((_, at) => at % 2 === 1), timings };
+}

@@ -1,10 +1,5 @@
-/**
- * Listens for notifications that ask for a reload, and knows whether they arrive.
- *
- * @module
- */
+/** Listens for notifications that ask for a reload, and knows whether they arrive. @module */
 import type { Config } from "../config/options.ts";
-import { lacks } from "../database/capabilities.ts";
 import type { Database } from "../database/database.ts";
 import {
   Listener,
@@ -15,12 +10,10 @@ import {
   notificationProbe,
   type ProbeResult,
 } from "../database/notifications/notification_probe.ts";
-import { ReloadJitter } from "./reload_jitter.ts";
-import { schedule } from "../lib/timers.ts";
+import { type Schedule, schedule } from "../lib/timers.ts";
 import type { Observation } from "../observe/observation.ts";
 
-/** Dependencies of {@linkcode ReloadNotifications}. */
-export interface ReloadNotificationOptions
+interface ReloadNotificationOptions
   extends Pick<ListenerOptions, "isRetried" | "now" | "observe" | "onBrokenQueue" | "onMissed"> {
   readonly database: Pick<Database, "subscribe" | "notify">;
   /** Returns the current configuration. */
@@ -52,14 +45,22 @@ export class ReloadNotifications {
     this.#listener = this.#makeListener();
   }
 
-  /** Whether a probe has found that notifications do not arrive, as behind a pooler. */
-  get isLost(): boolean {
-    return this.#isLost;
-  }
-
   /** Whether the listening connection is open; null without a channel. */
   get isConnected(): boolean | null {
     return this.#listener?.hasChannel === true ? this.#listener.isConnected : null;
+  }
+
+  /** See {@linkcode Listener}. */
+  get lostForMs(): number {
+    return this.#listener?.lostForMs ?? 0;
+  }
+
+  ask(): Promise<void> | null {
+    return this.#listener?.ask() ?? null;
+  }
+
+  retryNow(): void {
+    this.#listener?.retryNow();
   }
 
   /** Whether the service learns of each notification. */
@@ -82,7 +83,7 @@ export class ReloadNotifications {
   configure(): void {
     if (!this.#isStarted) return;
     const { dbCapabilities, dbChannel, dbChannelEnabled } = this.#options.config();
-    const isUsed = dbChannelEnabled && !lacks(dbCapabilities, "notify");
+    const isUsed = dbChannelEnabled && !dbCapabilities.includes("-notify");
     this.#listener?.configure(isUsed ? dbChannel : null);
   }
 
@@ -127,5 +128,47 @@ export class ReloadNotifications {
   /** Consequence of notifications that do not arrive. */
   get #effect(): "polls" | "no reload" {
     return this.#options.config().dbSchemaWatch === "notify" ? "no reload" : "polls";
+  }
+}
+
+/** Longest delay of a reload in ms. */
+const maxDelayMs = 250;
+
+interface ReloadJitterOptions {
+  readonly reload: (what: ReloadTarget) => void;
+  /** Returns numbers from 0 to less than 1. */
+  readonly random: () => number;
+  readonly schedule: Schedule;
+}
+
+/** Merges the requests of up to 250 ms, at random. */
+export class ReloadJitter {
+  readonly #options: ReloadJitterOptions;
+  readonly #requested = new Set<ReloadTarget>();
+  #cancel: (() => void) | null = null;
+
+  constructor(options: ReloadJitterOptions) {
+    this.#options = options;
+  }
+
+  /** Requests a reload. That of revocations is not delayed: until then, revoked tokens are valid. */
+  request(what: ReloadTarget): void {
+    if (what === "revocations") return this.#options.reload(what);
+    this.#requested.add(what);
+    const { random, schedule } = this.#options;
+    this.#cancel ??= schedule(() => this.#reload(), random() * maxDelayMs);
+  }
+
+  /** Drops the requests that wait. */
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+    this.#requested.clear();
+  }
+
+  #reload(): void {
+    const requested = [...this.#requested];
+    this.stop();
+    for (const what of requested) this.#options.reload(what);
   }
 }

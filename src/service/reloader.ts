@@ -1,13 +1,8 @@
-/**
- * Schedules loads that may fail: merges requests for them and retries failures with exponential
- * backoff.
- *
- * @module
- */
+/** Schedules loads that may fail: merges requests for them and retries failures with exponential
+ * backoff. @module */
 import { nextBackoff, type Schedule } from "../lib/timers.ts";
 
-/** Options of a {@linkcode Reloader}. */
-export interface ReloaderOptions {
+interface ReloaderOptions {
   /** Loads. A rejection is a failure. */
   readonly load: () => Promise<void>;
   /** Whether the reloader retries after a failure. */
@@ -19,19 +14,10 @@ export interface ReloaderOptions {
   readonly schedule: Schedule;
 }
 
-/** Loads on request. */
-export interface LoadScheduler {
-  /** Whether the last attempt failed. */
-  readonly isFailing: boolean;
-  /** Whole seconds, at least 1, until the next retry; null if none is scheduled. */
-  secondsLeft(): number | null;
-  /** Requests a load. Resolves when a load that began after the call has succeeded or failed. */
-  request(): Promise<void>;
-  /** Requests a load unless one runs or is scheduled. */
-  recover(): void;
-  /** Cancels scheduled loads and ignores further requests. */
-  stop(): void;
-}
+export type LoadScheduler = Pick<
+  Reloader,
+  "isFailing" | "recover" | "request" | "secondsLeft" | "stop"
+>;
 
 /**
  * Makes a loader that loads once for each request and does not retry. It is for runtimes in which
@@ -64,7 +50,7 @@ interface ScheduledLoad {
  * Runs one load at a time. Merges the requests that arrive during a load, or within 100 ms after it,
  * into one further load.
  */
-export class Reloader implements LoadScheduler {
+export class Reloader {
   readonly #options: ReloaderOptions;
   #running: Promise<void> | null = null;
   #scheduled: ScheduledLoad | null = null;
@@ -78,15 +64,18 @@ export class Reloader implements LoadScheduler {
     this.#options = options;
   }
 
+  /** Whether the last attempt failed. */
   get isFailing(): boolean {
     return this.#isFailing;
   }
 
+  /** Whole seconds, at least 1, until the next retry; null if none is scheduled. */
   secondsLeft(): number | null {
     if (this.#scheduled?.cause !== "retry") return null;
     return Math.max(1, Math.ceil((this.#scheduled.at - this.#options.now()) / 1000));
   }
 
+  /** Requests a load. Resolves when a load that began after the call has succeeded or failed. */
   request(): Promise<void> {
     if (this.#isStopped) return Promise.resolve();
     if (this.#running !== null) {
@@ -98,10 +87,12 @@ export class Reloader implements LoadScheduler {
     return wait > 0 ? this.#schedule("request", wait) : this.#start();
   }
 
+  /** Requests a load unless one runs or is scheduled. */
   recover(): void {
     if (this.#running === null && this.#scheduled === null) this.request();
   }
 
+  /** Cancels scheduled loads and ignores further requests. */
   stop(): void {
     this.#isStopped = true;
     this.#unschedule()?.settle();

@@ -1,8 +1,4 @@
-/**
- * The part of a service that the handler of requests uses.
- *
- * @module
- */
+/** The part of a service that the handler of requests uses. @module */
 import type { RevocationList } from "./revocation_list.ts";
 import type { Service } from "./service.ts";
 

@@ -1,8 +1,4 @@
-/**
- * The list of revoked tokens of a service, and when it is read again.
- *
- * @module
- */
+/** The list of revoked tokens of a service, and when it is read again. @module */
 import { indexRevocations, type Revocation, type RevocationIndex } from "../auth/revocations.ts";
 import type { FunctionName } from "../config/codecs.ts";
 import { errors } from "../errors/catalogue.ts";
@@ -10,8 +6,7 @@ import type { Schedule } from "../lib/timers.ts";
 import type { Observation } from "../observe/observation.ts";
 import { type LoadScheduler, Reloader, unsharedLoader } from "./reloader.ts";
 
-/** Dependencies of a {@linkcode RevocationList}. */
-export interface RevocationDependencies {
+interface RevocationDependencies {
   /** Returns the value of `jwt-revocations`; null without a list. */
   readonly source: () => FunctionName | null;
   readonly read: (source: FunctionName) => Promise<readonly Revocation[]>;

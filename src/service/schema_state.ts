@@ -1,8 +1,4 @@
-/**
- * Reads what a {@linkcode SchemaWatch} compares: counters, fingerprint, event triggers.
- *
- * @module
- */
+/** Reads what a {@linkcode SchemaWatch} compares: counters, fingerprint, event triggers. @module */
 import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { emptySearchPath, type SchemaCacheConfig } from "../schema_cache/load.ts";
@@ -11,7 +7,7 @@ import { notifyPattern, reloadTriggerQuery } from "../schema_cache/reload_trigge
 import { arrayLiteral } from "../query/array_literal.ts";
 
 /** Sum of the catalogue's write counters. */
-export interface WriteCounters {
+interface WriteCounters {
   readonly sum: string;
   /** False if the server counts nothing: `track_counts = off`, or a standby. */
   readonly isCounted: boolean;

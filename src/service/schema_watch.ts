@@ -1,11 +1,7 @@
-/**
- * Notices changes of the schema by polling, where notifications do not request reloads. Step 1 reads
- * the catalogue's write counters. Step 2, if they changed, hashes the rows of the exposed schemas.
- *
- * @module
- */
+/** Notices changes of the schema by polling, where notifications do not request reloads. Step 1
+ * reads the catalogue's write counters. Step 2, if they changed, hashes the rows of the exposed
+ * schemas. @module */
 import type { Config } from "../config/options.ts";
-import { isUnsupported } from "../database/capabilities.ts";
 import { OneShotTimer } from "../lib/one_shot_timer.ts";
 import type { Schedule } from "../lib/timers.ts";
 import { type SchemaStateReader, watchedSchemas } from "./schema_state.ts";
@@ -16,8 +12,7 @@ export type SchemaWatchConfig = Pick<
   "dbSchemaWatch" | "dbSchemaWatchInterval" | "dbChannel" | "dbSchemas" | "dbExtraSearchPath"
 >;
 
-/** Dependencies of a {@linkcode SchemaWatch}. */
-export interface SchemaWatchOptions {
+interface SchemaWatchOptions {
   readonly reader: SchemaStateReader;
   /** Whether the database is in this process. */
   readonly isEmbedded: boolean;
@@ -34,7 +29,6 @@ export interface SchemaWatchOptions {
 interface Baseline {
   readonly counters: string;
   readonly fingerprint: string;
-  /** Schemas of the fingerprint. */
   readonly schemas: readonly string[];
 }
 
@@ -47,12 +41,6 @@ const uncountedIntervalMs = 10_000;
 /** Least time in ms between looks that requests cause. */
 const missIntervalMs = 1000;
 
-/** Where the server cannot show its state, least time in ms from a load to one that a request causes. */
-const unreadMissIntervalMs = 5000;
-
-/** The same of a load without a request. */
-const unreadIntervalMs = 600_000;
-
 /** Polls the schema while `db-schema-watch` demands it. */
 export class SchemaWatch {
   readonly #options: SchemaWatchOptions;
@@ -64,9 +52,6 @@ export class SchemaWatch {
   #hasTrigger = false;
   #isCounted = true;
   #nextMissLookAt = -Infinity;
-  #loadedAt = -Infinity;
-  /** Whether the server cannot show its state: some engines have no such counters. */
-  #isUnreadable = false;
   #look: Promise<void> | null = null;
   #state: "idle" | "started" | "stopped" = "idle";
 
@@ -100,7 +85,6 @@ export class SchemaWatch {
     const baseline = isNotified ? null : await this.#readBaseline(config);
     return () => {
       this.#isLoaded = true;
-      this.#loadedAt = this.#options.now();
       this.#hasTrigger = hasTrigger;
       this.#baseline = baseline;
       this.#startTimer();
@@ -159,7 +143,7 @@ export class SchemaWatch {
     if (baseline === null) {
       this.#baseline = await this.#readBaseline(this.#config);
       // The schema may have changed while notifications were expected.
-      if (this.#baseline !== null || this.#mayReloadUnread(first)) onChanged();
+      if (this.#baseline !== null) onChanged();
       return;
     }
     const { sum: counters, isCounted } = await reader.writeCounters();
@@ -170,12 +154,6 @@ export class SchemaWatch {
     if (this.#baseline !== baseline) return;
     this.#baseline = { ...baseline, counters, fingerprint };
     if (fingerprint !== baseline.fingerprint) onChanged();
-  }
-
-  /** Whether to load the schema without a look, where the server cannot show its state. */
-  #mayReloadUnread(first: FirstStep): boolean {
-    const waitMs = first === "fingerprint" ? unreadMissIntervalMs : unreadIntervalMs;
-    return this.#isUnreadable && this.#options.now() - this.#loadedAt >= waitMs;
   }
 
   async #readTrigger(config: SchemaWatchConfig): Promise<boolean> {
@@ -193,9 +171,7 @@ export class SchemaWatch {
       const fingerprint = await reader.fingerprint(schemas);
       this.#isCounted = isCounted;
       return { counters, fingerprint, schemas };
-    } catch (error) {
-      this.#isUnreadable = isUnsupported(error);
-      if (this.#isUnreadable) this.#isCounted = false;
+    } catch {
       return null;
     }
   }

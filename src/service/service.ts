@@ -1,9 +1,5 @@
-/**
- * The live state of the service: configuration, schema cache, database, keys. A reload replaces the
- * state as a whole; a request works on the snapshot that it began with.
- *
- * @module
- */
+/** The live state of the service: configuration, schema cache, database, keys. A reload replaces
+ * the state as a whole; a request works on the snapshot that it began with. @module */
 import type { KeyRefusal } from "../auth/followed_key_sets.ts";
 import { remoteKeySetsOf } from "../auth/prepare_issuers.ts";
 import { noScope } from "../auth/remote_key_set.ts";
@@ -18,11 +14,13 @@ import { unsupportedVersion } from "../database/server_version.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
+import { inSlices } from "../lib/slices.ts";
 import { schedule } from "../lib/timers.ts";
 import { MetricRegistry } from "../observe/metric_registry.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { isLogged, type Observation } from "../observe/observation.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
+import { schemaPieces } from "../schema_cache/pieces.ts";
 import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import { unusedStandbysReason } from "../transaction/standby_use.ts";
 import { BaseService } from "./base_service.ts";
@@ -32,19 +30,20 @@ import {
   prepareLimitsOf,
   ServiceConfiguration,
 } from "./service_configuration.ts";
-import { CapabilityCheck, mostConnections } from "./capability_check.ts";
 import type { FollowedParts } from "./followed_state.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
+import { isMissingSchema, readFilledSchemas } from "./missing_schema.ts";
 import { ReloadNotifications } from "./reload_notifications.ts";
 import { type LoadScheduler, Reloader, unsharedLoader } from "./reloader.ts";
 import { RevocationList } from "./revocation_list.ts";
 import { schemaStateReader } from "./schema_state.ts";
 import { SchemaWatch } from "./schema_watch.ts";
+import { mostConnections, ServerCheck } from "./server_check.ts";
 import type { ServiceOptions } from "./service_options.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { mayBeStale, StalenessCheck } from "./staleness.ts";
 
-/** A running service. */
 export class Service extends BaseService {
   readonly #configuration: ServiceConfiguration;
   readonly #schema: LoadScheduler;
@@ -54,16 +53,21 @@ export class Service extends BaseService {
   readonly #loadCounts = { success: 0, fail: 0 };
   #querySeconds: number | null = null;
   readonly #notifications: ReloadNotifications;
+  readonly #heartbeat: Heartbeat;
   #isShutdownAnnounced = false;
+  #isEncryptionReported = false;
   /** Null if no connection outlives a request. */
   readonly #watch: SchemaWatch | null;
-  readonly #capabilities: CapabilityCheck;
+  readonly #serverCheck: ServerCheck;
   readonly #metadata: MetadataReader;
   readonly #remoteKeySets: RemoteKeySets;
   readonly revocations: RevocationList;
   readonly #missingCacheDetail: "reason" | "none";
   readonly #hidesExtensionFunctions: boolean;
   readonly #onFollowedChange: () => void;
+  readonly #hasFollowers: boolean;
+  /** The schema cache for followers; null without them. */
+  #schemaPieces: readonly string[] | null = null;
 
   private constructor(
     options: ServiceOptions,
@@ -77,13 +81,12 @@ export class Service extends BaseService {
     super(options, snapshot, metricRegistry);
     this.#remoteKeySets = remoteKeySets;
     this.#onFollowedChange = options.onFollowedChange ?? (() => {});
+    this.#hasFollowers = options.followers !== undefined;
     this.#missingCacheDetail = options.missingCacheDetail ?? "reason";
     this.#hidesExtensionFunctions = options.hidesExtensionFunctions ?? false;
-    this.#capabilities = new CapabilityCheck({
+    this.#serverCheck = new ServerCheck({
       database: this.database,
       observe: this.observe,
-      overrides: snapshot.config.dbCapabilities,
-      exit: (capability, reason) => this.failurePolicy.exitOnMissing(capability, reason),
       connections: () => {
         const { config } = this.snapshot;
         if (isEmbedded(config.dbUri) || this.database.subscribe === null) return null;
@@ -98,7 +101,6 @@ export class Service extends BaseService {
       initialConfig: snapshot.config,
       metadata: this.#metadata,
       remoteKeySets,
-      makeTable: options.makeArrivalTable,
       snapshot: () => this.snapshot,
     });
     const load = () => this.#loadSchema();
@@ -111,6 +113,16 @@ export class Service extends BaseService {
     });
     this.revocations = this.#makeRevocationList(options.loading ?? "shared");
     this.#notifications = this.#makeNotifications();
+    this.#heartbeat = new Heartbeat({
+      ask: () => this.#notifications.ask() ?? this.database.ask?.() ?? null,
+      askAnew: () => this.database.version(),
+      onSilent: () => this.database.suspect?.(),
+      onAnswer: () => this.#notifications.retryNow(),
+      observe: this.observe,
+      now: () => performance.now(),
+      schedule,
+    });
+    this.#registerHealth();
     this.#watch = options.loading === "unshared" ? null : this.#makeWatch();
     this.#staleness = new StalenessCheck({
       isExternal: snapshot.cache !== null,
@@ -138,12 +150,12 @@ export class Service extends BaseService {
     const clientLimits = await prepareLimitsOf(config, null, {
       source,
       values: noValues,
-      makeTable: options.makeArrivalTable,
     });
     const cache = options.schemaCache ?? null;
     const unloaded = {
       roles: noRoleSettings,
       serverVersion: null,
+      usesBlocks: false,
       cache,
       cacheLoadedAt: -Infinity,
       cacheError: null,
@@ -158,12 +170,13 @@ export class Service extends BaseService {
 
   /** The state that services of other threads follow. Its parts are replaced, never changed. */
   get followed(): FollowedParts {
-    const { config, roles, serverVersion, cache } = this.snapshot;
+    const { config, roles, serverVersion, usesBlocks } = this.snapshot;
     return {
       config,
       roles,
       serverVersion,
-      schema: cache?.data ?? null,
+      usesBlocks,
+      schema: this.#schemaPieces,
       keys: this.#remoteKeySets.documents(),
       revocations: this.revocations.loaded,
     };
@@ -190,12 +203,8 @@ export class Service extends BaseService {
     this.#remoteKeySets.start();
     this.revocations.start();
     this.#notifications.start();
+    if (this.database.ask !== undefined) this.#heartbeat.start();
     this.#watch?.start({ isLoaded: this.snapshot.cache !== null });
-  }
-
-  /** Whether a probe has found that notifications do not arrive, as behind a pooler. */
-  get losesNotifications(): boolean {
-    return this.#notifications.isLost;
   }
 
   /** Loads the schema cache. Resolves when the attempt has succeeded or failed. */
@@ -214,7 +223,7 @@ export class Service extends BaseService {
 
   /** Loads the schema cache unless a load runs or is scheduled, since a connection was lost. */
   recover(): void {
-    this.#capabilities.request();
+    this.#serverCheck.request();
     this.#schema.recover();
   }
 
@@ -284,19 +293,45 @@ export class Service extends BaseService {
    * announced.
    */
   async isReady(): Promise<boolean> {
-    if (this.#isShutdownAnnounced) return false;
-    if (this.snapshot.cache === null || this.#schema.isFailing) return false;
-    if (this.snapshot.config.dbReplicaFallback === "error") {
-      if (this.database.hasServingStandby?.() === false) return false;
-    }
-    const { isConnected } = this.#notifications;
-    if (isConnected !== null) return isConnected;
+    if (!this.#mayBeReady) return false;
+    if (this.#notifications.isConnected === true) return true;
     try {
       await this.database.version();
       return true;
     } catch {
       return false;
     }
+  }
+
+  /** Whether the service is ready as far as is known without a question to the database. */
+  get #mayBeReady(): boolean {
+    if (this.#isShutdownAnnounced) return false;
+    if (this.snapshot.cache === null || this.#schema.isFailing) return false;
+    if (this.snapshot.config.dbReplicaFallback === "error") {
+      if (this.database.hasServingStandby?.() === false) return false;
+    }
+    if (this.#heartbeat.isSilent) return false;
+    const { isConnected, lostForMs } = this.#notifications;
+    return isConnected !== false || lostForMs < this.dialect.maxListenerLossMs;
+  }
+
+  #registerHealth(): void {
+    const gauge = (name: string, help: string, value: () => boolean | null) =>
+      this.metricRegistry.gauge({ name, help }, () => {
+        const isUp = value();
+        return isUp === null ? [] : [[[], Number(isUp)]];
+      });
+    gauge("ready", "Whether the service is ready", () => this.#mayBeReady);
+    gauge(
+      "database_up",
+      "Whether the database is connected and answers",
+      () => !this.#schema.isFailing && !this.#heartbeat.isSilent,
+    );
+    gauge(
+      "listener_up",
+      "Whether the listening connection is open",
+      () => this.#notifications.isConnected,
+    );
   }
 
   /** Returns the current metrics. */
@@ -312,10 +347,12 @@ export class Service extends BaseService {
   async close(): Promise<void> {
     this.endStreams();
     this.#schema.stop();
+    this.#heartbeat.stop();
     this.#remoteKeySets.stop();
     this.revocations.stop();
     await Promise.all([this.#notifications.stop(), this.#watch?.stop()]);
     await this.database.close();
+    await this.#metadata.settled();
   }
 
   async #loadSchema(): Promise<void> {
@@ -329,16 +366,18 @@ export class Service extends BaseService {
       if (config.dbConfig) {
         read = await this.#tryReadConfig(version, this.#configuration.takeInitialSource());
       }
-      config = { ...(read?.config ?? config), dbCapabilities: this.#capabilities.current };
+      config = read?.config ?? config;
       const recordWatchedState = await this.#watch?.beforeLoad(config);
       const { data, ms: queryMs, timings } = await this.#readCatalogue(config);
       this.#querySeconds = queryMs / 1000;
       const began = performance.now();
       const cache = indexSchemaCache(data);
+      const pieces = this.#hasFollowers ? await inSlices(schemaPieces(data)) : null;
       // Both change at once, so that no request combines a new configuration with an old cache.
       if (read !== null) this.#applyConfig(read);
       const cacheLoadedAt = this.now();
       this.replace({ cache, cacheLoadedAt, cacheError: null });
+      this.#schemaPieces = pieces;
       this.#staleness.markLoaded();
       recordWatchedState?.();
       const ms = performance.now() - began;
@@ -359,18 +398,20 @@ export class Service extends BaseService {
       if (read !== null) this.#applyConfig(read);
       this.#loadCounts.fail++;
       this.#reportSchemaFailure(thrown, config);
+      if (first && isMissingSchema(thrown)) {
+        await this.failurePolicy.exitOnMissingSchema(() => readFilledSchemas(this.database));
+      }
       throw thrown;
     }
   }
 
   /**
-   * Checks what the server has, and queries its version. Rejects if the server is unreachable, too old, or
-   * lacks what the service needs.
+   * Checks the server, and queries its version. Rejects if the server is unreachable or too old.
    */
   async #checkServer(): Promise<string> {
     let version;
     try {
-      await this.#checkCapabilities();
+      await this.#checkTransactions();
       version = await this.database.version();
     } catch (thrown) {
       const isReported = this.failurePolicy.exitOnLoginRefused(thrown) || this.isEnding;
@@ -381,6 +422,7 @@ export class Service extends BaseService {
       throw thrown;
     }
     this.observe({ kind: "connected", version });
+    this.#reportEncryption();
     this.observe({ kind: "pool-ready", max: this.database.counts().max });
     const tooOld = unsupportedVersion(version);
     if (tooOld === null) {
@@ -391,16 +433,18 @@ export class Service extends BaseService {
     throw errors.cannotConnect(`PostgreSQL ${tooOld} is too old`);
   }
 
-  /** Applies the configuration that uses only the capabilities of the server, if they have changed. */
-  async #checkCapabilities(): Promise<void> {
-    const { config } = this.snapshot;
-    await this.#capabilities.run(config);
-    const { current } = this.#capabilities;
-    if (current.join() === config.dbCapabilities.join()) return;
-    const usable = { ...config, dbCapabilities: current };
-    this.replace({ config: usable });
+  #reportEncryption(): void {
+    const isEncrypted = this.database.isEncrypted?.() ?? null;
+    if (isEncrypted === null || this.#isEncryptionReported) return;
+    this.#isEncryptionReported = true;
+    this.#observeFinding({ kind: "connections-encrypted", isEncrypted });
+  }
+
+  async #checkTransactions(): Promise<void> {
+    const usesBlocks = await this.#serverCheck.usesBlocks();
+    if (usesBlocks === this.snapshot.usesBlocks) return;
+    this.replace({ usesBlocks });
     this.configureDatabase();
-    this.#notifications.configure();
   }
 
   /** Reads the configuration. Reports an invalid one and resolves with null. */
@@ -421,7 +465,7 @@ export class Service extends BaseService {
   #applyConfig(loaded: LoadedConfig): void {
     if (!this.#configuration.accepts(loaded)) return;
     const { roles, auth, clientLimits, unapplied } = loaded;
-    const config = { ...loaded.config, dbCapabilities: this.#capabilities.current };
+    const { config } = loaded;
     this.replace({ config, auth, roles, ...clientLimits });
     const used = remoteKeySetsOf(auth.issuers);
     this.#remoteKeySets.keep(used, { maxStaleMs: config.jwtJwksMaxStale * 1000 });
@@ -484,8 +528,6 @@ export class Service extends BaseService {
         return this.reloadConfig();
       case "revocations":
         return this.revocations.reload();
-      case "tenants":
-        return Promise.resolve();
       default:
         return what satisfies never;
     }

@@ -1,9 +1,5 @@
-/**
- * Reads the configuration from its sources and from the database, and prepares the state that belongs
- * to it: keys, the role path, limits.
- *
- * @module
- */
+/** Reads the configuration from its sources and from the database, and prepares the state that
+ * belongs to it: keys, the role path, limits. @module */
 import type { IssuerKeySource } from "../auth/remote_key_set.ts";
 import { AuthSettingError } from "../auth/setting_error.ts";
 import { noRoleSettings } from "../config/in_database.ts";
@@ -19,7 +15,6 @@ import type { MetadataReader } from "./metadata_reader.ts";
 import {
   type AuthState,
   type ClientLimits,
-  type MakeArrivalTable,
   prepareAuth,
   prepareClientLimits,
   type Snapshot,
@@ -35,8 +30,7 @@ export interface LoadedConfig extends Pick<Snapshot, "config" | "auth" | "roles"
   readonly unapplied: readonly OptionKey[];
 }
 
-/** Dependencies of a {@linkcode ServiceConfiguration}. */
-export interface ServiceConfigurationOptions {
+interface ServiceConfigurationOptions {
   /** Reads the configuration's sources. */
   readonly source: () => ConfigSource;
   /** Sources that were read already. */
@@ -45,13 +39,10 @@ export interface ServiceConfigurationOptions {
   readonly initialConfig: Config;
   readonly metadata: MetadataReader;
   readonly remoteKeySets: IssuerKeySource;
-  /** Default: a table of the service's own. */
-  readonly makeTable?: MakeArrivalTable | undefined;
   /** The current state, which a read continues. */
   readonly snapshot: () => Snapshot;
 }
 
-/** Reads the configuration of a service. */
 export class ServiceConfiguration {
   readonly #options: ServiceConfigurationOptions;
   /** Values in the database from which the current configuration was made. */
@@ -99,7 +90,6 @@ export class ServiceConfiguration {
     const clientLimits = await prepareLimitsOf(config, snapshot(), {
       source,
       values,
-      makeTable: this.#options.makeTable,
     });
     const unapplied = changedStartupOptions(current, initialConfig);
     return { read, config, values, roles, auth, clientLimits, unapplied };
@@ -150,14 +140,13 @@ export async function prepareAuthOf(
 export async function prepareLimitsOf(
   config: Config,
   previous: Snapshot | null,
-  { source, values, makeTable }: {
+  { source, values }: {
     readonly source: ConfigSource;
     readonly values: DatabaseValues;
-    readonly makeTable?: MakeArrivalTable | undefined;
   },
 ): Promise<ClientLimits> {
   try {
-    return await prepareClientLimits(config, previous, makeTable);
+    return await prepareClientLimits(config, previous);
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     throw source.makeOptionError("rate-limits", problem, values);

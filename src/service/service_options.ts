@@ -1,8 +1,4 @@
-/**
- * Options of a service.
- *
- * @module
- */
+/** Options of a service. @module */
 import type { KeyStore } from "../auth/document_cache.ts";
 import type { Fetch } from "../auth/fetch_document.ts";
 import type { TenantRule } from "../auth/tenant_rule.ts";
@@ -13,9 +9,7 @@ import type { Observation } from "../observe/observation.ts";
 import type { RequestMetrics } from "../observe/request_metrics.ts";
 import type { TraceStage } from "../observe/stopwatch.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
-import type { MakeArrivalTable } from "./snapshot.ts";
 
-/** Dependencies and options of a a service. */
 export interface ServiceOptions {
   /** Reads the configuration's sources. The messages of its errors are shown to operators. */
   readonly source: () => ConfigSource;
@@ -47,8 +41,6 @@ export interface ServiceOptions {
   readonly fetch?: Fetch;
   /** Keeps the keys of issuers beyond the life of the instance. Default: null. */
   readonly keyStore?: KeyStore | null;
-  /** Makes the table of `rate-limits`. Default: one that no other thread uses. */
-  readonly makeArrivalTable?: MakeArrivalTable;
   /** Receives the times of requests' stages. Default: null. */
   readonly traceStage?: TraceStage | null;
   /** Sets an attribute of the span of OpenTelemetry that is open. Default: null. */
@@ -61,8 +53,8 @@ export interface ServiceOptions {
   readonly requestMetrics?: RequestMetrics;
   /** The tenant that the service serves. Default: null, for none. */
   readonly tenant?: TenantRule | null;
-  /** Whether each request is measured in the queue and in the database. Default: false. */
-  readonly isTimed?: boolean;
+  /** Returns whether requests are measured in the queue and in the database. Default: false. */
+  readonly isTimed?: () => boolean;
   /** Exposes no functions that belong to extensions. Default: false. */
   readonly hidesExtensionFunctions?: boolean;
   /** Whether error responses give the reason while no schema cache is loaded. Default: `reason`. */

@@ -1,9 +1,5 @@
-/**
- * The state that one request works on: configuration, keys and schema cache that belong together. A
- * request never sees a part of a reload.
- *
- * @module
- */
+/** The state that one request works on: configuration, keys and schema cache that belong together.
+ * A request never sees a part of a reload. @module */
 import { createJwtCache, type JwtCache } from "../auth/jwt_cache.ts";
 import { prepareIssuers } from "../auth/prepare_issuers.ts";
 import type { IssuerKeySource } from "../auth/remote_key_set.ts";
@@ -14,7 +10,6 @@ import type { RoleSettings } from "../config/in_database.ts";
 import type { Config } from "../config/options.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import { readTrustedProxies, type TrustedProxies } from "../http/client_address.ts";
-import { ArrivalTable } from "../rate_limits/arrival_table.ts";
 import { prepareRateLimits } from "../rate_limits/prepare.ts";
 import type { RateLimits } from "../rate_limits/rate_limiter.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
@@ -41,6 +36,8 @@ export interface Snapshot {
   readonly roles: RoleSettings;
   /** Result of `version()`; null before the first load, and with an external schema cache. */
   readonly serverVersion: string | null;
+  /** Whether all transactions need BEGIN and COMMIT, as behind some poolers. */
+  readonly usesBlocks: boolean;
   /** Null until the first load succeeds. */
   readonly cache: SchemaCache | null;
   /** When the cache was loaded, in epoch milliseconds; `-Infinity` if the service has not loaded it. */
@@ -55,26 +52,19 @@ export type PreparedConfig = Pick<Snapshot, "config" | "auth">;
 /** The state that limits requests by their clients. */
 export type ClientLimits = Pick<Snapshot, "rateLimits" | "trustedProxies">;
 
-/** Makes the table of the arrivals of requests. */
-export type MakeArrivalTable = () => ArrivalTable;
-
-/** Makes a table that no other thread uses. */
-function makeOwnTable(): ArrivalTable {
-  return new ArrivalTable({ now: () => performance.now() });
-}
-
-/** Prepares the limits of requests. Keeps the counts. Rejects with an `Error` if a JSONPath is invalid. */
+/** Prepares the limits of requests, of which each thread has a part. Keeps the counts. Rejects with an `Error` if a JSONPath is invalid. */
 export async function prepareClientLimits(
   config: Pick<Config, "mcpPath" | "rateLimits" | "serverTrustedProxies">,
   previous: Pick<Snapshot, "rateLimits"> | null,
-  makeTable: MakeArrivalTable = makeOwnTable,
+  threads = 1,
 ): Promise<ClientLimits> {
   const { serverTrustedProxies: proxies } = config;
   return {
     rateLimits: await prepareRateLimits({
       config,
       previous: previous?.rateLimits ?? null,
-      makeTable,
+      now: () => performance.now(),
+      threads,
     }),
     trustedProxies: proxies === null ? null : readTrustedProxies(proxies),
   };

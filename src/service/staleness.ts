@@ -1,12 +1,8 @@
-/**
- * Detects a stale schema cache: one that is too old, or an external one that lacks a name in a request.
- *
- * @module
- */
+/** Detects a stale schema cache: one that is too old, or an external one that lacks a name in a
+ * request. @module */
 import type { ServiceError } from "../errors/service_error.ts";
 
-/** Options of a {@linkcode StalenessCheck}. */
-export interface StalenessOptions {
+interface StalenessOptions {
   /** True if the cache was not loaded from the database, so that it may lack names. */
   readonly isExternal: boolean;
   /** Milliseconds; `Infinity` for caches that do not age. */

@@ -1,8 +1,5 @@
-/**
- * Writes names as SQL text that operators read: with quotes only where PostgreSQL needs them.
- *
- * @module
- */
+/** Writes names as SQL text that operators read: with quotes only where PostgreSQL needs them.
+ * @module */
 import { quoteIdent } from "./fragment.ts";
 
 /** Keywords of PostgreSQL 18 that are not names without quotes: `pg_get_keywords()`, not unreserved. */

@@ -24,25 +24,12 @@ export interface TextPlace {
 
 /** Returns the statements of a text that have at least one token. Takes linear time. */
 export function splitStatements(text: string): readonly StatementRange[] {
-  return scanStatements(text).statements;
-}
-
-/** Returns whether a text ends with a complete statement, or has none. */
-export function isComplete(text: string): boolean {
-  return scanStatements(text).isComplete;
-}
-
-function scanStatements(
-  text: string,
-): { readonly statements: readonly StatementRange[]; readonly isComplete: boolean } {
   const statements: StatementRange[] = [];
   const tracker = new StatementTracker();
   let start: number | null = null;
   let at = 0;
-  let isClosed = true;
   while (at < text.length) {
     const token = readToken(text, at);
-    isClosed = token.isClosed;
     if (token.kind === "separator" && !tracker.isNested) {
       if (start !== null) statements.push({ start, end: at });
       start = null;
@@ -54,7 +41,7 @@ function scanStatements(
     at = token.end;
   }
   if (start !== null) statements.push({ start, end: text.length });
-  return { statements, isComplete: start === null && isClosed };
+  return statements;
 }
 
 /** Returns the place of a position in UTF-16 units. */
@@ -95,11 +82,9 @@ type TokenKind = "blank" | "separator" | "word" | "open" | "close" | "other";
 interface Token {
   readonly kind: TokenKind;
   readonly end: number;
-  /** False for a string or comment that has no end. */
-  readonly isClosed: boolean;
 }
 
-const token = (kind: TokenKind, end: number, isClosed = true): Token => ({ kind, end, isClosed });
+const token = (kind: TokenKind, end: number): Token => ({ kind, end });
 
 const patterns = {
   blank: /[ \t\r\n\f\v]+|--[^\r\n]*/y,
@@ -158,13 +143,13 @@ function comment(text: string, start: number): Token {
     depth += found[0] === "/*" ? 1 : -1;
     if (depth === 0) return token("blank", pattern.lastIndex);
   }
-  return token("blank", text.length, false);
+  return token("blank", text.length);
 }
 
 /** A doubled quote inside begins another string, which ends where the whole one does. */
 function quoted(text: string, start: number, quote: string): Token {
   const end = text.indexOf(quote, start + 1);
-  return end < 0 ? token("other", text.length, false) : token("other", end + 1);
+  return end < 0 ? token("other", text.length) : token("other", end + 1);
 }
 
 function escapedString(text: string, start: number): Token {
@@ -173,7 +158,7 @@ function escapedString(text: string, start: number): Token {
   for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
     if (found[0] === "'") return token("other", pattern.lastIndex);
   }
-  return token("other", text.length, false);
+  return token("other", text.length);
 }
 
 function dollarQuoted(text: string, start: number): Token {
@@ -181,7 +166,7 @@ function dollarQuoted(text: string, start: number): Token {
   if (length === 0) return token("other", start + 1);
   const quote = text.slice(start, start + length);
   const end = text.indexOf(quote, start + length);
-  return end < 0 ? token("other", text.length, false) : token("other", end + length);
+  return end < 0 ? token("other", text.length) : token("other", end + length);
 }
 
 /** Knows whether a semicolon ends the statement. */

@@ -1,13 +1,10 @@
-/**
- * A handler of many tenants for programs: it makes and closes the handlers of the tenants.
- *
- * @module
+/** A handler of many tenants for programs: it makes and closes the handlers of the tenants. @module
  */
 import { svcDialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import { errorResponseTo, type RequestInfo } from "../handler/handler.ts";
 import type { Handler } from "../handler/lazy_handler.ts";
-import { isTenantName } from "./tenant_name.ts";
+import { isTenantName } from "./find_tenant.ts";
 
 /** The tenant of a request. `Options` are those of its handler. */
 export interface ResolvedTenant<Options> {

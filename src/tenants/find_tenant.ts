@@ -1,14 +1,6 @@
-/**
- * Finds the tenant of a request.
- *
- * @module
- */
-import { readCredential } from "../auth/credential.ts";
-import { type Claims, parseToken, unverifiedClaims } from "../auth/jwt.ts";
-import { compileClaimPath } from "../auth/role_claim.ts";
+/** Finds the tenant of a request. @module */
 import type { Config } from "../config/options.ts";
 import { isTrustedPeer, readTrustedProxies, type TrustedProxies } from "../http/client_address.ts";
-import { isTenantName } from "./tenant_name.ts";
 
 /** The tenant that a request names. */
 export interface NamedTenant {
@@ -34,35 +26,25 @@ export type FindTenant = (request: TenantRequest) => NamedTenant | null;
 
 type FindConfig = Pick<
   Config,
-  "jwtCookieName" | "mcpPath" | "serverTrustedProxies" | "tenantBy" | "tenantHostPattern"
+  "mcpPath" | "serverTrustedProxies" | "tenantBy" | "tenantHostPattern"
 >;
 
-/** Makes the function for `tenant-by`. Rejects with an `Error` if a JSONPath is invalid. */
-export async function tenantFinder(config: FindConfig): Promise<FindTenant> {
-  const { tenantBy: by } = config;
-  switch (by.kind) {
-    case "host":
-      return byHost(config.tenantHostPattern ?? "{tenant}", proxiesOf(config));
-    case "path":
-      return byPath(config.mcpPath);
-    case "header":
-      return ({ headers, path }) => whole(headers.get(by.name), path);
-    case "claim": {
-      const claimOf = await compileClaimPath(by.path);
-      return (request) => whole(claimedName(request, claimOf, config.jwtCookieName), request.path);
-    }
-    default:
-      return by satisfies never;
-  }
+const namePattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+
+/** Returns whether a text is a name: it is safe as a part of a path, of a host and of a label. */
+export function isTenantName(text: string): boolean {
+  return namePattern.test(text);
+}
+
+/** Makes the function for `tenant-by`. */
+export function tenantFinder(config: FindConfig): FindTenant {
+  return config.tenantBy === "path"
+    ? byPath(config.mcpPath)
+    : byHost(config.tenantHostPattern ?? "{tenant}", proxiesOf(config));
 }
 
 function proxiesOf({ serverTrustedProxies }: FindConfig): TrustedProxies | null {
   return serverTrustedProxies === null ? null : readTrustedProxies(serverTrustedProxies);
-}
-
-/** Returns the tenant of a name, whose paths are those of the URL. */
-function whole(name: string | null, path: string): NamedTenant | null {
-  return name !== null && isTenantName(name) ? { name, path, prefix: "" } : null;
 }
 
 /** A host name with an optional final dot and an optional port. Several hosts in one field do not match. */
@@ -75,7 +57,7 @@ function byHost(pattern: string, proxies: TrustedProxies | null): FindTenant {
     const isMatch = host.startsWith(before) && host.endsWith(after) &&
       host.length > before.length + after.length;
     const name = host.slice(before.length, host.length - after.length);
-    return isMatch ? whole(name, request.path) : null;
+    return isMatch && isTenantName(name) ? { name, path: request.path, prefix: "" } : null;
   };
 }
 
@@ -114,28 +96,4 @@ function byPath(mcpPath: string | null): FindTenant {
     const rest = head + path.slice(end);
     return { name, path: rest === "" ? "/" : rest, prefix: head === "" ? `/${name}` : "" };
   };
-}
-
-/**
- * Returns the claim of a token that is not verified yet: the tenant verifies it with the same keys, or
- * refuses it.
- */
-function claimedName(
-  { headers }: TenantRequest,
-  claimOf: (claims: Claims) => unknown,
-  cookieName: string | null,
-): string | null {
-  const credential = {
-    authorization: headers.get("authorization"),
-    cookie: () => headers.get("cookie"),
-  };
-  const { token } = readCredential(credential, cookieName);
-  if (token === null) return null;
-  try {
-    const claims = unverifiedClaims(parseToken(token));
-    const name = claims === null ? null : claimOf(claims);
-    return typeof name === "string" ? name : null;
-  } catch {
-    return null;
-  }
 }

@@ -1,22 +1,17 @@
-/**
- * One tenant: its service with its own database, keys and caches.
- *
- * @module
- */
+/** One tenant: its service with its own database, keys and caches. @module */
 import type { TenantRule } from "../auth/tenant_rule.ts";
 import { openConfiguredDatabase } from "../cli/config_files.ts";
 import { noValues } from "../config/load.ts";
 import type { Config } from "../config/options.ts";
-import type { ConnectionBudget } from "../database/pool/connection_budget.ts";
+import { isEmbedded } from "../database/open.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { serviceHandler } from "../handler/handler.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { RequestMetrics } from "../observe/request_metrics.ts";
 import { Service } from "../service/service.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
-import type { KeyOwners } from "./key_owners.ts";
 import { tenantConfigSource, type TenantDefinition } from "./tenant_config.ts";
-import type { LoadedTenant } from "./tenant_registry.ts";
+import type { LoadedTenant, OpeningTenant } from "./tenant_registry.ts";
 
 /** Dependencies that all tenants of a process share. */
 export interface TenantDependencies {
@@ -24,9 +19,8 @@ export interface TenantDependencies {
   readonly config: () => Config;
   /** Returns a tenant's definition; null for an unknown one. */
   readonly read: (name: string) => TenantDefinition | null;
-  readonly budget: ConnectionBudget;
-  /** Null if tokens need a claim with the tenant's name. */
-  readonly keyOwners: KeyOwners | null;
+  /** Returns the names of all tenants. */
+  readonly names: () => readonly string[];
   readonly claimOf: TenantRule["claimOf"];
   readonly requestMetrics: RequestMetrics | null;
   readonly observe: (event: Observation) => void;
@@ -35,12 +29,13 @@ export interface TenantDependencies {
 
 /**
  * Loads a tenant; null for an unknown one. Rejects with an `Error` of one line if it cannot be served.
- * Calls `onFailed` if that happens later.
+ * Calls `onFailed` if that happens later. An embedded database runs in the thread of all tenants, so that
+ * its tenant must be the only one.
  */
 export async function openTenant(
   name: string,
   dependencies: TenantDependencies,
-  onFailed: (reason: string) => void,
+  { onFailed, signal }: OpeningTenant,
 ): Promise<LoadedTenant | null> {
   const definition = dependencies.read(name);
   if (definition === null) return null;
@@ -51,13 +46,12 @@ export async function openTenant(
   };
   const initialSource = tenantConfigSource(name, definition, dependencies.config());
   const config = initialSource.configure(noValues);
-  checkKeys(name, config, dependencies);
-  const { file, isFile } = definition;
-  const database = await openConfiguredDatabase(
-    config,
-    isFile ? file.path : null,
-    dependencies.budget,
-  );
+  if (isEmbedded(config.dbUri) && dependencies.names().length > 1) {
+    throw new Error("db-uri: an embedded database cannot serve a tenant beside others");
+  }
+  const database = await openConfiguredDatabase(config, definition.file.path);
+  const abort = () => void database.close();
+  signal.addEventListener("abort", abort);
   let failure: string | null = null;
   let isLoaded = false;
   const fail = (reason: string) => {
@@ -65,19 +59,15 @@ export async function openTenant(
     if (isLoaded) onFailed(reason);
   };
   try {
-    const service: Service = await Service.create({
+    const service = await Service.create({
       source,
       initialSource,
       database,
       now: Date.now,
-      observe: (event) => {
+      observe: (event) =>
         dependencies.observe(
           event.kind === "request-finished" ? event : { ...event, tenant: name },
-        );
-        if (event.kind !== "config-reloaded") return;
-        const conflict = keyConflict(name, service.snapshot.config, dependencies);
-        if (conflict !== null) fail(conflict);
-      },
+        ),
       onFatal: () => fail("its service has ended"),
       missingCacheDetail: "none",
       tenant: { name, claimOf: dependencies.claimOf },
@@ -92,6 +82,8 @@ export async function openTenant(
   } catch (error) {
     await database.close();
     throw error;
+  } finally {
+    signal.removeEventListener("abort", abort);
   }
 }
 
@@ -124,24 +116,4 @@ async function load(
     endStreams: () => service.endStreams(),
     close: () => service.close(),
   };
-}
-
-function checkKeys(name: string, config: Config, dependencies: TenantDependencies): void {
-  const conflict = keyConflict(name, config, dependencies);
-  if (conflict !== null) throw new Error(conflict);
-}
-
-/** Returns why a tenant's keys make it unsafe to serve; null if they do not. */
-function keyConflict(
-  name: string,
-  config: Config,
-  { keyOwners }: Pick<TenantDependencies, "keyOwners">,
-): string | null {
-  const other = keyOwners?.claim(name, config) ?? null;
-  return other === null ? null : sharedKeys(name, other);
-}
-
-/** Returns the message about two tenants that accept each other's tokens. */
-export function sharedKeys(name: string, other: string): string {
-  return `tenants ${other} and ${name} share a secret, a key URL or an issuer: set tenant-claim`;
 }

@@ -1,11 +1,7 @@
-/**
- * The configuration of one tenant: its own file, whose defaults are the configuration of the process.
- *
- * @module
- */
+/** The configuration of one tenant: its own file, whose defaults are the configuration of the
+ * process. @module */
 import { readBytes, readEnvironment, relativeTo, withPaths } from "../cli/config_files.ts";
 import type { ConfigFile } from "../config/file.ts";
-import { rejectFile } from "../config/handler_options.ts";
 import { type Config, type OptionKey, options } from "../config/options.ts";
 import { type ConfigSource, configSource } from "../config/source.ts";
 import { dialectVariable } from "../config/names.ts";
@@ -15,8 +11,6 @@ import { addressOf } from "../response/openapi/about.ts";
 export interface TenantDefinition {
   /** `path` stands in messages, too. */
   readonly file: ConfigFile;
-  /** Whether the text is a file, which may name other files and variables of the environment. */
-  readonly isFile: boolean;
   /** Text that differs after each change of the definition. */
   readonly version: string;
 }
@@ -30,55 +24,31 @@ const moreKeysOfProcess: ReadonlySet<string> = new Set([
   "server-trusted-proxies",
 ]);
 
-/** Options of the keys that verify tokens. */
-const tokenKeys: ReadonlySet<string> = new Set([
-  "jwt-cookie-name",
-  "jwt-issuer",
-  "jwt-issuers",
-  "jwt-jwks-url",
-  "jwt-secret",
-  "jwt-secret-is-base64",
-]);
-
-/** Options whose values are paths of files, which only files may name. */
-const pathKeys: ReadonlySet<string> = new Set(["db-embedded-init", "db-password-file"]);
-
 /** Returns why a tenant must not set an option; null if it may. */
-function refusalOf(
-  key: OptionKey,
-  { tenantBy, isFile }: Pick<Config, "tenantBy"> & Pick<TenantDefinition, "isFile">,
-): string | null {
+function refusalOf(key: OptionKey): string | null {
   const isOfServer = key.startsWith("server-") && !options[key].reloadable;
-  if (isOfServer || keysOfProcess.test(key) || moreKeysOfProcess.has(key)) {
-    return "belongs to the process, not to a tenant";
-  }
-  if (!isFile && pathKeys.has(key)) return "names a file, which only a tenant's file may do";
-  const isForeign = tenantBy.kind === "claim" && tokenKeys.has(key);
-  return isForeign ? 'belongs to the process with tenant-by = "claim"' : null;
+  const isOfProcess = isOfServer || keysOfProcess.test(key) || moreKeysOfProcess.has(key);
+  return isOfProcess ? "belongs to the process, not to a tenant" : null;
 }
 
 /** Makes the source of a tenant's configuration. */
 export function tenantConfigSource(
   name: string,
-  { file, isFile }: TenantDefinition,
+  { file }: TenantDefinition,
   processConfig: Config,
 ): ConfigSource {
   const source = configSource({
     file,
-    environment: isFile ? otherVariables(processConfig) : {},
-    readFile: isFile ? (path) => readBytes(relativeTo(file.path, path)).content : rejectFile,
+    environment: otherVariables(processConfig),
+    readFile: (path) => readBytes(relativeTo(file.path, path)).content,
     programmatic: { dialect: processConfig.dialect },
     defaults: defaultsOf(processConfig),
-    refuse: (key) => refusalOf(key, { tenantBy: processConfig.tenantBy, isFile }),
+    refuse: refusalOf,
   });
   return {
     ...source,
     configure: (values) =>
-      tenantConfig(
-        name,
-        withPaths(source.configure(values), isFile ? file.path : null),
-        processConfig,
-      ),
+      tenantConfig(name, withPaths(source.configure(values), file.path), processConfig),
   };
 }
 
@@ -105,17 +75,22 @@ function defaultsOf(processConfig: Config): Partial<Config> {
 function tenantConfig(name: string, config: Config, processConfig: Config): Config {
   return {
     ...config,
-    dbPool: processConfig.tenantDbPool,
+    dbPool: poolShareOf(processConfig),
     serverMaxRequests: processConfig.tenantMaxRequests,
     serverHealthPath: null,
     openapiServerProxyUri: documentedAddress(name, config, processConfig),
   };
 }
 
+/** Returns the size of a tenant's pool. */
+export function poolShareOf({ tenantsDbPool, tenantsMaxLoaded }: Config): number {
+  return Math.floor(tenantsDbPool / tenantsMaxLoaded);
+}
+
 /** Returns the address for OpenAPI. That of the process lacks the tenant's part of the path. */
 function documentedAddress(name: string, config: Config, processConfig: Config): string | null {
   const isOwn = config.openapiServerProxyUri !== processConfig.openapiServerProxyUri;
-  if (isOwn || processConfig.tenantBy.kind !== "path") return config.openapiServerProxyUri;
+  if (isOwn || processConfig.tenantBy !== "path") return config.openapiServerProxyUri;
   const { scheme, host, basePath } = addressOf(processConfig);
   return `${scheme}://${host}${basePath.replace(/\/$/, "")}/${name}`;
 }

@@ -1,8 +1,4 @@
-/**
- * Counts requests by tenant, with a label for the busiest ones only.
- *
- * @module
- */
+/** Counts requests by tenant, with a label for the busiest ones only. @module */
 import { decimal, headText, labelText, otherLabel } from "../observe/metric_registry.ts";
 
 /** Tenants with a label of their own. */

@@ -1,17 +1,12 @@
-/**
- * The tenants that are loaded. A tenant is loaded with its first request, and closed when it is idle,
- * when others need its place, or when its definition changes.
- *
- * @module
- */
+/** The tenants that are loaded. A tenant is loaded with its first request, and closed when it is
+ * idle, when others need its place, or when its definition changes. @module */
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
 import type { RequestInfo } from "../handler/handler.ts";
-import { withTimeout } from "../lib/deadline.ts";
+import { withTimeout } from "../lib/time_limits.ts";
 import { type Deferred, deferred } from "../lib/deferred.ts";
 import { nextBackoff, type Schedule } from "../lib/timers.ts";
 import type { Observation, TenantEnd } from "../observe/observation.ts";
-import { LoadTurns } from "./load_turns.ts";
 
 /** A tenant that can serve requests. */
 export interface LoadedTenant {
@@ -28,15 +23,21 @@ export interface LoadedTenant {
   close(): Promise<void>;
 }
 
+/** A load of a tenant. */
+export interface OpeningTenant {
+  /** Ends the tenant later. */
+  readonly onFailed: (reason: string) => void;
+  /** Aborted if the load takes too long, or is no longer needed. */
+  readonly signal: AbortSignal;
+}
+
 /** Dependencies of a {@linkcode TenantRegistry}. */
 export interface RegistryOptions {
-  /**
-   * Loads a tenant; null for an unknown one. Rejects if it cannot be served. `onFailed` ends the tenant
-   * later.
-   */
-  readonly open: (name: string, onFailed: (reason: string) => void) => Promise<LoadedTenant | null>;
+  /** Loads a tenant; null for an unknown one. Rejects if it cannot be served. */
+  readonly open: (name: string, opening: OpeningTenant) => Promise<LoadedTenant | null>;
   /** Returns the version of a tenant's definition; null for an unknown one. */
   readonly versionOf: (name: string) => string | null;
+  /** Tenants that have connections at a time: those that load, are loaded, or are being closed. */
   readonly maxLoaded: number;
   /** Milliseconds; 0 keeps idle tenants. */
   readonly idleMs: number;
@@ -63,6 +64,10 @@ interface TenantSlot {
   readonly name: string;
   /** Version of the definition when the load began. */
   readonly version: string;
+  /** Resolves when the load has its turn, or has ended without one. */
+  readonly turn: Deferred<void>;
+  /** Aborts the load. */
+  readonly aborter: AbortController;
   phase: TenantPhase;
   /** Requests in progress. */
   requests: number;
@@ -76,8 +81,14 @@ interface TenantFailure {
   readonly seconds: number;
 }
 
-/** Milliseconds that a request waits for its tenant. */
+/** Milliseconds that a request waits for its tenant, from the turn of its load on. */
 const maxWaitMs = 5000;
+
+/** Loads at a time. Each occupies the thread and connections of its server. */
+const maxLoads = 8;
+
+/** Milliseconds after which a load is aborted: its database may never answer. */
+const maxLoadMs = 60_000;
 
 /** Failures that are remembered. */
 const maxFailures = 10_000;
@@ -88,7 +99,8 @@ export class TenantRegistry {
   /** The least recently used one is first. */
   readonly #slots = new Map<string, TenantSlot>();
   readonly #failures = new Map<string, TenantFailure>();
-  readonly #turns: LoadTurns;
+  readonly #turns = new Turns(maxLoads);
+  readonly #places: Turns;
   /** Tenants that are being closed. */
   readonly #closing = new Set<Promise<void>>();
   #isClosed = false;
@@ -96,7 +108,7 @@ export class TenantRegistry {
 
   constructor(options: RegistryOptions) {
     this.#options = options;
-    this.#turns = new LoadTurns({ max: options.maxLoaded, schedule: options.schedule });
+    this.#places = new Turns(options.maxLoaded);
     if (options.idleMs > 0) this.#scheduleIdleCheck();
   }
 
@@ -143,8 +155,8 @@ export class TenantRegistry {
   }
 
   /**
-   * Closes the tenants whose definition was removed, and loads those anew whose definition changed. A load of an
-   * old definition ends without a tenant: its database may never answer.
+   * Closes the tenants whose definition was removed, and loads those anew whose definition changed. Aborts
+   * loads of old definitions.
    */
   check(): void {
     for (const [name, { phase, version: began }] of [...this.#slots]) {
@@ -204,52 +216,72 @@ export class TenantRegistry {
   }
 
   #load(name: string): TenantSlot {
-    const began = this.#options.now();
     const version = this.#options.versionOf(name);
     if (version === null) throw errors.unknownTenant();
-    const isWanted = () => this.#slots.get(name) === slot;
-    const fail = (reason: string) => {
-      if (!isWanted()) return;
-      this.#fail(name, reason);
-      this.#end(name, "failed");
-    };
-    const loading = this.#open(name, { fail, isWanted }).then((tenant) => {
-      if (tenant === null) throw errors.unknownTenant();
-      const isKept = slot.phase.kind === "loading";
-      if (isKept) this.#loaded(slot, tenant, this.#options.now() - began);
-      else this.#close(slot, tenant);
-      return tenant;
-    });
+    const loading = Promise.resolve().then(() => this.#open(slot));
     const slot: TenantSlot = {
       name,
       version,
+      turn: deferred<void>(),
+      aborter: new AbortController(),
       phase: { kind: "loading", loading },
       requests: 0,
-      usedAt: began,
+      usedAt: this.#options.now(),
       drained: null,
     };
     loading.catch((error) => {
-      if (!isWanted()) return;
+      slot.turn.resolve();
+      if (!this.#isCurrent(slot)) return;
       this.#slots.delete(name);
       if (!isUnknownTenant(error)) this.#fail(name, reasonOf(error));
     });
     return slot;
   }
 
-  /** Opens a tenant when few others are being opened. Each takes connections, even before it counts as loaded. */
-  async #open(
-    name: string,
-    { fail, isWanted }: {
-      readonly fail: (reason: string) => void;
-      readonly isWanted: () => boolean;
-    },
-  ): Promise<LoadedTenant | null> {
+  #isCurrent(slot: TenantSlot): boolean {
+    return this.#slots.get(slot.name) === slot;
+  }
+
+  /** Opens a tenant when few others are being opened, and when there is a place for its connections. */
+  async #open(slot: TenantSlot): Promise<LoadedTenant> {
     await this.#turns.begin();
-    const opening = isWanted()
-      ? this.#options.open(name, fail)
-      : Promise.reject(errors.tenantUnavailable(1));
-    void this.#turns.endAfter(opening, maxWaitMs);
-    return await opening;
+    const place = this.#places.begin();
+    this.#makeRoom();
+    await place;
+    slot.turn.resolve();
+    const began = this.#options.now();
+    const opening = this.#isCurrent(slot) ? this.#openNow(slot) : Promise.reject(unneeded());
+    // The next load need not wait for a database that does not answer.
+    void withTimeout(maxWaitMs, opening, this.#options.schedule).catch(() => {})
+      .then(() => this.#turns.end());
+    let tenant: LoadedTenant;
+    try {
+      tenant = await opening;
+    } catch (error) {
+      this.#places.end();
+      throw error;
+    }
+    if (slot.phase.kind === "loading") this.#loaded(slot, tenant, this.#options.now() - began);
+    else this.#close(slot, tenant);
+    return tenant;
+  }
+
+  async #openNow(slot: TenantSlot): Promise<LoadedTenant> {
+    const { open, schedule } = this.#options;
+    const { name, aborter } = slot;
+    const onFailed = (reason: string) => {
+      if (!this.#isCurrent(slot)) return;
+      this.#fail(name, reason);
+      this.#end(name, "failed");
+    };
+    const cancel = schedule(() => aborter.abort(), maxLoadMs);
+    try {
+      const tenant = await open(name, { onFailed, signal: aborter.signal });
+      if (tenant === null) throw errors.unknownTenant();
+      return tenant;
+    } finally {
+      cancel();
+    }
   }
 
   #loaded(slot: TenantSlot, tenant: LoadedTenant, ms: number): void {
@@ -257,23 +289,27 @@ export class TenantRegistry {
     slot.phase = { kind: "loaded", tenant };
     this.#failures.delete(name);
     this.#options.observe({ kind: "tenant-loaded", ms, tenant: name });
-    let excess = -this.#options.maxLoaded;
-    for (const { phase } of this.#slots.values()) if (phase.kind === "loaded") excess++;
-    for (const other of [...this.#slots.values()]) {
-      if (excess <= 0) break;
-      if (other === slot || other.phase.kind !== "loaded") continue;
-      this.#end(other.name, "least recently used");
-      excess--;
+    this.#makeRoom();
+  }
+
+  /** Closes a tenant for each load that waits for a place: one without requests if there is one. */
+  #makeRoom(): void {
+    for (let needed = this.#places.waiting - this.#closing.size; needed > 0; needed--) {
+      const loaded = [...this.#slots.values()].filter(({ phase }) => phase.kind === "loaded");
+      const slot = loaded.find(({ requests }) => requests === 0) ?? loaded[0];
+      if (slot === undefined) return;
+      this.#end(slot.name, "least recently used");
     }
   }
 
   /** Resolves with the tenant of a place. Rejects with `316`, and with `317` after a failure or a long wait. */
-  async #await({ phase }: TenantSlot): Promise<LoadedTenant> {
+  async #await({ phase, turn }: TenantSlot): Promise<LoadedTenant> {
     if (phase.kind === "loaded") return phase.tenant;
     if (phase.kind === "closed") throw errors.tenantUnavailable(1);
     let found: LoadedTenant | null = null;
     const loading = phase.loading.then((tenant) => void (found = tenant));
     loading.catch(() => {});
+    await turn.promise;
     try {
       await withTimeout(maxWaitMs, loading, this.#options.schedule);
     } catch (error) {
@@ -301,13 +337,16 @@ export class TenantRegistry {
     this.#slots.delete(name);
     const { phase } = slot;
     slot.phase = { kind: "closed" };
-    if (phase.kind !== "loaded") return;
+    if (phase.kind !== "loaded") return slot.aborter.abort();
     this.#options.observe({ kind: "tenant-closed", reason, tenant: name });
     this.#close(slot, phase.tenant);
   }
 
   #close(slot: TenantSlot, tenant: LoadedTenant): void {
-    const closing = this.#drain(slot, tenant).finally(() => void this.#closing.delete(closing));
+    const closing = this.#drain(slot, tenant).finally(() => {
+      this.#closing.delete(closing);
+      this.#places.end();
+    });
     this.#closing.add(closing);
   }
 
@@ -336,6 +375,37 @@ export class TenantRegistry {
 }
 
 const minIdleCheckMs = 100;
+
+function unneeded(): ServiceError {
+  return errors.tenantUnavailable(1);
+}
+
+/** Bounds how many run at a time, in the order of their arrival. */
+class Turns {
+  #free: number;
+  readonly #waiting: Deferred<void>[] = [];
+
+  constructor(max: number) {
+    this.#free = max;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  async begin(): Promise<void> {
+    if (this.#free > 0) return void this.#free--;
+    const turn = deferred<void>();
+    this.#waiting.push(turn);
+    await turn.promise;
+  }
+
+  end(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free++;
+    else next.resolve();
+  }
+}
 
 /** Returns whether a request failed because its tenant does not exist. */
 export function isUnknownTenant(error: unknown): boolean {

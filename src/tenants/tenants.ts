@@ -1,33 +1,27 @@
-/**
- * The tenants of a process, put together from its configuration.
- *
- * @module
- */
+/** The tenants of a process, put together from its configuration. @module */
 import { compileClaimPath } from "../auth/role_claim.ts";
 import type { TenantRule } from "../auth/tenant_rule.ts";
-import { type ConfigReader, openConfiguredDatabase, relativeTo } from "../cli/config_files.ts";
+import { type ConfigReader, readBytes, relativeTo } from "../cli/config_files.ts";
 import type { AdminHandler } from "../admin/admin.ts";
 import { keepStartupOptions, noValues } from "../config/load.ts";
 import type { Config, OptionKey } from "../config/options.ts";
-import { ConnectionBudget } from "../database/pool/connection_budget.ts";
 import type { RequestInfo } from "../handler/handler.ts";
-import { schedule } from "../lib/timers.ts";
+import { type Schedule, schedule } from "../lib/timers.ts";
 import { countedEvents } from "../observe/counted_events.ts";
 import { MetricRegistry } from "../observe/metric_registry.ts";
 import type { Observation } from "../observe/observation.ts";
 import { RequestMetrics } from "../observe/request_metrics.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
-import { ControlSource } from "./control_source.ts";
-import { type FindTenant, tenantFinder } from "./find_tenant.ts";
-import { FolderSource } from "./folder_source.ts";
-import { KeyOwners } from "./key_owners.ts";
-import { openTenant, sharedKeys } from "./tenant.ts";
-import { tenantConfigSource } from "./tenant_config.ts";
+import { isTenantName, tenantFinder } from "./find_tenant.ts";
+import { openTenant } from "./tenant.ts";
+import { poolShareOf, type TenantDefinition } from "./tenant_config.ts";
 import { TenantCounts } from "./tenant_counts.ts";
 import { TenantRegistry } from "./tenant_registry.ts";
 import { tenantsAdmin, type TenantsAdminOptions } from "./tenants_admin.ts";
 import { tenantsHandler } from "./tenants_handler.ts";
-import type { TenantSource } from "./tenant_source.ts";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { errorCode } from "../lib/error_code.ts";
 
 /** Dependencies of {@linkcode openTenants}. */
 export interface TenantsOptions {
@@ -41,8 +35,7 @@ export interface TenantsOptions {
 export class Tenants {
   readonly handle: (request: Request, info?: RequestInfo) => Promise<Response>;
   readonly #options: TenantsOptions;
-  readonly #source: TenantSource;
-  readonly #keyOwners: KeyOwners | null;
+  readonly #source: FolderSource;
   readonly #registry: TenantRegistry;
   readonly #counts = new TenantCounts();
   readonly #metricRegistry = new MetricRegistry();
@@ -52,24 +45,16 @@ export class Tenants {
   #config: Config;
   #isShutdownAnnounced = false;
 
-  private constructor(
-    options: TenantsOptions,
-    { source, find, claimOf }: {
-      readonly source: TenantSource;
-      readonly find: FindTenant;
-      readonly claimOf: TenantRule["claimOf"];
-    },
-  ) {
+  private constructor(options: TenantsOptions, claimOf: TenantRule["claimOf"]) {
+    const { config, file } = options.reader;
     this.#options = options;
-    this.#source = source;
-    this.#config = options.reader.config;
+    this.#source = new FolderSource(relativeTo(file, config.tenants ?? ""), schedule);
+    this.#config = config;
     this.#observe = countedEvents(this.#metricRegistry, options.observe);
-    const isKnown = (name: string) => source.versionOf(name) !== null;
-    this.#keyOwners = claimOf === null ? new KeyOwners(isKnown) : null;
     this.#registry = this.#makeRegistry(claimOf);
     this.handle = tenantsHandler({
       config: () => this.#config,
-      find,
+      find: tenantFinder(config),
       registry: this.#registry,
       isReady: () => this.#isReady(),
       counts: this.#counts,
@@ -78,24 +63,23 @@ export class Tenants {
   }
 
   /**
-   * Opens the source of tenants and checks them; loads none. Rejects with an `Error` of one line if the
-   * tenants cannot be read, or if two of them share keys without `tenant-claim`.
+   * Opens the source of tenants; loads none. Rejects with an `Error` of one line if the options do not fit
+   * together, or if the folder cannot be read.
    */
   static async open(options: TenantsOptions): Promise<Tenants> {
-    const { reader: { config, initialSource }, observe } = options;
+    const { config, initialSource } = options.reader;
     const errorOf = (key: OptionKey, problem: string) =>
       initialSource.makeOptionError(key, problem, noValues);
-    if (config.tenantBy.kind === "host" && config.tenantHostPattern === null) {
+    if (config.tenantBy === "host" && config.tenantHostPattern === null) {
       throw errorOf("tenant-host-pattern", 'required with tenant-by = "host", but not set');
     }
-    const claimOf = await claimReader(config, errorOf);
-    const find = await tenantFinder(config).catch((error: Error) => {
-      throw errorOf("tenant-by", error.message);
-    });
-    const source = await openSource(options.reader, observe);
-    const tenants = new Tenants(options, { source, find, claimOf });
+    if (poolShareOf(config) < minPoolShare) {
+      const min = minPoolShare * config.tenantsMaxLoaded;
+      throw errorOf("tenants-db-pool", `expected at least ${min}, two for each loaded tenant`);
+    }
+    const tenants = new Tenants(options, await claimReader(config, errorOf));
     try {
-      await tenants.#checkKeys();
+      tenants.#source.names();
     } catch (error) {
       await tenants.close();
       throw error;
@@ -104,20 +88,18 @@ export class Tenants {
   }
 
   #makeRegistry(claimOf: TenantRule["claimOf"]): TenantRegistry {
-    const { tenantsDbPool, tenantsMaxLoaded, tenantIdle } = this.#config;
-    const budget = new ConnectionBudget(tenantsDbPool);
+    const { tenantsMaxLoaded, tenantIdle } = this.#config;
     const dependencies = {
       config: () => this.#config,
       read: (name: string) => this.#source.read(name),
-      budget,
-      keyOwners: this.#keyOwners,
+      names: () => this.#source.names(),
       claimOf,
       requestMetrics: this.#requestMetrics,
       observe: this.#observe,
       tracing: this.#options.tracing ?? {},
     };
     const registry = new TenantRegistry({
-      open: (name, onFailed) => openTenant(name, dependencies, onFailed),
+      open: (name, opening) => openTenant(name, dependencies, opening),
       versionOf: (name) => this.#source.versionOf(name),
       maxLoaded: tenantsMaxLoaded,
       idleMs: tenantIdle * 1000,
@@ -125,30 +107,8 @@ export class Tenants {
       now: () => performance.now(),
       schedule,
     });
-    registerGauges(this.#metricRegistry, { registry, budget });
+    registerGauges(this.#metricRegistry, registry);
     return registry;
-  }
-
-  /** Rejects if two tenants share keys without `tenant-claim`. A tenant that is invalid by itself is skipped. */
-  async #checkKeys(): Promise<void> {
-    const names = await this.#source.names();
-    if (this.#keyOwners === null) return;
-    for (const name of names) {
-      const config = this.#configOf(name);
-      const other = config === null ? null : this.#keyOwners.claim(name, config);
-      if (other !== null) throw new Error(sharedKeys(name, other));
-    }
-  }
-
-  /** Returns a tenant's configuration without the part in its database; null if it is invalid. */
-  #configOf(name: string): Config | null {
-    try {
-      const definition = this.#source.read(name);
-      if (definition === null) return null;
-      return tenantConfigSource(name, definition, this.#config).configure(noValues);
-    } catch {
-      return null;
-    }
   }
 
   /** Configuration of the process. */
@@ -189,13 +149,11 @@ export class Tenants {
     return this.#registry.reload("reloadSchema");
   }
 
-  /** Reads the configuration of the process again, then the tenants and their configurations. */
+  /** Reads the configuration of the process again, then those of the tenants. */
   async reloadConfig(): Promise<void> {
     const { reader } = this.#options;
     try {
       this.#config = keepStartupOptions(reader.read().configure(noValues), reader.config);
-      await this.#source.reload();
-      await this.#checkKeys();
     } catch (error) {
       this.#observe({ kind: "config-reload-failed", message: (error as Error).message });
     }
@@ -221,48 +179,109 @@ export class Tenants {
   /** Closes all tenants and their source. */
   async close(): Promise<void> {
     await this.#registry.close();
-    await this.#source.close();
+    this.#source.close();
   }
 }
 
-type ErrorOf = (key: OptionKey, problem: string) => Error;
+/** A second connection keeps a notification from needing one outside of the pool. */
+const minPoolShare = 2;
 
 /** Returns the function that reads the claim that tokens must have; null for none. */
 async function claimReader(
-  { tenantBy, tenantClaim }: Config,
-  errorOf: ErrorOf,
+  { tenantClaim }: Config,
+  errorOf: (key: OptionKey, problem: string) => Error,
 ): Promise<TenantRule["claimOf"]> {
-  const path = tenantClaim ?? (tenantBy.kind === "claim" ? tenantBy.path : null);
-  if (path === null) return null;
-  return await compileClaimPath(path).catch((error: Error) => {
+  if (tenantClaim === null) return null;
+  return await compileClaimPath(tenantClaim).catch((error: Error) => {
     throw errorOf("tenant-claim", error.message);
   });
 }
 
-async function openSource(
-  { config, file }: TenantsOptions["reader"],
-  observe: (event: Observation) => void,
-): Promise<TenantSource> {
-  const { tenants: source, dialect, dbChannel, dbChannelEnabled } = config;
-  if (source?.kind !== "relation") {
-    return new FolderSource(relativeTo(file, source?.path ?? ""), schedule);
-  }
-  const database = await openConfiguredDatabase(config, file);
-  await database.start?.();
-  const channel = dbChannelEnabled ? dbChannel : null;
-  return new ControlSource({ database, relation: source, channel, dialect, observe });
-}
-
-function registerGauges(
-  metricRegistry: MetricRegistry,
-  { registry, budget }: { readonly registry: TenantRegistry; readonly budget: ConnectionBudget },
-): void {
+function registerGauges(metricRegistry: MetricRegistry, registry: TenantRegistry): void {
   metricRegistry.gauge({ name: "tenants_loaded", help: "Tenants that are loaded" }, () => {
     const loaded = registry.states().filter(({ state }) => state === "loaded");
     return [[[], loaded.length]];
   });
   metricRegistry.gauge(
     { name: "tenant_connections", help: "Connections of the pools of all tenants" },
-    () => [[[], budget.open]],
+    () => [[[], registry.states().reduce((sum, { connections }) => sum + connections, 0)]],
   );
+}
+
+const extension = ".conf";
+
+/** Milliseconds between two looks at the files of loaded tenants. */
+const intervalMs = 1000;
+
+/** Reads tenants from a folder. A file counts from its creation on. */
+class FolderSource {
+  readonly #folder: string;
+  readonly #schedule: Schedule;
+  #stop = () => {};
+
+  constructor(folder: string, schedule: Schedule) {
+    this.#folder = folder;
+    this.#schedule = schedule;
+  }
+
+  /** Returns the names of all tenants. Throws an `Error` if the folder cannot be read. */
+  names(): readonly string[] {
+    return this.#files()
+      .filter((file) => file.endsWith(extension))
+      .map((file) => file.slice(0, -extension.length))
+      .filter(isTenantName)
+      .toSorted();
+  }
+
+  #files(): readonly string[] {
+    try {
+      return readdirSync(this.#folder);
+    } catch (cause) {
+      const code = errorCode(cause) ?? "cannot be read";
+      throw new Error(`tenants: cannot read the folder ${this.#folder}: ${code}`, { cause });
+    }
+  }
+
+  /** Returns the definition of a tenant; null for an unknown one. Throws an `Error` if it cannot be read. */
+  read(name: string): TenantDefinition | null {
+    const version = this.versionOf(name);
+    if (version === null) return null;
+    const path = this.#path(name);
+    const text = new TextDecoder().decode(readBytes(path).content);
+    return { file: { path, text }, version };
+  }
+
+  /** Returns the version of a tenant's definition; null for an unknown one. */
+  versionOf(name: string): string | null {
+    try {
+      const found = statSync(this.#path(name), { throwIfNoEntry: false });
+      return found?.isFile() ? `${found.mtimeMs} ${found.size} ${found.ino}` : null;
+    } catch {
+      return null;
+    }
+  }
+
+  #path(name: string): string {
+    return join(this.#folder, name + extension);
+  }
+
+  /** Whether tenants can be found. */
+  isReady(): boolean {
+    return statSync(this.#folder, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  }
+
+  /** Calls the function whenever definitions may have changed, from now on. */
+  start(onChange: () => void): void {
+    const wait = () => {
+      this.#stop = this.#schedule(() => {
+        onChange();
+        wait();
+      }, intervalMs);
+    };
+    wait();
+  }
+
+  close(): void {
+    this.#stop();
+  }
 }

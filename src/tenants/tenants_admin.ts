@@ -1,8 +1,4 @@
-/**
- * The admin server of a process with tenants.
- *
- * @module
- */
+/** The admin server of a process with tenants. @module */
 import {
   type AdminHandler,
   guarded,
@@ -22,7 +18,7 @@ export interface TenantsAdminOptions {
   /** Configuration of the process. */
   readonly config: () => Config;
   readonly registry: Pick<TenantRegistry, "isReady" | "states">;
-  readonly names: () => Promise<readonly string[]>;
+  readonly names: () => readonly string[];
   readonly isLive: () => boolean;
   readonly isReady: () => Promise<boolean>;
   readonly metricRegistry: MetricRegistry;
@@ -43,7 +39,7 @@ export function tenantsAdmin(options: TenantsAdminOptions): AdminHandler {
     ["/metrics", () => Promise.resolve(textResponse(metricsText(options)))],
   ]);
   const inner = new Map([
-    ["/tenants", guarded(() => tenantsResponse(options))],
+    ["/tenants", guarded(() => Promise.resolve(tenantsResponse(options)))],
     ["/config", guarded(() => Promise.resolve(textResponse(redactedConfig(config()))))],
   ]);
   return routedAdmin({ open, inner: (path) => inner.get(path) ?? null }, {
@@ -67,7 +63,7 @@ async function readyStatus(
 }
 
 /** Lists all tenants by name. */
-async function tenantsResponse({ registry, names }: TenantsAdminOptions): Promise<Response> {
+function tenantsResponse({ registry, names }: TenantsAdminOptions): Response {
   const states = new Map(registry.states().map((state) => [state.name, state]));
   const unloaded = (name: string): Omit<TenantState, "state"> & { readonly state: "unloaded" } => ({
     name,
@@ -75,7 +71,7 @@ async function tenantsResponse({ registry, names }: TenantsAdminOptions): Promis
     connections: 0,
     requests: 0,
   });
-  const list = (await names()).map((name) => states.get(name) ?? unloaded(name));
+  const list = names().map((name) => states.get(name) ?? unloaded(name));
   return textResponse(JSON.stringify(list), { type: "application/json; charset=utf-8" });
 }
 

@@ -1,7 +1,4 @@
-/**
- * Handles requests to a process with tenants: finds the tenant and passes the request on.
- *
- * @module
+/** Handles requests to a process with tenants: finds the tenant and passes the request on. @module
  */
 import type { Config } from "../config/options.ts";
 import type { Dialect } from "../dialect.ts";
@@ -12,13 +9,12 @@ import { errorResponseTo, type RequestInfo } from "../handler/handler.ts";
 import { HealthCheck } from "../handler/health_check.ts";
 import { RequestsInFlight } from "../handler/in_flight.ts";
 import { unknownRoute } from "../handler/route_names.ts";
-import { headersInit } from "../handler/sent_headers.ts";
-import { actualHeaders, preflightHeaders } from "../http/cors.ts";
+import { headersInit } from "../handler/headers.ts";
+import { actualHeaders } from "../http/cors.ts";
 import { badHostResponse, isHostHeader } from "../http/host.ts";
 import type { Observation } from "../observe/observation.ts";
 import { splitUrl } from "../request/raw_request.ts";
 import type { FindTenant } from "./find_tenant.ts";
-import { addPrefix } from "./path_prefix.ts";
 import type { TenantCounts } from "./tenant_counts.ts";
 import { isUnknownTenant, type TenantRegistry } from "./tenant_registry.ts";
 
@@ -46,15 +42,18 @@ export function tenantsHandler(options: TenantsHandlerOptions): Handle {
     const { headers, url } = request;
     if (!isHostHeader(headers.get("host"))) return badHostResponse({});
     if (health.matches(path)) return healthResponse(health, { method: request.method, path });
-    const tenant = find({ url, headers, path, peer: info.client ?? null });
-    if (tenant === null) return preflight(request, config()) ?? refuse(errors.unknownTenant());
+    const { client = null } = info;
+    const tenant = find({ url, headers, path, peer: client });
+    if (tenant === null) throw errors.unknownTenant();
     const began = performance.now();
     const { name, prefix } = tenant;
     inFlight.enter(config().serverMaxRequests);
     const record = (status: number) =>
       counts.record(name, { status, seconds: (performance.now() - began) / 1000 });
     try {
-      const response = await registry.handle(name, request, { ...info, path: tenant.path });
+      // A copy lacks the client of an object that reads it on first use.
+      const ofTenant = { ...info, client, path: tenant.path };
+      const response = await registry.handle(name, request, ofTenant);
       record(response.status);
       if (prefix !== "") addPrefix(response, prefix);
       return response;
@@ -75,8 +74,14 @@ export function tenantsHandler(options: TenantsHandlerOptions): Handle {
   };
 }
 
-function refuse(error: ServiceError): never {
-  throw error;
+const addressHeaders = ["Location", "Content-Location"] as const;
+
+/** Adds a prefix to the paths of headers, as clients outside see them. Other hosts keep their addresses. */
+function addPrefix({ headers }: Response, prefix: string): void {
+  for (const name of addressHeaders) {
+    const value = headers.get(name);
+    if (value !== null && /^\/(?!\/)/.test(value)) headers.set(name, prefix + value);
+  }
 }
 
 async function healthResponse(
@@ -85,18 +90,6 @@ async function healthResponse(
 ): Promise<Response> {
   const { status, headers } = await health.check(request);
   return new Response(null, { status, headers: headersInit(headers) });
-}
-
-/** Answers a preflight that cannot name its tenant: it has neither token nor header of its request. */
-function preflight(
-  request: Request,
-  { serverCorsAllowedOrigins, serverQueryMethod, tenantBy }: Config,
-): Response | null {
-  if (tenantBy.kind !== "header" && tenantBy.kind !== "claim") return null;
-  const headers = preflightHeaders(request, serverCorsAllowedOrigins, {
-    takesQuery: serverQueryMethod,
-  });
-  return headers === null ? null : new Response(null, { headers: headersInit(headers) });
 }
 
 /** Returns the response to a request that reached no tenant, and reports it. */

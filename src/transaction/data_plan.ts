@@ -1,8 +1,5 @@
-/**
- * The plans that need a transaction, and the properties of that: access mode and isolation level.
- *
- * @module
- */
+/** The plans that need a transaction, and the properties of that: access mode and isolation level.
+ * @module */
 import type { AccessMode, IsolationLevel } from "../database/batch.ts";
 import type { RoleDefaults } from "../config/in_database.ts";
 import { errors } from "../errors/catalogue.ts";
@@ -22,7 +19,7 @@ import {
 export type DataPlan = Extract<Plan, { kind: "read" | "mutate" | "call" }>;
 
 /** References from and to the operations of a batch. */
-export type QueryReferences = Pick<ResultOptions, "keptFor" | "substitutes">;
+export type QueryReferences = Pick<ResultOptions, "keptFor" | "substitute">;
 
 /** The message Bind counts parameters in 16 bits. */
 const maxParams = 65_535;
@@ -34,9 +31,20 @@ export function queryOf(plan: DataPlan, references: QueryReferences = {}): Query
     throw errors.queryTooComplex(maxParams, "parameters of the statement");
   }
   const unversioned = withoutVersions(plan);
-  return unversioned === null
-    ? query
-    : { ...query, unversioned: versionedQueryOf(unversioned, references).main };
+  const { main, estimate, writes } = query;
+  return {
+    main: { ...main, role: "main" },
+    estimate: estimate === null ? null : { ...estimate, role: "estimate" },
+    ...(unversioned === null ? {} : {
+      unversioned: { ...versionedQueryOf(unversioned, references).main, role: "main" },
+    }),
+    ...(writes === undefined ? {} : {
+      writes: writes.map((write) => ({
+        ...write,
+        statement: { ...write.statement, role: "level" },
+      })),
+    }),
+  };
 }
 
 /** Returns the relation that a plan reads or writes; null for a call. */

@@ -1,13 +1,9 @@
-/**
- * The statements that make a write with an `Idempotency-Key` take effect once: its key is a row that commits
- * with the effect and the answer.
- *
- * @module
- */
+/** The statements that make a write with an `Idempotency-Key` take effect once: its key is a row
+ * that commits with the effect and the answer. @module */
 import type { TableName } from "../config/codecs.ts";
-import type { BatchResult, Statement } from "../database/batch.ts";
+import type { Statement } from "../database/batch.ts";
 import { errors } from "../errors/catalogue.ts";
-import { DatabaseError } from "../errors/service_error.ts";
+import type { DatabaseError } from "../errors/service_error.ts";
 import { compile, ident, param, type Sql, sql } from "../sql/fragment.ts";
 
 /** A key, and the request that it stands for. */
@@ -29,19 +25,10 @@ export interface KeptAnswer {
   readonly body: Uint8Array | null;
 }
 
-/** A write with a key. */
-export interface KeyedWrite {
-  readonly key: RequestKey;
-  /** Returns the answer to keep; null to forget the key. If it throws, the write rolls back. */
-  readonly answer: (result: BatchResult) => KeptAnswer | null;
-}
+const claims = sql`nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::json`;
 
-/** Whom a key belongs to: the same key of another role or token is another one. */
-const principal =
-  sql`json_build_array(current_user, nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::json->>'sub')::text`;
-
-/** Positions of {@linkcode keyStatements} from the first one on. */
-const offsets = { lock: 0, insert: 2 } as const;
+/** Whom a key belongs to: the same key of another role, issuer or subject is another one. */
+const principal = sql`json_build_array(current_user, ${claims}->>'iss', ${claims}->>'sub')::text`;
 
 /**
  * Locks the key without waiting, deletes it if it is too old, and inserts it. Division by zero is a lock of
@@ -104,27 +91,19 @@ function fingerprintOf({ fingerprint }: RequestKey): Sql {
 }
 
 function statement(fragment: Sql): Statement {
-  return { ...compile(fragment), use: "none" };
+  return { ...compile(fragment), use: "none", role: "key" };
 }
 
 /** A transaction was rolled back because its key is in the table. */
 export class KeyTakenError extends Error {}
 
-/** Where the statements of a key stand in a transaction. */
-export interface KeyPositions {
-  /** Of the first statement. */
-  readonly first: number;
-  readonly closing: number;
-}
-
-/** Returns the error of a statement of the key; null for other errors. */
-export function keyError({ statement, failure }: DatabaseError, at: KeyPositions): Error | null {
+/** Returns the error of a statement of the key, or of the one that keeps the answer; null for others. */
+export function keyError({ failure }: DatabaseError, role: "key" | "answer"): Error | null {
   switch (failure.sqlstate) {
     case divisionByZero:
-      if (statement === at.first + offsets.lock) return errors.idempotencyKeyInProgress();
-      return statement === at.closing ? errors.internal(changedOwner) : null;
+      return role === "key" ? errors.idempotencyKeyInProgress() : errors.internal(changedOwner);
     case uniqueViolation:
-      return statement === at.first + offsets.insert ? new KeyTakenError() : null;
+      return role === "key" ? new KeyTakenError() : null;
     default:
       return null;
   }

@@ -1,8 +1,5 @@
-/**
- * The beginning of a request's transaction: its settings, and the function that runs before each request.
- *
- * @module
- */
+/** The beginning of a request's transaction: its settings, and the function that runs before each
+ * request. @module */
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { RoleDefaults } from "../config/in_database.ts";
 import type { Config } from "../config/options.ts";
@@ -12,7 +9,14 @@ import type { RootPlan } from "../plan/root_plan.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { compile, ident, sql } from "../sql/fragment.ts";
 import type { DataPlan } from "./data_plan.ts";
-import { claimSettings, searchPathOf, type TransactionSettings } from "./settings.ts";
+import { settingCommands } from "./set_commands.ts";
+import {
+  claimSettings,
+  searchPathOf,
+  type SettingsForm,
+  settingsStatement,
+  type TransactionSettings,
+} from "./settings.ts";
 
 /** Options that a transaction depends on. */
 export type TransactionConfig =
@@ -21,13 +25,13 @@ export type TransactionConfig =
     | "appSettings"
     | "dbAnonRole"
     | "dbAnonStatementTimeout"
-    | "dbCapabilities"
     | "dbExtraSearchPath"
     | "dbMaxCost"
     | "dbPipelining"
     | "dbPreparedStatements"
     | "dbPreRequest"
     | "dbReadOnly"
+    | "dbSchemas"
     | "dbStatementTimeout"
     | "dbTxEnd"
     | "jwtClaimSettings"
@@ -46,6 +50,8 @@ export interface TransactionOwner {
   readonly loginSetsTimeout: boolean;
   /** Default: {@linkcode noIdentifiers}. */
   readonly identifiers?: RequestIdentifiers;
+  /** Whether settings are commands, which Citus forwards to its workers. Default: false. */
+  readonly usesSetCommands?: boolean;
 }
 
 /** The parts of a request that the settings describe. */
@@ -65,7 +71,7 @@ export function settingsOf(
   const ofFunction = plan?.kind === "call" ? plan.call.routine.settings : [];
   const { method, path, headers, cookies } = request;
   return {
-    searchPath: searchPathOf(request.schema, config.dbExtraSearchPath),
+    searchPath: searchPathOf(request.schema, otherSchemas(request.schema, config)),
     role,
     restored: [],
     ...timeoutSettings(owner, config),
@@ -80,6 +86,15 @@ export function settingsOf(
     timezone: request.preferences.timezone,
     overrides: [...ofFunction, ...config.appSettings],
   };
+}
+
+/** Returns the schemas behind that of the request: its fallbacks, and `db-extra-search-path`. */
+function otherSchemas(
+  schema: string,
+  { dbSchemas, dbExtraSearchPath }: TransactionConfig,
+): readonly string[] {
+  const fallbacks = dbSchemas.fallbacks?.get(schema);
+  return fallbacks === undefined ? dbExtraSearchPath : [...fallbacks, ...dbExtraSearchPath];
 }
 
 const timeoutSetting = "statement_timeout";
@@ -138,25 +153,36 @@ export interface PreambleContext {
   readonly owner: TransactionOwner;
 }
 
-/** Returns the statements before those of the query. */
-export function preamble(settings: Statement, context: PreambleContext): Statement[] {
-  return [...settingStatements(settings, context), ...preRequestStatements(context.config)];
+/** Returns the statements of a block before its queries. */
+export function preamble(settings: TransactionSettings, context: PreambleContext): Statement[] {
+  const { config: { dbPreRequest } } = context;
+  return [
+    ...settingStatements(settings, "block", context),
+    ...dbPreRequest === null ? [] : [preRequestStatement(dbPreRequest)],
+  ];
 }
 
 /** Returns the statements that set everything a request sets. */
 export function settingStatements(
-  settings: Statement,
+  settings: TransactionSettings,
+  form: SettingsForm,
   { config: { jwtClaimSettings }, owner }: PreambleContext,
 ): readonly Statement[] {
-  return jwtClaimSettings ? [settings, claimSettings(owner.identity.claims)] : [settings];
+  if (owner.usesSetCommands === true) return settingCommands(settings, { jwtClaimSettings });
+  const own: Statement = { ...settingsStatement(settings, form), role: "settings" };
+  if (!jwtClaimSettings) return [own];
+  return [own, { ...claimSettings(owner.identity.claims), role: "settings" }];
 }
 
-/** Returns the call of the function that runs before each request, if there is one. */
-export function preRequestStatements(
-  { dbPreRequest }: Pick<TransactionConfig, "dbPreRequest">,
-): readonly Statement[] {
-  if (dbPreRequest === null) return [];
-  const { schema, name } = dbPreRequest;
+/** Returns the call of the function that runs before each request. */
+export function preRequestStatement(
+  { schema, name }: NonNullable<TransactionConfig["dbPreRequest"]>,
+): Statement {
   const called = schema === null ? ident(name) : ident(schema, name);
-  return [{ ...compile(sql`select ${called}()`), use: "none", runsUserCode: true }];
+  return {
+    ...compile(sql`select ${called}()`),
+    use: "none",
+    runsUserCode: true,
+    role: "pre-request",
+  };
 }

@@ -1,8 +1,5 @@
-/**
- * Checks `response.status` and `response.headers` between a write and its COMMIT. The statement fails if
- * their values are invalid, so a write whose response is an error is rolled back.
- *
- * @module
+/** Checks `response.status` and `response.headers` between a write and its COMMIT. The statement
+ * fails if their values are invalid, so a write whose response is an error is rolled back. @module
  */
 import type { Statement } from "../database/batch.ts";
 import { compile, literal, sql } from "../sql/fragment.ts";
@@ -40,4 +37,5 @@ export const responseGucCheck: Statement = {
     } then 1 else 0 end end`,
   ),
   use: "none",
+  role: "response settings",
 };

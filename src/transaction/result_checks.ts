@@ -1,15 +1,12 @@
-/**
- * Checks the number of rows of a result against the limits of the request.
- *
- * @module
- */
+/** Checks the number of rows of a result against the limits of the request. @module */
 import type { ColumnBounds, ResultColumns } from "../database/batch.ts";
 import { errors } from "../errors/catalogue.ts";
 import { missingKey } from "../plan/keyed_update.ts";
+import { readOf } from "../plan/plan.ts";
 import { changeLimit } from "../plan/mutate_plan.ts";
 import { resultColumn } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import type { DataPlan } from "./data_plan.ts";
+import { type DataPlan, isExplained } from "./data_plan.ts";
 
 /** Bounds on the result, and the error to throw if it is outside of them. */
 export interface ResultCheck {
@@ -19,16 +16,19 @@ export interface ResultCheck {
 
 /** Lists the checks of a request's result, by descending priority of their errors. */
 export function resultChecks(request: ApiRequest, plan: DataPlan): readonly ResultCheck[] {
+  if (isExplained(plan)) return noChecks;
+  if (plan.kind === "read") return [...singularCheck(plan), ...maxRowsCheck(request, plan)];
   return [
     ...preconditionCheck(plan),
     ...keyCheck(plan),
     ...singularCheck(plan),
     ...maxAffectedCheck(request, plan),
     ...limitCheck(plan),
+    ...maxRowsCheck(request, plan),
   ];
 }
 
-/** Throws the error of the first check that a result fails: `151`, `145`, `146`, `115`, `116`, `124` or `110`. */
+/** Throws the error of the first check that a result fails: `151`, `145`, `146`, `115`, `116`, `124`, `110` or `179`. */
 export function applyResultChecks(checks: readonly ResultCheck[], result: ResultColumns): void {
   for (const { bounds, error } of checks) {
     const value = numberIn(bounds, result);
@@ -118,6 +118,15 @@ function limitCheck(plan: DataPlan): readonly ResultCheck[] {
   if (limit === null) return noChecks;
   const bounds = { columns: affectedCount, min: 0, max: Number(limit) };
   return [{ bounds, error: (rows) => errors.limitSurpassed(rows, limit) }];
+}
+
+function maxRowsCheck(
+  { preferences: { maxRows } }: ApiRequest,
+  plan: DataPlan,
+): readonly ResultCheck[] {
+  const cutAt = maxRows === null || plan.kind === "mutate" ? null : readOf(plan).cutAt;
+  if (cutAt === null) return noChecks;
+  return [{ bounds: none(resultColumn.more), error: () => errors.moreRows(cutAt) }];
 }
 
 const noChecks: readonly ResultCheck[] = [];

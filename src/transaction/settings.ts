@@ -1,9 +1,5 @@
-/**
- * Builds the statement that prepares a transaction for a request: it sets the search path, the role, the
- * claims and the `request.*` settings, all local to the transaction.
- *
- * @module
- */
+/** Builds the statement that prepares a transaction for a request: it sets the search path, the
+ * role, the claims and the `request.*` settings, all local to the transaction. @module */
 import type { AccessMode, Statement } from "../database/batch.ts";
 import { updatedRowsSetting } from "../query/on_conflict.ts";
 import {
@@ -120,7 +116,8 @@ where key ~ '^[A-Za-z_][A-Za-z0-9_$]{0,62}$'`;
 /** Qualified, as a function may have left a search path that finds another function of this name. */
 const setConfig = sql`pg_catalog.set_config`;
 
-function setting(name: string, value: Sql): Sql {
+/** Renders a call that sets a setting for the transaction. */
+export function setting(name: string, value: Sql): Sql {
   return sql`${setConfig}(${literal(name)}, ${value}, true)`;
 }
 
@@ -130,7 +127,7 @@ const connectionTimeout = sql`pg_catalog.current_setting('statement_timeout')`;
  * Restores the timeout of the connection, which a function may have changed, and sets another one if
  * `timeoutMs` is not 0 and stricter. PostgreSQL takes a timeout of 0 for none.
  */
-function timeout(timeoutMs: number): readonly Sql[] {
+export function timeout(timeoutMs: number): readonly Sql[] {
   const restored = setting("statement_timeout", sql`null`);
   if (timeoutMs === 0) return [restored];
   const value = sql`${param(timeoutText(timeoutMs))}::pg_catalog.text`;
@@ -144,21 +141,21 @@ function timeoutText(timeoutMs: number): string {
   return `${timeoutMs}ms`;
 }
 
-const loginRole = setting("role", sql`'none'`);
+export const loginRole: Sql = setting("role", sql`'none'`);
 
 /** Names are parameters as well, so that fewer statements are prepared. */
-function named(settings: readonly Setting[]): readonly Sql[] {
+export function named(settings: readonly Setting[]): readonly Sql[] {
   return settings.map(([name, value]) => sql`${setConfig}(${param(name)}, ${param(value)}, true)`);
 }
 
-function restoredSetting(name: string): Sql {
+export function restoredSetting(name: string): Sql {
   return sql`${setConfig}(${param(name)}, null, true)`;
 }
 
 /** The parts of {@linkcode TransactionSettings} that tell a request from others. */
 type Identifiers = Pick<TransactionSettings, "applicationName" | "batchPosition" | "requestId">;
 
-function identifierSettings(
+export function identifierSettings(
   { requestId, applicationName, batchPosition }: Identifiers,
 ): readonly Sql[] {
   return [
@@ -175,6 +172,13 @@ function identifierSettings(
 /** Names of the settings that describe the request, after `request.`. */
 const requestSettingNames = ["jwt.claims", "method", "path", "headers", "cookies"] as const;
 
+/** Returns the settings that describe the request. */
+export function requestSettings(settings: TransactionSettings): readonly Setting[] {
+  return requestParams(settings).map((value, index) =>
+    [`request.${requestSettingNames[index]!}`, value] as const
+  );
+}
+
 /** Values of the settings that describe the request. */
 function requestParams(settings: TransactionSettings): readonly string[] {
   const { claims, method, path, headers, cookies } = settings;
@@ -182,7 +186,7 @@ function requestParams(settings: TransactionSettings): readonly string[] {
 }
 
 /** Removes values that a function left on the connection; NULL stands for the connection's default. */
-const resets = [
+export const resets: readonly Sql[] = [
   ...["response.headers", "response.status"].map((name) => setting(name, sql`''`)),
   setting("timezone", sql`null`),
 ];
@@ -190,9 +194,11 @@ const resets = [
 /** Fails unless the transaction already has this level: a function may have changed the default. */
 const committed = setting("transaction_isolation", sql`'read committed'`);
 
+/** Statements as short as these are interpreted faster than they are compiled to machine code. */
+export const blockSettings: readonly Sql[] = [setting("jit", sql`'off'`)];
+
 const formSettings: Readonly<Record<SettingsForm, readonly Sql[]>> = {
-  // Statements as short as these are interpreted faster than they are compiled to machine code.
-  block: [setting("jit", sql`'off'`)],
+  block: blockSettings,
   "read only": [committed, setting("transaction_read_only", sql`'on'`)],
   // Fails unless the transaction may write from its beginning, which it never may on a standby.
   "read write": [
@@ -250,7 +256,7 @@ function plainTextsOf(form: SettingsForm): readonly string[] {
  * Renders `select where (set_config(…) || …) is null`. The operator evaluates all of them, and none returns
  * NULL, so there is no row to send.
  */
-function renderSettings(settings: readonly Sql[]): Sql {
+export function renderSettings(settings: readonly Sql[]): Sql {
   return sql`select where (${join(settings, sql` operator(pg_catalog.||) `)}) is null`;
 }
 

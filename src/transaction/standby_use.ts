@@ -1,8 +1,5 @@
-/**
- * Decides which requests a standby may execute, and which of their batches want a bookmark.
- *
- * @module
- */
+/** Decides which requests a standby may execute, and which of their batches want a bookmark.
+ * @module */
 import type { Config } from "../config/options.ts";
 import type { RoleDefaults } from "../config/in_database.ts";
 import type { Batch, StandbyUse } from "../database/batch.ts";

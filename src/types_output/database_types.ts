@@ -1,20 +1,15 @@
-/**
- * Writes the `Database` type of typed clients: tables, views, functions, enums and composite types
- * of the exposed schemas.
- *
- * @module
- */
+/** Writes the `Database` type of typed clients: tables, views, functions, enums and composite types
+ * of the exposed schemas. @module */
 import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { typeCatalogueQueries } from "../schema_cache/load.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";
 import type { Relation, SchemaCacheData } from "../schema_cache/schema_cache.ts";
-import { enumConstants, helperTypes } from "./helper_types.ts";
 import { relationType, type RelationTypeContext } from "./relation_types.ts";
 import { resultLookup, routineType, type RoutineTypeContext } from "./routine_types.ts";
 import { rowFunctions } from "./row_functions.ts";
-import { objectType, textType, type TypeMember, union } from "./type_text.ts";
+import { memberName, objectType, textType, type TypeMember, union } from "./type_text.ts";
 import { typeNames } from "./type_names.ts";
 
 /** Reads the types that the schema cache does not hold. */
@@ -96,7 +91,7 @@ function schemaType(schema: string, context: DatabaseTypeContext): string {
     objectType(
       relations.filter(({ isView }) => isView === views).map((relation) => ({
         name: relation.name,
-        type: relationType(relation, context),
+        type: relationType(relation, schema, context),
         comment: relation.comment,
       })),
     );
@@ -131,4 +126,82 @@ function routineMembers(schema: string, context: DatabaseTypeContext): readonly 
     const comment = overloads.at(-1)?.comment ?? null;
     return { name, type: routineType(overloads, others, context), comment };
   });
+}
+
+/**
+ * Writes `Tables`, `TablesInsert`, `TablesUpdate`, `Enums` and `CompositeTypes`. Each takes a name
+ * of the default schema, or `{ schema: "other" }` and a name of that schema.
+ */
+function helperTypes(defaultSchema: string): string {
+  return `type Schemas = Omit<Database, "__InternalSupabase">;
+
+type DefaultSchema = ${textType(defaultSchema)};
+
+/** A name of the default schema, or the choice of another schema. */
+type NameOrSchema<Kind extends Kinds> =
+  | keyof Members<DefaultSchema, Kind>
+  | { schema: keyof Schemas };
+
+/** The names to choose from when another schema was chosen. */
+type NameInSchema<Choice, Kind extends Kinds> = Choice extends { schema: infer Name }
+  ? Name extends keyof Schemas ? keyof Members<Name, Kind> : never
+  : never;
+
+type Kinds = "Relations" | "Tables" | "Enums" | "CompositeTypes";
+
+type Members<Name extends keyof Schemas, Kind extends Kinds> = Kind extends keyof Schemas[Name]
+  ? Schemas[Name][Kind]
+  : Schemas[Name]["Tables"] & Schemas[Name]["Views"];
+
+type Chosen<Choice, Name, Kind extends Kinds> = Choice extends { schema: infer Schema }
+  ? Schema extends keyof Schemas ? Member<Members<Schema, Kind>, Name> : never
+  : Member<Members<DefaultSchema, Kind>, Choice>;
+
+type Member<Of, Name> = Name extends keyof Of ? Of[Name] : never;
+
+export type Tables<
+  Choice extends NameOrSchema<"Relations">,
+  Name extends NameInSchema<Choice, "Relations"> = never,
+> = Member<Chosen<Choice, Name, "Relations">, "Row">;
+
+export type TablesInsert<
+  Choice extends NameOrSchema<"Tables">,
+  Name extends NameInSchema<Choice, "Tables"> = never,
+> = Member<Chosen<Choice, Name, "Tables">, "Insert">;
+
+export type TablesUpdate<
+  Choice extends NameOrSchema<"Tables">,
+  Name extends NameInSchema<Choice, "Tables"> = never,
+> = Member<Chosen<Choice, Name, "Tables">, "Update">;
+
+export type Enums<
+  Choice extends NameOrSchema<"Enums">,
+  Name extends NameInSchema<Choice, "Enums"> = never,
+> = Chosen<Choice, Name, "Enums">;
+
+export type CompositeTypes<
+  Choice extends NameOrSchema<"CompositeTypes">,
+  Name extends NameInSchema<Choice, "CompositeTypes"> = never,
+> = Chosen<Choice, Name, "CompositeTypes">;
+`;
+}
+
+/** Writes `Constants`: the labels of each enum, in their order. */
+function enumConstants(
+  { enums }: TypeCatalogue,
+  schemas: readonly string[],
+): string {
+  const lists = schemas.map((schema) => {
+    const labels = enums.filter(([of]) => of === schema).map(([, name, , labels]) =>
+      `      ${key(name)}: [${labels.map(textType).join(", ")}],\n`
+    );
+    const members = labels.length === 0 ? "{}" : `{\n${labels.join("")}    }`;
+    return `  ${key(schema)}: {\n    Enums: ${members},\n  },\n`;
+  });
+  return `export const Constants = {\n${lists.join("")}} as const;\n`;
+}
+
+/** Returns a member's name for an object literal. A plain `__proto__` would set the prototype. */
+function key(name: string): string {
+  return name === "__proto__" ? '["__proto__"]' : memberName(name);
 }

@@ -1,12 +1,9 @@
-/**
- * Writes the types of tables and views.
- *
- * @module
- */
+/** Writes the types of tables and views. @module */
 import type {
   Column,
   KeyRelationship,
   Relation,
+  Relationship,
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
 import type { RowFunctions } from "./row_functions.ts";
@@ -22,8 +19,15 @@ export interface RelationTypeContext {
   readonly readOnlyColumns: (view: Relation) => ReadonlySet<string>;
 }
 
-/** Writes `Row`, `Insert`, `Update`, `Relationships` and `ComputedFields` of a relation. */
-export function relationType(relation: Relation, context: RelationTypeContext): string {
+/**
+ * Writes `Row`, `Insert`, `Update`, `Relationships` and `ComputedFields` of a relation, as requests of
+ * the schema meet it.
+ */
+export function relationType(
+  relation: Relation,
+  schema: string,
+  context: RelationTypeContext,
+): string {
   const { insertable, updatable, isView } = relation;
   const insert = insertMembers(relation, context);
   const update = insert.map((each): TypeMember => ({ ...each, optional: true }));
@@ -31,7 +35,10 @@ export function relationType(relation: Relation, context: RelationTypeContext): 
     { name: "Row", type: objectType(rowMembers(relation, context)) },
     !isView || insertable ? { name: "Insert", type: objectType(insert) } : null,
     !isView || insertable || updatable ? { name: "Update", type: objectType(update) } : null,
-    { name: "Relationships", type: relationshipsType(relation, context.cache) },
+    {
+      name: "Relationships",
+      type: relationshipsType(context.cache.relationships(relation, schema)),
+    },
     computedFields(relation, context),
     isView && updatable && !insertable ? noInsert : null,
   ];
@@ -103,12 +110,9 @@ function columnType(column: Column, { cache, names }: RelationTypeContext): stri
   return nullable && tsType !== "unknown" ? `${tsType} | null` : tsType;
 }
 
-/**
- * Writes the foreign keys of the relation within its schema. Clients derive the other direction
- * themselves.
- */
-function relationshipsType(relation: Relation, cache: SchemaCache): string {
-  const keys = cache.relationships(relation, relation.schema).filter(startsHere);
+/** Writes the foreign keys of a relation. Clients derive the other direction themselves. */
+function relationshipsType(relationships: readonly Relationship[]): string {
+  const keys = relationships.filter(startsHere);
   return keys.length === 0 ? "[]" : `[${keys.map(relationshipType).join(", ")}]`;
 }
 

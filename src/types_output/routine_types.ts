@@ -1,8 +1,4 @@
-/**
- * Writes the types of functions.
- *
- * @module
- */
+/** Writes the types of functions. @module */
 import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";
 import type { QualifiedName, Routine, SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { RoutineResult, RowFunction, RowFunctions } from "./row_functions.ts";

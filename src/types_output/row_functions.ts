@@ -1,9 +1,5 @@
-/**
- * Finds the functions whose only argument is a row of an exposed relation: computed columns and
- * computed relationships. PostgreSQL and requests address them as `row.function`.
- *
- * @module
- */
+/** Finds the functions whose only argument is a row of an exposed relation: computed columns and
+ * computed relationships. PostgreSQL and requests address them as `row.function`. @module */
 import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";
 import type {
   ComputedRelationship,

@@ -1,8 +1,4 @@
-/**
- * Maps PostgreSQL types to TypeScript types.
- *
- * @module
- */
+/** Maps PostgreSQL types to TypeScript types. @module */
 import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { RowFunctions } from "./row_functions.ts";
@@ -52,7 +48,7 @@ export function typeNames(
     types.set(text, type);
   }
   for (const [schema, name, text, isRelation] of composites) {
-    const relation = cache.relation({ schema, name });
+    const relation = isRelation ? cache.relation({ schema, name }) : undefined;
     if (!isRelation) types.set(text, member(schema, "CompositeTypes", name));
     else if (relation !== undefined) {
       const computed = rowFunctions.columnsOf(relation).map((each) => textType(each.name));

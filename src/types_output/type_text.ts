@@ -1,8 +1,4 @@
-/**
- * Writes parts of TypeScript types.
- *
- * @module
- */
+/** Writes parts of TypeScript types. @module */
 
 /** Returns a member's name, quoted unless it is an identifier. */
 export function memberName(name: string): string {

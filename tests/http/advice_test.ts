@@ -1,9 +1,9 @@
 /** Hints with `client-error-verbosity = advise`, and that no other value sends them. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type ApiConfig, apiSuite } from "../support/api.ts";
-import type { Engine } from "../support/engines.ts";
-import type { RequestParts } from "../support/request.ts";
-import { signToken } from "../support/token.ts";
+import { type ApiConfig, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import type { Engine } from "../support/database/engines.ts";
+import type { RequestParts } from "../support/handler/request.ts";
+import { signToken } from "../support/handler/token.ts";
 
 /** A request, the code of its error, and the hint of `advise`. */
 type Row = readonly [line: string, parts: RequestParts, code: string, hint: string | null];
@@ -17,8 +17,8 @@ function adviceSuite(
 ): void {
   for (const clientErrorVerbosity of ["advise", "verbose"] as const) {
     const full = { dbSchemas: ["api"], dbAnonRole: "anon", clientErrorVerbosity, ...config };
-    const options = { title: `${title} with ${clientErrorVerbosity}`, engines };
-    const suite = apiSuite("advice", full, options);
+    const add = clientErrorVerbosity === "advise" ? apiSuite : serviceSuite;
+    const suite = add("advice", full, { title: `${title} with ${clientErrorVerbosity}`, engines });
     for (const [line, parts, code, hint] of rows) {
       suite.test(`${line} ${JSON.stringify(parts).slice(0, 80)}`, async (api) => {
         const { message, details, code: sent, hint: given } = await (await api(line, parts)).json();
@@ -52,6 +52,12 @@ adviceSuite("privileges", {}, [
     { body: { id: 1 }, ...prefer("return=representation") },
     "42501",
     "grant insert, select on api.film to anon;",
+  ],
+  [
+    "PATCH /film?id=eq.1&select=title,id",
+    { body: { title: "x" }, ...prefer("return=representation") },
+    "42501",
+    "grant update, select (title, id) on api.film to anon;",
   ],
   [
     "POST /film",
@@ -137,43 +143,20 @@ adviceSuite("requests", {}, [
   ["GET /reel?id=EQ.5", {}, "SVC100", "Write id=eq.EQ.5"],
   ["GET /reel?id=is.nul", {}, "SVC100", "Write id=is.null"],
   ["GET /reel?select=(", {}, "SVC100", null],
-  [
+  ...([
+    ['{"id": 1,}', 10],
+    ['{"ü": 1x}', 8],
+    ["[{}, tru]", 9],
+    ['{"id": 01}', 9],
+    ['{"id": 1.}', 10],
+    ['{"id": "\\x"}', 10],
+    ["{id: 1}", 2],
+  ] as const).map(([body, at]): Row => [
     "POST /reel",
-    { body: '{"id": 1,}', headers: json },
+    { body, headers: json },
     "SVC102",
-    "The JSON is wrong at character 10",
-  ],
-  [
-    "POST /reel",
-    { body: '{"ü": 1x}', headers: json },
-    "SVC102",
-    "The JSON is wrong at character 8",
-  ],
-  [
-    "POST /reel",
-    { body: "[{}, tru]", headers: json },
-    "SVC102",
-    "The JSON is wrong at character 9",
-  ],
-  [
-    "POST /reel",
-    { body: '{"id": 01}', headers: json },
-    "SVC102",
-    "The JSON is wrong at character 9",
-  ],
-  [
-    "POST /reel",
-    { body: '{"id": 1.}', headers: json },
-    "SVC102",
-    "The JSON is wrong at character 10",
-  ],
-  [
-    "POST /reel",
-    { body: '{"id": "\\x"}', headers: json },
-    "SVC102",
-    "The JSON is wrong at character 10",
-  ],
-  ["POST /reel", { body: "{id: 1}", headers: json }, "SVC102", "The JSON is wrong at character 2"],
+    `The JSON is wrong at character ${at}`,
+  ]),
   [
     "POST /reel",
     { body: '{"id": 1', headers: json },
@@ -244,16 +227,29 @@ adviceSuite("a polled schema", { dbSchemaWatch: "poll" }, [
   ["GET /reel?nothing=eq.1", {}, "42703", made],
 ]);
 
+serviceSuite("advice", {
+  dbSchemas: ["api"],
+  dbAnonRole: "anon",
+  dbSchemaWatch: "poll",
+  clientErrorVerbosity: "advise",
+}, { title: "a name that resembles another one" }).test(
+  "both sentences are sent",
+  async (api) => {
+    const { hint } = await (await api("GET /flim")).json();
+    strictEqual(hint, `Perhaps you meant the table 'api.film'. ${made}`);
+  },
+);
+
 adviceSuite("an embedded database", { dbSchemaWatch: "auto" }, [
   ["GET /nothing", {}, "SVC205", null],
 ], ["pglite"]);
 
 for (const clientErrorVerbosity of ["advise", "verbose"] as const) {
-  const suite = apiSuite("advice", {
+  const suite = serviceSuite("advice", {
     dbSchemas: ["api"],
     dbAnonRole: "anon",
     clientErrorVerbosity,
-  }, { title: `hints of others with ${clientErrorVerbosity}`, engines: ["pg"] });
+  }, { title: `hints of others with ${clientErrorVerbosity}` });
   suite.test("advise replaces no hint", async (api) => {
     const raised = await (await api("POST /rpc/raises", { body: { hint: "my hint" } })).json();
     strictEqual(raised.hint, "my hint");
@@ -262,14 +258,11 @@ for (const clientErrorVerbosity of ["advise", "verbose"] as const) {
   });
 }
 
-const minimal = apiSuite("advice", {
+const minimal = serviceSuite("advice", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   clientErrorVerbosity: "minimal",
-}, { title: "no hints with minimal", engines: ["pg"] });
+}, { title: "no hints with minimal" });
 minimal.rows("minimal", [
-  ["GET /reel?id=5", {}, 400, {
-    code: "SVC100",
-    message: '"failed to parse filter (5)" (line 1, column 1)',
-  }],
+  ["GET /reel?id=5", {}, 400, { code: "SVC100", message: "id lacks an operator" }],
 ]);

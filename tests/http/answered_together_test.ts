@@ -4,9 +4,9 @@
  * database's own could tell.
  */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { withAdministeredHandler } from "../support/administered_handler.ts";
-import type { PostgresClient } from "../support/postgres_client.ts";
-import { buildRequest } from "../support/request.ts";
+import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
+import type { PostgresClient } from "../support/database/postgres_client.ts";
+import { buildRequest } from "../support/handler/request.ts";
 
 const sql = `
   create table api.notes (id int primary key, body text);

@@ -2,7 +2,7 @@
 import { strictEqual } from "node:assert/strict";
 import { createHandler } from "../../mod.ts";
 import { version } from "../../src/version.ts";
-import { engines } from "../support/engines.ts";
+import { engines } from "../support/database/engines.ts";
 
 type Form = (uri: URL) => string;
 

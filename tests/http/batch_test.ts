@@ -1,7 +1,7 @@
 /** `POST /`: several operations in one transaction. */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { type Api, type ApiConfig, apiSuite } from "../support/api.ts";
-import type { RequestParts } from "../support/request.ts";
+import { type Api, type ApiConfig, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import type { RequestParts } from "../support/handler/request.ts";
 
 const config = {
   dbSchemas: ["api", "other"],
@@ -10,14 +10,8 @@ const config = {
   batchMaxOperations: 20,
 } as const;
 const suite = apiSuite("batches", config, { title: "batches" });
-const pgrst = apiSuite("batches", { ...config, dialect: "pgrst" }, {
-  title: "batches, pgrst",
-  engines: ["pg"],
-});
-const off = apiSuite("batches", { ...config, batchMaxOperations: 0 }, {
-  title: "batches off",
-  engines: ["pg"],
-});
+const pgrst = serviceSuite("batches", { ...config, dialect: "pgrst" }, { title: "batches, pgrst" });
+const off = serviceSuite("batches", { ...config, batchMaxOperations: 0 }, { title: "batches off" });
 
 const media = "application/vnd.svc.batch+json";
 const representation = { Prefer: "return=representation" } as const;
@@ -172,15 +166,12 @@ for (const each of [suite, pgrst]) {
 
   each.test("a check that fails last rolls back", async (api) => {
     deepStrictEqual(
-      await refusal(api, [
-        { method: "POST", url: "/customers", body: { id: 60, name: "Kim" } },
-        {
-          method: "PATCH",
-          url: "/customers?id=lt.3",
-          body: { name: "X" },
-          headers: { Prefer: "handling=strict, max-affected=1" },
-        },
-      ]),
+      await refusal(api, [{ method: "POST", url: "/customers", body: { id: 60, name: "Kim" } }, {
+        method: "PATCH",
+        url: "/customers?id=lt.3",
+        body: { name: "X" },
+        headers: { Prefer: "handling=strict, max-affected=1" },
+      }]),
       [400, `${prefix}124`, 1],
     );
     deepStrictEqual(await rowsOf(api, "/customers?or=(id.eq.60,name.eq.X)"), []);
@@ -294,7 +285,35 @@ const malformed: readonly (readonly [label: string, document: unknown, details: 
         refs: Object.fromEntries(Array.from({ length: 31 }, (_, n) => [`/${n}`, "a#/b"])),
       }],
     },
-    "/requests/0/refs: expected at most 30 references",
+    "/requests/0/refs: expected at most 30 members",
+  ],
+  [
+    "too many headers",
+    {
+      requests: [{
+        method: "GET",
+        url: "/a",
+        headers: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`x-${n}`, ""])),
+      }],
+    },
+    "/requests/0/headers: expected at most 100 members",
+  ],
+  [
+    "a header that is no string",
+    { requests: [{ method: "GET", url: "/a", headers: { "X-A": { b: 1 } } }] },
+    "/requests/0/headers/X-A: expected a string without control characters",
+  ],
+  [
+    "a URL that no request has",
+    { requests: [{ method: "GET", url: `/a?${"b".repeat(65_536)}` }] },
+    "/requests/0/url: expected at most 65536 characters",
+  ],
+  [
+    "more dependencies than operations before",
+    {
+      requests: [{ method: "GET", url: "/a" }, { method: "GET", url: "/a", dependsOn: ["0", "0"] }],
+    },
+    "/requests/1/dependsOn/1: expected the id of an earlier operation",
   ],
   [
     "a dependency on a later operation",
@@ -351,7 +370,7 @@ suite.rows("a batch is refused", [
   }],
   ["POST /", batchOf(Array(21).fill({ method: "GET", url: "/notes" })), 413, {
     code: "SVC141",
-    details: "21 operations, at most 20",
+    details: "More than 20 operations",
     hint: null,
     message: "Batch is too large",
   }],
@@ -651,7 +670,7 @@ suite.test("plans that are cached do the same", async (api) => {
 });
 
 const small: ApiConfig = { ...config, batchMaxBytes: 2000 };
-const limited = apiSuite("batches", small, { title: "batches with few bytes", engines: ["pg"] });
+const limited = serviceSuite("batches", small, { title: "batches with few bytes" });
 
 limited.test("documents and results have bounds", async (api) => {
   const note = { method: "POST", url: "/notes", body: { body: "n".repeat(1900) } };
@@ -673,37 +692,27 @@ const checkedConfig: ApiConfig = {
   ...config,
   dbPreRequest: { schema: "api", name: "check_request" },
 };
-const eachChecked = apiSuite("batches", checkedConfig, {
-  title: "batches with a check each",
-  engines: ["pg"],
-});
-const onceChecked = apiSuite("batches", { ...checkedConfig, batchPreRequest: "once" }, {
-  title: "batches with a check once",
-  engines: ["pg"],
+const checked = serviceSuite("batches", checkedConfig, { title: "batches with a check" });
+
+checked.test("the function before requests runs for the batch, and for its operations", async (api) => {
+  const count = { method: "POST", url: "/rpc/checked" };
+  const first = (await send(api, [count]))[0]!.body as number;
+  const response = await api("POST /", batchOf([count, count, count]));
+  strictEqual(response.headers.get("X-Checked"), "yes");
+  const { responses } = await response.json();
+  strictEqual(responses.at(-1).body - first, 4);
+  strictEqual(responses[0].headers["X-Checked"], undefined);
 });
 
-for (const [each, checks] of [[eachChecked, 4], [onceChecked, 1]] as const) {
-  each.test("the function before requests runs for the batch, and for its operations", async (api) => {
-    const count = { method: "POST", url: "/rpc/checked" };
-    const first = (await send(api, [count]))[0]!.body as number;
-    const response = await api("POST /", batchOf([count, count, count]));
-    strictEqual(response.headers.get("X-Checked"), "yes");
-    const { responses } = await response.json();
-    strictEqual(responses.at(-1).body - first, checks);
-    strictEqual(responses[0].headers["X-Checked"], undefined);
-  });
-}
-
-eachChecked.test("it refuses an operation", async (api) => {
+checked.test("it refuses an operation", async (api) => {
   const note = { method: "POST", url: "/notes", body: { id: 34, body: "x" } };
   const remove = { method: "DELETE", url: "/notes?id=eq.34" };
   deepStrictEqual(await refusal(api, [note, remove]), [401, "42501", 1]);
   deepStrictEqual(answers(await send(api, [note])), [[201]]);
 });
 
-const guarded = apiSuite("batches", { ...config, dbSafeUpdate: true, dbMaxCost: 15 }, {
+const guarded = serviceSuite("batches", { ...config, dbSafeUpdate: true, dbMaxCost: 15 }, {
   title: "batches with guards",
-  engines: ["pg"],
 });
 
 guarded.test("guards hold for each operation", async (api) => {
@@ -728,9 +737,8 @@ guarded.test("guards hold for each operation", async (api) => {
   deepStrictEqual(await rowsOf(api, "/notes?id=eq.37&select=id"), []);
 });
 
-const readOnly = apiSuite("batches", { ...config, dbReadOnly: true }, {
+const readOnly = serviceSuite("batches", { ...config, dbReadOnly: true }, {
   title: "batches, read-only",
-  engines: ["pg"],
 });
 
 readOnly.test("writes fail as alone", async (api) => {
@@ -740,10 +748,10 @@ readOnly.test("writes fail as alone", async (api) => {
   );
 });
 
-const rooted = apiSuite(
+const rooted = serviceSuite(
   "batches",
   { ...config, dbRootSpec: { schema: null, name: "nothing" } },
-  { title: "batches beside a root function", engines: ["pg"] },
+  { title: "batches beside a root function" },
 );
 
 rooted.test("JSON goes to the function, and a batch does not", async (api) => {
@@ -796,9 +804,8 @@ keyed.test("an answer that sets a cookie is not kept", async (api) => {
   await send(api, [respond([{ "X-A": "other" }])], parts);
 });
 
-const counted = apiSuite("batches", { ...config, rateLimits: "notes: 3/1d by ip on /notes" }, {
+const counted = serviceSuite("batches", { ...config, rateLimits: "notes: 3/1d by ip on /notes" }, {
   title: "batches with rate limits",
-  engines: ["pg"],
 });
 
 counted.test("each operation is charged under its own path", async (api) => {
@@ -811,13 +818,10 @@ counted.test("each operation is charged under its own path", async (api) => {
   deepStrictEqual(await refusal(api, [note]), [429, "SVC136", 0]);
 });
 
-const bounded = apiSuite(
+const bounded = serviceSuite(
   "batches",
   { ...config, serverMaxUrlLength: 60, serverMaxHeaderSize: 500 },
-  {
-    title: "batches with bounds of requests",
-    engines: ["pg"],
-  },
+  { title: "batches with bounds of requests" },
 );
 
 bounded.test("lengths of an operation have the limits of requests", async (api) => {

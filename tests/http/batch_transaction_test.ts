@@ -1,11 +1,11 @@
 /** The transaction of a batch: its time limit, and conflicts. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Handler } from "../../mod.ts";
-import { withAdministeredHandler } from "../support/administered_handler.ts";
-import { apiSuite } from "../support/api.ts";
-import { sessionsAreBlocked } from "../support/blocked_sessions.ts";
-import type { PostgresClient } from "../support/postgres_client.ts";
-import { buildRequest } from "../support/request.ts";
+import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
+import { apiSuite } from "../support/handler/api.ts";
+import { sessionsAreBlocked } from "../support/database/blocked_sessions.ts";
+import type { PostgresClient } from "../support/database/postgres_client.ts";
+import { buildRequest } from "../support/handler/request.ts";
 
 const schema = `
   create table api.notes (id int primary key, body text);

@@ -1,6 +1,6 @@
 import { ok, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite } from "../support/api.ts";
-import { delay } from "../support/delay.ts";
+import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { delay } from "../support/timing/delay.ts";
 
 const pool = 2;
 const suite = apiSuite("bodies", {
@@ -62,9 +62,8 @@ suite.test("count=planned knows the total of an answer that arrives in pieces", 
   ok(total > 2000 && total < 4000, String(total));
 });
 
-const cancelling = apiSuite("bodies", { dbSchemas: ["api"], dbAnonRole: "anon", dbPool: 3 }, {
+const cancelling = serviceSuite("bodies", { dbSchemas: ["api"], dbAnonRole: "anon", dbPool: 3 }, {
   title: "clients that leave",
-  engines: ["pg"],
 });
 
 cancelling.test("a client that leaves does not end the query of another", async (api) => {

@@ -1,6 +1,6 @@
 /** How bookmarks travel between clients and a database with standbys. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { callMcp } from "../support/mcp_client.ts";
+import { callMcp } from "../support/clients/mcp_client.ts";
 import {
   base,
   fixture,
@@ -11,8 +11,8 @@ import {
   type ReplicatedApi,
   requests,
   sent,
-} from "../support/replicated_api.ts";
-import type { RequestParts } from "../support/request.ts";
+} from "../support/handler/replicated_api.ts";
+import type { RequestParts } from "../support/handler/request.ts";
 
 const applied: readonly (readonly [
   line: string,
@@ -37,11 +37,7 @@ const applied: readonly (readonly [
 
 Deno.test("replicas: Preference-Applied has read=primary only with replicas", async () => {
   await using api = await openReplicated({ fixture, config: base });
-  await using alone = await openReplicated({
-    fixture,
-    config: base,
-    hasStandbys: false,
-  });
+  await using alone = await openReplicated({ fixture, config: base, hasStandbys: false });
   for (const [line, parts, withReplicas, without] of applied) {
     const appliedOf = async ({ send }: ReplicatedApi) =>
       (await send(line, parts)).headers.get("Preference-Applied");
@@ -141,7 +137,7 @@ Deno.test("replicas: calls of agents are routed as the requests that they make",
     }]);
     return [api.take().at(-1), bookmarkOf.at(-1)];
   };
-  const standbyRead = { bookmark: sent, isRepeatable: true, schemaAgeMs: 0 };
+  const standbyRead = { bookmark: sent, schemaAgeMs: 0 };
   deepStrictEqual(await call("query", { relation: "items" }), [
     { access: "read only", wantsBookmark: true, standby: standbyRead },
     newBookmark,

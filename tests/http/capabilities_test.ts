@@ -1,48 +1,13 @@
-/** Servers that lack parts of PostgreSQL. */
+/** Servers behind a pooler, and without LISTEN. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { createHandler, type Observation } from "../../mod.ts";
-import { probeCapabilities } from "../../src/database/capabilities.ts";
-import type { Batch } from "../../src/database/batch.ts";
-import { openDatabase } from "../../src/database/open.ts";
-import { svcDialect } from "../../src/dialect.ts";
-import { type Engine, engines, type TestDatabase } from "../support/engines.ts";
-import { eventually } from "../support/eventually.ts";
-import { withClient } from "../support/postgres_client.ts";
-import { buildRequest } from "../support/request.ts";
-import { type Rewrite, startRewritingProxy } from "../support/rewriting_proxy.ts";
+import { engines, type TestDatabase } from "../support/database/engines.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { buildRequest } from "../support/handler/request.ts";
+import { type Rewrite, startRewritingProxy } from "../support/database/rewriting_proxy.ts";
 
 const fixture = { name: "tools", roles: ["anon", "writer"] };
-
-for (const engine of ["pg", "pglite"] as const satisfies readonly Engine[]) {
-  Deno.test(`probeCapabilities() finds all capabilities with one batch on ${engine}`, async () => {
-    const created = await engines[engine](fixture);
-    const database = await openDatabase({
-      dbUri: created.uri,
-      dbPool: 1,
-      dbPoolAcquisitionTimeout: 5,
-      dbPoolMaxIdletime: 30,
-      dbPoolMaxLifetime: 30,
-      dbPreparedStatements: true,
-      dialect: svcDialect,
-    }, { embeddedInit: null, applicationName: "test" });
-    try {
-      let batches = 0;
-      const report = await probeCapabilities({
-        run: (batch: Batch) => {
-          batches++;
-          return database.transaction(batch);
-        },
-        excluded: new Set(),
-        onIsolationRefused: () => {},
-      });
-      deepStrictEqual([[...report.missing], batches], [[], 1]);
-      strictEqual(typeof report.maxConnections, "number");
-    } finally {
-      await database.close();
-      await created.remove();
-    }
-  });
-}
 
 let created: TestDatabase;
 Deno.test.beforeAll(async () => {
@@ -50,77 +15,22 @@ Deno.test.beforeAll(async () => {
 });
 Deno.test.afterAll(() => created.remove());
 
-/** Events of a handler that concern capabilities, as `kind capability`. */
-const kinds = new Set([
-  "capability-missing",
-  "capability-required",
-  "catalogue-incomplete",
-  "notifications-unsupported",
-]);
+/** Events of a handler that concern what a server lacks. */
+const kinds = new Set(["blocks-used", "notifications-unsupported"]);
 
 interface Row {
   readonly name: string;
-  /** SQL that a superuser executes before. */
-  readonly before?: string;
-  readonly after?: string;
   readonly rewrite?: Rewrite;
   readonly capabilities?: readonly string[];
-  /** Parameters of the connection string. */
-  readonly params?: string;
   readonly events: readonly string[];
-  /** Status of a read and of a write. Default: 200, 201. */
-  readonly statuses?: readonly [read: number, write: number];
 }
-
-const noIsolation: Rewrite = (sql) =>
-  sql.replace(/^begin isolation level .* read /, "begin levels ");
-const ownLevel = "&options=-c%20default_transaction_isolation%3Drepeatable%5C%20read";
-/** Begins queries of search operators and of media handlers. */
-const optional = /distances as \(|media_types as \(/;
-const leaking: Rewrite = (sql) => sql.replace("'svc.probe', 'x', true", "'svc.probe', 'x', false");
 
 const rows: readonly Row[] = [
   { name: "PostgreSQL", events: [] },
   {
-    name: "a server whose function of positions is revoked",
-    before: "revoke execute on function pg_current_wal_insert_lsn() from public",
-    after: "grant execute on function pg_current_wal_insert_lsn() to public",
-    events: ["capability-missing lsn"],
-  },
-  {
-    name: "a server without EXPLAIN in JSON and without LATERAL",
-    rewrite: (sql) => /^explain|cross join lateral \(select v/.test(sql) ? "unknown" : sql,
-    events: ["capability-missing explain-json", "capability-missing lateral"],
-  },
-  {
-    name: "a server that refuses isolation levels",
-    rewrite: noIsolation,
-    params: ownLevel,
-    events: ["capability-missing isolation"],
-  },
-  {
-    name: "a server that refuses isolation levels, by db-capabilities",
-    rewrite: noIsolation,
-    params: ownLevel,
-    capabilities: ["-isolation"],
-    events: [],
-  },
-  {
     name: "a pooler that ends implicit transactions early",
     rewrite: (sql) => sql.replace("'svc.probe', 'y', true", "'svc.probe', 'z', true"),
-    events: ["capability-missing implicit-transactions"],
-  },
-  {
-    name: "a server whose settings outlast the transaction",
-    rewrite: leaking,
-    events: ["capability-required local-settings"],
-    statuses: [503, 503],
-  },
-  {
-    name: "a server whose settings outlast the transaction, against db-capabilities",
-    rewrite: leaking,
-    capabilities: ["+local-settings"],
-    events: [],
+    events: ["blocks-used"],
   },
   {
     name: "a server without LISTEN",
@@ -133,17 +43,6 @@ const rows: readonly Row[] = [
     capabilities: ["-notify"],
     events: [],
   },
-  {
-    name: "a server without the catalogs of optional queries",
-    rewrite: (sql) => optional.test(sql) ? `with missing as (table pg_missing) ${sql}` : sql,
-    events: ["catalogue-incomplete media handlers", "catalogue-incomplete search operators"],
-  },
-  {
-    name: "a server without the catalogs of optional queries, by db-capabilities",
-    rewrite: (sql) => optional.test(sql) ? `with missing as (table pg_missing) ${sql}` : sql,
-    capabilities: ["-catalogue"],
-    events: [],
-  },
 ];
 
 const requests = [
@@ -151,16 +50,15 @@ const requests = [
   ["POST /tools", { id: 1000, name: "saw" }],
 ] as const;
 
-for (const { name, before, after, ...row } of rows) {
+for (const { name, ...row } of rows) {
   Deno.test(`the service works on ${name}`, async () => {
-    if (before !== undefined) await withClient(created.superuserUri!, (c) => c.query(before));
     const uri = new URL(created.uri);
     await using proxy = startRewritingProxy(Number(uri.port), row.rewrite);
     const events: string[] = [];
     uri.port = String(proxy.port);
     const isListening = Promise.withResolvers<void>();
     const handler = createHandler({
-      dbUri: `${uri.href}?sslmode=disable${row.params ?? ""}`,
+      dbUri: `${uri.href}?sslmode=disable`,
       dbSchemas: ["api"],
       dbAnonRole: "writer",
       dbCapabilities: row.capabilities ?? [],
@@ -169,7 +67,7 @@ for (const { name, before, after, ...row } of rows) {
         if (event.kind.startsWith("listener-") || event.kind === "notifications-unsupported") {
           isListening.resolve();
         }
-        if (kinds.has(event.kind)) events.push(labelOf(event));
+        if (kinds.has(event.kind)) events.push(event.kind);
       },
     });
     try {
@@ -179,12 +77,11 @@ for (const { name, before, after, ...row } of rows) {
         await response.body?.cancel();
         statuses.push(response.status);
       }
-      deepStrictEqual(statuses, row.statuses ?? [200, 201]);
-      if (!row.capabilities?.includes("-notify") && statuses[0] === 200) await isListening.promise;
+      deepStrictEqual(statuses, [200, 201]);
+      if (!row.capabilities?.includes("-notify")) await isListening.promise;
       deepStrictEqual([...new Set(events)].sort(), row.events);
     } finally {
       await handler.close();
-      if (after !== undefined) await withClient(created.superuserUri!, (c) => c.query(after));
     }
   });
 }
@@ -224,8 +121,3 @@ Deno.test("a request for a missing table has the schema loaded where the server 
     await handler.close();
   }
 });
-
-function labelOf(event: Observation): string {
-  if ("capability" in event) return `${event.kind} ${event.capability}`;
-  return "part" in event ? `${event.kind} ${event.part}` : event.kind;
-}

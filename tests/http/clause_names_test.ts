@@ -1,5 +1,5 @@
 /** Parameters that have the name of a clause and that of a column or an argument, in both dialects. */
-import { apiSuite, type Row } from "../support/api.ts";
+import { apiSuite, type Row } from "../support/handler/api.ts";
 
 const rows: readonly Row[] = [
   ["GET /rpc/named?distinct=n", {}, 200, ["n"]],
@@ -19,9 +19,7 @@ const rows: readonly Row[] = [
     { n: 5, count: 2 },
     { n: 7, count: 1 },
   ]],
-  ["GET /marks?@q=2&select=id&and=(id.gt(col).n.sub(@q).sub(2))&order=id", {}, 200, [
-    { id: 2 },
-  ]],
+  ["GET /marks?@q=2&select=id&and=(id.gt(col).n.sub(@q).sub(2))&order=id", {}, 200, [{ id: 2 }]],
   [
     "HEAD /marks?select=n,c:count()&c=gt.1",
     { headers: { Prefer: "count=planned" } },
@@ -40,7 +38,7 @@ for (const dialect of ["svc", "pgrst"] as const) {
   suite.rows("names", rows);
   suite.rows("refusals", [
     ["GET /marks?select=id.nope()", {}, 400, {
-      code: dialect === "svc" ? "SVC164" : "PGRST164",
+      code: dialect === "svc" ? "SVC164" : "PGRST100",
       message: "Function 'nope' is not available in URLs",
       details: null,
       hint: null,

@@ -3,10 +3,11 @@
  */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { PostgrestClient } from "@supabase/postgrest-js";
-import { type Api, apiSuite, type SuiteOptions } from "../support/api.ts";
-import { signToken } from "../support/token.ts";
+import { createClient } from "@supabase/supabase-js";
+import { type Api, apiSuite, serviceSuite, type SuiteOptions } from "../support/handler/api.ts";
+import { signToken } from "../support/handler/token.ts";
 
-type Client = PostgrestClient;
+type Client = Pick<PostgrestClient, "from" | "rpc" | "schema">;
 
 /** What a test of the client may ask. */
 interface Parts {
@@ -203,6 +204,13 @@ clientTest("rollback is asked for by a preference", async ({ writer }) => {
   strictEqual((await writer.from("books").select("id").eq("id", 1)).data?.length, 1);
 });
 
+const notFound = {
+  code: "SVC125",
+  details: null,
+  hint: null,
+  message: "Invalid path specified in request URL",
+};
+
 const base = {
   dbSchemas: ["api", "archive"],
   dbAnonRole: "anon",
@@ -218,8 +226,112 @@ for (const [dialect, prefix] of [["svc", "SVC"], ["pgrst", "PGRST"]] as const) {
   }
 }
 
+const prefixed = serviceSuite("clients", {
+  ...base,
+  serverPathPrefix: "/rest/v1",
+  jwtApikeyHeader: true,
+}, { title: "supabase-js below a prefix" });
+
+/** A client as its guide makes it, without the session that a browser would store. */
+async function supabase({ handler }: Api, role: string): Promise<Client> {
+  return createClient("http://localhost:3000", await signToken({ role }), {
+    auth: { persistSession: false, autoRefreshToken: false },
+    db: { schema: "api" },
+    global: { fetch: (input, init) => handler(new Request(input, init)) },
+  }) as unknown as Client;
+}
+
+for (const { name, run } of tests) {
+  prefixed.test(name, async (api) =>
+    await run({
+      client: await supabase(api, "anon"),
+      writer: await supabase(api, "writer"),
+      prefix: "SVC",
+    }));
+}
+
+prefixed.rows("server-path-prefix", [
+  ["GET /rest/v1/books?id=eq.1&select=id", {}, 200, [{ id: 1 }], {
+    "Content-Location": "/rest/v1/books?id=eq.1&select=id",
+  }],
+  ["GET /books", {}, 404, notFound],
+  ["GET /", {}, 404, notFound],
+  ["GET /rest/v1x/books", {}, 404, notFound],
+  ["GET /rest/v1/rest/v1/books", {}, 404, notFound],
+  [
+    "POST /rest/v1/authors",
+    { as: "writer", body: { id: 9, name: "Dee" }, headers: { Prefer: "return=headers-only" } },
+    201,
+    undefined,
+    { Location: "/rest/v1/authors?id=eq.9" },
+  ],
+]);
+
+prefixed.test("the description has the prefix", async (api) => {
+  strictEqual((await (await api("GET /rest/v1/")).json()).basePath, "/rest/v1");
+});
+
+const proxied = serviceSuite("clients", {
+  ...base,
+  serverPathPrefix: "/rest/v1",
+  openapiServerProxyUri: "https://api.example.com/shop",
+  serverHealthPath: "/health/api",
+  mcpPath: "/mcp",
+  mcpAuthorizationServers: ["https://id.example.com"],
+}, { title: "a prefix behind a proxy" });
+
+proxied.test("the description has the proxy's URL alone", async (api) => {
+  const { host, basePath } = await (await api("GET /rest/v1/")).json();
+  deepStrictEqual([host, basePath], ["api.example.com:443", "/shop"]);
+  const accept = { Accept: "application/openapi+json;version=3.1" };
+  const { servers } = await (await api("GET /rest/v1/", { headers: accept })).json();
+  deepStrictEqual(servers, [{ url: "https://api.example.com:443/shop" }]);
+});
+
+proxied.rows("health paths are not below the prefix", [
+  ["GET /health/api", {}, 200, undefined],
+  ["GET /health/api/live", {}, 200, undefined],
+  ["GET /rest/v1/health/api", {}, 200, undefined],
+  ["GET /health/apis", {}, 404, notFound],
+]);
+
+const metadata = "/.well-known/oauth-protected-resource";
+const agents = serviceSuite("clients", {
+  ...base,
+  serverPathPrefix: "/rest/v1",
+  mcpPath: "/mcp",
+  mcpAuthorizationServers: ["https://id.example.com"],
+}, { title: "agents below a prefix" });
+const described = {
+  resource: "http://0.0.0.0:3000/rest/v1/mcp",
+  authorization_servers: ["https://id.example.com"],
+  bearer_methods_supported: ["header"],
+  resource_name: "svc",
+};
+
+agents.rows("addresses of the endpoint for agents have the prefix", [
+  [`GET ${metadata}/rest/v1/mcp`, {}, 200, described],
+  [`GET /rest/v1${metadata}/mcp`, {}, 200, described],
+  [`GET ${metadata}/mcp`, {}, 404, notFound],
+  ["GET /.well-known/other/rest/v1/books", {}, 404, notFound],
+  ["GET /.well-known/rest/v1/books", {}, 404, notFound],
+]);
+
+const writerKey = await signToken({ role: "writer" });
+
+prefixed.rows("jwt-apikey-header", [
+  ["DELETE /rest/v1/books?id=eq.99", { headers: { apikey: writerKey } }, 204, undefined],
+  // The header Authorization precedes.
+  ["DELETE /rest/v1/books?id=eq.99", { as: "anon", headers: { apikey: writerKey } }, 401, {
+    code: "42501",
+    details: null,
+    hint: null,
+    message: "permission denied for table books",
+  }],
+]);
+
 // PGlite cannot be interrupted.
-const real = apiSuite("clients", base, { title: "postgrest-js aborts", engines: ["pg"] });
+const real = serviceSuite("clients", base, { title: "postgrest-js aborts" });
 
 real.test("abort ends the request", async (api) => {
   const { client } = await partsOf(api, "SVC");

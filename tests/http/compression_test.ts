@@ -1,10 +1,10 @@
 /** `server-compression`: answers of every kind decode to the bytes of the uncompressed answer. */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import zlib from "node:zlib";
-import { type Api, apiSuite } from "../support/api.ts";
-import { withAdministeredHandler } from "../support/administered_handler.ts";
-import { buildRequest, type RequestParts } from "../support/request.ts";
-import { testSecret } from "../support/token.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
+import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
+import { buildRequest, type RequestParts } from "../support/handler/request.ts";
+import { testSecret } from "../support/handler/token.ts";
 
 const config = {
   dbSchemas: ["api"],
@@ -19,7 +19,7 @@ const decoders: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> = {
   gzip: zlib.gunzipSync,
 };
 
-const suite = apiSuite("tools", config, { title: "server-compression" });
+const suite = serviceSuite("tools", config, { title: "server-compression" });
 
 const accepting = (coding: string, parts: RequestParts = {}) => ({
   ...parts,

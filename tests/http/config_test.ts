@@ -1,11 +1,11 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { createHandler, type Handler, type Observation } from "../../mod.ts";
-import { prepared, serverVariable } from "../support/environment.ts";
-import { withAdministeredHandler } from "../support/administered_handler.ts";
-import { engines } from "../support/engines.ts";
-import { buffered, buildRequest } from "../support/request.ts";
-import { testSecret } from "../support/token.ts";
-import { withClient } from "../support/postgres_client.ts";
+import { prepared, serverVariable } from "../support/runner/environment.ts";
+import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
+import { engines } from "../support/database/engines.ts";
+import { buffered, buildRequest } from "../support/handler/request.ts";
+import { testSecret } from "../support/handler/token.ts";
+import { withClient } from "../support/database/postgres_client.ts";
 
 type Options = Omit<Parameters<typeof createHandler>[0], "dbUri">;
 
@@ -174,9 +174,7 @@ for (const dialect of ["svc", "pgrst"] as const) {
 
 configTest(
   "a reload takes what the database says then, and leaves schemas to the next schema cache",
-  {
-    login: "config_login",
-  },
+  { login: "config_login" },
   async ({ get, handler, uri, events }) => {
     strictEqual(await rowsOf(await get("/items")), 4);
     const set = async (value: string) => {

@@ -1,10 +1,10 @@
 /** Tokens in cookies: where they are read, and which writes pages of other origins may make. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite } from "../support/api.ts";
-import { signToken } from "../support/token.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
+import { signToken } from "../support/handler/token.ts";
 
 const app = "https://app.example";
-const suite = apiSuite("cookies", {
+const suite = serviceSuite("cookies", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   jwtCookieName: "__Host-token",
@@ -36,9 +36,7 @@ suite.test("the cookie has the token unless there is a Bearer token", async (api
 });
 
 suite.test("an invalid token in the cookie fails as in the header", async (api) => {
-  const response = await api("GET /rpc/whoami", {
-    headers: { Cookie: `__Host-token=${expired}` },
-  });
+  const response = await api("GET /rpc/whoami", { headers: { Cookie: `__Host-token=${expired}` } });
   deepStrictEqual(
     [response.status, await response.json(), response.headers.get("www-authenticate")],
     [
@@ -47,10 +45,7 @@ suite.test("an invalid token in the cookie fails as in the header", async (api) 
       'Bearer error="invalid_token", error_description="JWT expired"',
     ],
   );
-  strictEqual(
-    await statusOf(api, "GET /rpc/whoami", { Cookie: "__Host-token=x" }),
-    "401 SVC301",
-  );
+  strictEqual(await statusOf(api, "GET /rpc/whoami", { Cookie: "__Host-token=x" }), "401 SVC301");
 });
 
 const site = (value: string) => ({ "Sec-Fetch-Site": value });
@@ -176,7 +171,7 @@ suite.test("a function sets the cookie", async (api) => {
   ]);
 });
 
-const without = apiSuite("cookies", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+const without = serviceSuite("cookies", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "cookies without jwt-cookie-name",
 });
 

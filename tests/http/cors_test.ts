@@ -1,14 +1,14 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import type { Observation } from "../../mod.ts";
-import { apiSuite } from "../support/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 const finished: string[] = [];
 const observe = (event: Observation) => {
   if (event.kind === "request-finished") finished.push(`${event.method} ${event.status}`);
 };
-const open = apiSuite("options", { ...base, observe }, { title: "any origin" });
-const listed = apiSuite("options", {
+const open = serviceSuite("options", { ...base, observe }, { title: "any origin" });
+const listed = serviceSuite("options", {
   ...base,
   serverCorsAllowedOrigins: ["http://a.io", "http://b.io"],
 }, { title: "listed origins" });
@@ -117,7 +117,7 @@ listed.rows("listed origins", [
   }],
 ]);
 
-const traced = apiSuite("options", {
+const traced = serviceSuite("options", {
   ...base,
   serverTraceHeader: "X-Request-Id",
   serverTimingEnabled: true,

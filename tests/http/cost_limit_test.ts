@@ -1,8 +1,8 @@
 /** `db-max-cost`: expensive reads and writes are refused before PostgreSQL executes them. */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { withAdministeredHandler } from "../support/administered_handler.ts";
-import { apiSuite } from "../support/api.ts";
-import { testSecret } from "../support/token.ts";
+import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { testSecret } from "../support/handler/token.ts";
 
 const config = { dbSchemas: ["api"], dbAnonRole: "anon", dbPlanEnabled: true } as const;
 const roles = ["anon", "writer", "cost_analyst", "cost_bot", "cost_unlimited", "cost_wrong"];
@@ -86,12 +86,20 @@ suite.test("the cost of a long answer in lines does not change its rows", async 
   strictEqual((await response.text()).trimEnd().split("\n").length, 20_000);
 });
 
+suite.test("the compared cost is that of the plan without its aggregate", async (api) => {
+  const shown = await (await api("GET /readings", plan)).json();
+  const refused = await (await api("GET /readings")).json();
+  const planned = shown[0].Plan["Total Cost"] as number;
+  const compared = Number(/^Estimated cost ([0-9]+),/.exec(refused.details)?.[1]);
+  ok(compared <= planned && compared > planned * 0.5, `${compared} of ${planned}`);
+});
+
 suite.test("a refused role has the error of PostgreSQL", async (api) => {
   const response = await api("GET /readings?nothing=eq.1");
   strictEqual(response.status, 400);
 });
 
-const off = apiSuite("cost_limit", { ...config, dbMaxCost: 0 }, {
+const off = serviceSuite("cost_limit", { ...config, dbMaxCost: 0 }, {
   title: "db-max-cost of 0",
   roles,
 });

@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual, throws } from "node:assert/strict";
 import { createTenantHandler, type HandlerOptions } from "../../mod.ts";
-import { tenantDatabases } from "../support/tenants.ts";
+import { tenantDatabases } from "../support/handler/tenants.ts";
 
 /** Returns the first part of the path and the rest. */
 function split(request: Request): readonly [name: string, path: string] {

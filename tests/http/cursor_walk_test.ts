@@ -5,8 +5,8 @@
  */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
-import { type Api, apiSuite } from "../support/api.ts";
-import { walk } from "../support/links.ts";
+import { type Api, apiSuite } from "../support/handler/api.ts";
+import { walk } from "../support/server/links.ts";
 
 const size = Number(Deno.env.get("WALK_ROWS") ?? 3000);
 const pageLength = Math.max(100, size / 100);

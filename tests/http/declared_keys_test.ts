@@ -3,8 +3,12 @@ import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import type { TypeCatalogue } from "../../src/schema_cache/queries/type_catalogue.ts";
 import { databaseTypes } from "../../src/types_output/database_types.ts";
 import type { SchemaCache } from "../../src/schema_cache/schema_cache.ts";
-import { relation, relationshipLines, schemaCacheLoader } from "../support/schema_cache.ts";
-import { apiSuite } from "../support/api.ts";
+import {
+  relation,
+  relationshipLines,
+  schemaCacheLoader,
+} from "../support/database/schema_cache.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
 
 const exposed = { dbSchemas: ["api", "finance"], dbAnonRole: "anon" };
 const tagged = apiSuite("declared_keys", { ...exposed, dbCommentTags: true }, {
@@ -61,7 +65,7 @@ tagged.test("the OpenAPI document has the keys and not their tags", async (api) 
   strictEqual(badges.description, undefined);
 });
 
-const untagged = apiSuite("declared_keys", {
+const untagged = serviceSuite("declared_keys", {
   ...exposed,
   dbRelationships: "api.homes primaryKey (id); homes foreignKey (city_id) references cities (id)",
 }, { title: "keys in db-relationships" });
@@ -103,16 +107,8 @@ type Case = readonly [
 const cases: readonly Case[] = [
   ["v foreignKey (b) references u (id)", ["[v] many-to-one u by v_b_fkey b=id"], []],
   ["v foreignKey (b) references u (id) as other", ["[v] many-to-one u by other b=id"], []],
-  [
-    "v foreignKey (b) references u (id); v unique (b)",
-    ["[v] one-to-one u by v_b_fkey b=id"],
-    [],
-  ],
-  [
-    "v foreignKey (b) references u (id);v primaryKey b;",
-    ["[v] one-to-one u by v_b_fkey b=id"],
-    [],
-  ],
+  ["v foreignKey (b) references u (id); v unique (b)", ["[v] one-to-one u by v_b_fkey b=id"], []],
+  ["v foreignKey (b) references u (id);v primaryKey b;", ["[v] one-to-one u by v_b_fkey b=id"], []],
   ["v foreignKey (a, b) references w (a, b)", ["[v] many-to-one [w] by v_a_b_fkey a=a,b=b"], []],
   // Keys of a table are found through the views that show them.
   [
@@ -135,15 +131,11 @@ const cases: readonly Case[] = [
     ],
     [],
   ],
-  [
-    "gone primaryKey (id); v primaryKey (nope); v foreignKey (b) references u (nope)",
-    [],
-    [
-      "db-relationships: relation api.gone does not exist in an exposed schema",
-      'db-relationships: relation api.v has no column "nope"',
-      'db-relationships: relation api.u has no column "nope"',
-    ],
-  ],
+  ["gone primaryKey (id); v primaryKey (nope); v foreignKey (b) references u (nope)", [], [
+    "db-relationships: relation api.gone does not exist in an exposed schema",
+    'db-relationships: relation api.v has no column "nope"',
+    'db-relationships: relation api.u has no column "nope"',
+  ]],
   ["V primaryKey (id)", [], [
     "db-relationships: relation api.V does not exist in an exposed schema",
   ]],

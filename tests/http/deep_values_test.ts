@@ -1,5 +1,5 @@
 import { strictEqual } from "node:assert/strict";
-import { apiSuite } from "../support/api.ts";
+import { apiSuite } from "../support/handler/api.ts";
 
 const suite = apiSuite("writes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "values that nest deep",
@@ -18,12 +18,7 @@ suite.rows("the engine in the process is not brought down", [
     "POST /tools?columns=id,name,spec",
     { body: `{"id":9,"name":"x","spec":${deep}}`, headers: { "Content-Type": "application/json" } },
     413,
-    {
-      code: "54001",
-      details: null,
-      hint: null,
-      message: "stack depth limit exceeded",
-    },
+    { code: "54001", details: null, hint: null, message: "stack depth limit exceeded" },
   ],
 ]);
 

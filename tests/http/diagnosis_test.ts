@@ -2,8 +2,9 @@ import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { createHandler } from "../../mod.ts";
 import { reloadTriggerSql } from "../../src/schema_cache/reload_trigger.ts";
 import { findingsSql } from "../../src/diagnosis/finding.ts";
-import { diagnosedDatabase, type FileOptions } from "../support/diagnosis.ts";
-import { isChosen } from "../support/row_filter.ts";
+import { citusFake } from "../support/database/citus_fake.ts";
+import { diagnosedDatabase, type FileOptions } from "../support/handler/diagnosis.ts";
+import { isChosen } from "../support/runner/row_filter.ts";
 
 /** One way to set a database up wrongly. `{auth}`, `{anon}` and `{user}` are the roles. */
 interface Row {
@@ -137,6 +138,35 @@ const rows: readonly Row[] = [
     from: 16,
   },
   {
+    label: "policies of a distributed table see no claims",
+    sql: `alter role {anon} login; alter role {user} login; ${citusFake} ` +
+      "insert into pg_dist_partition values ('api.film', 'h'); " +
+      "do $$ begin execute format('alter database %I reset all', current_database()); end $$",
+    finding: "error citus-settings api.film: policies of api.film see neither role nor claims on " +
+      "workers: the server does not know citus.propagate_set_commands",
+    mend: null,
+  },
+  {
+    label: "role of requests may not log in on workers",
+    sql:
+      `alter role {user} login; ${citusFake} insert into pg_dist_partition values ('api.film', 'h')`,
+    finding: "error citus-login {anon}: {anon} may not log in, but Citus connects to workers as " +
+      "this role for api.film",
+    mend: "alter role {anon} login;",
+  },
+  {
+    label: "function over a distributed table is inlined",
+    sql: `alter role {anon} login; alter role {user} login; ${citusFake} ` +
+      "insert into pg_dist_partition values ('api.film', 'h'); " +
+      "create function api.films(n int) returns setof api.film stable language sql " +
+      "begin atomic select * from api.film limit n; end; " +
+      "create function api.all_films() returns setof api.film volatile language sql " +
+      "as 'select * from api.film'",
+    finding: "error citus-inlined api.films(n integer): api.films(n integer) finds no rows of " +
+      "api.film: PostgreSQL puts it into a query that Citus has planned before",
+    mend: "alter function api.films(n integer) set search_path = api, public;",
+  },
+  {
     label: "schema is missing",
     sql: "",
     options: { "db-schemas": "api, apis" },
@@ -212,7 +242,8 @@ const rows: readonly Row[] = [
     mend: "alter table api.note enable row level security;\n" +
       "create policy note_read on api.note for select using (true);\n" +
       "-- Writes need a policy, such as this one with a condition of yours:\n" +
-      "-- create policy writes on api.note to {anon}, {user} using (owner = current_user);",
+      "-- create policy writes on api.note to {anon}, {user} using " +
+      "(id = (current_setting('request.jwt.claims', true)::json ->> 'sub')::integer);",
     request: ["/note", 200],
   },
   {
@@ -223,7 +254,8 @@ const rows: readonly Row[] = [
       "policies that name the rows",
     mend: "alter table api.film enable row level security;\n" +
       "-- Writes need a policy, such as this one with a condition of yours:\n" +
-      "-- create policy writes on api.film to {user} using (owner = current_user);",
+      "-- create policy writes on api.film to {user} using " +
+      "(id = (current_setting('request.jwt.claims', true)::json ->> 'sub')::integer);",
   },
   {
     label: "no name of a table without row-level security ends the comment of the example",
@@ -237,7 +269,7 @@ const rows: readonly Row[] = [
       "for select using (true);\n" +
       "-- Writes need a policy, such as this one with a condition of yours:\n" +
       '-- create policy writes on api."a\n-- drop table api.film; --" to {user} ' +
-      "using (owner = current_user);",
+      "using (id = (current_setting('request.jwt.claims', true)::json ->> 'sub')::integer);",
   },
   {
     label: "anonymous role may write rows that a view does not show",
@@ -288,6 +320,16 @@ const rows: readonly Row[] = [
     finding: "info rls-without-policy api.note: api.note has row-level security and no policy: " +
       "only its owner sees rows",
     mend: "create policy note_read on api.note for select to {anon} using (true);",
+    request: ["/note", 200],
+  },
+  {
+    label: "table with a column of owners has row-level security without a policy",
+    sql: "create table api.note (id int, owner_id uuid); " +
+      "alter table api.note enable row level security; grant select on api.note to {anon}",
+    finding: "info rls-without-policy api.note: api.note has row-level security and no policy: " +
+      "only its owner sees rows",
+    mend: "create policy note_own on api.note using (owner_id = " +
+      "(current_setting('request.jwt.claims', true)::json ->> 'sub')::uuid);",
     request: ["/note", 200],
   },
   {
@@ -493,8 +535,8 @@ const rows: readonly Row[] = [
 ];
 
 async function serverVersion(): Promise<number> {
-  const { prepared, serverVariable } = await import("../support/environment.ts");
-  const { withClient } = await import("../support/postgres_client.ts");
+  const { prepared, serverVariable } = await import("../support/runner/environment.ts");
+  const { withClient } = await import("../support/database/postgres_client.ts");
   const { rows } = await withClient(
     prepared(serverVariable),
     (client) => client.query("select current_setting('server_version_num')::int / 10000 as major"),
@@ -602,9 +644,7 @@ async function checkRow(row: Row): Promise<void> {
     deepStrictEqual(after.filter(({ name }) => name === found.name), []);
   }
   const { dbUri, dbSchemas, dbExtraSearchPath, dbAnonRole, jwtSecret, dbPreRequest, dbRootSpec } =
-    database.config(
-      options,
-    );
+    database.config(options);
   const handler = createHandler(
     {
       dbUri,

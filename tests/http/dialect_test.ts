@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Observation } from "../../mod.ts";
-import { apiSuite, type Row } from "../support/api.ts";
+import { apiSuite, type Row, serviceSuite } from "../support/handler/api.ts";
 
 const config = {
   dbSchemas: ["api"],
@@ -10,7 +10,7 @@ const config = {
 } as const;
 
 const svc = apiSuite("dialect", { ...config, dialect: "svc" }, { title: "dialect svc" });
-const pgrst = apiSuite("dialect", { ...config, dialect: "pgrst" }, { title: "dialect pgrst" });
+const pgrst = serviceSuite("dialect", { ...config, dialect: "pgrst" }, { title: "dialect pgrst" });
 
 type Answer = readonly [
   status: number,
@@ -19,12 +19,7 @@ type Answer = readonly [
 ];
 
 /** One request, and how each dialect answers it. */
-type Difference = readonly [
-  line: string,
-  parts: Row[1],
-  svc: Answer,
-  pgrst: Answer,
-];
+type Difference = readonly [line: string, parts: Row[1], svc: Answer, pgrst: Answer];
 
 const error = (code: string, message: string, rest: { details?: string; hint?: string } = {}) => ({
   code,
@@ -61,10 +56,21 @@ const csv = { headers: { Accept: "text/csv" } };
 const object = { headers: { Accept: "application/vnd.pgrst.object+json" } };
 const shown = { headers: { Prefer: "return=representation" } };
 
-const noSelect = (code: string) =>
-  error(code, '"failed to parse select parameter (,id)" (line 1, column 1)', {
-    details: 'unexpected "," expecting "...", field name (* or [a..z0..9_$]), "*" or "count()"',
-  });
+/** The rows of `cells` as RFC 4180 has them. */
+const exactCells =
+  'id,note,data,tags\n1,,,\n2,"","\\x00ff",{}\n3,"NULL",,"{""a b"",NULL,""NULL""}"\n' +
+  '4,"a,NULL,""\\",,{NULL}\n5,"line\nNULL",,{c}';
+const copiedCells = exactCells.replaceAll(/\n([1-5],)/g, "\n1$1");
+const cellsOf = (id: number) => `id,note\n${id},\n${id + 1},NULL\n${id + 2},""\n${id + 3},"NULL"`;
+
+const parserTexts = [
+  '"failed to parse select parameter (,id)" (line 1, column 1)',
+  'unexpected "," expecting "...", field name (* or [a..z0..9_$]), "*" or "count()"',
+] as const;
+const noSelect = error("SVC100", "a name is missing before ,id", {
+  details: parserTexts.join(": "),
+});
+const parserNoSelect = error("PGRST100", parserTexts[0], { details: parserTexts[1] });
 
 const differences: readonly Difference[] = [
   // Prefixes and names.
@@ -116,6 +122,23 @@ const differences: readonly Difference[] = [
   raised("54001", "stack depth limit exceeded", [413, 500]),
   raised("42883", "function xmlagg(json) does not exist", [404, 406]),
   raised("42883", "function f() does not exist", [404, 404]),
+  ...(["40001", "40P01"] as const).map((state): Difference => [
+    "POST /rpc/fail",
+    fail(state, "deadlock detected"),
+    [500, error(state, "deadlock detected", { hint: "Send the request again" })],
+    [500, error(state, "deadlock detected")],
+  ]),
+  [
+    "POST /rpc/fail",
+    fail("XX000", "parse error - invalid geometry"),
+    [
+      500,
+      error("XX000", "parse error - invalid geometry", {
+        hint: "Send WKT such as POINT(1 2), hexadecimal WKB or GeoJSON",
+      }),
+    ],
+    [500, error("XX000", "parse error - invalid geometry")],
+  ],
   raised("57P01", "terminating connection due to administrator command", [503, 503]),
   [
     "GET /groups",
@@ -226,24 +249,81 @@ const differences: readonly Difference[] = [
   // The column of results that are not row types.
   ["GET /rpc/answer", csv, [200, "svc_scalar\n42"], [200, "pgrst_scalar\n42"]],
   ["GET /rpc/answers?upto=2", csv, [200, "svc_scalar\n1\n2"], [200, "pgrst_scalar\n1\n2"]],
-  ["GET /rpc/answer", object, [200, 42], [200, 42]],
-  ["GET /rpc/answers?upto=1", object, [200, { svc_scalar: 1 }], [200, { pgrst_scalar: 1 }]],
+  // NULL, the empty text and the text NULL in CSV; backslashes.
+  ["GET /cells?order=id", csv, [200, exactCells], [
+    200,
+    'id,note,data,tags\n1,,,\n2,"","\\\\x00ff",{}\n3,NULL,,"{""a b"",NULL,""NULL""}"\n' +
+    '4,"a,NULL,""\\\\",,{NULL}\n5,"line\nNULL",,{c}',
+  ]],
+  // The CSV of a table, posted back, is the same rows.
   [
-    "GET /rpc/answers?upto=3&svc_scalar=gt.1&order=svc_scalar.desc",
-    {},
-    [200, [3, 2]],
+    "POST /cells",
+    {
+      as: "writer",
+      body: copiedCells,
+      headers: { "Content-Type": "text/csv", Accept: "text/csv", ...shown.headers },
+    },
+    [201, copiedCells],
     [
       400,
-      error("42703", "column answers.svc_scalar does not exist"),
+      error("22P02", 'malformed array literal: ""', {
+        details: 'Array value must start with "{" or dimension information.',
+      }),
     ],
   ],
   [
+    "POST /cells?select=id,note",
+    { as: "writer", body: cellsOf(6), headers: { "Content-Type": "text/csv", ...shown.headers } },
+    [201, [{ id: 6, note: null }, { id: 7, note: null }, { id: 8, note: "" }, {
+      id: 9,
+      note: "NULL",
+    }]],
+    [201, [{ id: 6, note: "" }, { id: 7, note: null }, { id: 8, note: "" }, { id: 9, note: null }]],
+  ],
+  // A line that is one NULL would be empty, and readers skip empty lines.
+  ["GET /cells?select=note&order=id&id=lt.4", csv, [200, 'note\nNULL\n""\n"NULL"'], [
+    200,
+    'note\n\n""\nNULL',
+  ]],
+  [
+    "POST /papers?select=raw&columns=id,raw",
+    {
+      as: "writer",
+      body: "id\n4\n5",
+      headers: { "Content-Type": "text/csv", Accept: "text/csv", ...shown.headers },
+    },
+    [201, "raw\nNULL\nNULL"],
+    [201, "raw\n\n"],
+  ],
+  // The text of JSON in CSV.
+  [
+    "POST /papers",
+    {
+      as: "writer",
+      body: 'id,doc,raw\n1,"{""a"":[1]}",[2]\n2,null,"""NULL"""\n3,NULL,"""NULL"""\n',
+      headers: { "Content-Type": "text/csv", ...shown.headers },
+    },
+    [201, [
+      { id: 1, doc: { a: [1] }, raw: [2] },
+      { id: 2, doc: null, raw: "NULL" },
+      { id: 3, doc: null, raw: "NULL" },
+    ]],
+    [201, [
+      { id: 1, doc: '{"a":[1]}', raw: "[2]" },
+      { id: 2, doc: "null", raw: '"NULL"' },
+      { id: 3, doc: null, raw: '"NULL"' },
+    ]],
+  ],
+  ["GET /rpc/answer", object, [200, 42], [200, 42]],
+  ["GET /rpc/answers?upto=1", object, [200, { svc_scalar: 1 }], [200, { pgrst_scalar: 1 }]],
+  ["GET /rpc/answers?upto=3&svc_scalar=gt.1&order=svc_scalar.desc", {}, [200, [3, 2]], [
+    400,
+    error("42703", "column answers.svc_scalar does not exist"),
+  ]],
+  [
     "GET /rpc/answers?upto=3&pgrst_scalar=gt.1&select=pgrst_scalar&order=pgrst_scalar.desc",
     {},
-    [
-      400,
-      error("42703", "column answers.pgrst_scalar does not exist"),
-    ],
+    [400, error("42703", "column answers.pgrst_scalar does not exist")],
     [200, [3, 2]],
   ],
   // An empty `select` of a write.
@@ -301,7 +381,7 @@ const differences: readonly Difference[] = [
     [201, undefined, { Location: "/moments?at=eq.2024-01-02%2003%3A04%3A05%2B00" }],
     [201, undefined, { Location: "/moments?at=eq.2024-01-02%2003%3A04%3A05%2B00" }],
   ],
-  ["GET /groups?select=,id", {}, [400, noSelect("SVC100")], [400, noSelect("PGRST100")]],
+  ["GET /groups?select=,id", {}, [400, noSelect], [400, parserNoSelect]],
 ];
 
 for (const [line, parts, ours, theirs] of differences) {
@@ -338,10 +418,10 @@ for (const [suite, product] of [[svc, "svc"], [pgrst, "postgrest"]] as const) {
 
 for (const [dialect, logged] of [["svc", ["SVC112", "53100"]], ["pgrst", ["53100"]]] as const) {
   const events: Observation[] = [];
-  const observed = apiSuite(
+  const observed = serviceSuite(
     "dialect",
     { ...config, dialect, observe: (event) => void events.push(event) },
-    { title: `log, ${dialect}`, engines: ["pg"] },
+    { title: `log, ${dialect}` },
   );
   observed.test("the log shows failures beside the request", async (api) => {
     strictEqual((await api("GET /rpc/bad_status")).status, 500);

@@ -1,8 +1,8 @@
 /** Bodies of more than 4 MiB reach PostgreSQL in several statements of one transaction. */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { gzipSync } from "node:zlib";
-import { type Api, apiSuite } from "../support/api.ts";
-import { buildRequest } from "../support/request.ts";
+import { type Api, apiSuite } from "../support/handler/api.ts";
+import { buildRequest } from "../support/handler/request.ts";
 
 const suite = apiSuite("divided_bodies", {
   dbSchemas: ["api"],

@@ -1,31 +1,36 @@
 import { ok } from "node:assert/strict";
 import denoConfig from "../../deno.json" with { type: "json" };
 import { join } from "../support/docs/files.ts";
-import { engines } from "../support/engines.ts";
-import { checkExchanges, exchangesOf } from "../support/docs/examples.ts";
+import { engines } from "../support/database/engines.ts";
+import { checkExchanges, exchangesOf, OpenExamples } from "../support/docs/examples.ts";
 import { codeBlocks, readPages, root } from "../support/docs/markdown.ts";
-import { withClient } from "../support/postgres_client.ts";
+import { withClient } from "../support/database/postgres_client.ts";
 
 const pages = await readPages();
 
-for (const page of pages) {
-  const exchanges = exchangesOf(codeBlocks(page));
-  if (exchanges.length === 0) continue;
-  Deno.test(`${page.path} shows the answers of its requests`, () => checkExchanges(exchanges));
-}
+Deno.test("[pg] documentation shows the answers of its requests", async (t) => {
+  await using open = new OpenExamples();
+  for (const page of pages) {
+    const exchanges = exchangesOf(codeBlocks(page));
+    if (exchanges.length === 0) continue;
+    await t.step(page.path, () => checkExchanges(exchanges, open));
+  }
+});
 
 Deno.test("documentation has requests with answers", () => {
   const count = pages.flatMap((page) => exchangesOf(codeBlocks(page))).length;
   ok(count >= 15, String(count));
 });
 
-Deno.test("documentation has SQL that runs in the todo list's database", async () => {
-  const database = await engines.pg({ name: "examples/todos/todos.sql", roles: [] });
+Deno.test("documentation has SQL that runs in the shop's database", async () => {
+  const database = await engines.pg({ name: "examples/shop/shop.sql", roles: [] });
   try {
     await withClient(database.superuserUri!, async (client) => {
       const { rows } = await client.query("select current_database() as name");
       for (const page of pages) {
-        const sql = codeBlocks(page).filter(({ language }) => language === "sql");
+        const sql = codeBlocks(page).filter(({ language, flags }) =>
+          language === "sql" && !flags.includes("ignore")
+        );
         if (sql.length === 0) continue;
         await client.query("begin");
         for (const { place, text } of sql) {
@@ -59,7 +64,7 @@ Deno.test("documentation has TypeScript that passes the type checker", async () 
       return file;
     }));
     const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["check", "--quiet", "--config", join(root, "deno.json"), ...files],
+      args: ["check", "--quiet", "--config", join(root, "tests/deno.json"), ...files],
     }).output();
     ok(success, new TextDecoder().decode(stderr));
   } finally {

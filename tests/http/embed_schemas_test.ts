@@ -1,5 +1,5 @@
 /** Embeds of relations in another exposed schema. */
-import { apiSuite } from "../support/api.ts";
+import { apiSuite } from "../support/handler/api.ts";
 
 const suite = apiSuite("declared_keys", {
   dbSchemas: ["api", "finance"],
@@ -98,11 +98,31 @@ suite.rows("an embed of another schema takes part in conditions and orders", [
 
 const name = "field name (* or [a..z0..9_$])";
 const syntaxErrors = [
-  ["finance/budgets", 'unexpected end of input expecting letter, digit, "-", "!" or "("', 16],
-  ["finance/", `unexpected end of input expecting ${name}`, 9],
-  ["/budgets(*)", `unexpected "/" expecting "...", ${name}, "*" or "count()"`, 1],
-  ["finance//budgets(*)", `unexpected "/" expecting ${name}`, 9],
-  ["a/b/c(*)", 'unexpected "/" expecting letter, digit, "-", "!" or "("', 4],
+  [
+    "finance/budgets",
+    'unexpected end of input expecting letter, digit, "-", "!" or "("',
+    16,
+    "( is missing at the end",
+  ],
+  ["finance/", `unexpected end of input expecting ${name}`, 9, "name is missing at the end"],
+  [
+    "/budgets(*)",
+    `unexpected "/" expecting "...", ${name}, "*" or "count()"`,
+    1,
+    "name is missing before /budgets(*",
+  ],
+  [
+    "finance//budgets(*)",
+    `unexpected "/" expecting ${name}`,
+    9,
+    "name is missing before /budgets(*",
+  ],
+  [
+    "a/b/c(*)",
+    'unexpected "/" expecting letter, digit, "-", "!" or "("',
+    4,
+    "( is missing before /c(*)",
+  ],
 ] as const;
 
 const invalid = (schema: string) => ({
@@ -143,23 +163,19 @@ suite.rows("an embed fails", [
     message: "Could not embed because more than one relationship was found for 'projects' and " +
       "'finance/budgets'",
   }],
-  [
-    "GET /projects?select=id,finance/projects_budget(name)",
-    { as: "writer" },
-    403,
-    {
-      code: "42501",
-      details: null,
-      hint: null,
-      message: "permission denied for schema finance",
-    },
-  ],
-  ...syntaxErrors.map(([item, details, column]) =>
+  ["GET /projects?select=id,finance/projects_budget(name)", { as: "writer" }, 403, {
+    code: "42501",
+    details: null,
+    hint: null,
+    message: "permission denied for schema finance",
+  }],
+  ...syntaxErrors.map(([item, details, column, words]) =>
     [`GET /projects?select=${item}`, {}, 400, {
       code: "SVC100",
-      details,
+      details:
+        `"failed to parse select parameter (${item})" (line 1, column ${column}): ${details}`,
       hint: null,
-      message: `"failed to parse select parameter (${item})" (line 1, column ${column})`,
+      message: `a ${words}`,
     }] as const
   ),
 ]);

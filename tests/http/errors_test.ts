@@ -1,9 +1,9 @@
 /** Which of several errors is answered, and what the errors' headers and bodies have in common. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite, type Row } from "../support/api.ts";
+import { type Row, serviceSuite } from "../support/handler/api.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
-const suite = apiSuite("dialect", base, { title: "errors" });
+const suite = serviceSuite("dialect", base, { title: "errors" });
 
 type Parts = Row[1];
 
@@ -145,7 +145,7 @@ suite.test("PTnnn and full control say the reason phrase", async (api) => {
   );
 });
 
-const minimal = apiSuite("dialect", { ...base, clientErrorVerbosity: "minimal" }, {
+const minimal = serviceSuite("dialect", { ...base, clientErrorVerbosity: "minimal" }, {
   title: "client-error-verbosity = minimal",
 });
 
@@ -165,7 +165,7 @@ minimal.rows("leaves code and message", [
   ["GET /items", badToken, 401, { code: "SVC301", message: "Expected 3 parts in JWT; got 1" }],
 ]);
 
-const closed = apiSuite("dialect", { dbSchemas: ["api"], jwtSecret: null }, {
+const closed = serviceSuite("dialect", { dbSchemas: ["api"], jwtSecret: null }, {
   title: "neither anonymous role nor secret",
 });
 

@@ -1,7 +1,7 @@
 /** Entity tags and preconditions: 304 for what a client has, 412 for what it has not seen. */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite } from "../support/api.ts";
-import type { RequestParts } from "../support/request.ts";
+import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import type { RequestParts } from "../support/handler/request.ts";
 
 const base = {
   dbSchemas: ["api"],
@@ -12,7 +12,7 @@ const base = {
 const config = { ...base, etagMode: "on", etagVersionColumns: ["version"] } as const;
 const roles = ["anon", "writer", "clerk"];
 const suite = apiSuite("etags", config, { title: "etags", roles });
-const off = apiSuite("etags", base, { title: "etags, off", roles });
+const off = serviceSuite("etags", base, { title: "etags, off", roles });
 
 const csv = { Accept: "text/csv" } as const;
 const object = { Accept: "application/vnd.svc.object+json" } as const;

@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { withAdministeredHandler } from "../support/administered_handler.ts";
-import { buildRequest } from "../support/request.ts";
-import { signToken, testSecret } from "../support/token.ts";
+import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
+import { buildRequest } from "../support/handler/request.ts";
+import { signToken, testSecret } from "../support/handler/token.ts";
 
 /**
  * Functions that only `writer` may execute. PostgreSQL inlines each of them into the statement that calls

@@ -1,13 +1,15 @@
 /** Options that bound requests: `db-read-only`, `db-statement-timeout`, `server-max-body-size`. */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { withAdministeredHandler } from "../support/administered_handler.ts";
-import { type Api, apiSuite } from "../support/api.ts";
-import { buildRequest } from "../support/request.ts";
-import { testSecret } from "../support/token.ts";
+import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
+import { buildRequest } from "../support/handler/request.ts";
+import { testSecret } from "../support/handler/token.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 
-const readOnly = apiSuite("long_bodies", { ...base, dbReadOnly: true }, { title: "db-read-only" });
+const readOnly = serviceSuite("long_bodies", { ...base, dbReadOnly: true }, {
+  title: "db-read-only",
+});
 
 const refused = (statement: string) => ({
   code: "25006",
@@ -39,7 +41,7 @@ readOnly.rows("db-read-only refuses writes and answers reads", [
   ["POST /rpc/f", { body: { a: "x" } }, 200, "x"],
 ]);
 
-const readOnlyCalls = apiSuite("functions", { ...base, dbReadOnly: true }, {
+const readOnlyCalls = serviceSuite("functions", { ...base, dbReadOnly: true }, {
   title: "db-read-only, functions",
 });
 
@@ -49,7 +51,7 @@ readOnlyCalls.rows("db-read-only refuses what a volatile function writes", [
 
 const setting = "GET /rpc/setting?name=statement_timeout";
 
-const timed = apiSuite("settings", { ...base, dbStatementTimeout: 1.5 }, {
+const timed = serviceSuite("settings", { ...base, dbStatementTimeout: 1.5 }, {
   title: "db-statement-timeout",
 });
 
@@ -62,7 +64,7 @@ timed.rows("db-statement-timeout counts where role and function set none", [
   ["GET /rpc/timed?name=statement_timeout", { as: "settings_clerk" }, 200, "4s"],
 ]);
 
-const untimed = apiSuite("settings", { ...base, dbStatementTimeout: 0 }, {
+const untimed = serviceSuite("settings", { ...base, dbStatementTimeout: 0 }, {
   title: "db-statement-timeout of 0",
 });
 
@@ -70,7 +72,7 @@ untimed.rows("db-statement-timeout of 0 sets no timeout", [[setting, {}, 200, "0
 
 const anonymous = { ...base, dbStatementTimeout: 9, dbAnonStatementTimeout: 1.5 } as const;
 
-const timedAnonymous = apiSuite("settings", anonymous, { title: "db-anon-statement-timeout" });
+const timedAnonymous = serviceSuite("settings", anonymous, { title: "db-anon-statement-timeout" });
 
 timedAnonymous.rows("db-anon-statement-timeout counts for the anonymous role only", [
   [setting, {}, 200, "1500ms"],
@@ -79,7 +81,7 @@ timedAnonymous.rows("db-anon-statement-timeout counts for the anonymous role onl
   ["GET /rpc/timed?name=statement_timeout", {}, 200, "4s"],
 ]);
 
-const untimedAnonymous = apiSuite("settings", { ...anonymous, dbAnonStatementTimeout: 0 }, {
+const untimedAnonymous = serviceSuite("settings", { ...anonymous, dbAnonStatementTimeout: 0 }, {
   title: "db-anon-statement-timeout of 0",
 });
 
@@ -165,7 +167,7 @@ const kibibyte = 1024;
 const maxBytes = 256 * kibibyte;
 const piece = new Uint8Array(32 * kibibyte).fill(0x20);
 
-const limited = apiSuite("long_bodies", { ...base, serverMaxBodySize: maxBytes }, {
+const limited = serviceSuite("long_bodies", { ...base, serverMaxBodySize: maxBytes }, {
   title: "server-max-body-size",
 });
 
@@ -239,7 +241,7 @@ limited.test("a request that its URL refuses is refused before its length", asyn
   deepStrictEqual([response.status, (await response.json()).code, read], [404, "SVC205", 0]);
 });
 
-const small = apiSuite("long_bodies", { ...base, serverMaxBodySize: 20 }, {
+const small = serviceSuite("long_bodies", { ...base, serverMaxBodySize: 20 }, {
   title: "server-max-body-size of some bytes",
 });
 

@@ -1,11 +1,11 @@
 import { deepStrictEqual, ok, rejects, strictEqual, throws } from "node:assert/strict";
 import { createHandler, type HandlerOptions, type Observation } from "../../mod.ts";
 import { dumpSchemaCache } from "../../src/schema_cache/dump.ts";
-import { engines } from "../support/engines.ts";
-import { prepared, serverVariable } from "../support/environment.ts";
-import { eventually } from "../support/eventually.ts";
-import { withClient } from "../support/postgres_client.ts";
-import { schemaCacheLoader } from "../support/schema_cache.ts";
+import { engines } from "../support/database/engines.ts";
+import { prepared, serverVariable } from "../support/runner/environment.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { schemaCacheLoader } from "../support/database/schema_cache.ts";
 
 const good: HandlerOptions = { dbUri: "postgres://localhost/none", dbSchemas: ["api"] };
 
@@ -16,6 +16,10 @@ const refused: readonly (readonly [options: object, message: string])[] = [
   [{ dbSchemas: [] }, "dbSchemas: expected at least one schema"],
   [{ dbSchemas: "api" }, "dbSchemas: expected at least one schema"],
   [{ dbAnonrole: "anon" }, "dbAnonrole: no such option; did you mean dbAnonRole?"],
+  [
+    { batchPreRequest: "once" },
+    "batchPreRequest: no such option any more; remove it: each operation of a batch runs db-pre-request",
+  ],
   [{ serverPorts: 1, xyzzy: 1 }, "serverPorts: no such option; did you mean serverPort?"],
   [{ dbPool: 0 }, 'dbPool: expected a whole number from 1 to 262143, got "0"'],
   [{ dbPool: "ten" }, 'dbPool: expected a whole number from 1 to 262143, got "ten"'],

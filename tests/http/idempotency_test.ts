@@ -1,21 +1,22 @@
 /** `Idempotency-Key`: a write takes effect once, and repeated requests get its answer. */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { createHandler } from "../../mod.ts";
-import { type Api, apiSuite } from "../support/api.ts";
-import { engines } from "../support/engines.ts";
-import { holdLock } from "../support/held_lock.ts";
-import { buildRequest, type RequestParts } from "../support/request.ts";
-import { testSecret } from "../support/token.ts";
+import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { engines } from "../support/database/engines.ts";
+import { holdLock } from "../support/database/held_lock.ts";
+import { buildRequest, type RequestParts } from "../support/handler/request.ts";
+import { testSecret } from "../support/handler/token.ts";
 
 const config = {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbTxEnd: "commit-allow-override",
+  batchMaxOperations: 10,
   idempotencyTable: { schema: "svc", name: "idempotency_keys" },
 } as const;
 const roles = ["anon", "writer", "clerk"];
 const suite = apiSuite("idempotency", config, { title: "idempotency", roles });
-const pgrst = apiSuite("idempotency", { ...config, dialect: "pgrst" }, {
+const pgrst = serviceSuite("idempotency", { ...config, dialect: "pgrst" }, {
   title: "idempotency, pgrst",
   roles,
 });
@@ -172,6 +173,35 @@ suite.test("roles and subjects have keys of their own", async (api) => {
   }
   strictEqual(await ordersOf(api, "Kim"), 5);
 });
+
+suite.test("issuers have keys of their own", async (api) => {
+  const key = freshKey();
+  for (const iss of ["https://a.example", "https://b.example"]) {
+    const as = { role: "writer", iss, sub: "a" };
+    const response = await api("POST /orders", keyed(key, { as, body: { customer: "Kit" } }));
+    deepStrictEqual([response.status, response.headers.get("Idempotent-Replayed")], [201, null]);
+  }
+});
+
+const privileged: readonly (readonly [line: string, body: unknown])[] = [
+  ["POST /grants", { id: 1 }],
+  ["POST /rpc/granted_call", {}],
+  ["POST /", { requests: [{ method: "POST", url: "/grants", body: { id: 2 } }] }],
+];
+
+for (const [line, body] of privileged) {
+  suite.test(`a repeated ${line} needs the privilege anew`, async (api) => {
+    const request = keyed(freshKey(), { body, as: "clerk" });
+    const grant = (granted: boolean) => api("POST /rpc/grant_clerk", { body: { granted } });
+    await grant(true);
+    ok((await api(line, request)).status < 300);
+    strictEqual((await api(line, request)).headers.get("Idempotent-Replayed"), "true");
+    await grant(false);
+    deepStrictEqual(await errorOf(await api(line, request)), [403, "42501"]);
+    await grant(true);
+    strictEqual((await api(line, request)).headers.get("Idempotent-Replayed"), "true");
+  });
+}
 
 suite.test("a request that fails leaves nothing", async (api) => {
   const key = freshKey();
@@ -400,7 +430,7 @@ suite.test("the OpenAPI 3.1 document names the header of writes", async (api) =>
   ok(!isKeyed("/rpc/last_call", "post"));
 });
 
-const small = apiSuite("idempotency", { ...config, idempotencyMaxBytes: 20 }, {
+const small = serviceSuite("idempotency", { ...config, idempotencyMaxBytes: 20 }, {
   title: "idempotency-max-bytes",
   roles,
 });
@@ -419,7 +449,7 @@ small.test("a larger answer is refused, and nothing is written", async (api) => 
   strictEqual((await api("POST /orders", minimal)).status, 201);
 });
 
-const off = apiSuite("idempotency", { ...config, idempotencyTable: null }, {
+const off = serviceSuite("idempotency", { ...config, idempotencyTable: null }, {
   title: "no idempotency-table",
   roles,
 });
@@ -432,7 +462,7 @@ off.test("without a table the header is ignored", async (api) => {
   strictEqual(await ordersOf(api, "Xia"), 3);
 });
 
-const limited = apiSuite("idempotency", {
+const limited = serviceSuite("idempotency", {
   ...config,
   dbMaxCost: 1_000_000,
   serverTraceHeader: "X-Trace",
@@ -449,10 +479,9 @@ limited.test("an accepted write is kept, without the header of its trace", async
   strictEqual(await ordersOf(api, "Yan"), 1);
 });
 
-const ungranted = apiSuite("idempotency", config, {
+const ungranted = serviceSuite("idempotency", config, {
   title: "idempotency without privileges",
   roles: [...roles, "outsider"],
-  engines: ["pg"],
 });
 
 ungranted.test("a role without privileges on the table is refused", async (api) => {

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite } from "../support/api.ts";
+import { type Api, apiSuite } from "../support/handler/api.ts";
 
 const suite = apiSuite("isolation", {
   dbSchemas: ["api", "other"],

@@ -1,9 +1,9 @@
 /** Tokens of issuers whose keys are fetched, and the rules of `jwt-issuers`. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import type { JwtIssuer, Observation } from "../../mod.ts";
-import { type Api, apiSuite } from "../support/api.ts";
-import { issuerKey, keySource, signWith } from "../support/key_sets.ts";
-import { type Claims, signToken, testSecret } from "../support/token.ts";
+import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { issuerKey, keySource, signWith } from "../support/handler/key_sets.ts";
+import { type Claims, signToken, testSecret } from "../support/handler/token.ts";
 
 const now = 1_800_000_000;
 const [keyA, keyB, rsa, ed, stranger] = await Promise.all([
@@ -164,7 +164,7 @@ const rows: readonly (readonly [name: string, token: string, outcome: unknown])[
   ],
 ];
 
-const listed = apiSuite("security", { ...config, jwtSecret: null, jwtIssuers: issuers }, {
+const listed = serviceSuite("security", { ...config, jwtSecret: null, jwtIssuers: issuers }, {
   title: "listed issuers",
 });
 
@@ -197,7 +197,7 @@ listed.test("claims arrive unchanged but for the role", async (api) => {
   deepStrictEqual(claims, { ...claimsB, role: "writer" });
 });
 
-const beside = apiSuite(
+const beside = serviceSuite(
   "security",
   { ...config, jwtIssuers: issuers, jwtAud: "shop" },
   { title: "listed issuers beside a secret" },
@@ -216,7 +216,7 @@ beside.test("jwt-aud counts unless the issuer has audiences of its own", async (
   strictEqual(await outcome(api, await typed({ ...claimsB, aud: "stock" })), "writer");
 });
 
-const flat = apiSuite(
+const flat = serviceSuite(
   "security",
   { ...config, jwtJwksUrl: "https://keys.test/flat", jwtSkew: 5 },
   { title: "keys by URL beside a secret" },
@@ -244,7 +244,7 @@ flat.test("jwt-skew bounds exp, nbf and iat", async (api) => {
   }
 });
 
-const named = apiSuite(
+const named = serviceSuite(
   "security",
   { ...config, jwtSecret: null, jwtIssuer: issuerA },
   { title: "one issuer by discovery" },
@@ -275,14 +275,14 @@ pgrst.test("each failure has a code of its own", async (api) => {
 let time = now * 1000;
 const rotating = keySource();
 const events: Observation[] = [];
-const rotation = apiSuite("security", {
+const rotation = serviceSuite("security", {
   ...config,
   jwtJwksUrl: "https://keys.test/rotating",
   fetch: rotating.fetch,
   now: () => time,
   observe: (event) => void events.push(event),
   dbTxEnd: "commit",
-}, { title: "rotation of keys", engines: ["pglite"] });
+}, { title: "rotation of keys" });
 
 rotation.test("keys rotate, disappear and become unavailable", async (api) => {
   const url = "https://keys.test/rotating";

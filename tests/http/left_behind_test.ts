@@ -3,8 +3,8 @@
  */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Observation } from "../../src/observe/observation.ts";
-import { type OneConnection, testOneConnection } from "../support/one_connection.ts";
-import type { RequestParts } from "../support/request.ts";
+import { type OneConnection, testOneConnection } from "../support/database/one_connection.ts";
+import type { RequestParts } from "../support/handler/request.ts";
 
 const sql = `
   create function api.told(a int default 1) returns jsonb stable language sql as $$
@@ -88,11 +88,7 @@ async function inTurn(work: (user: RequestParts, sub: string) => Promise<void>):
 const json = { "Content-Type": "application/json" };
 
 /** What is asked, what it is asked with, and the answer by who asks. */
-const calls: readonly [
-  line: string,
-  parts: RequestParts,
-  answer: (sub: string) => unknown,
-][] = [
+const calls: readonly [line: string, parts: RequestParts, answer: (sub: string) => unknown][] = [
   ["GET /rpc/sub", {}, (sub) => `"${sub}"`],
   ["POST /rpc/sub", {}, (sub) => `"${sub}"`],
   ["GET /rpc/sub_after?prefix=x", {}, (sub) => `"x${sub}"`],

@@ -1,14 +1,14 @@
 /** Limits that protect the process: `server-max-url-length`, `-header-size`, `-requests`. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { createHandler, type Observation } from "../../mod.ts";
-import { withAdministeredHandler } from "../support/administered_handler.ts";
-import { apiSuite } from "../support/api.ts";
-import { sessionsAreBlocked } from "../support/blocked_sessions.ts";
-import { buildRequest } from "../support/request.ts";
+import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
+import { serviceSuite } from "../support/handler/api.ts";
+import { sessionsAreBlocked } from "../support/database/blocked_sessions.ts";
+import { buildRequest } from "../support/handler/request.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 
-const lengths = apiSuite("long_bodies", {
+const lengths = serviceSuite("long_bodies", {
   ...base,
   serverMaxUrlLength: 100,
   serverMaxHeaderSize: 200,

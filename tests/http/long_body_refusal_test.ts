@@ -1,8 +1,8 @@
 /** What a request can be refused for without its body is answered before a long body is read. */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite } from "../support/api.ts";
-import { buildRequest } from "../support/request.ts";
-import { signToken } from "../support/token.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
+import { buildRequest } from "../support/handler/request.ts";
+import { signToken } from "../support/handler/token.ts";
 
 const kibibyte = 1024;
 const piece = new Uint8Array(32 * kibibyte).fill(0x20);
@@ -91,7 +91,7 @@ const rows: readonly Refused[] = [
   ["POST /rpc/overloaded", strict("bad"), 400, "SVC122", badPreference],
 ];
 
-const suite = apiSuite("long_bodies", { dbSchemas: ["api"], dbAnonRole: "anon" });
+const suite = serviceSuite("long_bodies", { dbSchemas: ["api"], dbAnonRole: "anon" });
 
 /** Sends a body that counts how many of its pieces are asked for. */
 async function send(

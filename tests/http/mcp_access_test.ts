@@ -1,16 +1,16 @@
 import { withMcp } from "../../src/mcp/mcp.ts";
 import { createHandler } from "../../mod.ts";
-import { engines } from "../support/engines.ts";
+import { engines } from "../support/database/engines.ts";
 import { deepStrictEqual, match, ok, rejects, strictEqual, throws } from "node:assert/strict";
-import { type Api, apiSuite } from "../support/api.ts";
-import { eventually } from "../support/eventually.ts";
+import { type Api, apiSuite, refusals } from "../support/handler/api.ts";
+import { eventually } from "../support/timing/eventually.ts";
 import {
   callMcp,
   type ClientParts,
   connectMcp,
   type Result,
   resultText as textOf,
-} from "../support/mcp_client.ts";
+} from "../support/clients/mcp_client.ts";
 
 const options = { engines: ["pg"], roles: ["anon", "writer", "agent"] } as const;
 const dbSchemas = ["api", "other"];
@@ -264,10 +264,7 @@ off.rows("without mcp-path", [
     hint: null,
     message: "Could not find the table 'api.mcp' in the schema cache",
   }],
-  ["GET /mcp/llms.txt", {}, 404, {
-    code: "SVC125",
-    details: null,
-    hint: null,
-    message: "Invalid path specified in request URL",
-  }],
+  ...refusals(`
+GET /mcp/llms.txt | 404 SVC125 | Invalid path specified in request URL
+`),
 ]);

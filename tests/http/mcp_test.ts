@@ -1,13 +1,13 @@
 import { deepStrictEqual, match, ok, rejects, strictEqual } from "node:assert/strict";
-import { eventually } from "../support/eventually.ts";
-import { type Api, apiSuite } from "../support/api.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { type Api, apiSuite } from "../support/handler/api.ts";
 import {
   callMcp,
   type ClientParts,
   connectMcp,
   type Result,
   resultText as textOf,
-} from "../support/mcp_client.ts";
+} from "../support/clients/mcp_client.ts";
 
 const config = {
   dbSchemas: ["api", "other"],
@@ -425,13 +425,7 @@ const modernHeaders = (method: string, name?: string, version = revision) => ({
 });
 
 /** Label, line, parts, status, and what the body says. */
-const answers: readonly (readonly [
-  string,
-  string,
-  Parameters<Api>[1],
-  number,
-  RegExp,
-])[] = [
+const answers: readonly (readonly [string, string, Parameters<Api>[1], number, RegExp])[] = [
   ["a GET", "GET /mcp", {}, 405, /^$/],
   ["a DELETE", "DELETE /mcp", {}, 405, /^$/],
   ["OPTIONS", "OPTIONS /mcp", {}, 405, /^$/],
@@ -461,10 +455,7 @@ const answers: readonly (readonly [
   [
     "another media type",
     "POST /mcp",
-    {
-      headers: { "Content-Type": "text/plain" },
-      body: JSON.stringify(modern("tools/list")),
-    },
+    { headers: { "Content-Type": "text/plain" }, body: JSON.stringify(modern("tools/list")) },
     415,
     /application\/json/,
   ],

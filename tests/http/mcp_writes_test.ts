@@ -1,12 +1,12 @@
 import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite } from "../support/api.ts";
+import { type Api, apiSuite } from "../support/handler/api.ts";
 import {
   callMcp,
   type ClientParts,
   connectMcp,
   type Result,
   resultText as textOf,
-} from "../support/mcp_client.ts";
+} from "../support/clients/mcp_client.ts";
 
 const config = {
   dbSchemas: ["api", "other"],
@@ -17,10 +17,7 @@ const config = {
   mcpMaxRows: 5,
   dbTxEnd: "commit-allow-override",
 } as const;
-const suite = apiSuite("mcp", config, {
-  title: "mcp writes",
-  roles: ["anon", "writer", "agent"],
-});
+const suite = apiSuite("mcp", config, { title: "mcp writes", roles: ["anon", "writer", "agent"] });
 
 const asWriter: ClientParts = { as: "writer" };
 const call = (api: Api, name: string, args: Readonly<Record<string, unknown>>, parts = asWriter) =>

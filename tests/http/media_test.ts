@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite, type Row } from "../support/api.ts";
+import { apiSuite, type Row, serviceSuite } from "../support/handler/api.ts";
 
 const config = {
   dbSchemas: ["api"],
@@ -73,38 +73,35 @@ suite.rows("built-in types of a relation", [
   ["HEAD /plain", accept("text/csv"), 200, undefined, csv],
 ]);
 
-suite.rows(
-  "types that nobody makes",
+suite.rows("types that nobody makes", [
+  ["GET /plain", accept(""), 406, none("")],
+  ["GET /plain", accept("text/unknown"), 406, none("text/unknown")],
+  ["GET /plain", accept("undefined"), 406, none("undefined")],
+  ["GET /plain", accept("image/*"), 406, none("image/*")],
   [
-    ["GET /plain", accept(""), 406, none("")],
-    ["GET /plain", accept("text/unknown"), 406, none("text/unknown")],
-    ["GET /plain", accept("undefined"), 406, none("undefined")],
-    ["GET /plain", accept("image/*"), 406, none("image/*")],
-    [
-      "GET /plain",
-      accept("text/plain;q=0.3, Image/PNG ;x=1, text/html"),
-      406,
-      none("Image/PNG;x=1, text/html, text/plain"),
-    ],
-    ["GET /plain", accept("text/xml"), 406, none("text/xml")],
-    ["GET /plain", accept("application/octet-stream"), 406, none("application/octet-stream")],
-    ["GET /plain", accept("application/openapi+json"), 406, none("application/openapi+json")],
-    [
-      "GET /plain",
-      accept("application/vnd.svc.plan"),
-      406,
-      none('application/vnd.svc.plan+text; for="application/json"'),
-    ],
-    ["GET /plain", accept("__proto__/constructor"), 406, none("__proto__/constructor")],
-    ["HEAD /plain", accept("text/unknown"), 406, undefined],
-    ["POST /plain", { body: { id: 9 }, ...accept("text/unknown") }, 406, none("text/unknown")],
-    ["PATCH /plain", { body: { id: 9 }, ...accept("text/unknown") }, 406, none("text/unknown")],
-    ["DELETE /plain", accept("text/unknown"), 406, none("text/unknown")],
-    ["POST /rpc/silent", accept("text/unknown"), 406, none("text/unknown")],
-    ["GET /rpc/count_items", accept("audio/mp3"), 406, none("audio/mp3")],
-    ["GET /", accept("text/csv"), 406, none("text/csv")],
+    "GET /plain",
+    accept("text/plain;q=0.3, Image/PNG ;x=1, text/html"),
+    406,
+    none("Image/PNG;x=1, text/html, text/plain"),
   ],
-);
+  ["GET /plain", accept("text/xml"), 406, none("text/xml")],
+  ["GET /plain", accept("application/octet-stream"), 406, none("application/octet-stream")],
+  ["GET /plain", accept("application/openapi+json"), 406, none("application/openapi+json")],
+  [
+    "GET /plain",
+    accept("application/vnd.svc.plan"),
+    406,
+    none('application/vnd.svc.plan+text; for="application/json"'),
+  ],
+  ["GET /plain", accept("__proto__/constructor"), 406, none("__proto__/constructor")],
+  ["HEAD /plain", accept("text/unknown"), 406, undefined],
+  ["POST /plain", { body: { id: 9 }, ...accept("text/unknown") }, 406, none("text/unknown")],
+  ["PATCH /plain", { body: { id: 9 }, ...accept("text/unknown") }, 406, none("text/unknown")],
+  ["DELETE /plain", accept("text/unknown"), 406, none("text/unknown")],
+  ["POST /rpc/silent", accept("text/unknown"), 406, none("text/unknown")],
+  ["GET /rpc/count_items", accept("audio/mp3"), 406, none("audio/mp3")],
+  ["GET /", accept("text/csv"), 406, none("text/csv")],
+]);
 
 const tabs = "text/tab-separated-values";
 const tsv = '1\ta\n2\tb,"c"\n';
@@ -125,20 +122,14 @@ suite.rows("aggregates over a relation's rows", [
   ["GET /rpc/items_from?first=1&limit=2&select=id", accept(tabs), 406, none(tabs)],
   [
     "POST /items",
-    {
-      body: { id: 7, name: "n" },
-      ...accept(tabs, { Prefer: "return=representation" }),
-    },
+    { body: { id: 7, name: "n" }, ...accept(tabs, { Prefer: "return=representation" }) },
     201,
     "7\tn\n",
     typed(tabs),
   ],
   [
     "PATCH /items?id=eq.1",
-    {
-      body: { name: "n" },
-      ...accept(tabs, { Prefer: "return=representation" }),
-    },
+    { body: { name: "n" }, ...accept(tabs, { Prefer: "return=representation" }) },
     200,
     "1\tn\n",
     typed(tabs),
@@ -236,10 +227,7 @@ suite.rows("functions that return a media type", [
     ["\n\n <a/>\n", "\n <a/>\n"],
     ["  <a/>", "  <a/>"],
     ['<?xml version="1.0" encoding="UTF-8"?>\n<a>é</a>', "<a>é</a>"],
-    [
-      '<?xml version="1.0" standalone="yes"?><a/>',
-      '<?xml version="1.0" standalone="yes"?><a/>',
-    ],
+    ['<?xml version="1.0" standalone="yes"?><a/>', '<?xml version="1.0" standalone="yes"?><a/>'],
   ] as const).map(([content, shown]): Row => [
     `GET /rpc/markup_of?content=${encodeURIComponent(content)}`,
     accept("text/xml"),
@@ -315,7 +303,7 @@ suite.test("bodies are made as they are described", async (api) => {
     ["/rpc/own_json", "application/json", '{"a":  1}'],
     ["/rpc/doc", "application/vnd.doc+json", '{"a": 1}'],
     ["/places?id=eq.9", "application/geo+json", '{"type" : "FeatureCollection", "features" : []}'],
-    ["/items?order=id", "text/csv", 'id,name,note\n1,a,\n2,"b,""c""",""\n3,"d\\\\e\nf","(x)"'],
+    ["/items?order=id", "text/csv", 'id,name,note\n1,a,\n2,"b,""c""",""\n3,"d\\e\nf","(x)"'],
     ["/plain?select=id", "application/vnd.svc.array;nulls=stripped", '[{"id":1},{"id":2}]'],
   ];
   for (const [path, type, text] of texts) {
@@ -323,13 +311,10 @@ suite.test("bodies are made as they are described", async (api) => {
     strictEqual(await response.text(), text, path);
   }
   const response = await api("GET /rpc/png", accept("image/png"));
-  deepStrictEqual(
-    [...await response.bytes()],
-    [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x00, 0xff],
-  );
+  deepStrictEqual([...await response.bytes()], [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x00, 0xff]);
 });
 
-const without = apiSuite("representations", { ...config, dbExtraSearchPath: [] }, {
+const without = serviceSuite("representations", { ...config, dbExtraSearchPath: [] }, {
   title: "representations without PostGIS",
 });
 without.test("GeoJSON without PostGIS is an error of the database", async (api) => {

@@ -1,11 +1,11 @@
 /** Identifiers of requests, headers of all responses, the health path, and the events of requests. */
 import { deepStrictEqual, match, notStrictEqual, strictEqual } from "node:assert/strict";
 import { createHandler, type FinishedRequest } from "../../mod.ts";
-import { withAdministeredHandler } from "../support/administered_handler.ts";
-import { apiSuite } from "../support/api.ts";
-import { engines } from "../support/engines.ts";
-import { buildRequest } from "../support/request.ts";
-import { testSecret } from "../support/token.ts";
+import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
+import { serviceSuite } from "../support/handler/api.ts";
+import { engines } from "../support/database/engines.ts";
+import { buildRequest } from "../support/handler/request.ts";
+import { testSecret } from "../support/handler/token.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -14,7 +14,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const idSetting = "GET /rpc/setting?name=request.id";
 const nameSetting = "GET /rpc/setting?name=application_name";
 
-const identified = apiSuite("settings", {
+const identified = serviceSuite("settings", {
   ...base,
   serverRequestIdHeader: "X-Request-Id",
   serverTraceHeader: "x-request-id",
@@ -84,21 +84,15 @@ identified.test("server-request-id-header stands in every response", async (api)
   deepStrictEqual([badHost.status, badHost.headers.get("X-Request-Id")], [400, "r"]);
 });
 
-const plain = apiSuite("settings", base, { title: "without identifiers" });
+const plain = serviceSuite("settings", base, { title: "without identifiers" });
 
 plain.rows("request.id is not set without the option", [
-  [
-    idSetting,
-    { headers: { "X-Request-Id": "a", traceparent } },
-    200,
-    null,
-    {
-      "X-Request-Id": null,
-      "X-Content-Type-Options": null,
-      "Content-Security-Policy": null,
-      "Referrer-Policy": null,
-    },
-  ],
+  [idSetting, { headers: { "X-Request-Id": "a", traceparent } }, 200, null, {
+    "X-Request-Id": null,
+    "X-Content-Type-Options": null,
+    "Content-Security-Policy": null,
+    "Referrer-Policy": null,
+  }],
 ]);
 
 Deno.test("db-trace-application-name leaves the connection's name behind a transaction", async () => {
@@ -139,7 +133,7 @@ Deno.test("db-trace-application-name leaves the connection's name behind a trans
   });
 });
 
-const secured = apiSuite("overrides", {
+const secured = serviceSuite("overrides", {
   ...base,
   serverSecurityHeaders: true,
   serverResponseHeaders: { "X-Frame-Options": "DENY", "Vary": "Nothing", "x-own": "é" },
@@ -189,7 +183,7 @@ secured.test("server-security-headers stand in errors and preflights", async (ap
   strictEqual(preflight.headers.get("X-Content-Type-Options"), "nosniff");
 });
 
-const ownPolicy = apiSuite("overrides", {
+const ownPolicy = serviceSuite("overrides", {
   ...base,
   serverSecurityHeaders: true,
   serverResponseHeaders: {
@@ -211,7 +205,7 @@ ownPolicy.rows("server-response-headers replace the security headers of the same
   }],
 ]);
 
-const healthy = apiSuite("overrides", {
+const healthy = serviceSuite("overrides", {
   ...base,
   serverHealthPath: "/notes/health",
   serverSecurityHeaders: true,

@@ -1,8 +1,8 @@
 /** Random trees of rows: a read of what a nested insert wrote is what its body said. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
-import { type Api, apiSuite } from "../support/api.ts";
-import { type Random, seededRandom } from "../support/random.ts";
+import { type Api, apiSuite } from "../support/handler/api.ts";
+import { type Random, seededRandom } from "../support/timing/random.ts";
 
 const suite = apiSuite("nested", { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" }, {
   title: "nested inserts of random trees",
@@ -155,9 +155,7 @@ function ordersOf({ inside }: Level, path: string): string {
 async function countRows(api: Api): Promise<Map<Relation, number>> {
   const counts = new Map<Relation, number>();
   for (const relation of Object.keys(relations) as Relation[]) {
-    const response = await api(`HEAD /${relation}?limit=0`, {
-      headers: { Prefer: "count=exact" },
-    });
+    const response = await api(`HEAD /${relation}?limit=0`, { headers: { Prefer: "count=exact" } });
     counts.set(relation, Number(response.headers.get("Content-Range")!.split("/")[1]));
   }
   return counts;

@@ -1,6 +1,12 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { apiSuite } from "../support/api.ts";
-import { type Document, documentOf, parametersOf, resolve, validate } from "../support/openapi.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import {
+  type Document,
+  documentOf,
+  parametersOf,
+  resolve,
+  validate,
+} from "../support/handler/openapi.ts";
 
 const config = { dbSchemas: ["api", "other", "odd"], dbAnonRole: "anon" } as const;
 const suite = apiSuite("openapi", config, { title: "openapi 3.1" });
@@ -287,6 +293,19 @@ const results: readonly (readonly [string, unknown])[] = [
   ["raw", {}],
 ];
 
+suite.test("limited writes have lock", async (api) => {
+  const document = await fetchDocument(api);
+  for (const method of ["get", "post", "patch", "delete"] as const) {
+    const operation = document.paths["/task"][method];
+    const found = parametersOf(document, operation).find(({ name }) => name === "lock");
+    const takesLock = method === "patch" || method === "delete";
+    deepStrictEqual(
+      found?.schema,
+      takesLock ? { type: "string", enum: ["skip", "nowait"] } : undefined,
+    );
+  }
+});
+
 suite.test("results of functions", async (api) => {
   const { paths } = await fetchDocument(api);
   deepStrictEqual(
@@ -330,18 +349,15 @@ suite.test("a document of another schema than the first demands its profile", as
   );
   const { required, schema } = components.parameters["shared.readProfile"];
   deepStrictEqual({ required, schema }, { required: true, schema: { const: "odd" } });
-  deepStrictEqual(
-    Object.keys(components.schemas).filter((key) => !/insert|update/.test(key)),
-    [
-      "error.body",
-      "a",
-      "a.2e.b",
-      "quo.22.te.3f..23.",
-      "reserved",
-      "sl.2f.ash.20..7e.ti.7b.l.7d.de",
-      ".434..430..43d..43d..44b..435.",
-    ],
-  );
+  deepStrictEqual(Object.keys(components.schemas).filter((key) => !/insert|update/.test(key)), [
+    "error.body",
+    "a",
+    "a.2e.b",
+    "quo.22.te.3f..23.",
+    "reserved",
+    "sl.2f.ash.20..7e.ti.7b.l.7d.de",
+    ".434..430..43d..43d..44b..435.",
+  ]);
 });
 
 suite.rows("HEAD", [
@@ -351,7 +367,7 @@ suite.rows("HEAD", [
   }],
 ]);
 
-const configured = apiSuite("openapi", {
+const configured = serviceSuite("openapi", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   openapiVersion: "3.1",
@@ -415,9 +431,8 @@ const turnedOn: readonly (readonly [
 ];
 
 for (const [options, read, write] of turnedOn) {
-  const old = apiSuite("openapi", { dbSchemas: ["api"], dbAnonRole: "anon", ...options }, {
+  const old = serviceSuite("openapi", { dbSchemas: ["api"], dbAnonRole: "anon", ...options }, {
     title: `openapi 2.0, ${JSON.stringify(options)}`,
-    engines: ["pg"],
   });
   old.test("2.0 lists keys and preconditions that are on", async (api) => {
     const document = await documentOf(await api("GET /"));

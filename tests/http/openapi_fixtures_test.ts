@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { apiSuite } from "../support/api.ts";
-import { documentOf, validate } from "../support/openapi.ts";
+import { serviceSuite } from "../support/handler/api.ts";
+import { documentOf, validate } from "../support/handler/openapi.ts";
 
 const root = new URL("../../", import.meta.url);
 
@@ -8,17 +8,16 @@ const root = new URL("../../", import.meta.url);
 const fixtures: readonly string[] = [
   ...readdirSync(new URL("tests/fixtures", root)).filter((name) => name.endsWith(".sql"))
     .map((name) => `tests/fixtures/${name}`),
-  ...["todos", "weather"].map((name) => `examples/${name}/${name}.sql`),
+  ...["todos", "shop"].map((name) => `examples/${name}/${name}.sql`),
 ].filter((path) => !readFileSync(new URL(path, root), "utf8").includes("create extension"));
 
 for (const fixture of fixtures) {
-  const suite = apiSuite(fixture, {
+  const suite = serviceSuite(fixture, {
     dbSchemas: ["api"],
     dbAnonRole: fixture.startsWith("examples/") ? "web_anon" : "anon",
     openapiMode: "ignore-privileges",
   }, {
     title: `openapi of ${fixture}`,
-    engines: ["pg"],
     roles: [
       ...["anon", "writer", "clerk", "reader", "agent", "outsider", "web_anon"],
       ...["repeater", "hurried"],

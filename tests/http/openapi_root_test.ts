@@ -1,16 +1,16 @@
 import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert/strict";
 import { createHandler } from "../../mod.ts";
-import { apiSuite } from "../support/api.ts";
-import { engines } from "../support/engines.ts";
-import { documentOf } from "../support/openapi.ts";
-import { withClient } from "../support/postgres_client.ts";
-import { prepared, serverVariable } from "../support/environment.ts";
+import { refusals, serviceSuite } from "../support/handler/api.ts";
+import { engines } from "../support/database/engines.ts";
+import { documentOf } from "../support/handler/openapi.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { prepared, serverVariable } from "../support/runner/environment.ts";
 
 const mine = { swagger: "2.0", info: { title: "Mine" } };
 const openapi = "application/openapi+json; charset=utf-8";
 const json = "application/json; charset=utf-8";
 
-const suite = apiSuite("openapi_root", {
+const suite = serviceSuite("openapi_root", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbRootSpec: { schema: "elsewhere", name: "root" },
@@ -22,19 +22,14 @@ suite.rows("db-root-spec answers the root", [
   }],
   ["GET /", { headers: { Accept: "application/json" } }, 200, mine, { "Content-Type": json }],
   ["POST /", { headers: { Accept: "application/json" }, body: {} }, 200, mine],
-  ["HEAD /", { headers: { Accept: "application/json" } }, 200, undefined, {
-    "Content-Type": json,
-  }],
+  ["HEAD /", { headers: { Accept: "application/json" } }, 200, undefined, { "Content-Type": json }],
   ["OPTIONS /", {}, 200, undefined, { Allow: "OPTIONS,GET,HEAD,POST" }],
-  ["DELETE /", {}, 405, {
-    code: "SVC101",
-    details: null,
-    hint: null,
-    message: "Cannot use the DELETE method on RPC",
-  }],
+  ...refusals(`
+DELETE / | 405 SVC101 | Cannot use the DELETE method on RPC
+`),
 ]);
 
-const missing = apiSuite("openapi_root", {
+const missing = serviceSuite("openapi_root", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbRootSpec: { schema: null, name: "nowhere" },

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite } from "../support/api.ts";
-import { type Document, documentOf, parametersOf, validate } from "../support/openapi.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { type Document, documentOf, parametersOf, validate } from "../support/handler/openapi.ts";
 
 const config = { dbSchemas: ["api", "other", "odd"], dbAnonRole: "anon" } as const;
 const suite = apiSuite("openapi", {
@@ -487,7 +487,7 @@ for (
   });
 }
 
-const all = apiSuite("openapi", {
+const all = serviceSuite("openapi", {
   ...config,
   openapiMode: "ignore-privileges",
   openapiSecurityActive: true,
@@ -519,7 +519,7 @@ all.test("everything is described, with security, behind a proxy", async (api) =
   });
 });
 
-const disabled = apiSuite("openapi", { ...config, openapiMode: "disabled" }, {
+const disabled = serviceSuite("openapi", { ...config, openapiMode: "disabled" }, {
   title: "openapi, disabled",
 });
 

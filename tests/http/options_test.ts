@@ -1,4 +1,4 @@
-import { apiSuite, type Row } from "../support/api.ts";
+import { apiSuite, refusals, type Row, serviceSuite } from "../support/handler/api.ts";
 
 const suite = apiSuite("options", { dbSchemas: ["api"], dbAnonRole: "anon" });
 
@@ -69,35 +69,11 @@ suite.rows("OPTIONS refuses what other methods refuse", [
       },
     ),
   ],
-  [
-    "OPTIONS /rpc/unclear",
-    {},
-    300,
-    error(
-      "SVC203",
-      "Could not choose the best candidate function between: api.unclear(), api.unclear(a => integer)",
-      {
-        hint:
-          "Try renaming the parameters or the function itself in the database so function overloading can be resolved",
-      },
-    ),
-  ],
-  [
-    "OPTIONS /rpc/fixed?a=1",
-    {},
-    400,
-    error("SVC100", '"failed to parse filter (1)" (line 1, column 1)', {
-      details: 'unexpected "1" expecting "not" or operator (eq, gt, ...)',
-    }),
-  ],
-  [
-    "OPTIONS /rpc/reading?nope.id=eq.1",
-    {},
-    400,
-    error("SVC108", "'nope' is not an embedded resource in this request", {
-      hint: "Verify that 'nope' is included in the 'select' query parameter.",
-    }),
-  ],
+  ...refusals(`
+OPTIONS /rpc/unclear | 300 SVC203 | Could not choose the best candidate function between: api.unclear(), api.unclear(a => integer) |  | Try renaming the parameters or the function itself in the database so function overloading can be resolved
+OPTIONS /rpc/fixed?a=1 | 400 SVC100 | a lacks an operator | "failed to parse filter (1)" (line 1, column 1): unexpected "1" expecting "not" or operator (eq, gt, ...)
+OPTIONS /rpc/reading?nope.id=eq.1 | 400 SVC108 | 'nope' is not an embedded resource in this request |  | Verify that 'nope' is included in the 'select' query parameter.
+`),
   [
     "OPTIONS /rpc/reading",
     { headers: { Accept: "a/b" } },
@@ -112,26 +88,19 @@ suite.rows("OPTIONS refuses what other methods refuse", [
       details: "Invalid preferences: x",
     }),
   ],
-  [
-    "OPTIONS /keyed?order=a.b.c",
-    {},
-    400,
-    error("SVC100", '"failed to parse order (a.b.c)" (line 1, column 3)', {
-      details: 'unexpected "b" expecting "asc", "desc", "nullsfirst" or "nullslast"',
-    }),
-  ],
+  ...refusals(`
+OPTIONS /keyed?order=a.b.c | 400 SVC100 | order takes asc, desc, nullsfirst and nullslast | "failed to parse order (a.b.c)" (line 1, column 3): unexpected "b" expecting "asc", "desc", "nullsfirst" or "nullslast"
+`),
   ["OPTIONS /a/b", {}, 404, error("SVC125", "Invalid path specified in request URL")],
   [
     "OPTIONS /keyed",
     { headers: { "Accept-Profile": "no" } },
     406,
-    error("SVC106", "Invalid schema: no", {
-      hint: "Only the following schemas are exposed: api",
-    }),
+    error("SVC106", "Invalid schema: no", { hint: "Only the following schemas are exposed: api" }),
   ],
 ]);
 
-const closed = apiSuite("options", { dbSchemas: ["api"] }, {
+const closed = serviceSuite("options", { dbSchemas: ["api"] }, {
   title: "options without anonymous role",
 });
 closed.rows("OPTIONS is authenticated", [

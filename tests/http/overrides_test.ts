@@ -1,8 +1,8 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite, type Row } from "../support/api.ts";
+import { type Row, serviceSuite } from "../support/handler/api.ts";
 
 const config = { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" } as const;
-const suite = apiSuite("overrides", config);
+const suite = serviceSuite("overrides", config);
 
 const query = (parts: Record<string, string>) => new URLSearchParams(parts).toString();
 const headersOf = (...list: readonly unknown[]) => query({ headers: JSON.stringify(list) });
@@ -27,6 +27,8 @@ suite.rows("response.status", [
   ["GET /rpc/respond", {}, 200, "done"],
   ["GET /rpc/respond?status=201", {}, 201, "done"],
   ["GET /rpc/respond?status=403abc", {}, 403, "done"],
+  ["GET /rpc/respond?status=0418", {}, 418, "done"],
+  ["GET /rpc/respond?status=599", {}, 599, "done"],
   ["HEAD /rpc/respond?status=202", {}, 202, undefined],
   ["GET /rpc/respond_void?status=202", {}, 202, undefined, { "Content-Type": null }],
   ["HEAD /rpc/respond_void?status=202", {}, 202, undefined],
@@ -46,7 +48,9 @@ suite.rows("response.status", [
 ]);
 
 suite.rows("response.status that is none", [
-  ...["abc", "-1", "+200", "99", "100", "600", "20000"].map((status): Row => [
+  ...["abc", "-1", "+200", " 404", "99", "100", "199", "600", "20000", "99999999999999999999"].map((
+    status,
+  ): Row => [
     `GET /rpc/respond?${query({ status })}`,
     {},
     500,
@@ -86,13 +90,26 @@ suite.rows("response.headers", [
   ],
   // Nothing of the client's or the database's can end the head or the body early.
   [
-    `GET /rpc/respond?${headersOf({ "Content-Length": "1" }, { Connection: "close" })}`,
+    `GET /rpc/respond?${
+      headersOf(
+        { "Content-Length": "1" },
+        { Connection: "close" },
+        { Upgrade: "h2c" },
+        { "transfer-encoding": "chunked" },
+        { X: "" },
+        { Y: "é" },
+      )
+    }`,
     {},
     200,
     "done",
     {
       "Content-Length": "6",
       Connection: null,
+      Upgrade: null,
+      "Transfer-Encoding": null,
+      X: null,
+      Y: "Ã©",
     },
   ],
   [`GET /rpc/respond?${headersOf({ Vary: "" })}`, {}, 200, "done", { Vary: null }],
@@ -124,7 +141,10 @@ suite.rows(
     "nonsense",
     "{}",
     "5",
+    "null",
     '["a"]',
+    "[null]",
+    "[[]]",
     '[["a"]]',
     "[{}]",
     '[{"a":"b","c":"d"}]',
@@ -133,6 +153,8 @@ suite.rows(
     '[{"a b":"c"}]',
     '[{"":"c"}]',
     '[{"a":"b\\r\\nSet-Cookie: c=d"}]',
+    '[{"a\\r\\n":"b"}]',
+    '[{"a":"\\u0000"}]',
   ].map((headers): Row => [
     `GET /rpc/respond?${query({ headers })}`,
     {},

@@ -1,6 +1,6 @@
 /** PATCH by documents: JSON Merge Patch (RFC 7396), JSON Patch (RFC 6902) and further operations. */
 import { deepStrictEqual } from "node:assert/strict";
-import { type Api, apiSuite, type Row } from "../support/api.ts";
+import { type Api, apiSuite, type Row, serviceSuite } from "../support/handler/api.ts";
 
 const config = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 const suite = apiSuite("patches", config, { title: "patch documents" });
@@ -39,9 +39,7 @@ const fails = (operations: readonly object[], number = 1) =>
 const extra = { a: { b: 1, k: 2 }, list: [1, 2, 3], num: 1.5 };
 
 suite.rows("a merge patch changes members of JSON columns", [
-  changes(merge, { extra: { a: { b: null, c: 2 } } }, {
-    extra: { ...extra, a: { k: 2, c: 2 } },
-  }),
+  changes(merge, { extra: { a: { b: null, c: 2 } } }, { extra: { ...extra, a: { k: 2, c: 2 } } }),
   changes(merge, { extra: { list: [9], num: { x: { y: 1, z: null } } } }, {
     extra: { a: { b: 1, k: 2 }, list: [9], num: { x: { y: 1 } } },
   }),
@@ -124,15 +122,13 @@ suite.rows("a JSON patch changes columns and their parts", [
     n: null,
   }),
   changes(json, [{ op: "replace", path: "/n", value: null }], { n: null }),
-  changes(json, [{ op: "copy", from: "/title", path: "/word" }], { title: "one", word: "one" }),
-  changes(json, [{ op: "move", from: "/title", path: "/word" }], { title: null, word: "one" }),
-  changes(json, [{ op: "copy", from: "/extra/a/b", path: "/n" }], { n: 1 }),
-  changes(json, [{ op: "copy", from: "/n", path: "/extra/list/0" }], {
-    extra: { ...extra, list: [5, 1, 2, 3] },
+  changes(json, [{ op: "copy", from: "/extra/a/b", path: "/extra/list/0" }], {
+    extra: { ...extra, list: [1, 1, 2, 3] },
   }),
-  changes(json, [{ op: "move", from: "/extra/num", path: "/notes/num" }], {
-    extra: { a: { b: 1, k: 2 }, list: [1, 2, 3] },
-    notes: { x: 1, num: 1.5 },
+  changes(json, [{ op: "copy", from: "/extra/a", path: "/extra" }], { extra: { b: 1, k: 2 } }),
+  changes(json, [{ op: "move", from: "/extra/list", path: "/extra" }], { extra: [1, 2, 3] }),
+  changes(json, [{ op: "copy", from: "/notes", path: "/notes/y" }], {
+    notes: { x: 1, y: { x: 1 } },
   }),
   changes(json, [{ op: "move", from: "/extra/a/b", path: "/extra/list/-" }], {
     extra: { ...extra, a: { k: 2 }, list: [1, 2, 3, 1] },
@@ -145,11 +141,6 @@ suite.rows("a JSON patch changes columns and their parts", [
     { op: "add", path: "/extra/new/x/-", value: "end" },
     { op: "remove", path: "/extra/list/1" },
   ], { extra: { ...extra, list: [1, 3], new: { x: ["end"] } } }),
-  changes(json, [
-    { op: "add", path: "/n", value: 9 },
-    { op: "copy", from: "/n", path: "/extra/list/-" },
-    { op: "add", path: "/n", value: 10 },
-  ], { n: 10, extra: { ...extra, list: [1, 2, 3, 9] } }),
   changes(json, [{ op: "add", path: "/tags/1", value: "green" }], {
     tags: ["red", "green", "blue"],
   }),
@@ -243,7 +234,12 @@ suite.rows("what does not apply to a row changes no row", [
   fails([{ op: "replace", path: "/extra/list/-1", value: 1 }]),
   fails([{ op: "replace", path: "/extra/list/-", value: 1 }]),
   fails([{ op: "copy", from: "/extra/nope", path: "/extra/x" }]),
-  fails([{ op: "copy", from: "/extra/nope", path: "/title" }]),
+  fails([{ op: "copy", from: "/extra/nope", path: "/extra" }]),
+  fails([{ op: "move", from: "/extra/nope", path: "/extra/x" }]),
+  fails([{ op: "move", from: "/extra/num/x", path: "/extra/x" }]),
+  fails([{ op: "move", from: "/extra/list/x", path: "/extra/x" }]),
+  fails([{ op: "move", from: "/extra/list/9", path: "/extra/x" }]),
+  fails([{ op: "move", from: "/tags/x", path: "/tags/0" }]),
   fails([{ op: "copy", from: "/extra/list/01", path: "/extra/x" }]),
   fails([{ op: "incr", path: "/extra/list", value: 1 }]),
   fails([{ op: "incr", path: "/extra/num", value: "1" }]),
@@ -272,12 +268,14 @@ suite.rows("what does not apply to a row changes no row", [
   refuses(json, [{ op: "add", path: "/mood/x", value: 1 }], "150", "Column 'mood' has no parts"),
   refuses(
     json,
-    [{ op: "copy", path: "/n", from: "/title/x" }],
+    [{ op: "copy", path: "/title/y", from: "/title/x" }],
     "150",
     "Column 'title' has no parts",
   ),
 ]);
 
+const copied = { op: "copy", from: "/extra/list", path: "/extra/copy" };
+const names = (count: number) => Array.from({ length: count }, (_, n) => [`c${n}`, n] as const);
 const operations = (count: number) =>
   Array.from({ length: count }, () => ({ op: "add", path: "/n", value: 1 }));
 
@@ -298,6 +296,17 @@ suite.rows("what is no patch document is refused", [
   refuses(json, [{ op: "remove", path: "n" }], "149", "Operation 1: 'path' is no JSON Pointer"),
   refuses(json, [{ op: "remove", path: "/~2" }], "149", "Operation 1: 'path' is no JSON Pointer"),
   refuses(json, [{ op: "add", path: "/n" }], "149", "Operation 1: 'value' is missing"),
+  refuses(
+    json,
+    [{ op: "move", path: "/extra/x", from: "/notes/x" }],
+    "149",
+    "Operation 1: 'from' is in another column",
+  ),
+  refuses(json, Array(5).fill(copied), "149", "More than 4 copies"),
+  changes(json, Array(4).fill(copied), { extra: { ...extra, copy: [1, 2, 3] } }),
+  refuses(json, [Object.fromEntries(names(17))], "149", "More than 16 members"),
+  refuses(merge, Object.fromEntries(names(1001)), "149", "More than 1000 operations"),
+  refuses(merge, { extra: Object.fromEntries(names(10_001)) }, "149", "More than 10000 members"),
   refuses(json, [{ op: "copy", path: "/n" }], "149", "Operation 1: 'from' is no text"),
   refuses(
     json,
@@ -350,19 +359,6 @@ suite.rows("what is no patch document is refused", [
     "149",
     "Operation 1: a pointer has more than 64 segments",
   ),
-  // Expressions that refer to each other would grow without end.
-  refuses(
-    json,
-    Array.from(
-      { length: 60 },
-      (_, index) =>
-        index % 2 === 0
-          ? { op: "copy", from: "/notes", path: "/extra/x" }
-          : { op: "copy", from: "/extra", path: "/notes/x" },
-    ),
-    "149",
-    "The patch is too complex",
-  ),
   [
     "PATCH /docs?id=eq.1&columns=n",
     { body: '{"title":"x"}', headers: { "Content-Type": merge } },
@@ -374,28 +370,18 @@ suite.rows("what is no patch document is refused", [
       message: "Invalid patch document",
     },
   ],
-  [
-    "PATCH /docs?on=id",
-    { body: '{"title":"x"}', headers: { "Content-Type": merge } },
-    400,
-    {
-      code: "SVC145",
-      details: "'on' cannot be combined with a patch document",
-      hint: null,
-      message: "Rows cannot be matched by 'id'",
-    },
-  ],
-  [
-    "PATCH /docs?id=eq.1",
-    { body: '{"nope":"x"}', headers: { "Content-Type": merge } },
-    400,
-    {
-      code: "SVC204",
-      details: null,
-      hint: null,
-      message: "Could not find the 'nope' column of 'docs' in the schema cache",
-    },
-  ],
+  ["PATCH /docs?on=id", { body: '{"title":"x"}', headers: { "Content-Type": merge } }, 400, {
+    code: "SVC145",
+    details: "'on' cannot be combined with a patch document",
+    hint: null,
+    message: "Rows cannot be matched by 'id'",
+  }],
+  ["PATCH /docs?id=eq.1", { body: '{"nope":"x"}', headers: { "Content-Type": merge } }, 400, {
+    code: "SVC204",
+    details: null,
+    hint: null,
+    message: "Could not find the 'nope' column of 'docs' in the schema cache",
+  }],
   [
     "PATCH /docs?id=eq.1",
     { body: '{"n":', headers: { "Content-Type": merge } },
@@ -441,7 +427,7 @@ suite.rows("only PATCH of relations takes patch documents", [
   ],
 ]);
 
-const pgrst = apiSuite("patches", { ...config, dialect: "pgrst" }, {
+const pgrst = serviceSuite("patches", { ...config, dialect: "pgrst" }, {
   title: "patch documents, pgrst",
 });
 pgrst.rows("the dialect of PostgREST takes them, too", [
@@ -452,7 +438,7 @@ pgrst.rows("the dialect of PostgREST takes them, too", [
   }, acceptPatch],
 ]);
 
-const stored = apiSuite("patches", { ...config, dbTxEnd: "commit" }, {
+const stored = serviceSuite("patches", { ...config, dbTxEnd: "commit" }, {
   title: "patch documents, the examples of the standards",
 });
 

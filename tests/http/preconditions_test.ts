@@ -1,7 +1,7 @@
 /** Preconditions of writes: no update is lost, and 412 tells nothing more. */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite } from "../support/api.ts";
-import type { RequestParts } from "../support/request.ts";
+import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import type { RequestParts } from "../support/handler/request.ts";
 
 const config = {
   dbSchemas: ["api"],
@@ -12,11 +12,11 @@ const config = {
 } as const;
 const roles = ["anon", "writer", "clerk"];
 const suite = apiSuite("etags", config, { title: "preconditions", roles });
-const pgrst = apiSuite("etags", { ...config, dialect: "pgrst" }, {
+const pgrst = serviceSuite("etags", { ...config, dialect: "pgrst" }, {
   title: "preconditions, pgrst",
   roles,
 });
-const required = apiSuite("etags", { ...config, etagMode: "required" }, {
+const required = serviceSuite("etags", { ...config, etagMode: "required" }, {
   title: "preconditions, required",
   roles,
 });

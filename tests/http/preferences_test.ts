@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type ApiConfig, apiSuite, type Row } from "../support/api.ts";
+import { type ApiConfig, apiSuite, type Row } from "../support/handler/api.ts";
 
 const base: ApiConfig = { dbSchemas: ["api"], dbAnonRole: "anon" };
 const suite = apiSuite("preferences", { ...base, dbTxEnd: "rollback-allow-override" });
@@ -20,9 +20,7 @@ suite.rows("Preference-Applied", [
     prefer(everything, { body: { id: 5 } }),
     201,
     undefined,
-    applied(
-      `resolution=merge-duplicates, missing=default, return=minimal, ${common}`,
-    ),
+    applied(`resolution=merge-duplicates, missing=default, return=minimal, ${common}`),
   ],
   [
     "PATCH /stamps?id=eq.1",

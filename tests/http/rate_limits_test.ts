@@ -1,10 +1,10 @@
 /** `rate-limits`: what requests of the handler are counted by, and what refused ones receive. */
 import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
 import { createHandler } from "../../mod.ts";
-import { withAdministeredHandler } from "../support/administered_handler.ts";
-import { type Api, apiSuite } from "../support/api.ts";
-import { buildRequest, type RequestParts } from "../support/request.ts";
-import { testSecret } from "../support/token.ts";
+import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
+import { buildRequest, type RequestParts } from "../support/handler/request.ts";
+import { testSecret } from "../support/handler/token.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 const origin = "http://localhost:3000";
@@ -21,7 +21,7 @@ async function sendFrom(
   return `${response.status} ${response.headers.get("RateLimit") ?? "-"}`;
 }
 
-const byAddress = apiSuite("tools", { ...base, rateLimits: "address: 2/1d by ip on /tools" }, {
+const byAddress = serviceSuite("tools", { ...base, rateLimits: "address: 2/1d by ip on /tools" }, {
   title: "rate-limits by ip",
 });
 
@@ -81,7 +81,7 @@ byAddress.test("requests without an address count together", async (api) => {
   deepStrictEqual(statuses, [200, 200, 429]);
 });
 
-const byIdentity = apiSuite("tools", {
+const byIdentity = serviceSuite("tools", {
   ...base,
   rateLimits: "anon: 2/1d by ip for anon; users: 3/1d by $.sub; writers: 5/1d by all for writer",
 }, { title: "rate-limits by claim and role" });
@@ -103,7 +103,7 @@ byIdentity.test("policies count by address, claim and role", async (api) => {
   strictEqual(await sendFrom(api, "192.0.2.9", line, unused), "401 -");
 });
 
-const behindProxy = apiSuite("tools", {
+const behindProxy = serviceSuite("tools", {
   ...base,
   rateLimits: "a: 1/1d by ip",
   serverTrustedProxies: ["10.0.0.0/8"],

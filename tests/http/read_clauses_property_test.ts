@@ -1,8 +1,8 @@
 import { deepStrictEqual } from "node:assert/strict";
 import fc from "fast-check";
 import { PGlite } from "@electric-sql/pglite";
-import { apiSuite } from "../support/api.ts";
-import { engines } from "../support/engines.ts";
+import { serviceSuite } from "../support/handler/api.ts";
+import { engines } from "../support/database/engines.ts";
 
 /** A piece of a request, and the same as SQL. */
 interface Piece {
@@ -141,12 +141,12 @@ const request: fc.Arbitrary<Piece> = fc.oneof(
   ),
 );
 
-const suite = apiSuite("tools", {
+const suite = serviceSuite("tools", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbTxEnd: "commit",
   dbAggregatesEnabled: true,
-}, { title: "random clauses", engines: ["pg"] });
+}, { title: "random clauses" });
 
 suite.test("a request returns the rows of the same SQL", async (api) => {
   const database = await engines.pglite({ name: "tools", roles: ["anon", "writer"] });

@@ -3,9 +3,9 @@ import { match, strictEqual } from "node:assert/strict";
 import { btree_gist } from "@electric-sql/pglite/contrib/btree_gist";
 import { cube } from "@electric-sql/pglite/contrib/cube";
 import { pg_trgm } from "@electric-sql/pglite/contrib/pg_trgm";
-import { apiSuite, type Row } from "../support/api.ts";
-import type { Engine } from "../support/engines.ts";
-import { missingOnServer } from "../support/extensions.ts";
+import { apiSuite, refusals, type Row } from "../support/handler/api.ts";
+import type { Engine } from "../support/database/engines.ts";
+import { missingOnServer } from "../support/database/extensions.ts";
 
 const config = {
   dbSchemas: ["api"],
@@ -166,20 +166,13 @@ const similarity: readonly Row[] = [
   ["GET /rpc/all_places?name=sim.saww&select=id", {}, 200, ids(1)],
   [
     "PATCH /places?name=sim.saww&select=id",
-    {
-      as: "writer",
-      headers: { Prefer: "return=representation" },
-      body: { floors: 9 },
-    },
+    { as: "writer", headers: { Prefer: "return=representation" }, body: { floors: 9 } },
     200,
     ids(1),
   ],
   [
     "DELETE /places?about=wsim.children&select=id",
-    {
-      as: "writer",
-      headers: { Prefer: "return=representation" },
-    },
+    { as: "writer", headers: { Prefer: "return=representation" } },
     200,
     ids(3),
   ],
@@ -205,9 +198,7 @@ const search: readonly Row[] = [
     "GET /places?select=h:about.ts_headline(phfts,@q,english,'StartSel=*, StopSel=*')&id=eq.1&@q=cuts wood",
     {},
     200,
-    [
-      { h: "A saw *cuts* *wood*" },
-    ],
+    [{ h: "A saw *cuts* *wood*" }],
   ],
   ["GET /places?select=h:spec.ts_headline(wfts,'saw',simple)&id=eq.1", {}, 200, [
     { h: { name: "<b>saw</b>" } },
@@ -262,11 +253,7 @@ without.rows("missing extensions", [
   ["GET /tools?or=(name.wsim.saw,id.eq.1)", {}, 400, missing("wsim", "name", "text")],
   ["GET /tools?select=name.similarity('saw')", {}, 400, missing("similarity", "name", "text")],
   ["GET /tools?select=count()&having=(count.sim.1)", {}, 400, missing("sim", "count", "unknown")],
-  ["GET /tools?select=name.distanc('a')", {}, 400, {
-    ...failure(
-      "SVC164",
-      "Function 'distanc' is not available in URLs",
-      "Perhaps you meant 'distance'",
-    ),
-  }],
+  ...refusals(`
+GET /tools?select=name.distanc('a') | 400 SVC164 | Function 'distanc' is not available in URLs |  | Perhaps you meant 'distance'
+`),
 ]);

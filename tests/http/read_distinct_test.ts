@@ -1,5 +1,5 @@
 /** Distinct rows, and the first row of each group in the requested order. */
-import { apiSuite } from "../support/api.ts";
+import { apiSuite, refusals, serviceSuite } from "../support/handler/api.ts";
 
 const suite = apiSuite("tools", {
   dbSchemas: ["api"],
@@ -27,9 +27,7 @@ suite.rows("distinct rows", [
   ["GET /tools?select=maker_id&distinct=*&order=maker_id&limit=1&offset=1", exact, 206, [
     { maker_id: 2 },
   ], { "Content-Range": "1-1/3" }],
-  ["GET /tools?select=n:name.length().mod(2)&distinct=*&order=n.desc", {}, 200, [
-    { n: 1 },
-  ]],
+  ["GET /tools?select=n:name.length().mod(2)&distinct=*&order=n.desc", {}, 200, [{ n: 1 }]],
   ["GET /tools?select=unit:spec->w->>unit&distinct=*&order=unit", {}, 200, [
     { unit: "kg" },
     { unit: null },
@@ -84,17 +82,12 @@ suite.rows("first rows of groups", [
     "GET /tools?select=name,makers(name)&distinct=maker_id&order=price.desc.nullslast&limit=1&offset=1",
     exact,
     206,
-    [
-      { name: "plane", makers: { name: "Ryo" } },
-    ],
+    [{ name: "plane", makers: { name: "Ryo" } }],
     { "Content-Range": "1-1/3" },
   ],
-  ["GET /tools?select=*&distinct=len&order=id", {}, 400, {
-    code: "42703",
-    message: "column tools.len does not exist",
-    details: null,
-    hint: null,
-  }],
+  ...refusals(`
+GET /tools?select=*&distinct=len&order=id | 400 42703 | column tools.len does not exist
+`),
   ["GET /tools?select=id,len:name.length()&distinct=len&order=id", {}, 200, [
     { id: 1, len: 3 },
     { id: 2, len: 5 },
@@ -125,9 +118,7 @@ suite.rows("first rows of groups", [
     exact,
     200,
     [],
-    {
-      "Content-Range": "*/0",
-    },
+    { "Content-Range": "*/0" },
   ],
   ["GET /tools?select=id,makers(name)&makers.distinct=name&id=eq.1", {}, 200, [
     { id: 1, makers: { name: "Bosk" } },
@@ -150,84 +141,49 @@ suite.rows("first rows of groups", [
     { name: "saw", price: 30.5 },
     { name: "relic", price: null },
   ]],
-  ["GET /rpc/prices?select=price&distinct=l&order=name&l=eq.5", {}, 400, {
-    code: "42703",
-    message: "column prices.l does not exist",
-    details: null,
-    hint: null,
-  }],
+  ...refusals(`
+GET /rpc/prices?select=price&distinct=l&order=name&l=eq.5 | 400 42703 | column prices.l does not exist
+`),
 ]);
 
 suite.rows("refusals of distinct", [
-  [
-    "GET /tools?select=name&distinct=*&order=id",
-    {},
-    400,
-    refusal("SVC163", "'distinct' cannot be combined with 'id'"),
-  ],
-  [
-    "GET /tools?select=name,makers(name)&distinct=*&order=makers(name)",
-    {},
-    400,
-    refusal("SVC163", "'distinct' cannot be combined with 'name'"),
-  ],
-  [
-    "GET /tools?select=n:count(),maker_id&distinct=maker_id",
-    {},
-    400,
-    refusal("SVC163", "'distinct' cannot be combined with aggregates"),
-  ],
+  ...refusals(`
+GET /tools?select=name&distinct=*&order=id | 400 SVC163 | 'distinct' cannot be combined with 'id'
+GET /tools?select=name,makers(name)&distinct=*&order=makers(name) | 400 SVC163 | 'distinct' cannot be combined with 'name'
+GET /tools?select=n:count(),maker_id&distinct=maker_id | 400 SVC163 | 'distinct' cannot be combined with aggregates
+`),
   [
     "DELETE /tools?distinct=id",
     { as: "writer" },
     400,
     refusal("SVC160", "'distinct' can only be used to read"),
   ],
-  ["GET /tools?distinct=a(", {}, 400, {
-    code: "SVC100",
-    message: '"failed to parse distinct (a()" (line 1, column 2)',
-    details: 'unexpected \'(\' expecting letter, digit, "-", "->>", "->", "," or end of input',
-    hint: null,
+  ...refusals(`
+GET /tools?distinct=a( | 400 SVC100 | "failed to parse distinct (a()" (line 1, column 2) | unexpected '(' expecting letter, digit, "-", "->>", "->", "," or end of input
+`),
+  [`GET /tools?distinct=${Array(33).fill("id").join()}`, {}, 400, {
+    ...refusal("SVC177", "The query is too complex"),
+    details: "More than 32 terms of 'distinct'",
   }],
-  [
-    `GET /tools?distinct=${Array(33).fill("id").join()}`,
-    {},
-    400,
-    {
-      ...refusal("SVC177", "The query is too complex"),
-      details: "More than 32 terms of 'distinct'",
-    },
-  ],
   ["GET /makers?select=id&distinct&order=id&limit=1", {}, 200, [{ id: 1 }]],
-  ["GET /makers?select=id&distinct=eq.x", {}, 400, {
-    code: "42703",
-    message: "column makers.distinct does not exist",
-    details: null,
-    hint: null,
-  }],
+  ...refusals(`
+GET /makers?select=id&distinct=eq.x | 400 42703 | column makers.distinct does not exist
+`),
 ]);
 
-const strict = apiSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+const strict = serviceSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "tools without aggregates",
 });
 
 strict.rows("disabled", [
-  [
-    "GET /makers?select=city&distinct=*",
-    {},
-    400,
-    refusal("SVC161", "Use of distinct is not allowed"),
-  ],
-  [
-    "GET /makers?select=id&having=(id.max().gt.1)",
-    {},
-    400,
-    refusal("SVC123", "Use of aggregate functions is not allowed"),
-  ],
+  ...refusals(`
+GET /makers?select=city&distinct=* | 400 SVC161 | Use of distinct is not allowed
+GET /makers?select=id&having=(id.max().gt.1) | 400 SVC123 | Use of aggregate functions is not allowed
+`),
   ["GET /makers?select=name.upper()&id=eq.1", {}, 200, [{ name: "BOSK" }]],
 ]);
 
-const fewer = apiSuite("tools", {
+const fewer = serviceSuite("tools", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbAggregatesEnabled: true,
@@ -237,10 +193,7 @@ const fewer = apiSuite("tools", {
 fewer.rows("functions", [
   ["GET /makers?select=name.lower()&id=eq.1", {}, 200, [{ name: "bosk" }]],
   ["GET /makers?select=id.array_agg()&id=eq.1", {}, 200, [{ array_agg: [1] }]],
-  ["GET /makers?select=name.upper()", {}, 400, {
-    code: "SVC164",
-    message: "Function 'upper' is not available in URLs",
-    details: null,
-    hint: null,
-  }],
+  ...refusals(`
+GET /makers?select=name.upper() | 400 SVC164 | Function 'upper' is not available in URLs
+`),
 ]);

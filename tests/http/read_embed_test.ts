@@ -1,6 +1,6 @@
 /** Embedded relations: shapes, filters, orders, spreads, null tests, counts and errors. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite } from "../support/api.ts";
+import { apiSuite, refusals, type Row, serviceSuite } from "../support/handler/api.ts";
 
 const suite = apiSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "embedding tools",
@@ -15,6 +15,18 @@ const failure = (
 ) => ({ code, message, details, hint });
 
 const ids = (...ids: readonly number[]) => ids.map((id) => ({ id }));
+
+const notToOne = (operation: string, from: string, to: string) =>
+  failure(
+    operation,
+    `A ${operation === "SVC118" ? "related order" : "spread operation"} on '${to}' is not possible`,
+    { details: `'${from}' and '${to}' do not form a many-to-one or one-to-one relationship` },
+  );
+
+const notNullTest = (name: string) =>
+  failure("SVC120", `Bad operator on the '${name}' embedded resource`, {
+    details: "Only is null or not is null filters are allowed on embedded resources",
+  });
 
 const notEmbedded = (name: string) =>
   failure("SVC108", `'${name}' is not an embedded resource in this request`, {
@@ -38,10 +50,14 @@ suite.test("embeds keep the order of select=", async (api) => {
 
 suite.test("the same relation twice is two members of its name", async (api) => {
   const response = await api("GET /tools?select=id,makers(name),makers(city)&id=eq.1");
-  strictEqual(
-    await response.text(),
-    '[{"id":1,"makers":{"name":"Bosk"},"makers":{"city":"Ulm"}}]',
-  );
+  strictEqual(await response.text(), '[{"id":1,"makers":{"name":"Bosk"},"makers":{"city":"Ulm"}}]');
+});
+
+suite.test("a member that an embed selects twice appears once", async (api) => {
+  const line = "GET /makers?id=eq.2&select=tools(id,id,x:id,x:name)";
+  strictEqual(await (await api(line)).text(), '[{"tools":[{"id":3,"x":"plane"}]}]');
+  const whole = await (await api("GET /manuals?tool_id=eq.1&select=tools(*,id)")).text();
+  strictEqual(whole.match(/"id"/g)?.length, 1);
 });
 
 suite.rows("embeds are", [
@@ -91,16 +107,11 @@ suite.rows("embeds are", [
 ]);
 
 suite.rows("filters of embeds act inside them", [
-  [
-    "GET /makers?select=name,tools(name)&tools.price=gt.40&order=id&tools.order=id",
-    {},
-    200,
-    [
-      { name: "Bosk", tools: [{ name: "drill" }] },
-      { name: "Ryo", tools: [{ name: "plane" }] },
-      { name: "Idle", tools: [] },
-    ],
-  ],
+  ["GET /makers?select=name,tools(name)&tools.price=gt.40&order=id&tools.order=id", {}, 200, [
+    { name: "Bosk", tools: [{ name: "drill" }] },
+    { name: "Ryo", tools: [{ name: "plane" }] },
+    { name: "Idle", tools: [] },
+  ]],
   ["GET /tools?select=name,makers(name)&makers.city=eq.Kobe&id=lt.4&order=id", {}, 200, [
     { name: "saw", makers: null },
     { name: "drill", makers: null },
@@ -110,9 +121,7 @@ suite.rows("filters of embeds act inside them", [
     "GET /makers?select=tools(name)&tools.or=(price.lt.31,name.eq.drill)&tools.order=id&id=eq.1",
     {},
     200,
-    [
-      { tools: [{ name: "saw" }, { name: "drill" }] },
-    ],
+    [{ tools: [{ name: "saw" }, { name: "drill" }] }],
   ],
   ["GET /makers?select=tools(name)&tools.not.and=(price.lt.31,name.eq.saw)&id=eq.1", {}, 200, [
     { tools: [{ name: "drill" }] },
@@ -121,9 +130,7 @@ suite.rows("filters of embeds act inside them", [
     "GET /makers?select=tools(name,manuals(pages))&tools.manuals.pages=gt.20&tools.order=id&id=eq.1",
     {},
     200,
-    [
-      { tools: [{ name: "saw", manuals: null }, { name: "drill", manuals: { pages: 40 } }] },
-    ],
+    [{ tools: [{ name: "saw", manuals: null }, { name: "drill", manuals: { pages: 40 } }] }],
   ],
   [
     "GET /makers?select=name,cheap:tools(name),dear:tools(name)&cheap.price=lt.40&dear.price=gte.40&id=eq.1",
@@ -135,9 +142,7 @@ suite.rows("filters of embeds act inside them", [
     "GET /makers?select=tools(name)&tools.order=price.desc&tools.limit=1&tools.offset=1&id=eq.1",
     {},
     200,
-    [
-      { tools: [{ name: "saw" }] },
-    ],
+    [{ tools: [{ name: "saw" }] }],
   ],
   [
     "GET /makers?select=id,tools(id,sheds(id))&order=id.desc&limit=2&offset=1&tools.order=id&tools.limit=1&tools.sheds.order=id.desc&tools.sheds.limit=1",
@@ -145,16 +150,30 @@ suite.rows("filters of embeds act inside them", [
     200,
     [{ id: 2, tools: [{ id: 3, sheds: [] }] }, { id: 1, tools: [{ id: 1, sheds: [{ id: 2 }] }] }],
   ],
+  // The first of two orders, and the first embed that has the name or the alias.
+  ["GET /makers?select=t:tools(id)&id=eq.1&tools.order=id.desc&t.order=id", {}, 200, [
+    { t: [{ id: 2 }, { id: 1 }] },
+  ]],
+  ["GET /makers?select=tools(id),b:tools(id)&id=eq.2&tools.id=eq.0", {}, 200, [
+    { tools: [], b: ids(3) },
+  ]],
+  ["GET /makers?select=b:tools(id),tools(id)&id=eq.2&tools.id=eq.0", {}, 200, [
+    { tools: ids(3), b: [] },
+  ]],
   ["GET /makers?select=id&tools.price=gt.40", {}, 400, notEmbedded("tools")],
+  ["GET /makers?select=id&one.a=is.null&two.a=is.null", {}, 400, notEmbedded("two")],
+  ...["f.a=is.null", "o.order=a", "l.limit=1", "g.or=(a.is.null)"].map((_, first, parts): Row => [
+    `GET /makers?select=id&${parts.slice(first).toReversed().join("&")}`,
+    {},
+    400,
+    notEmbedded(parts[first]![0]!),
+  ]),
   ["GET /makers?select=tools(id)&tools.nope.order=id", {}, 400, notEmbedded("nope")],
   ["GET /makers?select=nonsense(id)&tools.limit=1", {}, 400, notEmbedded("tools")],
   ["GET /makers?select=id&tools.or=(id.eq.1,id.eq.2)", {}, 400, notEmbedded("tools")],
-  [
-    "GET /makers?select=tools(missing)",
-    {},
-    400,
-    failure("42703", "column tools_1.missing does not exist"),
-  ],
+  ...refusals(`
+GET /makers?select=tools(missing) | 400 42703 | column tools_1.missing does not exist
+`),
 ]);
 
 suite.rows("parents are chosen by their embeds", [
@@ -165,10 +184,7 @@ suite.rows("parents are chosen by their embeds", [
   ["GET /makers?select=name,tools(name,manuals!inner(pages))&order=id&tools.order=id", exact, 200, [
     {
       name: "Bosk",
-      tools: [
-        { name: "saw", manuals: { pages: 12 } },
-        { name: "drill", manuals: { pages: 40 } },
-      ],
+      tools: [{ name: "saw", manuals: { pages: 12 } }, { name: "drill", manuals: { pages: 40 } }],
     },
     { name: "Ryo", tools: [] },
     { name: "Idle", tools: [] },
@@ -183,11 +199,7 @@ suite.rows("parents are chosen by their embeds", [
     "GET /tools?select=name,sheds()&sheds.title=eq.south&sheds=is.null&order=id&limit=9",
     exact,
     200,
-    [
-      { name: "drill" },
-      { name: "plane" },
-      { name: "relic" },
-    ],
+    [{ name: "drill" }, { name: "plane" }, { name: "relic" }],
     { "Content-Range": "0-2/3" },
   ],
   ["GET /tools?select=name,manuals(pages)&manuals=not.is.null&order=id", {}, 200, [
@@ -219,20 +231,18 @@ suite.rows("parents are chosen by their embeds", [
     { name: "plane", pages: null },
     { name: "relic", pages: null },
   ]],
-  [
-    "GET /makers?select=tools(name)&tools=eq.1",
-    {},
-    400,
-    failure("SVC120", "Bad operator on the 'tools' embedded resource", {
-      details: "Only is null or not is null filters are allowed on embedded resources",
-    }),
-  ],
-  [
-    "GET /tools?select=name&manuals=is.null",
-    {},
-    400,
-    failure("42703", "column tools.manuals does not exist"),
-  ],
+  ["GET /makers?select=tools(name)&tools=eq.1", {}, 400, notNullTest("tools")],
+  ["GET /makers?select=tools(name)&tools=is.not_null", {}, 400, notNullTest("tools")],
+  ...refusals(`
+GET /manuals?select=tools(s:sheds())&tools.or=(id.is.null,and(s.eq.1)) | 400 SVC120 | Bad operator on the 'sheds' embedded resource | Only is null or not is null filters are allowed on embedded resources
+GET /makers?select=tools()&tools->a=eq.1 | 400 42703 | column makers.tools does not exist
+`),
+  // A wrong order is reported before a wrong spread, and that before a wrong filter.
+  ...refusals(`
+GET /makers?select=...tools(),t:tools()&order=t(id) | 400 SVC118 | A related order on 't' is not possible | 'makers' and 't' do not form a many-to-one or one-to-one relationship
+GET /makers?select=...tools(),t:tools()&t=eq.1 | 400 SVC119 | A spread operation on 'tools' is not possible | 'makers' and 'tools' do not form a many-to-one or one-to-one relationship
+GET /tools?select=name&manuals=is.null | 400 42703 | column tools.manuals does not exist
+`),
 ]);
 
 suite.rows("parents are ordered by a related column", [
@@ -271,10 +281,7 @@ suite.rows("parents are ordered by a related column", [
     "GET /manuals?select=pages,...tools(name,...makers(maker:name))&order=tools(maker),pages",
     {},
     200,
-    [
-      { pages: 12, name: "saw", maker: "Bosk" },
-      { pages: 40, name: "drill", maker: "Bosk" },
-    ],
+    [{ pages: 12, name: "saw", maker: "Bosk" }, { pages: 40, name: "drill", maker: "Bosk" }],
   ],
   ["GET /tools?select=id,makers(name)&order=makers(city)&limit=1", {}, 200, [
     { id: 3, makers: { name: "Ryo" } },
@@ -333,21 +340,14 @@ suite.rows("parents are ordered by a related column", [
     200,
     ids(3, 1, 2),
   ],
-  [
-    "GET /tools?select=id,makers()&order=makers(missing)",
-    {},
-    400,
-    failure("42703", "column makers_1.missing does not exist"),
-  ],
+  ...refusals(`
+GET /tools?select=id,makers()&order=makers(missing) | 400 42703 | column makers_1.missing does not exist
+`),
   ["GET /tools?select=id,m:makers(name)&order=makers(name)", {}, 400, notEmbedded("makers")],
-  [
-    "GET /makers?select=id,tools(name)&order=tools(name)",
-    {},
-    400,
-    failure("SVC118", "A related order on 'tools' is not possible", {
-      details: "'makers' and 'tools' do not form a many-to-one or one-to-one relationship",
-    }),
-  ],
+  ...refusals(`
+GET /makers?select=id,tools(name)&order=tools(name) | 400 SVC118 | A related order on 'tools' is not possible | 'makers' and 'tools' do not form a many-to-one or one-to-one relationship
+GET /manuals?select=tools(s:sheds(title))&tools.order=s(title) | 400 SVC118 | A related order on 's' is not possible | 'tools' and 's' do not form a many-to-one or one-to-one relationship
+`),
 ]);
 
 suite.rows("spreads lift columns", [
@@ -375,19 +375,10 @@ suite.rows("spreads lift columns", [
     "GET /manuals?select=pages,...tools(tool:name,...makers(maker:name),sheds(title))&pages=gt.20",
     {},
     200,
-    [
-      { pages: 40, tool: "drill", maker: "Bosk", sheds: [{ title: "north" }] },
-    ],
+    [{ pages: 40, tool: "drill", maker: "Bosk", sheds: [{ title: "north" }] }],
   ],
   ["GET /tools?select=name,...makers!inner()&makers.name=eq.Ryo", {}, 200, [{ name: "plane" }]],
-  [
-    "GET /makers?select=name,...tools(tool:name)",
-    {},
-    400,
-    failure("SVC119", "A spread operation on 'tools' is not possible", {
-      details: "'makers' and 'tools' do not form a many-to-one or one-to-one relationship",
-    }),
-  ],
+  ["GET /makers?select=name,...tools(tool:name)", {}, 400, notToOne("SVC119", "makers", "tools")],
 ]);
 
 suite.rows("computed relationships", [
@@ -406,10 +397,7 @@ suite.rows("computed relationships", [
     "GET /makers?select=name,...latest(tool:name)&order=latest(tool).desc.nullslast&limit=2",
     {},
     200,
-    [
-      { name: "Ryo", tool: "plane" },
-      { name: "Bosk", tool: "drill" },
-    ],
+    [{ name: "Ryo", tool: "plane" }, { name: "Bosk", tool: "drill" }],
   ],
   ["GET /makers?select=latest(name,makers(name),sheds(title))&id=eq.1", {}, 200, [
     { latest: { name: "drill", makers: { name: "Bosk" }, sheds: [{ title: "north" }] } },
@@ -467,7 +455,7 @@ suite.test("an aliased embed may be addressed by its target's name", async (api)
   ]]);
 });
 
-const strict = apiSuite("tools", {
+const strict = serviceSuite("tools", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   urlUseLegacyTargetNames: false,
@@ -475,15 +463,12 @@ const strict = apiSuite("tools", {
 
 strict.rows("an aliased embed is addressed by its alias", [
   ["GET /makers?select=id,t:tools(id)&t.price=gt.40&id=eq.1", {}, 200, [{ id: 1, t: [{ id: 2 }] }]],
-  [
-    "GET /makers?select=id,t:tools(id)&tools.price=gt.40&id=eq.1",
-    {},
-    400,
-    failure("SVC108", "'tools' is not an embedded resource in this request", {
-      details: "Target names are not allowed in filters if they have an alias",
-      hint: "Change 'tools' to 't' in filters, orders or limits.",
-    }),
-  ],
+  ["GET /makers?select=b:tools(id),tools(id)&id=eq.2&tools.id=eq.0", {}, 200, [
+    { tools: [], b: ids(3) },
+  ]],
+  ...refusals(`
+GET /makers?select=id,t:tools(id)&tools.price=gt.40&id=eq.1 | 400 SVC108 | 'tools' is not an embedded resource in this request | Target names are not allowed in filters if they have an alias | Change 'tools' to 't' in filters, orders or limits.
+`),
 ]);
 
 suite.rows("rows of functions are read like tables", [
@@ -495,9 +480,7 @@ suite.rows("rows of functions are read like tables", [
     "GET /rpc/cheap_tools?below=50&select=name,makers()&makers.city=eq.Kobe&makers=not.is.null",
     {},
     200,
-    [
-      { name: "plane" },
-    ],
+    [{ name: "plane" }],
   ],
   ["GET /rpc/cheap_tools?below=50&select=id,shout&shout=neq.SAW", {}, 200, [{
     id: 3,
@@ -528,20 +511,9 @@ suite.rows("rows of functions are read like tables", [
     { name: "drill" },
     { name: "plane" },
   ]],
-  [
-    "GET /rpc/prices?select=name,makers(name)",
-    {},
-    400,
-    failure(
-      "SVC200",
-      "Could not find a relationship between 'prices' and 'makers' in the schema cache",
-      {
-        details:
-          "Searched for a foreign key relationship between 'prices' and 'makers' in the schema " +
-          "'api', but no matches were found.",
-      },
-    ),
-  ],
+  ...refusals(`
+GET /rpc/prices?select=name,makers(name) | 400 SVC200 | Could not find a relationship between 'prices' and 'makers' in the schema cache | Searched for a foreign key relationship between 'prices' and 'makers' in the schema 'api', but no matches were found.
+`),
 ]);
 
 const returning = { as: "writer", headers: { Prefer: "return=representation,count=exact" } };

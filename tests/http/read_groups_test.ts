@@ -1,6 +1,6 @@
 /** Conditions on groups and on the rows of aggregates, and the refusals of values. */
-import { deepStrictEqual } from "node:assert/strict";
-import { apiSuite } from "../support/api.ts";
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { apiSuite, refusals } from "../support/handler/api.ts";
 
 const suite = apiSuite("tools", {
   dbSchemas: ["api"],
@@ -37,8 +37,26 @@ function notEmbedded(name: string) {
   );
 }
 
+suite.test("an embed of a group keeps the order of its select", async (api) => {
+  const line = "GET /tools?select=m:makers(name,id),n:count()&maker_id=not.is.null&order=n.desc";
+  strictEqual(
+    await (await api(line)).text(),
+    `[{"n":2,"m":{"name":"Bosk","id":1}}, \n {"n":1,"m":{"name":"Ryo","id":2}}]`,
+  );
+});
+
 suite.rows("conditions on groups", [
   ["GET /tools?select=maker_id,n:count()&n=gt.1", {}, 200, [{ maker_id: 1, n: 2 }]],
+  ["GET /tools?select=maker_id,n:count()&order=maker_id&limit=1", exact, 206, [
+    { maker_id: 1, n: 2 },
+  ], { "Content-Range": "0-0/3" }],
+  ["GET /tools?select=maker_id,n:count()&order=maker_id&offset=1", exact, 206, [
+    { maker_id: 2, n: 1 },
+    { maker_id: null, n: 1 },
+  ], { "Content-Range": "1-2/3" }],
+  ...refusals(`
+GET /tools?name.lower()=eq.saw | 400 SVC108 | 'name' is not an embedded resource in this request |  | Write and=(name.lower().eq.value)
+`),
   ["GET /tools?select=maker_id,n:count()&or=(n.gt.1,maker_id.eq.2)&order=maker_id", {}, 200, [
     { maker_id: 1, n: 2 },
     { maker_id: 2, n: 1 },
@@ -52,9 +70,7 @@ suite.rows("conditions on groups", [
     "GET /tools?select=maker_id,n:count(),dear:price.sum()&dear.price=gt.40&n=gt.1&order=n.desc",
     {},
     200,
-    [
-      { maker_id: 1, n: 2, dear: 99 },
-    ],
+    [{ maker_id: 1, n: 2, dear: 99 }],
     { "Content-Range": "0-0/*" },
   ],
   ["GET /tools?select=maker_id,t:price.sum()&order=t.desc.nullslast&having=(t.gt.50)", exact, 200, [
@@ -70,9 +86,7 @@ suite.rows("conditions on groups", [
     "GET /tools?select=maker_id,n:count()&having=(price.sum().gt.50,or(count().eq.2,maker_id.is.null))",
     {},
     200,
-    [
-      { maker_id: 1, n: 2 },
-    ],
+    [{ maker_id: 1, n: 2 }],
   ],
   ["GET /tools?select=unit:spec->w->>unit,n:count()&having=(unit.eq.kg)", {}, 200, [
     { unit: "kg", n: 1 },
@@ -81,17 +95,13 @@ suite.rows("conditions on groups", [
     "GET /tools?select=m:bought.date_trunc(month)::date,n:count()&having=(m.gt.2024-01-15)",
     {},
     200,
-    [
-      { m: "2024-02-01", n: 1 },
-    ],
+    [{ m: "2024-02-01", n: 1 }],
   ],
   [
     "GET /tools?select=m:bought.date_trunc(month)::date,n:count()&having=(bought.date_trunc(month)::date.is.null)",
     {},
     200,
-    [
-      { m: null, n: 2 },
-    ],
+    [{ m: null, n: 2 }],
   ],
   ["GET /tools?select=*,n:count()&having=(id.lt.2)", {}, 200, [{
     id: 1,
@@ -115,19 +125,14 @@ suite.rows("conditions on groups", [
     "GET /makers?select=name,tools!inner(maker_id,n:count())&tools.having=(n.gt.1)&order=id",
     exact,
     200,
-    [
-      { name: "Bosk", tools: [{ maker_id: 1, n: 2 }] },
-    ],
+    [{ name: "Bosk", tools: [{ maker_id: 1, n: 2 }] }],
     { "Content-Range": "0-0/1" },
   ],
   [
     "GET /makers?select=name,tools(maker_id,n:count())&tools.n=gt.1&tools=is.null&order=id",
     {},
     200,
-    [
-      { name: "Ryo", tools: [] },
-      { name: "Idle", tools: [] },
-    ],
+    [{ name: "Ryo", tools: [] }, { name: "Idle", tools: [] }],
   ],
   ["GET /rpc/prices?select=l:name.length(),n:count()&n=gt.1", {}, 200, [{ l: 5, n: 3 }]],
   ["GET /rpc/prices?select=l:name.length(),n:count()&having=(n.gt.1)", {}, 200, [{ l: 5, n: 3 }]],
@@ -140,9 +145,7 @@ suite.rows("rows of aggregates", [
     "GET /tools?select=a:id.sum(),b:name.array_agg()&a.or=(id.eq.1,name.eq.relic)&b.price=is.null",
     {},
     200,
-    [
-      { a: 5, b: ["relic"] },
-    ],
+    [{ a: 5, b: ["relic"] }],
   ],
   ["GET /tools?select=a:id.sum()&a.id=lt.3&a=gt.2", {}, 200, [{ a: 3 }]],
   ["GET /tools?select=a:id.sum()&a.id=lt.3&a=gt.3", {}, 200, []],
@@ -151,9 +154,7 @@ suite.rows("rows of aggregates", [
     "GET /tools?select=bought,...makers(late:count())&makers.late.name=eq.Ryo&bought=is.null",
     {},
     200,
-    [
-      { bought: null, late: 1 },
-    ],
+    [{ bought: null, late: 1 }],
   ],
   ["GET /tools?select=p:price.percentile_cont(0.5)&p.id=lt.3", {}, 200, [{ p: 64.75 }]],
   ["GET /tools?select=a:count()&a.order=id", {}, 400, notEmbedded("a")],
@@ -161,59 +162,16 @@ suite.rows("rows of aggregates", [
 ]);
 
 suite.rows("refusals", [
-  [
-    "GET /tools?select=name.nope()",
-    {},
-    400,
-    refusal("SVC164", "Function 'nope' is not available in URLs"),
-  ],
-  [
-    "GET /tools?select=name.uper()",
-    {},
-    400,
-    refusal(
-      "SVC164",
-      "Function 'uper' is not available in URLs",
-      null,
-      "Perhaps you meant 'upper'",
-    ),
-  ],
-  [
-    "GET /tools?select=name.lower(1)",
-    {},
-    400,
-    refusal("SVC165", "Invalid arguments of 'lower'", "Expected lower()"),
-  ],
-  [
-    "GET /tools?select=price.sum().max()",
-    {},
-    400,
-    refusal("SVC165", "Invalid arguments of 'max'", "Expected max() of a plain value"),
-  ],
-  [
-    "GET /tools?select=price.percentile_cont(2)",
-    {},
-    400,
-    refusal("SVC165", "Invalid arguments of 'percentile_cont'", "Expected percentile_cont(f)"),
-  ],
-  [
-    "GET /tools?select=bought.date_trunc(fortnight)",
-    {},
-    400,
-    refusal("SVC165", "Invalid arguments of 'date_trunc'", "Expected date_trunc(unit[,zone])"),
-  ],
-  [
-    "GET /tools?select=id&and=(price.sum().gt.1)",
-    {},
-    400,
-    refusal("SVC165", "Invalid arguments of 'sum'", "Expected a condition of 'having'"),
-  ],
-  [
-    "GET /tools?select=price.add(id.sum())",
-    {},
-    400,
-    refusal("SVC165", "Invalid arguments of 'add'", "Expected add(v)"),
-  ],
+  ...refusals(`
+GET /tools?select=name.nope() | 400 SVC164 | Function 'nope' is not available in URLs
+GET /tools?select=name.uper() | 400 SVC164 | Function 'uper' is not available in URLs |  | Perhaps you meant 'upper'
+GET /tools?select=name.lower(1) | 400 SVC165 | Invalid arguments of 'lower' | Expected lower()
+GET /tools?select=price.sum().max() | 400 SVC165 | Invalid arguments of 'max' | Expected max() of a plain value
+GET /tools?select=price.percentile_cont(2) | 400 SVC165 | Invalid arguments of 'percentile_cont' | Expected percentile_cont(f)
+GET /tools?select=bought.date_trunc(fortnight) | 400 SVC165 | Invalid arguments of 'date_trunc' | Expected date_trunc(unit[,zone])
+GET /tools?select=id&and=(price.sum().gt.1) | 400 SVC165 | Invalid arguments of 'sum' | Expected a condition of 'having'
+GET /tools?select=price.add(id.sum()) | 400 SVC165 | Invalid arguments of 'add' | Expected add(v)
+`),
   ["GET /tools?select=name.concat(@q)", {}, 400, refusal("SVC166", "Parameter '@q' is missing")],
   [
     `GET /tools?select=name${".lower()".repeat(9)}`,
@@ -245,11 +203,7 @@ suite.rows("refusals", [
 suite.test("a write filters by values and returns them", async (api) => {
   const response = await api(
     "PATCH /tools?or=(name.upper().eq.SAW)&id=eq(col).maker_id&select=id,price.add(1)",
-    {
-      as: "writer",
-      headers: { Prefer: "return=representation" },
-      body: { price: 7 },
-    },
+    { as: "writer", headers: { Prefer: "return=representation" }, body: { price: 7 } },
   );
   deepStrictEqual([response.status, await response.json()], [200, [{ id: 1, price: 8 }]]);
 });

@@ -1,7 +1,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import fc from "fast-check";
-import { apiSuite } from "../support/api.ts";
-import { engines } from "../support/engines.ts";
+import { serviceSuite } from "../support/handler/api.ts";
+import { engines } from "../support/database/engines.ts";
 import { PGlite } from "@electric-sql/pglite";
 
 /** A condition as a member of `and=(…)` and as SQL. */
@@ -74,9 +74,8 @@ const { tree } = fc.letrec<{ tree: Condition }>((tie) => ({
   ),
 }));
 
-const suite = apiSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" }, {
+const suite = serviceSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" }, {
   title: "random filters",
-  engines: ["pg"],
 });
 
 suite.test("a filter selects the rows that the same SQL selects", async (api) => {

@@ -1,5 +1,5 @@
 /** Which relationship a target and a hint mean. */
-import { apiSuite, type Row } from "../support/api.ts";
+import { apiSuite, type Row } from "../support/handler/api.ts";
 
 const suite = apiSuite("relationships", {
   dbSchemas: ["api"],
@@ -42,9 +42,7 @@ suite.rows("several keys between two relations", [
     "GET /visits?select=guide:people!visits_guide(name),guest:people!guest_id(name)&id=eq.1",
     {},
     200,
-    [
-      { guide: { name: "Ann" }, guest: { name: "Ben" } },
-    ],
+    [{ guide: { name: "Ann" }, guest: { name: "Ben" } }],
   ],
   ...["visits!visits_guide", "visits!guide_id", "visits_guide"].map(
     (target) =>
@@ -83,7 +81,9 @@ suite.rows("several keys between two relations", [
     ["sitings", "visitors", ""],
     ["visitors", "sitings", "seen"],
     ["visitors", "siting", ""],
-  ] as const).map(([origin, target, by]): Row => [
+    ["people", "people_boss", "", "Perhaps you meant 'people' instead of 'people_boss'."],
+    ["people", "people", "people_boss"],
+  ] as const).map(([origin, target, by, hint = null]): Row => [
     `GET /${origin}?select=${target}${by && `!${by}`}(*)`,
     {},
     400,
@@ -93,7 +93,7 @@ suite.rows("several keys between two relations", [
         `Could not find a relationship between '${origin}' and '${target}' in the schema cache`,
       details: `Searched for a foreign key relationship between '${origin}' and '${target}'` +
         `${by && ` using the hint '${by}'`} in the schema 'api', but no matches were found.`,
-      hint: null,
+      hint,
     },
   ]),
   ["GET /people?select=visits!nope(*)", {}, 400, {
@@ -108,18 +108,13 @@ suite.rows("several keys between two relations", [
     "GET /visits?select=id,guide:visits_guide(name)&order=guide(name).desc.nullslast,id&limit=2",
     {},
     200,
-    [
-      { id: 3, guide: { name: "Ben" } },
-      { id: 1, guide: { name: "Ann" } },
-    ],
+    [{ id: 3, guide: { name: "Ben" } }, { id: 1, guide: { name: "Ann" } }],
   ],
   [
     "GET /people?select=a:visits!visits_guide(id),b:visits!visits_guest(id)&b.id=gt.1&id=eq.2",
     {},
     200,
-    [
-      { a: [{ id: 3 }], b: [] },
-    ],
+    [{ a: [{ id: 3 }], b: [] }],
   ],
 ]);
 
@@ -137,12 +132,7 @@ suite.rows("keys to oneself", [
     "GET /family?select=name,children:family!parent(name,children:family!parent(name))&id=eq.1",
     {},
     200,
-    [
-      {
-        name: "root",
-        children: [{ name: "twig", children: [{ name: "leaf" }, { name: "bud" }] }],
-      },
-    ],
+    [{ name: "root", children: [{ name: "twig", children: [{ name: "leaf" }, { name: "bud" }] }] }],
   ],
   ["GET /family?select=name,parent(name,parent(name))&id=eq.3", {}, 200, [
     { name: "leaf", parent: { name: "twig", parent: { name: "root" } } },
@@ -151,9 +141,7 @@ suite.rows("keys to oneself", [
     "GET /people?select=name,followers:follows!followed_id(...people!follower_id(name))&id=eq.4",
     {},
     200,
-    [
-      { name: "Dot", followers: [{ name: "Ann" }] },
-    ],
+    [{ name: "Dot", followers: [{ name: "Ann" }] }],
   ],
 ]);
 
@@ -200,12 +188,7 @@ suite.rows("levels deep down are chosen by their embeds", [
     200,
     found({ name: "Ben", q: [{ name: "Dot" }] }),
   ],
-  [
-    deep("name,q:people!boss_id(name)", "&b.b.p.q=is.null"),
-    {},
-    200,
-    found({ name: "Cid", q: [] }),
-  ],
+  [deep("name,q:people!boss_id(name)", "&b.b.p.q=is.null"), {}, 200, found({ name: "Cid", q: [] })],
   [deep("name,q:people!boss_id()", "&b.b.p.q=not.is.null"), {}, 200, found({ name: "Ben" })],
   [
     deep("name,q:people!boss_id(name)", "&b.b.p.or=(q.not.is.null,name.eq.Cid)"),

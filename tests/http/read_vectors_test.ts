@@ -1,25 +1,20 @@
 /** Distances of pgvector and PostGIS. */
 import { match, strictEqual } from "node:assert/strict";
-import { apiSuite, type Row } from "../support/api.ts";
-import { missingOnServer, pgliteVector } from "../support/extensions.ts";
+import { apiSuite, type Row, serviceSuite } from "../support/handler/api.ts";
+import { missingOnServer, pgliteVector } from "../support/database/extensions.ts";
 
 const config = { dbSchemas: ["api"], dbAnonRole: "anon", dbPlanEnabled: true };
 const indexed = { ...config, dbPreRequest: { schema: "api", name: "use_indexes" } };
 const vectors = [
-  apiSuite("vectors", indexed, {
-    title: "vectors",
-    engines: ["pg"],
-    skipped: await missingOnServer("vector"),
-  }),
+  serviceSuite("vectors", indexed, { title: "vectors", skipped: await missingOnServer("vector") }),
   apiSuite("vectors", indexed, {
     title: "vectors",
     engines: ["pglite"],
     pgliteExtensions: await pgliteVector(),
   }),
 ];
-const geography = apiSuite("geography", config, {
+const geography = serviceSuite("geography", config, {
   title: "geography",
-  engines: ["pg"],
   skipped: await missingOnServer("postgis"),
 });
 

@@ -11,8 +11,8 @@ import {
   type ReplicaUse,
   requests,
   sent,
-} from "../support/replicated_api.ts";
-import type { RequestParts } from "../support/request.ts";
+} from "../support/handler/replicated_api.ts";
+import type { RequestParts } from "../support/handler/request.ts";
 
 /** Where a request is executed, whether its result has a bookmark, and its own bookmark. */
 interface Expected {
@@ -180,7 +180,7 @@ const errors: readonly Row[] = [
 function useOf({ on, wants, bookmark = null }: Expected): Partial<ReplicaUse> {
   return {
     ...(wants === undefined ? {} : { wantsBookmark: true }),
-    ...(on === "standby" ? { standby: { bookmark, isRepeatable: true, schemaAgeMs: 5000 } } : {}),
+    ...(on === "standby" ? { standby: { bookmark, schemaAgeMs: 5000 } } : {}),
   };
 }
 

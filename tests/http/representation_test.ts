@@ -1,4 +1,7 @@
-import { apiSuite } from "../support/api.ts";
+import { deepStrictEqual } from "node:assert/strict";
+import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
+import { apiSuite } from "../support/handler/api.ts";
+import { buildRequest, type RequestParts } from "../support/handler/request.ts";
 
 const suite = apiSuite("representations", {
   dbSchemas: ["api"],
@@ -38,10 +41,7 @@ suite.rows("domains read themselves from JSON", [
   ]],
   [
     "PUT /todos?id=eq.2&select=label",
-    {
-      body: { id: 2, label: "#000012", done: true },
-      headers: shown,
-    },
+    { body: { id: 2, label: "#000012", done: true }, headers: shown },
     200,
     [{ label: "#000012" }],
   ],
@@ -62,3 +62,39 @@ suite.rows("domains read themselves from text in filters", [
   ["GET /rpc/todos_of?first=1&label=eq.00FF00&select=id", {}, 200, [{ id: 2 }]],
   ["DELETE /todos?label=eq.0000FF&select=id", { headers: shown }, 200, [{ id: 1 }]],
 ]);
+
+const bags =
+  `create extension hstore; create table bags (id int primary key, bag hstore default 'd=>1');
+  grant select, insert, update, delete on bags to anon`;
+
+Deno.test("hstore is written as it is shown", async () => {
+  await withAdministeredHandler(bags, { dbSchemas: ["public"] }, async ({ handler }) => {
+    const send = async (line: string, { headers, ...parts }: RequestParts = {}) => {
+      const all = { ...parts, headers: { ...shown, ...headers } };
+      const response = await handler(await buildRequest({ line, origin: "http://x" }, all));
+      return await response.json();
+    };
+    const rows = [
+      { id: 1, bag: { a: "1", b: null, 'q"x': "back\\slash", "": "ü\n" } },
+      { id: 2, bag: {} },
+      { id: 3, bag: null },
+    ];
+    deepStrictEqual(await send("POST /bags", { body: rows }), rows);
+    deepStrictEqual(await send("POST /bags", { body: { id: 4, bag: "x=>y" } }), [
+      { id: 4, bag: { x: "y" } },
+    ]);
+    const missing = { Prefer: "return=representation, missing=default" };
+    deepStrictEqual(
+      await send("POST /bags?columns=id,bag", { body: [{ id: 5 }], headers: missing }),
+      [{ id: 5, bag: { d: "1" } }],
+    );
+    deepStrictEqual(await send("PATCH /bags?id=eq.4", { body: { bag: { z: "1" } } }), [
+      { id: 4, bag: { z: "1" } },
+    ]);
+    const patch = { "Content-Type": "application/merge-patch+json" };
+    deepStrictEqual(
+      await send("PATCH /bags?id=eq.4", { body: '{"bag":{"k":"v"}}', headers: patch }),
+      [{ id: 4, bag: { k: "v" } }],
+    );
+  });
+});

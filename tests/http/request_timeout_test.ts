@@ -1,8 +1,8 @@
 /** `server-request-timeout`: the answer says what PostgreSQL did. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Handler, Observation } from "../../mod.ts";
-import { withAdministeredHandler } from "../support/administered_handler.ts";
-import { buildRequest, type RequestParts } from "../support/request.ts";
+import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
+import { buildRequest, type RequestParts } from "../support/handler/request.ts";
 
 const schema = `
   create table public.gate (id int);

@@ -4,10 +4,11 @@ import { noValues } from "../../src/config/load.ts";
 import { configSource } from "../../src/config/source.ts";
 import { plan } from "../../src/plan/plan.ts";
 import { isRetrySafeRead } from "../../src/plan/retry_safe.ts";
-import { parseRequest } from "../../src/request/parse_request.ts";
+import { parseHead, receivePayload } from "../../src/request/parse_request.ts";
+import { readRawRequest } from "../../src/request/raw_request.ts";
 import type { SchemaCache } from "../../src/schema_cache/schema_cache.ts";
-import { buildRequest, type RequestParts } from "../support/request.ts";
-import { schemaCacheLoader } from "../support/schema_cache.ts";
+import { buildRequest, type RequestParts } from "../support/handler/request.ts";
+import { schemaCacheLoader } from "../support/database/schema_cache.ts";
 
 /** What is volatile has a name that begins with `loud`. */
 const sql = `
@@ -157,7 +158,9 @@ async function isRetrySafe(
   cache: SchemaCache,
 ): Promise<boolean> {
   const request = await buildRequest({ line, origin: "http://localhost" }, parts);
-  const planned = plan(await parseRequest(request, config), cache, config);
+  const { request: head, reader } = parseHead(readRawRequest(request), config);
+  const payload = reader === null ? null : await receivePayload(request, reader);
+  const planned = plan({ ...head, payload }, cache, config);
   if (planned.kind === "root" || planned.kind === "options") throw new Error(planned.kind);
   return isRetrySafeRead(planned, cache);
 }

@@ -1,12 +1,12 @@
 /** Tokens that a list in the database revokes. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { createHandler, type Handler, type Observation } from "../../mod.ts";
-import { type Api, apiSuite } from "../support/api.ts";
-import { engines } from "../support/engines.ts";
-import { eventually } from "../support/eventually.ts";
-import { withClient } from "../support/postgres_client.ts";
-import { buildRequest } from "../support/request.ts";
-import { type Claims, testSecret } from "../support/token.ts";
+import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { engines } from "../support/database/engines.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { buildRequest } from "../support/handler/request.ts";
+import { type Claims, testSecret } from "../support/handler/token.ts";
 
 const config = { dbSchemas: ["api"], dbAnonRole: "anon", jwtSecret: testSecret } as const;
 const table = { schema: "private", name: "revoked_tokens" };
@@ -50,7 +50,7 @@ suite.test("the challenge says that the token was revoked", async (api) => {
   ]);
 });
 
-const byFunction = apiSuite(
+const byFunction = serviceSuite(
   "revocations",
   { ...config, jwtRevocations: { schema: "private", name: "revoked" } },
   { title: "revocations by a function" },
@@ -62,7 +62,7 @@ byFunction.test("a function lists revoked tokens", async (api) => {
 });
 
 for (const [name, problem] of [["missing", "no such list"], ["too_many", "too many rows"]]) {
-  const failing = apiSuite(
+  const failing = serviceSuite(
     "revocations",
     { ...config, jwtRevocations: { schema: "private", name: name! } },
     { title: `revocations with ${problem}` },

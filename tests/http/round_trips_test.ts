@@ -1,16 +1,22 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { createHandler } from "../../mod.ts";
-import { startCountingProxy } from "../support/counting_proxy.ts";
-import { engines } from "../support/engines.ts";
-import { buildRequest, type RequestParts } from "../support/request.ts";
-import { testSecret } from "../support/token.ts";
+import { startCountingProxy } from "../support/database/counting_proxy.ts";
+import { engines } from "../support/database/engines.ts";
+import { buildRequest, type RequestParts } from "../support/handler/request.ts";
+import { testSecret } from "../support/handler/token.ts";
 
 const once = { toServer: 1, fromServer: 1 };
 const twice = { toServer: 2, fromServer: 2 };
 const singular = { Accept: "application/vnd.svc.object+json" };
 
 const inserted = (id: number) => ({ method: "POST", url: "/makers", body: { id, name: "many" } });
-const referring = { method: "GET", url: "/makers?id=eq.{m}", refs: { "{m}": "m#/id" } };
+const referring = {
+  method: "POST",
+  url: "/tools",
+  headers: { Prefer: "return=representation" },
+  body: { id: 80, name: "saw" },
+  refs: { "/maker_id": "m#/id" },
+};
 
 function batchOf(operations: readonly unknown[]): RequestParts {
   const headers = { "Content-Type": "application/vnd.svc.batch+json" };

@@ -1,9 +1,9 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import pg from "pg";
 import { createHandler } from "../../mod.ts";
-import { engines } from "../support/engines.ts";
-import { withClient } from "../support/postgres_client.ts";
-import { buildRequest } from "../support/request.ts";
+import { engines } from "../support/database/engines.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { buildRequest } from "../support/handler/request.ts";
 
 /** Functions that notify whoever listens, which a transaction that only reads may. */
 const functions = `

@@ -1,6 +1,6 @@
 /** Functions in the schema cache. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { routine, schemaCacheLoader } from "../support/schema_cache.ts";
+import { routine, schemaCacheLoader } from "../support/database/schema_cache.ts";
 
 const loaded = schemaCacheLoader();
 

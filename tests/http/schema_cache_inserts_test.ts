@@ -1,8 +1,8 @@
 /** Which tables the schema cache takes for tables whose inserts may be divided. */
 import { strictEqual } from "node:assert/strict";
 import type { SchemaCache } from "../../src/schema_cache/schema_cache.ts";
-import type { Engine } from "../support/engines.ts";
-import { relation, schemaCacheLoader } from "../support/schema_cache.ts";
+import type { Engine } from "../support/database/engines.ts";
+import { relation, schemaCacheLoader } from "../support/database/schema_cache.ts";
 
 const base = `
   create schema api; create schema other;

@@ -1,6 +1,10 @@
 /** Relationships between tables in the schema cache. */
 import { deepStrictEqual } from "node:assert/strict";
-import { relation, relationshipLines, schemaCacheLoader } from "../support/schema_cache.ts";
+import {
+  relation,
+  relationshipLines,
+  schemaCacheLoader,
+} from "../support/database/schema_cache.ts";
 
 const loaded = schemaCacheLoader();
 

@@ -1,6 +1,6 @@
 /** Relations and columns in the schema cache, and which schemas it is loaded from. */
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import { relation, schemaCacheLoader } from "../support/schema_cache.ts";
+import { relation, schemaCacheLoader } from "../support/database/schema_cache.ts";
 
 const loaded = schemaCacheLoader();
 
@@ -201,6 +201,7 @@ Deno.test("schema cache of an empty schema is empty", async () => {
   // Functions of pg_catalog take rows of all relations.
   deepStrictEqual(rowFunctions.filter(({ relation }) => relation !== null), []);
   deepStrictEqual(data, {
+    checks: {},
     relations: [],
     relationships: [],
     routines: [],

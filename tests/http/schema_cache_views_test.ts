@@ -1,7 +1,11 @@
 /** Keys and relationships of views in the schema cache. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { relationshipLine } from "../support/relationship_line.ts";
-import { relation, relationshipLines, schemaCacheLoader } from "../support/schema_cache.ts";
+import { relationshipLine } from "../support/database/relationship_line.ts";
+import {
+  relation,
+  relationshipLines,
+  schemaCacheLoader,
+} from "../support/database/schema_cache.ts";
 
 const loaded = schemaCacheLoader();
 
@@ -24,16 +28,13 @@ const privateTables = `
 Deno.test("schema cache relates views of private tables", async () => {
   const cache = await loaded(privateTables);
   deepStrictEqual(cache.relationNames("api"), ["all_notes", "mixed", "notes", "people", "shouts"]);
-  deepStrictEqual(
-    cache.data.relations.map((r) => [r.name, r.isView, r.primaryKey]),
-    [
-      ["all_notes", true, ["id"]],
-      ["mixed", true, []],
-      ["notes", true, ["note_id"]],
-      ["people", true, ["id"]],
-      ["shouts", true, ["note_id"]],
-    ],
-  );
+  deepStrictEqual(cache.data.relations.map((r) => [r.name, r.isView, r.primaryKey]), [
+    ["all_notes", true, ["id"]],
+    ["mixed", true, []],
+    ["notes", true, ["note_id"]],
+    ["people", true, ["id"]],
+    ["shouts", true, ["note_id"]],
+  ]);
   const { insertable, updatable, deletable } = relation(cache, "notes");
   deepStrictEqual([insertable, updatable, deletable], [true, true, true]);
   const mixed = relation(cache, "mixed");

@@ -1,8 +1,8 @@
 /** Which relations and functions the schema cache takes for volatile. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { SchemaCache } from "../../src/schema_cache/schema_cache.ts";
-import type { Engine } from "../support/engines.ts";
-import { relation, schemaCacheLoader } from "../support/schema_cache.ts";
+import type { Engine } from "../support/database/engines.ts";
+import { relation, schemaCacheLoader } from "../support/database/schema_cache.ts";
 
 /** `f` is volatile because it does not say otherwise; `g` is stable, whatever its body does. */
 const base = `
@@ -202,10 +202,7 @@ const surroundings: Readonly<Record<string, readonly [sql: string, volatile: boo
     false,
   ],
   "an extension's cast of a type without users": [extensionCast(""), false],
-  "an extension's cast of a column": [
-    extensionCast("create table other.u (m other.mood)"),
-    true,
-  ],
+  "an extension's cast of a column": [extensionCast("create table other.u (m other.mood)"), true],
   "an extension's cast of the elements of a column": [
     extensionCast("create table other.u (m other.mood[])"),
     true,
@@ -224,10 +221,7 @@ const surroundings: Readonly<Record<string, readonly [sql: string, volatile: boo
     "create domain other.d as int check (value > random())",
     true,
   ],
-  "a stable check of a domain": [
-    "create domain other.d as int check (other.g(value) > 0)",
-    false,
-  ],
+  "a stable check of a domain": ["create domain other.d as int check (other.g(value) > 0)", false],
 };
 
 function extensionCast(user: string): string {

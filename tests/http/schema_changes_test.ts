@@ -7,9 +7,9 @@ import { svcDialect } from "../../src/dialect.ts";
 import { reloadTriggerSql } from "../../src/schema_cache/reload_trigger.ts";
 import { schemaStateReader } from "../../src/service/schema_state.ts";
 import { quoteIdent } from "../../src/sql/fragment.ts";
-import { engines } from "../support/engines.ts";
-import { eventually } from "../support/eventually.ts";
-import { type PostgresClient, withClient } from "../support/postgres_client.ts";
+import { engines } from "../support/database/engines.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { type PostgresClient, withClient } from "../support/database/postgres_client.ts";
 
 const fixture = { name: "tools", roles: ["anon", "writer"] };
 

@@ -2,8 +2,8 @@
  * Attacks, each with the whole answer: what a stranger, or a user with a valid token, may try.
  */
 import { deepStrictEqual, doesNotMatch, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite, type Row } from "../support/api.ts";
-import { signToken, testSecret } from "../support/token.ts";
+import { type Api, apiSuite, refusals, type Row, serviceSuite } from "../support/handler/api.ts";
+import { signToken, testSecret } from "../support/handler/token.ts";
 
 const utf8 = new TextEncoder();
 
@@ -176,54 +176,40 @@ const badTokens: readonly BadToken[] = [
     `${base64url(new Uint8Array([0x7b, 0xff, 0x7d]))}.${body}.${signature}`,
     undecodable,
   ],
-  ["claims that are an array", await forge(hs256, '["writer"]'), "Parsing claims failed"],
-  ["claims that are no JSON", await forge(hs256, "writer"), "Parsing claims failed"],
-  ["expiry in the past", await forge(hs256, '{"role":"writer","exp":1}'), "JWT expired"],
-  [
-    "expiry twice, the later one in the past",
-    await forge(hs256, '{"role":"writer","exp":99999999999,"exp":1}'),
-    "JWT expired",
-  ],
-  [
-    "expiry as a text",
-    await forge(hs256, '{"role":"writer","exp":"99999999999"}'),
-    "The JWT 'exp' claim must be a number",
-  ],
-  [
-    "use before its time",
-    await forge(hs256, '{"role":"writer","nbf":99999999999}'),
-    "JWT not yet valid",
-  ],
-  [
-    "issue in the future",
-    await forge(hs256, '{"role":"writer","iat":99999999999}'),
-    "JWT issued at future",
-  ],
-  [
-    "another audience",
-    await forge(hs256, '{"role":"writer","aud":"another"}'),
-    "JWT not in audience",
-  ],
-  [
-    "an audience within an object",
-    await forge(hs256, '{"role":"writer","aud":{"0":"shop"}}'),
-    "The JWT 'aud' claim must be a string or an array of strings",
-  ],
-  [
-    "the role none, which would be the login role",
-    await forge(hs256, '{"role":"none"}'),
-    "The role in the JWT is not allowed",
-  ],
-  [
-    "a role with a NUL",
-    await forge(hs256, '{"role":"writer\\u0000"}'),
-    "The role in the JWT is not allowed",
-  ],
-  [
-    "a role of half a character",
-    await forge(hs256, '{"role":"\\ud800"}'),
-    "The role in the JWT is not allowed",
-  ],
+  ...await Promise.all(([
+    ["claims that are an array", '["writer"]', "Parsing claims failed"],
+    ["claims that are no JSON", "writer", "Parsing claims failed"],
+    ["expiry in the past", '{"role":"writer","exp":1}', "JWT expired"],
+    [
+      "expiry twice, the later one in the past",
+      '{"role":"writer","exp":99999999999,"exp":1}',
+      "JWT expired",
+    ],
+    [
+      "expiry as a text",
+      '{"role":"writer","exp":"99999999999"}',
+      "The JWT 'exp' claim must be a number",
+    ],
+    ["use before its time", '{"role":"writer","nbf":99999999999}', "JWT not yet valid"],
+    ["issue in the future", '{"role":"writer","iat":99999999999}', "JWT issued at future"],
+    ["another audience", '{"role":"writer","aud":"another"}', "JWT not in audience"],
+    [
+      "an audience within an object",
+      '{"role":"writer","aud":{"0":"shop"}}',
+      "The JWT 'aud' claim must be a string or an array of strings",
+    ],
+    [
+      "the role none, which would be the login role",
+      '{"role":"none"}',
+      "The role in the JWT is not allowed",
+    ],
+    ["a role with a NUL", '{"role":"writer\\u0000"}', "The role in the JWT is not allowed"],
+    ["a role of half a character", '{"role":"\\ud800"}', "The role in the JWT is not allowed"],
+  ] as const).map(async ([what, claims, message]): Promise<BadToken> => [
+    what,
+    await forge(hs256, claims),
+    message,
+  ])),
 ];
 
 const suite = apiSuite("security", {
@@ -281,9 +267,8 @@ const denied = (role: string) => ({
 });
 
 /** On PGlite the service is the superuser and may take every role. */
-const server = apiSuite("security", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+const server = serviceSuite("security", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "attacks on roles",
-  engines: ["pg"],
 });
 
 server.rows("a token for a role that the login role may not take", [
@@ -331,14 +316,9 @@ server.rows("the role and the settings of a request cannot be changed from outsi
     403,
     denied("security_boss"),
   ],
-  ["GET /rpc/whoami?role=security_boss", {}, 404, {
-    code: "SVC202",
-    details:
-      "Searched for the function api.whoami with parameter role, but no matches were found " +
-      "in the schema cache.",
-    hint: null,
-    message: "Could not find the function api.whoami(role) in the schema cache",
-  }],
+  ...refusals(`
+GET /rpc/whoami?role=security_boss | 404 SVC202 | Could not find the function api.whoami(role) in the schema cache | Searched for the function api.whoami with parameter role, but no matches were found in the schema cache.
+`),
   [whoami, { headers: { Role: "security_boss", "X-Role": "security_boss" } }, 200, "anon"],
   [
     whoami,
@@ -449,25 +429,18 @@ suite.test("error bodies and headers hold no secret", async (api) => {
 });
 
 suite.rows("what is not exposed is not there", [
-  ["GET /secrets", {}, 404, {
-    code: "SVC205",
-    details: null,
-    hint: null,
-    message: "Could not find the table 'api.secrets' in the schema cache",
-  }],
+  ...refusals(`
+GET /secrets | 404 SVC205 | Could not find the table 'api.secrets' in the schema cache
+`),
   ["GET /notes", { headers: { "Accept-Profile": "pg_catalog" } }, 406, {
     code: "SVC106",
     details: null,
     hint: "Only the following schemas are exposed: api",
     message: "Invalid schema: pg_catalog",
   }],
-  ["GET /rpc/pg_sleep?seconds=1", {}, 404, {
-    code: "SVC202",
-    details: "Searched for the function api.pg_sleep with parameter seconds, but no matches were " +
-      "found in the schema cache.",
-    hint: null,
-    message: "Could not find the function api.pg_sleep(seconds) in the schema cache",
-  }],
+  ...refusals(`
+GET /rpc/pg_sleep?seconds=1 | 404 SVC202 | Could not find the function api.pg_sleep(seconds) in the schema cache | Searched for the function api.pg_sleep with parameter seconds, but no matches were found in the schema cache.
+`),
 ]);
 
 /** One connection, so that what a request leaves behind would be the next one's. */

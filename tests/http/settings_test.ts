@@ -1,5 +1,5 @@
 import { strictEqual } from "node:assert/strict";
-import { apiSuite } from "../support/api.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 const json = { "Content-Type": "application/json; charset=utf-8" };
@@ -106,7 +106,7 @@ suite.rows("db-pre-request", [
   ["OPTIONS /rpc/setting", { headers: { "X-Check": "refuse" } }, 200, undefined],
 ]);
 
-const legacy = apiSuite("settings", {
+const legacy = serviceSuite("settings", {
   ...base,
   jwtClaimSettings: true,
   dbPreRequest: { schema: "internal", name: "check_request" },
@@ -139,7 +139,7 @@ legacy.test("claims of one request are not those of the next", async (api) => {
   strictEqual(await response.json() || null, null);
 });
 
-const hoisted = apiSuite("settings", { ...base, dbHoistedTxSettings: ["work_mem"] }, {
+const hoisted = serviceSuite("settings", { ...base, dbHoistedTxSettings: ["work_mem"] }, {
   title: "settings that are hoisted",
 });
 
@@ -148,7 +148,9 @@ hoisted.rows("db-hoisted-tx-settings names the functions' settings that count", 
   ["GET /rpc/isolated", {}, 200, "serializable"],
 ]);
 
-const without = apiSuite("settings", { ...base, dbConfig: false }, { title: "without db-config" });
+const without = serviceSuite("settings", { ...base, dbConfig: false }, {
+  title: "without db-config",
+});
 
 without.rows("db-config = false leaves the roles' settings alone", [
   [setting("statement_timeout"), { as: "settings_clerk" }, 200, "0"],
@@ -156,7 +158,7 @@ without.rows("db-config = false leaves the roles' settings alone", [
 ]);
 
 // PGlite has no timers of its own.
-const timed = apiSuite("settings", base, { title: "statement timeout", engines: ["pg"] });
+const timed = serviceSuite("settings", base, { title: "statement timeout" });
 
 timed.rows("of a function ends its call", [
   [

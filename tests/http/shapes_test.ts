@@ -2,14 +2,14 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
 import { PGlite } from "@electric-sql/pglite";
 import { createHandler } from "../../mod.ts";
-import { apiSuite, type Row } from "../support/api.ts";
-import { engines } from "../support/engines.ts";
-import { buildRequest, type RequestParts } from "../support/request.ts";
-import { withClient } from "../support/postgres_client.ts";
-import { testSecret } from "../support/token.ts";
+import { type Row, serviceSuite } from "../support/handler/api.ts";
+import { engines } from "../support/database/engines.ts";
+import { buildRequest, type RequestParts } from "../support/handler/request.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { testSecret } from "../support/handler/token.ts";
 
 const config = { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" } as const;
-const suite = apiSuite("tools", config, { title: "shapes", engines: ["pg"] });
+const suite = serviceSuite("tools", config, { title: "shapes" });
 
 /** What a comparison says in the URL and in SQL. */
 const operators = { eq: "=", neq: "<>", gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;

@@ -1,8 +1,8 @@
 /**
  * Reads on real standbys, which lag, stop and are promoted. The last row ends the primary.
  */
-import { ReplicaStage } from "../support/replica_stage.ts";
-import { isChosen } from "../support/row_filter.ts";
+import { ReplicaStage } from "../support/database/replica_stage.ts";
+import { isChosen } from "../support/runner/row_filter.ts";
 import { bookmarks } from "./standbys/bookmarks.ts";
 import { damages } from "./standbys/damages.ts";
 import { routing } from "./standbys/routing.ts";

@@ -2,7 +2,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import type { Observation } from "../../mod.ts";
 import { version } from "../../src/version.ts";
-import { apiSuite, type Row } from "../support/api.ts";
+import { apiSuite, type Row, serviceSuite } from "../support/handler/api.ts";
 
 const config = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 
@@ -38,9 +38,7 @@ const uses: readonly Use[] = [
     "GET /makers?select=t:tools(id,m:manuals(pages))&t.manuals.pages=gt.20&t.order=id&id=eq.1",
     {},
     200,
-    [
-      { t: [{ id: 1, m: null }, { id: 2, m: { pages: 40 } }] },
-    ],
+    [{ t: [{ id: 1, m: null }, { id: 2, m: { pages: 40 } }] }],
     "`manuals` to `m`",
   ],
   ["GET /makers?select=é:tools(id)&tools.price=gt.40&id=eq.1", {}, 200, [
@@ -63,8 +61,13 @@ const uses: readonly Use[] = [
   ],
 ];
 
-for (const [dialect, product] of [["svc", "SVC"], ["pgrst", "PostgREST"]] as const) {
-  const suite = apiSuite("tools", { ...config, dialect }, { title: `target names, ${dialect}` });
+for (
+  const [dialect, product, add] of [
+    ["svc", "SVC", apiSuite],
+    ["pgrst", "PostgREST", serviceSuite],
+  ] as const
+) {
+  const suite = add("tools", { ...config, dialect }, { title: `target names, ${dialect}` });
   suite.rows(
     "an embed is addressed",
     uses.map(([line, parts, status, body, list]): Row => [line, parts, status, body, {
@@ -74,9 +77,8 @@ for (const [dialect, product] of [["svc", "SVC"], ["pgrst", "PostgREST"]] as con
 }
 
 const events: Observation[] = [];
-const observed = apiSuite("tools", { ...config, observe: (event) => void events.push(event) }, {
+const observed = serviceSuite("tools", { ...config, observe: (event) => void events.push(event) }, {
   title: "target names in the log",
-  engines: ["pg"],
 });
 
 observed.test("the use of a target's name is told before its request, and once", async (api) => {

@@ -1,6 +1,6 @@
-import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
-import { signToken, testSecret } from "../support/token.ts";
-import { type Keys, openTenants, tenantDatabases } from "../support/tenants.ts";
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { signToken, testSecret } from "../support/handler/token.ts";
+import { type Keys, openTenants, tenantDatabases } from "../support/handler/tenants.ts";
 
 const other = "anothersecretanothersecretanothersecret";
 const common: Keys = { "db-schemas": "api", "db-anon-role": "anon", "db-config": false };
@@ -132,63 +132,6 @@ Deno.test("tenants", async (t) => {
     });
   });
 
-  await t.step("by header finds one name, and answers preflights without one", async (t) => {
-    await using opened = await openTenants({ ...common, "tenant-by": "header X-Tenant" }, files);
-    const facts = (headers: [string, string][]) =>
-      answer(opened.send("GET http://service/facts", { headers }));
-    await t.step("found", async () => {
-      deepStrictEqual(await facts([["x-tenant", "acme"]]), [200, factOf("acme")]);
-    });
-    for (const headers of [[], ["ACME"], ["acme", "beta"], ["../beta"], ["acme "], [""]]) {
-      await t.step(JSON.stringify(headers), async () => {
-        const status = (await facts(headers.map((value) => ["x-tenant", value])))[0];
-        strictEqual(status, headers[0] === "acme " ? 200 : 404);
-      });
-    }
-    await t.step("preflight", async () => {
-      const response = await opened.send("OPTIONS http://service/facts", {
-        headers: {
-          "Origin": "http://page.example",
-          "Access-Control-Request-Method": "GET",
-          "Access-Control-Request-Headers": "x-tenant",
-        },
-      });
-      strictEqual(response.status, 200);
-      ok(response.headers.get("access-control-allow-headers")?.includes("x-tenant"));
-    });
-  });
-
-  await t.step("by claim verifies the token with the keys of the process", async (t) => {
-    const { acme, beta } = { acme: { "db-uri": uri("acme") }, beta: { "db-uri": uri("beta") } };
-    await using opened = await openTenants({
-      ...common,
-      "tenant-by": "claim $.tenant",
-      "jwt-secret": testSecret,
-    }, { acme, beta, gamma: { "db-uri": uri("gamma"), "jwt-secret": other } });
-    const rows = [
-      [{ tenant: "acme", role: "writer" }, testSecret, 200],
-      [{ tenant: "beta", role: "writer" }, testSecret, 200],
-      [{ tenant: "acme", role: "writer" }, other, 401],
-      [{ tenant: ["acme"], role: "writer" }, testSecret, 404],
-      [{ tenant: "nobody", role: "writer" }, testSecret, 404],
-      [{ role: "writer" }, testSecret, 404],
-      [{ tenant: "gamma", role: "writer" }, other, 503],
-    ] as const;
-    for (const [claims, secret, status] of rows) {
-      await t.step(`${JSON.stringify(claims)} ${status}`, async () => {
-        const Authorization = `Bearer ${await signToken(claims, secret)}`;
-        const found = await answer(opened.send("GET http://service/facts", {
-          headers: { Authorization },
-        }));
-        strictEqual(found[0], status);
-        if (status === 200) deepStrictEqual(found[1], factOf(claims.tenant));
-      });
-    }
-    await t.step("without a token", async () => {
-      deepStrictEqual(await answer(opened.send("GET http://service/facts")), noTenant);
-    });
-  });
-
   await t.step("tenant-claim refuses tokens of other tenants before anything runs", async () => {
     const keys = { "jwt-secret": testSecret };
     await using opened = await openTenants({
@@ -211,16 +154,6 @@ Deno.test("tenants", async (t) => {
     strictEqual(await status("beta", { tenant: ["beta"] }), 403);
     // The second time, the token is in the cache.
     strictEqual(await status("beta", { tenant: "acme" }), 403);
-  });
-
-  await t.step("two tenants with one secret need tenant-claim", async () => {
-    const shared = Object.fromEntries(["acme", "beta"].map((name) => [
-      name,
-      { "db-uri": uri(name), "jwt-secret": testSecret },
-    ]));
-    await rejects(openTenants({ ...common, "tenant-by": "path" }, shared), {
-      message: "tenants acme and beta share a secret, a key URL or an issuer: set tenant-claim",
-    });
   });
 
   await t.step("one tenant's failure is its own", async (t) => {

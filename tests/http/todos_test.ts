@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite } from "../support/api.ts";
+import { apiSuite } from "../support/handler/api.ts";
 
 const suite = apiSuite("examples/todos/todos.sql", { dbSchemas: ["api"], dbAnonRole: "web_anon" }, {
   title: "examples/todos",
@@ -55,9 +55,7 @@ suite.rows("todos", [
     "PATCH /todos?id=eq.2&select=id,done",
     { as: ada, headers: returning, body: { done: true } },
     200,
-    [
-      { id: 2, done: true },
-    ],
+    [{ id: 2, done: true }],
   ],
   // PostgreSQL shows no failing row where row-level security is on.
   ["POST /todos", { as: ada, body: { done: true } }, 400, {

@@ -1,5 +1,5 @@
 /** Updates of many rows, each with values of its own: `PATCH /orders?on=id`. */
-import { apiSuite, type Row } from "../support/api.ts";
+import { apiSuite, type Row, serviceSuite } from "../support/handler/api.ts";
 
 const suite = apiSuite("updates_by_key", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "updates by key",
@@ -58,9 +58,7 @@ suite.rows("each row of the body updates the rows with its key", [
     "PATCH /orders?on=id&select=note",
     { body: { id: 2, note: "o" }, headers: representation },
     200,
-    [
-      { note: "o" },
-    ],
+    [{ note: "o" }],
   ],
   [
     "PATCH /orders?on=id&select=id,note",
@@ -155,10 +153,7 @@ suite.rows("each row of the body updates the rows with its key", [
 suite.rows("columns names the columns to write", [
   [
     "PATCH /orders?on=id&columns=id,status,note&select=id,status,note",
-    {
-      body: [{ id: 1, status: "s", total: 99 }, { id: 2, note: "n" }],
-      headers: representation,
-    },
+    { body: [{ id: 1, status: "s", total: 99 }, { id: 2, note: "n" }], headers: representation },
     200,
     [{ id: 1, status: "s", note: null }, { id: 2, status: null, note: "n" }],
   ],
@@ -191,19 +186,13 @@ const ofOneShape: readonly Row[] = [
   ],
   [
     "PATCH /orders?on=id&select=id,note,total",
-    {
-      body: [{ id: 1, note: "z" }, { id: 2, total: 7 }],
-      headers: representation,
-    },
+    { body: [{ id: 1, note: "z" }, { id: 2, total: 7 }], headers: representation },
     200,
     [{ id: 1, note: "z", total: 1 }, { id: 2, note: "b", total: 7 }],
   ],
   [
     "PATCH /orders?on=id&select=id,note,total",
-    {
-      body: [{ id: 3, total: 8 }, { id: 1, note: "w" }],
-      headers: representation,
-    },
+    { body: [{ id: 3, total: 8 }, { id: 1, note: "w" }], headers: representation },
     200,
     [{ id: 3, note: null, total: 8 }, { id: 1, note: "w", total: 1 }],
   ],
@@ -319,38 +308,23 @@ suite.rows("rows that cannot be matched are refused", [
     400,
     refused("'on' cannot be combined with 'limit' or 'offset'"),
   ],
-  [
-    "PATCH /orders?on=nope",
-    { body: [{ nope: 1, note: "x" }] },
-    400,
-    {
-      code: "SVC204",
-      details: null,
-      hint: null,
-      message: "Could not find the 'nope' column of 'orders' in the schema cache",
-    },
-  ],
-  [
-    "PATCH /orders?on=id",
-    { body: [{ id: 1, nope: "x" }] },
-    400,
-    {
-      code: "SVC204",
-      details: null,
-      hint: null,
-      message: "Could not find the 'nope' column of 'orders' in the schema cache",
-    },
-  ],
+  ["PATCH /orders?on=nope", { body: [{ nope: 1, note: "x" }] }, 400, {
+    code: "SVC204",
+    details: null,
+    hint: null,
+    message: "Could not find the 'nope' column of 'orders' in the schema cache",
+  }],
+  ["PATCH /orders?on=id", { body: [{ id: 1, nope: "x" }] }, 400, {
+    code: "SVC204",
+    details: null,
+    hint: null,
+    message: "Could not find the 'nope' column of 'orders' in the schema cache",
+  }],
   [
     "PATCH /orders?on=id",
     { body: '[{"id":1},5]', headers: { "Content-Type": "application/json" } },
     400,
-    {
-      code: "SVC102",
-      details: null,
-      hint: null,
-      message: "All object keys must match",
-    },
+    { code: "SVC102", details: null, hint: null, message: "All object keys must match" },
   ],
   [
     "PATCH /orders?on=id&columns=note",
@@ -370,17 +344,13 @@ suite.rows("on is a filter where its value is one", [
     { on: 1 },
   ]],
   ["GET /odd.names?on=eq.2&select=on", {}, 200, [{ on: 2 }]],
-  ...["GET", "DELETE"].map((method): Row => [
-    `${method} /orders?on=id`,
-    {},
-    400,
-    {
-      code: "SVC100",
-      details: 'unexpected "i" expecting "not" or operator (eq, gt, ...)',
-      hint: null,
-      message: '"failed to parse filter (id)" (line 1, column 1)',
-    },
-  ]),
+  ...["GET", "DELETE"].map((method): Row => [`${method} /orders?on=id`, {}, 400, {
+    code: "SVC100",
+    details:
+      '"failed to parse filter (id)" (line 1, column 1): unexpected "i" expecting "not" or operator (eq, gt, ...)',
+    hint: null,
+    message: "on lacks an operator",
+  }]),
   // Without a value it is no parameter.
   ["PATCH /orders?on&id=eq.1&select=note", { body: { note: "x" }, headers: representation }, 200, [
     { note: "x" },
@@ -397,7 +367,7 @@ suite.rows("the role needs SELECT on columns that rows lack", [
   ],
 ]);
 
-const guarded = apiSuite("updates_by_key", {
+const guarded = serviceSuite("updates_by_key", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbSafeUpdate: true,
@@ -430,7 +400,7 @@ guarded.rows("db-safe-update refuses writes of whole tables", [
   ["GET /orders?select=id&limit=1", {}, 200, [{ id: 1 }]],
 ]);
 
-const guardedPgrst = apiSuite("updates_by_key", {
+const guardedPgrst = serviceSuite("updates_by_key", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbSafeUpdate: true,

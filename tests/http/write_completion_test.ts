@@ -1,8 +1,8 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { withAdministeredHandler } from "../support/administered_handler.ts";
-import { sessionsAreBlocked } from "../support/blocked_sessions.ts";
-import type { PostgresClient } from "../support/postgres_client.ts";
-import { buildRequest } from "../support/request.ts";
+import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
+import { sessionsAreBlocked } from "../support/database/blocked_sessions.ts";
+import type { PostgresClient } from "../support/database/postgres_client.ts";
+import { buildRequest } from "../support/handler/request.ts";
 
 /** `runs` counts executions outside of transactions, so that a rollback does not hide one. */
 const schema = `

@@ -1,6 +1,6 @@
 /** Upserts by partial indexes, indexes on expressions, and with the columns to update. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite } from "../support/api.ts";
+import { apiSuite, refusals } from "../support/handler/api.ts";
 
 const suite = apiSuite(
   "conflicts",
@@ -56,17 +56,12 @@ suite.rows("on_conflict finds partial indexes", [
       "Name one of them by on_conflict.index",
     ),
   ],
-  [
-    "POST /slots?on_conflict=who",
-    { body: slot, headers: merge },
-    400,
-    {
-      code: "42P10",
-      details: null,
-      hint: null,
-      message: "there is no unique or exclusion constraint matching the ON CONFLICT specification",
-    },
-  ],
+  ["POST /slots?on_conflict=who", { body: slot, headers: merge }, 400, {
+    code: "42P10",
+    details: null,
+    hint: null,
+    message: "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+  }],
 ]);
 
 suite.rows("on_conflict.index names an index", [
@@ -169,17 +164,12 @@ suite.rows("on_conflict.columns names the columns to update", [
     refused("'on_conflict.columns' needs resolution=merge-duplicates"),
   ],
   // A value that is a filter stays one, here on an embed that does not exist.
-  [
-    "POST /slots?on_conflict.index=eq.1",
-    { body: slot, headers: merge },
-    400,
-    {
-      code: "SVC108",
-      details: null,
-      hint: "Verify that 'on_conflict' is included in the 'select' query parameter.",
-      message: "'on_conflict' is not an embedded resource in this request",
-    },
-  ],
+  ["POST /slots?on_conflict.index=eq.1", { body: slot, headers: merge }, 400, {
+    code: "SVC108",
+    details: null,
+    hint: "Verify that 'on_conflict' is included in the 'select' query parameter.",
+    message: "'on_conflict' is not an embedded resource in this request",
+  }],
 ]);
 
 suite.rows("on_conflict.where is a condition of the update", [
@@ -217,12 +207,9 @@ suite.rows("on_conflict.where is a condition of the update", [
     400,
     refused("'on_conflict.where' needs resolution=merge-duplicates"),
   ],
-  [
-    "GET /slots?n=lt(excluded).n",
-    {},
-    400,
-    refused("'excluded' has a meaning in on_conflict.where only"),
-  ],
+  ...refusals(`
+GET /slots?n=lt(excluded).n | 400 SVC157 | Invalid conflict handling | 'excluded' has a meaning in on_conflict.where only
+`),
 ]);
 
 suite.rows("merge_action() tells inserted from updated rows", [
@@ -316,11 +303,7 @@ suite.test("merge_action() is no embed of other requests", async (api) => {
   const select = ["merge_action()", "a:merge_action()::text", "id,merge_action()"];
   for (const line of select.map((list) => `GET /slots?select=${list}`)) {
     const response = await api(line);
-    deepStrictEqual(
-      [response.status, (await response.json()).code],
-      [400, "SVC200"],
-      line,
-    );
+    deepStrictEqual([response.status, (await response.json()).code], [400, "SVC200"], line);
   }
 });
 

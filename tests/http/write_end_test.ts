@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite } from "../support/api.ts";
-import type { RequestParts } from "../support/request.ts";
+import { type Api, apiSuite } from "../support/handler/api.ts";
+import type { RequestParts } from "../support/handler/request.ts";
 
 const modes = ["commit", "commit-allow-override", "rollback", "rollback-allow-override"] as const;
 const wishes = [null, "commit", "rollback"] as const;

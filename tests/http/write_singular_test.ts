@@ -1,5 +1,5 @@
 import { deepStrictEqual } from "node:assert/strict";
-import { type Api, apiSuite } from "../support/api.ts";
+import { type Api, apiSuite } from "../support/handler/api.ts";
 
 const suite = apiSuite("writes_shapes", {
   dbSchemas: ["api"],
@@ -120,19 +120,13 @@ suite.rows("an upsert that ignores its row has none", [
   // An inner embed takes the only row away.
   [
     "PATCH /self?id=eq.2&select=id,card!inner(text)",
-    {
-      body: { name: "n" },
-      headers: { Accept: types[0]!, Prefer: "return=representation" },
-    },
+    { body: { name: "n" }, headers: { Accept: types[0]!, Prefer: "return=representation" } },
     406,
     refusal(0).body,
   ],
   [
     "PATCH /self?select=id,card!inner(text)",
-    {
-      body: { name: "n" },
-      headers: { Accept: types[0]!, Prefer: "return=representation" },
-    },
+    { body: { name: "n" }, headers: { Accept: types[0]!, Prefer: "return=representation" } },
     200,
     { id: 1, card: { text: "card of root" } },
   ],

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite, type Row } from "../support/api.ts";
+import { apiSuite, refusals, type Row } from "../support/handler/api.ts";
 
 const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "writes_shapes, updates and deletes",
@@ -33,15 +33,10 @@ suite.rows("PATCH", [
   ], { ...json, "Content-Range": "0-0/*", "Preference-Applied": "return=representation" }],
   [
     "PATCH /single?order=id",
-    {
-      body: { note: "n" },
-      headers: { Prefer: "return=representation, count=exact" },
-    },
+    { body: { note: "n" }, headers: { Prefer: "return=representation, count=exact" } },
     200,
     [{ id: 1, note: "n", other: "first" }, { id: 2, note: "n", other: "second" }],
-    {
-      "Content-Range": "0-1/2",
-    },
+    { "Content-Range": "0-1/2" },
   ],
   ["PATCH /single?id=eq.9", { body: { note: "n" } }, 204, undefined, { "Content-Range": "*/*" }],
   ["PATCH /single?id=eq.9", { body: { note: "n" }, headers: representation }, 200, []],
@@ -54,60 +49,40 @@ suite.rows("PATCH", [
   // Filters look at the old rows; all that were updated come back.
   [
     "PATCH /single?note=eq.one&select=note",
-    {
-      body: { note: "uno" },
-      headers: representation,
-    },
+    { body: { note: "uno" }, headers: representation },
     200,
     [{ note: "uno" }],
   ],
   [
     "PATCH /single?or=(note.eq.one,note.eq.two)&select=id,note&order=id.desc",
-    {
-      body: { note: "n" },
-      headers: representation,
-    },
+    { body: { note: "n" }, headers: representation },
     200,
     [{ id: 2, note: "n" }, { id: 1, note: "n" }],
   ],
   [
     "PATCH /single?not.and=(note.eq.one)&select=id",
-    {
-      body: { note: "n" },
-      headers: representation,
-    },
+    { body: { note: "n" }, headers: representation },
     200,
     [{ id: 2 }],
   ],
   [
     "PATCH /single?shout=eq.ONE&select=id,shout",
-    {
-      body: { note: "n" },
-      headers: representation,
-    },
+    { body: { note: "n" }, headers: representation },
     200,
     [{ id: 1, shout: "N" }],
   ],
   [
     "PATCH /defaults?doc-%3Ea-%3E%3E0=eq.1&select=id",
-    {
-      body: { own: 1 },
-      headers: representation,
-    },
+    { body: { own: 1 }, headers: representation },
     200,
     [],
   ],
-  [
-    "PATCH /single?zzzzzzzz=eq.1",
-    { body: { note: "n" } },
-    400,
-    {
-      code: "42703",
-      details: null,
-      hint: null,
-      message: "column single.zzzzzzzz does not exist",
-    },
-  ],
+  ["PATCH /single?zzzzzzzz=eq.1", { body: { note: "n" } }, 400, {
+    code: "42703",
+    details: null,
+    hint: null,
+    message: "column single.zzzzzzzz does not exist",
+  }],
   [
     "PATCH /single?id=eq.x",
     { body: { note: "n" } },
@@ -126,10 +101,7 @@ suite.rows("PATCH", [
   ],
   [
     "PATCH /parted?id=eq.1&select=id,region",
-    {
-      body: { region: "b" },
-      headers: representation,
-    },
+    { body: { region: "b" }, headers: representation },
     200,
     [{ id: 1, region: "b" }],
   ],
@@ -148,28 +120,19 @@ suite.rows("PATCH", [
 suite.rows("PATCH with several objects takes the first", [
   [
     "PATCH /single?id=eq.1&select=note",
-    {
-      body: [{ note: "a" }, { note: "b" }],
-      headers: representation,
-    },
+    { body: [{ note: "a" }, { note: "b" }], headers: representation },
     200,
     [{ note: "a" }],
   ],
   [
     "PATCH /single?id=eq.1&columns=note&select=note",
-    {
-      body: [{ note: "a", x: 1 }, {}],
-      headers: representation,
-    },
+    { body: [{ note: "a", x: 1 }, {}], headers: representation },
     200,
     [{ note: "a" }],
   ],
   [
     "PATCH /single?id=eq.1&select=note",
-    {
-      body: "note\na\nb\n",
-      headers: { ...representation, "Content-Type": "text/csv" },
-    },
+    { body: "note\na\nb\n", headers: { ...representation, "Content-Type": "text/csv" } },
     200,
     [{ note: "a" }],
   ],
@@ -221,22 +184,14 @@ suite.rows("PATCH without columns changes nothing", [
 suite.rows("PATCH with missing=default", [
   [
     "PATCH /single?id=eq.1&columns=note,other&select=note,other",
-    {
-      body: { note: "n" },
-      headers: { Prefer: "missing=default, return=representation" },
-    },
+    { body: { note: "n" }, headers: { Prefer: "missing=default, return=representation" } },
     200,
     [{ note: "n", other: "given" }],
-    {
-      "Preference-Applied": "missing=default, return=representation",
-    },
+    { "Preference-Applied": "missing=default, return=representation" },
   ],
   [
     "PATCH /single?id=eq.1&columns=note,other&select=note,other",
-    {
-      body: { other: null },
-      headers: { Prefer: "missing=default, return=representation" },
-    },
+    { body: { other: null }, headers: { Prefer: "missing=default, return=representation" } },
     200,
     [{ note: null, other: null }],
   ],
@@ -270,9 +225,7 @@ suite.rows("DELETE", [
   ["DELETE /single?id=eq.9", {}, 204, undefined],
   [
     "DELETE /single?or=(id.eq.1,note.eq.two)&select=key:id,note::text",
-    {
-      headers: representation,
-    },
+    { headers: representation },
     200,
     [{ key: 1, note: "one" }, { key: 2, note: "two" }],
   ],
@@ -296,50 +249,31 @@ suite.rows("DELETE", [
 suite.rows("embeds show what was before", [
   [
     "PATCH /self?id=eq.2&select=name,parent:parent_id(name)",
-    {
-      body: { name: "new" },
-      headers: representation,
-    },
+    { body: { name: "new" }, headers: representation },
     200,
     [{ name: "new", parent: { name: "root" } }],
   ],
   [
     "PATCH /self?id=eq.1&select=name,self!parent_id(name)",
-    {
-      body: { name: "new" },
-      headers: representation,
-    },
+    { body: { name: "new" }, headers: representation },
     200,
     [{ name: "new", self: [{ name: "leaf" }] }],
   ],
   [
     "PATCH /self?id=eq.1&select=name,tags(name),card(text)&tags.order=name.desc",
-    {
-      body: { name: "new" },
-      headers: representation,
-    },
+    { body: { name: "new" }, headers: representation },
     200,
-    [{
-      name: "new",
-      tags: [{ name: "y" }, { name: "x" }],
-      card: { text: "card of root" },
-    }],
+    [{ name: "new", tags: [{ name: "y" }, { name: "x" }], card: { text: "card of root" } }],
   ],
   [
     "PATCH /self?id=eq.1&select=name,tags(name)&tags.name=eq.x",
-    {
-      body: { name: "new" },
-      headers: representation,
-    },
+    { body: { name: "new" }, headers: representation },
     200,
     [{ name: "new", tags: [{ name: "x" }] }],
   ],
   [
     "PATCH /self?select=id,card!inner(text)",
-    {
-      body: { name: "new" },
-      headers: { Prefer: "return=representation, count=exact" },
-    },
+    { body: { name: "new" }, headers: { Prefer: "return=representation, count=exact" } },
     200,
     [{ id: 1, card: { text: "card of root" } }],
     { "Content-Range": "0-0/1" },
@@ -352,18 +286,13 @@ suite.rows("embeds show what was before", [
   ],
   [
     "DELETE /self?id=eq.2&select=name,tags(name),parent:parent_id(name)",
-    {
-      headers: representation,
-    },
+    { headers: representation },
     200,
     [{ name: "leaf", tags: [{ name: "z" }], parent: { name: "root" } }],
   ],
   [
     "POST /self?select=name,tags(name),parent:parent_id(name)",
-    {
-      body: { id: 3, name: "n", parent_id: 2 },
-      headers: representation,
-    },
+    { body: { id: 3, name: "n", parent_id: 2 }, headers: representation },
     201,
     [{ name: "n", tags: [], parent: { name: "leaf" } }],
   ],
@@ -382,24 +311,15 @@ suite.rows("embeds show what was before", [
 suite.rows("conditions on embeds say nothing about what is changed", [
   [
     "PATCH /self?select=id,tags(name)&tags.or=(name.eq.x,name.eq.z)&order=id",
-    {
-      body: { name: "new" },
-      headers: representation,
-    },
+    { body: { name: "new" }, headers: representation },
     200,
     [{ id: 1, tags: [{ name: "x" }] }, { id: 2, tags: [{ name: "z" }] }],
   ],
   [
     "DELETE /self_tags?select=self_id,tags(name)&tags.name=eq.x&order=tag_id",
-    {
-      headers: representation,
-    },
+    { headers: representation },
     200,
-    [
-      { self_id: 1, tags: { name: "x" } },
-      { self_id: 1, tags: null },
-      { self_id: 2, tags: null },
-    ],
+    [{ self_id: 1, tags: { name: "x" } }, { self_id: 1, tags: null }, { self_id: 2, tags: null }],
   ],
 ]);
 
@@ -472,10 +392,7 @@ suite.rows("limited", [
   }],
   [
     "PATCH /single?order=id&limit=1&select=note",
-    {
-      body: [{ note: "a" }, { note: "b" }],
-      headers: representation,
-    },
+    { body: [{ note: "a" }, { note: "b" }], headers: representation },
     200,
     [{ note: "a" }],
   ],
@@ -487,22 +404,58 @@ suite.rows("limited", [
   ]],
   ["DELETE /singles?order=id&limit=1&select=id", { headers: representation }, 200, [{ id: 1 }]],
   ["DELETE /single?order=id&limit=1", { headers: { Range: "1-0" } }, 204, undefined],
-  ["DELETE /self_tags?order=self_id&limit=1", {}, 400, tooMany(2, 1)],
-  ["DELETE /self_tags?order=self_id&offset=0&select=tag_id", { headers: representation }, 200, [
+  ["DELETE /use_list?order=place&limit=1", {}, 400, tooMany(2, 1)],
+  ["DELETE /use_list?order=place&offset=0&select=tag_id", { headers: representation }, 200, [
     { tag_id: 1 },
     { tag_id: 2 },
     { tag_id: 3 },
   ]],
   // What the representation leaves out was changed all the same.
   [
-    "PATCH /self_tags?order=self_id&limit=1&select=tag_id,tags!inner(name)&tags.name=eq.x",
-    {
-      body: { self_id: 2 },
-      headers: representation,
-    },
+    "PATCH /use_list?order=place&limit=1&select=tag_id,tags!inner(name)&tags.name=eq.x",
+    { body: { place: 2 }, headers: representation },
     400,
     tooMany(2, 1),
   ],
+  [
+    "PATCH /tasks?tenant=eq.3&id=eq.2&order=id&limit=20&select=tenant,id",
+    note,
+    200,
+    [{ tenant: 3, id: 2 }],
+  ],
+  ["PATCH /tasks?order=id&limit=3&select=id", note, 200, [{ id: 1 }, { id: 1 }, { id: 1 }]],
+  [
+    "PATCH /tasks?id=eq.1&order=id&limit=2&select=id",
+    {
+      ...note,
+      body: [{ op: "replace", path: "/note", value: "n" }],
+      headers: { ...representation, "Content-Type": "application/json-patch+json" },
+    },
+    200,
+    [{ id: 1 }, { id: 1 }],
+  ],
+  [
+    "DELETE /tasks?tenant=eq.2&order=id.desc&limit=1&select=tenant,id",
+    { headers: representation },
+    200,
+    [{ tenant: 2, id: 2 }],
+  ],
+  [
+    "DELETE /animals?name=eq.poodle&order=id&limit=1&select=name",
+    { headers: representation },
+    200,
+    [{ name: "poodle" }],
+  ],
+  ["PATCH /animals?order=id,name&limit=1&select=name", { ...note, body: { name: "n" } }, 200, [
+    { name: "n" },
+  ], { "Content-Range": "0-0/*" }],
+  [
+    "DELETE /repeated?order=a,note.desc&limit=2&select=note&note=neq.y",
+    { headers: representation },
+    200,
+    [{ note: "z" }, { note: "x" }],
+  ],
+  ["PATCH /parted?order=note&limit=1&select=id", note, 200, [{ id: 1 }]],
   ["DELETE /single?limit=1", {}, 400, noOrder],
   ["DELETE /single?offset=1", {}, 400, noOrder],
   ["PATCH /single?limit=1", { body: { note: "n" } }, 400, noOrder],
@@ -511,28 +464,14 @@ suite.rows("limited", [
   ["PATCH /self?select=id,tags(id)&tags.order=id&limit=1", { body: { name: "n" } }, 400, noOrder],
   [
     "PATCH /self?select=id,parent:parent_id(name)&order=parent(name)&limit=1",
-    {
-      body: { name: "n" },
-    },
+    { body: { name: "n" } },
     400,
     noOrder,
   ],
-  [
-    "DELETE /single?order=id&limit=-1",
-    {},
-    416,
-    refused(
-      "SVC103",
-      "Requested range not satisfiable",
-      "Limit should be greater than or equal to zero.",
-    ),
-  ],
-  ["DELETE /single?order=zzzzzzzz&limit=1", {}, 400, {
-    code: "42703",
-    details: null,
-    hint: null,
-    message: "column single.zzzzzzzz does not exist",
-  }],
+  ...refusals(`
+DELETE /single?order=id&limit=-1 | 416 SVC103 | Requested range not satisfiable | Limit should be greater than or equal to zero.
+DELETE /single?order=zzzzzzzz&limit=1 | 400 42703 | column single.zzzzzzzz does not exist
+`),
 ]);
 
 const strict = (rest: string) => ({ Prefer: `handling=strict, ${rest}` });
@@ -565,10 +504,7 @@ suite.rows("max-affected", [
   ["PATCH /single", { body: { note: "n" }, headers: strict("max-affected=1") }, 400, exceeded(2)],
   [
     "PATCH /single",
-    {
-      body: { note: "n" },
-      headers: strict("max-affected=1, return=representation"),
-    },
+    { body: { note: "n" }, headers: strict("max-affected=1, return=representation") },
     400,
     exceeded(2),
   ],
@@ -576,10 +512,7 @@ suite.rows("max-affected", [
   // An inner embed hides rows from the answer, and not from the count of what was changed.
   [
     "PATCH /self?select=id,card!inner(text)",
-    {
-      body: { name: "n" },
-      headers: strict("max-affected=1, return=representation"),
-    },
+    { body: { name: "n" }, headers: strict("max-affected=1, return=representation") },
     400,
     exceeded(2),
   ],
@@ -607,12 +540,7 @@ suite.rows("max-affected", [
       "The result contains 2 rows",
     ),
   ],
-  [
-    "DELETE /self_tags?order=self_id&limit=1",
-    { headers: strict("max-affected=1") },
-    400,
-    exceeded(2),
-  ],
+  ["DELETE /use_list?order=place&limit=1", { headers: strict("max-affected=1") }, 400, exceeded(2)],
 ]);
 
 suite.rows("strict preferences", [
@@ -629,10 +557,7 @@ suite.rows("strict preferences", [
   ["POST /single", { body: { id: 5 }, headers: strict("tx=rollback") }, 201, undefined],
   [
     "POST /single",
-    {
-      body: { id: 5 },
-      headers: { Prefer: "return=minimal, return=representation, foo" },
-    },
+    { body: { id: 5 }, headers: { Prefer: "return=minimal, return=representation, foo" } },
     201,
     undefined,
     { "Preference-Applied": "return=minimal" },
@@ -641,20 +566,13 @@ suite.rows("strict preferences", [
     "DELETE /single",
     { headers: { ...strict("foo"), Accept: "image/png" } },
     400,
-    refused(
-      "SVC122",
-      "Invalid preferences given with handling=strict",
-      "Invalid preferences: foo",
-    ),
+    refused("SVC122", "Invalid preferences given with handling=strict", "Invalid preferences: foo"),
   ],
   [
     "DELETE /single",
     { headers: { Accept: "image/png" } },
     406,
-    refused(
-      "SVC107",
-      "None of these media types are available: image/png",
-    ),
+    refused("SVC107", "None of these media types are available: image/png"),
   ],
   [
     "POST /single?on_conflict=id",
@@ -685,7 +603,7 @@ committing.test("a change that is refused afterwards is undone", async (api) => 
   for (
     const [line, table, headers, status] of [
       ["DELETE /single", "single", strict("max-affected=1"), 400],
-      ["DELETE /self_tags?order=self_id&limit=1", "self_tags", {}, 400],
+      ["DELETE /use_list?order=place&limit=1", "uses", {}, 400],
       ["DELETE /single", "single", { Accept: "application/vnd.svc.object+json" }, 406],
       ["DELETE /single?select=id,nope", "single", representation, 400],
       ["DELETE /single", "single", strict("foo"), 400],

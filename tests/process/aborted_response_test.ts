@@ -1,7 +1,7 @@
 import { match, rejects, strictEqual } from "node:assert/strict";
-import { engines } from "../support/engines.ts";
-import { CutError, HttpConnection, requestBytes } from "../support/http_connection.ts";
-import { startService } from "../support/process.ts";
+import { engines } from "../support/database/engines.ts";
+import { CutError, HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
+import { startService } from "../support/server/process.ts";
 
 Deno.test("a failure while rows are sent leaves the body without its end, and is logged", async () => {
   await using resources = new AsyncDisposableStack();

@@ -1,8 +1,8 @@
 /** Long bodies that are inserted while they arrive, since the server may keep no files. */
 import { ok, strictEqual } from "node:assert/strict";
-import { engines } from "../support/engines.ts";
-import { requestBytes } from "../support/http_connection.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
+import { engines } from "../support/database/engines.ts";
+import { requestBytes } from "../support/clients/http_connection.ts";
+import { type ServiceProcess, startService } from "../support/server/process.ts";
 
 const encoder = new TextEncoder();
 /** 6 MB: several pieces of it reach PostgreSQL before the client leaves. */

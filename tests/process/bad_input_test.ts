@@ -1,5 +1,5 @@
 import { match, ok, strictEqual } from "node:assert/strict";
-import { startService } from "../support/process.ts";
+import { startService } from "../support/server/process.ts";
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();

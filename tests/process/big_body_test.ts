@@ -1,8 +1,8 @@
 /** How much memory a large binary body takes on its way out. */
 import { ok, strictEqual } from "node:assert/strict";
-import { engines } from "../support/engines.ts";
-import { startService } from "../support/process.ts";
-import { memoryOf, resetPeak } from "../support/process_memory.ts";
+import { engines } from "../support/database/engines.ts";
+import { startService } from "../support/server/process.ts";
+import { memoryOf, resetPeak } from "../support/server/process_memory.ts";
 
 /** Sizes of bodies in megabytes, and how often each is asked for. */
 const bodies: readonly (readonly [megabytes: number, turns: number])[] = [[10, 20], [200, 1]];

@@ -1,7 +1,7 @@
 /** `server-max-body-size`: how much of a body that is too long is read, and kept. */
 import { match, ok, strictEqual } from "node:assert/strict";
-import { startService } from "../support/process.ts";
-import { memoryOf, resetPeak } from "../support/process_memory.ts";
+import { startService } from "../support/server/process.ts";
+import { memoryOf, resetPeak } from "../support/server/process_memory.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

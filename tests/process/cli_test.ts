@@ -1,8 +1,8 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { withService } from "../../src/cli/with_service.ts";
 import { dumpConfig } from "../../src/config/print.ts";
-import { freePort } from "../support/free_port.ts";
-import { programCommand } from "../support/program_command.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { programCommand } from "../support/server/program_command.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
@@ -234,6 +234,8 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   todos: [
     'admin-server-host = "127.0.0.1"',
     "admin-server-port = 3001",
+    "admin-sign-in = true",
+    'client-error-verbosity = "advise"',
     'db-anon-role = "web_anon"',
     'db-embedded-init = "todos.sql"',
     'db-schemas = "api"',
@@ -244,17 +246,24 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     'server-host = "127.0.0.1"',
     "server-idle-timeout = 30",
   ],
-  weather: [
+  shop: [
     'admin-server-host = "127.0.0.1"',
     "admin-server-port = 3001",
+    "admin-sign-in = true",
+    "batch-max-operations = 100",
+    'client-error-verbosity = "advise"',
     "db-aggregates-enabled = true",
     'db-anon-role = "web_anon"',
     "db-comment-tags = true",
-    'db-embedded-init = "weather.sql"',
+    'db-embedded-init = "shop.sql"',
     "db-max-rows = 1000",
+    "db-plan-enabled = true",
     'db-schemas = "api"',
     'db-uri = "pglite://memory"',
+    'etag-mode = "on"',
+    'idempotency-table = "app.idempotency_keys"',
     'jwt-secret = "an-example-secret-of-32-characters-or-more"',
+    'openapi-version = "3.1"',
     "server-body-timeout = 60",
     "server-header-timeout = 30",
     'server-host = "127.0.0.1"',

@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { engines } from "../support/engines.ts";
-import { HttpConnection, requestBytes } from "../support/http_connection.ts";
-import { startService } from "../support/process.ts";
+import { engines } from "../support/database/engines.ts";
+import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
+import { startService } from "../support/server/process.ts";
 
 const fixture = { name: "serving", roles: ["web_anon"] };
 

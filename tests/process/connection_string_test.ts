@@ -3,9 +3,9 @@ import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict
 import { join } from "node:path";
 import { metadataBatch } from "../../src/database/batch.ts";
 import { openDatabase } from "../../src/database/open.ts";
-import { withClient } from "../support/postgres_client.ts";
-import { type PostgresServer, startPostgres } from "../support/postgres_server.ts";
-import { startService } from "../support/process.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { type PostgresServer, startPostgres } from "../support/database/postgres_server.ts";
+import { startService } from "../support/server/process.ts";
 
 const schema = `
   create role anon nologin;
@@ -45,9 +45,7 @@ async function describe(dbUri: string, text = question): Promise<readonly (strin
     dialect: { namesApplicationInKeywords: false },
   }, { embeddedInit: null, applicationName: "test" });
   try {
-    const { rows } = await database.transaction(
-      metadataBatch([{ text, params: [], use: "rows" }]),
-    );
+    const { rows } = await database.transaction(metadataBatch([{ text, params: [], use: "rows" }]));
     return rows.at(-1)![0]!;
   } finally {
     await database.close();
@@ -134,16 +132,28 @@ const hasOpenssl = await new Deno.Command("openssl", { args: ["version"] }).outp
 const usesTls = "select ssl::text, version from pg_catalog.pg_stat_ssl " +
   "where pid = pg_catalog.pg_backend_pid()";
 
+/** Roles that may connect only with, or only without encryption. */
+const encryptionRules = "hostssl all with_tls all trust\nhost all with_tls all reject\n" +
+  "hostnossl all without_tls all trust\nhost all without_tls all reject\n";
+
 /** What follows `postgres://other:q@`, and what comes of it; `%c` is the server's certificate. */
-const encrypted: readonly (readonly [place: string, outcome: readonly string[] | RegExp])[] = [
+const encrypted: readonly (readonly [
+  place: string,
+  outcome: readonly string[] | RegExp,
+  user?: string,
+])[] = [
+  ["localhost:%p/postgres", ["true", "TLSv1.3"], "with_tls"],
+  ["localhost:%p/postgres?sslmode=allow", ["true", "TLSv1.3"], "with_tls"],
+  ["localhost:%p/postgres?sslmode=disable", /rejects connection/, "with_tls"],
+  ["localhost:%p/postgres", ["false", ""], "without_tls"],
+  ["localhost:%p/postgres?sslmode=allow", ["false", ""], "without_tls"],
+  ["localhost:%p/postgres?sslmode=require", /rejects connection/, "without_tls"],
+  ["localhost:%p/postgres?sslmode=allow", ["false", ""]],
   ["localhost:%p/postgres?sslmode=disable", ["false", ""]],
   ["localhost:%p/postgres?sslmode=prefer", ["true", "TLSv1.3"]],
   ["localhost:%p/postgres?sslmode=require&channel_binding=require", ["true", "TLSv1.3"]],
   ["localhost:%p/postgres?sslmode=require&channel_binding=disable", ["true", "TLSv1.3"]],
-  [
-    "localhost:%p/postgres?sslmode=require&ssl_max_protocol_version=TLSv1.2",
-    ["true", "TLSv1.2"],
-  ],
+  ["localhost:%p/postgres?sslmode=require&ssl_max_protocol_version=TLSv1.2", ["true", "TLSv1.2"]],
   ["localhost:%p/postgres?sslmode=verify-full", /self.signed certificate/],
   ["localhost:%p/postgres?sslmode=verify-full&sslrootcert=%c", ["true", "TLSv1.3"]],
   ["127.0.0.1:%p/postgres?sslmode=verify-full&sslrootcert=%c", /does not match certificate/],
@@ -179,12 +189,16 @@ Deno.test({
       await client.query(`alter system set ssl_cert_file = '${cert}'`);
       await client.query(`alter system set ssl_key_file = '${key}'`);
       await client.query("alter system set ssl = on");
+      await client.query("create role with_tls login");
+      await client.query("create role without_tls login");
     });
+    const rules = join(server.folder, "data", "pg_hba.conf");
+    await Deno.writeTextFile(rules, encryptionRules + await Deno.readTextFile(rules));
     await server.halt("fast");
     await server.resume();
-    for (const [place, outcome] of encrypted) {
-      await t.step(`${place}: ${outcome}`, async () => {
-        const uri = `postgres://other:q@${place}`.replace("%p", String(server.port))
+    for (const [place, outcome, user = "other"] of encrypted) {
+      await t.step(`${user} at ${place}: ${outcome}`, async () => {
+        const uri = `postgres://${user}:q@${place}`.replace("%p", String(server.port))
           .replace("%c", encodeURIComponent(cert!));
         if (!(outcome instanceof RegExp)) {
           const [ssl, version] = await describe(uri, usesTls);

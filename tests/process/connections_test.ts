@@ -1,10 +1,10 @@
 /** Limits of connections, against clients that send slowly, not at all, or too much. */
 import { match, ok, strictEqual } from "node:assert/strict";
-import { HttpConnection, requestBytes } from "../support/http_connection.ts";
-import { type FileConfig, type ServiceProcess, startService } from "../support/process.ts";
-import { onDeno } from "../support/program_command.ts";
-import { RawClient } from "../support/raw_client.ts";
-import { todos } from "../support/todos.ts";
+import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
+import { type FileConfig, type ServiceProcess, startService } from "../support/server/process.ts";
+import { onDeno } from "../support/server/program_command.ts";
+import { RawClient } from "../support/clients/raw_client.ts";
+import { todos } from "../support/handler/todos.ts";
 
 const get = requestBytes("GET /todos?limit=1");
 const getText = new TextDecoder().decode(get);

@@ -1,9 +1,9 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { startPostgres } from "../support/postgres_server.ts";
-import { withClient } from "../support/postgres_client.ts";
-import { freePort } from "../support/free_port.ts";
-import { holdLock, waitForLock } from "../support/held_lock.ts";
-import { startService } from "../support/process.ts";
+import { startPostgres } from "../support/database/postgres_server.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { holdLock, waitForLock } from "../support/database/held_lock.ts";
+import { startService } from "../support/server/process.ts";
 
 const schema = `
   create role anon nologin;

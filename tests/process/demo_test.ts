@@ -1,9 +1,9 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { examples } from "../../src/cli/examples.ts";
 import { readCurl } from "../support/docs/curl.ts";
-import { freePort } from "../support/free_port.ts";
-import { type DenoProcess, startCommand } from "../support/process.ts";
-import { programCommand } from "../support/program_command.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { type DenoProcess, startCommand } from "../support/server/process.ts";
+import { programCommand } from "../support/server/program_command.ts";
 
 /** Starts `demo` in a temporary folder of its own, so that what it leaves behind can be seen. */
 async function startDemo(
@@ -41,13 +41,32 @@ for (const [name, { requests }] of examples) {
       ok(response.ok, `${command}: ${JSON.stringify(body)}`);
       ok(!Array.isArray(body) || body.length > 0, `${command} shows nothing`);
     }
+    await checkStartPage(new URL("/", readCurl(commands[0]!).request.url));
     strictEqual((await process.stop("SIGINT")).code, 0);
     deepStrictEqual(process.left(), []);
   });
 }
 
+/** A browser gets a page whose links lead somewhere; other clients get the description. */
+async function checkStartPage(url: URL): Promise<void> {
+  const browser = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
+  const page = await fetch(url, { headers: browser });
+  strictEqual(page.headers.get("Content-Type"), "text/html; charset=utf-8");
+  const links = Array.from((await page.text()).matchAll(/href="([^"]+)"/g), ([, link]) => link!);
+  strictEqual(links.length, 3);
+  for (const link of links) {
+    const answer = await fetch(new URL(link, url), { headers: browser });
+    const type = link.startsWith("/") ? /^application\/openapi\+json/ : /^text\/html/;
+    match(answer.headers.get("Content-Type") ?? "", type);
+    await answer.body?.cancel();
+  }
+  const plain = await fetch(url);
+  match(plain.headers.get("Content-Type") ?? "", /^application\/openapi\+json/);
+  await plain.body?.cancel();
+}
+
 const mistakes: readonly (readonly [args: readonly string[], line: RegExp])[] = [
-  [["shop"], /^svc: demo: unknown example "shop": expected todos or weather$/],
+  [["weather"], /^svc: demo: unknown example "weather": expected todos or shop$/],
   [["postgres://localhost/shop"], /^svc: demo: serves a database of its own: leave out db-uri$/],
   [["--db-uri=pglite://x"], /^svc: demo: serves a database of its own: leave out db-uri$/],
 ];

@@ -3,9 +3,9 @@ import { dirname, join } from "node:path";
 import { noValues } from "../../src/config/load.ts";
 import { configSource } from "../../src/config/source.ts";
 import { adminListenAddress, apiListenAddress } from "../../src/server/listen_address.ts";
-import { debuggerPort } from "../support/debugger_attack.ts";
-import { findProgram } from "../support/find_program.ts";
-import { testSecret } from "../support/token.ts";
+import { debuggerPort } from "../support/server/debugger_attack.ts";
+import { findProgram } from "../support/server/find_program.ts";
+import { testSecret } from "../support/handler/token.ts";
 
 const deploy = new URL("../../examples/deploy/", import.meta.url);
 

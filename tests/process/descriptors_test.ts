@@ -1,8 +1,8 @@
 import { ok, strictEqual } from "node:assert/strict";
-import { eventually } from "../support/eventually.ts";
-import { freePort } from "../support/free_port.ts";
-import { HttpConnection, requestBytes } from "../support/http_connection.ts";
-import { startService } from "../support/process.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
+import { startService } from "../support/server/process.ts";
 
 Deno.test("the port is open again when file descriptors are free again", async () => {
   const port = freePort();

@@ -1,7 +1,7 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { freePort } from "../support/free_port.ts";
-import { startService } from "../support/process.ts";
-import { testSecret } from "../support/token.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { startService } from "../support/server/process.ts";
+import { testSecret } from "../support/handler/token.ts";
 
 const init = new URL("../../examples/todos/todos.sql", import.meta.url).pathname;
 

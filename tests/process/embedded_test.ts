@@ -2,8 +2,8 @@ import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict
 import { join } from "node:path";
 import { applyInit } from "../../src/database/adapters/init_script.ts";
 import { startEngine } from "../../src/database/adapters/start_engine.ts";
-import { cacheEnvironment } from "../support/cache_folder.ts";
-import { type FileConfig, type ServiceProcess, startService } from "../support/process.ts";
+import { cacheEnvironment } from "../support/server/cache_folder.ts";
+import { type FileConfig, type ServiceProcess, startService } from "../support/server/process.ts";
 
 let cache: string;
 Deno.test.beforeAll(async () => void (cache = await Deno.makeTempDir({ prefix: "svc_cache_" })));
@@ -59,16 +59,8 @@ const failing: readonly (readonly [title: string, sql: string, message: string])
     `${good}-- a comment; with ';'\ninsert into api.film\n  values (1), (1);\nselect 1;`,
     'my.sql:4: duplicate key value violates unique constraint "film_pkey"',
   ],
-  [
-    "a DO block",
-    `${good}select ';', $$;$$;\n\ndo $$ begin\n raise 'no';\nend $$;`,
-    "my.sql:5: no",
-  ],
-  [
-    "COPY",
-    `${good}copy api.film from stdin;`,
-    "my.sql:3: COPY FROM STDIN has no input here",
-  ],
+  ["a DO block", `${good}select ';', $$;$$;\n\ndo $$ begin\n raise 'no';\nend $$;`, "my.sql:5: no"],
+  ["COPY", `${good}copy api.film from stdin;`, "my.sql:3: COPY FROM STDIN has no input here"],
 ];
 
 Deno.test("applyInit() names the place of an error", async (t) => {
@@ -107,7 +99,7 @@ Deno.test("the service applies db-embedded-init once, and warns when its text ha
       if (warning !== undefined) {
         match(
           warning,
-          /: WARNING: \S+my\.sql has changed since data was made; it is applied once: delete the folder, or run deno run -A \S*main\.ts sql --file=\S+my\.sql \S+svc\.conf$/,
+          /: WARNING: \S+my\.sql has changed since data was made; it is applied once: delete the folder, or run (?:deno|npx -y deno@\S+) run -A \S*main\.ts sql --file=\S+my\.sql \S+svc\.conf$/,
         );
       }
       strictEqual((await service.stop()).code, 0);

@@ -1,8 +1,8 @@
 /** Bodies that are made to exhaust the service, whose heap is small, while others are answered. */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { engines } from "../support/engines.ts";
-import { type FileConfig, type ServiceProcess, startService } from "../support/process.ts";
-import { memoryOf, resetPeak } from "../support/process_memory.ts";
+import { engines } from "../support/database/engines.ts";
+import { type FileConfig, type ServiceProcess, startService } from "../support/server/process.ts";
+import { memoryOf, resetPeak } from "../support/server/process_memory.ts";
 
 const encoder = new TextEncoder();
 const megabyte = 1_000_000;
@@ -113,37 +113,14 @@ const rows: readonly Hostile[] = [
     400,
     "SVC102",
   ],
-  ["a form of a million names", "/texts", form, () => fieldsOf(million), 400, "SVC204"],
-  [
-    "a form of a million names for a function",
-    "/rpc/length_of",
-    form,
-    () => fieldsOf(million),
-    400,
-    "SVC102",
-  ],
-  ["a form of one name", "/texts", form, parts({ piece: "a=1&", count: 6 * million }), 201],
+  ["a form of a million names", "/texts", form, () => fieldsOf(million), 413, "SVC130"],
   [
     "a form of one value",
-    "/texts",
-    form,
-    parts({ start: "a=", piece: "x", count: 25 * million }),
-    201,
-  ],
-  [
-    "a form of one argument",
     "/rpc/length_of",
     form,
     parts({ start: "a=", piece: "x", count: 25 * million }),
-    200,
-  ],
-  [
-    "a form of one name without a value",
-    "/texts",
-    form,
-    parts({ piece: "x", count: 25 * million }),
-    400,
-    "SVC204",
+    413,
+    "SVC130",
   ],
   ["brackets", "/texts", json, parts({ piece: "[", count: 12 * million }), 400, "SVC102"],
   [

@@ -1,11 +1,11 @@
 import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
 import { metadataBatch } from "../../src/database/batch.ts";
 import { openDatabase } from "../../src/database/open.ts";
-import { eventually } from "../support/eventually.ts";
-import { freePort } from "../support/free_port.ts";
-import { withClient } from "../support/postgres_client.ts";
-import { type PostgresServer, startPostgres } from "../support/postgres_server.ts";
-import { startService } from "../support/process.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { type PostgresServer, startPostgres } from "../support/database/postgres_server.ts";
+import { startService } from "../support/server/process.ts";
 
 const schema = `
   create role anon nologin;

@@ -4,11 +4,11 @@
  */
 import { ok, strictEqual } from "node:assert/strict";
 import { createHandler } from "../../mod.ts";
-import { type Cut, startCuttingProxy } from "../support/cutting_proxy.ts";
-import { engines } from "../support/engines.ts";
-import { buildRequest } from "../support/request.ts";
-import { eventually } from "../support/eventually.ts";
-import { withClient } from "../support/postgres_client.ts";
+import { type Cut, startCuttingProxy } from "../support/database/cutting_proxy.ts";
+import { engines } from "../support/database/engines.ts";
+import { buildRequest } from "../support/handler/request.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { withClient } from "../support/database/postgres_client.ts";
 
 /** Lengths that a cut leaves of a write to the server, dense about its Sync. */
 const lost = [1, 2, 5, 6, 10, 20, 40, 80, 160, 1e6];

@@ -1,7 +1,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../support/free_port.ts";
-import { startDeno } from "../support/process.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { startDeno } from "../support/server/process.ts";
 
 const app = fileURLToPath(new URL("../../examples/identity_provider/app.ts", import.meta.url));
 

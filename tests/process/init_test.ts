@@ -1,18 +1,18 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { signToken } from "../../src/auth/sign_token.ts";
 import { parseConnectionString } from "../../src/database/connect/connection_string.ts";
-import { eventually } from "../support/eventually.ts";
-import { prepared, serverVariable } from "../support/environment.ts";
-import { freePort } from "../support/free_port.ts";
-import { withClient } from "../support/postgres_client.ts";
-import { startPostgres } from "../support/postgres_server.ts";
-import { startService } from "../support/process.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { prepared, serverVariable } from "../support/runner/environment.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { startPostgres } from "../support/database/postgres_server.ts";
+import { startService } from "../support/server/process.ts";
 import {
   type EndedProgram,
   findScript,
   type ProgramFolder,
   programFolder,
-} from "../support/program.ts";
+} from "../support/server/program.ts";
 
 const tables = `
 create table film (id serial primary key, title text not null);
@@ -100,9 +100,7 @@ select json_build_array(
 )::text`;
 
 function stateOf(shop: Shop): Promise<unknown> {
-  return shop.read(
-    state.replaceAll("svc\\_init\\_%", `${shop.name.replaceAll("_", "\\_")}\\_%`),
-  );
+  return shop.read(state.replaceAll("svc\\_init\\_%", `${shop.name.replaceAll("_", "\\_")}\\_%`));
 }
 
 const environment = (uri: string) => ({ SVC_DB_URI: uri });
@@ -550,9 +548,12 @@ Deno.test("svc init --apply works where transactions are read-only by default", 
     configText: conf.replace(/^admin-server-port.*$/m, `admin-server-port = ${admin}`) +
       `server-port = ${freePort()}\n`,
   });
-  // The listener connects and the service is ready. Its log warns that requests can write.
+  // The listener connects and the service is ready. Its log counts the findings, of which one warns
+  // that requests can write.
   await service.stderr.waitFor(/Listener connected to /);
-  await service.stderr.waitFor(/warn read-only-default: .* set db-read-only = true$/);
+  await service.stderr.waitFor(/The database has \d+ findings?: /);
+  const check = await folder.run(["check", "svc.conf"]);
+  match(check.stdout, /^warn read-only-default.* set db-read-only = true$/m);
   await eventually("the service is ready", async () => {
     const response = await fetch(`http://127.0.0.1:${admin}/ready`);
     await response.body?.cancel();
@@ -612,9 +613,13 @@ const answers = [
   "ANON",
   "USER",
   "flim", // unknown: asked again
-  "film, film_list",
+  'all except "two*"', // read without a token
+  "none", // read besides, with a token
   "film",
+  "film.owner", // no such column: asked again
+  "film.title", // the owner's column
   "n", // functions
+  "s", // show the SQL
   "y", // apply
 ];
 
@@ -646,7 +651,8 @@ Deno.test({
         "Every role may call 1 function of this schema. Revoke that? [y/N] n",
         "Start the service:",
         "  curl 'http://127.0.0.1:3000/film?limit=3'",
-        `    -d '{"title":"text"}'`,
+        `    -d '{}'`,
+        `  Policies: public.film to ${shop.userRole}; public.film for select to ${shop.anonRole}, ${shop.userRole}`,
       ]
     ) ok(output.split("\r\n").includes(line), `${line}\n${output}`);
     match(output, new RegExp(`^  .+ token --role=${shop.userRole} svc\\.conf\\r$`, "m"));

@@ -1,8 +1,8 @@
 /** Mistakes in the options of issuers: at the start, and in a reload. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { eventually } from "../support/eventually.ts";
-import { configText, type FileConfig, startService } from "../support/process.ts";
-import { signToken, testSecret } from "../support/token.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { configText, type FileConfig, startService } from "../support/server/process.ts";
+import { signToken, testSecret } from "../support/handler/token.ts";
 
 const base: FileConfig = {
   "db-uri": "pglite://memory",

@@ -1,15 +1,15 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { engines } from "../support/engines.ts";
-import { freePort } from "../support/free_port.ts";
-import { programCommand } from "../support/program_command.ts";
-import { startClients } from "../support/keep_alive_clients.ts";
-import { collectLines } from "../support/lines.ts";
-import { configText, startService } from "../support/process.ts";
+import { engines } from "../support/database/engines.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { programCommand } from "../support/server/program_command.ts";
+import { startClients } from "../support/clients/keep_alive_clients.ts";
+import { collectLines } from "../support/server/lines.ts";
+import { configText, startService } from "../support/server/process.ts";
 
 const fixture = { name: "serving", roles: ["web_anon"] };
 
-/** Lines of the diagnosis, which arrive some time after the start. */
-const finding = /^(?:error|warn|info) [a-z-]+: |^… and \d+ more: /;
+/** The line of the diagnosis, which arrives some time after the start. */
+const finding = /^The database has \d+ findings?: /;
 
 /** Diagnostic lines after `from` without their times and without findings. */
 function texts(lines: readonly string[], from: number): readonly string[] {
@@ -20,7 +20,7 @@ function texts(lines: readonly string[], from: number): readonly string[] {
   return all.filter((text) => !finding.test(text));
 }
 
-/** A request, its status, and the beginnings of the statements that are logged. */
+/** A request, its status, and what is logged: statements, and the hint for an error. */
 const requests:
   readonly (readonly [line: string, status: number, statements: readonly RegExp[]])[] = [
     ["GET /items?id=eq.1", 200, [
@@ -32,6 +32,7 @@ const requests:
       /^select where \(pg_catalog\.set_config\('search_path', \$1, true\) operator\(pg_catalog\.\|\|\)/,
       /^select "api"\."nothing_special"\(\)$/,
       /^select count\(\*\)::text, .*"api"\."items"/,
+      /^22P02 invalid input syntax for type integer: "x"\. Hint: The column id is integer$/,
     ]],
     ["GET /nothing", 404, []],
   ];

@@ -1,9 +1,9 @@
 /** The endpoint for agents over a real connection: the official client, the log, metrics, memory. */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { eventually } from "../support/eventually.ts";
-import { connectMcp, resultText } from "../support/mcp_client.ts";
-import { type FileConfig, startService } from "../support/process.ts";
-import { signToken, testSecret } from "../support/token.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { connectMcp, resultText } from "../support/clients/mcp_client.ts";
+import { type FileConfig, startService } from "../support/server/process.ts";
+import { signToken, testSecret } from "../support/handler/token.ts";
 
 const todos = new URL("../../examples/todos/todos.sql", import.meta.url).pathname;
 

@@ -1,7 +1,7 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { engines } from "../support/engines.ts";
-import { startService } from "../support/process.ts";
-import { signToken, testSecret } from "../support/token.ts";
+import { engines } from "../support/database/engines.ts";
+import { startService } from "../support/server/process.ts";
+import { signToken, testSecret } from "../support/handler/token.ts";
 
 const fixture = { name: "serving", roles: ["web_anon"] };
 

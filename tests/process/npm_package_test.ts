@@ -2,12 +2,12 @@ import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { listeningPorts } from "../support/debugger_attack.ts";
-import { engines } from "../support/engines.ts";
-import { freePort } from "../support/free_port.ts";
-import { startCommand } from "../support/process.ts";
-import { programVariable } from "../support/program_command.ts";
-import { type InstalledPackage, installPackage, onNode } from "../support/node_package.ts";
+import { listeningPorts } from "../support/server/debugger_attack.ts";
+import { engines } from "../support/database/engines.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { startCommand } from "../support/server/process.ts";
+import { programVariable } from "../support/server/program_command.ts";
+import { type InstalledPackage, installPackage, onNode } from "../support/runner/node_package.ts";
 
 interface Ended {
   readonly code: number;
@@ -159,7 +159,7 @@ const cases: Readonly<Record<string, (installed: InstalledPackage) => Promise<vo
       const pattern of [
         /^main-[0-9a-f]{12}\.js$/,
         /^main-[0-9a-f]{12}\.css$/,
-        /^plan-[0-9a-f]{12}\.js$/,
+        /^plan_view-[0-9A-Z]{8}\.js$/,
       ]
     ) {
       ok(files.some(({ name }) => pattern.test(name)), String(pattern));
@@ -175,10 +175,7 @@ const cases: Readonly<Record<string, (installed: InstalledPackage) => Promise<vo
       "--no-check",
       "--parallel",
       ...files,
-    ], {
-      cwd: root,
-      env: { [programVariable]: `node ${bin}`, NO_COLOR: "1" },
-    });
+    ], { cwd: root, env: { [programVariable]: `node ${bin}`, NO_COLOR: "1" } });
     strictEqual(code, 0, `${stdout}\n${stderr}`);
   },
 };

@@ -1,9 +1,9 @@
 /** The service beside a real OpenID provider, whose keys rotate and which goes away. */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { engines } from "../support/engines.ts";
-import { eventually } from "../support/eventually.ts";
-import { type OidcProvider, startOidcProvider } from "../support/oidc_provider.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
+import { engines } from "../support/database/engines.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { type OidcProvider, startOidcProvider } from "../support/server/oidc_provider.ts";
+import { type ServiceProcess, startService } from "../support/server/process.ts";
 
 const fixture = { name: "revocations", roles: ["anon", "writer"] };
 

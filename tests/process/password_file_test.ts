@@ -1,11 +1,11 @@
 /** `db-password-file`: passwords that change while the service runs. */
 import { strictEqual } from "node:assert/strict";
 import { join } from "node:path";
-import { eventually } from "../support/eventually.ts";
-import { engines } from "../support/engines.ts";
-import { guardedFolder } from "../support/guarded_folder.ts";
-import { withClient } from "../support/postgres_client.ts";
-import { startService } from "../support/process.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { engines } from "../support/database/engines.ts";
+import { guardedFolder } from "../support/runner/guarded_folder.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { startService } from "../support/server/process.ts";
 
 Deno.test("db-password-file is read for each new connection, and again after a refusal", async () => {
   const database = await engines.pg({ name: "serving", roles: ["web_anon"] });

@@ -1,11 +1,11 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { openDatabase } from "../../src/database/open.ts";
 import { reloadTriggerSql } from "../../src/schema_cache/reload_trigger.ts";
-import { findPgbouncer, type PoolMode, startPgbouncer } from "../support/pgbouncer.ts";
-import { withClient } from "../support/postgres_client.ts";
-import { type PostgresServer, startPostgres } from "../support/postgres_server.ts";
-import { startRewritingProxy } from "../support/rewriting_proxy.ts";
-import { type FileConfig, type ServiceProcess, startService } from "../support/process.ts";
+import { findPgbouncer, type PoolMode, startPgbouncer } from "../support/database/pgbouncer.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { type PostgresServer, startPostgres } from "../support/database/postgres_server.ts";
+import { startRewritingProxy } from "../support/database/rewriting_proxy.ts";
+import { type FileConfig, type ServiceProcess, startService } from "../support/server/process.ts";
 
 /** The probe at the start leaves its statement on a server connection of the pooler. */
 const schema = `
@@ -262,10 +262,7 @@ async function notifyItself(port: number) {
   const { promise, resolve } = Promise.withResolvers<string>();
   const subscription = await database.subscribe!("svc", { notified: resolve, lost: resolve });
   await database.notify!("svc", "it's a probe");
-  return {
-    arrived: promise,
-    close: () => subscription.close().then(() => database.close()),
-  };
+  return { arrived: promise, close: () => subscription.close().then(() => database.close()) };
 }
 
 Deno.test({

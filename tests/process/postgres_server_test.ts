@@ -1,6 +1,6 @@
 import { rejects, strictEqual } from "node:assert/strict";
-import { withClient } from "../support/postgres_client.ts";
-import { startPostgres } from "../support/postgres_server.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { startPostgres } from "../support/database/postgres_server.ts";
 
 Deno.test("startPostgres gives a server that halts, resumes, and leaves nothing behind", async () => {
   await using server = await startPostgres({ settings: { max_connections: "7" } });

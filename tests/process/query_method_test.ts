@@ -1,7 +1,7 @@
 /** QUERY by each server: Deno's, the one with limits of connections, and Node's. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { HttpConnection, requestBytes } from "../support/http_connection.ts";
-import { type FileConfig, startService } from "../support/process.ts";
+import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
+import { type FileConfig, startService } from "../support/server/process.ts";
 
 const modes: Readonly<Record<string, FileConfig>> = {
   "Deno.serve": {},
@@ -30,10 +30,7 @@ for (const [mode, limits] of Object.entries(modes)) {
         body: "select=id&id=in.(1,3)&order=id",
       });
       strictEqual(response.status, 200);
-      strictEqual(
-        response.headers.get("Location"),
-        "/todos?id=in.%281%2C3%29&order=id&select=id",
-      );
+      strictEqual(response.headers.get("Location"), "/todos?id=in.%281%2C3%29&order=id&select=id");
       deepStrictEqual(await response.json(), [{ id: 1 }, { id: 3 }]);
     });
 

@@ -3,10 +3,10 @@ import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { readExample } from "../../src/cli/quick/quick_facts.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { openDatabase } from "../../src/database/open.ts";
-import { prepared, serverVariable } from "../support/environment.ts";
-import { freePort } from "../support/free_port.ts";
-import { withClient } from "../support/postgres_client.ts";
-import { type DenoProcess, startDeno } from "../support/process.ts";
+import { prepared, serverVariable } from "../support/runner/environment.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { type DenoProcess, startDeno } from "../support/server/process.ts";
 
 const main = new URL("../../main.ts", import.meta.url).pathname;
 
@@ -89,10 +89,7 @@ Deno.test("quick mode serves a database for reading, and for this machine only",
     match(lines[0]!, /warning: the connection string contains a password/);
     // Other tests may have made a role of this name on the server.
     const missing = 'No anonymous role|The login role may not become "(?:web_)?anon"';
-    match(
-      lines[1]!,
-      new RegExp(`warning: (?:${missing}): requests run as "${database.user}"`),
-    );
+    match(lines[1]!, new RegExp(`warning: (?:${missing}): requests run as "${database.user}"`));
     match(lines[2]!, /warning: "\w+" owns 1 relation: row-level security does not hold for it\./);
   });
   await t.step("rows are read", async () => {

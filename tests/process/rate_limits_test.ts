@@ -1,8 +1,8 @@
 /** Rate limits of the process: exact counts under load, the log, metrics, and nginx as a proxy. */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
-import { freePort } from "../support/free_port.ts";
-import { type FileConfig, startCommand, startService } from "../support/process.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { type FileConfig, startCommand, startService } from "../support/server/process.ts";
 
 const todos = new URL("../../examples/todos/todos.sql", import.meta.url).pathname;
 

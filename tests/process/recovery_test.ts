@@ -1,9 +1,9 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { eventually } from "../support/eventually.ts";
-import { freePort } from "../support/free_port.ts";
-import { withClient } from "../support/postgres_client.ts";
-import { startPostgres } from "../support/postgres_server.ts";
-import { type FileConfig, type ServiceProcess, startService } from "../support/process.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { startPostgres } from "../support/database/postgres_server.ts";
+import { type FileConfig, type ServiceProcess, startService } from "../support/server/process.ts";
 
 const schema = `
   create role anon nologin;
@@ -167,9 +167,21 @@ Deno.test("without recovery the first loss ends the process with 1", async (t) =
   }
 });
 
-Deno.test("without recovery a schema that is not there is not waited for", async () => {
+Deno.test("a schema that does not exist ends the start, with those that have relations", async () => {
+  await using service = await startService({ ...config, "db-schemas": "nothing" });
+  await service.stderr.ended;
+  deepStrictEqual(texts(service).slice(-2), [
+    "Failed to load the schema cache using db-schemas=nothing and db-extra-search-path=public. " +
+    '{"code":"3F000","details":null,"hint":null,"message":"schema \\"nothing\\" does not exist"}',
+    "db-schemas names a schema that does not exist; schemas with relations: api",
+  ]);
+  strictEqual((await service.status).code, 1);
+});
+
+Deno.test("without recovery the dialect pgrst does not wait for a schema", async () => {
   await using service = await startService({
     ...config,
+    dialect: "pgrst",
     "db-schemas": "nothing",
     "db-pool-automatic-recovery": false,
   });
@@ -284,6 +296,7 @@ Deno.test("the lines of a start, and those of the pool at debug", async () => {
     "Starting SVC 0.1.0...",
     "Admin server listening",
     "Successfully connected to",
+    "Connections to the",
     "Connection Pool initialized",
     "Config reloaded",
     "Schema cache queried",

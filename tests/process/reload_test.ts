@@ -1,7 +1,7 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { eventually } from "../support/eventually.ts";
-import { configText, type ServiceProcess, startService } from "../support/process.ts";
-import { testSecret } from "../support/token.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { configText, type ServiceProcess, startService } from "../support/server/process.ts";
+import { testSecret } from "../support/handler/token.ts";
 
 const other = "anothersecretanothersecretanothersecret";
 
@@ -107,11 +107,7 @@ Deno.test("SIGUSR2 reads the file and the files that it names again", async (t) 
 
 const todosFile = new URL("../../examples/todos/todos.sql", import.meta.url).pathname;
 
-const embedded = {
-  "db-embedded-init": todosFile,
-  "db-schemas": "api",
-  "db-anon-role": "web_anon",
-};
+const embedded = { "db-embedded-init": todosFile, "db-schemas": "api", "db-anon-role": "web_anon" };
 
 async function statusAs(service: ServiceProcess, secret: string): Promise<number> {
   const response = await service.fetch("GET /todos?limit=1", { as: "todo_user", secret });
@@ -163,12 +159,7 @@ Deno.test("in pgrst a relative path is meant from the working directory", async 
   try {
     await Deno.writeTextFile(`${folder}/uri`, "pglite://memory\n");
     await Deno.writeTextFile(`${folder}/secret`, testSecret);
-    const config = {
-      ...embedded,
-      "dialect": "pgrst",
-      "db-uri": "@uri",
-      "jwt-secret": "@./secret",
-    };
+    const config = { ...embedded, "dialect": "pgrst", "db-uri": "@uri", "jwt-secret": "@./secret" };
     await using service = await startService(config, { cwd: folder });
     await service.listening();
     strictEqual(await statusAs(service, testSecret), 200);

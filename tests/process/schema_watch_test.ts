@@ -1,9 +1,9 @@
 import { strictEqual } from "node:assert/strict";
 import { reloadTriggerSql } from "../../src/schema_cache/reload_trigger.ts";
-import { engines } from "../support/engines.ts";
-import { eventually } from "../support/eventually.ts";
-import { type PostgresClient, withClient } from "../support/postgres_client.ts";
-import { type FileConfig, type ServiceProcess, startService } from "../support/process.ts";
+import { engines } from "../support/database/engines.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { type PostgresClient, withClient } from "../support/database/postgres_client.ts";
+import { type FileConfig, type ServiceProcess, startService } from "../support/server/process.ts";
 
 const schema = `
   create schema watched;

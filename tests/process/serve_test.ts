@@ -1,6 +1,6 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { startService } from "../support/process.ts";
-import { signToken, testSecret } from "../support/token.ts";
+import { startService } from "../support/server/process.ts";
+import { signToken, testSecret } from "../support/handler/token.ts";
 
 const todos = {
   "db-uri": "pglite://memory",

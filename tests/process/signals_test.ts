@@ -1,19 +1,19 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
 import { shellQuoted } from "../../src/cli/shell_word.ts";
-import { attackDebugger, listeningPorts, processTree } from "../support/debugger_attack.ts";
-import { engines } from "../support/engines.ts";
-import { eventually } from "../support/eventually.ts";
-import { freePort } from "../support/free_port.ts";
+import { attackDebugger, listeningPorts, processTree } from "../support/server/debugger_attack.ts";
+import { engines } from "../support/database/engines.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { freePort } from "../support/server/free_port.ts";
 import {
   configText,
   type DenoProcess,
   startCommand,
   startDeno,
   startService,
-} from "../support/process.ts";
-import { findScript } from "../support/program.ts";
-import { programCommand } from "../support/program_command.ts";
+} from "../support/server/process.ts";
+import { findScript } from "../support/server/program.ts";
+import { programCommand } from "../support/server/program_command.ts";
 
 const fixture = { name: "serving", roles: ["web_anon"] };
 const onLinux = { ignore: Deno.build.os !== "linux" };

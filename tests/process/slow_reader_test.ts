@@ -1,9 +1,9 @@
 /** How much memory an answer takes whose client reads nothing at first, and whether others are answered. */
 import { ok, strictEqual } from "node:assert/strict";
-import { engines } from "../support/engines.ts";
-import { requestBytes } from "../support/http_connection.ts";
-import { startService } from "../support/process.ts";
-import { memoryOf, resetPeak } from "../support/process_memory.ts";
+import { engines } from "../support/database/engines.ts";
+import { requestBytes } from "../support/clients/http_connection.ts";
+import { startService } from "../support/server/process.ts";
+import { memoryOf, resetPeak } from "../support/server/process_memory.ts";
 
 /** 8 MiB of the body stay in memory. The rest is what the runtime takes when it first does all this. */
 const allowed = 50_000_000;
@@ -21,6 +21,7 @@ Deno.test({
       "db-schemas": "api",
       "db-anon-role": "anon",
       "db-pool": 1,
+      "db-pool-acquisition-timeout": 60,
     });
     await service.listening();
     const answersOther = async () => {

@@ -1,9 +1,9 @@
 import { match, ok, rejects, strictEqual } from "node:assert/strict";
 import { networkInterfaces } from "node:os";
-import { freePort } from "../support/free_port.ts";
-import { HttpConnection, requestBytes } from "../support/http_connection.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
-import { todos } from "../support/todos.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
+import { type ServiceProcess, startService } from "../support/server/process.ts";
+import { todos } from "../support/handler/todos.ts";
 
 /** Sends one request over a connection of its own. */
 async function ask(place: number | string, line: string) {

@@ -1,8 +1,8 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
-import { cacheEnvironment } from "../support/cache_folder.ts";
-import { engines } from "../support/engines.ts";
-import { startDeno } from "../support/process.ts";
+import { cacheEnvironment } from "../support/server/cache_folder.ts";
+import { engines } from "../support/database/engines.ts";
+import { startDeno } from "../support/server/process.ts";
 
 const main = new URL("../../main.ts", import.meta.url).pathname;
 
@@ -39,12 +39,7 @@ const rows: readonly Row[] = [
     "prints a table",
     ["-c", "select 1 as a, null as b, 'ü' as c"],
     undefined,
-    done(
-      " a | b | c",
-      "---+---+---",
-      " 1 |   | ü",
-      "(1 row)",
-    ),
+    done(" a | b | c", "---+---+---", " 1 |   | ü", "(1 row)"),
   ],
   [
     "prints CSV",
@@ -63,17 +58,6 @@ const rows: readonly Row[] = [
     [],
     "copy shop.film to stdout;\nselect count(*) from shop.film;",
     done("1", "2", " count", "-------", " 2", "(1 row)"),
-  ],
-  [
-    "describes a relation",
-    ["-c", "\\d shop.film"],
-    undefined,
-    done(
-      " column | type    | nullable | default",
-      "--------+---------+----------+---------",
-      " id     | integer | not null |",
-      "(1 row)",
-    ),
   ],
   [
     "prints notices",
@@ -100,10 +84,7 @@ const rows: readonly Row[] = [
     "has rolled it back",
     ["--csv", "-c", "select count(*) from shop.film"],
     undefined,
-    done(
-      "count",
-      "2",
-    ),
+    done("count", "2"),
   ],
   [
     "has no input for COPY",
@@ -111,22 +92,7 @@ const rows: readonly Row[] = [
     undefined,
     failed(["svc: -c:1: COPY from stdin failed: COPY FROM STDIN has no input here"]),
   ],
-  [
-    "names a missing file",
-    ["--file=none.sql"],
-    undefined,
-    failed([
-      "svc: none.sql: no such file",
-    ]),
-  ],
-  [
-    "names an unknown command",
-    ["-c", "\\x"],
-    undefined,
-    failed([
-      "svc: unknown command \\x: expected \\d, \\d NAME, \\dt, \\df or \\q",
-    ]),
-  ],
+  ["names a missing file", ["--file=none.sql"], undefined, failed(["svc: none.sql: no such file"])],
 ];
 
 const script = "create schema shop;\ncreate table shop.film (id int primary key);\n" +
@@ -175,10 +141,7 @@ Deno.test("svc sql runs SQL on an embedded database, unless a process uses its f
     const read = ["--csv", "-c", "select id from shop.film", "svc.conf"];
     deepStrictEqual(await svcSql(folder, read), done("id", "1", "2"));
     await Deno.writeTextFile(join(folder, "more.sql"), "insert into shop.film values (3)");
-    deepStrictEqual(
-      await svcSql(folder, ["--file=more.sql", "svc.conf"]),
-      done("INSERT 0 1"),
-    );
+    deepStrictEqual(await svcSql(folder, ["--file=more.sql", "svc.conf"]), done("INSERT 0 1"));
     deepStrictEqual(await svcSql(folder, read), done("id", "1", "2", "3"));
     await Deno.writeTextFile(join(folder, "data.lock"), `${Deno.pid} ${startTime()}\n`);
     deepStrictEqual(

@@ -1,6 +1,6 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { engines } from "../support/engines.ts";
-import { startService } from "../support/process.ts";
+import { engines } from "../support/database/engines.ts";
+import { startService } from "../support/server/process.ts";
 
 const lineEnd = "\r\n";
 

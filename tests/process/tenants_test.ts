@@ -1,10 +1,12 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { copyFolder } from "../support/copy_folder.ts";
-import { eventually } from "../support/eventually.ts";
-import { freePort } from "../support/free_port.ts";
-import { startCommand } from "../support/process.ts";
-import { programCommand } from "../support/program_command.ts";
+import { copyFolder } from "../support/server/copy_folder.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { startCommand } from "../support/server/process.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { programCommand } from "../support/server/program_command.ts";
+import { tenantDatabases } from "../support/handler/tenants.ts";
 
 const example = fileURLToPath(new URL("../../examples/tenants", import.meta.url));
 
@@ -13,22 +15,45 @@ Deno.test("examples/tenants serves a folder of tenants, and follows its changes"
   const folder = await Deno.makeTempDir({ prefix: "svc_tenants_" });
   resources.defer(() => Deno.remove(folder, { recursive: true }));
   await copyFolder(example, `${folder}/tenants`);
+  const shopSql = await Deno.readTextFile(`${example}/shop.sql`);
+  const databases = resources.use(await tenantDatabases(["acme", "globex", "initech"]));
+  for (const uri of databases.superuserUris.values()) {
+    // The roles of the example are those of the whole server.
+    await withClient(
+      uri,
+      (client) =>
+        client.query(`drop schema api cascade; ${shopSql.split("-- Roles")[0]!};
+        grant usage on schema api to anon; grant select on api.products to anon`),
+    );
+  }
+  const tenantFile = (name: string) => `${folder}/tenants/tenants/${name}.conf`;
+  const uriLine = (name: string) => `db-uri = ${JSON.stringify(databases.uris.get(name))}\n`;
+  for (const name of ["acme", "globex"]) {
+    const text = await Deno.readTextFile(tenantFile(name));
+    await Deno.writeTextFile(tenantFile(name), text.replace(/^db-uri.*\n/m, uriLine(name)));
+  }
   const ports = { "server-port": freePort(), "admin-server-port": freePort() };
   const flags = Object.entries(ports).map(([key, port]) => `--${key}=${port}`);
   const file = `${folder}/tenants/svc.conf`;
   const command = (...more: string[]) =>
-    programCommand([...more, ...flags, "--log-level=info", "--log-format=json", file]);
+    programCommand([
+      ...more,
+      ...flags,
+      "--db-anon-role=anon",
+      "--log-level=info",
+      "--log-format=json",
+      file,
+    ]);
   const service = resources.use(startCommand(command()));
   await service.stderr.waitFor(/API server listening on/);
   const get = async (path: string, port = ports["server-port"]) => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`);
     return [response.status, await response.text()] as const;
   };
-  // A request waits for 5 seconds, in which a busy machine may not start an embedded database.
+  // A request waits for 5 seconds, in which a busy machine may not load a schema cache.
   const untilLoaded = (name: string) =>
     eventually(`${name} is loaded`, async () => (await get(`/${name}/rpc/shop`))[0] === 200);
   const admin = (path: string) => get(path, ports["admin-server-port"]);
-  const tenantFile = (name: string) => `${folder}/tenants/tenants/${name}.conf`;
 
   await t.step("each tenant has its own configuration", async () => {
     await Promise.all(["acme", "globex"].map(untilLoaded));
@@ -40,7 +65,7 @@ Deno.test("examples/tenants serves a folder of tenants, and follows its changes"
   await t.step("a new file is a tenant at once", async () => {
     await Deno.writeTextFile(
       tenantFile("initech"),
-      'db-uri = "pglite://memory"\napp.settings.shop = "Initech"\n',
+      `${uriLine("initech")}app.settings.shop = "Initech"\n`,
     );
     await untilLoaded("initech");
     deepStrictEqual(await get("/initech/rpc/shop"), [200, '"Initech"']);

@@ -1,9 +1,9 @@
 /** `svc token` and the role that it names. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { prepared, serverVariable } from "../support/environment.ts";
-import { freePort } from "../support/free_port.ts";
-import { withClient } from "../support/postgres_client.ts";
-import { programFolder } from "../support/program.ts";
+import { prepared, serverVariable } from "../support/runner/environment.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { programFolder } from "../support/server/program.ts";
 
 Deno.test("svc token warns of a role that requests cannot have", async (t) => {
   const server = prepared(serverVariable);

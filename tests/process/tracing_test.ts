@@ -1,8 +1,8 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { engines } from "../support/engines.ts";
-import { startService } from "../support/process.ts";
-import { receiveSpans, type Span } from "../support/span_receiver.ts";
-import { signToken, testSecret } from "../support/token.ts";
+import { engines } from "../support/database/engines.ts";
+import { startService } from "../support/server/process.ts";
+import { receiveSpans, type Span } from "../support/server/span_receiver.ts";
+import { signToken, testSecret } from "../support/handler/token.ts";
 
 const fixture = { name: "serving", roles: ["web_anon"] };
 const stages = ["jwt", "parse", "plan", "transaction", "response"];

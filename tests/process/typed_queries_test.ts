@@ -1,7 +1,7 @@
 /** Queries of a typed client, checked by the compiler against what `--types` writes. */
 import { strictEqual } from "node:assert/strict";
 import { join } from "node:path";
-import { engines } from "../support/engines.ts";
+import { engines } from "../support/database/engines.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
@@ -205,7 +205,7 @@ Deno.test("--types writes types by which typed queries compile", async () => {
     strictEqual(code, 0, text);
     await Deno.writeTextFile(join(folder, "database.ts"), text);
     await Deno.writeTextFile(join(folder, "probe.ts"), probe);
-    const options = [`--config=${join(root, "deno.json")}`, join(folder, "probe.ts")];
+    const options = [`--config=${join(root, "tests/deno.json")}`, join(folder, "probe.ts")];
     const checked = await deno("check", ...options);
     strictEqual(checked.code, 0, checked.text);
     const constants = "console.log(JSON.stringify((await import('./database.ts')).Constants))";

@@ -1,6 +1,6 @@
 import { match, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
-import { engines } from "../support/engines.ts";
+import { engines } from "../support/database/engines.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
@@ -72,7 +72,7 @@ Deno.test("--types writes what typed clients take", async () => {
     await Deno.writeTextFile(join(folder, "client.ts"), client);
     const checked = await deno(
       "check",
-      `--config=${join(root, "deno.json")}`,
+      `--config=${join(root, "tests/deno.json")}`,
       join(folder, "client.ts"),
     );
     strictEqual(checked.code, 0, checked.text);

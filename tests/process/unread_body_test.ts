@@ -1,8 +1,8 @@
 /** Clients that send a whole body before they read a response that does not need it. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { engines } from "../support/engines.ts";
-import { HttpConnection, requestBytes } from "../support/http_connection.ts";
-import { type FileConfig, startService } from "../support/process.ts";
+import { engines } from "../support/database/engines.ts";
+import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
+import { type FileConfig, startService } from "../support/server/process.ts";
 
 const encoder = new TextEncoder();
 /** More than the socket's buffers hold: the client waits until the server reads. */

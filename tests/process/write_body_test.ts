@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { engines } from "../support/engines.ts";
-import { type ServiceProcess, startService } from "../support/process.ts";
+import { engines } from "../support/database/engines.ts";
+import { type ServiceProcess, startService } from "../support/server/process.ts";
 
 const encoder = new TextEncoder();
 

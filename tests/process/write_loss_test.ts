@@ -11,12 +11,12 @@ import {
   type CutReport,
   type CuttingProxy,
   startCuttingProxy,
-} from "../support/cutting_proxy.ts";
-import { engines } from "../support/engines.ts";
-import { prepared, serverVariable } from "../support/environment.ts";
-import { eventually } from "../support/eventually.ts";
-import { type PostgresClient, withClient } from "../support/postgres_client.ts";
-import { buildRequest, type RequestParts } from "../support/request.ts";
+} from "../support/database/cutting_proxy.ts";
+import { engines } from "../support/database/engines.ts";
+import { prepared, serverVariable } from "../support/runner/environment.ts";
+import { eventually } from "../support/timing/eventually.ts";
+import { type PostgresClient, withClient } from "../support/database/postgres_client.ts";
+import { buildRequest, type RequestParts } from "../support/handler/request.ts";
 
 /** Bytes of a Sync message, without which the server acts all the same. */
 const syncLength = 5;
@@ -108,10 +108,7 @@ const spreadCuts = 15;
  */
 function passedLengths(whole: number): number[] {
   const spread = [...Array(spreadCuts).keys()].map((at) => Math.floor(at * whole / spreadCuts));
-  return spread.concat(
-    [...Array(8).keys()].map((at) => whole - 50 + at * 5),
-    lastLengths(whole),
-  );
+  return spread.concat([...Array(8).keys()].map((at) => whole - 50 + at * 5), lastLengths(whole));
 }
 
 function lastLengths(whole: number): number[] {

@@ -3,12 +3,12 @@
  * makes the body as large as the promise is about. `deno task bench` measures the time.
  */
 import { ok, strictEqual } from "node:assert/strict";
-import { bulkRows, bulkTable } from "../support/bulk_rows.ts";
-import { prepared, serverVariable } from "../support/environment.ts";
-import { engines } from "../support/engines.ts";
-import { withClient } from "../support/postgres_client.ts";
-import { startService } from "../support/process.ts";
-import { memoryOf, resetPeak } from "../support/process_memory.ts";
+import { bulkRows, bulkTable } from "../support/database/bulk_rows.ts";
+import { prepared, serverVariable } from "../support/runner/environment.ts";
+import { engines } from "../support/database/engines.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { startService } from "../support/server/process.ts";
+import { memoryOf, resetPeak } from "../support/server/process_memory.ts";
 
 const megabytes = Number(Deno.env.get("SVC_TEST_BODY_MB") ?? 16);
 /** Growth of resident memory since nothing large was sent: 150 MB for 50 MB. */

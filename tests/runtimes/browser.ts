@@ -1,8 +1,5 @@
-/**
- * The suite in a browser: a page that runs the handler on PostgreSQL in the page and reports.
- *
- * @module
- */
+/** The suite in a browser: a page that runs the handler on PostgreSQL in the page and reports.
+ * @module */
 import { join } from "node:path";
 import { serveFile } from "../../examples/browser/serve.ts";
 import { bundle } from "../../tools/build/build.ts";

@@ -1,8 +1,4 @@
-/**
- * How long the first answer takes after the import, with a schema cache from a file.
- *
- * @module
- */
+/** How long the first answer takes after the import, with a schema cache from a file. @module */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 

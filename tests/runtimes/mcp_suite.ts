@@ -1,10 +1,7 @@
-/**
- * The endpoint for agents in every runtime that serves: the official client, over a connection.
- *
- * @module
- */
+/** The endpoint for agents in every runtime that serves: the official client, over a connection.
+ * @module */
 import { deepStrictEqual, match, ok, rejects, strictEqual } from "node:assert/strict";
-import { connectMcp, type McpClient, resultText } from "../support/mcp_client.ts";
+import { connectMcp, type McpClient, resultText } from "../support/clients/mcp_client.ts";
 import type { Report } from "./suite.ts";
 
 /** Path of the endpoint. */

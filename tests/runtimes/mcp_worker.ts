@@ -1,8 +1,4 @@
-/**
- * A Worker whose bundle contains the endpoint for agents.
- *
- * @module
- */
+/** A Worker whose bundle contains the endpoint for agents. @module */
 import { withMcp } from "../../src/mcp/mcp.ts";
 import { createHandler, type Handler } from "../../mod.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Installs packages that are programs, and not modules of this project.
- *
- * @module
- */
+/** Installs packages that are programs, and not modules of this project. @module */
 import { join } from "node:path";
 
 /** Puts packages into `folder/node_modules`; `packages` are versions by name. */

@@ -1,14 +1,10 @@
-/**
- * The runtimes: how each is installed, started with its example, and asked.
- *
- * @module
- */
+/** The runtimes: how each is installed, started with its example, and asked. @module */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundle, externalWithMcp } from "../../tools/build/build.ts";
-import { authenticator, fixtureSql } from "../support/fixture.ts";
-import { withClient } from "../support/postgres_client.ts";
-import type { PostgresServer } from "../support/postgres_server.ts";
+import { authenticator, fixtureSql } from "../support/database/fixture.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import type { PostgresServer } from "../support/database/postgres_server.ts";
 import { runInBrowser } from "./browser.ts";
 import { coldStart } from "./cold_start.ts";
 import { bothReports, runMcpSuite, suiteMcpPath } from "./mcp_suite.ts";
@@ -152,9 +148,7 @@ async function runInWorkerd(place: Place): Promise<Outcome> {
 }
 
 /** What configures `handler`, with a new database. */
-async function environment(
-  { server, keysUrl }: Place,
-): Promise<Readonly<Record<string, string>>> {
+async function environment({ server, keysUrl }: Place): Promise<Readonly<Record<string, string>>> {
   const name = `shop_${crypto.randomUUID().replaceAll("-", "")}`;
   await withClient(server.uri(), (client) => client.query(`create database ${name}`));
   const sql = await fixtureSql(fixture);

@@ -1,12 +1,8 @@
-/**
- * Runs the suite in every runtime, through the examples: `deno task runtimes [name of a runtime …]`.
- * Prints one line per runtime, and exits with 1 when something failed.
- *
- * @module
- */
+/** Runs the suite in every runtime, through the examples: `deno task runtimes [name of a runtime
+ * …]`. Prints one line per runtime, and exits with 1 when something failed. @module */
 import { build } from "../../tools/build/build.ts";
-import { guardedFolder } from "../support/guarded_folder.ts";
-import { startPostgres } from "../support/postgres_server.ts";
+import { guardedFolder } from "../support/runner/guarded_folder.ts";
+import { startPostgres } from "../support/database/postgres_server.ts";
 import { type Outcome, type Place, runtimes } from "./places.ts";
 import { suiteKeys } from "./suite.ts";
 

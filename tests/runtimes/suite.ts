@@ -1,10 +1,6 @@
-/**
- * What the handler must answer in every runtime: requests and answers as data, and a runner that
- * needs nothing but the Fetch standard. The database holds `shop.sql`, the secret is
- * {@linkcode suiteSecret}.
- *
- * @module
- */
+/** What the handler must answer in every runtime: requests and answers as data, and a runner that
+ * needs nothing but the Fetch standard. The database holds `shop.sql`, the secret is {@linkcode
+ * suiteSecret}. @module */
 
 /** One request and its whole answer. */
 export interface Case {

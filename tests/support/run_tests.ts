@@ -13,15 +13,17 @@
  */
 import { join } from "node:path";
 import { startEngine } from "../../src/database/adapters/start_engine.ts";
-import { clusterVariable, pgliteVariable, serverVariable } from "./environment.ts";
-import { guardedFolder } from "./guarded_folder.ts";
-import { binFolderVariable, postgresBinaries } from "./postgres_binaries.ts";
-import { prepareCluster, serverFolder, startPostgres } from "./postgres_server.ts";
-import { hasStep, readTestArguments, rowVariable } from "./row_filter.ts";
-import { countTests, describeCounts } from "./test_counts.ts";
+import { clusterVariable, pgliteVariable, serverVariable } from "./runner/environment.ts";
+import { guardedFolder } from "./runner/guarded_folder.ts";
+import { binFolderVariable, postgresBinaries } from "./database/postgres_binaries.ts";
+import { prepareCluster, serverFolder, startPostgres } from "./database/postgres_server.ts";
+import { hasStep, readTestArguments, rowVariable } from "./runner/row_filter.ts";
+import { countTests, describeCounts } from "./runner/test_counts.ts";
+
+const config = new URL("../deno.json", import.meta.url).pathname;
 
 /** `deno.json` enables the sanitizers of resources and ops. */
-const flags = ["-A", "--doc", "--parallel"];
+const flags = [`--config=${config}`, "-A", "--doc", "--parallel"];
 
 /** Tests of processes wait for most of their time, so that twice as many as there are processors run. */
 const jobs = String(navigator.hardwareConcurrency * 2);
@@ -55,6 +57,7 @@ async function runTests(args: readonly string[]): Promise<number> {
     console.log(`no row's name contains ${row}`);
     return 1;
   }
+  if (xml === "") console.error(`the run ended without a report: exit code ${code}`);
   console.log(describeCounts(countTests(xml, code)));
   return code;
 }
@@ -81,6 +84,10 @@ async function makePglite(path: string): Promise<string> {
   const start = performance.now();
   const { close } = await startEngine({ uri: `pglite://${path}`, init: null });
   await close();
+  // Each suite copies the folder; nothing connects to the databases `template1` and `template0`.
+  for (const template of ["1", "4"]) {
+    await Deno.remove(join(path, "base", template), { recursive: true });
+  }
   console.error(`PGlite is ready${since(start)}`);
   return path;
 }

@@ -1,11 +1,8 @@
-/**
- * Runs the tests of the process against the npm package on Node: `deno task test:node [program]`.
+/** Runs the tests of the process against the npm package on Node: `deno task test:node [program]`.
  * `program` is another Node than that of the path. Arguments after it go to the task `test`.
- *
- * @module
- */
-import { installPackage } from "./node_package.ts";
-import { programVariable } from "./program_command.ts";
+ * @module */
+import { installPackage } from "./runner/node_package.ts";
+import { programVariable } from "./server/program_command.ts";
 
 /** Files that test what only Deno's program has, with the reason. */
 const denoOnly: ReadonlyMap<string, string> = new Map([

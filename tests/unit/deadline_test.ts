@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import { untilIdle, withTimeout } from "../../src/lib/deadline.ts";
-import { fakeClock, settled } from "../support/fake_clock.ts";
+import { untilIdle, withTimeout } from "../../src/lib/time_limits.ts";
+import { fakeClock, settled } from "../support/timing/fake_clock.ts";
 
 const never = new Promise<never>(() => {});
 

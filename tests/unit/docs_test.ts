@@ -29,9 +29,9 @@ for (const path of generatedPages) {
   });
 }
 
-Deno.test("README.md has at most 180 lines", () => {
+Deno.test("README.md has at most 150 lines", () => {
   const readme = pages.find(({ path }) => path === "README.md")!;
-  ok(readme.text.split("\n").length <= 180);
+  ok(readme.text.split("\n").length <= 150);
 });
 
 Deno.test("docs/reference/glossary.md has at most ten entries", () => {

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { OneShotTimer } from "../../src/lib/one_shot_timer.ts";
-import { fakeClock } from "../support/fake_clock.ts";
+import { fakeClock } from "../support/timing/fake_clock.ts";
 
 Deno.test("OneShotTimer runs once after the first of several starts", async () => {
   const clock = fakeClock();

@@ -1,8 +1,5 @@
-/**
- * A connection to PostgreSQL on which prepared transactions are pipelined, and nothing else is done.
- *
- * @module
- */
+/** A connection to PostgreSQL on which prepared transactions are pipelined, and nothing else is
+ * done. @module */
 import type { Socket } from "node:net";
 import pg from "pg";
 

@@ -1,10 +1,9 @@
-/**
- * What all measuring needs: a PostgreSQL server and the servers in front of it.
- *
- * @module
- */
-import { withClient } from "../../tests/support/postgres_client.ts";
-import { type PostgresServer, startPostgres } from "../../tests/support/postgres_server.ts";
+/** What all measuring needs: a PostgreSQL server and the servers in front of it. @module */
+import { withClient } from "../../tests/support/database/postgres_client.ts";
+import {
+  type PostgresServer,
+  startPostgres,
+} from "../../tests/support/database/postgres_server.ts";
 import { quietSettings, serverConfig } from "./fixture.ts";
 import { postmasterOf } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";

@@ -1,11 +1,8 @@
-/**
- * Measures inserts of long bodies: time, memory, and how long other requests wait meanwhile.
- *
- * @module
- */
+/** Measures inserts of long bodies: time, memory, and how long other requests wait meanwhile.
+ * @module */
 import { Buffer } from "node:buffer";
 import pg from "pg";
-import { memoryOf, resetPeak } from "../../tests/support/process_memory.ts";
+import { memoryOf, resetPeak } from "../../tests/support/server/process_memory.ts";
 import { type Bench, progress, runSql, startServers } from "./bench.ts";
 import { serverConfig } from "./fixture.ts";
 import { type BenchServer, startServer, watchedCommand } from "./servers.ts";

@@ -1,9 +1,6 @@
-/**
- * Plans a deployment: `deno task capacity --rate 20000`. Prints pool size, instances, connections and
- * warnings, and fits the model of one instance to measured points. `--help` names the arguments.
- *
- * @module
- */
+/** Plans a deployment: `deno task capacity --rate 20000`. Prints pool size, instances, connections
+ * and warnings, and fits the model of one instance to measured points. `--help` names the
+ * arguments. @module */
 import { parseArgs } from "node:util";
 import {
   type CapacityDemand,
@@ -26,7 +23,10 @@ const usage = `Usage: deno task capacity --rate N [options]
   --rate N               requests per second at peak
   --service-us N         processor time of the service per request (default 21)
   --database-us N        processor time of PostgreSQL per request (default 20)
-  --connection-us N      time for which a request occupies a connection (default 500)
+  --in-use N:R           connections in use on average in a measured run, at R requests per second
+  --connection-us N      in place of it, the time for which a request occupies a connection
+                         (default 500: assumed)
+  --no-listener          db-channel-enabled is false
   --threads N            threads of each instance, server-workers (default 1)
   --beside               PostgreSQL shares the processors of the service
   --databases N          PostgreSQL servers: primary and standbys (default 1)
@@ -42,7 +42,9 @@ const options = {
   rate: { type: "string" },
   "service-us": { type: "string", default: "21" },
   "database-us": { type: "string", default: "20" },
-  "connection-us": { type: "string", default: "500" },
+  "in-use": { type: "string" },
+  "connection-us": { type: "string" },
+  "no-listener": { type: "boolean", default: false },
   threads: { type: "string", default: "1" },
   databases: { type: "string", default: "1" },
   "database-cores": { type: "string", default: "4" },
@@ -57,14 +59,26 @@ export interface CapacityRequest {
   readonly demand: Omit<CapacityDemand, "model">;
   readonly model: FittedModel;
   readonly points: readonly MeasuredPoint[];
+  /** Whether the time of a request on its connection is only assumed. */
+  readonly isOccupancyAssumed: boolean;
 }
+
+const assumedConnectionUs = "500";
 
 /** Reads arguments; null for `--help`. Throws a `TypeError` if one is wrong. */
 export function readCapacityArguments(args: readonly string[]): CapacityRequest | null {
   const { values } = parseArgs({ args: [...args], options });
   if (values.help) return null;
-  const numberOf = (name: Exclude<keyof typeof options, "help" | "beside">) =>
-    positive(`--${name}`, values[name] ?? "");
+  const numberOf = (
+    name:
+      | "rate"
+      | "service-us"
+      | "database-us"
+      | "threads"
+      | "databases"
+      | "database-cores"
+      | "max-connections",
+  ) => positive(`--${name}`, values[name] ?? "");
   const coefficients = {
     sigma: notNegative("--sigma", values.sigma),
     kappa: notNegative("--kappa", values.kappa),
@@ -73,12 +87,16 @@ export function readCapacityArguments(args: readonly string[]): CapacityRequest 
   const thread = numberOf("service-us") + (values.beside ? numberOf("database-us") : 0);
   return {
     points,
+    isOccupancyAssumed: values["in-use"] === undefined && values["connection-us"] === undefined,
     model: points.length === 0
       ? { rate: 1e6 / thread, ...coefficients, fitted: [] }
       : fitModel(points, coefficients),
     demand: {
       rate: numberOf("rate"),
-      connectionUs: numberOf("connection-us"),
+      connectionUs: values["in-use"] === undefined
+        ? positive("--connection-us", values["connection-us"] ?? assumedConnectionUs)
+        : occupancyOf(values["in-use"]),
+      listens: !values["no-listener"],
       databaseUs: numberOf("database-us"),
       threads: numberOf("threads"),
       databases: numberOf("databases"),
@@ -86,6 +104,13 @@ export function readCapacityArguments(args: readonly string[]): CapacityRequest 
       maxConnections: numberOf("max-connections"),
     },
   };
+}
+
+/** Returns the microseconds that a request occupies a connection, by Little's law. */
+function occupancyOf(text: string): number {
+  const [inUse = "", rate = "", ...others] = text.split(":");
+  if (others.length > 0) throw new TypeError(`--in-use: expected connections:rate, got ${text}`);
+  return positive("--in-use", inUse) / positive("--in-use", rate) * 1e6;
 }
 
 /** `Points = Point *( "," Point )`, `Point = threads ":" requests-per-second` */
@@ -111,9 +136,13 @@ function notNegative(name: string, text: string): number {
 }
 
 /** Returns the text that the command prints. */
-export function describeCapacity({ demand, model, points }: CapacityRequest): string {
+export function describeCapacity(request: CapacityRequest): string {
+  const { demand, model, points, isOccupancyAssumed } = request;
   return [
     describePlan(demand, planCapacity({ ...demand, model })),
+    ...(isOccupancyAssumed
+      ? ["Connections and pool are estimates: --in-use takes them from a measured run."]
+      : []),
     "",
     ...describeModel(model, points),
     "",

@@ -1,8 +1,6 @@
-/**
- * Instances, pools and connections for a rate of requests, by Little's law and a model of one instance.
- *
- * @module
- */
+/** Instances, pools and connections for a rate of requests, by Little's law and a model of one
+ * instance. @module */
+import { mostConnections } from "../../src/service/server_check.ts";
 import { bestThreads, type ScalabilityModel, throughput } from "./scalability.ts";
 
 /** What a deployment has to serve, and on what. */
@@ -15,6 +13,8 @@ export interface CapacityDemand {
   readonly databaseUs: number;
   /** Threads that serve in one instance: `server-workers`. */
   readonly threads: number;
+  /** Whether each instance listens for notifications on the primary: `db-channel-enabled`. */
+  readonly listens: boolean;
   /** PostgreSQL servers that share the requests: the primary and its standbys. */
   readonly databases: number;
   /** Processors of each PostgreSQL server. */
@@ -54,11 +54,17 @@ export const maxConnectionsPerCore = 4;
 export const reservedConnections = 10;
 
 /**
- * Returns the connections of an instance beside its pool: the listener to the primary or the monitor of a
- * standby, and with several threads that of the thread which loads the schema.
+ * Returns the connections of an instance to the primary beside its pool: those of `mostConnections`. Each
+ * standby has the monitors alone, of which it has as many, so that the primary needs the most.
  */
-function connectionsBesidePool(threads: number): number {
-  return threads > 1 ? 2 : 1;
+function connectionsBesidePool({ threads, databases, listens }: CapacityDemand): number {
+  const followers = threads > 1 ? threads : 0;
+  const options = {
+    dbPool: 0,
+    dbChannelEnabled: listens,
+    dbReplicaUri: databases > 1 ? "standbys" : null,
+  };
+  return mostConnections(options, followers);
 }
 
 /** Plans for a demand. */
@@ -72,7 +78,7 @@ export function planCapacity(demand: CapacityDemand): CapacityPlan {
   const wanted = Math.min(poolReserve * busyConnections, maxUseful);
   // The pools suffice while one instance is away.
   const pool = Math.max(1, Math.ceil(wanted / working / databases));
-  const connections = (instances + 1) * (pool + connectionsBesidePool(threads));
+  const connections = (instances + 1) * (pool + connectionsBesidePool(demand));
   const databaseLoad = rate * databaseUs / 1e6 / (databases * databaseCores);
   const plan = { instanceRate, instances, busyConnections, pool, connections, databaseLoad };
   return { ...plan, warnings: warningsOf(demand, { ...plan, maxUseful }) };

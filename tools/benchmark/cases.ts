@@ -1,8 +1,4 @@
-/**
- * The cases of the benchmark by set.
- *
- * @module
- */
+/** The cases of the benchmark by set. @module */
 import type { LoadCase } from "./load_case.ts";
 import { plainCases } from "./plain_cases.ts";
 import { rlsCases } from "./rls_cases.ts";

@@ -1,9 +1,5 @@
-/**
- * Measures configurations of the service under the same load, in turn.
- *
- * @module
- */
-import type { FileConfig } from "../../tests/support/process.ts";
+/** Measures configurations of the service under the same load, in turn. @module */
+import type { FileConfig } from "../../tests/support/server/process.ts";
 import { type Bench, progress, untilIdle } from "./bench.ts";
 import { exchange } from "./exchange.ts";
 import { median } from "./figures.ts";
@@ -17,6 +13,10 @@ import type { LoadRequest } from "./wrk.ts";
 export interface ConfigCase {
   readonly name: string;
   readonly config: FileConfig;
+  /** Its request, where it differs from that of the group. */
+  readonly request?: LoadRequest;
+  /** Pages that are followed before by links of `rel="next"`. Default: 0. */
+  readonly follow?: number;
   /** Headers of its requests beside those of the group. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Value of `Accept-Encoding`. Default: `identity`. */
@@ -62,16 +62,18 @@ export async function measureEach(
     const config = { ...serverConfig(bench.postgres), "db-pool": 5, ...each.config };
     const server = servers.use(await startServer("service", ownCommand, { config }));
     const { accept = "identity", token } = each;
+    const own = each.request ?? group.request;
+    const line = await lineAfter(own.line, each.follow ?? 0, server);
     const headers = {
-      ...group.request.headers,
+      ...own.headers,
       ...each.headers,
       "Accept-Encoding": accept,
       ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
     };
-    const request = { ...group.request, headers };
+    const request = { ...own, line, headers };
     const { bytes } = await exchange(server.origin, {
-      body: new TextEncoder().encode(group.request.body ?? ""),
-      line: group.request.line.replace(/\{.*?\}/, "1"),
+      body: new TextEncoder().encode(own.body ?? ""),
+      line: line.replace(/\{.*?\}/, "1"),
       headers,
     });
     entries.push({ each, server, request, bytes, runs: [] });
@@ -89,6 +91,19 @@ export async function measureEach(
     }
   }
   return entries;
+}
+
+/** Returns the request line of a later page. */
+async function lineAfter(line: string, pages: number, { origin }: BenchServer): Promise<string> {
+  let target = line.slice("GET ".length);
+  for (let page = 0; page < pages; page++) {
+    const response = await fetch(origin + target);
+    await response.body?.cancel();
+    const query = /<\?([^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1];
+    if (query === undefined) throw new Error(`${target}: no page behind page ${page + 1}`);
+    target = `${target.split("?")[0]}?${query}`;
+  }
+  return pages === 0 ? line : `GET ${target}`;
 }
 
 /** Returns the table. Its ratios are medians of those of each round, whose runs follow each other. */

@@ -1,8 +1,4 @@
-/**
- * Runs contenders in turn, so that what slows the machine down slows all of them.
- *
- * @module
- */
+/** Runs contenders in turn, so that what slows the machine down slows all of them. @module */
 import { summarize } from "./figures.ts";
 
 /** Who is measured. */

@@ -1,8 +1,5 @@
-/**
- * Sends one large request, or gets one large answer, and times it; nothing is kept of the bytes.
- *
- * @module
- */
+/** Sends one large request, or gets one large answer, and times it; nothing is kept of the bytes.
+ * @module */
 
 /** A request whose head and body are written as they are. */
 export interface RawRequest {

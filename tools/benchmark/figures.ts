@@ -1,8 +1,4 @@
-/**
- * Arithmetic of the benchmark's figures.
- *
- * @module
- */
+/** Arithmetic of the benchmark's figures. @module */
 
 /** The middle of some numbers; of an even count, the mean of the two in the middle. */
 export function median(numbers: readonly number[]): number {

@@ -1,11 +1,7 @@
-/**
- * The database that the cases are about.
- *
- * @module
- */
-import { signToken, testSecret } from "../../tests/support/token.ts";
-import type { PostgresServer } from "../../tests/support/postgres_server.ts";
-import type { FileConfig } from "../../tests/support/process.ts";
+/** The database that the cases are about. @module */
+import { signToken, testSecret } from "../../tests/support/handler/token.ts";
+import type { PostgresServer } from "../../tests/support/database/postgres_server.ts";
+import type { FileConfig } from "../../tests/support/server/process.ts";
 import type { User } from "./template.ts";
 
 /** Settings of a server that has no work but the benchmark's. */

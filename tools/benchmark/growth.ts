@@ -1,41 +1,37 @@
-/**
- * How costs grow: with connections, rows, tables and the size of a body.
- *
- * @module
- */
-import { bulkTable } from "../../tests/support/bulk_rows.ts";
-import { memoryOf } from "../../tests/support/process_memory.ts";
+/** How costs grow: with connections, rows, tables and the size of a body. @module */
+import { bulkTable } from "../../tests/support/database/bulk_rows.ts";
+import { memoryOf } from "../../tests/support/server/process_memory.ts";
 import { type Bench, progress, runSql } from "./bench.ts";
-import { items, roles, schema, serverConfig, tablesSql } from "./fixture.ts";
+import { items, schema, serverConfig, tablesSql } from "./fixture.ts";
 import { bulkInsert, measureLarge } from "./large.ts";
 import { type LoadFigures, measureLoad } from "./measure.ts";
+import { isWanted } from "./options.ts";
 import { type BenchServer, ownCommand, startServer } from "./servers.ts";
 import { markdownTable, shown } from "./table.ts";
 import type { LoadRequest } from "./wrk.ts";
 
 /** A table of what was measured. */
-export interface GrowthTable {
+interface GrowthTable {
   /** What grows comes first. */
   readonly heads: readonly string[];
   readonly rows: readonly (readonly number[])[];
 }
 
 /** What is measured; each prepares what it needs. */
-export const growths: Readonly<Record<string, (bench: Bench) => Promise<GrowthTable>>> = {
+const growths: Readonly<Record<string, (bench: Bench) => Promise<GrowthTable>>> = {
   connections: growConnections,
   rows: growRows,
   tables: growTables,
   bodies: growBodies,
 };
 
-/** Makes what all of them need. */
-export async function prepareGrowth(bench: Bench): Promise<void> {
-  await runSql(bench, `${roles}${schema}${items}`);
-}
-
-/** The tables as Markdown. */
-export function growthText(tables: readonly GrowthTable[]): string {
-  return tables
+/** Returns a table for each growth that the options select. */
+export async function measureGrowth(bench: Bench): Promise<string> {
+  const tables: GrowthTable[] = [];
+  for (const [name, measure] of Object.entries(growths)) {
+    if (isWanted(bench.options, name)) tables.push(await measure(bench));
+  }
+  return bench.options.json ? JSON.stringify(tables) : tables
     .map(({ heads, rows }) => markdownTable(heads, rows.map((row) => row.map(shown))))
     .join("\n\n");
 }

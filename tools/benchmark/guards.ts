@@ -1,15 +1,11 @@
-/**
- * Measures the cost of limits, logs, compression and sources of tokens: the service with and without them,
- * in turn.
- *
- * @module
- */
+/** Measures the cost of limits, logs, compression and sources of tokens: the service with and
+ * without them, in turn. @module */
 import { type OptionKey, options as configOptions } from "../../src/config/options.ts";
-import { freePort } from "../../tests/support/free_port.ts";
-import { issuerKey, signWith } from "../../tests/support/key_sets.ts";
-import { withClient } from "../../tests/support/postgres_client.ts";
-import type { FileConfig } from "../../tests/support/process.ts";
-import { signToken } from "../../tests/support/token.ts";
+import { freePort } from "../../tests/support/server/free_port.ts";
+import { issuerKey, signWith } from "../../tests/support/handler/key_sets.ts";
+import { withClient } from "../../tests/support/database/postgres_client.ts";
+import type { FileConfig } from "../../tests/support/server/process.ts";
+import { signToken } from "../../tests/support/handler/token.ts";
 import type { Bench } from "./bench.ts";
 import { type ConfigCase, type ConfigGroup, measureGroup } from "./config_contest.ts";
 import { userRole } from "./fixture.ts";

@@ -1,11 +1,7 @@
-/**
- * Requests of which one at a time is enough: large answers and large bodies.
- *
- * @module
- */
+/** Requests of which one at a time is enough: large answers and large bodies. @module */
 import pg from "pg";
-import { bulkRows, bulkTable } from "../../tests/support/bulk_rows.ts";
-import { memoryOf, resetPeak } from "../../tests/support/process_memory.ts";
+import { bulkRows, bulkTable } from "../../tests/support/database/bulk_rows.ts";
+import { memoryOf, resetPeak } from "../../tests/support/server/process_memory.ts";
 import { exchange, type RawRequest } from "./exchange.ts";
 import { processTime } from "./process_time.ts";
 import { takeRole } from "./floor.ts";

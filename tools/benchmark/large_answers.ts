@@ -1,10 +1,6 @@
-/**
- * Measures large answers: time, and the memory of the server and of PostgreSQL.
- *
- * @module
- */
+/** Measures large answers: time, and the memory of the server and of PostgreSQL. @module */
 import pg from "pg";
-import { memoryOf, resetPeak } from "../../tests/support/process_memory.ts";
+import { memoryOf, resetPeak } from "../../tests/support/server/process_memory.ts";
 import { type Bench, progress, startServers } from "./bench.ts";
 import { anonymousRole, serverConfig } from "./fixture.ts";
 import type { BenchServer } from "./servers.ts";

@@ -1,9 +1,5 @@
-/**
- * Measures the cases of which one request at a time is enough.
- *
- * @module
- */
-import { memoryOf } from "../../tests/support/process_memory.ts";
+/** Measures the cases of which one request at a time is enough. @module */
+import { memoryOf } from "../../tests/support/server/process_memory.ts";
 import { type Bench, progress, runSql, startServers } from "./bench.ts";
 import { type Contender, contest, type Standing } from "./contest.ts";
 import { serverConfig } from "./fixture.ts";

@@ -1,8 +1,4 @@
-/**
- * A case under load: a request, and the statement that a person would write for it.
- *
- * @module
- */
+/** A case under load: a request, and the statement that a person would write for it. @module */
 import type { LoadRequest } from "./wrk.ts";
 
 /** A request under load. */

@@ -1,8 +1,4 @@
-/**
- * Measures the cases under load.
- *
- * @module
- */
+/** Measures the cases under load. @module */
 import { type Bench, progress, runSql, startServers, untilIdle } from "./bench.ts";
 import { casesOf, type LoadSet, loadSets } from "./cases.ts";
 import { type Contender, contest, type Standing } from "./contest.ts";

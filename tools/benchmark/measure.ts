@@ -1,9 +1,5 @@
-/**
- * Measures one server at one case.
- *
- * @module
- */
-import { memoryOf, resetPeak } from "../../tests/support/process_memory.ts";
+/** Measures one server at one case. @module */
+import { memoryOf, resetPeak } from "../../tests/support/server/process_memory.ts";
 import { machineTime, processTime } from "./process_time.ts";
 import type { BenchServer } from "./servers.ts";
 import { type LoadRequest, type LoadResult, runWrk } from "./wrk.ts";

@@ -1,21 +1,24 @@
-/**
- * What the benchmark is asked to do, out of its arguments.
- *
- * @module
- */
+/** What the benchmark is asked to do, out of its arguments. @module */
 import { parseArgs } from "node:util";
 import { type LoadSet, loadSets } from "./cases.ts";
 
-/**
- * A set of cases: under load, of one large request at a time, of configurations that are compared, of ways
- * of writing, or of bookmarks. The last three are measured only if they are named.
- */
+/** A set of cases; one of {@linkcode namedSets} is measured only if it is named. */
 export type CaseSet = LoadSet | "large" | NamedSet;
 
 /** A set that is measured only if it is named. */
-type NamedSet = typeof namedSets[number];
+export type NamedSet = typeof namedSets[number];
 
-const namedSets = ["guards", "writes", "replicas"] as const;
+const namedSets = [
+  "guards",
+  "features",
+  "writes",
+  "replicas",
+  "growth",
+  "bodies",
+  "overload",
+  "workers",
+  "cost",
+] as const;
 
 /** The sets of cases, in the order of their measurement. */
 export const caseSets: readonly CaseSet[] = [...loadSets, "large", ...namedSets];
@@ -23,16 +26,10 @@ export const caseSets: readonly CaseSet[] = [...loadSets, "large", ...namedSets]
 /** What is to be measured, and how. */
 export interface BenchOptions {
   readonly help: boolean;
-  /** Measures how costs grow, in place of the cases. */
-  readonly growth: boolean;
-  /** Measures long bodies, in place of the cases. */
-  readonly bodies: boolean;
-  /** Measures batches of inserts beside other inserts, in place of the cases. */
-  readonly batches: boolean;
-  /** Measures answers under more load than can be served, in place of the cases. */
-  readonly overload: boolean;
-  /** Numbers of threads to measure, in place of the cases; null for the cases. */
-  readonly workers: readonly number[] | null;
+  /** Revision beside which the set `cost` is measured; null for none. */
+  readonly before: string | null;
+  /** Numbers of threads that the set `workers` measures. */
+  readonly workers: readonly number[];
   /** Seconds of each measured run. */
   readonly seconds: number;
   /** Measured runs of each case and server; 3 beside a peer, else 1. */
@@ -54,21 +51,24 @@ export const usage = `Usage: deno task bench [options]
 
   --seconds N       seconds of each measured run (default 5)
   --connections N   connections of the load (default 20)
-  --set NAME        only cases of a set: plain, token, rls, large (default all), or guards:
-                    limits, logs and compression beside the service without them; or
-                    writes: one request beside several that write the same; or
-                    replicas: inserts and reads with bookmarks beside those without
+  --set NAME        only cases of a set: plain, token, rls, large (default: these four), or
+                    guards: limits, logs and compression, with and without
+                    features: pages by cursors and by offset, calls of agents' tools
+                    writes: one request beside several that write the same
+                    replicas: inserts and reads with and without bookmarks
+                    growth: with connections, rows, tables and bodies
+                    bodies: answers of 105 MB and 3 GB, slow readers, inserts of 50 MB and 1 GB
+                    overload: more requests than can be served, with and without shedding
+                    workers: by numbers of threads, and a fit of how the service scales
+                    cost: processor time as multiples of an empty response
   --case NAME       only cases whose name contains NAME; may be repeated
   --rounds N        runs of each case (default 1; 3 with --peer); medians are shown
   --peer COMMAND    another server of the same interface to run in turn with this one;
                     {conf} in it stands for its configuration file
   --cases           the names of the cases, by set
-  --growth          how costs grow with connections, rows, tables and bodies
-  --bodies          answers of 105 MB and 3 GB, slow readers, inserts of 50 MB and 1 GB;
-                    --case answers, readers or inserts measures one of these
-  --batches         10 inserts in a batch, in 10 requests and in one, over one connection
-  --overload        answers when more requests come than can be served, with and without shedding
-  --workers N,N,…   the service with these numbers of threads, and a fit of how it scales
+  --cost            the same as --set cost
+  --before REVISION an earlier revision beside which the set cost is measured
+  --workers N,N,…   numbers of threads of the set workers (default 1,2)
   --json            results as JSON
   --help            this text
 
@@ -81,11 +81,9 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     args: [...args],
     options: {
       help: { type: "boolean", default: false },
-      growth: { type: "boolean", default: false },
-      bodies: { type: "boolean", default: false },
-      batches: { type: "boolean", default: false },
-      overload: { type: "boolean", default: false },
-      workers: { type: "string" },
+      cost: { type: "boolean", default: false },
+      before: { type: "string" },
+      workers: { type: "string", default: "1,2" },
       seconds: { type: "string", default: "5" },
       rounds: { type: "string" },
       connections: { type: "string", default: "20" },
@@ -100,15 +98,12 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   if (peer !== null && !peer.includes("{conf}")) throw new Error("--peer needs {conf} in it");
   return {
     help: values.help,
-    growth: values.growth,
-    bodies: values.bodies,
-    batches: values.batches,
-    overload: values.overload,
-    workers: values.workers?.split(",").map((each) => count("workers", each)) ?? null,
+    before: values.before ?? null,
+    workers: values.workers.split(",").map((each) => count("workers", each)),
     seconds: count("seconds", values.seconds),
     rounds: count("rounds", values.rounds ?? (peer === null ? "1" : "3")),
     connections: count("connections", values.connections),
-    set: caseSet(values.set),
+    set: values.cost ? "cost" : caseSet(values.set),
     listsCases: values.cases,
     cases: values.case,
     peer,
@@ -136,5 +131,10 @@ export function isWanted({ cases }: Pick<BenchOptions, "cases">, name: string): 
 
 /** Whether a set of cases is among those asked for. */
 export function isInSet({ set }: Pick<BenchOptions, "set">, name: CaseSet): boolean {
-  return set === name || (set === null && !namedSets.some((each) => each === name));
+  return set === name || (set === null && !isNamedSet(name));
+}
+
+/** Whether a set is measured only if it is named. */
+export function isNamedSet(set: CaseSet | null): set is NamedSet {
+  return namedSets.some((each) => each === set);
 }

@@ -1,8 +1,4 @@
-/**
- * Requests to tables without policies.
- *
- * @module
- */
+/** Requests to tables without policies. @module */
 import type { HandWritten, LoadCase } from "./load_case.ts";
 import { emptyNotes, freshStock, itemCount, parentCount } from "./fixture.ts";
 import type { User } from "./template.ts";

@@ -1,10 +1,7 @@
-/**
- * Sends the requests of a case and looks at the answers, so that nothing wrong is measured.
- *
- * @module
- */
+/** Sends the requests of a case and looks at the answers, so that nothing wrong is measured.
+ * @module */
 import { deepStrictEqual } from "node:assert/strict";
-import { buildRequest } from "../../tests/support/request.ts";
+import { buildRequest } from "../../tests/support/handler/request.ts";
 import type { LoadCase } from "./load_case.ts";
 import { floorBodies } from "./floor.ts";
 import type { BenchServer } from "./servers.ts";

@@ -1,8 +1,4 @@
-/**
- * Reads from `/proc` how much processor time processes have used; Linux only.
- *
- * @module
- */
+/** Reads from `/proc` how much processor time processes have used; Linux only. @module */
 
 /** `/proc/<pid>/stat` counts hundredths of a second on every architecture that Deno runs on. */
 const nanosecondsPerTick = 10_000_000;

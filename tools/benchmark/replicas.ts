@@ -1,10 +1,6 @@
-/**
- * Measures the cost of bookmarks: inserts with and without replicas, and reads on a standby that verify a
- * position or do not.
- *
- * @module
- */
-import { startPostgres } from "../../tests/support/postgres_server.ts";
+/** Measures the cost of bookmarks: inserts with and without replicas, and reads on a standby that
+ * verify a position or do not. @module */
+import { startPostgres } from "../../tests/support/database/postgres_server.ts";
 import type { Bench } from "./bench.ts";
 import { type ConfigGroup, measureGroup } from "./config_contest.ts";
 import { quietSettings } from "./fixture.ts";

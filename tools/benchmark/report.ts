@@ -1,8 +1,4 @@
-/**
- * Writes what was measured, for people and for machines.
- *
- * @module
- */
+/** Writes what was measured, for people and for machines. @module */
 import { type LoadSet, loadSets } from "./cases.ts";
 import type { ContenderName, Standing } from "./contest.ts";
 import { geometricMean } from "./figures.ts";

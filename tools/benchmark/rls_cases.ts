@@ -1,8 +1,4 @@
-/**
- * Requests to tables with row level security.
- *
- * @module
- */
+/** Requests to tables with row level security. @module */
 import type { HandWritten, LoadCase } from "./load_case.ts";
 import { note, noteParams } from "./plain_cases.ts";
 import { emptyEntries, freshDrafts } from "./rls_fixture.ts";

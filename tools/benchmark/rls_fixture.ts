@@ -1,8 +1,5 @@
-/**
- * The tables with row level security: each user sees the rows that policies grant to the token's claim.
- *
- * @module
- */
+/** The tables with row level security: each user sees the rows that policies grant to the token's
+ * claim. @module */
 import { firstUser, userCount } from "./fixture.ts";
 
 /** The claim of the token, read once for each statement. */

@@ -1,21 +1,26 @@
-/**
- * Measures the service, beside another server of the same interface if there is one. Run:
- * `deno task bench --help`.
- *
- * @module
- */
+/** Measures the service, beside another server of the same interface if there is one. Run: `deno
+ * task bench --help`. @module */
 import { type Bench, progress, runSql, startBench } from "./bench.ts";
-import { measureBatches } from "./batches.ts";
 import { measureBodies } from "./bodies.ts";
 import { casesOf, loadSets } from "./cases.ts";
+import { measureCost } from "./cost.ts";
 import { items, makeUsers, plainFixture, roles, schema } from "./fixture.ts";
-import { growths, type GrowthTable, growthText, prepareGrowth } from "./growth.ts";
+import { measureFeatures } from "./features.ts";
+import { measureGrowth } from "./growth.ts";
 import { measureGuards } from "./guards.ts";
 import { largeTables, measureAnswers } from "./large_answers.ts";
 import { largeCases } from "./large.ts";
 import { contestLarge } from "./large_contest.ts";
 import { contestLoads } from "./load_contest.ts";
-import { type BenchOptions, isInSet, isWanted, parseOptions, usage } from "./options.ts";
+import {
+  type BenchOptions,
+  isInSet,
+  isNamedSet,
+  isWanted,
+  type NamedSet,
+  parseOptions,
+  usage,
+} from "./options.ts";
 import { measureOverload } from "./overload.ts";
 import { measureReplicas } from "./replicas.ts";
 import { isFlawless, resultJson, resultTables } from "./report.ts";
@@ -38,49 +43,44 @@ async function main(args: readonly string[]): Promise<number> {
   }
   await needWrk();
   await using bench = await startBench(options);
-  if (options.set === "guards") {
-    await runSql(bench, `${roles}${schema}${items}`);
-    await runSql(bench, "vacuum analyze");
-    console.log(await measureGuards(bench));
-    return 0;
+  if (!isNamedSet(options.set)) return await measureCases(bench);
+  const { prepare, measure } = namedSets[options.set];
+  await runSql(bench, prepare);
+  await runSql(bench, "vacuum analyze");
+  console.log(await measure(bench));
+  return 0;
+}
+
+/** SQL that a set needs, and what writes its tables. */
+interface MeasuredSet {
+  readonly prepare: string;
+  readonly measure: (bench: Bench) => Promise<string>;
+}
+
+const schemaOfItems = `${roles}${schema}${items}`;
+
+const namedSets: Readonly<Record<NamedSet, MeasuredSet>> = {
+  guards: { prepare: schemaOfItems, measure: measureGuards },
+  features: { prepare: schemaOfItems, measure: measureFeatures },
+  writes: { prepare: schemaOfItems, measure: measureWrites },
+  replicas: { prepare: `${roles}${schema}${plainFixture}`, measure: measureReplicas },
+  growth: { prepare: schemaOfItems, measure: measureGrowth },
+  bodies: { prepare: `${schemaOfItems}${largeTables}`, measure: measureLong },
+  overload: { prepare: schemaOfItems, measure: measureOverload },
+  workers: {
+    prepare: schemaOfItems,
+    measure: (bench) => measureWorkers(bench.options.workers, bench),
+  },
+  cost: { prepare: "", measure: (bench) => measureCost(bench.options.before, bench) },
+};
+
+async function measureLong(bench: Bench): Promise<string> {
+  const parts = { answers: measureAnswers, readers: measureSlowReaders, inserts: measureBodies };
+  const tables: string[] = [];
+  for (const [name, measure] of Object.entries(parts)) {
+    if (isWanted(bench.options, name)) tables.push(await measure(bench));
   }
-  if (options.set === "writes") {
-    await runSql(bench, `${roles}${schema}${items}`);
-    console.log(await measureWrites(bench));
-    return 0;
-  }
-  if (options.set === "replicas") {
-    await runSql(bench, `${roles}${schema}${plainFixture}`);
-    await runSql(bench, "vacuum analyze");
-    console.log(await measureReplicas(bench));
-    return 0;
-  }
-  if (options.bodies) {
-    await runSql(bench, `${roles}${schema}${items}`);
-    const needsAnswers = ["answers", "readers"].some((name) => isWanted(options, name));
-    if (needsAnswers) await runSql(bench, largeTables);
-    if (isWanted(options, "answers")) console.log(await measureAnswers(bench));
-    if (isWanted(options, "readers")) console.log(await measureSlowReaders(bench));
-    if (isWanted(options, "inserts")) console.log(await measureBodies(bench));
-    return 0;
-  }
-  if (options.batches) {
-    await runSql(bench, `${roles}${schema}`);
-    console.log(await measureBatches(bench));
-    return 0;
-  }
-  if (options.overload) {
-    await runSql(bench, `${roles}${schema}`);
-    console.log(await measureOverload(bench));
-    return 0;
-  }
-  if (options.workers !== null) {
-    await runSql(bench, `${roles}${schema}${items}`);
-    await runSql(bench, "vacuum analyze");
-    console.log(await measureWorkers(options.workers, bench));
-    return 0;
-  }
-  return options.growth ? await measureGrowth(bench) : await measureCases(bench);
+  return tables.join("\n\n");
 }
 
 /** The names of the cases, with a line for each set. */
@@ -93,15 +93,6 @@ async function caseList(options: BenchOptions): Promise<string> {
   return sets.filter(([set]) => isInSet(options, set)).map(([set, names]) =>
     [`${set}:`, ...names.filter((name) => isWanted(options, name))].join("\n  ")
   ).join("\n");
-}
-
-async function measureGrowth(bench: Bench): Promise<number> {
-  await prepareGrowth(bench);
-  const wanted = Object.entries(growths).filter(([name]) => isWanted(bench.options, name));
-  const tables: GrowthTable[] = [];
-  for (const [, measure] of wanted) tables.push(await measure(bench));
-  console.log(bench.options.json ? JSON.stringify(tables) : growthText(tables));
-  return 0;
 }
 
 async function measureCases(bench: Bench): Promise<number> {

@@ -1,10 +1,6 @@
-/**
- * The Universal Scalability Law (N. J. Gunther, "Guerrilla Capacity Planning"): throughput of N threads
- * as `X(N) = λN / (1 + σ(N − 1) + κN(N − 1))`. σ is the share of the work that only one thread does at a
- * time, κ the cost of keeping each pair of threads coherent.
- *
- * @module
- */
+/** The Universal Scalability Law (N. J. Gunther, "Guerrilla Capacity Planning"): throughput of N
+ * threads as `X(N) = λN / (1 + σ(N − 1) + κN(N − 1))`. σ is the share of the work that only one
+ * thread does at a time, κ the cost of keeping each pair of threads coherent. @module */
 
 /** Coefficients of the law. */
 export interface ScalabilityModel {

@@ -1,12 +1,8 @@
-/**
- * Starts the servers that are measured.
- *
- * @module
- */
+/** Starts the servers that are measured. @module */
 import { join } from "node:path";
-import { collectLines, type Lines } from "../../tests/support/lines.ts";
-import { freePort } from "../../tests/support/free_port.ts";
-import { configText, type FileConfig } from "../../tests/support/process.ts";
+import { collectLines, type Lines } from "../../tests/support/server/lines.ts";
+import { freePort } from "../../tests/support/server/free_port.ts";
+import { configText, type FileConfig } from "../../tests/support/server/process.ts";
 
 /** The service, or another server of the same interface. */
 export type ServerName = "service" | "peer";

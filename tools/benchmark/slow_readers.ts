@@ -1,9 +1,5 @@
-/**
- * Measures how long other requests wait while slow clients read large answers.
- *
- * @module
- */
-import { memoryOf, resetPeak } from "../../tests/support/process_memory.ts";
+/** Measures how long other requests wait while slow clients read large answers. @module */
+import { memoryOf, resetPeak } from "../../tests/support/server/process_memory.ts";
 import { type Bench, progress } from "./bench.ts";
 import { serverConfig } from "./fixture.ts";
 import { type BenchServer, startServer, watchedCommand } from "./servers.ts";

@@ -1,8 +1,4 @@
-/**
- * Prints tables and numbers for people.
- *
- * @module
- */
+/** Prints tables and numbers for people. @module */
 
 /** A Markdown table; all columns but the first are numbers and stand to the right. */
 export function markdownTable(

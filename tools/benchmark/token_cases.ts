@@ -1,8 +1,5 @@
-/**
- * Requests with tokens to tables without policies, to compare with those under row level security.
- *
- * @module
- */
+/** Requests with tokens to tables without policies, to compare with those under row level security.
+ * @module */
 import type { LoadCase } from "./load_case.ts";
 import { emptyNotes } from "./fixture.ts";
 import { note, noteParams, rowByKey } from "./plain_cases.ts";

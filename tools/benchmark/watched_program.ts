@@ -1,8 +1,4 @@
-/**
- * The service's program beside a timer that reports each time the event loop was held.
- *
- * @module
- */
+/** The service's program beside a timer that reports each time the event loop was held. @module */
 import { main as program } from "../../src/server/program.ts";
 
 /** Period of the timer. */

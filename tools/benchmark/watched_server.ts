@@ -1,7 +1,4 @@
-/**
- * The service's entry for benchmarks: the same program, with a monitor of its event loop.
- *
- * @module
+/** The service's entry for benchmarks: the same program, with a monitor of its event loop. @module
  */
 import { runInWorker } from "../../src/server/main_thread.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Measures the service with several numbers of threads under the same load, in turn.
- *
- * @module
- */
+/** Measures the service with several numbers of threads under the same load, in turn. @module */
 import type { Bench } from "./bench.ts";
 import { caseTable, type ConfigGroup, type MeasuredCase, measureEach } from "./config_contest.ts";
 import { median } from "./figures.ts";

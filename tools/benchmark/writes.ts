@@ -1,10 +1,10 @@
-/**
- * Compares two ways of writing the same rows, over one connection to the service: one request in place of
- * several, and requests that do more in place of plain ones.
- *
- * @module
- */
-import { type Answer, HttpConnection, requestBytes } from "../../tests/support/http_connection.ts";
+/** Compares two ways of writing the same rows, over one connection to the service: one request in
+ * place of several, and requests that do more in place of plain ones. @module */
+import {
+  type Answer,
+  HttpConnection,
+  requestBytes,
+} from "../../tests/support/clients/http_connection.ts";
 import { type Bench, progress, runSql, untilIdle } from "./bench.ts";
 import { median } from "./figures.ts";
 import { serverConfig } from "./fixture.ts";
@@ -44,6 +44,7 @@ const tables = `
     order_id int not null references api.orders, sku text, qty int
   );
   create index on api.order_lines (order_id);
+  create table api.entries (id int, name text, price numeric);
   create table api.counters (id int primary key, name text, count int);
 `;
 
@@ -64,7 +65,33 @@ function updateByKey(send: Send, turn: number) {
   return send({ line: "PATCH /counters?on=id", body });
 }
 
+const entries = Array.from({ length: 10 }, (_, id) => ({ id, name: `row ${id}`, price: id / 8 }));
+const noEntries = "truncate api.entries";
+
+function batchOfEntries(send: Send) {
+  const requests = entries.map((body) => ({ method: "POST", url: "/entries", body }));
+  return send({ line: "POST /", body: { requests } });
+}
+
 const cases: readonly WriteCase[] = [
+  {
+    name: "batch of 10 inserts : 10 POSTs",
+    rows: entries.length,
+    target: 1.5,
+    reset: noEntries,
+    way: batchOfEntries,
+    other: async (send) => {
+      for (const body of entries) await send({ line: "POST /entries", body });
+    },
+  },
+  {
+    name: "batch of 10 inserts : POST of 10 rows",
+    rows: entries.length,
+    target: 0.2,
+    reset: noEntries,
+    way: batchOfEntries,
+    other: (send) => send({ line: "POST /entries", body: entries }),
+  },
   {
     name: "nested insert of 1 + 10 rows : 2 POSTs",
     rows: 11,
@@ -128,7 +155,7 @@ export async function measureWrites(bench: Bench): Promise<string> {
   await runSql(bench, tables);
   progress("Starting the service...");
   await using server = await startServer("service", ownCommand, {
-    config: serverConfig(bench.postgres),
+    config: { ...serverConfig(bench.postgres), "batch-max-operations": 100 },
   });
   const rows: string[][] = [];
   for (const each of cases.filter(({ name }) => isWanted(bench.options, name))) {

@@ -1,11 +1,7 @@
-/**
- * Bundles `mod.ts` into one ES module for runtimes that know neither TypeScript nor npm:
- * `deno task build` writes `dist/svc.js`, and `dist/mcp.js` with
- * the endpoint for agents. All packages are in it but PGlite, which
- * brings files of its own: it is loaded when an embedded database is opened.
- *
- * @module
- */
+/** Bundles `mod.ts` into one ES module for runtimes that know neither TypeScript nor npm: `deno
+ * task build` writes `dist/svc.js`, and `dist/mcp.js` with the endpoint for agents. All packages
+ * are in it but PGlite, which brings files of its own: it is loaded when an embedded database is
+ * opened. @module */
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 

@@ -1,12 +1,8 @@
-/**
- * Writes the files of the console: `deno task build:console` makes `dist/console`, which the executable
- * and the npm package contain.
- *
- * @module
- */
+/** Writes the files of the console: `deno task build:console` makes `dist/console`, which the
+ * executable and the npm package contain. @module */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildConsole } from "../../src/admin/console_build.ts";
+import { buildConsole } from "../../src/admin/console_files.ts";
 
 const defaultFolder = fileURLToPath(new URL("../../dist/console", import.meta.url));
 

@@ -1,8 +1,4 @@
-/**
- * Writes the type declarations of modules and of the modules whose types they use.
- *
- * @module
- */
+/** Writes the type declarations of modules and of the modules whose types they use. @module */
 import { dirname, join } from "node:path";
 
 /** The lock file must not name the compiler: executables contain every package of that file. */
@@ -21,27 +17,36 @@ const compilerOptions = [
   ...["--lib", "esnext,dom,dom.iterable"],
 ];
 
+/** Matches the line of an error after which the compiler writes no declarations of a module. */
+const declarationError = /^.*\berror TS4\d{3}: .*$/gm;
+
 /** Matches the path in an import, an export or an `import("…")` of a declaration. */
 const importPath = /((?:from |import\()")(\.{1,2}\/[^"]+)\.ts(?=")/g;
 
 /**
  * Writes declarations below a folder, at the paths that the modules have below the root. `entries` are
- * paths below `root`, which is absolute. Returns the number of files.
+ * paths below `root`, which is absolute. `generated` has texts of modules that are not compiled. Returns
+ * the number of files.
  */
 export async function writeDeclarations(
   entries: readonly string[],
-  { root, folder }: { readonly root: string; readonly folder: string },
+  { root, folder, generated }: {
+    readonly root: string;
+    readonly folder: string;
+    readonly generated: ReadonlyMap<string, string>;
+  },
 ): Promise<number> {
   const all = await Deno.makeTempDir({ prefix: "svc_types_" });
   try {
-    // The compiler finds no npm package from here. Public types need none, so its errors are ignored.
+    // The compiler finds no npm package from here. Public types need none, so those errors are ignored.
     const args = [...compiler, ...compilerOptions, "--rootDir", root, "--outDir", all];
-    await new Deno.Command(Deno.execPath(), {
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
       args: [...args, ...entries.map((entry) => join(root, entry))],
-      stdout: "null",
       stderr: "null",
     }).output();
-    return await copyUsed(entries, { from: all, to: folder });
+    const failures = new TextDecoder().decode(stdout).match(declarationError);
+    if (failures !== null) throw new Error(failures.join("\n"));
+    return await copyUsed(entries, { from: all, to: folder, generated });
   } finally {
     await Deno.remove(all, { recursive: true });
   }
@@ -50,7 +55,11 @@ export async function writeDeclarations(
 /** Copies the declarations of modules and those that they import. */
 async function copyUsed(
   entries: readonly string[],
-  { from, to }: { readonly from: string; readonly to: string },
+  { from, to, generated }: {
+    readonly from: string;
+    readonly to: string;
+    readonly generated: ReadonlyMap<string, string>;
+  },
 ): Promise<number> {
   const copied = new Set<string>();
   const pending = [...entries];
@@ -58,7 +67,7 @@ async function copyUsed(
     if (copied.has(path)) continue;
     copied.add(path);
     const name = path.replace(/\.ts$/, ".d.ts");
-    const text = await Deno.readTextFile(join(from, name));
+    const text = generated.get(path) ?? await Deno.readTextFile(join(from, name));
     for (const [, , imported] of text.matchAll(importPath)) {
       pending.push(join(dirname(path), `${imported}.ts`));
     }

@@ -1,8 +1,5 @@
-/**
- * Collects the licences of the npm packages that bundles contain. They ask to be passed on.
- *
- * @module
- */
+/** Collects the licences of the npm packages that bundles contain. They ask to be passed on.
+ * @module */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -37,7 +34,7 @@ export async function thirdPartyLicences(entries: Iterable<string>): Promise<str
   const cache = (await denoInfo([])).npmCache as string;
   const packages = new Map<string, string>();
   for (const entry of entries) {
-    const graph = await denoInfo([entry]) as unknown as ModuleGraph;
+    const graph = await denoInfo([`--config=${configOf(entry)}`, entry]) as unknown as ModuleGraph;
     for (const id of bundledPackages(graph)) {
       const { name, version } = graph.npmPackages[id]!;
       if (unbundled.has(name)) continue;
@@ -47,6 +44,11 @@ export async function thirdPartyLicences(entries: Iterable<string>): Promise<str
   }
   const sections = Array.from(packages).sort().map(([title, text]) => `## ${title}\n\n${text}\n`);
   return ["# Licences of the packages in dist/\n", ...sections].join("\n");
+}
+
+/** The console's packages have an import map of their own. */
+function configOf(entry: string): string {
+  return entry.startsWith("src/console/") ? "src/console/deno.json" : "deno.json";
 }
 
 async function denoInfo(args: readonly string[]): Promise<Record<string, unknown>> {

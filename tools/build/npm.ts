@@ -1,15 +1,12 @@
-/**
- * Makes the folder of the npm package: `deno task build:npm` writes `dist/npm`, and `npm pack
- * ./dist/npm` makes the archive of it.
- *
- * @module
- */
+/** Makes the folder of the npm package: `deno task build:npm` writes `dist/npm`, and `npm pack
+ * ./dist/npm` makes the archive of it. @module */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { version } from "../../src/version.ts";
 import { bundle } from "./build.ts";
 import { writeConsole } from "./console.ts";
 import { writeDeclarations } from "./declarations.ts";
+import { handlerConfig } from "./handler_config.ts";
 import { thirdPartyLicences } from "./licences.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -84,10 +81,14 @@ export async function buildNpmPackage(folder: string): Promise<void> {
   await nameBundledWorker(join(folder, "dist", "program.js"), "worker_entry");
   for (const [from, to] of copies) await Deno.copyFile(from, join(folder, to));
   await writeConsole(join(folder, "dist", "console"));
-  await writeDeclarations(typedModules, { root, folder: join(folder, "dist", "types") });
+  await writeDeclarations(typedModules, {
+    root,
+    folder: join(folder, "dist", "types"),
+    generated: new Map([["src/config/handler_config.ts", handlerConfig()]]),
+  });
   await Deno.writeTextFile(
     join(folder, "THIRD_PARTY.md"),
-    await thirdPartyLicences([...bundles.keys(), "src/console/main.ts", "src/console/plan.ts"]),
+    await thirdPartyLicences([...bundles.keys(), "src/console/main.ts"]),
   );
   const text = JSON.stringify(manifest(await pgliteVersion()), null, 2);
   await Deno.writeTextFile(join(folder, "package.json"), `${text}\n`);

@@ -12,7 +12,7 @@ import {
   majorVariable,
   packagedBinaries,
   packageVersions,
-} from "../../tests/support/postgres_binaries.ts";
+} from "../../tests/support/database/postgres_binaries.ts";
 
 /** The outcome of one version. */
 interface Outcome {

@@ -1,8 +1,4 @@
-/**
- * Writes the generated sections of `docs/`: options, errors, statuses by SQLSTATE.
- *
- * @module
- */
+/** Writes the generated sections of `docs/`: options, errors, statuses by SQLSTATE. @module */
 import { errorSection, optionSection, sqlstateSection } from "./sections.ts";
 
 const docs = new URL("../../docs/", import.meta.url);

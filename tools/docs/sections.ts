@@ -1,8 +1,4 @@
-/**
- * The generated sections of `docs/`, in Markdown.
- *
- * @module
- */
+/** The generated sections of `docs/`, in Markdown. @module */
 import { environmentName } from "../../src/config/names.ts";
 import { appSettings, rows } from "../../src/config/options.ts";
 import type { Option } from "../../src/config/options/option.ts";

@@ -1,8 +1,4 @@
-/**
- * The rule that a file imports from its own rank or a lower one.
- *
- * @module
- */
+/** The rule that a file imports from its own rank or a lower one. @module */
 import { visitImports } from "./imports.ts";
 import { importedPath, projectPath } from "./project_path.ts";
 
@@ -13,7 +9,7 @@ import { importedPath, projectPath } from "./project_path.ts";
 const ranks: readonly (readonly string[])[] = [
   ["src/lib", "src/version.ts"],
   // Texts of examples, which the command line serves.
-  ["examples/todos", "examples/weather"],
+  ["examples/shop", "examples/todos"],
   ["src/errors", "src/sql", "src/observe", "src/dialect.ts"],
   ["src/http"],
   ["src/database"],

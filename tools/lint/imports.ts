@@ -1,8 +1,4 @@
-/**
- * Every way to name another module, for rules that look at imports.
- *
- * @module
- */
+/** Every way to name another module, for rules that look at imports. @module */
 
 /** A place in the source that names a module. */
 export interface Import {

@@ -1,8 +1,4 @@
-/**
- * The rule that inside `src/` a name is imported from the file that declares it.
- *
- * @module
- */
+/** The rule that inside `src/` a name is imported from the file that declares it. @module */
 import { projectPath } from "./project_path.ts";
 
 const message = "no barrels inside src/: import from the file that declares it";

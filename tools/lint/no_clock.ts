@@ -1,8 +1,5 @@
-/**
- * The rule that tests assert no time and do not sleep: on a busy machine everything takes longer.
- *
- * @module
- */
+/** The rule that tests assert no time and do not sleep: on a busy machine everything takes longer.
+ * @module */
 import { projectPath } from "./project_path.ts";
 import { isReference } from "./references.ts";
 

@@ -1,8 +1,4 @@
-/**
- * The rule that stages return what they found and only the edges print.
- *
- * @module
- */
+/** The rule that stages return what they found and only the edges print. @module */
 import { projectPath } from "./project_path.ts";
 import { isReference } from "./references.ts";
 

@@ -1,9 +1,5 @@
-/**
- * The rule that comments of `src/` and names of tests keep to plain sentences: subject, verb, object,
- * with the actor named.
- *
- * @module
- */
+/** The rule that comments of `src/` and names of tests keep to plain sentences: subject, verb,
+ * object, with the actor named. @module */
 import { projectPath } from "./project_path.ts";
 
 /** A turn of phrase to avoid, with what to write in its place. */

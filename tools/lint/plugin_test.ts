@@ -28,7 +28,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["main.ts", `import { a } from "./mod.ts"; import { b } from "./src/server/serve.ts";`],
     [
       "tests/http/a_test.ts",
-      `import { a } from "../../mod.ts"; import b from "../../tests/support/api.ts";`,
+      `import { a } from "../../mod.ts"; import b from "../../tests/support/handler/api.ts";`,
     ],
     [
       "src/sql/fragment.ts",
@@ -54,8 +54,8 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ],
     [
       "src/handler/handler.ts",
-      `import { a } from "../../tests/support/api.ts";`,
-      "src/handler must not import tests/support/api.ts, which has no rank",
+      `import { a } from "../../tests/support/handler/api.ts";`,
+      "src/handler must not import tests/support/handler/api.ts, which has no rank",
     ],
     [
       "src/misc/a.ts",

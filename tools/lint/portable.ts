@@ -1,8 +1,5 @@
-/**
- * The rule that only adapters know the runtime: everything else runs wherever `fetch` does.
- *
- * @module
- */
+/** The rule that only adapters know the runtime: everything else runs wherever `fetch` does.
+ * @module */
 import { visitImports } from "./imports.ts";
 import { projectPath } from "./project_path.ts";
 import { isReference } from "./references.ts";
@@ -18,10 +15,10 @@ const adapters: ReadonlySet<string> = new Set([
   "src/database/adapters/postgres.ts",
   "src/database/adapters/socket_transport.ts",
   "src/database/connect/reading_socket.ts",
-  "src/admin/console_build.ts",
-  "src/tenants/folder_source.ts",
   "src/admin/console_files.ts",
-  "src/admin/console_recorder.ts",
+  "src/tenants/tenants.ts",
+  "src/admin/console_files.ts",
+  "src/admin/recorder.ts",
   "src/server/bind.ts",
   "src/server/main_thread.ts",
   "src/server/serve.ts",

@@ -1,8 +1,4 @@
-/**
- * Paths as the project's rules speak of them.
- *
- * @module
- */
+/** Paths as the project's rules speak of them. @module */
 
 const root = new URL("../../", import.meta.url).pathname;
 

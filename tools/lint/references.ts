@@ -1,8 +1,4 @@
-/**
- * Tells uses of a name from mere mentions.
- *
- * @module
- */
+/** Tells uses of a name from mere mentions. @module */
 
 /**
  * Whether a name stands for a value or a namespace, not for a key. A member of `globalThis` is the

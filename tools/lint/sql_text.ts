@@ -1,9 +1,5 @@
-/**
- * The rule that text becomes SQL in few places: where statements are composed and where the system
- * catalogues are read.
- *
- * @module
- */
+/** The rule that text becomes SQL in few places: where statements are composed and where the system
+ * catalogues are read. @module */
 import { visitImports } from "./imports.ts";
 import { importedPath, projectPath } from "./project_path.ts";
 

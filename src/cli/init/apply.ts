@@ -1,8 +1,5 @@
-/**
- * Applies the SQL file of `svc init`: two transactions, the second of which may be refused.
- *
- * @module
- */
+/** Applies the SQL file of `svc init`: two transactions, the second of which may be refused.
+ * @module */
 import type { ScriptConnection, ScriptFailure } from "../../database/adapters/script.ts";
 import { failurePlace } from "../../sql/statements.ts";
 import { triggerMark } from "./init_sql.ts";

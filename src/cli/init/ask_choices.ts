@@ -1,8 +1,4 @@
-/**
- * Makes the choices of `svc init` by flags, by questions on a terminal, or by defaults.
- *
- * @module
- */
+/** Makes the choices of `svc init` by flags, by questions on a terminal, or by defaults. @module */
 import { nearest } from "../../config/nearest.ts";
 import { CannotConnectError } from "../connect_error.ts";
 import { print } from "../output.ts";
@@ -11,6 +7,10 @@ import {
   type Choices,
   counted,
   likelySchema,
+  nameOfOwned,
+  ownable,
+  type OwnedTable,
+  pickOwned,
   pickRelations,
   roleProblem,
   sameRoleProblem,
@@ -90,16 +90,23 @@ function choicesWithoutServer(call: CommandCall, problem: string): ReadChoices {
     loginRole: defaultNames.loginRole,
     asks: false,
   });
-  const listed = ["--grant", "--grant-write"].map((flag) => call.flags.get(flag) ?? "none");
-  const known = listed.filter((text) => text !== "none" && text !== "all").flatMap(splitNames);
+  const listed = ["--grant", "--grant-write", "--grant-user"].map((flag) =>
+    call.flags.get(flag) ?? "none"
+  );
+  const known = listed.filter((text) => text !== "none" && !/^all\b/.test(text)).flatMap(
+    splitNames,
+  );
   const facts = unknownTarget(names, Array.from(new Set(known)));
   const [read = "none", write = "none"] = listed;
   const choices = {
     ...names,
     readable: pickRelations(read, facts.relations),
+    userReadable: pickRelations(call.flags.get("--grant-user") ?? "none", facts.relations),
     writable: pickRelations(write, facts.relations),
+    owned: [],
     revokesFunctions: call.flags.has("--revoke-functions"),
     keepsAnswers: call.flags.has("--idempotency"),
+    usesCitus: call.flags.has("--citus"),
   };
   return { choices, facts, server: null, problem, note: "" };
 }
@@ -207,21 +214,34 @@ function chooseRelations(call: CommandCall, names: TargetNames, facts: TargetFac
   const { flags } = call;
   const asks = isInteractive() && !flags.has("--yes");
   const [readFlag, writeFlag] = [flags.get("--grant"), flags.get("--grant-write")];
-  if (writeFlag !== undefined && writeFlag !== "none" && names.userRole === null) {
-    throw new Error("--grant-write needs --user-role, the role that may write");
+  const needsUser = ["--grant-write", "--grant-user", "--owner"]
+    .find((flag) => (flags.get(flag) ?? "none") !== "none");
+  if (needsUser !== undefined && names.userRole === null) {
+    throw new Error(`${needsUser} needs --user-role, the role of requests with a token`);
   }
   const writableRelations = facts.relations.filter(({ isWritable }) => isWritable);
   if (asks && readFlag === undefined) printRelations(facts.relations);
   const readable = chooseList(readFlag, facts.relations, asks, `${names.anonRole} may read`);
-  const writable = names.userRole === null
-    ? []
-    : chooseList(writeFlag, writableRelations, asks, `${names.userRole} may write`);
+  const ofUser = (flag: string | undefined, relations: readonly RelationFacts[], verb: string) =>
+    names.userRole === null
+      ? []
+      : chooseList(flag, relations, asks, `${names.userRole} may ${verb}`);
+  const others = facts.relations.filter((relation) => !readable.includes(relation));
+  const userReadable = ofUser(flags.get("--grant-user"), others, "read, besides");
+  const writable = ofUser(writeFlag, writableRelations, "write");
+  const granted = facts.relations
+    .filter((relation) =>
+      [readable, userReadable, writable].some((list) => list.includes(relation))
+    );
   return {
     ...names,
     readable,
+    userReadable,
+    owned: names.userRole === null ? [] : chooseOwned(flags.get("--owner"), granted, asks),
     writable,
     revokesFunctions: revokesFunctions(call, facts, asks),
     keepsAnswers: flags.has("--idempotency"),
+    usesCitus: flags.has("--citus"),
   };
 }
 
@@ -235,9 +255,31 @@ function chooseList(
     return pickRelations(flag ?? "none", relations);
   }
   return ask(
-    `${subject}: all, none, or names with commas`,
+    `${subject}: all, all except …, none, or names with commas (* fits any)`,
     "none",
     (text) => pickRelations(text, relations),
+  );
+}
+
+/** Columns that are often those of owners. */
+const ownerNames = /(^|_)(owner|user|author|customer|account|member|sub)(_id)?$|^created_by$/;
+
+function chooseOwned(
+  flag: string | undefined,
+  granted: readonly RelationFacts[],
+  asks: boolean,
+): readonly OwnedTable[] {
+  if (flag !== undefined || !asks || ownable(granted).length === 0) {
+    return pickOwned(flag ?? "none", granted);
+  }
+  const likely = ownable(granted).filter(({ column }) => ownerNames.test(column.name));
+  if (likely.length > 0) {
+    print(`Perhaps owners of rows:\n  ${likely.map(nameOfOwned).join(", ")}\n`);
+  }
+  return ask(
+    "Rows that belong to the user of the token's claim sub: none, or table.column with commas",
+    "none",
+    (text) => pickOwned(text, granted),
   );
 }
 

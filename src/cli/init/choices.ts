@@ -1,23 +1,31 @@
-/**
- * The choices of `svc init`: names of roles and schema, and relations to grant.
- *
- * @module
- */
+/** The choices of `svc init`: names of roles and schema, and relations to grant. @module */
 import { nearest } from "../../config/nearest.ts";
 import { quoteIdent } from "../../sql/fragment.ts";
 import { defaultNames, maxNameBytes } from "./default_names.ts";
-import type { RelationFacts, SchemaFacts, TargetFacts, TargetNames } from "./facts.ts";
+import type { OwnerColumn, RelationFacts, SchemaFacts, TargetFacts, TargetNames } from "./facts.ts";
 
 /** Everything that the SQL and the configuration file depend on. */
 export interface Choices extends TargetNames {
   /** Relations that requests may read. */
   readonly readable: readonly RelationFacts[];
+  /** Relations that only requests with a token may read. */
+  readonly userReadable: readonly RelationFacts[];
+  /** Tables whose rows belong to users, with the column that holds the claim `sub` of the owner. */
+  readonly owned: readonly OwnedTable[];
   /** Relations that requests with a token may write. */
   readonly writable: readonly RelationFacts[];
   /** Whether to take from PUBLIC the right to call the functions of the schema. */
   readonly revokesFunctions: boolean;
   /** Whether to make the table of `idempotency-table`. */
   readonly keepsAnswers: boolean;
+  /** Whether the roles of requests may log in, as the coordinator of Citus does on its workers. */
+  readonly usesCitus: boolean;
+}
+
+/** A table whose rows belong to users. */
+export interface OwnedTable {
+  readonly relation: RelationFacts;
+  readonly column: OwnerColumn;
 }
 
 /** Returns the schema that is most likely meant: `api`, then `public`, then the only one in use. */
@@ -42,7 +50,7 @@ export function schemaProblem(name: string): string | null {
   if (/^pg_/.test(name) || name === "information_schema") {
     return `schema ${JSON.stringify(name)} belongs to PostgreSQL`;
   }
-  if (name.includes(",") || name.trim() !== name) {
+  if (/[,<]/.test(name) || name.trim() !== name) {
     return `db-schemas cannot name the schema ${JSON.stringify(name)}`;
   }
   return lengthProblem(name);
@@ -62,25 +70,69 @@ export function sameRoleProblem({ loginRole, anonRole, userRole }: TargetNames):
 }
 
 /**
- * Returns the relations that a text names: `none`, `all`, or names separated by commas. A name with a
- * comma is in double quotes. Throws an `Error` for an unknown name.
+ * Returns the relations that a text names: `none`, `all`, `all except` names, or names separated by
+ * commas. `*` in a name stands for any characters. A name with a comma is in double quotes. Throws an
+ * `Error` for a name that fits no relation.
  */
 export function pickRelations(
   text: string,
   relations: readonly RelationFacts[],
 ): readonly RelationFacts[] {
+  const [, others] = /^all\s+except\s+(.*)$/s.exec(text.trim()) ?? [];
+  if (others !== undefined) {
+    const left = pickRelations(others, relations);
+    return relations.filter((relation) => !left.includes(relation));
+  }
   if (text.trim() === "" || text.trim() === "none") return [];
   if (text.trim() === "all") return relations;
-  const names = splitNames(text);
-  return names.map((name) => {
-    const found = relations.find((relation) => relation.name === name);
+  const picked = splitNames(text).flatMap((name) => fittingRelations(name, relations));
+  return relations.filter((relation) => picked.includes(relation));
+}
+
+function fittingRelations(
+  name: string,
+  relations: readonly RelationFacts[],
+): readonly RelationFacts[] {
+  const pattern = new RegExp(`^${RegExp.escape(name).replaceAll("\\*", ".*")}$`, "s");
+  const found = relations.filter((relation) => pattern.test(relation.name));
+  if (found.length > 0) return found;
+  const suggestion = nearest(name, relations.map((relation) => relation.name));
+  throw new Error(
+    `${JSON.stringify(name)} is not a relation of the schema` +
+      (suggestion === null ? "" : `; did you mean ${suggestion}?`),
+  );
+}
+
+/**
+ * Returns the tables that a text names with their owners' columns: `none`, or `table.column` separated
+ * by commas. Throws an `Error` for others.
+ */
+export function pickOwned(
+  text: string,
+  relations: readonly RelationFacts[],
+): readonly OwnedTable[] {
+  if (text.trim() === "" || text.trim() === "none") return [];
+  return splitNames(text).map((name) => {
+    const found = ownable(relations).find((each) => nameOfOwned(each) === name);
     if (found !== undefined) return found;
-    const suggestion = nearest(name, relations.map((relation) => relation.name));
+    const suggestion = nearest(name, ownable(relations).map(nameOfOwned));
     throw new Error(
-      `${JSON.stringify(name)} is not a relation of the schema` +
+      `${JSON.stringify(name)} is not table.column of a granted table without policies` +
         (suggestion === null ? "" : `; did you mean ${suggestion}?`),
     );
   });
+}
+
+/** Returns all columns of relations that may hold the owner of a row. */
+export function ownable(relations: readonly RelationFacts[]): readonly OwnedTable[] {
+  return relations.flatMap((relation) =>
+    relation.ownerColumns.map((column) => ({ relation, column }))
+  );
+}
+
+/** Returns `table.column`. */
+export function nameOfOwned({ relation, column }: OwnedTable): string {
+  return `${relation.name}.${column.name}`;
 }
 
 /** Splits at commas outside of double quotes. A doubled quote in quotes stands for one. */
@@ -103,6 +155,7 @@ export function unknownTarget(names: TargetNames, relations: readonly string[]):
       isWritable: true,
       sequences: [],
       sample: {},
+      ownerColumns: [],
     })),
     publicFunctions: 0,
     functions: [],

@@ -1,8 +1,4 @@
-/**
- * The connection string that `svc init` works with.
- *
- * @module
- */
+/** The connection string that `svc init` works with. @module */
 import { env } from "node:process";
 import { parseConnectionString } from "../../database/connect/connection_string.ts";
 import { isEmbedded } from "../../database/open.ts";

@@ -1,8 +1,4 @@
-/**
- * The names that `svc init` chooses unless flags or answers do.
- *
- * @module
- */
+/** The names that `svc init` chooses unless flags or answers do. @module */
 
 /** Default names. */
 export const defaultNames = {

@@ -1,8 +1,4 @@
-/**
- * Checks an anonymous role that exists.
- *
- * @module
- */
+/** Checks an anonymous role that exists. @module */
 import { loadConfig } from "../../config/load.ts";
 import { rejectFile } from "../../config/handler_options.ts";
 import { diagnose } from "../../diagnosis/diagnose.ts";

@@ -1,7 +1,4 @@
-/**
- * Reads what `svc init` asks about: schemas and roles, then the relations of one schema.
- *
- * @module
+/** Reads what `svc init` asks about: schemas and roles, then the relations of one schema. @module
  */
 import { metadataBatch } from "../../database/batch.ts";
 import type { Database } from "../../database/database.ts";
@@ -48,6 +45,18 @@ export interface RelationFacts {
   readonly sequences: readonly string[];
   /** Columns that an INSERT must name, or the first one that it may, with a sample value as JSON. */
   readonly sample: Readonly<Record<string, unknown>>;
+  /** Columns that may hold the claim `sub` of a row's owner; none for views and tables with policies. */
+  readonly ownerColumns: readonly OwnerColumn[];
+}
+
+/** A column of text, numbers or UUIDs. */
+export interface OwnerColumn {
+  readonly name: string;
+  /** Quoted for SQL. */
+  readonly sql: string;
+  /** The type that the claim is cast to. */
+  readonly type: string;
+  readonly hasDefault: boolean;
 }
 
 /** A role that owns the schema or objects in it. */
@@ -225,6 +234,18 @@ select json_build_object(
         (select json_build_object(c.attname, c.value::json) from columns c
           where c.attrelid = r.oid and c.is_plain order by c.attnum limit 1),
         '{}'
+      ),
+      'ownerColumns', (
+        select coalesce(json_agg(json_build_object(
+          'name', a.attname,
+          'sql', quote_ident(a.attname),
+          'type', format_type(a.atttypid, null),
+          'hasDefault', a.atthasdef or a.attidentity <> ''
+        ) order by a.attnum), '[]')
+        from pg_attribute a join pg_class c on c.oid = a.attrelid
+        where c.oid = r.oid and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+          and a.attgenerated = '' and not exists (select from pg_policy p where p.polrelid = c.oid)
+          and a.atttypid in ('text'::regtype, 'varchar'::regtype, 'uuid'::regtype, 'int'::regtype, 'bigint'::regtype)
       )
     ) order by r.relname), '[]') from relations r
   ),

@@ -1,8 +1,4 @@
-/**
- * The table of `idempotency-table`, as SQL of `svc init`.
- *
- * @module
- */
+/** The table of `idempotency-table`, as SQL of `svc init`. @module */
 
 /** The table; its schema is not served. */
 export const idempotencyTable = { schema: "svc", name: "idempotency_keys" } as const;
@@ -10,6 +6,7 @@ export const idempotencyTable = { schema: "svc", name: "idempotency_keys" } as c
 /** Whom a row belongs to. The service compares it as well, so that no role sees the rows of another. */
 const principal = `json_build_array(
     current_user,
+    nullif(current_setting('request.jwt.claims', true), '')::json->>'iss',
     nullif(current_setting('request.jwt.claims', true), '')::json->>'sub'
   )::text`;
 
@@ -18,7 +15,7 @@ export function idempotencyLines(roles: string): readonly string[] {
   const { schema, name } = idempotencyTable;
   const table = `${schema}.${name}`;
   return [
-    "-- Answers to writes with an Idempotency-Key. Each role and subject has rows of its own.",
+    "-- Answers to writes with an Idempotency-Key. Each role, issuer and subject has rows of its own.",
     `create schema if not exists ${schema};`,
     `create table if not exists ${table} (`,
     `  principal text not null default ${principal},`,

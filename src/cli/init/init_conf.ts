@@ -1,8 +1,4 @@
-/**
- * The configuration file of `svc init`.
- *
- * @module
- */
+/** The configuration file of `svc init`. @module */
 import { quote } from "../../config/codecs.ts";
 import type { OptionKey } from "../../config/options.ts";
 import { programCall } from "../program_call.ts";

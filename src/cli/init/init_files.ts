@@ -1,8 +1,4 @@
-/**
- * The two files that `svc init` writes.
- *
- * @module
- */
+/** The two files that `svc init` writes. @module */
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { loadConfig } from "../../config/load.ts";
 import type { Config } from "../../config/options.ts";

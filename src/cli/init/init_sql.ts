@@ -1,12 +1,10 @@
-/**
- * The SQL of `svc init`: roles, privileges, and the event triggers that report changes of the schema.
- *
- * @module
- */
+/** The SQL of `svc init`: roles, privileges, and the event triggers that report changes of the
+ * schema. @module */
 import { commented } from "../../diagnosis/finding.ts";
+import { groupBy } from "../../lib/group_by.ts";
 import { reloadTriggerSql } from "../../schema_cache/reload_trigger.ts";
 import { catalogueSql, compile, literal, type Sql, sql } from "../../sql/fragment.ts";
-import { type Choices, counted } from "./choices.ts";
+import { type Choices, counted, type OwnedTable } from "./choices.ts";
 import type { RelationFacts, TargetFacts } from "./facts.ts";
 import { idempotencyLines } from "./idempotency_sql.ts";
 
@@ -26,8 +24,10 @@ export function initSql(choices: Choices, facts: TargetFacts, verifier: string |
     "",
     createRoles(choices, facts, verifier),
     ...grantRoles(choices, facts),
+    ...workerLogins(choices, facts),
     ...schemaLines(choices, facts),
     ...relationLines(choices, facts),
+    ...choices.owned.flatMap((owned) => policyLines(owned, choices, facts)),
     ...functionLines(choices, facts),
     ...answerLines(choices, facts),
     "commit;",
@@ -42,7 +42,7 @@ export function initSql(choices: Choices, facts: TargetFacts, verifier: string |
 }
 
 function createRoles(
-  { loginRole, anonRole, userRole }: Choices,
+  { loginRole, anonRole, userRole, usesCitus }: Choices,
   { roles, quoted }: TargetFacts,
   verifier: string | null,
 ): string {
@@ -62,7 +62,9 @@ function createRoles(
       ifMissing(
         role,
         sql`
-    create role ${name(role)} nologin noinherit nosuperuser nobypassrls;
+    create role ${name(role)} ${
+          usesCitus ? sql`login` : sql`nologin`
+        } noinherit nosuperuser nobypassrls;
     alter role ${name(role)} set statement_timeout = ${literal(timeout)};`,
       )
     ),
@@ -101,6 +103,22 @@ function grantRoles(
     .map((role) => `grant ${quoted[role]} to ${quoted[loginRole]}${options};`);
 }
 
+/** Citus connects to its workers as the role of the request, and copies ALTER ROLE to them. */
+function workerLogins(choices: Choices, facts: TargetFacts): readonly string[] {
+  const { anonRole, userRole, usesCitus } = choices;
+  if (!usesCitus) return [];
+  const existing = [anonRole, userRole].filter((role) =>
+    facts.roles.some(({ name, canLogin }) => name === role && !canLogin)
+  );
+  return [
+    ...existing.map((role) => `alter role ${facts.quoted[role!]} login;`),
+    "-- The coordinator connects to its workers as these roles, which need no password. Add to",
+    "-- pg_hba.conf of each worker, before other lines:",
+    commented(`hostssl <database> ${requestRoles(choices, facts)} <coordinator>/32 cert`),
+    "-- No line of the coordinator's own pg_hba.conf may let these roles in without a certificate.",
+  ];
+}
+
 function schemaLines(choices: Choices, facts: TargetFacts): readonly string[] {
   const schema = facts.quoted[choices.schema];
   return [
@@ -134,10 +152,13 @@ function relationLines(choices: Choices, facts: TargetFacts): readonly string[] 
   );
   if (choices.userRole === null) return [...reads, ""];
   const user = facts.quoted[choices.userRole]!;
+  const userReads = choices.userReadable.map(({ sql: name }) =>
+    `grant select on ${name} to ${user};`
+  );
   const writes = facts.relations.filter(({ isWritable }) => isWritable).flatMap((relation) =>
     unless(choices.writable.includes(relation), writeGrants(relation, user))
   );
-  return [...reads, "", ...writes, ""];
+  return [...reads, "", ...userReads, "", ...writes, ""];
 }
 
 function writeGrants({ sql: name, sequences }: RelationFacts, user: string): string {
@@ -145,6 +166,37 @@ function writeGrants({ sql: name, sequences }: RelationFacts, user: string): str
     `grant select, insert, update, delete on ${name} to ${user};`,
     ...sequences.map((sequence) => `grant usage on sequence ${sequence} to ${user};`),
   ].join("\n");
+}
+
+/** Users see and change their own rows. Rows that all requests may read stay readable. */
+function policyLines(
+  { relation, column }: OwnedTable,
+  { anonRole, userRole, readable }: Choices,
+  { quoted }: TargetFacts,
+): readonly string[] {
+  const { sql: table } = relation;
+  const claim = "current_setting('request.jwt.claims', true)::json ->> 'sub'";
+  const caller = ["text", "character varying"].includes(column.type)
+    ? claim
+    : `(${claim})::${column.type}`;
+  const policy = (name: string, text: string) => [
+    `drop policy if exists ${name} on ${table};`,
+    `create policy ${name} on ${table} ${text};`,
+  ];
+  return [
+    `alter table ${table} enable row level security;`,
+    ...policy(
+      "svc_own",
+      `to ${quoted[userRole!]} using (${column.sql} = (select ${caller}))`,
+    ),
+    ...(readable.includes(relation)
+      ? policy("svc_read", `for select to ${quoted[anonRole]}, ${quoted[userRole!]} using (true)`)
+      : []),
+    ...(column.hasDefault
+      ? []
+      : [`alter table ${table} alter column ${column.sql} set default (${caller});`]),
+    "",
+  ];
 }
 
 function functionLines(choices: Choices, facts: TargetFacts): readonly string[] {
@@ -184,4 +236,27 @@ function laterFunctions({ owners }: TargetFacts): readonly string[] {
 
 function unless(isChosen: boolean, line: string): string {
   return isChosen || line.startsWith("-- ") ? line : commented(line);
+}
+
+/** Returns at most five lines that say what the SQL of the file does. */
+export function summaryOf(text: string): string {
+  const list = (pattern: RegExp) => {
+    const found = groupBy(text.matchAll(pattern), ([, , roles = ""]) => roles);
+    const parts = Array.from(found, ([roles, each]) => {
+      const names = each.map(([, name]) => name).join(", ");
+      return roles === "" ? names : `${names} to ${roles}`;
+    });
+    return parts.join("; ") || "none";
+  };
+  return [
+    `Roles: ${list(/^ {4}create role ("(?:[^"]|"")+"|\S+)/gm)}`,
+    `Read: ${list(/^grant select on (.+) to (.+);$/gm)}`,
+    `Write: ${list(/^grant select, insert, update, delete on (.+) to (.+);$/gm)}`,
+    `Policies: ${list(/^create policy \S+ on (.+?) to (.+?) using /gm)}`,
+    `Functions: ${
+      /^revoke execute/m.test(text) ? "PUBLIC may not call them any longer" : "as before"
+    }; ${
+      text.includes(triggerMark) ? "event triggers report changes of the schema" : "no triggers"
+    }`,
+  ].map((line) => `  ${line}\n`).join("");
 }

@@ -1,8 +1,4 @@
-/**
- * The login of the service: its password is new, that of an earlier file, or unknown.
- *
- * @module
- */
+/** The login of the service: its password is new, that of an earlier file, or unknown. @module */
 import type { Choices } from "./choices.ts";
 import { loginOf, loginUri } from "./login_uri.ts";
 import { randomText } from "./scram.ts";

@@ -1,8 +1,4 @@
-/**
- * Rewrites a connection string for another role.
- *
- * @module
- */
+/** Rewrites a connection string for another role. @module */
 import {
   isConnectionUri,
   parseConnectionString,

@@ -1,8 +1,4 @@
-/**
- * The commands that follow `svc init`, as the terminal shows them.
- *
- * @module
- */
+/** The commands that follow `svc init`, as the terminal shows them. @module */
 import { print } from "../output.ts";
 import { programCall } from "../program_call.ts";
 import { shellQuoted, shellWord } from "../shell_word.ts";
@@ -27,6 +23,9 @@ export interface Steps {
 export function printNextSteps(steps: Steps): void {
   print(nextSteps(steps));
 }
+
+/** Names the user whom rows belong to. */
+const claimFlag = " --claim=sub=1";
 
 /** Returns the text of the steps. */
 export function nextSteps(
@@ -53,7 +52,15 @@ export function nextSteps(
   if (choices.userRole !== null) {
     const call = `${program} token --role=${shellWord(choices.userRole)} ${conf}`;
     steps.push(["Make a token", call]);
-    if (write !== undefined) steps.push(["Write a row with it", writeCommand(write, call, origin)]);
+    if (write !== undefined) {
+      const own = choices.owned.find(({ relation }) => relation === write)?.column.name;
+      const sample = Object.entries(write.sample).filter(([name]) => name !== own);
+      const row = { ...write, sample: Object.fromEntries(sample) };
+      steps.push([
+        "Write a row with it",
+        writeCommand(row, `${call}${own ? claimFlag : ""}`, origin),
+      ]);
+    }
   }
   steps.push(["Check roles and privileges", `${program} check ${conf}`]);
   return `\n${steps.map(([purpose, command]) => `${purpose}:\n  ${command}\n`).join("")}`;

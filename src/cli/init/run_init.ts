@@ -1,8 +1,4 @@
-/**
- * The steps of `svc init`.
- *
- * @module
- */
+/** The steps of `svc init`. @module */
 import type { OptionKey } from "../../config/options.ts";
 import { withScriptConnection } from "../../database/adapters/script.ts";
 import { isEmbedded } from "../../database/open.ts";
@@ -25,7 +21,7 @@ import {
   writePrivateFile,
   writePublicFile,
 } from "./init_files.ts";
-import { initSql } from "./init_sql.ts";
+import { initSql, summaryOf } from "./init_sql.ts";
 import { loginOf } from "./login_uri.ts";
 import { planLogin } from "./login_password.ts";
 import { printNextSteps, superuserCall, whoApplies } from "./next_steps.ts";
@@ -43,9 +39,12 @@ const choiceFlags = [
   "--login-role",
   "--user-role",
   "--grant",
+  "--grant-user",
   "--grant-write",
+  "--owner",
   "--revoke-functions",
   "--idempotency",
+  "--citus",
 ];
 
 /** Runs the command. Resolves with the exit code. */
@@ -201,9 +200,9 @@ async function applyFile(
   const { displayName } = svcDialect;
   return await withScriptConnection(uri, displayName, async (connection) => {
     const { database, user } = connection;
-    print(`\n${text}\n`);
+    print(`\n${isConfirmed ? text : summaryOf(text)}\n`);
     const question = `Apply to database ${database} at ${connection.place} as ${user}?`;
-    if (!isConfirmed && !confirm(question)) {
+    if (!isConfirmed && !confirm(question, text)) {
       print(
         `Nothing was applied. To apply ${files.sql} later, call ${programCall()} init --apply again.\n`,
       );

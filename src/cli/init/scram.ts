@@ -1,9 +1,5 @@
-/**
- * Passwords of roles: generates them, and makes the verifier that PostgreSQL stores. SQL with the
- * verifier does not contain the password.
- *
- * @module
- */
+/** Passwords of roles: generates them, and makes the verifier that PostgreSQL stores. SQL with the
+ * verifier does not contain the password. @module */
 
 /** Iterations of PostgreSQL's own verifiers (`scram_iterations`). */
 const iterations = 4096;

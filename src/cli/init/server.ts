@@ -1,8 +1,4 @@
-/**
- * Reads from a server, over one connection per transaction.
- *
- * @module
- */
+/** Reads from a server, over one connection per transaction. @module */
 import type { Database } from "../../database/database.ts";
 import { openDatabase } from "../../database/open.ts";
 import { svcDialect } from "../../dialect.ts";

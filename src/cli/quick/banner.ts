@@ -1,8 +1,4 @@
-/**
- * The banner that quick mode writes to a terminal in place of the lines of the start.
- *
- * @module
- */
+/** The banner that quick mode writes to a terminal in place of the lines of the start. @module */
 import { svcDialect } from "../../dialect.ts";
 import { version } from "../../version.ts";
 import { count, type QuickChoice } from "./quick_defaults.ts";

@@ -1,7 +1,4 @@
-/**
- * Finds ports for the API and the admin server, which has the port after that of the API.
- *
- * @module
+/** Finds ports for the API and the admin server, which has the port after that of the API. @module
  */
 import { createServer } from "node:net";
 

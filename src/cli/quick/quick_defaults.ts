@@ -1,9 +1,5 @@
-/**
- * The defaults of quick mode: the schemas, the anonymous role, and values that keep a first look at a
- * database safe.
- *
- * @module
- */
+/** The defaults of quick mode: the schemas, the anonymous role, and values that keep a first look
+ * at a database safe. @module */
 import type { Config } from "../../config/options.ts";
 import type { Dialect } from "../../dialect.ts";
 import { isLoopbackHost } from "../../http/host.ts";
@@ -52,10 +48,11 @@ export interface QuickChoice {
 
 /**
  * Chooses schemas and anonymous role. Throws an `Error` of one line if requests without a token would
- * run without row-level security for other machines.
+ * run without row-level security for other machines, or as a role that the login role may not take.
  */
 export function chooseDefaults(facts: QuickFacts, options: QuickOptions): QuickChoice {
   const schemas = options.schemas ?? [chooseSchema(facts)];
+  if (options.anonRole !== null) checkAnonymousRole(facts, options.anonRole);
   const anonRole = options.anonRole ?? chooseAnonymousRole(facts.candidates, schemas);
   const isLoginRole = anonRole === null;
   const power = isLoginRole ? powerOf(facts) : null;
@@ -86,6 +83,16 @@ function chooseSchema({ schemas }: QuickFacts): string {
   return preferred ?? (names.length === 1 ? names[0]! : "public");
 }
 
+function checkAnonymousRole({ maySetAnonRole, user }: QuickFacts, role: string): void {
+  if (maySetAnonRole === true) return;
+  const name = JSON.stringify(role);
+  throw new Error(
+    maySetAnonRole === null
+      ? `cannot run requests as ${name}: the role does not exist`
+      : `cannot run requests as ${name}: grant ${quoteIdent(role)} to ${quoteIdent(user)};`,
+  );
+}
+
 function chooseAnonymousRole(
   candidates: readonly AnonymousCandidate[],
   schemas: readonly string[],
@@ -113,8 +120,11 @@ function schemaWarnings(
   return [`${empty}; others have some: ${names.join(", ")}. Give --schemas=${names[0]}.`];
 }
 
+const outsideEffects = "Functions that a superuser calls may act outside of the transaction: " +
+  "write files, run programs, connect elsewhere.";
+
 function loginRoleWarnings(
-  { user, schemas, ungranted }: QuickFacts,
+  { user, schemas, ungranted, isSuperuser }: QuickFacts,
   { schemas: chosen, power, options: { host, file } }: {
     readonly schemas: readonly string[];
     readonly power: string | null;
@@ -136,6 +146,7 @@ function loginRoleWarnings(
         ? `\`${programCall()} init\` makes roles to continue with.`
         : roleAdvice(ready, { user, file })
     }`,
+    ...(isSuperuser ? [outsideEffects] : []),
     ...(power === null && owned > 0
       ? [`${name} owns ${count(owned, "relation")}: row-level security does not hold for it.`]
       : []),

@@ -1,8 +1,4 @@
-/**
- * The facts about a database that quick mode chooses its defaults by.
- *
- * @module
- */
+/** The facts about a database that quick mode chooses its defaults by. @module */
 import { metadataBatch, type Statement } from "../../database/batch.ts";
 import type { Database } from "../../database/database.ts";
 import { compile, param, sql } from "../../sql/fragment.ts";
@@ -41,13 +37,19 @@ export interface QuickFacts {
    * row-level security.
    */
   readonly candidates: readonly AnonymousCandidate[];
+  /** Whether the login role may take the role that an option names; null without one, or if it exists not. */
+  readonly maySetAnonRole: boolean | null;
   /** The same for roles that the login role may not take. */
   readonly ungranted: readonly AnonymousCandidate[];
 }
 
 /** Reads the facts. Rejects if the database cannot be reached. */
-export async function readQuickFacts(database: Database): Promise<QuickFacts> {
-  return JSON.parse(await readText(database, { text: factsQuery, params: [], use: "rows" }) ?? "");
+export async function readQuickFacts(
+  database: Database,
+  anonRole: string | null,
+): Promise<QuickFacts> {
+  const text = await readText(database, { text: factsQuery, params: [anonRole], use: "rows" });
+  return JSON.parse(text ?? "");
 }
 
 /**
@@ -99,14 +101,15 @@ with relation as (
   from pg_catalog.pg_namespace n
   where n.nspname !~ '^pg_' and n.nspname not in ('information_schema', 'svc_private')
     and (n.oid in (select schema from relation) or n.oid in (select schema from routine))
+), setting as (
+  select case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end
+    as privilege
 ), anonymous as (
   select json_build_object('name', r.rolname, 'schemas', (
       select coalesce(json_agg(n.name), '[]') from schema n
       where pg_catalog.has_schema_privilege(r.oid, n.oid, 'usage')
     )) as role,
-    pg_catalog.pg_has_role(r.oid, case
-      when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end)
-      as may_take
+    pg_catalog.pg_has_role(r.oid, (select privilege from setting)) as may_take
   from pg_catalog.pg_roles r
   where r.rolname in ('web_anon', 'anon') and not r.rolsuper and not r.rolbypassrls
 )
@@ -118,6 +121,8 @@ select json_build_object(
     where name = 'default_transaction_read_only'),
   'schemas', (select coalesce(json_agg(json_build_object('name', name, 'owned', owned)
     order by name), '[]') from schema),
+  'maySetAnonRole', (select pg_catalog.pg_has_role(r.oid, (select privilege from setting))
+    from pg_catalog.pg_roles r where r.rolname = $1),
   'candidates', (select coalesce(json_agg(role), '[]') from anonymous where may_take),
   'ungranted', (select coalesce(json_agg(role), '[]') from anonymous where not may_take)
 )::text

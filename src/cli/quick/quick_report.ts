@@ -1,8 +1,4 @@
-/**
- * Reports the start in quick mode: by a banner on a terminal, else by the usual lines.
- *
- * @module
- */
+/** Reports the start in quick mode: by a banner on a terminal, else by the usual lines. @module */
 import { isatty } from "node:tty";
 import type { Database } from "../../database/database.ts";
 import { svcDialect } from "../../dialect.ts";
@@ -19,6 +15,7 @@ const startKinds: ReadonlySet<Observation["kind"]> = new Set([
   "starting",
   "listening",
   "connected",
+  "connections-encrypted",
   "pool-ready",
   "schema-cache-queried",
   "schema-cache-loaded",

@@ -1,9 +1,5 @@
-/**
- * Options of the endpoint for agents, which speaks the Model Context Protocol
- * (https://modelcontextprotocol.io).
- *
- * @module
- */
+/** Options of the endpoint for agents, which speaks the Model Context Protocol
+ * (https://modelcontextprotocol.io). @module */
 import { isMcpPath, isOrigin, isProxyUri, isUri } from "../checks.ts";
 import { integer, list, text } from "../codecs.ts";
 import { size, time } from "../units.ts";
@@ -26,11 +22,9 @@ export const mcpOptions = {
       check: isOrigin,
     }),
     default: null,
-    reloadable: true,
-    inDatabase: false,
     doc: "Origins whose pages may use the endpoint for agents; if it is not set, none may.",
     example: '"https://agents.example.com"',
-    extension: true,
+    inDatabase: false,
   }),
   "mcp-authorization-servers": option({
     codec: list({
@@ -39,39 +33,28 @@ export const mcpOptions = {
       check: isUri,
     }),
     default: null,
-    reloadable: true,
-    inDatabase: false,
     doc:
       "Issuers that agents get tokens from (RFC 9728), which must then name `mcp-resource` in `aud`.",
     example: '"https://id.example.com"',
-    extension: true,
+    inDatabase: false,
   }),
   "mcp-functions": option({
     codec: names("functions"),
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc: "Functions that are tools of their own, named `rpc.<name>`.",
     example: '"remaining, api.report"',
-    extension: true,
   }),
   "mcp-max-bytes": option({
     codec: size({ min: 1, max: 2 ** 30 }),
     default: 65_536,
-    reloadable: true,
-    inDatabase: true,
     doc: "Most bytes of the result of one call.",
     example: '"64k"',
-    extension: true,
   }),
   "mcp-max-rows": option({
     codec: integer({ min: 1, max: 1_000_000 }),
     default: 100,
-    reloadable: true,
-    inDatabase: true,
     doc: "Most rows of one call: rows of a result, of each embed, and rows that one call writes.",
     example: "100",
-    extension: true,
   }),
   "mcp-path": option({
     codec: text({
@@ -80,40 +63,30 @@ export const mcpOptions = {
       check: isMcpPath,
     }),
     default: null,
-    reloadable: false,
-    inDatabase: false,
     doc: "Path of the endpoint for agents; see [Connect an agent](../how-to/connect-an-agent.md).",
     example: '"/mcp"',
-    extension: true,
+    reloadable: false,
   }),
   "mcp-resource": option({
     codec: text({ type: "URI", expected: "an http or https URI in quotes", check: isProxyUri }),
     default: null,
-    reloadable: true,
-    inDatabase: false,
     doc:
       "URI of the endpoint for agents (RFC 8707); if it is not set, `openapi-server-proxy-uri` and " +
       "`mcp-path`.",
     example: '"https://shop.example.com/mcp"',
-    extension: true,
+    inDatabase: false,
   }),
   "mcp-roles": option({
     codec: names("roles"),
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc: "Roles that may use the endpoint for agents; if it is not set, all may.",
     example: '"agent"',
-    extension: true,
   }),
   "mcp-timeout": option({
     codec: time({ min: 0.001 }),
     default: 10,
-    reloadable: true,
-    inDatabase: true,
     doc: "`statement_timeout` of calls, unless that of the role is shorter.",
     example: '"10s"',
-    extension: true,
   }),
   "mcp-tools": option({
     codec: list({
@@ -122,20 +95,15 @@ export const mcpOptions = {
       check: isReadTool,
     }),
     default: readTools,
-    reloadable: true,
-    inDatabase: true,
     doc: "Tools that agents get for reading.",
     example: '"list_relations, describe_relation, query"',
-    extension: true,
   }),
   "mcp-write": option({
     codec: names("relations and functions"),
     default: null,
-    reloadable: true,
-    inDatabase: false,
     doc: "Relations and functions that agents may write to, `*` for all; if it is not set, calls " +
       "only read.",
     example: '"todos, api.complete"',
-    extension: true,
+    inDatabase: false,
   }),
 } as const;

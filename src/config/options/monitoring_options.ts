@@ -1,8 +1,4 @@
-/**
- * Options of logs, metrics, identifiers of requests, and headers of all responses.
- *
- * @module
- */
+/** Options of logs, metrics, identifiers of requests, and headers of all responses. @module */
 import { isHealthPath } from "../checks.ts";
 import { boolean, integer, oneOf, text } from "../codecs.ts";
 import { headerValues } from "../header_codec.ts";
@@ -13,39 +9,37 @@ export const monitoringOptions = {
   "db-trace-application-name": option({
     codec: boolean,
     default: false,
-    reloadable: true,
-    inDatabase: true,
     doc: "Sets `application_name` in each transaction: `svc` and the request's `traceparent` or " +
       "identifier.",
     example: "true",
-    extension: true,
   }),
   "log-format": option({
     codec: oneOf(["text", "json"], "Invalid log-format. Check your configuration."),
     default: "text",
-    reloadable: true,
-    inDatabase: false,
     doc: "Format of log lines: text, or one JSON object per line.",
     example: '"json"',
-    extension: true,
+    inDatabase: false,
   }),
   "log-query-string": option({
     codec: boolean,
     default: true,
-    reloadable: true,
-    inDatabase: false,
     doc: "Logs the query string of requests; if false, only the path.",
     example: "false",
-    extension: true,
+    inDatabase: false,
+  }),
+  "log-findings": option({
+    codec: boolean,
+    default: true,
+    inDatabase: false,
+    doc: "Diagnoses the database after the start and each reload, and logs the number of findings.",
+    example: "false",
   }),
   "metrics-max-routes": option({
     codec: integer({ min: 0 }),
     default: 200,
-    reloadable: true,
-    inDatabase: false,
     doc: "Most routes that the metrics count apart; further ones count as `_other`.",
     example: "500",
-    extension: true,
+    inDatabase: false,
   }),
   "server-health-path": option({
     codec: text({
@@ -55,40 +49,29 @@ export const monitoringOptions = {
       check: isHealthPath,
     }),
     default: null,
-    reloadable: false,
-    inDatabase: false,
     doc: "Path on the API port that returns 200 or 503 as `/ready` does; `/live` below it is " +
       "liveness.",
     example: '"/-/health"',
-    extension: true,
+    reloadable: false,
   }),
   "server-request-id-header": option({
     codec: headerName,
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc: "Header with the identifier of a request: taken from the request or made, sent back, " +
       "logged, and set as `request.id`.",
     example: '"X-Request-Id"',
-    extension: true,
   }),
   "server-response-headers": option({
     codec: headerValues,
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc: "Headers to add to each response that has none of the same name, as a JSON object.",
     example: `'{"Strict-Transport-Security": "max-age=63072000"}'`,
-    extension: true,
   }),
   "server-security-headers": option({
     codec: boolean,
     default: false,
-    reloadable: true,
-    inDatabase: true,
     doc: "Adds `X-Content-Type-Options`, `Referrer-Policy` and, except to HTML, " +
       "`Content-Security-Policy` to each response.",
     example: "true",
-    extension: true,
   }),
 } as const;

@@ -1,8 +1,4 @@
-/**
- * Options of the OpenAPI document.
- *
- * @module
- */
+/** Options of the OpenAPI document. @module */
 import { isProxyUri } from "../checks.ts";
 import { boolean, oneOf, text } from "../codecs.ts";
 import { option } from "./option.ts";
@@ -14,19 +10,17 @@ export const openapiOptions = {
       "Invalid openapi-mode. Check your configuration.",
     ),
     default: "follow-privileges",
-    reloadable: true,
-    inDatabase: true,
     doc: "OpenAPI document at `/`: by the privileges of the role, with everything, or disabled.",
     example: '"follow-privileges"',
     isUncommented: true,
+    isOfPostgrest: true,
   }),
   "openapi-security-active": option({
     codec: boolean,
     default: false,
-    reloadable: true,
-    inDatabase: true,
     doc: "Adds security definitions to the OpenAPI document at `/`.",
     example: "true",
+    isOfPostgrest: true,
   }),
   "openapi-server-proxy-uri": option({
     aliases: ["server-proxy-uri"],
@@ -38,18 +32,14 @@ export const openapiOptions = {
         "Malformed proxy uri, a correct example: https://example.com:8443/basePath",
     }),
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc: "Base URL in the OpenAPI document at `/`.",
     example: '"https://example.com:8443/basePath"',
+    isOfPostgrest: true,
   }),
   "openapi-version": option({
     codec: oneOf(["2.0", "3.1"], "Invalid openapi-version. Check your configuration."),
     default: "2.0",
-    reloadable: true,
-    inDatabase: true,
     doc: "OpenAPI version of the document at `/`, unless `Accept` names one.",
     example: '"3.1"',
-    extension: true,
   }),
 } as const;

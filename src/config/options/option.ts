@@ -1,8 +1,4 @@
-/**
- * The type of a row of the table of options.
- *
- * @module
- */
+/** The type of a row of the table of options. @module */
 import type { Codec } from "../codecs.ts";
 
 /** The default of a required option. */
@@ -57,9 +53,21 @@ export interface Option<T, D = Fallback<T>> {
   readonly extension?: true;
 }
 
-/** Returns the row, with the types of its values and its default. */
+/** An option as it is written: its exceptions only. */
+export type OptionRow<T, D = Fallback<T>> =
+  & Omit<Option<T, D>, "extension" | "inDatabase" | "reloadable">
+  & {
+    /** Default: true. */
+    readonly reloadable?: boolean;
+    /** Default: that of `reloadable`. */
+    readonly inDatabase?: boolean;
+    /** PostgREST has the option. Default: false. */
+    readonly isOfPostgrest?: true;
+  };
+
+/** Returns the option of a row, with the types of its values and its default. */
 export function option<T, const D extends Fallback<T>>(
-  row: Option<T, D>,
+  { isOfPostgrest, reloadable = true, inDatabase = reloadable, ...row }: OptionRow<T, D>,
 ): Option<T, D> {
-  return row;
+  return { ...row, reloadable, inDatabase, ...(isOfPostgrest ? {} : { extension: true }) };
 }

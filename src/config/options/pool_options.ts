@@ -1,68 +1,112 @@
-/**
- * Options of the connection pool.
- *
- * @module
- */
-import { boolean, integer } from "../codecs.ts";
+/** Options of the pools, of the primary and of standbys. @module */
+import { boolean, integer, oneOf } from "../codecs.ts";
 import { time } from "../units.ts";
 import { option } from "./option.ts";
 import { seconds } from "./shared_codecs.ts";
+import { serverConnectionString } from "../secret.ts";
 
 export const poolOptions = {
   "db-pool": option({
     codec: integer({ min: 1, max: 262_143 }),
     default: 10,
-    reloadable: false,
-    inDatabase: false,
     doc: "Maximum number of connections in the pool.",
     example: "10",
     isUncommented: true,
+    reloadable: false,
+    isOfPostgrest: true,
   }),
   "db-pool-acquisition-timeout": option({
     codec: seconds(0),
     default: 10,
-    reloadable: false,
-    inDatabase: false,
     doc: "Seconds that a request waits for a connection before it fails with SVC003.",
     example: "10",
+    reloadable: false,
+    isOfPostgrest: true,
   }),
   "db-pool-automatic-recovery": option({
     codec: boolean,
     default: true,
-    reloadable: true,
-    inDatabase: false,
     doc:
       "Reconnects if the connection is lost; if false, the process exits, and a library handler " +
       "reconnects at its next request.",
     example: "false",
+    inDatabase: false,
+    isOfPostgrest: true,
   }),
   "db-pool-max-idletime": option({
     aliases: ["db-pool-timeout"],
     aliasFirst: true,
     codec: seconds(0),
     default: 30,
-    reloadable: false,
-    inDatabase: false,
     doc: "Seconds after which the pool closes an idle connection.",
     example: "30",
+    reloadable: false,
+    isOfPostgrest: true,
   }),
   "db-pool-queue-target": option({
     codec: time(),
     default: 0,
-    reloadable: true,
-    inDatabase: false,
     doc:
       "Longest wait for a connection while the queue never empties; then the request fails with " +
       "SVC135. 0 sets no such limit.",
     example: '"50ms"',
-    extension: true,
+    inDatabase: false,
   }),
   "db-pool-max-lifetime": option({
     codec: seconds(0),
     default: 1800,
-    reloadable: false,
-    inDatabase: false,
     doc: "Seconds after which the pool replaces a connection, as soon as it is idle.",
     example: "1800",
+    reloadable: false,
+    isOfPostgrest: true,
+  }),
+} as const;
+
+export const replicaOptions = {
+  "db-bookmark-cookie": option({
+    codec: boolean,
+    default: false,
+    doc: "With replicas, also sends the bookmark as the cookie `svc-bookmark`, and reads it there.",
+    example: "true",
+    reloadable: false,
+  }),
+  "db-replica-uri": option({
+    codec: serverConnectionString,
+    default: null,
+    doc: "Connection string of one or more standbys for reads; user, password and database are " +
+      "those of `db-uri` unless it has its own.",
+    example: '"postgres://standby1.internal,standby2.internal/shop"',
+    reloadable: false,
+  }),
+  "db-replica-pool": option({
+    codec: integer({ min: 1, max: 262_143 }),
+    default: null,
+    doc: "Maximum number of connections to each standby; if it is not set, that of `db-pool`.",
+    example: "10",
+    reloadable: false,
+  }),
+  "db-replica-max-lag": option({
+    codec: time(),
+    default: 10,
+    doc: "A standby that lags further behind the primary executes no reads.",
+    example: '"2s"',
+    inDatabase: false,
+  }),
+  "db-replica-wait": option({
+    codec: time(),
+    default: 0.1,
+    doc: "Longest wait of a read with a bookmark for a standby before the primary executes it.",
+    example: '"50ms"',
+    inDatabase: false,
+  }),
+  "db-replica-fallback": option({
+    codec: oneOf(
+      ["primary", "error"],
+      "Invalid db-replica-fallback. Check your configuration.",
+    ),
+    default: "primary",
+    doc: "Read for which no standby is fit: the primary executes it, or it fails with SVC000.",
+    example: '"error"',
+    inDatabase: false,
   }),
 } as const;

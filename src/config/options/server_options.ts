@@ -1,11 +1,7 @@
-/**
- * Options of the HTTP server.
- *
- * @module
- */
+/** Options of the HTTP server. @module */
 import { isResponseCoding } from "../../http/accept_encoding.ts";
 import { isTrustedProxy } from "../../http/client_address.ts";
-import { checkRateLimits, isOrigin } from "../checks.ts";
+import { checkRateLimits, isOrigin, isPathPrefix } from "../checks.ts";
 import { boolean, fileMode, integerOr, list, oneOf, text } from "../codecs.ts";
 import { size, time } from "../units.ts";
 import { ofDialect, option } from "./option.ts";
@@ -19,20 +15,14 @@ export const serverOptions = {
       check: isResponseCoding,
     }),
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc: "Codings that compress responses, the preferred one first; if it is not set, none does.",
     example: '"zstd, br, gzip"',
-    extension: true,
   }),
   "server-compression-min-size": option({
     codec: size(),
     default: 1024,
-    reloadable: true,
-    inDatabase: true,
     doc: "Bytes below which a response stays uncompressed.",
     example: '"1k"',
-    extension: true,
   }),
   "server-cors-allowed-origins": option({
     codec: list({
@@ -42,21 +32,20 @@ export const serverOptions = {
       isHarmless: true,
     }),
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc: "Origins that CORS allows; if it is not set, CORS allows any.",
     example: '"https://example.com, https://www.example.com:8443"',
+    isOfPostgrest: true,
   }),
   "server-host": option({
     codec: host,
     default: ofDialect,
-    reloadable: false,
-    inDatabase: false,
     doc:
       "Host to bind to: a name, an address, `*` (any), `*4`/`*6` (any, IPv4/IPv6 preferred) or " +
       "`!4`/`!6` (IPv4/IPv6 only).",
     example: '"*4"',
     isUncommented: true,
+    reloadable: false,
+    isOfPostgrest: true,
   }),
   "server-link-header": option({
     codec: oneOf(
@@ -64,21 +53,29 @@ export const serverOptions = {
       "Invalid server-link-header. Check your configuration.",
     ),
     default: "cursor",
-    reloadable: true,
-    inDatabase: true,
     doc: "Pages whose responses have a `Link` header: those by a cursor, those by `limit` and " +
       "`offset` as well, or none.",
     example: '"all"',
-    extension: true,
+  }),
+  "server-path-prefix": option({
+    codec: text({
+      type: "path",
+      expected: 'a path in quotes without a slash at its end, such as "/rest/v1"',
+      check: isPathPrefix,
+    }),
+    default: null,
+    doc: "Path below which requests are served; others are 404, except `server-health-path`; see " +
+      "[Move from Supabase](../how-to/move-from-supabase.md).",
+    example: '"/rest/v1"',
   }),
   "server-port": option({
     codec: port,
     default: 3000,
-    reloadable: false,
-    inDatabase: false,
     doc: "Port to bind to; 0 takes any free port.",
     example: "3000",
     isUncommented: true,
+    reloadable: false,
+    isOfPostgrest: true,
   }),
   "rate-limits": option({
     codec: text({
@@ -87,79 +84,64 @@ export const serverOptions = {
       check: checkRateLimits,
     }),
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc: "Policies that limit the rate of requests, separated by `;`; see " +
       "[Limit requests](../how-to/limit-requests.md).",
     example: '"login: 5/1m by ip on /rpc/login; anon: 60/1m by ip for web_anon"',
-    extension: true,
   }),
   "server-query-method": option({
     codec: boolean,
     default: false,
-    reloadable: true,
-    inDatabase: true,
     doc:
       "Reads by QUERY, and by POST to `/<relation>/$query`, with the parameters in the body; see " +
       "[Send long queries](../how-to/send-long-queries.md).",
     example: "true",
-    extension: true,
   }),
   "server-reuseport": option({
     codec: boolean,
     default: false,
-    reloadable: false,
-    inDatabase: false,
     doc: "Lets several processes share the port (`SO_REUSEPORT`).",
     example: "false",
     isUncommented: true,
+    reloadable: false,
+    isOfPostgrest: true,
   }),
   "server-workers": option({
     codec: integerOr("auto", { min: 1, max: 256 }),
     default: 1,
-    reloadable: false,
-    inDatabase: false,
     doc:
       "Threads that serve requests; `auto` takes one for each core, or for every second one if " +
       "PostgreSQL runs on this machine; see [Use several cores](../how-to/use-several-cores.md).",
     example: "4",
-    extension: true,
+    reloadable: false,
   }),
   "server-spool-size": option({
     codec: size(),
     default: 10 * 1024 ** 3,
-    reloadable: true,
-    inDatabase: true,
     doc: "Bytes that the temporary files of long bodies may have in all; 0 lets no body use one.",
     example: '"10g"',
-    extension: true,
   }),
   "server-shutdown-wait-period": option({
     aliases: ["server-shutdown-delay"],
     codec: time(),
     default: 0,
-    reloadable: false,
-    inDatabase: false,
     doc: "Time after SIGTERM during which requests are served while `/ready` returns 503.",
     example: '"10s"',
-    extension: true,
+    reloadable: false,
   }),
   "server-timing-enabled": option({
     codec: boolean,
     default: false,
-    reloadable: true,
-    inDatabase: true,
     doc: "Sends the `Server-Timing` header.",
     example: "false",
     isUncommented: true,
+    isOfPostgrest: true,
   }),
   "server-trace-header": option({
     codec: headerName,
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc: "Request header to copy to the response.",
     example: '"X-Request-Id"',
+    isOfPostgrest: true,
   }),
   "server-trusted-proxies": option({
     codec: list({
@@ -168,28 +150,26 @@ export const serverOptions = {
       check: isTrustedProxy,
     }),
     default: null,
-    reloadable: true,
-    inDatabase: false,
     doc:
       "Proxies whose `Forwarded` or `X-Forwarded-For` names the client: addresses, CIDR ranges, and " +
       "`unix` for the peers of a Unix socket.",
     example: '"127.0.0.1, 10.0.0.0/8"',
-    extension: true,
+    inDatabase: false,
   }),
   "server-unix-socket": option({
     codec: socketPath,
     default: null,
-    reloadable: false,
-    inDatabase: false,
     doc: "Unix socket to listen on, instead of `server-host` and `server-port`.",
     example: '"/run/svc/svc.sock"',
+    reloadable: false,
+    isOfPostgrest: true,
   }),
   "server-unix-socket-mode": option({
     codec: fileMode("server-unix-socket-mode"),
     default: 0o660,
-    reloadable: false,
-    inDatabase: false,
     doc: "File mode of the Unix socket.",
     example: '"660"',
+    reloadable: false,
+    isOfPostgrest: true,
   }),
 } as const;

@@ -1,8 +1,4 @@
-/**
- * Codecs that several options use.
- *
- * @module
- */
+/** Codecs that several options use. @module */
 import { isHeaderName, isHost, isSocketPath } from "../checks.ts";
 import { integer, text } from "../codecs.ts";
 

@@ -1,35 +1,27 @@
-/**
- * Options of processes that serve several tenants.
- *
- * @module
- */
-import { integer, text } from "../codecs.ts";
-import { isHostPattern, tenantBy, tenantSource } from "../tenant_codecs.ts";
+/** Options of processes that serve several tenants. @module */
+import { integer, oneOf, text } from "../codecs.ts";
 import { time } from "../units.ts";
 import { option } from "./option.ts";
 
 export const tenantOptions = {
   "tenants": option({
-    codec: tenantSource,
+    codec: text({
+      type: "folder",
+      expected: 'a folder with a slash, such as "./tenants"',
+      check: (path) => path.includes("/") && !path.includes("\0"),
+    }),
     default: null,
-    reloadable: false,
-    inDatabase: false,
-    doc:
-      "Serves many databases: a folder with a file `<name>.conf` per tenant, or a relation or function " +
-      "of the database of `db-uri`; see [Serve many databases](../how-to/serve-many-databases.md).",
+    doc: "Serves many databases: a folder with a file `<name>.conf` per tenant; see " +
+      "[Serve many databases](../how-to/serve-many-databases.md).",
     example: '"./tenants"',
-    extension: true,
+    reloadable: false,
   }),
   "tenant-by": option({
-    codec: tenantBy,
-    default: { kind: "host" },
-    reloadable: false,
-    inDatabase: false,
-    doc:
-      "Where a request names its tenant: `host`, `path`, `header <name>`, or `claim <JSONPath>` of its " +
-      "token.",
+    codec: oneOf(["host", "path"], "other ways need createTenantHandler"),
+    default: "host",
+    doc: "Where a request names its tenant: `host` or `path`.",
     example: '"path"',
-    extension: true,
+    reloadable: false,
   }),
   "tenant-claim": option({
     codec: text({
@@ -38,22 +30,11 @@ export const tenantOptions = {
       check: (path) => path.startsWith("$"),
     }),
     default: null,
-    reloadable: false,
-    inDatabase: false,
     doc:
-      "Claim of tokens that must be the name of the tenant; required if two tenants accept tokens of " +
-      "one secret, key URL or issuer.",
+      "Claim of tokens that must be the name of the tenant; set it if tenants accept tokens of one " +
+      "secret, key URL or issuer.",
     example: '"$$.tenant"',
-    extension: true,
-  }),
-  "tenant-db-pool": option({
-    codec: integer({ min: 1, max: 262_143 }),
-    default: 5,
     reloadable: false,
-    inDatabase: false,
-    doc: "Maximum number of connections in the pool of one tenant.",
-    example: "5",
-    extension: true,
   }),
   "tenant-host-pattern": option({
     codec: text({
@@ -62,46 +43,48 @@ export const tenantOptions = {
       check: isHostPattern,
     }),
     default: null,
-    reloadable: false,
-    inDatabase: false,
     doc: "Host name of a tenant, in which `{tenant}` stands for the tenant's name.",
     example: '"{tenant}.api.example.com"',
-    extension: true,
+    reloadable: false,
   }),
   "tenant-idle": option({
     codec: time(),
     default: 600,
-    reloadable: false,
-    inDatabase: false,
     doc: "Time without a request after which a tenant's connections are closed.",
     example: '"10m"',
-    extension: true,
+    reloadable: false,
   }),
   "tenant-max-requests": option({
     codec: integer({ min: 1 }),
     default: 50,
-    reloadable: false,
-    inDatabase: false,
     doc: "Requests of one tenant in progress; further ones fail with SVC135.",
     example: "50",
-    extension: true,
+    reloadable: false,
   }),
   "tenants-db-pool": option({
-    codec: integer({ min: 1, max: 262_143 }),
+    codec: integer({ min: 2, max: 262_143 }),
     default: 100,
-    reloadable: false,
-    inDatabase: false,
-    doc: "Maximum number of connections in the pools of all tenants.",
+    doc:
+      "Maximum number of connections in the pools of all tenants, of which each of `tenants-max-loaded` " +
+      "has an equal share of at least two.",
     example: "100",
-    extension: true,
+    reloadable: false,
   }),
   "tenants-max-loaded": option({
     codec: integer({ min: 1 }),
-    default: 100,
-    reloadable: false,
-    inDatabase: false,
+    default: 20,
     doc: "Tenants that are loaded at a time; the least recently used one makes room.",
-    example: "100",
-    extension: true,
+    example: "20",
+    reloadable: false,
   }),
 } as const;
+
+/**
+ * Returns whether a text is a host name in lower case with one `{tenant}`, which stands for a part
+ * between dots or for the beginning or the end of one. Without it, two tenants would have one host.
+ */
+function isHostPattern(text: string): boolean {
+  const parts = text.split("{tenant}");
+  return parts.length === 2 && /^[a-z0-9._-]*$/.test(parts.join("")) &&
+    /^(?:[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?)$/.test(parts.join("t")) && !text.includes("..");
+}

@@ -1,8 +1,4 @@
-/**
- * Options of tokens.
- *
- * @module
- */
+/** Options of tokens. @module */
 import { isHeaderName, isKeyUrl, isOrigin, isUri, startsRolePath } from "../checks.ts";
 import { boolean, functionName, integer, list, text } from "../codecs.ts";
 import { jwtIssuerList } from "../jwt_issuers.ts";
@@ -11,6 +7,12 @@ import { time } from "../units.ts";
 import { option } from "./option.ts";
 
 export const tokenOptions = {
+  "jwt-apikey-header": option({
+    codec: boolean,
+    default: false,
+    doc: "Takes the header `apikey` for the token of requests without `Authorization`.",
+    example: "true",
+  }),
   "jwt-aud": option({
     codec: text({
       type: "text or URI",
@@ -19,28 +21,24 @@ export const tokenOptions = {
         !value.includes(":") || isUri(value) || "jwt-aud should be a string or a valid URI",
     }),
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc: "Audience that the `aud` claim of tokens must name.",
     example: '"https://example.com/api"',
+    isOfPostgrest: true,
   }),
   "jwt-cache-max-entries": option({
     codec: integer({ min: Number.MIN_SAFE_INTEGER }),
     default: 1000,
-    reloadable: true,
-    inDatabase: true,
     doc: "Maximum number of verified tokens in the cache; 0 or less turns the cache off.",
     example: "1000",
+    isOfPostgrest: true,
   }),
   "jwt-claim-settings": option({
     codec: boolean,
     default: false,
-    reloadable: true,
-    inDatabase: false,
     doc:
       "Sets each claim of a token as `request.jwt.claim.<name>`, too, as old versions of PostgREST did.",
     example: "true",
-    extension: true,
+    inDatabase: false,
   }),
   "jwt-cookie-name": option({
     codec: text({
@@ -49,13 +47,10 @@ export const tokenOptions = {
       check: isHeaderName,
     }),
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc:
       "Cookie that has the token of requests without a Bearer token; writes from pages of other " +
       "origins fail with SVC313 then.",
     example: '"__Host-token"',
-    extension: true,
   }),
   "jwt-cookie-origins": option({
     codec: list({
@@ -64,42 +59,30 @@ export const tokenOptions = {
       check: (origin) => origin !== "null" && isOrigin(origin),
     }),
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc: "Other origins whose pages may write with the cookie of `jwt-cookie-name`.",
     example: '"https://app.example.com"',
-    extension: true,
   }),
   "jwt-issuer": option({
     codec: text({ type: "text", expected: "the issuer of tokens in quotes" }),
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc:
       "Issuer that the `iss` claim of tokens must name; without other keys, its keys are found by " +
       "OIDC Discovery.",
     example: '"https://id.example.com"',
-    extension: true,
   }),
   "jwt-issuers": option({
     codec: jwtIssuerList,
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc:
       "Issuers with keys, rules and roles of their own, as a JSON list; `@` and a path names a " +
       "file that holds it.",
     example: `'[{"issuer":"https://id.example.com","role":"web_user"}]'`,
-    extension: true,
   }),
   "jwt-jwks-max-stale": option({
     codec: time(),
     default: 86_400,
-    reloadable: true,
-    inDatabase: true,
     doc: "Time for which fetched keys verify tokens while their source fails.",
     example: '"24h"',
-    extension: true,
   }),
   "jwt-jwks-url": option({
     codec: text({
@@ -108,20 +91,14 @@ export const tokenOptions = {
       check: isKeyUrl,
     }),
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc: "URL of a JSON Web Key Set that tokens are verified with, beside `jwt-secret`.",
     example: '"https://id.example.com/jwks.json"',
-    extension: true,
   }),
   "jwt-revocations": option({
     codec: functionName,
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc: "Relation, or function without arguments, that lists revoked tokens.",
     example: '"private.revoked_tokens"',
-    extension: true,
   }),
   "jwt-role-claim-key": option({
     aliases: ["role-claim-key"],
@@ -131,39 +108,33 @@ export const tokenOptions = {
       check: (path) => startsRolePath(path) || `failed to parse role-claim-key value (${path})`,
     }),
     default: "$.role",
-    reloadable: true,
-    inDatabase: true,
     doc: "JSONPath of the role in a token's claims; in a file, `$$` stands for one `$`.",
     example: '"$$.role"',
     isUncommented: true,
+    isOfPostgrest: true,
   }),
   "jwt-secret": option({
     codec: tokenSecret,
     default: null,
-    reloadable: true,
-    inDatabase: true,
     doc: "Secret of at least 32 bytes, JSON Web Key or key set that tokens are verified with; " +
       "`@` and a path names a file that holds it.",
     example: '"a secret of at least thirty-two characters"',
     isUncommented: true,
+    isOfPostgrest: true,
   }),
   "jwt-secret-is-base64": option({
     aliases: ["secret-is-base64"],
     codec: boolean,
     default: false,
-    reloadable: true,
-    inDatabase: true,
     doc: "`jwt-secret` is base64.",
     example: "false",
     isUncommented: true,
+    isOfPostgrest: true,
   }),
   "jwt-skew": option({
     codec: time({ max: 300 }),
     default: 30,
-    reloadable: true,
-    inDatabase: true,
     doc: "Tolerated difference between clocks, for the claims `exp`, `nbf` and `iat`.",
     example: "30",
-    extension: true,
   }),
 } as const;

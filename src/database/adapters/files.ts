@@ -1,8 +1,4 @@
-/**
- * The runtime's files, for adapters that also run in browsers and Workers.
- *
- * @module
- */
+/** The runtime's files, for adapters that also run in browsers and Workers. @module */
 
 /** Modules and facts of the process. */
 export interface Files {

@@ -1,8 +1,4 @@
-/**
- * Applies the SQL of `db-embedded-init` to an embedded database, once.
- *
- * @module
- */
+/** Applies the SQL of `db-embedded-init` to an embedded database, once. @module */
 import type { PGlite } from "@electric-sql/pglite";
 import { failurePlace, splitStatements } from "../../sql/statements.ts";
 import type { InitScript } from "../database.ts";

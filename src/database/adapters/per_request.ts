@@ -1,15 +1,11 @@
-/**
- * A database without a pool: each transaction opens a connection and closes it. For runtimes in which
- * a socket ends with the request that opened it.
- *
- * @module
- */
+/** A database without a pool: each transaction opens a connection and closes it. For runtimes in
+ * which a socket ends with the request that opened it. @module */
 import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { Connection } from "../connection/connection.ts";
 import { type Batch, type BatchResult, versionBatch } from "../batch.ts";
-import type { Caller, Database, DatabaseOptions } from "../database.ts";
+import type { Caller, Database } from "../database.ts";
 import type { Transport } from "../transport.ts";
 
 /** Creates the database; `connect` opens and authenticates a connection, as for a pool. */
@@ -18,14 +14,13 @@ export function createUnpooled(connect: () => Promise<Transport>): Database {
 }
 
 /** Prepared statements would not outlive the transaction. */
-const connectionOptions = { prepare: false, preparedLimit: 0, clock: systemClock.now } as const;
+const connectionOptions = { prepare: false, preparedLimit: 0, clock: systemClock } as const;
 
 class Unpooled implements Database {
   /** No socket lives long enough for a subscription. */
   readonly subscribe = null;
   readonly #connect: () => Promise<Transport>;
   readonly #running = new Set<Promise<void>>();
-  #session: Pick<DatabaseOptions, "setsIsolation" | "sendsCancels"> = {};
   #opening = 0;
   #closed = false;
 
@@ -44,8 +39,7 @@ class Unpooled implements Database {
     let ignoreDeadline = () => {};
     const done = new Promise<void>((resolve) => ended = resolve);
     this.#running.add(done);
-    const options = { ...connectionOptions, ...this.#session };
-    const connection = new Connection(transport, options, {
+    const connection = new Connection(transport, connectionOptions, {
       idle: () => connection.end(),
       closed: () => {
         this.#running.delete(done);
@@ -78,9 +72,7 @@ class Unpooled implements Database {
 
   flush(): void {}
 
-  configure({ setsIsolation = true, sendsCancels = true }: DatabaseOptions): void {
-    this.#session = { setsIsolation, sendsCancels };
-  }
+  configure(): void {}
 
   watch(): void {}
 

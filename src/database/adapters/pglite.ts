@@ -1,9 +1,5 @@
-/**
- * The embedded database: PGlite in this process. It has one session, for which requests queue, and
- * reads the same frames as a socket.
- *
- * @module
- */
+/** The embedded database: PGlite in this process. It has one session, for which requests queue, and
+ * reads the same frames as a socket. @module */
 import type { PGlite } from "@electric-sql/pglite";
 import { systemClock } from "../../lib/clock.ts";
 import { DatabaseError } from "../../errors/service_error.ts";
@@ -16,7 +12,6 @@ import {
   type InitScript,
   type SubscriptionEvents,
 } from "../database.ts";
-import { nestsDeeper } from "./nesting.ts";
 import { createPool } from "../pool/pool.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 import type { InitResult } from "./init_script.ts";
@@ -203,7 +198,6 @@ class Engine {
   }
 }
 
-/** A subscription to a channel. */
 interface EngineSubscription {
   readonly channel: string;
   readonly events: SubscriptionEvents;
@@ -249,9 +243,6 @@ class EngineTransport implements Transport {
     for (const chunk of held) this.#emit(chunk);
   }
 
-  /** Does nothing: the engine reads no message while it runs a statement. */
-  cancel(): void {}
-
   end(): void {
     this.#closed = true;
     this.#onEnd();
@@ -287,4 +278,31 @@ class EngineTransport implements Transport {
     this.#onEnd();
     this.#events?.closed(reason);
   }
+}
+
+const codes = { quote: 0x22, backslash: 0x5c, open: [0x5b, 0x7b], close: [0x5d, 0x7d] } as const;
+
+/**
+ * Whether brackets and braces outside of double quotes nest deeper than `limit` anywhere in a value.
+ * For other text than JSON the depth may be overestimated. For JSON it is never underestimated.
+ */
+export function nestsDeeper(value: ParamValue, limit: number): boolean {
+  if (value === null) return false;
+  if (typeof value !== "string" && !(value instanceof Uint8Array)) return false;
+  if (value.length <= limit) return false;
+  const at = typeof value === "string"
+    ? (index: number) => value.charCodeAt(index)
+    : (index: number) => value[index]!;
+  let depth = 0;
+  let quoted = false;
+  for (let index = 0; index < value.length; index++) {
+    const code = at(index);
+    if (code === codes.backslash && quoted) index++;
+    else if (code === codes.quote) quoted = !quoted;
+    else if (quoted) continue;
+    else if (code === codes.open[0] || code === codes.open[1]) {
+      if (++depth > limit) return true;
+    } else if (code === codes.close[0] || code === codes.close[1]) depth--;
+  }
+  return false;
 }

@@ -1,20 +1,14 @@
-/**
- * PostgreSQL over a socket. `npm:pg` opens, encrypts and authenticates the connection; afterwards this
- * service reads and writes its frames.
- *
- * @module
- */
+/** PostgreSQL over a socket. `npm:pg` opens, encrypts and authenticates the connection; afterwards
+ * this service reads and writes its frames. @module */
 import { version } from "../../version.ts";
 import { clients } from "../connect/pg_client.ts";
 import { type Batch, metadataBatch, type Statement } from "../batch.ts";
 import { connectionSetup, type Database, type DatabaseOptions } from "../database.ts";
 import { connectToFirst } from "../connect/hosts.ts";
 import { duplicateStatement } from "../protocol/server_error.ts";
-import { probePooler } from "../connect/pooler_probe.ts";
-import { StatementPreparation } from "./statement_preparation.ts";
+import { type PoolerFinding, probePooler, statementsLost } from "../connect/pooler_probe.ts";
 import { statementNamePrefix } from "../failure.ts";
-import type { ConnectionBudget } from "../pool/connection_budget.ts";
-import { createPool } from "../pool/pool.ts";
+import { type ConfiguredPool, createPool, type PoolConfiguration } from "../pool/pool.ts";
 import { socketsOfRuntime } from "../connect/reading_socket.ts";
 import { isPooled, notify, subscribe } from "../notifications/subscribe.ts";
 import type { ConnectionEnvironment } from "../connect/connection_parameters.ts";
@@ -28,8 +22,7 @@ import {
 import { systemClock } from "../../lib/clock.ts";
 import { errorCode } from "../../lib/error_code.ts";
 import { schedule } from "../../lib/timers.ts";
-import { BodySpool } from "../../lib/body_spool.ts";
-import { bodySpoolFiles } from "../../lib/body_spool_file.ts";
+import { BodySpool, bodySpoolFiles } from "../../lib/body_spool.ts";
 import { SpoolSpace } from "../../lib/spool_file.ts";
 import type { Transport } from "../transport.ts";
 import { createUnpooled } from "./per_request.ts";
@@ -56,8 +49,6 @@ export interface PostgresOptions {
   /** Whether readers of bodies keep no chunk of them. */
   readonly freesChunks: boolean;
   readonly connections: Connections;
-  /** Budget that bounds the connections of this pool and of others together; null for none. */
-  readonly connectionBudget: ConnectionBudget | null;
   /** Bytes of all temporary files for slow readers of bodies; 0 turns files off. */
   readonly spoolBytes: number;
 }
@@ -83,10 +74,8 @@ export function openSpool({ spoolBytes }: Pick<PostgresOptions, "spoolBytes">): 
 
 /** Opens a pool of connections to the first of the servers that matches. */
 export function openPool(targets: Targets, options: PostgresOptions, spool: BodySpool): Database {
-  const { channelUri, connectionBudget } = options;
-  const share = connectionBudget?.share() ?? null;
-  const channelTargets = channelUri === null ? targets : targetsOf({ ...options, uri: channelUri });
   let onPooler = () => {};
+  let isEncrypted: boolean | null = null;
   const acquisitionTimeoutMs = options.acquisitionTimeoutSeconds * 1000;
   const preparation = new StatementPreparation({ prepare: options.prepare, queueTargetMs: 0 }, {
     probe: () => probePooler({ targets, timeoutMs: acquisitionTimeoutMs, schedule }),
@@ -105,8 +94,11 @@ export function openPool(targets: Targets, options: PostgresOptions, spool: Body
     freesChunks: options.freesChunks,
     spool,
     clock: systemClock,
-    connect: () => share === null ? connect(targets) : share.connect(() => connect(targets)),
-    share,
+    connect: async () => {
+      const transport = await connect(targets);
+      isEncrypted = transport.isEncrypted;
+      return transport;
+    },
     statementPrefix,
     onStatementForgotten: (sqlstate) => {
       // Names are random: another connection has prepared this one on the same server connection.
@@ -115,7 +107,22 @@ export function openPool(targets: Targets, options: PostgresOptions, spool: Body
     },
   });
   return {
-    transaction: (batch, caller) => {
+    ...pooledDatabase(pool, preparation),
+    ...notificationsOf(targets, options, pool),
+    isEncrypted: () => isEncrypted,
+    bodySpool: spool,
+    watch: (watcher) => {
+      onPooler = watcher.onPooler;
+      pool.watch(watcher);
+    },
+    close: () => pool.close().then(() => pooler.ended()),
+  };
+}
+
+/** Returns what a database does by its pool. */
+function pooledDatabase(pool: ConfiguredPool, preparation: StatementPreparation) {
+  return {
+    transaction: (...[batch, caller]: Parameters<ConfiguredPool["transaction"]>) => {
       // In other threads, no load begins with the version.
       if (preparation.isUndecided) void preparation.settle();
       return pool.transaction(batch, caller);
@@ -126,23 +133,23 @@ export function openPool(targets: Targets, options: PostgresOptions, spool: Body
     },
     flush: () => pool.flush(),
     counts: () => pool.counts(),
+    ask: () => pool.ask!(),
+    suspect: () => pool.suspect!(),
     queueSeconds: pool.queueSeconds!,
-    bodySpool: spool,
+    configure: (changed) => preparation.configure(changed),
+  } satisfies Partial<Database>;
+}
+
+function notificationsOf(targets: Targets, options: PostgresOptions, pool: ConfiguredPool) {
+  const { channelUri } = options;
+  const channelTargets = channelUri === null ? targets : targetsOf({ ...options, uri: channelUri });
+  return {
     subscribe: (channel, events) => subscribe(channelTargets, channel, events),
     notify: (channel, payload) =>
       options.poolSize > 1
         ? pool.transaction(notifyBatch(channel, payload)).then(() => {})
         : notify(targets, channel, payload),
-    configure: (changed) => preparation.configure(changed),
-    watch: (watcher) => {
-      onPooler = watcher.onPooler;
-      pool.watch(watcher);
-    },
-    close: () => {
-      share?.close();
-      return pool.close().then(() => pooler.ended());
-    },
-  };
+  } satisfies Partial<Database>;
 }
 
 /** Opens one connection. Rejects with an `Error` of one line if that fails. */
@@ -261,6 +268,76 @@ function runtimeSources(): ConnectionSources {
 }
 
 /** Connects to the first of the servers that matches. */
-export async function connect(targets: Targets): Promise<Transport> {
+export async function connect(targets: Targets): Promise<SocketTransport> {
   return new SocketTransport(await connectToFirst(targets, clients));
+}
+
+interface StatementPreparationOptions {
+  /** Tries whether prepared statements outlast a transaction. Rejects if it cannot connect. */
+  readonly probe: () => Promise<PoolerFinding>;
+  readonly apply: (configuration: PoolConfiguration) => void;
+  /** Called when a pooler is found that loses prepared statements. */
+  readonly onPooler: () => void;
+}
+
+/**
+ * Applies the options of a pool. With `prepare: "auto"` statements are unnamed until a probe has shown that
+ * they can be prepared, and from the moment on in which a pooler is found.
+ */
+export class StatementPreparation {
+  readonly #options: StatementPreparationOptions;
+  #configuration: DatabaseOptions;
+  /** Null until a probe has ended. */
+  #finding: PoolerFinding | null = null;
+  #probing: Promise<void> | null = null;
+
+  constructor(configuration: DatabaseOptions, options: StatementPreparationOptions) {
+    this.#configuration = configuration;
+    this.#options = options;
+  }
+
+  /** Options of the pool at present. */
+  get current(): PoolConfiguration {
+    const { prepare } = this.#configuration;
+    if (prepare !== "auto") return { ...this.#configuration, prepare, sharesSession: !prepare };
+    const { keepsStatements, sharesSession } = this.#finding ?? statementsLost;
+    return { ...this.#configuration, prepare: keepsStatements, sharesSession };
+  }
+
+  /** Whether the answer of a probe is needed. */
+  get isUndecided(): boolean {
+    return this.#configuration.prepare === "auto" && this.#finding === null;
+  }
+
+  /** Applies options. A change to `"auto"` probes in the background. */
+  configure(configuration: DatabaseOptions): void {
+    const isNew = configuration.prepare === "auto" && this.#configuration.prepare !== "auto";
+    this.#configuration = configuration;
+    if (isNew) this.#finding = null;
+    this.#options.apply(this.current);
+    if (isNew) void this.settle();
+  }
+
+  /** Probes unless the answer is known. Never rejects: the next call tries again. */
+  async settle(): Promise<void> {
+    if (!this.isUndecided) return;
+    this.#probing ??= this.#options.probe().then(
+      (finding) => this.#found(finding),
+      () => {},
+    ).finally(() => void (this.#probing = null));
+    await this.#probing;
+  }
+
+  /** A connection has shown that a pooler loses prepared statements. */
+  poolerFound(): void {
+    if (this.#configuration.prepare !== "auto") return this.#options.onPooler();
+    this.#found(statementsLost);
+  }
+
+  #found(finding: PoolerFinding): void {
+    const isLossKnown = this.#finding?.keepsStatements === false;
+    this.#finding = finding;
+    this.#options.apply(this.current);
+    if (!finding.keepsStatements && !isLossKnown) this.#options.onPooler();
+  }
 }

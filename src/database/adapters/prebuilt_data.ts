@@ -1,13 +1,9 @@
-/**
- * Data directories from which a new embedded database starts. They save the run of `initdb`, which takes
- * four times the processor time of a start.
- *
- * @module
- */
+/** Data directories from which a new embedded database starts. They save the run of `initdb`, which
+ * takes four times the processor time of a start. @module */
 import type { Files } from "./files.ts";
 
 /** The prebuilt data directory of one version of PGlite. */
-export interface PrebuiltData {
+interface PrebuiltData {
   /** A tar archive; null before the first write, and if the file is damaged. */
   read(): Blob | null;
   /** Keeps a tar archive, compressed by gzip. It must hold nothing but the files of `initdb`. */
@@ -42,7 +38,6 @@ export function prebuiltData(
   };
 }
 
-/** An installed package. */
 interface InstalledPackage {
   readonly version: string;
   readonly peerDependencies?: Readonly<Record<string, string>>;

@@ -1,12 +1,7 @@
-/**
- * PostgreSQL with standbys: opens a pool for the primary and for each standby.
- *
- * @module
- */
+/** PostgreSQL with standbys: opens a pool for the primary and for each standby. @module */
 import { systemClock } from "../../lib/clock.ts";
 import type { Settings, Targets } from "../connect/targets.ts";
 import type { Database, ReplicaSettings } from "../database.ts";
-import { createOnDemandReplicas } from "../replicas/on_demand_replicas.ts";
 import { createProbe } from "../replicas/probe_connection.ts";
 import { createReplicated } from "../replicas/replicated_database.ts";
 import { createUnpooled } from "./per_request.ts";
@@ -29,13 +24,8 @@ export function openReplicated(options: PostgresOptions, replicas: ReplicaOption
   const standbyTargets = standbyTargetsOf(options, replicas.uri);
   const now = () => Date.now();
   if (options.connections === "per-request") {
-    return createOnDemandReplicas({
-      primary: createUnpooled(() => connect(primaryTargets)),
-      standbys: standbyTargets.map((targets) => createUnpooled(() => connect(targets))),
-      settings: replicas,
-      random: Math.random,
-      now,
-    });
+    // No connection lives long enough to observe standbys: the primary executes all reads.
+    return createUnpooled(() => connect(primaryTargets));
   }
   const spool = openSpool(options);
   const standbyOptions = { ...options, channelUri: null, poolSize: replicas.poolSize };
@@ -74,7 +64,7 @@ function probeOf(targets: Targets) {
     ...settings,
     connectionTimeoutMillis: probeTimeoutMs,
   }));
-  return createProbe(() => connect({ ...targets, servers }), systemClock.now);
+  return createProbe(() => connect({ ...targets, servers }), systemClock);
 }
 
 /** `localhost:5432`; for a Unix socket its folder replaces the host. */

@@ -1,13 +1,8 @@
-/**
- * Runs SQL texts of several statements, as `psql` does, over a connection of its own.
- *
- * @module
- */
+/** Runs SQL texts of several statements, as `psql` does, over a connection of its own. @module */
 import { connectToFirst } from "../connect/hosts.ts";
 import { type Client, clients } from "../connect/pg_client.ts";
 import { serverTargets } from "./postgres.ts";
 
-/** An open connection. */
 export interface ScriptConnection {
   /** `localhost:5432`; for a Unix socket its folder replaces the host. */
   readonly place: string;

@@ -1,13 +1,8 @@
-/**
- * The byte stream of a socket that `npm:pg` has opened.
- *
- * @module
- */
+/** The byte stream of a socket that `npm:pg` has opened. @module */
 import pg from "pg";
 import { schedule } from "../../lib/timers.ts";
 import type { Client, Socket } from "../connect/pg_client.ts";
 import { isReadingSocket } from "../connect/reading_socket.ts";
-import { pausable } from "../connect/worker_socket.ts";
 import { cancelFrame } from "../protocol/messages.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 
@@ -32,6 +27,11 @@ export class SocketTransport implements Transport {
   constructor(client: Client) {
     this.#client = client;
     this.#socket = pausable(client.connection.stream);
+  }
+
+  /** Null over a Unix socket. */
+  get isEncrypted(): boolean | null {
+    return this.#client.host.startsWith("/") ? null : Boolean(this.#client.ssl);
   }
 
   listen(events: TransportEvents): void {
@@ -89,4 +89,34 @@ export class SocketTransport implements Transport {
     this.#socket.destroy();
     this.#closed?.("connection destroyed");
   }
+}
+
+/** A socket of `pg-cloudflare`, which reads in a loop and emits each chunk as `data`. */
+interface LoopedSocket {
+  _cfReader?: { read(): Promise<unknown> } | null;
+  pause?(): void;
+  resume?(): void;
+}
+
+/**
+ * Adds `pause` and `resume` unless the socket has them. While it is paused, the loop's next read waits;
+ * the read in progress may still emit a chunk.
+ */
+export function pausable<Socket extends object>(socket: Socket): Socket {
+  const looped: LoopedSocket = socket;
+  const reader = looped._cfReader;
+  if (looped.pause !== undefined || !reader) return socket;
+  const read = reader.read.bind(reader);
+  let paused: Promise<void> | null = null;
+  let open = () => {};
+  reader.read = async () => {
+    await paused;
+    return await read();
+  };
+  looped.pause = () => void (paused ??= new Promise((resolve) => open = resolve));
+  looped.resume = () => {
+    paused = null;
+    open();
+  };
+  return socket;
 }

@@ -1,12 +1,7 @@
-/**
- * Starts the engine of an embedded database: locks its folder, makes a new database from a prebuilt data
- * directory, and initialises it.
- *
- * @module
- */
+/** Starts the engine of an embedded database: locks its folder, makes a new database from a
+ * prebuilt data directory, and initialises it. @module */
 import type { PGlite, PGliteOptions } from "@electric-sql/pglite";
 import { type Files, runtimeFiles } from "./files.ts";
-import { lockFolder } from "./folder_lock.ts";
 import type { InitScript } from "../database.ts";
 import { applyInit, type InitResult } from "./init_script.ts";
 import { prebuiltData } from "./prebuilt_data.ts";
@@ -21,7 +16,6 @@ export interface EngineOptions {
   readonly pglite?: PGliteOptions;
 }
 
-/** An engine that runs. */
 export interface StartedEngine {
   readonly engine: PGlite;
   /** Null without SQL to apply. */
@@ -134,4 +128,58 @@ function removeNew({ files: { fs, path }, path: folder, state }: DataFolder): vo
   for (const name of fs.readdirSync(folder)) {
     fs.rmSync(path.join(folder, name), { recursive: true, force: true });
   }
+}
+
+/** The process that holds a lock. */
+interface Holder {
+  readonly pid: number;
+  readonly startTime: string;
+}
+
+/**
+ * Locks a folder by a file beside it, `<folder>.lock`, which holds the process's id. Takes over the lock
+ * of a process that has ended. Returns a function that removes the lock. Throws an `Error` if another
+ * process, or this one, has locked the folder.
+ */
+export function lockFolder(files: Files, folder: string): () => void {
+  const { fs, path, pid, startTimeOf } = files;
+  const file = `${folder}.lock`;
+  const own = `${pid} ${startTimeOf(pid)}\n`;
+  fs.mkdirSync(path.dirname(folder), { recursive: true });
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    if (tryWrite(fs, file, own)) return () => fs.rmSync(file, { force: true });
+    const holder = readHolder(fs, file);
+    if (holder !== null && isHeld(files, holder)) {
+      throw new Error(`${path.basename(folder)} is in use by process ${holder.pid}`);
+    }
+    fs.rmSync(file, { force: true });
+  }
+  throw new Error(`cannot lock ${folder}: ${file} is written by other processes`);
+}
+
+/** Processes that start at the same time may take over the same lock. */
+const maxAttempts = 10;
+
+function tryWrite(fs: Files["fs"], file: string, text: string): boolean {
+  try {
+    fs.writeFileSync(file, text, { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function readHolder(fs: Files["fs"], file: string): Holder | null {
+  try {
+    const [, pid, startTime = ""] = /^(\d+) ?(\d*)\n$/.exec(fs.readFileSync(file, "utf8")) ?? [];
+    return pid === undefined ? null : { pid: Number(pid), startTime };
+  } catch {
+    return null;
+  }
+}
+
+/** A process with another start time has got the id of one that has ended, as in a new container. */
+function isHeld({ isRunning, startTimeOf }: Files, { pid, startTime }: Holder): boolean {
+  return isRunning(pid) && startTimeOf(pid) === startTime;
 }

@@ -80,10 +80,10 @@ const uses: ReadonlyMap<string, ParameterUse> = new Map<string, ParameterUse>([
 
   // All connections use UTF8.
   ["client_encoding", withoutEffect()],
-  // Runtimes cannot set these.
-  ["keepalives_count", withoutEffect()],
-  ["keepalives_interval", withoutEffect()],
-  ["tcp_user_timeout", withoutEffect()],
+  // Runtimes cannot set these; 0 is the default of the system.
+  ["keepalives_count", withoutEffect(/^\s*0\s*$/)],
+  ["keepalives_interval", withoutEffect(/^\s*0\s*$/)],
+  ["tcp_user_timeout", withoutEffect(/^\s*0\s*$/)],
   // The service does not support GSSAPI; libpq itself ignores the last two.
   ["gssdelegation", withoutEffect()],
   ["gssencmode", withoutEffect(/^(?:disable|prefer)$/)],

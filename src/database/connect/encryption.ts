@@ -10,28 +10,26 @@ import type { ConnectionParameters } from "./connection_parameters.ts";
 /** Reads the file that a parameter names. Throws an `Error` if that fails. */
 export type ReadFile = (path: string) => string;
 
-/** Options of `tls.connect`; false for an unencrypted connection. */
+/** Options of `tls.connect`; false where no connection is encrypted. */
 export type Encryption = false | Readonly<Record<string, unknown>>;
 
 /**
- * Returns the encryption that the parameters request; undefined if none of them concerns it. The
- * runtime's certificate authorities verify the server unless `sslrootcert` names a file.
+ * Returns the encryption that the parameters request. The runtime's certificate authorities verify the server unless `sslrootcert` names a file.
  *
  * Throws an `Error` if parameters contradict each other or a file cannot be read.
  */
 export function encryptionOf(
   options: ConnectionParameters,
   readFile: ReadFile,
-): Encryption | undefined {
-  const mode = modeOf(options);
+): Encryption {
+  const mode = sslModeOf(options);
   if (options.get("sslnegotiation") === "direct" && isWeak(mode)) {
     throw new Error(
       `weak sslmode "${mode}" may not be used with sslnegotiation=direct ` +
         '(use "require", "verify-ca", or "verify-full")',
     );
   }
-  if (mode === undefined) return undefined;
-  if (mode === "disable" || mode === "allow") return false;
+  if (mode === "disable") return false;
   const root = rootOf(options, mode, readFile);
   return {
     ...certificateOf(options, readFile),
@@ -44,14 +42,14 @@ export function encryptionOf(
 
 const verifyAll = "verify-full";
 
-/** Parameters that need encryption imply `verify-full` where `sslmode` is absent. */
-function modeOf(options: ConnectionParameters): string | undefined {
+/** Returns the `sslmode`. Where it is absent, parameters that need encryption imply `verify-full`. */
+export function sslModeOf(options: ConnectionParameters): string {
   const impliesEncryption = options.has("sslcert") || options.has("sslkey") ||
     options.has("sslrootcert") || options.get("sslnegotiation") === "direct";
-  return options.get("sslmode") ?? (impliesEncryption ? verifyAll : undefined);
+  return options.get("sslmode") ?? (impliesEncryption ? verifyAll : "prefer");
 }
 
-function isWeak(mode: string | undefined): boolean {
+function isWeak(mode: string): boolean {
   return mode === "disable" || mode === "allow" || mode === "prefer";
 }
 

@@ -1,8 +1,4 @@
-/**
- * Tries servers in order until one matches `target_session_attrs`.
- *
- * @module
- */
+/** Tries servers in order until one matches `target_session_attrs`. @module */
 import type { SessionTarget, Settings, Targets } from "./targets.ts";
 
 /** State of a server, as a new session reports it. */

@@ -1,8 +1,4 @@
-/**
- * Opens, encrypts and authenticates connections by `npm:pg`.
- *
- * @module
- */
+/** Opens, encrypts and authenticates connections by `npm:pg`. @module */
 import pg from "pg";
 import {
   type AuthEvents,
@@ -46,12 +42,11 @@ export interface Client {
 }
 
 /** SQL that a connection prepares at its first use, and finds by its name later. */
-export interface PreparedQuery {
+interface PreparedQuery {
   readonly name: string;
   readonly text: string;
 }
 
-/** A NotificationResponse. */
 export interface Notification {
   readonly channel: string;
   readonly payload?: string;
@@ -59,14 +54,7 @@ export interface Notification {
 
 /** Opens connections of `pg`. */
 export const clients: Connector<Client> = {
-  open: async (settings) => {
-    try {
-      return await openClient(settings);
-    } catch (error) {
-      if (settings["sslmode"] !== "prefer" || !isUnencrypted(error)) throw error;
-      return await openClient({ ...settings, ssl: false });
-    }
-  },
+  open: openClient,
   state: async (client) => {
     const { rows } = await client.query(
       "select pg_catalog.pg_is_in_recovery() as recovery, " +
@@ -82,7 +70,7 @@ export const clients: Connector<Client> = {
 
 async function openClient(settings: Settings): Promise<Client> {
   const client = new (pg as unknown as { Client: new (settings: Settings) => Client }).Client(
-    settings,
+    settings["sslmode"] === "allow" ? { ...settings, ssl: false } : settings,
   );
   // Without a listener, an error after connecting would be uncaught: the socket reports it.
   client.on("error", () => {});
@@ -93,6 +81,8 @@ async function openClient(settings: Settings): Promise<Client> {
     return client;
   } catch (error) {
     client.connection.stream.destroy();
+    const second = secondAttempt(settings, error);
+    if (second !== null) return await openClient(second);
     throw failureOf(error, { ...settings, host: client.host, port: client.port });
   }
 }
@@ -105,10 +95,22 @@ interface Failure {
   readonly severity?: unknown;
 }
 
+/** Returns the settings with the other encryption, if the mode lets it be tried; else null. */
+function secondAttempt(settings: Settings, error: unknown): Settings | null {
+  const { sslmode, ssl } = settings;
+  if (ssl === false) return null;
+  if (sslmode === "prefer" && isEncryptionRefused(error)) return { ...settings, ssl: false };
+  const isRefused = (error as Failure).code === "28000";
+  return sslmode === "allow" && isRefused ? { ...settings, sslmode: "require" } : null;
+}
+
 const noEncryption = "The server does not support SSL connections";
 
-function isUnencrypted(error: unknown): boolean {
-  return error instanceof Error && error.message.includes(noEncryption);
+/** Whether a connection may succeed without encryption: no TLS, a failed handshake, or a rule of `pg_hba.conf`. */
+function isEncryptionRefused(error: unknown): boolean {
+  const { code, message } = error as Failure;
+  return message.includes(noEncryption) || code === "28000" ||
+    /^ERR_(?:SSL|TLS)|^EPROTO/.test(String(code));
 }
 
 /** Words the failure of a connection as libpq does, which operators' tools recognise. */

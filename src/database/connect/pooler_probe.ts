@@ -1,9 +1,6 @@
-/**
- * Tries whether prepared statements outlast a transaction. Behind a pooler in transaction mode, the next
- * transaction of a connection may run on another server connection, which does not know them.
- *
- * @module
- */
+/** Tries whether prepared statements outlast a transaction. Behind a pooler in transaction mode,
+ * the next transaction of a connection may run on another server connection, which does not know
+ * them. @module */
 import { deferred } from "../../lib/deferred.ts";
 import type { Schedule } from "../../lib/timers.ts";
 import { duplicateStatement, unknownStatement } from "../protocol/server_error.ts";
@@ -23,7 +20,7 @@ export interface PoolerFinding {
 export const statementsLost: PoolerFinding = { keepsStatements: false, sharesSession: true };
 
 /** How a probe connects. */
-export interface PoolerProbeOptions {
+interface PoolerProbeOptions {
   readonly targets: Targets;
   /** A pooler whose only server connection is in use delays a transaction without an end. */
   readonly timeoutMs: number;

@@ -1,15 +1,10 @@
-/**
- * A socket that reads into one reused buffer, so receiving allocates no memory.
- *
- * @module
- */
+/** A socket that reads into one reused buffer, so receiving allocates no memory. @module */
 import type { Socket } from "./pg_client.ts";
 
-/** Size of the buffer. */
 const bufferBytes = 64 * 1024;
 
 /** A socket that hands out received bytes without a copy. */
-export interface ReadingSocket extends Socket {
+interface ReadingSocket extends Socket {
   /** Replaces the `data` events by a function. Its bytes are valid during the call only. */
   readInto(take: (chunk: Uint8Array) => void): void;
 }
@@ -64,7 +59,6 @@ function nodeModules(): NodeModules | null {
   return { net: get("node:net"), buffer: get("node:buffer") } as NodeModules;
 }
 
-/** Whether a socket is a {@linkcode ReadingSocket}. */
 export function isReadingSocket(socket: Socket): socket is ReadingSocket {
   return "readInto" in socket;
 }

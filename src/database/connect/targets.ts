@@ -12,8 +12,7 @@ import {
   type ConnectionParameters,
 } from "./connection_parameters.ts";
 import { checkPort, parseConnectionString } from "./connection_string.ts";
-import { type Encryption, encryptionOf, type ReadFile } from "./encryption.ts";
-import { type Login, passwordIn } from "./passfile.ts";
+import { type Encryption, encryptionOf, type ReadFile, sslModeOf } from "./encryption.ts";
 
 /** Options of `pg.Client`; `pg_client.ts` handles `sslmode`, `channel_binding` and `require_auth`. */
 export type Settings = Readonly<Record<string, unknown>>;
@@ -51,7 +50,7 @@ export function connectionTargets(
   { environment = {}, readFile = rejectFile }: ConnectionSources = {},
 ): Targets {
   const options = appliedParameters(parseConnectionString(text), environment);
-  const settings = { ...timesOf(options), ...loginOf(options) };
+  const settings = { ...timesOf(options), ...loginOf(options), sslmode: sslModeOf(options) };
   const encryption = encryptionOf(options, readFile);
   const passfile = options.get("passfile");
   const servers = addressesOf(options).map((place) => ({
@@ -79,7 +78,6 @@ const loginNames: readonly (readonly [keyword: string, name: string])[] = [
   ["application_name", "application_name"],
   ["fallback_application_name", "fallback_application_name"],
   ["options", "options"],
-  ["sslmode", "sslmode"],
   ["sslnegotiation", "sslnegotiation"],
   ["channel_binding", "channel_binding"],
   ["require_auth", "require_auth"],
@@ -161,11 +159,38 @@ function addressOf({ host, address, port }: ServerAddress): Settings {
 
 /** The certificate is verified for the host name, even with `hostaddr`. Unix sockets stay unencrypted. */
 function encryptionFor(
-  encryption: Encryption | undefined,
+  encryption: Encryption,
   { host, address }: ServerAddress,
 ): Settings {
-  if (encryption === undefined) return {};
   if (encryption === false || (address || host).startsWith("/")) return { ssl: false };
   const names = address === "" || host === "" ? {} : { host, servername: host };
   return { ssl: { ...encryption, ...names } };
+}
+
+/** The login whose password is looked up. */
+interface Login {
+  readonly host: string;
+  readonly port: number | string;
+  readonly database: string;
+  readonly user: string;
+}
+
+/** Returns the password of the first matching line; undefined if no line matches. */
+function passwordIn(text: string, login: Login): string | undefined {
+  const names = [login.host, String(login.port), login.database, login.user];
+  for (const line of text.split(/\r?\n/)) {
+    if (line.startsWith("#")) continue;
+    const fields = row.exec(line)?.slice(1);
+    if (fields === undefined) continue;
+    const fits = names.every((name, at) => fields[at] === "*" || plain(fields[at]!) === name);
+    if (fits) return plain(fields[names.length]!);
+  }
+  return undefined;
+}
+
+/** `host:port:database:user:password`; a backslash escapes a colon or a backslash. */
+const row = new RegExp(`^${String.raw`((?:[^\\:]|\\.)*):`.repeat(4)}(.*)$`);
+
+function plain(field: string): string {
+  return field.replace(/\\(.)/g, "$1");
 }

@@ -1,9 +1,5 @@
-/**
- * Receives the last column of the result row, and of the rows that continue it: collects it, or streams
- * it while it arrives.
- *
- * @module
- */
+/** Receives the last column of the result row, and of the rows that continue it: collects it, or
+ * streams it while it arrives. @module */
 import { BodyStream } from "./body_stream.ts";
 import type { BodyFraming, ResultBody } from "../batch.ts";
 import type { RowRun } from "../protocol/decoder.ts";

@@ -1,14 +1,10 @@
-/**
- * Buffers the chunks of a body between a connection and a reader that may be slower.
- *
- * @module
- */
+/** Buffers the chunks of a body between a connection and a reader that may be slower. @module */
 
 import type { BodySpool } from "../../lib/body_spool.ts";
 import { ChunkQueue } from "./chunk_queue.ts";
 
 /** Events of a stream's reader, and how memory is reused. */
-export interface BodyStreamOptions {
+interface BodyStreamOptions {
   /** More bytes are unread than may wait. */
   readonly onFull: () => void;
   /** The reader has caught up, so that more bytes may wait. */

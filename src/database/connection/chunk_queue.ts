@@ -1,8 +1,4 @@
-/**
- * Keeps the chunks of a body until its reader takes them: in memory, or in a spool.
- *
- * @module
- */
+/** Keeps the chunks of a body until its reader takes them: in memory, or in a spool. @module */
 import type { BodySpool, BodySpoolFile, BodySpoolUser } from "../../lib/body_spool.ts";
 
 /** The queue is full from this many unread bytes on, unless the spool takes more. */

@@ -1,15 +1,12 @@
-/**
- * One connection to PostgreSQL: writes batches, each with a Sync of its own, follows the replies, and
- * hands bodies on while they arrive.
- *
- * @module
- */
+/** One connection to PostgreSQL: writes batches, each with a Sync of its own, follows the replies,
+ * and hands bodies on while they arrive. @module */
 import { errors } from "../../errors/catalogue.ts";
 import type { DatabaseFailure } from "../../errors/service_error.ts";
-import type { ColumnBounds, Statement, TransactionForm } from "../batch.ts";
+import type { ColumnBounds, Statement, TransactionForm, WalPosition } from "../batch.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
-import type { WalPosition } from "../wal_position.ts";
+
 import { FrameDecoder, type FrameSink } from "../protocol/decoder.ts";
 import { backend } from "../protocol/messages.ts";
 import { BatchExecution, endStatement, type PendingBatch } from "./execution.ts";
@@ -36,19 +33,14 @@ export interface ConnectionOptions extends PreparingOptions {
    * defaults are set. Default: not `prepare`.
    */
   readonly sharesSession?: boolean;
-  /** See `DatabaseOptions`. Default: true. */
-  readonly setsIsolation?: boolean;
-  /** See `DatabaseOptions`. Default: true. */
-  readonly sendsCancels?: boolean;
   /** Whether readers of bodies keep no chunk of them. Default: false. */
   readonly freesChunks?: boolean;
   /** Keeps what slow readers of bodies leave unread; without it they keep the connection. */
   readonly spool?: BodySpool;
-  /** Milliseconds; measures how long a reader of a body keeps the connection waiting. */
-  readonly clock: () => number;
+  /** Measures how long a reader of a body keeps the connection waiting, and repeats cancel requests. */
+  readonly clock: Pick<Clock, "now" | "schedule">;
 }
 
-/** Events of a connection. */
 export interface ConnectionEvents {
   /** The connection can be used again. */
   idle(): void;
@@ -62,7 +54,10 @@ export interface ConnectionEvents {
   finished(batch: PendingBatch, result: "success" | "failure", bodyLength: number | null): void;
 }
 
-export type ConnectionState = "idle" | "busy" | "closed";
+/** Pauses between cancel requests; after the last one the connection closes. */
+const cancelPausesMs = [100, 900, 4000];
+
+type ConnectionState = "idle" | "busy" | "closed";
 
 /** One connection to PostgreSQL. */
 export class Connection {
@@ -82,6 +77,8 @@ export class Connection {
   #setup: string | null;
   /** Position that the server has replayed, as reads have found; null before the first. */
   #replayed: bigint | null = null;
+  /** Ends the repetition of a cancel request. */
+  #stopCancel: () => void = () => {};
   /** Whether the reply to the setup is still to come. */
   #isSettingUp = false;
 
@@ -121,10 +118,24 @@ export class Connection {
     }
   }
 
-  /** Asks the server to cancel the running statement. */
+  /**
+   * Asks the server to cancel the running batch, repeatedly: PostgreSQL drops a cancel request that
+   * precedes its statement. A batch that has not ended 5 s later fails with its connection.
+   */
   cancel(): void {
-    const { sendsCancels = true } = this.#options;
-    if (sendsCancels && this.#current !== undefined) this.#transport.cancel();
+    const current = this.#current;
+    if (current === undefined || this.#transport.cancel === undefined) return;
+    this.#stopCancel();
+    this.#repeatCancel(0);
+  }
+
+  #repeatCancel(count: number): void {
+    this.#transport.cancel!();
+    const pauseMs = cancelPausesMs[count];
+    if (pauseMs === undefined) {
+      return this.destroy("the server did not answer a cancel request within 5 s");
+    }
+    this.#stopCancel = this.#options.clock.schedule(() => this.#repeatCancel(count + 1), pauseMs);
   }
 
   /**
@@ -187,16 +198,15 @@ export class Connection {
   #executionOf(pending: PendingBatch, isRetry = false): BatchExecution {
     const { batch } = pending;
     const form: TransactionForm = this.#sharesSession ? "block" : batch.transaction.form;
-    const { setsIsolation = true } = this.#options;
     const body = this.#bodyOptions(pending);
     const replayed = this.#replayed;
-    return new BatchExecution(pending, { form, body, isRetry, setsIsolation, replayed });
+    return new BatchExecution(pending, { form, body, isRetry, replayed });
   }
 
   #bodyOptions({ batch }: PendingBatch): BodyReceiverOptions {
     const { clock, freesChunks = false, spool = null } = this.#options;
     const mayStream = batch.access === "read only" && batch.body === "stream";
-    return { transport: this.#transport, mayStream, freesChunks, spool, now: clock };
+    return { transport: this.#transport, mayStream, freesChunks, spool, now: clock.now };
   }
 
   #write(executions: BatchExecution[]): void {
@@ -387,6 +397,7 @@ export class Connection {
     this.#feed = null;
     this.#events.finished(pending, failure === null ? "success" : "failure", body.length);
     this.#inFlight.shift();
+    this.#stopCancel();
     if (this.#inFlight.length > 0) return;
     const retries = this.#retries.filter(({ isSettled }) => !isSettled);
     const [next] = retries;
@@ -417,6 +428,7 @@ export class Connection {
     const isUnbegun = current !== undefined && (current.mayRetry || current.wasTerminatedUnbegun);
     const unbegun = isUnbegun ? [current] : [];
     const pending = [...unbegun, ...this.#pending()];
+    this.#stopCancel();
     this.#inFlight = [];
     this.#retries = [];
     this.#feed?.stop();

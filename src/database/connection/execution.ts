@@ -1,8 +1,5 @@
-/**
- * The execution of one batch on a connection: which statement the server is at, and what it returned.
- *
- * @module
- */
+/** The execution of one batch on a connection: which statement the server is at, and what it
+ * returned. @module */
 import { errors } from "../../errors/catalogue.ts";
 import {
   DatabaseError,
@@ -16,22 +13,18 @@ import type {
   ColumnBounds,
   CostLimit,
   ParamStream,
+  PositionCondition,
   ResultColumns,
   ResultUse,
   Statement,
   TransactionEnd,
   TransactionForm,
+  WalPosition,
 } from "../batch.ts";
 import type { RowRun } from "../protocol/decoder.ts";
 import { joinText } from "../protocol/messages.ts";
 import { BodyReceiver, type BodyReceiverOptions } from "./body_receiver.ts";
-import {
-  positionCheck,
-  type PositionCondition,
-  positionStatements,
-  readPosition,
-  type WalPosition,
-} from "../wal_position.ts";
+import { positionCheck, positionStatements, readPosition } from "../wal_position.ts";
 import { HeldResults } from "./held_results.ts";
 import type { ServerError } from "../protocol/server_error.ts";
 
@@ -79,7 +72,6 @@ export class BatchExecution {
   failure: unknown = null;
   /** Whether the server ended the connection while it was at this batch, and came no further. */
   wasTerminated = false;
-  readonly #setsIsolation: boolean;
   readonly #replayed: bigint | null;
   #settlement: Settlement = "pending";
   #statements: readonly StatementInFlight[] = [];
@@ -114,12 +106,10 @@ export class BatchExecution {
 
   constructor(
     pending: PendingBatch,
-    { form, body, isRetry = false, setsIsolation = true, replayed = null }: {
+    { form, body, isRetry = false, replayed = null }: {
       readonly form: TransactionForm;
       readonly body: BodyReceiverOptions;
       readonly isRetry?: boolean;
-      /** Whether BEGIN sets the isolation level. */
-      readonly setsIsolation?: boolean;
       /** Position that the server of the connection has replayed. Default: null, for unknown. */
       readonly replayed?: bigint | null;
     },
@@ -127,7 +117,6 @@ export class BatchExecution {
     this.pending = pending;
     this.form = form;
     this.isRetry = isRetry;
-    this.#setsIsolation = setsIsolation;
     this.#replayed = replayed;
     this.body = new BodyReceiver(body);
     this.#held = new HeldResults(body, pending.batch.maxHeldBytes);
@@ -169,7 +158,7 @@ export class BatchExecution {
   costError(): ServiceError | null {
     const { statement, maxCost } = this.#costLimit!;
     const text = this.#rows[statement]?.map(([line]) => line).join("\n") ?? "";
-    const cost: unknown = JSON.parse(text)[0]?.Plan?.["Total Cost"];
+    const cost = costOf(JSON.parse(text)[0]?.Plan);
     if (typeof cost === "number" && cost <= maxCost) return null;
     return errors.queryTooExpensive(Number(cost), maxCost);
   }
@@ -218,7 +207,7 @@ export class BatchExecution {
     const checks = isMet ? [] : [positionCheck(condition)];
     if (this.form === "implicit") return checks;
     const isolation = transaction.form === "block" ? transaction.isolation : "read committed";
-    const begin = beginStatements[access][this.#setsIsolation ? isolation : "default"];
+    const begin = beginStatements[access][isolation];
     if (isMet || isolation === "read committed") return [begin, ...checks];
     // The snapshot of the whole transaction would be older than the position that the check sees.
     return [beginStatements[access]["read committed"], ...checks, endStatements.commit, begin];
@@ -483,13 +472,11 @@ const activeTransaction = "25001";
 
 const beginTexts = {
   "read only": {
-    "default": "begin read only",
     "read committed": "begin isolation level read committed read only",
     "repeatable read": "begin isolation level repeatable read read only",
     "serializable": "begin isolation level serializable read only",
   },
   "read write": {
-    "default": "begin read write",
     "read committed": "begin isolation level read committed read write",
     "repeatable read": "begin isolation level repeatable read read write",
     "serializable": "begin isolation level serializable read write",
@@ -517,11 +504,27 @@ const endStatements: Readonly<Record<TransactionEnd, Statement>> = {
   rollback: control("rollback"),
 };
 
-/** Returns the statement that ends a transaction. */
 export function endStatement(end: TransactionEnd): Statement {
   return endStatements[end];
 }
 
 function control(text: string): Statement {
   return { text, params: [], use: "none", isShared: true };
+}
+
+/** A node of EXPLAIN (FORMAT JSON). */
+interface ExplainedNode {
+  readonly "Total Cost"?: unknown;
+  readonly "Subplan Name"?: string;
+  readonly Plans?: readonly ExplainedNode[];
+}
+
+/**
+ * Returns the cost of a query. A result that is sent row by row reads a table of its rows several times,
+ * which is not part of it.
+ */
+function costOf(plan: ExplainedNode | undefined): unknown {
+  const tables = plan?.Plans?.filter((node) => node["Subplan Name"]?.startsWith("CTE ")) ?? [];
+  if (!tables.some((node) => node["Subplan Name"] === "CTE svc_rows")) return plan?.["Total Cost"];
+  return tables.reduce((sum, node) => sum + Number(node["Total Cost"]), 0);
 }

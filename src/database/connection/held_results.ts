@@ -1,8 +1,4 @@
-/**
- * Receives the results of statements with `use: "held"`, one after the other.
- *
- * @module
- */
+/** Receives the results of statements with `use: "held"`, one after the other. @module */
 import { errors } from "../../errors/catalogue.ts";
 import type { ServiceError } from "../../errors/service_error.ts";
 import type { BodyFraming, HeldResult, ResultColumns } from "../batch.ts";

@@ -1,15 +1,11 @@
-/**
- * Reads the values of a streamed parameter, and keeps two executions on their way: PostgreSQL works on
- * one while the next is sent.
- *
- * @module
- */
+/** Reads the values of a streamed parameter, and keeps two executions on their way: PostgreSQL
+ * works on one while the next is sent. @module */
 
 /** The most values that are written and not yet acknowledged. */
 export const maxValuesInFlight = 2;
 
 /** Events of a feed. None is emitted after {@linkcode ParamFeed.stop}. */
-export interface FeedEvents {
+interface FeedEvents {
   /** A value is to be written. */
   value(value: Uint8Array): void;
   /** All values were written and acknowledged. */

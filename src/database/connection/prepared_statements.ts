@@ -1,10 +1,5 @@
-/**
- * The prepared statements of one connection: (context, text) → name.
- *
- * @module
- */
+/** The prepared statements of one connection: (context, text) → name. @module */
 
-/** A prepared statement. */
 interface PreparedStatement {
   readonly context: string | null;
   readonly text: string;

@@ -1,8 +1,5 @@
-/**
- * A session that runs SQL text by simple queries, for operators. Results are held in memory.
- *
- * @module
- */
+/** A session that runs SQL text by simple queries, for operators. Results are held in memory.
+ * @module */
 import { concat } from "../protocol/decoder.ts";
 import { backend, readFields } from "../protocol/messages.ts";
 import {
@@ -16,7 +13,6 @@ import {
 } from "../protocol/simple_query.ts";
 import type { Transport } from "../transport.ts";
 
-/** Result of one statement. */
 export interface StatementResult {
   /** Null if the statement returns no rows. */
   readonly columns: readonly string[] | null;

@@ -1,8 +1,5 @@
-/**
- * Encodes executions into the frames of one write, and prepares each statement at its first use.
- *
- * @module
- */
+/** Encodes executions into the frames of one write, and prepares each statement at its first use.
+ * @module */
 import type { Statement } from "../batch.ts";
 import { FrameEncoder } from "../protocol/encoder.ts";
 import { binaryFormat, textFormat } from "../protocol/messages.ts";
@@ -150,7 +147,8 @@ export class StatementWriter {
     const { text, use, runsUserCode = false, isShared = false } = statement;
     const context = isShared ? null : statement.planContext ?? execution.batch.planContext;
     // A retry relies on no statement that the batch before it could deallocate.
-    const isKept = this.#prepare && !execution.isRetry && text.length <= maxPreparedLength;
+    const isKept = this.#prepare && !execution.isRetry && text.length <= maxPreparedLength &&
+      statement.hasValues !== true;
     const preparation = isKept ? preparations.get(context)?.get(text) : undefined;
     const since = evidence.hasUserCode ? evidence.oldest : 0;
     const known = isKept ? this.#prepared.use(context, text, since) : undefined;

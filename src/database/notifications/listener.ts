@@ -1,18 +1,13 @@
-/**
- * Listens for notifications that request reloads, over a connection of its own, and reconnects when the
- * connection is lost.
- *
- * @module
- */
+/** Listens for notifications that request reloads, over a connection of its own, and reconnects
+ * when the connection is lost. @module */
 import type { Observation } from "../../observe/observation.ts";
 import { nextBackoff, type Schedule } from "../../lib/timers.ts";
 import { ListenUnsupported, type Subscribe, type Subscription } from "../database.ts";
 import type { NotificationProbe, ProbeResult } from "./notification_probe.ts";
 
 /** The part of the state that a notification reloads. */
-export type ReloadTarget = "schema" | "config" | "revocations" | "tenants";
+export type ReloadTarget = "schema" | "config" | "revocations";
 
-/** Dependencies of a {@linkcode Listener}. */
 export interface ListenerOptions {
   readonly subscribe: Subscribe;
   /** Checks that notifications arrive; null where they cannot be lost. */
@@ -41,7 +36,6 @@ const payloads: ReadonlyMap<string, ReloadTarget> = new Map([
   ["reload schema", "schema"],
   ["reload config", "config"],
   ["reload revocations", "revocations"],
-  ["reload tenants", "tenants"],
 ]);
 
 /** Text of the server's error when the queue refers to transactions without a status. */
@@ -55,6 +49,7 @@ export class Listener {
   readonly #options: ListenerOptions;
   #channel: string | null = null;
   #subscription: Subscription | null = null;
+  #lostAt = -Infinity;
   /** Number of the attempt; events of earlier ones are ignored. */
   #attempt = 0;
   #backoffSeconds = 1;
@@ -79,6 +74,23 @@ export class Listener {
 
   get isConnected(): boolean {
     return this.#subscription !== null;
+  }
+
+  /** Milliseconds since the connection was lost; 0 while it is open, `Infinity` before the first one. */
+  get lostForMs(): number {
+    return this.isConnected ? 0 : this.#options.now() - this.#lostAt;
+  }
+
+  /** See `Subscription.ask`; null while there is no connection. */
+  ask(): Promise<void> | null {
+    return this.#subscription?.ask?.() ?? null;
+  }
+
+  /** Makes the next attempt to connect now, if one is scheduled. */
+  retryNow(): void {
+    if (this.#retry === null || this.#channel === null) return;
+    this.#retry.cancel();
+    this.#connect(this.#channel);
   }
 
   /** Whole seconds, at least 1, until the next attempt; null when none is planned. */
@@ -176,6 +188,7 @@ export class Listener {
   #failed(attempt: number, channel: string, reason: string): void {
     if (attempt !== this.#attempt) return;
     this.#attempt++;
+    if (this.isConnected) this.#lostAt = this.#options.now();
     this.#subscription = null;
     this.#options.probe?.cancel();
     const { observe, isRetried, onBrokenQueue, now, schedule } = this.#options;

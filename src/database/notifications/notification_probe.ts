@@ -1,14 +1,9 @@
-/**
- * Checks that notifications arrive. A pooler in transaction mode ends LISTEN with its transaction without
- * an error: it hands the server connection to other clients.
- *
- * @module
- */
+/** Checks that notifications arrive. A pooler in transaction mode ends LISTEN with its transaction
+ * without an error: it hands the server connection to other clients. @module */
 import { type Schedule, schedule } from "../../lib/timers.ts";
 import type { Database, Notify } from "../database.ts";
 
-/** Dependencies of a {@linkcode NotificationProbe}. */
-export interface NotificationProbeOptions {
+interface NotificationProbeOptions {
   /** Sends a notification over another connection than the one that listens. */
   readonly notify: Notify;
   /** Returns a text that clients cannot guess. */

@@ -1,12 +1,7 @@
-/**
- * Listens to a channel over a connection of `npm:pg`.
- *
- * @module
- */
+/** Listens to a channel over a connection of `npm:pg`. @module */
 import { quoteIdent } from "../../sql/fragment.ts";
 import { type Client, clients } from "../connect/pg_client.ts";
 import { ListenUnsupported, type Subscription, type SubscriptionEvents } from "../database.ts";
-import { unsupportedClass } from "../capabilities.ts";
 import { connectToFirst } from "../connect/hosts.ts";
 import type { Targets } from "../connect/targets.ts";
 
@@ -37,6 +32,11 @@ export async function subscribe(
     return {
       version,
       place: `${client.host}:${client.port}`,
+      ask: async () => {
+        const timer = setTimeout(() => client.connection.stream.destroy(), maxSilenceMs);
+        // Changes nothing on a connection that listens.
+        await listen(client, channel).finally(() => clearTimeout(timer));
+      },
       close: async () => {
         onLost = null;
         await end(client);
@@ -47,6 +47,12 @@ export async function subscribe(
     throw error;
   }
 }
+
+/** A connection whose server has not answered by then is closed. */
+const maxSilenceMs = 5000;
+
+/** SQLSTATEs of statements that a server does not have. */
+const unsupportedClass = /^(?:0A|42)/;
 
 async function listen(client: Client, channel: string): Promise<void> {
   try {

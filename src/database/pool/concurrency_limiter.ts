@@ -8,6 +8,8 @@
  * @module
  */
 
+import type { Batch } from "../batch.ts";
+
 /** Connections for short batches, at the least. */
 const minConnections = 2;
 /** Each of these of service time, or of round trip above `nearMs`, adds a connection. */
@@ -85,5 +87,112 @@ export class ConcurrencyLimiter {
   release(share: number): void {
     this.#slots--;
     this.#inUse = this.#slots === 0 ? 0 : this.#inUse - share;
+  }
+}
+
+/** Larger bodies are large: PostgreSQL sends one of this size in about 6 ms. */
+const minLargeBytes = 1024 * 1024;
+/** After a large body, this many smaller ones of its kind show that the kind is not large. */
+const largeKindBatches = 100;
+
+/**
+ * Limits the connections of one pool that carry large bodies: half of them, at least one. The others stay
+ * free for short batches, which would else wait until PostgreSQL has sent a large body to its end.
+ */
+export class LargeBodies {
+  readonly #maxConnections: number;
+  #inUse = 0;
+  /** Kinds of batches that were measured: how many more small bodies until they count as small. */
+  readonly #kinds = new WeakMap<object, number>();
+
+  /** `poolSize` is the maximum number of connections. */
+  constructor(poolSize: number) {
+    this.#maxConnections = Math.max(1, Math.floor(poolSize / 2));
+  }
+
+  /** Whether one more connection may carry a large body. */
+  get hasRoom(): boolean {
+    return this.#inUse < this.#maxConnections;
+  }
+
+  /**
+   * Whether to expect a large body: the kind has had one lately. Before the first measurement, whether
+   * its number of rows is unlimited. Batches of unknown kind count as small.
+   */
+  isExpected({ kind, access, statements }: Batch): boolean {
+    if (kind === null || access !== "read only") return false;
+    const left = this.#kinds.get(kind);
+    return left === undefined ? statements.some(({ framing }) => framing !== undefined) : left > 0;
+  }
+
+  /** Records the length of a body that was sent to its end. */
+  record({ kind }: Batch, bytes: number): void {
+    if (kind === null) return;
+    const left = this.#kinds.get(kind) ?? 0;
+    this.#kinds.set(kind, bytes > minLargeBytes ? largeKindBatches : Math.max(0, left - 1));
+  }
+
+  acquire(): void {
+    this.#inUse++;
+  }
+
+  release(): void {
+    this.#inUse--;
+  }
+}
+
+/** A queue that has had no calm moment for this time is overloaded. */
+const intervalMs = 100;
+/** Weight of the last batch in the mean service time. */
+const meanWeight = 0.1;
+const maxRetryAfterSeconds = 30;
+
+/**
+ * Decides when batches wait too long because more of them arrive than the pool can execute. Times in
+ * milliseconds of the pool's clock.
+ *
+ * Source: CoDel for queues of servers: Nichols and Jacobson, "Controlling Queue Delay" (2012); Maurer, "Fail
+ * at Scale" (2015). A queue that was empty a moment ago absorbs a burst. One that never empties only adds
+ * delay to each batch.
+ */
+export class OverloadControl {
+  #targetMs = 0;
+  /** When the queue was empty last, or a batch left it after a short wait. */
+  #calmAt = 0;
+  #meanServiceMs = 0;
+
+  /** The longest wait in an overloaded queue; 0 if no queue counts as overloaded. */
+  get targetMs(): number {
+    return this.#targetMs;
+  }
+
+  configure(targetMs: number): void {
+    this.#targetMs = targetMs;
+  }
+
+  /** Whether the queue, which is not empty, is overloaded. */
+  isOverloaded(now: number): boolean {
+    return this.#targetMs > 0 && now - this.#calmAt > intervalMs;
+  }
+
+  /** The queue is empty. */
+  recordEmpty(now: number): void {
+    this.#calmAt = now;
+  }
+
+  /** A batch leaves the queue. Under overload the newest one does, whose wait says nothing. */
+  recordWait(waitMs: number, now: number): void {
+    if (waitMs < this.#targetMs && !this.isOverloaded(now)) this.#calmAt = now;
+  }
+
+  /** A connection has executed batches. */
+  recordService(ms: number, batches: number): void {
+    this.#meanServiceMs += meanWeight * (ms / batches - this.#meanServiceMs);
+  }
+
+  /** Returns the seconds, from 1 to 30, after which the queue may have become short. */
+  retryAfter(waiting: number, connections: number): number {
+    const seconds = Math.ceil(waiting * this.#meanServiceMs / connections / 1000);
+    return Math.min(Math.max(seconds, 1), maxRetryAfterSeconds);
   }
 }

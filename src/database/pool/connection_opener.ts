@@ -1,14 +1,10 @@
-/**
- * Opens the connections of a pool on demand.
- *
- * @module
- */
+/** Opens the connections of a pool on demand. @module */
 import type { Clock } from "../../lib/clock.ts";
 import type { Transport } from "../transport.ts";
 import { type PoolTrace, type TracedConnection, traceStep } from "./pool_trace.ts";
 
 /** How connections are opened. */
-export interface OpenerOptions {
+interface OpenerOptions {
   /** Maximum number of connections of the pool. */
   readonly max: number;
   readonly clock: Pick<Clock, "now">;
@@ -17,7 +13,7 @@ export interface OpenerOptions {
 }
 
 /** State of the pool when it needs connections. */
-export interface Demand {
+interface Demand {
   /** Number of waiting batches. */
   readonly waiting: number;
   /** Number of open connections. */
@@ -27,7 +23,6 @@ export interface Demand {
   readonly trace: PoolTrace | null;
 }
 
-/** A connection that was opened. */
 export interface OpenedConnection extends TracedConnection {
   readonly transport: Transport;
   readonly generation: number;
@@ -35,7 +30,7 @@ export interface OpenedConnection extends TracedConnection {
 }
 
 /** Events of the opener, each after {@linkcode ConnectionOpener.count} was decreased. */
-export interface OpenerEvents {
+interface OpenerEvents {
   opened(connection: OpenedConnection): void;
   /** The server cannot be reached, or refuses the connection. */
   refused(error: Error): void;

@@ -1,9 +1,6 @@
-/**
- * A pool of connections with a fair queue: the batch that has waited longest is executed first. Short
- * batches that wait are pipelined: several share a write, each with a Sync of its own.
- *
- * @module
- */
+/** A pool of connections with a fair queue: the batch that has waited longest is executed first.
+ * Short batches that wait are pipelined: several share a write, each with a Sync of its own.
+ * @module */
 import type { Clock } from "../../lib/clock.ts";
 import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
@@ -13,7 +10,7 @@ import { OneShotTimer } from "../../lib/one_shot_timer.ts";
 import { Connection, type ConnectionOptions } from "../connection/connection.ts";
 import type { StaleStatement } from "../protocol/server_error.ts";
 import { maxHeldBytes } from "../connection/body_receiver.ts";
-import { type Batch, type BatchResult, versionBatch } from "../batch.ts";
+import { type Batch, type BatchResult, metadataBatch, versionBatch } from "../batch.ts";
 import type {
   Caller,
   Database,
@@ -24,14 +21,13 @@ import type {
 import {
   ConcurrencyLimiter,
   connectionLimit,
+  LargeBodies,
   type Load,
+  OverloadControl,
   pipelineLength,
 } from "./concurrency_limiter.ts";
 import type { Transport } from "../transport.ts";
-import type { ConnectionShare } from "./connection_budget.ts";
 import { ConnectionOpener, type OpenedConnection } from "./connection_opener.ts";
-import { LargeBodies } from "./large_bodies.ts";
-import { OverloadControl } from "./overload.ts";
 import { type PoolTrace, traceStep } from "./pool_trace.ts";
 import {
   cancelOverdue,
@@ -57,8 +53,6 @@ export interface PoolOptions extends Omit<ConnectionOptions, "clock"> {
   readonly clock: Clock;
   /** Opens and authenticates a connection. The message of its error is shown to operators. */
   readonly connect: () => Promise<Transport>;
-  /** Share in a budget of connections. Default: null, for none. */
-  readonly share?: ConnectionShare | null;
   /** See `ConnectionEvents.statementForgotten`. */
   readonly onStatementForgotten?: (sqlstate: StaleStatement) => void;
 }
@@ -88,14 +82,20 @@ const queueHistogram = {
   bounds: [0, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 };
 
+/** Longest wait for the answer on a connection: while nothing is known, and while others do not answer. */
+const [maxQuestionMs, maxSuspicionMs] = [5000, 1000];
+const questionBatch: Batch = {
+  ...metadataBatch([{ text: "select 1", params: [], use: "none" }]),
+  isTraced: false,
+};
+
 /** Options of connections that can change while the pool is open. */
 type SessionOptions = Required<
-  Pick<ConnectionOptions, "prepare" | "sharesSession" | "setsIsolation" | "sendsCancels">
+  Pick<ConnectionOptions, "prepare" | "sharesSession">
 >;
 
 function isSameSession(one: SessionOptions, other: SessionOptions): boolean {
-  return one.prepare === other.prepare && one.sharesSession === other.sharesSession &&
-    one.setsIsolation === other.setsIsolation && one.sendsCancels === other.sendsCancels;
+  return one.prepare === other.prepare && one.sharesSession === other.sharesSession;
 }
 
 /** A pool, which takes no option that is still to be decided. */
@@ -138,17 +138,13 @@ class Pool implements ConfiguredPool {
     this.#options = options;
     this.#clock = options.clock;
     const { prepare, sharesSession = !prepare } = options;
-    this.#session = { prepare, sharesSession, setsIsolation: true, sendsCancels: true };
+    this.#session = { prepare, sharesSession };
     this.#largeBodies = new LargeBodies(options.max);
     this.#timers = this.#createTimers();
     this.#opener = new ConnectionOpener(options, {
       opened: (connection) => this.#admit(connection),
       refused: (error) => this.#refused(error),
       settled: () => this.#closeWhenEmpty(),
-    });
-    options.share?.attach({
-      idleSince: () => this.#idle[0]?.idleSince ?? null,
-      closeIdle: () => close(this.#idle[0]!, "release"),
     });
   }
 
@@ -169,26 +165,28 @@ class Pool implements ConfiguredPool {
       if (this.#closed !== null) throw errors.cannotConnect("the database was closed");
       const deadline = caller?.deadline ?? null;
       if (deadline?.isOver) throw errors.requestTimeout();
-      const queued: QueuedBatch = {
-        batch,
-        deadline,
-        resolve,
-        reject,
-        // A write runs to its end although its client has left.
-        caller: batch.access === "read only" ? caller : null,
-        timing: caller?.timing ?? null,
-        serviceTime: this.#serviceTimeOf(batch.kind),
-        expectsLargeBody: this.#largeBodies.isExpected(batch),
-        since: 0,
-        isRequeued: false,
-        stopListening: null,
-        list: null,
-        previous: null,
-        next: null,
-      };
+      const queued: QueuedBatch = { ...this.#queuedOf(batch, caller), resolve, reject };
       this.#enqueue(queued);
       deadline?.onOver(() => this.#overdue(queued));
     });
+  }
+
+  #queuedOf(batch: Batch, caller: Caller | null): Omit<QueuedBatch, "resolve" | "reject"> {
+    return {
+      batch,
+      deadline: caller?.deadline ?? null,
+      // A write runs to its end although its client has left.
+      caller: batch.access === "read only" ? caller : null,
+      timing: caller?.timing ?? null,
+      serviceTime: this.#serviceTimeOf(batch.kind),
+      expectsLargeBody: this.#largeBodies.isExpected(batch),
+      since: 0,
+      isRequeued: false,
+      stopListening: null,
+      list: null,
+      previous: null,
+      next: null,
+    };
   }
 
   async version(): Promise<string> {
@@ -204,9 +202,9 @@ class Pool implements ConfiguredPool {
 
   configure({ queueTargetMs, ...changed }: PoolConfiguration): void {
     this.#overload.configure(queueTargetMs);
-    const { prepare, usesBlocks = false, setsIsolation = true, sendsCancels = true } = changed;
+    const { prepare, usesBlocks = false } = changed;
     const sharesSession = usesBlocks || (changed.sharesSession ?? !prepare);
-    const session = { prepare, sharesSession, setsIsolation, sendsCancels };
+    const session = { prepare, sharesSession };
     if (isSameSession(session, this.#session)) return;
     this.#session = session;
     this.flush();
@@ -214,6 +212,33 @@ class Pool implements ConfiguredPool {
 
   watch({ trace }: DatabaseWatcher): void {
     this.#trace = trace;
+  }
+
+  ask(): Promise<void> | null {
+    const pooled = this.#idle.at(-1);
+    return pooled === undefined ? null : this.#try(pooled, maxQuestionMs);
+  }
+
+  suspect(): void {
+    for (const pooled of [...this.#idle]) this.#try(pooled, maxSuspicionMs).catch(() => {});
+  }
+
+  /** Takes a connection out of use until it answers. Closes it, and rejects, without an answer in time. */
+  async #try(pooled: PooledConnection, maxMs: number): Promise<void> {
+    const { idleSince } = pooled;
+    this.#idle.splice(this.#idle.indexOf(pooled), 1);
+    const cancelTimer = this.#clock.schedule(
+      () => pooled.connection.destroy("the server did not answer a question in time"),
+      maxMs,
+    );
+    try {
+      await new Promise<BatchResult>((resolve, reject) =>
+        this.#execute(pooled, [{ ...this.#queuedOf(questionBatch, null), resolve, reject }])
+      );
+      pooled.idleSince = idleSince;
+    } finally {
+      cancelTimer();
+    }
   }
 
   counts(): PoolCounts {
@@ -352,7 +377,7 @@ class Pool implements ConfiguredPool {
     const now = this.#clock.now();
     const connection = new Connection(
       transport,
-      { ...this.#options, ...this.#session, clock: () => this.#clock.now() },
+      { ...this.#options, ...this.#session, clock: this.#clock },
       {
         idle: () => this.#idleAgain(pooled),
         closed: () => this.#gone(pooled),
@@ -402,9 +427,7 @@ class Pool implements ConfiguredPool {
     const now = this.#clock.now();
     pooled.idleSince = now;
     const isFlushed = pooled.generation !== this.#generation || this.#closed !== null;
-    if (isFlushed || isCancelled || this.#options.share?.isClaimed("needed")) {
-      return close(pooled, "release");
-    }
+    if (isFlushed || isCancelled) return close(pooled, "release");
     if (now - pooled.openedAt > this.#options.maxLifetimeMs) return close(pooled, "max lifetime");
     this.#offer(pooled);
   }
@@ -467,7 +490,6 @@ class Pool implements ConfiguredPool {
     if (this.#closed !== null) return close(pooled, "release");
     this.#idle.push(pooled);
     this.#serve();
-    if (pooled.work === null && this.#options.share?.isClaimed("spare")) close(pooled, "release");
     if (this.#idle.length > 0) this.#startAging();
   }
 
@@ -475,6 +497,8 @@ class Pool implements ConfiguredPool {
   #gone(pooled: PooledConnection): void {
     this.#connections.delete(pooled);
     traceStep(this.#trace, pooled, `terminated: ${pooled.closeReason ?? "network error"}`);
+    // The server may have fallen silent.
+    if (pooled.work?.isCancelled) this.suspect();
     this.#endWork(pooled);
     const position = this.#idle.indexOf(pooled);
     if (position >= 0) this.#idle.splice(position, 1);
@@ -595,7 +619,6 @@ class Pool implements ConfiguredPool {
   }
 }
 
-/** Timers of a pool. */
 interface PoolTimers {
   /** Closes connections that are old, or idle for long. */
   readonly aging: OneShotTimer;

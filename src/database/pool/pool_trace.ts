@@ -1,8 +1,4 @@
-/**
- * Events of a pool's connections, emitted while the log asks for them.
- *
- * @module
- */
+/** Events of a pool's connections, emitted while the log asks for them. @module */
 import type { ConnectionStep, PoolEvent } from "../database.ts";
 
 /** Receives the events of a pool. */

@@ -1,15 +1,11 @@
-/**
- * A connection of the pool: what it executes, and when the pool closes it.
- *
- * @module
- */
+/** A connection of the pool: what it executes, and when the pool closes it. @module */
 import type { Caller } from "../database.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { TracedConnection } from "./pool_trace.ts";
 import type { QueuedBatch } from "./wait_queue.ts";
 
 /** Why the pool closes a connection. */
-export type CloseReason = "max lifetime" | "max idletime" | "release";
+type CloseReason = "max lifetime" | "max idletime" | "release";
 
 /** The batches that a connection executes. */
 export interface Work {

@@ -1,10 +1,6 @@
-/**
- * The batches that wait for a connection, in the order of arrival.
- *
- * @module
- */
+/** The batches that wait for a connection, in the order of arrival. @module */
 import { LinkedList, type ListMember } from "../../lib/linked_list.ts";
-import type { Deadline } from "../../lib/request_deadline.ts";
+import type { Deadline } from "../../lib/time_limits.ts";
 import type { Caller, QueueTiming } from "../database.ts";
 import type { PendingBatch } from "../connection/execution.ts";
 import type { PipelineClass } from "./concurrency_limiter.ts";
@@ -16,7 +12,7 @@ const maxLookups = 100;
 const maxPipelinedWriteMs = 0.5;
 
 /** Which batch leaves a queue first. */
-export type QueueOrder = "oldest first" | "newest first";
+type QueueOrder = "oldest first" | "newest first";
 
 const followers: Readonly<Record<QueueOrder, (queued: QueuedBatch) => QueuedBatch | null>> = {
   "oldest first": ({ next }) => next,

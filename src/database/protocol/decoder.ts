@@ -43,16 +43,13 @@ const eventTypes = typeTable([
 
 /** Rows whose last columns are joined to one run of bytes. The decoder writes it without a copy of each. */
 export interface RowRun {
-  /** Written between two values: at most {@linkcode maxSeparatorBytes} bytes. */
+  /** Written between two values: at most 11 bytes, which a row's message has before its last value. */
   readonly separator: Uint8Array;
   /** Bytes to leave out at both ends of each value, which has at least twice as many. */
   readonly trimmedBytes: number;
   /** Whether something precedes the next value. The decoder sets it with each row. */
   hasValues: boolean;
 }
-
-/** A row's message has at least this many bytes before the value of its last column. */
-export const maxSeparatorBytes = 11;
 
 /** Receives the messages of a {@linkcode FrameDecoder} in the order of arrival. */
 export interface FrameSink {

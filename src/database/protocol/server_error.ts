@@ -1,8 +1,5 @@
-/**
- * Reads the errors of the server, and tells those after which a prepared statement cannot run any more.
- *
- * @module
- */
+/** Reads the errors of the server, and tells those after which a prepared statement cannot run any
+ * more. @module */
 import type { DatabaseFailure } from "../../errors/service_error.ts";
 import { statementNamePrefix } from "../failure.ts";
 import { readFields } from "./messages.ts";
@@ -21,7 +18,6 @@ const featureNotSupported = "0A000";
 /** The routine of PostgreSQL that raises this; the message depends on `lc_messages`. */
 const planRevalidation = "RevalidateCachedQuery";
 
-/** An ErrorResponse of the server. */
 export interface ServerError {
   readonly failure: DatabaseFailure;
   /** Whether the error was raised inside of a function or another nested context (field `W`). */
@@ -39,7 +35,6 @@ export interface ServerError {
   readonly isStale: boolean;
 }
 
-/** Reads an ErrorResponse. */
 export function readServerError(payload: Uint8Array): ServerError {
   const fields = readFields(payload);
   const severity = fields.get("V");

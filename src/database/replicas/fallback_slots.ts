@@ -1,8 +1,5 @@
-/**
- * Limits how many reads the primary executes in place of standbys, so that writes find connections.
- *
- * @module
- */
+/** Limits how many reads the primary executes in place of standbys, so that writes find
+ * connections. @module */
 import { errors } from "../../errors/catalogue.ts";
 import type { Clock } from "../../lib/clock.ts";
 

@@ -1,15 +1,11 @@
-/**
- * Asks a server again and again, and reports when no answer comes in time.
- *
- * @module
- */
+/** Asks a server again and again, and reports when no answer comes in time. @module */
 import type { Clock } from "../../lib/clock.ts";
 
 /** Milliseconds that a server may take to answer. */
 export const maxAnswerMs = 1000;
 
 /** The questions of a {@linkcode Monitor}, and its events. */
-export interface MonitorTask<Answer> {
+interface MonitorTask<Answer> {
   /** Asks the server. Rejects if the server cannot be reached. */
   ask(): Promise<Answer>;
   answered(answer: Answer): void;

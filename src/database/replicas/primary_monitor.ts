@@ -1,26 +1,20 @@
-/**
- * Follows the position and the timeline of the primary.
- *
- * @module
- */
+/** Follows the position and the timeline of the primary. @module */
 import type { Clock } from "../../lib/clock.ts";
-import { positionStatement, readPosition, type WalPosition } from "../wal_position.ts";
-import { CommitBarrier } from "./commit_barrier.ts";
-import { LagRing } from "./lag_ring.ts";
-import { Monitor } from "./monitor.ts";
+import type { WalPosition } from "../batch.ts";
+import { positionStatement, readPosition } from "../wal_position.ts";
+import { maxAnswerMs, Monitor } from "./monitor.ts";
 import type { ServerProbe } from "./probe_connection.ts";
 import { askIdentifier, askIfPossible } from "./server_state.ts";
+import type { Statement } from "../batch.ts";
 
 /** Four samples a second bound the error of the lag. */
 const samplePeriodMs = 250;
 
-/** Events of a {@linkcode PrimaryMonitor}. */
-export interface PrimaryEvents {
+interface PrimaryEvents {
   /** A sample was taken, or the primary has another timeline. */
   sampled(): void;
 }
 
-/** An answer of the primary. */
 interface PrimaryAnswer {
   /** Null if the server cannot tell. */
   readonly position: WalPosition | null;
@@ -136,5 +130,152 @@ export class PrimaryMonitor {
       }
     }
     this.#events.sampled();
+  }
+}
+
+/** Time between questions. */
+const periodMs = 2;
+/**
+ * A transaction that has run for this time is not waited for: its client works on it, as a confirmation
+ * takes a round trip.
+ */
+const maxCommitMs = 100;
+
+/** Reads the running transactions that have a number: `741,745`. */
+const runningStatement: Statement = {
+  text: "select pg_catalog.array_to_string(array(" +
+    "select pg_catalog.pg_snapshot_xip(pg_catalog.pg_current_snapshot())), ',')",
+  params: [],
+  use: "rows",
+};
+
+/** Waits for transactions that may have written their commit. */
+export class CommitBarrier {
+  readonly #probe: ServerProbe;
+  readonly #clock: Clock;
+  /** Running transactions with the time at which they were first seen. */
+  #running: ReadonlyMap<string, number> = new Map();
+  #isStopped = false;
+  #current: Promise<unknown> = Promise.resolve();
+  /** The question that follows the current one, which callers share. */
+  #next: Promise<void> | null = null;
+
+  constructor(probe: ServerProbe, clock: Clock) {
+    this.#probe = probe;
+    this.#clock = clock;
+  }
+
+  /**
+   * Resolves when the transactions that run now have ended, but for long ones; at once after
+   * {@linkcode stop}. Rejects if the primary does not answer.
+   */
+  async pass(): Promise<void> {
+    if (this.#isStopped) return;
+    await this.#ask();
+    let pending = [...this.#running.keys()].filter((id) => this.#mayBeCommit(id));
+    while (pending.length > 0) {
+      await new Promise<void>((resolve) => this.#clock.scheduleAwaited(resolve, periodMs));
+      if (this.#isStopped) return;
+      await this.#ask();
+      pending = pending.filter((id) => this.#mayBeCommit(id));
+    }
+  }
+
+  /** Sends no more questions. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  #mayBeCommit(id: string): boolean {
+    const seenAt = this.#running.get(id);
+    return seenAt !== undefined && this.#clock.now() - seenAt < maxCommitMs;
+  }
+
+  /** Reads the running transactions, later than now. */
+  #ask(): Promise<void> {
+    this.#next ??= this.#current.then(() => {
+      this.#next = null;
+      const asked = this.#probe.ask(runningStatement).then(([ids]) => this.#record(ids ?? ""));
+      this.#current = asked.catch(() => {});
+      return asked;
+    });
+    return this.#next;
+  }
+
+  #record(ids: string): void {
+    const now = this.#clock.now();
+    const running = ids === "" ? [] : ids.split(",");
+    this.#running = new Map(running.map((id) => [id, this.#running.get(id) ?? now]));
+  }
+}
+
+/** The primary's position at a time. */
+interface PositionSample {
+  /** Milliseconds of the monitors' clock. */
+  readonly time: number;
+  readonly lsn: bigint;
+}
+
+/** Most samples; they are further apart if the span is long. */
+const maxSamples = 1000;
+
+/** Samples of the last milliseconds, the oldest first. */
+export class LagRing {
+  #spanMs: number;
+  #samples: PositionSample[] = [];
+  #newest: PositionSample | null = null;
+
+  constructor(spanMs: number) {
+    this.#spanMs = spanMs;
+  }
+
+  /** Sets how far back the samples reach. */
+  configure(spanMs: number): void {
+    this.#spanMs = spanMs;
+  }
+
+  add(sample: PositionSample): void {
+    if (this.#newest !== null && sample.lsn < this.#newest.lsn) return;
+    this.#newest = sample;
+    const last = this.#samples.at(-1);
+    if (last !== undefined && sample.time - last.time < this.#spanMs / maxSamples) return;
+    this.#samples.push(sample);
+    // The one before the span tells that a standby at it lags too far.
+    const outdated = this.#samples.findIndex(({ time }) => time > sample.time - this.#spanMs) - 1;
+    if (outdated > 0) this.#samples.splice(0, outdated);
+  }
+
+  /** Forgets the samples, as those of another timeline. */
+  clear(): void {
+    this.#samples = [];
+    this.#newest = null;
+  }
+
+  /**
+   * Returns the time at which the primary was at most at a position that a standby had replayed at `now`;
+   * the difference is the standby's lag. Returns -Infinity if it is before all samples.
+   */
+  freshAt(lsn: bigint, now: number): number {
+    const newest = this.#newest;
+    // A sample that is as old as an answer may be still is the primary's position.
+    const isNewest = newest !== null && lsn >= newest.lsn && now - newest.time <= maxAnswerMs;
+    return isNewest ? now : this.#sampledAt(lsn);
+  }
+
+  /** Whether a standby that has replayed up to a position has all that the primary had at a time. */
+  covers(lsn: bigint, time: number): boolean {
+    return this.#sampledAt(lsn) >= time;
+  }
+
+  /** Whether a sample is at least as late as a time. */
+  hasSampleSince(time: number): boolean {
+    return this.#newest !== null && this.#newest.time >= time;
+  }
+
+  /** Returns the time of the latest sample that is not behind a position; -Infinity without one. */
+  #sampledAt(lsn: bigint): number {
+    if (this.#newest === null) return -Infinity;
+    if (lsn >= this.#newest.lsn) return this.#newest.time;
+    return this.#samples.findLast((sample) => sample.lsn <= lsn)?.time ?? -Infinity;
   }
 }

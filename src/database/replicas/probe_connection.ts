@@ -1,11 +1,8 @@
-/**
- * A connection apart from a pool, for questions about the state of a server.
- *
- * @module
- */
+/** A connection apart from a pool, for questions about the state of a server. @module */
 import { errors } from "../../errors/catalogue.ts";
 import { Connection } from "../connection/connection.ts";
 import { type BatchResult, metadataBatch, type ResultColumns, type Statement } from "../batch.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { Transport } from "../transport.ts";
 
 /** Asks one server. */
@@ -22,22 +19,25 @@ export interface ServerProbe {
 }
 
 /** Opens the connection with the first question. */
-export function createProbe(connect: () => Promise<Transport>, now: () => number): ServerProbe {
-  return new ProbeConnection(connect, now);
+export function createProbe(
+  connect: () => Promise<Transport>,
+  clock: Pick<Clock, "now" | "schedule">,
+): ServerProbe {
+  return new ProbeConnection(connect, clock);
 }
 
 class ProbeConnection implements ServerProbe {
   readonly #connect: () => Promise<Transport>;
-  readonly #now: () => number;
+  readonly #clock: Pick<Clock, "now" | "schedule">;
   #connection: Promise<Connection> | null = null;
   /** Settles when the connection has answered all questions so far. */
   #answered: Promise<unknown> = Promise.resolve();
   #resets = 0;
   #isClosed = false;
 
-  constructor(connect: () => Promise<Transport>, now: () => number) {
+  constructor(connect: () => Promise<Transport>, clock: Pick<Clock, "now" | "schedule">) {
     this.#connect = connect;
-    this.#now = now;
+    this.#clock = clock;
   }
 
   ask(statement: Statement): Promise<ResultColumns> {
@@ -78,7 +78,7 @@ class ProbeConnection implements ServerProbe {
       const forget = () => {
         if (this.#connection === opening) this.#connection = null;
       };
-      return new Connection(transport, { prepare: false, preparedLimit: 0, clock: this.#now }, {
+      return new Connection(transport, { prepare: false, preparedLimit: 0, clock: this.#clock }, {
         idle: () => {},
         closed: forget,
         // The server had not begun the batch that it ended the connection at.

@@ -1,14 +1,17 @@
-/**
- * A primary with standbys: executes reads on a standby that has what the client has written or seen, and
- * all other transactions on the primary.
- *
- * @module
- */
+/** A primary with standbys: executes reads on a standby that has what the client has written or
+ * seen, and all other transactions on the primary. @module */
 import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Histogram } from "../../observe/histogram.ts";
 import { errors } from "../../errors/catalogue.ts";
-import { type Batch, type BatchResult, discardBody } from "../batch.ts";
+import {
+  type Batch,
+  type BatchResult,
+  discardBody,
+  type ReadBatch,
+  type StandbyUse,
+  type WalPosition,
+} from "../batch.ts";
 import type {
   Caller,
   Database,
@@ -19,35 +22,28 @@ import type {
   ReplicaCounts,
   Subscribe,
 } from "../database.ts";
-import { positionStatement, readPosition, type WalPosition } from "../wal_position.ts";
 import {
   type Bookmark,
   bookmarkText,
   type ClientState,
+  positionStatement,
   readBookmarks,
+  readPosition,
   timeText,
-} from "./bookmark.ts";
+} from "../wal_position.ts";
 import { FallbackSlots } from "./fallback_slots.ts";
 import { refusalOf, type RefusalReason } from "./refusal.ts";
 import type { Standby, StandbyNeeds } from "./standby.ts";
-import {
-  isSerializable,
-  isStandbyRead,
-  mayRepeat,
-  type StandbyRead,
-  withPosition,
-} from "./standby_read.ts";
 import { StandbySet, type StandbySetOptions } from "./standby_set.ts";
 
-/** Options of {@linkcode createReplicated}. */
-export interface ReplicatedOptions extends StandbySetOptions {
+interface ReplicatedOptions extends StandbySetOptions {
   readonly primary: Database;
   /** Epoch milliseconds, for bookmarks where positions cannot be read. */
   readonly now: () => number;
 }
 
 /** Why the primary executes a read. Label of a metric. */
-export type FallbackReason =
+type FallbackReason =
   /** No standby is healthy, or all lag too far. */
   | "no standby"
   /** No standby had what the bookmark stands for in time. */
@@ -120,6 +116,18 @@ class ReplicatedDatabase implements Database {
     return this.#primary.counts();
   }
 
+  ask(): Promise<void> | null {
+    return this.#primary.ask?.() ?? null;
+  }
+
+  isEncrypted(): boolean | null {
+    return this.#primary.isEncrypted?.() ?? null;
+  }
+
+  suspect(): void {
+    for (const database of this.#databases()) database.suspect?.();
+  }
+
   flush(): void {
     for (const database of this.#databases()) database.flush();
   }
@@ -175,7 +183,7 @@ class ReplicatedDatabase implements Database {
       return await this.#execute(standby, read);
     } catch (error) {
       const refusal = refusalOf(error);
-      if (refusal === null || !mayRepeat(batch, refusal)) throw error;
+      if (refusal === null) throw error;
       this.#retries.set(refusal.reason, (this.#retries.get(refusal.reason) ?? 0) + 1);
       const refused = [...refusing, standby];
       const other = refusal.isUnbegun ? this.#set.choose(needs, refused) : null;
@@ -303,4 +311,30 @@ interface PlacedRead {
   readonly needs: StandbyNeeds & ClientState;
   /** Standbys that have refused it. */
   readonly refusing?: readonly Standby[];
+}
+
+/** A read that standbys may execute. */
+type StandbyRead = ReadBatch & { readonly standby: StandbyUse };
+
+/** Whether standbys may execute a batch. */
+export function isStandbyRead(batch: Batch): batch is StandbyRead {
+  return batch.access === "read only" && batch.standby !== undefined;
+}
+
+/** Standbys cannot execute serializable transactions. */
+function isSerializable({ transaction }: Batch): boolean {
+  return transaction.form === "block" && transaction.isolation === "serializable";
+}
+
+/**
+ * Has a batch return the position behind its transaction. The end of an implicit write is at the Sync, where
+ * no statement can follow in the same transaction's write, so it becomes a block.
+ */
+export function withPosition(batch: Batch): Batch {
+  const positioned = { ...batch, walPosition: { condition: null, returned: "any" } } as const;
+  if (batch.access === "read only" || batch.transaction.form === "block") return positioned;
+  return {
+    ...positioned,
+    transaction: { form: "block", isolation: "read committed", end: "commit" },
+  };
 }

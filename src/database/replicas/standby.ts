@@ -1,8 +1,4 @@
-/**
- * One standby: its pool, its health, and what it has replayed.
- *
- * @module
- */
+/** One standby: its pool, its health, and what it has replayed. @module */
 import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -10,9 +6,8 @@ import type { Database } from "../database.ts";
 import { maxAnswerMs, Monitor } from "./monitor.ts";
 import type { PrimaryMonitor } from "./primary_monitor.ts";
 import type { ServerProbe } from "./probe_connection.ts";
-import { askState, type StandbyState } from "./server_state.ts";
+import { askState, type HealthReport, StandbyHealth, type StandbyState } from "./server_state.ts";
 import { ServiceLoad } from "./service_load.ts";
-import { type HealthReport, StandbyHealth } from "./standby_health.ts";
 
 /** Period of the check of a standby's health. */
 const healthPeriodMs = 1000;
@@ -37,8 +32,7 @@ export interface StandbyNeeds {
   readonly schemaLoadedAt: number;
 }
 
-/** Events of a {@linkcode Standby}. */
-export interface StandbyEvents {
+interface StandbyEvents {
   /** An answer has come: reads that wait may continue. */
   observed(): void;
   /** The standby executes reads from now on, or no longer; `reason` is null if it does. */
@@ -47,8 +41,7 @@ export interface StandbyEvents {
   foreign(standby: Standby): void;
 }
 
-/** Options of a {@linkcode Standby}. */
-export interface StandbyOptions {
+interface StandbyOptions {
   readonly server: StandbyServer;
   readonly primary: PrimaryMonitor;
   readonly clock: Clock;
@@ -58,7 +51,6 @@ export interface StandbyOptions {
   readonly maxLagMs: () => number;
 }
 
-/** A standby and its monitor. */
 export class Standby {
   readonly place: string;
   readonly database: Database;

@@ -1,16 +1,13 @@
-/**
- * The standbys of a primary: which of them may execute a read, and reads that wait for one.
- *
- * @module
- */
+/** The standbys of a primary: which of them may execute a read, and reads that wait for one.
+ * @module */
 import type { Clock } from "../../lib/clock.ts";
 import type { ReplicaSettings, StandbyCounts, StandbyEvent } from "../database.ts";
+import { maxAnswerMs } from "./monitor.ts";
 import { PrimaryMonitor } from "./primary_monitor.ts";
 import type { ServerProbe } from "./probe_connection.ts";
 import { chooseOfTwo } from "./service_load.ts";
 import { Standby, type StandbyNeeds, type StandbyServer } from "./standby.ts";
 
-/** Options of a {@linkcode StandbySet}. */
 export interface StandbySetOptions {
   readonly primaryProbe: ServerProbe;
   readonly servers: readonly StandbyServer[];
@@ -30,7 +27,6 @@ interface WaitingRead {
 export class StandbySet {
   readonly primary: PrimaryMonitor;
   settings: ReplicaSettings;
-  /** Receives the events of standbys. */
   onEvent: (event: StandbyEvent) => void = () => {};
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -78,8 +74,7 @@ export class StandbySet {
 
   /** Whether bookmarks are positions: primary and standbys can tell these, as far as is known. */
   get comparesPositions(): boolean {
-    const { comparesPositions = true } = this.settings;
-    if (!comparesPositions || !this.primary.hasPositions) return false;
+    if (!this.primary.hasPositions) return false;
     const healthy = this.#standbys.filter(({ isHealthy }) => isHealthy);
     return healthy.length === 0 || healthy.some(({ hasPositions }) => hasPositions);
   }
@@ -123,9 +118,15 @@ export class StandbySet {
     return chooseOfTwo(fit, { random: this.#random, now: this.#clock.now() });
   }
 
-  /** Whether a standby may execute a read as soon as it has replayed more. */
+  /**
+   * Whether a standby may execute a read as soon as it has replayed more. A standby whose lag exceeds the
+   * wait is not waited for. Its figure is too high by the time between two samples at most.
+   */
   mayWaitFor(needs: StandbyNeeds): boolean {
-    return this.#standbys.some((standby) => standby.mayBecomeFitFor(needs));
+    const maxLagMs = this.settings.waitMs + maxAnswerMs;
+    return this.#standbys.some((standby) =>
+      standby.mayBecomeFitFor(needs) && (standby.lagMs ?? 0) <= maxLagMs
+    );
   }
 
   /** Resolves with a standby as soon as one may execute the read; with null if none may in time. */

@@ -30,6 +30,13 @@ export function revokeBy(
     else format(E'set role %I;\\n%s\\nreset role;', pg_get_userbyid(${grantor}), ${revoke}) end`;
 }
 
+/** Expression of a `search_path` for a function of the schema `s`: that, then the extra schemas. */
+export const functionPath = `concat_ws(', ', s.name, (
+        select string_agg(quote_ident(value), ', ' order by ordinality)
+        from json_array_elements_text($2::json) with ordinality
+        where value <> s.nspname
+      ))`;
+
 /**
  * Common table expressions.
  *

@@ -1,10 +1,6 @@
-/**
- * Checks of relations, sequences, views and functions in the exposed schemas.
- *
- * @module
- */
+/** Checks of relations, sequences, views and functions in the exposed schemas. @module */
 
-import { revokeBy } from "./inputs.ts";
+import { functionPath, revokeBy } from "./inputs.ts";
 
 /** Whether a view has `security_invoker`. */
 const isInvokerView = (view: string): string =>
@@ -143,6 +139,12 @@ export const relationChecks: readonly string[] = [
       || case when exists (select from pg_policy y where y.polrelid = c.oid) then '{}'
         else array[format('create policy %I on %s for select using (true);',
           left(c.relname, 58) || '_read', c.name)] end
+      || replace(format(E'-- Writes need a policy, such as this one with a condition of yours:\\n'
+        'create policy writes on %s to %s using (%s);', c.name,
+        string_agg(p.role, ', ' order by p.role), coalesce(${
+    ownCondition("c.oid", "any")
+  }, 'false')),
+        E'\\n', E'\\n-- ')
   from privileges p
     join relations c on c.oid = p.oid
   where c.relkind in ('r', 'p') and not c.relrowsecurity and not p.owns and (p.inserts or p.changes)
@@ -182,8 +184,12 @@ export const relationChecks: readonly string[] = [
   group by c.oid, c.name, c.reloptions, b.shows`,
 
   `select 'rls-without-policy', false, c.name, '{}', '{}',
-    array[format('create policy %I on %s for select%s using (true);', left(c.relname, 58) || '_read',
-      c.name, (select ' to ' || r.name from roles r where r.anonymous))]
+    array[coalesce(
+      format('create policy %I on %s using (', left(c.relname, 58) || '_own', c.name)
+        || ${ownCondition("c.oid", "named as one")} || ');',
+      format('create policy %I on %s for select%s using (true);', left(c.relname, 58) || '_read',
+        c.name, (select ' to ' || r.name from roles r where r.anonymous))
+    )]
   from relations c
   where c.relrowsecurity and not exists (select from pg_policy y where y.polrelid = c.oid)`,
 
@@ -205,11 +211,7 @@ export const relationChecks: readonly string[] = [
     format('%s.%I(%s)', s.name, p.proname, pg_get_function_identity_arguments(p.oid)), '{}', '{}',
     array[format('alter %s %s.%I(%s) set search_path = %s, pg_temp;',
       case p.prokind when 'p' then 'procedure' else 'function' end, s.name, p.proname,
-      pg_get_function_identity_arguments(p.oid), concat_ws(', ', s.name, (
-        select string_agg(quote_ident(value), ', ' order by ordinality)
-        from json_array_elements_text($2::json) with ordinality
-        where value <> s.nspname
-      )))]
+      pg_get_function_identity_arguments(p.oid), ${functionPath})]
   from pg_proc p
     join schemas s on s.oid = p.pronamespace
   where p.prosecdef and p.prokind in ('f', 'p', 'w')
@@ -234,3 +236,18 @@ export const relationChecks: readonly string[] = [
   where p.truncates and not p.owns and p.relkind in ('r', 'p', 'f')
   group by p.role, p.anonymous`,
 ];
+
+/** The comparison of the column that most likely holds the owner of a row with the claim `sub`. */
+function ownCondition(relation: string, column: "any" | "named as one"): string {
+  const isNamed = `a.attname ~ '(^|_)(owner|user|author|customer|account)(_id)?$'`;
+  return `(
+    select format('%I = (current_setting(''request.jwt.claims'', true)::json ->> ''sub'')%s', a.attname,
+      case when a.atttypid in ('text'::regtype, 'varchar'::regtype) then ''
+        else '::' || format_type(a.atttypid, null) end)
+    from pg_attribute a
+    where a.attrelid = ${relation} and a.attnum > 0 and not a.attisdropped and a.atttypid in
+      ('text'::regtype, 'varchar'::regtype, 'uuid'::regtype, 'int'::regtype, 'bigint'::regtype)
+      ${column === "any" ? "" : `and ${isNamed}`}
+    order by ${isNamed} desc, a.attnum limit 1
+  )`;
+}

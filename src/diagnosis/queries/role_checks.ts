@@ -1,8 +1,4 @@
-/**
- * Checks of the login role and of the roles that it takes for requests.
- *
- * @module
- */
+/** Checks of the login role and of the roles that it takes for requests. @module */
 
 /** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const roleChecks: readonly string[] = [

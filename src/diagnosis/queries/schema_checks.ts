@@ -1,8 +1,5 @@
-/**
- * Checks of the exposed and extra schemas, and of the functions that the configuration names.
- *
- * @module
- */
+/** Checks of the exposed and extra schemas, and of the functions that the configuration names.
+ * @module */
 
 import { revokeBy } from "./inputs.ts";
 

@@ -1,8 +1,5 @@
-/**
- * The parts of a document that concern the API as a whole: title, address, external documentation.
- *
- * @module
- */
+/** The parts of a document that concern the API as a whole: title, address, external documentation.
+ * @module */
 import type { Dialect } from "../../dialect.ts";
 import { version } from "../../version.ts";
 import { splitComment } from "./texts.ts";
@@ -23,6 +20,7 @@ export interface DocumentConfig {
   /** Batches are off if it is 0. */
   readonly batchMaxOperations: number;
   readonly openapiServerProxyUri: string | null;
+  readonly serverPathPrefix: string | null;
   readonly openapiSecurityActive: boolean;
   readonly serverHost: string;
   readonly serverPort: number;
@@ -52,10 +50,11 @@ export interface Address {
 
 /** Returns the address in `openapi-server-proxy-uri`; if that is unset, the server's address. */
 export function addressOf(
-  { openapiServerProxyUri, serverHost, serverPort }: DocumentConfig,
+  { openapiServerProxyUri, serverHost, serverPathPrefix, serverPort }: DocumentConfig,
 ): Address {
   if (openapiServerProxyUri === null) {
-    return { scheme: "http", host: `${hostName(serverHost)}:${serverPort}`, basePath: "/" };
+    const host = `${hostName(serverHost)}:${serverPort}`;
+    return { scheme: "http", host, basePath: serverPathPrefix ?? "/" };
   }
   const { protocol, hostname, port, pathname } = new URL(openapiServerProxyUri);
   const scheme = protocol.slice(0, -1);

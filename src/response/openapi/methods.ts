@@ -1,8 +1,4 @@
-/**
- * The methods that a role may use on a relation.
- *
- * @module
- */
+/** The methods that a role may use on a relation. @module */
 import type { RelationPrivileges } from "../../query/schema_metadata.ts";
 import type { Relation } from "../../schema_cache/schema_cache.ts";
 

@@ -1,16 +1,14 @@
-/**
- * The model of a document in either version: the relations and functions of one schema.
- *
- * @module
- */
+/** The model of a document in either version: the relations and functions of one schema. @module */
 import type { RelationPrivileges, SchemaMetadata } from "../../query/schema_metadata.ts";
 import type {
   Column,
   KeyRelationship,
   Relation,
+  Relationship,
   Routine,
   SchemaCache,
 } from "../../schema_cache/schema_cache.ts";
+import { readCommentTags } from "../../schema_cache/comment_tags.ts";
 import { type RelationMethod, relationMethods } from "./methods.ts";
 
 /** One schema, restricted to the privileges of a role. */
@@ -45,22 +43,45 @@ export interface DescribedColumn {
   readonly hasCustomJson: boolean;
 }
 
-/** Builds the model. Without privileges in the metadata it contains the whole schema. */
-export function buildModel(schema: string, metadata: SchemaMetadata, cache: SchemaCache): ApiModel {
+/** Inputs of {@linkcode buildModel}. */
+export interface ModelSource {
+  readonly schema: string;
+  readonly metadata: SchemaMetadata;
+  readonly cache: SchemaCache;
+}
+
+/**
+ * Builds the model. Without privileges in the metadata it contains the whole schema. `pause` lets other
+ * requests run between two relations.
+ */
+export async function buildModel(
+  { schema, metadata, cache }: ModelSource,
+  pause: () => Promise<void> | undefined,
+): Promise<ApiModel> {
   const privileges = metadata.privileges && privilegesByName(metadata.privileges);
   const permitted = privileges ?? (metadata.relations && new Set(metadata.relations));
   const names = cache.relationNames(schema).filter((name) => permitted?.has(name) ?? true);
   const parameterType = typeShortener(metadata.visibleTypes ?? []);
   const isPermitted = permittedRoutines(metadata, parameterType);
+  const deprecation = cache.deprecation(schema);
+  const relations: DescribedRelation[] = [];
+  for (const name of names) {
+    const found = cache.relation({ schema, name })!;
+    const relation = deprecation === undefined ? found : { deprecation, ...found };
+    const keys = foreignKeysOf(cache.relationships(found, schema));
+    relations.push(describeRelation(relation, { privileges: privileges?.get(name), keys, cache }));
+    await pause();
+  }
+  const routines = cache.routineNames(schema).flatMap((name) =>
+    cache.routines({ schema, name }).filter(isPermitted).slice(-1)
+  );
   return {
     schema,
-    comment: metadata.comment,
-    relations: names.map((name) =>
-      describeRelation(cache.relation({ schema, name })!, privileges?.get(name), cache)
-    ),
-    routines: cache.routineNames(schema).flatMap((name) =>
-      cache.routines({ schema, name }).filter(isPermitted).slice(-1)
-    ),
+    comment: readCommentTags(metadata.comment, { dbCommentTags: deprecation !== undefined }).text,
+    relations,
+    routines: deprecation === undefined
+      ? routines
+      : routines.map((routine) => ({ deprecation, ...routine })),
     parameterType,
   };
 }
@@ -98,12 +119,14 @@ export function permittedRoutines(
 
 function describeRelation(
   relation: Relation,
-  privileges: RelationPrivileges | undefined,
-  cache: SchemaCache,
+  { privileges, keys: foreignKeys, cache }: {
+    readonly privileges: RelationPrivileges | undefined;
+    readonly keys: ReadonlyMap<string, KeyRelationship>;
+    readonly cache: SchemaCache;
+  },
 ): DescribedRelation {
   const { insertable, updatable, deletable } = relation;
   const primaryKey = new Set(relation.primaryKey);
-  const foreignKeys = foreignKeysOf(relation, cache);
   return {
     relation,
     columns: relation.columns.map((column) => {
@@ -123,11 +146,10 @@ function describeRelation(
 
 /** Returns the single-column foreign key of each column. Prefers tables to views. */
 function foreignKeysOf(
-  relation: Relation,
-  cache: SchemaCache,
+  relationships: readonly Relationship[],
 ): ReadonlyMap<string, KeyRelationship> {
   const keys = new Map<string, KeyRelationship>();
-  for (const relationship of cache.relationships(relation, relation.schema)) {
+  for (const relationship of relationships) {
     if (relationship.kind !== "many-to-one" && relationship.kind !== "one-to-one") continue;
     const [pair, ...more] = relationship.pairs;
     if (relationship.originIsParent || pair === undefined || more.length > 0) continue;

@@ -1,8 +1,4 @@
-/**
- * Encodes names of the database for a document: in paths, references and keys.
- *
- * @module
- */
+/** Encodes names of the database for a document: in paths, references and keys. @module */
 
 /**
  * Returns the last segment of a path. Percent-encodes characters that a path cannot contain, or that

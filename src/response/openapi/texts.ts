@@ -1,8 +1,5 @@
-/**
- * Turns comments of the database into texts of a document.
- *
- * @module
- */
+/** Turns comments of the database into texts of a document. @module */
+import type { Relation } from "../../schema_cache/schema_cache.ts";
 
 /** The parts of a comment. */
 export interface CommentParts {
@@ -26,6 +23,11 @@ export function summaryOf(
   if (comment === null) return {};
   const { title, rest } = splitComment(comment);
   return rest === "" ? { summary: title } : { summary: title, description: rest };
+}
+
+/** Returns {@linkcode summaryOf}, and `deprecated` of a relation or function that is. */
+export function aboutTarget({ comment, deprecation }: Pick<Relation, "comment" | "deprecation">) {
+  return { ...summaryOf(comment), ...(deprecation === undefined ? {} : { deprecated: true }) };
 }
 
 /** Returns `description`, unless the text is null. */

@@ -1,8 +1,4 @@
-/**
- * Maps PostgreSQL's types to types of an OpenAPI 2.0 document.
- *
- * @module
- */
+/** Maps PostgreSQL's types to types of an OpenAPI 2.0 document. @module */
 import type { Column } from "../../schema_cache/schema_cache.ts";
 
 /** Type of a value in JSON. */

@@ -1,9 +1,5 @@
-/**
- * Writes an OpenAPI 2.0 document
- * (https://github.com/OAI/OpenAPI-Specification/blob/main/versions/2.0.md).
- *
- * @module
- */
+/** Writes an OpenAPI 2.0 document
+ * (https://github.com/OAI/OpenAPI-Specification/blob/main/versions/2.0.md). @module */
 import {
   addressOf,
   documentationOf,
@@ -13,6 +9,7 @@ import {
   infoOf,
   tokenDescription,
 } from "./about.ts";
+import { ObjectMembers } from "./document_store.ts";
 import type { ApiModel, DescribedColumn, DescribedRelation } from "./model.ts";
 import { fixedParameters, headerParameters, relationParameters } from "./v2_parameters.ts";
 import { batchPath, relationPath, rootPath, routinePath } from "./v2_paths.ts";
@@ -20,13 +17,21 @@ import { pathSegment } from "./names.ts";
 import { described, unlessEmpty } from "./texts.ts";
 import { columnType, defaultValue } from "./types.ts";
 
-/** Returns the document as a JSON value. */
-export function openApi2(model: ApiModel, config: DocumentConfig): unknown {
+/** Returns the document. */
+export function openApi2(model: ApiModel, config: DocumentConfig): ObjectMembers {
   const { scheme, host, basePath } = addressOf(config);
   const { dialect: { vendor }, bookmarkHeader = null } = config;
   const headers = { keyed: hasKeys(config), tagged: hasTags(config), bookmarkHeader };
   const types = [...mediaTypes(vendor), "text/csv", "application/x-ndjson"];
-  return {
+  const rootMethods = config.batchMaxOperations > 0
+    ? { ...rootPath, ...batchPath(vendor, headers) }
+    : rootPath;
+  const routineContext = {
+    ...headers,
+    produces: mediaTypes(vendor),
+    typeName: model.parameterType,
+  };
+  const root = {
     swagger: "2.0",
     info: infoOf(model.comment, config),
     host,
@@ -36,34 +41,25 @@ export function openApi2(model: ApiModel, config: DocumentConfig): unknown {
     produces: types,
     ...documentationOf(config),
     ...(config.openapiSecurityActive ? security : {}),
-    paths: Object.fromEntries([
-      [
-        "/",
-        config.batchMaxOperations > 0 ? { ...rootPath, ...batchPath(vendor, headers) } : rootPath,
-      ],
-      ...model.relations.map((relation) =>
-        [`/${pathSegment(relation.relation.name)}`, relationPath(relation, headers)] as const
-      ),
-      ...model.routines.map((routine) =>
-        [
-          `/rpc/${pathSegment(routine.name)}`,
-          routinePath(routine, {
-            ...headers,
-            produces: mediaTypes(vendor),
-            typeName: model.parameterType,
-          }),
-        ] as const
-      ),
-    ]),
-    definitions: Object.fromEntries(
-      model.relations.map((relation) => [relation.relation.name, definition(relation)]),
-    ),
-    parameters: Object.fromEntries([
-      ...fixedParameters,
-      ...headerParameters(headers),
-      ...model.relations.flatMap(relationParameters),
-    ]),
+    paths: new ObjectMembers(function* () {
+      yield ["/", rootMethods];
+      for (const relation of model.relations) {
+        yield [`/${pathSegment(relation.relation.name)}`, relationPath(relation, headers)];
+      }
+      for (const routine of model.routines) {
+        yield [`/rpc/${pathSegment(routine.name)}`, routinePath(routine, routineContext)];
+      }
+    }),
+    definitions: new ObjectMembers(function* () {
+      for (const relation of model.relations) yield [relation.relation.name, definition(relation)];
+    }),
+    parameters: new ObjectMembers(function* () {
+      yield* fixedParameters;
+      yield* headerParameters(headers);
+      for (const relation of model.relations) yield* relationParameters(relation);
+    }),
   };
+  return new ObjectMembers(() => Object.entries(root));
 }
 
 function mediaTypes(vendor: string): readonly string[] {

@@ -1,8 +1,4 @@
-/**
- * The parameters that operations of an OpenAPI 2.0 document refer to.
- *
- * @module
- */
+/** The parameters that operations of an OpenAPI 2.0 document refer to. @module */
 import {
   bookmarkDescription,
   ifMatchDescription,

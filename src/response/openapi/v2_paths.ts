@@ -1,12 +1,8 @@
-/**
- * The paths of an OpenAPI 2.0 document.
- *
- * @module
- */
+/** The paths of an OpenAPI 2.0 document. @module */
 import type { Parameter, Routine } from "../../schema_cache/schema_cache.ts";
 import type { DescribedRelation } from "./model.ts";
 import { queryName, reference } from "./names.ts";
-import { described, summaryOf, unlessEmpty } from "./texts.ts";
+import { aboutTarget, described, unlessEmpty } from "./texts.ts";
 import { elementType, typeFacts } from "./types.ts";
 import { batchSchema } from "./batch_schemas.ts";
 import { bodyKey, filterReferences, type V2Headers } from "./v2_parameters.ts";
@@ -40,8 +36,8 @@ export function batchPath(vendor: string, headers: V2Headers) {
 
 /** Returns the path of a relation: reads, and all writes if the relation permits one of them. */
 export function relationPath(described: DescribedRelation, headers: V2Headers): unknown {
-  const { name, comment } = described.relation;
-  const about = { tags: [name], ...summaryOf(comment) };
+  const { name } = described.relation;
+  const about = { tags: [name], ...aboutTarget(described.relation) };
   const filters = filterReferences(described);
   const body = shared(bodyKey(name));
   const { keys, ifMatch, ifNoneMatch, bookmark } = headerReferences(headers);
@@ -118,7 +114,7 @@ export function routinePath(routine: Routine, context: V2RoutineContext): unknow
   const { keys, ifNoneMatch, bookmark } = headerReferences(context);
   const about = {
     tags: [`(rpc) ${routine.name}`],
-    ...summaryOf(routine.comment),
+    ...aboutTarget(routine),
     produces,
     responses: { "200": { description: "OK" } },
   };

@@ -1,8 +1,4 @@
-/**
- * Writes an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1.html).
- *
- * @module
- */
+/** Writes an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1.html). @module */
 import {
   addressOf,
   documentationOf,
@@ -10,6 +6,7 @@ import {
   infoOf,
   tokenDescription,
 } from "./about.ts";
+import { ObjectMembers } from "./document_store.ts";
 import type { ApiModel, DescribedRelation } from "./model.ts";
 import { pathSegment } from "./names.ts";
 import { batchReplySchema, batchSchema } from "./batch_schemas.ts";
@@ -28,40 +25,45 @@ import {
 import { routinePath } from "./v3_routines.ts";
 import { errorSchema, relationSchemas } from "./v3_schemas.ts";
 
-/** Returns the document as a JSON value. It omits relations without a method that the role may use. */
-export function openApi3(whole: ApiModel, config: DocumentConfig): unknown {
+/** Returns the document. It omits relations without a method that the role may use. */
+export function openApi3(whole: ApiModel, config: DocumentConfig): ObjectMembers {
   const relations = whole.relations.filter(({ methods }) => methods.length > 0);
   const model = { ...whole, relations };
-  const { dialect: { vendor }, bookmarkHeader = null } = config;
-  return {
+  const root = {
     openapi: "3.1.0",
     info: infoOf(model.comment, config),
     ...documentationOf(config),
     servers: [{ url: serverUrl(config) }],
     ...(config.openapiSecurityActive ? { security: securityOf(config) } : {}),
-    paths: pathsOf(model, config),
-    components: {
-      schemas: Object.fromEntries([
-        errorSchema,
-        ...(config.serverQueryMethod ? [querySchema] : []),
-        ...model.relations.flatMap(relationSchemas),
-      ]),
-      parameters: Object.fromEntries([
-        ...sharedParameters({
-          schema: model.schema,
-          isDefault: model.schema === config.dbSchemas[0],
-          bookmarkHeader,
-        }),
-        ...model.relations.flatMap(filterParameters),
-      ]),
-      responses: Object.fromEntries([
-        ...Object.entries(sharedResponses),
-        ...model.relations.map((relation) => rowsResponse(relation, { vendor, bookmarkHeader })),
-      ]),
-      headers: { ...sharedHeaders, ...bookmarkComponent(bookmarkHeader) },
-      ...(config.openapiSecurityActive ? { securitySchemes } : {}),
-    },
+    paths: new ObjectMembers(() => pathsOf(model, config)),
+    components: componentsOf(model, config),
   };
+  return new ObjectMembers(() => Object.entries(root));
+}
+
+function componentsOf(model: ApiModel, config: DocumentConfig): ObjectMembers {
+  const { dialect: { vendor }, bookmarkHeader = null } = config;
+  const isDefault = model.schema === config.dbSchemas[0];
+  const components = {
+    schemas: new ObjectMembers(function* () {
+      yield errorSchema;
+      if (config.serverQueryMethod) yield querySchema;
+      for (const relation of model.relations) yield* relationSchemas(relation);
+    }),
+    parameters: new ObjectMembers(function* () {
+      yield* sharedParameters({ schema: model.schema, isDefault, bookmarkHeader });
+      for (const relation of model.relations) yield* filterParameters(relation);
+    }),
+    responses: new ObjectMembers(function* () {
+      yield* Object.entries(sharedResponses);
+      for (const relation of model.relations) {
+        yield rowsResponse(relation, { vendor, bookmarkHeader });
+      }
+    }),
+    headers: { ...sharedHeaders, ...bookmarkComponent(bookmarkHeader) },
+    ...(config.openapiSecurityActive ? { securitySchemes } : {}),
+  };
+  return new ObjectMembers(() => Object.entries(components));
 }
 
 function serverUrl(config: DocumentConfig): string {
@@ -69,26 +71,25 @@ function serverUrl(config: DocumentConfig): string {
   return `${scheme}://${host}${basePath.replace(/\/$/, "")}`;
 }
 
-function pathsOf({ relations, routines, schema }: ApiModel, config: DocumentConfig) {
+function* pathsOf(
+  { relations, routines, schema }: ApiModel,
+  config: DocumentConfig,
+): Generator<readonly [string, unknown]> {
   const { dbSchemas, dialect: { vendor }, bookmarkHeader = null } = config;
   const headers = { profiled: dbSchemas.length > 1, bookmarkHeader };
-  const queryPathOf = (relation: DescribedRelation) =>
-    [`/${pathSegment(relation.relation.name)}/$query`, queryPath(relation, headers)] as const;
   const names = new Set(relations.map(({ relation }) => relation.name));
   const isDescribed = (relation: string) => names.has(relation);
-  return Object.fromEntries([
-    ["/", { ...rootPath, ...batchPath(vendor) }],
-    ...relations.map((relation) =>
-      [`/${pathSegment(relation.relation.name)}`, relationPath(relation, headers)] as const
-    ),
-    ...(config.serverQueryMethod ? relations.filter(isReadable).map(queryPathOf) : []),
-    ...routines.map((routine) =>
-      [
-        `/rpc/${pathSegment(routine.name)}`,
-        routinePath(routine, { ...headers, vendor, schema, isDescribed }),
-      ] as const
-    ),
-  ]);
+  yield ["/", { ...rootPath, ...batchPath(vendor) }];
+  for (const relation of relations) {
+    yield [`/${pathSegment(relation.relation.name)}`, relationPath(relation, headers)];
+  }
+  for (const relation of config.serverQueryMethod ? relations.filter(isReadable) : []) {
+    yield [`/${pathSegment(relation.relation.name)}/$query`, queryPath(relation, headers)];
+  }
+  for (const routine of routines) {
+    const context = { ...headers, vendor, schema, isDescribed };
+    yield [`/rpc/${pathSegment(routine.name)}`, routinePath(routine, context)];
+  }
 }
 
 function isReadable({ methods }: DescribedRelation): boolean {

@@ -1,8 +1,4 @@
-/**
- * The parameters that operations of an OpenAPI 3.1 document refer to.
- *
- * @module
- */
+/** The parameters that operations of an OpenAPI 3.1 document refer to. @module */
 import type { Column } from "../../schema_cache/schema_cache.ts";
 import {
   bookmarkDescription,
@@ -30,6 +26,7 @@ export type SharedParameter =
   | "selectWritten"
   | "order"
   | "limit"
+  | "lock"
   | "offset"
   | "and"
   | "or"
@@ -73,7 +70,12 @@ const always = [
   "handling=lenient",
   "timezone=<zone>",
 ] as const;
-const counts = ["count=exact", "count=planned", "count=estimated"] as const;
+const counts = [
+  "count=exact",
+  "count=exact-<rows>",
+  "count=planned",
+  "count=estimated",
+] as const;
 const writes = [
   "return=minimal",
   "return=headers-only",
@@ -83,7 +85,11 @@ const writes = [
   "tx=rollback",
 ] as const;
 const limits = ["max-affected=<rows>"] as const;
-const resolutions = ["resolution=merge-duplicates", "resolution=ignore-duplicates"] as const;
+const resolutions = [
+  "resolution=merge-duplicates",
+  "resolution=ignore-duplicates",
+  "resolution=return-existing",
+] as const;
 
 function prefer(...preferences: readonly string[]) {
   return header("Prefer", `Preferences, separated by commas: \`${preferences.join("`, `")}\``);
@@ -157,7 +163,7 @@ export function sharedParameters(
     select: query("select", "Columns and embedded relations; `*,-<column>` leaves one out"),
     selectWritten: query(
       "select",
-      "Columns and embedded relations, separated by commas. `merge_action()` is `INSERT` or `UPDATE`",
+      "Columns and embedded relations, separated by commas. `merge_action()` is `INSERT`, `UPDATE` or `EXISTING`",
     ),
     columnsInserted: query(
       "columns",
@@ -175,6 +181,11 @@ export function sharedParameters(
     on: query("on", "Columns that match rows of the body with rows of the relation"),
     order: query("order", "Terms `<column>.<asc|desc>.<nullsfirst|nullslast>`"),
     limit: { ...query("limit", "Largest number of rows", count), example: 20 },
+    lock: query(
+      "lock",
+      "With `limit`: rows that another transaction has locked are skipped, or fail the request",
+      { type: "string", enum: ["skip", "nowait"] },
+    ),
     offset: query("offset", "Number of rows that are skipped", count),
     and: query("and", "Conditions that all hold: `(<column>.<operator>.<value>,…)`"),
     or: query("or", "Conditions one of which holds: `(<column>.<operator>.<value>,…)`"),
@@ -184,11 +195,11 @@ export function sharedParameters(
     before: query("before", "Cursor of the row that the rows precede; empty for the last page"),
     range: header("Range", "First and last row, counted from 0: `0-24`"),
     rangeUnit: header("Range-Unit", "Unit of `Range`", { type: "string", const: "items" }),
-    preferRead: prefer(...counts, ...places, ...always),
+    preferRead: prefer(...counts, "max-rows=fail", ...places, ...always),
     preferWrite: prefer(...writes, ...counts, ...limits, ...always),
     preferUpdate: prefer(...writes, ...counts, ...limits, "unmatched=fail", ...always),
     preferInsert: prefer(...writes, ...resolutions, ...counts, ...always),
-    preferCall: prefer(...counts, ...limits, ...places, ...always),
+    preferCall: prefer(...counts, "max-rows=fail", ...limits, ...places, ...always),
     readProfile: profile("Accept-Profile"),
     writeProfile: profile("Content-Profile"),
     idempotencyKey: header("Idempotency-Key", keyDescription, { type: "string", maxLength: 255 }),

@@ -1,9 +1,5 @@
-/**
- * The paths of relations that read by parameters in a body, in an OpenAPI 3.1 document. OpenAPI 3.1 has no
- * operation for QUERY itself.
- *
- * @module
- */
+/** The paths of relations that read by parameters in a body, in an OpenAPI 3.1 document. OpenAPI
+ * 3.1 has no operation for QUERY itself. @module */
 import type { DescribedRelation } from "./model.ts";
 import { reference } from "./names.ts";
 import { type HeaderContext, readHeaders, shared } from "./v3_parameters.ts";

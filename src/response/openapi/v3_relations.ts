@@ -1,12 +1,8 @@
-/**
- * The paths of relations in an OpenAPI 3.1 document, with the operations that a relation permits and
- * the role has the privileges for.
- *
- * @module
- */
+/** The paths of relations in an OpenAPI 3.1 document, with the operations that a relation permits
+ * and the role has the privileges for. @module */
 import { orderKey } from "../../plan/order_key.ts";
 import type { DescribedRelation } from "./model.ts";
-import { summaryOf } from "./texts.ts";
+import { aboutTarget } from "./texts.ts";
 import {
   changeHeaders,
   clausesOf,
@@ -56,8 +52,9 @@ const operations = {
   delete: deleteOperation,
 } as const;
 
-function about(verb: string, { relation: { name, comment } }: DescribedRelation) {
-  return { operationId: `${verb}_${name}`, tags: [name], ...summaryOf(comment) };
+function about(verb: string, { relation }: DescribedRelation) {
+  const { name } = relation;
+  return { operationId: `${verb}_${name}`, tags: [name], ...aboutTarget(relation) };
 }
 
 /** The parameters of an operation, in the order of the document. */
@@ -131,12 +128,18 @@ function putOperation(described: DescribedRelation, context: PathContext) {
   };
 }
 
+/** Returns the clauses of a limited write. A column `lock` is filtered instead. */
+function pickedRows({ columns }: DescribedRelation): readonly SharedParameter[] {
+  const hasColumn = columns.some(({ column }) => column.name === "lock");
+  return ["select", "order", "limit", ...hasColumn ? [] : ["lock"] as const];
+}
+
 function updateOperation(described: DescribedRelation, context: FilteredContext) {
   const { name } = described.relation;
   return {
     ...about("update", described),
     ...parameters({
-      first: ["select", "order", "limit"],
+      first: pickedRows(described),
       filters: context.filters,
       more: ["columns", "on", "and", "or", "preferUpdate"],
       headers: changeHeaders(context),
@@ -151,7 +154,7 @@ function deleteOperation(described: DescribedRelation, context: FilteredContext)
   return {
     ...about("delete", described),
     ...parameters({
-      first: ["select", "order", "limit"],
+      first: pickedRows(described),
       filters: context.filters,
       more: ["and", "or", "preferWrite"],
       headers: changeHeaders(context),

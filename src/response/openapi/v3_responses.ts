@@ -1,8 +1,4 @@
-/**
- * The responses and request bodies of an OpenAPI 3.1 document.
- *
- * @module
- */
+/** The responses and request bodies of an OpenAPI 3.1 document. @module */
 import { newBookmarkDescription } from "./about.ts";
 import type { DescribedRelation } from "./model.ts";
 import { componentKey, reference } from "./names.ts";

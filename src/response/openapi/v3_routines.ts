@@ -1,11 +1,7 @@
-/**
- * The paths of functions in an OpenAPI 3.1 document.
- *
- * @module
- */
+/** The paths of functions in an OpenAPI 3.1 document. @module */
 import type { Parameter, Routine } from "../../schema_cache/schema_cache.ts";
 import { queryName } from "./names.ts";
-import { summaryOf } from "./texts.ts";
+import { aboutTarget } from "./texts.ts";
 import {
   bookmarkHeaders,
   clausesOf,
@@ -43,8 +39,9 @@ export function routinePath(routine: Routine, context: V3RoutineContext): unknow
   return reads ? { get: getOperation(routine, unnamed, context), post } : { post };
 }
 
-function about(verb: string, { name, comment }: Routine) {
-  return { operationId: `${verb}_${name}`, tags: [`(rpc) ${name}`], ...summaryOf(comment) };
+function about(verb: string, routine: Routine) {
+  const { name } = routine;
+  return { operationId: `${verb}_${name}`, tags: [`(rpc) ${name}`], ...aboutTarget(routine) };
 }
 
 /** Returns the parameters of the result. Sets can be filtered and ordered like relations. */

@@ -1,8 +1,4 @@
-/**
- * The schemas of an OpenAPI 3.1 document: rows that requests read or write, and errors.
- *
- * @module
- */
+/** The schemas of an OpenAPI 3.1 document: rows that requests read or write, and errors. @module */
 import type { DescribedColumn, DescribedRelation } from "./model.ts";
 import { componentKey, reference } from "./names.ts";
 import { described, unlessEmpty } from "./texts.ts";

@@ -1,9 +1,5 @@
-/**
- * Maps PostgreSQL's types to JSON Schemas of the values in responses
- * (https://json-schema.org/draft/2020-12).
- *
- * @module
- */
+/** Maps PostgreSQL's types to JSON Schemas of the values in responses
+ * (https://json-schema.org/draft/2020-12). @module */
 import type { Column } from "../../schema_cache/schema_cache.ts";
 import { elementType } from "./types.ts";
 

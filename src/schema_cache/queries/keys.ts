@@ -1,9 +1,5 @@
-/**
- * Reads primary, unique and foreign keys of tables in all user schemas. Exposed views depend on
- * keys of tables in unexposed schemas.
- *
- * @module
- */
+/** Reads primary, unique and foreign keys of tables in all user schemas. Exposed views depend on
+ * keys of tables in unexposed schemas. @module */
 
 /** A table's oid and the attribute numbers of its key. */
 export type KeyRow = readonly [table: number, columns: readonly number[]];
@@ -29,7 +25,6 @@ export type UniqueIndexRow = readonly [
   predicate: string | null,
 ];
 
-/** The result of {@linkcode keysQuery}. */
 export interface KeysResult {
   readonly primary: readonly KeyRow[];
   readonly unique: readonly KeyRow[];

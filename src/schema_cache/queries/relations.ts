@@ -1,13 +1,29 @@
-/**
- * Reads tables, views, materialized views, foreign and partitioned tables of the exposed schemas,
- * with their columns. Partitions are omitted.
- *
- * @module
- */
+/** Reads tables, views, materialized views, foreign and partitioned tables of the exposed schemas,
+ * with their columns. Partitions are omitted. @module */
 import type { Relation } from "../schema_cache.ts";
-import { domainBases } from "./domain_bases.ts";
 
-/** One column in the result of {@linkcode relationsQuery}. */
+/**
+ * `domain_bases (oid, base, typmod, not_null)` has one row for each domain. `base` is the type
+ * below all domain levels; `not_null` is true if any level is NOT NULL. Put it after `with
+ * recursive`. It is materialized, because without statistics PostgreSQL would run it again for
+ * every row.
+ */
+export const domainBases = `
+domain_levels (oid, base, typmod, not_null) as (
+  select oid, typbasetype, typtypmod, typnotnull from pg_type where typtype = 'd'
+  union all
+  select d.oid, t.typbasetype, case d.typmod when -1 then t.typtypmod else d.typmod end,
+    d.not_null or t.typnotnull
+  from domain_levels d join pg_type t on t.oid = d.base
+  where t.typtype = 'd'
+),
+domain_bases (oid, base, typmod, not_null) as materialized (
+  select d.oid, d.base, d.typmod, d.not_null
+  from domain_levels d join pg_type t on t.oid = d.base
+  where t.typtype <> 'd'
+)`;
+
+/** One column in a row of {@linkcode relationsQuery}. */
 export type ColumnRow = readonly [
   number: number,
   name: string,
@@ -18,7 +34,7 @@ export type ColumnRow = readonly [
   baseType: string | null,
   maxLength: number | null,
   defaultExpression: string | null,
-  /** Key of {@linkcode RelationsResult} `.enums` when the base type is an enum; null otherwise. */
+  /** Key of {@linkcode EnumLabels} when the base type is an enum; null otherwise. */
   enumType: number | null,
   /**
    * True if the column accepts no values: a generated column, or an identity column `GENERATED
@@ -27,7 +43,7 @@ export type ColumnRow = readonly [
   generated: boolean,
 ];
 
-/** One relation in the result of {@linkcode relationsQuery}. */
+/** A row of {@linkcode relationsQuery}. */
 export type RelationRow = readonly [
   oid: number,
   schema: string,
@@ -42,18 +58,15 @@ export type RelationRow = readonly [
   /** See `Relation.mergeAction`. */
   mergeAction: "old" | "xmax" | null,
   systemColumns: Relation["systemColumns"] | null,
+  /** Whether other tables inherit from this one, which is not partitioned. */
+  isInherited: boolean,
 ];
 
-/** The result of {@linkcode relationsQuery}. */
-export interface RelationsResult {
-  /** Relations, sorted by schema and name. */
-  readonly relations: readonly RelationRow[];
-  /** Labels of all enum types in sort order, by the type's oid. */
-  readonly enums: Readonly<Record<string, readonly string[]>>;
-}
+/** Result of {@linkcode enumsQuery}: labels of all enum types in sort order, by the type's oid. */
+export type EnumLabels = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Parameters: exposed schemas as `regnamespace[]`.
+ * Parameters: exposed schemas as `regnamespace[]`. One row for each relation, by schema and name.
  *
  * The default of a column is an expression for later statements: the column's own, the domain's, or
  * `nextval` for an identity column that accepts values. Generated columns have no default. Defaults
@@ -178,38 +191,63 @@ column_lists as (
   ) as list
   from columns group by attrelid
 )
-select json_build_object(
-  'relations', coalesce((
-    select json_agg(
-      json_build_array(
-        r.oid::int8, r.nspname, r.relname, d.description, r.relkind in ('v', 'm'),
-        case
-          when r.relkind in ('r', 'p') then 28
-          when r.relkind = 'm' or r.oid in (select relid from dead_foreign_tables) then 0
-          else pg_relation_is_updatable(r.oid, true)
-        end,
-        l.list, r.relkind = 'r' and r.oid not in (select relid from indivisible),
-        case
-          when current_setting('server_version_num')::int >= 180000 then 'old'
-          when r.relkind = 'r' then 'xmax'
-        end,
-        case
-          when r.oid in (select relid from without_system_columns) then null
-          when r.relkind = 'r' then 'always'
-          when r.relkind = 'p' then 'except inserts'
-        end
-      ) order by r.nspname, r.relname
-    )
-    from relations r
-      left join column_lists l on l.attrelid = r.oid
-      left join pg_description d
-        on d.classoid = 'pg_class'::regclass and d.objoid = r.oid and d.objsubid = 0
-  ), '[]'),
-  'enums', coalesce((
-    select json_object_agg(e.enumtypid::int8, e.labels)
-    from (
-      select enumtypid, json_agg(enumlabel order by enumsortorder) as labels
-      from pg_enum group by enumtypid
-    ) e
-  ), '{}')
-)::text`;
+select json_build_array(
+  r.oid::int8, r.nspname, r.relname, d.description, r.relkind in ('v', 'm'),
+  case
+    when r.relkind in ('r', 'p') then 28
+    when r.relkind = 'm' or r.oid in (select relid from dead_foreign_tables) then 0
+    else pg_relation_is_updatable(r.oid, true)
+  end,
+  l.list, r.relkind = 'r' and r.oid not in (select relid from indivisible),
+  case
+    when current_setting('server_version_num')::int >= 180000 then 'old'
+    when r.relkind = 'r' then 'xmax'
+  end,
+  case
+    when r.oid in (select relid from without_system_columns) then null
+    when r.relkind = 'r' then 'always'
+    when r.relkind = 'p' then 'except inserts'
+  end,
+  r.relkind = 'r' and r.oid in (select inhparent from pg_inherits)
+)::text
+from relations r
+  left join column_lists l on l.attrelid = r.oid
+  left join pg_description d
+    on d.classoid = 'pg_class'::regclass and d.objoid = r.oid and d.objsubid = 0
+order by r.nspname, r.relname`;
+
+/** Parameters: schemas as `regnamespace[]`. The result has the comments by schema. */
+export const schemaCommentsQuery = `
+select coalesce(json_object_agg(n.nspname, d.description), '{}')::text
+from pg_namespace n join pg_description d
+  on d.classoid = 'pg_namespace'::regclass and d.objoid = n.oid
+where n.oid = any ($1::regnamespace[])`;
+
+/** The query has no parameters. */
+export const enumsQuery = `
+select coalesce(json_object_agg(e.enumtypid::int8, e.labels), '{}')::text
+from (
+  select enumtypid, json_agg(enumlabel order by enumsortorder) as labels
+  from pg_enum group by enumtypid
+) e`;
+
+/** Parameters: exposed schemas as `regnamespace[]`. Domains may be in other schemas. */
+export const checksQuery = `
+select coalesce(json_object_agg(
+  coalesce(t.typname, r.relname) || ' ' || c.conname, pg_get_constraintdef(c.oid)
+), '{}')::text
+from pg_constraint c
+  left join pg_type t on t.oid = c.contypid
+  left join pg_class r on r.oid = c.conrelid and r.relnamespace = any ($1::regnamespace[])
+where c.contype = 'c' and (t.oid is not null or r.oid is not null)
+  and c.connamespace <> 'information_schema'::regnamespace`;
+
+/**
+ * Parameters: exposed and extra schemas as `regnamespace[]`. Each row is an input of `readViewRules`,
+ * not JSON: the oid and the tree of a view, separated by a space. Trees are large, and escaping them
+ * as JSON would double the memory.
+ */
+export const viewRulesQuery = `
+select c.oid::text || ' ' || r.ev_action::text
+from pg_class c join pg_rewrite r on r.ev_class = c.oid and r.rulename = '_RETURN'
+where c.relnamespace = any ($1::regnamespace[]) and c.relkind in ('v', 'm')`;

@@ -1,12 +1,8 @@
-/**
- * Reads the functions of the exposed schemas that requests can call by name, and those that relate
- * rows of two relations.
- *
- * @module
- */
-import { domainBases } from "./domain_bases.ts";
+/** Reads the functions of the exposed schemas that requests can call by name, and those that relate
+ * rows of two relations. @module */
+import { domainBases } from "./relations.ts";
 
-/** An input parameter in the result of {@linkcode routinesQuery}. */
+/** An input parameter in a row of {@linkcode routinesQuery}. */
 export type ParameterRow = readonly [
   name: string,
   type: string,
@@ -15,7 +11,7 @@ export type ParameterRow = readonly [
 ];
 
 /**
- * A function in the result of {@linkcode routinesQuery}. Its result type is the type below all
+ * A row of {@linkcode routinesQuery}: a function. Its result type is the type below all
  * domain levels.
  */
 export type RoutineRow = readonly [
@@ -46,7 +42,7 @@ export type RoutineRow = readonly [
  */
 export const routinesQuery = `
 with recursive ${domainBases}
-select coalesce(json_agg(json_build_array(
+select json_build_array(
   n.nspname, p.proname, d.description, coalesce(inputs.list, '[]'::json), p.proretset,
   base.typtype = 'c' or coalesce(p.proargmodes && '{t,b,o}', false), p.prorettype = 'void'::regtype,
   bn.nspname, base.typname, row_of.oid is not null, p.provolatile, to_json(p.proconfig),
@@ -63,7 +59,7 @@ select coalesce(json_agg(json_build_array(
       where a.attrelid = base.typrelid and a.attnum > 0 and not a.attisdropped
     )
   end
-) order by n.nspname, p.proname), '[]')::text
+)::text
 from pg_proc p
   join pg_namespace n on n.oid = p.pronamespace
   left join domain_bases domain on domain.oid = p.prorettype

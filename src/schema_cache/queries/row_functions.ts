@@ -1,8 +1,4 @@
-/**
- * Reads the functions that PostgreSQL finds for `row.name`.
- *
- * @module
- */
+/** Reads the functions that PostgreSQL finds for `row.name`. @module */
 
 /** A function in the result of {@linkcode rowFunctionsQuery}; null for rows of several relations. */
 export type RowFunctionRow = readonly [

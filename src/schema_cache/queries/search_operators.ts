@@ -1,11 +1,6 @@
-/**
- * Reads the operators that indexes order by, and the objects of pg_trgm.
- *
- * @module
- */
-import { domainBases } from "./domain_bases.ts";
+/** Reads the operators that indexes order by, and the objects of pg_trgm. @module */
+import { domainBases } from "./relations.ts";
 
-/** The result of {@linkcode searchOperatorsQuery}. */
 export interface SearchOperatorsResult {
   readonly distances: readonly (readonly [
     schema: string,

@@ -1,12 +1,7 @@
-/**
- * Reads enums, composite types, domains and results of functions: the types of clients that the
- * schema cache does not hold.
- *
- * @module
- */
+/** Reads enums, composite types, domains and results of functions: the types of clients that the
+ * schema cache does not hold. @module */
 
-/** A name and the text of its type. */
-export type TypedName = readonly [name: string, type: string];
+type TypedName = readonly [name: string, type: string];
 
 /**
  * The types that columns, parameters and results can have. `text` is the output of `format_type`.

@@ -1,9 +1,5 @@
-/**
- * Finds relations and functions that run a function declared `VOLATILE` when a statement reads or
- * calls them. Running such a statement twice may have an effect twice.
- *
- * @module
- */
+/** Finds relations and functions that run a function declared `VOLATILE` when a statement reads or
+ * calls them. Running such a statement twice may have an effect twice. @module */
 
 /** The result of {@linkcode volatileRelationsQuery}. */
 export interface VolatileResult {

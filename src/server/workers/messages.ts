@@ -1,14 +1,9 @@
-/**
- * Messages between the thread that owns the process and the threads that serve requests. Secrets of the
- * configuration pass in messages only, never in a URL or in the environment.
- *
- * @module
- */
+/** Messages between the thread that owns the process and the threads that serve requests. Secrets
+ * of the configuration pass in messages only, never in a URL or in the environment. @module */
 import type { RecordedRequests } from "../../admin/recorder.ts";
 import type { KeyRefusal } from "../../auth/followed_key_sets.ts";
 import type { CallWords } from "../../observe/call_words.ts";
 import type { Metrics } from "../../observe/metrics.ts";
-import type { SharedArrivals } from "../../rate_limits/arrival_table.ts";
 import type { StateChange } from "../../service/followed_state.ts";
 import type { PartOfProcess } from "./shares.ts";
 
@@ -25,9 +20,6 @@ export interface WorkerTask {
   readonly call: CallWords;
   /** Refuses requests of pages of other sites. */
   readonly isQuick: boolean;
-  readonly arrivals: SharedArrivals;
-  /** Time of the owner's clock, in milliseconds, when it sent the task. */
-  readonly ownerTime: number;
 }
 
 /** Lines of the two logs, each text without its last line feed; empty for none. */
@@ -55,8 +47,8 @@ export interface WorkerReplies {
   metrics(): string;
   /** Null without a console. */
   recorded(): RecordedSecond | null;
-  /** Holds responses. Replies when no more requests arrive. */
-  hold(): Promise<void>;
+  /** Holds responses. Replies when no more requests arrive, with the number of those since the start. */
+  hold(): Promise<number>;
   /** Closes the socket; responses are still held. */
   closeSocket(): Promise<void>;
 }

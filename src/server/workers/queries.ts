@@ -1,8 +1,4 @@
-/**
- * Queries between threads, which are answered by messages.
- *
- * @module
- */
+/** Queries between threads, which are answered by messages. @module */
 import { deferred } from "../../lib/deferred.ts";
 import type { QueryReply, ThreadQuery } from "./messages.ts";
 

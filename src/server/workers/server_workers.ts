@@ -1,15 +1,9 @@
-/**
- * The workers of a process, for the thread that owns it.
- *
- * @module
- */
+/** The workers of a process, for the thread that owns it. @module */
 import { metricsText } from "../../admin/admin.ts";
 import type { Recorder } from "../../admin/recorder.ts";
-import { withTimeout } from "../../lib/deadline.ts";
-import { ThreadLock } from "../../lib/thread_lock.ts";
+import { withTimeout } from "../../lib/time_limits.ts";
 import type { Schedule } from "../../lib/timers.ts";
-import { sumOfMetrics, withoutGauges } from "../../observe/metric_sum.ts";
-import { arrivalLock } from "../../rate_limits/arrival_table.ts";
+import { sumOfMetrics, withoutGauges } from "../../observe/metric_registry.ts";
 import { StatePublisher } from "../../service/followed_state.ts";
 import type { Service } from "../../service/service.ts";
 import type { Listening } from "../listen.ts";
@@ -45,12 +39,12 @@ export interface ServerWorkersOptions {
   readonly workers: number;
   readonly service: OwnerService;
   /** Facts of the tasks of all workers. */
-  readonly task: Pick<WorkerTask, "arrivals" | "call" | "file" | "isQuick" | "port">;
+  readonly task: Pick<WorkerTask, "call" | "file" | "isQuick" | "port">;
   readonly startThread: StartThread;
   readonly addLines: (lines: LogLines) => void;
   /** Ends the process. */
   readonly onFatal: () => void;
-  /** Milliseconds of a clock that never goes back, with the start of this thread. */
+  /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
   readonly schedule: Schedule;
 }
@@ -60,6 +54,9 @@ const metricsTimeoutMs = 1000;
 
 /** Milliseconds until a step of the shutdown does without the workers that have not replied. */
 const stepTimeoutMs = 1000;
+
+/** Most rounds in which workers wait for requests. */
+const maxHoldRounds = 6;
 
 /** Starts workers, sends them the state of the owner's service, and adds up what they count. */
 export class ServerWorkers implements Pick<Listening, "closeConnections" | "isOpen" | "shutdown"> {
@@ -127,7 +124,7 @@ export class ServerWorkers implements Pick<Listening, "closeConnections" | "isOp
   async shutdown(): Promise<void> {
     this.#isStopping = true;
     this.#cancelRecording();
-    await this.#queryAll("hold");
+    await this.#holdAll();
     await this.#queryAll("closeSocket");
     await Promise.all(this.#slots.map((slot) => slot.stop()));
   }
@@ -148,9 +145,10 @@ export class ServerWorkers implements Pick<Listening, "closeConnections" | "isOp
     ]);
   }
 
-  /** Adds the requests of the workers to a recorder, once per second. */
-  record(recorder: Pick<Recorder, "add">): void {
+  /** Adds the requests of the workers to a recorder, once per second while it is watched. */
+  record(recorder: Pick<Recorder, "add" | "isWatched">): void {
     const tick = async () => {
+      if (!recorder.isWatched) return;
       const replies = await Promise.all(this.#slots.map((slot) => slot.query("recorded")));
       const isRecorded = (reply: unknown) => reply !== undefined && reply !== null;
       this.#recorded = replies.filter(isRecorded) as RecordedSecond[];
@@ -168,9 +166,23 @@ export class ServerWorkers implements Pick<Listening, "closeConnections" | "isOp
     return this.#recorded.map(({ metrics }) => metrics).reduce(sumOfGauges, noGauges);
   }
 
-  async #queryAll(name: "hold" | "closeSocket"): Promise<void> {
-    const replies = Promise.all(this.#slots.map((slot) => slot.query(name)));
-    await withTimeout(stepTimeoutMs, replies);
+  /** Repeats until no worker receives a request: one alone may have few clients, all of them slow. */
+  async #holdAll(): Promise<void> {
+    let requests = 0;
+    for (let round = 0; round < maxHoldRounds; round++) {
+      const before = requests;
+      const counts = await this.#queryAll("hold");
+      requests = counts.reduce<number>((sum, count) => sum + Number(count ?? 0), 0);
+      if (requests === before) return;
+    }
+  }
+
+  /** Returns the replies; none if one is missing. */
+  async #queryAll(name: "hold" | "closeSocket"): Promise<readonly unknown[]> {
+    let replies: readonly unknown[] = [];
+    const all = Promise.all(this.#slots.map((slot) => slot.query(name)));
+    await withTimeout(stepTimeoutMs, all.then((values) => void (replies = values)));
+    return replies;
   }
 
   #makeSlot(number: number): WorkerSlot {
@@ -188,7 +200,7 @@ export class ServerWorkers implements Pick<Listening, "closeConnections" | "isOp
 
   #sendTask(slot: WorkerSlot, number: number): void {
     this.#publishNow();
-    const { task, workers, service, now } = this.#options;
+    const { task, workers, service } = this.#options;
     slot.post({
       kind: "serve",
       task: {
@@ -196,7 +208,6 @@ export class ServerWorkers implements Pick<Listening, "closeConnections" | "isOp
         part: { number, workers },
         dialect: service.dialect.name,
         state: this.#publisher.all(),
-        ownerTime: now(),
       },
     });
   }
@@ -238,8 +249,7 @@ export class ServerWorkers implements Pick<Listening, "closeConnections" | "isOp
   }
 
   #recordFailure(slot: WorkerSlot, number: number, failure: WorkerFailure): void {
-    const { service, task: { arrivals } } = this.#options;
-    new ThreadLock(arrivalLock(arrivals), number + 1).release();
+    const { service } = this.#options;
     const last = failure.metrics === "" ? this.#metrics.get(slot) ?? "" : failure.metrics;
     this.#leftMetrics = sumOfMetrics([this.#leftMetrics, withoutGauges(last)]);
     this.#metrics.delete(slot);

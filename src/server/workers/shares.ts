@@ -1,8 +1,4 @@
-/**
- * Divides the limits of a process among its workers.
- *
- * @module
- */
+/** Divides the limits of a process among its workers. @module */
 import type { Config } from "../../config/options.ts";
 import {
   appliedParameters,

@@ -1,8 +1,4 @@
-/**
- * The machine and the runtime that this process runs on.
- *
- * @module
- */
+/** The machine and the runtime that this process runs on. @module */
 import { availableParallelism } from "node:os";
 import process from "node:process";
 import type { Machine } from "./shares.ts";

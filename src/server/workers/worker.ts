@@ -1,8 +1,4 @@
-/**
- * A worker's side of the messages with the owner.
- *
- * @module
- */
+/** A worker's side of the messages with the owner. @module */
 import { metricsText } from "../../admin/admin.ts";
 import type { KeyRefusal } from "../../auth/followed_key_sets.ts";
 import { errorMessage } from "../../cli/output.ts";
@@ -82,8 +78,8 @@ export class ServingThread implements WorkerReplies {
     return { requests: recorder.take(), metrics: { pool, jwtCache } };
   }
 
-  async hold(): Promise<void> {
-    await (await this.#api)?.hold();
+  async hold(): Promise<number> {
+    return await (await this.#api)?.hold() ?? 0;
   }
 
   async closeSocket(): Promise<void> {

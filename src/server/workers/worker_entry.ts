@@ -1,8 +1,4 @@
-/**
- * The module of a thread that serves requests.
- *
- * @module
- */
+/** The module of a thread that serves requests. @module */
 import type { OwnerMessage, WorkerMessage } from "./messages.ts";
 import { ServingThread } from "./worker.ts";
 

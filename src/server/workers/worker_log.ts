@@ -1,8 +1,4 @@
-/**
- * The logs of a worker: lines that the owner writes.
- *
- * @module
- */
+/** The logs of a worker: lines that the owner writes. @module */
 import type { CallWords } from "../../observe/call_words.ts";
 import { createReporter, type LogSettings, type Report } from "../../observe/reporter.ts";
 import type { Schedule } from "../../lib/timers.ts";

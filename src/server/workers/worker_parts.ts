@@ -1,9 +1,5 @@
-/**
- * Makes what a worker serves with: connections, caches, logs and a socket of its own.
- *
- * @module
- */
-import { consoleRecorder } from "../../admin/console_recorder.ts";
+/** Makes what a worker serves with: connections, caches, logs and a socket of its own. @module */
+import { consoleRecorder } from "../../admin/recorder.ts";
 import type { Recorder } from "../../admin/recorder.ts";
 import { openConfiguredDatabase } from "../../cli/config_files.ts";
 import type { Config } from "../../config/options.ts";
@@ -11,7 +7,6 @@ import { dialects } from "../../dialect.ts";
 import { serviceHandler } from "../../handler/handler.ts";
 import { schedule } from "../../lib/timers.ts";
 import type { Observation } from "../../observe/observation.ts";
-import { ArrivalTable } from "../../rate_limits/arrival_table.ts";
 import { type FollowedService, FollowingService } from "../../service/following_service.ts";
 import { hasConsole } from "../admin_server.ts";
 import { serveApi } from "../api_server.ts";
@@ -67,21 +62,12 @@ export async function makeParts(task: WorkerTask, owner: Owner): Promise<WorkerP
     onFatal: owner.onFatal,
     ...(await openTracing()),
     isCounted: adminListenAddress(config) !== null,
-    isTimed: hasConsole(config),
-    makeArrivalTable: () => arrivalTable(task),
+    isTimed: () => recorder?.isWatched ?? false,
+    threads: part.workers,
   }, task.state);
   const made = service;
   const listen = () => listenBy(made, { config, task });
   return { service, log, observe, recorder, listen };
-}
-
-/** The clocks of threads begin at different times. */
-function arrivalTable({ arrivals, ownerTime, part: { number } }: WorkerTask): ArrivalTable {
-  const ahead = ownerTime - performance.now();
-  return new ArrivalTable({
-    now: () => performance.now() + ahead,
-    shared: { arrivals, thread: number + 1 },
-  });
 }
 
 function listenBy(

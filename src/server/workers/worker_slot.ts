@@ -1,8 +1,4 @@
-/**
- * One worker of the owner: starts it, and starts it again after a failure.
- *
- * @module
- */
+/** One worker of the owner: starts it, and starts it again after a failure. @module */
 import { deferred } from "../../lib/deferred.ts";
 import type { Schedule } from "../../lib/timers.ts";
 import type { OwnerMessage, WorkerMessage, WorkerReplies } from "./messages.ts";

@@ -1,17 +1,13 @@
-/**
- * Serves the API by workers: what a process with several of them does otherwise than one without.
- *
- * @module
- */
+/** Serves the API by workers: what a process with several of them does otherwise than one without.
+ * @module */
 import { metricsText } from "../../admin/admin.ts";
-import type { RecordedService } from "../../admin/console_recorder.ts";
+import type { RecordedService } from "../../admin/recorder.ts";
 import type { Recorder } from "../../admin/recorder.ts";
 import type { Log } from "../../cli/log.ts";
 import type { Config } from "../../config/options.ts";
 import { schedule } from "../../lib/timers.ts";
 import type { CallWords } from "../../observe/call_words.ts";
 import type { Observation } from "../../observe/observation.ts";
-import { ArrivalTable, shareArrivals } from "../../rate_limits/arrival_table.ts";
 import type { Service } from "../../service/service.ts";
 import type { ServiceOptions } from "../../service/service_options.ts";
 import { findPort, type TcpAddress } from "../bind.ts";
@@ -36,13 +32,9 @@ export interface TeamOptions {
   readonly onFatal: () => void;
 }
 
-/** Number of the owner among the threads that count requests. */
-const ownerThread = 1;
-
 /** The workers of a process, also before they are started. */
 export class WorkerTeam {
   readonly #count: number;
-  readonly #arrivals = shareArrivals();
   #workers: ServerWorkers | null = null;
 
   constructor(count: number) {
@@ -55,16 +47,9 @@ export class WorkerTeam {
   }
 
   /** Options of the service that the workers follow. */
-  get serviceOptions(): Pick<
-    ServiceOptions,
-    "followers" | "makeArrivalTable" | "onFollowedChange"
-  > {
+  get serviceOptions(): Pick<ServiceOptions, "followers" | "onFollowedChange"> {
     return {
       followers: this.#count,
-      makeArrivalTable: () => {
-        const shared = { arrivals: this.#arrivals, thread: ownerThread };
-        return new ArrivalTable({ now: () => performance.now(), shared });
-      },
       onFollowedChange: () => this.#workers?.publish(),
     };
   }
@@ -101,7 +86,7 @@ export class WorkerTeam {
     const workers = this.#workers = new ServerWorkers({
       workers: this.#count,
       service,
-      task: { arrivals: this.#arrivals, call, file, isQuick, port: await portOf(address) },
+      task: { call, file, isQuick, port: await portOf(address) },
       startThread,
       addLines: log.addLines,
       onFatal,

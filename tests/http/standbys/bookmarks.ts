@@ -1,8 +1,4 @@
-/**
- * Reads with bookmarks while standbys lag.
- *
- * @module
- */
+/** Reads with bookmarks while standbys lag. @module */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import {
   bookmarkOf,
@@ -10,7 +6,7 @@ import {
   portOf,
   type ReplicaApi,
   type ReplicaStage,
-} from "../../support/replica_stage.ts";
+} from "../../support/database/replica_stage.ts";
 import { hastyWait, nextId, noteLine, readOwn, type Step, writeNote } from "./step.ts";
 
 export const bookmarks: readonly Step[] = [

@@ -1,11 +1,7 @@
-/**
- * Reads and writes while servers fail; each row repairs what it damages, but the last.
- *
- * @module
- */
+/** Reads and writes while servers fail; each row repairs what it damages, but the last. @module */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { eventually } from "../../support/eventually.ts";
-import { place, portOf } from "../../support/replica_stage.ts";
+import { eventually } from "../../support/timing/eventually.ts";
+import { place, portOf } from "../../support/database/replica_stage.ts";
 import { nextId, readOwn, type Step, writeNote } from "./step.ts";
 
 export const damages: readonly Step[] = [

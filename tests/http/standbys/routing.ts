@@ -1,11 +1,7 @@
-/**
- * Which requests a standby executes, and which get a bookmark.
- *
- * @module
- */
+/** Which requests a standby executes, and which get a bookmark. @module */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { place, portOf } from "../../support/replica_stage.ts";
-import type { RequestParts } from "../../support/request.ts";
+import { place, portOf } from "../../support/database/replica_stage.ts";
+import type { RequestParts } from "../../support/handler/request.ts";
 import { nextId, noteLine, type Step } from "./step.ts";
 
 const form = { "Content-Type": "application/x-www-form-urlencoded" };

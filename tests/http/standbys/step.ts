@@ -1,10 +1,10 @@
-/**
- * Writes and reads notes through handlers with standbys.
- *
- * @module
- */
+/** Writes and reads notes through handlers with standbys. @module */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { bookmarkOf, type ReplicaApi, type ReplicaStage } from "../../support/replica_stage.ts";
+import {
+  bookmarkOf,
+  type ReplicaApi,
+  type ReplicaStage,
+} from "../../support/database/replica_stage.ts";
 
 /** The servers, and handlers that several rows use. */
 export interface Fixture {

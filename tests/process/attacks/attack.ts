@@ -1,9 +1,5 @@
-/**
- * An attack on a service: one file for each, listed in `attacks.ts`.
- *
- * @module
- */
-import type { FileConfig } from "../../support/process.ts";
+/** An attack on a service: one file for each, listed in `attacks.ts`. @module */
+import type { FileConfig } from "../../support/server/process.ts";
 import type { Place } from "../faults/place.ts";
 
 /** An attack that is under way. */

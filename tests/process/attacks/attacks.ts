@@ -1,8 +1,4 @@
-/**
- * All attacks, in the order of the table.
- *
- * @module
- */
+/** All attacks, in the order of the table. @module */
 import type { Attack } from "./attack.ts";
 import { connectionFlood } from "./connection_flood.ts";
 import { crossSiteWrite } from "./cross_site_write.ts";

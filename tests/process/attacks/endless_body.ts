@@ -1,7 +1,7 @@
 /** Bodies that never end. */
-import { delay } from "../../support/delay.ts";
-import { memoryOf, resetPeak } from "../../support/process_memory.ts";
-import { RawClient } from "../../support/raw_client.ts";
+import { delay } from "../../support/timing/delay.ts";
+import { memoryOf, resetPeak } from "../../support/server/process_memory.ts";
+import { RawClient } from "../../support/clients/raw_client.ts";
 import { type Attack, attackers, Counter } from "./attack.ts";
 
 const head = "POST /marks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +

@@ -1,5 +1,5 @@
 /** Reads that scan a large table. */
-import { requestBytes } from "../../support/http_connection.ts";
+import { requestBytes } from "../../support/clients/http_connection.ts";
 import type { Attack } from "./attack.ts";
 import { requestAttack } from "./requests.ts";
 

@@ -1,5 +1,5 @@
 /** Requests with large headers and long URLs. */
-import { requestBytes } from "../../support/http_connection.ts";
+import { requestBytes } from "../../support/clients/http_connection.ts";
 import type { Attack } from "./attack.ts";
 import { requestAttack } from "./requests.ts";
 

@@ -1,5 +1,5 @@
 /** Guesses of a password, each of which costs the database a slow hash. */
-import { requestBytes } from "../../support/http_connection.ts";
+import { requestBytes } from "../../support/clients/http_connection.ts";
 import type { Attack } from "./attack.ts";
 import { requestAttack } from "./requests.ts";
 

@@ -1,10 +1,7 @@
-/**
- * A client that does nothing unusual, while others attack. Its latencies show what the attack does to it.
- *
- * @module
- */
-import { delay } from "../../support/delay.ts";
-import { HttpConnection, requestBytes } from "../../support/http_connection.ts";
+/** A client that does nothing unusual, while others attack. Its latencies show what the attack does
+ * to it. @module */
+import { delay } from "../../support/timing/delay.ts";
+import { HttpConnection, requestBytes } from "../../support/clients/http_connection.ts";
 
 /** What a client saw in a period. */
 export interface Latencies {

@@ -1,6 +1,6 @@
 /** A stolen token that its owner has revoked. */
-import { requestBytes } from "../../support/http_connection.ts";
-import { signToken, testSecret } from "../../support/token.ts";
+import { requestBytes } from "../../support/clients/http_connection.ts";
+import { signToken, testSecret } from "../../support/handler/token.ts";
 import type { Attack } from "./attack.ts";
 import { requestAttack } from "./requests.ts";
 

@@ -1,9 +1,5 @@
-/**
- * Attacks that consist of whole requests.
- *
- * @module
- */
-import { CutError, HttpConnection } from "../../support/http_connection.ts";
+/** Attacks that consist of whole requests. @module */
+import { CutError, HttpConnection } from "../../support/clients/http_connection.ts";
 import { errorCode } from "../faults/tally.ts";
 import { attackers, Counter, type RunningAttack } from "./attack.ts";
 

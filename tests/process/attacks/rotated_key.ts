@@ -1,6 +1,6 @@
 /** A token that was signed by a stolen key, after its issuer has replaced the key. */
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
-import { HttpConnection, requestBytes } from "../../support/http_connection.ts";
+import { HttpConnection, requestBytes } from "../../support/clients/http_connection.ts";
 import type { Attack, Issuer } from "./attack.ts";
 import { requestAttack } from "./requests.ts";
 

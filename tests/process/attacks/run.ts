@@ -1,11 +1,7 @@
-/**
- * Attacks a service without guards and with them, and prints a table in Markdown: the outcome for the
- * attacker, and the latency of a normal client before and during the attack. Arguments choose attacks by
- * parts of their names, and `--short` measures for less time.
- *
- * @module
- */
-import type { FileConfig } from "../../support/process.ts";
+/** Attacks a service without guards and with them, and prints a table in Markdown: the outcome for
+ * the attacker, and the latency of a normal client before and during the attack. Arguments choose
+ * attacks by parts of their names, and `--short` measures for less time. @module */
+import type { FileConfig } from "../../support/server/process.ts";
 import { openPlace } from "../faults/place.ts";
 import type { Attack, Issuer } from "./attack.ts";
 import { attacks } from "./attacks.ts";

@@ -1,10 +1,6 @@
-/**
- * Connections that a client opens and keeps, with a part of a request or with nothing.
- *
- * @module
- */
-import { delay } from "../../support/delay.ts";
-import { RawClient } from "../../support/raw_client.ts";
+/** Connections that a client opens and keeps, with a part of a request or with nothing. @module */
+import { delay } from "../../support/timing/delay.ts";
+import { RawClient } from "../../support/clients/raw_client.ts";
 import type { RunningAttack } from "./attack.ts";
 
 /** How the connections of an attack behave. */

@@ -1,5 +1,5 @@
 /** Compressed bodies that decode to a thousand times their length. */
-import { requestBytes } from "../../support/http_connection.ts";
+import { requestBytes } from "../../support/clients/http_connection.ts";
 import type { Attack } from "./attack.ts";
 import { requestAttack } from "./requests.ts";
 

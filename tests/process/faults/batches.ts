@@ -1,12 +1,8 @@
-/**
- * Clients send batches, some with an `Idempotency-Key`, while connections are terminated, statements are
- * canceled and a lock makes batches wait for longer than `batch-timeout`.
- *
- * @module
- */
-import { delay } from "../../support/delay.ts";
-import { type Answer, requestBytes } from "../../support/http_connection.ts";
-import type { PostgresClient } from "../../support/postgres_client.ts";
+/** Clients send batches, some with an `Idempotency-Key`, while connections are terminated,
+ * statements are canceled and a lock makes batches wait for longer than `batch-timeout`. @module */
+import { delay } from "../../support/timing/delay.ts";
+import { type Answer, requestBytes } from "../../support/clients/http_connection.ts";
+import type { PostgresClient } from "../../support/database/postgres_client.ts";
 import type { Verdict } from "./ledger.ts";
 import { type Load, startLoad, type Turn } from "./load.ts";
 import { openPlace } from "./place.ts";

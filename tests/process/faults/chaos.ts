@@ -1,11 +1,8 @@
-/**
- * Clients of several roles read, write and leave settings behind, while connections are terminated,
- * objects are replaced and rows are locked. Each answer contains the identity under which it was made.
- *
- * @module
- */
-import { seededRandom } from "../../support/random.ts";
-import { testSecret } from "../../support/token.ts";
+/** Clients of several roles read, write and leave settings behind, while connections are
+ * terminated, objects are replaced and rows are locked. Each answer contains the identity under
+ * which it was made. @module */
+import { seededRandom } from "../../support/timing/random.ts";
+import { testSecret } from "../../support/handler/token.ts";
 import { startClients } from "./chaos/clients.ts";
 import { disturb } from "./chaos/disturbances.ts";
 import { chaosSchema } from "./chaos/schema.ts";
@@ -29,11 +26,7 @@ const seed = 19;
 export async function chaos(scale: Scale): Promise<FaultReport> {
   await using place = await openPlace({
     sql: chaosSchema,
-    config: {
-      "db-pool": poolSize,
-      "db-tx-end": "commit-allow-override",
-      "jwt-secret": testSecret,
-    },
+    config: { "db-pool": poolSize, "db-tx-end": "commit-allow-override", "jwt-secret": testSecret },
   });
   return await place.asOwner((client) => runChaos(place, client, sizes[scale]));
 }

@@ -1,11 +1,7 @@
-/**
- * PostgreSQL has fewer connections than the pool may open: those that there are serve everybody. When
- * there are none, requests are refused with 503 until there are some again.
- *
- * @module
- */
+/** PostgreSQL has fewer connections than the pool may open: those that there are serve everybody.
+ * When there are none, requests are refused with 503 until there are some again. @module */
 import { join } from "node:path";
-import type { PostgresClient } from "../../support/postgres_client.ts";
+import type { PostgresClient } from "../../support/database/postgres_client.ts";
 import { Ledger } from "./ledger.ts";
 import { type Books, startLoad } from "./load.ts";
 import { openPlace, type Place } from "./place.ts";

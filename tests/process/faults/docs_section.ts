@@ -1,8 +1,4 @@
-/**
- * Writes the reports of a full run into `docs/reference/faults.md`.
- *
- * @module
- */
+/** Writes the reports of a full run into `docs/reference/faults.md`. @module */
 import type { FaultReport } from "./report.ts";
 
 const file = new URL("../../../docs/reference/faults.md", import.meta.url);

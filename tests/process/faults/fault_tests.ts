@@ -1,11 +1,7 @@
-/**
- * Tests of the faults, shortened; `deno task faults` runs them at full length. Several files declare
- * them, since files run in parallel.
- *
- * @module
- */
+/** Tests of the faults, shortened; `deno task faults` runs them at full length. Several files
+ * declare them, since files run in parallel. @module */
 import { deepStrictEqual, ok } from "node:assert/strict";
-import { findHaproxy } from "../../support/haproxy.ts";
+import { findHaproxy } from "../../support/database/haproxy.ts";
 import { faults } from "./faults.ts";
 import { describeReport } from "./report.ts";
 

@@ -1,8 +1,4 @@
-/**
- * All faults by name.
- *
- * @module
- */
+/** All faults by name. @module */
 import { disturbBatches } from "./batches.ts";
 import { chaos } from "./chaos.ts";
 import { connectionShortage } from "./connection_shortage.ts";

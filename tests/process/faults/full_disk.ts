@@ -8,18 +8,15 @@
  * @module
  */
 import { join } from "node:path";
-import { HttpConnection } from "../../support/http_connection.ts";
-import { smallDisk } from "../../support/small_disk.ts";
+import { HttpConnection } from "../../support/clients/http_connection.ts";
+import { smallDisk } from "../../support/database/small_disk.ts";
 import { Ledger } from "./ledger.ts";
 import { type Books, insertBy, startLoad, type Turn } from "./load.ts";
 import { openPlace, type Place } from "./place.ts";
 import { addRequests, type FaultReport, type Scale, writeProblems } from "./report.ts";
 import { Tally } from "./tally.ts";
 
-const sizes = {
-  short: { refusals: 20, clients: 4 },
-  full: { refusals: 500, clients: 8 },
-} as const;
+const sizes = { short: { refusals: 20, clients: 4 }, full: { refusals: 500, clients: 8 } } as const;
 
 /** Bytes of the disk; what is taken away of them when there shall be room; and of a row. */
 const [diskMegabytes, ballastBytes, noteLength] = [2, 1_000_000, 4000];

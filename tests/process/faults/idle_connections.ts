@@ -1,10 +1,7 @@
-/**
- * Thousands of clients keep their connections open and say nothing; others are answered as before.
- *
- * @module
- */
-import { HttpConnection } from "../../support/http_connection.ts";
-import { memoryOf } from "../../support/process_memory.ts";
+/** Thousands of clients keep their connections open and say nothing; others are answered as before.
+ * @module */
+import { HttpConnection } from "../../support/clients/http_connection.ts";
+import { memoryOf } from "../../support/server/process_memory.ts";
 import { Ledger } from "./ledger.ts";
 import { type Books, read, startLoad } from "./load.ts";
 import { openPlace, type Place } from "./place.ts";
@@ -44,10 +41,7 @@ export async function idleConnections(scale: Scale): Promise<FaultReport> {
   const [usual, median] = [alone.tally.quantile(0.5), beside.tally.quantile(0.5)];
   return {
     fault: `${connections} idle connections`,
-    requests: addRequests(
-      addRequests(alone.tally.counts, beside.tally.counts),
-      idle.tally.counts,
-    ),
+    requests: addRequests(addRequests(alone.tally.counts, beside.tally.counts), idle.tally.counts),
     writes,
     figures: {
       "memory each": `${(each / 1000).toFixed(1)} kB`,

@@ -1,9 +1,5 @@
-/**
- * Which rows were sent, what the service said of each, and whether it told the truth.
- *
- * @module
- */
-import type { PostgresClient } from "../../support/postgres_client.ts";
+/** Which rows were sent, what the service said of each, and whether it told the truth. @module */
+import type { PostgresClient } from "../../support/database/postgres_client.ts";
 import type { WriteCounts } from "./report.ts";
 
 /** What the answer to an insert says of its row. */

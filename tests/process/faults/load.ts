@@ -1,12 +1,12 @@
-/**
- * Clients that read and insert without a pause, each over a keep-alive connection of its own, and
- * look at every answer.
- *
- * @module
- */
-import { delay } from "../../support/delay.ts";
-import { type Answer, HttpConnection, requestBytes } from "../../support/http_connection.ts";
-import { Milestones } from "../../support/milestones.ts";
+/** Clients that read and insert without a pause, each over a keep-alive connection of its own, and
+ * look at every answer. @module */
+import { delay } from "../../support/timing/delay.ts";
+import {
+  type Answer,
+  HttpConnection,
+  requestBytes,
+} from "../../support/clients/http_connection.ts";
+import { Milestones } from "../../support/server/milestones.ts";
 import { Ledger, type Verdict } from "./ledger.ts";
 import { things } from "./place.ts";
 import { describeRequests } from "./report.ts";

@@ -1,8 +1,4 @@
-/**
- * A thousand clients at once, a pool of ten: who waits is served in turn.
- *
- * @module
- */
+/** A thousand clients at once, a pool of ten: who waits is served in turn. @module */
 import { startLoad } from "./load.ts";
 import { openPlace } from "./place.ts";
 import { type FaultReport, type Scale, writeProblems } from "./report.ts";

@@ -1,11 +1,11 @@
-/**
- * A PostgreSQL server and a service of a fault's own.
- *
- * @module
- */
-import { type PostgresClient, withClient } from "../../support/postgres_client.ts";
-import { type PostgresServer, startPostgres } from "../../support/postgres_server.ts";
-import { type FileConfig, type ServiceProcess, startService } from "../../support/process.ts";
+/** A PostgreSQL server and a service of a fault's own. @module */
+import { type PostgresClient, withClient } from "../../support/database/postgres_client.ts";
+import { type PostgresServer, startPostgres } from "../../support/database/postgres_server.ts";
+import {
+  type FileConfig,
+  type ServiceProcess,
+  startService,
+} from "../../support/server/process.ts";
 
 /** Where a fault happens. */
 export interface Place extends AsyncDisposable {

@@ -1,13 +1,9 @@
-/**
- * The primary dies and its standby is promoted, while clients read from the standby and others read
- * from and insert into whichever server takes writes. Commits wait for the standby, so that none is
- * lost with the primary.
- *
- * @module
- */
-import type { PostgresClient } from "../../support/postgres_client.ts";
-import { withClient } from "../../support/postgres_client.ts";
-import { type PostgresServer, startPostgres } from "../../support/postgres_server.ts";
+/** The primary dies and its standby is promoted, while clients read from the standby and others
+ * read from and insert into whichever server takes writes. Commits wait for the standby, so that
+ * none is lost with the primary. @module */
+import type { PostgresClient } from "../../support/database/postgres_client.ts";
+import { withClient } from "../../support/database/postgres_client.ts";
+import { type PostgresServer, startPostgres } from "../../support/database/postgres_server.ts";
 import { Ledger } from "./ledger.ts";
 import { type Books, read, startLoad } from "./load.ts";
 import { password, portOf, schema, startOn } from "./place.ts";
@@ -51,11 +47,7 @@ export async function promoteStandby(scale: Scale): Promise<FaultReport> {
     requests: addRequests(fromStandby.tally.counts, toPrimary.tally.counts),
     writes: rows,
     figures: { "writes again after": `${Math.round(took)} ms` },
-    problems: [
-      ...fromStandby.tally.problems,
-      ...toPrimary.tally.problems,
-      ...writeProblems(rows),
-    ],
+    problems: [...fromStandby.tally.problems, ...toPrimary.tally.problems, ...writeProblems(rows)],
   };
 }
 

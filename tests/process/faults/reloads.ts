@@ -1,19 +1,12 @@
-/**
- * Schema and configuration are read again, every 100 ms at most, while clients read and insert: no
- * request notices.
- *
- * @module
- */
-import { delay } from "../../support/delay.ts";
-import type { ServiceProcess } from "../../support/process.ts";
+/** Schema and configuration are read again, every 100 ms at most, while clients read and insert: no
+ * request notices. @module */
+import { delay } from "../../support/timing/delay.ts";
+import type { ServiceProcess } from "../../support/server/process.ts";
 import { startLoad } from "./load.ts";
 import { openPlace } from "./place.ts";
 import { type FaultReport, type Scale, writeProblems } from "./report.ts";
 
-const sizes = {
-  short: { reloads: 20, clients: 8 },
-  full: { reloads: 300, clients: 16 },
-} as const;
+const sizes = { short: { reloads: 20, clients: 8 }, full: { reloads: 300, clients: 16 } } as const;
 
 /** Milliseconds between two reloads at least. */
 const period = 100;

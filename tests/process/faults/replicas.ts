@@ -8,10 +8,10 @@
  *
  * @module
  */
-import { PostgresCluster } from "../../support/postgres_cluster.ts";
-import { withClient } from "../../support/postgres_client.ts";
-import { seededRandom } from "../../support/random.ts";
-import type { ServiceProcess } from "../../support/process.ts";
+import { PostgresCluster } from "../../support/database/postgres_cluster.ts";
+import { withClient } from "../../support/database/postgres_client.ts";
+import { seededRandom } from "../../support/timing/random.ts";
+import type { ServiceProcess } from "../../support/server/process.ts";
 import { password, portOf, schema, startOn } from "./place.ts";
 import { startPairs } from "./replicas/clients.ts";
 import { disturbReplicas } from "./replicas/disturbances.ts";

@@ -1,8 +1,4 @@
-/**
- * What a fault did to the requests of a load, in numbers.
- *
- * @module
- */
+/** What a fault did to the requests of a load, in numbers. @module */
 
 /** `short` belongs to every run of the tests, `full` to `deno task faults`. */
 export type Scale = "short" | "full";

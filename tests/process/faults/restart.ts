@@ -1,9 +1,6 @@
-/**
- * PostgreSQL stops and starts again, by turns in order and at once, while clients read and insert.
- *
- * @module
- */
-import type { StopMode } from "../../support/postgres_server.ts";
+/** PostgreSQL stops and starts again, by turns in order and at once, while clients read and insert.
+ * @module */
+import type { StopMode } from "../../support/database/postgres_server.ts";
 import { startLoad } from "./load.ts";
 import { openPlace } from "./place.ts";
 import { type FaultReport, type Scale, writeProblems } from "./report.ts";

@@ -1,13 +1,9 @@
-/**
- * Three services behind HAProxy are replaced one after the other while clients read and insert: each
- * gets SIGTERM, ends after `server-shutdown-wait-period`, and a new one starts at the same port. HAProxy
- * runs with the example of `examples/deploy`.
- *
- * @module
- */
-import { delay } from "../../support/delay.ts";
-import { eventually } from "../../support/eventually.ts";
-import { freePort } from "../../support/free_port.ts";
+/** Three services behind HAProxy are replaced one after the other while clients read and insert:
+ * each gets SIGTERM, ends after `server-shutdown-wait-period`, and a new one starts at the same
+ * port. HAProxy runs with the example of `examples/deploy`. @module */
+import { delay } from "../../support/timing/delay.ts";
+import { eventually } from "../../support/timing/eventually.ts";
+import { freePort } from "../../support/server/free_port.ts";
 import {
   exampleServers,
   findHaproxy,
@@ -15,11 +11,11 @@ import {
   type ServerPorts,
   type ServerState,
   startHaproxy,
-} from "../../support/haproxy.ts";
-import { withClient } from "../../support/postgres_client.ts";
-import { startPostgres } from "../../support/postgres_server.ts";
-import type { ServiceProcess } from "../../support/process.ts";
-import { seededRandom } from "../../support/random.ts";
+} from "../../support/database/haproxy.ts";
+import { withClient } from "../../support/database/postgres_client.ts";
+import { startPostgres } from "../../support/database/postgres_server.ts";
+import type { ServiceProcess } from "../../support/server/process.ts";
+import { seededRandom } from "../../support/timing/random.ts";
 import { type Load, readsAndInserts, startLoad, type Turn } from "./load.ts";
 import { password, schema, startOn } from "./place.ts";
 import { type FaultReport, type Scale, writeProblems } from "./report.ts";

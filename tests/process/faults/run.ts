@@ -1,11 +1,7 @@
-/**
- * Runs all faults at full length: one line per fault on stdout, progress on stderr. Exits with 1 if a
- * fault reports a problem, or if no fault has that name. Arguments choose faults by parts of their names,
- * `--short` shortens them, and `--docs` writes the reports into docs/reference/faults.md if all is
- * well.
- *
- * @module
- */
+/** Runs all faults at full length: one line per fault on stdout, progress on stderr. Exits with 1
+ * if a fault reports a problem, or if no fault has that name. Arguments choose faults by parts of
+ * their names, `--short` shortens them, and `--docs` writes the reports into
+ * docs/reference/faults.md if all is well. @module */
 import { faults } from "./faults.ts";
 import { writeReports } from "./docs_section.ts";
 import { describeReport, type FaultReport } from "./report.ts";

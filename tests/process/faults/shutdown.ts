@@ -1,10 +1,6 @@
-/**
- * The service is asked to end while clients read and insert over keep-alive connections, and one
+/** The service is asked to end while clients read and insert over keep-alive connections, and one
  * reads a long answer slowly: every request is answered whole, and the last answer of a connection
- * says that it is the last.
- *
- * @module
- */
+ * says that it is the last. @module */
 import { Ledger } from "./ledger.ts";
 import { type Books, startLoad } from "./load.ts";
 import { openPlace, password, portOf, startOn } from "./place.ts";

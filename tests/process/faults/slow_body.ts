@@ -1,9 +1,5 @@
-/**
- * A long answer that its client reads slowly.
- *
- * @module
- */
-import { delay } from "../../support/delay.ts";
+/** A long answer that its client reads slowly. @module */
+import { delay } from "../../support/timing/delay.ts";
 
 /** Makes `/rows`, of 200,000 rows of about 2 kB. */
 export const longRows = `

@@ -1,9 +1,6 @@
-/**
- * Some clients read large answers slowly: others do not notice, and nothing piles up in memory.
- *
- * @module
- */
-import { memoryOf, resetPeak } from "../../support/process_memory.ts";
+/** Some clients read large answers slowly: others do not notice, and nothing piles up in memory.
+ * @module */
+import { memoryOf, resetPeak } from "../../support/server/process_memory.ts";
 import { Ledger } from "./ledger.ts";
 import { type Books, startLoad } from "./load.ts";
 import { openPlace } from "./place.ts";

@@ -1,9 +1,5 @@
-/**
- * Counts requests by what became of them.
- *
- * @module
- */
-import { type Answer, CutError } from "../../support/http_connection.ts";
+/** Counts requests by what became of them. @module */
+import { type Answer, CutError } from "../../support/clients/http_connection.ts";
 import type { RequestCounts } from "./report.ts";
 
 /** Whether an answer may come while the fault lasts: `["503", "SVC001"]`. */

@@ -1,9 +1,6 @@
-/**
- * All connections of the service are terminated again and again while clients read and insert.
- *
- * @module
- */
-import type { PostgresClient } from "../../support/postgres_client.ts";
+/** All connections of the service are terminated again and again while clients read and insert.
+ * @module */
+import type { PostgresClient } from "../../support/database/postgres_client.ts";
 import { startLoad } from "./load.ts";
 import { openPlace } from "./place.ts";
 import { type FaultReport, type Scale, writeProblems } from "./report.ts";

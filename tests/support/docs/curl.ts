@@ -1,8 +1,4 @@
-/**
- * Reads the `curl` commands of the documentation as requests.
- *
- * @module
- */
+/** Reads the `curl` commands of the documentation as requests. @module */
 
 /** A command as a request. */
 export interface CurlRequest {

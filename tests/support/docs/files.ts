@@ -1,8 +1,4 @@
-/**
- * Paths and files of the documentation.
- *
- * @module
- */
+/** Paths and files of the documentation. @module */
 import { dirname, join } from "node:path/posix";
 import { fileURLToPath } from "node:url";
 

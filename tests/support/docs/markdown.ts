@@ -1,8 +1,4 @@
-/**
- * Reads the Markdown of the documentation: code blocks, links, headings, sentences.
- *
- * @module
- */
+/** Reads the Markdown of the documentation: code blocks, links, headings, sentences. @module */
 import { dirname, fromFileUrl, join, walkMarkdown } from "./files.ts";
 
 /** The project's root, with a slash at its end. */
@@ -108,10 +104,7 @@ export function sentences({ path, text }: Page): readonly Sentence[] {
 
 /** Blanks code blocks out; lines keep their numbers. */
 function withoutCode(text: string): string {
-  return text.replace(
-    /^ *```[^]*?^ *```$/gm,
-    (block) => block.replace(/[^\n]/g, ""),
-  );
+  return text.replace(/^ *```[^]*?^ *```$/gm, (block) => block.replace(/[^\n]/g, ""));
 }
 
 function lineAt(text: string, index: number): number {

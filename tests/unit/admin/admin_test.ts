@@ -3,7 +3,7 @@ import { adminHandler } from "../../../src/admin/admin.ts";
 import type { Peer } from "../../../src/admin/admin_access.ts";
 import { noValues } from "../../../src/config/load.ts";
 import { configSource } from "../../../src/config/source.ts";
-import { consolePolicy } from "../../../src/admin/console_headers.ts";
+import { consolePolicy } from "../../../src/admin/console_page.ts";
 import { Recorder } from "../../../src/admin/recorder.ts";
 import { type Dialect, pgrstDialect, svcDialect } from "../../../src/dialect.ts";
 import { MetricRegistry } from "../../../src/observe/metric_registry.ts";
@@ -82,13 +82,7 @@ Deno.test("adminHandler() shows the configuration without secrets, in dialects t
 });
 
 const cache = {
-  data: {
-    relations: [],
-    relationships: [],
-    routines: [],
-    representations: [],
-    mediaHandlers: [],
-  },
+  data: { relations: [], relationships: [], routines: [], representations: [], mediaHandlers: [] },
 };
 
 const noMetrics: Metrics = {
@@ -102,8 +96,7 @@ const noMetrics: Metrics = {
 
 const main = "main-0123456789ab.js";
 const theme = "main-0123456789ab.css";
-const plan = ["plan-0123456789ab.js", "plan-0123456789ab.css"];
-const files = new Map([main, theme, ...plan].map((name) => [name, new Uint8Array([59])]));
+const files = new Map([main, theme].map((name) => [name, new Uint8Array([59])]));
 
 interface Admin {
   readonly handle: ReturnType<typeof adminHandler>;
@@ -116,7 +109,7 @@ interface Admin {
 /** A service with small content for each path. */
 function wholeAdmin(
   dialect: Dialect,
-  options: Partial<Pick<typeof config, "adminToken">> = {},
+  options: Partial<Pick<typeof config, "adminToken" | "adminSignIn" | "jwtSecret">> = {},
 ): Admin {
   let now = 0;
   const apiRequests: Request[] = [];
@@ -124,7 +117,7 @@ function wholeAdmin(
     dialect,
     now: () => now,
     isReady: () => Promise.resolve(true),
-    database: { transaction: () => Promise.reject(new Error("no database")) },
+    database: { transaction: () => Promise.resolve({ rows: [[["reader"], ["writer"]]] }) },
     metrics: () => noMetrics,
     metricRegistry: new MetricRegistry(),
     snapshot: {
@@ -162,8 +155,18 @@ function wholeAdmin(
 }
 
 const openPaths = ["/live", "/ready", "/metrics"];
-const pagePaths = ["/", "/console/plan", `/console/${main}`, `/console/${theme}`];
-const dataPaths = ["state", "findings", "stats", "requests", "log", "config", "schema", "api/film"]
+const pagePaths = ["/", `/console/${main}`, `/console/${theme}`];
+const dataPaths = [
+  "state",
+  "findings",
+  "stats",
+  "requests",
+  "log",
+  "config",
+  "schema",
+  "roles",
+  "api/film",
+]
   .map((name) => `/console/${name}`);
 const innerPaths = [...pagePaths, ...dataPaths, "/config", "/schema_cache"];
 
@@ -318,7 +321,7 @@ Deno.test("adminHandler() asks for admin-token, whatever the peer", async () => 
   }
 });
 
-Deno.test("adminHandler() refuses a peer for a minute after ten wrong tokens", async () => {
+Deno.test("adminHandler() refuses wrong tokens of a peer for a minute after ten", async () => {
   const { handle, pass } = wholeAdmin(svcDialect, { adminToken });
   const visit = async (token: string, peer: Peer) => {
     const headers = { Host: "localhost", Console: "1", "Admin-Token": token };
@@ -329,12 +332,76 @@ Deno.test("adminHandler() refuses a peer for a minute after ten wrong tokens", a
   };
   for (let time = 0; time < 10; time++) strictEqual(await visit("wrong", elsewhere), 401);
   strictEqual(await visit("wrong", elsewhere), 429);
-  strictEqual(await visit(adminToken, elsewhere), 429);
-  strictEqual(await visit(adminToken, loopback), 200);
+  strictEqual(await visit("wrong", loopback), 401);
   pass(60_000);
+  strictEqual(await visit("wrong", elsewhere), 401);
+  for (let time = 0; time < 10; time++) await visit("wrong", elsewhere);
+  strictEqual(await visit("wrong", elsewhere), 429);
   strictEqual(await visit(adminToken, elsewhere), 200);
   const statuses = await Promise.all(Array.from({ length: 30 }, () => visit("wrong", elsewhere)));
   strictEqual(statuses.filter((status) => status === 401).length, 10);
+});
+
+/** Requests for a token: options, body, and the status with the claims of the token. */
+const secret = new TextEncoder().encode("a-secret-of-at-least-32-characters-x");
+const signIns: readonly (readonly [
+  options: { readonly adminSignIn: boolean; readonly jwtSecret: Uint8Array<ArrayBuffer> | null },
+  body: string,
+  answer: readonly [status: number, claims?: object],
+])[] = [
+  [{ adminSignIn: false, jwtSecret: secret }, '{"role":"writer"}', [403]],
+  [{ adminSignIn: true, jwtSecret: null }, '{"role":"writer"}', [400]],
+  [{ adminSignIn: true, jwtSecret: secret }, "{}", [400]],
+  [{ adminSignIn: true, jwtSecret: secret }, '{"role":"postgres"}', [400]],
+  [{ adminSignIn: true, jwtSecret: secret }, "nonsense", [400]],
+  [{ adminSignIn: true, jwtSecret: secret }, `{"role":"${"x".repeat(10_000)}"}`, [403]],
+  [
+    { adminSignIn: true, jwtSecret: secret },
+    '{"role":"writer","claims":{"sub":"1","role":"other","exp":1}}',
+    [200, { sub: "1", role: "writer", iat: 0, exp: 3600 }],
+  ],
+];
+for (const [options, body, [status, claims]] of signIns) {
+  Deno.test(
+    `adminHandler() answers ${status} to ${
+      body.slice(0, 40)
+    } with admin-sign-in ${options.adminSignIn} and ${
+      options.jwtSecret === null ? "no" : "a"
+    } secret`,
+    async () => {
+      const { handle } = wholeAdmin(svcDialect, options);
+      const headers = { Console: "1", "Content-Length": String(body.length) };
+      const request = new Request("http://localhost/console/token", {
+        method: "POST",
+        headers,
+        body,
+      });
+      const response = await handle(request, loopback);
+      const text = await response.text();
+      strictEqual(response.status, status, text);
+      if (claims === undefined) return;
+      const payload = JSON.parse(text).token.split(".")[1];
+      deepStrictEqual(JSON.parse(atob(payload.replaceAll("-", "+").replaceAll("_", "/"))), claims);
+    },
+  );
+}
+
+Deno.test("adminHandler() makes no token for another page, or for a peer elsewhere", async () => {
+  const { handle } = wholeAdmin(svcDialect, { adminSignIn: true, jwtSecret: secret });
+  const rows = [[loopback, {}], [elsewhere, { Console: "1" }], [loopback, {
+    "Console": "1",
+    "Sec-Fetch-Site": "cross-site",
+  }]] as const;
+  for (const [peer, own] of rows) {
+    const body = '{"role":"writer"}';
+    const headers = { ...own, "Content-Length": String(body.length) };
+    const request = new Request("http://localhost/console/token", {
+      method: "POST",
+      headers,
+      body,
+    });
+    strictEqual((await handle(request, peer)).status, 403, JSON.stringify(own));
+  }
 });
 
 Deno.test("adminHandler() sends the console with a strict policy", async () => {
@@ -344,7 +411,7 @@ Deno.test("adminHandler() sends the console with a strict policy", async () => {
   strictEqual(
     consolePolicy,
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
-      "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; " +
+      "connect-src 'self'; base-uri 'none'; form-action 'none'; " +
       "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
   );
   strictEqual(shell.headers.get("X-Content-Type-Options"), "nosniff");
@@ -358,13 +425,6 @@ Deno.test("adminHandler() sends the console with a strict policy", async () => {
   strictEqual(script.headers.get("Cache-Control"), "public, max-age=31536000, immutable");
   strictEqual(script.headers.get("Content-Type"), "text/javascript; charset=utf-8");
   strictEqual(await script.text(), ";");
-  const frame = await handle(new Request("http://localhost/console/plan"), loopback);
-  strictEqual(
-    frame.headers.get("Content-Security-Policy"),
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
-      "font-src 'self' data:; connect-src 'none'; base-uri 'none'; form-action 'none'; " +
-      "frame-ancestors 'self'",
-  );
   const missing = await handle(new Request("http://localhost/console/main-00.js"), loopback);
   strictEqual(missing.status, 404);
 });

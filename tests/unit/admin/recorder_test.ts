@@ -33,12 +33,14 @@ const request: FinishedRequest = {
 };
 
 function recorder(): Recorder {
-  return new Recorder({
+  const made = new Recorder({
     slowMs: () => 1000,
     gauges: () => gauges,
     now: () => 0,
     schedule: () => () => {},
   });
+  made.watch();
+  return made;
 }
 
 Deno.test("Ring keeps the newest entries and numbers all", () => {
@@ -113,7 +115,7 @@ Deno.test("Recorder cuts long texts and hides tokens in URLs", () => {
   ok(kept.lines.after(0)[0]!.line.length < 2000);
 });
 
-Deno.test("Recorder takes the gauges each second until it stops", () => {
+Deno.test("Recorder records requests and gauges for a minute after a console has read data", () => {
   const timers: (() => void)[] = [];
   let [now, canceled] = [0, 0];
   const kept = new Recorder({
@@ -125,12 +127,44 @@ Deno.test("Recorder takes the gauges each second until it stops", () => {
       return () => canceled++;
     },
   });
-  kept.start();
-  for (let second = 1; second <= 3; second++) {
-    now = second * 1000;
-    timers.shift()!();
-  }
+  kept.observe(request);
+  deepStrictEqual([kept.isWatched, kept.requests.after(0), timers.length], [false, [], 0]);
+  kept.watch();
+  kept.observe(request);
+  const pass = (seconds: number) => {
+    for (const end = now + seconds * 1000; now < end;) {
+      now += 1000;
+      timers.shift()?.();
+    }
+  };
+  pass(3);
   deepStrictEqual(kept.figures.after(0).map(({ time }) => time), [1, 2, 3]);
+  kept.watch();
+  pass(59);
+  strictEqual(kept.isWatched, true);
+  pass(1);
+  kept.observe(request);
+  deepStrictEqual([kept.isWatched, kept.requests.after(0).length, timers.length], [false, 1, 0]);
+  kept.watch();
   kept.stop();
-  strictEqual(canceled, 1);
+  deepStrictEqual([kept.isWatched, canceled], [false, 1]);
+});
+
+Deno.test("Recorder of a thread records while another one takes its requests", () => {
+  let end = () => {};
+  const kept = new Recorder({
+    slowMs: () => 0,
+    gauges: () => gauges,
+    now: () => 0,
+    schedule: (run) => {
+      end = run;
+      return () => {};
+    },
+  });
+  kept.take();
+  kept.observe(request);
+  strictEqual(kept.take().newest.length, 1);
+  end();
+  kept.observe(request);
+  strictEqual(kept.take().newest.length, 0);
 });

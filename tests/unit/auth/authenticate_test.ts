@@ -197,10 +197,7 @@ Deno.test("authenticate caches what was verified, not what is current", async ()
   const other = contextOf({ cache, rolePath: await parseRolePath("$.aud") });
   strictEqual((await authenticate(header, other)).role, "shop");
   strictEqual((await authenticate(header, contextOf({ cache }))).authenticated, true);
-  await expectRefusal(
-    () => authenticate(header, contextOf({ cache, issuers: null })),
-    noSecret,
-  );
+  await expectRefusal(() => authenticate(header, contextOf({ cache, issuers: null })), noSecret);
 });
 
 Deno.test("authenticate counts look-ups of the cache", async () => {

@@ -3,7 +3,7 @@ import type { KeyDocuments } from "../../../src/auth/key_loader.ts";
 import { FollowedKeySets, type KeyRefusal } from "../../../src/auth/followed_key_sets.ts";
 import { keySetId } from "../../../src/auth/remote_key_set.ts";
 import { ServiceError } from "../../../src/errors/service_error.ts";
-import { type IssuerKey, issuerKey } from "../../support/key_sets.ts";
+import { type IssuerKey, issuerKey } from "../../support/handler/key_sets.ts";
 
 const names = {
   location: { kind: "url", url: "https://id.test/keys" },

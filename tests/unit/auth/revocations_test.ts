@@ -7,11 +7,7 @@ function revocation(claim: string, value: string, more: Partial<Revocation> = {}
   return { claim, value, issuedBefore: null, until: null, ...more };
 }
 
-const rows: readonly (readonly [
-  json: string,
-  list: readonly Revocation[],
-  revoked: boolean,
-])[] = [
+const rows: readonly (readonly [json: string, list: readonly Revocation[], revoked: boolean])[] = [
   ["{}", [], false],
   ['{"jti":"a"}', [revocation("jti", "a")], true],
   ['{"jti":"a"}', [revocation("jti", "b")], false],

@@ -1,7 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { BatchDeadline } from "../../../src/batch/batch_deadline.ts";
-import { RequestDeadline } from "../../../src/lib/request_deadline.ts";
-import { fakeClock } from "../../support/fake_clock.ts";
+import { BatchDeadline, RequestDeadline } from "../../../src/lib/time_limits.ts";
+import { fakeClock } from "../../support/timing/fake_clock.ts";
 
 Deno.test("BatchDeadline begins with its batch, once", async () => {
   const clock = fakeClock();

@@ -12,6 +12,7 @@ const demand: CapacityDemand = {
   connectionUs: 1000,
   databaseUs: 100,
   threads: 1,
+  listens: true,
   databases: 1,
   databaseCores: 4,
   maxConnections: 100,
@@ -93,15 +94,12 @@ const rows: readonly PlanRow[] = [
   {
     name: "there are more threads than are useful",
     change: { rate: 5000, threads: 8, model: { rate: 10_000, sigma: 0, kappa: 0.04 } },
-    expected: {
-      pool: 8,
-      warnings: ["more than 5 threads lower the throughput of an instance"],
-    },
+    expected: { pool: 8, warnings: ["more than 5 threads lower the throughput of an instance"] },
   },
   {
     name: "standbys share the requests",
     change: { rate: 12_000, databases: 3 },
-    expected: { instances: 3, pool: 3, connections: 16, warnings: [] },
+    expected: { instances: 3, pool: 3, connections: 20, warnings: [] },
   },
   {
     name: "a million reads by key per second",
@@ -115,8 +113,18 @@ const rows: readonly PlanRow[] = [
       maxConnections: 500,
       model: { rate: 1e6 / 21, sigma: 0.02, kappa: 0.00005 },
     },
-    expected: { instances: 4, busyConnections: 500, pool: 84, connections: 430, warnings: [] },
+    expected: {
+      instances: 4,
+      busyConnections: 500,
+      pool: 84,
+      connections: 515,
+      warnings: [
+        "515 connections exceed max_connections minus 10: " +
+        "use a pooler, fewer instances or a higher max_connections",
+      ],
+    },
   },
+  { name: "no listener", change: { listens: false }, expected: { pool: 8, connections: 24 } },
 ];
 
 for (const { name, change, expected } of rows) {
@@ -136,6 +144,7 @@ Deno.test("readCapacityArguments() has defaults of a row by key", () => {
   deepStrictEqual(demand, {
     rate: 1000,
     connectionUs: 500,
+    listens: true,
     databaseUs: 20,
     threads: 1,
     databases: 1,
@@ -148,6 +157,14 @@ Deno.test("readCapacityArguments() has defaults of a row by key", () => {
   strictEqual(beside.model.rate, 1e6 / 41);
 });
 
+Deno.test("readCapacityArguments() takes occupancy from a measured run", () => {
+  const request = readCapacityArguments(["--rate=1000", "--in-use=6:4000"])!;
+  strictEqual(request.demand.connectionUs, 1500);
+  const note = /^Connections and pool are estimates/m;
+  strictEqual(note.test(describeCapacity(request)), false);
+  match(describeCapacity(readCapacityArguments(["--rate=1000"])!), note);
+});
+
 const refusals: readonly (readonly [args: readonly string[], message: RegExp])[] = [
   [[], /^--rate: expected a number, got nothing$/],
   [["--rate", "0"], /^--rate: expected a number above 0, got 0$/],
@@ -158,6 +175,8 @@ const refusals: readonly (readonly [args: readonly string[], message: RegExp])[]
   [["--rate", "1", "--measured", "1:2:3"], /^--measured: expected threads:rate, got 1:2:3$/],
   [["--rate", "1", "--measured", "1.5:2"], /^--measured: expected threads:rate, got 1.5:2$/],
   [["--rate", "1", "--measured", "0:2"], /^--measured: expected a number above 0, got 0$/],
+  [["--rate", "1", "--in-use", "4"], /^--in-use: expected a number, got nothing$/],
+  [["--rate", "1", "--in-use", "1:2:3"], /^--in-use: expected connections:rate, got 1:2:3$/],
   [["--rate", "1", "--speed", "2"], /--speed/],
 ];
 

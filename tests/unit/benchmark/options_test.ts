@@ -8,11 +8,8 @@ import {
 
 const usual: BenchOptions = {
   help: false,
-  growth: false,
-  bodies: false,
-  batches: false,
-  overload: false,
-  workers: null,
+  before: null,
+  workers: [1, 2],
   seconds: 5,
   rounds: 1,
   connections: 20,
@@ -31,14 +28,11 @@ const read: readonly (readonly [args: readonly string[], differing: Partial<Benc
   [["--peer", "x {conf}", "--rounds", "5"], { peer: "x {conf}", rounds: 5 }],
   [["--set", "rls"], { set: "rls" }],
   [["--set", "large"], { set: "large" }],
-  [["--set", "guards"], { set: "guards" }],
-  [["--set", "writes"], { set: "writes" }],
+  [["--set", "growth"], { set: "growth" }],
   [["--set=all"], { set: null }],
   [["--cases"], { listsCases: true }],
-  [["--growth"], { growth: true }],
-  [["--bodies"], { bodies: true }],
-  [["--overload"], { overload: true }],
   [["--workers", "1,2,4"], { workers: [1, 2, 4] }],
+  [["--cost"], { set: "cost" }],
   [["--help"], { help: true }],
 ];
 
@@ -57,7 +51,7 @@ const refused: readonly (readonly [args: readonly string[], message: RegExp])[] 
   [["--case"], /case/],
   [
     ["--set", "slow"],
-    /^Error: --set takes one of plain, token, rls, large, guards, writes, replicas, all$/,
+    /^Error: --set takes one of plain, token, rls, large, guards, features, writes, replicas, growth, bodies, overload, workers, cost, all$/,
   ],
   [["--speed"], /speed/],
   [["case"], /case/],
@@ -79,4 +73,5 @@ Deno.test("isInSet() is true for the set of the options, or for all", () => {
   strictEqual(isInSet({ set: null }, "rls"), true);
   strictEqual(isInSet({ set: "rls" }, "rls"), true);
   strictEqual(isInSet({ set: "plain" }, "rls"), false);
+  strictEqual(isInSet({ set: null }, "growth"), false);
 });

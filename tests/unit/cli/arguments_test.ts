@@ -25,10 +25,7 @@ function config(
   flags: Partial<Record<OptionKey, readonly [name: string, value: string]>> = {},
 ): ConfigArguments {
   const entries = Object.entries(flags) as [OptionKey, readonly [string, string]][];
-  return {
-    file,
-    flags: new Map(entries.map(([key, [name, value]]) => [key, { name, value }])),
-  };
+  return { file, flags: new Map(entries.map(([key, [name, value]]) => [key, { name, value }])) };
 }
 
 const problem = (message: string) => ({ kind: "error", message });
@@ -125,10 +122,7 @@ const calls: readonly (readonly [argv: readonly string[], call: object])[] = [
     kind: "run",
     config: config(null, { "jwt-secret": ["--jwt-secret", "a=b"] }),
   }],
-  [["--max-rows=5"], {
-    kind: "run",
-    config: config(null, { "db-max-rows": ["--max-rows", "5"] }),
-  }],
+  [["--max-rows=5"], { kind: "run", config: config(null, { "db-max-rows": ["--max-rows", "5"] }) }],
   [["--dump-config", "--db-pool=5"], {
     kind: "dump-config",
     config: config(null, { "db-pool": ["--db-pool", "5"] }),
@@ -160,9 +154,7 @@ const calls: readonly (readonly [argv: readonly string[], call: object])[] = [
   [["serve"], problem("unknown command serve: leave it out, the program serves without a command")],
   [
     ["start", "svc.conf"],
-    problem(
-      "unknown command start: leave it out, the program serves without a command",
-    ),
+    problem("unknown command start: leave it out, the program serves without a command"),
   ],
   [["--db-config"], problem("--db-config needs a value: --db-config=true")],
   [["--bogus"], problem('unknown option "--bogus"')],

@@ -1,4 +1,4 @@
-import { deepStrictEqual, throws } from "node:assert/strict";
+import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import { programCall } from "../../../src/cli/program_call.ts";
 import {
   chooseDefaults,
@@ -19,6 +19,7 @@ const facts: QuickFacts = {
   schemas: [{ name: "public", owned: 0 }],
   candidates: [],
   ungranted: [],
+  maySetAnonRole: null,
 };
 const options: QuickOptions = { schemas: null, anonRole: null, host: "127.0.0.1", file: null };
 
@@ -127,7 +128,7 @@ const rows: readonly {
   },
   {
     title: "keeps the role of an option",
-    facts: { isSuperuser: true },
+    facts: { isSuperuser: true, maySetAnonRole: true },
     options: { anonRole: "clerk", host: "0.0.0.0" },
     choice: {
       anonRole: "clerk",
@@ -140,10 +141,7 @@ const rows: readonly {
     title: "says which relations the login role owns",
     facts: { schemas: [{ name: "public", owned: 24 }, { name: "x", owned: 2 }] },
     choice: {
-      warnings: [
-        mine,
-        '"me" owns 24 relations: row-level security does not hold for it.',
-      ],
+      warnings: [mine, '"me" owns 24 relations: row-level security does not hold for it.'],
     },
   },
   {
@@ -153,7 +151,11 @@ const rows: readonly {
       anonRole: 'a"b',
       isLoginRole: true,
       hidesExtensionFunctions: true,
-      warnings: [noRole('superuser "a\\"b"')],
+      warnings: [
+        noRole('superuser "a\\"b"'),
+        "Functions that a superuser calls may act outside of the transaction: write files, run " +
+        "programs, connect elsewhere.",
+      ],
     },
   },
   {
@@ -184,6 +186,17 @@ Deno.test("chooseDefaults() refuses other machines where a superuser would run r
   throws(() => chooseDefaults({ ...facts, bypassesRls: true }, { ...options, host: "*4" }), {
     message: 'requests without a token would run as role "me", which bypasses row-level ' +
       `security: give --anon-role, or run ${programCall()} init`,
+  });
+});
+
+Deno.test("chooseDefaults() refuses a role that the login role may not take", () => {
+  const chosen = { ...options, anonRole: "Anon" };
+  strictEqual(chooseDefaults({ ...facts, maySetAnonRole: true }, chosen).anonRole, "Anon");
+  throws(() => chooseDefaults({ ...facts, maySetAnonRole: false }, chosen), {
+    message: 'cannot run requests as "Anon": grant "Anon" to "me";',
+  });
+  throws(() => chooseDefaults(facts, chosen), {
+    message: 'cannot run requests as "Anon": the role does not exist',
   });
 });
 

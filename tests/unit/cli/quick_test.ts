@@ -5,7 +5,7 @@ import { watchFiles } from "../../../src/cli/file_watch.ts";
 import { type BannerFacts, bannerText } from "../../../src/cli/quick/banner.ts";
 import { findNextPort, findPort } from "../../../src/cli/quick/free_ports.ts";
 import { isQuickMode } from "../../../src/cli/start.ts";
-import { fakeClock } from "../../support/fake_clock.ts";
+import { fakeClock } from "../../support/timing/fake_clock.ts";
 import { version } from "../../../src/version.ts";
 
 const uri = "postgres://h/x";
@@ -72,6 +72,7 @@ const banner: BannerFacts = {
     database: "shop",
     version: "17.2",
     user: "me",
+    maySetAnonRole: null,
     isSuperuser: false,
     bypassesRls: false,
     isStandby: false,

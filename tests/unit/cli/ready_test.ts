@@ -31,10 +31,7 @@ const checks: readonly {
   { host: "!4", svc: at("127.0.0.1:3001"), pgrst: refused(special("!4")) },
   { host: "*6", svc: at("[::1]:3001", "127.0.0.1:3001"), pgrst: refused(special("*6")) },
   { host: "!6", svc: at("[::1]:3001"), pgrst: refused(special("!6")) },
-  {
-    host: "fe80::1%eth0",
-    svc: refused("ERROR: invalid url - http://[fe80::1%eth0]:3001/ready"),
-  },
+  { host: "fe80::1%eth0", svc: refused("ERROR: invalid url - http://[fe80::1%eth0]:3001/ready") },
 ];
 
 for (const { host, port = 3001, svc, pgrst = svc } of checks) {

@@ -1,7 +1,5 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { parseMetaCommand } from "../../../src/cli/sql_meta.ts";
+import { deepStrictEqual } from "node:assert/strict";
 import { failureLines, resultText } from "../../../src/cli/sql_output.ts";
-import { SqlShell } from "../../../src/cli/sql.ts";
 import type {
   StatementFailure,
   StatementResult,
@@ -15,11 +13,7 @@ const rows = result({ columns: ["id", "tïtle"], rows: [["1", "a\nb"], ["20", nu
 
 /** A result, its table and its CSV. */
 const texts: readonly (readonly [result: StatementResult, table: string, csv: string])[] = [
-  [
-    rows,
-    " id | tïtle\n----+-------\n 1  | a\\nb\n 20 |\n(2 rows)\n",
-    'id,tïtle\n1,"a\nb"\n20,\n',
-  ],
+  [rows, " id | tïtle\n----+-------\n 1  | a\\nb\n 20 |\n(2 rows)\n", 'id,tïtle\n1,"a\nb"\n20,\n'],
   [
     result({ columns: ["a"], rows: [["\x1b[31m"]] }),
     " a\n----------\n \\x1b[31m\n(1 row)\n",
@@ -65,46 +59,3 @@ for (const [each, completed, lines] of failures) {
     deepStrictEqual(failureLines(run, { text, name: "my.sql" }), lines);
   });
 }
-
-const commands: readonly (readonly [line: string, kind: string, part: string])[] = [
-  ["\\q", "quit", ""],
-  [" \\q ;", "quit", ""],
-  ["\\d", "query", "pg_class"],
-  ["\\dt", "query", "'r', 'p'"],
-  ["\\df", "query", "pg_proc"],
-  ["\\d api.film", "query", "'api.film'::pg_catalog.regclass"],
-  ["\\d it's", "query", "'it''s'::pg_catalog.regclass"],
-  ["\\x", "problem", "unknown command \\x: expected \\d, \\d NAME, \\dt, \\df or \\q"],
-  ["\\dt api", "problem", "unknown command \\dt"],
-];
-
-for (const [line, kind, part] of commands) {
-  Deno.test(`parseMetaCommand(${JSON.stringify(line)}) is ${kind}`, () => {
-    const command = parseMetaCommand(line);
-    strictEqual(command.kind, kind);
-    strictEqual(JSON.stringify(command).includes(JSON.stringify(part).slice(1, -1)), true);
-  });
-}
-
-Deno.test("SqlShell.interact() runs statements that span lines, until \\q", async () => {
-  const lines = ["select 1", " + ';' ;", "", "\\d", "select 2; select 3;", "\\q", "select 4;"];
-  const ran: string[] = [];
-  const prompts: string[] = [];
-  const shell = new SqlShell({
-    run: (each) => {
-      ran.push(each);
-      return Promise.resolve({ results: [], failure: null, notices: [] });
-    },
-  }, "table");
-  await shell.interact({
-    readLine: () => lines.shift() ?? null,
-    prompt: (prompt) => void prompts.push(prompt),
-  });
-  deepStrictEqual(ran.map((each) => each.slice(0, 18)), [
-    "select 1\n + ';' ;\n",
-    "select n.nspname a",
-    "select 2; select 3",
-  ]);
-  deepStrictEqual(prompts.slice(0, 3), ["=> ", "-> ", "=> "]);
-  deepStrictEqual(lines, ["select 4;"]);
-});

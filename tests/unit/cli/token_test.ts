@@ -41,12 +41,7 @@ const claimRows: readonly (readonly [
     { jwtRoleClaimKey: "$.app.role" },
     { app: { role: "web_user" }, iat, exp: iat + 3600 },
   ],
-  [
-    "the audience",
-    {},
-    { jwtAud: "shop" },
-    { role: "web_user", aud: "shop", iat, exp: iat + 3600 },
-  ],
+  ["the audience", {}, { jwtAud: "shop" }, { role: "web_user", aud: "shop", iat, exp: iat + 3600 }],
   [
     "the issuer",
     {},

@@ -136,61 +136,23 @@ Deno.test("loadConfig in pgrst reads PGRST_ variables, and SVC_DIALECT alone of 
   strictEqual(new TextDecoder().decode(config.jwtSecret!), "$$".repeat(16));
 });
 
-const defaultDump = `admin-server-host = "!4"
-admin-server-port = ""
-admin-server-unix-socket = ""
-admin-server-unix-socket-mode = "660"
-client-error-verbosity = "verbose"
-db-aggregates-enabled = false
-db-anon-role = ""
-db-channel = "pgrst"
-db-channel-enabled = true
-db-config = true
-db-extra-search-path = "public"
-db-hoisted-tx-settings = "statement_timeout,plan_filter.statement_cost_limit,default_transaction_isolation"
-db-max-rows = ""
-db-plan-enabled = false
-db-pool = 10
-db-pool-acquisition-timeout = 10
-db-pool-automatic-recovery = true
-db-pool-max-idletime = 30
-db-pool-max-lifetime = 1800
-db-pre-config = ""
-db-pre-request = ""
-db-prepared-statements = true
-db-root-spec = ""
-db-schemas = "public"
-db-tx-end = "commit"
-db-uri = "postgresql://"
-dialect = "pgrst"
-jwt-aud = ""
-jwt-cache-max-entries = 1000
-jwt-role-claim-key = "$$.role"
-jwt-secret = ""
-jwt-secret-is-base64 = false
-log-level = "error"
-log-query = false
-openapi-mode = "follow-privileges"
-openapi-security-active = false
-openapi-server-proxy-uri = ""
-server-cors-allowed-origins = ""
-server-host = "!4"
-server-port = 3000
-server-reuseport = false
-server-timing-enabled = false
-server-trace-header = ""
-server-unix-socket = ""
-server-unix-socket-mode = "660"
-url-use-legacy-target-names = true
-`;
+const defaultDump = dumpConfig(load(pgrst));
 
 Deno.test("dumpConfig in pgrst writes that dialect's defaults", () => {
-  strictEqual(dumpConfig(load(pgrst)), defaultDump);
+  const others = dumpConfig(load('db-uri = "postgresql://"\ndb-schemas = "public"\n')).split("\n");
+  deepStrictEqual(defaultDump.split("\n").filter((line) => !others.includes(line)), [
+    'admin-server-host = "!4"',
+    'db-channel = "pgrst"',
+    'db-hoisted-tx-settings = "statement_timeout,plan_filter.statement_cost_limit,default_transaction_isolation"',
+    'dialect = "pgrst"',
+    'server-host = "!4"',
+  ]);
 });
 
 /** Bindings, and what of the dump is not as in the default one. */
 const dumped: readonly (readonly [bindings: string, lines: readonly string[]])[] = [
   ['db-schemas = "multi,   tenant,setup"', ['db-schemas = "multi,tenant,setup"']],
+  ['db-schemas = "v2<v1 ,setup"', ['db-schemas = "v2 < v1,setup"']],
   ["app.settings.test = false", ['app.settings.test = "Bool False"']],
   ["app.settings.test = 5", ['app.settings.test = "Number 5.0"']],
   ['app {\n settings { tier = "gold" }\n}', ['app.settings.tier = "gold"']],

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import { parseFile } from "../../../src/config/file.ts";
-import { assertLinearTime } from "../../support/linear_time.ts";
+import { assertLinearTime } from "../../support/timing/linear_time.ts";
 
 const environment = { HOME: "/home/me", EMPTY: "" };
 
@@ -27,17 +27,13 @@ const parsed: readonly (readonly [title: string, text: string, entries: readonly
     'a = """x\nb = 1\n"""\nc = [\n 1,\n 2]\nd = 3',
     [[1, "a", "x\nb = 1\n"], [4, "c", { unusable: "a list" }], [7, "d", 3]],
   ],
-  [
-    "tables",
-    'a.b = 1\n[app.settings]\nx = "1"\n[app]\nsettings.y = "2"\n[other]\nz = 1',
-    [
-      [1, "a.b", 1],
-      [3, "app.settings.x", "1"],
-      [5, "app.settings.y", "2"],
-      [6, "other", { unusable: "a table" }],
-      [7, "other.z", 1],
-    ],
-  ],
+  ["tables", 'a.b = 1\n[app.settings]\nx = "1"\n[app]\nsettings.y = "2"\n[other]\nz = 1', [
+    [1, "a.b", 1],
+    [3, "app.settings.x", "1"],
+    [5, "app.settings.y", "2"],
+    [6, "other", { unusable: "a table" }],
+    [7, "other.z", 1],
+  ]],
   ["dates", "a = 2026-01-01", [[1, "a", { unusable: "a date or time" }]]],
   ["names of Object.prototype", "__proto__ = 1\na.__proto__.b = 2", [
     [1, "__proto__", 1],
@@ -83,11 +79,7 @@ const refused: readonly (readonly [title: string, text: string, message: string]
     'a = 1\nb = """secret\nc\n',
     `a.conf:2: b: unfinished string${hint}`,
   ],
-  [
-    "a list that does not end",
-    "a = [1,\n2\n",
-    `a.conf:1: a: invalid value${hint}`,
-  ],
+  ["a list that does not end", "a = [1,\n2\n", `a.conf:1: a: invalid value${hint}`],
   [
     "a key that is given twice",
     "a = 1\n\na = 2",

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import { parseGroups } from "../../../src/config/group_file.ts";
-import { assertLinearTime } from "../../support/linear_time.ts";
+import { assertLinearTime } from "../../support/timing/linear_time.ts";
 
 const environment = { HOME: "/home/me", EMPTY: "" };
 

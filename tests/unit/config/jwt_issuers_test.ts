@@ -101,10 +101,7 @@ Deno.test("jwtIssuerList rejects mistakes without quoting values", () => {
     ],
     [[{ ...minimal, role_claim: "$.a" }], "issuer 1: role excludes role_claim and roles"],
     [[{ ...minimal, roles: {} }], "issuer 1: role excludes role_claim and roles"],
-    [
-      [{ issuer: "https://id.test" }],
-      "issuer 1: allowed_roles is required without roles and role",
-    ],
+    [[{ issuer: "https://id.test" }], "issuer 1: allowed_roles is required without roles and role"],
     [
       [{ ...minimal, secret: "@missing" }],
       'issuer 1: cannot read the file "missing": No such file',

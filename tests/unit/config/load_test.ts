@@ -20,151 +20,95 @@ function load({ file = null, environment = {}, files = {} }: Sources): Config {
 const needed = 'db-uri = "postgresql://"\ndb-schemas = "public"\n';
 const neededVariables = { SVC_DB_URI: "postgresql://", SVC_DB_SCHEMAS: "public" };
 
+/** The same default for each option of a list. */
+function each(value: unknown): (names: TemplateStringsArray) => Record<string, unknown> {
+  return ([names]) => Object.fromEntries(names!.trim().split(/\s+/).map((name) => [name, value]));
+}
+
 Deno.test("loadConfig takes the defaults", () => {
-  deepStrictEqual(
-    load({ environment: neededVariables }),
-    {
-      adminAllowedHosts: null,
-      adminConsoleEnabled: true,
-      adminServerHost: "*4",
-      adminServerPort: null,
-      adminServerUnixSocket: null,
-      adminServerUnixSocketMode: 0o660,
-      adminSlowRequest: 1,
-      adminToken: null,
-      appSettings: [],
-      batchMaxBytes: 10 * 1024 * 1024,
-      batchMaxOperations: 0,
-      batchPreRequest: "each",
-      batchTimeout: 10,
-      clientErrorVerbosity: "verbose",
-      dbAggregatesEnabled: false,
-      dbAnonRole: null,
-      dbBookmarkCookie: false,
-      dbCapabilities: [],
-      dbChannel: "svc",
-      dbChannelEnabled: true,
-      dbCommentTags: false,
-      dbChannelUri: null,
-      dbReplicaFallback: "primary",
-      dbReplicaMaxLag: 10,
-      dbReplicaPool: null,
-      dbReplicaUri: null,
-      dbReplicaWait: 0.1,
-      dbPasswordFile: null,
-      dbConfig: true,
-      dbEmbeddedInit: null,
-      dbExtraSearchPath: ["public"],
-      dbHoistedTxSettings: ["statement_timeout"],
-      dbMaxRows: null,
-      dbPipelining: true,
-      dbPlanEnabled: false,
-      dbPool: 10,
-      dbPoolAcquisitionTimeout: 10,
-      dbPoolAutomaticRecovery: true,
-      dbPoolMaxIdletime: 30,
-      dbPoolMaxLifetime: 1800,
-      dbPoolQueueTarget: 0,
-      dbPreConfig: null,
-      dbPreRequest: null,
-      dbPreparedStatements: true,
-      dbReadOnly: false,
-      dbSafeUpdate: false,
-      dbRelationships: null,
-      dbRootSpec: null,
-      dbSchemas: ["public"],
-      dbSchemaWatch: "notify",
-      dbSchemaWatchInterval: 2,
-      dbStatementTimeout: null,
-      dbTraceApplicationName: false,
-      dbTxEnd: "commit",
-      dbUri: "postgresql://",
-      dbUrlFunctions: ["*"],
-      dialect: svcDialect,
-      etagMode: "off",
-      etagVersionColumns: [],
-      idempotencyMaxBytes: 1_048_576,
-      idempotencyTable: null,
-      idempotencyTtl: 86_400,
-      jwtAud: null,
-      jwtCacheMaxEntries: 1000,
-      jwtClaimSettings: false,
-      jwtCookieName: null,
-      jwtCookieOrigins: null,
-      jwtIssuer: null,
-      jwtIssuers: null,
-      jwtJwksMaxStale: 86_400,
-      jwtJwksUrl: null,
-      jwtRevocations: null,
-      jwtRoleClaimKey: "$.role",
-      jwtSecret: null,
-      jwtSecretIsBase64: false,
-      jwtSkew: 30,
-      logFormat: "text",
-      logLevel: "error",
-      logQuery: false,
-      logQueryString: true,
-      mcpAllowedOrigins: null,
-      mcpAuthorizationServers: null,
-      mcpFunctions: null,
-      mcpMaxBytes: 65_536,
-      mcpMaxRows: 100,
-      mcpPath: null,
-      mcpResource: null,
-      mcpRoles: null,
-      mcpTimeout: 10,
-      mcpTools: ["list_relations", "describe_relation", "query", "call_function"],
-      mcpWrite: null,
-      metricsMaxRoutes: 200,
-      openapiMode: "follow-privileges",
-      openapiSecurityActive: false,
-      openapiServerProxyUri: null,
-      openapiVersion: "2.0",
-      serverBodyTimeout: 0,
-      serverCorsAllowedOrigins: null,
-      serverHeaderTimeout: 0,
-      serverHealthPath: null,
-      serverHost: "*4",
-      serverLinkHeader: "cursor",
-      serverIdleTimeout: 0,
-      serverMaxBodySize: 0,
-      serverMaxConnections: 0,
-      serverMaxHeaderSize: 0,
-      serverMaxQueryBody: 1_048_576,
-      serverMaxRequests: 0,
-      serverMaxUrlLength: 0,
-      serverPort: 3000,
-      serverQueryMethod: false,
-      serverRequestIdHeader: null,
-      serverResponseHeaders: null,
-      serverRequestTimeout: 0,
-      serverReuseport: false,
-      serverWorkers: 1,
-      dbAnonStatementTimeout: null,
-      dbMaxCost: null,
-      rateLimits: null,
-      serverCompression: null,
-      serverCompressionMinSize: 1024,
-      serverSecurityHeaders: false,
-      serverShutdownWaitPeriod: 0,
-      serverSpoolSize: 10_737_418_240,
-      serverTimingEnabled: false,
-      serverTraceHeader: null,
-      serverTrustedProxies: null,
-      serverUnixSocket: null,
-      serverUnixSocketMode: 0o660,
-      tenantBy: { kind: "host" },
-      tenantClaim: null,
-      tenantDbPool: 5,
-      tenantHostPattern: null,
-      tenantIdle: 600,
-      tenantMaxRequests: 50,
-      tenants: null,
-      tenantsDbPool: 100,
-      tenantsMaxLoaded: 100,
-      urlUseLegacyTargetNames: true,
-    } satisfies Config,
-  );
+  deepStrictEqual(load({ environment: neededVariables }), {
+    ...each(null)`
+      adminAllowedHosts adminServerPort adminServerUnixSocket adminToken dbAnonRole dbChannelUri
+      dbReplicaPool dbReplicaUri dbPasswordFile dbEmbeddedInit dbMaxRows dbPreConfig dbPreRequest
+      dbRelationships dbRootSpec dbStatementTimeout idempotencyTable jwtAud jwtCookieName
+      jwtCookieOrigins jwtIssuer jwtIssuers jwtJwksUrl jwtRevocations jwtSecret mcpAllowedOrigins
+      mcpAuthorizationServers mcpFunctions mcpPath mcpResource mcpRoles mcpWrite
+      openapiServerProxyUri serverCorsAllowedOrigins serverHealthPath serverPathPrefix
+      serverRequestIdHeader serverResponseHeaders dbAnonStatementTimeout dbMaxCost rateLimits
+      serverCompression serverTraceHeader serverTrustedProxies serverUnixSocket tenantClaim
+      tenantHostPattern tenants
+    `,
+    ...each(false)`
+      adminSignIn dbAggregatesEnabled dbBookmarkCookie dbCommentTags dbPlanEnabled dbReadOnly
+      dbSafeUpdate dbTraceApplicationName jwtApikeyHeader jwtClaimSettings jwtSecretIsBase64
+      logQuery openapiSecurityActive serverQueryMethod serverReuseport serverSecurityHeaders
+      serverTimingEnabled
+    `,
+    ...each(true)`
+      adminConsoleEnabled dbChannelEnabled dbConfig dbPipelining dbPoolAutomaticRecovery
+      dbPreparedStatements logFindings logQueryString urlUseLegacyTargetNames
+    `,
+    ...each(0)`
+      batchMaxOperations dbPoolQueueTarget serverBodyTimeout serverHeaderTimeout serverIdleTimeout
+      serverMaxBodySize serverMaxConnections serverMaxHeaderSize serverMaxRequests
+      serverMaxUrlLength serverRequestTimeout serverShutdownWaitPeriod
+    `,
+    adminServerHost: "*4",
+    adminServerUnixSocketMode: 0o660,
+    adminSlowRequest: 1,
+    appSettings: [],
+    batchMaxBytes: 10 * 1024 * 1024,
+    batchTimeout: 10,
+    clientErrorVerbosity: "verbose",
+    dbCapabilities: [],
+    dbChannel: "svc",
+    dbReplicaFallback: "primary",
+    dbReplicaMaxLag: 10,
+    dbReplicaWait: 0.1,
+    dbExtraSearchPath: ["public"],
+    dbHoistedTxSettings: ["statement_timeout"],
+    dbPool: 10,
+    dbPoolAcquisitionTimeout: 10,
+    dbPoolMaxIdletime: 30,
+    dbPoolMaxLifetime: 1800,
+    dbSchemas: ["public"],
+    dbSchemaWatch: "notify",
+    dbSchemaWatchInterval: 2,
+    dbTxEnd: "commit",
+    dbUri: "postgresql://",
+    dbUrlFunctions: ["*"],
+    dialect: svcDialect,
+    etagMode: "off",
+    etagVersionColumns: [],
+    idempotencyMaxBytes: 1_048_576,
+    idempotencyTtl: 86_400,
+    jwtCacheMaxEntries: 1000,
+    jwtJwksMaxStale: 86_400,
+    jwtRoleClaimKey: "$.role",
+    jwtSkew: 30,
+    logFormat: "text",
+    logLevel: "error",
+    mcpMaxBytes: 65_536,
+    mcpMaxRows: 100,
+    mcpTimeout: 10,
+    mcpTools: ["list_relations", "describe_relation", "query", "call_function"],
+    metricsMaxRoutes: 200,
+    openapiMode: "follow-privileges",
+    openapiVersion: "2.0",
+    serverHost: "*4",
+    serverLinkHeader: "cursor",
+    serverMaxQueryBody: 1_048_576,
+    serverPort: 3000,
+    serverWorkers: 1,
+    serverCompressionMinSize: 1024,
+    serverSpoolSize: 10_737_418_240,
+    serverUnixSocketMode: 0o660,
+    tenantBy: "host",
+    tenantIdle: 600,
+    tenantMaxRequests: 50,
+    tenantsDbPool: 100,
+    tenantsMaxLoaded: 20,
+  });
 });
 
 /** What differs from the needed ones and the defaults. */
@@ -352,11 +296,7 @@ const failures: readonly (readonly [title: string, sources: Sources, message: st
     { file: 'db-schemas = "public"\n# end\n\n' },
     uriMissing("not set"),
   ],
-  [
-    "an empty file",
-    { file: "" },
-    `${schemasMissing}\n${uriMissing("not set")}`,
-  ],
+  ["an empty file", { file: "" }, `${schemasMissing}\n${uriMissing("not set")}`],
   ["a missing db-uri without a file", {
     environment: { SVC_DB_SCHEMA: "public" },
   }, uriMissing("not set")],
@@ -432,10 +372,7 @@ const failures: readonly (readonly [title: string, sources: Sources, message: st
   ],
   [
     "a short secret after decoding",
-    {
-      file: needed + 'jwt-secret = "c2hvcnQ="',
-      environment: { SVC_JWT_SECRET_IS_BASE64: "true" },
-    },
+    { file: needed + 'jwt-secret = "c2hvcnQ="', environment: { SVC_JWT_SECRET_IS_BASE64: "true" } },
     "svc.conf:3: jwt-secret: The JWT secret must be at least 32 characters long. (expected text " +
     'in quotes of at least 32 bytes, a JSON Web Key (set), or "@" and the path of a file with it)',
   ],
@@ -505,3 +442,14 @@ for (const [line, key, suggestion] of misspelt) {
     });
   });
 }
+
+Deno.test("loadConfig rejects options that earlier versions had, wherever they are set", () => {
+  const file = `${needed}batch-pre-request = "once"`;
+  const problem =
+    "this option no longer exists; remove it: each operation of a batch runs db-pre-request";
+  throws(() => load({ file }), { message: `svc.conf:3: batch-pre-request: ${problem}` });
+  const environment = { ...neededVariables, SVC_BATCH_PRE_REQUEST: "each" };
+  throws(() => load({ environment }), {
+    message: `SVC_BATCH_PRE_REQUEST (environment): ${problem}`,
+  });
+});

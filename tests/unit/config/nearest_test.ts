@@ -6,6 +6,8 @@ const rows:
     ["flim", ["actor", "film"], "film"],
     ["API", ["Api2", "api"], "api"],
     ["Api", ["API", "api", "apI"], "api"],
+    ["prcie", ["pride", "price"], "price"],
+    ["tset", ["sets", "test"], "test"],
     ["api", ["shop", "warehouse"], null],
     ["x".repeat(65), ["x".repeat(65)], null],
   ];

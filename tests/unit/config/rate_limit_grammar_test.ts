@@ -12,39 +12,27 @@ const valid: readonly (readonly [text: string, ...policies: RateLimitPolicy[]])[
     " a-B_9 : 5 / 1m burst 2 by role ; ",
     { name: "a-B_9", ...perMinute(5), burst: 2, by: { kind: "role" }, ...anyRequest },
   ],
-  [
-    "a: 1/1h by token for web_anon, clerk",
-    {
-      ...{ name: "a", count: 1, windowSeconds: 3600, burst: 1, by: { kind: "token" } },
-      ...{ ...anyRequest, roles: ["web_anon", "clerk"] },
-    },
-  ],
-  [
-    'a: 5/1m by ip for "one; role","a ""b""" on post /rpc/login',
-    {
-      ...{ name: "a", ...perMinute(5), by: { kind: "ip" } },
-      ...{ roles: ["one; role", 'a "b"'], method: "POST", path: "/rpc/login" },
-    },
-  ],
+  ["a: 1/1h by token for web_anon, clerk", {
+    ...{ name: "a", count: 1, windowSeconds: 3600, burst: 1, by: { kind: "token" } },
+    ...{ ...anyRequest, roles: ["web_anon", "clerk"] },
+  }],
+  ['a: 5/1m by ip for "one; role","a ""b""" on post /rpc/login', {
+    ...{ name: "a", ...perMinute(5), by: { kind: "ip" } },
+    ...{ roles: ["one; role", 'a "b"'], method: "POST", path: "/rpc/login" },
+  }],
   [
     "a: 5/1m by ip on /todos; b: 5/1m by $.sub",
     { name: "a", ...perMinute(5), by: { kind: "ip" }, ...anyRequest, path: "/todos" },
     { name: "b", ...perMinute(5), by: { kind: "claim", path: "$.sub" }, ...anyRequest },
   ],
-  [
-    "a: 5/1m by $['x; y'][?@.b == \"c d\"] on GET /",
-    {
-      ...{ name: "a", ...perMinute(5), ...anyRequest, method: "GET" },
-      by: { kind: "claim", path: "$['x; y'][?@.b == \"c d\"]" },
-    },
-  ],
-  [
-    "a: 1/30d by ip",
-    {
-      ...{ name: "a", count: 1, windowSeconds: 2_592_000, burst: 1 },
-      ...{ by: { kind: "ip" }, ...anyRequest },
-    },
-  ],
+  ["a: 5/1m by $['x; y'][?@.b == \"c d\"] on GET /", {
+    ...{ name: "a", ...perMinute(5), ...anyRequest, method: "GET" },
+    by: { kind: "claim", path: "$['x; y'][?@.b == \"c d\"]" },
+  }],
+  ["a: 1/30d by ip", {
+    ...{ name: "a", count: 1, windowSeconds: 2_592_000, burst: 1 },
+    ...{ by: { kind: "ip" }, ...anyRequest },
+  }],
 ];
 
 for (const [text, ...policies] of valid) {

@@ -30,10 +30,7 @@ Deno.test("a source reads each file once, however often it configures", () => {
     strictEqual(new TextDecoder().decode(config.jwtSecret!), secret);
   }
   source.makeOptionError("jwt-secret", "is no good", noValues);
-  deepStrictEqual(reads, [
-    "uri from the configuration file",
-    "secret from the configuration file",
-  ]);
+  deepStrictEqual(reads, ["uri from the configuration file", "secret from the configuration file"]);
 });
 
 Deno.test("a source of a service that has started does not read the file of db-uri", () => {

@@ -6,10 +6,11 @@ function table(name: string, count = 3): ConsoleRelation {
   return {
     ...{ schema: "api", name, comment: null, isView: false, insertable: true, updatable: true },
     deletable: true,
+    label: null,
     primaryKey: ["c0"],
     columns: Array.from({ length: count }, (_, index) => ({
       ...{ name: `c${index}`, comment: null, nullable: true, type: "text", baseType: "text" },
-      ...{ default: null, generated: false, enumLabels: [] },
+      ...{ default: null, generated: false, enumLabels: [], maxLength: null },
     })),
   };
 }
@@ -51,7 +52,7 @@ Deno.test("layoutDiagram() places boxes apart, with an arrow for each foreign ke
     ...reference("t2", "t2", "itself"),
     ...reference("t3", "elsewhere"),
   ];
-  const { nodes, edges, width, height } = layoutDiagram(tables, keys);
+  const { nodes, edges, width, height } = layoutDiagram(tables, keys, 1.5);
   strictEqual(nodes.length, 60);
   strictEqual(edges.length, 59 + 2);
   for (const [index, a] of nodes.entries()) {
@@ -65,11 +66,21 @@ Deno.test("layoutDiagram() places boxes apart, with an arrow for each foreign ke
 });
 
 Deno.test("layoutDiagram() lists keys first, and counts the columns that it leaves out", () => {
-  const [node] = layoutDiagram([table("a", 9), table("b")], reference("a", "b")).nodes;
+  const [node] = layoutDiagram([table("a", 9), table("b")], reference("a", "b"), 1).nodes;
   deepStrictEqual(node!.columns.slice(0, 3), [
     { name: "c0", mark: "key" },
     { name: "c1", mark: "foreign" },
     { name: "c2", mark: "" },
   ]);
   deepStrictEqual([node!.columns.length, node!.hidden], [6, 3]);
+});
+
+Deno.test("layoutDiagram() puts tables without foreign keys into a grid of the window's shape", () => {
+  const tables = Array.from({ length: 60 }, (_, index) => table(`t${index}`));
+  for (const aspect of [0.5, 1, 2]) {
+    const { width, height, edges } = layoutDiagram(tables, [], aspect);
+    strictEqual(edges.length, 0);
+    const shape = width / height / aspect;
+    ok(shape > 0.6 && shape < 1.6, `${width} by ${height} for ${aspect}`);
+  }
 });

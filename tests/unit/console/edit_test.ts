@@ -5,12 +5,12 @@ import { deleteCall, hasKey, insertCall, updateCall, valueOf } from "../../../sr
 
 const column = (name: string, baseType: string): ConsoleColumn => ({
   ...{ name, baseType, type: baseType, comment: null, nullable: true, default: null },
-  ...{ generated: false, enumLabels: [] },
+  ...{ generated: false, enumLabels: [], maxLength: null },
 });
 
 const relation: ConsoleRelation = {
   ...{ schema: "api", name: "odd name/é", comment: null, isView: false },
-  ...{ insertable: true, updatable: true, deletable: true, primaryKey: ["id", "a.b"] },
+  ...{ insertable: true, updatable: true, deletable: true, primaryKey: ["id", "a.b"], label: null },
   columns: [column("id", "bigint"), column("a.b", "text")],
 };
 const row = { id: "9007199254740993", "a.b": 'x,"y"&z' };

@@ -6,14 +6,15 @@ import {
   type FilterOperator,
   filterOperators,
   formatQuery,
+  inKeyOrder,
   isComplete,
   parseFilter,
   parseQuery,
   takesValue,
   toggleColumn,
 } from "../../../src/console/filters.ts";
-import { parseQuery as parseByServer } from "../../../src/request/query_params.ts";
-import type { Operation } from "../../../src/request/query_types.ts";
+import { parseQuery as parseByServer } from "../../../src/request/url/query_params.ts";
+import type { Operation } from "../../../src/request/url/query_types.ts";
 
 /** Texts that PostgreSQL can hold, most of them full of signs that have a meaning in URLs. */
 const text = fc.oneof(
@@ -92,9 +93,7 @@ Deno.test("parseQuery() reads what formatQuery() writes", () => {
   const query = fc.record({
     select: fc.option(
       fc.uniqueArray(fc.stringMatching(/^[a-z]{1,5}(\(\*\))?$/), { minLength: 1 }),
-      {
-        nil: null,
-      },
+      { nil: null },
     ).filter((items) => items?.join() !== "*"),
     filters: fc.array(filter.map((each) => ({
       ...each,
@@ -106,6 +105,7 @@ Deno.test("parseQuery() reads what formatQuery() writes", () => {
     ),
     limit: fc.nat(),
     offset: fc.nat(),
+    position: fc.constantFrom(null, ["after", ""] as const, ["before", "WzEsIl0"] as const),
     others: fc.constant([["or", "(a.eq.1,b.eq.2)"], ["a", "gt(col).b"]] as const),
   });
   fc.assert(fc.property(query, (each) => {
@@ -114,6 +114,27 @@ Deno.test("parseQuery() reads what formatQuery() writes", () => {
     strictEqual(formatQuery(parseQuery(text)), text);
   }));
 });
+
+/** A query, and its form in the order of the key `id`. */
+const ordered: readonly (readonly [query: string, ordered: string])[] = [
+  ["", "order=id.asc&limit=50&after="],
+  ["name=eq.x&limit=20", "name=eq.x&order=id.asc&limit=20&after="],
+  ["order=name.desc", "order=name.desc&limit=50"],
+  ["order=name.desc&after=", "order=name.desc&limit=50&after="],
+  ["before=WzFd", "order=id.asc&limit=50&before=WzFd"],
+  ["offset=50", "limit=50&offset=50"],
+  ["select=kind,count()", "select=kind,count()&limit=50"],
+  ["select=a:price.sum(),kind", "select=a:price.sum(),kind&limit=50"],
+  ["select=id,child(id)", "select=id,child(id)&order=id.asc&limit=50&after="],
+  ["order=price->a.b(1)", "order=price->a.b(1)&limit=50"],
+  ["after=eq.1&order=id", "after=eq.1&order=id.asc&limit=50"],
+];
+for (const [query, expected] of ordered) {
+  Deno.test(`inKeyOrder() of "${query}" is "${expected}"`, () => {
+    strictEqual(formatQuery(inKeyOrder(parseQuery(query), ["id"])), expected);
+    strictEqual(formatQuery(inKeyOrder(parseQuery(query), [])), formatQuery(parseQuery(query)));
+  });
+}
 
 Deno.test("parseFilter() leaves what the page cannot show", () => {
   for (

@@ -88,11 +88,7 @@ Deno.test("findingsText() prints the caution before SQL that may break a working
 const risky: readonly (readonly [name: string, message: string, caution: string | null])[] = [
   ["write-without-rls", "x", "writes of requests fail afterwards until a policy allows them"],
   ["view-owner-rights", "x", "callers need privileges on the tables afterwards"],
-  [
-    "definer-search-path",
-    "x",
-    "a function that uses objects of other schemas fails afterwards",
-  ],
+  ["definer-search-path", "x", "a function that uses objects of other schemas fails afterwards"],
   [
     "schema-missing",
     "schema ap does not exist; did you mean api?",

@@ -1,7 +1,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { findingsOf } from "../../../src/diagnosis/diagnose.ts";
 import type { CatalogueFacts } from "../../../src/diagnosis/query.ts";
-import { configOf, type FileOptions } from "../../support/diagnosis.ts";
+import { configOf, type FileOptions } from "../../support/handler/diagnosis.ts";
 
 const wellSetUp: CatalogueFacts = {
   rows: [],
@@ -267,10 +267,7 @@ const rows: readonly Row[] = [
   },
   {
     label: "issuers for agents without a public address",
-    options: {
-      ...agents,
-      "mcp-authorization-servers": "https://id.test",
-    },
+    options: { ...agents, "mcp-authorization-servers": "https://id.test" },
     findings: [[
       "warn mcp-resource mcp-resource: agents look for the issuers of tokens at an address of this " +
       "machine: set mcp-resource to the public address of mcp-path",

@@ -122,6 +122,13 @@ Deno.test("databaseFailureToError() makes a lost connection of the server's end"
     databaseFailureToError(failure(sqlstate, { ...texts, ...fields }), context).fields.code;
   deepStrictEqual(
     databaseFailureToError(failure("57P01", { ...texts, fatal: true }), context).fields,
+    errors.connectionLost("no connection to the server\n").fields,
+  );
+  deepStrictEqual(
+    databaseFailureToError(failure("57P01", { ...texts, fatal: true }), {
+      ...context,
+      dialect: svcDialect,
+    }).fields,
     errors.connectionLost("FATAL:  terminating connection due to administrator command").fields,
   );
   deepStrictEqual(

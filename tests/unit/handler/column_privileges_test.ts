@@ -48,24 +48,21 @@ Deno.test("RoleColumns reads the unknown columns of all relations at once", asyn
   strictEqual(batches.length, 1);
 });
 
-Deno.test("RoleColumns.readAgain() tells whether the columns have changed", async () => {
-  const granted: Record<string, string[]> = { a: ["id", "x"] };
-  const { privileges } = privilegesOf(granted);
-  const columns = new RoleColumns(privileges, "r");
-  columns.of(relation("a"));
-  await columns.readUnknown();
-  strictEqual(await columns.readAgain(), false);
-  granted["a"] = ["id"];
-  strictEqual(await columns.readAgain(), true);
-  deepStrictEqual(columns.of(relation("a")), new Set(["id"]));
-  deepStrictEqual(privileges.recall("r", relation("a")), new Set(["id"]));
+Deno.test("ColumnPrivileges.forget() forgets the columns of one role", async () => {
+  const { privileges } = privilegesOf({ a: ["id"] });
+  for (const role of ["r", "r2"]) await privileges.read(role, [relation("a")]);
+  privileges.forget("r");
+  strictEqual(privileges.recall("r", relation("a")), undefined);
+  deepStrictEqual(privileges.recall("r2", relation("a")), new Set(["id"]));
 });
 
 Deno.test("RoleColumns leaves the columns of a role that does not exist unknown", async () => {
   const failure = { sqlstate: "42704", message: "no role", detail: null, hint: null };
-  const { privileges } = privilegesOf(new DatabaseError(failure));
+  const { privileges, batches } = privilegesOf(new DatabaseError(failure));
   const columns = new RoleColumns(privileges, "r");
   columns.of(relation("a"));
   strictEqual(await columns.readUnknown(), false);
   strictEqual(columns.of(relation("a")), null);
+  strictEqual(await columns.readUnknown(), false);
+  strictEqual(batches.length, 1);
 });

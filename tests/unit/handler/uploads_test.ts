@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { Uploads } from "../../../src/handler/uploads.ts";
 import type { PayloadPieces } from "../../../src/request/api_request.ts";
-import { settled } from "../../support/fake_clock.ts";
+import { settled } from "../../support/timing/fake_clock.ts";
 
 function uploadsOf(max: number): Uploads {
   const counts = () => ({ max, open: 0, inUse: 0, waiting: 0, timeouts: 0 });

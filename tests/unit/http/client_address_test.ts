@@ -1,5 +1,6 @@
 /** The client's address behind proxies, and the network that limits count by. */
 import { strictEqual } from "node:assert/strict";
+import { assertLinearTime } from "../../support/timing/linear_time.ts";
 import {
   clientAddress,
   isTrustedProxy,
@@ -39,6 +40,21 @@ const rows: readonly (readonly [
   ["127.0.0.1", f('for="1.1.1.1, for=6.6.6.6", for=203.0.113.9'), "203.0.113.9"],
   ["127.0.0.1", f("for=203.0.113.9, for=_hidden, for=10.0.0.2"), "10.0.0.2"],
   ["127.0.0.1", f("for=203.0.113.9, proto=https"), "127.0.0.1"],
+  ["127.0.0.1", f('for=6.6.6.6;x=", for=203.0.113.9'), "127.0.0.1"],
+  ["127.0.0.1", f('for=6.6.6.6;x="\\", for=203.0.113.9'), "127.0.0.1"],
+  ["127.0.0.1", f('for=203.0.113.9;x="\\""'), "203.0.113.9"],
+  ["127.0.0.1", f("for=203.0.113.9:4711"), "203.0.113.9"],
+  ["127.0.0.1", f("for=[2001:db8::7]:4711"), "2001:db8::7"],
+  ["127.0.0.1", f("proto=https; for=203.0.113.9 , for=10.0.0.2"), "203.0.113.9"],
+  ["127.0.0.1", f(";;for=203.0.113.9;"), "203.0.113.9"],
+  ["127.0.0.1", f('for=6.6.6.6;x=", for="203.0.113.9"'), "127.0.0.1"],
+  ["127.0.0.1", f('for="6.6.6.6"x, for=203.0.113.9'), "127.0.0.1"],
+  ["127.0.0.1", f("for=6.6.6.6 x, for=203.0.113.9"), "127.0.0.1"],
+  ["127.0.0.1", f("for = 203.0.113.9"), "127.0.0.1"],
+  ["127.0.0.1", f("6.6.6.6, for=203.0.113.9"), "127.0.0.1"],
+  ["127.0.0.1", f("for=, for=203.0.113.9"), "127.0.0.1"],
+  ["127.0.0.1", f("f(r=6.6.6.6, for=203.0.113.9"), "127.0.0.1"],
+  ["127.0.0.1", f("for=6.6.6.6;for=203.0.113.9"), "127.0.0.1"],
   ["127.0.0.1", { ...f("for=6.6.6.6"), ...x("203.0.113.9") }, "127.0.0.1"],
   ["127.0.0.1", { ...f("for=203.0.113.9"), ...x("203.0.113.9") }, "203.0.113.9"],
 ];
@@ -87,5 +103,17 @@ const items = [
 for (const [item, isValid] of items) {
   Deno.test(`isTrustedProxy(${item}) returns ${isValid}`, () => {
     strictEqual(isTrustedProxy(item), isValid);
+  });
+}
+
+const manyParts = ["a=b;", 'a="\\""', "a=", ", ", "a", '"', "\\", "a=b "] as const;
+
+for (const part of manyParts) {
+  Deno.test(`clientAddress() reads many ${JSON.stringify(part)} in linear time`, () => {
+    assertLinearTime("clientAddress", {
+      size: 20_000,
+      make: (size) => f(`for=203.0.113.9;${part.repeat(size)}`),
+      run: (headers) => void clientAddress("127.0.0.1", headers, trusted),
+    });
   });
 }

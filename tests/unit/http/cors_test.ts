@@ -18,10 +18,7 @@ const thisOrigin = [
   ["Access-Control-Allow-Origin", "http://a.io"],
   ["Access-Control-Allow-Credentials", "true"],
 ];
-const methods = [
-  "Access-Control-Allow-Methods",
-  "GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD",
-];
+const methods = ["Access-Control-Allow-Methods", "GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD"];
 const maxAge = ["Access-Control-Max-Age", "86400"];
 const exposed = [
   "Access-Control-Expose-Headers",

@@ -32,6 +32,8 @@ const rows: readonly (readonly [
   [{ host: "127.0.0.1:3000", origin: "http://evil.example" }, "Origin"],
   [{ host: "127.0.0.1:3000", origin: "null" }, "Origin"],
   [{ host: "127.0.0.1:3000", "sec-fetch-site": "cross-site" }, "Origin"],
+  [{ host: "127.0.0.1:3000", "sec-fetch-site": "same-site" }, "Origin"],
+  [{ host: "127.0.0.1:3000", "sec-fetch-site": "same-origin" }, null],
   [{ host: "127.0.0.1:3000", "sec-fetch-site": "none" }, null],
   [{ origin: "http://evil.example" }, "Origin"],
 ];

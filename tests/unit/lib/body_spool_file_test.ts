@@ -1,7 +1,7 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { bodySpoolFiles } from "../../../src/lib/body_spool_file.ts";
+import { bodySpoolFiles } from "../../../src/lib/body_spool.ts";
 
 function spoolFiles(): readonly string[] {
   return readdirSync(tmpdir()).filter((name) => name.startsWith("svc-"));

@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { chunkReader, ShortChunksError } from "../../../src/lib/chunk_reader.ts";
-import { settled } from "../../support/fake_clock.ts";
+import { settled } from "../../support/timing/fake_clock.ts";
 
 /** A socket as Deno reads it: 128 times per turn, and before each piece. A piece ends with its chunk. */
 class FakeRuntime {

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { RequestDeadline } from "../../../src/lib/request_deadline.ts";
-import { fakeClock } from "../../support/fake_clock.ts";
+import { RequestDeadline } from "../../../src/lib/time_limits.ts";
+import { fakeClock } from "../../support/timing/fake_clock.ts";
 
 Deno.test("RequestDeadline runs its listeners once, and later ones at once", async () => {
   const clock = fakeClock();

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { LineSink } from "../../../src/observe/line_sink.ts";
-import { settled } from "../../support/fake_clock.ts";
+import { settled } from "../../support/timing/fake_clock.ts";
 
 /** Makes a sink whose delay ends with `tick`, and whose writes end with `written`. */
 function stoppedSink({ maxPendingChars }: { readonly maxPendingChars?: number } = {}) {

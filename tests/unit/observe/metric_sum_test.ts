@@ -1,7 +1,10 @@
 import { strictEqual } from "node:assert/strict";
 import { Histogram } from "../../../src/observe/histogram.ts";
-import { MetricRegistry } from "../../../src/observe/metric_registry.ts";
-import { sumOfMetrics, withoutGauges } from "../../../src/observe/metric_sum.ts";
+import {
+  MetricRegistry,
+  sumOfMetrics,
+  withoutGauges,
+} from "../../../src/observe/metric_registry.ts";
 
 /** Returns the metrics of a thread that has refused requests by policies, and waited. */
 function metricsOf(policies: readonly string[], waits: readonly number[], open: number): string {

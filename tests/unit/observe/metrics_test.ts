@@ -1,5 +1,6 @@
 import { match, ok, strictEqual } from "node:assert/strict";
-import { type Metrics, prometheusText } from "../../../src/observe/metrics.ts";
+import { MetricRegistry } from "../../../src/observe/metric_registry.ts";
+import { type Metrics, registerServiceMetrics } from "../../../src/observe/metrics.ts";
 
 const metrics: Metrics = {
   build: { version: "1.2.3", dialect: "svc", postgres: "15.18" },
@@ -9,6 +10,12 @@ const metrics: Metrics = {
   pool: { max: 10, open: 3, inUse: 1, waiting: 4, timeouts: 5 },
   jwtCache: { lookups: 6, hits: 7, evictions: 8 },
 };
+
+function textOf(values: Metrics): string {
+  const registry = new MetricRegistry();
+  registerServiceMetrics(registry, () => values);
+  return registry.text("svc");
+}
 
 const lines = [
   "svc_schema_cache_query_time_seconds 0.0125",
@@ -24,8 +31,8 @@ const lines = [
   "svc_jwt_cache_evictions_total 8.0",
 ];
 
-Deno.test("prometheusText() writes each metric with its help and type", () => {
-  const text = prometheusText(metrics, "svc");
+Deno.test("registerServiceMetrics() writes each metric with its help and type", () => {
+  const text = textOf(metrics);
   for (const line of lines) ok(text.includes(`${line}\n`), line);
   match(
     text,
@@ -35,13 +42,13 @@ Deno.test("prometheusText() writes each metric with its help and type", () => {
   ok(text.endsWith("\n"));
 });
 
-Deno.test("prometheusText() omits loads that have not happened and writes no negative value", () => {
-  const text = prometheusText({
+Deno.test("registerServiceMetrics() omits loads that have not happened and writes no negative value", () => {
+  const text = textOf({
     ...metrics,
     schemaCacheQuerySeconds: null,
     schemaCacheLoads: { success: 0, fail: 1 },
     pool: { ...metrics.pool, open: 0, inUse: 2 },
-  }, "svc");
+  });
   ok(!/^svc_schema_cache_query_time_seconds/m.test(text));
   ok(!text.includes("SUCCESS"));
   ok(text.includes('svc_schema_cache_loads_total{status="FAIL"} 1.0\n'));

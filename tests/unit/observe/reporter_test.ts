@@ -2,7 +2,7 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { LogLevel, Observation } from "../../../src/observe/observation.ts";
 import { LineSink } from "../../../src/observe/line_sink.ts";
 import { createReporter } from "../../../src/observe/reporter.ts";
-import { fakeClock } from "../../support/fake_clock.ts";
+import { fakeClock } from "../../support/timing/fake_clock.ts";
 
 /** Members of a finished request that the text format does not show. */
 const unlogged = {

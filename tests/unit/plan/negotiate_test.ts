@@ -36,7 +36,7 @@ function chosen({ accept, handlers = [], columns, plans }: Case): readonly [stri
       target: { kind: "relation", relation: items },
     },
     cache,
-    { dbPlanEnabled: plans === true },
+    { dbPlanEnabled: plans === true, dialect: { csv: "exact" } },
   );
   return [
     format.kind === "aggregate" ? format.function.name : format.kind,

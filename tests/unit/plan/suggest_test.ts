@@ -1,7 +1,7 @@
 import { strictEqual } from "node:assert/strict";
 import { makeSuggester, nameSuggesters, suggest } from "../../../src/plan/suggest.ts";
 import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
-import { assertLinearTime } from "../../support/linear_time.ts";
+import { assertLinearTime } from "../../support/timing/linear_time.ts";
 
 const rows: readonly {
   readonly query: string;

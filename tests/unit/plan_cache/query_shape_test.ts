@@ -154,13 +154,7 @@ Deno.test("readQueryShape leaves out what is to be refused, too long or decided 
   }
 });
 
-const rows = {
-  kind: "json",
-  shape: "object",
-  source: "json",
-  text: noBytes,
-  moreKeys: 0,
-} as const;
+const rows = { kind: "json", shape: "object", source: "json", text: noBytes, moreKeys: 0 } as const;
 const payloads: [string, Payload | null, string | null][] = [
   ["nothing", null, ""],
   ["an object", { ...rows, keys: ["a", "b"] }, "\0bobject\0json\0a\0b"],

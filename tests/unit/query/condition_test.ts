@@ -1,12 +1,11 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { planConditions } from "../../../src/plan/conditions.ts";
 import { renderConditions, renderOrder, whereClause } from "../../../src/query/condition.ts";
-import type { Filter, LogicTree, Operation } from "../../../src/request/query_types.ts";
+import type { Filter, LogicTree, Operation } from "../../../src/request/url/query_types.ts";
 import { compile, ident } from "../../../src/sql/fragment.ts";
-import { api, by, cache, filter, group, isNull, place, relation } from "../../support/reading.ts";
-import { assertLinearTime } from "../../support/linear_time.ts";
+import { api, by, cache, filter, group, isNull, place } from "../../support/handler/reading.ts";
+import { assertLinearTime } from "../../support/timing/linear_time.ts";
 
-const things = relation("things", "id:integer doc:tsvector search:api.doc spec:json body");
 const tools = cache.relation(api("tools"))!;
 const paints = cache.relation(api("paints"))!;
 
@@ -30,8 +29,6 @@ const anyOf = (operator: string, value: string, quantifier: "any" | "all" = "any
   ({ kind: "compare", operator, value, quantifier }) as Operation;
 const inList = (...values: readonly string[]): Operation => ({ kind: "in", values });
 const isWord = (word: string) => ({ kind: "is", word }) as Operation;
-const search = (operator: string, language: string | null = null) =>
-  ({ kind: "fullText", operator, language, value: "v" }) as Operation;
 
 const comparisons: readonly [tree: LogicTree, text: string, params: readonly string[]][] = [
   [filter("id", compare("eq", "1")), `"t"."id" = $1`, ["1"]],
@@ -71,19 +68,12 @@ const comparisons: readonly [tree: LogicTree, text: string, params: readonly str
   [
     filter(place("spec", "->", "a b", "->>", 0), compare("eq")),
     `"t"."spec"->$1->>cast($2 as integer) = $3`,
-    [
-      "a b",
-      "0",
-      "v",
-    ],
+    ["a b", "0", "v"],
   ],
   [
     filter(place("tags", "->>", -1), compare("eq")),
     `pg_catalog.to_jsonb("t"."tags")->>cast($1 as integer) = $2`,
-    [
-      "-1",
-      "v",
-    ],
+    ["-1", "v"],
   ],
   [filter('a"b', compare("eq")), `"t"."a""b" = $1`, ["v"]],
   [
@@ -105,40 +95,6 @@ const comparisons: readonly [tree: LogicTree, text: string, params: readonly str
 for (const [tree, text, params] of comparisons) {
   Deno.test(`renderConditions() renders ${text} with ${JSON.stringify(params)}`, () => {
     deepStrictEqual(where([tree]), [` where ${text}`, ...params]);
-  });
-}
-
-Deno.test("whereClause() joins all conditions, and is empty without conditions", () => {
-  deepStrictEqual(where([isNull("id"), isNull("name"), group("or", [isNull("a"), isNull("b")])]), [
-    ` where "t"."id" is null and "t"."name" is null and ("t"."a" is null or "t"."b" is null)`,
-  ]);
-  deepStrictEqual(where([]), [""]);
-});
-
-const searches: readonly [
-  column: string | ReturnType<typeof place>,
-  operation: Operation,
-  text: string,
-  params: readonly string[],
-][] = [
-  ["doc", search("fts"), `"t"."doc" @@ to_tsquery($1)`, ["v"]],
-  ["search", search("plfts", "german"), `"t"."search" @@ plainto_tsquery($1, $2)`, ["german", "v"]],
-  ["unknown", search("phfts"), `"t"."unknown" @@ phraseto_tsquery($1)`, ["v"]],
-  ["body", search("wfts"), `to_tsvector("t"."body") @@ websearch_to_tsquery($1)`, ["v"]],
-  ["body", search("fts", "english"), `to_tsvector($1, "t"."body") @@ to_tsquery($1, $2)`, [
-    "english",
-    "v",
-  ]],
-  [place("spec", "->>", "a"), search("fts"), `to_tsvector("t"."spec"->>$1) @@ to_tsquery($2)`, [
-    "a",
-    "v",
-  ]],
-];
-
-for (const [column, operation, text, params] of searches) {
-  Deno.test(`renderConditions() searches by ${text}`, () => {
-    const [clause, ...values] = where([filter(column, operation)], things);
-    deepStrictEqual([clause, ...values], [` where ${text}`, ...params]);
   });
 }
 
@@ -169,14 +125,6 @@ for (const [operation, text] of converted) {
 Deno.test("renderConditions() leaves paths into a domain's column unconverted", () => {
   const [text] = where([filter(place("shade", "->>", "a"), ["eq", "v"])], paints);
   deepStrictEqual(text, ` where pg_catalog.to_jsonb("t"."shade")->>$1 = $2`);
-});
-
-Deno.test("renderConditions() qualifies columns with the qualifier", () => {
-  const conditions = planConditions([isNull("id")], [], tools, { cache, values });
-  deepStrictEqual(
-    renderConditions(conditions, ident("api", "tools")).map((sql) => compile(sql).text),
-    [`"api"."tools"."id" is null`],
-  );
 });
 
 Deno.test("renderConditions() returns equal texts for equal shapes", () => {

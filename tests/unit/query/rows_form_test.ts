@@ -1,8 +1,8 @@
 import { strictEqual } from "node:assert/strict";
 import type { BodyFormat } from "../../../src/plan/negotiate.ts";
-import type { Filter, LogicGroup } from "../../../src/request/query_types.ts";
+import type { Filter, LogicGroup } from "../../../src/request/url/query_types.ts";
 import { rowFormatOf } from "../../../src/query/rows_form.ts";
-import { at, filter, group, place, planOf } from "../../support/reading.ts";
+import { at, filter, group, place, planOf } from "../../support/handler/reading.ts";
 
 const array: BodyFormat = { kind: "array", stripped: false };
 const byId = filter("id", ["eq", "1"]);
@@ -28,10 +28,7 @@ const rows: readonly (readonly [
 for (const [name, relation, tree, form] of rows) {
   Deno.test(`rowFormatOf() returns the form of a ${form} for a filter on ${name}`, () => {
     const parts = tree.kind === "filter" ? { filters: [at("", tree)] } : { logic: [at("", tree)] };
-    strictEqual(
-      rowFormatOf(array, planOf(relation, parts)),
-      form === "rows" ? array : null,
-    );
+    strictEqual(rowFormatOf(array, planOf(relation, parts)), form === "rows" ? array : null);
   });
 }
 

@@ -2,10 +2,9 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { ServiceError } from "../../../src/errors/service_error.ts";
 import { Admission, type RateLimits } from "../../../src/rate_limits/rate_limiter.ts";
-import { ArrivalTable } from "../../../src/rate_limits/arrival_table.ts";
 import { prepareRateLimits } from "../../../src/rate_limits/prepare.ts";
 import { limitedResource } from "../../../src/rate_limits/resource.ts";
-import { fakeClock } from "../../support/fake_clock.ts";
+import { fakeClock } from "../../support/timing/fake_clock.ts";
 
 /** A request; the defaults are an anonymous GET. */
 interface Sent {
@@ -31,12 +30,17 @@ class Limited {
   readonly refused: string[] = [];
   #limits: RateLimits | null = null;
 
-  async configure(rateLimits: string | null, mcpPath: string | null = null): Promise<this> {
+  async configure(
+    rateLimits: string | null,
+    mcpPath: string | null = null,
+    threads = 1,
+  ): Promise<this> {
     const config = { rateLimits, mcpPath };
     this.#limits = await prepareRateLimits({
       config,
       previous: this.#limits,
-      makeTable: () => new ArrivalTable({ now: this.clock.now }),
+      now: this.clock.now,
+      threads,
     });
     return this;
   }
@@ -139,6 +143,14 @@ Deno.test("Admission shows count, window, remaining requests and seconds", async
   });
   deepStrictEqual(anon.send({ role: "other" }).headers, {});
   deepStrictEqual(anon.refused, ["anon"]);
+});
+
+Deno.test("prepareRateLimits() divides rate and burst among threads", async () => {
+  const limited = await new Limited().configure("a: 10/10s burst 5 by ip", null, 2);
+  const admitted = () => Array.from({ length: 5 }, () => limited.send().isAdmitted);
+  deepStrictEqual(admitted(), [true, true, false, false, false]);
+  await limited.clock.pass(2000);
+  deepStrictEqual(admitted(), [true, false, false, false, false]);
 });
 
 Deno.test("Admission names the time from which a client is admitted again", async () => {

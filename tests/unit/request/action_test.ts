@@ -1,6 +1,6 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { type ActionConfig, chooseAction, readPath } from "../../../src/request/action.ts";
-import { refusalOf } from "../../support/refusal.ts";
+import { refusalOf } from "../../support/handler/refusal.ts";
 
 const config: ActionConfig = { dbRootSpec: null, openapiMode: "follow-privileges" };
 const relation = (name: string) => ({ kind: "relation", relation: name });

@@ -1,8 +1,9 @@
 import { rejects, strictEqual } from "node:assert/strict";
 import { deferred } from "../../../src/lib/deferred.ts";
-import { BodyPace } from "../../../src/request/body_pace.ts";
-import { fakeClock } from "../../support/fake_clock.ts";
-import { rejectionOf } from "../../support/refusal.ts";
+import { BodyPace } from "../../../src/lib/time_limits.ts";
+import { errors } from "../../../src/errors/catalogue.ts";
+import { fakeClock } from "../../support/timing/fake_clock.ts";
+import { rejectionOf } from "../../support/handler/refusal.ts";
 
 async function codeOf(read: Promise<unknown>): Promise<string> {
   return (await rejectionOf(() => read)).code;
@@ -11,7 +12,7 @@ async function codeOf(read: Promise<unknown>): Promise<string> {
 function paceWith() {
   const clock = fakeClock();
   const state = { isContended: true };
-  return { clock, state, pace: new BodyPace(() => state.isContended, clock) };
+  return { clock, state, pace: new BodyPace(() => state.isContended, clock, errors) };
 }
 
 /** Begins a read; the outcome is "waits" until it settles. */

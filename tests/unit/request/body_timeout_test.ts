@@ -1,15 +1,11 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { receiveBody } from "../../../src/request/body.ts";
-import { RawDecoder } from "../../../src/request/decoders.ts";
-import { fakeClock, settled } from "../../support/fake_clock.ts";
-import { rejectionOf } from "../../support/refusal.ts";
+import { receiveBody } from "../../../src/request/body/body.ts";
+import { RawDecoder } from "../../../src/request/body/decoders.ts";
+import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
+import { rejectionOf } from "../../support/handler/refusal.ts";
 
 const milliseconds = 60_000;
-const tooSlow = {
-  code: "133",
-  status: 408,
-  message: "Request body was not received in time",
-};
+const tooSlow = { code: "133", status: 408, message: "Request body was not received in time" };
 
 /** A request whose pieces the test sends, and what its receiver returns. */
 function sending(length: number | null) {

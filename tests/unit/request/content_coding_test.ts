@@ -6,9 +6,9 @@ import {
   type ContentCoding,
   contentCoding,
   decodedPieces,
-} from "../../../src/request/content_coding.ts";
-import { piecesOf } from "../../support/in_pieces.ts";
-import { rejectionOf } from "../../support/refusal.ts";
+} from "../../../src/request/body/content_coding.ts";
+import { piecesOf } from "../../support/clients/in_pieces.ts";
+import { rejectionOf } from "../../support/handler/refusal.ts";
 
 /** The codings of a runtime with `node:zlib`, and of one without. */
 const runtimes: readonly (readonly [name: string, codecs: Promise<Codecs>])[] = [

@@ -1,10 +1,10 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import fc from "fast-check";
-import { maxNames } from "../../../src/request/body_names.ts";
-import { CsvToJson } from "../../../src/request/csv.ts";
-import { decodeInPieces, pieceLengths } from "../../support/in_pieces.ts";
-import { assertLinearTime } from "../../support/linear_time.ts";
-import { refusalOf } from "../../support/refusal.ts";
+import { maxNames } from "../../../src/request/body/body_names.ts";
+import { CsvToJson } from "../../../src/request/body/csv.ts";
+import { decodeInPieces, pieceLengths } from "../../support/clients/in_pieces.ts";
+import { assertLinearTime } from "../../support/timing/linear_time.ts";
+import { refusalOf } from "../../support/handler/refusal.ts";
 
 const encoder = new TextEncoder();
 
@@ -20,7 +20,11 @@ function convert(
   { length = Infinity, firstRowOnly = false } = {},
 ): Converted {
   const told: (readonly string[])[] = [];
-  const reader = new CsvToJson({ firstRowOnly, onKeys: (keys) => void told.push(keys) });
+  const reader = new CsvToJson({
+    form: "row text",
+    firstRowOnly,
+    onKeys: (keys) => void told.push(keys),
+  });
   const bytes = typeof csv === "string" ? encoder.encode(csv) : csv;
   const json = new TextDecoder().decode(decodeInPieces(reader, bytes, length));
   return { json, keys: reader.keys, told };
@@ -145,6 +149,7 @@ Deno.test("CsvToJson stops at the first row when that is enough, but reads on", 
 Deno.test("CsvToJson says the keys behind the first row, and ends when they are refused", () => {
   let told = 0;
   const reader = new CsvToJson({
+    form: "row text",
     firstRowOnly: false,
     onKeys: () => {
       told++;
@@ -192,7 +197,7 @@ Deno.test("CsvToJson writes as much more as there is more to read, in linear tim
     const lengthOf = (count: number) => convert(make(count)).json.length;
     strictEqual(lengthOf(2 * size) - lengthOf(size), lengthOf(3 * size) - lengthOf(2 * size), name);
     const run = (bytes: Uint8Array) => {
-      const reader = new CsvToJson({ firstRowOnly: false, onKeys: () => {} });
+      const reader = new CsvToJson({ form: "row text", firstRowOnly: false, onKeys: () => {} });
       for (let at = 0; at < bytes.length; at += 65_536) {
         reader.write(bytes.subarray(at, at + 65_536));
       }
@@ -202,3 +207,29 @@ Deno.test("CsvToJson writes as much more as there is more to read, in linear tim
     assertLinearTime(`CsvToJson of ${name}`, { size: 200_000, make: bytes, run });
   }
 });
+
+const nulls: readonly (readonly [field: string, exact: unknown, rowText: unknown])[] = [
+  ["", null, ""],
+  ["NULL", null, null],
+  ['""', "", ""],
+  ['"NULL"', "NULL", null],
+  ["NULLS", "NULLS", "NULLS"],
+  ["NUL", "NUL", "NUL"],
+  ['"NUL"', "NUL", "NUL"],
+];
+
+for (const [field, exact, rowText] of nulls) {
+  Deno.test(`CsvToJson reads the field ${field || "of no text"} as each form has NULL`, () => {
+    for (const [form, expected] of [["exact", exact], ["row text", rowText]] as const) {
+      for (const body of [`a,b\n${field},x`, `b,a\nx,${field}`, `b,a\nx,${field}\n`]) {
+        const reader = new CsvToJson({ form, firstRowOnly: false, onKeys: () => {} });
+        const pieces = Array.from(
+          new TextEncoder().encode(body),
+          (code) => new TextDecoder().decode(reader.write(Uint8Array.of(code))),
+        );
+        const [row] = JSON.parse(pieces.join("") + new TextDecoder().decode(reader.end()));
+        deepStrictEqual(row, { a: expected, b: "x" });
+      }
+    }
+  });
+}

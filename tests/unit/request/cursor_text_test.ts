@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
-import { readCursor, writeCursor } from "../../../src/request/cursor_text.ts";
+import { readCursor, writeCursor } from "../../../src/request/url/cursor_text.ts";
 
 Deno.test("writeCursor() writes base64url of compact JSON", () => {
   const position = { fingerprint: "4f1d9c07", keys: ["45", "3"] };

@@ -1,15 +1,15 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
-import { maxNames } from "../../../src/request/body_names.ts";
+import { maxNames } from "../../../src/request/body/body_names.ts";
 import {
   fieldsToJson,
-  FormArguments,
-  FormToJson,
-  maxArgumentFields,
-} from "../../../src/request/form.ts";
-import { decodeInPieces, pieceLengths } from "../../support/in_pieces.ts";
-import { assertLinearTime } from "../../support/linear_time.ts";
-import { refusalOf } from "../../support/refusal.ts";
+  FormDecoder,
+  maxFormBytes,
+  maxFormFields,
+} from "../../../src/request/body/form.ts";
+import { decodeInPieces, pieceLengths } from "../../support/clients/in_pieces.ts";
+import { assertLinearTime } from "../../support/timing/linear_time.ts";
+import { refusalOf } from "../../support/handler/refusal.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -19,18 +19,17 @@ function encoded(form: string | Uint8Array): Uint8Array {
 }
 
 function toJson(form: string | Uint8Array, length?: number) {
-  const reader = new FormToJson();
-  const json = decoder.decode(decodeInPieces(reader, encoded(form), length));
-  return { json, keys: reader.keys, moreKeys: reader.moreKeys };
+  const reader = new FormDecoder("rows");
+  const payload = reader.payload(decodeInPieces(reader, encoded(form), length));
+  if (payload.kind !== "json") throw new Error("expected a row");
+  return { json: decoder.decode(payload.text), keys: payload.keys, moreKeys: payload.moreKeys };
 }
 
 function toArguments(form: string | Uint8Array, length?: number) {
-  const reader = new FormArguments();
-  const bytes = decodeInPieces(reader, encoded(form), length);
-  const fields = reader.fields(bytes).map(([name, value]) =>
-    [name, decoder.decode(value)] as const
-  );
-  return { fields, keys: reader.keys, moreKeys: reader.moreKeys };
+  const reader = new FormDecoder("arguments");
+  const payload = reader.payload(decodeInPieces(reader, encoded(form), length));
+  if (payload.kind !== "form") throw new Error("expected arguments");
+  return { fields: payload.fields, keys: payload.keys, moreKeys: payload.moreKeys };
 }
 
 type Fields = readonly (readonly [name: string, value: string])[];
@@ -53,7 +52,7 @@ const forms: readonly (readonly [form: string, fields: Fields])[] = [
   ['%22=\\"', [['"', '\\"']]],
 ];
 
-Deno.test("FormArguments reads fields in order", () => {
+Deno.test("FormDecoder reads arguments in order", () => {
   for (const [form, fields] of forms) {
     const keys = [...new Set(fields.map(([name]) => name))].sort();
     for (const length of pieceLengths) {
@@ -66,7 +65,7 @@ Deno.test("FormArguments reads fields in order", () => {
   }
 });
 
-Deno.test("FormToJson writes one object, in which the last of a name counts", () => {
+Deno.test("FormDecoder writes one object, in which the last of a name counts", () => {
   for (const [form, fields] of forms) {
     const keys = [...new Set(fields.map(([name]) => name))].sort();
     const members = fields.map(([name, value]) =>
@@ -82,15 +81,14 @@ Deno.test("FormToJson writes one object, in which the last of a name counts", ()
 Deno.test("fieldsToJson() writes one object, in which the last of a name counts", () => {
   for (const [form, fields] of forms) {
     const { json } = toJson(form);
-    const bytes = fields.map(([name, value]) => [name, encoder.encode(value)] as const);
-    deepStrictEqual(JSON.parse(decoder.decode(fieldsToJson(bytes))), JSON.parse(json), form);
+    deepStrictEqual(JSON.parse(decoder.decode(fieldsToJson(fields))), JSON.parse(json), form);
   }
   strictEqual(decoder.decode(fieldsToJson([])), "{}");
-  const twice = [["a", encoder.encode("1")], ["a", encoder.encode('"')]] as const;
+  const twice = [["a", "1"], ["a", '"']] as const;
   strictEqual(decoder.decode(fieldsToJson(twice)), '{"a":"\\""}');
 });
 
-Deno.test("FormArguments and FormToJson reject text that PostgreSQL cannot store", () => {
+Deno.test("FormDecoder rejects text that PostgreSQL cannot store", () => {
   const nul = "The body holds the character NUL";
   const notUtf8 = "The body is not UTF-8 text";
   const rows: [form: string | Uint8Array, message: string][] = [
@@ -120,7 +118,7 @@ Deno.test("FormArguments and FormToJson reject text that PostgreSQL cannot store
   }
 });
 
-Deno.test("FormArguments reads what URLSearchParams writes", () => {
+Deno.test("FormDecoder reads what URLSearchParams writes", () => {
   const text = fc.string({ unit: "grapheme" }).map((each) => each.replaceAll("\0", ""));
   const pairs = fc.array(fc.tuple(text, text), { maxLength: 5 });
   fc.assert(fc.property(pairs, fc.constantFrom(...pieceLengths), (fields, length) => {
@@ -128,34 +126,54 @@ Deno.test("FormArguments reads what URLSearchParams writes", () => {
   }));
 });
 
-Deno.test("FormToJson and FormArguments keep no more of names than matters", () => {
+Deno.test("FormDecoder keeps no more of names than matters", () => {
   const form = (count: number) => Array.from({ length: count }, (_, at) => `n${at}=1`).join("&");
   const { keys, moreKeys } = toJson(form(10_000));
-  deepStrictEqual({ keys: keys.length, moreKeys }, { keys: maxNames, moreKeys: 10_000 - maxNames });
+  deepStrictEqual({ keys: keys?.length, moreKeys }, {
+    keys: maxNames,
+    moreKeys: 10_000 - maxNames,
+  });
   const long = "x".repeat(100_000);
   for (const read of [toJson, toArguments]) {
     for (const length of [1000, Infinity]) {
       deepStrictEqual(read(`${long}=1`, length).keys, [`${"x".repeat(1024)}…`]);
     }
   }
-  strictEqual(toArguments(form(maxArgumentFields)).fields.length, maxArgumentFields);
-  deepStrictEqual(refusalOf(() => toArguments(form(maxArgumentFields + 1))), {
-    code: "102",
-    status: 400,
-    message: "A form for a function has at most 16384 fields",
-  });
+  strictEqual(toArguments(form(maxFormFields)).fields.length, maxFormFields);
+  for (const read of [toJson, toArguments]) {
+    deepStrictEqual(refusalOf(() => read(form(maxFormFields + 1))), {
+      code: "102",
+      status: 400,
+      message: "A form has at most 16384 fields",
+    });
+  }
 });
 
-Deno.test("FormToJson takes linear time for whatever is long", () => {
+Deno.test("FormDecoder rejects a form of more than 1 MiB at its first excess", () => {
+  const [start, rest] = ["a=", "x".repeat(maxFormBytes - 2)];
+  for (const read of [toJson, toArguments]) deepStrictEqual(read(start + rest).keys, ["a"]);
+  for (const takes of ["rows", "arguments"] as const) {
+    const reader = new FormDecoder(takes);
+    reader.write(encoder.encode(start + rest));
+    deepStrictEqual(refusalOf(() => reader.write(encoder.encode("x"))), {
+      code: "130",
+      status: 413,
+      details: "At most 1048576 bytes are accepted",
+      message: "Request body too large",
+    });
+  }
+});
+
+Deno.test("FormDecoder takes linear time for long repetitions", () => {
   for (const piece of ["&", "=", "a=1&", "n", "%", "+", "%C3%A9", "%2"]) {
     const make = (count: number) => encoder.encode(piece.repeat(count));
     const run = (bytes: Uint8Array) => {
-      const reader = new FormToJson();
+      const reader = new FormDecoder("rows");
       for (let at = 0; at < bytes.length; at += 65_536) {
         reader.write(bytes.subarray(at, at + 65_536));
       }
-      reader.end();
+      reader.payload(reader.end());
     };
-    assertLinearTime(`FormToJson of ${piece}`, { size: 100_000, make, run });
+    assertLinearTime(`FormDecoder of ${piece}`, { size: maxFormFields / 2, make, run });
   }
 });

@@ -1,9 +1,9 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import { maxNames } from "../../../src/request/body_names.ts";
-import { type JsonRows, JsonRowsScan } from "../../../src/request/json_rows.ts";
-import { pieceLengths, piecesOf } from "../../support/in_pieces.ts";
+import { maxNames } from "../../../src/request/body/body_names.ts";
+import { type JsonRows, JsonRowsScan } from "../../../src/request/body/json_rows.ts";
+import { pieceLengths, piecesOf } from "../../support/clients/in_pieces.ts";
 
 const encoder = new TextEncoder();
 

@@ -1,7 +1,9 @@
-import { strictEqual } from "node:assert/strict";
-import { MinRate } from "../../../src/request/min_rate.ts";
-import { fakeClock, settled } from "../../support/fake_clock.ts";
-import { rejectionOf } from "../../support/refusal.ts";
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { MinRate } from "../../../src/lib/time_limits.ts";
+import { errors } from "../../../src/errors/catalogue.ts";
+import { divideBody, type JsonPayload } from "../../../src/request/body/divided_body.ts";
+import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
+import { rejectionOf } from "../../support/handler/refusal.ts";
 
 /** A source whose pieces the test sends. */
 function source() {
@@ -24,7 +26,7 @@ function source() {
 
 function watched() {
   const clock = fakeClock();
-  const rate = new MinRate(clock);
+  const rate = new MinRate(clock, errors);
   const { pieces, send } = source();
   return { clock, rate, send, watching: rate.watch(pieces) };
 }
@@ -63,6 +65,38 @@ Deno.test("MinRate.watch() does not count the time between reads", async () => {
     strictEqual((await next).done, false);
     await clock.pass(60_000);
   }
+});
+
+Deno.test("divideBody() throws 133 and closes the file when a stored body comes too slowly", async () => {
+  const { clock, rate, send, watching } = watched();
+  const stored: number[] = [];
+  const spool = {
+    append: (bytes: Uint8Array) => Promise.resolve(void stored.push(bytes.length)),
+    pieces: () => watching,
+    close: () => Promise.resolve(void stored.push(-1)),
+  };
+  const payload: JsonPayload = {
+    kind: "json",
+    shape: "array",
+    text: new Uint8Array(),
+    keys: null,
+    moreKeys: 0,
+    source: "json",
+  };
+  const arrays = { arrays: watching, release: () => {} };
+  const options = {
+    isDivisible: () => true,
+    openSpool: () => Promise.resolve(spool),
+    minRate: rate,
+  };
+  const failure = rejectionOf(() => divideBody(payload, arrays, options));
+  await settled();
+  await send(64 * 1024);
+  await clock.pass(5990);
+  deepStrictEqual(stored, [64 * 1024]);
+  await clock.pass(20);
+  strictEqual((await failure).code, "133");
+  deepStrictEqual(stored, [64 * 1024, -1]);
 });
 
 Deno.test("MinRate.watch() waits for ever before it is started", async () => {

@@ -1,9 +1,9 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Payload } from "../../../src/request/api_request.ts";
-import type { PayloadUse } from "../../../src/request/body_decoder.ts";
-import { payloadReader } from "../../../src/request/payload.ts";
-import { decodeInPieces, pieceLengths } from "../../support/in_pieces.ts";
-import { refusalOf } from "../../support/refusal.ts";
+import type { PayloadUse } from "../../../src/request/body/body_decoder.ts";
+import { payloadReader } from "../../../src/request/body/payload.ts";
+import { decodeInPieces, pieceLengths } from "../../support/clients/in_pieces.ts";
+import { refusalOf } from "../../support/handler/refusal.ts";
 
 interface ReadOptions {
   readonly type?: string;

@@ -1,6 +1,6 @@
 import { deepStrictEqual } from "node:assert/strict";
-import { parseQuery } from "../../../src/request/query_params.ts";
-import { refusalOf } from "../../support/refusal.ts";
+import { parseQuery } from "../../../src/request/url/query_params.ts";
+import { refusalOf } from "../../support/handler/refusal.ts";
 
 type Row = readonly [text: string, column: number, details: string];
 

@@ -1,10 +1,9 @@
 import { deepStrictEqual } from "node:assert/strict";
-import type { Action, Payload } from "../../../src/request/api_request.ts";
-import type { PayloadUse } from "../../../src/request/body_decoder.ts";
-import { payloadReader, payloadUse, usesColumns } from "../../../src/request/payload.ts";
-import { parseQuery } from "../../../src/request/query_params.ts";
-import { decodeInPieces } from "../../support/in_pieces.ts";
-import { refusalOf } from "../../support/refusal.ts";
+import type { Payload } from "../../../src/request/api_request.ts";
+import type { PayloadUse } from "../../../src/request/body/body_decoder.ts";
+import { payloadReader } from "../../../src/request/body/payload.ts";
+import { decodeInPieces } from "../../support/clients/in_pieces.ts";
+import { refusalOf } from "../../support/handler/refusal.ts";
 
 const encoder = new TextEncoder();
 
@@ -33,7 +32,7 @@ function shown(payload: Payload): object {
     case "raw":
       return { ...payload, bytes: text(payload.bytes) };
     case "form":
-      return { ...payload, fields: payload.fields.map(([name, value]) => [name, text(value)]) };
+      return payload;
     default:
       return payload satisfies never;
   }
@@ -44,37 +43,6 @@ const uses: readonly PayloadUse[] = ["rows", "arguments"];
 function invalid(message: string) {
   return { code: "102", status: 400, message };
 }
-
-Deno.test("payloadUse looks at bodies of writes and of POST on functions", () => {
-  const rows: [action: Action, use: PayloadUse | null][] = [
-    [{ kind: "insert", relation: "a" }, "rows"],
-    [{ kind: "update", relation: "a" }, "rows"],
-    [{ kind: "put", relation: "a" }, "rows"],
-    [{ kind: "delete", relation: "a" }, null],
-    [{ kind: "read", relation: "a", headersOnly: false }, null],
-    [{ kind: "call", routine: "f", method: "POST" }, "arguments"],
-    [{ kind: "call", routine: "f", method: "GET" }, null],
-    [{ kind: "call", routine: "f", method: "HEAD" }, null],
-    [{ kind: "root", headersOnly: false }, null],
-    [{ kind: "options", target: { kind: "root" } }, null],
-  ];
-  for (const [action, use] of rows) deepStrictEqual(payloadUse(action), use, action.kind);
-});
-
-Deno.test("usesColumns leaves PUT alone", () => {
-  const named = parseQuery("columns=a", "relation");
-  const unnamed = parseQuery("", "relation");
-  const rows: [action: Action, uses: boolean][] = [
-    [{ kind: "insert", relation: "a" }, true],
-    [{ kind: "update", relation: "a" }, true],
-    [{ kind: "call", routine: "f", method: "POST" }, true],
-    [{ kind: "put", relation: "a" }, false],
-  ];
-  for (const [action, uses] of rows) {
-    deepStrictEqual(usesColumns(action, named), uses, action.kind);
-    deepStrictEqual(usesColumns(action, unnamed), false);
-  }
-});
 
 Deno.test("payloadReader hands JSON on as it is", () => {
   const rows: [body: string, text: string, shape: "object" | "array", keys: string[]][] = [
@@ -112,21 +80,6 @@ Deno.test("payloadReader rejects JSON other than rows", () => {
     }
   }
   deepStrictEqual(refusalOf(() => read("")), invalid("Empty or invalid json"));
-});
-
-Deno.test("payloadReader takes an empty body of a function's as no arguments", () => {
-  for (const body of ["", "\ufeff"]) {
-    for (const columnsGiven of [false, true]) {
-      deepStrictEqual(shown(read(body, { takes: "arguments", columnsGiven })), {
-        kind: "json",
-        source: "json",
-        text: "{}",
-        shape: "object",
-        keys: columnsGiven ? null : [],
-        moreKeys: 0,
-      });
-    }
-  }
 });
 
 Deno.test("payloadReader does not look into JSON when columns are given", () => {
@@ -185,24 +138,6 @@ Deno.test("payloadReader reads CSV and forms, whatever columns are given", () =>
   }
 });
 
-Deno.test("payloadReader refuses CSV and forms that cannot be read", () => {
-  const csv = "text/csv";
-  const form = "application/x-www-form-urlencoded";
-  const rows: [type: string, body: string | Uint8Array, message: string][] = [
-    [csv, "", "parse error (no names) at line 1 of the CSV body"],
-    [csv, "a,b\n1\n1,2\n", "All lines must have same number of fields"],
-    [csv, Uint8Array.from([0x61, 0x0a, 0xff]), "The body is not UTF-8 text"],
-    [csv, "a\n\0\n", "The body holds the character NUL"],
-    [form, "a=%FF", "The body is not UTF-8 text"],
-    [form, "a=%00", "The body holds the character NUL"],
-    [form, "a=\0", "The body holds the character NUL"],
-    [form, Uint8Array.from([0xff]), "The body is not UTF-8 text"],
-  ];
-  for (const [type, body, message] of rows) {
-    deepStrictEqual(refusalOf(() => read(body, { type })), invalid(message), message);
-  }
-});
-
 Deno.test("payloadReader takes raw bodies for functions", () => {
   const rows: [type: string, kind: "text" | "xml" | "bytea"][] = [
     ["text/plain; charset=utf-8", "text"],
@@ -243,27 +178,5 @@ Deno.test("payloadReader understands content types in any spelling", () => {
   ];
   for (const type of types) {
     deepStrictEqual(shown(read('{"a":1}', { type })), shown(read('{"a":1}')), String(type));
-  }
-});
-
-Deno.test("payloadReader refuses other content types, before the body is there", () => {
-  const rows: [takes: PayloadUse, type: string, shownType: string][] = [
-    ["rows", "text/plain; charset=utf-8", "text/plain"],
-    ["rows", "text/xml", "text/xml"],
-    ["rows", "application/octet-stream", "application/octet-stream"],
-    ...uses.flatMap((takes): [PayloadUse, string, string][] => [
-      [takes, "audio/mpeg3", "audio/mpeg3"],
-      [takes, "Image/PNG; q=1", "Image/PNG; q=1"],
-      [takes, "application/geo+json", "application/geo+json"],
-      [takes, "application/vnd.svc.object+json", "application/vnd.svc.object+json"],
-      [takes, "json", "json"],
-      [takes, "multipart/form-data; boundary=x", "multipart/form-data; boundary=x"],
-    ]),
-  ];
-  for (const [takes, contentType, shownType] of rows) {
-    deepStrictEqual(
-      refusalOf(() => payloadReader({ contentType, takes, columnsGiven: false })),
-      { code: "107", status: 415, message: `Content-Type not acceptable: ${shownType}` },
-    );
   }
 });

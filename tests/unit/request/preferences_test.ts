@@ -1,21 +1,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import type { Preferences } from "../../../src/request/api_request.ts";
 import { parsePreferences } from "../../../src/request/preferences.ts";
-
-const none: Preferences = {
-  resolution: null,
-  return: null,
-  count: null,
-  tx: null,
-  missing: null,
-  handling: null,
-  timezone: null,
-  maxAffected: null,
-  unmatched: null,
-  numbers: null,
-  read: null,
-  invalid: [],
-};
+import { noPreferences } from "../../support/handler/reading.ts";
 
 Deno.test("parsePreferences reads the header", () => {
   const rows: [header: string | null, preferences: Partial<Preferences>][] = [
@@ -68,11 +54,9 @@ Deno.test("parsePreferences reads the header", () => {
     ["params=single-object", { invalid: ["params=single-object"] }],
     ["tx=maybe", { invalid: ["tx=maybe"] }],
     ["max-affected", { invalid: ["max-affected"] }],
-    ["toString, __proto__, constructor=1", {
-      invalid: ["toString", "__proto__", "constructor=1"],
-    }],
+    ["toString, __proto__, constructor=1", { invalid: ["toString", "__proto__", "constructor=1"] }],
   ];
   for (const [header, preferences] of rows) {
-    deepStrictEqual(parsePreferences(header), { ...none, ...preferences }, String(header));
+    deepStrictEqual(parsePreferences(header), { ...noPreferences, ...preferences }, String(header));
   }
 });

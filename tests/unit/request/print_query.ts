@@ -1,7 +1,4 @@
-/**
- * Prints what a query string says as a query string: the other way round of reading one.
- *
- * @module
+/** Prints what a query string says as a query string: the other way round of reading one. @module
  */
 import type {
   Field,
@@ -12,8 +9,13 @@ import type {
   OrderTerm,
   SelectField,
   SelectItem,
-} from "../../../src/request/query_types.ts";
-import type { Operand, Value, ValueArgument, ValueStep } from "../../../src/request/value_types.ts";
+} from "../../../src/request/url/query_types.ts";
+import type {
+  Operand,
+  Value,
+  ValueArgument,
+  ValueStep,
+} from "../../../src/request/url/value_types.ts";
 
 function quote(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;

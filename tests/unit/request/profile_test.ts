@@ -1,6 +1,6 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { chooseSchema } from "../../../src/request/profile.ts";
-import { refusalOf } from "../../support/refusal.ts";
+import { refusalOf } from "../../support/handler/refusal.ts";
 
 const accepting = ["GET", "HEAD", "OPTIONS", "TRACE"];
 const writing = ["POST", "PATCH", "PUT", "DELETE"];

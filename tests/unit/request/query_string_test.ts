@@ -1,5 +1,5 @@
 import { strictEqual } from "node:assert/strict";
-import { withParams } from "../../../src/request/query_string.ts";
+import { withParams } from "../../../src/request/url/query_string.ts";
 
 const after = [
   { name: "offset", value: null },

@@ -1,8 +1,8 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
-import { parseQuery } from "../../../src/request/query_params.ts";
-import { canonicalQuery, splitQuery } from "../../../src/request/query_string.ts";
-import { operatorWords } from "../../../src/request/operators.ts";
+import { parseQuery } from "../../../src/request/url/query_params.ts";
+import { canonicalQuery, splitQuery } from "../../../src/request/url/query_string.ts";
+import { operatorWords } from "../../../src/request/url/operators.ts";
 import type {
   EmbedTest,
   Field,
@@ -14,8 +14,13 @@ import type {
   OrderTerm,
   PathStep,
   SelectItem,
-} from "../../../src/request/query_types.ts";
-import type { Operand, Value, ValueArgument, ValueStep } from "../../../src/request/value_types.ts";
+} from "../../../src/request/url/query_types.ts";
+import type {
+  Operand,
+  Value,
+  ValueArgument,
+  ValueStep,
+} from "../../../src/request/url/value_types.ts";
 import {
   printField,
   printGroup,

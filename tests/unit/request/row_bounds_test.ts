@@ -1,8 +1,8 @@
 import { deepStrictEqual } from "node:assert/strict";
-import { parseQuery } from "../../../src/request/query_params.ts";
-import type { RowBounds } from "../../../src/request/query_types.ts";
-import { chooseRowBounds } from "../../../src/request/row_bounds.ts";
-import { type Refusal, refusalOf } from "../../support/refusal.ts";
+import { parseQuery } from "../../../src/request/url/query_params.ts";
+import type { RowBounds } from "../../../src/request/url/query_types.ts";
+import { chooseRowBounds } from "../../../src/request/url/row_bounds.ts";
+import { type Refusal, refusalOf } from "../../support/handler/refusal.ts";
 
 function boundsOf(method: string, query: string, range: string | null = null): RowBounds {
   return chooseRowBounds({ method, range, query: parseQuery(query, "relation") });

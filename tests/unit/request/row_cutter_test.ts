@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { payloadReader } from "../../../src/request/payload.ts";
-import { RowCutter } from "../../../src/request/row_cutter.ts";
-import { piecesOf } from "../../support/in_pieces.ts";
+import { payloadReader } from "../../../src/request/body/payload.ts";
+import { RowCutter } from "../../../src/request/body/row_cutter.ts";
+import { piecesOf } from "../../support/clients/in_pieces.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });

@@ -7,7 +7,7 @@ import type { HeaderList } from "../../../src/lib/header_list.ts";
 import { compressReply } from "../../../src/response/compress.ts";
 import { bodyEncoders } from "../../../src/response/encoders.ts";
 import type { Reply } from "../../../src/response/reply.ts";
-import { fakeClock, settled } from "../../support/fake_clock.ts";
+import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 const codings: readonly ResponseCoding[] = ["zstd", "br", "gzip"];
 const encoders = bodyEncoders();

@@ -6,7 +6,12 @@ import {
   documentationOf,
   type DocumentConfig,
 } from "../../../src/response/openapi/about.ts";
-import { createStore } from "../../../src/response/openapi/document_store.ts";
+import { turn } from "../../../src/lib/timers.ts";
+import {
+  createStore,
+  ObjectMembers,
+  writeDocument,
+} from "../../../src/response/openapi/document_store.ts";
 import { buildModel } from "../../../src/response/openapi/model.ts";
 import {
   componentKey,
@@ -20,8 +25,8 @@ import { openApi2 } from "../../../src/response/openapi/v2.ts";
 import { openApi3 } from "../../../src/response/openapi/v3.ts";
 import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
 import type { Column, Relation, Routine } from "../../../src/schema_cache/schema_cache.ts";
-import { assertLinearTime } from "../../support/linear_time.ts";
-import { validate } from "../../support/openapi.ts";
+import { assertLinearTime } from "../../support/timing/linear_time.ts";
+import { validate } from "../../support/handler/openapi.ts";
 
 const config: DocumentConfig = {
   dialect: svcDialect,
@@ -33,6 +38,7 @@ const config: DocumentConfig = {
   batchMaxOperations: 0,
   openapiServerProxyUri: null,
   openapiSecurityActive: false,
+  serverPathPrefix: null,
   serverHost: "*4",
   serverPort: 3000,
 };
@@ -144,18 +150,90 @@ Deno.test("queryName() reads a long name in linear time", () => {
   }
 });
 
-Deno.test("createStore() makes each document once, and drops the least recently used", () => {
+Deno.test("createStore() makes each document once, and drops the least recently used", async () => {
   const made: string[] = [];
   const store = createStore(30);
   const get = (key: string) =>
     store.get(key, () => {
       made.push(key);
-      return new Uint8Array(9);
+      const content = () => new Uint8Array(9);
+      return Promise.resolve({ length: 9, tag: key, content, storedBytes: key === "e" ? 99 : 9 });
     });
-  for (const key of ["a", "b", "a", "c", "a", "d", "a", "b"]) get(key);
+  for (const key of ["a", "b", "a", "c", "a", "d", "a", "b"]) await get(key);
   deepStrictEqual(made, ["a", "b", "c", "d", "b"]);
-  strictEqual(store.get("e", () => new Uint8Array(99)).length, 99);
+  strictEqual((await get("e")).length, 9);
 });
+
+Deno.test("createStore() makes one document at a time, for all that wait, and retries after an error", async () => {
+  const store = createStore(1000);
+  let running = 0;
+  let made = 0;
+  const make = async () => {
+    strictEqual(++running, 1);
+    await turn();
+    running--;
+    if (++made === 1) throw new Error("no");
+    return await writeDocument(new ObjectMembers(() => [["n", made]]));
+  };
+  const results = await Promise.allSettled(
+    ["a", "a", "b", "b", "c"].map((key) => store.get(key, make)),
+  );
+  deepStrictEqual(results.map(({ status }) => status === "rejected"), [
+    true,
+    true,
+    false,
+    false,
+    false,
+  ]);
+  strictEqual(made, 3);
+  strictEqual((await store.get("a", make)).tag.length, 33);
+});
+
+Deno.test("writeDocument() decompresses only what a reader takes", async () => {
+  const text = "x".repeat(3 * 1024 * 1024);
+  const members = Array.from(text.matchAll(/x{1000}/g), ([part], at) => [`${at}`, part] as const);
+  const stored = await writeDocument(new ObjectMembers(() => members));
+  const { DecompressionStream: original } = globalThis;
+  let opened = 0;
+  globalThis.DecompressionStream = class extends original {
+    constructor(format: CompressionFormat) {
+      opened++;
+      super(format);
+    }
+  };
+  try {
+    const reader = (stored.content() as ReadableStream<Uint8Array>).getReader();
+    for (const expected of [0, 1, 2]) {
+      await turn();
+      strictEqual(opened, expected);
+      await reader.read();
+    }
+    await reader.cancel();
+  } finally {
+    globalThis.DecompressionStream = original;
+  }
+});
+
+for (const write of [openApi2, openApi3]) {
+  Deno.test(`writeDocument() compresses a long document, in slices: ${write.name}`, async () => {
+    const columns = Array.from({ length: 12 }, (_, index) => `column_${index}`);
+    const tables = Array.from({ length: 1000 }, (_, index) => table(`t${1000 + index}`, columns));
+    const document = write(await modelOf(tables), config);
+    let others = 0;
+    let isWritten = false;
+    const loop = (async () => {
+      for (; !isWritten; others++) await turn();
+    })();
+    const stored = await writeDocument(document);
+    isWritten = true;
+    await loop;
+    ok(others > 1, String(others));
+    const text = await new Response(stored.content() as BodyInit).text();
+    strictEqual(text, JSON.stringify(document));
+    strictEqual(stored.length, new TextEncoder().encode(text).length);
+    ok(stored.storedBytes < text.length / 10, String(stored.storedBytes));
+  });
+}
 
 function column(name: string): Column {
   return {
@@ -186,6 +264,8 @@ function table(name: string, columns: readonly string[]): Relation {
   };
 }
 
+const noPause = () => undefined;
+
 function modelOf(relations: readonly Relation[], routines: readonly Routine[] = []) {
   const cache = indexSchemaCache({
     relations,
@@ -195,32 +275,35 @@ function modelOf(relations: readonly Relation[], routines: readonly Routine[] = 
     mediaHandlers: [],
     volatileFunctions: [],
   });
-  return buildModel("api", { comment: null }, cache);
+  return buildModel({ schema: "api", metadata: { comment: null }, cache }, noPause);
 }
 
-Deno.test("documents contain relations and columns named like members of Object", () => {
-  const model = modelOf([table("__proto__", ["__proto__", "constructor"]), table("toString", [])]);
+Deno.test("documents contain relations and columns named like members of Object", async () => {
+  const model = await modelOf([
+    table("__proto__", ["__proto__", "constructor"]),
+    table("toString", []),
+  ]);
   const two = JSON.stringify(openApi2(model, config));
   ok(two.includes('"/__proto__":'));
   ok(two.includes('"__proto__":{"type":"object","properties":{"__proto__":{"type":"integer"'));
   ok(JSON.stringify(openApi3(model, config)).includes('"/toString":'));
 });
 
-Deno.test("documents grow with the number of tables and no faster", () => {
+Deno.test("documents grow with the number of tables and no faster", async () => {
   const columns = Array.from({ length: 12 }, (_, index) => `column_${index}`);
-  const sizeOf = (write: typeof openApi2, count: number) => {
+  const sizeOf = async (write: typeof openApi2, count: number) => {
     const tables = Array.from({ length: count }, (_, index) => table(`t${1000 + index}`, columns));
-    return JSON.stringify(write(modelOf(tables), config)).length;
+    return JSON.stringify(write(await modelOf(tables), config)).length;
   };
   for (const [write, perTable] of [[openApi2, 4800], [openApi3, 11_900]] as const) {
-    const [few, many] = [sizeOf(write, 100), sizeOf(write, 500)];
+    const [few, many] = [await sizeOf(write, 100), await sizeOf(write, 500)];
     ok((many - few) / 400 < perTable, `${write.name}: ${(many - few) / 400}`);
     ok(many / few < 5);
   }
 });
 
 Deno.test("documents describe batches: OpenAPI 2.0 only if they are on", async () => {
-  const model = modelOf([table("task", ["id"])]);
+  const model = await modelOf([table("task", ["id"])]);
   for (const [batchMaxOperations, methods] of [[0, ["get"]], [5, ["get", "post"]]] as const) {
     const [two, three] = [openApi2, openApi3].map((write) =>
       JSON.parse(JSON.stringify(write(model, { ...config, batchMaxOperations })))
@@ -252,7 +335,7 @@ Deno.test("documents describe bookmarks where reads may go to standbys", async (
     isolation: null,
     settings: [],
   });
-  const model = modelOf([table("task", ["id"])], [
+  const model = await modelOf([table("task", ["id"])], [
     routine("f", "stable"),
     routine("g", "volatile"),
   ]);
@@ -289,7 +372,7 @@ function operationsWith({ paths }: any, key: string): readonly string[] {
 }
 
 Deno.test("validate() rejects an invalid document", async () => {
-  const model = modelOf([table("task", ["id"])]);
+  const model = await modelOf([table("task", ["id"])]);
   const [two, three] = [openApi2, openApi3].map((write) =>
     JSON.parse(JSON.stringify(write(model, config)))
   );

@@ -1,7 +1,13 @@
 import { deepStrictEqual } from "node:assert/strict";
+import type { HeaderList } from "../../../src/lib/header_list.ts";
 import { readCommentTags, type TaggedComment } from "../../../src/schema_cache/comment_tags.ts";
 
 const on = { dbCommentTags: true };
+
+const deprecation: HeaderList = [["Deprecation", "@1798761600"], [
+  "Sunset",
+  "Fri, 01 Jan 2027 00:00:00 GMT",
+]];
 
 const rows: readonly (readonly [comment: string | null, read: Partial<TaggedComment>])[] = [
   [null, {}],
@@ -19,6 +25,21 @@ const rows: readonly (readonly [comment: string | null, read: Partial<TaggedComm
   ["@primaryKey (id)", { keys: ["primaryKey (id)"] }],
   ["@primary\n@unique (a)|x\nText", { text: "Text", keys: ["unique (a)"], isPrimary: true }],
   ["@primaryKeys (id)", { text: "@primaryKeys (id)" }],
+  ["Text\n@label (name)", { text: "Text", label: "name" }],
+  ['@label ( "full name" )', { label: "full name" }],
+  ["@label name", { text: "@label name" }],
+  ["Text\n @deprecated 2027-01-01 use v2", {
+    text: "Text\n\nDeprecated from 2027-01-01: use v2",
+    deprecation,
+  }],
+  ["@deprecated\t2027-01-01 ", { text: "Deprecated from 2027-01-01", deprecation }],
+  ["@deprecated 2026-07-01 2027-01-01 \nText", {
+    text: "Text\n\nDeprecated from 2026-07-01",
+    deprecation: [["Deprecation", "@1782864000"], deprecation[1]!],
+  }],
+  ["@deprecated 2027-02-30", { text: "@deprecated 2027-02-30" }],
+  ["@deprecated use v2", { text: "@deprecated use v2" }],
+  ["@deprecated 2027-01-01T00:00Z", { text: "@deprecated 2027-01-01T00:00Z" }],
 ];
 
 for (const [comment, read] of rows) {

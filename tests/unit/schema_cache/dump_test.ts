@@ -1,6 +1,6 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { dumpSchemaCache, readSchemaCache } from "../../../src/schema_cache/dump.ts";
-import { cache } from "../../support/reading.ts";
+import { cache } from "../../support/handler/reading.ts";
 
 Deno.test("readSchemaCache() returns what dumpSchemaCache() wrote", () => {
   const distance = { schema: "ext", name: "<->", left: "ext.cube", right: "ext.cube" };

@@ -10,10 +10,7 @@ const captured = [
 ] as const;
 
 for (const { version, odd, nested, united } of captured) {
-  const url = new URL(
-    `../../fixtures/view_rules/postgresql_${version}.txt`,
-    import.meta.url,
-  );
+  const url = new URL(`../../fixtures/view_rules/postgresql_${version}.txt`, import.meta.url);
   const rules = readViewRules(Deno.readTextFileSync(url));
 
   Deno.test(`readViewRules() reads every view of PostgreSQL ${version}`, () => {
@@ -66,11 +63,7 @@ const rows: readonly {
     text: entry(":resno 1 :resorigtbl 0 :resorigcol 0"),
     gives: [[7, []]],
   },
-  {
-    name: "an entry without an origin",
-    text: entry(":resno 1 :resname a"),
-    gives: [[7, []]],
-  },
+  { name: "an entry without an origin", text: entry(":resno 1 :resname a"), gives: [[7, []]] },
   {
     name: "names that look like fields, brackets and nulls",
     text: entry(":resno 1 :resname :resorigtbl :resorigtbl 5 :resname \\}\\) :resorigcol 3"),

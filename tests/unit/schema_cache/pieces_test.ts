@@ -1,4 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { atOnce } from "../../support/timing/at_once.ts";
 import { readPieces, schemaPieces } from "../../../src/schema_cache/pieces.ts";
 import type { SchemaCacheData } from "../../../src/schema_cache/schema_cache.ts";
 
@@ -12,7 +13,7 @@ const data = {
 } as unknown as SchemaCacheData;
 
 Deno.test("readPieces() reads the data of schemaPieces(), and pauses after each piece", async () => {
-  const pieces = schemaPieces(data);
+  const pieces = atOnce(schemaPieces(data));
   let pauses = 0;
   const read = await readPieces(pieces, () => Promise.resolve(void pauses++));
   deepStrictEqual(read, data);

@@ -1,12 +1,13 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { atOnce } from "../../support/timing/at_once.ts";
 import {
   deriveRelationships,
   type ForeignKey,
   type RelationshipEnd,
 } from "../../../src/schema_cache/relationships.ts";
 import type { ComputedRelationship, Relationship } from "../../../src/schema_cache/schema_cache.ts";
-import { assertLinearTime } from "../../support/linear_time.ts";
-import { relationshipLine } from "../../support/relationship_line.ts";
+import { assertLinearTime } from "../../support/timing/linear_time.ts";
+import { relationshipLine } from "../../support/database/relationship_line.ts";
 import type { ViewColumns } from "../../../src/schema_cache/view_columns.ts";
 
 /** Columns of a table are numbered from 1; the key is what stands in `primaryKey`. */
@@ -28,12 +29,12 @@ interface Case {
 }
 
 function derive({ relations, keys, computed = [] }: Case): readonly Relationship[] {
-  return deriveRelationships({
+  return atOnce(deriveRelationships({
     ends: relations.map(madeEnd),
     foreignKeys: keys.map(parseKey),
     viewColumns: new Map(relations.map(({ oid, shows = [] }) => [oid, shownBy(shows)])),
     computed,
-  });
+  }));
 }
 
 function madeEnd({ oid, name, schema = "api", columns, primaryKey, shows }: Made): RelationshipEnd {
@@ -169,9 +170,7 @@ const rows: readonly (Case & { readonly name: string; readonly gives: readonly s
   },
   {
     name: "a self key through a view",
-    relations: [
-      { oid: 12, name: "v", columns: ["i", "u"], shows: [[1, 1, "i"], [1, 2, "u"]] },
-    ],
+    relations: [{ oid: 12, name: "v", columns: ["i", "u"], shows: [[1, 1, "i"], [1, 2, "u"]] }],
     keys: ["k: 1(2) -> 1(1)"],
     gives: ["[v] one-to-many [v] by k i=u self", "[v] many-to-one [v] by k u=i self"],
   },
@@ -224,10 +223,7 @@ const rows: readonly (Case & { readonly name: string; readonly gives: readonly s
   },
   {
     name: "self many-to-many for both orders of the keys",
-    relations: [
-      a,
-      { oid: 3, name: "j", columns: ["x", "y"], primaryKey: ["x", "y"] },
-    ],
+    relations: [a, { oid: 3, name: "j", columns: ["x", "y"], primaryKey: ["x", "y"] }],
     keys: ["kx: 3(1) -> 1(1)", "ky: 3(2) -> 1(1)"],
     gives: [
       "a many-to-many a by j(kx id=x; ky y=id) self",
@@ -240,17 +236,13 @@ const rows: readonly (Case & { readonly name: string; readonly gives: readonly s
   },
   {
     name: "a view of a private junction as junction",
-    relations: [
-      a,
-      { oid: 2, name: "b", columns: ["id"] },
-      {
-        oid: 13,
-        name: "v",
-        columns: ["x", "y"],
-        primaryKey: ["x", "y"],
-        shows: [[3, 1, "x"], [3, 2, "y"]],
-      },
-    ],
+    relations: [a, { oid: 2, name: "b", columns: ["id"] }, {
+      oid: 13,
+      name: "v",
+      columns: ["x", "y"],
+      primaryKey: ["x", "y"],
+      shows: [[3, 1, "x"], [3, 2, "y"]],
+    }],
     keys: ["ab_a: 3(1) -> 1(1)", "ab_b: 3(2) -> 2(1)"],
     gives: [
       "a many-to-many b by v(ab_a id=x; ab_b y=id)",

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { type QueryName, type SchemaCacheQuery } from "../../../src/schema_cache/load.ts";
-import { loadStatements, splitLoadResults } from "../../../src/schema_cache/timings.ts";
+import { loadStatements, splitLoadResults } from "../../../src/service/metadata_reader.ts";
 
 const names: readonly QueryName[] = [
   "settings",
@@ -21,7 +21,8 @@ const queries: readonly SchemaCacheQuery[] = names.map((name) => ({
 Deno.test("loadStatements() reads the clock only in a timed load", () => {
   const statements = loadStatements(queries, { timed: false });
   deepStrictEqual(statements.map(({ text }) => text), queries.map(({ text }) => text));
-  deepStrictEqual(splitLoadResults(names, queries), { answers: names, timings: null });
+  const answers = names.map((name) => [name]);
+  deepStrictEqual(splitLoadResults(answers, queries), { answers, timings: null });
 });
 
 Deno.test("splitLoadResults() returns the time between two readings of the clock", () => {
@@ -29,13 +30,13 @@ Deno.test("splitLoadResults() returns the time between two readings of the clock
   strictEqual(statements.length, 2 * queries.length + 1);
   let time = 1000;
   const values = statements.map(({ text }, at) => {
-    if (!text.includes("clock_timestamp")) return names[(at - 1) / 2]!;
+    if (!text.includes("clock_timestamp")) return [names[(at - 1) / 2]!];
     // The first query takes 0 ms, the second 1, the third 2, …
     time += Math.max(0, at / 2 - 1);
-    return String(time);
+    return [String(time)];
   });
   const { answers, timings } = splitLoadResults(values, queries);
-  deepStrictEqual(answers, names);
+  deepStrictEqual(answers, names.map((name) => [name]));
   deepStrictEqual(timings?.map(({ name, ms }) => [name, ms]), [
     ["tables", 2],
     ["keydeps", 1],

@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Observation } from "../../../src/observe/observation.ts";
 import { type ConnectionLimits, ConnectionTable } from "../../../src/server/connection_table.ts";
-import { fakeClock, settled } from "../../support/fake_clock.ts";
+import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 /** A table, and the names of the connections that it has closed. */
 function tableWith(limits: Partial<ConnectionLimits>) {

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { endAfterBody } from "../../../src/server/end_after_body.ts";
-import { fakeClock, settled } from "../../support/fake_clock.ts";
+import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 /** A request whose body arrives when the test sends it. */
 function sentRequest(headers: Readonly<Record<string, string>> = {}) {

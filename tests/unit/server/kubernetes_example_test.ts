@@ -4,7 +4,7 @@ import { loadAll } from "js-yaml";
 import { noValues } from "../../../src/config/load.ts";
 import { configSource } from "../../../src/config/source.ts";
 import { adminListenAddress, apiListenAddress } from "../../../src/server/listen_address.ts";
-import { testSecret } from "../../support/token.ts";
+import { testSecret } from "../../support/handler/token.ts";
 
 /** Any value of a YAML document. */
 // deno-lint-ignore no-explicit-any

@@ -6,7 +6,7 @@ import {
   type ServeConnection,
   serveConnections,
 } from "../../../src/server/serve_connections.ts";
-import { fakeClock, settled } from "../../support/fake_clock.ts";
+import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 const limits = { keys: [], headerTimeoutMs: 5000, idleTimeoutMs: 5000, maxConnections: 0 };
 
@@ -58,6 +58,7 @@ function serving() {
     observe: () => {},
     handlerOf: () => () => Promise.resolve(new Response("ok")),
     onError: () => new Response("error"),
+    pause: settled,
   });
   return { clock, connections, listener, server };
 }
@@ -122,10 +123,11 @@ Deno.test("serveConnections() closes a connection whose header or next request i
 });
 
 Deno.test("serveConnections() shuts down after the requests of its connections", async () => {
-  const { connections, listener, server } = serving();
+  const { clock, connections, listener, server } = serving();
   listener.connect();
   await settled();
   await server.shutdown();
+  await clock.pass(500);
   await server.finished;
   strictEqual(connections[0]!.signal.aborted, false);
 });
@@ -162,7 +164,7 @@ Deno.test("serveConnections() shuts connections down, those with a request after
   const [idle, busy] = connections;
   const completed = deferred<void>();
   await busy!.handler(new Request("http://x/"), { completed: completed.promise });
-  void server.shutdown();
+  await server.shutdown();
   const ends = { idle: false, busy: false };
   idle!.finished.promise.then(() => ends.idle = true);
   busy!.finished.promise.then(() => ends.busy = true);
@@ -171,5 +173,27 @@ Deno.test("serveConnections() shuts connections down, those with a request after
   completed.resolve();
   await clock.pass(3000);
   deepStrictEqual(ends, { idle: true, busy: true });
+  await server.finished;
+});
+
+Deno.test("serveConnections() accepts what waits, and serves its first request, while it shuts down", async () => {
+  const { clock, connections, listener, server } = serving();
+  listener.connect();
+  const shutdown = server.shutdown();
+  listener.connect();
+  await shutdown;
+  strictEqual(connections.length, 2);
+  const [silent, late] = connections;
+  const ends = { silent: false, late: false };
+  silent!.finished.promise.then(() => ends.silent = true);
+  late!.finished.promise.then(() => ends.late = true);
+  const request = new Request("http://x/", { method: "POST", body: "on its way" });
+  const completed = deferred<void>();
+  await late!.handler(request, { completed: completed.promise });
+  await clock.pass(500);
+  deepStrictEqual(ends, { silent: true, late: false });
+  completed.resolve();
+  await clock.pass(3000);
+  deepStrictEqual(ends, { silent: true, late: true });
   await server.finished;
 });

@@ -4,11 +4,10 @@ import { loadConfig } from "../../../src/config/load.ts";
 import { noRoleSettings } from "../../../src/config/in_database.ts";
 import { svcDialect } from "../../../src/dialect.ts";
 import { MetricRegistry } from "../../../src/observe/metric_registry.ts";
-import { shareArrivals } from "../../../src/rate_limits/arrival_table.ts";
 import { type OwnerService, ServerWorkers } from "../../../src/server/workers/server_workers.ts";
 import type { OwnerMessage, WorkerMessage } from "../../../src/server/workers/messages.ts";
 import type { ThreadEvents } from "../../../src/server/workers/worker_slot.ts";
-import { fakeClock, settled } from "../../support/fake_clock.ts";
+import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 /** A thread whose messages a test sends. */
 interface PlayedThread extends ThreadEvents {
@@ -30,6 +29,7 @@ function owned(workers = 2) {
     }),
     roles: noRoleSettings,
     serverVersion: null,
+    usesBlocks: false,
     schema: null,
     keys: new Map(),
     revocations: null,
@@ -67,13 +67,7 @@ function owned(workers = 2) {
   const owner = new ServerWorkers({
     workers,
     service,
-    task: {
-      arrivals: shareArrivals(),
-      call: { program: "svc", source: "svc.conf" },
-      file: null,
-      isQuick: false,
-      port: 3000,
-    },
+    task: { call: { program: "svc", source: "svc.conf" }, file: null, isQuick: false, port: 3000 },
     startThread: (events) => {
       const thread: PlayedThread = { ...events, received: [], isTerminated: false };
       threads.push(thread);
@@ -233,10 +227,11 @@ Deno.test("ServerWorkers.shutdown() takes each step in all workers before the ne
   await listens(1);
   const shutdown = owner.shutdown();
   await settled();
-  for (const step of ["hold", "closeSocket"]) {
+  // A request arrives in the second round, and none in the third.
+  for (const [step, count] of [["hold", 3], ["hold", 4], ["hold", 4], ["closeSocket"]] as const) {
     const queried = [threads[0]!, threads[1]!].map(({ received }) => received.at(-1));
     deepStrictEqual(queried.map((query) => query?.kind === "query" && query.name), [step, step]);
-    await replyAll(() => undefined);
+    await replyAll(() => count);
     await settled();
   }
   deepStrictEqual([kinds(0).at(-1), kinds(1).at(-1)], ["stop", "stop"]);
@@ -269,7 +264,7 @@ Deno.test("ServerWorkers.record() adds the requests of all workers once a second
   await listens(0);
   await listens(1);
   const added: unknown[] = [];
-  owner.record({ add: (requests) => void added.push(...requests) });
+  owner.record({ isWatched: true, add: (requests) => void added.push(...requests) });
   await clock.pass(1000);
   await replyAll((index) => ({
     requests: `of ${index}`,

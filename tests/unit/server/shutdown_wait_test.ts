@@ -1,7 +1,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { waitBeforeShutdown } from "../../../src/server/shutdown_wait.ts";
 import { deferred } from "../../../src/lib/deferred.ts";
-import { fakeClock, settled } from "../../support/fake_clock.ts";
+import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 /** Begins to wait. Returns what happened so far, in order. */
 function waiting(period: number) {

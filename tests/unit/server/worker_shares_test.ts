@@ -36,7 +36,7 @@ const rows: readonly (readonly [
   ["one", { serverWorkers: 1, dbUri: "pglite://memory" }, 1, null],
   ["more than connections", { dbPool: 2 }, 2, "db-pool"],
   ["an embedded database", { dbUri: "pglite://memory" }, 1, "embedded"],
-  ["tenants", { tenants: { kind: "folder", path: "./tenants" } }, 1, "tenants"],
+  ["tenants", { tenants: "./tenants" }, 1, "tenants"],
   ["a Unix socket", { serverUnixSocket: "/run/svc.sock" }, 1, "unix-socket"],
   ["auto beside a database elsewhere", { serverWorkers: "auto" }, 8, null],
   ["auto with few connections", { serverWorkers: "auto", dbPool: 3 }, 3, null],

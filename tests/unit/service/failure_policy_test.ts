@@ -33,10 +33,7 @@ function refused(sqlstate: string, message = "no"): DatabaseError {
 const takenName = refused("42P05", 'prepared statement "svc_1_1" already exists');
 const login = errors.cannotConnect("FATAL:  password authentication failed");
 const unreachable = errors.cannotConnect("Connection refused");
-const statementMode = refused(
-  "08P01",
-  "transaction blocks not allowed in statement pooling mode",
-);
+const statementMode = refused("08P01", "transaction blocks not allowed in statement pooling mode");
 
 type Row = readonly [
   title: string,
@@ -79,12 +76,7 @@ const rows: readonly Row[] = [
     (f) => f.exitOnPooler(),
     ["statements-unnamed"],
   ],
-  [
-    "a taken statement name",
-    {},
-    (f) => f.exitOnFatal(takenName),
-    ["pooler-found", "end"],
-  ],
+  ["a taken statement name", {}, (f) => f.exitOnFatal(takenName), ["pooler-found", "end"]],
   [
     "a taken statement name, where statements can be unnamed",
     { endsAtPooler: false },

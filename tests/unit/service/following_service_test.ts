@@ -7,8 +7,10 @@ import { exampleFile } from "../../../src/config/print.ts";
 import type { Database } from "../../../src/database/database.ts";
 import { errors } from "../../../src/errors/catalogue.ts";
 import { ServiceError } from "../../../src/errors/service_error.ts";
+import { atOnce } from "../../support/timing/at_once.ts";
 import { schemaPieces } from "../../../src/schema_cache/pieces.ts";
 import type { SchemaCacheData } from "../../../src/schema_cache/schema_cache.ts";
+import { fakeClock } from "../../support/timing/fake_clock.ts";
 import { type FollowedParts, StatePublisher } from "../../../src/service/followed_state.ts";
 import { FollowingService } from "../../../src/service/following_service.ts";
 
@@ -39,21 +41,26 @@ async function following(variables: Readonly<Record<string, string>> = {}) {
   const parts: { -readonly [Part in keyof FollowedParts]: FollowedParts[Part] } = {
     config: configOf(variables),
     roles: noRoleSettings,
+    usesBlocks: false,
     serverVersion: "PostgreSQL 18.1",
-    schema: noSchema,
+    schema: atOnce(schemaPieces(noSchema)),
     keys: new Map(),
     revocations: null,
   };
   const publisher = new StatePublisher(() => ({ ...parts }));
+  const clock = fakeClock();
   const calls: string[] = [];
   const call = (name: string) => void calls.push(name);
   const refusal = { current: { retryAfter: 7 } as { readonly retryAfter: number } | null };
   const service = await FollowingService.create({
+    threads: 1,
     database: {
       configure: () => call("configure"),
       flush: () => call("flush"),
       watch: () => {},
       close: () => Promise.resolve(),
+      ask: () => new Promise(() => {}),
+      suspect: () => call("suspect"),
     } as unknown as Database,
     dialect: "svc",
     now: () => 0,
@@ -70,6 +77,7 @@ async function following(variables: Readonly<Record<string, string>> = {}) {
     },
     shareOf: (config) => ({ ...config, dbPool: 3 }),
     onFatal: () => call("fatal"),
+    schedule: clock.schedule,
   }, structuredClone(publisher.all()));
   const publish = async () => {
     const change = publisher.changes();
@@ -77,15 +85,25 @@ async function following(variables: Readonly<Record<string, string>> = {}) {
     return change;
   };
   calls.length = 0;
-  return { parts, service, publish, calls, refusal };
+  return { parts, service, publish, calls, refusal, clock };
 }
 
 Deno.test("FollowingService begins with the whole state and its share of the limits", async () => {
   const { service, parts } = await following();
   const { config, cache, roles, serverVersion, cacheError } = service.snapshot;
   deepStrictEqual(config, { ...parts.config, dbPool: 3 });
-  deepStrictEqual(cache?.data, parts.schema);
+  deepStrictEqual(cache?.data, noSchema);
   deepStrictEqual([roles, serverVersion, cacheError], [noRoleSettings, "PostgreSQL 18.1", null]);
+});
+
+Deno.test("FollowingService suspects its own connections if one does not answer", async () => {
+  const { service, calls, clock } = await following();
+  await clock.pass(1999);
+  deepStrictEqual(calls, []);
+  await clock.pass(1);
+  deepStrictEqual(calls, ["suspect"]);
+  await service.close();
+  strictEqual(clock.next(), null);
 });
 
 Deno.test("StatePublisher sends only parts that were replaced, with the next generation", async () => {
@@ -93,8 +111,8 @@ Deno.test("StatePublisher sends only parts that were replaced, with the next gen
   strictEqual(await publish(), null);
   parts.roles = { ...noRoleSettings };
   deepStrictEqual(await publish(), { roles: noRoleSettings, generation: 1 });
-  parts.schema = { ...noSchema };
-  deepStrictEqual(await publish(), { schema: schemaPieces(noSchema), generation: 2 });
+  parts.schema = atOnce(schemaPieces(noSchema));
+  deepStrictEqual(await publish(), { schema: parts.schema, generation: 2 });
   const document = { url: "https://id.test", text: "", etag: null, fetchedAt: 0, maxAgeMs: 1 };
   parts.keys = new Map();
   strictEqual(await publish(), null);
@@ -107,7 +125,7 @@ Deno.test("FollowingService applies a configuration and a schema of one load at 
   const { service, publish, parts, calls } = await following();
   const before = service.snapshot;
   parts.config = configOf({ SVC_DB_MAX_ROWS: "5" });
-  parts.schema = { ...noSchema };
+  parts.schema = atOnce(schemaPieces(noSchema));
   const published = publish();
   strictEqual(service.snapshot, before, "a snapshot is replaced as a whole");
   await published;

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { ReloadJitter } from "../../../src/service/reload_jitter.ts";
-import { fakeClock } from "../../support/fake_clock.ts";
+import { ReloadJitter } from "../../../src/service/reload_notifications.ts";
+import { fakeClock } from "../../support/timing/fake_clock.ts";
 
 function controlled(random = 0.5) {
   const clock = fakeClock();

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { Reloader, unsharedLoader } from "../../../src/service/reloader.ts";
-import { fakeClock, settled } from "../../support/fake_clock.ts";
+import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 /** Makes a reloader whose loads end by `end`. */
 function controlled({ isRetried = () => true }: { readonly isRetried?: () => boolean } = {}) {

@@ -3,7 +3,7 @@ import type { Revocation } from "../../../src/auth/revocations.ts";
 import type { FunctionName } from "../../../src/config/codecs.ts";
 import { ServiceError } from "../../../src/errors/service_error.ts";
 import { maxRevocations, RevocationList } from "../../../src/service/revocation_list.ts";
-import { fakeClock, settled } from "../../support/fake_clock.ts";
+import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 const one: Revocation = { claim: "jti", value: "a", issuedBefore: null, until: null };
 

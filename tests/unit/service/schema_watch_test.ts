@@ -2,7 +2,7 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { DatabaseError } from "../../../src/errors/service_error.ts";
 import type { SchemaStateReader } from "../../../src/service/schema_state.ts";
 import { SchemaWatch, type SchemaWatchConfig } from "../../../src/service/schema_watch.ts";
-import { fakeClock, settled } from "../../support/fake_clock.ts";
+import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 const unsupported = new DatabaseError({
   sqlstate: "42883",
@@ -283,44 +283,6 @@ Deno.test("SchemaWatch demands one more load if it could not read the state befo
   database.isDown = false;
   await clock.pass(4000);
   deepStrictEqual(take(), [counters, rows, "changed", counters]);
-});
-
-/** An engine without the counters and catalogs of PostgreSQL. */
-async function unreadable() {
-  const controls = controlled();
-  controls.database.isUnsupported = true;
-  await controls.begin();
-  return controls;
-}
-
-Deno.test("SchemaWatch loads every ten minutes where the server cannot show its state", async () => {
-  const { clock, take, load } = await unreadable();
-  await clock.pass(599_000);
-  strictEqual(take().includes("changed"), false);
-  await clock.pass(11_000);
-  strictEqual(take().includes("changed"), true);
-  await load();
-  take();
-  await clock.pass(599_000);
-  strictEqual(take().includes("changed"), false);
-});
-
-Deno.test("SchemaWatch loads at a miss, 5 s after a load, where the server cannot show its state", async () => {
-  const { clock, take, load, watch } = await unreadable();
-  await clock.pass(4000);
-  watch.missed();
-  await settled();
-  strictEqual(take().includes("changed"), false);
-  await clock.pass(1000);
-  watch.missed();
-  await settled();
-  strictEqual(take().includes("changed"), true);
-  await load();
-  take();
-  await clock.pass(4000);
-  watch.missed();
-  await settled();
-  strictEqual(take().includes("changed"), false);
 });
 
 Deno.test("SchemaWatch notices a change during a load", async () => {

@@ -2,7 +2,7 @@ import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert/strict
 import { loadConfig } from "../../../src/config/load.ts";
 import type { Config } from "../../../src/config/options.ts";
 import { prepareAuth as prepare, type PreparedConfig } from "../../../src/service/snapshot.ts";
-import { testKeySets } from "../../support/key_sets.ts";
+import { testKeySets } from "../../support/handler/key_sets.ts";
 
 const remoteKeySets = testKeySets();
 

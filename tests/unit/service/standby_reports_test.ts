@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { ReplicaCounts, StandbyEvent } from "../../../src/database/database.ts";
 import { MetricRegistry } from "../../../src/observe/metric_registry.ts";
-import { registerReplicaMetrics, standbyReceiver } from "../../../src/service/standby_reports.ts";
+import { registerReplicaMetrics, standbyReceiver } from "../../../src/service/base_service.ts";
 
 const counts: ReplicaCounts = {
   standbys: [

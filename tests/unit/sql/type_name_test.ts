@@ -1,6 +1,6 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { compile, ordinal, typeName } from "../../../src/sql/fragment.ts";
-import { assertLinearTime } from "../../support/linear_time.ts";
+import { assertLinearTime } from "../../support/timing/linear_time.ts";
 
 const rows: readonly [text: string, sql: string][] = [
   ["int", "int"],

@@ -1,6 +1,6 @@
 /** What finds faults has to find them. */
 import { deepStrictEqual } from "node:assert/strict";
-import { type Answer, CutError } from "../../support/http_connection.ts";
+import { type Answer, CutError } from "../../support/clients/http_connection.ts";
 import { Ledger, type Verdict } from "../../process/faults/ledger.ts";
 import { writeProblems } from "../../process/faults/report.ts";
 import { Tally } from "../../process/faults/tally.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { CutError, HttpConnection, requestBytes } from "../../support/http_connection.ts";
+import { CutError, HttpConnection, requestBytes } from "../../support/clients/http_connection.ts";
 
 /** What a server sends before it closes the connection, and what that is for the client. */
 const cases: readonly (readonly [name: string, sent: string, expected: string])[] = [

@@ -1,5 +1,5 @@
 import { doesNotThrow, strictEqual, throws } from "node:assert/strict";
-import { assertLinearTime } from "../../support/linear_time.ts";
+import { assertLinearTime } from "../../support/timing/linear_time.ts";
 
 /** Work that takes as many milliseconds as `cost` says, on a clock of its own. */
 function workOf(cost: (size: number, run: number) => number) {

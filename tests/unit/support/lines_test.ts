@@ -1,5 +1,5 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import { collectLines } from "../../support/lines.ts";
+import { collectLines } from "../../support/server/lines.ts";
 
 function pipe() {
   const { readable, writable } = new TransformStream<

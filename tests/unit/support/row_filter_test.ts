@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
-import { hasStep, isChosen, readTestArguments } from "../../support/row_filter.ts";
+import { hasStep, isChosen, readTestArguments } from "../../support/runner/row_filter.ts";
 
 const suites = "--filter=/^\\[\\w+\\] /";
 

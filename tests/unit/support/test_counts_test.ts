@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { countTests, describeCounts } from "../../support/test_counts.ts";
+import { countTests, describeCounts } from "../../support/runner/test_counts.ts";
 
 const file = (counts: string) => `<testsuite name="./a_test.ts" ${counts}>\n</testsuite>\n`;
 

@@ -4,10 +4,9 @@ import { tenantFinder } from "../../../src/tenants/find_tenant.ts";
 type Config = Parameters<typeof tenantFinder>[0];
 
 const config: Config = {
-  jwtCookieName: null,
   mcpPath: "/mcp",
   serverTrustedProxies: null,
-  tenantBy: { kind: "path" },
+  tenantBy: "path",
   tenantHostPattern: null,
 };
 
@@ -46,8 +45,8 @@ const paths: readonly (readonly [path: string, name: string | null, rest?: strin
 ];
 
 for (const [path, name, rest] of paths) {
-  Deno.test(`tenantFinder() by path finds ${name ?? "none"} in ${path.slice(0, 60)}`, async () => {
-    const find = await tenantFinder(config);
+  Deno.test(`tenantFinder() by path finds ${name ?? "none"} in ${path.slice(0, 60)}`, () => {
+    const find = tenantFinder(config);
     const found = find({ url: `http://h${path}`, headers: new Headers(), path, peer: null });
     strictEqual(found?.name ?? null, name);
     if (rest !== undefined) strictEqual(found?.path, rest);
@@ -72,21 +71,17 @@ const hosts: readonly (readonly [pattern: string, host: string, name: string | n
 ];
 
 for (const [pattern, host, name] of hosts) {
-  Deno.test(`tenantFinder() by host finds ${name ?? "none"} in ${host} by ${pattern}`, async () => {
-    const find = await tenantFinder({
-      ...config,
-      tenantBy: { kind: "host" },
-      tenantHostPattern: pattern,
-    });
+  Deno.test(`tenantFinder() by host finds ${name ?? "none"} in ${host} by ${pattern}`, () => {
+    const find = tenantFinder({ ...config, tenantBy: "host", tenantHostPattern: pattern });
     const request = { url: `http://${host}/x`, path: "/x", peer: null };
     strictEqual(find({ ...request, headers: new Headers({ host }) })?.name ?? null, name);
   });
 }
 
-Deno.test("tenantFinder() by host finds none if Host and the URL of the request line differ", async () => {
-  const find = await tenantFinder({
+Deno.test("tenantFinder() by host finds none if Host and the URL of the request line differ", () => {
+  const find = tenantFinder({
     ...config,
-    tenantBy: { kind: "host" },
+    tenantBy: "host",
     tenantHostPattern: "{tenant}.example.com",
   });
   const headers = new Headers({ host: "acme.example.com" });
@@ -95,10 +90,10 @@ Deno.test("tenantFinder() by host finds none if Host and the URL of the request 
   strictEqual(at("http://ACME.example.com:80/x"), "acme");
 });
 
-Deno.test("tenantFinder() by host reads the URL of HTTP/2, which has no Host header", async () => {
-  const find = await tenantFinder({
+Deno.test("tenantFinder() by host reads the URL of HTTP/2, which has no Host header", () => {
+  const find = tenantFinder({
     ...config,
-    tenantBy: { kind: "host" },
+    tenantBy: "host",
     tenantHostPattern: "{tenant}.example.com",
   });
   const url = "http://acme.example.com:3000/x?y=http://beta.example.com/";

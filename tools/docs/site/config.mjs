@@ -36,6 +36,8 @@ export default {
   srcDir: "pages",
   outDir: "./dist",
   cacheDir: "./cache",
+  // Addresses of servers that a tutorial starts.
+  ignoreDeadLinks: "localhostLinks",
   rewrites: { "README.md": "index.md", ":folder/README.md": ":folder/index.md" },
   themeConfig: { search: { provider: "local" }, sidebar: sidebar(), outline: [2, 3] },
 };

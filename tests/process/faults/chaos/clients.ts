@@ -1,12 +1,8 @@
-/**
- * The clients of the chaos run: each sends a given number of requests over keep-alive connections and
- * checks every answer.
- *
- * @module
- */
-import { type Answer, CutError, HttpConnection } from "../../../support/http_connection.ts";
-import { Milestones } from "../../../support/milestones.ts";
-import { type Random, seededRandom } from "../../../support/random.ts";
+/** The clients of the chaos run: each sends a given number of requests over keep-alive connections
+ * and checks every answer. @module */
+import { type Answer, CutError, HttpConnection } from "../../../support/clients/http_connection.ts";
+import { Milestones } from "../../../support/server/milestones.ts";
+import { type Random, seededRandom } from "../../../support/timing/random.ts";
 import type { Verdict } from "../ledger.ts";
 import { errorCode, Tally } from "../tally.ts";
 import { Effects } from "./effects.ts";

@@ -1,11 +1,7 @@
-/**
- * What happens to the database and to the service during the chaos run.
- *
- * @module
- */
-import { delay } from "../../../support/delay.ts";
-import type { PostgresClient } from "../../../support/postgres_client.ts";
-import type { Random } from "../../../support/random.ts";
+/** What happens to the database and to the service during the chaos run. @module */
+import { delay } from "../../../support/timing/delay.ts";
+import type { PostgresClient } from "../../../support/database/postgres_client.ts";
+import type { Random } from "../../../support/timing/random.ts";
 import type { Place } from "../place.ts";
 import { docsPerSubject } from "./schema.ts";
 import { subjects } from "./users.ts";

@@ -1,9 +1,6 @@
-/**
- * What the requests of the chaos run were to change, what their answers said, and what happened.
- *
- * @module
- */
-import type { PostgresClient } from "../../../support/postgres_client.ts";
+/** What the requests of the chaos run were to change, what their answers said, and what happened.
+ * @module */
+import type { PostgresClient } from "../../../support/database/postgres_client.ts";
 import type { Verdict } from "../ledger.ts";
 import type { WriteCounts } from "../report.ts";
 import type { User } from "./users.ts";

@@ -1,8 +1,4 @@
-/**
- * Requests of the chaos run whose functions leave settings behind on their connection.
- *
- * @module
- */
+/** Requests of the chaos run whose functions leave settings behind on their connection. @module */
 import {
   type ChaosRequest,
   encode,

@@ -1,8 +1,4 @@
-/**
- * Requests of the chaos run that read.
- *
- * @module
- */
+/** Requests of the chaos run that read. @module */
 import {
   type BodyCheck,
   type ChaosRequest,

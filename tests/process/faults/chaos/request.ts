@@ -1,11 +1,7 @@
-/**
- * A request of the chaos run, and what its answer must be.
- *
- * @module
- */
+/** A request of the chaos run, and what its answer must be. @module */
 import { isDeepStrictEqual } from "node:util";
-import { type Answer, requestBytes } from "../../../support/http_connection.ts";
-import type { Random } from "../../../support/random.ts";
+import { type Answer, requestBytes } from "../../../support/clients/http_connection.ts";
+import type { Random } from "../../../support/timing/random.ts";
 import { errorCode } from "../tally.ts";
 import type { Effects, PendingEffect } from "./effects.ts";
 import { clerkTimeout } from "./schema.ts";

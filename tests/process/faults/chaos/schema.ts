@@ -1,8 +1,4 @@
-/**
- * The database of the chaos run: what it returns contains the identity of the request.
- *
- * @module
- */
+/** The database of the chaos run: what it returns contains the identity of the request. @module */
 import { subjects } from "./users.ts";
 
 /** Rows of `api.docs` that each subject owns. */

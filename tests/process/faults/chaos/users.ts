@@ -1,10 +1,6 @@
-/**
- * The users of the chaos run: several roles, many subjects.
- *
- * @module
- */
-import type { Random } from "../../../support/random.ts";
-import { signToken } from "../../../support/token.ts";
+/** The users of the chaos run: several roles, many subjects. @module */
+import type { Random } from "../../../support/timing/random.ts";
+import { signToken } from "../../../support/handler/token.ts";
 
 /** Number of subjects: `s0`, `s1` … */
 export const subjects = 200;

@@ -1,8 +1,4 @@
-/**
- * The versions of objects that are replaced while they are used.
- *
- * @module
- */
+/** The versions of objects that are replaced while they are used. @module */
 
 /** Objects that have versions. */
 export const versionedObjects = ["view", "policy", "trigger", "column", "function"] as const;

@@ -1,8 +1,4 @@
-/**
- * Requests of the chaos run that write.
- *
- * @module
- */
+/** Requests of the chaos run that write. @module */
 import type { Operation } from "./effects.ts";
 import {
   type ChaosRequest,
@@ -173,11 +169,7 @@ const updateTooMany: MakeRequest = (context) => ({
     headers: { Prefer: "handling=strict, max-affected=2" },
     body: { mark: context.mark },
   }),
-  expected: unlessAnonymous(context, {
-    status: 400,
-    code: "SVC124",
-    or: updateConflict(context),
-  }),
+  expected: unlessAnonymous(context, { status: 400, code: "SVC124", or: updateConflict(context) }),
   changes: change(context, "UPDATE"),
 });
 

@@ -1,11 +1,12 @@
-/**
- * Clients that write a row, read it back with its bookmark, and look at the newest row of all clients.
- *
- * @module
- */
-import { delay } from "../../../support/delay.ts";
-import { type Answer, HttpConnection, requestBytes } from "../../../support/http_connection.ts";
-import { Milestones } from "../../../support/milestones.ts";
+/** Clients that write a row, read it back with its bookmark, and look at the newest row of all
+ * clients. @module */
+import { delay } from "../../../support/timing/delay.ts";
+import {
+  type Answer,
+  HttpConnection,
+  requestBytes,
+} from "../../../support/clients/http_connection.ts";
+import { Milestones } from "../../../support/server/milestones.ts";
 import { Ledger } from "../ledger.ts";
 import { verdictOf } from "../load.ts";
 import { Tally } from "../tally.ts";

@@ -1,11 +1,7 @@
-/**
- * What happens to the primary and its standbys while clients write and read.
- *
- * @module
- */
-import type { PostgresCluster } from "../../../support/postgres_cluster.ts";
-import type { PostgresServer } from "../../../support/postgres_server.ts";
-import type { Random } from "../../../support/random.ts";
+/** What happens to the primary and its standbys while clients write and read. @module */
+import type { PostgresCluster } from "../../../support/database/postgres_cluster.ts";
+import type { PostgresServer } from "../../../support/database/postgres_server.ts";
+import type { Random } from "../../../support/timing/random.ts";
 import type { RunningPairs } from "./clients.ts";
 
 /** What a disturbance acts on. */

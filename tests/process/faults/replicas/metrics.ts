@@ -1,9 +1,5 @@
-/**
- * Adds up what services count of their standbys.
- *
- * @module
- */
-import type { ServiceProcess } from "../../../support/process.ts";
+/** Adds up what services count of their standbys. @module */
+import type { ServiceProcess } from "../../../support/server/process.ts";
 
 /** Returns the counters `svc_replica_…_total` of all services, by name and labels but the host. */
 export async function replicaMetrics(

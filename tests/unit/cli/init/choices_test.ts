@@ -1,5 +1,11 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
-import { likelySchema, pickRelations, splitNames } from "../../../../src/cli/init/choices.ts";
+import {
+  likelySchema,
+  nameOfOwned,
+  pickOwned,
+  pickRelations,
+  splitNames,
+} from "../../../../src/cli/init/choices.ts";
 import type { RelationFacts, SchemaFacts } from "../../../../src/cli/init/facts.ts";
 
 const lists: readonly (readonly [text: string, names: readonly string[]])[] = [
@@ -19,6 +25,7 @@ const relations = ["film", "all"].map((name): RelationFacts => ({
   isWritable: true,
   sequences: [],
   sample: {},
+  ownerColumns: [{ name: "owner", sql: "owner", type: "uuid", hasDefault: false }],
 }));
 
 Deno.test("pickRelations() reads none, all and quoted names", () => {
@@ -26,9 +33,21 @@ Deno.test("pickRelations() reads none, all and quoted names", () => {
   deepStrictEqual(names("none"), []);
   deepStrictEqual(names("all"), ["film", "all"]);
   deepStrictEqual(names('"all"'), ["all"]);
+  deepStrictEqual(names("all except fil*"), ["all"]);
+  deepStrictEqual(names("*l*"), ["film", "all"]);
+  throws(() => names("*x*"), /^Error: "\*x\*" is not a relation of the schema/);
   throws(
     () => names("flim"),
     /^Error: "flim" is not a relation of the schema; did you mean film\?$/,
+  );
+});
+
+Deno.test("pickOwned() reads table.column", () => {
+  deepStrictEqual(pickOwned("none", relations), []);
+  deepStrictEqual(pickOwned("film.owner", relations).map(nameOfOwned), ["film.owner"]);
+  throws(
+    () => pickOwned("film.ower", relations),
+    /^Error: "film\.ower" is not table\.column .+; did you mean film\.owner\?$/,
   );
 });
 

@@ -1,9 +1,11 @@
-import { strictEqual } from "node:assert/strict";
-import { initSql } from "../../../../src/cli/init/init_sql.ts";
+import { ok, strictEqual } from "node:assert/strict";
+import { initSql, summaryOf } from "../../../../src/cli/init/init_sql.ts";
 import { unknownTarget } from "../../../../src/cli/init/choices.ts";
 import type { OwnerFacts } from "../../../../src/cli/init/facts.ts";
 
 const names = { schema: "api", loginRole: "login", anonRole: "anon", userRole: null };
+
+const noLists = { readable: [], userReadable: [], owned: [], writable: [] };
 
 interface Row {
   readonly title: string;
@@ -53,7 +55,13 @@ const rows: readonly Row[] = [
 
 for (const { title, owners, revokesFunctions, lines } of rows) {
   Deno.test(`initSql() revokes functions ${title}`, () => {
-    const choices = { ...names, readable: [], writable: [], revokesFunctions, keepsAnswers: false };
+    const choices = {
+      ...names,
+      ...noLists,
+      revokesFunctions,
+      keepsAnswers: false,
+      usesCitus: false,
+    };
     const facts = {
       ...unknownTarget(names, []),
       quoted: { api: "api", login: "login", anon: "anon" },
@@ -70,3 +78,63 @@ for (const { title, owners, revokesFunctions, lines } of rows) {
     );
   });
 }
+
+Deno.test("initSql() writes policies of rows that belong to users, and summaryOf() names them", () => {
+  const users = { ...names, userRole: "web_user" };
+  const relation = {
+    ...unknownTarget(users, ["orders"]).relations[0]!,
+    ownerColumns: [{ name: "owner", sql: "owner", type: "uuid", hasDefault: false }],
+  };
+  const choices = {
+    ...users,
+    ...noLists,
+    userReadable: [relation],
+    owned: [{ relation, column: relation.ownerColumns[0]! }],
+    revokesFunctions: false,
+    keepsAnswers: false,
+    usesCitus: false,
+  };
+  const facts = {
+    ...unknownTarget(users, []),
+    quoted: { api: "api", login: "login", anon: "anon", web_user: "web_user" },
+    relations: [relation],
+  };
+  const text = initSql(choices, facts, null);
+  const claim = "(current_setting('request.jwt.claims', true)::json ->> 'sub')::uuid";
+  const lines = [
+    'grant select on "api"."orders" to web_user;',
+    'alter table "api"."orders" enable row level security;',
+    `create policy svc_own on "api"."orders" to web_user using (owner = (select ${claim}));`,
+    `alter table "api"."orders" alter column owner set default (${claim});`,
+  ];
+  for (const line of lines) ok(text.includes(`\n${line}\n`), line);
+  strictEqual(
+    summaryOf(text),
+    `  Roles: login, anon, web_user
+  Read: "api"."orders" to web_user
+  Write: none
+  Policies: "api"."orders" to web_user
+  Functions: as before; event triggers report changes of the schema
+`,
+  );
+});
+
+Deno.test("initSql() lets the roles of requests log in if the database uses Citus", () => {
+  const users = { ...names, userRole: "web_user" };
+  const more = { revokesFunctions: false, keepsAnswers: false, usesCitus: true };
+  const choices = { ...users, ...noLists, ...more };
+  const facts = {
+    ...unknownTarget(users, []),
+    quoted: { api: "api", login: "login", anon: "anon", web_user: "web_user" },
+    roles: [{ name: "web_user", isGranted: true, inherits: false, canLogin: false }],
+  };
+  const text = initSql(choices, facts, null);
+  const lines = [
+    "    create role anon login noinherit nosuperuser nobypassrls;",
+    "alter role web_user login;",
+    "-- hostssl <database> anon, web_user <coordinator>/32 cert",
+  ];
+  for (const line of lines) ok(text.includes(`\n${line}\n`), line);
+  const others = initSql({ ...choices, usesCitus: false }, facts, null);
+  ok(others.includes("create role anon nologin ") && !others.includes("hostssl"));
+});

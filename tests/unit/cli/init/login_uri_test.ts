@@ -14,18 +14,12 @@ const rows: readonly (readonly [connection: string, expected: string])[] = [
     "postgres://a,b:5433/x?sslmode=require&user=me&password=pw&dbname=y",
     "postgres://au%20th:p%40ss%2Fw%3F@a,b:5433/sh%20op?sslmode=require",
   ],
-  [
-    "postgres://me:p@ss@[::1]:5432/shop",
-    "postgres://au%20th:p%40ss%2Fw%3F@[::1]:5432/sh%20op",
-  ],
+  ["postgres://me:p@ss@[::1]:5432/shop", "postgres://au%20th:p%40ss%2Fw%3F@[::1]:5432/sh%20op"],
   [
     "host=localhost dbname=shop user=me password=pw sslmode=require",
     "host=localhost sslmode=require dbname='sh op' user='au th' password='p@ss/w?'",
   ],
-  [
-    "host='/my run' user=me",
-    "host='/my run' dbname='sh op' user='au th' password='p@ss/w?'",
-  ],
+  ["host='/my run' user=me", "host='/my run' dbname='sh op' user='au th' password='p@ss/w?'"],
 ];
 
 for (const [connection, expected] of rows) {

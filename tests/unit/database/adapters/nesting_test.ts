@@ -1,6 +1,6 @@
 import { strictEqual } from "node:assert/strict";
-import { nestsDeeper } from "../../../../src/database/adapters/nesting.ts";
-import { assertLinearTime } from "../../../support/linear_time.ts";
+import { nestsDeeper } from "../../../../src/database/adapters/pglite.ts";
+import { assertLinearTime } from "../../../support/timing/linear_time.ts";
 
 const rows: readonly [string, boolean][] = [
   ["[[[]]]", false],

@@ -2,7 +2,7 @@ import { strictEqual } from "node:assert/strict";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { type Files, runtimeFiles } from "../../../../src/database/adapters/files.ts";
-import { lockFolder } from "../../../../src/database/adapters/folder_lock.ts";
+import { lockFolder } from "../../../../src/database/adapters/start_engine.ts";
 import { prebuiltData } from "../../../../src/database/adapters/prebuilt_data.ts";
 
 /** Lends files whose cache is a folder of the test. */

@@ -1,11 +1,11 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { StatementPreparation } from "../../../../src/database/adapters/statement_preparation.ts";
+import { StatementPreparation } from "../../../../src/database/adapters/postgres.ts";
 import {
   type PoolerFinding,
   statementsLost,
 } from "../../../../src/database/connect/pooler_probe.ts";
 import type { DatabaseOptions } from "../../../../src/database/database.ts";
-import { settled } from "../../../support/fake_clock.ts";
+import { settled } from "../../../support/timing/fake_clock.ts";
 
 /** A preparation whose probes the test answers, and what it did: `probe`, `pooler`, `prepared`. */
 function preparationOf(prepare: DatabaseOptions["prepare"]) {

@@ -1,5 +1,5 @@
 import { deepStrictEqual, throws } from "node:assert/strict";
-import { parseKeywords } from "../../../../src/database/connect/keywords.ts";
+import { parseKeywords } from "../../../../src/database/connect/connection_string.ts";
 
 const accepted: readonly [string, Readonly<Record<string, string>>][] = [
   ["", {}],

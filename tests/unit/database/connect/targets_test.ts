@@ -97,8 +97,8 @@ const applied: readonly (readonly [
   ["postgres://?require_auth=scram-sha-256,md5", { require_auth: "scram-sha-256,md5" }],
   ["postgres://?require_auth=!password,!none", { require_auth: "!password,!none" }],
   [
-    "postgres://?client_encoding=latin1&keepalives_interval=1&keepalives_count=2" +
-    "&tcp_user_timeout=3&sslcompression=0&krbsrvname=x&gsslib=gssapi&gssdelegation=0" +
+    "postgres://?client_encoding=latin1&keepalives_interval=0&keepalives_count=0" +
+    "&tcp_user_timeout=0&sslcompression=0&krbsrvname=x&gsslib=gssapi&gssdelegation=0" +
     "&gssencmode=prefer&sslsni=1&min_protocol_version=3.0&max_protocol_version=latest" +
     "&replication=false&authtype=x&service=&target_session_attrs=&load_balance_hosts=disable",
     {},
@@ -108,7 +108,9 @@ const applied: readonly (readonly [
 for (const [text, settings, environment] of applied) {
   const beside = environment === undefined ? "" : ` beside ${JSON.stringify(environment)}`;
   Deno.test(`connectionTargets applies the options of ${text || "an empty text"}${beside}`, () => {
-    deepStrictEqual(connectionTargets(text, { environment }).servers, [settings]);
+    const { ssl, sslmode, ...others } = connectionTargets(text, { environment }).servers[0]!;
+    deepStrictEqual(others, settings);
+    deepStrictEqual([ssl, sslmode], [{ rejectUnauthorized: false }, "prefer"]);
   });
 }
 
@@ -151,9 +153,10 @@ const encryption: readonly (readonly [
   ssl: unknown,
   environment?: Readonly<Record<string, string>>,
 ])[] = [
-  ["postgres://h", undefined],
+  ["postgres://h", { rejectUnauthorized: false }],
+  ["postgres:///db?host=/run/pg", false],
   ["postgres://h?sslmode=disable", false],
-  ["postgres://h?sslmode=allow", false],
+  ["postgres://h?sslmode=allow", { rejectUnauthorized: false }],
   ["postgres://h?sslmode=prefer", { rejectUnauthorized: false }],
   ["postgres://h?sslmode=require", { rejectUnauthorized: false }],
   ["postgres://h?ssl=true", { rejectUnauthorized: false }],
@@ -257,7 +260,15 @@ const refused: readonly (readonly [text: string, message: string])[] = [
     const message = `connection option "${keyword}" is not supported`;
     return [[`postgres://h?${keyword}=x`, message], [`${keyword}=x`, message]] as const;
   }),
-  ...["gssencmode=require", "sslsni=0", "min_protocol_version=3.2", "replication=database"].map(
+  ...[
+    "tcp_user_timeout=3000",
+    "keepalives_interval=1",
+    "keepalives_count=2",
+    "gssencmode=require",
+    "sslsni=0",
+    "min_protocol_version=3.2",
+    "replication=database",
+  ].map(
     (pair) => {
       const [keyword, value] = pair.split("=");
       return [

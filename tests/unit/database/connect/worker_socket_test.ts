@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { pausable } from "../../../../src/database/connect/worker_socket.ts";
-import { settled } from "../../../support/fake_clock.ts";
+import { pausable } from "../../../../src/database/adapters/socket_transport.ts";
+import { settled } from "../../../support/timing/fake_clock.ts";
 
 Deno.test("pausable leaves a socket alone that can pause", () => {
   const socket = { _cfReader: { read: () => Promise.resolve(1) }, pause() {}, resume() {} };

@@ -41,10 +41,7 @@ function open({ disk = 40 * megabyte, maxFileBytes = 1024 * megabyte } = {}) {
   });
   const state = { now: 0, evicted: 0 };
   const queue = () =>
-    new ChunkQueue({
-      now: () => state.now,
-      onEvicted: () => void state.evicted++,
-    });
+    new ChunkQueue({ now: () => state.now, onEvicted: () => void state.evicted++ });
   return { spool, files, state, queue };
 }
 

@@ -10,14 +10,14 @@ import {
   parseComplete,
   ready,
   row,
-} from "../../../support/fake_backend.ts";
+} from "../../../support/database/fake_backend.ts";
 import {
   begun,
   blockRead,
   blockWrite,
   FakeConnection,
   outcomesOf,
-} from "../../../support/fake_connection.ts";
+} from "../../../support/database/fake_connection.ts";
 
 const answer = row("1", null, "body");
 
@@ -108,10 +108,10 @@ Deno.test("Connection.stalledFor() returns how long a body was not read, and des
   const opened = new FakeConnection();
   const { connection, transport, log } = opened;
   const body = await startBody(opened, 10 * size);
-  opened.now = 1000;
+  await opened.clock.pass(1000);
   strictEqual(connection.stalledFor(), 0);
   transport.tell(new Uint8Array(size));
-  opened.now = 6000;
+  await opened.clock.pass(5000);
   strictEqual(connection.stalledFor(), 5000);
   strictEqual(connection.waitedFor(), 5000);
   connection.destroy("the response was not read");

@@ -12,8 +12,8 @@ import {
   ready,
   row,
   terminated,
-} from "../../../support/fake_backend.ts";
-import { settled } from "../../../support/fake_clock.ts";
+} from "../../../support/database/fake_backend.ts";
+import { settled } from "../../../support/timing/fake_clock.ts";
 import {
   blockRead,
   blockWrite,
@@ -24,7 +24,7 @@ import {
   main,
   outcomesOf,
   settings,
-} from "../../../support/fake_connection.ts";
+} from "../../../support/database/fake_connection.ts";
 
 const answer = row("1", "x");
 /** The replies to an implicit batch. */
@@ -305,10 +305,7 @@ for (const [sqlstate, routine, message = ""] of staleErrors) {
       transport.reply = fakeServer();
       await run(batch);
       const script = form === "block"
-        ? [
-          join(refusal, ready("E")),
-          join(executed("ROLLBACK"), ready("I")),
-        ]
+        ? [join(refusal, ready("E")), join(executed("ROLLBACK"), ready("I"))]
         : [join(refusal, ready("I"))];
       const renewed = fakeServer();
       transport.reply = (sent) => script.shift() ?? renewed(sent);

@@ -14,8 +14,8 @@ import {
   ready,
   row,
   terminated,
-} from "../../../support/fake_backend.ts";
-import { settled } from "../../../support/fake_clock.ts";
+} from "../../../support/database/fake_backend.ts";
+import { settled } from "../../../support/timing/fake_clock.ts";
 import {
   begun,
   block,
@@ -27,7 +27,7 @@ import {
   main,
   outcomesOf,
   settings,
-} from "../../../support/fake_connection.ts";
+} from "../../../support/database/fake_connection.ts";
 
 const text = new TextDecoder();
 const answer = row("1", null, "body");
@@ -49,15 +49,12 @@ Deno.test("Connection.execute() sends a whole transaction in one write", async (
   strictEqual(text.decode(body.content as Uint8Array), "body");
   strictEqual(end, "commit");
   strictEqual(transport.writes.length, 1);
-  deepStrictEqual(
-    transport.sent[0]!.filter(({ type }) => type === "P").map(({ text }) => text),
-    [
-      "begin isolation level read committed read only",
-      "select settings",
-      "select main",
-      "commit",
-    ],
-  );
+  deepStrictEqual(transport.sent[0]!.filter(({ type }) => type === "P").map(({ text }) => text), [
+    "begin isolation level read committed read only",
+    "select settings",
+    "select main",
+    "commit",
+  ]);
   strictEqual(connection.state, "idle");
   deepStrictEqual(log, ["success: 4", "idle"]);
 });
@@ -299,26 +296,6 @@ Deno.test("Connection requeues a batch when the server ends the connection durin
   opened.transport.lose("reset");
   deepStrictEqual(await outcomesOf(replies), ["waits"]);
   strictEqual(opened.requeued.length, 1);
-});
-
-Deno.test("Connection.cancel() asks nothing of a server without cancel requests", () => {
-  const { connection, transport, execute } = new FakeConnection({ sendsCancels: false });
-  execute(blockRead);
-  connection.cancel();
-  deepStrictEqual(transport.log, []);
-});
-
-Deno.test("Connection begins without a level on a server that refuses isolation levels", () => {
-  for (
-    const [batch, begin] of [[blockRead, "begin read only"], [
-      blockWrite,
-      "begin read write",
-    ]] as const
-  ) {
-    const { transport, execute } = new FakeConnection({ setsIsolation: false });
-    execute(batch);
-    strictEqual(transport.sent[0]!.find(({ type }) => type === "P")?.text, begin);
-  }
 });
 
 Deno.test("Connection.cancel() asks the server only while a batch runs", async () => {

@@ -7,8 +7,12 @@ import type {
 } from "../../../../src/database/batch.ts";
 import { BatchExecution } from "../../../../src/database/connection/execution.ts";
 import { readServerError } from "../../../../src/database/protocol/server_error.ts";
-import { failure, type FailureParts, FakeTransport } from "../../../support/fake_backend.ts";
-import { blockRead, blockWrite, implicitRead } from "../../../support/fake_connection.ts";
+import {
+  failure,
+  type FailureParts,
+  FakeTransport,
+} from "../../../support/database/fake_backend.ts";
+import { blockRead, blockWrite, implicitRead } from "../../../support/database/fake_connection.ts";
 
 const settings: Statement = { text: "settings", params: [], use: "none" };
 const preRequest: Statement = { text: "pre", params: [], use: "none", runsUserCode: true };
@@ -17,20 +21,17 @@ const userMain: Statement = { ...main, runsUserCode: true };
 
 /** Starts to follow a batch that was sent. */
 function start(batch: Batch, { isRetry = false } = {}): BatchExecution {
-  const execution = new BatchExecution(
-    { batch, resolve: () => {}, reject: () => {} },
-    {
-      form: batch.transaction.form,
-      body: {
-        transport: new FakeTransport(),
-        mayStream: false,
-        freesChunks: false,
-        spool: null,
-        now: () => 0,
-      },
-      isRetry,
+  const execution = new BatchExecution({ batch, resolve: () => {}, reject: () => {} }, {
+    form: batch.transaction.form,
+    body: {
+      transport: new FakeTransport(),
+      mayStream: false,
+      freesChunks: false,
+      spool: null,
+      now: () => 0,
     },
-  );
+    isRetry,
+  });
   send(execution, execution.statementsToSend());
   return execution;
 }

@@ -8,14 +8,14 @@ import {
   parseComplete,
   ready,
   row,
-} from "../../../support/fake_backend.ts";
+} from "../../../support/database/fake_backend.ts";
 import {
   FakeConnection,
   implicitRead,
   main,
   outcomesOf,
-} from "../../../support/fake_connection.ts";
-import { settled } from "../../../support/fake_clock.ts";
+} from "../../../support/database/fake_connection.ts";
+import { settled } from "../../../support/timing/fake_clock.ts";
 
 const json: BodyFraming = { separator: ", ", closing: "]" };
 const lines: BodyFraming = { separator: "\n", closing: "\n" };

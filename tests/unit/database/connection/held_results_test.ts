@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { BodyFraming, HeldResult } from "../../../../src/database/batch.ts";
 import { HeldResults } from "../../../../src/database/connection/held_results.ts";
-import { FakeTransport } from "../../../support/fake_backend.ts";
+import { FakeTransport } from "../../../support/database/fake_backend.ts";
 
 const encoder = new TextEncoder();
 

@@ -8,15 +8,15 @@ import {
   ready,
   row,
   type Sent,
-} from "../../../support/fake_backend.ts";
-import { settled } from "../../../support/fake_clock.ts";
+} from "../../../support/database/fake_backend.ts";
+import { settled } from "../../../support/timing/fake_clock.ts";
 import {
   blockWrite,
   FakeConnection,
   main,
   outcomesOf,
   settings,
-} from "../../../support/fake_connection.ts";
+} from "../../../support/database/fake_connection.ts";
 
 const encoder = new TextEncoder();
 const insert: Statement = { ...main, params: ["fixed", null], runsUserCode: true };

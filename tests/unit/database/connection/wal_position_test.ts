@@ -9,14 +9,14 @@ import {
   type FakeServerOptions,
   row,
   terminated,
-} from "../../../support/fake_backend.ts";
+} from "../../../support/database/fake_backend.ts";
 import {
   block,
   blockRead,
   blockWrite,
   FakeConnection,
   implicitRead,
-} from "../../../support/fake_connection.ts";
+} from "../../../support/database/fake_connection.ts";
 
 const position = ["0/4988A10", "000000010000000000000004", "8192", "16MB"] as const;
 const check = positionCheck({ min: 1n }).text;

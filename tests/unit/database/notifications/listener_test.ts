@@ -6,7 +6,7 @@ import {
 } from "../../../../src/database/database.ts";
 import { Listener, type ListenerOptions } from "../../../../src/database/notifications/listener.ts";
 import { NotificationProbe } from "../../../../src/database/notifications/notification_probe.ts";
-import { fakeClock, settled } from "../../../support/fake_clock.ts";
+import { fakeClock, settled } from "../../../support/timing/fake_clock.ts";
 
 /** One call of `subscribe`, answered when the test says so. */
 interface Attempt {
@@ -306,4 +306,22 @@ Deno.test("Listener.stop waits for a probe that is being sent", async () => {
   await sent[0]!.settle();
   await stopping;
   strictEqual(clock.next(), null);
+});
+
+Deno.test("Listener.retryNow() makes the next attempt at once, and lostForMs counts from the loss", async () => {
+  const { listener, attempts, clock } = controlled();
+  listener.retryNow();
+  listener.configure("svc");
+  strictEqual(listener.lostForMs, Infinity);
+  await attempts[0]!.succeed();
+  strictEqual(listener.lostForMs, 0);
+  attempts[0]!.events.lost("gone");
+  await clock.pass(400);
+  strictEqual(listener.lostForMs, 400);
+  listener.retryNow();
+  strictEqual(attempts.length, 2);
+  await clock.pass(5000);
+  strictEqual(attempts.length, 2);
+  await attempts[1]!.succeed();
+  strictEqual(listener.lostForMs, 0);
 });

@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { settled } from "../../../support/fake_clock.ts";
-import { outcomesOf } from "../../../support/fake_connection.ts";
-import { fakeCaller, FakePool, reading, writing } from "../../../support/fake_pool.ts";
+import { settled } from "../../../support/timing/fake_clock.ts";
+import { outcomesOf } from "../../../support/database/fake_connection.ts";
+import { fakeCaller, FakePool, reading, writing } from "../../../support/database/fake_pool.ts";
 
 Deno.test("Pool cancels a running read whose caller leaves, and then closes the connection", async () => {
   const fake = new FakePool();

@@ -1,9 +1,9 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Caller } from "../../../../src/database/database.ts";
-import { RequestDeadline } from "../../../../src/lib/request_deadline.ts";
-import { settled } from "../../../support/fake_clock.ts";
-import { outcomesOf } from "../../../support/fake_connection.ts";
-import { FakePool, reading, writing } from "../../../support/fake_pool.ts";
+import { RequestDeadline } from "../../../../src/lib/time_limits.ts";
+import { settled } from "../../../support/timing/fake_clock.ts";
+import { outcomesOf } from "../../../support/database/fake_connection.ts";
+import { FakePool, reading, writing } from "../../../support/database/fake_pool.ts";
 
 const overdue = "134";
 
@@ -47,6 +47,32 @@ for (const [name, batch] of [["read", reading], ["write", writing]] as const) {
     await fake.close();
   });
 }
+
+Deno.test("Pool repeats a cancel that the server loses, until the batch ends", async () => {
+  const fake = new FakePool();
+  const slow = fake.pool.transaction(reading, limited(fake, 1000));
+  await fake.clock.pass(1099);
+  deepStrictEqual(fake.transports[0]!.log, ["cancel"]);
+  await fake.clock.pass(1);
+  deepStrictEqual(fake.transports[0]!.log, ["cancel", "cancel"]);
+  await fake.serve();
+  deepStrictEqual(await outcomesOf([slow]), ["1"]);
+  await fake.clock.pass(10_000);
+  deepStrictEqual(fake.transports[0]!.log, ["cancel", "cancel", "end"]);
+  await fake.close();
+});
+
+Deno.test("Pool closes a connection that does not end a canceled batch within 5 s", async () => {
+  const fake = new FakePool();
+  const slow = fake.pool.transaction(writing, limited(fake, 1000));
+  await fake.clock.pass(5999);
+  deepStrictEqual(fake.transports[0]!.log, ["cancel", "cancel", "cancel"]);
+  deepStrictEqual(await outcomesOf([slow]), ["waits"]);
+  await fake.clock.pass(1);
+  deepStrictEqual(fake.transports[0]!.log.slice(3), ["cancel", "destroy"]);
+  deepStrictEqual(await outcomesOf([slow]), ["001"]);
+  await fake.close();
+});
 
 Deno.test("Pool executes nothing for a caller whose time is over before", async () => {
   const fake = new FakePool();

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { ReadBatch } from "../../../../src/database/batch.ts";
-import { LargeBodies } from "../../../../src/database/pool/large_bodies.ts";
+import { LargeBodies } from "../../../../src/database/pool/concurrency_limiter.ts";
 import {
   bindComplete,
   complete,
@@ -8,9 +8,9 @@ import {
   longRow,
   parseComplete,
   ready,
-} from "../../../support/fake_backend.ts";
-import { settled } from "../../../support/fake_clock.ts";
-import { FakePool, reading, writing } from "../../../support/fake_pool.ts";
+} from "../../../support/database/fake_backend.ts";
+import { settled } from "../../../support/timing/fake_clock.ts";
+import { FakePool, reading, writing } from "../../../support/database/fake_pool.ts";
 
 const framing = { separator: ",", closing: "]" };
 const [statement] = reading.statements;
@@ -54,10 +54,7 @@ Deno.test("LargeBodies expects none of writes, and of batches of unknown kind", 
 Deno.test("Pool keeps half of its connections free of large bodies", async () => {
   const fake = new FakePool({ max: 4 });
   await fake.openAll();
-  const large = Array.from(
-    { length: 3 },
-    () => fake.pool.transaction({ ...unlimited, kind: {} }),
-  );
+  const large = Array.from({ length: 3 }, () => fake.pool.transaction({ ...unlimited, kind: {} }));
   await settled();
   deepStrictEqual(fake.pool.counts(), { max: 4, open: 4, inUse: 2, waiting: 1, timeouts: 0 });
   const others = Array.from({ length: 3 }, () => fake.pool.transaction(reading));

@@ -1,9 +1,9 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { OverloadControl } from "../../../../src/database/pool/overload.ts";
+import { OverloadControl } from "../../../../src/database/pool/concurrency_limiter.ts";
 import type { Batch } from "../../../../src/database/batch.ts";
-import { settled } from "../../../support/fake_clock.ts";
-import { outcomesOf } from "../../../support/fake_connection.ts";
-import { FakePool, reading, writing } from "../../../support/fake_pool.ts";
+import { settled } from "../../../support/timing/fake_clock.ts";
+import { outcomesOf } from "../../../support/database/fake_connection.ts";
+import { FakePool, reading, writing } from "../../../support/database/fake_pool.ts";
 
 const targetMs = 50;
 

@@ -10,9 +10,9 @@ import {
   parseComplete,
   ready,
   terminated,
-} from "../../../support/fake_backend.ts";
-import { outcomesOf } from "../../../support/fake_connection.ts";
-import { FakePool, reading, writing } from "../../../support/fake_pool.ts";
+} from "../../../support/database/fake_backend.ts";
+import { outcomesOf } from "../../../support/database/fake_connection.ts";
+import { FakePool, reading, writing } from "../../../support/database/fake_pool.ts";
 
 const block = { form: "block", isolation: "read committed", end: "commit" } as const;
 
@@ -87,12 +87,7 @@ const writesRows: readonly WritesRow[] = [
     batches: (kind) => Array.from({ length: 20 }, () => ({ ...reading, kind })),
     writes: [16, 4],
   },
-  {
-    name: "pipelines at most a millisecond",
-    ms: 0.4,
-    batches: four(reading),
-    writes: [3, 1],
-  },
+  { name: "pipelines at most a millisecond", ms: 0.4, batches: four(reading), writes: [3, 1] },
   {
     name: "pipelines no kind that was not measured",
     batches: () => four(reading)({}),

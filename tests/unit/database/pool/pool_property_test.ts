@@ -8,9 +8,14 @@ import {
   FakeTransport,
   type Sent,
   terminated,
-} from "../../../support/fake_backend.ts";
-import { fakeClock, settled } from "../../../support/fake_clock.ts";
-import { type FakeCaller, fakeCaller, reading, writing } from "../../../support/fake_pool.ts";
+} from "../../../support/database/fake_backend.ts";
+import { fakeClock, settled } from "../../../support/timing/fake_clock.ts";
+import {
+  type FakeCaller,
+  fakeCaller,
+  reading,
+  writing,
+} from "../../../support/database/fake_pool.ts";
 
 /** What a batch of the test is, and what became of it. */
 interface Tracked {

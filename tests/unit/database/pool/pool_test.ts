@@ -2,10 +2,10 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { PoolEvent } from "../../../../src/database/database.ts";
 import type { PoolConfiguration } from "../../../../src/database/pool/pool.ts";
 import type { Transport } from "../../../../src/database/transport.ts";
-import { type FakeTransport, row } from "../../../support/fake_backend.ts";
-import { settled } from "../../../support/fake_clock.ts";
-import { outcomesOf } from "../../../support/fake_connection.ts";
-import { FakePool, reading, writing } from "../../../support/fake_pool.ts";
+import { type FakeTransport, row } from "../../../support/database/fake_backend.ts";
+import { settled } from "../../../support/timing/fake_clock.ts";
+import { outcomesOf } from "../../../support/database/fake_connection.ts";
+import { FakePool, reading, writing } from "../../../support/database/fake_pool.ts";
 
 Deno.test("Pool executes waiting batches in the order in which they came", async () => {
   const fake = new FakePool({ max: 2 });
@@ -394,12 +394,39 @@ Deno.test("Pool emits no events for a batch that is not traced, nor for its conn
   await traced;
   deepStrictEqual(
     events.map((event) => event.kind === "pool-connection" ? event.step : event.kind),
-    [
-      "pool-acquiring",
-      "used",
-      "available: session success",
-      "pool-acquired",
-    ],
+    ["pool-acquiring", "used", "available: session success", "pool-acquired"],
   );
+  await fake.close();
+});
+
+Deno.test("Pool.ask() asks over an idle connection, and keeps the time since it was used", async () => {
+  const fake = new FakePool({ maxIdleTimeMs: 1500 });
+  strictEqual(fake.pool.ask!(), null);
+  await fake.openAll();
+  await fake.clock.pass(1000);
+  const asked = fake.pool.ask!();
+  strictEqual(fake.pool.ask!(), null);
+  await fake.serveAll();
+  await asked;
+  deepStrictEqual(fake.transports[0]!.log, []);
+  await fake.clock.pass(1500);
+  strictEqual(fake.pool.counts().open, 0);
+  await fake.close();
+});
+
+Deno.test("Pool.suspect() closes the idle connections that do not answer within 1 s", async () => {
+  const fake = new FakePool({ max: 2 });
+  await fake.openAll();
+  fake.pool.suspect!();
+  await settled();
+  const next = fake.pool.transaction(reading);
+  await settled();
+  deepStrictEqual(fake.pool.counts().waiting, 1);
+  await fake.serve();
+  await fake.clock.pass(1000);
+  deepStrictEqual(fake.transports.flatMap(({ log }) => log), ["destroy"]);
+  fake.replies.splice(0, 1);
+  await fake.serveAll();
+  deepStrictEqual(await outcomesOf([next]), ["1"]);
   await fake.close();
 });

@@ -1,14 +1,14 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Batch, BatchResult } from "../../../../src/database/batch.ts";
-import { settled } from "../../../support/fake_clock.ts";
-import { outcomesOf } from "../../../support/fake_connection.ts";
+import { settled } from "../../../support/timing/fake_clock.ts";
+import { outcomesOf } from "../../../support/database/fake_connection.ts";
 import {
   type FakeCaller,
   fakeCaller,
   FakePool,
   reading,
   writing,
-} from "../../../support/fake_pool.ts";
+} from "../../../support/database/fake_pool.ts";
 
 /**
  * Opens a pool of two connections. The first has four short batches in one write, whose replies are

@@ -8,10 +8,10 @@ import {
   longRow,
   parseComplete,
   ready,
-} from "../../../support/fake_backend.ts";
-import { settled } from "../../../support/fake_clock.ts";
-import { codeOf, outcomesOf } from "../../../support/fake_connection.ts";
-import { FakePool, reading } from "../../../support/fake_pool.ts";
+} from "../../../support/database/fake_backend.ts";
+import { settled } from "../../../support/timing/fake_clock.ts";
+import { codeOf, outcomesOf } from "../../../support/database/fake_connection.ts";
+import { FakePool, reading } from "../../../support/database/fake_pool.ts";
 
 /** Starts a body, of which nothing has come. */
 async function startBody(fake: FakePool, bytes = 100_000_000) {

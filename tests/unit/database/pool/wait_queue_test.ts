@@ -6,7 +6,7 @@ import {
   type QueuedBatch,
   WaitQueue,
 } from "../../../../src/database/pool/wait_queue.ts";
-import { reading, writing } from "../../../support/fake_pool.ts";
+import { reading, writing } from "../../../support/database/fake_pool.ts";
 
 /** The service time of a kind after two batches that took so long. */
 function measured(ms: number): ServiceTime {

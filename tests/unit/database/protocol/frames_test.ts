@@ -16,8 +16,8 @@ import {
   join,
   ready,
   row,
-} from "../../../support/fake_backend.ts";
-import { assertLinearTime } from "../../../support/linear_time.ts";
+} from "../../../support/database/fake_backend.ts";
+import { assertLinearTime } from "../../../support/timing/linear_time.ts";
 
 const text = new TextDecoder();
 

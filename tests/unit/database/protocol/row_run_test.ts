@@ -1,6 +1,13 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import { FrameDecoder, ProtocolError } from "../../../../src/database/protocol/decoder.ts";
-import { complete, frame, int32, join, ready, row } from "../../../support/fake_backend.ts";
+import {
+  complete,
+  frame,
+  int32,
+  join,
+  ready,
+  row,
+} from "../../../support/database/fake_backend.ts";
 
 const text = new TextDecoder();
 const utf8 = new TextEncoder();

@@ -5,7 +5,7 @@ import {
   type ClientState,
   parseBookmark,
   readBookmarks,
-} from "../../../../src/database/replicas/bookmark.ts";
+} from "../../../../src/database/wal_position.ts";
 
 const bookmarks: readonly (readonly [text: string, bookmark: Bookmark])[] = [
   ["1-0000000004987158", { kind: "position", timeline: 1, lsn: 0x4987158n }],

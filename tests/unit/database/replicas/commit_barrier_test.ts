@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import { CommitBarrier } from "../../../../src/database/replicas/commit_barrier.ts";
-import { fakeClock, settled } from "../../../support/fake_clock.ts";
+import { CommitBarrier } from "../../../../src/database/replicas/primary_monitor.ts";
+import { fakeClock, settled } from "../../../support/timing/fake_clock.ts";
 
 /** A primary with running transactions. */
 function fakePrimary(running: string) {

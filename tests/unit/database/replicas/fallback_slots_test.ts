@@ -1,7 +1,7 @@
 import { rejects, strictEqual } from "node:assert/strict";
 import { FallbackSlots } from "../../../../src/database/replicas/fallback_slots.ts";
 import { ServiceError } from "../../../../src/errors/service_error.ts";
-import { fakeClock, settled } from "../../../support/fake_clock.ts";
+import { fakeClock, settled } from "../../../support/timing/fake_clock.ts";
 
 const isFull = (error: unknown) => error instanceof ServiceError && error.fields.code === "135";
 

@@ -1,5 +1,5 @@
 import { ok, strictEqual } from "node:assert/strict";
-import { LagRing } from "../../../../src/database/replicas/lag_ring.ts";
+import { LagRing } from "../../../../src/database/replicas/primary_monitor.ts";
 
 /** Samples every 250 ms up to 10 s: the position is 100 times the time. */
 function busy(spanMs = 10_000): LagRing {

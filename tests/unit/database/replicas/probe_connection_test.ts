@@ -1,8 +1,8 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import type { Statement } from "../../../../src/database/batch.ts";
 import { createProbe } from "../../../../src/database/replicas/probe_connection.ts";
-import { fakeServer, FakeTransport, row } from "../../../support/fake_backend.ts";
-import { settled } from "../../../support/fake_clock.ts";
+import { fakeServer, FakeTransport, row } from "../../../support/database/fake_backend.ts";
+import { fakeClock, settled } from "../../../support/timing/fake_clock.ts";
 
 /** A server whose connections the test answers; `opened` are their transports. */
 function fakeTarget() {
@@ -15,7 +15,7 @@ function fakeTarget() {
     opened.push(transport);
     return Promise.resolve(transport);
   };
-  return Object.assign(target, { probe: createProbe(connect, () => 0) });
+  return Object.assign(target, { probe: createProbe(connect, fakeClock()) });
 }
 
 function question(text: string): Statement {

@@ -2,8 +2,8 @@ import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import type { ReadBatch } from "../../../../src/database/batch.ts";
 import { errors } from "../../../../src/errors/catalogue.ts";
 import { isConnectionLost } from "../../../../src/database/failure.ts";
-import { codeOf } from "../../../support/fake_connection.ts";
-import { settled } from "../../../support/fake_clock.ts";
+import { codeOf } from "../../../support/database/fake_connection.ts";
+import { settled } from "../../../support/timing/fake_clock.ts";
 import {
   bookmarkedWrite,
   databaseError,
@@ -12,7 +12,7 @@ import {
   fakeReplicas,
   type FakeReplicasOptions,
   standbyRead,
-} from "../../../support/fake_replicas.ts";
+} from "../../../support/database/fake_replicas.ts";
 
 /** Makes servers that have answered once. */
 async function observed(options: FakeReplicasOptions = {}): Promise<FakeReplicas> {
@@ -92,6 +92,14 @@ const rows: readonly Row[] = [
     during: 100,
     by: "primary",
     fallback: "wait",
+  },
+  {
+    name: "a read that would wait for standbys that lag by seconds",
+    prepare: ({ primary }) => primary.lsn = "0/200",
+    before: 5000,
+    batch: standbyRead(bookmark("200")),
+    by: "primary",
+    fallback: "no standby",
   },
   {
     name: "a read with a bookmark of the future",
@@ -390,15 +398,6 @@ Deno.test("ReplicatedDatabase.transaction() tries another standby if the first h
   deepStrictEqual(counts(replicas), { fallbacks: {}, retries: { busy: 1 } });
 });
 
-Deno.test("ReplicatedDatabase.transaction() repeats nothing that may run a volatile function", async () => {
-  const replicas = await observed();
-  replicas.standbys[0]!.error = databaseError("40001");
-  const batch = standbyRead(null, { standby: { bookmark: null, isRepeatable: false } });
-  strictEqual(await outcome(replicas, batch), "40001");
-  replicas.standbys[0]!.error = databaseError("22012", -1);
-  strictEqual(await outcome(replicas, batch), "standby1");
-});
-
 Deno.test("ReplicatedDatabase.transaction() answers with other errors of a standby", async () => {
   const replicas = await observed();
   replicas.standbys[0]!.error = databaseError("22P02");
@@ -421,6 +420,19 @@ Deno.test("ReplicatedDatabase.transaction() gives reads half of the primary's po
   strictEqual((await Promise.all(running)).join(), "waits,waits");
   strictEqual(await outcome(replicas, standbyRead(), 100), "135");
   strictEqual(replicas.primary.batches.length, 2);
+});
+
+Deno.test("ReplicatedDatabase.transaction() leaves writers the other half of the primary's pool", async () => {
+  const replicas = await observed({ standbys: 0 });
+  replicas.primary.answers = false;
+  const reads = Array.from({ length: 20 }, () => outcome(replicas, standbyRead()));
+  await Promise.all(reads);
+  for (const _ of [1, 2]) replicas.database.transaction(bookmarkedWrite).catch(() => {});
+  await settled();
+  deepStrictEqual(
+    replicas.primary.batches.map(({ access }) => access),
+    ["read only", "read only", "read write", "read write"],
+  );
 });
 
 Deno.test("ReplicatedDatabase.transaction() counts no read that waits for commits in that half", async () => {
@@ -469,30 +481,16 @@ Deno.test("ReplicatedDatabase uses times where servers have no positions", async
   strictEqual(read.bookmark, text);
 });
 
-const withoutPositions: readonly (readonly [
-  name: string,
-  prepare: (replicas: FakeReplicas) => void,
-])[] = [
-  ["the standbys have none", ({ standbys }) => standbys.forEach((server) => server.lsn = null)],
-  ["db-capabilities excludes them", ({ database }) =>
-    database.configure({
-      prepare: true,
-      queueTargetMs: 0,
-      replicas: { maxLagMs: 10_000, waitMs: 100, fallback: "primary", comparesPositions: false },
-    })],
-];
-for (const [name, prepare] of withoutPositions) {
-  Deno.test(`ReplicatedDatabase uses times although the primary has positions: ${name}`, async () => {
-    const replicas = fakeReplicas();
-    prepare(replicas);
-    replicas.database.observeServers!();
-    await replicas.clock.pass(10);
-    const { bookmark: text } = await replicas.database.transaction(bookmarkedWrite);
-    strictEqual(text, `t-${fakeEpochMs + 10}`);
-    strictEqual(await outcome(replicas, standbyRead(bookmark("1"))), "primary");
-    strictEqual(await outcome(replicas, standbyRead()), "standby0");
-  });
-}
+Deno.test("ReplicatedDatabase uses times where the standbys have no positions", async () => {
+  const replicas = fakeReplicas();
+  replicas.standbys.forEach((server) => server.lsn = null);
+  replicas.database.observeServers!();
+  await replicas.clock.pass(10);
+  const { bookmark: text } = await replicas.database.transaction(bookmarkedWrite);
+  strictEqual(text, `t-${fakeEpochMs + 10}`);
+  strictEqual(await outcome(replicas, standbyRead(bookmark("1"))), "primary");
+  strictEqual(await outcome(replicas, standbyRead()), "standby0");
+});
 
 Deno.test("ReplicatedDatabase reports a server of another cluster once", async () => {
   const replicas = fakeReplicas();

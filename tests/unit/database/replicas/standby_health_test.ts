@@ -2,7 +2,7 @@ import { deepStrictEqual } from "node:assert/strict";
 import {
   type HealthReport,
   StandbyHealth,
-} from "../../../../src/database/replicas/standby_health.ts";
+} from "../../../../src/database/replicas/server_state.ts";
 
 const reports: Readonly<Record<string, HealthReport>> = {
   a: { kind: "in recovery" },

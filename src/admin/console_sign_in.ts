@@ -1,0 +1,52 @@
+/** Makes tokens for roles, on machines that `admin-sign-in` trusts. @module */
+import { signToken, tokenClaims } from "../auth/sign_token.ts";
+import { metadataBatch } from "../database/batch.ts";
+import type { ConsoleRoles } from "./console_data.ts";
+import type { ConsoleService } from "./console_routes.ts";
+
+/** Roles that the login role may take. */
+const rolesQuery = `select rolname from pg_catalog.pg_roles
+where rolname !~ '^pg_' and rolname <> session_user and not rolsuper
+  and pg_catalog.pg_has_role(session_user, oid, 'MEMBER') order by rolname limit 1000`;
+
+/** Resolves with the roles that requests may have. */
+export async function consoleRoles({ database }: ConsoleService): Promise<ConsoleRoles> {
+  const batch = metadataBatch([{ text: rolesQuery, params: [], use: "rows" }]);
+  const { rows } = await database.transaction({ ...batch, isTraced: false });
+  return { roles: rows.at(-1)!.map(([name]) => name!) };
+}
+
+/** Seconds for which a token is valid. */
+const validitySeconds = 3600;
+
+/** Resolves with a token for a role and the claims of a JSON text; with null for another text or role. */
+export async function consoleToken(
+  service: ConsoleService,
+  text: string,
+): Promise<{ readonly token: string } | null> {
+  const { snapshot: { config }, now } = service;
+  const wish = readJson(text);
+  if (config.jwtSecret === null || typeof wish?.role !== "string") return null;
+  const { roles } = await consoleRoles(service);
+  if (!roles.includes(wish.role)) return null;
+  const standard = tokenClaims(wish.role, config, {
+    now: now(),
+    seconds: validitySeconds,
+  });
+  const claims = { ...readObject(wish.claims), ...standard };
+  return { token: await signToken(claims, config.jwtSecret) };
+}
+
+function readJson(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    return readObject(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+function readObject(value: unknown): Readonly<Record<string, unknown>> | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? value as Readonly<Record<string, unknown>>
+    : null;
+}

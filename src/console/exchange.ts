@@ -1,0 +1,53 @@
+/// <reference lib="dom" />
+/** Shows a request before it is sent, and the error that the API responds with. @module */
+import { type ApiError, isRecord } from "./api.ts";
+import { type ApiCall, targetOf } from "./code.ts";
+import { decode } from "./filters.ts";
+import { html, type View } from "./view.ts";
+
+/** Method, target, headers and body of a request. */
+export function CallPreview({ call }: { readonly call: ApiCall }): View {
+  const headers = call.headers.map(([name, value]) => `${name}: ${value}`);
+  const lines = [`${call.method} ${decode(targetOf(call))}`, ...headers];
+  const body = call.body === null ? "" : `\n\n${pretty(call.body)}`;
+  return html`
+    <div class="preview">
+      <span class="hint">Request</span>
+      <pre tabindex="0" aria-label="Request">${lines.join("\n") + body}</pre>
+    </div>
+  `;
+}
+
+function pretty(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}
+
+/** Message, details, hint and code of an error. */
+export function ErrorBox({ error }: { readonly error: ApiError }): View {
+  const { status, code, message, details, hint } = error;
+  return html`
+    <div class="error-box" role="alert" ref=${scrollTo}>
+      <p class="error-title">${message}</p>
+      ${details !== null && html`<p class="error-details">${detailsText(details)}</p>`}
+      ${hint !== null && html`<p>Hint: ${hint}</p>`}
+      <p class="error-code">${status}${code === null ? "" : ` · ${code}`}</p>
+    </div>
+  `;
+}
+
+/** Scrolls to an element once: the same function is called only when the element is made. */
+function scrollTo(element: Element | null): void {
+  element?.scrollIntoView({ block: "center" });
+}
+
+/** Returns a text; of a list, one line for each entry. */
+function detailsText(details: unknown): string {
+  if (typeof details === "string") return details;
+  if (!Array.isArray(details)) return JSON.stringify(details);
+  return details.map((entry) => isRecord(entry) ? Object.values(entry).join(" · ") : String(entry))
+    .join("\n");
+}

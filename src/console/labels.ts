@@ -1,0 +1,148 @@
+/// <reference lib="dom" />
+/** Labels of referenced rows: people and things in place of their numbers. @module */
+import { useEffect, useState } from "preact/hooks";
+import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_data.ts";
+import { callApi, errorOf, rowsOf } from "./api.ts";
+import { equalTo, type GridRow } from "./edit.ts";
+import { encode, fieldName, filterParam } from "./filters.ts";
+import { guarded, profileHeader, relationOf, relationshipsOf } from "./model.ts";
+import { hrefOf } from "./route.ts";
+import { token } from "./session.ts";
+
+/** A column that refers to rows of another relation by one column. */
+export interface Reference {
+  readonly column: string;
+  readonly foreign: ConsoleRelation;
+  /** Referenced column. */
+  readonly key: string;
+  /** Column whose values name the referenced rows. */
+  readonly label: string;
+}
+
+const textTypes = /^(?:text|character varying|character|citext|name)\b/;
+
+/** Returns the column that names rows: that of the tag `@label`, else the first text outside the key. */
+export function labelColumn({ columns, primaryKey, label }: ConsoleRelation): string | null {
+  if (label !== null && columns.some(({ name }) => name === label)) return label;
+  const found = columns.find(({ name, baseType, enumLabels }) =>
+    textTypes.test(baseType) && enumLabels.length === 0 && !primaryKey.includes(name)
+  );
+  return found?.name ?? null;
+}
+
+/** Returns the references of a relation to rows that have a label. */
+export function referencesOf(relation: ConsoleRelation | null): readonly Reference[] {
+  if (relation === null) return [];
+  return relationshipsOf(relation).flatMap(({ isForward, pairs, foreign: [schema, name] }) => {
+    const foreign = relationOf(schema, name);
+    const label = foreign === null ? null : labelColumn(foreign);
+    if (!isForward || pairs.length !== 1 || foreign === null || label === null) return [];
+    const [column, key] = pairs[0]!;
+    return label === key ? [] : [{ column, foreign, key, label }];
+  });
+}
+
+/** Most labels of one request. */
+const maxLabels = 500;
+
+/** Returns the request for keys and labels of the referenced rows that fit a filter. */
+function labelsCall({ foreign, key, label }: Reference, filter: string, limit: number) {
+  const items = [key, label].map((name) => encode(fieldName(name)));
+  return {
+    method: "GET",
+    path: encodeURIComponent(foreign.name),
+    query: `select=${items.join(",")}&${filter}&order=${items[1]}&limit=${limit}`,
+    headers: profileHeader(foreign.schema, "GET"),
+    body: null,
+  };
+}
+
+/** A referenced row: the text of its key, and its label. */
+export type LabelledKey = readonly [key: string, label: string];
+
+async function readLabels(reference: Reference, filter: string, limit: number) {
+  const answer = await callApi(labelsCall(reference, filter, limit));
+  if (errorOf(answer) !== null) return [];
+  return rowsOf(answer).map((
+    row,
+  ): LabelledKey => [String(row[reference.key]), String(row[reference.label] ?? "")]);
+}
+
+/** Labels by column, and by the text of the value. */
+export type Labels = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+const noLabels: Labels = new Map();
+
+/** Loads the labels of the rows' references. A role that may not read them sees none. */
+export function useLabels(relation: ConsoleRelation | null, rows: readonly GridRow[]): Labels {
+  const [labels, setLabels] = useState(noLabels);
+  useEffect(() => {
+    let isCurrent = true;
+    void guarded(async () => {
+      const loaded = await Promise.all(
+        referencesOf(relation).map(async (reference) => {
+          const values = new Set(
+            rows.map((row) => row[reference.column]).filter((each) => each != null),
+          );
+          if (values.size === 0) return null;
+          const value = Array.from(values, String).slice(0, maxLabels).join("\n");
+          const filter = filterParam({ column: reference.key, path: "", operator: "in", value });
+          const found = await readLabels(reference, filter.map(encode).join("="), maxLabels);
+          return [reference.column, new Map(found)] as const;
+        }),
+      );
+      if (isCurrent) setLabels(new Map(loaded.filter((each) => each !== null)));
+    });
+    return () => isCurrent = false;
+  }, [rows, token.value]);
+  return labels;
+}
+
+const maxSuggestions = 8;
+
+/** Returns referenced rows whose label contains a text, or whose key is the text. */
+export async function findLabels(
+  reference: Reference,
+  text: string,
+  isKey: boolean,
+): Promise<readonly LabelledKey[]> {
+  const quoted = (value: string) => `"${value.replace(/[\\"]/g, "\\$&")}"`;
+  const pattern = quoted(`*${text.replace(/[\\%_*]/g, "\\$&")}*`);
+  const terms = [
+    `${fieldName(reference.label)}.ilike.${pattern}`,
+    ...(isKey ? [`${fieldName(reference.key)}.eq.${quoted(text)}`] : []),
+  ];
+  const filter = text === "" ? "" : `or=${encode(`(${terms.join(",")})`)}`;
+  return await readLabels(reference, filter, maxSuggestions);
+}
+
+/** The way to a referenced row. */
+export interface RowLink {
+  readonly href: string;
+  /** Name of the referenced table. */
+  readonly name: string;
+}
+
+/** Returns the links to referenced rows by column. `relationships` are those of the row's table. */
+export function foreignLinks(
+  relationships: readonly ConsoleRelationship[],
+  row: GridRow,
+): ReadonlyMap<string, RowLink> {
+  const links = new Map<string, RowLink>();
+  for (const { isForward, foreign: [schema, name], pairs } of relationships) {
+    if (!isForward) continue;
+    if (pairs.some(([column]) => row[column] === null || row[column] === undefined)) continue;
+    const query = filtersText(pairs.map(([own, other]) => [other, row[own]]));
+    const href = hrefOf({ page: "table", schema, name, view: "rows", query });
+    for (const [column] of pairs) links.set(column, { href, name });
+  }
+  return links;
+}
+
+/** Returns filters of columns by values. */
+export function filtersText(
+  values: readonly (readonly [column: string, value: unknown])[],
+): string {
+  return values.map(([column, value]) => `${encode(fieldName(column))}=${encode(equalTo(value))}`)
+    .join("&");
+}

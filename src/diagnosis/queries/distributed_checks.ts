@@ -1,0 +1,43 @@
+/** Checks of a database whose tables Citus distributes over servers. @module */
+import { functionPath } from "./inputs.ts";
+
+/** A common table expression: the exposed relations that workers have. Its table exists with Citus alone. */
+export const distributedInputs = `
+distributed as materialized (
+  select c.oid, c.relname, c.name
+  from relations c join pg_catalog.pg_dist_partition d on d.logicalrelid = c.oid
+)`;
+
+/** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
+export const distributedChecks: readonly string[] = [
+  `select 'citus-settings', false, d.name, '{}', '{}', '{}'
+  from distributed d
+  where current_setting('citus.propagate_set_commands', true) is null
+    and exists (select from pg_policy y where y.polrelid = d.oid)`,
+
+  `select 'citus-login', p.anonymous, p.role, '{}', array_agg(d.name order by d.name),
+    array[format('alter role %s login;', p.role)]
+  from privileges p
+    join distributed d on d.oid = p.oid
+    join pg_roles r on r.oid = p.role_oid and not r.rolcanlogin
+  where p.reads or p.inserts or p.changes
+  group by p.role, p.anonymous`,
+
+  // The conditions of \`inline_set_returning_function()\`. A setting of the function keeps it whole.
+  `select 'citus-inlined', false, format('%s.%I(%s)', s.name, p.proname,
+      pg_get_function_identity_arguments(p.oid)), '{}', array_agg(distinct d.name),
+    array[format('alter function %s.%I(%s) set search_path = %s;', s.name, p.proname,
+      pg_get_function_identity_arguments(p.oid), ${functionPath})]
+  from pg_proc p
+    join schemas s on s.oid = p.pronamespace
+    join pg_language l on l.oid = p.prolang and l.lanname = 'sql'
+    join distributed d on p.prosrc ~ ('(^|[^A-Za-z0-9_])'
+        || regexp_replace(d.relname, '([^A-Za-z0-9_])', '\\\\\\1', 'g') || '($|[^A-Za-z0-9_])')
+      or exists (
+        select from pg_depend u where u.classid = 'pg_proc'::regclass and u.objid = p.oid
+          and u.refclassid = 'pg_class'::regclass and u.refobjid = d.oid
+      )
+  where p.proretset and p.prokind = 'f' and p.provolatile <> 'v' and not p.proisstrict
+    and not p.prosecdef and p.proconfig is null
+  group by p.oid, s.name, s.nspname, p.proname`,
+];

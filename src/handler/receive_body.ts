@@ -1,0 +1,79 @@
+/** Receives the body of a request, within the limits of its kind. @module */
+import { errors } from "../errors/catalogue.ts";
+import { systemClock } from "../lib/clock.ts";
+import { schedule } from "../lib/timers.ts";
+import { isDivisibleInsert } from "../plan/retry_safe.ts";
+import { plan } from "../plan/plan.ts";
+import type { ApiRequest, Payload } from "../request/api_request.ts";
+import type { LongBodyChecks, ReceivingOptions } from "../request/body/body.ts";
+import { BodyPace } from "../lib/time_limits.ts";
+import type { DivisionOptions } from "../request/body/divided_body.ts";
+import type { PayloadReader } from "../request/body/payload.ts";
+import { hasIdempotencyKey } from "../request/idempotency_key.ts";
+import { receivePayload } from "../request/parse_request.ts";
+import type { Snapshot } from "../service/snapshot.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** Receives the body of an exchange. `head` returns the request without its body. */
+export async function receiveRequestBody(
+  exchange: Exchange,
+  reader: PayloadReader,
+  { head, checks }: { readonly head: () => ApiRequest; readonly checks: LongBodyChecks },
+): Promise<Payload> {
+  const options = { ...bodyOptions(exchange), checks };
+  const ownOptions = reader.isQuery === true
+    ? { ...options, ...queryLimit(exchange.context.snapshot.config) }
+    : { ...options, ...divisionOf(exchange, head) };
+  const payload = await receivePayload(exchange.request, reader, ownOptions);
+  const isArriving = payload.kind === "json" && payload.pieces?.areStored === false;
+  if (!isArriving) exchange.info.bodyReceived?.();
+  return payload;
+}
+
+/** Returns the limits of a body. */
+export function bodyOptions(
+  { context: { snapshot: { config } }, deadline, info: { isContended } }: Exchange,
+): Pick<ReceivingOptions, "timeout"> & { readonly maxBytes: number } {
+  const { serverMaxBodySize: maxBytes, serverBodyTimeout } = config;
+  const pace = isContended === undefined ? null : new BodyPace(isContended, systemClock, errors);
+  return {
+    maxBytes,
+    timeout: { milliseconds: serverBodyTimeout * 1000, schedule, deadline, pace },
+  };
+}
+
+/** Returns the lower one of the limits of all bodies and of queries. */
+function queryLimit(
+  { serverMaxBodySize, serverMaxQueryBody }: Snapshot["config"],
+): Pick<ReceivingOptions, "maxBytes" | "tooLarge"> {
+  const isLower = serverMaxBodySize > 0 &&
+    (serverMaxQueryBody === 0 || serverMaxBodySize < serverMaxQueryBody);
+  if (isLower) return { maxBytes: serverMaxBodySize };
+  return { maxBytes: serverMaxQueryBody, tooLarge: errors.queryTooLarge };
+}
+
+/** Returns how a long body of a request is divided; only inserts are. */
+function divisionOf(
+  { pieces, context: { snapshot: { cache, config }, uploads }, files }: Exchange,
+  head: () => ApiRequest,
+): { readonly division?: DivisionOptions } {
+  const { method } = pieces;
+  if (method !== "POST" || cache === null) return {};
+  // The whole body identifies a request with a key.
+  if (config.idempotencyTable !== null && hasIdempotencyKey(pieces)) return {};
+  const isDivisible = (payload: Payload | null) => {
+    const request = head();
+    if (request.action.kind !== "insert") return false;
+    return isDivisibleInsert(plan({ ...request, payload: payload ?? noRows }, cache, config));
+  };
+  return { division: uploads.division({ maxBytes: config.serverSpoolSize, files, isDivisible }) };
+}
+
+const noRows: Payload = {
+  kind: "json",
+  source: "json",
+  shape: "array",
+  keys: [],
+  moreKeys: 0,
+  text: new Uint8Array(0),
+};

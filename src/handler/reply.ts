@@ -1,0 +1,144 @@
+/** Makes the replies of operations from their results. @module */
+import { batchReply, type OperationReply } from "../batch/batch_reply.ts";
+import { OperationError } from "../batch/operation_error.ts";
+import type { BatchResult, HeldResult } from "../database/batch.ts";
+import type { HeaderList } from "../lib/header_list.ts";
+import { targetNameUsesOf } from "../plan/plan.ts";
+import type { Reply } from "../response/reply.ts";
+import {
+  type PlanResult,
+  respondToCall,
+  respondToMutation,
+  respondToPlan,
+  respondToRead,
+} from "../response/response.ts";
+import { targetNameHeaders } from "../response/warning.ts";
+import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { DataPlan } from "../transaction/data_plan.ts";
+import { isExplained } from "../transaction/data_plan.ts";
+import { applyResultChecks } from "../transaction/result_checks.ts";
+import {
+  type BatchHead,
+  isEndOverridable,
+  positionOf,
+  type RequestOperation,
+  type RequestScript,
+} from "../transaction/script.ts";
+import { estimateOf } from "../transaction/script_errors.ts";
+import type { Context } from "./exchange.ts";
+import { hasHeader, withHeaders } from "./headers.ts";
+
+/** The inputs of replies beside operations and results. */
+type ReplyContext = Pick<Context, "bookmarkHeader" | "dialect" | "snapshot">;
+
+/** A script that has run. */
+export interface FinishedScript {
+  readonly script: RequestScript;
+  readonly operations: readonly RequestOperation[];
+  /** Null for a plain request. */
+  readonly batch: BatchHead | null;
+  readonly result: Pick<BatchResult, "body" | "columns" | "rows">;
+  /** Results of the operations of a batch. */
+  readonly held: readonly HeldResult[];
+}
+
+/** Makes the reply of a script. Throws the error of the first check that a result fails. */
+export function replyOf(finished: FinishedScript, context: ReplyContext): Reply {
+  const { operations: [operation], batch, result } = finished;
+  if (batch !== null) return replyToBatch(finished, batch, context);
+  return operationReply(operation!, { index: undefined, result, finished, context });
+}
+
+function replyToBatch(
+  finished: FinishedScript,
+  { request }: BatchHead,
+  context: ReplyContext,
+): Reply {
+  const { operations, script, result: { rows }, held } = finished;
+  const replies = operations.map((operation, index): OperationReply => {
+    const { facts } = operation;
+    const result = held[index];
+    if (result === undefined) throw new Error(`operation ${index} has no result`);
+    try {
+      const reply = operationReply(operation, { index, result, finished, context });
+      return { id: facts!.id, reply, isJson: isJson(operation.planned.plan) };
+    } catch (error) {
+      throw new OperationError(error, facts);
+    }
+  });
+  const overrides = positionOf(script, "overrides");
+  const [headers = null, status = null] = overrides < 0 ? [] : rows[overrides]?.[0] ?? [];
+  try {
+    const reply = batchReply(replies, {
+      preferences: request.preferences,
+      isEndOverridable: isEndOverridable(context.snapshot.config),
+      hasStandbys: context.bookmarkHeader !== null,
+      overrides: { headers, status },
+    });
+    const setsCookie = replies.some(({ reply: { headers } }) => hasHeader("Set-Cookie", headers));
+    return setsCookie ? { ...reply, isKept: false } : reply;
+  } catch (error) {
+    throw new OperationError(error, null);
+  }
+}
+
+/** Whether PostgreSQL or the service makes the body as JSON. */
+function isJson({ representation: { format: { kind } } }: DataPlan): boolean {
+  return kind === "array" || kind === "object" || kind === "geojson";
+}
+
+function operationReply(
+  { request, planned: { plan, query } }: RequestOperation,
+  { index, result, finished: { script, result: { rows } }, context }: {
+    /** Undefined for a plain request. */
+    readonly index: number | undefined;
+    readonly result: PlanResult;
+    readonly finished: FinishedScript;
+    readonly context: ReplyContext;
+  },
+): Reply {
+  applyResultChecks(script.checks[index ?? 0]!, result.columns);
+  const { bookmarkHeader, dialect, snapshot: { cache, config } } = context;
+  const responseConfig = {
+    txOverridable: isEndOverridable(config),
+    dialect,
+    verbosity: config.clientErrorVerbosity,
+    links: config.serverLinkHeader,
+    hasStandbys: bookmarkHeader !== null,
+    estimate: query.estimate === null ? null : estimateOf({ rows }, script, index),
+  };
+  const respond = () => {
+    if (isExplained(plan)) {
+      const lines = rows[positionOf(script, "main")]!.map(([line]) => line ?? "");
+      return respondToPlan(request, plan, lines);
+    }
+    switch (plan.kind) {
+      case "read":
+        return respondToRead(request, plan, result, responseConfig);
+      case "mutate":
+        return respondToMutation(request, plan, result, responseConfig);
+      case "call":
+        return respondToCall(request, plan, result, responseConfig);
+      default:
+        return plan satisfies never;
+    }
+  };
+  const uses = targetNameUsesOf(plan);
+  const deprecation = deprecationOf(request, plan, cache);
+  if (uses.length === 0 && deprecation === undefined) return respond();
+  return withHeaders(respond(), [...targetNameHeaders(uses, dialect), ...deprecation ?? []]);
+}
+
+/** Returns the headers of a deprecated relation, function or schema; undefined for others. */
+function deprecationOf(
+  { schema }: RequestOperation["request"],
+  plan: DataPlan,
+  cache: SchemaCache | null,
+): HeaderList | undefined {
+  const target = plan.kind === "call"
+    ? plan.call.routine
+    : plan.kind === "read"
+    ? plan.relation
+    : plan.mutate.relation;
+  return target.deprecation ?? cache?.deprecation(schema);
+}

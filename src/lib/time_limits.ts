@@ -1,0 +1,330 @@
+/** Limits of time: of requests, bodies, batches, and of other work that a caller awaits. @module */
+import type { Clock } from "./clock.ts";
+import { deferred } from "./deferred.ts";
+import { type Schedule, scheduleAwaited } from "./timers.ts";
+
+/** Makes the errors of requests whose time is over. */
+export interface TimeErrors {
+  /** The client sends its body too slowly. */
+  bodyTooSlow(): Error;
+  /** The time of the request is over. */
+  requestTimeout(): Error;
+}
+
+/** Resolves after this many milliseconds. */
+export function wait(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => void scheduleAwaited(resolve, milliseconds));
+}
+
+/** Resolves with the work or after the timeout, whichever comes first. Rejects if the work does. */
+export async function withTimeout(
+  milliseconds: number,
+  work: Promise<unknown>,
+  schedule: Schedule = scheduleAwaited,
+): Promise<void> {
+  const timeout = deferred<void>();
+  const cancel = schedule(timeout.resolve, milliseconds);
+  try {
+    await Promise.race([work, timeout.promise]);
+  } finally {
+    cancel();
+  }
+}
+
+/** Conditions under which {@linkcode untilIdle} stops waiting. */
+interface IdleCheck {
+  readonly isBusy: () => boolean;
+  /** Milliseconds between checks. */
+  readonly periodMs: number;
+  /** Number of consecutive idle checks that ends the wait. */
+  readonly maxIdleChecks: number;
+  /** Default: the runtime's timers. */
+  readonly schedule?: Schedule;
+}
+
+/**
+ * Resolves when the work is done, or after `maxIdleChecks` consecutive checks that find it idle.
+ * Rejects if the work does.
+ */
+export async function untilIdle(
+  work: Promise<unknown>,
+  { isBusy, periodMs, maxIdleChecks, schedule }: IdleCheck,
+): Promise<void> {
+  let done = false;
+  const ended = work.then(() => void (done = true));
+  for (let idle = 0; !done && idle < maxIdleChecks; idle = isBusy() ? 0 : idle + 1) {
+    await withTimeout(periodMs, ended, schedule);
+  }
+}
+
+/**
+ * Settles as the work does, or rejects with the error that `limit` reports before. `limit` returns the function
+ * that ends it.
+ */
+async function limited<Value>(
+  work: Promise<Value>,
+  limit: (report: (error: Error) => void) => () => void,
+): Promise<Value> {
+  const over = deferred<never>();
+  const stop = limit(over.reject);
+  // It may fail later.
+  work.catch(() => {});
+  try {
+    return await Promise.race([work, over.promise]);
+  } finally {
+    stop();
+  }
+}
+
+/** A time that is over at some moment. */
+export interface Deadline {
+  readonly isOver: boolean;
+  /** Runs a function when the time is over, or at once if it is. Returns a function that ends this. */
+  onOver(run: () => void): () => void;
+  /** Ends the deadline: its time is never over. */
+  clear(): void;
+}
+
+/** The end of the time that a request may take, from the creation of this object. */
+export class RequestDeadline implements Deadline {
+  readonly #cancel: () => void;
+  #isOver = false;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(milliseconds: number, schedule: Schedule) {
+    this.#cancel = schedule(() => this.#pass(), milliseconds);
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  onOver(run: () => void): () => void {
+    if (this.#isOver) run();
+    else this.#listeners.add(run);
+    return () => void this.#listeners.delete(run);
+  }
+
+  clear(): void {
+    this.#cancel();
+    this.#listeners.clear();
+  }
+
+  #pass(): void {
+    this.#isOver = true;
+    for (const run of [...this.#listeners]) run();
+    this.#listeners.clear();
+  }
+}
+
+/** The end of the time of a batch, within that of its request. It begins with its transaction. */
+export class BatchDeadline implements Deadline {
+  readonly #milliseconds: number;
+  readonly #request: Deadline | null;
+  readonly #clock: Clock;
+  #startedAt: number | null = null;
+  #cancel: () => void = () => {};
+  readonly #listeners = new Set<() => void>();
+
+  /** `request` is the deadline of the request; null for none. */
+  constructor(milliseconds: number, request: Deadline | null, clock: Clock) {
+    this.#milliseconds = milliseconds;
+    this.#request = request;
+    this.#clock = clock;
+  }
+
+  /** Starts the time of the batch, unless it has started. */
+  begin(): void {
+    if (this.#startedAt !== null || this.#milliseconds === 0) return;
+    this.#startedAt = this.#clock.now();
+    this.#cancel = this.#clock.schedule(() => this.#pass(), this.#milliseconds);
+  }
+
+  /** Whether the time of the batch is over. A busy process may run its timer late. */
+  get isBatchOver(): boolean {
+    return this.#startedAt !== null && this.#clock.now() - this.#startedAt >= this.#milliseconds;
+  }
+
+  get isOver(): boolean {
+    return this.isBatchOver || this.#request?.isOver === true;
+  }
+
+  onOver(run: () => void): () => void {
+    if (this.isOver) {
+      run();
+      return () => {};
+    }
+    this.#listeners.add(run);
+    const stop = this.#request?.onOver(run);
+    return () => {
+      this.#listeners.delete(run);
+      stop?.();
+    };
+  }
+
+  /** Ends the time of the batch, not that of the request. */
+  clear(): void {
+    this.#cancel();
+    this.#listeners.clear();
+  }
+
+  #pass(): void {
+    for (const run of [...this.#listeners]) run();
+    this.#listeners.clear();
+  }
+}
+
+/** Settles as the work does. Rejects with `requestTimeout` if the time is over before. */
+export function beforeDeadline<Value>(
+  work: Promise<Value>,
+  deadline: Deadline | null,
+  errors: Pick<TimeErrors, "requestTimeout">,
+): Promise<Value> {
+  if (deadline === null) return work;
+  return limited(work, (report) => deadline.onOver(() => report(errors.requestTimeout())));
+}
+
+/** Limits how long the service waits for a piece of a body. Time in which it does not wait does not count. */
+export interface BodyTimeout {
+  /** 0 sets no limit. */
+  readonly milliseconds: number;
+  readonly schedule: Schedule;
+  /** The end of the whole request's time. Default: null, for none. */
+  readonly deadline?: Deadline | null;
+  /** The pace while other clients wait for the connection. Default: null, for any. */
+  readonly pace?: BodyPace | null;
+}
+
+/** Settles as a read from the client does, or rejects when it takes too long. */
+export function inTime<Value>(
+  read: Promise<Value>,
+  { milliseconds, schedule, deadline = null, pace = null }: BodyTimeout,
+  errors: TimeErrors,
+): Promise<Value> {
+  const paced = pace === null ? read : pace.inTime(read);
+  if (milliseconds === 0) return beforeDeadline(paced, deadline, errors);
+  return limited(paced, (report) => {
+    const stopTimer = schedule(() => report(errors.bodyTooSlow()), milliseconds);
+    const stopDeadline = deadline?.onOver(() => report(errors.requestTimeout()));
+    return () => {
+      stopTimer();
+      stopDeadline?.();
+    };
+  });
+}
+
+/** The rate at which bytes must arrive. Time counts only while the service waits for the client. */
+class ByteRate {
+  readonly #minBytesPerSecond: number;
+  readonly #allowanceMs: number;
+  readonly #clock: Pick<Clock, "now" | "schedule">;
+  #bytes = 0;
+  #waitedMs = 0;
+
+  constructor(
+    clock: Pick<Clock, "now" | "schedule">,
+    { minBytesPerSecond, allowanceMs }: {
+      readonly minBytesPerSecond: number;
+      /** A client may be silent for this time. */
+      readonly allowanceMs: number;
+    },
+  ) {
+    this.#clock = clock;
+    this.#minBytesPerSecond = minBytesPerSecond;
+    this.#allowanceMs = allowanceMs;
+  }
+
+  count(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  /** Settles as a read does. When it is slow, `check` returns the error, or the milliseconds until the next check. */
+  async inTime<Value>(read: Promise<Value>, check: () => Error | number): Promise<Value> {
+    const { schedule, now } = this.#clock;
+    const startedAt = now();
+    const earned = this.#bytes / this.#minBytesPerSecond * 1000;
+    const allowed = this.#allowanceMs + earned - this.#waitedMs;
+    try {
+      return await limited(read, (report) => {
+        const run = () => {
+          const result = check();
+          if (typeof result === "number") cancel = schedule(run, result);
+          else report(result);
+        };
+        let cancel = schedule(run, Math.max(allowed, 0));
+        return () => cancel();
+      });
+    } finally {
+      this.#waitedMs += now() - startedAt;
+    }
+  }
+}
+
+/** Period in which a slow body is checked. */
+const checkPeriodMs = 1000;
+
+/** The pace at which a body must arrive while other clients wait for its connection. */
+export class BodyPace {
+  readonly #isContended: () => boolean;
+  readonly #errors: TimeErrors;
+  readonly #rate: ByteRate;
+
+  constructor(
+    isContended: () => boolean,
+    clock: Pick<Clock, "now" | "schedule">,
+    errors: TimeErrors,
+  ) {
+    this.#isContended = isContended;
+    this.#errors = errors;
+    // Slower clients give way to clients that wait for a connection.
+    this.#rate = new ByteRate(clock, { minBytesPerSecond: 1024, allowanceMs: 10_000 });
+  }
+
+  /** Counts bytes that have arrived. */
+  count(bytes: number): void {
+    this.#rate.count(bytes);
+  }
+
+  /** Settles as a read does. Rejects with `bodyTooSlow` if the body is slow and others wait. */
+  inTime<Value>(read: Promise<Value>): Promise<Value> {
+    return this.#rate.inTime(
+      read,
+      () => this.#isContended() ? this.#errors.bodyTooSlow() : checkPeriodMs,
+    );
+  }
+}
+
+/** The least rate of a body that is divided: it holds space in files or a connection to the database. */
+export class MinRate {
+  readonly #errors: TimeErrors;
+  readonly #rate: ByteRate;
+  #isOn = false;
+
+  constructor(clock: Pick<Clock, "now" | "schedule">, errors: TimeErrors) {
+    this.#errors = errors;
+    // Slower clients would keep connections from others.
+    this.#rate = new ByteRate(clock, { minBytesPerSecond: 64 * 1024, allowanceMs: 5000 });
+  }
+
+  /** Begins to watch. */
+  start(): void {
+    this.#isOn = true;
+  }
+
+  /** Yields the same pieces. Throws `bodyTooSlow` when they come too slowly. */
+  async *watch(pieces: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const tooSlow = () => this.#errors.bodyTooSlow();
+    try {
+      for (;;) {
+        const next = pieces.next();
+        const { done, value } = this.#isOn ? await this.#rate.inTime(next, tooSlow) : await next;
+        if (done) return;
+        if (this.#isOn) this.#rate.count(value.length);
+        yield value;
+      }
+    } finally {
+      // A read that waits for the client would delay the end.
+      void pieces.return(undefined).catch(() => {});
+    }
+  }
+}

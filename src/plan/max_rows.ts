@@ -1,0 +1,51 @@
+/** Plans where `db-max-rows` and the tag `@maxRows` cut an answer. @module */
+import type { RowBounds } from "../request/url/query_types.ts";
+import { isAggregated, isPlainField } from "./planned_values.ts";
+import type { Condition, ReadItem, ReadNode } from "./read_node.ts";
+import type { ReadPlan } from "./read_plan.ts";
+
+/** Returns the lower of two limits; null for no limit. */
+export function lowerMaxRows(configured: number | null, tagged: number | undefined): number | null {
+  return tagged === undefined ? configured : Math.min(configured ?? tagged, tagged);
+}
+
+/**
+ * Returns the number of rows at which `maxRows` may cut the root; null if the request asks for no more, or if
+ * the result cannot have more.
+ */
+export function cutOf(
+  plan: Pick<ReadPlan, "root" | "relation">,
+  { last, first }: RowBounds,
+  maxRows: number | null,
+): number | null {
+  const isWithin = last !== null && last - first + 1n <= BigInt(maxRows ?? 0);
+  if (maxRows === null || isWithin) return null;
+  const isOne = isOneGroup(plan.root) || isByKey(plan) && !hasRepeats(plan);
+  return isOne && maxRows > 0 ? null : maxRows;
+}
+
+/** Whether the rows of a key are several: those of child tables, or one for each row of an embed. */
+function hasRepeats({ root, relation }: Pick<ReadPlan, "root" | "relation">): boolean {
+  return relation?.isInherited === true || root.embeds.some(({ mayRepeat }) => mayRepeat);
+}
+
+/** Whether a node has a single row: aggregates over all of its rows. */
+export function isOneGroup({ grouped, items, embeds }: ReadNode): boolean {
+  const isAggregate = (item: ReadItem) =>
+    item.kind === "aggregate" || (item.kind === "value" && isAggregated(item.value));
+  return grouped && items.every(isAggregate) && embeds.every(({ hasOutput }) => !hasOutput);
+}
+
+/** Whether the conditions name one value for each column of a table's primary key. */
+export function isByKey({ root, relation }: Pick<ReadPlan, "root" | "relation">): boolean {
+  if (root.relation === null || relation === null || relation.isView) return false;
+  const { primaryKey } = relation;
+  return primaryKey.length > 0 &&
+    primaryKey.every((name) => root.conditions.some((condition) => isEqual(condition, name)));
+}
+
+function isEqual(condition: Condition, column: string): boolean {
+  return condition.kind === "compare" && condition.operator === "eq" && !condition.negated &&
+    condition.quantifier === null && isPlainField(condition.field) &&
+    condition.field.column === column && condition.field.path.length === 0;
+}

@@ -1,0 +1,48 @@
+/** The names that a body has: keys, columns of CSV. A body may have millions of
+ * them, a relation has at most 1,664 columns and a function at most 100 parameters. @module */
+
+/** Most names of a body that are kept apart; further names are only counted. */
+export const maxNames = 4096;
+
+/** PostgreSQL's names have at most 63 bytes; of a longer one this many are read. */
+export const maxNameBytes = 1024;
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** ASCII texts up to this length are decoded here, which is faster. */
+const shortText = 32;
+
+/** Returns the text of a name; one that is too long for PostgreSQL ends in an ellipsis. */
+export function nameText(bytes: Uint8Array, start: number, end: number): string {
+  if (end - start <= shortText) {
+    let text = "";
+    let at = start;
+    for (let code; at < end && (code = bytes[at]!) < 0x80; at++) text += String.fromCharCode(code);
+    if (at === end) return text;
+  }
+  const kept = Math.min(end, start + maxNameBytes);
+  const text = utf8.decode(bytes.subarray(start, kept));
+  return kept < end ? `${text}…` : text;
+}
+
+/** The bytes of a name that comes in pieces, as many as matter. */
+export class NameBuffer {
+  /** One more than is looked at, so that {@linkcode nameText} sees what is too long. */
+  readonly bytes = new Uint8Array(maxNameBytes + 1);
+  length = 0;
+
+  add(piece: Uint8Array, start: number, end: number): void {
+    const stop = Math.min(end, start + this.bytes.length - this.length);
+    if (stop <= start) return;
+    this.bytes.set(piece.subarray(start, stop), this.length);
+    this.length += stop - start;
+  }
+
+  clear(): void {
+    this.length = 0;
+  }
+
+  get text(): string {
+    return nameText(this.bytes, 0, this.length);
+  }
+}

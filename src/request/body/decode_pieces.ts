@@ -1,0 +1,39 @@
+/** Decodes the pieces of a body without holding up the event loop. @module */
+import { turn } from "../../lib/timers.ts";
+import type { BodyDecoder } from "./body_decoder.ts";
+
+/** Bytes that a decoder receives at a time. Decoding them takes some milliseconds at most. */
+const sliceBytes = 64 * 1024;
+
+/** Bytes, read and written, between two pauses. Decoding them takes some milliseconds. */
+const maxBytesPerTurn: Readonly<Record<BodyDecoder["work"], number>> = {
+  none: Infinity,
+  reads: 256 * 1024,
+  converts: 256 * 1024,
+};
+
+/**
+ * Yields the decoded pieces of a body, each valid until the next one is requested. Awaits `pause` after
+ * some milliseconds of work, so that other requests run. Throws the errors of the decoder.
+ */
+export async function* decodePieces(
+  pieces: AsyncIterable<Uint8Array>,
+  decoder: BodyDecoder,
+  pause: () => Promise<void> = turn,
+): AsyncGenerator<Uint8Array> {
+  const isCostly = decoder.work !== "none";
+  let done = 0;
+  for await (const piece of pieces) {
+    const length = isCostly ? sliceBytes : piece.length;
+    for (let at = 0; at < piece.length; at += length) {
+      const slice = piece.subarray(at, at + length);
+      const decoded = decoder.write(slice);
+      yield decoded;
+      done += decoder.work === "converts" ? slice.length + decoded.length : slice.length;
+      if (done < maxBytesPerTurn[decoder.work]) continue;
+      done = 0;
+      await pause();
+    }
+  }
+  yield decoder.end();
+}

@@ -1,0 +1,200 @@
+/** The decoders of bodies, one for each content type and use. @module */
+import type { Dialect } from "../../dialect.ts";
+import { errors } from "../../errors/catalogue.ts";
+import type { Payload } from "../api_request.ts";
+import {
+  type BodyDecoder,
+  noBytes,
+  type OnKeys,
+  type PayloadUse,
+  type RowCuts,
+} from "./body_decoder.ts";
+import { CsvToJson } from "./csv.ts";
+import { type JsonRows, JsonRowsScan } from "./json_rows.ts";
+import { MarkSkipper, Utf8Check } from "./utf8.ts";
+
+const ascii = new TextEncoder();
+const noRows = ascii.encode("[]");
+const noArguments = ascii.encode("{}");
+
+/** JSON whose keys are the columns or the arguments: an object, objects of the same keys, or no rows. */
+export class JsonDecoder implements BodyDecoder {
+  readonly work = "reads";
+  readonly #takes: PayloadUse;
+  readonly #onKeys: OnKeys;
+  readonly #mark = new MarkSkipper();
+  readonly #scan: JsonRowsScan;
+  #areKeysKnown = false;
+  #length = 0;
+
+  constructor(takes: PayloadUse, onKeys: OnKeys, scan = new JsonRowsScan()) {
+    this.#scan = scan;
+    this.#takes = takes;
+    this.#onKeys = onKeys;
+  }
+
+  write(piece: Uint8Array): Uint8Array {
+    const text = this.#mark.skip(piece);
+    this.#length += text.length;
+    if (!this.#scan.push(text)) throw errors.malformedJson(this.#scan.malformedPlace);
+    if (!this.#areKeysKnown && this.#scan.areKeysKnown) {
+      this.#areKeysKnown = true;
+      const rows = this.#scan.rows();
+      if (rows.kind === "rows") this.#onKeys(rowsPayload(rows, noBytes));
+    }
+    return text;
+  }
+
+  end(): Uint8Array {
+    if (this.#isEmptyCall) return noBytes;
+    const { kind } = this.#scan.end();
+    if (kind === "malformed") throw errors.malformedJson(this.#scan.malformedPlace);
+    if (kind === "mixed") throw errors.invalidBody("All object keys must match");
+    return noBytes;
+  }
+
+  payload(bytes: Uint8Array): Payload {
+    if (this.#isEmptyCall) return rowsPayload(emptyObject, noArguments);
+    const rows = this.#scan.rows();
+    return rows.kind === "rows" ? rowsPayload(rows, bytes) : rowsPayload(emptyArray, noRows);
+  }
+
+  get cuts(): RowCuts {
+    const { lastRowEnd, areKeysKnown, firstMixed } = this.#scan;
+    return { lastRowEnd, areKeysKnown, firstMixed, malformed: null };
+  }
+
+  /** A function is called without arguments by a body without bytes, too. */
+  get #isEmptyCall(): boolean {
+    return this.#length === 0 && this.#takes === "arguments";
+  }
+}
+
+type Rows = Extract<JsonRows, { readonly kind: "rows" }>;
+
+const emptyObject: Rows = {
+  kind: "rows",
+  shape: "object",
+  keys: [],
+  moreKeys: 0,
+};
+const emptyArray: Rows = { ...emptyObject, shape: "array" };
+
+function rowsPayload(rows: Rows, text: Uint8Array): Payload {
+  return { ...rows, kind: "json", source: "json", text };
+}
+
+/** How a body is decoded. */
+export interface DecoderOptions {
+  /** Whether the payload may be cut between its rows. */
+  readonly isCut: boolean;
+}
+
+/** JSON whose columns are named in the query string: PostgreSQL reads it as it is. */
+export class ColumnsJsonDecoder implements BodyDecoder {
+  readonly work: "none" | "reads";
+  readonly #takes: PayloadUse;
+  /** Finds rows, so that the text can be cut between them; null if it is not cut. */
+  readonly #scan: JsonRowsScan | null;
+  #isMalformed = false;
+  readonly #mark = new MarkSkipper();
+  /** The first character that is not blank. */
+  #first: number | undefined;
+  #length = 0;
+
+  constructor(takes: PayloadUse, { isCut }: DecoderOptions) {
+    this.#takes = takes;
+    this.#scan = isCut ? new JsonRowsScan() : null;
+    this.work = isCut ? "reads" : "none";
+  }
+
+  get cuts(): RowCuts | undefined {
+    if (this.#scan === null) return undefined;
+    const { lastRowEnd, malformedPlace } = this.#scan;
+    const malformed = this.#isMalformed ? malformedPlace : null;
+    return { lastRowEnd, areKeysKnown: true, firstMixed: null, malformed };
+  }
+
+  write(piece: Uint8Array): Uint8Array {
+    const text = this.#mark.skip(piece);
+    this.#length += text.length;
+    if (this.#scan?.push(text) === false) this.#isMalformed = true;
+    this.#first ??= text.find((code) => !blanks.has(code));
+    return text;
+  }
+
+  end(): Uint8Array {
+    if (this.#scan?.end().kind === "malformed") this.#isMalformed = true;
+    return noBytes;
+  }
+
+  payload(bytes: Uint8Array): Payload {
+    const isEmptyCall = this.#length === 0 && this.#takes === "arguments";
+    const shape = isEmptyCall || this.#first === openBrace ? "object" : "array";
+    const text = isEmptyCall ? noArguments : bytes;
+    return { kind: "json", source: "json", shape, keys: null, moreKeys: 0, text };
+  }
+}
+
+const openBrace = 0x7b;
+const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
+
+/** CSV as an array of objects. */
+export class CsvDecoder implements BodyDecoder {
+  readonly work = "converts";
+  readonly #csv: CsvToJson;
+  readonly #source: "csv" | "row text";
+
+  constructor(takes: PayloadUse, onKeys: OnKeys, form: Dialect["csv"] = "exact") {
+    this.#source = form === "exact" ? "csv" : form;
+    this.#csv = new CsvToJson({
+      form,
+      firstRowOnly: takes === "arguments",
+      onKeys: () => onKeys(this.payload(noBytes)),
+    });
+  }
+
+  write(piece: Uint8Array): Uint8Array {
+    return this.#csv.write(piece);
+  }
+
+  end(): Uint8Array {
+    return this.#csv.end();
+  }
+
+  get cuts(): RowCuts {
+    const { lastRowEnd, areKeysKnown } = this.#csv;
+    return { lastRowEnd, areKeysKnown, firstMixed: null, malformed: null };
+  }
+
+  payload(text: Uint8Array): Payload {
+    const { keys } = this.#csv;
+    return { kind: "json", source: this.#source, shape: "array", keys, moreKeys: 0, text };
+  }
+}
+
+/** The value of a single unnamed parameter, as it is. */
+export class RawDecoder implements BodyDecoder {
+  readonly work: "none" | "reads";
+  readonly #type: "text" | "xml" | "bytea";
+  readonly #utf8 = new Utf8Check();
+
+  constructor(type: "text" | "xml" | "bytea") {
+    this.#type = type;
+    this.work = type === "bytea" ? "none" : "reads";
+  }
+
+  write(piece: Uint8Array): Uint8Array {
+    if (this.work === "reads") this.#utf8.add(piece);
+    return piece;
+  }
+
+  end(): Uint8Array {
+    if (this.work === "reads") this.#utf8.end();
+    return noBytes;
+  }
+
+  payload(bytes: Uint8Array): Payload {
+    return { kind: "raw", type: this.#type, bytes };
+  }
+}

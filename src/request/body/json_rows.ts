@@ -1,0 +1,232 @@
+/** Reads the columns that a JSON body writes, without building its rows. @module */
+import type { MalformedPlace } from "../../errors/request_errors.ts";
+import { maxNameBytes, maxNames, nameText } from "./body_names.ts";
+import { JsonScanner, type RowEvents } from "./json_scanner.ts";
+
+/** The content of a JSON text, as a relation or a function uses it. */
+export type JsonRows =
+  /** One object, or objects that all have the same keys. */
+  | {
+    readonly kind: "rows";
+    readonly shape: "object" | "array";
+    /** Sorted; at most {@linkcode maxNames}. */
+    readonly keys: readonly string[];
+    /** Number of further keys in the first row. */
+    readonly moreKeys: number;
+    /** Whether rows lack some of the keys. Default: false. */
+    readonly keysVary?: true;
+  }
+  /** An empty array or a scalar, which holds no row. */
+  | { readonly kind: "none" }
+  /** An array with other elements than objects, or with objects of different keys. */
+  | { readonly kind: "mixed" }
+  | { readonly kind: "malformed" };
+
+/** The rows of a JSON text. */
+export interface RowsOptions {
+  /** Collects the keys of all rows, which may differ. Default: false. */
+  readonly keysMayVary?: boolean;
+}
+
+/** Reads JSON text as UTF-8 without a byte order mark, piece by piece. */
+export class JsonRowsScan {
+  readonly #keys: RowKeys;
+  readonly #scanner: JsonScanner;
+
+  constructor({ keysMayVary = false }: RowsOptions = {}) {
+    this.#keys = new RowKeys(keysMayVary);
+    this.#scanner = new JsonScanner(this.#keys);
+  }
+
+  /** Reads the next piece. Returns false if the text is malformed. */
+  push(bytes: Uint8Array): boolean {
+    return this.#scanner.push(bytes);
+  }
+
+  /** True once the first row has ended, or has more keys than {@linkcode maxNames}. */
+  get areKeysKnown(): boolean {
+    return this.#keys.areKnown;
+  }
+
+  /** Position behind the last row that ended in the last piece; -1 without one. */
+  get lastRowEnd(): number {
+    return this.#scanner.lastRowEnd;
+  }
+
+  /** Number of the first element, from 1, that is not an object or has other keys; null without one. */
+  get firstMixed(): number | null {
+    return this.#keys.firstMixed;
+  }
+
+  /** Number of rows that have begun. */
+  get rowCount(): number {
+    return this.#keys.rowCount;
+  }
+
+  /** True if the last token ended a row of the top-level array. */
+  get isBehindRow(): boolean {
+    return this.#scanner.isBehindElement && this.rowCount > 0;
+  }
+
+  /** The place of the first syntax error in a malformed text. */
+  get malformedPlace(): MalformedPlace {
+    return this.#scanner.malformedPlace;
+  }
+
+  /** Returns the content of the text so far. */
+  rows(): JsonRows {
+    return this.#keys.rows(this.#scanner.shape);
+  }
+
+  /** Ends the text. Returns its content. */
+  end(): JsonRows {
+    return this.#scanner.end() ? this.rows() : { kind: "malformed" };
+  }
+}
+
+/** Collects the keys of the first row, or of all, and compares those of the others with them. */
+class RowKeys implements RowEvents {
+  readonly #mayVary: boolean;
+  /** Keys of the first row with their indexes, in order of appearance. */
+  readonly #indexes = new Map<string, number>();
+  /** Bytes of these keys as the first row spells them, one after the other. */
+  #spelled = new Uint8Array(64);
+  /** Ends of the keys in `#spelled`. */
+  readonly #ends: number[] = [];
+  /** By index of a key: number of the last row that has it. */
+  readonly #seenIn: number[] = [];
+  /** Number of keys of the first row beyond {@linkcode maxNames}. */
+  #uncounted = 0;
+  /** Index of the key that is expected next, if the row has the order of the first one. */
+  #next = 0;
+  /** Number of different keys of the current row. */
+  #distinct = 0;
+  /** Number of rows that have begun. */
+  #count = 0;
+  /** Number of the first element that is not a row of the same keys; null without one. */
+  #firstMixed: number | null = null;
+  /** Number of elements that are not objects. */
+  #others = 0;
+  #hasFirstRowEnded = false;
+  #doVary = false;
+
+  constructor(mayVary: boolean) {
+    this.#mayVary = mayVary;
+  }
+
+  get areKnown(): boolean {
+    return this.#hasFirstRowEnded || this.#uncounted > 0;
+  }
+
+  get rowCount(): number {
+    return this.#count;
+  }
+
+  get firstMixed(): number | null {
+    return this.#firstMixed;
+  }
+
+  rowBegins(): void {
+    this.#count++;
+    this.#next = 0;
+    this.#distinct = 0;
+  }
+
+  rowEnds(): void {
+    this.#hasFirstRowEnded = true;
+    if (this.#distinct !== this.#indexes.size && this.#uncounted === 0) this.#differ();
+  }
+
+  otherElement(): void {
+    this.#others++;
+    this.#mix();
+  }
+
+  /** Takes note that a row has other keys than those before. */
+  #differ(): void {
+    if (this.#mayVary) this.#doVary = true;
+    else this.#mix();
+  }
+
+  #mix(): void {
+    this.#firstMixed ??= this.#count + this.#others;
+  }
+
+  rowKey(bytes: Uint8Array, start: number, end: number): void {
+    if (this.#firstMixed !== null || (this.#uncounted > 0 && this.#count > 1)) return;
+    const index = this.#indexOf(bytes, start, end);
+    if (index === null) return;
+    this.#next = index + 1;
+    if (this.#seenIn[index] === this.#count) return;
+    this.#seenIn[index] = this.#count;
+    this.#distinct++;
+  }
+
+  /**
+   * Returns the index of a key; null beyond {@linkcode maxNames}. Most rows have the order and the
+   * spelling of the first one, and such keys are not decoded.
+   */
+  #indexOf(bytes: Uint8Array, start: number, end: number): number | null {
+    if (this.#isSpelledAs(this.#next, bytes, start, end)) return this.#next;
+    const name = keyText(bytes, start, end);
+    const known = this.#indexes.get(name);
+    if (known !== undefined) return known;
+    if (this.#count > 1) this.#differ();
+    if (this.#indexes.size === maxNames) {
+      this.#uncounted++;
+      return null;
+    }
+    const index = this.#indexes.size;
+    this.#indexes.set(name, index);
+    this.#keepSpelling(bytes, start, end);
+    return index;
+  }
+
+  /** True if a key has the spelling of one of the first row. Returns false for empty and long keys. */
+  #isSpelledAs(index: number, bytes: Uint8Array, start: number, end: number): boolean {
+    const spelledEnd = this.#ends[index];
+    if (spelledEnd === undefined) return false;
+    const spelled = this.#spelled;
+    let other = index === 0 ? 0 : this.#ends[index - 1]!;
+    if (end === start || end - start !== spelledEnd - other) return false;
+    for (let at = start; at < end; at++) if (bytes[at] !== spelled[other++]) return false;
+    return true;
+  }
+
+  #keepSpelling(bytes: Uint8Array, start: number, end: number): void {
+    const length = end - start > maxNameBytes ? 0 : end - start;
+    const kept = this.#ends.at(-1) ?? 0;
+    if (kept + length > this.#spelled.length) {
+      const grown = new Uint8Array((kept + length) * 2);
+      grown.set(this.#spelled);
+      this.#spelled = grown;
+    }
+    for (let at = 0; at < length; at++) this.#spelled[kept + at] = bytes[start + at]!;
+    this.#ends.push(kept + length);
+  }
+
+  /** Returns the content of the text so far. */
+  rows(shape: "object" | "array"): JsonRows {
+    if (this.#firstMixed !== null) return { kind: "mixed" };
+    if (this.#count === 0) return { kind: "none" };
+    const keys = [...this.#indexes.keys()].sort();
+    const rows = { kind: "rows", shape, keys, moreKeys: this.#uncounted } as const;
+    return this.#doVary ? { ...rows, keysVary: true } : rows;
+  }
+}
+
+const backslash = 0x5c;
+
+/** Decodes a key. Shortens a key that is longer than any name of a column. */
+function keyText(bytes: Uint8Array, start: number, end: number): string {
+  if (end - start > maxNameBytes) return nameText(bytes, start, end);
+  let text = "";
+  for (let at = start; at < end; at++) {
+    const code = bytes[at]!;
+    if (code > 0x7f || code === backslash) {
+      return JSON.parse(`"${nameText(bytes, start, end)}"`);
+    }
+    text += String.fromCharCode(code);
+  }
+  return text;
+}

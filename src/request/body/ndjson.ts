@@ -1,0 +1,147 @@
+/** Bodies of `application/x-ndjson`: one JSON object per line
+ * (https://github.com/ndjson/ndjson-spec). @module */
+import { errors } from "../../errors/catalogue.ts";
+import type { ServiceError } from "../../errors/service_error.ts";
+import type { Payload } from "../api_request.ts";
+import type { BodyDecoder, OnKeys, PayloadUse, RowCuts } from "./body_decoder.ts";
+import { ByteWriter } from "./byte_writer.ts";
+import { JsonRowsScan } from "./json_rows.ts";
+import { MarkSkipper } from "./utf8.ts";
+
+const [openBracket, closeBracket, comma, lineFeed] = [0x5b, 0x5d, 0x2c, 0x0a];
+/** Space, tab and carriage return: the blanks of JSON that do not end a line. */
+const isBlank = Uint8Array.from(
+  { length: 256 },
+  (_, code) => [0x20, 0x09, 0x0d].includes(code) ? 1 : 0,
+);
+
+const beginArray = Uint8Array.of(openBracket);
+const nextElement = Uint8Array.of(comma);
+
+/** How the lines of a body are read. */
+export interface NdjsonOptions {
+  readonly takes: PayloadUse;
+  /** The query string names the columns, so that lines may have different keys. */
+  readonly columnsGiven: boolean;
+  /** Lines may have different keys, which are all collected. Default: false. */
+  readonly keysMayVary?: boolean;
+  readonly onKeys: OnKeys;
+}
+
+/**
+ * Turns lines of JSON objects into the text of a JSON array. Skips blank lines. Throws `102`, with the
+ * number of the line, if a line is not one JSON object, or has other keys than the first.
+ */
+export class NdjsonDecoder implements BodyDecoder {
+  readonly work = "converts";
+  readonly #options: NdjsonOptions;
+  readonly #mark = new MarkSkipper();
+  readonly #scan: JsonRowsScan;
+  readonly #out = new ByteWriter();
+  /** Number of the current line, from 1. */
+  #line = 1;
+  /** Whether the current line is not blank so far. */
+  #hasBegun = false;
+  #rows = 0;
+  #length = 0;
+  #areKeysKnown = false;
+  #lastRowEnd = -1;
+
+  constructor(options: NdjsonOptions) {
+    this.#options = options;
+    this.#scan = new JsonRowsScan(options);
+    this.#put(beginArray, 0, 1);
+  }
+
+  write(piece: Uint8Array): Uint8Array {
+    const text = this.#mark.skip(piece);
+    this.#length += text.length;
+    this.#lastRowEnd = -1;
+    let at = 0;
+    while (at < text.length) {
+      const found = text.indexOf(lineFeed, at);
+      const end = found < 0 ? text.length : found;
+      this.#text(text, at, end);
+      if (found >= 0) {
+        this.#endLine();
+        this.#line++;
+      }
+      at = end + 1;
+    }
+    this.#reportKeys();
+    return this.#out.take();
+  }
+
+  end(): Uint8Array {
+    this.#lastRowEnd = -1;
+    this.#endLine();
+    this.#out.byte(closeBracket);
+    return this.#out.take();
+  }
+
+  get cuts(): RowCuts {
+    return {
+      lastRowEnd: this.#lastRowEnd,
+      areKeysKnown: this.#options.columnsGiven || this.#scan.areKeysKnown,
+      firstMixed: null,
+      malformed: null,
+    };
+  }
+
+  payload(bytes: Uint8Array): Payload {
+    if (this.#length === 0 && this.#options.takes === "arguments") {
+      return this.#payload("object", [], new TextEncoder().encode("{}"));
+    }
+    const rows = this.#scan.rows();
+    if (this.#options.columnsGiven) return this.#payload("array", null, bytes);
+    return rows.kind === "rows"
+      ? { ...this.#payload("array", rows.keys, bytes), ...rows, kind: "json", shape: "array" }
+      : this.#payload("array", [], bytes);
+  }
+
+  #payload(shape: "object" | "array", keys: readonly string[] | null, text: Uint8Array) {
+    return { kind: "json", source: "json", shape, keys, moreKeys: 0, text } as const;
+  }
+
+  /** Takes text of one line. */
+  #text(bytes: Uint8Array, start: number, end: number): void {
+    let at = start;
+    if (!this.#hasBegun) {
+      while (at < end && isBlank[bytes[at]!] === 1) at++;
+      if (at === end) return;
+      this.#hasBegun = true;
+      if (this.#rows > 0) this.#put(nextElement, 0, 1);
+    }
+    this.#put(bytes, at, end);
+  }
+
+  #put(bytes: Uint8Array, start: number, end: number): void {
+    if (!this.#scan.push(bytes.subarray(start, end))) throw this.#notAnObject();
+    this.#out.bytes(bytes, start, end);
+  }
+
+  #endLine(): void {
+    if (!this.#hasBegun) return;
+    this.#hasBegun = false;
+    this.#rows++;
+    this.#lastRowEnd = this.#out.length;
+    if (!this.#scan.isBehindRow || this.#scan.rowCount !== this.#rows) throw this.#notAnObject();
+    if (!this.#options.columnsGiven && this.#scan.firstMixed !== null) {
+      throw errors.invalidBody(
+        "All object keys must match",
+        `Line ${this.#line} has other keys than the first line`,
+      );
+    }
+  }
+
+  #notAnObject(): ServiceError {
+    return errors.invalidBody("Empty or invalid json", `Line ${this.#line} is not one JSON object`);
+  }
+
+  #reportKeys(): void {
+    if (this.#areKeysKnown || this.#options.columnsGiven || !this.#scan.areKeysKnown) return;
+    this.#areKeysKnown = true;
+    const rows = this.#scan.rows();
+    if (rows.kind === "rows") this.#options.onKeys(this.payload(new Uint8Array(0)));
+  }
+}

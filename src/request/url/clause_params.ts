@@ -1,0 +1,106 @@
+/** Parameters that only reads have: `having`, `distinct`, `after`, `<embed>.any` and `@name`.
+ * @module */
+import { errors } from "../../errors/catalogue.ts";
+import { group } from "./logic_grammar.ts";
+import { field } from "./name_grammar.ts";
+import type { ValuedParam } from "./query_string.ts";
+import type { Clause, Field, NamedClause } from "./query_types.ts";
+import { parseError, type Source } from "./read_text.ts";
+import { type Production, Scanner } from "./scanner.ts";
+
+/** The most `@name` parameters of a request. */
+const maxTexts = 32;
+/** The most terms of `distinct`. */
+const maxDistinctTerms = 32;
+
+/** Reads the value of a clause. Throws `100`. */
+type ClauseReader = (value: string, path: readonly string[]) => Clause;
+
+const readers: ReadonlyMap<string, ClauseReader> = new Map<string, ClauseReader>([
+  ["having", (raw) => ({
+    kind: "having",
+    group: {
+      kind: "group",
+      negated: false,
+      operator: "and",
+      children: readWhole({ what: "logic tree", raw }, group),
+    },
+  })],
+  ...(["any", "all", "none"] as const).map((quantifier): [string, ClauseReader] => [
+    quantifier,
+    (raw, path) => ({
+      kind: "embedTest",
+      test: {
+        kind: "embedTest",
+        embed: path.at(-1)!,
+        quantifier,
+        children: readWhole({ what: "logic tree", raw }, group),
+      },
+    }),
+  ]),
+  ["distinct", (raw) => readWhole({ what: "distinct", raw }, distinct)],
+  // The plan decodes cursors, whose keys depend on the order.
+  ...(["after", "before"] as const).map((direction): [string, ClauseReader] => [
+    direction,
+    (raw) => ({ kind: "page", direction, cursor: raw }),
+  ]),
+]);
+
+/** Returns whether a name is that of a clause, unless its value is a filter. */
+export function isClauseName(name: string): boolean {
+  return readers.has(name);
+}
+
+/** `distinct = "*" / field *( "," field )` */
+function distinct(scanner: Scanner): Clause | undefined {
+  if (scanner.text.trim() === "*") return { kind: "distinct", fields: "all" };
+  const fields: Field[] = [];
+  do {
+    const read = field(scanner);
+    if (read === undefined) return undefined;
+    fields.push(read);
+    if (fields.length > maxDistinctTerms) {
+      throw errors.queryTooComplex(maxDistinctTerms, "terms of 'distinct'");
+    }
+  } while (scanner.skip(","));
+  if (!scanner.atEnd) {
+    scanner.expectEnd(comma);
+    return undefined;
+  }
+  return { kind: "distinct", fields };
+}
+
+const comma = ['","'] as const;
+
+function readWhole<T>(source: Source, production: Production<T>): T {
+  const scanner = new Scanner(source.raw);
+  const read = production(scanner);
+  if (read === undefined) throw parseError(scanner, source);
+  return read;
+}
+
+/**
+ * Returns the clause of a parameter whose value is not a filter; undefined if its name is not the name of
+ * a clause. `path` has the segments before the last one. Throws `100`.
+ */
+export function readClause(
+  { name, value }: ValuedParam,
+  path: readonly string[],
+): NamedClause | undefined {
+  const last = name.slice(name.lastIndexOf(".") + 1);
+  const reader = readers.get(last);
+  const isTest = last === "any" || last === "all" || last === "none";
+  if (reader === undefined || (isTest && path.length === 0)) return undefined;
+  return { name: last, path: isTest ? path.slice(0, -1) : path, value: reader(value, path) };
+}
+
+/** Returns the name behind `@`; null for other parameters. */
+export function textName(name: string): string | null {
+  return /^@ *([\p{L}0-9_$]+(?: +[\p{L}0-9_$]+)*) *$/u.exec(name)?.[1] ?? null;
+}
+
+/** Returns the texts of `@name` parameters; of one name the last counts. Throws `177`. */
+export function readTexts(params: readonly ValuedParam[]): ReadonlyMap<string, string> {
+  if (params.length > maxTexts) throw errors.queryTooComplex(maxTexts, "'@' parameters");
+  return new Map(params.map(({ name, value }) => [textName(name)!, value]));
+}

@@ -1,0 +1,52 @@
+/** The text of a cursor: base64url (RFC 4648, section 5) of the JSON `[1,"<fingerprint>",[key,…]]`.
+ * It is not signed: a forged cursor only compares with other values. @module */
+
+/** The position of a row in an order. */
+export interface CursorPosition {
+  /** Identifies the order, and the rows that it sorts. */
+  readonly fingerprint: string;
+  /** The row's values of the terms of the order, as texts; null for NULL. */
+  readonly keys: readonly (string | null)[];
+}
+
+/** The version of the text. */
+const version = 1;
+/** Longer texts are refused before they are decoded. */
+const maxCursorLength = 4096;
+/** The most terms of an order that a cursor holds. */
+export const maxCursorKeys = 16;
+
+/** Returns the position in a cursor; undefined if the text is not a cursor of this version. */
+export function readCursor(text: string): CursorPosition | undefined {
+  if (text.length > maxCursorLength || !/^[A-Za-z0-9_-]+$/.test(text)) return undefined;
+  try {
+    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
+    return positionOf(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+  } catch {
+    return undefined;
+  }
+}
+
+function positionOf(json: unknown): CursorPosition | undefined {
+  if (!Array.isArray(json) || json.length !== 3 || json[0] !== version) return undefined;
+  const [, fingerprint, keys] = json as readonly unknown[];
+  if (!isText(fingerprint) || !Array.isArray(keys) || keys.length > maxCursorKeys) return undefined;
+  return keys.every(isKey) ? { fingerprint, keys } : undefined;
+}
+
+function isKey(key: unknown): key is string | null {
+  return key === null || isText(key);
+}
+
+/** PostgreSQL has no text with the character U+0000. */
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.isWellFormed() && !value.includes("\0");
+}
+
+/** Returns the text of a position. PostgreSQL makes the same text of a row. */
+export function writeCursor({ fingerprint, keys }: CursorPosition): string {
+  const bytes = new TextEncoder().encode(JSON.stringify([version, fingerprint, keys]));
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}

@@ -1,0 +1,253 @@
+/** Grammar of filters: `not.eq.5`, `in.(1,2)`, `is.null`, `fts(english).fat`. @module */
+import { delimiter, ident, quoted } from "./name_grammar.ts";
+import { type OperatorKind, operators } from "./operators.ts";
+import type { Filter, FullTextOperator, IsWord, Operation, SimpleOperator } from "./query_types.ts";
+import type { Production, Scanner } from "./scanner.ts";
+import { operand as operandOf } from "./value_grammar.ts";
+
+const operatorLabel = ["operator (eq, gt, ...)"] as const;
+const notOrOperator = ['"not"', ...operatorLabel] as const;
+const openParenthesis = ['"("'] as const;
+const elementEnd = ['","', '")"'] as const;
+const isLabel = ["isVal: (null, not_null, true, false, unknown)"] as const;
+const quantifiers = ["any", "all"] as const;
+const isWords: readonly IsWord[] = ["null", "not_null", "true", "false", "unknown"];
+
+const longestOperator = Math.max(...[...operators.keys()].map((word) => word.length));
+
+/** A comparison without its column. */
+export type OperatorExpression = Pick<Filter, "negated" | "operation">;
+
+/** `op-expr = [ "not." ] operation`, where the literals are read by `value`. */
+export function operatorExpression(
+  scanner: Scanner,
+  value: Production<string>,
+): OperatorExpression | undefined {
+  const negated = scanner.skip("not");
+  if (negated && !scanner.take(".", delimiter)) return undefined;
+  const read = operation(scanner, value, negated ? operatorLabel : notOrOperator);
+  return read === undefined ? undefined : { negated, operation: read };
+}
+
+/**
+ * Whether a text that does not parse is still meant as a comparison: it matches beyond `not.`, `in.` or
+ * `is.`.
+ */
+export function isCommitted(text: string): boolean {
+  return /^(?:not|in|is)\./.test(text);
+}
+
+/** `value = *any`: the rest, as it is. */
+export function restOfText(scanner: Scanner): string {
+  const rest = scanner.text.slice(scanner.position);
+  scanner.position = scanner.text.length;
+  return rest;
+}
+
+/**
+ * ```
+ * operation = "in." list / "is." word / "isdistinct." value
+ *           / fts [ "(" lang ")" ] "." value
+ *           / ( "sim" / "wsim" / "swsim" ) "." value
+ *           / simple "." value
+ *           / quant [ "(any)" / "(all)" ] "." value
+ *           / ( simple / quant / "isdistinct" ) ( "(col)." / "(excluded)." ) operand
+ * ```
+ */
+function operation(
+  scanner: Scanner,
+  value: Production<string>,
+  labels: readonly string[],
+): Operation | undefined {
+  const found = operatorWord(scanner, labels);
+  if (found === undefined) return undefined;
+  const row = rowMarks.find(({ mark }) => scanner.sees(mark));
+  if (row !== undefined) {
+    const operator = columnOperator(found);
+    if (operator !== null) return columnComparison(scanner, operator, row);
+  }
+  switch (found.kind) {
+    case "simple":
+      return comparison(scanner, { operator: found.operator, quantifier: null }, value);
+    case "quantified":
+      return quantified(scanner, found.operator, value);
+    case "fullText":
+      return fullText(scanner, found.operator, value);
+    case "similar": {
+      const read = operand(scanner, value);
+      return read === undefined
+        ? undefined
+        : { kind: "similar", operator: found.operator, value: read };
+    }
+    case "in":
+      return inList(scanner);
+    case "is":
+      return isTest(scanner);
+    case "isdistinct": {
+      const read = operand(scanner, value);
+      return read === undefined ? undefined : { kind: "isdistinct", value: read };
+    }
+    default:
+      return found satisfies never;
+  }
+}
+
+/** The row whose value is compared: the same one, or the one that an upsert proposes. */
+const rowMarks = [
+  { mark: "(col).", isExcluded: false },
+  { mark: "(excluded).", isExcluded: true },
+] as const;
+
+type ColumnOperator = Extract<Operation, { readonly kind: "column" }>["operator"];
+
+function columnOperator(found: OperatorKind): ColumnOperator | null {
+  if (found.kind === "isdistinct") return found.kind;
+  return found.kind === "simple" || found.kind === "quantified" ? found.operator : null;
+}
+
+function columnComparison(
+  scanner: Scanner,
+  operator: ColumnOperator,
+  { mark, isExcluded }: typeof rowMarks[number],
+): Operation | undefined {
+  scanner.position += mark.length;
+  const read = operandOf(scanner);
+  return read === undefined ? undefined : { kind: "column", operator, operand: read, isExcluded };
+}
+
+/** Reads lower-case letters; they must be an operator to the last. */
+function operatorWord(scanner: Scanner, labels: readonly string[]): OperatorKind | undefined {
+  const { text, position } = scanner;
+  let end = position;
+  while (isLowerCase(text.charCodeAt(end)) && end - position <= longestOperator) end++;
+  const word = text.slice(position, end);
+  const found = operators.get(word);
+  if (found !== undefined) {
+    scanner.position = end;
+    return found;
+  }
+  const known = longestKnownStart(word);
+  scanner.position += known;
+  // Where `not` could stand, the character that departs from it is the unexpected one.
+  const shared = known === 0 && labels === notOrOperator ? commonStart("not", word) : 0;
+  scanner.expect(known > 0 ? operatorLabel : labels, position + known + shared);
+  return undefined;
+}
+
+function isLowerCase(code: number): boolean {
+  return code >= 0x61 && code <= 0x7a;
+}
+
+/** Length of the longest operator that a word begins with; 0 without one. */
+function longestKnownStart(word: string): number {
+  let length = word.length;
+  while (length > 0 && !operators.has(word.slice(0, length))) length--;
+  return length;
+}
+
+/** The dot and the literal. */
+function operand(scanner: Scanner, value: Production<string>): string | undefined {
+  return scanner.take(".", operatorLabel) ? value(scanner) : undefined;
+}
+
+type Comparison = Extract<Operation, { readonly kind: "compare" }>;
+
+function comparison(
+  scanner: Scanner,
+  { operator, quantifier }: Pick<Comparison, "operator" | "quantifier">,
+  value: Production<string>,
+): Operation | undefined {
+  const read = operand(scanner, value);
+  return read === undefined ? undefined : { kind: "compare", operator, quantifier, value: read };
+}
+
+function quantified(
+  scanner: Scanner,
+  operator: SimpleOperator,
+  value: Production<string>,
+): Operation | undefined {
+  if (!scanner.skip("(")) return comparison(scanner, { operator, quantifier: null }, value);
+  const quantifier = scanner.takeWord(quantifiers, operatorLabel);
+  if (quantifier === undefined || !scanner.take(")", operatorLabel)) return undefined;
+  return comparison(scanner, { operator, quantifier }, value);
+}
+
+function fullText(
+  scanner: Scanner,
+  operator: FullTextOperator,
+  value: Production<string>,
+): Operation | undefined {
+  let language: string | null = null;
+  if (scanner.skip("(")) {
+    language = ident(scanner) ?? null;
+    if (language === null) scanner.expect(operatorLabel);
+    if (language === null || !scanner.take(")", operatorLabel)) return undefined;
+  }
+  const read = operand(scanner, value);
+  return read === undefined ? undefined : { kind: "fullText", operator, language, value: read };
+}
+
+/** `word = "null" / "not_null" / "true" / "false" / "unknown"` in any case; text after it is left. */
+function isTest(scanner: Scanner): Operation | undefined {
+  if (!scanner.take(".", operatorLabel)) return undefined;
+  const { text, position } = scanner;
+  let farthest = 0;
+  for (const word of isWords) {
+    const length = commonStart(word, text.slice(position, position + word.length).toLowerCase());
+    if (length === word.length) {
+      scanner.position += length;
+      return { kind: "is", word };
+    }
+    farthest = Math.max(farthest, length);
+  }
+  scanner.position += farthest;
+  scanner.expect(isLabel);
+  return undefined;
+}
+
+/** How many characters the beginnings of two texts share. */
+function commonStart(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length++;
+  return length;
+}
+
+/** `list = ws "(" ws element *( "," element ) ws ")"`; one empty element counts as an empty list. */
+function inList(scanner: Scanner): Operation | undefined {
+  if (!scanner.take(".", operatorLabel)) return undefined;
+  scanner.skipBlanks();
+  if (!scanner.take("(", openParenthesis)) return undefined;
+  scanner.skipBlanks();
+  const values: string[] = [];
+  do values.push(element(scanner)); while (scanner.skip(","));
+  scanner.skipBlanks();
+  if (!scanner.take(")", elementEnd)) return undefined;
+  return { kind: "in", values: values.length === 1 && values[0] === "" ? [] : values };
+}
+
+/** `element = quoted-whole / *( any character but "," and ")" )` */
+function element(scanner: Scanner): string {
+  return quotedWhole(scanner) ?? bare(scanner);
+}
+
+/** A quoted text that is directly followed by `,`, `)` or the end. */
+export function quotedWhole(scanner: Scanner): string | undefined {
+  if (!scanner.sees('"')) return undefined;
+  const start = scanner.position;
+  const read = scanner.attempt(quoted);
+  if (read !== undefined && (scanner.atEnd || scanner.sees(",") || scanner.sees(")"))) return read;
+  scanner.position = start;
+  return undefined;
+}
+
+/** Everything up to the next `,` or `)`. */
+export function bare(scanner: Scanner): string {
+  const { text, position } = scanner;
+  let end = position;
+  for (; end < text.length; end++) {
+    const code = text.charCodeAt(end);
+    if (code === 0x2c || code === 0x29) break;
+  }
+  scanner.position = end;
+  return text.slice(position, end);
+}

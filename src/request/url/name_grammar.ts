@@ -1,0 +1,260 @@
+/** Names, JSON paths and fields in the query string. @module */
+import type { Field, PathStep } from "./query_types.ts";
+import type { Scanner } from "./scanner.ts";
+import { readText } from "./read_text.ts";
+
+const space = 0x20;
+const quote = 0x22;
+const dash = 0x2d;
+const dot = 0x2e;
+const greater = 0x3e;
+const backslash = 0x5c;
+
+const fieldName = ["field name (* or [a..z0..9_$])"] as const;
+const letterOrDigit = ["letter", "digit"] as const;
+const moreOfName = ["letter", "digit", '"-"'] as const;
+const afterDash = ['">"', "letter", "digit"] as const;
+const quotedPart = ['"\\\\"', '"\\""'] as const;
+const arrows = ['"->>"', '"->"'] as const;
+const keyLabel = "any non reserved character different from: .,>()";
+const operandStart = ['"-"', "digit", keyLabel] as const;
+const moreOfKey = ['"-"'] as const;
+const keyAfterDash = ['">"', keyLabel] as const;
+const digit = ["digit"] as const;
+const afterIndex = ["digit", '"->"', '"::"', '"."', '","'] as const;
+
+/** Tokens between the segments of a path, and before an operator. */
+export const delimiter = ["delimiter (.)"] as const;
+
+/** `name = quoted / dashed`, after any blanks. */
+export function name(scanner: Scanner): string | undefined {
+  scanner.skipBlanks();
+  return scanner.code === quote ? quoted(scanner) : dashed(scanner);
+}
+
+/** Whether a name begins here. */
+export function seesName(scanner: Scanner): boolean {
+  return scanner.code === quote || nameUnits(scanner.text, scanner.position) > 0;
+}
+
+/** `quoted = DQUOTE *( any character but DQUOTE and "\" / "\" any character ) DQUOTE` */
+export function quoted(scanner: Scanner): string | undefined {
+  const { text } = scanner;
+  let read = "";
+  let from = scanner.position + 1;
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      scanner.position = at + 1;
+      return read + text.slice(from, at);
+    }
+    if (code === backslash) {
+      read += text.slice(from, at);
+      from = ++at;
+    }
+  }
+  scanner.position = text.length;
+  scanner.expect(from > text.length - 1 && text.endsWith("\\") ? [] : quotedPart);
+  return undefined;
+}
+
+/** `dashed = ident *( "-" ident )`, where no `>` follows the dash. */
+function dashed(scanner: Scanner): string | undefined {
+  let read = ident(scanner);
+  if (read === undefined) {
+    scanner.expect(fieldName);
+    return undefined;
+  }
+  while (seesDash(scanner)) {
+    scanner.position++;
+    const piece = ident(scanner);
+    if (piece === undefined) {
+      scanner.expect(afterDash);
+      return undefined;
+    }
+    read += `-${piece}`;
+  }
+  scanner.expect(moreOfName);
+  return read;
+}
+
+/** `ident = 1*( Unicode letter / DIGIT / "_" / "$" / " " )`, trimmed and not blank. Notes nothing. */
+export function ident(scanner: Scanner): string | undefined {
+  const { text } = scanner;
+  let start = scanner.position;
+  let at = start;
+  for (let units = nameUnits(text, at); units > 0; units = nameUnits(text, at)) at += units;
+  scanner.position = at;
+  while (start < at && text.charCodeAt(start) === space) start++;
+  let end = at;
+  while (end > start && text.charCodeAt(end - 1) === space) end--;
+  return end === start ? undefined : text.slice(start, end);
+}
+
+/** `cast = ident`: the name of a type, which stands in SQL as it is. */
+export function cast(scanner: Scanner): string | undefined {
+  const read = ident(scanner);
+  scanner.expect(letterOrDigit);
+  return read;
+}
+
+/** How many UTF-16 units of a name's character stand here; 0 when another character does. */
+function nameUnits(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  if (code < 0x80) {
+    return code > 0x60 && code < 0x7b || code > 0x40 && code < 0x5b || code > 0x2f && code < 0x3a ||
+        code === 0x5f || code === space || code === 0x24
+      ? 1
+      : 0;
+  }
+  const point = text.codePointAt(at);
+  if (point === undefined || !/\p{L}/u.test(String.fromCodePoint(point))) return 0;
+  return point > 0xffff ? 2 : 1;
+}
+
+function seesDash({ code, text, position }: Scanner): boolean {
+  return code === dash && text.charCodeAt(position + 1) !== greater;
+}
+
+/** `field = name path`, with blanks around it. */
+export function field(scanner: Scanner): Field | undefined {
+  const read = name(scanner);
+  return read === undefined ? undefined : fieldFrom(scanner, read);
+}
+
+/** Reads the rest of a field whose name has been read. */
+export function fieldFrom(scanner: Scanner, name: string): Field | undefined {
+  const steps = path(scanner);
+  if (steps === undefined) return undefined;
+  scanner.skipBlanks();
+  return { name, path: steps };
+}
+
+const noPath: readonly PathStep[] = [];
+
+/** `path = *( ( "->>" / "->" ) operand )` */
+function path(scanner: Scanner): readonly PathStep[] | undefined {
+  let steps: PathStep[] | null = null;
+  while (scanner.code === dash && scanner.sees("->")) {
+    scanner.position += 2;
+    const arrow = scanner.skip(">") ? "->>" : "->";
+    const read = operand(scanner);
+    if (read === undefined) return undefined;
+    scanner.countJsonStep();
+    (steps ??= []).push({ arrow, operand: read });
+  }
+  scanner.expect(arrows);
+  return steps ?? noPath;
+}
+
+/** `operand = index / key`; a minus sign commits to an index. */
+function operand(scanner: Scanner): PathStep["operand"] | undefined {
+  const start = scanner.position;
+  const negative = scanner.skip("-");
+  const digits = countDigits(scanner.text, scanner.position);
+  if (digits > 0) {
+    scanner.position += digits;
+    if (endsIndex(scanner)) {
+      return { kind: "index", index: scanner.text.slice(start, scanner.position) };
+    }
+    if (negative) scanner.expectEnd(afterIndex);
+  } else if (negative) {
+    scanner.expect(digit);
+  }
+  if (negative) return undefined;
+  scanner.position = start;
+  const read = key(scanner);
+  return read === undefined ? undefined : { kind: "key", key: read };
+}
+
+function countDigits(text: string, start: number): number {
+  let at = start;
+  while (text.charCodeAt(at) >= 0x30 && text.charCodeAt(at) <= 0x39) at++;
+  return at - start;
+}
+
+/** Whether what follows ends an index: `->`, `::`, `.`, `,`, `)` or the end. */
+function endsIndex(scanner: Scanner): boolean {
+  return scanner.atEnd || scanner.code === dot || scanner.sees(",") || scanner.sees(")") ||
+    scanner.sees("->") || scanner.sees("::");
+}
+
+/** `key = quoted / piece *( "-" piece )`, where no `>` follows the dash. */
+function key(scanner: Scanner): string | undefined {
+  if (scanner.code === quote) return quoted(scanner);
+  let read = keyPiece(scanner);
+  if (read === undefined) {
+    scanner.expect(operandStart);
+    return undefined;
+  }
+  while (seesDash(scanner)) {
+    scanner.position++;
+    const piece = keyPiece(scanner);
+    if (piece === undefined) {
+      scanner.expect(keyAfterDash);
+      return undefined;
+    }
+    read += `-${piece}`;
+  }
+  scanner.expect(moreOfKey);
+  return read;
+}
+
+/** `piece = 1*( any character but "(" "-" ":" "." "," ">" ")" )`, trimmed. */
+function keyPiece(scanner: Scanner): string | undefined {
+  const { text, position } = scanner;
+  let at = position;
+  while (at < text.length && !"(-:.,>)".includes(text.charAt(at))) at++;
+  scanner.position = at;
+  return at === position ? undefined : text.slice(position, at).trim();
+}
+
+/** A field at a level: the names before it lead to the level. */
+export interface TreePath {
+  readonly path: readonly string[];
+  readonly field: Field;
+}
+
+/** The path of the root. */
+export const root: readonly string[] = [];
+
+/** `name-path = names path`; text after it is the caller's to judge. */
+export function treePath(scanner: Scanner): TreePath | undefined {
+  const segments = names(scanner);
+  if (segments === undefined) return undefined;
+  const last = segments.length - 1;
+  const read = fieldFrom(scanner, segments[last] ?? "");
+  if (read === undefined) return undefined;
+  return { path: last === 0 ? root : segments.slice(0, last), field: read };
+}
+
+/** `names = name *( "." name )` */
+function names(scanner: Scanner): readonly string[] | undefined {
+  const segments: string[] = [];
+  do {
+    const read = name(scanner);
+    if (read === undefined) return undefined;
+    segments.push(read);
+  } while (scanner.code === dot && scanner.skip("."));
+  return segments;
+}
+
+/** `names` and nothing else. */
+export function wholeNames(scanner: Scanner): readonly string[] | undefined {
+  const segments = names(scanner);
+  if (segments === undefined) return undefined;
+  if (scanner.atEnd) return segments;
+  scanner.expectEnd(delimiter);
+  return undefined;
+}
+
+/** The level of a parameter, from the segments before its last. Raises `100`. */
+export function levelOf(name: string): readonly string[] {
+  if (!name.includes(".")) return root;
+  return readText({ what: "tree path", raw: name }, wholeNames).slice(0, -1);
+}
+
+/** A text that is the same for the same level only, and empty for the root; no name holds NUL. */
+export function levelKey(path: readonly string[]): string {
+  return path.map((name) => `${name}\0`).join("");
+}

@@ -1,0 +1,370 @@
+/** The query string: which parameter is what, and what they say. @module */
+import { errors } from "../../errors/catalogue.ts";
+import { ServiceError } from "../../errors/service_error.ts";
+import { isClauseName, readClause, readTexts, textName } from "./clause_params.ts";
+import { levelSegments, readColumns, readLevelConflicts, readNames } from "./columns_param.ts";
+import { isCommitted, operatorExpression, restOfText } from "./filter_grammar.ts";
+import { levelKey, levelOf } from "./name_grammar.ts";
+import { readLimits } from "./limits.ts";
+import { group } from "./logic_grammar.ts";
+import { type TreePath, treePath, wholeNames } from "./name_grammar.ts";
+import { order } from "./order_grammar.ts";
+import { canonicalQuery, type QueryParam, splitQuery, type ValuedParam } from "./query_string.ts";
+import type {
+  AtLevel,
+  Filter,
+  LogicGroup,
+  NamedClause,
+  Operation,
+  OrderTerm,
+  QueryParams,
+  RowLock,
+  SelectItem,
+} from "./query_types.ts";
+import { parseError, readFrom, readText } from "./read_text.ts";
+import { Scanner } from "./scanner.ts";
+import { select } from "./select_grammar.ts";
+import { relatedFrom } from "./value_grammar.ts";
+import type { Operand } from "./value_types.ts";
+
+/**
+ * Reads the parameters that are not reserved. They are filters; on GET and HEAD of a function, those that
+ * do not parse as filters are arguments.
+ */
+export type QueryMode = "relation" | "insert" | "update" | "delete" | "call-get" | "call-post";
+
+/** Names that are reserved as a whole; of each the first parameter counts, even without a value. */
+type WholeName = "select" | "columns" | "on_conflict";
+
+/** Parameters by what they are, in query order. */
+interface Sorted extends Record<WholeName, string | null | undefined> {
+  /** The columns that rows of the body are matched by. */
+  on: string | undefined;
+  lock: string | undefined;
+  conflictIndex: string | undefined;
+  conflictColumns: string | undefined;
+  conflictWhere: string | undefined;
+  /** Parameters of nested items of `columns`. */
+  readonly levels: ValuedParam[];
+  readonly order: ValuedParam[];
+  readonly logic: ValuedParam[];
+  readonly limits: ValuedParam[];
+  readonly texts: ValuedParam[];
+  readonly filters: ValuedParam[];
+}
+
+/** Reserved last segments of a name, and what a parameter with such a name is. */
+const lastSegments: ReadonlyMap<string, "order" | "logic" | "limits"> = new Map([
+  ["order", "order"],
+  ["and", "logic"],
+  ["or", "logic"],
+  ["limit", "limits"],
+  ["offset", "limits"],
+]);
+
+/**
+ * Reads a raw query string, without its question mark. Raises `100` for the first parameter that
+ * cannot be read: of `order`, then of `and` and `or`, then `columns`, `select`, the filters,
+ * `on_conflict` and its parts, `on`, and the paths of `limit` and `offset`; `195` for an invalid `lock`.
+ * `canonicalOf` writes the canonical form.
+ */
+export function parseQuery(
+  raw: string,
+  mode: QueryMode,
+  canonicalOf: (params: readonly QueryParam[]) => string = canonicalQuery,
+): QueryParams {
+  if (raw === "") return emptyQuery;
+  const params = splitQuery(raw.toWellFormed());
+  if (raw.includes("%00")) refuseNul(params);
+  const sorted = sortParams(params, mode);
+  const orders = sorted.order.length === 0 ? nothing : readOrders(sorted.order);
+  const logic = sorted.logic.length === 0 ? nothing : sorted.logic.map(readLogic);
+  const written = readColumns(sorted.columns, mode === "insert");
+  const items = readSelect(sorted.select);
+  const isAbsent = sorted.select === undefined || sorted.select === null;
+  const { filters, filterNames, clauses, callArguments } = readFilters(sorted.filters, mode);
+  const onConflict = readNames("on_conflict parameter", sorted.on_conflict);
+  const [conflictIndex = null] = readNames("on_conflict.index parameter", sorted.conflictIndex) ??
+    nothing;
+  const conflictColumns = readNames("on_conflict.columns parameter", sorted.conflictColumns);
+  const on = readNames("on parameter", sorted.on);
+  const bounds = readLimits(sorted.limits);
+  return {
+    select: items,
+    defaultSelect: isAbsent || items.length === 1 && isWholeRow(items[0]!),
+    filters,
+    filterNames,
+    logic,
+    order: orders,
+    ...bounds,
+    lock: sorted.lock === undefined ? null : readLock(sorted.lock, mode, bounds.limit),
+    ...written,
+    levelConflicts: readLevelConflicts(sorted.levels),
+    onConflict,
+    conflictIndex,
+    conflictWhere: readCondition(sorted.conflictWhere),
+    conflictColumns: conflictColumns && [...new Set(conflictColumns)],
+    on: on && [...new Set(on)],
+    clauses,
+    texts: sorted.texts.length === 0 ? noTexts : readTexts(sorted.texts),
+    callArguments,
+    canonical: canonicalOf(params),
+  };
+}
+
+const nothing: readonly never[] = [];
+const noTexts: ReadonlyMap<string, string> = new Map();
+
+const emptyQuery: QueryParams = {
+  select: [],
+  defaultSelect: true,
+  filters: [],
+  filterNames: [],
+  logic: [],
+  order: [],
+  limits: [],
+  limit: null,
+  offset: null,
+  hasLimits: false,
+  lock: null,
+  columns: null,
+  columnTree: null,
+  levelConflicts: [],
+  onConflict: null,
+  conflictIndex: null,
+  conflictColumns: null,
+  conflictWhere: null,
+  on: null,
+  clauses: [],
+  texts: noTexts,
+  callArguments: [],
+  canonical: "",
+};
+
+/**
+ * Returns whether a parameter of this name may be something else than a filter, or an argument of a
+ * function: in some requests, or with some values.
+ */
+export function isParameterName(name: string): boolean {
+  return isWholeName(name) || name === "on" || name === "lock" || lastSegments.has(name) ||
+    name === "not.and" || name === "not.or" || name.startsWith("@") ||
+    conflictParameters.has(name) || isClauseName(name);
+}
+
+function refuseNul(params: readonly QueryParam[]): void {
+  for (const { name, value } of params) {
+    if (value === null) continue;
+    for (const text of [name, value]) {
+      const at = text.indexOf("\0");
+      if (at < 0) continue;
+      throw errors.parse({
+        what: "query parameter",
+        raw: text.replaceAll("\0", "%00"),
+        column: [...text.slice(0, at)].length + 1,
+        details: 'unexpected "%00": PostgreSQL has no text with the character U+0000',
+        inWords: null,
+      });
+    }
+  }
+}
+
+function sortParams(params: readonly QueryParam[], mode: QueryMode): Sorted {
+  const sorted: Sorted = {
+    select: undefined,
+    columns: undefined,
+    on_conflict: undefined,
+    on: undefined,
+    lock: undefined,
+    conflictIndex: undefined,
+    conflictColumns: undefined,
+    conflictWhere: undefined,
+    levels: [],
+    order: [],
+    logic: [],
+    limits: [],
+    texts: [],
+    filters: [],
+  };
+  for (const { name, value } of params) {
+    if (isWholeName(name)) {
+      if (sorted[name] === undefined) sorted[name] = value;
+    } else if (value === null) {
+      continue;
+    } else if (mode === "update" && name === "on" && isNameList(value)) {
+      sorted.on ??= value;
+    } else if (name === "lock" && !mode.startsWith("call") && !isFilter(value)) {
+      sorted.lock ??= value;
+    } else if (mode === "insert" && conflictParameters.has(name) && !isFilter(value)) {
+      sorted[conflictParameters.get(name)!] ??= value;
+    } else if (mode === "insert" && isLevelConflict(name) && !isFilter(value)) {
+      sorted.levels.push({ name, value });
+    } else if (name.startsWith("@") && textName(name) !== null) {
+      sorted.texts.push({ name, value });
+    } else {
+      sorted[lastSegments.get(lastSegment(name)) ?? "filters"].push({ name, value });
+    }
+  }
+  return sorted;
+}
+
+function isWholeName(name: string): name is WholeName {
+  return name === "select" || name === "columns" || name === "on_conflict";
+}
+
+/** Parameters of an insert that would otherwise filter an embed of the name `on_conflict`. */
+const conflictParameters = new Map(
+  [
+    ["on_conflict.index", "conflictIndex"],
+    ["on_conflict.columns", "conflictColumns"],
+    ["on_conflict.where", "conflictWhere"],
+  ] as const,
+) as ReadonlyMap<string, "conflictIndex" | "conflictColumns" | "conflictWhere">;
+
+function isLevelConflict(name: string): boolean {
+  return name.includes(".") && levelSegments.has(lastSegment(name));
+}
+
+/** Returns whether a value reads as a filter: `eq.5`. */
+export function isFilter(value: string): boolean {
+  return operatorExpression(new Scanner(value), restOfText) !== undefined;
+}
+
+/** Whether the value of `on` is a list of columns: a filter has a dot outside of quotes. */
+function isNameList(value: string): boolean {
+  return !value.replace(/"(?:[^"\\]|\\.)*"/gs, "").includes(".");
+}
+
+/** `lock = "skip" / "nowait"`, in an update or delete with a limit. */
+function readLock(text: string, mode: QueryMode, limit: bigint | null): RowLock {
+  if (mode !== "update" && mode !== "delete") {
+    throw errors.invalidLock("Only PATCH and DELETE lock rows");
+  }
+  if (text !== "skip" && text !== "nowait") throw errors.invalidLock(`'${text}' is not known`);
+  if (limit === null) throw errors.invalidLock("It needs 'limit' and 'order'");
+  return text;
+}
+
+function lastSegment(name: string): string {
+  return name.slice(name.lastIndexOf(".") + 1);
+}
+
+/** Reads a group whose conditions must all hold. */
+function readCondition(raw: string | undefined): LogicGroup | null {
+  if (raw === undefined) return null;
+  const children = readText({ what: "on_conflict.where parameter", raw }, group);
+  return { kind: "group", negated: false, operator: "and", children };
+}
+
+function readSelect(raw: string | null | undefined): readonly SelectItem[] {
+  return raw ? readText({ what: "select parameter", raw }, select) : nothing;
+}
+
+/** Returns true for `*`. */
+function isWholeRow(item: SelectItem): boolean {
+  return item.kind === "all" && item.only === undefined;
+}
+
+function readOrders(params: readonly ValuedParam[]): readonly AtLevel<readonly OrderTerm[]>[] {
+  const levels = new Map<string, AtLevel<readonly OrderTerm[]>>();
+  for (const { name, value } of params) {
+    const path = levelOf(name);
+    const terms = readText({ what: "order", raw: value }, order);
+    const key = levelKey(path);
+    if (!levels.has(key)) levels.set(key, { path, value: terms });
+  }
+  return [...levels.values()];
+}
+
+/** The words `and` and `or` stand before the value, so that columns count them. */
+function readLogic({ name, value }: ValuedParam): AtLevel<LogicGroup> {
+  const names = readText({ what: "logic path", raw: name }, wholeNames);
+  const operator = names.at(-1) === "and" ? "and" : "or";
+  const before = names.slice(0, -1);
+  const path = before.filter((segment) => segment !== "not");
+  const negated = path.length < before.length;
+  const prefix = negated ? `not.${operator}` : operator;
+  const scanner = new Scanner(prefix + value, prefix.length);
+  const children = readFrom(scanner, { what: "logic tree", raw: value }, group);
+  return { path, value: { kind: "group", negated, operator, children } };
+}
+
+type Filtered = Pick<QueryParams, "filters" | "filterNames" | "clauses" | "callArguments">;
+
+function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered {
+  const filters: AtLevel<Filter>[] = [];
+  const filterNames: string[] = [];
+  const clauses: NamedClause[] = [];
+  const callArguments: (readonly [string, string])[] = [];
+  for (const param of params) {
+    const { name, value } = param;
+    const { path, field, operand } = readText({ what: "tree path", raw: name }, filterName);
+    const scanner = new Scanner(value);
+    const read = operatorExpression(scanner, restOfText);
+    const isCall = mode === "call-get";
+    const mayBeArgument = isCall && read !== undefined && isArgumentOrFilter(read.operation);
+    if (mayBeArgument) callArguments.push([field.name, value]);
+    if (read !== undefined && (!mayBeArgument || scanner.atEnd)) {
+      if (read.operation.kind === "column") checkEnd(scanner);
+      const compared: ComparedColumn = operand === undefined
+        ? { field }
+        : { field, operand, prefersColumn: true };
+      filters.push({ path, value: { kind: "filter", ...compared, ...read } });
+      filterNames.push(name);
+      continue;
+    }
+    if (mayBeArgument) continue;
+    const isArgument = isCall && !isCommitted(value);
+    const clause = isArgument ? clauseOrNone(param, path) : readClause(param, path);
+    if (clause !== undefined) clauses.push(clause);
+    if (isArgument) callArguments.push([field.name, value]);
+    else if (clause === undefined) {
+      throw parseError(scanner, { what: "filter", raw: value, column: name });
+    }
+  }
+  return { filters, filterNames, clauses, callArguments };
+}
+
+/**
+ * Returns true for operations that PostgREST does not know: they are arguments of functions that have a
+ * parameter of that name.
+ */
+export function isArgumentOrFilter({ kind }: Operation): boolean {
+  return kind === "column" || kind === "similar";
+}
+
+type ComparedColumn = Pick<Filter, "field" | "operand" | "prefersColumn">;
+
+/** Throws `100` if text follows a comparison with a column. */
+function checkEnd(scanner: Scanner): void {
+  if (scanner.atEnd) return;
+  scanner.expectEnd(nothing);
+  throw parseError(scanner, { what: "filter", raw: scanner.text });
+}
+
+/** Returns no clause if the value is only an argument. */
+function clauseOrNone(param: ValuedParam, path: readonly string[]): NamedClause | undefined {
+  try {
+    return readClause(param, path);
+  } catch (error) {
+    if (error instanceof ServiceError) return undefined;
+    throw error;
+  }
+}
+
+/** `filter-name = name-path [ "(" operand ")" ]`; other text after the path is ignored. */
+function filterName(scanner: Scanner): TreePath & Pick<Filter, "operand"> | undefined {
+  const read = treePath(scanner);
+  if (read === undefined || read.field.path.length > 0 || !scanner.sees("(")) return read;
+  const operand = related(scanner, read.field.name);
+  return operand === undefined ? read : { ...read, operand };
+}
+
+function related(scanner: Scanner, embed: string): Operand | undefined {
+  try {
+    return scanner.attempt((inner) => relatedFrom(inner, embed));
+  } catch (error) {
+    // Any text may stand there.
+    if (error instanceof ServiceError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,145 @@
+/** The query string as names and values, and back. @module */
+import { percentDecode } from "./percent.ts";
+
+/** A parameter, decoded. */
+export interface QueryParam {
+  readonly name: string;
+  /** Null when there is no `=`. */
+  readonly value: string | null;
+}
+
+/** A parameter that has a value. */
+export interface ValuedParam extends QueryParam {
+  readonly value: string;
+}
+
+const ampersand = 0x26;
+const semicolon = 0x3b;
+const equals = 0x3d;
+
+/**
+ * Divides a raw query string at `&` and `;`, and its pieces at their first `=`. Empty pieces are
+ * left out.
+ */
+export function splitQuery(raw: string): readonly QueryParam[] {
+  const params: QueryParam[] = [];
+  let start = 0;
+  let equalsAt = -1;
+  for (let at = 0; at <= raw.length; at++) {
+    const code = at === raw.length ? ampersand : raw.charCodeAt(at);
+    if (code === equals && equalsAt < 0) equalsAt = at;
+    if (code !== ampersand && code !== semicolon) continue;
+    if (at > start) params.push(decodeParam(raw, { start, equalsAt, end: at }));
+    start = at + 1;
+    equalsAt = -1;
+  }
+  return params;
+}
+
+function decodeParam(
+  raw: string,
+  { start, equalsAt, end }: {
+    readonly start: number;
+    readonly equalsAt: number;
+    readonly end: number;
+  },
+): QueryParam {
+  if (equalsAt < 0) return { name: decodeQueryText(raw.slice(start, end)), value: null };
+  return {
+    name: decodeQueryText(raw.slice(start, equalsAt)),
+    value: decodeQueryText(raw.slice(equalsAt + 1, end)),
+  };
+}
+
+/** A parameter of the root that another value replaces. */
+export interface ReplacedParam {
+  readonly name: string;
+  /** Null to leave the parameter out. */
+  readonly value: string | null;
+}
+
+/**
+ * Returns a raw query string with other values of some parameters, at its end. The rest stays as it was
+ * sent, but for characters that end a link target or a header.
+ */
+export function withParams(raw: string, params: readonly ReplacedParam[]): string {
+  const replaced = new Set(params.map(({ name }) => name));
+  const kept = raw.split(/[&;]/).filter((piece) => {
+    const equals = piece.indexOf("=");
+    const name = decodeQueryText(equals < 0 ? piece : piece.slice(0, equals));
+    // A filter on a column of that name has a dot.
+    return piece !== "" && (!replaced.has(name) || decodeQueryText(piece).includes("."));
+  });
+  const added = params.flatMap(({ name, value }) => value === null ? [] : [`${name}=${value}`]);
+  return [...kept, ...added].join("&").replace(
+    /[^\x21\x23-\x3b\x3d\x3f-\x7e]+/g,
+    (characters) => encodeURIComponent(characters.toWellFormed()),
+  );
+}
+
+/** Decodes percent signs and plus signs; bytes that are not UTF-8 become U+FFFD. */
+export function decodeQueryText(raw: string): string {
+  const spaced = raw.includes("+") ? raw.replaceAll("+", " ") : raw;
+  return percentDecode(spaced, "replace");
+}
+
+/**
+ * The query string that stands for all equivalent ones: parameters sorted by name, those of one name
+ * joined by commas, everything but unreserved characters (RFC 3986, section 2.3) encoded.
+ */
+export function canonicalQuery(params: readonly QueryParam[]): string {
+  const texts = isAscending(params)
+    ? params.map(({ name, value }) => `${encodeText(name)}=${encodeText(value ?? "")}`)
+    : byName(params).map(({ name, values }) =>
+      `${encodeText(name)}=${values.map(encodeText).join(",")}`
+    );
+  return texts.join("&");
+}
+
+/**
+ * The query string of the GET that a query request stands for: as {@linkcode canonicalQuery}, but parameters
+ * of one name stay apart, so that it has the same result.
+ */
+export function equivalentQuery(params: readonly QueryParam[]): string {
+  const sorted = params.toSorted((one, other) =>
+    one.name < other.name ? -1 : Number(one.name > other.name)
+  );
+  return sorted.map(({ name, value }) =>
+    value === null ? encodeText(name) : `${encodeText(name)}=${encodeText(value)}`
+  ).join("&");
+}
+
+interface NamedValues {
+  readonly name: string;
+  readonly values: readonly string[];
+}
+
+/** Whether names are sorted and different, as those of most requests are: then nothing is merged. */
+function isAscending(params: readonly QueryParam[]): boolean {
+  let previous: string | null = null;
+  for (const { name } of params) {
+    if (previous !== null && name <= previous) return false;
+    previous = name;
+  }
+  return true;
+}
+
+function byName(params: readonly QueryParam[]): readonly NamedValues[] {
+  const groups = new Map<string, string[]>();
+  for (const { name, value } of params) {
+    const values = groups.get(name);
+    if (values === undefined) groups.set(name, [value ?? ""]);
+    else values.push(value ?? "");
+  }
+  return [...groups.keys()].sort().map((name) => ({ name, values: groups.get(name) ?? [] }));
+}
+
+function encodeText(text: string): string {
+  if (!/[^A-Za-z0-9\-_.~]/.test(text)) return text;
+  const encoded = encodeURIComponent(text);
+  if (!/[!'()*]/.test(encoded)) return encoded;
+  return encoded.replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}

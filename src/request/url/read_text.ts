@@ -1,0 +1,73 @@
+/** Reads a parameter of the query string by a grammar, and words why it cannot be read. @module */
+import { errors } from "../../errors/catalogue.ts";
+import type { ServiceError } from "../../errors/service_error.ts";
+import { problemInWords } from "./parse_words.ts";
+import { type ParseFailure, type Production, Scanner } from "./scanner.ts";
+
+/** A text to be read. */
+export interface Source {
+  /** Name of the text, for the error: `filter`, `tree path`, `select parameter`, … */
+  readonly what: string;
+  /** The text as the error shows it. */
+  readonly raw: string;
+  /** The column that a filter names. Default: the text names it. */
+  readonly column?: string;
+}
+
+/** Reads a text by a production, which says itself whether text may follow. Raises `100`. */
+export function readText<T>(source: Source, production: Production<T>): T {
+  return readFrom(new Scanner(source.raw), source, production);
+}
+
+/** Reads on from where a scanner stands. Raises `100`. */
+export function readFrom<T>(scanner: Scanner, source: Source, production: Production<T>): T {
+  const read = production(scanner);
+  if (read === undefined) throw parseError(scanner, source);
+  return read;
+}
+
+/** Makes the error of a text that did not fit. Columns count characters, from 1. */
+export function parseError(scanner: Scanner, source: Source): ServiceError {
+  const failure = scanner.failure();
+  return errors.parse({
+    what: source.what,
+    raw: source.raw,
+    column: countCharacters(scanner.text, failure.at) + 1,
+    details: wording(failure),
+    inWords: problemInWords(failure, scanner.text, source.column),
+  });
+}
+
+function countCharacters(text: string, end: number): number {
+  let count = 0;
+  for (let at = 0; at < end; count++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+  return count;
+}
+
+/** `unexpected "x" expecting "a", "b" or letter` */
+function wording({ unexpected, endExpected, expected, rule }: ParseFailure): string {
+  if (rule !== null) return rule;
+  const quote = endExpected ? "'" : '"';
+  const found = unexpected === null ? "end of input" : quoted(unexpected, quote);
+  const labels = [...new Set(expected)];
+  const last = labels.pop();
+  if (last === undefined) return `unexpected ${found}`;
+  const wanted = labels.length === 0 ? last : `${labels.join(", ")} or ${last}`;
+  return `unexpected ${found} expecting ${wanted}`;
+}
+
+const escapes: ReadonlyMap<string, string> = new Map([
+  ["\\", "\\\\"],
+  ["\n", "\\n"],
+  ["\r", "\\r"],
+  ["\t", "\\t"],
+]);
+
+/** A character between quotes; what is not printable ASCII as its decimal number. */
+function quoted(character: string, quote: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  const shown = character === quote
+    ? `\\${quote}`
+    : escapes.get(character) ?? (code < 0x20 || code > 0x7e ? `\\${code}` : character);
+  return quote + shown + quote;
+}

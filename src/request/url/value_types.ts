@@ -1,0 +1,45 @@
+/** Values in the query string: columns with casts and calls behind them, such as
+ * `bought.date_trunc(month)::date` and `price.sum().round(2)`. @module */
+import type { Field } from "./query_types.ts";
+
+/** `field::cast.call(…)::cast…` */
+export interface Value {
+  /** Null for `count()`, the number of rows. */
+  readonly field: Field | null;
+  /** Casts and calls, each of which acts on all that stands before it. */
+  readonly steps: readonly ValueStep[];
+}
+
+export type ValueStep =
+  | { readonly kind: "cast"; readonly type: string }
+  | ValueCall;
+
+/** `.name(argument,…)` */
+export interface ValueCall {
+  readonly kind: "call";
+  readonly name: string;
+  readonly arguments: readonly ValueArgument[];
+}
+
+/** An argument of a call. A word, such as `month`, is a value without steps. */
+export type ValueArgument =
+  /** Digits with an optional minus sign and fraction, as sent. */
+  | { readonly kind: "number"; readonly text: string }
+  /** The text between the quotes. */
+  | { readonly kind: "text"; readonly text: string }
+  /** `@name`, which the parameter of that name supplies. */
+  | { readonly kind: "parameter"; readonly name: string }
+  | { readonly kind: "value"; readonly value: Value };
+
+/** A value of a level, or of an embed of that level: `tools(price.sum())`. */
+export type Operand =
+  | { readonly kind: "value"; readonly value: Value }
+  | RelatedOperand;
+
+/** `embed(operand)` */
+export interface RelatedOperand {
+  readonly kind: "related";
+  /** Name or alias of the embed. */
+  readonly embed: string;
+  readonly operand: Operand;
+}

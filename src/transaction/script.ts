@@ -1,0 +1,366 @@
+/** Builds the script of a request: the statements of its transaction in order, each with its role. A plain
+ * request is one operation, a batch has several. @module */
+import type { Config } from "../config/options.ts";
+import type {
+  AccessMode,
+  Batch,
+  BlockTransaction,
+  CostLimit,
+  ImplicitTransaction,
+  IsolationLevel,
+  ParamStream,
+  Statement,
+  StatementRole,
+  TransactionEnd,
+} from "../database/batch.ts";
+import type { FailedOperation } from "../errors/service_error.ts";
+import { type Query, resultColumn } from "../query/query.ts";
+import type { ApiRequest, PayloadPieces } from "../request/api_request.ts";
+import type { ParamValue } from "../sql/fragment.ts";
+import { accessOf, type DataPlan, isExplained, isolationOf } from "./data_plan.ts";
+import { keyStatements, type RequestKey } from "./idempotency.ts";
+import {
+  type DescribedRequest,
+  preRequestStatement,
+  settingsOf,
+  settingStatements,
+  type TransactionConfig,
+  type TransactionOwner,
+} from "./preamble.ts";
+import { responseGucCheck } from "./response_guc_check.ts";
+import { type ResultCheck, resultChecks } from "./result_checks.ts";
+import { planContextOf, type SettingsForm, type TransactionSettings } from "./settings.ts";
+
+/** Whether `Prefer: tx=` may choose how a transaction ends. */
+export function isEndOverridable({ dbTxEnd }: Pick<Config, "dbTxEnd">): boolean {
+  return dbTxEnd === "commit-allow-override" || dbTxEnd === "rollback-allow-override";
+}
+
+/** A planned request, and its SQL. */
+export interface PlannedQuery {
+  readonly plan: DataPlan;
+  readonly query: Query;
+  /** Identifies requests whose scripts differ only by their parameters; null where that is unknown. */
+  readonly kind: object | null;
+  /** Whether a second execution has no observable effect, apart from `db-pre-request`. */
+  readonly isRetrySafe: boolean;
+}
+
+/** A statement that fails unless a result has the rows that a reference needs. */
+export interface ReferenceCheck {
+  readonly statement: Statement;
+  /** The reference's source, as sent. */
+  readonly source: string;
+}
+
+/** A planned request: a plain one, or one of a batch. */
+export interface RequestOperation {
+  readonly request: ApiRequest;
+  readonly planned: PlannedQuery;
+  /** Its place in the batch; null for a plain request. */
+  readonly facts: FailedOperation | null;
+  readonly referenceChecks: readonly ReferenceCheck[];
+}
+
+/** Data of a batch beside its operations. */
+export interface BatchHead {
+  /** The batch as the function before it sees it. */
+  readonly request: DescribedRequest;
+  /** Null leaves it to the role and the functions. */
+  readonly isolation: IsolationLevel | null;
+}
+
+/** The operations of a request, and what holds for all of them. */
+export interface ScriptSource {
+  readonly operations: readonly RequestOperation[];
+  /** Null for a plain request. */
+  readonly batch: BatchHead | null;
+  /** Null without an `Idempotency-Key`. */
+  readonly key: RequestKey | null;
+  /** The body of the only operation in pieces; null for whole bodies. */
+  readonly divided: DividedParam | null;
+}
+
+/** A parameter of a query in pieces. */
+export interface DividedParam {
+  /** The parameter's value in the query. */
+  readonly placeholder: ParamValue;
+  readonly pieces: PayloadPieces;
+}
+
+/** The transaction of a request. */
+export interface RequestScript {
+  readonly access: AccessMode;
+  readonly transaction: ImplicitTransaction | BlockTransaction;
+  readonly end: TransactionEnd;
+  readonly statements: readonly Statement[];
+  readonly planContext: string;
+  readonly kind: object | null;
+  readonly costLimits: readonly CostLimit[];
+  readonly stream: ParamStream | null;
+  /** How a read hands out its body: see `ReadBatch`. */
+  readonly body: "stream" | "hold";
+  /** Whether PostgreSQL may execute the script twice. */
+  readonly isRetrySafe: boolean;
+  /** The checks of each operation's result. */
+  readonly checks: readonly (readonly ResultCheck[])[];
+}
+
+/** Whether the transaction of a plan may write. */
+export function mayWrite(plan: DataPlan, { dbReadOnly }: Pick<Config, "dbReadOnly">): boolean {
+  return !dbReadOnly && accessOf(plan) === "read write";
+}
+
+/** Builds the script of a request. */
+export function buildScript(
+  source: ScriptSource,
+  owner: TransactionOwner,
+  config: TransactionConfig,
+): RequestScript {
+  const { operations, batch, key, divided } = source;
+  const [{ request, planned }] = operations as readonly [RequestOperation];
+  const isWriting = operations.some((operation) => mayWrite(operation.planned.plan, config));
+  const access = isWriting ? "read write" : "read only";
+  const end = plannedEnd(batch?.request ?? request, config);
+  const checks = operations.map((operation) =>
+    resultChecks(operation.request, operation.planned.plan)
+  );
+  const isolation = isolationOfAll(source, owner);
+  const isImplicit = batch === null && key === null && divided === null && end === "commit" &&
+    isolation === "read committed" && config.dbPreparedStatements &&
+    // Citus forwards settings in a block only.
+    owner.usesSetCommands !== true &&
+    (access === "read only" || checks[0]!.length === 0) &&
+    maxCostOf(planned.plan, owner, config) === null;
+  const form = isImplicit ? access : "block";
+  const builder = new ScriptBuilder(source, { access, end, form, owner, config });
+  if (batch !== null) builder.addHead(batch);
+  operations.forEach((operation, index) => builder.addOperation(operation, index));
+  if (batch !== null && end === "rollback") builder.add(checkConstraints);
+  const { statements, costLimits, planContext } = builder;
+  const isShared = batch === null && key === null && divided === null;
+  return {
+    access,
+    transaction: isImplicit ? implicit : { form: "block", isolation, end },
+    end,
+    statements,
+    planContext: planContext!,
+    kind: isShared && config.dbPipelining ? planned.kind : null,
+    costLimits,
+    stream: divided === null ? null : paramStream(statements, divided),
+    // A serializable transaction can fail at its end, even one that only reads.
+    body: batch === null && isolation !== "serializable" ? "stream" : "hold",
+    isRetrySafe: batch === null && planned.isRetrySafe && config.dbPreRequest === null,
+    checks,
+  };
+}
+
+const implicit: ImplicitTransaction = { form: "implicit" };
+
+/** Returns the transaction of a script as the database takes it. */
+export function batchOf(script: RequestScript): Batch {
+  const { access, transaction, statements, planContext, kind, costLimits, stream } = script;
+  const common = {
+    transaction,
+    statements,
+    planContext,
+    kind,
+    ...(costLimits.length === 0 ? {} : { costLimits }),
+  };
+  if (access === "read write") return { ...common, access, ...(stream === null ? {} : { stream }) };
+  return { ...common, access, body: script.body, retry: script.isRetrySafe ? "safe" : "never" };
+}
+
+/** Returns the position of the statement with a role; -1 without one. */
+export function positionOf(
+  { statements }: Pick<RequestScript, "statements">,
+  role: StatementRole,
+  operation?: number,
+): number {
+  return statements.findIndex((statement) =>
+    statement.role === role && (operation === undefined || statement.operation === operation)
+  );
+}
+
+const isolationLevels: readonly IsolationLevel[] = [
+  "read committed",
+  "repeatable read",
+  "serializable",
+];
+
+/** Returns the level of the only operation, or the strictest one that a batch needs. */
+function isolationOfAll(
+  { operations, batch }: ScriptSource,
+  { defaults }: TransactionOwner,
+): IsolationLevel {
+  const levels = operations.map(({ planned }) => isolationOf(planned.plan, defaults));
+  if (batch === null) return levels[0]!;
+  const all = [batch.isolation, defaults?.isolation ?? null, ...levels];
+  return isolationLevels.findLast((level) => all.includes(level)) ?? "read committed";
+}
+
+export function plannedEnd(
+  { preferences }: Pick<ApiRequest, "preferences">,
+  config: Pick<Config, "dbTxEnd">,
+): TransactionEnd {
+  const preferred = isEndOverridable(config) ? preferences.tx : null;
+  return preferred ?? (config.dbTxEnd.startsWith("commit") ? "commit" : "rollback");
+}
+
+/**
+ * Returns the highest cost of a plan's statement; null for no limit. The planner knows the cost of
+ * relations, and takes that of functions for constant.
+ */
+function maxCostOf(
+  plan: DataPlan,
+  { defaults }: TransactionOwner,
+  { dbMaxCost }: TransactionConfig,
+): number | null {
+  if (plan.kind === "call" || isExplained(plan)) return null;
+  return (defaults?.maxCost ?? dbMaxCost) || null;
+}
+
+/** Returns the EXPLAIN of a statement with its parameters. */
+export function explained({ text, params }: Statement): Statement {
+  return { text: `explain (format json) ${text}`, params, use: "rows", role: "cost" };
+}
+
+function paramStream(
+  statements: readonly Statement[],
+  { placeholder, pieces }: DividedParam,
+): ParamStream {
+  const statement = positionOf({ statements }, "main");
+  const param = statements[statement]!.params.indexOf(placeholder);
+  return { statement, param, values: pieces.arrays, summed: [resultColumn.rows] };
+}
+
+const savepoint = control("savepoint svc_operation");
+/** The end of the savepoint ends the access mode that is set in it. */
+const readOnly = control("set transaction read only");
+const release = control("release savepoint svc_operation");
+
+function control(text: string): Statement {
+  return { text, params: [], use: "none", isShared: true };
+}
+
+/** Checks deferred constraints before a rollback, as COMMIT would. */
+const checkConstraints: Statement = {
+  text: "set constraints all immediate",
+  params: [],
+  use: "none",
+  runsUserCode: true,
+};
+
+const readOverrides: Statement = {
+  text: "select pg_catalog.current_setting('response.headers', true), " +
+    "pg_catalog.current_setting('response.status', true)",
+  params: [],
+  use: "rows",
+  isShared: true,
+  role: "overrides",
+};
+
+/** Properties of a script that all its statements depend on. */
+interface ScriptForm {
+  readonly access: AccessMode;
+  readonly end: TransactionEnd;
+  readonly form: SettingsForm;
+  readonly owner: TransactionOwner;
+  readonly config: TransactionConfig;
+}
+
+/** Collects the statements of a script. */
+class ScriptBuilder {
+  readonly statements: Statement[] = [];
+  readonly costLimits: CostLimit[] = [];
+  /** That of the first settings. */
+  planContext: string | null = null;
+  readonly #source: ScriptSource;
+  readonly #form: ScriptForm;
+  /** Names of the settings that functions of earlier operations have. */
+  #restored: readonly string[] = noNames;
+
+  constructor(source: ScriptSource, form: ScriptForm) {
+    this.#source = source;
+    this.#form = form;
+  }
+
+  add(statement: Statement): void {
+    this.statements.push(statement);
+  }
+
+  /** Adds the settings of a batch, the function before it, and its key. */
+  addHead({ request }: BatchHead): void {
+    const { owner, config } = this.#form;
+    const { key } = this.#source;
+    const settings = settingsOf(request, null, owner, config);
+    this.planContext = planContextOf(settings);
+    if (config.dbPreRequest === null && key === null) return;
+    this.#addSettings({ ...settings, batchPosition: "" });
+    if (config.dbPreRequest !== null) {
+      this.add(preRequestStatement(config.dbPreRequest));
+      this.add(readOverrides);
+    }
+    if (key !== null) this.statements.push(...keyStatements(key));
+  }
+
+  /** Adds the statements of an operation. */
+  addOperation(
+    { request, planned: { plan, query }, referenceChecks }: RequestOperation,
+    index: number,
+  ): void {
+    const { access, end, owner, config } = this.#form;
+    const { batch, key, divided } = this.#source;
+    const settings = this.#operationSettings(request, plan, index);
+    const planContext = planContextOf(settings);
+    this.planContext ??= planContext;
+    this.#addSettings(settings);
+    const isOnlyReading = batch !== null && access === "read write" && !mayWrite(plan, config);
+    if (isOnlyReading) this.statements.push(savepoint, readOnly);
+    const place = (statement: Statement) =>
+      this.add(batch === null ? statement : { ...statement, planContext, operation: index });
+    if (config.dbPreRequest !== null) place(preRequestStatement(config.dbPreRequest));
+    if (batch === null && key !== null) this.statements.push(...keyStatements(key));
+    for (const { statement } of referenceChecks) {
+      this.add({ ...statement, role: "reference", operation: index });
+    }
+    // The estimate goes first: the body may be on its way to the client when a later statement runs.
+    if (query.estimate !== null) place(query.estimate);
+    const maxCost = divided === null ? maxCostOf(plan, owner, config) : null;
+    if (maxCost !== null) {
+      this.costLimits.push({ statement: this.statements.length, maxCost });
+      this.add({ ...explained(query.main), operation: index });
+    }
+    for (const { statement } of query.writes ?? noWrites) place(statement);
+    if (batch === null) this.add(query.main);
+    else place({ ...query.main, use: "held" });
+    if (batch === null && end === "rollback") this.add(checkConstraints);
+    if (access === "read write" && !isExplained(plan)) {
+      this.add(batch === null ? responseGucCheck : { ...responseGucCheck, operation: index });
+    }
+    if (isOnlyReading) this.add(release);
+  }
+
+  #addSettings(settings: TransactionSettings): void {
+    const { form, owner, config } = this.#form;
+    const context = { config, owner };
+    this.statements.push(...settingStatements(settings, form, context));
+  }
+
+  /** Returns the settings of an operation, with those restored that functions of earlier ones have. */
+  #operationSettings(request: ApiRequest, plan: DataPlan, index: number): TransactionSettings {
+    const { owner, config } = this.#form;
+    const { batch, operations } = this.#source;
+    const settings = settingsOf(request, plan, owner, config);
+    if (batch === null) return settings;
+    const restored = this.#restored;
+    if (plan.kind === "call") {
+      const names = plan.call.routine.settings.map(([name]) => name);
+      this.#restored = [...new Set([...restored, ...names])];
+    }
+    return { ...settings, restored, batchPosition: `${index}/${operations.length}` };
+  }
+}
+
+const noNames: readonly string[] = [];
+const noWrites: NonNullable<Query["writes"]> = [];

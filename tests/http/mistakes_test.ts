@@ -1,0 +1,192 @@
+/** Fifty mistakes of newcomers on the shop: the answer, and the corrected request, which succeeds. */
+import { deepStrictEqual, ok } from "node:assert/strict";
+import { serviceSuite } from "../support/handler/api.ts";
+import type { RequestParts } from "../support/handler/request.ts";
+
+const ada: RequestParts = { as: { role: "shop_customer", sub: "1" } };
+const grace: RequestParts = { as: { role: "shop_staff", sub: "1" } };
+const anyone: RequestParts = {};
+
+const withBody = (parts: RequestParts, body: unknown): RequestParts => ({ ...parts, body });
+
+/** A request with a mistake, the code and the hint of its error, and the corrected request. */
+type Mistake = readonly [
+  line: string,
+  parts: RequestParts,
+  code: string,
+  hint: string | null,
+  corrected: string,
+  correctedParts?: RequestParts,
+];
+
+const product = { sku: "P-0601", name: "Stool", price: 9 };
+
+/** Mistakes of `GET` without a token: request, code, hint, corrected request. */
+const reads = `
+/product | SVC205 | Perhaps you meant the table 'api.products' | /products?limit=1
+/prodcuts | SVC205 | Perhaps you meant the table 'api.products' | /products?limit=1
+/products/1 | SVC125 | Write /products?id=eq.1 | /products?id=eq.1
+/product/1 | SVC125 | Write /products?id=eq.1 | /products?id=eq.1
+/api/products | SVC125 | Write /products | /products?limit=1
+/search?words=oak | SVC100 | Write /rpc/search?words=oak | /rpc/search?words=oak
+/products?price=5 | SVC100 | Write price=eq.5 | /products?price=eq.5
+/products?price=gte5 | SVC100 | Write price=gte.5 | /products?price=gte.5
+/products?price=>5 | SVC100 | Write price=gt.5 | /products?price=gt.5
+/products?price=!eq.5 | SVC100 | Write price=not.eq.5 | /products?price=not.eq.5
+/products?price=between.1,9 | SVC100 | Write and=(price.gte.1,price.lte.9) | /products?and=(price.gte.1,price.lte.9)
+/products?price=ne.5 | SVC100 | Write price=neq.5 | /products?price=neq.5
+/products?id=in.1,2 | SVC100 | Write id=in.(1,2) | /products?id=in.(1,2)
+/products?id=in.(1,2 | SVC100 | Write id=in.(1,2) | /products?id=in.(1,2)
+/products?name=like*oak* | SVC100 | Write name=like.*oak* | /products?name=like.*oak*
+/products?category_id=is.nothing | SVC100 | Write category_id=is.null | /products?category_id=is.null
+/products?pirce=eq.1 | 42703 | Perhaps you meant to reference the column "products.price". | /products?price=eq.1
+/products?price=eq.abc | 22P02 | The column price is numeric | /products?price=eq.9.5
+/products?or=price.lt.5,stock.eq.0 | SVC100 | Write or=(price.lt.5,stock.eq.0) | /products?or=(price.lt.5,stock.eq.0)
+/products?or=(price.lt.5,stock.eq.0 | SVC100 | Write or=(price.lt.5,stock.eq.0) | /products?or=(price.lt.5,stock.eq.0)
+/products?details.size=eq.1 | SVC108 | Verify that 'details' is included in the 'select' query parameter. | /products?details->size=not.is.null
+/products?categories.name=eq.Chairs | SVC108 | Verify that 'categories' is included in the 'select' query parameter. | /products?select=*,categories!inner(name)&categories.name=eq.Chairs
+/products?select=name,pirce | 42703 | Perhaps you meant to reference the column "products.price". | /products?select=name,price
+/products?select=name price | 42703 | Write select=name,price | /products?select=name,price
+/products?select=name,,price | SVC100 | Write select=name,price | /products?select=name,price
+/products?select=name,categories | 42703 | Write categories(*) | /products?select=name,categories(*)
+/products?select=name,category(name) | SVC200 | Perhaps you meant 'categories' instead of 'category'. | /products?select=name,categories(name)
+/products?select=name,countries(name) | SVC200 | Write suppliers(countries(name)) | /products?select=name,suppliers(countries(name))
+/products?select=name,categories(name | SVC100 | Write select=name,categories(name) | /products?select=name,categories(name)
+/products?select=count(*) | SVC100 | Write select=count() | /products?select=count()
+/products?select=price.sums() | SVC164 | Perhaps you meant 'sum' | /products?select=price.sum()
+/products?select=released::dat | 42704 | Perhaps you meant ::date | /products?select=released::date
+/products?order=pirce | 42703 | Perhaps you meant to reference the column "products.price". | /products?order=price
+/products?order=price.descending | SVC100 | Write order=price.desc | /products?order=price.desc
+/products?order=-price | SVC100 | Write order=price.desc | /products?order=price.desc
+/products?order=price desc | 42703 | Write order=price.desc | /products?order=price.desc
+/products?page=2 | SVC100 | Write limit=20&offset=20 | /products?limit=20&offset=20
+/rpc/serach?words=oak | SVC202 | Perhaps you meant /rpc/search with words | /rpc/search?words=oak
+/rpc/search?word=oak | SVC202 | Perhaps you meant to call the function api.search(words) | /rpc/search?words=oak
+/rpc/search | SVC202 | Perhaps you meant /rpc/search with words | /rpc/search?words=oak
+`;
+
+const mistakes: readonly Mistake[] = [
+  ...reads.trim().split("\n").map((text): Mistake => {
+    const [line, code, hint, corrected] = text.split(" | ") as [string, string, string, string];
+    return [`GET ${line}`, {}, code, hint, `GET ${corrected}`];
+  }),
+  [
+    "GET /orders?status=eq.payed",
+    ada,
+    "22P02",
+    "Write one of: new, paid, sent, returned",
+    "GET /orders?status=eq.paid",
+  ],
+  [
+    "GET /rpc/pay?order_id=3901",
+    grace,
+    "25006",
+    "The function writes: call it with POST.",
+    "POST /rpc/pay",
+    withBody(grace, { order_id: 3901 }),
+  ],
+  [
+    "POST /products",
+    withBody(grace, { ...product, pirce: 1 }),
+    "SVC204",
+    "Perhaps you meant 'price'",
+    "POST /products",
+    withBody(grace, product),
+  ],
+  [
+    "PATCH /orders?id=eq.3901",
+    withBody(grace, { status: "payed" }),
+    "22P02",
+    "Write one of: new, paid, sent, returned",
+    "PATCH /orders?id=eq.3901",
+    withBody(grace, { status: "paid" }),
+  ],
+  [
+    "POST /products?on_conflict=name",
+    { ...withBody(grace, product), headers: { Prefer: "resolution=merge-duplicates" } },
+    "42P10",
+    "Write on_conflict=id or on_conflict=sku",
+    "POST /products?on_conflict=sku",
+    { ...withBody(grace, product), headers: { Prefer: "resolution=merge-duplicates" } },
+  ],
+  [
+    "POST /products",
+    withBody(grace, { ...product, sku: "P-0001" }),
+    "23505",
+    null,
+    "POST /products?on_conflict=sku",
+    {
+      ...withBody(grace, { ...product, sku: "P-0001" }),
+      headers: { Prefer: "resolution=merge-duplicates" },
+    },
+  ],
+  [
+    "POST /reviews",
+    withBody(ada, { product_id: 9999, stars: 5 }),
+    "23503",
+    null,
+    "POST /reviews",
+    withBody(ada, { product_id: 1, stars: 5 }),
+  ],
+  [
+    "PATCH /customers?id=eq.1",
+    withBody(grace, { email: "ada" }),
+    "23514",
+    "email: CHECK ((VALUE ~ '^[^@ ]+@[^@ ]+$'::text))",
+    "PATCH /customers?id=eq.1",
+    withBody(grace, { email: "ada@example.org" }),
+  ],
+  [
+    "POST /products",
+    withBody(grace, { ...product, sku: "P-0602", price: -9 }),
+    "23514",
+    "products: CHECK ((price >= (0)::numeric))",
+    "POST /products",
+    withBody(grace, { ...product, sku: "P-0602" }),
+  ],
+  [
+    "GET /orders",
+    anyone,
+    "42501",
+    "grant select on api.orders to web_anon;",
+    "GET /orders?limit=1",
+    ada,
+  ],
+  [
+    "GET /orders",
+    { headers: { Authorization: "eyJhbGciOiJIUzI1NiJ9.e30.x" } },
+    "42501",
+    "Write Authorization: Bearer and the token: the request ran as web_anon",
+    "GET /orders?limit=1",
+    ada,
+  ],
+  [
+    "POST /products",
+    withBody(ada, product),
+    "42501",
+    "grant insert on api.products to shop_customer;",
+    "POST /products",
+    withBody(grace, product),
+  ],
+];
+
+const suite = serviceSuite("examples/shop/shop.sql", {
+  dbSchemas: ["api"],
+  dbAnonRole: "web_anon",
+  dbAggregatesEnabled: true,
+  dbCommentTags: true,
+  clientErrorVerbosity: "advise",
+}, { title: "mistakes", roles: [] });
+
+for (const [line, parts, code, hint, corrected, correctedParts = parts] of mistakes) {
+  suite.test(`${line} ${JSON.stringify(parts.body ?? "")}: ${hint}`, async (api) => {
+    const refused = await api(line, parts);
+    ok(refused.status >= 400, String(refused.status));
+    const answer = await refused.json();
+    deepStrictEqual([answer.code, answer.hint], [code, hint]);
+    const mended = await api(corrected, correctedParts);
+    ok(mended.ok, `${corrected}: ${mended.status} ${await mended.text()}`);
+  });
+}
+
+Deno.test("mistakes are fifty", () => ok(mistakes.length >= 50, String(mistakes.length)));

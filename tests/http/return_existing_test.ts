@@ -1,0 +1,416 @@
+/** `Prefer: resolution=return-existing`: rows that exist are returned as they are. */
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { apiSuite, type Row } from "../support/handler/api.ts";
+import { sessionsAreBlocked } from "../support/database/blocked_sessions.ts";
+import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
+import { buildRequest, type RequestParts } from "../support/handler/request.ts";
+
+const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
+const suite = apiSuite("return_existing", base);
+const postgres = { engines: ["pg"] } as const;
+const pgrst = apiSuite("return_existing", { ...base, dialect: "pgrst" }, {
+  ...postgres,
+  title: "return_existing, pgrst",
+});
+
+const minimal = { Prefer: "resolution=return-existing" };
+const returned = { Prefer: "resolution=return-existing, return=representation" };
+const found = (body: unknown, headers: RequestParts["headers"] = returned): RequestParts => ({
+  body,
+  headers,
+});
+const refused = (details: string, code = "SVC157") => ({
+  code,
+  details,
+  hint: null,
+  message: "Invalid conflict handling",
+});
+const hidden = (row: number, path = "secrets") => ({
+  code: "42501",
+  details: null,
+  hint: null,
+  message: `row ${row} of "${path}" exists and is hidden by row-level security`,
+});
+
+const tags = "POST /tags?on_conflict=name&select=name,note,merge_action()";
+const rows: readonly Row[] = [
+  [tags, found([{ name: "red" }, { name: "blue" }, { name: "red" }]), 201, [
+    { name: "red", note: null, merge_action: "INSERT" },
+    { name: "blue", note: "old", merge_action: "EXISTING" },
+    { name: "red", note: null, merge_action: "INSERT" },
+  ], {
+    "Preference-Applied": "resolution=return-existing, return=representation",
+    "Content-Range": "*/*",
+  }],
+  [tags, found([{ name: "green" }, { name: "blue" }]), 200, [
+    { name: "green", note: "old", merge_action: "EXISTING" },
+    { name: "blue", note: "old", merge_action: "EXISTING" },
+  ]],
+  [tags, found({ name: "blue", note: "new" }), 200, [
+    { name: "blue", note: "old", merge_action: "EXISTING" },
+  ]],
+  [tags, found([]), 200, []],
+  ["POST /tags?on_conflict=name&select=id,a:merge_action()::text", found({ name: "blue" }), 200, [
+    { id: 100, a: "EXISTING" },
+  ]],
+  ["POST /tags?select=id,name", found([{ id: 100, name: "x" }, { id: 7, name: "y" }]), 201, [
+    { id: 100, name: "blue" },
+    { id: 7, name: "y" },
+  ]],
+  [
+    "POST /tags?on_conflict=name&select=name&order=name.desc",
+    found([{ name: "blue" }, { name: "z" }]),
+    201,
+    [{ name: "z" }, { name: "blue" }],
+  ],
+  [
+    "POST /tags?on_conflict=name",
+    found([{ name: "blue" }, { name: "z" }], minimal),
+    201,
+    undefined,
+    { "Preference-Applied": "resolution=return-existing" },
+  ],
+  ["POST /tags?on_conflict=name", found([{ name: "blue" }], minimal), 200, undefined],
+  [
+    "POST /tags?on_conflict=name",
+    found({ name: "blue" }, { Prefer: "resolution=return-existing, return=headers-only" }),
+    200,
+    undefined,
+    { Location: "/tags?id=eq.100" },
+  ],
+  [
+    "POST /tags?on_conflict=name&select=id",
+    found({ name: "blue" }, { ...returned, Accept: "application/vnd.pgrst.object+json" }),
+    200,
+    { id: 100 },
+  ],
+  [
+    "POST /tags?on_conflict=name&select=id,name",
+    found("name\nblue\ngreen", { ...returned, "Content-Type": "text/csv" }),
+    200,
+    [{ id: 100, name: "blue" }, { id: 101, name: "green" }],
+  ],
+  [
+    "POST /tags?on_conflict=name&select=id",
+    found("name=blue", { ...returned, "Content-Type": "application/x-www-form-urlencoded" }),
+    200,
+    [{ id: 100 }],
+  ],
+  [
+    "POST /tags?on_conflict=name&columns=name,note&select=name,note",
+    found([{ name: "z", x: 1 }]),
+    201,
+    [{ name: "z", note: null }],
+  ],
+  [
+    "POST /tags?on_conflict=name&select=id",
+    found({ name: "blue" }, {
+      Prefer: "resolution=return-existing, return=representation, count=exact",
+    }),
+    200,
+    [{ id: 100 }],
+    { "Content-Range": "*/1" },
+  ],
+];
+suite.rows("return-existing gets rows or makes them", rows);
+pgrst.rows("return-existing gets rows or makes them", rows.slice(0, 4));
+
+const as = { as: "writer" } as const;
+suite.rows("a row that a policy hides is an error with its place", [
+  ["POST /secrets?on_conflict=name", found([{ name: "mine" }, { name: "theirs" }]), 401, hidden(2)],
+  [
+    "POST /secrets?on_conflict=name",
+    found([{ name: "new" }, { name: "x" }, { name: "theirs" }], minimal),
+    401,
+    { ...hidden(3) },
+  ],
+  [
+    "POST /secrets?on_conflict=name&select=name",
+    { ...found([{ name: "written" }, { name: "mine" }]), ...as },
+    403,
+    { ...hidden(2) },
+  ],
+  [
+    "POST /secrets?on_conflict=name&select=id,merge_action()",
+    { ...found({ name: "written" }), ...as },
+    200,
+    [{ id: 102, merge_action: "EXISTING" }],
+  ],
+  ["GET /secrets?select=name&order=name", {}, 200, [{ name: "mine" }]],
+]);
+
+suite.rows("return-existing fails where rows cannot be found again", [
+  [
+    "POST /keyless",
+    found({ name: "old" }),
+    400,
+    refused("'keyless' has no primary key, so name the columns"),
+  ],
+  ["POST /tags", found({ name: "x" }), 400, refused("The body does not write 'id' of 'tags'")],
+  [
+    "POST /tags?on_conflict=name",
+    found({ note: "x" }),
+    400,
+    refused("The body does not write 'name' of 'tags'"),
+  ],
+  [
+    "POST /tags?on_conflict=name",
+    found({}),
+    400,
+    refused("The body does not write 'name' of 'tags'"),
+  ],
+  ["POST /tags?on_conflict=name&columns=name,note", found([{ name: "blue" }, { note: "x" }]), 400, {
+    ...refused("Row 2 has NULL where rows are found by their values"),
+  }],
+  ["POST /tags?on_conflict=name", found([{ name: null }]), 400, {
+    ...refused("Row 1 has NULL where rows are found by their values"),
+  }],
+  ["POST /tags?on_conflict=nope", found({ name: "x" }), 400, {
+    ...refused("The body does not write 'nope' of 'tags'"),
+  }],
+  ["POST /tags?on_conflict=note", found({ name: "x", note: "y" }), 400, {
+    code: "42P10",
+    details: null,
+    hint: null,
+    message: "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+  }],
+  ["POST /tags?on_conflict=name&on_conflict.columns=note", found({ name: "x", note: "y" }), 400, {
+    ...refused("'on_conflict.columns' needs resolution=merge-duplicates"),
+  }],
+  ["POST /slots?on_conflict.index=slots_lower", found({ room: "x", day: 2, state: "gone" }), 400, {
+    ...refused("Rows that exist are found by columns only"),
+  }],
+  [
+    "POST /made?on_conflict=slug",
+    found({ name: "x" }),
+    400,
+    refused("The body does not write 'slug' of 'made'"),
+  ],
+  ["POST /normal?on_conflict=name", found([{ name: "X" }]), 400, {
+    ...refused("An inserted row is not found by the values of the body"),
+  }],
+  ["POST /triggered?on_conflict=name", found({ name: "x" }), 400, {
+    code: "42P10",
+    details: null,
+    hint: null,
+    message: "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+  }],
+]);
+
+suite.rows("return-existing with other tables, views and indexes", [
+  [
+    "POST /keyless?on_conflict=name&select=name,note,merge_action()",
+    found([{ name: "old" }, { name: "new" }]),
+    201,
+    [
+      { name: "old", note: "kept", merge_action: "EXISTING" },
+      { name: "new", note: null, merge_action: "INSERT" },
+    ],
+  ],
+  ["POST /shown?on_conflict=name&select=id,name", found([{ name: "blue" }]), 200, [{
+    id: 100,
+    name: "blue",
+  }]],
+  ["POST /slots?on_conflict=room,day&select=id,merge_action()", found({ room: "a", day: 1 }), 200, [
+    { id: 100, merge_action: "EXISTING" },
+  ]],
+  [
+    "POST /slots?on_conflict.index=slots_active&select=room,day,state,merge_action()",
+    found([{ room: "a", day: 2, state: "active" }, { room: "a", day: 1, state: "active" }]),
+    201,
+    [
+      { room: "a", day: 2, state: "active", merge_action: "INSERT" },
+      { room: "a", day: 1, state: "active", merge_action: "EXISTING" },
+    ],
+  ],
+  ["POST /slots?on_conflict=room,day", found({ room: "a", day: 1, state: "done" }), 400, {
+    ...refused("An inserted row is not found by the values of the body"),
+  }],
+  [
+    "POST /made?on_conflict=code&columns=name,code&select=name,code",
+    {
+      body: [{ name: "a" }],
+      headers: { Prefer: "resolution=return-existing, return=representation, missing=default" },
+    },
+    201,
+    [{ name: "a", code: 7 }],
+  ],
+  [
+    "POST /typed?on_conflict=at,amount&select=amount",
+    found([
+      { at: "2024-01-01T10:00:00.123456+02:00", amount: "1.005" },
+      { at: "2024-01-01T08:00:00.123456Z", amount: 1.01 },
+    ]),
+    201,
+    [{ amount: 1.01 }, { amount: 1.01 }],
+  ],
+]);
+
+suite.rows("return-existing with nested rows", [
+  [
+    "POST /orders?columns=ref,lines(sku)&on_conflict=ref&lines.resolution=return-existing&lines.on_conflict=order_id,sku&select=id,ref,merge_action(),lines(sku)",
+    found([{ ref: "A", lines: [{ sku: "x" }, { sku: "x" }] }, { ref: "A", lines: [{ sku: "y" }] }]),
+    200,
+    [
+      { id: 100, ref: "A", merge_action: "EXISTING", lines: [{ sku: "x" }, { sku: "y" }] },
+      { id: 100, ref: "A", merge_action: "EXISTING", lines: [{ sku: "x" }, { sku: "y" }] },
+    ],
+  ],
+  [
+    "POST /orders?columns=ref,labels(name)&labels.on_conflict=name&labels.resolution=return-existing&select=ref,labels(name)",
+    found([
+      { ref: "B", labels: [{ name: "urgent" }, { name: "new" }] },
+    ], { Prefer: "return=representation" }),
+    201,
+    [{ ref: "B", labels: [{ name: "urgent" }, { name: "new" }] }],
+  ],
+]);
+
+const committing = apiSuite("return_existing", {
+  ...base,
+  dbTxEnd: "commit-allow-override",
+  batchMaxOperations: 9,
+}, { title: "return_existing, committing", ...postgres });
+
+committing.test("rows that exist fire no trigger, and use no number of a sequence", async (api) => {
+  const line = "POST /watched?on_conflict=name&select=name,merge_action()";
+  const send = async (names: readonly string[]) =>
+    await (await api(line, found(names.map((name) => ({ name }))))).json();
+  await send(["old", "old"]);
+  strictEqual(await (await api("POST /rpc/sequence_value")).json(), 0);
+  deepStrictEqual(await send(["old", "first"]), [
+    { name: "old", merge_action: "EXISTING" },
+    { name: "first", merge_action: "INSERT" },
+  ]);
+  deepStrictEqual(await (await api("GET /fired?name=like.*first")).json(), [{
+    name: "INSERT first",
+  }]);
+  deepStrictEqual(await (await api("GET /fired?name=like.*old")).json(), []);
+});
+
+committing.test("tx=rollback shows the result and keeps nothing", async (api) => {
+  const headers = { Prefer: `${returned.Prefer}, tx=rollback` };
+  const response = await api(tags, found([{ name: "gone" }], headers));
+  deepStrictEqual([response.status, await response.json()], [201, [
+    { name: "gone", note: null, merge_action: "INSERT" },
+  ]]);
+  deepStrictEqual(await (await api("GET /tags?name=eq.gone")).json(), []);
+});
+
+committing.test("a batch takes values of found rows, and gives values to bodies", async (api) => {
+  const upsert = { Prefer: returned.Prefer };
+  const response = await api("POST /", {
+    headers: { "Content-Type": "application/vnd.svc.batch+json" },
+    body: JSON.stringify({
+      requests: [
+        {
+          id: "o",
+          method: "POST",
+          url: "/orders?on_conflict=ref",
+          headers: minimal,
+          body: { ref: "A" },
+        },
+        {
+          method: "POST",
+          url: "/lines?on_conflict=order_id,sku&select=order_id,sku,merge_action()",
+          headers: upsert,
+          body: [{ sku: "p" }, { sku: "q" }],
+          refs: { "/*/order_id": "o#/0/id" },
+        },
+        {
+          method: "POST",
+          url: "/lines?on_conflict=order_id,sku&select=order_id,sku,merge_action()",
+          headers: upsert,
+          body: { sku: "p" },
+          refs: { "/order_id": "o#/id" },
+        },
+      ],
+    }),
+  });
+  const { responses, ...error } = await response.json();
+  deepStrictEqual(error, {});
+  deepStrictEqual(responses.map(({ status, body }: Entry) => [status, body]), [
+    [200, undefined],
+    [201, [
+      { order_id: 100, sku: "p", merge_action: "INSERT" },
+      { order_id: 100, sku: "q", merge_action: "INSERT" },
+    ]],
+    [200, [{ order_id: 100, sku: "p", merge_action: "EXISTING" }]],
+  ]);
+});
+
+interface Entry {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+committing.test("50 clients get or make the same 100 names", async (api) => {
+  const names = Array.from({ length: 100 }, (_, n) => `name ${n}`);
+  const sent = await Promise.all(Array.from({ length: 50 }, async (_, client) => {
+    // Each client begins with another name.
+    const own = [...names.slice(client), ...names.slice(0, client)];
+    const response = await api(
+      "POST /labels?on_conflict=name&select=id,name",
+      found(own.map((name) => ({ name }))),
+    );
+    strictEqual(response.status < 300, true, await response.clone().text());
+    const answer: readonly { id: number; name: string }[] = await response.json();
+    deepStrictEqual(answer.map(({ name }) => name), own);
+    return [response.status, Object.fromEntries(answer.map(({ id, name }) => [name, id]))] as const;
+  }));
+  for (const [status, ids] of sent) {
+    strictEqual(status === 200 || status === 201, true);
+    deepStrictEqual(ids, sent[0]![1]);
+  }
+  strictEqual((await (await api("GET /labels?name=like.name*")).json()).length, 100);
+});
+
+const raced = `
+  create schema raced;
+  grant usage on schema raced to anon;
+  create table raced.tags (id int generated by default as identity primary key, name text unique);
+  grant select, insert on raced.tags to anon;
+  create function public.wait() returns trigger language plpgsql as
+    $$ begin if new.name = 'y' then perform pg_advisory_xact_lock_shared(1); end if; return new; end $$;
+  create trigger wait before insert on raced.tags for each row execute function public.wait();`;
+
+Deno.test("return-existing makes a row that was deleted meanwhile", async () => {
+  await withAdministeredHandler(raced, { dbSchemas: ["raced"] }, async ({ handler, admin }) => {
+    await admin.query("select pg_advisory_lock(1)");
+    await admin.query("begin");
+    await admin.query("insert into raced.tags (name) values ('x')");
+    const line = "POST /tags?on_conflict=name&select=name,merge_action()";
+    const request = await buildRequest(
+      { line, origin: "http://x" },
+      found([{ name: "x" }, { name: "y" }]),
+    );
+    const pending = handler(request);
+    await sessionsAreBlocked(admin);
+    await admin.query("commit");
+    // The request has found the conflict, and waits for the lock.
+    await sessionsAreBlocked(admin);
+    await admin.query("delete from raced.tags");
+    await admin.query("select pg_advisory_unlock(1)");
+    deepStrictEqual(await (await pending).json(), [
+      { name: "x", merge_action: "INSERT" },
+      { name: "y", merge_action: "INSERT" },
+    ]);
+  });
+});
+
+const strict = apiSuite("return_existing", {
+  ...base,
+  dbTxEnd: "commit",
+  idempotencyTable: { schema: "svc", name: "idempotency_keys" },
+}, { title: "return_existing, idempotency", ...postgres });
+
+strict.test("a request that is sent again has its first answer", async (api) => {
+  const headers = { ...returned, "Idempotency-Key": "once" };
+  const answers = [];
+  for (let time = 0; time < 2; time++) {
+    const response = await api(tags, found([{ name: "keyed" }], headers));
+    answers.push([response.status, await response.json()]);
+  }
+  const first = [201, [{ name: "keyed", note: null, merge_action: "INSERT" }]];
+  deepStrictEqual(answers, [first, first]);
+});

@@ -1,0 +1,239 @@
+import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import pixelmatch from "pixelmatch";
+import { PNG } from "pngjs";
+import {
+  type ConsoleBrowser,
+  hasChromium,
+  openConsole,
+} from "../support/clients/console_browser.ts";
+import { signToken } from "../support/handler/token.ts";
+import { withConsole } from "../support/server/console_service.ts";
+
+/** What a reader does on each width and in each theme, after the steps of `console_test.ts`. */
+const points:
+  readonly (readonly [name: string, run: (browser: ConsoleBrowser) => Promise<void>])[] = [
+    ["pages follow the key by cursors", async ({ open, page, lastApiTarget }) => {
+      await open("#/table/api/film?limit=20");
+      await page.getByRole("button", { name: "Next" }).click();
+      await page.getByText("Rows 21 to 40 of").waitFor();
+      match(lastApiTarget("/film")!, /^\/film\?order=id\.asc&limit=20&after=W[A-Za-z0-9_-]+$/);
+      await page.getByRole("button", { name: "Previous" }).click();
+      await page.getByText("Rows 1 to 20 of").waitFor();
+    }],
+    ["a foreign key has a label, and is searched by it", async ({ open, page }) => {
+      await open("#/table/api/film?id=eq.1&limit=20");
+      await page.getByRole("link", { name: "Open language 2: Italian" }).waitFor();
+      await page.getByRole("button", { name: "Filter", exact: true }).click();
+      await page.getByLabel("Column", { exact: true }).last().selectOption("language_id");
+      await page.getByRole("combobox", { name: "Value" }).fill("jap");
+      await page.getByRole("option", { name: "Japanese 3" }).click();
+      await page.getByText("No rows", { exact: true }).first().waitFor();
+    }],
+    ["related rows are chips", async ({ open, page, violations }) => {
+      await open("#/table/api/film?id=eq.2&limit=20");
+      await page.getByRole("button", { name: "Open row 1" }).click();
+      await page.getByRole("link", { name: "3 film_actor by film_id" }).waitFor();
+      deepStrictEqual(await violations(), []);
+    }],
+    ["the panel of a row edits it, and shows the request", async ({ page, violations }) => {
+      await page.getByRole("button", { name: "Edit" }).click();
+      const form = page.getByRole("dialog", { name: "Change film" });
+      await form.getByRole("textbox", { name: /^length/ }).fill("long");
+      await form.getByText("length: Expected a whole number").waitFor();
+      await form.getByRole("textbox", { name: /^length/ }).fill("75");
+      await form.getByLabel("Request").filter({ hasText: /If-Match: .*"length": 75\s/s }).waitFor();
+      deepStrictEqual(await violations(), []);
+      await form.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("gridcell", { name: "75" }).waitFor();
+    }],
+    ["a pencil opens the form of a cell", async ({ page, cell }) => {
+      await cell(0, 1).hover();
+      await cell(0, 1).getByRole("button", { name: "Change title" }).click();
+      await page.getByRole("dialog", { name: "Change title" }).waitFor();
+      await page.keyboard.press("Escape");
+    }],
+    ["the code is closed at first", async ({ page }) => {
+      strictEqual(await page.getByLabel("URL of the request").count(), 0);
+      const { height } = (await page.locator(".pager").boundingBox())!;
+      ok(height <= 60 || page.viewportSize()!.width < 600, `the pager is ${height} px high`);
+    }],
+    ["a chart counts all rows", async ({ open, page, violations }) => {
+      await open("#/table/api/film/chart");
+      await page.getByRole("img", { name: "count by rating, 3 groups" }).waitFor();
+      deepStrictEqual(await violations(), []);
+    }],
+    ["the diagram finds a table", async ({ open, page, violations }) => {
+      await open("#/diagram/api");
+      await page.getByRole("combobox", { name: "Find a table" }).fill("lang");
+      await page.getByRole("option", { name: "language" }).click();
+      await page.locator(".is-center", { hasText: "language" }).waitFor();
+      deepStrictEqual(await violations(), []);
+    }],
+    ["a plan is a tree", async ({ open, page, violations }) => {
+      await open("#/table/api/film/plan?id=gt.5&limit=20");
+      await page.locator("summary", { hasText: "Limit" }).first().waitFor();
+      deepStrictEqual(await violations(), []);
+    }],
+    ["a view is saved by name", async ({ open, page }) => {
+      await open("#/table/api/film?rating=eq.PG&limit=20");
+      await page.getByText("Save", { exact: true }).click();
+      await page.getByLabel("Name of the view").fill("Family");
+      await page.getByRole("button", { name: "Save view" }).click();
+      await page.keyboard.press("Escape");
+      await open("#/health");
+      if (page.viewportSize()!.width < 800) {
+        await page.getByRole("button", { name: "Menu" }).click();
+      }
+      await page.getByRole("link", { name: "Family" }).click();
+      await page.getByText("Rows 1 to 20 of").waitFor();
+      ok(page.url().includes("rating=eq.PG"));
+    }],
+    ["what another program left in the browser is ignored", async ({ open, page }) => {
+      const left = [null, 5, { name: "Left", href: "javascript:alert(1)" }, {
+        name: {},
+        href: "#/",
+      }];
+      for (const key of ["svc-views", "svc-requests"]) {
+        await page.evaluate(`localStorage.setItem("${key}", '${JSON.stringify(left)}')`);
+      }
+      await page.reload();
+      await open("#/requests");
+      strictEqual(await page.getByText("Left", { exact: true }).count(), 0);
+    }],
+    ["a table is viewed as another role", async ({ open, page }) => {
+      await open("#/table/api/film?limit=20");
+      await page.getByLabel("View as").selectOption("anon");
+      await page.getByRole("button", { name: /^anon, ends in/ }).waitFor();
+      await page.getByRole("button", { name: "Insert" }).waitFor({ state: "detached" });
+      await page.getByLabel("View as").selectOption("writer");
+      await page.getByRole("button", { name: "Insert" }).waitFor();
+    }],
+  ];
+
+for (const [width, theme] of [[1280, "dark"], [390, "light"], [390, "dark"]] as const) {
+  Deno.test({
+    name: `the console does all that it offers at ${width} px in the ${theme}`,
+    ignore: !hasChromium(),
+    sanitizeOps: false,
+    sanitizeResources: false,
+    async fn(context) {
+      await withConsole(async ({ adminOrigin }) => {
+        await using browser = await openConsole(adminOrigin, {
+          token: await signToken({ role: "writer" }),
+        });
+        await browser.look({ width, theme });
+        for (const [name, run] of points) {
+          const fn = () => run(browser);
+          await context.step({ name, fn, sanitizeOps: false, sanitizeResources: false });
+        }
+        deepStrictEqual(browser.problems, []);
+      });
+    },
+  });
+}
+
+/** Largest gzipped size in bytes of the files that the first page loads. */
+const maxFirstViewBytes = 45_000;
+
+Deno.test({
+  name: "the first page of the console loads at most 45 kB, compressed",
+  ignore: !hasChromium(),
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    await withConsole(async ({ adminOrigin }) => {
+      await using browser = await openConsole(adminOrigin);
+      await browser.open("#/table/api/film");
+      const urls = await browser.page.evaluate(
+        `performance.getEntriesByType("resource").map(({ name }) => name)`,
+      ) as string[];
+      let sum = 0;
+      for (const url of new Set(urls.filter((each) => /\.(?:js|css)$/.test(each)))) {
+        const { body } = await fetch(url);
+        sum +=
+          (await new Response(body!.pipeThrough(new CompressionStream("gzip"))).bytes()).length;
+      }
+      ok(sum > 20_000 && sum <= maxFirstViewBytes, `${sum} bytes`);
+    });
+  },
+});
+
+const folder = new URL("../fixtures/console/", import.meta.url);
+
+/** Writes the images instead of comparing them. */
+const isUpdate = Deno.env.get("SVC_TEST_UPDATE") === "1";
+
+/** Share of pixels that may differ: fonts are smoothed differently from machine to machine. */
+const maxDifferingShare = 0.01;
+
+const pictures: readonly (readonly [
+  name: string,
+  look: Parameters<ConsoleBrowser["look"]>[0],
+  hash: string,
+  act?: (browser: ConsoleBrowser) => Promise<void>,
+])[] = [
+  ["start", { width: 1280, theme: "light" }, "#/start"],
+  ["table", { width: 1280, theme: "light" }, "#/table/api/film?limit=20"],
+  ["table-phone", { width: 390, theme: "dark" }, "#/table/api/film?id=lt.3&limit=20"],
+  ["chart", { width: 1280, theme: "dark" }, "#/table/api/film/chart"],
+  ["diagram", { width: 1280, theme: "light" }, "#/diagram/api"],
+  ["diagram-phone", { width: 390, theme: "light" }, "#/diagram/api/actor"],
+  ["function", { width: 1280, theme: "dark" }, "#/function/api/films_of?rating=PG"],
+  ["reference-phone", { width: 390, theme: "light" }, "#/reference/api/film"],
+  [
+    "row",
+    { width: 1280, theme: "light" },
+    "#/table/api/film?id=eq.3&limit=20",
+    async ({ page }) => {
+      await page.getByRole("button", { name: "Open row 1" }).click();
+      await page.getByRole("link", { name: "3 film_actor by film_id" }).waitFor();
+    },
+  ],
+  [
+    "form",
+    { width: 1280, theme: "dark" },
+    "#/table/api/film?id=eq.3&limit=20",
+    async ({ page }) => {
+      await page.getByRole("button", { name: "Insert" }).click();
+      await page.getByRole("dialog").getByRole("textbox", { name: /^title/ }).fill("The Long Way");
+    },
+  ],
+];
+
+Deno.test({
+  name: "the console's pages look as they are stored",
+  ignore: !hasChromium(),
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    await withConsole(async ({ adminOrigin }) => {
+      for (const [name, look, hash, act] of pictures) {
+        await using browser = await openConsole(adminOrigin, {
+          token: await signToken({ role: "writer" }),
+        });
+        const { page } = browser;
+        await browser.look(look);
+        await browser.open(hash);
+        await act?.(browser);
+        await page.mouse.move(0, 0);
+        await page.waitForLoadState("networkidle");
+        // Addresses, versions, times and estimates differ from run to run.
+        const mask = [".url-box", ".page-head .lead", ".brand small", ".pager p", ".code-panel"]
+          .map((selector) => page.locator(selector));
+        const shown = await page.screenshot({ mask, animations: "disabled", caret: "hide" });
+        const file = new URL(`${name}.png`, folder);
+        if (isUpdate) await Deno.writeFile(file, shown);
+        const [actual, expected] = [
+          PNG.sync.read(shown),
+          PNG.sync.read(Buffer.from(await Deno.readFile(file))),
+        ];
+        deepStrictEqual([actual.width, actual.height], [expected.width, expected.height], name);
+        const { width, height } = actual;
+        const options = { threshold: 0.2 };
+        const count = pixelmatch(actual.data, expected.data, undefined, width, height, options);
+        ok(count / (width * height) <= maxDifferingShare, `${name}: ${count} pixels differ`);
+      }
+    });
+  },
+});

@@ -1,0 +1,33 @@
+/** Hands bytes over in pieces of any length, as they come over a network. @module */
+
+/** What takes pieces and gives bytes for them. */
+export interface PieceDecoder {
+  write(piece: Uint8Array): Uint8Array;
+  end(): Uint8Array;
+}
+
+/** Lengths of pieces that cut whatever can be cut, and the whole in one. */
+export const pieceLengths = [1, 2, 3, 7, Infinity] as const;
+
+/** Cuts bytes into pieces of one length. */
+export function* piecesOf(bytes: Uint8Array, length: number): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += length) {
+    // A copy: nothing may be looked at before its time.
+    yield bytes.slice(at, at + length);
+  }
+}
+
+/** Decodes bytes in pieces of one length. */
+export function decodeInPieces(
+  decoder: PieceDecoder,
+  bytes: Uint8Array,
+  length: number = Infinity,
+): Uint8Array {
+  const decoded: number[] = [];
+  const add = (piece: Uint8Array) => {
+    for (const code of piece) decoded.push(code);
+  };
+  for (const piece of piecesOf(bytes, length)) add(decoder.write(piece));
+  add(decoder.end());
+  return Uint8Array.from(decoded);
+}

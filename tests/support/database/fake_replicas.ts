@@ -1,0 +1,189 @@
+/** A primary and standbys without sockets: the test decides what each server answers. @module */
+import type {
+  Batch,
+  BatchResult,
+  ReadBatch,
+  ResultColumns,
+  ReturnedPosition,
+  Statement,
+  WalPosition,
+  WriteBatch,
+} from "../../../src/database/batch.ts";
+import type { Database, ReplicaSettings, StandbyEvent } from "../../../src/database/database.ts";
+import type { ServerProbe } from "../../../src/database/replicas/probe_connection.ts";
+import { createReplicated } from "../../../src/database/replicas/replicated_database.ts";
+import { DatabaseError } from "../../../src/errors/service_error.ts";
+import { readPosition } from "../../../src/database/wal_position.ts";
+import { type FakeClock, fakeClock } from "../timing/fake_clock.ts";
+
+/** Returns PostgreSQL's error of a statement; by default of the read itself. */
+export function databaseError(sqlstate: string, statement = 1): DatabaseError {
+  return new DatabaseError({ sqlstate, message: sqlstate, detail: null, hint: null }, statement);
+}
+
+/** A server that a test controls. */
+export class FakeServer {
+  readonly name: string;
+  /** Batches that its pool has received. */
+  readonly batches: Batch[] = [];
+  isInRecovery: boolean;
+  /** Position as `pg_lsn`; null if the server lacks the functions. */
+  lsn: string | null = "0/100";
+  /** Timeline that the server tells; null if it refuses to. */
+  timeline: number | null = 1;
+  identifier = "7";
+  /** Error of each transaction; null for none. */
+  error: unknown = null;
+  /** Whether questions and transactions get an answer. */
+  answers = true;
+  /** Whether the server accepts no connection. */
+  isDown = false;
+  /** Whether results come before the position behind them is known. */
+  streams = false;
+  isClosed = false;
+  resets = 0;
+
+  constructor(name: string, isInRecovery: boolean) {
+    this.name = name;
+    this.isInRecovery = isInRecovery;
+  }
+
+  /** What a standby has received; null if it receives nothing. */
+  received: string | null = null;
+  /** Numbers of the running transactions. */
+  running = "";
+
+  get position(): ResultColumns {
+    const file = this.isInRecovery ? null : `0000000${this.timeline}0000000000000001`;
+    return [this.lsn, file, "8192", "16MB", this.received];
+  }
+
+  readonly probe: ServerProbe = {
+    ask: (statement) => this.#ask(statement),
+    reset: () => void this.resets++,
+    close: () => {},
+  };
+
+  #ask({ text }: Statement): Promise<ResultColumns> {
+    if (!this.answers) return new Promise(() => {});
+    if (this.isDown) return Promise.reject(new Error("Connection refused"));
+    const recovery = this.isInRecovery ? "t" : "f";
+    if (text.includes("control_system")) return Promise.resolve([this.identifier]);
+    if (text === "select pg_catalog.pg_is_in_recovery()") return Promise.resolve([recovery]);
+    if (text.includes("pg_snapshot_xip")) return Promise.resolve([this.running]);
+    if (text.includes("pg_stat_wal_receiver")) {
+      return this.timeline === null
+        ? Promise.reject(databaseError("42501"))
+        : Promise.resolve([String(this.timeline)]);
+    }
+    if (this.lsn === null) return Promise.reject(databaseError("0A000"));
+    return Promise.resolve(text.includes("wal_block_size") ? this.position : [recovery, this.lsn]);
+  }
+
+  readonly database: Database = {
+    subscribe: null,
+    transaction: (batch) => this.#transaction(batch),
+    version: () => Promise.resolve("PostgreSQL 15"),
+    flush: () => {},
+    counts: () => ({ max: 4, open: 0, inUse: 0, waiting: 0, timeouts: 0 }),
+    configure: () => {},
+    watch: () => {},
+    close: () => {
+      this.isClosed = true;
+      return Promise.resolve();
+    },
+  };
+
+  #transaction(batch: Batch): Promise<BatchResult> {
+    this.batches.push(batch);
+    if (!this.answers) return new Promise(() => {});
+    if (this.error !== null) return Promise.reject(this.error);
+    const walPosition = batch.walPosition?.returned && !this.streams
+      ? this.#returned(batch.walPosition.returned)
+      : null;
+    return Promise.resolve({
+      end: batch.transaction.form === "block" && batch.transaction.end === "rollback"
+        ? "rollback"
+        : "commit",
+      columns: [this.name],
+      body: { length: 0, content: new Uint8Array() },
+      rows: [],
+      ...(walPosition === null ? {} : { walPosition }),
+    });
+  }
+
+  #returned(kind: ReturnedPosition): WalPosition | null {
+    return kind === "replayed" && !this.isInRecovery ? null : readPosition(this.position);
+  }
+}
+
+/** The servers, and the database that uses them. */
+export interface FakeReplicas {
+  readonly database: Database;
+  readonly primary: FakeServer;
+  readonly standbys: readonly FakeServer[];
+  readonly clock: FakeClock;
+  readonly events: StandbyEvent[];
+}
+
+/** Options of {@linkcode fakeReplicas}. */
+export interface FakeReplicasOptions extends Partial<ReplicaSettings> {
+  /** Default: 2. */
+  readonly standbys?: number;
+}
+
+/** Epoch milliseconds at time 0 of the clock. */
+export const fakeEpochMs = 1_700_000_000_000;
+
+/** Makes a primary and standbys, none of which is observed yet. */
+export function fakeReplicas(
+  { standbys: count = 2, maxLagMs = 10_000, waitMs = 100, fallback = "primary" }:
+    FakeReplicasOptions = {},
+): FakeReplicas {
+  const clock = fakeClock();
+  const primary = new FakeServer("primary", false);
+  const standbys = Array.from({ length: count }, (_, at) => new FakeServer(`standby${at}`, true));
+  const database = createReplicated({
+    primary: primary.database,
+    primaryProbe: primary.probe,
+    servers: standbys.map(({ name, database, probe }) => ({ place: name, database, probe })),
+    settings: { maxLagMs, waitMs, fallback },
+    clock,
+    random: () => 0,
+    now: () => fakeEpochMs + clock.now(),
+  });
+  const events: StandbyEvent[] = [];
+  database.watch({
+    trace: null,
+    onPooler: () => {},
+    onStandby: (event) => void events.push(event),
+  });
+  return { database, primary, standbys, clock, events };
+}
+
+const common = {
+  transaction: { form: "implicit" },
+  statements: [{ text: "select main", params: [], use: "result" }],
+  planContext: null,
+  kind: null,
+} as const;
+
+/** Returns a read that standbys may execute. */
+export function standbyRead(
+  bookmark: string | null = null,
+  others: Partial<ReadBatch> & { readonly schemaAgeMs?: number } = {},
+): ReadBatch {
+  const { schemaAgeMs, ...batch } = others;
+  return {
+    ...common,
+    access: "read only",
+    body: "stream",
+    retry: "safe",
+    wantsBookmark: bookmark !== null,
+    standby: { bookmark, ...(schemaAgeMs === undefined ? {} : { schemaAgeMs }) },
+    ...batch,
+  };
+}
+
+/** A write whose client wants a bookmark. */
+export const bookmarkedWrite: WriteBatch = { ...common, access: "read write", wantsBookmark: true };

@@ -1,0 +1,123 @@
+/** The schema cache of what some SQL makes: schemas are made in a transaction of the test's own
+ * database, the cache is loaded in the same transaction, and all is rolled back. @module */
+import { strictEqual } from "node:assert/strict";
+import { PGlite, type Transaction } from "@electric-sql/pglite";
+import { buildSchemaCache, schemaCacheQueries } from "../../../src/schema_cache/load.ts";
+import { atOnce } from "../timing/at_once.ts";
+import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
+import type { Relation, Routine, SchemaCache } from "../../../src/schema_cache/schema_cache.ts";
+import type { Engine } from "./engines.ts";
+import { prepared, serverVariable } from "../runner/environment.ts";
+import { type PostgresClient, withClient } from "./postgres_client.ts";
+import { relationshipLine } from "./relationship_line.ts";
+
+/** Configuration of a load; by default the schema `api` alone is exposed. */
+export interface LoadConfig {
+  readonly schemas?: readonly string[];
+  readonly extra?: readonly string[];
+  readonly settings?: readonly string[];
+  /** Whether comments declare keys. */
+  readonly tags?: boolean;
+  readonly relationships?: string;
+}
+
+/** Loads the cache of a database that holds what the SQL makes. */
+export type LoadSchemaCache = (sql: string, config?: LoadConfig) => Promise<SchemaCache>;
+
+/** Makes a database for the tests of a file and removes it after them. */
+export function schemaCacheLoader(engine: Engine = "pg"): LoadSchemaCache {
+  return engine === "pg" ? postgresLoader() : pgliteLoader();
+}
+
+function postgresLoader(): LoadSchemaCache {
+  const name = `svc_test_${crypto.randomUUID().replaceAll("-", "")}`;
+  Deno.test.beforeAll(() => onServer(`create database ${name}`));
+  Deno.test.afterAll(() => onServer(`drop database ${name} with (force)`));
+  return (sql, config = {}) => {
+    const uri = new URL(prepared(serverVariable));
+    uri.pathname = `/${name}`;
+    return withClient(uri.href, async (client) => {
+      await client.query("begin");
+      await client.query(sql);
+      const cache = await load(client, config);
+      await client.query("rollback");
+      return cache;
+    });
+  };
+}
+
+async function onServer(statement: string): Promise<void> {
+  await withClient(prepared(serverVariable), (client) => client.query(statement));
+}
+
+function pgliteLoader(): LoadSchemaCache {
+  let database: PGlite;
+  Deno.test.beforeAll(async () => {
+    database = await PGlite.create();
+  });
+  Deno.test.afterAll(() => database.close());
+  return (sql, config = {}) =>
+    database.transaction(async (transaction) => {
+      await transaction.exec(sql);
+      const cache = await load(transaction, config);
+      await transaction.rollback();
+      return cache;
+    });
+}
+
+type Client = Pick<PostgresClient | Transaction, "query">;
+
+async function load(
+  client: Client,
+  { schemas = ["api"], extra = [], settings = ["statement_timeout"], ...keys }: LoadConfig,
+): Promise<SchemaCache> {
+  const options = {
+    dbSchemas: schemas,
+    dbExtraSearchPath: extra,
+    dbHoistedTxSettings: settings,
+    dbCommentTags: keys.tags ?? false,
+    dbRelationships: keys.relationships ?? null,
+  };
+  const answers: (readonly string[])[] = [];
+  for (const query of schemaCacheQueries(options)) {
+    answers.push(await values(client, query.text, query.params));
+  }
+  return indexSchemaCache(atOnce(buildSchemaCache(answers, options)));
+}
+
+async function values(
+  client: Client,
+  text: string,
+  params: readonly unknown[],
+): Promise<readonly string[]> {
+  const { rows } = await client.query<Record<string, unknown>>(text, [...params]);
+  return rows.map((row) => {
+    const [value, ...others] = Object.values(row);
+    strictEqual(others.length, 0, text);
+    strictEqual(typeof value, "string", text);
+    return value as string;
+  });
+}
+
+/** Relationships from one relation of `api` to another (or to all) as lines. */
+export function relationshipLines(
+  cache: SchemaCache,
+  origin: string,
+  foreign?: string,
+): readonly string[] {
+  return cache.relationships({ schema: "api", name: origin }, "api")
+    .filter((relationship) => foreign === undefined || relationship.foreign.name === foreign)
+    .map(relationshipLine);
+}
+
+/** A relation of `api`. */
+export function relation(cache: SchemaCache, name: string): Relation {
+  return cache.relation({ schema: "api", name })!;
+}
+
+/** The only function of `api` with a name. */
+export function routine(cache: SchemaCache, name: string): Routine {
+  const [only, ...others] = cache.routines({ schema: "api", name });
+  strictEqual(others.length, 0);
+  return only!;
+}

@@ -1,0 +1,22 @@
+import { deepStrictEqual, ok } from "node:assert";
+import consoleConfig from "../../src/console/deno.json" with { type: "json" };
+import programConfig from "../../deno.json" with { type: "json" };
+import testConfig from "../deno.json" with { type: "json" };
+
+/** Packages that the first command of the README fetches, those of packages included. */
+const maxProgramPackages = 25;
+
+Deno.test("the lock file of the program has few packages", async () => {
+  const text = await Deno.readTextFile(new URL("../../deno.lock", import.meta.url));
+  const names = Object.keys(JSON.parse(text).npm);
+  ok(names.length <= maxProgramPackages, names.join(" "));
+});
+
+Deno.test("the tests use the packages and compiler options of program and console", () => {
+  const { compilerOptions, imports, unstable } = testConfig;
+  deepStrictEqual({ ...imports, ...programConfig.imports, ...consoleConfig.imports }, imports);
+  deepStrictEqual({ compilerOptions, unstable }, {
+    compilerOptions: programConfig.compilerOptions,
+    unstable: programConfig.unstable,
+  });
+});

@@ -1,0 +1,131 @@
+/** The statements for a database that Citus distributes, beside those for others. */
+import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
+import { errors } from "../../../src/errors/catalogue.ts";
+import { planCount } from "../../../src/plan/count_plan.ts";
+import { planNestedInsert } from "../../../src/plan/nested_insert.ts";
+import { planRead } from "../../../src/plan/read_plan.ts";
+import { renderRows } from "../../../src/query/read.ts";
+import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
+import type { SchemaCache } from "../../../src/schema_cache/schema_cache.ts";
+import { compile } from "../../../src/sql/fragment.ts";
+import { buildScript, type ScriptSource } from "../../../src/transaction/script.ts";
+import type { TransactionConfig, TransactionOwner } from "../../../src/transaction/preamble.ts";
+import { api, cache, column, config, embed, query } from "../../support/handler/reading.ts";
+
+const distributed = indexSchemaCache({ ...cache.data, isDistributed: true });
+
+const bounds = { first: 20n, last: 29n };
+const all = { first: 0n, last: null };
+
+/** Returns the text of a page of tools with an embed. */
+function pageOfTools(schemaCache: SchemaCache): string {
+  const source = { kind: "relation", relation: schemaCache.relation(api("tools"))! } as const;
+  const select = [column("name"), embed("makers", [column("name")])];
+  const plan = planRead(
+    { query: query({ select }), bounds, schema: "api", source, purpose: "read" },
+    schemaCache,
+    config,
+  );
+  return compile(renderRows(plan)).text.replaceAll('"', "").replaceAll("api.", "");
+}
+
+Deno.test("a page has its limit in the query that embeds, if the database is distributed", () => {
+  const makers = "(select pg_catalog.row_to_json(tools_1.*) as object from " +
+    "(select tools_1.name as name from makers as tools_1 where tools_1.id = ";
+  const end = ") as tools_1 limit 1) as makers from ";
+  const texts = [cache, distributed].map((each) =>
+    pageOfTools(each).replaceAll(/makers_1/g, "tools_1")
+  );
+  deepStrictEqual(texts, [
+    `select tools.c2 as name, ${makers}tools.c1${end}(select tools.maker_id as c1, tools.name as c2 ` +
+    "from tools limit 10 offset $1) as tools",
+    `select tools.name as name, ${makers}tools.maker_id${end}tools limit 10 offset $1`,
+  ]);
+});
+
+Deno.test("planCount() counts exactly where plans have no estimate", () => {
+  const kinds = (isDistributed: boolean) =>
+    (["exact", "planned", "estimated", null] as const).map((preference) =>
+      planCount(preference, bounds, null, isDistributed ? { isDistributed: true } : {}).kind
+    );
+  deepStrictEqual([kinds(false), kinds(true)], [
+    ["exact", "planned", "estimated", "none"],
+    ["exact", "exact", "exact", "none"],
+  ]);
+  strictEqual(planCount("planned", all, null, { isDistributed: true }).kind, "page");
+});
+
+Deno.test("planNestedInsert() throws if the database is distributed", () => {
+  const root = { relation: cache.relation(api("tools"))! } as Parameters<
+    typeof planNestedInsert
+  >[1];
+  const request = {} as Parameters<typeof planNestedInsert>[0];
+  throws(
+    () => planNestedInsert(request, root, distributed),
+    errors.notNestable(["tools"], "Citus distributes the tables of this database"),
+  );
+});
+
+/** A read without conditions, as far as a script needs it. */
+const source = {
+  operations: [{
+    request: {
+      schema: "api",
+      method: "GET",
+      path: "/tools",
+      headers: {},
+      cookies: {},
+      preferences: { tx: null, timezone: null },
+    },
+    planned: {
+      plan: {
+        kind: "read",
+        read: { cutAt: null },
+        representation: { explain: null, format: { kind: "array" } },
+      },
+      query: { main: { text: "main", params: [], use: "result" }, estimate: null },
+      kind: null,
+      isRetrySafe: true,
+    },
+    facts: null,
+    referenceChecks: [],
+  }],
+  batch: null,
+  key: null,
+  divided: null,
+} as unknown as ScriptSource;
+
+const transactionConfig = {
+  appSettings: [],
+  dbAnonStatementTimeout: null,
+  dbExtraSearchPath: [],
+  dbMaxCost: 0,
+  dbPipelining: true,
+  dbPreparedStatements: true,
+  dbPreRequest: null,
+  dbSchemas: ["api"],
+  dbStatementTimeout: null,
+  dbTxEnd: "commit",
+  jwtClaimSettings: false,
+} as unknown as TransactionConfig;
+
+/** Returns how a read is delimited, and the words that its statements begin with. */
+function scriptOf(usesSetCommands: boolean) {
+  const owner = {
+    identity: { role: "web_anon", claims: "{}" },
+    loginSetsTimeout: false,
+    usesSetCommands,
+  } as TransactionOwner;
+  const { transaction, statements } = buildScript(source, owner, transactionConfig);
+  return [transaction.form, statements.map(({ text }) => text.split(" ", 2).join(" "))];
+}
+
+Deno.test("buildScript() uses a block and SET if the settings are forwarded", () => {
+  deepStrictEqual(scriptOf(false), ["implicit", ["select where", "main"]]);
+  deepStrictEqual(scriptOf(true), ["block", [
+    ...Array<string>(2).fill("set local"),
+    "select where",
+    ...Array<string>(6).fill("set local"),
+    "main",
+  ]]);
+});

@@ -1,0 +1,144 @@
+/**
+ * Measures the processor time of requests: that of the service as a multiple of an empty `Deno.serve`
+ * response, and that of PostgreSQL as a multiple of the hand-written statement, each in the same round.
+ *
+ * @module
+ */
+import { type Bench, progress, runSql, untilIdle } from "./bench.ts";
+import { geometricMean, median } from "./figures.ts";
+import { makeUsers, plainFixture, roles, schema, serverConfig } from "./fixture.ts";
+import { openFloor } from "./floor.ts";
+import type { LoadCase } from "./load_case.ts";
+import { measureLoad } from "./measure.ts";
+import { plainCases } from "./plain_cases.ts";
+import { rlsCases } from "./rls_cases.ts";
+import { rlsFixture } from "./rls_fixture.ts";
+import { type BenchServer, ownCommand, startServer } from "./servers.ts";
+import { markdownTable, shown } from "./table.ts";
+import type { User } from "./template.ts";
+
+/** A case, and the highest multiples that it may cost. */
+interface CostCase {
+  readonly name: string;
+  readonly service: number;
+  readonly postgres: number;
+}
+
+const costCases: readonly CostCase[] = [
+  { name: "row by key", service: 4, postgres: 1.15 },
+  { name: "own row by key", service: 4.5, postgres: 1.15 },
+  { name: "own insert, representation", service: 6.5, postgres: 1.4 },
+  { name: "own page of 20", service: 7.5, postgres: 1.15 },
+];
+const maxMean = 5.5;
+
+const rounds = 5;
+const warmUpSeconds = 4;
+const runSeconds = 1;
+
+/** What is measured in each round. */
+interface Servers {
+  readonly empty: BenchServer;
+  /** The service, and its earlier revision if there is one. */
+  readonly services: readonly { readonly title: string; readonly server: BenchServer }[];
+}
+
+/** The multiples of one service in each round. */
+interface Multiples {
+  readonly service: number[];
+  readonly postgres: number[];
+}
+
+/** Returns the table of the cases; beside an earlier revision of the service, unless that is null. */
+export async function measureCost(before: string | null, bench: Bench): Promise<string> {
+  await runSql(bench, `${roles}${schema}${plainFixture}${rlsFixture}`);
+  await runSql(bench, "vacuum analyze");
+  await using resources = new AsyncDisposableStack();
+  const config = serverConfig(bench.postgres);
+  const start = async (command: string, probe?: string) =>
+    resources.use(await startServer("service", command, { config, ...(probe ? { probe } : {}) }));
+  const emptyPath = new URL("./empty_server.ts", import.meta.url).pathname;
+  const empty = await start(`${Deno.execPath()} run -A ${emptyPath} {conf}`, "/");
+  const services = [{ title: "now", server: await start(ownCommand) }];
+  if (before !== null) {
+    const command = await commandOf(before, resources);
+    services.push({ title: before, server: await start(command) });
+  }
+  const users = await makeUsers();
+  const rows: string[][] = [];
+  const all = services.map((): number[] => []);
+  for (const each of costCases) {
+    const measured = await measureCase(caseNamed(each.name, users), { empty, services }, bench);
+    rows.push([
+      each.name,
+      ...measured.flatMap((multiples) => [times(multiples.service), times(multiples.postgres)]),
+      `≤ ${each.service}×`,
+      `≤ ${each.postgres}×`,
+    ]);
+    measured.forEach(({ service }, index) => all[index]!.push(median(service)));
+  }
+  const means = all.flatMap((multiples) => [times([geometricMean(multiples)]), ""]);
+  rows.push(["geometric mean", ...means, `≤ ${maxMean}×`, ""]);
+  const heads = services.flatMap(({ title }) => [title, "PostgreSQL"]);
+  return markdownTable(["case", ...heads, "target", "PostgreSQL"], rows);
+}
+
+function times(multiples: readonly number[]): string {
+  return `${shown(median(multiples))}×`;
+}
+
+function caseNamed(name: string, users: readonly User[]): LoadCase {
+  return [...plainCases(users), ...rlsCases(users)].find((each) => each.name === name)!;
+}
+
+/** Checks an earlier revision out, and returns its command. */
+async function commandOf(revision: string, resources: AsyncDisposableStack): Promise<string> {
+  const folder = await Deno.makeTempDir({ prefix: "svc_revision_" });
+  resources.defer(() => Deno.remove(folder, { recursive: true }));
+  const root = new URL("../..", import.meta.url).pathname;
+  const script = 'set -o pipefail; git -C "$1" archive "$2" | tar -x -C "$3"';
+  const { success } = await new Deno.Command("bash", {
+    args: ["-c", script, "bash", root, revision, folder],
+  }).output();
+  if (!success) throw new Error(`cannot check out ${revision}`);
+  return `${Deno.execPath()} run -A ${folder}/main.ts {conf}`;
+}
+
+async function measureCase(
+  each: LoadCase,
+  { empty, services }: Servers,
+  bench: Bench,
+): Promise<readonly Multiples[]> {
+  const { postmaster, options: { connections } } = bench;
+  const uri = String(serverConfig(bench.postgres)["db-uri"]);
+  await using floor = await openFloor(each, uri);
+  const run = async (server: BenchServer, seconds: number) => {
+    await untilIdle(bench);
+    if (each.reset !== undefined) await runSql(bench, each.reset);
+    const figures = await measureLoad(each.request, { server, postmaster, connections, seconds });
+    if (figures.failed > 0) throw new Error(`${each.name}: ${figures.failed} requests failed`);
+    return figures;
+  };
+  for (const { server } of services) await run(server, warmUpSeconds);
+  const measured = services.map((): Multiples => ({ service: [], postgres: [] }));
+  for (let round = 0; round < rounds; round++) {
+    const { cpu: least } = await run(empty, runSeconds);
+    await untilIdle(bench);
+    if (each.reset !== undefined) await runSql(bench, each.reset);
+    const { postgresCpu: handWritten } = await floor.measure({
+      postmaster,
+      seconds: runSeconds / 2,
+      inFlight: connections,
+    });
+    for (const [index, { title, server }] of services.entries()) {
+      const { cpu, postgresCpu } = await run(server, runSeconds);
+      measured[index]!.service.push(cpu / least);
+      measured[index]!.postgres.push(postgresCpu / handWritten);
+      progress(
+        `${each.name}, ${title}: ${shown(cpu)} µs of ${shown(least)}, ` +
+          `${shown(postgresCpu)} µs of ${shown(handWritten)}`,
+      );
+    }
+  }
+  return measured;
+}

@@ -1,0 +1,75 @@
+/** Writes the declaration of `HandlerConfig` for the npm package: an interface, whose comments say
+ * what the table of options says. @module */
+import { camelCase } from "../../src/config/names.ts";
+import { rows } from "../../src/config/options.ts";
+import type { Option } from "../../src/config/options/option.ts";
+import { defaultText } from "../../src/config/print.ts";
+
+/** Options that only a process of its own has a use for. */
+const ofProcess =
+  /^(admin-server-|log-|metrics-|tenants?(-|$)|server-(header-timeout|host|idle-timeout|max-connections|port|reuseport|unix|workers)|db-embedded-init$)/;
+/** Options that `HandlerOptions` describes itself. */
+const described: ReadonlySet<string> = new Set(["db-uri", "db-schemas", "dialect", "jwt-secret"]);
+
+const typesByName: ReadonlyMap<string, string> = new Map([
+  ["integer", "number"],
+  ["size", "number"],
+  ["time", "number"],
+  ["boolean", "boolean"],
+  ["boolean or `auto`", 'boolean | "auto"'],
+  ["list", "readonly string[]"],
+  ["headers", "Readonly<Record<string, string>>"],
+  ["function", "FunctionName"],
+  ["table", "TableName"],
+  ["JSON or `@file`", "readonly JwtIssuer[]"],
+]);
+
+/** Returns the declaration of `src/config/handler_config.ts`. */
+export function handlerConfig(): string {
+  const fields = rows
+    .filter(([key]) => !ofProcess.test(key) && !described.has(key))
+    .map(([key, option]) => field(key, option));
+  return `${head}\n${fields.join("\n")}\n${tail}`;
+}
+
+const head = `/** The options that a handler shares with the configuration file. @module */
+import type { FunctionName, TableName } from "./codecs.ts";
+import type { JwtIssuer } from "./jwt_issuers.ts";
+
+/** Options of the configuration, named by their keys in camel case. */
+export interface HandlerConfig {`;
+
+const tail = `  /**
+   * Settings that SQL reads with \`current_setting('app.settings.<name>', true)\`, as pairs such as
+   * \`["app.settings.region", "north"]\`. Default: none.
+   */
+  readonly appSettings?: readonly (readonly [name: string, value: string])[];
+}
+`;
+
+function field(key: string, option: Option<unknown>): string {
+  const doc = `${option.doc} Default: ${defaultText(key, option).replaceAll("$$", "$")}.`;
+  const nullable = option.default === null ? " | null" : "";
+  return `${comment(doc)}\n  readonly ${camelCase(key)}?: ${typeOf(option)}${nullable};`;
+}
+
+function typeOf({ codec }: Option<unknown>): string {
+  const named = typesByName.get(codec.type);
+  if (named !== undefined) return named;
+  const words = Array.from(codec.type.matchAll(/\`([^\`]+)\`/g), ([, word]) => `"${word}"`);
+  return words.length > 1 && codec.type.startsWith("\`") ? words.join(" | ") : "string";
+}
+
+const widest = 100;
+
+/** One line where it fits, else the lines of a block. */
+function comment(text: string): string {
+  const single = `  /** ${text} */`;
+  if (single.length <= widest) return single;
+  const lines = text.split(" ").reduce<string[]>((done, word) => {
+    const last = done.at(-1);
+    if (last === undefined || last.length + 1 + word.length > widest - 5) return [...done, word];
+    return [...done.slice(0, -1), `${last} ${word}`];
+  }, []);
+  return ["  /**", ...lines.map((line) => `   * ${line}`), "   */"].join("\n");
+}
