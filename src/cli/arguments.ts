@@ -95,7 +95,7 @@ const modes = ["dump-config", "dump-schema", "types", "ready"] as const;
  * argument that is the name of a command and of an existing file is the file.
  *
  * ```text
- * Call   = [ Command ] *Flag [ Target ]
+ * Call   = [ Command ] *( Flag / Operand ) [ Target ]
  * Flag   = "--" Key "=" Value / ShortForm "=" Value / ModeFlag / CommandFlag
  * ```
  */
@@ -202,8 +202,11 @@ function callOf(command: Command | null, { flags, others }: Tokens): ParsedCall 
       serveFlags.add(token.name);
     } else setOption(optionFlags, optionFlag(token, command));
   }
-  const config = configArguments(others, optionFlags);
-  if (command !== null) return { kind: "command", command, call: { config, flags: ownFlags } };
+  const operands = leadingOperands(others, command);
+  const config = configArguments(others.slice(operands.length), optionFlags);
+  if (command !== null) {
+    return { kind: "command", command, call: { config, flags: ownFlags, operands } };
+  }
   const [mode = "run", other] = modes.filter((each) => kinds.has(each));
   if (other !== undefined) throw new ArgumentError(`--${mode} and --${other} exclude each other`);
   const [serveFlag] = serveFlags;
@@ -212,6 +215,13 @@ function callOf(command: Command | null, { flags, others }: Tokens): ParsedCall 
   }
   const serving = { watches: serveFlags.has("--watch"), opensConsole: serveFlags.has("--open") };
   return { kind: mode, config, serving };
+}
+
+/** Returns the operands, which stand before the target. */
+function leadingOperands(others: readonly string[], command: Command | null): readonly string[] {
+  const pattern = command?.operands?.pattern;
+  const count = others.findIndex((argument) => !pattern?.test(argument));
+  return count === -1 ? others : others.slice(0, count);
 }
 
 function setOwnFlag(

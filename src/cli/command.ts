@@ -20,6 +20,16 @@ export interface CommandFlag {
   readonly repeats?: true;
 }
 
+/** Arguments of a command other than the configuration, known by their form. */
+export interface CommandOperands {
+  /** Matches whole arguments that are operands. */
+  readonly pattern: RegExp;
+  /** Name of an operand in `--help`. */
+  readonly placeholder: string;
+  /** One phrase for `--help`. */
+  readonly doc: string;
+}
+
 /** The configuration that arguments name: a file, a connection string, options. */
 export interface ConfigArguments {
   /** Path of the configuration file; null if the arguments name none. */
@@ -36,6 +46,8 @@ export interface CommandCall {
    * flag has no entry.
    */
   readonly flags: ReadonlyMap<string, string>;
+  /** In the order of the arguments; empty for commands without operands. */
+  readonly operands: readonly string[];
 }
 
 /** Parts of the program that commands use and that stand above them. */
@@ -59,6 +71,8 @@ export interface Command {
   /** One phrase for `--help`. */
   readonly doc: string;
   readonly flags: readonly CommandFlag[];
+  /** Operands stand before the configuration. Default: the command has none. */
+  readonly operands?: CommandOperands;
   /** Exit code of a call that is invalid, or whose `run` rejects. Default: 1. */
   readonly failureCode?: number;
   /** Resolves with the exit code. */

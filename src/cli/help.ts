@@ -17,7 +17,8 @@ export function usage(command: Command | null, commands: readonly Command[]): st
   const token = svcDialect.productToken;
   if (command !== null) {
     const flags = command.flags.map((flag) => `[${flagText(flag)}] `).join("");
-    return `Usage: ${token} ${command.name} ${flags}[--KEY=VALUE]… ${targets}\n`;
+    const operands = command.operands === undefined ? "" : `[${command.operands.placeholder}]… `;
+    return `Usage: ${token} ${command.name} ${flags}${operands}[--KEY=VALUE]… ${targets}\n`;
   }
   const flags = modeFlags.map(({ spellings }) => `[${spellings.join("|")}]`).join(" ");
   const words = commands.length === 0 ? "" : "[COMMAND] ";
@@ -36,6 +37,7 @@ export function helpText(command: Command | null, commands: readonly Command[]):
   const sections: readonly (readonly [title: string, rows: readonly HelpRow[]])[] = [
     ["Commands:", command === null ? commands.map(({ name, doc }) => [name, doc]) : []],
     ["Available options:", [
+      ...operandRows(command),
       ...targetRows,
       ...ownFlags,
       ...serveRows(command),
@@ -58,6 +60,11 @@ const targetRows: readonly HelpRow[] = [
   ["FILE", "Path of the configuration file"],
   ["CONNECTION", "Database to use: postgres://user@host:5432/database, or host=… dbname=…"],
 ];
+
+function operandRows(command: Command | null): readonly HelpRow[] {
+  const operands = command?.operands;
+  return operands === undefined ? [] : [[operands.placeholder, operands.doc]];
+}
 
 function serveRows(command: Command | null): readonly HelpRow[] {
   return command === null ? Array.from(serveFlagDocs) : [];

@@ -45,6 +45,8 @@ export interface RequestInfo {
   readonly path?: string;
   /** The access log and the console leave the request out. Default: false. */
   readonly isUnlogged?: boolean;
+  /** The caller, in place of the token. Only callers in this process set it. Default: that of the token. */
+  readonly identity?: Identity;
   /** The server sets `Content-Length` if the whole body is in memory. Default: false. */
   readonly setsContentLength?: boolean;
 }
@@ -141,7 +143,7 @@ export class Exchange implements Caller {
   /** Collects the statements of the request for the log; null if the log omits them. */
   readonly statements: Statement[] | null;
   /** Null until the token is verified. */
-  identity: Identity | null = null;
+  identity: Identity | null;
   /** Whether it counts among the requests in progress. */
   hasEntered = false;
   /** Counts the request; null without `rate-limits`. */
@@ -176,6 +178,7 @@ export class Exchange implements Caller {
     const { snapshot: { config }, service } = context;
     this.request = request;
     this.info = info;
+    this.identity = info.identity ?? null;
     this.context = context;
     this.pieces = pieces;
     this.credential = credential;

@@ -13,6 +13,7 @@ const paint: Command = {
     { name: "--out", value: "required", placeholder: "FILE", doc: "a" },
     { name: "-c", value: "next", placeholder: "TEXT", doc: "a" },
   ],
+  operands: { pattern: /\.wall$/, placeholder: "FILE.wall", doc: "a" },
   run: () => Promise.resolve(0),
 };
 
@@ -180,7 +181,7 @@ const calls: readonly (readonly [argv: readonly string[], call: object])[] = [
   [["paint"], {
     kind: "command",
     command: paint,
-    call: { config: config(null), flags: new Map() },
+    call: { config: config(null), flags: new Map(), operands: [] },
   }],
   [["paint", "--dry", "--coat", "--out=f", "-c", "--help", "--db-pool=2", "a"], {
     kind: "command",
@@ -188,6 +189,7 @@ const calls: readonly (readonly [argv: readonly string[], call: object])[] = [
     call: {
       config: config("a", { "db-pool": ["--db-pool", "2"] }),
       flags: new Map([["--dry", ""], ["--coat", ""], ["--out", "f"], ["-c", "--help"]]),
+      operands: [],
     },
   }],
   [["paint", "--coat=2", "postgres://h/x"], {
@@ -196,8 +198,20 @@ const calls: readonly (readonly [argv: readonly string[], call: object])[] = [
     call: {
       config: config(null, { "db-uri": [connection, "postgres://h/x"] }),
       flags: new Map([["--coat", "2"]]),
+      operands: [],
     },
   }],
+  [["paint", "a.wall", "b.wall", "--dry", "svc.conf"], {
+    kind: "command",
+    command: paint,
+    call: {
+      config: config("svc.conf"),
+      flags: new Map([["--dry", ""]]),
+      operands: ["a.wall", "b.wall"],
+    },
+  }],
+  [["paint", "svc.conf", "a.wall"], problem('unexpected argument "a.wall"')],
+  [["paint", "a.conf", "b.conf"], problem('unexpected argument "b.conf"')],
   [["a", "paint"], problem('unexpected argument "paint"')],
   [["--", "paint"], { kind: "run", config: config("paint") }],
   [["paint", "--dry=1"], problem("--dry takes no value")],

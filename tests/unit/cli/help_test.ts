@@ -12,6 +12,7 @@ const paint: Command = {
     { name: "--out", value: "required", placeholder: "FILE", doc: "File to write" },
     { name: "-c", value: "next", placeholder: "TEXT", doc: "Colour" },
   ],
+  operands: { pattern: /\.wall$/, placeholder: "FILE.wall", doc: "Wall to paint" },
   run: () => Promise.resolve(0),
 };
 
@@ -26,8 +27,8 @@ Deno.test("usage() shows every flag", () => {
   strictEqual(usage(null, [paint]), `Usage: svc [COMMAND] ${rest}`);
   strictEqual(
     usage(paint, [paint]),
-    "Usage: svc paint [--dry] [--coat[=N]] [--out=FILE] [-c TEXT] [--KEY=VALUE]… " +
-      "[FILE | CONNECTION]\n",
+    "Usage: svc paint [--dry] [--coat[=N]] [--out=FILE] [-c TEXT] [FILE.wall]… " +
+      "[--KEY=VALUE]… [FILE | CONNECTION]\n",
   );
 });
 
@@ -46,5 +47,6 @@ Deno.test("helpText() of a command shows its flags", () => {
   const text = helpText(paint, [paint]);
   match(text, /^ {2}svc paint: Paint the fence$/m);
   match(text, /^ {2}--coat\[=N\] {8}Number of coats$/m);
+  match(text, /^ {2}FILE\.wall {9}Wall to paint$/m);
   strictEqual(text.includes("--dump-config"), false);
 });

@@ -1,0 +1,26 @@
+/** Flags for the caller of requests in this process. @module */
+import { callerIdentity } from "../auth/caller_identity.ts";
+import type { Identity } from "../auth/jwt_cache.ts";
+import type { CommandCall, CommandFlag } from "./command.ts";
+
+/** `--role` and `--claims`. */
+export const callerFlags: readonly CommandFlag[] = [
+  { name: "--role", value: "required", placeholder: "ROLE", doc: "Role of the request" },
+  {
+    name: "--claims",
+    value: "required",
+    placeholder: "JSON",
+    doc: "Claims of the request's token",
+  },
+];
+
+/** Returns the caller that the flags name; null for one without a token. Throws an `Error` if they are invalid. */
+export function callerOf(
+  flags: CommandCall["flags"],
+  config: { readonly dbAnonRole: string | null },
+): Identity | null {
+  const [role, claims] = [flags.get("--role"), flags.get("--claims")];
+  if (role !== undefined) return callerIdentity({ role, claims }, config);
+  if (claims !== undefined) throw new Error("--claims needs --role=ROLE");
+  return null;
+}
