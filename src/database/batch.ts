@@ -187,7 +187,7 @@ export interface PositionCondition {
 /** How a connection uses positions in the write-ahead log. */
 interface WalPositionUse {
   /**
-   * Condition for the server; otherwise the batch fails with 22012 before its first statement. Null for
+   * Condition for the server; otherwise the batch fails before its first statement. Null for
    * none.
    */
   readonly condition: PositionCondition | null;

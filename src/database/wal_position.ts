@@ -13,6 +13,8 @@ import type {
   Statement,
   WalPosition,
 } from "./batch.ts";
+import { compile, param, type Sql, sql, tableSql } from "../sql/fragment.ts";
+import { raise } from "../sql/raise.ts";
 
 /**
  * Reads the position of the end of the log on a primary, or of replay on a standby, and what the standby has
@@ -51,7 +53,7 @@ export const positionStatements: Readonly<Record<ReturnedPosition, Statement>> =
 };
 
 /**
- * Returns the statement that fails with 22012 unless the server has replayed a position. Without a timeline,
+ * Returns the statement that raises `position` unless the server has replayed a position. Without a timeline,
  * it passes on a promoted server, which has all that it replayed.
  */
 export function positionCheck({ min, timeline }: PositionCondition): Statement {
@@ -65,10 +67,6 @@ export function positionCheck({ min, timeline }: PositionCondition): Statement {
     };
 }
 
-const checkText = "select 1 / (case when pg_catalog.pg_is_in_recovery() " +
-  "then coalesce(pg_catalog.pg_last_wal_replay_lsn() >= $1::pg_catalog.pg_lsn, false) " +
-  "else true end)::pg_catalog.int4";
-
 /**
  * Timeline of a standby, by the control file. It is never ahead, and follows at the next restartpoint after a
  * failover.
@@ -77,9 +75,21 @@ export const controlTimeline =
   "greatest((select timeline_id from pg_catalog.pg_control_checkpoint()), " +
   "(select min_recovery_end_timeline from pg_catalog.pg_control_recovery()))";
 
-const timelineCheckText = "select 1 / (case when pg_catalog.pg_is_in_recovery() " +
-  "then coalesce(pg_catalog.pg_last_wal_replay_lsn() >= $1::pg_catalog.pg_lsn " +
-  `and ${controlTimeline} = $2::pg_catalog.int4, false) else false end)::pg_catalog.int4`;
+const isReplayed = sql`pg_catalog.pg_last_wal_replay_lsn() >= ${param("")}::pg_catalog.pg_lsn`;
+
+const checkText = checkOf(
+  sql`case when pg_catalog.pg_is_in_recovery() then coalesce(${isReplayed}, false) else true end`,
+);
+
+const timelineCheckText = checkOf(
+  sql`pg_catalog.pg_is_in_recovery() and coalesce(${isReplayed} and ${
+    tableSql(controlTimeline)
+  } = ${param("")}::pg_catalog.int4, false)`,
+);
+
+function checkOf(holds: Sql): string {
+  return compile(sql`select case when not (${holds}) then ${raise(sql`'position'`)} end`).text;
+}
 
 /** Returns the position in a row of a {@linkcode positionStatements}; null if the server has none. */
 export function readPosition(row: ResultColumns): WalPosition | null {

@@ -1,7 +1,9 @@
 /** Renders how the statements of a nested insert pass the keys of written rows on: as JSON, in
  * settings of the transaction. @module */
+import type { DatabaseFailure } from "../errors/service_error.ts";
 import type { InsertLevel } from "../plan/insert_level.ts";
 import { catalogueSql, emptySql, ident, join, literal, type Sql, sql } from "../sql/fragment.ts";
+import { raise, raisedDetail } from "../sql/raise.ts";
 
 /** Name of the setting that has the body. */
 export const bodySetting: Sql = literal("svc.body");
@@ -47,19 +49,19 @@ export function keyColumn(position: number): Sql {
   return ident(`k${position + 1}`);
 }
 
-/** Message of the error that a level raises if it wrote other rows than were sent. */
-const lostRows = /"([0-9]+) sent, ([0-9]+) written"/;
+/** Detail of the error that a level raises if it wrote other rows than were sent. */
+const lostRows = /^([0-9]+) sent, ([0-9]+) written$/;
 
 /** Returns how many rows were sent and written if an error of PostgreSQL is about that; null for others. */
 export function lostRowsOf(
-  { sqlstate, message }: { readonly sqlstate: string; readonly message: string },
+  error: DatabaseFailure,
 ): { readonly sent: string; readonly written: string } | null {
-  const found = sqlstate === "2203A" ? lostRows.exec(message) : null;
+  const found = lostRows.exec(raisedDetail(error) ?? "");
   return found === null ? null : { sent: found[1]!, written: found[2]! };
 }
 
 /** Why a row of the body has no row of the table. */
-const unfoundRow = /"row ([0-9]+) (empty|hidden|lost)"/;
+const unfoundRow = /^row ([0-9]+) (empty|hidden|lost)$/;
 
 /** A row of the body that a level did not find. */
 export interface UnfoundRow {
@@ -69,10 +71,8 @@ export interface UnfoundRow {
 }
 
 /** Returns the row that a level did not find if an error of PostgreSQL is about that; null for others. */
-export function unfoundRowOf(
-  { sqlstate, message }: { readonly sqlstate: string; readonly message: string },
-): UnfoundRow | null {
-  const found = sqlstate === "2203A" ? unfoundRow.exec(message) : null;
+export function unfoundRowOf(error: DatabaseFailure): UnfoundRow | null {
+  const found = unfoundRow.exec(raisedDetail(error) ?? "");
   return found === null ? null : { row: found[1]!, reason: found[2] as UnfoundRow["reason"] };
 }
 
@@ -121,10 +121,4 @@ export function keepIfFound(
   const first = sql`select svc_n || ' ' || ${reason} from ${sentRows} where svc_n = (${unfound})`;
   const failure = raise(sql`'row ' || coalesce((${first}), '0 lost')`);
   return sql`select from ${facts} where case when complete and not lost then ${kept} else ${failure} end is null`;
-}
-
-/** Renders a text that raises an error whose message carries another text. */
-export function raise(text: Sql): Sql {
-  const path = sql`'strict $."' || ${text} || '"'`;
-  return sql`pg_catalog.jsonb_path_query_first('{}', cast(${path} as jsonpath))::text`;
 }

@@ -1,5 +1,6 @@
 /** Renders the values that a patch gives to columns. PostgreSQL applies the steps inside of a
  * column, one after the other, to the column's value as JSON. @module */
+import type { DatabaseFailure } from "../errors/service_error.ts";
 import type { PatchedColumn, PatchStep, PatchTest, PatchValue } from "../plan/patch_plan.ts";
 import type { MergedObject } from "../request/body/patch_document.ts";
 import {
@@ -14,6 +15,7 @@ import {
   type Sql,
   sql,
 } from "../sql/fragment.ts";
+import { raise, raisedDetail } from "../sql/raise.ts";
 import { arrayLiteral } from "./array_literal.ts";
 import { fromJson } from "./written_rows.ts";
 
@@ -24,11 +26,10 @@ export interface PatchScope {
   readonly source: Sql;
 }
 
-/** Renders a FROM item with the document, and the beginning of the path that makes operations fail. */
+/** Renders a FROM item with the document. */
 export function patchSource(document: ParamValue, alias: Sql): Sql {
-  // OFFSET 0 keeps the planner from evaluating these constants in the expressions of the patch.
-  return sql`(select cast(${param(document)} as jsonb) as document,
-    'strict $."operation '::text as failure offset 0) as ${alias}`;
+  // OFFSET 0 keeps the planner from evaluating this constant in the expressions of the patch.
+  return sql`(select cast(${param(document)} as jsonb) as document offset 0) as ${alias}`;
 }
 
 /** Renders `set` of an update. */
@@ -41,7 +42,7 @@ export function patchAssignments(values: readonly PatchValue[], scope: PatchScop
 /** Renders a condition that is true, or fails. */
 export function patchTests(tests: readonly PatchTest[], scope: PatchScope): Sql {
   const failed = join(
-    tests.map((test) => sql`when ${fails(test, scope)} then ${failure(test, scope)} is null`),
+    tests.map((test) => sql`when ${fails(test, scope)} then ${failure(test)} is null`),
     sql` `,
   );
   return sql`case ${failed} else true end`;
@@ -71,7 +72,7 @@ function renderValue(value: PatchValue, scope: PatchScope): Sql {
     case "checked": {
       const type = catalogueSql(column.type);
       const failed = value.tests.map((test) =>
-        sql`when ${fails(test, scope)} then (${failure(test, scope)})::text::${type}`
+        sql`when ${fails(test, scope)} then ${failure(test)}::${type}`
       );
       return sql`case ${join(failed, sql` `)} else ${renderValue(value.base, scope)} end`;
     }
@@ -115,17 +116,14 @@ function withoutNull(json: Sql, column: PatchedColumn): Sql {
   return column.type === "jsonb" ? value : converted(value, column);
 }
 
-/** Renders an expression that always fails, with 2203A and the number of the operation in its text. */
-function failure({ number }: { readonly number: number }, { source }: PatchScope): Sql {
-  const path = sql`(${source}.failure || ${param(`${number}"`)})`;
-  return sql`pg_catalog.jsonb_path_query_first('{}', cast(${path} as jsonpath))`;
+/** Renders a text that always fails, with the number of the operation. */
+function failure({ number }: { readonly number: number }): Sql {
+  return raise(param(`operation ${number}`));
 }
 
 /** Returns the number of the operation that an error of PostgreSQL is about; null for other errors. */
-export function failedOperation(
-  { sqlstate, message }: { readonly sqlstate: string; readonly message: string },
-): string | null {
-  return sqlstate === "2203A" ? /"operation ([0-9]+)"/.exec(message)?.[1] ?? null : null;
+export function failedOperation(error: DatabaseFailure): string | null {
+  return /^operation ([0-9]+)$/.exec(raisedDetail(error) ?? "")?.[1] ?? null;
 }
 
 /**
@@ -163,7 +161,7 @@ function stepSource({ from, operation }: PatchStep, before: Sql): Sql {
 function stepResult(step: PatchStep, scope: PatchScope): Sql {
   const { operation, path } = step;
   const doc = sql`s.doc`;
-  const failed = failure(operation, scope);
+  const failed = sql`cast(${failure(operation)} as jsonb)`;
   const target = path.length === 0 ? doc : sql`(${doc} #> ${pathParam(path)})`;
   const exists = and([
     ...indexChecks(doc, path, path.length),

@@ -1,7 +1,9 @@
 /** Renders values of results that earlier statements of a transaction keep in settings. Later
  * statements are sent before these results exist, so PostgreSQL reads them itself. @module */
 import type { Statement } from "../database/batch.ts";
+import type { DatabaseFailure } from "../errors/service_error.ts";
 import { compile, ident, join, literal, ordinal, param, type Sql, sql } from "../sql/fragment.ts";
+import { raise, raisedDetail } from "../sql/raise.ts";
 
 /** The part of a result that a reference names. A result is an array of rows, or of scalar values. */
 export type ResultPart =
@@ -122,18 +124,10 @@ function withMembers(object: Sql, members: readonly RenderedMember[]): Sql {
   return sql`pg_catalog.concat(${open}, ${join(added)}, '}')::json`;
 }
 
-/** Message of the error of a check, which has the number of rows. */
-const rowsInMessage = /"svc ([0-9]+) rows"/;
-
-/** SQLSTATE `invalid_text_representation`. */
-const invalidText = "22P02";
-
 /** Returns how many rows a result has, if an error is that of a check; null for other errors. */
-export function rowsOfFailedCheck(
-  { sqlstate, message }: { readonly sqlstate: string; readonly message: string },
-): number | null {
-  const found = sqlstate === invalidText ? rowsInMessage.exec(message) : null;
-  return found === null ? null : Number(found[1]);
+export function rowsOfFailedCheck(error: DatabaseFailure): number | null {
+  const [, rows] = /^([0-9]+) rows$/.exec(raisedDetail(error) ?? "") ?? [];
+  return rows === undefined ? null : Number(rows);
 }
 
 /**
@@ -147,7 +141,7 @@ export function resultCheck(value: ResultValue, body: Uint8Array): Statement {
     : part.kind !== "all"
     ? sql`n = 1`
     : sql`n = pg_catalog.json_array_length(${param(body)}::json)`;
-  const check = sql`select case when ${holds} then 0 else ('svc ' || n || ' rows')::integer end
+  const check = sql`select case when ${holds} then '' else ${raise(sql`n || ' rows'`)} end
     from (select pg_catalog.json_array_length(${resultOf(value)}) as n offset 0) as svc_result`;
   return { ...compile(check), use: "none", isShared: true };
 }

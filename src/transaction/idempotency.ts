@@ -5,6 +5,7 @@ import type { Statement } from "../database/batch.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { DatabaseError } from "../errors/service_error.ts";
 import { compile, ident, param, type Sql, sql } from "../sql/fragment.ts";
+import { raise, raisedDetail } from "../sql/raise.ts";
 
 /** A key, and the request that it stands for. */
 export interface RequestKey {
@@ -31,8 +32,8 @@ const claims = sql`nullif(pg_catalog.current_setting('request.jwt.claims', true)
 const principal = sql`json_build_array(current_user, ${claims}->>'iss', ${claims}->>'sub')::text`;
 
 /**
- * Locks the key without waiting, deletes it if it is too old, and inserts it. Division by zero is a lock of
- * another request, a duplicate a request that was committed.
+ * Locks the key without waiting, deletes it if it is too old, and inserts it. Raises `in progress` for the lock
+ * of another request; a duplicate is a request that was committed.
  */
 export function keyStatements(key: RequestKey): readonly Statement[] {
   const text = param(key.text);
@@ -40,7 +41,7 @@ export function keyStatements(key: RequestKey): readonly Statement[] {
   const lock =
     sql`pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended(${text}::text || ${principal}, 0))`;
   return [
-    statement(sql`select 1 / ${lock}::int`),
+    statement(sql`select case when not ${lock} then ${raise(sql`'in progress'`)} end`),
     statement(
       sql`delete from ${tableOf(key)} where ${isOwn(key)} and created_at < now() - ${age}`,
     ),
@@ -50,7 +51,7 @@ values (${principal}, ${text}, ${fingerprintOf(key)})`),
 }
 
 /**
- * Keeps the answer in the row of the key, or deletes the row. Divides by zero where that is not found: the
+ * Keeps the answer in the row of the key, or deletes the row. Raises `other owner` where that is not found: the
  * write has changed the role or the claims.
  */
 export function closingStatement(key: RequestKey, answer: KeptAnswer | null): Statement {
@@ -62,7 +63,9 @@ export function closingStatement(key: RequestKey, answer: KeptAnswer | null): St
   return statement(
     sql`with changed as (${change} where ${
       isOwn(key)
-    } returning 1) select 1 / count(*) from changed`,
+    } returning 1) select case when count(*) = 0 then ${
+      raise(sql`'other owner'`)
+    } end from changed`,
   );
 }
 
@@ -99,17 +102,16 @@ export class KeyTakenError extends Error {}
 
 /** Returns the error of a statement of the key, or of the one that keeps the answer; null for others. */
 export function keyError({ failure }: DatabaseError, role: "key" | "answer"): Error | null {
-  switch (failure.sqlstate) {
-    case divisionByZero:
-      return role === "key" ? errors.idempotencyKeyInProgress() : errors.internal(changedOwner);
-    case uniqueViolation:
-      return role === "key" ? new KeyTakenError() : null;
+  switch (raisedDetail(failure)) {
+    case "in progress":
+      return errors.idempotencyKeyInProgress();
+    case "other owner":
+      return errors.internal(changedOwner);
     default:
-      return null;
+      return role === "key" && failure.sqlstate === uniqueViolation ? new KeyTakenError() : null;
   }
 }
 
-const divisionByZero = "22012";
 const uniqueViolation = "23505";
 
 const changedOwner = "The request changes its role or request.jwt.claims, so its Idempotency-Key " +

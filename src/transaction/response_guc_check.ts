@@ -2,21 +2,24 @@
  * fails if their values are invalid, so a write whose response is an error is rolled back. @module
  */
 import type { Statement } from "../database/batch.ts";
+import type { DatabaseFailure } from "../errors/service_error.ts";
 import { compile, literal, sql } from "../sql/fragment.ts";
-
-/** SQLSTATE of the check's failure when the status is at fault. */
-const invalidStatusState = "2201F";
+import { raise, raisedDetail } from "../sql/raise.ts";
 
 /** The setting that the check found invalid. */
 export type InvalidResponseGuc = "status" | "headers";
 
 /**
- * Returns the invalid setting, by the SQLSTATE of the check's failure. Null for other failures, such as a
- * cancelled statement. Class 22 stands for invalid data, class 54 for JSON that is nested too deep.
+ * Returns the setting that a failure of the check is about. Null for other failures, such as a cancelled
+ * statement. Class 22 stands for a text that is not JSON, class 54 for JSON that is nested too deep.
  */
-export function invalidResponseGuc(sqlstate: string): InvalidResponseGuc | null {
-  if (sqlstate === invalidStatusState) return "status";
-  return /^(22|54)/.test(sqlstate) ? "headers" : null;
+export function invalidResponseGuc(
+  failure: Pick<DatabaseFailure, "message" | "sqlstate">,
+): InvalidResponseGuc | null {
+  if (raisedDetail(failure) === "status") return "status";
+  return raisedDetail(failure) === "headers" || /^(22|54)/.test(failure.sqlstate)
+    ? "headers"
+    : null;
 }
 
 /** Pattern of valid `response.headers` as the text of `jsonb`: objects with one string member each. */
@@ -26,15 +29,15 @@ const headersPattern =
 const headers = sql`current_setting('response.headers', true)`;
 const status = sql`current_setting('response.status', true)`;
 
-/**
- * Takes the root of a negative number if the status is invalid, and divides by zero if the headers are.
- * Text that is not JSON fails at the cast. If neither setting is set, nothing else is evaluated.
- */
+const statusText = sql`coalesce(substring(nullif(${status}, '') from '^[0-9]*'), '200')`;
+const headersText = sql`coalesce(nullif(${headers}, ''), '[]')::jsonb::text`;
+
+/** Text that is not JSON fails at the cast. If neither setting is set, nothing else is evaluated. */
 export const responseGucCheck: Statement = {
   ...compile(
-    sql`select case when ${headers} || ${status} = '' then 0 else sqrt(case when coalesce(substring(nullif(${status}, '') from '^[0-9]*'), '200') ~ '^0*[2-5][0-9][0-9]$' then 1 else -1 end) / case when coalesce(nullif(${headers}, ''), '[]')::jsonb::text ~ ${
-      literal(headersPattern)
-    } then 1 else 0 end end`,
+    sql`select case when ${headers} || ${status} = '' then ''
+when ${statusText} !~ '^0*[2-5][0-9][0-9]$' then ${raise(sql`'status'`)}
+when ${headersText} !~ ${literal(headersPattern)} then ${raise(sql`'headers'`)} end`,
   ),
   use: "none",
   role: "response settings",

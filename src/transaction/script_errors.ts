@@ -56,7 +56,7 @@ function isPatch({ planned: { plan } }: RequestOperation): boolean {
 }
 
 function responseError(error: DatabaseError): Error {
-  switch (invalidResponseGuc(error.failure.sqlstate)) {
+  switch (invalidResponseGuc(error.failure)) {
     case "status":
       return errors.invalidResponseStatus();
     case "headers":

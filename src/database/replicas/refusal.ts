@@ -6,6 +6,7 @@
  * @module
  */
 import { DatabaseError, ServiceError } from "../../errors/service_error.ts";
+import { raisedDetail } from "../../sql/raise.ts";
 
 /** Why the primary repeats a read. Label of a metric. */
 export type RefusalReason =
@@ -65,9 +66,10 @@ export function refusalOf(error: unknown): Refusal | null {
   if (!(error instanceof DatabaseError)) return null;
   const { sqlstate } = error.failure;
   const isCheck = error.statement < 0 && sqlstate !== queryCanceled;
+  const known = raisedDetail(error.failure) === null ? reasons.get(sqlstate) : undefined;
   const reason = sqlstate.startsWith("08")
     ? "connection"
-    : reasons.get(sqlstate) ?? (isCheck ? "position" : undefined);
+    : known ?? (isCheck ? "position" : undefined);
   return reason === undefined
     ? null
     : { reason, isUnbegun: error.statement < 0 || error.precedesExecution };

@@ -3,8 +3,8 @@ import { refusalOf } from "../../../../src/database/replicas/refusal.ts";
 import { errors } from "../../../../src/errors/catalogue.ts";
 import { DatabaseError } from "../../../../src/errors/service_error.ts";
 
-function failure(sqlstate: string, statement = 1): DatabaseError {
-  return new DatabaseError({ sqlstate, message: "", detail: null, hint: null }, statement);
+function failure(sqlstate: string, statement = 1, message = ""): DatabaseError {
+  return new DatabaseError({ sqlstate, message, detail: null, hint: null }, statement);
 }
 
 const begun = { isUnbegun: false };
@@ -22,7 +22,7 @@ const rows: readonly (readonly [name: string, error: unknown, refusal: unknown])
   ...["42P01", "42703", "42704", "42883"].map((code) =>
     [code, failure(code), { reason: "schema", ...begun }] as const
   ),
-  ["a failed check", failure("22012", -1), { reason: "position", ...unbegun }],
+  ["a failed check", failure("42704", -1, '"svc(position)"'), { reason: "position", ...unbegun }],
   ["a check without the privilege", failure("42501", -1), { reason: "position", ...unbegun }],
   ["a division of the read itself", failure("22012"), null],
   ["a canceled check", failure("57014", -1), null],
