@@ -17,24 +17,12 @@ export type KeyLocation =
   | { readonly kind: "url"; readonly url: string }
   | { readonly kind: "discovery"; readonly issuer: string };
 
-/** The documents that a key set comes from. */
-export interface KeyDocuments {
+/** A key set with the documents that it comes from. */
+export interface LoadedKeys {
   /** Null without discovery. */
   readonly discovery: CachedDocument | null;
   readonly document: CachedDocument;
-}
-
-/** A key set with the documents that it comes from. */
-export interface LoadedKeys extends KeyDocuments {
   readonly keySet: FetchedKeySet;
-}
-
-/** Imports the keys of documents that were fetched before. Rejects with `KeyFetchError`. */
-export async function importKeys(
-  { discovery, document }: KeyDocuments,
-  previous: LoadedKeys | null,
-): Promise<LoadedKeys> {
-  return { discovery, document, keySet: await keySetOf(document, previous) };
 }
 
 /** Returns when keys are due for a refresh, in epoch milliseconds. */

@@ -4,7 +4,9 @@ import type { JwtIssuer } from "../config/jwt_issuers.ts";
 import type { Config } from "../config/options.ts";
 import { prepareRules } from "./issuer_rules.ts";
 import { type KeySet, loadKeys } from "./keys.ts";
-import type { IssuerKeys, IssuerKeySource } from "./remote_key_set.ts";
+import type { KeyLocation } from "./key_loader.ts";
+import type { RemoteKeySet } from "./remote_key_set.ts";
+import type { RemoteKeySets } from "./remote_key_sets.ts";
 import { AuthSettingError } from "./setting_error.ts";
 import type { Issuers, TokenIssuer } from "./verify_token.ts";
 
@@ -20,7 +22,7 @@ export type IssuerOptions = Pick<
  */
 export async function prepareIssuers(
   options: IssuerOptions,
-  remoteKeySets: IssuerKeySource,
+  remoteKeySets: RemoteKeySets,
 ): Promise<Issuers | null> {
   const list = await Promise.all(
     (options.jwtIssuers ?? []).map((issuer) => listedIssuer(issuer, options, remoteKeySets)),
@@ -31,17 +33,17 @@ export async function prepareIssuers(
 }
 
 /** Returns the fetched key sets of issuers. */
-export function remoteKeySetsOf(issuers: Issuers | null): ReadonlySet<IssuerKeys> {
+export function remoteKeySetsOf(issuers: Issuers | null): ReadonlySet<RemoteKeySet> {
   const all = issuers === null ? [] : [...issuers.listed.values(), issuers.unlisted];
   return new Set(all.map((issuer) => issuer?.remoteKeys ?? null).filter((set) => set !== null));
 }
 
 async function unlistedIssuer(
   { jwtSecret, jwtJwksUrl: url, jwtIssuer: issuer, jwtJwksMaxStale }: IssuerOptions,
-  remoteKeySets: IssuerKeySource,
+  remoteKeySets: RemoteKeySets,
 ): Promise<TokenIssuer | null> {
   const localKeys = await loadKeys(jwtSecret);
-  const remote = (location: Parameters<IssuerKeySource["get"]>[0]["location"]) =>
+  const remote = (location: KeyLocation) =>
     remoteKeySets.get({ location, issuer }, jwtJwksMaxStale * 1000);
   if (url !== null) {
     return { ...anyToken, name: issuer, localKeys, remoteKeys: remote({ kind: "url", url }) };
@@ -62,7 +64,7 @@ const anyToken: TokenIssuer = { name: null, localKeys: null, remoteKeys: null, r
 async function listedIssuer(
   issuer: JwtIssuer,
   { jwtJwksMaxStale }: IssuerOptions,
-  remoteKeySets: IssuerKeySource,
+  remoteKeySets: RemoteKeySets,
 ): Promise<TokenIssuer> {
   const { issuer: name, jwks_url: url } = issuer;
   const [localKeys, rules] = await Promise.all([localKeysOf(issuer), prepareRules(issuer)]);

@@ -6,7 +6,6 @@ import { type DocumentDependencies, storeDocument } from "./document_cache.ts";
 import { KeyFetchError } from "./fetch_document.ts";
 import {
   fetchKeys,
-  type KeyDocuments,
   type KeyLocation,
   keysDueAt,
   keysExpireAt,
@@ -29,8 +28,6 @@ export interface KeyDependencies extends DocumentDependencies {
   readonly observe: (event: Observation) => void;
   /** Counts the fetches by issuer and result. */
   readonly fetches: Counter;
-  /** Called after each load of fresh keys. */
-  readonly onLoaded?: (() => void) | undefined;
   /**
    * `shared`: requests wait for one fetch, and timers refresh the keys. `unshared`: I/O belongs to one
    * request, so a request neither waits for the fetch of another one nor starts a timer that outlives it.
@@ -45,31 +42,6 @@ export interface KeySetNames {
   readonly issuer: string | null;
 }
 
-/** The fetched keys of an issuer, for the verification of tokens. */
-export interface IssuerKeys {
-  /**
-   * Returns the current keys; a promise while they have to be fetched. Throws, or rejects with,
-   * `errors.keysUnavailable` if no keys may still serve.
-   */
-  current(scope: FetchScope): KeySet | Promise<KeySet>;
-  /**
-   * Returns the keys for a token with this `kid`. Fetches them once if none has it, at most every 30 s.
-   * Throws, or rejects with, `errors.keysUnavailable`.
-   */
-  setWithKey(kid: string | null, scope: FetchScope): KeySet | Promise<KeySet>;
-}
-
-/** Finds the keys of issuers. */
-export interface IssuerKeySource {
-  /** Returns the keys of an issuer, which serve for `maxStaleMs` after they are no longer fresh. */
-  get(names: KeySetNames, maxStaleMs: number): IssuerKeys;
-}
-
-/** Returns the text that identifies the keys of an issuer. */
-export function keySetId(names: KeySetNames): string {
-  return JSON.stringify(names);
-}
-
 /** Time after a fetch for an unknown `kid` in which further ones cause none. */
 const unknownKidCooldownMs = 30_000;
 
@@ -80,7 +52,7 @@ const maxBackoffSeconds = 60;
  * retries with exponential backoff of at most 60 s, and serves the known keys for `maxStaleMs` longer
  * than they are fresh.
  */
-export class RemoteKeySet implements IssuerKeys {
+export class RemoteKeySet {
   readonly #names: KeySetNames;
   readonly #dependencies: KeyDependencies;
   #maxStaleMs: number;
@@ -134,18 +106,10 @@ export class RemoteKeySet implements IssuerKeys {
     return (this.#dependencies.now() - this.#loaded.document.fetchedAt) / 1000;
   }
 
-  /** The documents that the keys come from; null before the first fetch. */
-  get documents(): KeyDocuments | null {
-    if (this.#loaded === null) return null;
-    const { discovery, document } = this.#loaded;
-    return { discovery, document };
-  }
-
-  /** Whole seconds until the next attempt after a failure; 1 if none is scheduled. */
-  get retryAfter(): number {
-    return Math.max(1, Math.ceil((this.#retryAt - this.#dependencies.now()) / 1000));
-  }
-
+  /**
+   * Returns the current keys; a promise while they have to be fetched. Throws, or rejects with,
+   * `errors.keysUnavailable` if no keys may still serve.
+   */
   current(scope: FetchScope): KeySet | Promise<KeySet> {
     const loaded = this.#loaded;
     const now = this.#dependencies.now();
@@ -158,6 +122,10 @@ export class RemoteKeySet implements IssuerKeys {
     return this.#join(scope).then(() => this.#servingKeys());
   }
 
+  /**
+   * Returns the keys for a token with this `kid`. Fetches them once if none has it, at most every 30 s.
+   * Throws, or rejects with, `errors.keysUnavailable`.
+   */
   setWithKey(kid: string | null, scope: FetchScope): KeySet | Promise<KeySet> {
     const current = this.current(scope);
     if (current instanceof Promise || kid === null || hasKid(current, kid)) return current;
@@ -181,7 +149,8 @@ export class RemoteKeySet implements IssuerKeys {
     const now = this.#dependencies.now();
     const loaded = this.#loaded;
     if (loaded !== null && now < keysExpireAt(loaded) + this.#maxStaleMs) return loaded.keySet;
-    throw errors.keysUnavailable({ issuer: this.#names.issuer, retryAfter: this.retryAfter });
+    const retryAfter = Math.max(1, Math.ceil((this.#retryAt - now) / 1000));
+    throw errors.keysUnavailable({ issuer: this.#names.issuer, retryAfter });
   }
 
   /** Starts a refresh that no request waits for. Returns false if the runtime would end it. */
@@ -254,7 +223,6 @@ export class RemoteKeySet implements IssuerKeys {
     this.#loaded = loaded;
     this.#backoffSeconds = 0;
     this.#retryAt = -Infinity;
-    this.#dependencies.onLoaded?.();
   }
 
   #store(loaded: LoadedKeys, previous: LoadedKeys | null, scope: FetchScope): void {
@@ -293,8 +261,7 @@ export class RemoteKeySet implements IssuerKeys {
   }
 }
 
-/** Returns whether a set has a key with this `kid`. */
-export function hasKid({ keys }: KeySet, kid: string): boolean {
+function hasKid({ keys }: KeySet, kid: string): boolean {
   return keys.some((key) => key.kid === kid);
 }
 

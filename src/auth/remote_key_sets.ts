@@ -1,18 +1,10 @@
 /** The key sets that a service fetches. A reload of the configuration keeps those that are still
  * named. @module */
 import type { MetricRegistry, Sample } from "../observe/metric_registry.ts";
-import type { KeyDocuments } from "./key_loader.ts";
-import {
-  type IssuerKeys,
-  type IssuerKeySource,
-  type KeyDependencies,
-  keySetId,
-  type KeySetNames,
-  RemoteKeySet,
-} from "./remote_key_set.ts";
+import { type KeyDependencies, type KeySetNames, RemoteKeySet } from "./remote_key_set.ts";
 
 /** Creates key sets, and keeps those in use fresh. */
-export class RemoteKeySets implements IssuerKeySource {
+export class RemoteKeySets {
   readonly #dependencies: KeyDependencies;
   readonly #sets = new Map<string, RemoteKeySet>();
   #isStarted = false;
@@ -38,25 +30,14 @@ export class RemoteKeySets implements IssuerKeySource {
 
   /** Returns the key set of an issuer, with the keys that are known of it. */
   get(names: KeySetNames, maxStaleMs: number): RemoteKeySet {
-    const id = keySetId(names);
+    const id = JSON.stringify(names);
     const set = this.#sets.get(id) ?? new RemoteKeySet(names, maxStaleMs, this.#dependencies);
     this.#sets.set(id, set);
     return set;
   }
 
-  /** Returns the key set with an id of `keySetId`; undefined without one. */
-  find(id: string): RemoteKeySet | undefined {
-    return this.#sets.get(id);
-  }
-
-  /** Returns the documents of the key sets that are loaded, by the id of the set. */
-  documents(): ReadonlyMap<string, KeyDocuments> {
-    const all = Array.from(this.#sets, ([id, { documents }]) => [id, documents] as const);
-    return new Map(all.flatMap(([id, documents]) => documents === null ? [] : [[id, documents]]));
-  }
-
   /** Ends the refreshes of all other key sets, and applies the option to these. */
-  keep(used: ReadonlySet<IssuerKeys>, options: { readonly maxStaleMs: number }): void {
+  keep(used: ReadonlySet<RemoteKeySet>, options: { readonly maxStaleMs: number }): void {
     for (const [id, set] of this.#sets) {
       if (used.has(set)) {
         set.configure(options);

@@ -9,7 +9,7 @@ import {
 } from "./jwt.ts";
 import type { IssuerRules } from "./issuer_rules.ts";
 import { isSymmetric, type KeySet, selectKeys } from "./keys.ts";
-import type { FetchScope, IssuerKeys } from "./remote_key_set.ts";
+import type { FetchScope, RemoteKeySet } from "./remote_key_set.ts";
 
 /** Keys and rules of tokens. */
 export interface TokenIssuer {
@@ -18,7 +18,7 @@ export interface TokenIssuer {
   /** Keys of the configuration; null for none. */
   readonly localKeys: KeySet | null;
   /** Keys by URL; null for none. */
-  readonly remoteKeys: IssuerKeys | null;
+  readonly remoteKeys: RemoteKeySet | null;
   /** Rules of `jwt-issuers`; null for none. */
   readonly rules: IssuerRules | null;
 }

@@ -1,6 +1,5 @@
 /** The state of a service that services in other threads follow, as data that a message can carry.
  * @module */
-import type { KeyDocuments } from "../auth/key_loader.ts";
 import type { Config } from "../config/options.ts";
 import type { LoadedRevocations } from "./revocation_list.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -10,8 +9,6 @@ export interface FollowedParts
   extends Pick<Snapshot, "config" | "roles" | "serverVersion" | "usesBlocks"> {
   /** Pieces of `schemaPieces`; a thread parses text faster than it copies objects. Null before the first load. */
   readonly schema: readonly string[] | null;
-  /** Documents with the keys of issuers, by the id of `keySetId`. */
-  readonly keys: ReadonlyMap<string, KeyDocuments>;
   /** Null before the first read. */
   readonly revocations: LoadedRevocations | null;
 }
@@ -28,7 +25,6 @@ export interface StateChange {
   readonly serverVersion?: string | null;
   readonly usesBlocks?: boolean;
   readonly schema?: FollowedParts["schema"];
-  readonly keys?: FollowedParts["keys"];
   readonly revocations?: LoadedRevocations | null;
 }
 
@@ -74,14 +70,8 @@ function changedParts(
     ...(differs("serverVersion") ? { serverVersion: current.serverVersion } : {}),
     ...(differs("usesBlocks") ? { usesBlocks: current.usesBlocks } : {}),
     ...(differs("schema") ? { schema: current.schema } : {}),
-    ...(hasSameKeys(sent.keys, current.keys) ? {} : { keys: current.keys }),
     ...(differs("revocations") ? { revocations: current.revocations } : {}),
   };
-}
-
-function hasSameKeys(one: FollowedParts["keys"], other: FollowedParts["keys"]): boolean {
-  if (one.size !== other.size) return false;
-  return Array.from(other).every(([id, { document }]) => one.get(id)?.document === document);
 }
 
 function sentConfig({ dialect: _, ...others }: Config): SentConfig {

@@ -1,10 +1,13 @@
 /** A service that follows another one in another thread: it has its own connections and caches, and
  * receives all that the other one loads. @module */
-import { FollowedKeySets, type KeyRefusal } from "../auth/followed_key_sets.ts";
+import type { Fetch } from "../auth/fetch_document.ts";
+import { remoteKeySetsOf } from "../auth/prepare_issuers.ts";
+import { RemoteKeySets } from "../auth/remote_key_sets.ts";
 import type { Config } from "../config/options.ts";
 import { dialects } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
+import { MetricRegistry } from "../observe/metric_registry.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { type Schedule, schedule, turn } from "../lib/timers.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
@@ -18,6 +21,9 @@ import { indexOf, type LoadedRevocations } from "./revocation_list.ts";
 import { prepareAuth, prepareClientLimits, type Snapshot } from "./snapshot.ts";
 import { mayBeStale } from "./staleness.ts";
 
+/** Result of a query of the followed service: null for success, else the seconds until its next attempt. */
+export type Refusal = { readonly retryAfter: number } | null;
+
 /** The followed service, as a following one reaches it. */
 export interface FollowedService {
   /** Whether the followed service is ready. */
@@ -26,13 +32,11 @@ export interface FollowedService {
   recover(): void;
   /** A request names something that the schema cache lacks. */
   missName(): void;
-  /** See `Service.refreshKeys`. Resolves after the change with the keys was received. */
-  refreshKeys(id: string, kid: string | null): Promise<KeyRefusal>;
   /**
    * Reads the revocations if they were never read. Resolves with null after the change with them was
    * received, else with the seconds until the next attempt.
    */
-  readRevocations(): Promise<KeyRefusal>;
+  readRevocations(): Promise<Refusal>;
 }
 
 interface FollowingOptions extends Omit<BaseServiceOptions, "requestMetrics"> {
@@ -45,6 +49,8 @@ interface FollowingOptions extends Omit<BaseServiceOptions, "requestMetrics"> {
   readonly shareOf?: (config: Config) => Config;
   /** Ends the process, after a fatal failure was reported. */
   readonly onFatal: () => void;
+  /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
+  readonly fetch?: Fetch;
   /** Schedules questions to the database. Default: by timers. */
   readonly schedule?: Schedule;
 }
@@ -56,7 +62,7 @@ const missIntervalMs = 100;
 export class FollowingService extends BaseService implements RequestService {
   readonly revocations: RequestService["revocations"];
   readonly #options: FollowingOptions;
-  readonly #keys: FollowedKeySets;
+  readonly #keys: RemoteKeySets;
   /** Suspects this thread's connections. The followed service reports the silence. */
   readonly #heartbeat: Heartbeat;
   #revocations: LoadedRevocations | null = null;
@@ -67,7 +73,7 @@ export class FollowingService extends BaseService implements RequestService {
   /** The last change; each one waits for the one before. */
   #applied: Promise<void> = Promise.resolve();
 
-  private constructor(options: FollowingOptions, snapshot: Snapshot, keys: FollowedKeySets) {
+  private constructor(options: FollowingOptions, snapshot: Snapshot, keys: RemoteKeySets) {
     super(options, snapshot);
     this.#options = options;
     this.#keys = keys;
@@ -85,14 +91,22 @@ export class FollowingService extends BaseService implements RequestService {
 
   /** Creates a service with a whole state. */
   static async create(options: FollowingOptions, state: StateChange): Promise<FollowingService> {
-    const keys = new FollowedKeySets({
-      requestKeys: (id, kid) => options.followed.refreshKeys(id, kid),
+    // Each thread fetches the keys of issuers. The followed service reports and counts it.
+    const keys = new RemoteKeySets({
+      metricRegistry: new MetricRegistry(),
+      fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+      store: null,
       now: options.now,
+      schedule,
+      observe: () => {},
+      sharing: "shared",
     });
     const snapshot = await nextSnapshot(null, state, { options, keys });
     const service = new FollowingService(options, snapshot, keys);
     service.#revocations = state.revocations ?? null;
     service.configureDatabase();
+    service.#keepKeys();
+    keys.start();
     service.database.observeServers?.();
     if (service.database.ask !== undefined) service.#heartbeat.start();
     return service;
@@ -149,6 +163,7 @@ export class FollowingService extends BaseService implements RequestService {
   async close(): Promise<void> {
     this.endStreams();
     this.#heartbeat.stop();
+    this.#keys.stop();
     await this.database.close();
   }
 
@@ -159,11 +174,17 @@ export class FollowingService extends BaseService implements RequestService {
     this.replace(next);
     if (change.revocations !== undefined) this.#revocations = change.revocations;
     this.configureDatabase();
+    if (change.config !== undefined) this.#keepKeys();
     const isReloaded = next.cache !== previous.cache;
     if (isReloaded && (previous.cache !== null || this.dialect.poolFlush === "every load")) {
       this.database.flush();
     }
     if (isReloaded || next.config !== previous.config) this.onReload();
+  }
+
+  #keepKeys(): void {
+    const { auth, config } = this.snapshot;
+    this.#keys.keep(remoteKeySetsOf(auth.issuers), { maxStaleMs: config.jwtJwksMaxStale * 1000 });
   }
 
   #currentRevocations(): ReturnType<RequestService["revocations"]["current"]> {
@@ -182,9 +203,8 @@ export class FollowingService extends BaseService implements RequestService {
 async function nextSnapshot(
   previous: Snapshot | null,
   change: StateChange,
-  { options, keys }: { readonly options: FollowingOptions; readonly keys: FollowedKeySets },
+  { options, keys }: { readonly options: FollowingOptions; readonly keys: RemoteKeySets },
 ): Promise<Snapshot> {
-  if (change.keys !== undefined) await keys.take(change.keys);
   const config = change.config === undefined ? previous!.config : configOf(change.config, options);
   const prepared = change.config === undefined ? previous! : {
     auth: await prepareAuth(config, previous, keys),

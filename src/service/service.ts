@@ -1,8 +1,6 @@
 /** The live state of the service: configuration, schema cache, database, keys. A reload replaces
  * the state as a whole; a request works on the snapshot that it began with. @module */
-import type { KeyRefusal } from "../auth/followed_key_sets.ts";
 import { remoteKeySetsOf } from "../auth/prepare_issuers.ts";
-import { noScope } from "../auth/remote_key_set.ts";
 import { RemoteKeySets } from "../auth/remote_key_sets.ts";
 import { noRoleSettings } from "../config/in_database.ts";
 import { noValues } from "../config/load.ts";
@@ -143,7 +141,6 @@ export class Service extends BaseService {
       now: options.now,
       schedule,
       observe: options.observe,
-      onLoaded: options.onFollowedChange,
       sharing: options.loading ?? "shared",
     });
     const auth = await prepareAuthOf(config, null, { source, values: noValues, remoteKeySets });
@@ -177,7 +174,6 @@ export class Service extends BaseService {
       serverVersion,
       usesBlocks,
       schema: this.#schemaPieces,
-      keys: this.#remoteKeySets.documents(),
       revocations: this.revocations.loaded,
     };
   }
@@ -230,20 +226,6 @@ export class Service extends BaseService {
   /** Looks soon whether the schema has changed, since a request names something unknown. */
   missName(): void {
     this.#watch?.missed();
-  }
-
-  /**
-   * Fetches the keys of an issuer, with an id of `keySetId`, if they are due or lack the `kid`. Resolves
-   * with null, or with the seconds until the next attempt.
-   */
-  async refreshKeys(id: string, kid: string | null): Promise<KeyRefusal> {
-    const set = this.#remoteKeySets.find(id);
-    try {
-      await set?.setWithKey(kid, noScope);
-      return null;
-    } catch {
-      return { retryAfter: set?.retryAfter ?? 1 };
-    }
   }
 
   /**

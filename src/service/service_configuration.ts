@@ -1,6 +1,6 @@
 /** Reads the configuration from its sources and from the database, and prepares the state that
  * belongs to it: keys, the role path, limits. @module */
-import type { IssuerKeySource } from "../auth/remote_key_set.ts";
+import type { RemoteKeySets } from "../auth/remote_key_sets.ts";
 import { AuthSettingError } from "../auth/setting_error.ts";
 import { noRoleSettings } from "../config/in_database.ts";
 import {
@@ -38,7 +38,7 @@ interface ServiceConfigurationOptions {
   /** The configuration that the service was started with. */
   readonly initialConfig: Config;
   readonly metadata: MetadataReader;
-  readonly remoteKeySets: IssuerKeySource;
+  readonly remoteKeySets: RemoteKeySets;
   /** The current state, which a read continues. */
   readonly snapshot: () => Snapshot;
 }
@@ -125,7 +125,7 @@ export async function prepareAuthOf(
   { source, values, remoteKeySets }: {
     readonly source: ConfigSource;
     readonly values: DatabaseValues;
-    readonly remoteKeySets: IssuerKeySource;
+    readonly remoteKeySets: RemoteKeySets;
   },
 ): Promise<AuthState> {
   try {

@@ -2,7 +2,7 @@
  * A request never sees a part of a reload. @module */
 import { createJwtCache, type JwtCache } from "../auth/jwt_cache.ts";
 import { prepareIssuers } from "../auth/prepare_issuers.ts";
-import type { IssuerKeySource } from "../auth/remote_key_set.ts";
+import type { RemoteKeySets } from "../auth/remote_key_sets.ts";
 import { parseRolePath, type RolePath } from "../auth/role_claim.ts";
 import type { TenantRule } from "../auth/tenant_rule.ts";
 import type { Issuers } from "../auth/verify_token.ts";
@@ -78,7 +78,7 @@ export async function prepareClientLimits(
 export async function prepareAuth(
   config: Config,
   previous: PreparedConfig | null,
-  remoteKeySets: IssuerKeySource,
+  remoteKeySets: RemoteKeySets,
 ): Promise<AuthState> {
   const [issuers, rolePath] = await Promise.all([
     prepareIssuers(config, remoteKeySets),

@@ -1,10 +1,10 @@
 /** Messages between the thread that owns the process and the threads that serve requests. Secrets
  * of the configuration pass in messages only, never in a URL or in the environment. @module */
 import type { RecordedRequests } from "../../admin/recorder.ts";
-import type { KeyRefusal } from "../../auth/followed_key_sets.ts";
 import type { CallWords } from "../../observe/call_words.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import type { StateChange } from "../../service/followed_state.ts";
+import type { Refusal } from "../../service/following_service.ts";
 import type { PartOfProcess } from "./shares.ts";
 
 /** A worker's number, from 1, its part of the process's limits, and all that it needs to serve. */
@@ -31,8 +31,7 @@ export interface LogLines {
 /** Queries of a worker, and what the owner replies. */
 export interface OwnerReplies {
   isReady(): Promise<boolean>;
-  refreshKeys(id: string, kid: string | null): Promise<KeyRefusal>;
-  readRevocations(): Promise<KeyRefusal>;
+  readRevocations(): Promise<Refusal>;
 }
 
 /** The console's facts of one thread since the last query. */
@@ -58,7 +57,6 @@ export interface ThreadQuery<Name> {
   readonly kind: "query";
   readonly id: number;
   readonly name: Name;
-  readonly args: readonly (string | null)[];
 }
 
 /** A reply. */

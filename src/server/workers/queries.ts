@@ -13,11 +13,11 @@ export class Queries<Name extends string> {
   }
 
   /** Sends a query. Resolves with its reply, or with undefined once the queries are {@linkcode end}ed. */
-  send(name: Name, ...args: readonly (string | null)[]): Promise<unknown> {
+  send(name: Name): Promise<unknown> {
     const { promise, resolve } = deferred<unknown>();
     const id = ++this.#last;
     this.#waiting.set(id, resolve);
-    this.#post({ kind: "query", id, name, args });
+    this.#post({ kind: "query", id, name });
     return promise;
   }
 

@@ -28,7 +28,6 @@ export type OwnerService = Pick<
   | "missName"
   | "observe"
   | "recover"
-  | "refreshKeys"
   | "requestMetrics"
   | "retryAfter"
   | "revocations"
@@ -79,7 +78,6 @@ export class ServerWorkers implements Pick<Listening, "closeConnections" | "isOp
     this.#publisher = new StatePublisher(() => service.followed);
     this.#replies = {
       isReady: () => service.isReady(),
-      refreshKeys: (id, kid) => service.refreshKeys(id, kid),
       readRevocations: () => this.#readRevocations(),
     };
     this.#slots = Array.from({ length: options.workers }, (_, index) => this.#makeSlot(index + 1));
@@ -230,9 +228,9 @@ export class ServerWorkers implements Pick<Listening, "closeConnections" | "isOp
 
   async #reply(
     slot: WorkerSlot,
-    { id, name, args }: ThreadQuery<keyof OwnerReplies>,
+    { id, name }: ThreadQuery<keyof OwnerReplies>,
   ): Promise<void> {
-    const value = await this.#replies[name](...args as [string, string | null]);
+    const value = await this.#replies[name]();
     // The worker receives what the query has loaded before the reply.
     this.#publishNow();
     slot.post({ kind: "reply", id, value });

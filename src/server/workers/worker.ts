@@ -1,7 +1,7 @@
 /** A worker's side of the messages with the owner. @module */
 import { metricsText } from "../../admin/admin.ts";
-import type { KeyRefusal } from "../../auth/followed_key_sets.ts";
 import { errorMessage } from "../../cli/output.ts";
+import type { Refusal } from "../../service/following_service.ts";
 import { closeInTime, hasWork, untilResponded } from "../api_server.ts";
 import type { Listening } from "../listen.ts";
 import type {
@@ -95,13 +95,11 @@ export class ServingThread implements WorkerReplies {
   }
 
   #owner(): Owner {
-    const ask = (name: keyof OwnerReplies, ...args: readonly (string | null)[]) =>
-      this.#queries.send(name, ...args);
+    const ask = (name: keyof OwnerReplies) => this.#queries.send(name);
     return {
       isReady: async () => await ask("isReady") === true,
       recover: () => this.#post({ kind: "connection-lost" }),
       missName: () => this.#post({ kind: "name-missed" }),
-      refreshKeys: async (id, kid) => await this.#applied(ask("refreshKeys", id, kid)),
       readRevocations: async () => await this.#applied(ask("readRevocations")),
       postLines: (lines) => this.#post({ kind: "log", lines }),
       onFatal: () => {
@@ -112,8 +110,8 @@ export class ServingThread implements WorkerReplies {
   }
 
   /** Waits for the changes that the owner has sent before its reply. */
-  async #applied(reply: Promise<unknown>): Promise<KeyRefusal> {
-    const refusal = await reply as KeyRefusal;
+  async #applied(reply: Promise<unknown>): Promise<Refusal> {
+    const refusal = await reply as Refusal;
     await this.#made?.service.applied;
     return refusal;
   }

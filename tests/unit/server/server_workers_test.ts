@@ -40,7 +40,6 @@ function owned(workers = 2) {
     get followed() {
       return { ...state };
     },
-    isReady: () => Promise.resolve(true),
     metricRegistry: registry,
     metrics: () => ({
       build: { version: "1", dialect: "svc", postgres: "" },
@@ -57,9 +56,9 @@ function owned(workers = 2) {
       }
     },
     recover: () => void seen.push("recover"),
-    refreshKeys: (id, kid) => {
+    isReady: () => {
       state.roles = { ...noRoleSettings };
-      return Promise.resolve(id === "a" && kid === "k" ? null : { retryAfter: 3 });
+      return Promise.resolve(true);
     },
     requestMetrics: null,
     retryAfter: () => 8,
@@ -144,11 +143,9 @@ Deno.test("ServerWorkers sends each change once, and the whole state to a later 
 Deno.test("ServerWorkers sends what a query has loaded before its reply", async () => {
   const { threads, listens, send, kinds } = owned();
   await listens(0);
-  await send(0, { kind: "query", id: 7, name: "refreshKeys", args: ["a", "k"] });
+  await send(0, { kind: "query", id: 7, name: "isReady" });
   deepStrictEqual(kinds(0), ["serve", "change", "reply"]);
-  deepStrictEqual(threads[0]!.received.at(-1), { kind: "reply", id: 7, value: null });
-  await send(0, { kind: "query", id: 8, name: "isReady", args: [] });
-  deepStrictEqual(threads[0]!.received.at(-1), { kind: "reply", id: 8, value: true });
+  deepStrictEqual(threads[0]!.received.at(-1), { kind: "reply", id: 7, value: true });
 });
 
 Deno.test("ServerWorkers passes on what workers notice", async () => {

@@ -44,7 +44,6 @@ async function following(variables: Readonly<Record<string, string>> = {}) {
     usesBlocks: false,
     serverVersion: "PostgreSQL 18.1",
     schema: atOnce(schemaPieces(noSchema)),
-    keys: new Map(),
     revocations: null,
   };
   const publisher = new StatePublisher(() => ({ ...parts }));
@@ -69,7 +68,6 @@ async function following(variables: Readonly<Record<string, string>> = {}) {
       isReady: () => Promise.resolve(true),
       recover: () => call("recover"),
       missName: () => call("missName"),
-      refreshKeys: () => Promise.resolve(refusal.current),
       readRevocations: async () => {
         if (refusal.current === null) await publish();
         return refusal.current;
@@ -77,6 +75,10 @@ async function following(variables: Readonly<Record<string, string>> = {}) {
     },
     shareOf: (config) => ({ ...config, dbPool: 3 }),
     onFatal: () => call("fatal"),
+    fetch: (url) => {
+      call(url);
+      return Promise.reject(new Error("no network"));
+    },
     schedule: clock.schedule,
   }, structuredClone(publisher.all()));
   const publish = async () => {
@@ -113,12 +115,6 @@ Deno.test("StatePublisher sends only parts that were replaced, with the next gen
   deepStrictEqual(await publish(), { roles: noRoleSettings, generation: 1 });
   parts.schema = atOnce(schemaPieces(noSchema));
   deepStrictEqual(await publish(), { schema: parts.schema, generation: 2 });
-  const document = { url: "https://id.test", text: "", etag: null, fetchedAt: 0, maxAgeMs: 1 };
-  parts.keys = new Map();
-  strictEqual(await publish(), null);
-  parts.keys = new Map([["a", { discovery: null, document }]]);
-  const change = await publish().catch((error) => error);
-  ok(change instanceof Error, "keys that cannot be imported end the thread");
 });
 
 Deno.test("FollowingService applies a configuration and a schema of one load at once", async () => {
@@ -133,6 +129,14 @@ Deno.test("FollowingService applies a configuration and a schema of one load at 
   ok(service.snapshot.cache !== before.cache);
   strictEqual(service.snapshot.auth.cache, before.auth.cache, "the secret is the same");
   deepStrictEqual(calls, ["configure", "flush"]);
+});
+
+Deno.test("FollowingService fetches the keys of issuers itself, without a report", async () => {
+  const { service, publish, parts, calls } = await following();
+  parts.config = configOf({ SVC_JWT_JWKS_URL: "https://id.test/keys" });
+  await publish();
+  deepStrictEqual(calls, ["configure", "https://id.test/keys"]);
+  await service.close();
 });
 
 Deno.test("FollowingService applies changes in their order", async () => {
