@@ -2,7 +2,7 @@
 import type { Dialect } from "../dialect.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { errors } from "./catalogue.ts";
-import { hasBody, sendableStatus } from "./http_text.ts";
+import { framingHeaders, hasBody, sendableStatus } from "./http_text.ts";
 import { DatabaseError, type ErrorFields, ServiceError } from "./service_error.ts";
 import { databaseFailureToError, type FailureContext } from "./sqlstate.ts";
 
@@ -29,17 +29,6 @@ export interface ErrorResponse {
 }
 
 const utf8 = new TextEncoder();
-
-/** Headers that frame the message. Database code cannot set them. */
-const framingHeaders: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "keep-alive",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
 
 /**
  * Returns the error of the response for any thrown value. A value other than an error of the service

@@ -4,6 +4,18 @@
 const tokenCharacters = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const utf8 = new TextEncoder();
 
+/** Headers that frame the message or control the connection. Database code cannot set them. */
+export const framingHeaders: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
 /** Returns whether a text is a header name: a `token` of RFC 9110 section 5.6.2. */
 export function isHeaderName(text: string): boolean {
   return tokenCharacters.test(text);

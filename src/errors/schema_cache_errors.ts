@@ -13,83 +13,53 @@ export interface EmbeddingCandidate {
 }
 
 export const schemaCacheErrors = {
-  noRelationship: defineError(
-    "200",
-    400,
-    "the schema cache has no relationship for an embed",
-    (problem: {
-      readonly parent: string;
-      readonly child: string;
-      readonly schema: string;
-      /** The `!hint` of the request. */
-      readonly requestHint: string | null;
-      readonly suggestion: string | null;
-    }) => ({
-      message: `Could not find a relationship between '${problem.parent}' and ` +
-        `'${quotable(problem.child)}' in the schema cache`,
-      details: `Searched for a foreign key relationship between '${problem.parent}' and ` +
-        `'${quotable(problem.child)}'` +
-        (problem.requestHint === null ? "" : ` using the hint '${quotable(problem.requestHint)}'`) +
-        ` in the schema '${problem.schema}', but no matches were found.`,
-      hint: problem.suggestion,
-    }),
-  ),
-  ambiguousRelationship: defineError(
-    "201",
-    300,
-    "the schema cache has several relationships for an embed",
-    (problem: {
-      readonly parent: string;
-      readonly child: string;
-      readonly candidates: readonly EmbeddingCandidate[];
-    }) => ({
-      message: "Could not embed because more than one relationship was found for " +
-        `'${problem.parent}' and '${problem.child}'`,
-      details: problem.candidates.map(({ cardinality, embedding, relationship }) => ({
-        cardinality,
-        embedding,
-        relationship,
-      })),
-      hint: `Try changing '${problem.child}' to one of the following: ` +
-        problem.candidates.map(({ suggestion }) => `'${suggestion}'`).join(", ") +
-        ". Find the desired relationship in the 'details' key.",
-    }),
-  ),
-  noFunction: defineError(
-    "202",
-    404,
+  noRelationship: defineError("200", 400, (problem: {
+    readonly parent: string;
+    readonly child: string;
+    readonly schema: string;
+    /** The `!hint` of the request. */
+    readonly requestHint: string | null;
+    readonly suggestion: string | null;
+  }) => ({
+    message: `Could not find a relationship between '${problem.parent}' and ` +
+      `'${quotable(problem.child)}' in the schema cache`,
+    details: `Searched for a foreign key relationship between '${problem.parent}' and ` +
+      `'${quotable(problem.child)}'` +
+      (problem.requestHint === null ? "" : ` using the hint '${quotable(problem.requestHint)}'`) +
+      ` in the schema '${problem.schema}', but no matches were found.`,
+    hint: problem.suggestion,
+  })).when("the schema cache has no relationship for an embed"),
+  ambiguousRelationship: defineError("201", 300, (problem: {
+    readonly parent: string;
+    readonly child: string;
+    readonly candidates: readonly EmbeddingCandidate[];
+  }) => ({
+    message: "Could not embed because more than one relationship was found for " +
+      `'${problem.parent}' and '${problem.child}'`,
+    details: problem.candidates.map(({ cardinality, embedding, relationship }) => ({
+      cardinality,
+      embedding,
+      relationship,
+    })),
+    hint: `Try changing '${problem.child}' to one of the following: ` +
+      problem.candidates.map(({ suggestion }) => `'${suggestion}'`).join(", ") +
+      ". Find the desired relationship in the 'details' key.",
+  })).when("the schema cache has several relationships for an embed"),
+  noFunction: defineError("202", 404, (texts: ErrorTexts) => texts).when(
     "no function matches the name and the arguments",
-    (texts: ErrorTexts) => texts,
   ),
-  ambiguousFunction: defineError(
-    "203",
-    300,
-    "several functions match the name and the arguments",
-    (candidates: readonly string[]) => ({
-      message: "Could not choose the best candidate function between: " + candidates.join(", "),
-      hint: "Try renaming the parameters or the function itself in the database so function " +
-        "overloading can be resolved",
-    }),
-  ),
-  noColumn: defineError(
-    "204",
-    400,
-    "a column of the body or of `columns` does not exist",
-    (column: string, relation: string) => ({
-      message: `Could not find the '${
-        quotable(column)
-      }' column of '${relation}' in the schema cache`,
-    }),
-  ),
-  noRelation: defineError(
-    "205",
-    404,
-    "the relation does not exist in the exposed schema",
-    (relation: Qualified, suggestion: Qualified | null) => ({
-      message: `Could not find the table '${qualified(relation)}' in the schema cache`,
-      hint: suggestion === null ? null : `Perhaps you meant the table '${qualified(suggestion)}'`,
-    }),
-  ),
+  ambiguousFunction: defineError("203", 300, (candidates: readonly string[]) => ({
+    message: "Could not choose the best candidate function between: " + candidates.join(", "),
+    hint: "Try renaming the parameters or the function itself in the database so function " +
+      "overloading can be resolved",
+  })).when("several functions match the name and the arguments"),
+  noColumn: defineError("204", 400, (column: string, relation: string) => ({
+    message: `Could not find the '${quotable(column)}' column of '${relation}' in the schema cache`,
+  })).when("a column of the body or of `columns` does not exist"),
+  noRelation: defineError("205", 404, (relation: Qualified, suggestion: Qualified | null) => ({
+    message: `Could not find the table '${qualified(relation)}' in the schema cache`,
+    hint: suggestion === null ? null : `Perhaps you meant the table '${qualified(suggestion)}'`,
+  })).when("the relation does not exist in the exposed schema"),
 } as const;
 
 /** A relation or a function by schema and name. */

@@ -2,7 +2,7 @@
  * @module */
 import type { HeaderList } from "../lib/header_list.ts";
 import { errors } from "../errors/catalogue.ts";
-import { headerValue, isHeaderName } from "../errors/http_text.ts";
+import { framingHeaders, headerValue, isHeaderName } from "../errors/http_text.ts";
 
 export type Header = readonly [name: string, value: string];
 
@@ -19,20 +19,8 @@ export function headerOverrides(setting: string | null): HeaderList {
   if (setting === null) return [];
   const list = parse(setting);
   if (!Array.isArray(list)) throw errors.invalidResponseHeaders();
-  return list.map(header).filter(([name]) => !framing.has(name.toLowerCase()));
+  return list.map(header).filter(([name]) => !framingHeaders.has(name.toLowerCase()));
 }
-
-/** Headers that only the server sets: they frame the message or control the connection. */
-const framing: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
 
 function parse(setting: string): unknown {
   try {

@@ -68,10 +68,11 @@ ${facts.doc}
 
 /** Returns the table of the service's own errors. */
 export function errorSection(): string {
-  const cells = Object.values(errors).map(({ code: number, status, when }) => [
+  const rows = Object.values(errors).toSorted((one, other) => one.code < other.code ? -1 : 1);
+  const cells = rows.map(({ code: number, status, condition }) => [
     code(svcDialect.errorPrefix + number),
     String(status),
-    when,
+    condition,
   ]);
   return table([["code", "status", "when"], ...cells]);
 }
