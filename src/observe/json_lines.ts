@@ -1,26 +1,35 @@
 /** Formats events as lines of JSON, one object per line. @module */
 import type { CallWords } from "./call_words.ts";
-import { type AccessLogContext, isRequestLogged } from "./access_log.ts";
-import { messageOf } from "./logger.ts";
 import {
   type Diagnostic,
+  diagnostics,
   type FinishedRequest,
-  isLogged,
+  linesOf,
   type LogLevel,
-  severities,
 } from "./observation.ts";
 import { oneLine, redact } from "./redact.ts";
+import type { LineFormat } from "./text_lines.ts";
 
 /**
- * Returns the line of a request without its line feed; null if the level does not log it. The order of
- * members is fixed. Members whose value is null are left out.
+ * Returns the format. Lines of diagnostic events have `time`, `level`, `event`, `message`, and the members
+ * of the event in alphabetical order.
  */
-export function jsonAccessLine(
-  request: FinishedRequest,
-  { level, timeText }: AccessLogContext,
-): string | null {
+export function jsonLines(call: CallWords): LineFormat {
+  return {
+    access: accessLine,
+    diagnostic: (event, epochMs) =>
+      `{"time":"${timeText(epochMs)}","level":"${diagnostics[event.kind].level}"` +
+      member("event", event.kind) +
+      member("message", linesOf(event, call).join(" ").trimEnd()) + fieldsOf(event) + "}",
+    query: (text, epochMs) =>
+      `{"time":"${timeText(epochMs)}","level":"info","event":"query"` +
+      member("message", oneLine(text)) + "}",
+  };
+}
+
+/** The order of members is fixed. Members whose value is null are left out. */
+function accessLine(request: FinishedRequest): string {
   const { status } = request;
-  if (!isRequestLogged(status, level)) return null;
   return `{"time":"${timeText(request.time)}","level":"${requestLevel(status)}"` +
     member("client", request.client) +
     member("role", request.role) +
@@ -46,77 +55,6 @@ export function jsonAccessLine(
 function requestLevel(status: number): LogLevel {
   if (status >= 500) return "error";
   return status >= 400 ? "warn" : "info";
-}
-
-/** Time and level of a line, and the calls that it advises. */
-interface JsonLogContext {
-  readonly level: LogLevel;
-  readonly epochMs: number;
-  readonly call: CallWords;
-}
-
-/**
- * Returns the line of a diagnostic event without its line feed: `time`, `level`, `event`, `message`, and
- * the members of the event in alphabetical order. Returns null if the level does not log the event.
- */
-export function jsonDiagnosticLine(
-  event: Diagnostic,
-  { level, epochMs, call }: JsonLogContext,
-): string | null {
-  if (!isLogged(severities[event.kind], level)) return null;
-  return `{"time":"${isoTime(epochMs)}","level":"${diagnosticLevel(event)}"` +
-    member("event", event.kind) + member("message", messageOf(event, call)) +
-    fieldsOf(event) + "}";
-}
-
-/** Returns the line of a statement of a request without its line feed. */
-export function jsonQueryLine(text: string, epochMs: number): string {
-  return `{"time":"${isoTime(epochMs)}","level":"info","event":"query"` +
-    member("message", oneLine(text)) + "}";
-}
-
-/**
- * Levels of events that all log levels include, and that report a failure or a risk. The other ones are
- * information.
- */
-const failureLevels: Readonly<Partial<Record<Diagnostic["kind"], LogLevel>>> = {
-  "blocks-used": "warn",
-  "config-reload-failed": "error",
-  "connect-failed": "error",
-  "connections-exceeded": "warn",
-  "database-config-failed": "error",
-  "database-silent": "error",
-  "declared-key-ignored": "warn",
-  "embedded-init-changed": "warn",
-  "findings": "warn",
-  "legacy-role-path": "warn",
-  "listener-cleanup-failed": "warn",
-  "listener-failed": "error",
-  "listener-retrying": "warn",
-  "notification-queue-broken": "warn",
-  "notifications-lost": "warn",
-  "notifications-unsupported": "warn",
-  "pooler-found": "error",
-  "recovery-disabled": "error",
-  "restart-needed": "warn",
-  "standby-excluded": "warn",
-  "standbys-unused": "warn",
-  "retrying": "warn",
-  "schema-cache-failed": "error",
-  "schema-missing": "error",
-  "statement-refused": "error",
-  "statements-unnamed": "warn",
-  "target-names-used": "warn",
-  "tenant-failed": "error",
-  "version-failed": "error",
-  "version-unsupported": "error",
-  "worker-failed": "error",
-  "workers-limited": "warn",
-};
-
-function diagnosticLevel(event: Diagnostic): LogLevel {
-  const severity = severities[event.kind];
-  return severity === "crit" ? failureLevels[event.kind] ?? "info" : severity;
 }
 
 /** Members that each line has already, and thrown values, whose text the message shows. */
@@ -168,23 +106,6 @@ function escapeUnprintable(json: string): string {
 }
 
 /** Formats a time as RFC 3339 with milliseconds, in UTC. */
-function isoTime(epochMs: number): string {
+function timeText(epochMs: number): string {
   return new Date(epochMs).toISOString();
-}
-
-/** Length of `2026-07-26T06:56:38.` */
-const secondLength = 20;
-
-/** Returns a function that formats times as {@linkcode isoTime} does. It keeps the last second's text. */
-export function isoTimeFormatter(): (epochMs: number) => string {
-  let second = NaN;
-  let text = "";
-  return (epochMs) => {
-    const current = Math.floor(epochMs / 1000);
-    if (current !== second) {
-      text = isoTime(epochMs).slice(0, secondLength);
-      second = current;
-    }
-    return `${text}${String(Math.floor(epochMs - current * 1000)).padStart(3, "0")}Z`;
-  };
 }

@@ -1,7 +1,12 @@
-/** The events that the service reports, as one union, and the severity of each. @module */
-
+/** The events that the service reports, with their severity and their text in the log. @module */
 import type { ShedReason } from "../errors/service_error.ts";
-import type { TargetNameUse } from "../errors/target_name_warning.ts";
+import {
+  replacementsText,
+  type TargetNameUse,
+  targetNameWarning,
+} from "../errors/target_name_warning.ts";
+import { callText, type CallWords } from "./call_words.ts";
+import { redact } from "./redact.ts";
 
 /** Log levels, from the one that logs least to the one that logs most. */
 export const logLevels = ["crit", "error", "warn", "info", "debug"] as const;
@@ -77,19 +82,6 @@ export interface QueriedRequest {
   readonly texts: readonly string[];
 }
 
-/** A write that an agent has requested by a tool. */
-export interface AgentWrite {
-  readonly kind: "agent-write";
-  readonly role: string;
-  readonly tool: string;
-  readonly method: string;
-  /** Path and query string of the API. */
-  readonly target: string;
-  readonly status: number;
-  /** Null if the write failed or returns no rows. */
-  readonly rows: number | null;
-}
-
 /** Why a tenant is no longer loaded. */
 export type TenantEnd =
   | "idle"
@@ -98,15 +90,6 @@ export type TenantEnd =
   | "removed"
   | "failed"
   | "shutdown";
-
-/** Reasons why a process has fewer threads that serve than its configuration says. */
-export type WorkerLimit =
-  | "db-pool"
-  | "embedded"
-  | "system"
-  | "tenants"
-  | "unix-socket"
-  | "unstable-net";
 
 /** An event that only metrics count. */
 type CountedEvent =
@@ -122,11 +105,14 @@ type CountedEvent =
  */
 export type ConnectionEnd = "client" | "header" | "body" | "idle" | "limit";
 
-const countedKinds: Readonly<Record<CountedEvent["kind"], true>> = {
-  "request-shed": true,
-  "connection-opened": true,
-  "connection-closed": true,
-};
+/** Returns whether only metrics count an event. */
+export function isCounted(event: Observation): event is CountedEvent {
+  return countedKinds.has(event.kind);
+}
+
+const countedKinds: ReadonlySet<string> = new Set(
+  ["request-shed", "connection-opened", "connection-closed"] satisfies CountedEvent["kind"][],
+);
 
 /**
  * An event. No event contains a token, a secret or a connection string. `tenant` is the name of the
@@ -134,306 +120,374 @@ const countedKinds: Readonly<Record<CountedEvent["kind"], true>> = {
  */
 export type Observation = ServiceEvent & { readonly tenant?: string | null };
 
-type ServiceEvent =
-  /** `name` is the name of the service in its dialect. */
-  | { readonly kind: "starting"; readonly name: string; readonly version: string }
-  | {
-    readonly kind: "listening";
-    readonly what: "api" | "admin";
-    /** `127.0.0.1:3000`, `[::1]:3000` or a socket's path. */
-    readonly address: string;
-  }
+type ServiceEvent = DiagnosticEvent | FinishedRequest | QueriedRequest | CountedEvent;
+
+/** Events of the diagnostic log. Finished requests go to the access log, and some only to metrics. */
+export type Diagnostic = DiagnosticEvent & { readonly tenant?: string | null };
+
+type DiagnosticEvent = {
+  [Kind in keyof typeof diagnostics]:
+    & { readonly kind: Kind }
+    & Readonly<Parameters<(typeof diagnostics)[Kind]["text"]>[0]>;
+}[keyof typeof diagnostics];
+
+/** A write that an agent has requested by a tool. */
+export type AgentWrite = Extract<DiagnosticEvent, { readonly kind: "agent-write" }>;
+
+/** How the log shows a kind of events. */
+interface DiagnosticRow<Fields> {
+  /** The least verbose log level that includes the events. */
+  readonly severity: LogLevel;
+  /** The level that lines of JSON have. */
+  readonly level: LogLevel;
+  /** An array has several lines. */
+  readonly text: (event: Fields, call: CallWords) => string | readonly string[];
+}
+
+/** Returns a function that makes rows of a severity. `level` is that of lines of JSON. */
+function rows(severity: LogLevel, level: LogLevel = severity) {
+  return <Fields extends object>(text: DiagnosticRow<Fields>["text"]): DiagnosticRow<Fields> => ({
+    severity,
+    level,
+    text,
+  });
+}
+
+const [error, warn, info, debug] = [rows("error"), rows("warn"), rows("info"), rows("debug")];
+/** Information, risks and failures that each log level includes. */
+const [notice, warning, failure] = [
+  rows("crit", "info"),
+  rows("crit", "warn"),
+  rows("crit", "error"),
+];
+
+interface Failure {
+  readonly error: ReportedError;
+}
+
+/** Diagnostic events: severity and text of each. */
+export const diagnostics = {
+  "starting": notice(({ name, version }: { name: string; version: string }) =>
+    `Starting ${name} ${version}...`
+  ),
+  "listening": notice(({ what, address }: { what: "api" | "admin"; address: string }) =>
+    `${what === "api" ? "API" : "Admin"} server listening on ${redact(address)}`
+  ),
   /** `attempt` counts from 1. */
-  | { readonly kind: "connecting"; readonly attempt: number }
-  /** `version` is the result of PostgreSQL's `version()`. */
-  | { readonly kind: "connected"; readonly version: string }
-  /** The first connection over a network is open. */
-  | { readonly kind: "connections-encrypted"; readonly isEncrypted: boolean }
-  /** The database has not answered a question for a second. */
-  | { readonly kind: "database-silent" }
-  /** The database answers again, after this time. */
-  | { readonly kind: "database-answers"; readonly ms: number }
-  | { readonly kind: "connect-failed"; readonly error: ReportedError }
-  | { readonly kind: "connection-lost"; readonly error: ReportedError }
-  | { readonly kind: "retrying"; readonly seconds: number }
-  | { readonly kind: "recovery-disabled" }
-  | { readonly kind: "pool-ready"; readonly max: number }
-  | { readonly kind: "pool-timeout"; readonly error: ReportedError }
-  | { readonly kind: "schema-cache-queried"; readonly ms: number }
-  | {
-    readonly kind: "schema-cache-loaded";
-    readonly counts: SchemaCacheCounts;
-    readonly ms: number;
-  }
-  /** A declared key has no effect. `problem` begins with the place of its declaration. */
-  | { readonly kind: "declared-key-ignored"; readonly problem: string }
-  | {
-    readonly kind: "schema-cache-failed";
-    readonly schemas: readonly string[];
-    readonly extraSearchPath: readonly string[];
-    readonly error: ReportedError;
-  }
-  /** Time of each query of the load on the server, by the query's name. */
-  | { readonly kind: "schema-cache-timings"; readonly timings: readonly QueryTiming[] }
+  "connecting": debug(({ attempt }: { attempt: number }) =>
+    `Attempting to connect to the database${attempt > 1 ? ` (attempt ${attempt})` : ""}...`
+  ),
+  "connected": notice(({ version }: { version: string }) =>
+    `Successfully connected to ${redact(version)}`
+  ),
+  "connections-encrypted": notice(({ isEncrypted }: { isEncrypted: boolean }) =>
+    `Connections to the database are ${isEncrypted ? "encrypted" : "not encrypted"}`
+  ),
+  "database-silent": failure(() => "WARNING: The database has not answered for 1 second"),
+  "database-answers": notice(({ ms }: { ms: number }) =>
+    `The database answers again, after ${(ms / 1000).toFixed(1)} seconds`
+  ),
+  "connect-failed": failure(({ error }: Failure) =>
+    `Failed to establish a connection. ${toJson(error)}`
+  ),
+  "connection-lost": error(({ error }: Failure) => toJson(error)),
+  "retrying": warning(({ seconds }: { seconds: number }) =>
+    `Attempting to reconnect to the database in ${seconds} seconds...`
+  ),
+  "recovery-disabled": failure(() => "Automatic recovery disabled, exiting."),
+  "pool-ready": notice(({ max }: { max: number }) =>
+    `Connection Pool initialized with a maximum size of ${max} connections`
+  ),
+  "pool-timeout": error(({ error }: Failure) => toJson(error)),
+  // PostgREST's line ends with a space, which log parsers may match.
+  "schema-cache-queried": notice(({ ms }: { ms: number }) =>
+    `Schema cache queried in ${ms.toFixed(1)} milliseconds `
+  ),
+  "schema-cache-loaded": notice(({ counts, ms }: { counts: SchemaCacheCounts; ms: number }) => [
+    `Schema cache loaded ${counts.relations} Relations, ` +
+    `${counts.relationships} Relationships, ${counts.functions} RPCs, ` +
+    `${counts.representations} Domain Representations, ` +
+    `${counts.mediaHandlers} Media Type Handlers`,
+    `Schema cache loaded in ${ms.toFixed(1)} milliseconds`,
+  ]),
+  "schema-cache-failed": failure((
+    { schemas, extraSearchPath, error }: {
+      schemas: readonly string[];
+      extraSearchPath: readonly string[];
+      error: ReportedError;
+    },
+  ) =>
+    `Failed to load the schema cache using db-schemas=${redact(schemas.join(","))} and ` +
+    `db-extra-search-path=${redact(extraSearchPath.join(","))}. ${toJson(error)}`
+  ),
+  "schema-missing": failure(({ filled }: { filled: readonly string[] }) =>
+    "db-schemas names a schema that does not exist; " +
+    (filled.length === 0
+      ? "no schema has relations"
+      : `schemas with relations: ${redact(filled.join(", "))}`)
+  ),
+  "schema-cache-timings": debug(({ timings }: { timings: readonly QueryTiming[] }) =>
+    timings.map(({ name, ms }) => `${name}: ${ms.toFixed(1)} ms`).join(", ")
+  ),
   /** `place` is `host:port`; for a Unix socket its directory replaces the host. */
-  | {
-    readonly kind: "listener-connected";
-    readonly version: string;
-    readonly place: string;
-    readonly channel: string;
-  }
-  | { readonly kind: "listener-failed"; readonly channel: string; readonly reason: string }
-  /** A standby executes reads from now on. `place` is `host:port`. */
-  | { readonly kind: "standby-included"; readonly place: string }
-  /** A standby executes no reads from now on. */
-  | { readonly kind: "standby-excluded"; readonly place: string; readonly reason: string }
+  "listener-connected": notice((
+    { version, place, channel }: { version: string; place: string; channel: string },
+  ) =>
+    `Listener connected to ${redact(version)} on "${redact(place)}" and listening for database ` +
+    `notifications on the "${redact(channel)}" channel`
+  ),
+  "listener-failed": failure(({ channel, reason }: { channel: string; reason: string }) =>
+    `Failed listening for database notifications on the "${redact(channel)}" channel. ` +
+    redact(reason)
+  ),
+  "standby-included": notice(({ place }: { place: string }) =>
+    `Standby ${redact(place)} executes reads`
+  ),
+  "standby-excluded": warning(({ place, reason }: { place: string; reason: string }) =>
+    `WARNING: Standby ${redact(place)} executes no reads: ${redact(reason)}`
+  ),
   /** A server of `db-replica-uri` belongs to another database cluster than the primary. */
-  | { readonly kind: "standby-foreign"; readonly place: string }
-  /** No read can go to a standby. */
-  | { readonly kind: "standbys-unused"; readonly reason: string }
-  /** The server has accepted LISTEN, but notifications do not arrive. */
-  | {
-    readonly kind: "notifications-lost";
-    readonly channel: string;
-    /** Whether the service polls instead. */
-    readonly effect: "polls" | "no reload";
-  }
-  /** The server has no LISTEN. */
-  | {
-    readonly kind: "notifications-unsupported";
-    readonly channel: string;
-    readonly reason: string;
-    /** Whether the service polls instead. */
-    readonly effect: "polls" | "no reload";
-  }
-  /** Polling has found a change of the schema, which causes a reload. */
-  | { readonly kind: "schema-changed" }
-  /** The diagnosis has found problems. */
-  | { readonly kind: "findings"; readonly count: number }
-  | { readonly kind: "listener-retrying"; readonly seconds: number }
-  | { readonly kind: "listener-cleanup-failed"; readonly reason: string }
-  | { readonly kind: "notification-queue-broken" }
-  /** A notification requested a reload. */
-  | {
-    readonly kind: "reload-requested";
-    readonly what: "schema" | "config";
-    readonly channel: string;
-  }
-  | { readonly kind: "version-failed"; readonly error: ReportedError }
-  /** `name` is the name of the service in its dialect. */
-  | { readonly kind: "version-unsupported"; readonly version: string; readonly name: string }
-  | {
-    readonly kind: "pooler-found";
-    readonly mode: "transaction" | "statement";
-    readonly error: ReportedError;
-  }
-  /** A pooler loses prepared statements, so that statements are unnamed from now on. */
-  | { readonly kind: "statements-unnamed" }
-  /** A pooler ends implicit transactions early, so that all transactions have BEGIN and COMMIT. */
-  | { readonly kind: "blocks-used" }
-  /** The server permits too few connections for those that the service may open. */
-  | {
-    readonly kind: "connections-exceeded";
-    readonly connections: number;
-    readonly maxConnections: number;
-  }
-  /** A schema of `db-schemas` does not exist; `filled` are the schemas with relations. */
-  | { readonly kind: "schema-missing"; readonly filled: readonly string[] }
-  /** PostgreSQL cannot parse one of the service's own statements. */
-  | {
-    readonly kind: "statement-refused";
-    readonly error: ReportedError;
-    readonly name: string;
-  }
-  | { readonly kind: "pool-acquiring" }
+  "standby-foreign": notice(({ place }: { place: string }) =>
+    `db-replica-uri: ${redact(place)} is not a standby of db-uri: its system identifier differs`
+  ),
+  "notifications-lost": warning((
+    { channel, effect }: { channel: string; effect: "polls" | "no reload" },
+  ) =>
+    `WARNING: Notifications on the "${redact(channel)}" channel do not arrive, ${effects[effect]}`
+  ),
+  "notifications-unsupported": warning((
+    { channel, reason, effect }: { channel: string; reason: string; effect: "polls" | "no reload" },
+  ) =>
+    `WARNING: The server has no LISTEN (${redact(reason)}), so that ` +
+    (effect === "polls"
+      ? "the schema is polled"
+      : `notifications on the "${
+        redact(channel)
+      }" channel cause no reload: set db-schema-watch = "auto"`)
+  ),
+  "schema-changed": notice(() => "The schema has changed, reloading the schema cache"),
+  "findings": warning(({ count }: { count: number }, call) =>
+    `The database has ${count} finding${count === 1 ? "" : "s"}: ${callText(call, "check")}`
+  ),
+  "listener-retrying": warning(({ seconds }: { seconds: number }) =>
+    `Retrying listening for database notifications in ${seconds} seconds...`
+  ),
+  "listener-cleanup-failed": warning(({ reason }: { reason: string }) =>
+    `Failed during listener connection cleanup: ${redact(reason)}`
+  ),
+  "notification-queue-broken": warning(() =>
+    "This is likely a PostgreSQL bug in the notification queue, executing the following to try to " +
+    "solve it: SELECT pg_notification_queue_usage();"
+  ),
+  "reload-requested": notice(({ what, channel }: { what: "schema" | "config"; channel: string }) =>
+    `Received a ${what === "schema" ? "schema cache" : "config"} reload message on the ` +
+    `"${redact(channel)}" channel`
+  ),
+  "version-failed": failure(({ error }: Failure) =>
+    `Failed to query the PostgreSQL version. ${toJson(error)}`
+  ),
+  "version-unsupported": failure(({ version, name }: { version: string; name: string }) =>
+    `Cannot run in this PostgreSQL version (${redact(version)}), ${name} needs at least 14.0`
+  ),
+  "pooler-found": failure((
+    { mode, error }: { mode: "transaction" | "statement"; error: ReportedError },
+  ) => `${poolers[mode]}${toJson(error)}`),
+  "statements-unnamed": warning(() =>
+    "Prepared statements do not outlast a transaction, as behind poolers in transaction mode: " +
+    "statements are unnamed from now on"
+  ),
+  "blocks-used": warning(() =>
+    "WARNING: A pooler ends implicit transactions early: all transactions have BEGIN and COMMIT"
+  ),
+  "connections-exceeded": warning((
+    { connections, maxConnections }: { connections: number; maxConnections: number },
+  ) =>
+    `WARNING: ${connections} connections may be opened (db-pool, and those to listen and to monitor), but the server ` +
+    `permits ${maxConnections} in all: lower db-pool, or raise max_connections`
+  ),
+  "statement-refused": failure(({ error, name }: { error: ReportedError; name: string }) =>
+    `This is probably a bug in ${name}, please report it. ${toJson(error)}`
+  ),
+  "pool-acquiring": debug(() => "Trying to borrow a connection from pool"),
   /** A batch has ended; PostgREST logs the use of a connection then. */
-  | { readonly kind: "pool-acquired" }
-  | { readonly kind: "pool-flushed" }
+  "pool-acquired": debug(() => "Borrowed a connection from the pool"),
+  "pool-flushed": debug(() => "Database connection pool flushed"),
   /** `step` is the connection's new state with its reason: `terminated: max idletime`. */
-  | { readonly kind: "pool-connection"; readonly id: string; readonly step: string }
-  | { readonly kind: "jwt-cache-lookup" }
-  | { readonly kind: "jwt-cache-evicted" }
-  /** The keys of an issuer cannot be fetched. Retries until the next success are not reported. */
-  | { readonly kind: "jwks-failed"; readonly issuer: string; readonly reason: string }
+  "pool-connection": debug(({ id, step }: { id: string; step: string }) =>
+    `Connection ${id} is ${step.replace(":", " due to")}`
+  ),
+  "jwt-cache-lookup": debug(() => "Looked up a JWT in JWT cache"),
+  "jwt-cache-evicted": debug(() => "Evicted entry from JWT cache"),
+  "jwks-failed": error(({ issuer, reason }: { issuer: string; reason: string }) =>
+    `Failed to fetch the keys of ${redact(issuer)}: ${redact(reason)}`
+  ),
   /** Keys of an issuer's set cannot be imported; `places` count from 1. */
-  | {
-    readonly kind: "jwks-keys-skipped";
-    readonly issuer: string;
-    readonly places: readonly number[];
-  }
-  | { readonly kind: "revocations-loaded"; readonly count: number }
+  "jwks-keys-skipped": warn(({ issuer, places }: { issuer: string; places: readonly number[] }) =>
+    `Skipped keys of ${redact(issuer)} that cannot be imported: number ${places.join(", ")}`
+  ),
+  "revocations-loaded": info(({ count }: { count: number }) =>
+    `Loaded ${count} revocations of tokens`
+  ),
   /** Retries until the next success are not reported. The old list stays. */
-  | { readonly kind: "revocations-failed"; readonly error: ReportedError }
-  | { readonly kind: "config-reloaded" }
-  /** `message` is that of a `ConfigError`. */
-  | { readonly kind: "config-reload-failed"; readonly message: string }
-  /** The value of an option that is not reloadable differs from the value at the start. */
-  | { readonly kind: "restart-needed"; readonly key: string }
-  /** Options whose limits the runtime's server does not offer. */
-  | { readonly kind: "limits-unavailable"; readonly keys: readonly string[] }
-  /** The service cannot read the configuration or the role settings in the database. */
-  | {
-    readonly kind: "database-config-failed";
-    readonly what: "configuration" | "roles";
-    readonly error: ReportedError;
-  }
+  "revocations-failed": error(({ error }: Failure) =>
+    `Failed to load the revocations of tokens. ${toJson(error)}`
+  ),
+  "config-reloaded": notice(() => "Config reloaded"),
+  "config-reload-failed": failure(({ message }: { message: string }) =>
+    `Failed reloading config: Error in config ${redact(message)}`
+  ),
+  "declared-key-ignored": warning(({ problem }: { problem: string }) =>
+    `Declared key ignored: ${redact(problem)}`
+  ),
+  "standbys-unused": warning(({ reason }: { reason: string }) =>
+    `The primary executes all reads: ${reason}`
+  ),
+  "restart-needed": warning(({ key }: { key: string }) =>
+    `${key} has changed: takes effect after a restart`
+  ),
+  "limits-unavailable": notice(({ keys }: { keys: readonly string[] }) =>
+    `WARNING: ${keys.join(", ")} ${keys.length === 1 ? "has" : "have"} no effect: the server of ` +
+    "this runtime has no such limits"
+  ),
+  "database-config-failed": failure((
+    { what, error }: { what: "configuration" | "roles"; error: ReportedError },
+  ) =>
+    what === "roles"
+      ? `Failed to query the role settings. ${toJson(error)}`
+      : `Failed to query database settings for the config parameters.${toJson(error)}`
+  ),
   /** `jwt-role-claim-key` uses the old syntax; `path` is its value as parsed. */
-  | { readonly kind: "legacy-role-path"; readonly path: string }
-  | { readonly kind: "embedded-starting"; readonly folder: string | null }
-  | { readonly kind: "embedded-initializing"; readonly path: string }
-  /** A new database in memory failed, so the previous one stays. */
-  | { readonly kind: "embedded-remake-failed"; readonly reason: string }
-  | { readonly kind: "embedded-ready"; readonly ms: number }
-  /** The SQL of `db-embedded-init` differs from the text that was applied. */
-  | {
-    readonly kind: "embedded-init-changed";
-    readonly path: string;
-    readonly folder: string;
-  }
-  | AgentWrite
-  | FinishedRequest
-  | QueriedRequest
-  | CountedEvent
+  "legacy-role-path": warning(({ path }: { path: string }) => [
+    `WARNING: The config \`jwt-role-claim-key=${redact(path)}\` is using the deprecated JSPath ` +
+    "syntax.",
+    `Update \`jwt-role-claim-key=${redact(path)}\` to the new JSONPath syntax as support for ` +
+    'JSPath will be removed in a future release. `.a.b` is written `$.a.b`, `."a b"` is written ' +
+    '`$["a b"]`.',
+  ]),
+  "embedded-starting": notice(({ folder }: { folder: string | null }) =>
+    "Starting the embedded PostgreSQL " +
+    (folder === null ? "in memory..." : `in ${redact(folder)}...`)
+  ),
+  "embedded-initializing": notice(({ path }: { path: string }) =>
+    `Applying ${redact(path)} to the new database...`
+  ),
+  "embedded-remake-failed": notice(({ reason }: { reason: string }) =>
+    `Failed to make the database anew, the previous one stays: ${redact(reason)}`
+  ),
+  "embedded-ready": notice(({ ms }: { ms: number }) =>
+    `Embedded PostgreSQL ready after ${ms.toFixed(0)} milliseconds`
+  ),
+  "embedded-init-changed": warning(({ path, folder }: { path: string; folder: string }, call) =>
+    `WARNING: ${redact(path)} has changed since ${redact(folder)} was made; it is applied once: ` +
+    `delete the folder, or run ${redact(callText(call, `sql --file=${path}`))}`
+  ),
+  "agent-write": info(({ role, tool, method, target, status, rows }: {
+    role: string;
+    tool: string;
+    method: string;
+    target: string;
+    status: number; /** Null if the write failed or returns no rows. */
+    rows: number | null;
+  }) =>
+    `Agent as ${redact(role)}: ${redact(`${tool} ${method} ${target}`)} ${status}` +
+    (rows === null ? "" : ` ${rows} rows`)
+  ),
   /**
    * A request addressed aliased embeds by their targets' names, which is deprecated. `uses` holds
    * pairs of target and alias. The event is reported before the request itself.
    */
-  | {
-    readonly kind: "target-names-used";
-    readonly uses: readonly TargetNameUse[];
-    readonly method: string;
-    /** Path and query string. */
-    readonly target: string;
-  }
+  "target-names-used": warning((
+    { uses, method, target }: { uses: readonly TargetNameUse[]; method: string; target: string },
+  ) => [
+    `WARNING: ${targetNameWarning}`,
+    `Update filters, orders or limits that use ${redact(replacementsText(uses))} in ` +
+    `\`${redact(`${method} ${target}`)}\``,
+  ]),
   /** A request failed with a status ≥ 500, and the dialect logs that failure. */
-  | { readonly kind: "request-failed"; readonly error: ReportedError }
+  "request-failed": error(({ error }: Failure) => toJson(error)),
   /** A hint for the error of a request, whose own hint is null. */
-  | {
-    readonly kind: "error-advised";
-    readonly code: string;
-    readonly message: string;
-    readonly advice: string;
-  }
-  /** A request succeeds without a part that has no effect. */
-  | { readonly kind: "request-advised"; readonly advice: string }
+  "error-advised": warn((
+    { code, message, advice }: { code: string; message: string; advice: string },
+  ) => `${code} ${redact(message)}. Hint: ${redact(advice)}`),
+  "request-advised": warn(({ advice }: { advice: string }) => `Hint: ${redact(advice)}`),
   /** The body of a response that had begun ends early: the client receives an incomplete body. */
-  | {
-    readonly kind: "response-aborted";
-    readonly method: string;
-    /** Path and query string. */
-    readonly target: string;
-    readonly error: ReportedError;
-  }
-  /** A bug. `error` is the thrown value. */
-  | { readonly kind: "unexpected-error"; readonly error: unknown }
-  /** A tenant's configuration or database cannot be used. */
-  | { readonly kind: "tenant-failed"; readonly reason: string; readonly retrySeconds: number }
-  | { readonly kind: "tenant-loaded"; readonly ms: number }
-  | { readonly kind: "tenant-closed"; readonly reason: TenantEnd }
-  | { readonly kind: "terminating"; readonly signal: "SIGTERM" | "SIGINT" }
-  /** The service is served on for this time; it says that it is not ready. */
-  | { readonly kind: "shutdown-waiting"; readonly seconds: number }
-  /** Fewer threads serve than `server-workers` says. */
-  | { readonly kind: "workers-limited"; readonly workers: number; readonly limit: WorkerLimit }
-  /** A thread that serves has ended; another one starts after the seconds. */
-  | {
-    readonly kind: "worker-failed";
-    /** From 1. */
-    readonly worker: number;
-    /** Null if the log has it already. */
-    readonly reason: string | null;
-    /** Null if none starts, since the process stops. */
-    readonly seconds: number | null;
-  };
+  "response-aborted": error((
+    { method, target, error }: { method: string; target: string; error: ReportedError },
+  ) => `Aborted the response to ${redact(`${method} ${target}`)}: ${toJson(error)}`),
+  "unexpected-error": error(({ error }: { error: unknown }) =>
+    `Unexpected error: ${redact(stackOf(error))}`
+  ),
+  "tenant-failed": failure(({ reason, retrySeconds }: { reason: string; retrySeconds: number }) =>
+    `Cannot serve the tenant: ${
+      redact(reason)
+    }; the next attempt follows after ${retrySeconds} seconds`
+  ),
+  "tenant-loaded": info(({ ms }: { ms: number }) =>
+    `Tenant loaded in ${ms.toFixed(1)} milliseconds`
+  ),
+  "tenant-closed": info(({ reason }: { reason: TenantEnd }) => `Tenant closed: ${reason}`),
+  "terminating": notice(({ signal }: { signal: "SIGTERM" | "SIGINT" }) =>
+    `Received termination unix signal ${signal}`
+  ),
+  "shutdown-waiting": notice(({ seconds }: { seconds: number }) =>
+    `Not ready any more; requests are served for ${seconds} seconds, or until the next signal`
+  ),
+  "workers-limited": warning(({ workers, limit }: { workers: number; limit: WorkerLimit }) =>
+    `server-workers is lowered to ${workers}: ${workerLimits[limit]}`
+  ),
+  "worker-failed": failure((
+    { worker, reason, seconds }: { worker: number; reason: string | null; seconds: number | null },
+  ) =>
+    `Worker ${worker} has failed${reason === null ? "" : `: ${redact(reason)}`}.` +
+    (seconds === null ? "" : ` Another one starts in ${seconds} seconds...`)
+  ),
+} as const;
 
-/** Events of the diagnostic log. Finished requests go to the access log, and some only to metrics. */
-export type Diagnostic = Exclude<Observation, FinishedRequest | QueriedRequest | CountedEvent>;
+/** Reasons why a process has fewer threads that serve than its configuration says. */
+const workerLimits = {
+  "db-pool": "each worker needs a connection of db-pool",
+  "embedded": "an embedded database belongs to one thread",
+  "system": "threads cannot share an address on this system",
+  "tenants": "the services of tenants run in one thread",
+  "unix-socket": "threads cannot share a Unix socket",
+  "unstable-net": "Deno needs --unstable-net to let threads share an address",
+} as const;
 
-/** Returns whether only metrics count an event. */
-export function isCounted(event: Observation): event is CountedEvent {
-  return Object.hasOwn(countedKinds, event.kind);
-}
+export type WorkerLimit = keyof typeof workerLimits;
 
-/** The least verbose log level that includes each event. */
-export const severities: Readonly<Record<Diagnostic["kind"], LogLevel>> = {
-  "starting": "crit",
-  "listening": "crit",
-  "connecting": "debug",
-  "connected": "crit",
-  "connections-encrypted": "crit",
-  "database-silent": "crit",
-  "database-answers": "crit",
-  "connect-failed": "crit",
-  "connection-lost": "error",
-  "retrying": "crit",
-  "recovery-disabled": "crit",
-  "pool-ready": "crit",
-  "pool-timeout": "error",
-  "schema-cache-queried": "crit",
-  "schema-cache-loaded": "crit",
-  "declared-key-ignored": "crit",
-  "schema-cache-failed": "crit",
-  "schema-cache-timings": "debug",
-  "listener-connected": "crit",
-  "listener-failed": "crit",
-  "standby-included": "crit",
-  "standby-excluded": "crit",
-  "standby-foreign": "crit",
-  "standbys-unused": "crit",
-  "notifications-lost": "crit",
-  "notifications-unsupported": "crit",
-  "schema-changed": "crit",
-  "findings": "crit",
-  "listener-retrying": "crit",
-  "listener-cleanup-failed": "crit",
-  "notification-queue-broken": "crit",
-  "reload-requested": "crit",
-  "version-failed": "crit",
-  "version-unsupported": "crit",
-  "pooler-found": "crit",
-  "statements-unnamed": "crit",
-  "blocks-used": "crit",
-  "connections-exceeded": "crit",
-  "schema-missing": "crit",
-  "statement-refused": "crit",
-  "pool-acquiring": "debug",
-  "pool-acquired": "debug",
-  "pool-flushed": "debug",
-  "pool-connection": "debug",
-  "jwt-cache-lookup": "debug",
-  "jwt-cache-evicted": "debug",
-  "jwks-failed": "error",
-  "jwks-keys-skipped": "warn",
-  "revocations-loaded": "info",
-  "revocations-failed": "error",
-  "config-reloaded": "crit",
-  "config-reload-failed": "crit",
-  "restart-needed": "crit",
-  "limits-unavailable": "crit",
-  "database-config-failed": "crit",
-  "legacy-role-path": "crit",
-  "embedded-starting": "crit",
-  "embedded-initializing": "crit",
-  "embedded-remake-failed": "crit",
-  "embedded-ready": "crit",
-  "embedded-init-changed": "crit",
-  "agent-write": "info",
-  "target-names-used": "crit",
-  "request-failed": "error",
-  "error-advised": "warn",
-  "request-advised": "warn",
-  "response-aborted": "error",
-  "unexpected-error": "error",
-  "tenant-failed": "crit",
-  "tenant-loaded": "info",
-  "tenant-closed": "info",
-  "terminating": "crit",
-  "shutdown-waiting": "crit",
-  "workers-limited": "crit",
-  "worker-failed": "crit",
-};
+/** Consequences of lost notifications, with advice. */
+const effects = {
+  "no reload": "so that they cause no reload. Poolers in transaction mode lose LISTEN: use a " +
+    'db-channel-uri without one, db-schema-watch = "auto", or db-channel-enabled = false.',
+  "polls": "so that the schema is polled. Poolers in transaction mode lose LISTEN: use a " +
+    "db-channel-uri without one to reload the configuration by notifications.",
+} as const;
+
+/** Advice for poolers that switch connections between statements or transactions. */
+const poolers = {
+  transaction: "If you are using connection poolers in transaction mode, try setting " +
+    "db-prepared-statements to false. ",
+  statement: "Connection poolers in statement mode are not supported. ",
+} as const;
 
 /** Returns whether `level` logs events of `severity`. */
 export function isLogged(severity: LogLevel, level: LogLevel): boolean {
   return logLevels.indexOf(severity) <= logLevels.indexOf(level);
+}
+
+/** Returns the lines of an event, without their time. */
+export function linesOf(event: Diagnostic, call: CallWords): readonly string[] {
+  const text = diagnostics[event.kind].text as DiagnosticRow<Diagnostic>["text"];
+  return [text(event, call)].flat();
+}
+
+function toJson({ code, details, hint, message }: ReportedError): string {
+  const hide = (_: string, value: unknown) => (typeof value === "string" ? redact(value) : value);
+  return JSON.stringify({ code, details, hint, message }, hide);
+}
+
+/** Returns the stack of a thrown value. Objects other than errors may not convert to a string. */
+function stackOf(error: unknown): string {
+  if (error instanceof Error) return error.stack ?? error.message;
+  return typeof error === "object" ? "a thrown object that is not an error" : String(error);
 }

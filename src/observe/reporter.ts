@@ -1,26 +1,18 @@
 /** Writes the events of the log level: finished requests to the access log, all others to the
  * diagnostic log. @module */
-import { accessLine, isRequestLogged } from "./access_log.ts";
 import type { CallWords } from "./call_words.ts";
+import { jsonLines } from "./json_lines.ts";
 import type { LineSink } from "./line_sink.ts";
 import {
-  isoTimeFormatter,
-  jsonAccessLine,
-  jsonDiagnosticLine,
-  jsonQueryLine,
-} from "./json_lines.ts";
-import { diagnosticLine } from "./logger.ts";
-import {
   type Diagnostic,
-  type FinishedRequest,
+  diagnostics as rows,
   isCounted,
+  isLogged,
   type LogLevel,
   type Observation,
-  type QueriedRequest,
 } from "./observation.ts";
 import { type Schedule, schedule } from "../lib/timers.ts";
-import { oneLine } from "./redact.ts";
-import { timestampFormatter } from "./timestamp.ts";
+import { textLines } from "./text_lines.ts";
 
 /** Logs an event. Never throws. */
 export type Report = (event: Observation) => void;
@@ -49,65 +41,37 @@ interface ReporterOptions {
 /** Milliseconds after a logged pool timeout during which further ones share one line. */
 const timeoutWindowMs = 5000;
 
+/** Lowest status of the requests that each level logs. */
+const lowestStatus: Readonly<Record<LogLevel, number>> = {
+  crit: Infinity,
+  error: 500,
+  warn: 400,
+  info: 0,
+  debug: 0,
+};
+
 /** Returns a function that logs events. */
 export function createReporter(options: ReporterOptions): Report {
-  const { settings, access, diagnostics } = options;
-  const formats = { text: textLines(options), json: jsonLines(options) };
+  const { settings, access, diagnostics, call, now, offsetMinutes } = options;
+  const formats = { text: textLines(call, offsetMinutes), json: jsonLines(call) };
   const diagnose = (event: Diagnostic) => {
     const { logLevel, logFormat } = settings();
-    const line = formats[logFormat].diagnostic(event, logLevel);
-    if (line !== null) diagnostics.add(line);
+    if (!isLogged(rows[event.kind].severity, logLevel)) return;
+    diagnostics.add(formats[logFormat].diagnostic(event, now()));
   };
-  const logQueries = ({ status, texts }: QueriedRequest) => {
-    const { logLevel, logFormat } = settings();
-    if (!isRequestLogged(status, logLevel)) return;
-    for (const text of texts) diagnostics.add(formats[logFormat].query(text));
-  };
-  const isNew = oncePerMinute(options.now);
+  const isNew = oncePerMinute(now);
   const timedOut = throttled(diagnose, options.schedule ?? schedule);
   return function report(event) {
-    if (event.kind === "request-finished") {
-      const { logLevel, logFormat } = settings();
-      const line = formats[logFormat].access(event, logLevel);
-      if (line !== null) access.add(line);
-      return;
-    }
     if (isCounted(event)) return;
-    if (event.kind === "request-queried") logQueries(event);
-    else if (event.kind === "pool-timeout") timedOut(event);
+    if (event.kind === "request-finished" || event.kind === "request-queried") {
+      const { logLevel, logFormat } = settings();
+      const format = formats[logFormat];
+      if (event.status < lowestStatus[logLevel]) return;
+      if (event.kind === "request-finished") return access.add(format.access(event));
+      for (const text of event.texts) diagnostics.add(format.query(text, now()));
+    } else if (event.kind === "pool-timeout") timedOut(event);
     else if ("advice" in event && !isNew(event.advice)) return;
     else diagnose(event);
-  };
-}
-
-/** Formats events as lines. Null stands for a line that the level does not log. */
-interface LineFormat {
-  readonly access: (request: FinishedRequest, level: LogLevel) => string | null;
-  readonly diagnostic: (event: Diagnostic, level: LogLevel) => string | null;
-  readonly query: (text: string) => string;
-}
-
-type LineFormatOptions = Pick<ReporterOptions, "call" | "now" | "offsetMinutes">;
-
-function textLines({ call, now, offsetMinutes }: LineFormatOptions): LineFormat {
-  const timeText = timestampFormatter(offsetMinutes);
-  return {
-    access: (request, level) => accessLine(request, { level, timeText }),
-    diagnostic: (event, level) => {
-      const epochMs = now();
-      const context = { level, epochMs, offsetMinutes: offsetMinutes(epochMs), call };
-      return diagnosticLine(event, context);
-    },
-    query: (text) => `${timeText(now())}: ${oneLine(text)}`,
-  };
-}
-
-function jsonLines({ call, now }: LineFormatOptions): LineFormat {
-  const timeText = isoTimeFormatter();
-  return {
-    access: (request, level) => jsonAccessLine(request, { level, timeText }),
-    diagnostic: (event, level) => jsonDiagnosticLine(event, { level, epochMs: now(), call }),
-    query: (text) => jsonQueryLine(text, now()),
   };
 }
 

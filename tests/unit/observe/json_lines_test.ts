@@ -1,15 +1,12 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import type { FinishedRequest, LogLevel } from "../../../src/observe/observation.ts";
-import {
-  isoTimeFormatter,
-  jsonAccessLine as accessLine,
-  jsonDiagnosticLine,
-  jsonQueryLine,
-} from "../../../src/observe/json_lines.ts";
+import type { FinishedRequest } from "../../../src/observe/observation.ts";
+import { jsonLines } from "../../../src/observe/json_lines.ts";
 
-const timeText = isoTimeFormatter();
-const jsonAccessLine = (request: FinishedRequest, level: LogLevel) =>
-  accessLine(request, { level, timeText });
+const { access: jsonAccessLine, diagnostic, query } = jsonLines({
+  program: "svc",
+  source: "svc.conf",
+});
+const jsonDiagnosticLine = (event: Parameters<typeof diagnostic>[0]) => diagnostic(event, 0);
 
 const full: FinishedRequest = {
   kind: "request-finished",
@@ -35,7 +32,7 @@ const full: FinishedRequest = {
 
 Deno.test("jsonAccessLine() writes all members in a fixed order", () => {
   strictEqual(
-    jsonAccessLine(full, "info"),
+    jsonAccessLine(full),
     '{"time":"2026-07-26T06:56:38.007Z","level":"info","client":"127.0.0.1","role":"clerk",' +
       '"method":"GET","target":"/orders?id=eq.7","route":"/orders","protocol":"HTTP/1.1",' +
       '"status":200,"bytes":56,"duration_ms":1.235,"queue_ms":0,"db_ms":0.9,' +
@@ -61,31 +58,15 @@ Deno.test("jsonAccessLine() leaves out members without a value", () => {
     code: null,
   };
   strictEqual(
-    jsonAccessLine(bare, "info"),
+    jsonAccessLine(bare),
     '{"time":"2026-07-26T06:56:38.007Z","level":"info","method":"GET",' +
       '"target":"/orders?id=eq.7","route":"/orders","status":200,"duration_ms":1.235}',
   );
 });
 
-Deno.test("isoTimeFormatter() formats times of any order as the platform does", () => {
-  for (const time of [0, 999, 1000, 7, 1_700_000_000_123, 1_700_000_000_999, 1_699_999_999_001]) {
-    strictEqual(timeText(time), new Date(time).toISOString());
-  }
-});
-
-const levels: readonly (readonly [status: number, level: LogLevel, logged: string | null])[] = [
-  [200, "info", "info"],
-  [200, "debug", "info"],
-  [200, "warn", null],
-  [404, "warn", "warn"],
-  [404, "error", null],
-  [500, "error", "error"],
-  [500, "crit", null],
-];
-for (const [status, level, logged] of levels) {
-  Deno.test(`jsonAccessLine() of ${status} at ${level} has the level ${logged}`, () => {
-    const line = jsonAccessLine({ ...full, status }, level);
-    strictEqual(line === null ? null : JSON.parse(line).level, logged);
+for (const [status, level] of [[200, "info"], [404, "warn"], [500, "error"]] as const) {
+  Deno.test(`jsonAccessLine() of ${status} has the level ${level}`, () => {
+    strictEqual(JSON.parse(jsonAccessLine({ ...full, status })).level, level);
   });
 }
 
@@ -113,7 +94,7 @@ for (const [sent, read] of hostile) {
       userAgent: sent,
       code: sent,
     };
-    const line = jsonAccessLine({ ...full, ...texts }, "info")!;
+    const line = jsonAccessLine({ ...full, ...texts });
     ok(!/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(line), line);
     const { method, target, role, client, referer, user_agent, code, status } = JSON.parse(line);
     deepStrictEqual([method, target, role, client, referer, user_agent, code], Array(7).fill(read));
@@ -121,22 +102,17 @@ for (const [sent, read] of hostile) {
   });
 }
 
-const context = {
-  level: "debug",
-  epochMs: 0,
-  call: { program: "svc", source: "svc.conf" },
-} as const;
 const error = { code: "SVC001", message: "lost", details: "postgres://u:pw@h", hint: null };
 
 Deno.test("jsonDiagnosticLine() writes kind, text and members in a fixed order", () => {
   strictEqual(
-    jsonDiagnosticLine({ kind: "listening", what: "api", address: "127.0.0.1:3000" }, context),
+    jsonDiagnosticLine({ kind: "listening", what: "api", address: "127.0.0.1:3000" }),
     '{"time":"1970-01-01T00:00:00.000Z","level":"info","event":"listening",' +
       '"message":"API server listening on 127.0.0.1:3000","address":"127.0.0.1:3000","what":"api"}',
   );
   strictEqual(
-    jsonDiagnosticLine({ what: "api", address: "a:1", kind: "listening" }, context),
-    jsonDiagnosticLine({ kind: "listening", address: "a:1", what: "api" }, context),
+    jsonDiagnosticLine({ what: "api", address: "a:1", kind: "listening" }),
+    jsonDiagnosticLine({ kind: "listening", address: "a:1", what: "api" }),
   );
 });
 
@@ -148,7 +124,7 @@ Deno.test("jsonDiagnosticLine() writes one line for an event with two texts", ()
     representations: 0,
     mediaHandlers: 0,
   };
-  const line = jsonDiagnosticLine({ kind: "schema-cache-loaded", counts, ms: 2 }, context)!;
+  const line = jsonDiagnosticLine({ kind: "schema-cache-loaded", counts, ms: 2 });
   ok(!line.includes("\n"));
   const { message, counts: { relations }, ms } = JSON.parse(line);
   ok(message.startsWith("Schema cache loaded 1 Relations"));
@@ -157,7 +133,7 @@ Deno.test("jsonDiagnosticLine() writes one line for an event with two texts", ()
 });
 
 Deno.test("jsonDiagnosticLine() hides passwords in texts and members", () => {
-  const line = jsonDiagnosticLine({ kind: "connection-lost", error }, context)!;
+  const line = jsonDiagnosticLine({ kind: "connection-lost", error });
   ok(!line.includes("pw"), line);
   deepStrictEqual(Object.keys(JSON.parse(line)), ["time", "level", "event", "message", "error"]);
   strictEqual(JSON.parse(line).error.code, "SVC001");
@@ -169,18 +145,18 @@ Deno.test("jsonDiagnosticLine() keeps names in snake case, and its own members",
     schemas: ["api\u202e"],
     extraSearchPath: [],
     error,
-  }, context)!;
+  });
   deepStrictEqual(
     Object.keys(JSON.parse(line)),
     ["time", "level", "event", "message", "error", "extra_search_path", "schemas"],
   );
   ok(!line.includes("\u202e"));
   const advised = { kind: "error-advised", code: "X", message: "m", advice: "a" } as const;
-  strictEqual(JSON.parse(jsonDiagnosticLine(advised, context)!).message, "X m. Hint: a");
+  strictEqual(JSON.parse(jsonDiagnosticLine(advised)).message, "X m. Hint: a");
 });
 
 Deno.test("jsonDiagnosticLine() shows a thrown value in the message alone", () => {
-  const line = jsonDiagnosticLine({ kind: "unexpected-error", error: new Error("x") }, context)!;
+  const line = jsonDiagnosticLine({ kind: "unexpected-error", error: new Error("x") });
   deepStrictEqual(Object.keys(JSON.parse(line)), ["time", "level", "event", "message"]);
 });
 
@@ -194,17 +170,13 @@ const diagnosticLevels = [
 ] as const;
 for (const [event, level] of diagnosticLevels) {
   Deno.test(`jsonDiagnosticLine() of ${JSON.stringify(event).slice(0, 40)} has the level ${level}`, () => {
-    strictEqual(JSON.parse(jsonDiagnosticLine(event, context)!).level, level);
+    strictEqual(JSON.parse(jsonDiagnosticLine(event)).level, level);
   });
 }
 
-Deno.test("jsonDiagnosticLine() is null below the level of the log", () => {
-  strictEqual(jsonDiagnosticLine({ kind: "pool-acquiring" }, { ...context, level: "info" }), null);
-});
-
 Deno.test("jsonQueryLine() writes the statement on one line", () => {
   strictEqual(
-    jsonQueryLine('select "a"\nfrom b', 0),
+    query('select "a"\nfrom b', 0),
     '{"time":"1970-01-01T00:00:00.000Z","level":"info","event":"query",' +
       '"message":"select \\"a\\" from b"}',
   );

@@ -1,21 +1,17 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { diagnosticLine } from "../../../src/observe/logger.ts";
+import { strictEqual } from "node:assert/strict";
 import {
   type Diagnostic,
+  diagnostics,
   isLogged,
   type LogLevel,
-  logLevels,
-  severities,
 } from "../../../src/observe/observation.ts";
 import { redact } from "../../../src/observe/redact.ts";
-import { formatTimestamp, timestampFormatter } from "../../../src/observe/timestamp.ts";
+import { textLines } from "../../../src/observe/text_lines.ts";
 import { assertLinearTime } from "../../support/timing/linear_time.ts";
 
-const moment = {
-  epochMs: Date.UTC(2026, 4, 6, 13, 16, 11),
-  offsetMinutes: -300,
-  call: { program: "npx ./svc-api.tgz", source: "my.conf" },
-};
+const call = { program: "npx ./svc-api.tgz", source: "my.conf" };
+const { diagnostic } = textLines(call, () => -300);
+const diagnosticLine = (event: Diagnostic) => diagnostic(event, Date.UTC(2026, 4, 6, 13, 16, 11));
 const prefix = "06/May/2026:08:16:11 -0500: ";
 
 const error = {
@@ -302,22 +298,12 @@ const eventRows = Object.entries(events).map(([kind, [fields, text, level = "cri
   level,
 }));
 
-for (const { event, text, level: lowest } of eventRows) {
-  Deno.test(`diagnosticLine() writes ${event.kind} from ${lowest} on`, () => {
-    const written = text.map((line) => prefix + line).join("\n");
-    for (const level of logLevels) {
-      const expected = isLogged(lowest, level) ? written : null;
-      strictEqual(diagnosticLine(event, { ...moment, level }), expected);
-    }
+for (const { event, text, level } of eventRows) {
+  Deno.test(`diagnosticLine() writes ${event.kind}, from ${level} on`, () => {
+    strictEqual(diagnosticLine(event), text.map((line) => prefix + line).join("\n"));
+    strictEqual(diagnostics[event.kind].severity, level);
   });
 }
-
-Deno.test("severities lists each event with its severity", () => {
-  deepStrictEqual(
-    Object.fromEntries(eventRows.map(({ event, level }) => [event.kind, level])),
-    severities,
-  );
-});
 
 Deno.test("isLogged() accepts events as severe as the level or more", () => {
   strictEqual(isLogged("error", "crit"), false);
@@ -327,6 +313,8 @@ Deno.test("isLogged() accepts events as severe as the level or more", () => {
 });
 
 const variants: readonly (readonly [event: Diagnostic, text: string])[] = [
+  [{ kind: "connecting", attempt: 1 }, "Attempting to connect to the database..."],
+  [{ kind: "pool-connection", id: "7f", step: "used" }, "Connection 7f is used"],
   [
     { kind: "listening", what: "admin", address: "/tmp/a.sock" },
     "Admin server listening on /tmp/a.sock",
@@ -354,18 +342,7 @@ const variants: readonly (readonly [event: Diagnostic, text: string])[] = [
 
 for (const [event, text] of variants) {
   Deno.test(`diagnosticLine() writes ${JSON.stringify(text)}`, () => {
-    strictEqual(diagnosticLine(event, { ...moment, level: "error" }), prefix + text);
-  });
-}
-
-const talkative: readonly (readonly [event: Diagnostic, text: string])[] = [
-  [{ kind: "connecting", attempt: 1 }, "Attempting to connect to the database..."],
-  [{ kind: "pool-connection", id: "7f", step: "used" }, "Connection 7f is used"],
-];
-
-for (const [event, text] of talkative) {
-  Deno.test(`diagnosticLine() writes ${JSON.stringify(text)} at debug`, () => {
-    strictEqual(diagnosticLine(event, { ...moment, level: "debug" }), prefix + text);
+    strictEqual(diagnosticLine(event), prefix + text);
   });
 }
 
@@ -409,24 +386,11 @@ const times: readonly (readonly [epochMs: number, offsetMinutes: number, expecte
 ];
 
 for (const [epochMs, offsetMinutes, expected] of times) {
-  Deno.test(`formatTimestamp() writes ${expected}`, () => {
-    strictEqual(formatTimestamp({ epochMs, offsetMinutes }), expected);
+  Deno.test(`diagnosticLine() writes the time ${expected}`, () => {
+    const format = textLines(call, () => offsetMinutes);
+    strictEqual(
+      format.diagnostic({ kind: "config-reloaded" }, epochMs),
+      `${expected}: Config reloaded`,
+    );
   });
 }
-
-Deno.test("timestampFormatter() reads the offset once a second, and formats each second", () => {
-  const offsetReads: number[] = [];
-  const write = timestampFormatter((
-    epochMs,
-  ) => (offsetReads.push(epochMs), epochMs < 2000 ? 60 : 120));
-  deepStrictEqual([0, 999, 1000, 1500, 2000, 2999, 1999].map(write), [
-    "01/Jan/1970:01:00:00 +0100",
-    "01/Jan/1970:01:00:00 +0100",
-    "01/Jan/1970:01:00:01 +0100",
-    "01/Jan/1970:01:00:01 +0100",
-    "01/Jan/1970:02:00:02 +0200",
-    "01/Jan/1970:02:00:02 +0200",
-    "01/Jan/1970:01:00:01 +0100",
-  ]);
-  deepStrictEqual(offsetReads, [0, 1000, 2000, 1999]);
-});
