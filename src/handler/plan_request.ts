@@ -1,8 +1,10 @@
 /** Plans one request, by its shape if the plan cache knows that. @module */
+import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import { quotable } from "../errors/quoting.ts";
 import type { OptionsPlan } from "../plan/allowed_methods.ts";
-import { checkTarget, checkWithoutBody, plan } from "../plan/plan.ts";
+import { BodyPlan } from "../plan/body_plan.ts";
+import { checkTarget, plan } from "../plan/plan.ts";
 import { checkQuerySize } from "../plan/query_limits.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
 import { namesSelectable } from "../plan/shown_columns.ts";
@@ -11,7 +13,7 @@ import { type QueryShape, readQueryShape } from "../plan_cache/query_shape.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import { noBytes } from "../request/body/body_decoder.ts";
 import { decodeBody, type LongBodyChecks } from "../request/body/body.ts";
-import { parseHead, type RequestHead } from "../request/parse_request.ts";
+import { parseHead } from "../request/parse_request.ts";
 import type { PayloadReader } from "../request/body/payload.ts";
 import {
   acceptedQueries,
@@ -28,7 +30,7 @@ import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
 import { RoleColumns } from "./column_privileges.ts";
 import type { Exchange } from "./exchange.ts";
 import { reportAdvice } from "./report.ts";
-import { receiveRequestBody } from "./receive_body.ts";
+import { type BodyRules, receiveRequestBody } from "./receive_body.ts";
 
 /** An operation of a batch to plan. */
 export interface PlannedPart {
@@ -95,9 +97,11 @@ export function planRequest(
 function receiveBody(
   { exchange, part }: PlanningInput,
   reader: PayloadReader,
-  body: { readonly head: () => ApiRequest; readonly checks: LongBodyChecks },
+  rules: BodyRules,
 ): Promise<Payload> {
-  return part === null ? receiveRequestBody(exchange, reader, body) : decodeBody(reader, part.body);
+  return part === null
+    ? receiveRequestBody(exchange, reader, rules)
+    : decodeBody(reader, part.body);
 }
 
 /** Plans a query request: receives its parameters, and plans the GET that it stands for. */
@@ -121,9 +125,10 @@ async function planQuery(
   const request = requestInQuery(pieces, target);
   // JSON arguments are received as those of POST.
   if (request.method === "QUERY") return planByShape({ ...input, pieces: request }, cache);
-  const head = () => parseHead({ ...request, query: "" }, config).request;
-  const checks = { head: () => checkTarget(head(), cache) };
-  const payload = await receiveBody(input, parameterReader, { head, checks });
+  const checks = {
+    head: () => checkTarget(parseHead({ ...request, query: "" }, config).request, cache),
+  };
+  const payload = await receiveBody(input, parameterReader, { checks, isDivisible: () => false });
   const parameters = payload.kind === "raw" ? payload.bytes : noBytes;
   return planByShape({ ...input, pieces: withParameters(request, parameters) }, cache);
 }
@@ -141,9 +146,24 @@ function planByShape(
   }
   if (reader === null) return planLooked(input, { shape, cache, received: null });
   // The plan of the shape depends on the body's keys.
-  const head = () => parseHead(pieces, config).request;
-  return receiveBody(input, reader, { head, checks: {} })
+  const rules = { checks: noChecks, isDivisible: divisibility(pieces, reader, { cache, config }) };
+  return receiveBody(input, reader, rules)
     .then((received) => planLooked(input, { shape, cache, received }));
+}
+
+const noChecks: LongBodyChecks = {};
+
+/** Returns the decision about a body that is too long for one statement. Such a body is planned for it. */
+function divisibility(
+  pieces: RawRequest,
+  { format }: PayloadReader,
+  { cache, config }: { readonly cache: SchemaCache; readonly config: Config },
+): BodyRules["isDivisible"] {
+  let body: BodyPlan | null = null;
+  return (payload) => {
+    body ??= new BodyPlan({ request: parseHead(pieces, config).request, format, cache, config });
+    return body.isDivisible(payload);
+  };
 }
 
 /** Returns the cached plan of a shape, or plans the request. */
@@ -173,62 +193,64 @@ async function planUncached(
   },
 ): Promise<RequestPlan> {
   const { pieces, part, exchange } = input;
-  const { stopwatch, context: { columnPrivileges, planCache, snapshot: { config } } } = exchange;
-  const head = parseHead(pieces, config);
-  if (pieces.received !== undefined) checkQuerySize(head.request.query);
-  const payload = received ?? await receiveChecked(input, head, cache);
-  const sent = payload === null ? head.request : { ...head.request, payload };
+  const { stopwatch, context: { planCache, snapshot: { config } } } = exchange;
+  const { request: head, reader } = parseHead(pieces, config);
+  if (pieces.received !== undefined) checkQuerySize(head.query);
+  const body = reader === null
+    ? null
+    : new BodyPlan({ request: head, format: reader.format, cache, config });
+  const payload = received ?? (body === null ? null : await receiveChecked(input, reader!, body));
+  const sent = payload === null ? head : { ...head, payload };
   const parsed = part?.references?.bind(sent) ?? sent;
   if (part === null) stopwatch.lap("parse");
-  const { ignoredLimit } = parsed.query;
-  if (ignoredLimit !== undefined) {
-    reportAdvice(exchange, `${quotable(ignoredLimit)} has no effect: it is not an integer`);
-  }
-  const columns = !namesSelectable(parsed.query.select)
-    ? null
-    : part?.columns ?? new RoleColumns(columnPrivileges, exchange.identity!.role, exchange);
+  reportIgnored(exchange, parsed);
+  const columns = selectableColumns(input, parsed);
   const request = columns === null ? parsed : { ...parsed, selectable: columns };
-  let planned = plan(request, cache, config);
+  const planAll = () => plan(request, cache, config);
+  let planned = body !== null && request === sent ? body.planKeys(payload!) : planAll();
   // The first plan has looked up the columns of its relations.
-  if (await columns?.readUnknown()) planned = plan(request, cache, config);
+  if (await columns?.readUnknown()) planned = planAll();
   if (part === null) stopwatch.lap("plan");
-  switch (planned.kind) {
-    case "options":
-      return planned;
-    case "root":
-      return { kind: "root", request, plan: planned, cache };
-    case "read":
-    case "mutate":
-    case "call": {
-      const query = part?.references?.query(planned) ?? queryOf(planned);
-      // Requests of one shape have the same plan only if it does not depend on the role.
-      if (shape !== null && columns === null) {
-        planCache.insert(shape, { pieces, payload, reader: head.reader, query });
-      }
-      const uncached = { plan: planned, query, kind: null, isRetrySafe: false };
-      return { kind: "data", request, planned: uncached, payload, columns };
-    }
-    default:
-      return planned satisfies never;
+  if (planned.kind === "options") return planned;
+  if (planned.kind === "root") return { kind: "root", request, plan: planned, cache };
+  const query = part?.references?.query(planned) ?? queryOf(planned);
+  // Requests of one shape have the same plan only if it does not depend on the role.
+  if (shape !== null && columns === null) {
+    planCache.insert(shape, { pieces, payload, reader, query });
   }
+  const uncached = { plan: planned, query, kind: null, isRetrySafe: false };
+  return { kind: "data", request, planned: uncached, payload, columns };
+}
+
+function reportIgnored(exchange: Exchange, { query: { ignoredLimit } }: ApiRequest): void {
+  if (ignoredLimit === undefined) return;
+  reportAdvice(exchange, `${quotable(ignoredLimit)} has no effect: it is not an integer`);
+}
+
+/** Returns the columns that the role may select; null for a request without `**`. */
+function selectableColumns(
+  { part, exchange }: PlanningInput,
+  { query: { select } }: ApiRequest,
+): RoleColumns | null {
+  if (!namesSelectable(select)) return null;
+  const { identity, context: { columnPrivileges } } = exchange;
+  return part?.columns ?? new RoleColumns(columnPrivileges, identity!.role, exchange);
 }
 
 /**
- * Receives the body; null if the request has none. Rejects the request before it receives a long
- * body, if the body cannot change that, and after the body's keys if they are invalid.
+ * Receives the body. Rejects the request before it receives a long body, if the body cannot change that, and
+ * after the body's keys if they are invalid.
  */
 function receiveChecked(
   input: PlanningInput,
-  { request, reader }: RequestHead,
-  cache: SchemaCache,
-): Promise<Payload> | null {
-  if (reader === null) return null;
-  const { config } = input.exchange.context.snapshot;
+  reader: PayloadReader,
+  body: BodyPlan,
+): Promise<Payload> {
   return receiveBody(input, reader, {
-    head: () => request,
     checks: {
-      head: () => checkWithoutBody(request, reader.format, cache, config),
-      keys: (payload) => void plan({ ...request, payload }, cache, config),
+      head: () => void body.planHead(),
+      keys: (payload) => void body.planKeys(payload),
     },
+    isDivisible: (payload) => body.isDivisible(payload),
   });
 }

@@ -2,9 +2,7 @@
 import { errors } from "../errors/catalogue.ts";
 import { systemClock } from "../lib/clock.ts";
 import { schedule } from "../lib/timers.ts";
-import { isDivisibleInsert } from "../plan/retry_safe.ts";
-import { plan } from "../plan/plan.ts";
-import type { ApiRequest, Payload } from "../request/api_request.ts";
+import type { Payload } from "../request/api_request.ts";
 import type { LongBodyChecks, ReceivingOptions } from "../request/body/body.ts";
 import { BodyPace } from "../lib/time_limits.ts";
 import type { DivisionOptions } from "../request/body/divided_body.ts";
@@ -14,16 +12,21 @@ import { receivePayload } from "../request/parse_request.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** Receives the body of an exchange. `head` returns the request without its body. */
+/** How a long body is checked while it arrives, and whether it may be divided. */
+export interface BodyRules extends Pick<DivisionOptions, "isDivisible"> {
+  readonly checks: LongBodyChecks;
+}
+
+/** Receives the body of an exchange. */
 export async function receiveRequestBody(
   exchange: Exchange,
   reader: PayloadReader,
-  { head, checks }: { readonly head: () => ApiRequest; readonly checks: LongBodyChecks },
+  { checks, isDivisible }: BodyRules,
 ): Promise<Payload> {
   const options = { ...bodyOptions(exchange), checks };
   const ownOptions = reader.isQuery === true
     ? { ...options, ...queryLimit(exchange.context.snapshot.config) }
-    : { ...options, ...divisionOf(exchange, head) };
+    : { ...options, ...divisionOf(exchange, isDivisible) };
   const payload = await receivePayload(exchange.request, reader, ownOptions);
   const isArriving = payload.kind === "json" && payload.pieces?.areStored === false;
   if (!isArriving) exchange.info.bodyReceived?.();
@@ -54,26 +57,11 @@ function queryLimit(
 
 /** Returns how a long body of a request is divided; only inserts are. */
 function divisionOf(
-  { pieces, context: { snapshot: { cache, config }, uploads }, files }: Exchange,
-  head: () => ApiRequest,
+  { pieces, context: { snapshot: { config }, uploads }, files }: Exchange,
+  isDivisible: DivisionOptions["isDivisible"],
 ): { readonly division?: DivisionOptions } {
-  const { method } = pieces;
-  if (method !== "POST" || cache === null) return {};
+  if (pieces.method !== "POST") return {};
   // The whole body identifies a request with a key.
   if (config.idempotencyTable !== null && hasIdempotencyKey(pieces)) return {};
-  const isDivisible = (payload: Payload | null) => {
-    const request = head();
-    if (request.action.kind !== "insert") return false;
-    return isDivisibleInsert(plan({ ...request, payload: payload ?? noRows }, cache, config));
-  };
   return { division: uploads.division({ maxBytes: config.serverSpoolSize, files, isDivisible }) };
 }
-
-const noRows: Payload = {
-  kind: "json",
-  source: "json",
-  shape: "array",
-  keys: [],
-  moreKeys: 0,
-  text: new Uint8Array(0),
-};

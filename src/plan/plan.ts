@@ -99,7 +99,7 @@ export function targetNameUsesOf(
 }
 
 /** Options that planning depends on. */
-type PlanConfig =
+export type PlanConfig =
   & CallConfig
   & MutateConfig
   & NegotiationConfig
@@ -144,27 +144,30 @@ export function checkTarget({ action, schema }: ApiRequest, cache: SchemaCache):
 }
 
 /**
- * Throws the errors that {@linkcode plan} throws for a request, whatever its body holds.
+ * Plans a request with a body of no rows. Throws the errors that {@linkcode plan} throws whatever the body holds.
  *
- * Errors that depend on the arguments of a function, such as the choice of an overload, are left to
+ * Returns null for a call. Errors that depend on its arguments, such as the choice of an overload, are left to
  * {@linkcode plan}.
  */
-export function checkWithoutBody(
+export function planWithoutBody(
   request: ApiRequest,
   format: PayloadFormat,
   cache: SchemaCache,
   config: PlanConfig,
-): void {
+): Plan | null {
   const { action, schema } = request;
   if (action.kind === "call") {
     const [routine, ...others] = routinesNamed({ schema, name: action.routine }, cache);
-    if (routine === undefined || others.length > 0) return checkPreferences(request);
-    checkRoutineResponse(request, routine, cache, config);
-    return checkMaxAffected(request, routine);
+    if (routine === undefined || others.length > 0) checkPreferences(request);
+    else {
+      checkRoutineResponse(request, routine, cache, config);
+      checkMaxAffected(request, routine);
+    }
+    return null;
   }
   // A PUT without the key in its body fails, so the placeholder has the key.
   const keys = action.kind === "put" ? findRelation(schema, action.relation, cache).primaryKey : [];
-  plan({ ...request, payload: rowsPlaceholder(keys, format) }, cache, config);
+  return plan({ ...request, payload: rowsPlaceholder(keys, format) }, cache, config);
 }
 
 /** Returns a body without rows that has these keys. */

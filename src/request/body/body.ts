@@ -41,8 +41,6 @@ export interface LongBodyChecks {
   readonly head?: () => void;
   /** Runs when the decoder knows the body's keys. */
   readonly keys?: OnKeys;
-  /** Runs before more of the body is received, after the other checks. */
-  readonly privilege?: () => Promise<void>;
 }
 
 export interface ReceivingOptions {
@@ -86,7 +84,7 @@ export async function receiveBody(
   const declared = expectedLength(request.headers);
   const expected = coding === null ? declared : Infinity;
   const guard = new LongBodyGuard(checks, { maxBytes, tooLarge });
-  if (expected > maxShortBytes) await guard.open();
+  if (expected > maxShortBytes) guard.open();
   const mayDivide = division !== undefined && mayBeDivided(expected, division);
   const allowedLength = mayDivide && maxBytes === 0 ? Infinity : mayDivide ? maxBytes : allowed;
   if (declared > allowedLength && declared < Infinity) {
@@ -98,7 +96,7 @@ export async function receiveBody(
     const bytes = expected > maxPieceBytes && timeout.milliseconds > 0 && request.body !== null
       ? await receivedWhole(request.body, expected, { timeout, pause })
       : new Uint8Array(await unbroken(() => inTime(request.arrayBuffer(), timeout, errors)));
-    guard.count(bytes.length)?.catch(() => {});
+    guard.count(bytes.length);
     return await decodeAtOnce(decoder, bytes, pause);
   }
   const isChunked = request.headers.has("transfer-encoding");
@@ -232,26 +230,21 @@ class LongBodyGuard {
     this.#tooLarge = tooLarge;
   }
 
-  /**
-   * Adds bytes that have arrived. Throws beyond the limit. Returns a check to wait for, or null.
-   */
-  count(bytes: number): Promise<void> | null {
+  /** Adds bytes that have arrived. Throws beyond the limit. */
+  count(bytes: number): void {
     this.#length += bytes;
-    const check = this.#length > maxShortBytes ? this.open() : null;
+    if (this.#length > maxShortBytes) this.open();
     if (this.#maxBytes > 0 && this.#length > this.#maxBytes) {
-      check?.catch(() => {});
       throw this.#tooLarge(this.#maxBytes, null);
     }
-    return check;
   }
 
-  /** Runs the checks, since the body is long. Returns the last one to wait for, or null. */
-  open(): Promise<void> | null {
-    if (this.#isOpen) return null;
+  /** Runs the checks, since the body is long. */
+  open(): void {
+    if (this.#isOpen) return;
     this.#isOpen = true;
     this.#checks.head?.();
     if (this.#keys !== null) this.#checks.keys?.(this.#keys);
-    return this.#checks.privilege?.() ?? null;
   }
 
   /** Checks the keys, now or once the body is known to be long. */
@@ -267,8 +260,7 @@ async function* guarded(
   guard: LongBodyGuard,
 ): AsyncGenerator<Uint8Array> {
   for await (const piece of pieces) {
-    const check = guard.count(piece.length);
-    if (check !== null) await check;
+    guard.count(piece.length);
     yield piece;
   }
 }
