@@ -28,6 +28,7 @@ const ranks: readonly (readonly string[])[] = [
   ["src/transaction"],
   ["src/plan_cache", "src/response", "src/types_output"],
   ["src/batch", "src/diagnosis"],
+  ["src/access"],
   ["src/service"],
   ["src/handler"],
   ["src/mcp"],

@@ -3,7 +3,7 @@
 import { functionPath, revokeBy } from "./inputs.ts";
 
 /** Whether a view has `security_invoker`. */
-const isInvokerView = (view: string): string =>
+export const isInvokerView = (view: string): string =>
   `coalesce((
     select o.option_value::boolean from pg_options_to_table(${view}.reloptions) o
     where o.option_name = 'security_invoker'

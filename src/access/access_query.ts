@@ -1,0 +1,156 @@
+/** The query of the access that roles of requests have, and the shape of its result. Names are quoted for SQL,
+ * lists by role have the order of `roles`, bits are 1 SELECT, 4 UPDATE, 8 INSERT, 16 DELETE. @module */
+import { inputs } from "../diagnosis/queries/inputs.ts";
+import { isInvokerView } from "../diagnosis/queries/relation_checks.ts";
+import { isNotOfExtension } from "../schema_cache/queries/routines.ts";
+
+/** The access of one role to one relation. */
+export type RightsRow = readonly [
+  /** Whether the relation's policies apply to the role. */
+  hasPolicies: boolean,
+  privileges: number,
+  /** Granted columns by action; null without grants of columns. */
+  columns: Readonly<Record<string, readonly string[] | null>> | null,
+  /**
+   * Relations below a view, each read as the caller or as the owner of a view: tables whose policies skip
+   * that role, tables whose policies bound it, GRANT of reads, privileges on any of the relations.
+   */
+  below: readonly [past: List, bounded: List, missing: List, privileges: number] | null,
+];
+
+type List = readonly string[] | null;
+
+/** A policy, with the positions of the roles that it is for; null for all. */
+export type PolicyRow = readonly [
+  name: string,
+  isPermissive: boolean,
+  command: string,
+  using: string | null,
+  check: string | null,
+  roles: readonly number[] | null,
+];
+
+/** A relation. `automatic` are writes that it accepts without triggers. */
+export type AccessRelationRow = readonly [
+  schema: string,
+  name: string,
+  events: number,
+  automatic: number,
+  /** Whether `security_invoker` of the view is off and could be on. */
+  isOwnerView: boolean,
+  columnCount: number,
+  policies: readonly PolicyRow[] | null,
+  rights: readonly RightsRow[],
+];
+
+/** The result of the query. */
+export interface AccessFacts {
+  readonly roles: readonly (readonly [name: string, quoted: string, isTakeable: boolean])[];
+  /** Whether each role has USAGE, by schema. */
+  readonly usage: Readonly<Record<string, readonly boolean[]>>;
+  readonly relations: readonly AccessRelationRow[];
+  readonly functions:
+    readonly (readonly [schema: string, name: string, executes: readonly boolean[]])[];
+}
+
+const privilegeBits = (role: string, relation: string, test: string) =>
+  `${test}(${role}, ${relation}, 'SELECT')::int + ${test}(${role}, ${relation}, 'UPDATE')::int * 4
+    + ${test}(${role}, ${relation}, 'INSERT')::int * 8
+    + has_table_privilege(${role}, ${relation}, 'DELETE')::int * 16`;
+
+const grantedColumns = (action: string) =>
+  `'${action}', case when not has_table_privilege(r.oid, c.oid, '${action}') then (
+          select json_agg(quote_ident(a.attname) order by a.attnum) from columns a
+          where a.attrelid = c.oid and has_column_privilege(r.oid, c.oid, a.attnum, '${action}')) end`;
+
+const policiesApply = (role: string, table: string) =>
+  `(${table}.relrowsecurity and not (${role}.rolsuper or ${role}.rolbypassrls)
+    and (${table}.relforcerowsecurity or not pg_has_role(${role}.oid, ${table}.relowner, 'USAGE')))`;
+
+/**
+ * Parameters: exposed and extra schemas as JSON arrays, a role to include, the only role or NULL, the most
+ * objects, whether functions of extensions are left out. In `steps`, `checked` is the role that a relation
+ * is read as, NULL for the caller; `stored` is the owner of a materialized view, with whose rights it is kept.
+ */
+export const accessQuery = `with recursive ${inputs},
+callers as materialized (
+  select r.*, row_number() over (order by r.rolname) as position from roles r
+  where $4::text is null or r.rolname = $4
+),
+tables as (
+  select c.*, format('%I.%I', n.nspname, c.relname) as name, quote_ident(n.nspname) as schema
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relkind in ('r', 'p', 'v', 'm', 'f')
+),
+exposed as materialized (
+  select t.* from relations r join tables t on t.oid = r.oid order by r.name collate "C" limit $5::int
+),
+columns as (select a.* from pg_attribute a where a.attnum > 0 and not a.attisdropped),
+steps (view, relation, checked, stored) as (
+  select c.oid, c.oid, null::oid, null::oid from exposed c where c.relkind in ('v', 'm')
+  union
+  select s.view, d.refobjid, case when ${isInvokerView("c")} then s.stored else c.relowner end,
+    case c.relkind when 'm' then c.relowner else s.stored end
+  from steps s
+    join pg_class c on c.oid = s.relation and c.relkind in ('v', 'm')
+    join pg_rewrite w on w.ev_class = c.oid and w.ev_type = '1'
+    join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
+      and d.refclassid = 'pg_class'::regclass and d.refobjid <> c.oid
+),
+below as materialized (
+  select s.view, r.oid as role, json_build_array(
+    json_agg(distinct t.name) filter (where t.relrowsecurity and not ${policiesApply("o", "t")}),
+    json_agg(distinct t.name) filter (where s.stored is null and ${policiesApply("o", "t")}),
+    json_agg(distinct format('grant select on %s to %I;', t.name, o.rolname)) filter (
+      where s.stored is null and not has_any_column_privilege(o.oid, t.oid, 'SELECT')),
+    bit_or(${privilegeBits("o.oid", "t.oid", "has_any_column_privilege")})) as facts
+  from steps s cross join callers r
+    join pg_roles o on o.oid = coalesce(s.checked, r.oid)
+    join tables t on t.oid = s.relation
+  where s.relation <> s.view
+  group by s.view, r.oid
+),
+policies as materialized (
+  select p.polrelid, json_agg(json_build_array(quote_ident(p.polname), p.polpermissive, p.polcmd,
+    pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid),
+    case when not 0 = any (p.polroles) then (
+      select coalesce(json_agg(r.position - 1), '[]') from callers r
+      where exists (select from unnest(p.polroles) x where pg_has_role(r.oid, x, 'USAGE'))
+    ) end) order by p.polname) as list
+  from pg_policy p join exposed c on c.oid = p.polrelid group by p.polrelid
+)
+select json_build_object(
+  'roles', (select coalesce(json_agg(json_build_array(r.rolname, r.name,
+    r.is_login or l.rolsuper or pg_has_role(l.oid, r.oid, l.set_option)) order by r.position), '[]')
+    from callers r, login l),
+  'usage', (select json_object_agg(s.name, (select json_agg(
+    has_schema_privilege(r.oid, s.oid, 'USAGE') order by r.position) from callers r)) from schemas s),
+  'relations', (select coalesce(json_agg(json_build_array(c.schema, c.name,
+    case when c.relkind in ('r', 'p') then 28 when c.relkind = 'm' or exists (
+        select from pg_foreign_table f join pg_foreign_server s on s.oid = f.ftserver
+          join pg_foreign_data_wrapper w on w.oid = s.srvfdw and w.fdwhandler = 0 where f.ftrelid = c.oid
+      ) then 0 else pg_relation_is_updatable(c.oid, true) end,
+    case c.relkind when 'v' then pg_relation_is_updatable(c.oid, false) else 0 end,
+    c.relkind = 'v' and v.number >= 150000 and not ${isInvokerView("c")},
+    (select count(*) from columns a where a.attrelid = c.oid), y.list, (
+      select json_agg(json_build_array(${policiesApply("r", "c")},
+        ${privilegeBits("r.oid", "c.oid", "has_table_privilege")},
+        case when g.attrelid is not null then json_build_object(
+          ${["select", "insert", "update"].map(grantedColumns).join(",\n          ")}) end,
+        b.facts) order by r.position)
+      from callers r left join below b on b.view = c.oid and b.role = r.oid
+    )) order by c.name collate "C"), '[]')
+    from version v cross join exposed c left join column_grants g on g.attrelid = c.oid
+      left join policies y on y.polrelid = c.oid),
+  'functions', (select coalesce(json_agg(json_build_array(f.schema, f.name, (
+      select json_agg(has_function_privilege(r.oid, f.oid, 'EXECUTE') order by r.position) from callers r
+    )) order by f.name collate "C"), '[]') from (
+      select p.oid, s.name as schema,
+        format('%s.%I(%s)', s.name, p.proname, pg_get_function_identity_arguments(p.oid)) as name
+      from pg_proc p join schemas s on s.oid = p.pronamespace and s.exposed
+      where p.prokind = 'f' and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
+        and (p.pronargs = 0 or p.proargnames is not null or p.pronargs = 1 and p.proargtypes[0] in
+          ('bytea'::regtype, 'json'::regtype, 'jsonb'::regtype, 'text'::regtype, 'xml'::regtype))
+        and ($6::boolean is not true or ${isNotOfExtension})
+      order by name collate "C" limit $5::int
+    ) f)
+)::text`;

@@ -1,0 +1,277 @@
+import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import { type AccessCell, type AccessInput, readAccess } from "../../src/access/cells.ts";
+import type { Database } from "../../src/database/database.ts";
+import { openDatabase } from "../../src/database/open.ts";
+import { type Engine, engines } from "../support/database/engines.ts";
+import { withClient } from "../support/database/postgres_client.ts";
+import { configOf, type FileOptions } from "../support/handler/diagnosis.ts";
+import { isChosen } from "../support/runner/row_filter.ts";
+
+const fixture = {
+  name: "access",
+  roles: ["access_anon", "access_user", "access_owner", "access_parent"],
+};
+
+interface Row {
+  readonly label: string;
+  /** `role action relation` */
+  readonly cell: string;
+  /** Members other than those of a cell that allows all. */
+  readonly is: Partial<AccessCell>;
+  readonly options?: FileOptions;
+  /** Lowest major version. Default: all. */
+  readonly from?: number;
+}
+
+/** A cell that is refused until statements have run. */
+function no(reason: string, sql: string | null = null): Partial<AccessCell> {
+  return { may: "no", reason, sql };
+}
+
+const parentPolicy = {
+  ...{ name: "inherited_parent", permissive: true },
+  ...{ using: "(id > 1)", check: "(id > 2)" },
+};
+const restrictive = { name: "inherited_read", permissive: false, using: "(id < 9)", check: null };
+const forcedPolicy = { name: "forced_all", permissive: true, using: "(id = 1)", check: null };
+
+/** A view that reads `api.inherited` past its policies. */
+const past: Partial<AccessCell> = {
+  past: ["api.inherited"],
+  reason: "policies of api.inherited do not apply below the view",
+};
+const bounded: Partial<AccessCell> = {
+  may: "rows",
+  reason: "policies of api.inherited apply below the view",
+};
+
+const notWritable = no("the view cannot be written");
+const readOnly = { "db-read-only": "true" };
+
+const rows: readonly Row[] = [
+  {
+    label: "A1: a relation without a grant",
+    cell: "access_user select api.ungranted",
+    is: no("SELECT is not granted", "grant select on api.ungranted to access_user;"),
+  },
+  {
+    label: "A2: two of six columns",
+    cell: "access_user select api.six",
+    is: { columns: ["a", "b"] },
+  },
+  { label: "A2: each of six columns", cell: "access_user insert api.six", is: {} },
+  {
+    label: "A3: a grant without USAGE on the schema",
+    cell: "access_anon select closed.hidden",
+    is: no("no USAGE on schema closed", "grant usage on schema closed to access_anon;"),
+  },
+  {
+    label: "A3: neither a grant nor USAGE",
+    cell: "access_owner select closed.hidden",
+    is: no(
+      "no USAGE on schema closed",
+      "grant usage on schema closed to access_owner;\ngrant select on closed.hidden to access_owner;",
+    ),
+  },
+  {
+    label: "A4: row-level security without a policy",
+    cell: "access_user select api.locked",
+    is: { may: "none", reason: "no permissive policy for SELECT" },
+  },
+  {
+    label: "A5: a policy for a parent role, and a restrictive one for all",
+    cell: "access_user select api.inherited",
+    is: { may: "rows", policies: [parentPolicy, restrictive] },
+  },
+  {
+    label: "A5: a policy for another role, and a restrictive one for all",
+    cell: "access_anon select api.inherited",
+    is: { may: "none", policies: [restrictive], reason: "no permissive policy for SELECT" },
+  },
+  {
+    label: "A5: a policy of all commands, without those of others",
+    cell: "access_user insert api.inherited",
+    is: { may: "rows", policies: [parentPolicy] },
+  },
+  { label: "A6: the owner", cell: "access_owner select api.owned", is: {} },
+  {
+    label: "A7: the owner of a table that forces its policies",
+    cell: "access_owner select api.forced",
+    is: { may: "rows", policies: [forcedPolicy] },
+  },
+  { label: "A8: INSERT of a join", cell: "access_user insert api.joined", is: notWritable },
+  { label: "A8: UPDATE of a join", cell: "access_user update api.joined", is: notWritable },
+  { label: "A8: DELETE of a join", cell: "access_user delete api.joined", is: notWritable },
+  {
+    label: "INSERT of a materialized view",
+    cell: "access_user insert api.stored",
+    is: notWritable,
+  },
+  {
+    label: "A9: a write with db-read-only",
+    cell: "access_user insert api.six",
+    is: no("db-read-only"),
+    options: readOnly,
+  },
+  {
+    label: "A9: a read with db-read-only",
+    cell: "access_user select api.many",
+    is: {},
+    options: readOnly,
+  },
+  {
+    label: "a view that reads with the rights of its owner",
+    cell: "access_user select api.names",
+    is: { ...past, sql: "alter view api.names set (security_invoker = true);" },
+    from: 15,
+  },
+  {
+    label: "a view that writes with the rights of its owner",
+    cell: "access_user update api.names",
+    is: { ...past, sql: "alter view api.names set (security_invoker = true);" },
+    from: 15,
+  },
+  { label: "a materialized view", cell: "access_user select api.stored", is: past },
+  {
+    label: "a view with security_invoker",
+    cell: "access_user select api.invoker",
+    is: bounded,
+    from: 15,
+  },
+  {
+    label: "a view with security_invoker above a view without",
+    cell: "access_user select api.invoker_names",
+    is: past,
+    from: 15,
+  },
+  {
+    label: "a view with security_invoker above a table without a grant",
+    cell: "access_user select api.invoker_ungranted",
+    is: no(
+      "a relation below the view cannot be read",
+      "grant select on api.ungranted to access_user;",
+    ),
+    from: 15,
+  },
+  {
+    label: "INSERT of a view above a table without a grant",
+    cell: "access_user insert api.invoker_ungranted",
+    is: no("INSERT is not granted on the table below the view"),
+    from: 15,
+  },
+  {
+    label: "a view whose owner may not read the table",
+    cell: "access_user select api.partly",
+    is: no(
+      "a relation below the view cannot be read",
+      "grant select on api.ungranted to access_owner;",
+    ),
+  },
+  { label: "a function for all", cell: "access_user execute api.hello(n text)", is: {} },
+  {
+    label: "a function without EXECUTE",
+    cell: "access_user execute api.bye(n text)",
+    is: no("EXECUTE is not granted", "grant execute on function api.bye(n text) to access_user;"),
+  },
+  {
+    label: "names with line breaks, quotes and pipes",
+    cell: 'access_user select api."a|b\n""c"',
+    is: {
+      may: "rows",
+      policies: [{
+        name: '"p|\nq"""',
+        permissive: true,
+        using: '("x|y" = 1)',
+        check: null,
+      }],
+    },
+  },
+  {
+    label: "a name with SQL",
+    cell: `access_user select api."danger'; drop schema api; --"`,
+    is: no(
+      "SELECT is not granted",
+      `grant select on api."danger'; drop schema api; --" to access_user;`,
+    ),
+  },
+];
+
+/** A cell that allows all. */
+const allowed = {
+  ...{ may: "all", columns: null, policies: [], past: [] },
+  ...{ reason: null, sql: null, visible: null },
+};
+
+for (const engine of Object.keys(engines) as Engine[]) {
+  Deno.test(`[${engine}] access: readAccess() says what each role may do`, async (t) => {
+    const database = await engines[engine](fixture);
+    const base = { "db-schemas": "api, closed", "db-anon-role": "access_anon" };
+    const configWith = (options: FileOptions) =>
+      configOf({ "db-uri": database.uri, ...base, ...options });
+    const opened = await openDatabase(configWith({}), {
+      embeddedInit: null,
+      applicationName: "test",
+    });
+    try {
+      const read = (options: FileOptions, input: Partial<AccessInput> = {}) =>
+        readAccess(opened, { config: configWith(options), ...input });
+      const matrices = { served: await read({}), readOnly: await read(readOnly) };
+      const major = await majorVersion(opened);
+      for (const { label, cell, is, options, from = 0 } of rows) {
+        if (from > major || !isChosen(`[${engine}] access: ${label}`)) continue;
+        await t.step(label, () => {
+          const { cells } = options === undefined ? matrices.served : matrices.readOnly;
+          const [role, action, relation] = /^(\w+) (\w+) ([^]+)$/.exec(cell)!.slice(1);
+          const found = cells.filter((each) =>
+            each.role === role && each.action === action && each.relation === relation
+          );
+          deepStrictEqual(found, [{ role, relation, action, ...allowed, ...is }]);
+        });
+      }
+      await t.step("GRANT statements of each refusal allow it", async () => {
+        if (database.superuserUri === null) return;
+        const refused = matrices.served.cells.filter(({ may, sql }) =>
+          may === "no" && sql !== null
+        );
+        await withClient(database.superuserUri, async (client) => {
+          for (const { sql } of refused) await client.query(sql!);
+        });
+        const { cells } = await read({});
+        const open = new Set(cells.filter(({ may }) => may !== "no").map(keyOf));
+        const left = refused.filter((cell) => !open.has(keyOf(cell))).map(keyOf);
+        // Each member needs a grant of its own, and a write of a view one on its table.
+        deepStrictEqual(left.filter((key) => !key.includes("invoker_ungranted")), []);
+      });
+      await t.step("one role, and few objects", async () => {
+        const { roles, cells } = await read({}, { role: "access_user", limit: 2 });
+        deepStrictEqual(roles, [["access_user", "access_user", true]]);
+        strictEqual(cells.length, 2 * 4 + 2);
+        const unknown = await read({}, { role: "no_such" });
+        deepStrictEqual(unknown, { roles: [], cells: [] });
+      });
+      if (database.superuserUri !== null) {
+        await t.step(
+          "a locked table ends the wait",
+          () =>
+            withClient(database.superuserUri!, async (client) => {
+              await client.query("begin; lock table api.inherited");
+              await rejects(read({}), /lock timeout/);
+              await client.query("rollback");
+            }),
+        );
+      }
+    } finally {
+      await opened.close();
+      await database.remove();
+    }
+  });
+}
+
+function keyOf({ role, action, relation }: AccessCell): string {
+  return `${role} ${action} ${relation}`;
+}
+
+async function majorVersion(database: Database): Promise<number> {
+  const text = await database.version();
+  return Number(/PostgreSQL (\d+)/.exec(String(text))?.[1]);
+}
