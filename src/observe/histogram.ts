@@ -6,72 +6,69 @@ interface HistogramDescription extends Omit<MetricDescription, "name"> {
   readonly bounds: readonly number[];
 }
 
-/**
- * Counts values in buckets, per series. A series is a set of label values. All counts are in one typed
- * array, so that recording a value allocates nothing.
- */
+interface HistogramSeries {
+  readonly labelValues: readonly string[];
+  /** One per bucket. */
+  readonly counts: number[];
+  sum: number;
+}
+
+/** Counts values in buckets, per series. A series is a set of label values. */
 export class Histogram {
   readonly #description: HistogramDescription;
-  /** Slots per series: one per bucket, and the sum of the values. */
-  readonly #width: number;
-  readonly #labelValues: (readonly string[])[] = [];
-  #slots: Float64Array;
+  readonly #series = new Map<string, HistogramSeries>();
 
-  /** A histogram without labels has its one series, 0, from the beginning. */
+  /** A histogram without labels has its one series from the beginning. */
   constructor(description: HistogramDescription) {
     this.#description = description;
-    this.#width = description.bounds.length + 2;
-    this.#slots = new Float64Array(this.#width);
-    if (description.labels === undefined) this.addSeries([]);
+    if (description.labels === undefined) this.#seriesOf([]);
   }
 
   get size(): number {
-    return this.#labelValues.length;
+    return this.#series.size;
   }
 
-  /** Adds a series, and returns its position. */
-  addSeries(labelValues: readonly string[]): number {
-    const series = this.#labelValues.push(labelValues) - 1;
-    if ((series + 1) * this.#width > this.#slots.length) {
-      const grown = new Float64Array(this.#slots.length * 2);
-      grown.set(this.#slots);
-      this.#slots = grown;
-    }
-    return series;
+  has(labelValues: readonly string[]): boolean {
+    return this.#series.has(labelValues.join("\0"));
   }
 
-  record(value: number, series = 0): void {
+  record(value: number, labelValues: readonly string[] = []): void {
     const { bounds } = this.#description;
     let bucket = 0;
     while (bucket < bounds.length && value > bounds[bucket]!) bucket++;
-    const first = series * this.#width;
-    const sum = first + bounds.length + 1;
-    this.#slots[first + bucket] = this.#slots[first + bucket]! + 1;
-    this.#slots[sum] = this.#slots[sum]! + value;
+    const series = this.#seriesOf(labelValues);
+    series.counts[bucket] = series.counts[bucket]! + 1;
+    series.sum += value;
+  }
+
+  #seriesOf(labelValues: readonly string[]): HistogramSeries {
+    const key = labelValues.join("\0");
+    let series = this.#series.get(key);
+    if (series === undefined) {
+      const counts = new Array<number>(this.#description.bounds.length + 1).fill(0);
+      this.#series.set(key, series = { labelValues, counts, sum: 0 });
+    }
+    return series;
   }
 
   /** Returns the lines of all series. `name` is the whole name. */
   text(name: string): string {
     const { help } = this.#description;
-    const series = this.#labelValues.map((values, index) => this.#seriesText(name, values, index));
+    const series = Array.from(this.#series.values(), (each) => this.#seriesText(name, each));
     return headText({ name, help }, "histogram") + series.join("");
   }
 
-  #seriesText(name: string, labelValues: readonly string[], series: number): string {
+  #seriesText(name: string, { labelValues, counts, sum }: HistogramSeries): string {
     const { bounds, labels = [] } = this.#description;
-    const first = series * this.#width;
-    const lines: string[] = [];
     let count = 0;
-    for (let bucket = 0; bucket <= bounds.length; bucket++) {
-      count += this.#slots[first + bucket]!;
+    const buckets = counts.map((values, bucket) => {
+      count += values;
       const bound = bucket < bounds.length ? decimal(bounds[bucket]!) : "+Inf";
       const inBraces = labelText([...labels, "le"], [...labelValues, bound]);
-      lines.push(`${name}_bucket${inBraces} ${decimal(count)}\n`);
-    }
+      return `${name}_bucket${inBraces} ${decimal(count)}\n`;
+    });
     const inBraces = labelText(labels, labelValues);
-    const sum = this.#slots[first + bounds.length + 1]!;
-    lines.push(`${name}_sum${inBraces} ${decimal(sum)}\n`);
-    lines.push(`${name}_count${inBraces} ${decimal(count)}\n`);
-    return lines.join("");
+    return buckets.join("") +
+      `${name}_sum${inBraces} ${decimal(sum)}\n${name}_count${inBraces} ${decimal(count)}\n`;
   }
 }

@@ -28,71 +28,59 @@ export const otherLabel = "_other";
 /** The metrics of one service by name, in the order of registration. */
 export class MetricRegistry {
   readonly #counters = new Map<string, Counter>();
-  readonly #observed = new Map<string, ObservedMetric>();
-  readonly #histograms = new Map<string, () => Pick<Histogram, "text"> | null>();
+  /** The text of each metric, by its name without the prefix. */
+  readonly #texts = new Map<string, (prefix: string) => string>();
 
   /** Returns the counter of this name. Registers it at the first call. */
   counter(description: MetricDescription): Counter {
     let counter = this.#counters.get(description.name);
     if (counter === undefined) {
       this.#counters.set(description.name, counter = new Counter(description));
+      this.#add(description, "counter", () => counter!.samples());
     }
     return counter;
   }
 
   /** Registers a gauge, or replaces the one of this name. `read` returns its current samples. */
   gauge(description: MetricDescription, read: () => Iterable<Sample>): void {
-    this.#observed.set(description.name, { type: "gauge", description, read });
+    this.#add(description, "gauge", read);
   }
 
   /** Registers a counter that another part of the service counts; `read` returns its current samples. */
   observedCounter(description: MetricDescription, read: () => Iterable<Sample>): void {
-    this.#observed.set(description.name, { type: "counter", description, read });
+    this.#add(description, "counter", read);
   }
 
   /** Registers a histogram, or replaces the one of this name. `read` returns it; null for none. */
   histogram(name: string, read: () => Pick<Histogram, "text"> | null): void {
-    this.#histograms.set(name, read);
+    this.#texts.set(name, (prefix) => read()?.text(`${prefix}_${name}`) ?? "");
   }
 
   /** Returns all metrics. Their names begin with `prefix` and an underscore. */
   text(prefix: string): string {
-    const full = ({ name, ...others }: MetricDescription) => ({
-      ...others,
-      name: `${prefix}_${name}`,
-    });
-    const counters = Array.from(
-      this.#counters.values(),
-      (counter) => metricText(full(counter.description), "counter", counter.samples()),
-    );
-    const observed = Array.from(
-      this.#observed.values(),
-      ({ type, description, read }) => metricText(full(description), type, read()),
-    );
-    const histograms = Array.from(
-      this.#histograms,
-      ([name, read]) => read()?.text(`${prefix}_${name}`) ?? "",
-    );
-    return [...counters, ...observed, ...histograms].join("");
+    return Array.from(this.#texts.values(), (text) => text(prefix)).join("");
   }
-}
 
-/** A metric whose values are read when they are shown. */
-interface ObservedMetric {
-  readonly type: "counter" | "gauge";
-  readonly description: MetricDescription;
-  readonly read: () => Iterable<Sample>;
+  #add(
+    description: MetricDescription,
+    type: "counter" | "gauge",
+    read: () => Iterable<Sample>,
+  ): void {
+    const { name } = description;
+    this.#texts.set(
+      name,
+      (prefix) => metricText({ ...description, name: `${prefix}_${name}` }, type, read()),
+    );
+  }
 }
 
 /** A count for each set of label values. */
 export class Counter {
-  readonly description: MetricDescription;
-  readonly #slots = new Map<string, number>();
-  readonly #labelValues: (readonly string[])[] = [];
-  #counts = new Float64Array(8);
+  readonly #hasLabels: boolean;
+  readonly #series = new Map<string, { readonly labelValues: readonly string[]; events: number }>();
 
-  constructor(description: MetricDescription) {
-    this.description = description;
+  constructor({ labels = [] }: MetricDescription) {
+    this.#hasLabels = labels.length > 0;
   }
 
   /** Counts one event. There is one value per label, in the order of the description. */
@@ -102,39 +90,18 @@ export class Counter {
 
   /** Counts several events. */
   add(events: number, ...labelValues: readonly string[]): void {
-    const key = labelValues.length === 1 ? labelValues[0]! : labelValues.join("\0");
-    const slot = this.#slots.get(key) ?? this.#addSlot(key, labelValues);
-    this.#counts[slot] = this.#counts[slot]! + events;
+    const key = labelValues.join("\0");
+    const series = this.#series.get(key);
+    if (series !== undefined) series.events += events;
+    else if (this.#series.size < maxSeries || labelValues.every((value) => value === otherLabel)) {
+      this.#series.set(key, { labelValues, events });
+    } else this.add(events, ...labelValues.map(() => otherLabel));
   }
 
   /** Returns the counts. Without labels there is one, also before the first event. */
   samples(): readonly Sample[] {
-    const hasLabels = (this.description.labels ?? []).length > 0;
-    if (!hasLabels && this.#labelValues.length === 0) return [[[], 0]];
-    return this.#labelValues.map((values, slot) => [values, this.#counts[slot]!]);
-  }
-
-  #addSlot(key: string, labelValues: readonly string[]): number {
-    const slot = this.#labelValues.length;
-    if (slot >= maxSeries) {
-      const others = labelValues.map(() => otherLabel);
-      const otherKey = others.join("\0");
-      const found = this.#slots.get(otherKey);
-      if (found !== undefined) return found;
-      return this.#insert(otherKey, others, slot);
-    }
-    return this.#insert(key, labelValues, slot);
-  }
-
-  #insert(key: string, labelValues: readonly string[], slot: number): number {
-    this.#slots.set(key, slot);
-    this.#labelValues.push(labelValues);
-    if (slot === this.#counts.length) {
-      const grown = new Float64Array(slot * 2);
-      grown.set(this.#counts);
-      this.#counts = grown;
-    }
-    return slot;
+    if (!this.#hasLabels && this.#series.size === 0) return [[[], 0]];
+    return Array.from(this.#series.values(), ({ labelValues, events }) => [labelValues, events]);
   }
 }
 

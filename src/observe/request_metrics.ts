@@ -31,24 +31,16 @@ const secondsBounds = [
 const byteBounds = Array.from({ length: 12 }, (_, index) => 256 * 4 ** index);
 
 /** Methods of RFC 9110, PATCH (RFC 5789) and QUERY; others count as `_OTHER`. */
-const methods = [
-  "_OTHER",
-  ...["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"],
-];
-const methodNumbers: ReadonlyMap<string, number> = new Map(
-  methods.map((method, index) => [method, index]),
+const methods: ReadonlySet<string> = new Set(
+  ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"],
 );
 
 /** Series of durations. A database can raise any status, so that routes alone do not bound them. */
 const maxSeries = 10_000;
 
-/** A number above each status. */
-const statusEnd = 1000;
-
 export class RequestMetrics {
   readonly #maxRoutes: () => number;
-  readonly #routes: string[] = [otherLabel];
-  readonly #routeNumbers = new Map<string, number>([[otherLabel, 0]]);
+  readonly #routes = new Set<string>();
   readonly #durations = new Histogram({
     help: "Duration of HTTP server requests",
     labels: ["http_request_method", "http_route", "http_response_status_code"],
@@ -56,10 +48,6 @@ export class RequestMetrics {
   });
   readonly #requestBytes = bytesHistogram("Size of HTTP server request bodies");
   readonly #responseBytes = bytesHistogram("Size of HTTP server response bodies");
-  /** Series of durations by route, method and status, as one number. */
-  readonly #series = new Map<number, number>();
-  /** Series of both histograms of bytes, by method and status. */
-  readonly #byteSeries = new Map<number, number>();
   #active = 0;
 
   /** `maxRoutes` returns the number of routes that have a name of their own. */
@@ -77,13 +65,14 @@ export class RequestMetrics {
     this.#active--;
   }
 
-  record({ method, route, status, seconds, requestBytes, responseBytes }: CountedResponse): void {
-    const number = methodNumbers.get(method) ?? 0;
-    this.#durations.record(seconds, this.#seriesOf(this.#routeNumber(route), number, status));
-    if (requestBytes === null && responseBytes === null) return;
-    const series = this.#byteSeriesOf(number, status);
-    if (requestBytes !== null) this.#requestBytes.record(requestBytes, series);
-    if (responseBytes !== null) this.#responseBytes.record(responseBytes, series);
+  record({ route, seconds, requestBytes, responseBytes, ...response }: CountedResponse): void {
+    const method = methods.has(response.method) ? response.method : "_OTHER";
+    const status = String(response.status);
+    const labels = [method, this.#isNamed(route) ? route : otherLabel, status];
+    const isFull = this.#durations.size >= maxSeries && !this.#durations.has(labels);
+    this.#durations.record(seconds, isFull ? [method, otherLabel, status] : labels);
+    if (requestBytes !== null) this.#requestBytes.record(requestBytes, [method, status]);
+    if (responseBytes !== null) this.#responseBytes.record(responseBytes, [method, status]);
   }
 
   /** Returns all metrics as text. */
@@ -98,41 +87,13 @@ export class RequestMetrics {
       this.#responseBytes.text("http_server_response_body_size_bytes");
   }
 
-  #routeNumber(route: string): number {
-    const known = this.#routeNumbers.get(route);
-    if (known !== undefined) return known;
-    // The names that begin with an underscore are few, and count apart.
-    const isOwn = route.startsWith("_");
-    if (!isOwn && this.#routes.length > this.#maxRoutes()) return 0;
-    this.#routeNumbers.set(route, this.#routes.length);
-    return this.#routes.push(route) - 1;
+  /** Whether a route has a name of its own. The names that begin with an underscore are few. */
+  #isNamed(route: string): boolean {
+    if (route.startsWith("_") || this.#routes.has(route)) return true;
+    if (this.#routes.size >= this.#maxRoutes()) return false;
+    this.#routes.add(route);
+    return true;
   }
-
-  #seriesOf(route: number, method: number, status: number): number {
-    const key = keyOf(route, method, status);
-    const known = this.#series.get(key);
-    if (known !== undefined) return known;
-    if (route !== 0 && this.#series.size >= maxSeries) return this.#seriesOf(0, method, status);
-    const labels = [methods[method]!, this.#routes[route]!, String(status)];
-    const series = this.#durations.addSeries(labels);
-    this.#series.set(key, series);
-    return series;
-  }
-
-  #byteSeriesOf(method: number, status: number): number {
-    const key = keyOf(0, method, status);
-    const known = this.#byteSeries.get(key);
-    if (known !== undefined) return known;
-    const labels = [methods[method]!, String(status)];
-    this.#requestBytes.addSeries(labels);
-    const series = this.#responseBytes.addSeries(labels);
-    this.#byteSeries.set(key, series);
-    return series;
-  }
-}
-
-function keyOf(route: number, method: number, status: number): number {
-  return (route * methods.length + method) * statusEnd + status;
 }
 
 function bytesHistogram(help: string): Histogram {
