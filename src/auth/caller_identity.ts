@@ -2,34 +2,23 @@
 import { claimsWithRole } from "./claims.ts";
 import type { Identity } from "./jwt_cache.ts";
 
-/** A role, and claims as JSON text. */
-export interface RoleClaims {
-  readonly role: string;
-  /** A JSON object. Default: `{}`. */
-  readonly claims?: string | undefined;
-}
-
-/** Returns the identity of a caller. Throws an `Error` if the role or the claims are invalid. */
+/**
+ * Returns the identity of a caller. `claims` is the text of a JSON object. Throws an `Error` if the role or
+ * the claims are invalid.
+ */
 export function callerIdentity(
-  { role, claims = "{}" }: RoleClaims,
+  { role, claims }: Pick<Identity, "role" | "claims">,
   { dbAnonRole }: { readonly dbAnonRole: string | null },
 ): Identity {
-  if (role === "" || role === "none" || role.includes("\0") || !role.isWellFormed()) {
+  if (["", "none"].includes(role) || role.includes("\0") || !role.isWellFormed()) {
     throw new Error(`cannot become the role ${JSON.stringify(role)}`);
   }
-  if (!isObject(claims)) throw new Error("expected claims as a JSON object");
-  return {
-    role,
-    authenticated: role !== dbAnonRole,
-    claims: claimsWithRole(claims, role),
-  };
-}
-
-function isObject(json: string): boolean {
+  let isObject = /^\s*\{/.test(claims);
   try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === "object" && value !== null && !Array.isArray(value);
+    JSON.parse(claims);
   } catch {
-    return false;
+    isObject = false;
   }
+  if (!isObject) throw new Error("expected claims as a JSON object");
+  return { role, authenticated: role !== dbAnonRole, claims: claimsWithRole(claims, role) };
 }

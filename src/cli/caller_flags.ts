@@ -19,8 +19,8 @@ export function callerOf(
   flags: CommandCall["flags"],
   config: { readonly dbAnonRole: string | null },
 ): Identity | null {
-  const [role, claims] = [flags.get("--role"), flags.get("--claims")];
+  const [role, claims = "{}"] = [flags.get("--role"), flags.get("--claims")];
   if (role !== undefined) return callerIdentity({ role, claims }, config);
-  if (claims !== undefined) throw new Error("--claims needs --role=ROLE");
+  if (flags.has("--claims")) throw new Error("--claims needs --role=ROLE");
   return null;
 }

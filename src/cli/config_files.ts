@@ -11,8 +11,8 @@ import {
   type DatabaseDependencies,
   isEmbedded,
   openDatabase,
-  type OpenSqlSession,
-  openSqlSession,
+  type OpenTransport,
+  openTransport,
 } from "../database/open.ts";
 import { requireEmbeddedPostgres } from "./embedded_package.ts";
 import { errorCode } from "../lib/error_code.ts";
@@ -179,13 +179,13 @@ export async function openConfiguredDatabase(
   return await openDatabase(config, dependenciesOf(config, file));
 }
 
-/** Connects a session to the database that the configuration names. */
-export async function openConfiguredSession(
+/** Opens one connection to the database that the configuration names. */
+export async function openConfiguredTransport(
   config: Config,
   file: string | null,
-): Promise<OpenSqlSession> {
+): Promise<OpenTransport> {
   if (isEmbedded(config.dbUri)) await requireEmbeddedPostgres();
-  return await openSqlSession(config, dependenciesOf(config, file));
+  return await openTransport(config, dependenciesOf(config, file));
 }
 
 function dependenciesOf(config: Config, file: string | null): DatabaseDependencies {

@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import { isatty } from "node:tty";
 import type { ConfigFlags } from "../config/load.ts";
-import type { SqlSession, TextResult } from "../database/connection/sql_session.ts";
+import { SqlSession, type TextResult } from "../database/connection/sql_session.ts";
 import { svcDialect } from "../dialect.ts";
 import type { Command, CommandCall } from "./command.ts";
-import { configReader, openConfiguredSession } from "./config_files.ts";
+import { configReader, openConfiguredTransport } from "./config_files.ts";
 import { print, printError } from "./output.ts";
 import { failureLines, type OutputFormat, printable, resultText } from "./sql_output.ts";
 
@@ -35,9 +35,11 @@ interface Script {
 async function runSql({ config: args, flags }: CommandCall): Promise<number> {
   const script = readScript(flags);
   const { config, file } = configReader({ ...args, flags: withSchemas(args.flags) });
-  const { session, close } = await openConfiguredSession(config, file);
+  const { transport, close } = await openConfiguredTransport(config, file);
   try {
-    return await runScript(session, script, flags.has("--csv") ? "csv" : "table") ? 0 : 1;
+    return await runScript(new SqlSession(transport), script, flags.has("--csv") ? "csv" : "table")
+      ? 0
+      : 1;
   } finally {
     await close();
   }

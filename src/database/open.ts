@@ -5,7 +5,7 @@ import type { Database, InitScript, ReplicaSettings } from "./database.ts";
 import type { EmbeddedOptions } from "./adapters/pglite.ts";
 import type { Connections, PostgresOptions } from "./adapters/postgres.ts";
 import type { ReplicaOptions } from "./adapters/replicas.ts";
-import type { SqlSession } from "./connection/sql_session.ts";
+import type { Transport } from "./transport.ts";
 
 /** Options of the configuration that concern connections. */
 export interface DatabaseConfig {
@@ -94,26 +94,24 @@ export function replicaSettings(
   };
 }
 
-/** A session for SQL text, and the function that closes it and an embedded database. */
-export interface OpenSqlSession {
-  readonly session: SqlSession;
+/** A connection, and the function that closes it and an embedded database. */
+export interface OpenTransport {
+  readonly transport: Transport;
   close(): Promise<void>;
 }
 
-/** Connects and opens a session. Rejects with an `Error` of one line if that fails. */
-export async function openSqlSession(
+/** Opens one connection. Rejects with an `Error` of one line if that fails. */
+export async function openTransport(
   config: DatabaseConfig,
   dependencies: DatabaseDependencies,
-): Promise<OpenSqlSession> {
-  const { SqlSession } = await import("./connection/sql_session.ts");
+): Promise<OpenTransport> {
   if (isEmbedded(config.dbUri)) {
     const { connectEmbedded } = await import("./adapters/pglite.ts");
-    const { transport, close } = await connectEmbedded(embeddedOptions(config, dependencies));
-    return { session: new SqlSession(transport), close };
+    return await connectEmbedded(embeddedOptions(config, dependencies));
   }
   const { connectPostgres } = await import("./adapters/postgres.ts");
-  const session = new SqlSession(await connectPostgres(postgresOptions(config, dependencies)));
-  return { session, close: () => Promise.resolve(session.close()) };
+  const transport = await connectPostgres(postgresOptions(config, dependencies));
+  return { transport, close: () => Promise.resolve(transport.end()) };
 }
 
 function embeddedOptions(

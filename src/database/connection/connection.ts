@@ -2,14 +2,19 @@
  * and hands bodies on while they arrive. @module */
 import { errors } from "../../errors/catalogue.ts";
 import type { DatabaseFailure } from "../../errors/service_error.ts";
-import type { ColumnBounds, Statement, TransactionForm, WalPosition } from "../batch.ts";
+import type { ColumnBounds, Statement, WalPosition } from "../batch.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
 
 import { FrameDecoder, type FrameSink } from "../protocol/decoder.ts";
 import { backend } from "../protocol/messages.ts";
-import { BatchExecution, endStatement, type PendingBatch } from "./execution.ts";
+import {
+  BatchExecution,
+  endStatementsOf,
+  type ExecutionForm,
+  type PendingBatch,
+} from "./execution.ts";
 import type { BodyReceiverOptions } from "./body_receiver.ts";
 import { ParamFeed } from "./param_feed.ts";
 import {
@@ -33,6 +38,11 @@ export interface ConnectionOptions extends PreparingOptions {
    * defaults are set. Default: not `prepare`.
    */
   readonly sharesSession?: boolean;
+  /**
+   * `savepoint`: each batch is a savepoint in the transaction that is open on the transport, and rolls back.
+   * Default: `own`.
+   */
+  readonly transactions?: "own" | "savepoint";
   /** Whether readers of bodies keep no chunk of them. Default: false. */
   readonly freesChunks?: boolean;
   /** Keeps what slow readers of bodies leave unread; without it they keep the connection. */
@@ -195,9 +205,14 @@ export class Connection {
     return sharesSession;
   }
 
+  get #usesSavepoints(): boolean {
+    return this.#options.transactions === "savepoint";
+  }
+
   #executionOf(pending: PendingBatch, isRetry = false): BatchExecution {
     const { batch } = pending;
-    const form: TransactionForm = this.#sharesSession ? "block" : batch.transaction.form;
+    const shared: ExecutionForm = this.#usesSavepoints ? "savepoint" : "block";
+    const form = this.#sharesSession ? shared : batch.transaction.form;
     const body = this.#bodyOptions(pending);
     const replayed = this.#replayed;
     return new BatchExecution(pending, { form, body, isRetry, replayed });
@@ -316,14 +331,18 @@ export class Connection {
     if (typeof end !== "string" && current.phase === "statements") {
       return this.#decide(current, end);
     }
-    if (status !== idleStatus) return this.destroy("a transaction was left open");
+    if (status !== (this.#usesSavepoints ? openStatus : idleStatus)) {
+      return this.destroy("a transaction was left open");
+    }
     current.resolve();
     this.#finished(current);
   }
 
   #endFailed(current: BatchExecution, status: number): void {
     const { mayRetry } = current;
-    const isOpen = status !== idleStatus;
+    const isOpen = this.#usesSavepoints
+      ? current.phase !== "rollback" || status !== openStatus
+      : status !== idleStatus;
     // A write that is sent again must not find the locks of this one. Those of streams are not repeated.
     const awaitsRollback = isOpen && current.batch.access === "read write" &&
       current.stream === null;
@@ -332,7 +351,7 @@ export class Connection {
       if (current.phase === "rollback") return this.destroy("ROLLBACK failed");
       current.phase = "rollback";
       return this.#transport.write(
-        this.#writer.writeStatements(current, [endStatement("rollback")]),
+        this.#writer.writeStatements(current, endStatementsOf(current.form, "rollback")),
       );
     }
     if (mayRetry) {

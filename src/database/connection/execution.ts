@@ -7,6 +7,7 @@ import {
   type ServiceError,
 } from "../../errors/service_error.ts";
 import type {
+  AccessMode,
   Batch,
   BatchResult,
   BodyFraming,
@@ -58,13 +59,16 @@ const noRows: TextRows = [];
  */
 type Phase = "statements" | "values" | "end" | "rollback";
 
+/** How an execution is delimited: as its transaction says, or by a savepoint. */
+export type ExecutionForm = TransactionForm | "savepoint";
+
 /** State of the promise of the batch's result. */
 type Settlement = "pending" | "resolved" | "rejected" | "requeued";
 
 /** One batch that was sent, up to the end of its transaction. */
 export class BatchExecution {
   readonly pending: PendingBatch;
-  readonly form: TransactionForm;
+  readonly form: ExecutionForm;
   readonly body: BodyReceiver;
   /** True for the second attempt of a batch whose first one the server refused before it began. */
   readonly isRetry: boolean;
@@ -107,7 +111,7 @@ export class BatchExecution {
   constructor(
     pending: PendingBatch,
     { form, body, isRetry = false, replayed = null }: {
-      readonly form: TransactionForm;
+      readonly form: ExecutionForm;
       readonly body: BodyReceiverOptions;
       readonly isRetry?: boolean;
       /** Position that the server of the connection has replayed. Default: null, for unknown. */
@@ -196,12 +200,13 @@ export class BatchExecution {
     if (costLimit !== null) return [...preamble, ...statements.slice(0, costLimit.statement + 1)];
     if (typeof end !== "string") return [...preamble, ...statements];
     this.#end = end;
-    return this.#withPosition([...preamble, ...statements, endStatements[end]]);
+    return this.#withPosition([...preamble, ...statements, ...endStatementsOf(this.form, end)]);
   }
 
   /** Returns the statements before those of the batch. */
   #preamble(): readonly Statement[] {
     const { transaction, access, walPosition } = this.batch;
+    if (this.form === "savepoint") return savepointStatements[access];
     const condition = walPosition?.condition ?? null;
     const isMet = condition === null || this.#isReplayed(condition);
     const checks = isMet ? [] : [positionCheck(condition)];
@@ -263,7 +268,7 @@ export class BatchExecution {
     const rest = this.batch.statements.slice(position + 1);
     if (typeof end !== "string") return rest;
     this.#end = end;
-    return this.#withPosition([...rest, endStatements[end]]);
+    return this.#withPosition([...rest, ...endStatementsOf(this.form, end)]);
   }
 
   /** The values of the stream have failed, or the cost is above its limit. */
@@ -394,7 +399,7 @@ export class BatchExecution {
       ? batch.closing?.(this.#result()) ?? null
       : null;
     this.#preambleLength = -batch.statements.length;
-    const ending = [endStatements[end]];
+    const ending = endStatementsOf(this.form, end);
     return this.#withPosition(closing === null ? ending : [closing, ...ending]);
   }
 
@@ -504,9 +509,24 @@ const endStatements: Readonly<Record<TransactionEnd, Statement>> = {
   rollback: control("rollback"),
 };
 
-export function endStatement(end: TransactionEnd): Statement {
-  return endStatements[end];
+/** Returns the statements that end an execution. That of a savepoint always rolls back. */
+export function endStatementsOf(form: ExecutionForm, end: TransactionEnd): readonly Statement[] {
+  return form === "savepoint" ? savepointEnd : [endStatements[end]];
 }
+
+const savepoint = control("savepoint svc_case");
+
+/** A savepoint has the isolation level of its transaction. */
+const savepointStatements: Readonly<Record<AccessMode, readonly Statement[]>> = {
+  "read only": [savepoint, control("set local transaction_read_only = on")],
+  "read write": [savepoint],
+};
+
+/** The release keeps savepoints from nesting. */
+const savepointEnd: readonly Statement[] = [
+  control("rollback to savepoint svc_case"),
+  control("release savepoint svc_case"),
+];
 
 function control(text: string): Statement {
   return { text, params: [], use: "none", isShared: true };

@@ -1,0 +1,96 @@
+/** A database on one connection with an open transaction, whose batches are savepoints. @module */
+import { errors } from "../../errors/catalogue.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { type Batch, type BatchResult, versionBatch } from "../batch.ts";
+import type { Caller, Database, PoolCounts } from "../database.ts";
+import type { Transport } from "../transport.ts";
+import { Connection } from "./connection.ts";
+import type { PendingBatch } from "./execution.ts";
+
+const options = {
+  prepare: false,
+  preparedLimit: 0,
+  transactions: "savepoint",
+  clock: systemClock,
+} as const;
+
+/**
+ * Runs one batch after the other. A batch sees what was written to the transaction before, and nothing of
+ * other batches. Isolation levels are those of the transaction, and bodies are whole.
+ */
+export class SavepointDatabase implements Database {
+  /** A notification ends with its transaction, which rolls back. */
+  readonly subscribe = null;
+  readonly #connection: Connection;
+  #queue: Promise<void> = Promise.resolve();
+  #finish: () => void = () => {};
+
+  /** `transport` has an open transaction that no other connection needs, and is otherwise unused. */
+  constructor(transport: Transport) {
+    this.#connection = new Connection(transport, options, {
+      idle: () => this.#finish(),
+      closed: () => this.#finish(),
+      requeued: (batches) => batches.forEach(rejectLost),
+      statementForgotten: () => {},
+      finished: () => {},
+    });
+  }
+
+  transaction(batch: Batch, caller: Caller | null = null): Promise<BatchResult> {
+    rejectControl(batch);
+    return new Promise((resolve, reject) => {
+      const pending = { batch: held(batch), resolve, reject };
+      this.#queue = this.#queue.then(() => this.#execute(pending, caller));
+    });
+  }
+
+  async version(): Promise<string> {
+    const { rows } = await this.transaction(versionBatch);
+    return rows.at(-1)?.[0]?.[0] ?? "";
+  }
+
+  flush(): void {}
+
+  configure(): void {}
+
+  watch(): void {}
+
+  counts(): PoolCounts {
+    return { max: 1, open: 1, inUse: 1, waiting: 0, timeouts: 0 };
+  }
+
+  /** Waits for the batches so far. The transaction stays open. */
+  async close(): Promise<void> {
+    await this.#queue;
+  }
+
+  #execute(pending: PendingBatch, caller: Caller | null): Promise<void> {
+    const connection = this.#connection;
+    if (connection.state === "closed") return Promise.resolve(rejectLost(pending));
+    const ignoreDeadline = caller?.deadline?.onOver(() => connection.cancel());
+    const done = new Promise<void>((resolve) => this.#finish = resolve);
+    connection.execute([pending]);
+    return done.then(ignoreDeadline);
+  }
+}
+
+function rejectLost({ reject }: PendingBatch): void {
+  reject(errors.connectionLost(null));
+}
+
+/** Returns a batch whose result is whole and that is executed once. */
+function held(batch: Batch): Batch {
+  return batch.access === "read only" ? { ...batch, body: "hold", retry: "never" } : batch;
+}
+
+/** Throws an `Error` for a statement that would end the transaction. */
+function rejectControl({ statements }: Batch): void {
+  const control = statements.find(({ text }) => endsTransaction(text));
+  if (control !== undefined) throw new Error(`cannot run in a savepoint: ${control.text}`);
+}
+
+/** Returns whether a statement begins or ends a transaction. */
+export function endsTransaction(statement: string): boolean {
+  return /^(?:begin|start|commit|end|rollback(?!\s+to\b)|abort|prepare\s+transaction)\b/i
+    .test(statement);
+}
