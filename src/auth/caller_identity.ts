@@ -1,4 +1,5 @@
 /** The identity of a request in this process, whose role and claims are given without a token. @module */
+import { parseJsonObject } from "../lib/json_object.ts";
 import { claimsWithRole } from "./claims.ts";
 import type { Identity } from "./jwt_cache.ts";
 
@@ -13,12 +14,6 @@ export function callerIdentity(
   if (["", "none"].includes(role) || role.includes("\0") || !role.isWellFormed()) {
     throw new Error(`cannot become the role ${JSON.stringify(role)}`);
   }
-  let isObject = /^\s*\{/.test(claims);
-  try {
-    JSON.parse(claims);
-  } catch {
-    isObject = false;
-  }
-  if (!isObject) throw new Error("expected claims as a JSON object");
+  if (parseJsonObject(claims) === null) throw new Error("expected claims as a JSON object");
   return { role, authenticated: role !== dbAnonRole, claims: claimsWithRole(claims, role) };
 }

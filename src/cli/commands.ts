@@ -4,6 +4,7 @@ import { checkCommand } from "./check.ts";
 import type { Command } from "./command.ts";
 import { demoCommand } from "./demo.ts";
 import { initCommand } from "./init.ts";
+import { testCommand } from "./policy_tests.ts";
 import { sqlCommand } from "./sql.ts";
 import { tokenCommand } from "./token.ts";
 
@@ -11,6 +12,7 @@ export const commands: readonly Command[] = [
   demoCommand,
   initCommand,
   checkCommand,
+  testCommand,
   sqlCommand,
   tokenCommand,
 ];

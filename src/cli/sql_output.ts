@@ -1,5 +1,6 @@
 /** Prints results of SQL as tables or as CSV. @module */
 import type { StatementResult, TextResult } from "../database/connection/sql_session.ts";
+import { printable } from "../lib/printable.ts";
 import { failurePlace } from "../sql/statements.ts";
 
 export type OutputFormat = "table" | "csv";
@@ -40,14 +41,6 @@ function tableText(
 
 function lengthOf(text: string): number {
   return Array.from(text).length;
-}
-
-/** Escapes control characters, which could change the terminal. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (character) => {
-    const named = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }[character];
-    return named ?? `\\x${character.codePointAt(0)!.toString(16).padStart(2, "0")}`;
-  });
 }
 
 /** Returns the lines of a failure: its place and message, detail and hint. */

@@ -31,6 +31,8 @@ const ranks: readonly (readonly string[])[] = [
   ["src/access"],
   ["src/service"],
   ["src/handler"],
+  ["src/policy_test"],
+  ["src/why"],
   ["src/mcp"],
   ["src/admin"],
   ["src/console"],

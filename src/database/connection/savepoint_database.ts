@@ -36,6 +36,10 @@ export class SavepointDatabase implements Database {
     });
   }
 
+  get isLost(): boolean {
+    return this.#connection.state === "closed";
+  }
+
   transaction(batch: Batch, caller: Caller | null = null): Promise<BatchResult> {
     rejectControl(batch);
     return new Promise((resolve, reject) => {

@@ -1,0 +1,123 @@
+/** Sends requests of cases to the handler in this process. @module */
+import { callerIdentity } from "../auth/caller_identity.ts";
+import type { Identity } from "../auth/jwt_cache.ts";
+import type { Config } from "../config/options.ts";
+import type { ConfigSource } from "../config/source.ts";
+import type { Database } from "../database/database.ts";
+import { serviceHandler } from "../handler/handler.ts";
+import { isJsonObject } from "../lib/json_object.ts";
+import type { Observation } from "../observe/observation.ts";
+import { Service } from "../service/service.ts";
+import { anonymous, type CaseFile, type CaseRequest } from "./case_file.ts";
+import type { CaseAnswer } from "./expectation.ts";
+
+/** Dependencies of a service other than the database. */
+export interface HandlerSetup {
+  readonly source: ConfigSource;
+  readonly observe: (event: Observation) => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** Runs `use` with a service whose schema cache was loaded from the database. */
+export async function withCaseService<Result>(
+  database: Database,
+  { source, observe, now }: HandlerSetup,
+  use: (service: Service) => Promise<Result>,
+): Promise<Result> {
+  const initialSource: ConfigSource = {
+    ...source,
+    configure: (values) => testConfig(source.configure(values)),
+  };
+  const service = await Service.create({
+    source: () => initialSource,
+    database,
+    now,
+    observe,
+    onFatal: () => {},
+  });
+  try {
+    await service.reloadSchema();
+    if (service.snapshot.cache === null) throw new Error("cannot load the schema cache");
+    return await use(service);
+  } finally {
+    await service.close();
+  }
+}
+
+/** A rollback checks deferred constraints, which a savepoint does not. Paths are those behind a prefix. */
+function testConfig(config: Config): Config {
+  const isOverridable = config.dbTxEnd.endsWith("-allow-override");
+  return {
+    ...config,
+    dbTxEnd: isOverridable ? "rollback-allow-override" : "rollback",
+    dbReplicaUri: null,
+    rateLimits: null,
+    serverPathPrefix: null,
+  };
+}
+
+/** Returns the identity of a case's caller; null for one without a token. */
+export function identityOf(
+  { callers }: Pick<CaseFile, "callers">,
+  name: string,
+  config: Pick<Config, "dbAnonRole">,
+): Identity | null {
+  return name === anonymous ? null : callerIdentity(callers.get(name)!, config);
+}
+
+/** Sends a request, and reads its answer. */
+export type SendCase = (request: CaseRequest, identity: Identity | null) => Promise<CaseAnswer>;
+
+/** Makes the function that sends requests to a service. */
+export function caseSender(service: Service): SendCase {
+  const handle = serviceHandler(service);
+  return async (request, identity) =>
+    await readAnswer(
+      await handle(requestOf(request), {
+        isUnlogged: true,
+        ...(identity === null ? {} : { identity }),
+      }),
+    );
+}
+
+/** Builds the request. Writes to relations count their rows. */
+export function requestOf({ method, target, headers: fields, body }: CaseRequest): Request {
+  const headers = new Headers(fields.map(([name, value]): [string, string] => [name, value]));
+  if (body !== null && !headers.has("Content-Type")) {
+    headers.set("Content-Type", "application/json");
+  }
+  const isWrite = ["POST", "PATCH", "PUT", "DELETE"].includes(method);
+  if (isWrite && !/^\/(?:rpc\/|$|\?)/.test(target)) headers.append("Prefer", "count=exact");
+  return new Request(`http://localhost${target}`, { method, headers, body });
+}
+
+async function readAnswer(response: Response): Promise<CaseAnswer> {
+  const { status, headers } = response;
+  const json = jsonOf(await response.text(), headers.get("Content-Type"));
+  if (status >= 400) {
+    const error = isJsonObject(json) ? json : {};
+    const [code, message] = [error["code"], error["message"]].map((value) =>
+      typeof value === "string" ? value : null
+    );
+    return { status, code: code ?? null, message: message ?? null, rows: null, json };
+  }
+  const rows = Array.isArray(json) ? json.length : rangeRows(headers.get("Content-Range"));
+  return { status, code: null, message: null, rows, json };
+}
+
+function jsonOf(text: string, type: string | null): unknown {
+  if (text === "" || !/[/+](?:\w+\+)?json\b/.test(type ?? "")) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `0-1/2`, else `0-1` behind a read without a count; null for neither. */
+function rangeRows(range: string | null): number | null {
+  const [, first, last, total] = /^(?:(\d+)-(\d+)|\*)\/(\d+|\*)$/.exec(range ?? "") ?? [];
+  if (total !== undefined && total !== "*") return Number(total);
+  return first === undefined ? null : Number(last) - Number(first) + 1;
+}

@@ -1,0 +1,53 @@
+/** Runs the cases of a file, each from the state behind the fixtures. @module */
+import type { Transport } from "../database/transport.ts";
+import { caseSender, type HandlerSetup, identityOf, withCaseService } from "./case_handler.ts";
+import type { CaseFile, PolicyCase } from "./case_file.ts";
+import { type CaseAnswer, differenceOf } from "./expectation.ts";
+import { type ReadInclude, withFixtures } from "./fixtures.ts";
+import { answerText } from "./report.ts";
+
+/** The result of a case. */
+export interface CaseResult {
+  readonly case: PolicyCase;
+  readonly answer: CaseAnswer;
+  /** Null if the case passed. */
+  readonly difference: string | null;
+}
+
+/** The results of a file. */
+export interface FileResult {
+  /** As named in reports. */
+  readonly name: string;
+  readonly results: readonly CaseResult[];
+}
+
+/** Dependencies of a run other than the file. */
+export interface RunSetup extends HandlerSetup {
+  /** An unused connection; it can be used for the next file. */
+  readonly transport: Transport;
+  readonly readInclude: ReadInclude;
+}
+
+/** Runs a file in one transaction, which rolls back. Rejects as `withFixtures` does. */
+export async function runFile(name: string, file: CaseFile, setup: RunSetup): Promise<FileResult> {
+  const { transport, readInclude } = setup;
+  const script = { name, text: file.fixtures };
+  return await withFixtures(
+    transport,
+    { script, readInclude },
+    (database) =>
+      withCaseService(database, setup, async (service) => {
+        const send = caseSender(service);
+        const results: CaseResult[] = [];
+        for (const each of file.cases) {
+          const identity = identityOf(file, each.caller, service.snapshot.config);
+          const answer = await send(each, identity);
+          const difference = each.expectation === null
+            ? `expected nothing, got ${answerText(answer)}; --write adds it`
+            : differenceOf(each.expectation, answer);
+          results.push({ case: each, answer, difference });
+        }
+        return { name, results };
+      }),
+  );
+}
