@@ -11,7 +11,7 @@ import { type Conditions, planConditions } from "./conditions.ts";
 import { columnsTarget, type Conflict, planConflict } from "./conflict.ts";
 import { keyedRows, type RowKey } from "./keyed_update.ts";
 import { type ColumnPatches, planColumnPatches } from "./patch_plan.ts";
-import { type NestedInsert, valuesOfBody } from "./insert_level.ts";
+import type { NestedInsert } from "./insert_level.ts";
 import { planNestedInsert } from "./nested_insert.ts";
 import { orderKey } from "./order_key.ts";
 import { withMergeAction, type WriteSelect } from "./merge_action.ts";
@@ -119,9 +119,10 @@ export function planInsert(
   const { items, columns } = insertedColumns(request, relation);
   const isFound = request.preferences.resolution === "return-existing";
   if (items !== null || isFound) {
-    const flat = items === null
-      ? writtenRows(request, relation, cache, columns ?? columnsOfNone(request, conflictOf))
-      : null;
+    // A body without keys, such as an empty array, writes the columns by which rows are found.
+    const isEmpty = isFound && jsonBody(request.payload).keys?.length === 0;
+    const names = columns ?? (isEmpty ? conflictOf([])!.target.columns : null);
+    const flat = items === null ? writtenRows(request, relation, cache, names) : null;
     const all = items ?? flat!.columns.map(({ name }): ColumnItem => ({ kind: "column", name }));
     const planned = planNested(request, all, { returning, conflictOf, cache });
     const nested = flat === null ? planned : { ...planned, defaults: flat.defaults };
@@ -141,15 +142,6 @@ export function planInsert(
   const rows = writtenRows(request, relation, cache, columns);
   const conflict = conflictOf(rows.columns.map(({ name }) => name));
   return { kind: "insert", rows, conflict, nested: null, where: null, ...returning };
-}
-
-/** Returns the columns by which rows are found for a body without rows, which has no keys; null for others. */
-function columnsOfNone(
-  { payload }: ApiRequest,
-  conflictOf: (names: readonly string[]) => Conflict | null,
-): readonly string[] | null {
-  const isEmpty = jsonBody(payload).keys?.length === 0 && valuesOfBody(payload).length === 0;
-  return isEmpty ? conflictOf([])!.target.columns : null;
 }
 
 /** Returns the items of a nested insert, or the columns of another one; null for the keys of the body. */

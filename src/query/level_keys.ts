@@ -61,19 +61,12 @@ export function lostRowsOf(
 }
 
 /** Why a row of the body has no row of the table. */
-const unfoundRow = /^row ([0-9]+) (empty|hidden|lost)$/;
+const unfoundRow = /^row ([0-9]+) (empty|hidden|lost|skipped)$/;
 
-/** A row of the body that a level did not find. */
-export interface UnfoundRow {
-  /** Its number, from 1. */
-  readonly row: string;
-  readonly reason: "empty" | "hidden" | "lost";
-}
-
-/** Returns the row that a level did not find if an error of PostgreSQL is about that; null for others. */
-export function unfoundRowOf(error: DatabaseFailure): UnfoundRow | null {
-  const found = unfoundRow.exec(raisedDetail(error) ?? "");
-  return found === null ? null : { row: found[1]!, reason: found[2] as UnfoundRow["reason"] };
+/** Returns a row of the body, by its number from 1, and why it was not found; null for other errors. */
+export function unfoundRowOf(error: DatabaseFailure) {
+  const [, row, reason] = unfoundRow.exec(raisedDetail(error) ?? "") ?? [];
+  return row === undefined ? null : { row, reason };
 }
 
 /** Renders the setting that keeps the keys of a level. */
@@ -106,15 +99,16 @@ export function keepIfEqual(kept: Sql, table: Sql, sent: Sql = sentCount): Sql {
 /**
  * Renders `select` of an expression, which fails if a sent row has no key, or `isLost` holds: the keys lack a row
  * that was inserted. `isEmpty` tells sent rows that are equal to none, as the columns by which they are found
- * have NULL.
+ * have NULL. `mayHide` tells whether rows that exist may be hidden; otherwise a trigger has skipped the row.
  */
 export function keepIfFound(
   kept: Sql,
-  { isLost, isEmpty }: { readonly isLost: Sql; readonly isEmpty: Sql },
+  { isLost, isEmpty, mayHide }: Readonly<Record<"isEmpty" | "isLost" | "mayHide", Sql>>,
 ): Sql {
   const facts =
     sql`(select ${sentCount} = (select count(*) from ${keptKeys}) as complete, ${isLost} as lost offset 0) as svc_facts`;
-  const reason = sql`case when ${isEmpty} then 'empty' when lost then 'lost' else 'hidden' end`;
+  const reason =
+    sql`case when ${isEmpty} then 'empty' when lost then 'lost' when ${mayHide} then 'hidden' else 'skipped' end`;
   // EXCEPT takes time in proportion to the rows; for NOT EXISTS, the planner may choose a nested loop.
   const unfound =
     sql`select min(svc_n) from (select svc_n from ${sentRows} except select n from ${keptKeys}) as svc_unfound`;

@@ -28,6 +28,7 @@ import {
   type Sql,
   sql,
 } from "../sql/fragment.ts";
+import { nameText } from "../sql/name_text.ts";
 import { nameOf } from "./field.ts";
 import {
   bodySetting,
@@ -312,9 +313,12 @@ class LevelWriter {
     const isLost =
       sql`exists (select ${names} from ${inserted} except select ${names} from ${keptKeys})`;
     const isEmpty = or(this.#conflictValues(own).map((value) => sql`${value} is null`));
+    const { isView, schema, name } = level.relation;
+    const table = sql`${literal(nameText(schema, name))}::pg_catalog.regclass`;
+    const mayHide = isView ? sql`true` : sql`pg_catalog.row_security_active(${table})`;
     return sql`with ${tableOfRows(this.#rows(own, keptBody))}, ${inserted} as (${
       join(attempts, sql` union all `)
-    }), ${keptKeys} as (${joined}) ${keepIfFound(keepKeys(number), { isLost, isEmpty })}`;
+    }), ${keptKeys} as (${joined}) ${keepIfFound(keepKeys(number), { isLost, isEmpty, mayHide })}`;
   }
 
   /** Renders the rows that exist as a FROM item, with the condition that a sent row is the same. */

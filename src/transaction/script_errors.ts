@@ -2,7 +2,7 @@
 import type { BatchResult, Statement } from "../database/batch.ts";
 import { errors } from "../errors/catalogue.ts";
 import { DatabaseError } from "../errors/service_error.ts";
-import { lostRowsOf, type UnfoundRow, unfoundRowOf } from "../query/level_keys.ts";
+import { lostRowsOf, unfoundRowOf } from "../query/level_keys.ts";
 import { failedOperation } from "../query/patch.ts";
 import { rowsOfFailedCheck } from "../query/result_reference.ts";
 import { keyError } from "./idempotency.ts";
@@ -84,22 +84,19 @@ function levelError(error: DatabaseError, path: string): Error {
   return lost === null ? error : errors.rowsNotAssigned(path, lost.sent, lost.written);
 }
 
-/** Returns the error of a row that exists and is not found. */
-function unfoundError({ row, reason }: UnfoundRow, path: string): Error {
+/** Returns the error of a row that was neither found nor inserted, or inserted with other values. */
+function unfoundError({ row, reason }: NonNullable<ReturnType<typeof unfoundRowOf>>, path: string) {
   switch (reason) {
     case "empty":
       return errors.invalidConflict(`Row ${row} has NULL where rows are found by their values`);
     case "lost":
       return errors.invalidConflict("An inserted row is not found by the values of the body");
-    case "hidden":
-      return new DatabaseError({
-        sqlstate: "42501",
-        message: `row ${row} of "${path}" exists and is hidden by row-level security`,
-        detail: null,
-        hint: null,
-      });
-    default:
-      return reason satisfies never;
+    case "skipped":
+      return errors.invalidConflict(`Row ${row} was neither found nor inserted`);
+    default: {
+      const message = `row ${row} of "${path}" exists and is hidden by row-level security`;
+      return new DatabaseError({ sqlstate: "42501", message, detail: null, hint: null });
+    }
   }
 }
 

@@ -157,7 +157,7 @@ suite.rows("return-existing fails where rows cannot be found again", [
     "POST /tags?on_conflict=name",
     found({}),
     400,
-    refused("The body does not write 'name' of 'tags'"),
+    refused("Row 1 has NULL where rows are found by their values"),
   ],
   ["POST /tags?on_conflict=name&columns=name,note", found([{ name: "blue" }, { note: "x" }]), 400, {
     ...refused("Row 2 has NULL where rows are found by their values"),
@@ -189,6 +189,12 @@ suite.rows("return-existing fails where rows cannot be found again", [
   ["POST /normal?on_conflict=name", found([{ name: "X" }]), 400, {
     ...refused("An inserted row is not found by the values of the body"),
   }],
+  ["POST /skipping?on_conflict=name", found([{ name: "kept" }, { name: "skip" }]), 400, {
+    ...refused("Row 2 was neither found nor inserted"),
+  }],
+  ["POST /skipping?on_conflict=name&select=name", found([{ name: "old" }]), 200, [
+    { name: "old" },
+  ]],
   ["POST /triggered?on_conflict=name", found({ name: "x" }), 400, {
     code: "42P10",
     details: null,
