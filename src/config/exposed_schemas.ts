@@ -9,56 +9,48 @@ export interface ExposedSchemas extends ReadonlyArray<string> {
    * has.
    */
   readonly fallbacks?: ReadonlyMap<string, readonly string[]>;
-  /** The items of the list: `v2 < v1`. Default: the schemas. */
-  readonly items?: readonly string[];
 }
 
 const facts = {
   expected: "schemas in quotes, separated by commas",
   empty: "unset",
   check: (item: string) => {
-    const names = item.split("<").map((name) => name.trim());
-    if (names.includes("")) return "has no schema on one side of <";
-    return names.map(checkSchema).find((verdict) => verdict !== true) ?? true;
+    const schemas = namesOf(item);
+    if (schemas.includes("")) return "has no schema on one side of <";
+    return schemas.map(checkSchema).find((verdict) => verdict !== true) ?? true;
   },
 } as const;
 
-const items = list(facts);
+const names = list(facts);
 
 /** `Schemas = Versions *( "," Versions )`, `Versions = name *( "<" name )`, newest first. */
 export const exposedSchemas: Codec<ExposedSchemas> = {
-  ...items,
+  ...names,
   read(raw, context) {
-    const read = items.read(raw, context);
+    const read = names.read(raw, context);
     if (read.kind !== "value" || !read.value.some((item) => item.includes("<"))) return read;
-    const chains = read.value.map((item) => item.split("<").map((name) => name.trim()));
-    const older = new Map<string, string>();
-    for (const [name, next] of chains.flatMap(pairs)) {
-      if ((older.get(name) ?? next) !== next) {
-        return reject(raw, facts, `has two schemas behind '${name} <'`);
+    const chains = read.value.map(namesOf);
+    const behind = new Map<string, readonly string[]>();
+    for (const [name, others] of chains.flatMap(suffixesOf)) {
+      if ((behind.get(name) ?? others).join("<") !== others.join("<")) {
+        return reject(raw, facts, `names '${name}' twice, with other schemas behind it`);
       }
-      older.set(name, next);
+      behind.set(name, others);
     }
-    const names = [...new Set(chains.flat())];
-    const fallbacks = new Map([...older.keys()].map((name) => [name, chainOf(name, older)]));
-    const cycle = names.find((name) => fallbacks.get(name)?.includes(name));
-    if (cycle !== undefined) return reject(raw, facts, `has '${cycle}' behind itself`);
-    return accept(Object.assign(names, { fallbacks, items: chains.map((c) => c.join(" < ")) }));
+    const fallbacks = new Map([...behind].filter(([, others]) => others.length > 0));
+    return accept(Object.assign([...new Set(chains.flat())], { fallbacks }));
   },
-  print: (schemas) => quote((schemas.items ?? schemas).join(",")),
+  print: (schemas) =>
+    quote(
+      schemas.map((name) => [name, ...schemas.fallbacks?.get(name) ?? []].join(" < ")).join(","),
+    ),
 };
 
-function pairs(chain: readonly string[]): readonly (readonly [name: string, next: string])[] {
-  return chain.slice(1).map((next, index) => [chain[index]!, next]);
+function namesOf(item: string): readonly string[] {
+  return item.split("<").map((name) => name.trim());
 }
 
-/** Follows a name; a cycle ends with the name that it returns to. */
-function chainOf(name: string, older: ReadonlyMap<string, string>): readonly string[] {
-  const found: string[] = [];
-  for (
-    let next = older.get(name);
-    next !== undefined && !found.includes(next);
-    next = older.get(next)
-  ) found.push(next);
-  return found;
+/** Returns the names of a chain with those behind them; a schema on its own says nothing of others. */
+function suffixesOf(chain: readonly string[]) {
+  return chain.length === 1 ? [] : chain.map((name, at) => [name, chain.slice(at + 1)] as const);
 }

@@ -222,7 +222,7 @@ for (const version of ["2.0", "3.1"]) {
 
 /** Runs rows with another configuration. */
 const chain = apiSuite("versions", {
-  dbSchemas: ["admin < api", "api<v1"],
+  dbSchemas: ["admin < api<v1"],
   dbAnonRole: "anon",
   dialect: "pgrst",
 }, { title: "three versions in pgrst" });

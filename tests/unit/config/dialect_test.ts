@@ -152,7 +152,7 @@ Deno.test("dumpConfig in pgrst writes that dialect's defaults", () => {
 /** Bindings, and what of the dump is not as in the default one. */
 const dumped: readonly (readonly [bindings: string, lines: readonly string[]])[] = [
   ['db-schemas = "multi,   tenant,setup"', ['db-schemas = "multi,tenant,setup"']],
-  ['db-schemas = "v2<v1 ,setup"', ['db-schemas = "v2 < v1,setup"']],
+  ['db-schemas = "v2<v1 ,setup"', ['db-schemas = "v2 < v1,v1,setup"']],
   ["app.settings.test = false", ['app.settings.test = "Bool False"']],
   ["app.settings.test = 5", ['app.settings.test = "Number 5.0"']],
   ['app {\n settings { tier = "gold" }\n}', ['app.settings.tier = "gold"']],

@@ -195,10 +195,9 @@ const proxy = "Malformed proxy uri, a correct example: https://example.com:8443/
 /** The value of `db-schemas` with fall-through. */
 function versions(
   names: string[],
-  items: readonly string[],
   fallbacks: readonly (readonly [string, readonly string[]])[],
 ) {
-  return Object.assign(names, { fallbacks: new Map(fallbacks), items });
+  return Object.assign(names, { fallbacks: new Map(fallbacks) });
 }
 
 const schemas = "expected schemas in quotes, separated by commas";
@@ -461,27 +460,36 @@ const cases: Readonly<Record<string, Cases>> = {
     accepted: [
       ["a", ["a"]],
       ["multi,   tenant,setup", ["multi", "tenant", "setup"]],
-      ["v2 < v1, admin", versions(["v2", "v1", "admin"], ["v2 < v1", "admin"], [["v2", ["v1"]]])],
+      ["v2 < v1, admin", versions(["v2", "v1", "admin"], [["v2", ["v1"]]])],
       [
         "v3<v2 <v1,v1",
-        versions(["v3", "v2", "v1"], ["v3 < v2 < v1", "v1"], [["v3", ["v2", "v1"]], ["v2", [
-          "v1",
-        ]]]),
+        versions(["v3", "v2", "v1"], [["v3", ["v2", "v1"]], ["v2", ["v1"]]]),
       ],
       [
-        "v2 < v1, v3 < v2",
-        versions(["v2", "v1", "v3"], ["v2 < v1", "v3 < v2"], [["v2", ["v1"]], ["v3", [
-          "v2",
-          "v1",
-        ]]]),
+        "v2 < v1, v3 < v2 < v1",
+        versions(["v2", "v1", "v3"], [["v2", ["v1"]], ["v3", ["v2", "v1"]]]),
+      ],
+      [
+        "v2 < base, v1 < base",
+        versions(["v2", "base", "v1"], [["v2", ["base"]], ["v1", ["base"]]]),
       ],
     ],
     rejected: [
       ...lists("schemas in quotes, separated by commas").rejected,
       ['"v2 <"', `has no schema on one side of < (${schemas}, got "v2 <")`],
-      ['"v2 < v1, v2 < b"', `has two schemas behind 'v2 <' (${schemas}, got "v2 < v1, v2 < b")`],
-      ['"a < a"', `has 'a' behind itself (${schemas}, got "a < a")`],
-      ['"a < b, b < a"', `has 'a' behind itself (${schemas}, got "a < b, b < a")`],
+      [
+        '"v2 < v1, v2 < b"',
+        `names 'v2' twice, with other schemas behind it (${schemas}, got "v2 < v1, v2 < b")`,
+      ],
+      ['"a < a"', `names 'a' twice, with other schemas behind it (${schemas}, got "a < a")`],
+      [
+        '"a < b, b < a"',
+        `names 'b' twice, with other schemas behind it (${schemas}, got "a < b, b < a")`,
+      ],
+      [
+        '"v2 < v1, v3 < v2"',
+        `names 'v2' twice, with other schemas behind it (${schemas}, got "v2 < v1, v3 < v2")`,
+      ],
       [
         '"a < pg_catalog"',
         `db-schemas does not allow schema: 'pg_catalog' (${schemas}, got "a < pg_catalog")`,
