@@ -6,17 +6,15 @@ import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
 export type CountPlan =
   | { readonly kind: "none" }
   /** The page holds all rows, so its row count is the total. */
-  | { readonly kind: "page"; readonly bound: CountBound }
-  | { readonly kind: "exact"; readonly bound: CountBound }
+  | { readonly kind: "page"; readonly bound: number | null }
+  /** Counts all rows, or one more than the bound. */
+  | { readonly kind: "exact"; readonly bound: number | null }
   | { readonly kind: "planned" }
   /** Counts up to `cap` rows (null: all rows). Above `cap` the total is the planner's estimate. */
   | { readonly kind: "estimated"; readonly cap: number | null };
 
-/** Most rows that the total tells, and that are counted; null for all. */
-export type CountBound = number | null;
-
-/** Returns the bound of `count=exact-<number>`; null for other values. */
-export function countBound(preference: Preferences["count"]): CountBound {
+/** Returns the most rows that `count=exact-<number>` counts; null for other values. */
+export function countBound(preference: Preferences["count"]): number | null {
   return preference?.startsWith("exact-") ? Number(preference.slice("exact-".length)) : null;
 }
 

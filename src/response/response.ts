@@ -8,7 +8,7 @@ import { linkHeader, type LinkMode } from "./link.ts";
 import { errors } from "../errors/catalogue.ts";
 import { errorBody, type ErrorVerbosity } from "../errors/error_response.ts";
 import type { OptionsPlan } from "../plan/allowed_methods.ts";
-import { type CountBound, countBound } from "../plan/count_plan.ts";
+import { countBound } from "../plan/count_plan.ts";
 import { type Plan, readOf } from "../plan/plan.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { resultColumn } from "../query/query.ts";
@@ -54,11 +54,12 @@ export function respondToRead(
 ): Reply {
   const metadata = readResultMetadata(reply.columns, plan.tagging !== null);
   const { read: { root } } = plan;
-  const { total, countedOver } = totalOf(plan, metadata, config.estimate);
+  const counted = totalOf(plan, metadata, config.estimate);
+  const { total, countHeader } = boundedTotal(counted, request.preferences);
   const range = { first: request.bounds.first, rows: metadata.rows, total };
   const headers: HeaderList = [
     ...(metadata.isCounted
-      ? pageHeaders(request, plan, { root, columns: reply.columns, range, countedOver, config })
+      ? pageHeaders(request, plan, { root, columns: reply.columns, range, countHeader, config })
       : []),
     ...addressHeaders(request, `/${encodePath(plan.relation.name)}`),
     ...appliedHeader(request.preferences, {
@@ -75,11 +76,11 @@ export function respondToRead(
 function pageHeaders(
   request: ApiRequest,
   plan: ReadPlanOf | CallPlanOf,
-  { root, columns, range, countedOver, config }: {
+  { root, columns, range, countHeader, config }: {
     readonly root: ReadNode;
     readonly columns: BatchResult["columns"];
     readonly range: RangedResult["range"];
-    readonly countedOver: CountBound;
+    readonly countHeader: HeaderList;
     readonly config: ResponseConfig;
   },
 ): HeaderList {
@@ -92,15 +93,10 @@ function pageHeaders(
     ...byCursor
       ? contentRange(`*/${range.total ?? "*"}`, config.dialect.rangeUnit)
       : rangeHeaders(range, config.dialect),
-    ...countHeader(countedOver),
+    ...countHeader,
     ...truncationHeader(readOf(plan), columns),
     ...linkHeader(request, page, config.links),
   ];
-}
-
-/** Returns `Svc-Count` if there are more rows than the bound of the count. */
-function countHeader(countedOver: CountBound): HeaderList {
-  return countedOver === null ? [] : [["Svc-Count", `>${countedOver}`]];
 }
 
 /** Returns `Svc-Truncated` with the number of rows at which the answer was cut. */
@@ -120,11 +116,12 @@ export function respondToCall(
   const columns = readResultMetadata(reply.columns, plan.tagging !== null);
   // A single value or row counts as one row, even if a filter or an offset removes it.
   const metadata = returns.set ? columns : { ...columns, rows: 1 };
-  const { total, countedOver } = totalOf(plan, metadata, null);
+  const counted = totalOf(plan, metadata, null);
+  const { total, countHeader } = boundedTotal(counted, request.preferences);
   const range = { first: request.bounds.first, rows: metadata.rows, total };
   const { root } = plan.call.read;
   const headers: HeaderList = [
-    ...pageHeaders(request, plan, { root, columns: reply.columns, range, countedOver, config }),
+    ...pageHeaders(request, plan, { root, columns: reply.columns, range, countHeader, config }),
     ...(request.queryForm === undefined
       ? []
       : addressHeaders(request, `/rpc/${encodePath(plan.call.routine.name)}`)),
@@ -255,46 +252,39 @@ function outOfRange(
   return { length: content.length, content };
 }
 
-/** The total of a result. */
-interface Total {
-  /** Null if it is unknown. */
-  readonly total: number | null;
-  /** The bound of the count that the rows exceed; null if they do not. */
-  readonly countedOver: CountBound;
-}
-
 function totalOf(
   { count }: ReadPlanOf | CallPlanOf,
   { rows, total }: ResultMetadata,
   estimate: number | null,
-): Total {
+): number | null {
   switch (count.kind) {
     case "none":
-      return knownTotal(null);
+      return null;
     case "page":
-      return boundedTotal(rows, count.bound);
+      return rows;
     case "exact":
-      return boundedTotal(total, count.bound);
+      return total;
     case "planned":
-      return knownTotal(estimate);
+      return estimate;
     case "estimated":
-      return knownTotal(
-        count.cap !== null && total !== null && total <= count.cap
-          ? total
-          : Math.max(total ?? 0, estimate ?? 0),
-      );
+      return count.cap !== null && total !== null && total <= count.cap
+        ? total
+        : Math.max(total ?? 0, estimate ?? 0);
     default:
       return count satisfies never;
   }
 }
 
-function knownTotal(total: number | null): Total {
-  return { total, countedOver: null };
-}
-
-function boundedTotal(total: number | null, bound: CountBound): Total {
-  const isAbove = bound !== null && total !== null && total > bound;
-  return isAbove ? { total: null, countedOver: bound } : knownTotal(total);
+/** Returns the total, and `Svc-Count` in its place if there are more rows than the bound of the count. */
+function boundedTotal(
+  counted: number | null,
+  { count }: Pick<ApiRequest["preferences"], "count">,
+): { readonly total: number | null; readonly countHeader: HeaderList } {
+  const bound = countBound(count);
+  if (bound === null || counted === null || counted <= bound) {
+    return { total: counted, countHeader: [] };
+  }
+  return { total: null, countHeader: [["Svc-Count", `>${bound}`]] };
 }
 
 function mutationStatus(
@@ -328,14 +318,11 @@ function mutationHeaders(
 ): HeaderList {
   if (action === "put") return [];
   const isCounted = preferences.count !== null && preferences.count !== "planned";
-  const { total, countedOver } = boundedTotal(
-    isCounted ? rows : null,
-    countBound(preferences.count),
-  );
+  const { total, countHeader } = boundedTotal(isCounted ? rows : null, preferences);
   const range = action === "update" && rows > 0 ? `0-${rows - 1}` : "*";
   return [
     ...contentRange(`${range}/${total ?? "*"}`, rangeUnit),
-    ...countHeader(countedOver),
+    ...countHeader,
     ...(key === null ? [] : [["Location", locationOf(mutate.relation, key)] as const]),
   ];
 }

@@ -15,6 +15,7 @@
 import type { HeaderList } from "../lib/header_list.ts";
 import type { RowFunctionRow } from "./queries/row_functions.ts";
 import type { RoutineRow } from "./queries/routines.ts";
+import type { Relation } from "./schema_cache.ts";
 
 /** Whether tags count. */
 export interface CommentTagConfig {
@@ -30,13 +31,11 @@ export interface TaggedComment {
   readonly keys: readonly string[];
   /** Whether requests that reach the object are executed by the primary: `@primary`. */
   readonly isPrimary: boolean;
-  /** Column that names rows for readers: `@label (name)`. Default: none. */
-  readonly label?: string;
-  /** Most rows of a request to the object: `@maxRows 50`. Default: none. */
-  readonly maxRows?: number;
-  /** Headers of answers: `@deprecated`. Default: none. */
-  readonly deprecation?: HeaderList;
+  readonly values: TagValues;
 }
+
+/** Values of tags, as relations and functions have them. */
+export type TagValues = Pick<Relation, "deprecation" | "label" | "maxRows">;
 
 /** Takes the tags out of a comment, if they count. */
 export function readCommentTags(
@@ -45,13 +44,13 @@ export function readCommentTags(
 ): TaggedComment {
   if (!dbCommentTags || comment === null || !comment.includes("@")) return untagged(comment);
   const lines = comment.split(/\r?\n/);
-  const isTag = (line: string) =>
-    tagLines.some((tag) => tag.test(line)) || readDeprecation(line) !== null;
-  const others = lines.filter((line) => !isTag(line));
-  const label = lines.map((line) => labelLine.exec(line)?.[1]).find((name) => name !== undefined);
-  const limit = lines.map((line) => maxRowsLine.exec(line)?.[1]).find((rows) => rows !== undefined);
-  if (others.length === lines.length) return untagged(comment);
   const deprecation = lines.map(readDeprecation).find((found) => found !== null);
+  const others = lines.filter((line) =>
+    !tagLines.some((tag) => tag.test(line)) && readDeprecation(line) === null
+  );
+  if (others.length === lines.length) return untagged(comment);
+  const valueOf = (tag: RegExp) => lines.map((line) => tag.exec(line)?.[1]).find((text) => text);
+  const [label, limit] = [valueOf(labelLine), valueOf(maxRowsLine)];
   const texts = deprecation === undefined ? others : [...others, "", deprecation.text];
   const text = texts.join("\n").trim();
   return {
@@ -60,14 +59,16 @@ export function readCommentTags(
     keys: lines.filter((line) => keyLine.test(line))
       .map((line) => line.replace(keyLine, "").replace(/\|.*$/, "")),
     isPrimary: lines.some((line) => primaryLine.test(line)),
-    ...(label === undefined ? {} : { label: label.replace(/^"(.*)"$/, "$1") }),
-    ...(limit === undefined ? {} : { maxRows: Number(limit) }),
-    ...(deprecation === undefined ? {} : { deprecation: deprecation.headers }),
+    values: {
+      ...(label === undefined ? {} : { label: label.replace(/^"(.*)"$/, "$1") }),
+      ...(limit === undefined ? {} : { maxRows: Number(limit) }),
+      ...(deprecation === undefined ? {} : { deprecation: deprecation.headers }),
+    },
   };
 }
 
 function untagged(text: string | null): TaggedComment {
-  return { text, keys: [], isPrimary: false };
+  return { text, keys: [], isPrimary: false, values: {} };
 }
 
 const keyLine = /^\s*@(?=(?:primaryKey|unique|foreignKey)(?![\p{L}\p{N}_]))/u;
@@ -102,16 +103,12 @@ function isDate(text: string | undefined): text is string {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text!);
 }
 
-/** Values of tags, as functions have them. */
-export type RoutineTags = Pick<TaggedComment, "deprecation" | "maxRows">;
-
 /** Functions without the tags of their comments, and what the tags say. */
 interface TaggedRoutines {
   readonly rows: readonly RoutineRow[];
   /** Names of the functions with `@primary`. */
   readonly primary: readonly string[];
-  /** Values of other tags. */
-  readonly tags: ReadonlyMap<RoutineRow, RoutineTags>;
+  readonly tags: ReadonlyMap<RoutineRow, TagValues>;
 }
 
 /** Takes the tags out of the comments of functions. */
@@ -120,29 +117,26 @@ export function readRoutineTags(
   config: CommentTagConfig,
 ): TaggedRoutines {
   const primary: string[] = [];
-  const tags = new Map<RoutineRow, RoutineTags>();
+  const tags = new Map<RoutineRow, TagValues>();
   const untaggedRows = rows.map((row): RoutineRow => {
     const [schema, name, comment, ...rest] = row;
-    const { text, isPrimary, maxRows, deprecation } = readCommentTags(comment, config);
+    const { text, isPrimary, values } = readCommentTags(comment, config);
     if (text === comment) return row;
     const untaggedRow: RoutineRow = [schema, name, text, ...rest];
     if (isPrimary) primary.push(name);
-    tags.set(untaggedRow, {
-      ...(maxRows === undefined ? {} : { maxRows }),
-      ...(deprecation === undefined ? {} : { deprecation }),
-    });
+    tags.set(untaggedRow, values);
     return untaggedRow;
   });
   return { rows: untaggedRows, primary, tags };
 }
 
-/** Returns the headers of deprecated schemas. */
+/** Returns the headers of deprecated schemas, from the comments by schema. */
 export function deprecatedSchemas(
   comments: Readonly<Record<string, string>>,
   config: CommentTagConfig,
 ): readonly (readonly [schema: string, headers: HeaderList])[] {
   return Object.entries(comments).flatMap(([schema, comment]) => {
-    const { deprecation } = readCommentTags(comment, config);
+    const { deprecation } = readCommentTags(comment, config).values;
     return deprecation === undefined ? [] : [[schema, deprecation] as const];
   });
 }

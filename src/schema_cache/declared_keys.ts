@@ -7,9 +7,13 @@ import {
   readKeyDeclarations,
   type RelationReference,
 } from "../config/declared_keys.ts";
-import { type CommentTagConfig, readCommentTags, type TaggedComment } from "./comment_tags.ts";
+import {
+  type CommentTagConfig,
+  readCommentTags,
+  type TaggedComment,
+  type TagValues,
+} from "./comment_tags.ts";
 import type { ForeignKeyRow, KeyRow, KeysResult } from "./queries/keys.ts";
-import type { Relation } from "./schema_cache.ts";
 import type { RelationRow } from "./queries/relations.ts";
 
 /** Options that declare keys. */
@@ -20,9 +24,6 @@ export interface DeclaredKeyConfig extends CommentTagConfig {
   readonly dbSchemas: ExposedSchemas;
 }
 
-/** Values of tags, as relations have them. */
-export type RelationTags = Pick<Relation, "deprecation" | "label" | "maxRows">;
-
 /** The result of {@linkcode addDeclaredKeys}. */
 interface DeclaredKeys {
   /** The relations; their comments are without the lines of tags. */
@@ -30,7 +31,7 @@ interface DeclaredKeys {
   /** Oids of the relations with the tag `@primary`. */
   readonly primaryRelations: ReadonlySet<number>;
   /** Values of the tags `@deprecated`, `@label` and `@maxRows` by the oids of relations. */
-  readonly tags: ReadonlyMap<number, RelationTags>;
+  readonly tags: ReadonlyMap<number, TagValues>;
   /** All keys but {@linkcode foreign}. */
   readonly keys: KeysResult;
   readonly foreign: readonly ForeignKeyRow[];
@@ -68,11 +69,7 @@ export function addDeclaredKeys(
     primaryRelations: new Set(
       tagged.filter(({ comment }) => comment.isPrimary).map(({ row: [oid] }) => oid),
     ),
-    tags: new Map(tagged.map(({ comment: { deprecation, label, maxRows }, row: [oid] }) => [oid, {
-      ...(deprecation === undefined ? {} : { deprecation }),
-      ...(label === undefined ? {} : { label }),
-      ...(maxRows === undefined ? {} : { maxRows }),
-    }])),
+    tags: new Map(tagged.map(({ comment, row: [oid] }) => [oid, comment.values])),
     keys: {
       ...keys,
       primary: [...keys.primary, ...primary],

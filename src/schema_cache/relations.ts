@@ -1,6 +1,6 @@
 /** Builds relations from rows of the catalogue. @module */
 import type { Column, Relation } from "./schema_cache.ts";
-import type { RelationTags } from "./declared_keys.ts";
+import type { TagValues } from "./comment_tags.ts";
 import type { UniqueIndexRow } from "./queries/keys.ts";
 import { mapSliced, type SlicedWork } from "../lib/slices.ts";
 import type { ColumnRow, EnumLabels, RelationRow } from "./queries/relations.ts";
@@ -16,7 +16,7 @@ interface RelationTraits {
   /** Those with the tag `@primary`. */
   readonly primary: ReadonlySet<number>;
   /** Values of other tags. */
-  readonly tags: ReadonlyMap<number, RelationTags>;
+  readonly tags: ReadonlyMap<number, TagValues>;
   /** Schemas that junctions in unexposed schemas lead to. */
   readonly hiddenJunctions: ReadonlyMap<number, ReadonlySet<string>>;
   readonly uniqueIndexes: ReadonlyMap<number, readonly UniqueIndexRow[]>;
@@ -129,7 +129,7 @@ function buildRelation(
   enums: ReadonlyMap<string, readonly string[]>,
 ): Omit<
   Relation,
-  "volatile" | "readsFrom" | keyof RelationTags | "hiddenJunctionsTo" | "uniqueIndexes"
+  "volatile" | "readsFrom" | keyof TagValues | "hiddenJunctionsTo" | "uniqueIndexes"
 > {
   const [, schema, name, comment, isView, events, columns, hasDivisibleInserts, ...rest] = row;
   const [mergeAction, systemColumns, isInherited] = rest;

@@ -1,5 +1,5 @@
 /** Builds callable functions from rows of the catalogue. @module */
-import type { RoutineTags } from "./comment_tags.ts";
+import type { TagValues } from "./comment_tags.ts";
 import type { Parameter, Routine, Volatility } from "./schema_cache.ts";
 import type { ParameterRow, RoutineRow } from "./queries/routines.ts";
 
@@ -11,7 +11,7 @@ import type { ParameterRow, RoutineRow } from "./queries/routines.ts";
 export function buildRoutines(
   rows: readonly RoutineRow[],
   appliedSettings: readonly string[],
-  tags: ReadonlyMap<RoutineRow, RoutineTags>,
+  tags: ReadonlyMap<RoutineRow, TagValues>,
 ): readonly Routine[] {
   const applied = new Set(appliedSettings.map((name) => name.trim().toLowerCase()));
   return rows.map((row) => ({

@@ -25,17 +25,17 @@ const rows: readonly (readonly [comment: string | null, read: Partial<TaggedComm
   ["@primaryKey (id)", { keys: ["primaryKey (id)"] }],
   ["@primary\n@unique (a)|x\nText", { text: "Text", keys: ["unique (a)"], isPrimary: true }],
   ["@primaryKeys (id)", { text: "@primaryKeys (id)" }],
-  ["Text\n@label (name)", { text: "Text", label: "name" }],
-  ['@label ( "full name" )', { label: "full name" }],
+  ["Text\n@label (name)", { text: "Text", values: { label: "name" } }],
+  ['@label ( "full name" )', { values: { label: "full name" } }],
   ["@label name", { text: "@label name" }],
   ["Text\n @deprecated 2027-01-01 use v2", {
     text: "Text\n\nDeprecated from 2027-01-01: use v2",
-    deprecation,
+    values: { deprecation },
   }],
-  ["@deprecated\t2027-01-01 ", { text: "Deprecated from 2027-01-01", deprecation }],
+  ["@deprecated\t2027-01-01 ", { text: "Deprecated from 2027-01-01", values: { deprecation } }],
   ["@deprecated 2026-07-01 2027-01-01 \nText", {
     text: "Text\n\nDeprecated from 2026-07-01",
-    deprecation: [["Deprecation", "@1782864000"], deprecation[1]!],
+    values: { deprecation: [["Deprecation", "@1782864000"], deprecation[1]!] },
   }],
   ["@deprecated 2027-02-30", { text: "@deprecated 2027-02-30" }],
   ["@deprecated use v2", { text: "@deprecated use v2" }],
@@ -44,13 +44,13 @@ const rows: readonly (readonly [comment: string | null, read: Partial<TaggedComm
 
 for (const [comment, read] of rows) {
   Deno.test(`readCommentTags() reads ${JSON.stringify(comment)}`, () => {
-    const expected = { text: null, keys: [], isPrimary: false, ...read };
+    const expected = { text: null, keys: [], isPrimary: false, values: {}, ...read };
     deepStrictEqual(readCommentTags(comment, on), expected);
   });
 }
 
 Deno.test("readCommentTags() keeps the comment if tags do not count", () => {
-  const expected = { text: "@primary", keys: [], isPrimary: false };
+  const expected = { text: "@primary", keys: [], isPrimary: false, values: {} };
   deepStrictEqual(readCommentTags("@primary", {}), expected);
   deepStrictEqual(readCommentTags("@primary", { dbCommentTags: false }), expected);
 });
