@@ -1,5 +1,5 @@
 /** The methods of a resource, for the `Allow` header. They do not depend on privileges. @module */
-import type { Dialect } from "../dialect.ts";
+import type { Config } from "../config/options.ts";
 import type { OptionsTarget } from "../request/api_request.ts";
 import { acceptedQueries } from "../request/query_request.ts";
 import type { Relation, Routine } from "../schema_cache/schema_cache.ts";
@@ -37,19 +37,13 @@ export interface OptionsPlan {
   readonly acceptQuery: string | null;
 }
 
-/** Options that the plan depends on. */
-export interface OptionsConfig {
-  readonly serverQueryMethod: boolean;
-  readonly dialect: Pick<Dialect, "queryMethod">;
-}
-
 const readingMethods = "GET,HEAD";
 
 /** Plans OPTIONS. QUERY is possible where GET is, but for the root. */
 export function planOptions(
   methods: string,
   target: OptionsTarget["kind"],
-  { serverQueryMethod, dialect }: OptionsConfig,
+  { serverQueryMethod, dialect }: Config,
 ): OptionsPlan {
   const takesQuery = serverQueryMethod && dialect.queryMethod === "listed" && target !== "root" &&
     methods.includes(readingMethods);

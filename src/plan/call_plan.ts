@@ -1,5 +1,4 @@
 /** Plans a call: chooses the overload and its arguments. @module */
-import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import { quotable, quotableList } from "../errors/quoting.ts";
 import type { ErrorTexts } from "../errors/service_error.ts";
@@ -17,8 +16,8 @@ import type {
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
 import { lowerMaxRows } from "./max_rows.ts";
-import { planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
-import { nameSuggesters, suggest } from "./suggest.ts";
+import { type PlanContext, planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
+import { suggest } from "./suggest.ts";
 
 /** The form in which the arguments reach the function. */
 type CallArguments =
@@ -51,20 +50,11 @@ export interface CallPlan {
   readonly read: ReadPlan;
 }
 
-/** Options that calling depends on. */
-export interface CallConfig extends ReadConfig {
-  readonly dialect: ReadConfig["dialect"] & Pick<Dialect, "scalarColumn">;
-}
-
 type CallAction = Extract<ApiRequest["action"], { kind: "call" }>;
 
 /** Plans a call. Throws `202`, `203` and the errors of reading the result. */
-export function planCall(
-  request: ApiRequest,
-  action: CallAction,
-  cache: SchemaCache,
-  config: CallConfig,
-): CallPlan {
+export function planCall(action: CallAction, context: PlanContext): CallPlan {
+  const { request, cache, config } = context;
   const input = callInputOf(request, action, cache);
   const routine = chooseRoutine(input, cache);
   return {
@@ -75,7 +65,7 @@ export function planCall(
       ? "read write"
       : "read only",
     isolation: isolationOf(routine.isolation),
-    read: planCallResult(request, routine, cache, config),
+    read: planCallResult(routine, context),
   };
 }
 
@@ -86,29 +76,25 @@ export function isolationOf(text: string | null): IsolationLevel | null {
 }
 
 export function planCallResult(
-  { query, bounds, schema, preferences, selectable }: ApiRequest,
   routine: Routine,
-  cache: SchemaCache,
-  config: CallConfig,
+  { request, cache, config }: PlanContext,
 ): ReadPlan {
-  const relation = routine.returns.relation;
-  const cached = relation === null ? undefined : cache.relation(relation);
+  const { relation } = routine.returns;
   const read = planRead(
     {
-      query: withoutDoubleReadings(query, routine, cache),
-      bounds,
-      schema,
+      ...request,
+      query: withoutDoubleReadings(request.query, routine, cache),
       source: {
         kind: "rows",
         alias: relation?.name ?? routine.name,
-        relation: cached ?? null,
+        relation: relation === null ? null : cache.relation(relation) ?? null,
         origin: relation ?? routine,
-        routine: { schema: routine.schema, name: routine.name },
-        ...relation === null ? { columns: resultColumns(routine, preferences, config) } : {},
+        routine,
+        ...relation === null
+          ? { columns: resultColumns(routine, request.preferences, config) }
+          : {},
       },
       purpose: "result",
-      preferences,
-      selectable,
       maxRows: lowerMaxRows(config.dbMaxRows, routine.maxRows),
     },
     cache,
@@ -121,7 +107,7 @@ export function planCallResult(
 function resultColumns(
   { returns }: Routine,
   { numbers }: ApiRequest["preferences"],
-  { dialect }: CallConfig,
+  { dialect }: ReadConfig,
 ): readonly string[] | undefined {
   const isConverted = numbers === "string" && !returns.composite && !returns.void;
   return isConverted ? [dialect.scalarColumn] : returns.columns;
@@ -370,6 +356,6 @@ function functionHint(
 }
 
 function similarRoutine({ schema, name }: QualifiedName, cache: SchemaCache): string | null {
-  const found = cache.derived(nameSuggesters).routines(schema)(name, 0.75);
+  const found = suggest(name, cache.routineNames(schema), 0.75);
   return found && `Perhaps you meant to call the function ${schema}.${found}`;
 }

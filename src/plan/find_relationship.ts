@@ -11,7 +11,7 @@ import type {
   Relationship,
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
-import { nameSuggesters, suggest } from "./suggest.ts";
+import { suggest } from "./suggest.ts";
 
 /** The embed to find the relationship of. */
 interface EmbedTarget {
@@ -149,15 +149,11 @@ function noRelationship(
     requestHint: hint,
     suggestion: isRelated
       ? instead(names.includes(target) ? null : suggest(target, names, minSimilarity), target)
-      : instead(similarOrigin(origin.name, schema, cache), origin.name),
+      : instead(suggest(origin.name, cache.relatedOrigins(schema), minSimilarity), origin.name),
   });
 }
 
 const minSimilarity = 0.33;
-
-function similarOrigin(name: string, schema: string, cache: SchemaCache): string | null {
-  return cache.derived(nameSuggesters).relatedOrigins(schema)(name, minSimilarity);
-}
 
 function instead(found: string | null, target: string): string | null {
   return found && `Perhaps you meant '${found}' instead of '${quotable(target)}'.`;

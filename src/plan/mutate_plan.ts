@@ -1,12 +1,17 @@
 /** Plans a write: the columns and rows that it changes, and the rows that it returns. @module */
-import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { PatchDocument } from "../request/body/patch_document.ts";
-import type { ColumnItem, OrderTerm, QueryParams, RowLock } from "../request/url/query_types.ts";
-import type { Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type {
+  AtLevel,
+  ColumnItem,
+  OrderTerm,
+  QueryParams,
+  RowLock,
+} from "../request/url/query_types.ts";
+import type { Relation } from "../schema_cache/schema_cache.ts";
 import { type Conditions, planConditions } from "./conditions.ts";
 import { columnsTarget, type Conflict, planConflict } from "./conflict.ts";
 import { keyedRows, type RowKey } from "./keyed_update.ts";
@@ -18,17 +23,17 @@ import { withMergeAction, type WriteSelect } from "./merge_action.ts";
 import type { WritePrecondition } from "./preconditions.ts";
 import {
   neededColumns,
+  type PlanContext,
   planRead,
-  type ReadConfig,
   type ReadPlan,
   valueRules,
 } from "./read_plan.ts";
 import { plainField } from "./select_list.ts";
 import { csvColumn, type WrittenColumn, writtenColumn } from "./written_column.ts";
 
-/** Options that writing depends on. */
-export interface MutateConfig extends ReadConfig {
-  readonly dialect: ReadConfig["dialect"] & Pick<Dialect, "emptySelect">;
+/** A write, and what its plan depends on. */
+export interface WriteContext extends PlanContext {
+  readonly relation: Relation;
 }
 
 /** The rows of a body. PostgreSQL expands the JSON. */
@@ -107,51 +112,37 @@ export type MutatePlan =
   );
 
 /** Plans POST. Throws `204` for unknown columns, `157` for conflicts, and the errors of planning the representation. */
-export function planInsert(
-  request: ApiRequest,
-  relation: Relation,
-  cache: SchemaCache,
-  config: MutateConfig,
-): MutatePlan {
-  const returning = returningOf(request, relation, cache, config);
+export function planInsert(write: WriteContext): MutatePlan {
+  const { request, relation, cache, config } = write;
+  const returning = returningOf(write);
   const context = { cache, values: valueRules(request.query, config) };
   const conflictOf = (names: readonly string[]) => planConflict(request, relation, names, context);
-  const { items, columns } = insertedColumns(request, relation);
+  const { items, columns } = insertedColumns(write);
   const isFound = request.preferences.resolution === "return-existing";
   if (items !== null || isFound) {
     // A body without keys, such as an empty array, writes the columns by which rows are found.
     const isEmpty = isFound && jsonBody(request.payload).keys?.length === 0;
     const names = columns ?? (isEmpty ? conflictOf([])!.target.columns : null);
-    const flat = items === null ? writtenRows(request, relation, cache, names) : null;
+    const flat = items === null ? writtenRows(write, names) : null;
     const all = items ?? flat!.columns.map(({ name }): ColumnItem => ({ kind: "column", name }));
-    const planned = planNested(request, all, { returning, conflictOf, cache });
+    const planned = planNested(write, all, returning, conflictOf);
     const nested = flat === null ? planned : { ...planned, defaults: flat.defaults };
-    const rows = flat ?? writtenRows(request, relation, cache, []);
-    return {
-      kind: "insert",
-      rows,
-      conflict: nested.levels[0]!.conflict,
-      nested,
-      where: null,
-      ...returning,
-    };
+    const rows = flat ?? writtenRows(write, []);
+    const { conflict } = nested.levels[0]!;
+    return { kind: "insert", rows, conflict, nested, where: null, ...returning };
   }
   if (request.query.levelConflicts.length > 0) {
     throw errors.notInColumns(request.query.levelConflicts[0]!.path);
   }
-  const rows = writtenRows(request, relation, cache, columns);
+  const rows = writtenRows(write, columns);
   const conflict = conflictOf(rows.columns.map(({ name }) => name));
   return { kind: "insert", rows, conflict, nested: null, where: null, ...returning };
 }
 
 /** Returns the items of a nested insert, or the columns of another one; null for the keys of the body. */
 function insertedColumns(
-  { query: { columns, columnTree }, payload }: ApiRequest,
-  relation: Relation,
-): {
-  readonly items: readonly ColumnItem[] | null;
-  readonly columns: readonly string[] | null;
-} {
+  { request: { query: { columns, columnTree }, payload }, relation }: WriteContext,
+): { readonly items: readonly ColumnItem[] | null; readonly columns: readonly string[] | null } {
   const isList = columnTree === null ||
     relation.columns.some(({ name }) => name === columnTree.listEnd);
   if (isList) return { items: null, columns };
@@ -160,21 +151,15 @@ function insertedColumns(
   if (items.some(({ kind }) => kind === "nested")) return { items, columns };
   if (!items.some(({ kind }) => kind === "all")) return { items: null, columns };
   const names = items.flatMap((item) => item.kind === "column" ? [item.name] : []);
-  const { keys } = jsonBody(payload);
-  return {
-    items: null,
-    columns: names.length === 0 ? null : [...new Set([...keys ?? [], ...names])],
-  };
+  const all = [...new Set([...jsonBody(payload).keys ?? [], ...names])];
+  return { items: null, columns: names.length === 0 ? null : all };
 }
 
 function planNested(
-  request: ApiRequest,
+  { request, cache }: WriteContext,
   items: readonly ColumnItem[],
-  { returning: { relation, returning, mergeAction }, conflictOf, cache }: {
-    readonly returning: WriteReturning;
-    readonly conflictOf: (names: readonly string[]) => Conflict | null;
-    readonly cache: SchemaCache;
-  },
+  { relation, returning, mergeAction }: WriteReturning,
+  conflictOf: (names: readonly string[]) => Conflict | null,
 ): NestedInsert {
   const isFound = request.preferences.resolution === "return-existing";
   const key = isFound ? foundKey(relation, conflictOf([])!) : relation.primaryKey;
@@ -203,15 +188,11 @@ function foundKey({ primaryKey, name }: Relation, { target }: Conflict): readonl
 }
 
 /** Plans PUT. Throws `105` unless the filters are exactly the primary key. */
-export function planPut(
-  request: ApiRequest,
-  relation: Relation,
-  cache: SchemaCache,
-  config: MutateConfig,
-): MutatePlan {
-  const returning = returningOf(request, relation, cache, config);
+export function planPut(write: WriteContext): MutatePlan {
+  const { request, relation } = write;
+  const returning = returningOf(write);
   checkPutFilters(request, relation);
-  const rows = writtenRows(request, relation, cache, null);
+  const rows = writtenRows(write, null);
   const missing = relation.primaryKey.some((key) =>
     !rows.columns.some((column) => column.name === key)
   );
@@ -226,7 +207,7 @@ export function planPut(
       where: [],
     },
     nested: null,
-    where: rootConditions(request, relation, cache, config),
+    where: rootConditions(write),
     ...returning,
   };
 }
@@ -235,41 +216,30 @@ export function planPut(
  * Plans PATCH. Throws `145` if the rows of its body cannot be matched by `on`, and `149` and `150` for patch
  * documents.
  */
-export function planUpdate(
-  request: ApiRequest,
-  relation: Relation,
-  cache: SchemaCache,
-  config: MutateConfig,
-): MutatePlan {
-  const returning = returningOf(request, relation, cache, config);
+export function planUpdate(write: WriteContext): MutatePlan {
+  const { request, relation, cache } = write;
   const { query: { on, columns }, payload } = request;
-  if (payload?.kind === "patch") {
-    return {
-      kind: "patch",
-      document: payload.text,
-      patches: columnPatches(request, payload.document, relation, cache),
-      where: rootConditions(request, relation, cache, config),
-      limited: limitedRows(request, relation),
-      ...returning,
-    };
-  }
-  const own = writtenRows(request, relation, cache, columns);
-  const rows = cache.data.isDistributed === true ? { ...own, expandsAsSet: true as const } : own;
-  const columnOf = columnReader(request, relation, cache);
-  return {
-    kind: "update",
-    ...(on === null ? { rows, key: null } : keyedRows(request, on, { rows, columnOf })),
-    where: rootConditions(request, relation, cache, config),
+  const returning = returningOf(write);
+  const common = () => ({
+    where: rootConditions(write),
     limited: limitedRows(request, relation),
     ...returning,
-  };
+  });
+  if (payload?.kind === "patch") {
+    const patches = columnPatches(write, payload.document);
+    return { kind: "patch", document: payload.text, patches, ...common() };
+  }
+  const own = writtenRows(write, columns);
+  const rows = cache.data.isDistributed === true ? { ...own, expandsAsSet: true as const } : own;
+  const keyed = on === null
+    ? { rows, key: null }
+    : keyedRows(request, on, { rows, columnOf: columnReader(write) });
+  return { kind: "update", ...keyed, ...common() };
 }
 
 function columnPatches(
-  { query: { on, columns } }: ApiRequest,
+  { request: { query: { on, columns } }, relation, cache }: WriteContext,
   document: PatchDocument,
-  relation: Relation,
-  cache: SchemaCache,
 ): ColumnPatches {
   if (on !== null) {
     throw errors.unmatchableRows(on, "'on' cannot be combined with a patch document");
@@ -283,41 +253,24 @@ function columnPatches(
   throw errors.invalidPatch(`'columns' does not name '${others.column.name}'`);
 }
 
-export function planDelete(
-  request: ApiRequest,
-  relation: Relation,
-  cache: SchemaCache,
-  config: MutateConfig,
-): MutatePlan {
+export function planDelete(write: WriteContext): MutatePlan {
   return {
     kind: "delete",
-    where: rootConditions(request, relation, cache, config),
-    limited: limitedRows(request, relation),
-    ...returningOf(request, relation, cache, config),
+    where: rootConditions(write),
+    limited: limitedRows(write.request, write.relation),
+    ...returningOf(write),
   };
 }
 
-function returningOf(
-  request: ApiRequest,
-  relation: Relation,
-  cache: SchemaCache,
-  config: MutateConfig,
-): WriteReturning {
-  const { query, preferences, schema, bounds, selectable } = request;
+function returningOf({ request, relation, cache, config }: WriteContext): WriteReturning {
+  const { query, preferences } = request;
   const items = isEmptySelect(query) && config.dialect.emptySelect === "primary key"
     ? [...relation.primaryKey].sort().map(plainField)
     : query.select;
   const { select, mergeAction } = withMergeAction(items, request, relation, cache);
+  const source = { kind: "rows", alias: relation.name, relation, origin: relation } as const;
   const read = planRead(
-    {
-      query: { ...query, select },
-      bounds,
-      schema,
-      source: { kind: "rows", alias: relation.name, relation, origin: relation },
-      purpose: "representation",
-      preferences,
-      selectable,
-    },
+    { ...request, query: { ...query, select }, source, purpose: "representation" },
     cache,
     config,
   );
@@ -353,44 +306,31 @@ function headerColumns(read: ReadPlan, { columns, primaryKey }: Relation): reado
   return [...new Set([...selected, ...primaryKey])].sort();
 }
 
-function writtenRows(
-  request: ApiRequest,
-  relation: Relation,
-  cache: SchemaCache,
-  columns: readonly string[] | null,
-): WrittenRows {
-  const { json, shape, keys } = jsonBody(request.payload);
+function writtenRows(write: WriteContext, columns: readonly string[] | null): WrittenRows {
+  const { payload, preferences } = write.request;
+  const { json, shape, keys } = jsonBody(payload);
   // CSV and form bodies name the same columns in all rows, so no key is missing there.
-  const named = isJson(request.payload) ? columns : null;
+  const named = payload?.kind === "json" && payload.source === "json" ? columns : null;
   return {
     json,
     shape,
-    columns: (named ?? keys ?? []).map(columnReader(request, relation, cache)),
-    defaults: request.preferences.missing === "default" && named !== null,
+    columns: (named ?? keys ?? []).map(columnReader(write)),
+    defaults: preferences.missing === "default" && named !== null,
   };
 }
 
 /** Returns the reader of columns in the format of the body. */
 function columnReader(
-  { payload }: ApiRequest,
-  relation: Relation,
-  cache: SchemaCache,
+  { request: { payload }, relation, cache }: WriteContext,
 ): (name: string) => WrittenColumn {
   const read = payload?.kind === "json" && payload.source === "csv" ? csvColumn : writtenColumn;
   return (name) => read(name, relation, cache);
 }
 
-function isJson(payload: Payload | null): boolean {
-  return payload?.kind === "json" && payload.source === "json";
-}
-
 function jsonBody(payload: Payload | null) {
-  switch (payload?.kind) {
-    case "json":
-      return { json: payload.text, shape: payload.shape, keys: payload.keys };
-    default:
-      return { json: "[]", shape: "array" as const, keys: [] };
-  }
+  return payload?.kind === "json"
+    ? { json: payload.text, shape: payload.shape, keys: payload.keys }
+    : { json: "[]", shape: "array" as const, keys: [] };
 }
 
 function checkPutFilters({ query }: ApiRequest, relation: Relation): void {
@@ -404,36 +344,21 @@ function checkPutFilters({ query }: ApiRequest, relation: Relation): void {
   if (!exact || !plain || query.logic.length > 0) throw errors.invalidPut();
 }
 
-function rootFilters({ query }: ApiRequest) {
-  return query.filters.filter(({ path }) => path.length === 0).map(({ value }) => value);
+function rootConditions({ request: { query }, relation, cache, config }: WriteContext): Conditions {
+  const ofRoot = <T>(entries: readonly AtLevel<T>[]) =>
+    entries.filter(({ path }) => path.length === 0).map(({ value }) => value);
+  const values = valueRules(query, config);
+  return planConditions(ofRoot(query.filters), ofRoot(query.logic), relation, { cache, values });
 }
 
-function rootConditions(
-  request: ApiRequest,
-  relation: Relation,
-  cache: SchemaCache,
-  config: MutateConfig,
-): Conditions {
-  const logic = request.query.logic.filter(({ path }) => path.length === 0).map(({ value }) =>
-    value
-  );
-  const values = valueRules(request.query, config);
-  return planConditions(rootFilters(request), logic, relation, { cache, values });
-}
-
-function limitedRows(
-  { query, bounds }: ApiRequest,
-  relation: Relation,
-): LimitedRows | null {
+function limitedRows({ query, bounds }: ApiRequest, relation: Relation): LimitedRows | null {
   if (query.limit === null && query.offset === null) return null;
   const order = query.order.find(({ path }) => path.length === 0)?.value;
   // A column of another relation cannot identify the rows of a write.
   const isPlain = order?.every(({ relation, operand }) =>
     relation === null && operand === undefined
   );
-  if (order === undefined || !isPlain) {
-    throw errors.limitWithoutOrder();
-  }
+  if (order === undefined || !isPlain) throw errors.limitWithoutOrder();
   const limit = bounds.last === null ? null : bounds.last - bounds.first + 1n;
   if (query.lock !== null && !relation.isView && relation.systemColumns === undefined) {
     throw errors.invalidLock(`PostgreSQL cannot lock rows of '${relation.name}'`);

@@ -1,5 +1,6 @@
 /** Chooses the representation of a response: the first accepted media type that the service can
  * produce. @module */
+import type { Config } from "../config/options.ts";
 import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import {
@@ -73,12 +74,6 @@ export type RepresentedTarget =
   | { readonly kind: "relation"; readonly relation: QualifiedName }
   | { readonly kind: "routine"; readonly routine: Routine };
 
-/** The option that negotiation depends on. */
-export interface NegotiationConfig {
-  readonly dbPlanEnabled: boolean;
-  readonly dialect: Pick<Dialect, "csv">;
-}
-
 /**
  * Returns the representation for the first accepted media type that the service can produce. Throws
  * 406 `107` if no type matches.
@@ -89,7 +84,7 @@ export interface NegotiationConfig {
 export function negotiate(
   negotiation: Negotiation,
   cache: SchemaCache,
-  { dbPlanEnabled, dialect }: NegotiationConfig,
+  { dbPlanEnabled, dialect }: Pick<Config, "dbPlanEnabled" | "dialect">,
 ): Representation {
   const handlers = handlersOf(negotiation, cache);
   for (const range of negotiation.accept) {

@@ -1,5 +1,6 @@
 /** Plans a request: resolves all names in the schema cache and chooses the representation. @module
  */
+import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { ApiRequest, OptionsTarget, Payload } from "../request/api_request.ts";
@@ -7,7 +8,6 @@ import { noBytes } from "../request/body/body_decoder.ts";
 import type { PayloadFormat } from "../request/body/payload.ts";
 import type { Relation, Routine, SchemaCache } from "../schema_cache/schema_cache.ts";
 import {
-  type OptionsConfig,
   type OptionsPlan,
   planOptions,
   relationMethods,
@@ -16,7 +16,6 @@ import {
   routineMethods,
 } from "./allowed_methods.ts";
 import {
-  type CallConfig,
   type CallPlan,
   overloadsWithoutArguments,
   planCall,
@@ -24,29 +23,17 @@ import {
   routinesNamed,
 } from "./call_plan.ts";
 import { type CountPlan, planCount, planResultCount } from "./count_plan.ts";
-import {
-  type MutateConfig,
-  type MutatePlan,
-  planDelete,
-  planInsert,
-  planPut,
-  planUpdate,
-} from "./mutate_plan.ts";
-import {
-  negotiate,
-  type NegotiationConfig,
-  type Representation,
-  type RepresentedTarget,
-} from "./negotiate.ts";
+import { type MutatePlan, planDelete, planInsert, planPut, planUpdate } from "./mutate_plan.ts";
+import { negotiate, type Representation, type RepresentedTarget } from "./negotiate.ts";
 import { lowerMaxRows } from "./max_rows.ts";
 import { withoutNumberKind } from "./number_kinds.ts";
-import { type TagConfig, type Tagging, taggingOf, writePrecondition } from "./preconditions.ts";
+import { type Tagging, taggingOf, writePrecondition } from "./preconditions.ts";
 import { cursorPageOf } from "./read_node.ts";
-import { planRead, type ReadPlan } from "./read_plan.ts";
+import { type PlanContext, planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
 import { isRetrySafeRead } from "./retry_safe.ts";
-import { planRoot, type RootConfig, type RootPlan } from "./root_plan.ts";
+import { planRoot, type RootPlan } from "./root_plan.ts";
 import { insertedVersionOf, rowVersionOf } from "./row_version.ts";
-import { nameSuggesters } from "./suggest.ts";
+import { suggest } from "./suggest.ts";
 
 export type Plan =
   | {
@@ -99,39 +86,30 @@ export function targetNameUsesOf(
 }
 
 /** Options that planning depends on. */
-export type PlanConfig =
-  & CallConfig
-  & MutateConfig
-  & NegotiationConfig
-  & OptionsConfig
-  & RootConfig
-  & TagConfig;
+export type PlanConfig = Config & ReadConfig;
+
+interface RequestContext extends PlanContext {
+  readonly config: PlanConfig;
+}
 
 /** Plans any request. Throws the errors of names, relationships, bodies and media types. */
 export function plan(request: ApiRequest, cache: SchemaCache, config: PlanConfig): Plan {
-  const { action } = request;
+  const { action, schema } = request;
+  const context = { request, cache, config };
   switch (action.kind) {
     case "read":
-      return planReadAction(request, findRelation(request.schema, action.relation, cache), {
-        headersOnly: action.headersOnly,
-        cache,
-        config,
-      });
+      return planReadAction(findRelation(schema, action.relation, cache), action, context);
     case "insert":
     case "update":
     case "put":
     case "delete":
-      return planMutateAction(request, action, cache, config);
+      return planMutateAction(action, context);
     case "call":
-      return planCallAction(request, action, cache, config);
+      return planCallAction(action, context);
     case "root":
       return planRoot(request, action, cache, config);
     case "options":
-      return planOptions(
-        allowedMethodsOf(request, action.target, cache, config),
-        action.target.kind,
-        config,
-      );
+      return planOptions(allowedMethodsOf(action.target, context), action.target.kind, config);
     default:
       return action satisfies never;
   }
@@ -160,7 +138,7 @@ export function planWithoutBody(
     const [routine, ...others] = routinesNamed({ schema, name: action.routine }, cache);
     if (routine === undefined || others.length > 0) checkPreferences(request);
     else {
-      checkRoutineResponse(request, routine, cache, config);
+      checkRoutineResponse(routine, { request, cache, config });
       checkMaxAffected(request, routine);
     }
     return null;
@@ -189,23 +167,16 @@ const mutations = {
 } as const;
 
 function planReadAction(
-  request: ApiRequest,
   relation: Relation,
-  { headersOnly, cache, config }: {
-    readonly headersOnly: boolean;
-    readonly cache: SchemaCache;
-    readonly config: PlanConfig;
-  },
+  { headersOnly }: { readonly headersOnly: boolean },
+  context: RequestContext,
 ): Plan {
-  const { query, bounds, schema, preferences, selectable } = request;
+  const { request, cache, config } = context;
+  const { bounds, preferences } = request;
   const source = { kind: "relation", relation } as const;
   const maxRows = lowerMaxRows(config.dbMaxRows, relation.maxRows);
-  const read = planRead(
-    { query, bounds, schema, source, purpose: "read", preferences, selectable, maxRows },
-    cache,
-    config,
-  );
-  const represented = represent(request, { kind: "relation", relation }, cache, config);
+  const read = planRead({ ...request, source, purpose: "read", maxRows }, cache, config);
+  const represented = represent({ kind: "relation", relation }, context);
   checkPreferences(request);
   const count = pageCount(read, planCount(preferences.count, bounds, maxRows, cache.data));
   const isHeld = count.kind !== "none" || preferences.maxRows !== null && read.cutAt !== null;
@@ -258,16 +229,12 @@ function withoutCount(
   return { ...representation, format: { ...format, isCounted } };
 }
 
-function planMutateAction(
-  request: ApiRequest,
-  action: MutateAction,
-  cache: SchemaCache,
-  config: PlanConfig,
-): Plan {
+function planMutateAction(action: MutateAction, context: RequestContext): Plan {
+  const { request, cache, config } = context;
   const relation = findRelation(request.schema, action.relation, cache);
-  const mutate = mutations[action.kind](request, relation, cache, config);
+  const mutate = mutations[action.kind]({ ...context, relation });
   checkPreferences(request);
-  const representation = represent(request, { kind: "relation", relation }, cache, config);
+  const representation = represent({ kind: "relation", relation }, context);
   const { read } = mutate;
   const nested = mutate.kind === "insert" ? mutate.nested : null;
   if (nested !== null && representation.explain !== null) {
@@ -290,14 +257,13 @@ function planMutateAction(
 }
 
 function planCallAction(
-  request: ApiRequest,
   action: Extract<ApiRequest["action"], { kind: "call" }>,
-  cache: SchemaCache,
-  config: PlanConfig,
+  context: RequestContext,
 ): Plan {
-  const call = planCall(request, action, cache, config);
+  const { request, config } = context;
+  const call = planCall(action, context);
   const { routine } = call;
-  const representation = represent(request, { kind: "routine", routine }, cache, config);
+  const representation = represent({ kind: "routine", routine }, context);
   checkPreferences(request);
   checkMaxAffected(request, routine);
   const { preferences, bounds } = request;
@@ -318,10 +284,8 @@ function planCallAction(
 }
 
 function represent(
-  { accept, query: { defaultSelect } }: ApiRequest,
   target: RepresentedTarget,
-  cache: SchemaCache,
-  config: PlanConfig,
+  { request: { accept, query: { defaultSelect } }, cache, config }: RequestContext,
 ): Representation {
   return negotiate({ accept, defaultSelect, target }, cache, config);
 }
@@ -353,58 +317,42 @@ function checkMaxAffected({ preferences }: ApiRequest, { returns }: Routine): vo
   }
 }
 
-/**
- * Maximum number of relations of a schema for which an error suggests a similar name. Searching
- * larger schemas takes too long.
- */
+/** PostgREST suggests no relation of a schema that has as many. */
 const maxRelationsForHint = 500;
 
 function findRelation(schema: string, name: string, cache: SchemaCache): Relation {
   const relation = cache.relation({ schema, name });
   if (relation !== undefined) return relation;
-  const isSmall = cache.relationNames(schema).length < maxRelationsForHint;
-  const similar = isSmall ? cache.derived(nameSuggesters).relations(schema)(name, 0.75) : null;
+  const names = cache.relationNames(schema);
+  const similar = names.length < maxRelationsForHint ? suggest(name, names, 0.75) : null;
   throw errors.noRelation({ schema, name }, similar === null ? null : { schema, name: similar });
 }
 
-function allowedMethodsOf(
-  request: ApiRequest,
-  target: OptionsTarget,
-  cache: SchemaCache,
-  config: PlanConfig,
-): string {
+function allowedMethodsOf(target: OptionsTarget, context: RequestContext): string {
+  const { request, cache, config } = context;
   switch (target.kind) {
     case "root":
       return config.batchMaxOperations > 0 ? rootMethodsWithBatch : rootMethods;
     case "relation":
       return relationMethods(findRelation(request.schema, target.relation, cache));
     case "routine":
-      return allowedMethodsOfRoutine(request, target.routine, cache, config);
+      return allowedMethodsOfRoutine(target.routine, context);
     default:
       return target satisfies never;
   }
 }
 
 /** Returns the methods of a function, after the checks of a call without arguments. */
-function allowedMethodsOfRoutine(
-  request: ApiRequest,
-  name: string,
-  cache: SchemaCache,
-  config: PlanConfig,
-): string {
-  const overloads = overloadsWithoutArguments({ schema: request.schema, name }, cache);
-  checkRoutineResponse(request, overloads[0]!, cache, config);
+function allowedMethodsOfRoutine(name: string, context: RequestContext): string {
+  const { request: { schema }, cache } = context;
+  const overloads = overloadsWithoutArguments({ schema, name }, cache);
+  checkRoutineResponse(overloads[0]!, context);
   return routineMethods(overloads);
 }
 
 /** Runs the checks that depend only on the function. */
-function checkRoutineResponse(
-  request: ApiRequest,
-  routine: Routine,
-  cache: SchemaCache,
-  config: PlanConfig,
-): void {
-  planCallResult(request, routine, cache, config);
-  represent(request, { kind: "routine", routine }, cache, config);
-  checkPreferences(request);
+function checkRoutineResponse(routine: Routine, context: RequestContext): void {
+  planCallResult(routine, context);
+  represent({ kind: "routine", routine }, context);
+  checkPreferences(context.request);
 }

@@ -5,10 +5,7 @@ import { errors } from "../errors/catalogue.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { Relation } from "../schema_cache/schema_cache.ts";
 import type { Representation } from "./negotiate.ts";
-import { type RowVersion, rowVersionOf, type VersionConfig, versionsIn } from "./row_version.ts";
-
-/** Options of entity tags. */
-export type TagConfig = VersionConfig & Pick<Config, "etagMode">;
+import { type RowVersion, rowVersionOf, versionsIn } from "./row_version.ts";
 
 /** How a statement makes the tag of its result. */
 export interface Tagging {
@@ -36,7 +33,7 @@ export type WritePrecondition =
 export function taggingOf(
   { preconditions: { ifNoneMatch } }: ApiRequest,
   { format, explain }: Representation,
-  { etagMode }: TagConfig,
+  { etagMode }: Config,
   version: () => RowVersion | null,
 ): Tagging | null {
   // The head of lines leaves before they are known; an execution plan does not represent the rows.
@@ -54,7 +51,7 @@ export function taggingOf(
 export function writePrecondition(
   { action, preconditions: { ifMatch, ifNoneMatch }, query: { on } }: ApiRequest,
   relation: Relation,
-  config: TagConfig,
+  config: Config,
 ): WritePrecondition | null {
   if (config.etagMode === "off" || action.kind === "insert") return null;
   if (ifMatch !== null && on !== null) {

@@ -1,36 +1,42 @@
 /** Plans reading from a relation, or from rows that a function or a write returns. The plan is the
  * select tree with all relationships, types and row ranges resolved. @module */
+import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
-import type { Preferences } from "../request/api_request.ts";
-import type { QueryParams, RowBounds, SelectItem } from "../request/url/query_types.ts";
-import type {
-  QualifiedName,
-  Relation,
-  SchemaCache,
-  SelectableColumns,
-} from "../schema_cache/schema_cache.ts";
-import { makeAliases } from "./resolved_tree.ts";
-import { type AggregateConfig, checkTree } from "./tree_checks.ts";
-import { buildSelectTree, type TargetNameConfig } from "./select_tree.ts";
+import type { ApiRequest } from "../request/api_request.ts";
+import type { QueryParams, SelectItem } from "../request/url/query_types.ts";
+import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import { checkTree } from "./tree_checks.ts";
+import { buildSelectTree } from "./select_tree.ts";
 import { planNode } from "./plan_node.ts";
 import { fieldsOf, fieldsOfCondition } from "./planned_values.ts";
 import type { ReadItem, ReadNode } from "./read_node.ts";
 import { cutOf } from "./max_rows.ts";
 import { checkTestCount, checkValueCount } from "./query_limits.ts";
-import { type ResolvedNode, type ResolvedRoot, resolveTree } from "./resolved_tree.ts";
+import { makeAliases, type ResolvedNode, resolveTree } from "./resolved_tree.ts";
 import type { ValueRules } from "./values.ts";
 import { DatabaseError } from "../errors/service_error.ts";
 
 /** Options that reading depends on. */
-export interface ReadConfig extends AggregateConfig, TargetNameConfig {
-  readonly dbMaxRows: number | null;
-  /** Schemas that embeds may name. */
-  readonly dbSchemas: readonly string[];
+export interface ReadConfig extends
+  Pick<
+    Config,
+    | "dbAggregatesEnabled"
+    | "dbMaxRows"
+    | "dbSchemas"
+    | "dbUrlFunctions"
+    | "dialect"
+    | "urlUseLegacyTargetNames"
+  > {
   /** Most rows of each embed. Default: `dbMaxRows`. */
   readonly embedMaxRows?: number;
-  /** Functions that values may call; `*` stands for all. */
-  readonly dbUrlFunctions: readonly string[];
+}
+
+/** A request, and what its plan depends on. */
+export interface PlanContext {
+  readonly request: ApiRequest;
+  readonly cache: SchemaCache;
+  readonly config: ReadConfig;
 }
 
 /** Returns what the values of a request depend on. */
@@ -62,17 +68,12 @@ type ReadSource =
  */
 type ReadPurpose = "read" | "result" | "representation";
 
-export interface ReadInput {
-  readonly query: QueryParams;
-  /** The row range of the root. */
-  readonly bounds: RowBounds;
-  /** Schema of the request. Embeds without a schema are searched in it. */
-  readonly schema: string;
+export interface ReadInput
+  extends
+    Pick<ApiRequest, "query" | "bounds" | "schema">,
+    Partial<Pick<ApiRequest, "preferences" | "selectable">> {
   readonly source: ReadSource;
   readonly purpose: ReadPurpose;
-  readonly preferences?: Pick<Preferences, "numbers">;
-  /** Columns that the role may select. Default: unknown. */
-  readonly selectable?: SelectableColumns | undefined;
   /** Most rows of the root. Default: `dbMaxRows`. */
   readonly maxRows?: number | null;
 }
@@ -104,9 +105,10 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
   const origin = source.kind === "relation" ? source.relation : source.origin;
   const schemas = { own: input.schema, exposed: config.dbSchemas };
   const resolved = resolveTree(root, { relation, origin }, schemas, cache);
-  const tree = purpose === "representation" ? withoutRowFilters(resolved) : resolved;
+  // The write has applied the filters of a representation.
+  const tree = purpose === "representation" ? { ...resolved, filters: [], logic: [] } : resolved;
   checkTree(tree, cache, config);
-  checkColumnCount(tree);
+  countColumns(tree);
   const alias = source.kind === "relation" ? relation!.name : source.alias;
   const node = planNode(tree, {
     alias,
@@ -148,11 +150,6 @@ function refuseClauses({ clauses: [clause], select }: QueryParams): void {
   const hasCursor = (item: SelectItem): boolean =>
     item.kind === "cursor" || ("select" in item && item.select.some(hasCursor));
   if (select.some(hasCursor)) throw errors.onlyForReading("@cursor");
-}
-
-/** Removes the filters of the root: the write has applied them. */
-function withoutRowFilters(root: ResolvedRoot): ResolvedRoot {
-  return { ...root, filters: [], logic: [] };
 }
 
 /**
@@ -206,32 +203,18 @@ function itemColumns(item: ReadItem, columns: ReadonlySet<string>): Iterable<str
 const maxColumns = 1664;
 
 /**
- * Throws PostgreSQL's error 54011 if a node has more columns than PostgreSQL accepts.
- *
- * The check runs before the statement is rendered: every ancestor repeats the columns of a spread,
- * so the statement could become very long.
+ * Returns the minimum number of columns of a node, with the columns that spreads add. Throws PostgreSQL's error
+ * 54011 if a node has more than PostgreSQL accepts: before the statement is rendered, because every ancestor
+ * repeats the columns of a spread.
  */
-function checkColumnCount(root: ResolvedNode): void {
-  ownColumns(root);
-}
-
-/** Returns the minimum number of columns of a node, with the columns that spreads add. */
-function ownColumns({ fields, relation, children }: ResolvedNode): number {
+function countColumns({ fields, relation, children }: ResolvedNode): number {
   let columns = 0;
   for (const { kind } of fields) columns += kind === "all" ? relation?.columns.length ?? 1 : 1;
   for (const child of children) {
-    const below = ownColumns(child);
+    const below = countColumns(child);
     if (child.item.kind === "spread") columns += below;
   }
-  if (columns > maxColumns) throw tooMany();
-  return columns;
-}
-
-function tooMany(): DatabaseError {
-  return new DatabaseError({
-    sqlstate: "54011",
-    message: `target lists can have at most ${maxColumns} entries`,
-    detail: null,
-    hint: null,
-  });
+  if (columns <= maxColumns) return columns;
+  const message = `target lists can have at most ${maxColumns} entries`;
+  throw new DatabaseError({ sqlstate: "54011", message, detail: null, hint: null });
 }

@@ -3,16 +3,9 @@
 import type { FullTextOperator } from "../request/url/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { CallPlan } from "./call_plan.ts";
-import type { BodyFormat, Representation } from "./negotiate.ts";
+import type { Representation } from "./negotiate.ts";
 import { fieldsOf, fieldsOfCondition } from "./planned_values.ts";
-import type {
-  Condition,
-  Embed,
-  PlannedField,
-  PlannedOrder,
-  ReadItem,
-  ReadNode,
-} from "./read_node.ts";
+import type { Condition, PlannedField, PlannedOrder, ReadItem, ReadNode } from "./read_node.ts";
 import type { ReadPlan } from "./read_plan.ts";
 import type { Plan } from "./plan.ts";
 
@@ -38,7 +31,7 @@ type RetryCandidate =
 export function isRetrySafeRead(plan: RetryCandidate, cache: SchemaCache): boolean {
   const excluded = cache.derived(volatileFunctions);
   if (excluded === null) return false;
-  return isAllowedPlan(plan, { cache, excluded, allows: ({ volatile }) => !volatile });
+  return isAllowedPlan(plan, cache, excluded, ({ volatile }) => !volatile);
 }
 
 /**
@@ -49,7 +42,7 @@ export function isStandbyRead(plan: RetryCandidate, cache: SchemaCache): boolean
   const excluded = cache.derived(functionsOfPrimary);
   if (excluded === null) return false;
   const allows = ({ volatile, readsFrom }: Relation) => !volatile && readsFrom === undefined;
-  return isAllowedPlan(plan, { cache, excluded, allows });
+  return isAllowedPlan(plan, cache, excluded, allows);
 }
 
 /** Names of functions; see `SchemaCacheData.volatileFunctions`. */
@@ -64,158 +57,128 @@ function functionsOfPrimary({ data }: SchemaCache): FunctionNames | null {
   return volatileFunctions === null ? null : new Set([...volatileFunctions, ...primaryFunctions]);
 }
 
-/** The relations and functions that a plan may reach. */
-interface Scope {
-  readonly cache: SchemaCache;
-  /** Functions that it must not call. */
-  readonly excluded: FunctionNames;
-  readonly allows: (relation: Relation) => boolean;
-}
-
-function isAllowedPlan(plan: RetryCandidate, scope: Scope): boolean {
+/** Whether a plan reaches relations that are allowed only, and no excluded function. */
+function isAllowedPlan(
+  plan: RetryCandidate,
+  cache: SchemaCache,
+  excluded: FunctionNames,
+  allows: (relation: Relation) => boolean,
+): boolean {
   if (plan.kind === "mutate") return false;
-  if (!isAllowedFormat(plan.representation.format, scope.excluded)) return false;
-  switch (plan.kind) {
-    case "read":
-      return isAllowedNode(plan.read.root, plan.read.relation, scope);
-    case "call":
-      return isAllowedRoutine(plan.call, scope.excluded) &&
-        isAllowedNode(plan.call.read.root, plan.call.read.relation, scope);
-    default:
-      return plan satisfies never;
+  if (plan.kind === "call" && plan.call.routine.volatility === "volatile") return false;
+  const { root, relation } = plan.kind === "read" ? plan.read : plan.call.read;
+  const reach = new Reach(cache);
+  reach.addNode(root, relation);
+  if (plan.kind === "call") reach.functions.push(plan.call.routine.name);
+  const { format } = plan.representation;
+  if (format.kind === "aggregate") reach.functions.push(format.function.name);
+  if (format.kind === "geojson") reach.functions.push("st_asgeojson");
+  return reach.functions.every((name) => !excluded.has(name)) &&
+    reach.relations.every((name) => {
+      const relation = cache.relation(name);
+      return relation !== undefined && allows(relation);
+    });
+}
+
+type FieldVisitor = (field: PlannedField) => void;
+
+/** Collects the relations and functions that nodes reach. */
+class Reach {
+  readonly relations: QualifiedName[] = [];
+  /** With names that may be functions of a row, or overloads of a built-in function. */
+  readonly functions: string[] = [];
+  readonly #cache: SchemaCache;
+
+  constructor(cache: SchemaCache) {
+    this.#cache = cache;
   }
-}
 
-/** Returns true if neither the function nor a default of its arguments is excluded. */
-function isAllowedRoutine({ routine }: CallPlan, excluded: FunctionNames): boolean {
-  return routine.volatility !== "volatile" && !excluded.has(routine.name);
-}
-
-function isAllowedFormat(format: BodyFormat, excluded: FunctionNames): boolean {
-  switch (format.kind) {
-    case "aggregate":
-      return !excluded.has(format.function.name);
-    case "geojson":
-      return !excluded.has("st_asgeojson");
-    case "array":
-    case "object":
-    case "csv":
-    case "ndjson":
-    case "value":
-      return true;
-    default:
-      return format satisfies never;
+  /** Adds a node and all below it. `origin` is the relation that has its columns; null when unknown. */
+  addNode(node: ReadNode, origin: QualifiedName | null): void {
+    const { relation, items, conditions, having, distinct, order, orderSources, embeds } = node;
+    const addField: FieldVisitor = ({ column }) => {
+      const isColumn = origin !== null && this.#cache.column(origin, column) !== undefined;
+      if (!isColumn) this.functions.push(column);
+    };
+    if (relation !== null) this.relations.push(relation);
+    for (const item of items) this.#addItem(item, addField);
+    for (const condition of [...conditions, ...having]) this.#addCondition(condition, addField);
+    if (distinct !== null && distinct !== "all") distinct.flatMap(fieldsOf).forEach(addField);
+    for (const term of order) this.#addTerm(term, addField);
+    for (const source of orderSources) this.addNode(source.node, source.node.relation);
+    for (const { node, join } of embeds) {
+      this.addNode(node, node.relation);
+      if (join.kind === "junction") this.relations.push(join.junction);
+      if (join.kind === "function") this.functions.push(join.function.name);
+    }
   }
-}
 
-/**
- * Checks a node and all nodes below it. `origin` is the relation that has the columns of the rows;
- * null when unknown.
- */
-function isAllowedNode(node: ReadNode, origin: QualifiedName | null, scope: Scope): boolean {
-  const { relation, items, conditions, having, distinct, order, orderSources, embeds } = node;
-  const isAllowed: FieldCheck = ({ column }) => isAllowedField(column, origin, scope);
-  return (relation === null || isAllowedRelation(relation, scope)) &&
-    items.every((item) => isAllowedItem(item, isAllowed, scope)) &&
-    [...conditions, ...having].every((condition) =>
-      isAllowedCondition(condition, isAllowed, scope)
-    ) &&
-    (distinct === null || distinct === "all" ||
-      distinct.flatMap(fieldsOf).every(isAllowed)) &&
-    order.every((term) => isAllowedOrder(term, isAllowed, scope)) &&
-    orderSources.every((source) => isAllowedNode(source.node, source.node.relation, scope)) &&
-    embeds.every((embed) => isAllowedEmbed(embed, scope));
-}
-
-function isAllowedRelation(name: QualifiedName, { cache, allows }: Scope): boolean {
-  const relation = cache.relation(name);
-  return relation !== undefined && allows(relation);
-}
-
-type FieldCheck = (field: PlannedField) => boolean;
-
-/** Checks a field. A name that is not a column of the relation may be a function of the row. */
-function isAllowedField(
-  column: string,
-  origin: QualifiedName | null,
-  { cache, excluded }: Scope,
-): boolean {
-  const isColumn = origin !== null && cache.column(origin, column) !== undefined;
-  return isColumn || !excluded.has(column);
-}
-
-function isAllowedEmbed({ node, join }: Embed, scope: Scope): boolean {
-  const isAllowed = isAllowedNode(node, node.relation, scope);
-  switch (join.kind) {
-    case "columns":
-      return isAllowed;
-    case "junction":
-      return isAllowed && isAllowedRelation(join.junction, scope);
-    case "function":
-      return isAllowed && !scope.excluded.has(join.function.name);
-    default:
-      return join satisfies never;
+  #addItem(item: ReadItem, addField: FieldVisitor): void {
+    switch (item.kind) {
+      case "all":
+      case "cursor":
+        return;
+      case "column":
+        if (item.convert !== null) this.functions.push(item.convert.name);
+        return addField(item.field);
+      case "aggregate":
+        this.functions.push(item.function);
+        if (item.argument !== null) addField(item.argument.field);
+        return;
+      case "value":
+        return fieldsOf(item.value).forEach(addField);
+      default:
+        return item satisfies never;
+    }
   }
-}
 
-function isAllowedItem(
-  item: ReadItem,
-  isAllowed: FieldCheck,
-  { excluded }: Scope,
-): boolean {
-  switch (item.kind) {
-    case "all":
-    case "cursor":
-      return true;
-    case "column":
-      return isAllowed(item.field) && isAllowedConversion(item.convert, excluded);
-    case "aggregate":
-      return !excluded.has(item.function) &&
-        (item.argument === null || isAllowed(item.argument.field));
-    case "value":
-      return fieldsOf(item.value).every(isAllowed);
-    default:
-      return item satisfies never;
+  #addCondition(condition: Condition, addField: FieldVisitor): void {
+    const addFields = () => fieldsOfCondition(condition).forEach(addField);
+    switch (condition.kind) {
+      case "group":
+        return condition.children.forEach((child) => this.#addCondition(child, addField));
+      case "related":
+        // The fields are those of another relation.
+        return fieldsOfCondition(condition).forEach(({ column }) =>
+          void this.functions.push(column)
+        );
+      case "compare":
+      case "in":
+        if (condition.convert !== null) this.functions.push(condition.convert.name);
+        return addFields();
+      case "fullText":
+        this.functions.push("to_tsvector", textQueryFunctions[condition.operator]);
+        return addFields();
+      case "embedded":
+      case "is":
+      case "isdistinct":
+      case "similar":
+      case "column":
+        return addFields();
+      default:
+        return condition satisfies never;
+    }
   }
-}
 
-function isAllowedConversion(convert: QualifiedName | null, excluded: FunctionNames): boolean {
-  return convert === null || !excluded.has(convert.name);
-}
-
-function isAllowedCondition(
-  condition: Condition,
-  isAllowed: FieldCheck,
-  scope: Scope,
-): boolean {
-  switch (condition.kind) {
-    case "group":
-      return condition.children.every((child) => isAllowedCondition(child, isAllowed, scope));
-    case "embedded":
-      return true;
-    case "related":
-      return namesNoFunction(fieldsOfCondition(condition), scope);
-    case "compare":
-    case "in":
-      return fieldsOfCondition(condition).every(isAllowed) &&
-        isAllowedConversion(condition.convert, scope.excluded);
-    case "is":
-    case "isdistinct":
-    case "similar":
-    case "column":
-      return fieldsOfCondition(condition).every(isAllowed);
-    case "fullText":
-      return fieldsOfCondition(condition).every(isAllowed) &&
-        !scope.excluded.has("to_tsvector") &&
-        !scope.excluded.has(textQueryFunctions[condition.operator]);
-    default:
-      return condition satisfies never;
+  #addTerm(term: PlannedOrder, addField: FieldVisitor): void {
+    switch (term.kind) {
+      case "field":
+        return addField(term.field);
+      case "value":
+        return fieldsOf(term.value).forEach(
+          term.value.kind === "related"
+            ? ({ column }) => void this.functions.push(column)
+            : addField,
+        );
+      case "output":
+        return;
+      case "related":
+        // An output of the embed, or a function of its row.
+        return void this.functions.push(term.key);
+      default:
+        return term satisfies never;
+    }
   }
-}
-
-/** Returns true if no field has the name of an excluded function: its relation is another one. */
-function namesNoFunction(fields: readonly PlannedField[], { excluded }: Scope): boolean {
-  return fields.every(({ column }) => !excluded.has(column));
 }
 
 /**
@@ -228,28 +191,6 @@ const textQueryFunctions: Readonly<Record<FullTextOperator, string>> = {
   phfts: "phraseto_tsquery",
   wfts: "websearch_to_tsquery",
 };
-
-/** Checks an order term. A related term names an output of its embed, or a function of the row. */
-function isAllowedOrder(
-  term: PlannedOrder,
-  isAllowed: FieldCheck,
-  { excluded }: Scope,
-): boolean {
-  switch (term.kind) {
-    case "field":
-      return isAllowed(term.field);
-    case "value":
-      return term.value.kind === "related"
-        ? fieldsOf(term.value).every(({ column }) => !excluded.has(column))
-        : fieldsOf(term.value).every(isAllowed);
-    case "output":
-      return true;
-    case "related":
-      return !excluded.has(term.key);
-    default:
-      return term satisfies never;
-  }
-}
 
 /**
  * Returns true if neither the database nor the client can tell several inserts from one. The result

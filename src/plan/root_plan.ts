@@ -1,5 +1,6 @@
 /** Plans the root: the OpenAPI description of a schema, in the version that the request accepts.
  * @module */
+import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import { canonicalText, type MediaRange } from "../http/media_type.ts";
 import type { ApiRequest } from "../request/api_request.ts";
@@ -27,20 +28,12 @@ export interface RootPlan {
   readonly privileges: PrivilegeDetail;
 }
 
-/** Options that the plan depends on. */
-export interface RootConfig {
-  readonly openapiMode: "follow-privileges" | "ignore-privileges" | "disabled";
-  readonly openapiVersion: OpenApiVersion;
-  /** 0 if batches are off. */
-  readonly batchMaxOperations: number;
-}
-
 /** Plans the description. Throws 406 `107` when the request accepts no OpenAPI media type. */
 export function planRoot(
   { accept, schema }: ApiRequest,
   { headersOnly }: { readonly headersOnly: boolean },
   cache: SchemaCache,
-  { openapiMode, openapiVersion }: RootConfig,
+  { openapiMode, openapiVersion }: Config,
 ): RootPlan {
   for (const range of accept) {
     const version = versionOf(range, openapiVersion);

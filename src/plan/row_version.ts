@@ -1,5 +1,6 @@
 /** Row versions: values that change with every update of a row. They are the first half of entity
  * tags. @module */
+import type { Config } from "../config/options.ts";
 import type { EntityTag } from "../http/etag.ts";
 import type { Relation } from "../schema_cache/schema_cache.ts";
 
@@ -10,15 +11,10 @@ export type RowVersion =
   /** By its primary key and a column that changes with every update. */
   | { readonly kind: "columns"; readonly columns: readonly string[] };
 
-/** The option that versions depend on. */
-export interface VersionConfig {
-  readonly etagVersionColumns: readonly string[];
-}
-
 /** Returns how the versions of a relation's rows are found; null if rows have none. */
 export function rowVersionOf(
   { columns, primaryKey, systemColumns }: Relation,
-  { etagVersionColumns }: VersionConfig,
+  { etagVersionColumns }: Config,
 ): RowVersion | null {
   const names = new Set(columns.map(({ name }) => name));
   const column = etagVersionColumns.find((name) => names.has(name));
@@ -29,7 +25,7 @@ export function rowVersionOf(
 }
 
 /** Returns the same for rows that an INSERT returns; null if PostgreSQL cannot return them. */
-export function insertedVersionOf(relation: Relation, config: VersionConfig): RowVersion | null {
+export function insertedVersionOf(relation: Relation, config: Config): RowVersion | null {
   const version = rowVersionOf(relation, config);
   const isReturned = version?.kind === "columns" || relation.systemColumns === "always";
   return isReturned ? version : null;

@@ -1,5 +1,6 @@
 /** First pass: builds the tree of the select list. Each node gets the filters, groups, orders and
  * limits that address it. @module */
+import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
@@ -72,10 +73,8 @@ interface SelectTree {
   readonly targetNameUses: readonly TargetNameUse[];
 }
 
-/** The option that decides whether target names address aliased embeds. */
-export interface TargetNameConfig {
-  readonly urlUseLegacyTargetNames: boolean;
-}
+/** Whether target names address aliased embeds. */
+type TargetNameConfig = Pick<Config, "urlUseLegacyTargetNames">;
 
 /**
  * Builds the tree. Throws `108` for a path that is not embedded. Filters are checked first, then

@@ -1,5 +1,4 @@
 /** Checks of the resolved tree: restrictions on orders, spreads, filters and aggregates. @module */
-import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { Filter, LogicTree } from "../request/url/query_types.ts";
 import type { Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
@@ -12,16 +11,11 @@ import {
   type ResolvedNode,
   type ResolvedRoot,
 } from "./resolved_tree.ts";
+import type { ReadConfig } from "./read_plan.ts";
 import { isToOne } from "./find_relationship.ts";
 
-/** Options that the checks depend on. */
-export interface AggregateConfig {
-  readonly dbAggregatesEnabled: boolean;
-  readonly dialect: Pick<Dialect, "embedFilters" | "toManySpreads">;
-}
-
 /** Throws `108` and `118` for related orders, then `119`, `120`, `123` and `127`, in this order. */
-export function checkTree(root: ResolvedRoot, cache: SchemaCache, config: AggregateConfig): void {
+export function checkTree(root: ResolvedRoot, cache: SchemaCache, config: ReadConfig): void {
   const nodes = [...allNodes(root)];
   nodes.forEach(checkRelatedOrders);
   if (config.dialect.toManySpreads === "rejected") nodes.forEach(checkSpreads);

@@ -1,4 +1,5 @@
 import { deepStrictEqual, throws } from "node:assert/strict";
+import { svcDialect } from "../../../src/dialect.ts";
 import { ServiceError } from "../../../src/errors/service_error.ts";
 import { parseAccept } from "../../../src/http/accept.ts";
 import { contentTypeOf } from "../../../src/http/media_type.ts";
@@ -36,7 +37,7 @@ function chosen({ accept, handlers = [], columns, plans }: Case): readonly [stri
       target: { kind: "relation", relation: items },
     },
     cache,
-    { dbPlanEnabled: plans === true, dialect: { csv: "exact" } },
+    { dbPlanEnabled: plans === true, dialect: svcDialect },
   );
   return [
     format.kind === "aggregate" ? format.function.name : format.kind,
