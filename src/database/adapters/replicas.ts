@@ -22,7 +22,6 @@ const probeTimeoutMs = 1000;
 export function openReplicated(options: PostgresOptions, replicas: ReplicaOptions): Database {
   const primaryTargets = targetsOf(options);
   const standbyTargets = standbyTargetsOf(options, replicas.uri);
-  const now = () => Date.now();
   if (options.connections === "per-request") {
     // No connection lives long enough to observe standbys: the primary executes all reads.
     return createUnpooled(() => connect(primaryTargets));
@@ -40,7 +39,6 @@ export function openReplicated(options: PostgresOptions, replicas: ReplicaOption
     settings: replicas,
     clock: systemClock,
     random: Math.random,
-    now,
   });
 }
 

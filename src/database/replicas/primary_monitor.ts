@@ -4,7 +4,7 @@ import type { WalPosition } from "../batch.ts";
 import { positionStatement, readPosition } from "../wal_position.ts";
 import { maxAnswerMs, Monitor } from "./monitor.ts";
 import type { ServerProbe } from "./probe_connection.ts";
-import { askIdentifier, askIfPossible } from "./server_state.ts";
+import { askIdentifier } from "./server_state.ts";
 import type { Statement } from "../batch.ts";
 
 /** Four samples a second bound the error of the lag. */
@@ -16,7 +16,6 @@ interface PrimaryEvents {
 }
 
 interface PrimaryAnswer {
-  /** Null if the server cannot tell. */
   readonly position: WalPosition | null;
   readonly systemIdentifier: string | null;
 }
@@ -33,7 +32,6 @@ export class PrimaryMonitor {
   #timelineChanges = 0;
   #systemIdentifier: string | null = null;
   #hasAnswered = false;
-  #hasPositions = true;
 
   constructor(
     { probe, clock, maxLagMs, events }: {
@@ -71,11 +69,6 @@ export class PrimaryMonitor {
     return this.#systemIdentifier;
   }
 
-  /** Whether the primary can tell its position, as far as is known. */
-  get hasPositions(): boolean {
-    return this.#hasPositions;
-  }
-
   start(): void {
     this.#monitor.start();
   }
@@ -101,7 +94,7 @@ export class PrimaryMonitor {
    * answer.
    */
   async showsCommits(): Promise<void> {
-    if (this.#hasPositions) await this.#barrier.pass().catch(() => {});
+    await this.#barrier.pass().catch(() => {});
   }
 
   /** Records the timeline of a position that a transaction has read on the primary. */
@@ -113,15 +106,14 @@ export class PrimaryMonitor {
   }
 
   async #ask(): Promise<PrimaryAnswer> {
-    const row = await askIfPossible(this.#probe, positionStatement);
+    const position = await this.position();
     const systemIdentifier = this.#hasAnswered ? null : await askIdentifier(this.#probe);
-    return { position: row === null ? null : readPosition(row), systemIdentifier };
+    return { position, systemIdentifier };
   }
 
   #answered({ position, systemIdentifier }: PrimaryAnswer): void {
     this.#hasAnswered = true;
     this.#systemIdentifier ??= systemIdentifier;
-    this.#hasPositions = position !== null;
     // A server in recovery, whose timeline is null, is not the primary.
     if (position !== null && position.timeline !== null) {
       this.recordTimeline(position.timeline);

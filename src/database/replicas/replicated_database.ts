@@ -25,11 +25,9 @@ import type {
 import {
   type Bookmark,
   bookmarkText,
-  type ClientState,
   positionStatement,
   readBookmarks,
   readPosition,
-  timeText,
 } from "../wal_position.ts";
 import { FallbackSlots } from "./fallback_slots.ts";
 import { refusalOf, type RefusalReason } from "./refusal.ts";
@@ -38,8 +36,6 @@ import { StandbySet, type StandbySetOptions } from "./standby_set.ts";
 
 interface ReplicatedOptions extends StandbySetOptions {
   readonly primary: Database;
-  /** Epoch milliseconds, for bookmarks where positions cannot be read. */
-  readonly now: () => number;
 }
 
 /** Why the primary executes a read. Label of a metric. */
@@ -48,7 +44,7 @@ type FallbackReason =
   | "no standby"
   /** No standby had what the bookmark stands for in time. */
   | "wait"
-  /** The bookmark is of another timeline, too young, or malformed. */
+  /** The bookmark is of another timeline, or malformed. */
   | "bookmark"
   /** A standby has refused the read. */
   | "refused";
@@ -68,15 +64,13 @@ class ReplicatedDatabase implements Database {
   readonly #set: StandbySet;
   readonly #slots: FallbackSlots;
   readonly #clock: Clock;
-  readonly #now: () => number;
   readonly #fallbacks = new Map<FallbackReason, number>();
   readonly #retries = new Map<RefusalReason, number>();
 
   constructor(options: ReplicatedOptions) {
-    const { primary, clock, now } = options;
+    const { primary, clock } = options;
     this.#primary = primary;
     this.#clock = clock;
-    this.#now = now;
     this.#set = new StandbySet(options);
     this.#slots = new FallbackSlots(Math.max(1, Math.floor(primary.counts().max / 2)), clock);
     this.subscribe = primary.subscribe;
@@ -153,12 +147,12 @@ class ReplicatedDatabase implements Database {
   async #read(batch: StandbyRead, caller: Caller | undefined): Promise<BatchResult> {
     if (isSerializable(batch)) return await this.#bookmarked(batch, caller);
     const { bookmark, schemaAgeMs = Infinity } = batch.standby;
-    const state = readBookmarks(bookmark);
-    if (state === null || !this.#mayUseStandby(state)) {
+    const position = bookmark === null ? null : readBookmarks(bookmark);
+    if (bookmark !== null && position?.timeline !== this.#set.primary.timeline) {
       return await this.#fallBack(batch, caller, "bookmark");
     }
     const needs = {
-      ...state,
+      position,
       maxLagMs: this.#set.settings.maxLagMs,
       schemaLoadedAt: this.#clock.now() - schemaAgeMs,
     };
@@ -168,13 +162,6 @@ class ReplicatedDatabase implements Database {
     if (standby !== null) return await this.#readOn(standby, { batch, caller, needs });
     if (this.#set.settings.fallback === "error") throw errors.noStandby();
     return await this.#fallBack(batch, caller, isWaiting ? "wait" : "no standby");
-  }
-
-  /** Whether the state of a client permits a standby at all. */
-  #mayUseStandby({ position, epochMs }: ClientState): boolean {
-    const { primary, settings, comparesPositions } = this.#set;
-    if (epochMs !== null && epochMs + settings.maxLagMs >= this.#now()) return false;
-    return position === null || (comparesPositions && position.timeline === primary.timeline);
   }
 
   async #readOn(standby: Standby, read: PlacedRead): Promise<BatchResult> {
@@ -199,9 +186,8 @@ class ReplicatedDatabase implements Database {
     try {
       const condition = needs.position === null ? null : { min: needs.position.lsn };
       const wantsBookmark = batch.wantsBookmark ?? false;
-      const isReturned = wantsBookmark && standby.hasPositions && this.#set.comparesPositions;
-      const returned = isReturned ? "replayed" : null;
-      const placed = condition === null && !isReturned
+      const returned = wantsBookmark ? "replayed" : null;
+      const placed = condition === null && returned === null
         ? batch
         : { ...batch, walPosition: { condition, returned } as const };
       const result = await standby.run(
@@ -212,9 +198,7 @@ class ReplicatedDatabase implements Database {
       load.record(ended - began, ended);
       standby.reads++;
       if (!wantsBookmark) return result;
-      // The client's time still holds.
-      if (!isReturned) return { ...result, bookmark: timeText(needs.epochMs) };
-      return await this.#withBookmark(result, () => this.#seenOn(standby, result, needs));
+      return await withBookmark(result, () => this.#seenOn(standby, result, needs));
     } finally {
       load.end();
     }
@@ -230,14 +214,14 @@ class ReplicatedDatabase implements Database {
     if (position === null) return null;
     if (position.timeline !== null) {
       standby.recordPromotion();
-      return { kind: "position", timeline: position.timeline, lsn: position.shownLsn };
+      return { timeline: position.timeline, lsn: position.shownLsn };
     }
     standby.recordReplayed(position.lsn);
     const timeline = needed?.timeline ?? standby.timeline;
     if (timeline === null) return null;
     const { shownLsn } = position;
     const lsn = needed !== null && needed.lsn > shownLsn ? needed.lsn : shownLsn;
-    return { kind: "position", timeline, lsn };
+    return { timeline, lsn };
   }
 
   /** Executes on the primary a read that a standby should execute. */
@@ -274,41 +258,35 @@ class ReplicatedDatabase implements Database {
 
   async #positioned(batch: Batch, caller: Caller | undefined): Promise<BatchResult> {
     if (!batch.wantsBookmark) return await this.#primary.transaction(batch, caller);
-    const hasPosition = this.#set.comparesPositions;
-    const result = await this.#primary.transaction(
-      hasPosition ? withPosition(batch) : batch,
-      caller,
-    );
+    const result = await this.#primary.transaction(withPosition(batch), caller);
     if (result.end === "rollback" && batch.access === "read write") return result;
-    return await this.#withBookmark(result, async () => {
-      if (!hasPosition) return null;
-      return this.#bookmarkOf(
-        result.walPosition ?? await this.#set.primary.position(),
-      );
-    });
+    return await withBookmark(
+      result,
+      async () => this.#bookmarkOf(result.walPosition ?? await this.#set.primary.position()),
+    );
   }
 
   #bookmarkOf(position: WalPosition | null): Bookmark | null {
     if (position === null || position.timeline === null) return null;
     this.#set.primary.recordTimeline(position.timeline);
-    return { kind: "position", timeline: position.timeline, lsn: position.shownLsn };
+    return { timeline: position.timeline, lsn: position.shownLsn };
   }
+}
 
-  /** Adds a bookmark to a result. A time covers all that was seen where a position cannot be read. */
-  async #withBookmark(
-    result: BatchResult,
-    find: () => Promise<Bookmark | null>,
-  ): Promise<BatchResult> {
-    const found = await find().catch(() => null);
-    return { ...result, bookmark: found === null ? timeText(this.#now()) : bookmarkText(found) };
-  }
+/** Adds the bookmark that can be found to a result. */
+async function withBookmark(
+  result: BatchResult,
+  find: () => Promise<Bookmark | null>,
+): Promise<BatchResult> {
+  const found = await find().catch(() => null);
+  return { ...result, bookmark: found === null ? null : bookmarkText(found) };
 }
 
 /** A read with the conditions for the standby that executes it. */
 interface PlacedRead {
   readonly batch: StandbyRead;
   readonly caller: Caller | undefined;
-  readonly needs: StandbyNeeds & ClientState;
+  readonly needs: StandbyNeeds;
   /** Standbys that have refused it. */
   readonly refusing?: readonly Standby[];
 }

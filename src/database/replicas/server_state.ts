@@ -7,8 +7,8 @@ import type { ServerProbe } from "./probe_connection.ts";
 /** State of a server that should be a standby. */
 export interface StandbyState {
   readonly isInRecovery: boolean;
-  /** End of the log that the server has replayed; null if it cannot tell. */
-  readonly replayed: bigint | null;
+  /** End of the log that the server has replayed; 0 for a primary. */
+  readonly replayed: bigint;
   /** Null if it is not wanted, or the server cannot tell. */
   readonly timeline: number | null;
   /** Null if it is not wanted, or the server cannot tell. */
@@ -26,14 +26,13 @@ export async function askState(
   probe: ServerProbe,
   { wantsTimeline, wantsIdentifier }: StandbyQuestions,
 ): Promise<StandbyState> {
-  const [recovery, lsn = null] = await askIfPossible(probe, statements.state) ??
-    await probe.ask(statements.recovery);
+  const [recovery, lsn] = await probe.ask(statements.state);
   const [timeline = null] = wantsTimeline
     ? await askIfPossible(probe, statements.timeline) ?? noColumns
     : noColumns;
   return {
     isInRecovery: recovery === "t",
-    replayed: lsn === null ? null : parseLsn(lsn),
+    replayed: parseLsn(lsn ?? "") ?? 0n,
     timeline: timeline === null ? null : Number(timeline),
     systemIdentifier: wantsIdentifier ? await askIdentifier(probe) : null,
   };
@@ -45,7 +44,7 @@ export async function askIdentifier(probe: ServerProbe): Promise<string | null> 
 }
 
 /** Returns null if the server refuses the statement, for lack of a function or a privilege. */
-export async function askIfPossible(
+async function askIfPossible(
   probe: ServerProbe,
   statement: Statement,
 ): Promise<ResultColumns | null> {
@@ -66,7 +65,6 @@ const noColumns: ResultColumns = [];
 
 const statements = {
   state: statement("select pg_catalog.pg_is_in_recovery(), pg_catalog.pg_last_wal_replay_lsn()"),
-  recovery: statement("select pg_catalog.pg_is_in_recovery()"),
   /**
    * The receiver's timeline is shown with the privileges of `pg_read_all_stats` only; it is known at once
    * after a failover.

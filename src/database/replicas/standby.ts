@@ -6,6 +6,7 @@ import type { Database } from "../database.ts";
 import { maxAnswerMs, Monitor } from "./monitor.ts";
 import type { PrimaryMonitor } from "./primary_monitor.ts";
 import type { ServerProbe } from "./probe_connection.ts";
+import type { Bookmark } from "../wal_position.ts";
 import { askState, type HealthReport, StandbyHealth, type StandbyState } from "./server_state.ts";
 import { ServiceLoad } from "./service_load.ts";
 
@@ -25,7 +26,7 @@ export interface StandbyServer {
 /** A read's conditions for the standby that executes it. */
 export interface StandbyNeeds {
   /** Position that the standby must have replayed; null for no such condition. */
-  readonly position: { readonly timeline: number; readonly lsn: bigint } | null;
+  readonly position: Bookmark | null;
   /** Milliseconds that the standby may lag behind now. */
   readonly maxLagMs: number;
   /** When the schema cache was loaded, by the monitors' clock. */
@@ -60,7 +61,7 @@ export class Standby {
   readonly #options: StandbyOptions;
   readonly #health = new StandbyHealth();
   readonly #monitor: Monitor<StandbyState>;
-  /** End of the log that it has replayed; null if it is unknown. */
+  /** End of the log that it has replayed; null before its first answer. */
   #replayed: bigint | null = null;
   #observedAt = -Infinity;
   /** The time whose state of the primary it has; see {@linkcode LagRing.freshAt}. */
@@ -121,18 +122,14 @@ export class Standby {
 
   /** Whether it may execute a read now. */
   isFitFor(needs: StandbyNeeds): boolean {
-    if (!this.mayBecomeFitFor(needs)) return false;
-    if (this.#replayed === null) return true;
+    if (!this.mayBecomeFitFor(needs) || this.#replayed === null) return false;
     if (needs.position !== null && this.#replayed < needs.position.lsn) return false;
     return this.#hasStateOf(needs.schemaLoadedAt);
   }
 
   /** Whether it may execute a read when it has replayed more. */
-  mayBecomeFitFor({ position, maxLagMs, schemaLoadedAt }: StandbyNeeds): boolean {
+  mayBecomeFitFor({ position, maxLagMs }: StandbyNeeds): boolean {
     if (!this.isHealthy || !this.#isWithin(maxLagMs)) return false;
-    if (this.#replayed === null) {
-      return position === null && this.#options.clock.now() - schemaLoadedAt > maxLagMs;
-    }
     return position === null || this.timeline === position.timeline;
   }
 
@@ -151,11 +148,6 @@ export class Standby {
     const { primary } = this.#options;
     if (this.#timeline !== null || !primary.hasFirstTimeline) return this.#timeline;
     return this.#health.isKnown ? primary.timeline : null;
-  }
-
-  /** Whether it can tell what it has replayed. */
-  get hasPositions(): boolean {
-    return this.#replayed !== null;
   }
 
   /** Records what a read has found: the standby has replayed up to there. */
@@ -202,8 +194,7 @@ export class Standby {
   }
 
   #isWithin(maxLagMs: number): boolean {
-    // Without positions the lag is unknown: bookmarks are times then.
-    return this.#replayed === null || this.#observedAt - this.#freshAt <= maxLagMs;
+    return this.#observedAt - this.#freshAt <= maxLagMs;
   }
 
   #ask(): Promise<StandbyState> {
@@ -220,8 +211,7 @@ export class Standby {
     this.#systemIdentifier ??= state.systemIdentifier;
     if (this.#isForeign()) return this.#report({ kind: "foreign" });
     if (!state.isInRecovery) return this.#report({ kind: "not in recovery" });
-    if (state.replayed === null) this.#replayed = null;
-    else this.#recordPosition(state.replayed);
+    this.#recordPosition(state.replayed);
     this.#report({ kind: "in recovery" });
   }
 
@@ -279,7 +269,7 @@ export class Standby {
   }
 
   get #isLagUnknown(): boolean {
-    return this.#replayed !== null && this.#isServing === null && !Number.isFinite(this.#freshAt);
+    return this.#isServing === null && !Number.isFinite(this.#freshAt);
   }
 
   #abandonReads(): void {

@@ -72,13 +72,6 @@ export class StandbySet {
     return this.#standbys;
   }
 
-  /** Whether bookmarks are positions: primary and standbys can tell these, as far as is known. */
-  get comparesPositions(): boolean {
-    if (!this.primary.hasPositions) return false;
-    const healthy = this.#standbys.filter(({ isHealthy }) => isHealthy);
-    return healthy.length === 0 || healthy.some(({ hasPositions }) => hasPositions);
-  }
-
   /** Starts to observe the servers. */
   start(): void {
     this.primary.start();

@@ -69,7 +69,6 @@ export class FakeServer {
     if (this.isDown) return Promise.reject(new Error("Connection refused"));
     const recovery = this.isInRecovery ? "t" : "f";
     if (text.includes("control_system")) return Promise.resolve([this.identifier]);
-    if (text === "select pg_catalog.pg_is_in_recovery()") return Promise.resolve([recovery]);
     if (text.includes("pg_snapshot_xip")) return Promise.resolve([this.running]);
     if (text.includes("pg_stat_wal_receiver")) {
       return this.timeline === null
@@ -132,9 +131,6 @@ export interface FakeReplicasOptions extends Partial<ReplicaSettings> {
   readonly standbys?: number;
 }
 
-/** Epoch milliseconds at time 0 of the clock. */
-export const fakeEpochMs = 1_700_000_000_000;
-
 /** Makes a primary and standbys, none of which is observed yet. */
 export function fakeReplicas(
   { standbys: count = 2, maxLagMs = 10_000, waitMs = 100, fallback = "primary" }:
@@ -150,7 +146,6 @@ export function fakeReplicas(
     settings: { maxLagMs, waitMs, fallback },
     clock,
     random: () => 0,
-    now: () => fakeEpochMs + clock.now(),
   });
   const events: StandbyEvent[] = [];
   database.watch({

@@ -7,7 +7,6 @@ import { settled } from "../../../support/timing/fake_clock.ts";
 import {
   bookmarkedWrite,
   databaseError,
-  fakeEpochMs,
   type FakeReplicas,
   fakeReplicas,
   type FakeReplicasOptions,
@@ -130,23 +129,6 @@ const rows: readonly Row[] = [
   {
     name: "a read with bookmarks of several timelines",
     batch: standbyRead(`${bookmark("1")},${bookmark("1", 2)}`),
-    by: "primary",
-    fallback: "bookmark",
-  },
-  {
-    name: "a read with a young time",
-    batch: standbyRead(`t-${fakeEpochMs}`),
-    by: "primary",
-    fallback: "bookmark",
-  },
-  {
-    name: "a read with a time before the lag",
-    batch: standbyRead(`t-${fakeEpochMs - 10_001}`),
-    by: "standby0",
-  },
-  {
-    name: "a read with a time of the future",
-    batch: standbyRead(`t-${fakeEpochMs + 1e9}`),
     by: "primary",
     fallback: "bookmark",
   },
@@ -372,8 +354,7 @@ Deno.test("ReplicatedDatabase.transaction() reads the position of a stream by an
   strictEqual((await database.transaction(standbyRead(bookmark("1")))).bookmark, bookmark("100"));
   strictEqual((await database.transaction(standbyRead("nonsense"))).bookmark, bookmark("100"));
   for (const server of [primary, ...standbys]) server.isDown = true;
-  const { bookmark: time } = await database.transaction(standbyRead(bookmark("1")));
-  strictEqual(time, `t-${fakeEpochMs + 10}`);
+  strictEqual((await database.transaction(standbyRead(bookmark("1")))).bookmark, null);
 });
 
 const refusals: readonly (readonly [name: string, error: unknown, reason: string])[] = [
@@ -465,31 +446,14 @@ Deno.test("ReplicatedDatabase excludes a standby whose position shows a promotio
   });
 });
 
-Deno.test("ReplicatedDatabase uses times where servers have no positions", async () => {
+Deno.test("ReplicatedDatabase uses no standby where servers have no positions", async () => {
   const replicas = fakeReplicas();
   const { database, primary, standbys, clock } = replicas;
   for (const server of [primary, ...standbys]) server.lsn = null;
   database.observeServers!();
   await clock.pass(10);
-  const { bookmark: text } = await database.transaction(bookmarkedWrite);
-  strictEqual(text, `t-${fakeEpochMs + 10}`);
-  strictEqual(primary.batches[0], bookmarkedWrite);
-  strictEqual(await outcome(replicas, standbyRead(text!)), "primary");
-  await clock.pass(10_001);
-  const read = await database.transaction(standbyRead(text!));
-  deepStrictEqual(read.columns, ["standby0"]);
-  strictEqual(read.bookmark, text);
-});
-
-Deno.test("ReplicatedDatabase uses times where the standbys have no positions", async () => {
-  const replicas = fakeReplicas();
-  replicas.standbys.forEach((server) => server.lsn = null);
-  replicas.database.observeServers!();
-  await replicas.clock.pass(10);
-  const { bookmark: text } = await replicas.database.transaction(bookmarkedWrite);
-  strictEqual(text, `t-${fakeEpochMs + 10}`);
-  strictEqual(await outcome(replicas, standbyRead(bookmark("1"))), "primary");
-  strictEqual(await outcome(replicas, standbyRead()), "standby0");
+  strictEqual((await database.transaction(bookmarkedWrite)).bookmark, null);
+  strictEqual(await outcome(replicas, standbyRead()), "primary");
 });
 
 Deno.test("ReplicatedDatabase reports a server of another cluster once", async () => {
