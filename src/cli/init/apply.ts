@@ -1,6 +1,10 @@
 /** Applies the SQL file of `svc init`: two transactions, the second of which may be refused.
  * @module */
-import type { ScriptConnection, ScriptFailure } from "../../database/adapters/script.ts";
+import type {
+  SqlSession,
+  StatementFailure,
+  TextResult,
+} from "../../database/connection/sql_session.ts";
 import { failurePlace } from "../../sql/statements.ts";
 import { triggerMark } from "./init_sql.ts";
 
@@ -14,24 +18,32 @@ export type ApplyResult =
 
 /** Runs the text of a file. */
 export async function applySql(
-  connection: ScriptConnection,
+  session: SqlSession,
   file: { readonly name: string; readonly text: string },
 ): Promise<ApplyResult> {
   const mark = file.text.lastIndexOf(triggerMark);
   const [main, trigger] = mark === -1
     ? [file.text, ""]
     : [file.text.slice(0, mark), file.text.slice(mark)];
-  const failure = await connection.run(main);
-  if (failure !== null) return { kind: "failed", message: failureText(failure, file.name, main) };
-  const refusal = trigger === "" ? null : await connection.run(trigger);
+  const result = await session.run(main);
+  if (result.failure !== null) {
+    return { kind: "failed", message: failureText(result, result.failure, file.name, main) };
+  }
+  const refusal = trigger === "" ? null : (await session.run(trigger)).failure;
   return refusal === null
     ? { kind: "applied" }
     : { kind: "without trigger", reason: refusal.message };
 }
 
-function failureText(failure: ScriptFailure, name: string, text: string): string {
+function failureText(
+  { results }: TextResult,
+  failure: StatementFailure,
+  name: string,
+  text: string,
+): string {
+  const place = failurePlace(text, { position: failure.position, completed: results.length });
   const lines = [
-    `${name}:${failurePlace(text, failure)}: ${failure.message}`,
+    `${name}:${place}: ${failure.message}`,
     ...(failure.detail === null ? [] : [`  ${failure.detail}`]),
     ...(failure.hint === null ? [] : [`  ${failure.hint}`]),
   ];

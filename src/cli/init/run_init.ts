@@ -208,7 +208,7 @@ async function applyFile(
       );
       return failed;
     }
-    const result = await applySql(connection, { name: files.sql, text });
+    const result = await applySql(connection.session, { name: files.sql, text });
     if (result.kind === "failed") {
       printError(`${result.message}\nNothing was applied.`);
       if (isRefused(result.message)) {

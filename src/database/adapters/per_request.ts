@@ -8,15 +8,11 @@ import { type Batch, type BatchResult, versionBatch } from "../batch.ts";
 import type { Caller, Database } from "../database.ts";
 import type { Transport } from "../transport.ts";
 
-/** Creates the database; `connect` opens and authenticates a connection, as for a pool. */
-export function createUnpooled(connect: () => Promise<Transport>): Database {
-  return new Unpooled(connect);
-}
-
 /** Prepared statements would not outlive the transaction. */
 const connectionOptions = { prepare: false, preparedLimit: 0, clock: systemClock } as const;
 
-class Unpooled implements Database {
+/** `connect` opens and authenticates a connection, as for a pool. */
+export class UnpooledDatabase implements Database {
   /** No socket lives long enough for a subscription. */
   readonly subscribe = null;
   readonly #connect: () => Promise<Transport>;

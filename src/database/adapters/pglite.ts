@@ -12,7 +12,7 @@ import {
   type InitScript,
   type SubscriptionEvents,
 } from "../database.ts";
-import { createPool } from "../pool/pool.ts";
+import { Pool } from "../pool/pool.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 import type { InitResult } from "./init_script.ts";
 import { type EngineOptions, isInMemory, type StartedEngine, startEngine } from "./start_engine.ts";
@@ -34,7 +34,7 @@ const preparedLimit = 500;
  */
 export function openEmbedded(options: EmbeddedOptions): Database {
   const engine = new Engine(options);
-  const pool = createPool({
+  const pool = new Pool({
     max: 1,
     acquisitionTimeoutMs: options.acquisitionTimeoutSeconds * 1000,
     maxIdleTimeMs: Infinity,
@@ -54,7 +54,7 @@ export function openEmbedded(options: EmbeddedOptions): Database {
     flush: () => pool.flush(),
     counts: () => pool.counts(),
     canCancel: false,
-    queueSeconds: pool.queueSeconds!,
+    queueSeconds: pool.queueSeconds,
     configure: (changed) => pool.configure({ ...changed, prepare: changed.prepare !== false }),
     watch: (watcher) => pool.watch(watcher),
     start: () => engine.start(),

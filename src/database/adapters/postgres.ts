@@ -8,7 +8,7 @@ import { connectToFirst } from "../connect/hosts.ts";
 import { duplicateStatement } from "../protocol/server_error.ts";
 import { type PoolerFinding, probePooler, statementsLost } from "../connect/pooler_probe.ts";
 import { statementNamePrefix } from "../failure.ts";
-import { type ConfiguredPool, createPool, type PoolConfiguration } from "../pool/pool.ts";
+import { Pool, type PoolConfiguration } from "../pool/pool.ts";
 import { socketsOfRuntime } from "../connect/reading_socket.ts";
 import { isPooled, notify, subscribe } from "../notifications/subscribe.ts";
 import type { ConnectionEnvironment } from "../connect/connection_parameters.ts";
@@ -25,7 +25,7 @@ import { schedule } from "../../lib/timers.ts";
 import { BodySpool, bodySpoolFiles } from "../../lib/body_spool.ts";
 import { SpoolSpace } from "../../lib/spool_file.ts";
 import type { Transport } from "../transport.ts";
-import { createUnpooled } from "./per_request.ts";
+import { UnpooledDatabase } from "./per_request.ts";
 import { SocketTransport } from "./socket_transport.ts";
 
 /** Whether connections stay open in a pool, or each request opens and closes its own. */
@@ -59,7 +59,7 @@ const preparedLimit = 500;
 /** Opens a database. It opens connections on demand. */
 export function openPostgres(options: PostgresOptions): Database {
   const targets = targetsOf(options);
-  if (options.connections === "per-request") return createUnpooled(() => connect(targets));
+  if (options.connections === "per-request") return new UnpooledDatabase(() => connect(targets));
   return openPool(targets, options, openSpool(options));
 }
 
@@ -83,7 +83,7 @@ export function openPool(targets: Targets, options: PostgresOptions, spool: Body
     onPooler: () => onPooler(),
   });
   const pooler = poolerCheck(targets, () => preparation.poolerFound());
-  const pool = createPool({
+  const pool = new Pool({
     max: Math.max(1, options.poolSize),
     acquisitionTimeoutMs,
     maxIdleTimeMs: options.maxIdleTimeSeconds * 1000,
@@ -120,9 +120,9 @@ export function openPool(targets: Targets, options: PostgresOptions, spool: Body
 }
 
 /** Returns what a database does by its pool. */
-function pooledDatabase(pool: ConfiguredPool, preparation: StatementPreparation) {
+function pooledDatabase(pool: Pool, preparation: StatementPreparation) {
   return {
-    transaction: (...[batch, caller]: Parameters<ConfiguredPool["transaction"]>) => {
+    transaction: (...[batch, caller]: Parameters<Pool["transaction"]>) => {
       // In other threads, no load begins with the version.
       if (preparation.isUndecided) void preparation.settle();
       return pool.transaction(batch, caller);
@@ -133,14 +133,14 @@ function pooledDatabase(pool: ConfiguredPool, preparation: StatementPreparation)
     },
     flush: () => pool.flush(),
     counts: () => pool.counts(),
-    ask: () => pool.ask!(),
-    suspect: () => pool.suspect!(),
-    queueSeconds: pool.queueSeconds!,
+    ask: () => pool.ask(),
+    suspect: () => pool.suspect(),
+    queueSeconds: pool.queueSeconds,
     configure: (changed) => preparation.configure(changed),
   } satisfies Partial<Database>;
 }
 
-function notificationsOf(targets: Targets, options: PostgresOptions, pool: ConfiguredPool) {
+function notificationsOf(targets: Targets, options: PostgresOptions, pool: Pool) {
   const { channelUri } = options;
   const channelTargets = channelUri === null ? targets : targetsOf({ ...options, uri: channelUri });
   return {

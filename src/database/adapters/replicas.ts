@@ -2,9 +2,9 @@
 import { systemClock } from "../../lib/clock.ts";
 import type { Settings, Targets } from "../connect/targets.ts";
 import type { Database, ReplicaSettings } from "../database.ts";
-import { createProbe } from "../replicas/probe_connection.ts";
-import { createReplicated } from "../replicas/replicated_database.ts";
-import { createUnpooled } from "./per_request.ts";
+import { ProbeConnection } from "../replicas/probe_connection.ts";
+import { ReplicatedDatabase } from "../replicas/replicated_database.ts";
+import { UnpooledDatabase } from "./per_request.ts";
 import { connect, openPool, openSpool, type PostgresOptions, targetsOf } from "./postgres.ts";
 
 /** How to connect to standbys and use them. */
@@ -24,11 +24,11 @@ export function openReplicated(options: PostgresOptions, replicas: ReplicaOption
   const standbyTargets = standbyTargetsOf(options, replicas.uri);
   if (options.connections === "per-request") {
     // No connection lives long enough to observe standbys: the primary executes all reads.
-    return createUnpooled(() => connect(primaryTargets));
+    return new UnpooledDatabase(() => connect(primaryTargets));
   }
   const spool = openSpool(options);
   const standbyOptions = { ...options, channelUri: null, poolSize: replicas.poolSize };
-  return createReplicated({
+  return new ReplicatedDatabase({
     primary: openPool(primaryTargets, options, spool),
     primaryProbe: probeOf(primaryTargets),
     servers: standbyTargets.map((targets) => ({
@@ -62,7 +62,7 @@ function probeOf(targets: Targets) {
     ...settings,
     connectionTimeoutMillis: probeTimeoutMs,
   }));
-  return createProbe(() => connect({ ...targets, servers }), systemClock);
+  return new ProbeConnection(() => connect({ ...targets, servers }), systemClock);
 }
 
 /** `localhost:5432`; for a Unix socket its folder replaces the host. */

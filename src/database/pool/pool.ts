@@ -27,8 +27,6 @@ import {
   pipelineLength,
 } from "./concurrency_limiter.ts";
 import type { Transport } from "../transport.ts";
-import { ConnectionOpener, type OpenedConnection } from "./connection_opener.ts";
-import { type PoolTrace, traceStep } from "./pool_trace.ts";
 import {
   cancelOverdue,
   close,
@@ -38,7 +36,9 @@ import {
   maxContendedStallMs,
   onLeave,
   type PooledConnection,
+  type PoolTrace,
   spoolSlowReaders,
+  traceStep,
   workSince,
 } from "./pooled_connection.ts";
 import { MinRoundTrip, ServiceTime } from "./service_time.ts";
@@ -69,6 +69,8 @@ const closeTimeoutMs = 500;
 /** Period of the check for bodies that are not read, and of attempts to open connections. */
 const stallCheckMs = 1000;
 
+/** After a refusal a pool with open connections makes do with these for this time. */
+const refusalPauseMs = 1000;
 /** Period of the check for batches that take long. */
 const slowCheckMs = 10;
 /** A short batch that takes this long no longer counts for the concurrency limit. */
@@ -98,17 +100,8 @@ function isSameSession(one: SessionOptions, other: SessionOptions): boolean {
   return one.prepare === other.prepare && one.sharesSession === other.sharesSession;
 }
 
-/** A pool, which takes no option that is still to be decided. */
-export interface ConfiguredPool extends Database {
-  configure(configuration: PoolConfiguration): void;
-}
-
-/** Opens a pool. It opens connections on demand, at most `max`. */
-export function createPool(options: PoolOptions): ConfiguredPool {
-  return new Pool(options);
-}
-
-class Pool implements ConfiguredPool {
+/** A pool. It opens connections on demand, at most `max`. */
+export class Pool implements Database {
   readonly #options: PoolOptions;
   readonly #clock: Clock;
   readonly #connections = new Set<PooledConnection>();
@@ -121,9 +114,11 @@ class Pool implements ConfiguredPool {
   readonly #roundTrip = new MinRoundTrip();
   readonly #overload = new OverloadControl();
   readonly #timers: PoolTimers;
-  readonly #opener: ConnectionOpener;
   /** Applies to new connections. */
   #session: SessionOptions;
+  /** Number of connections that are being opened. */
+  #opening = 0;
+  #refusedAt = -Infinity;
   #timeouts = 0;
   #generation = 0;
   /** Settles when the last connection is closed; null while the pool is open. */
@@ -141,11 +136,6 @@ class Pool implements ConfiguredPool {
     this.#session = { prepare, sharesSession };
     this.#largeBodies = new LargeBodies(options.max);
     this.#timers = this.#createTimers();
-    this.#opener = new ConnectionOpener(options, {
-      opened: (connection) => this.#admit(connection),
-      refused: (error) => this.#refused(error),
-      settled: () => this.#closeWhenEmpty(),
-    });
   }
 
   #createTimers(): PoolTimers {
@@ -362,18 +352,39 @@ class Pool implements ConfiguredPool {
     return connectionLimit(load);
   }
 
+  /** Opens connections while more batches wait than connections are being opened. */
   #openMore(): void {
     const open = this.#connections.size;
-    if (this.#closed !== null || open >= this.#options.max) return;
-    this.#opener.openFor({
-      waiting: this.#queue.size,
-      open,
-      generation: this.#generation,
-      trace: this.#traceOf(this.#queue),
-    });
+    // An attempt after a refusal may take a connection from other clients.
+    const isPausing = open > 0 && this.#clock.now() - this.#refusedAt < refusalPauseMs;
+    if (this.#closed !== null || isPausing) return;
+    while (this.#opening < this.#queue.size && open + this.#opening < this.#options.max) {
+      this.#opening++;
+      void this.#open(this.#traceOf(this.#queue));
+    }
   }
 
-  #admit({ transport, trace, ...opened }: OpenedConnection): void {
+  async #open(trace: PoolTrace | null): Promise<void> {
+    const opened = { id: null, generation: this.#generation };
+    traceStep(trace, opened, "being established");
+    try {
+      const transport = await this.#options.connect();
+      this.#opening--;
+      this.#admit(transport, opened, trace);
+    } catch (error) {
+      this.#opening--;
+      this.#refusedAt = this.#clock.now();
+      traceStep(trace, opened, "terminated: init failure");
+      this.#refused(error instanceof Error ? error : new Error("connecting failed"));
+    }
+    this.#closeWhenEmpty();
+  }
+
+  #admit(
+    transport: Transport,
+    opened: Pick<PooledConnection, "id" | "generation">,
+    trace: PoolTrace | null,
+  ): void {
     const now = this.#clock.now();
     const connection = new Connection(
       transport,
@@ -406,7 +417,7 @@ class Pool implements ConfiguredPool {
 
   /** Rejects all waiting batches when no connection is left that could execute them. */
   #refused(error: Error): void {
-    if (this.#connections.size + this.#opener.count > 0) return;
+    if (this.#connections.size + this.#opening > 0) return;
     this.#rejectAll(error instanceof ServiceError ? error : errors.cannotConnect(error.message));
   }
 
@@ -508,7 +519,7 @@ class Pool implements ConfiguredPool {
 
   #closeWhenEmpty(): void {
     if (this.#connections.size > 0) return;
-    if (this.#opener.count > 0) {
+    if (this.#opening > 0) {
       // A server that does not answer must not keep the process alive.
       if (this.#closed !== null) this.#timers.closing.start(closeTimeoutMs);
       return;

@@ -1,7 +1,6 @@
 /** A connection of the pool: what it executes, and when the pool closes it. @module */
-import type { Caller } from "../database.ts";
+import type { Caller, ConnectionStep, PoolEvent } from "../database.ts";
 import type { Connection } from "../connection/connection.ts";
-import type { TracedConnection } from "./pool_trace.ts";
 import type { QueuedBatch } from "./wait_queue.ts";
 
 /** Why the pool closes a connection. */
@@ -21,7 +20,9 @@ export interface Work {
 }
 
 /** A connection of the pool. Times by the pool's clock. */
-export interface PooledConnection extends TracedConnection {
+export interface PooledConnection {
+  /** Identifier in the log; null until its first event. */
+  id: string | null;
   readonly connection: Connection;
   readonly openedAt: number;
   /** Number of flushes of the pool before it was opened. */
@@ -144,4 +145,18 @@ export function destroySlowestReader(connections: Iterable<PooledConnection>): v
     if (pooled.connection.waitedFor() > waited) slowest = pooled;
   }
   slowest?.connection.destroy("the response was read too slowly while others waited");
+}
+
+/** Receives the events of a pool. */
+export type PoolTrace = (event: PoolEvent) => void;
+
+/** Emits a step of a connection; does nothing without a trace. */
+export function traceStep(
+  trace: PoolTrace | null,
+  connection: Pick<PooledConnection, "id">,
+  step: ConnectionStep,
+): void {
+  if (trace === null) return;
+  connection.id ??= crypto.randomUUID();
+  trace({ kind: "pool-connection", id: connection.id, step });
 }

@@ -19,14 +19,7 @@ export interface ServerProbe {
 }
 
 /** Opens the connection with the first question. */
-export function createProbe(
-  connect: () => Promise<Transport>,
-  clock: Pick<Clock, "now" | "schedule">,
-): ServerProbe {
-  return new ProbeConnection(connect, clock);
-}
-
-class ProbeConnection implements ServerProbe {
+export class ProbeConnection implements ServerProbe {
   readonly #connect: () => Promise<Transport>;
   readonly #clock: Pick<Clock, "now" | "schedule">;
   #connection: Promise<Connection> | null = null;

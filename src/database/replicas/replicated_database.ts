@@ -49,12 +49,8 @@ type FallbackReason =
   /** A standby has refused the read. */
   | "refused";
 
-/** Creates the database. Standbys execute reads when {@linkcode Database.observeServers} was called. */
-export function createReplicated(options: ReplicatedOptions): Database {
-  return new ReplicatedDatabase(options);
-}
-
-class ReplicatedDatabase implements Database {
+/** Standbys execute reads when {@linkcode Database.observeServers} was called. */
+export class ReplicatedDatabase implements Database {
   readonly hasStandbys = true;
   readonly subscribe: Subscribe | null;
   readonly notify: Notify | undefined;

@@ -2,7 +2,7 @@
 import { strictEqual } from "node:assert/strict";
 import type { ReadBatch, WriteBatch } from "../../../src/database/batch.ts";
 import type { Caller } from "../../../src/database/database.ts";
-import { createPool, type PoolOptions } from "../../../src/database/pool/pool.ts";
+import { Pool, type PoolOptions } from "../../../src/database/pool/pool.ts";
 import { fakeServer, type FakeServerOptions, FakeTransport, type Sent } from "./fake_backend.ts";
 import { type FakeClock, fakeClock, settled } from "../timing/fake_clock.ts";
 
@@ -38,12 +38,12 @@ export class FakePool {
   readonly transports: FakeTransport[] = [];
   /** Sends the replies up to the next ReadyForQuery, in the order in which batches were written. */
   readonly replies: (() => void)[] = [];
-  readonly pool: ReturnType<typeof createPool>;
+  readonly pool: Pool;
   readonly #server: FakeServerOptions;
 
   constructor(options: Partial<PoolOptions> = {}, server: FakeServerOptions = {}) {
     this.#server = server;
-    this.pool = createPool({
+    this.pool = new Pool({
       max: 1,
       acquisitionTimeoutMs: 10_000,
       maxIdleTimeMs: Infinity,

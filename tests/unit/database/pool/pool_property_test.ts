@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
 import type { Batch } from "../../../../src/database/batch.ts";
-import { createPool } from "../../../../src/database/pool/pool.ts";
+import { Pool } from "../../../../src/database/pool/pool.ts";
 import {
   failure,
   fakeServer,
@@ -40,7 +40,7 @@ class Simulation {
   readonly #kinds = [{}, {}, null];
   readonly #texts = new Map<string, Tracked>();
   isRefusing = false;
-  readonly pool = createPool({
+  readonly pool = new Pool({
     max: 3,
     acquisitionTimeoutMs: 1000,
     maxIdleTimeMs: 5000,

@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import type { Statement } from "../../../../src/database/batch.ts";
-import { createProbe } from "../../../../src/database/replicas/probe_connection.ts";
+import { ProbeConnection } from "../../../../src/database/replicas/probe_connection.ts";
 import { fakeServer, FakeTransport, row } from "../../../support/database/fake_backend.ts";
 import { fakeClock, settled } from "../../../support/timing/fake_clock.ts";
 
@@ -15,7 +15,7 @@ function fakeTarget() {
     opened.push(transport);
     return Promise.resolve(transport);
   };
-  return Object.assign(target, { probe: createProbe(connect, fakeClock()) });
+  return Object.assign(target, { probe: new ProbeConnection(connect, fakeClock()) });
 }
 
 function question(text: string): Statement {
@@ -24,7 +24,7 @@ function question(text: string): Statement {
 
 const isLost = { name: "ServiceError", message: /Database client error/ };
 
-Deno.test("ServerProbe.ask() gives each of several questions its own answer, on one connection", async () => {
+Deno.test("ProbeConnection.ask() gives each of several questions its own answer, on one connection", async () => {
   const { probe, opened } = fakeTarget();
   const texts = ["ask 1", "ask 2", "ask 3"];
   const answers = await Promise.all(texts.map((text) => probe.ask(question(text))));
@@ -32,7 +32,7 @@ Deno.test("ServerProbe.ask() gives each of several questions its own answer, on 
   strictEqual(opened.length, 1);
 });
 
-Deno.test("ServerProbe.reset() rejects the questions so far; later ones get their answers", async () => {
+Deno.test("ProbeConnection.reset() rejects the questions so far; later ones get their answers", async () => {
   const target = fakeTarget();
   target.answers = false;
   const { probe } = target;
@@ -46,7 +46,7 @@ Deno.test("ServerProbe.reset() rejects the questions so far; later ones get thei
   strictEqual(target.opened.length, 2);
 });
 
-Deno.test("ServerProbe.close() rejects all questions, and opens no connection any more", async () => {
+Deno.test("ProbeConnection.close() rejects all questions, and opens no connection any more", async () => {
   const target = fakeTarget();
   target.answers = false;
   const { probe } = target;
