@@ -5,8 +5,8 @@ import { group } from "./logic_grammar.ts";
 import { field } from "./name_grammar.ts";
 import type { ValuedParam } from "./query_string.ts";
 import type { Clause, Field, NamedClause } from "./query_types.ts";
-import { parseError, type Source } from "./read_text.ts";
-import { type Production, Scanner } from "./scanner.ts";
+import { readText } from "./read_text.ts";
+import type { Scanner } from "./scanner.ts";
 
 /** The most `@name` parameters of a request. */
 const maxTexts = 32;
@@ -23,7 +23,7 @@ const readers: ReadonlyMap<string, ClauseReader> = new Map<string, ClauseReader>
       kind: "group",
       negated: false,
       operator: "and",
-      children: readWhole({ what: "logic tree", raw }, group),
+      children: readText({ what: "logic tree", raw }, group),
     },
   })],
   ...(["any", "all", "none"] as const).map((quantifier): [string, ClauseReader] => [
@@ -34,11 +34,11 @@ const readers: ReadonlyMap<string, ClauseReader> = new Map<string, ClauseReader>
         kind: "embedTest",
         embed: path.at(-1)!,
         quantifier,
-        children: readWhole({ what: "logic tree", raw }, group),
+        children: readText({ what: "logic tree", raw }, group),
       },
     }),
   ]),
-  ["distinct", (raw) => readWhole({ what: "distinct", raw }, distinct)],
+  ["distinct", (raw) => readText({ what: "distinct", raw }, distinct)],
   // The plan decodes cursors, whose keys depend on the order.
   ...(["after", "before"] as const).map((direction): [string, ClauseReader] => [
     direction,
@@ -52,32 +52,20 @@ export function isClauseName(name: string): boolean {
 }
 
 /** `distinct = "*" / field *( "," field )` */
-function distinct(scanner: Scanner): Clause | undefined {
+function distinct(scanner: Scanner): Clause {
   if (scanner.text.trim() === "*") return { kind: "distinct", fields: "all" };
   const fields: Field[] = [];
   do {
-    const read = field(scanner);
-    if (read === undefined) return undefined;
-    fields.push(read);
+    fields.push(field(scanner));
     if (fields.length > maxDistinctTerms) {
       throw errors.queryTooComplex(maxDistinctTerms, "terms of 'distinct'");
     }
   } while (scanner.skip(","));
-  if (!scanner.atEnd) {
-    scanner.expectEnd(comma);
-    return undefined;
-  }
+  scanner.takeEnd(comma);
   return { kind: "distinct", fields };
 }
 
 const comma = ['","'] as const;
-
-function readWhole<T>(source: Source, production: Production<T>): T {
-  const scanner = new Scanner(source.raw);
-  const read = production(scanner);
-  if (read === undefined) throw parseError(scanner, source);
-  return read;
-}
 
 /**
  * Returns the clause of a parameter whose value is not a filter; undefined if its name is not the name of

@@ -1,11 +1,10 @@
 /** The parameter `columns`, and the parameters that address its nested items. @module */
 import { ServiceError } from "../../errors/service_error.ts";
-import { levelKey, levelOf } from "./name_grammar.ts";
+import { levelKey, levelOf, name, seesName } from "./name_grammar.ts";
 import type { ValuedParam } from "./query_string.ts";
 import type { AtLevel, ColumnItem, ColumnTree, LevelConflict, NestedItem } from "./query_types.ts";
 import { readText } from "./read_text.ts";
-import { type Production, Scanner } from "./scanner.ts";
-import { name, seesName } from "./name_grammar.ts";
+import { Scanner } from "./scanner.ts";
 
 /** The columns that a write names. */
 export interface WrittenNames {
@@ -91,13 +90,11 @@ const resolutions = ["merge-duplicates", "ignore-duplicates", "return-existing"]
 const resolutionLabels = resolutions.map((word) => `"${word}"`);
 
 function readResolution(name: string, raw: string) {
-  const word: Production<LevelConflict["resolution"]> = (scanner) => {
-    const read = scanner.takeWord(resolutions, resolutionLabels);
-    if (read === undefined || scanner.atEnd) return read;
-    scanner.expectEnd([]);
-    return undefined;
-  };
-  return readText({ what: name, raw }, word);
+  return readText({ what: name, raw }, (scanner) => {
+    const word = scanner.takeWord(resolutions, resolutionLabels);
+    scanner.takeEnd([]);
+    return word;
+  });
 }
 
 const itemStart = ["field name (* or [a..z0..9_$])", '"*"'] as const;
@@ -106,79 +103,47 @@ const nextOrClosing = ['","', '")"'] as const;
 const comma = ['","'] as const;
 
 /** `columns = name *( "," name )`; text after the last name is ignored. */
-function columns(scanner: Scanner): readonly string[] | undefined {
-  const read: string[] = [];
-  do {
-    const column = name(scanner);
-    if (column === undefined) return undefined;
-    scanner.countPart("names of 'columns'");
-    read.push(column);
-    scanner.skipBlanks();
-  } while (scanner.skip(","));
-  return read;
+function columns(scanner: Scanner): readonly string[] {
+  return scanner.list("names of 'columns'", name);
 }
 
 /** `column-tree = column-item *( "," column-item )`, to the end of the text. */
-function columnTree(scanner: Scanner): readonly ColumnItem[] | undefined {
+function columnTree(scanner: Scanner): readonly ColumnItem[] {
   const read = columnItems(scanner);
-  if (read === undefined || scanner.atEnd) return read;
-  scanner.expectEnd(comma);
-  return undefined;
-}
-
-function columnItems(scanner: Scanner): readonly ColumnItem[] | undefined {
-  const read: ColumnItem[] = [];
-  do {
-    const item = columnItem(scanner);
-    if (item === undefined) return undefined;
-    scanner.countPart("names of 'columns'");
-    read.push(item);
-    scanner.skipBlanks();
-  } while (scanner.skip(","));
+  scanner.takeEnd(comma);
   return read;
 }
 
+function columnItems(scanner: Scanner): readonly ColumnItem[] {
+  return scanner.list("names of 'columns'", columnItem);
+}
+
 /** `column-item = "*" / name / [ name ":" ] name [ "!" name ] "(" [ column-tree ] ")"` */
-function columnItem(scanner: Scanner): ColumnItem | undefined {
+function columnItem(scanner: Scanner): ColumnItem {
   scanner.skipBlanks();
   if (scanner.skip("*")) return { kind: "all" };
-  if (!seesName(scanner)) {
-    scanner.expect(itemStart);
-    return undefined;
-  }
+  if (!seesName(scanner)) return scanner.fail(itemStart);
   const first = name(scanner);
-  if (first === undefined) return undefined;
   scanner.skipBlanks();
-  if (scanner.skip(":")) {
-    const target = name(scanner);
-    return target === undefined ? undefined : nestedItem(scanner, target, first);
-  }
+  if (scanner.skip(":")) return nestedItem(scanner, name(scanner), first);
   const isNested = scanner.sees("(") || scanner.sees("!");
   return isNested ? nestedItem(scanner, first, null) : { kind: "column", name: first };
 }
 
-function nestedItem(
-  scanner: Scanner,
-  target: string,
-  alias: string | null,
-): NestedItem | undefined {
-  let hint: string | null = null;
-  if (scanner.skip("!")) {
-    const read = name(scanner);
-    if (read === undefined) return undefined;
-    hint = read;
-  }
-  if (!scanner.take("(", nestedStart)) return undefined;
+function nestedItem(scanner: Scanner, target: string, alias: string | null): NestedItem {
+  const hint = scanner.skip("!") ? name(scanner) : null;
+  scanner.take("(", nestedStart);
   const items = scanner.nested("select", insideParentheses);
-  return items === undefined ? undefined : { kind: "nested", target, alias, hint, items };
+  return { kind: "nested", target, alias, hint, items };
 }
 
 const noItems: readonly ColumnItem[] = [];
 
 /** `[ column-tree ] ")"` */
-function insideParentheses(scanner: Scanner): readonly ColumnItem[] | undefined {
+function insideParentheses(scanner: Scanner): readonly ColumnItem[] {
   scanner.skipBlanks();
   if (scanner.skip(")")) return noItems;
   const items = columnItems(scanner);
-  return items !== undefined && scanner.take(")", nextOrClosing) ? items : undefined;
+  scanner.take(")", nextOrClosing);
+  return items;
 }

@@ -22,11 +22,10 @@ export type OperatorExpression = Pick<Filter, "negated" | "operation">;
 export function operatorExpression(
   scanner: Scanner,
   value: Production<string>,
-): OperatorExpression | undefined {
+): OperatorExpression {
   const negated = scanner.skip("not");
-  if (negated && !scanner.take(".", delimiter)) return undefined;
-  const read = operation(scanner, value, negated ? operatorLabel : notOrOperator);
-  return read === undefined ? undefined : { negated, operation: read };
+  if (negated) scanner.take(".", delimiter);
+  return { negated, operation: operation(scanner, value, negated ? operatorLabel : notOrOperator) };
 }
 
 /**
@@ -58,9 +57,8 @@ function operation(
   scanner: Scanner,
   value: Production<string>,
   labels: readonly string[],
-): Operation | undefined {
+): Operation {
   const found = operatorWord(scanner, labels);
-  if (found === undefined) return undefined;
   const row = rowMarks.find(({ mark }) => scanner.sees(mark));
   if (row !== undefined) {
     const operator = columnOperator(found);
@@ -68,25 +66,24 @@ function operation(
   }
   switch (found.kind) {
     case "simple":
-      return comparison(scanner, { operator: found.operator, quantifier: null }, value);
-    case "quantified":
-      return quantified(scanner, found.operator, value);
-    case "fullText":
-      return fullText(scanner, found.operator, value);
-    case "similar": {
-      const read = operand(scanner, value);
-      return read === undefined
-        ? undefined
-        : { kind: "similar", operator: found.operator, value: read };
+    case "quantified": {
+      const { kind, operator } = found;
+      const quantifier = kind === "quantified" && scanner.skip("(") ? anyOrAll(scanner) : null;
+      return { kind: "compare", operator, quantifier, value: operand(scanner, value) };
     }
+    case "fullText": {
+      const { kind, operator } = found;
+      const language = scanner.skip("(") ? languageOf(scanner) : null;
+      return { kind, operator, language, value: operand(scanner, value) };
+    }
+    case "similar":
+      return { kind: "similar", operator: found.operator, value: operand(scanner, value) };
     case "in":
       return inList(scanner);
     case "is":
       return isTest(scanner);
-    case "isdistinct": {
-      const read = operand(scanner, value);
-      return read === undefined ? undefined : { kind: "isdistinct", value: read };
-    }
+    case "isdistinct":
+      return { kind: "isdistinct", value: operand(scanner, value) };
     default:
       return found satisfies never;
   }
@@ -109,14 +106,13 @@ function columnComparison(
   scanner: Scanner,
   operator: ColumnOperator,
   { mark, isExcluded }: typeof rowMarks[number],
-): Operation | undefined {
+): Operation {
   scanner.position += mark.length;
-  const read = operandOf(scanner);
-  return read === undefined ? undefined : { kind: "column", operator, operand: read, isExcluded };
+  return { kind: "column", operator, operand: operandOf(scanner), isExcluded };
 }
 
 /** Reads lower-case letters; they must be an operator to the last. */
-function operatorWord(scanner: Scanner, labels: readonly string[]): OperatorKind | undefined {
+function operatorWord(scanner: Scanner, labels: readonly string[]): OperatorKind {
   const { text, position } = scanner;
   let end = position;
   while (isLowerCase(text.charCodeAt(end)) && end - position <= longestOperator) end++;
@@ -130,8 +126,7 @@ function operatorWord(scanner: Scanner, labels: readonly string[]): OperatorKind
   scanner.position += known;
   // Where `not` could stand, the character that departs from it is the unexpected one.
   const shared = known === 0 && labels === notOrOperator ? commonStart("not", word) : 0;
-  scanner.expect(known > 0 ? operatorLabel : labels, position + known + shared);
-  return undefined;
+  return scanner.fail(known > 0 ? operatorLabel : labels, position + known + shared);
 }
 
 function isLowerCase(code: number): boolean {
@@ -146,50 +141,26 @@ function longestKnownStart(word: string): number {
 }
 
 /** The dot and the literal. */
-function operand(scanner: Scanner, value: Production<string>): string | undefined {
-  return scanner.take(".", operatorLabel) ? value(scanner) : undefined;
+function operand(scanner: Scanner, value: Production<string>): string {
+  scanner.take(".", operatorLabel);
+  return value(scanner);
 }
 
-type Comparison = Extract<Operation, { readonly kind: "compare" }>;
-
-function comparison(
-  scanner: Scanner,
-  { operator, quantifier }: Pick<Comparison, "operator" | "quantifier">,
-  value: Production<string>,
-): Operation | undefined {
-  const read = operand(scanner, value);
-  return read === undefined ? undefined : { kind: "compare", operator, quantifier, value: read };
-}
-
-function quantified(
-  scanner: Scanner,
-  operator: SimpleOperator,
-  value: Production<string>,
-): Operation | undefined {
-  if (!scanner.skip("(")) return comparison(scanner, { operator, quantifier: null }, value);
+function anyOrAll(scanner: Scanner): "any" | "all" {
   const quantifier = scanner.takeWord(quantifiers, operatorLabel);
-  if (quantifier === undefined || !scanner.take(")", operatorLabel)) return undefined;
-  return comparison(scanner, { operator, quantifier }, value);
+  scanner.take(")", operatorLabel);
+  return quantifier;
 }
 
-function fullText(
-  scanner: Scanner,
-  operator: FullTextOperator,
-  value: Production<string>,
-): Operation | undefined {
-  let language: string | null = null;
-  if (scanner.skip("(")) {
-    language = ident(scanner) ?? null;
-    if (language === null) scanner.expect(operatorLabel);
-    if (language === null || !scanner.take(")", operatorLabel)) return undefined;
-  }
-  const read = operand(scanner, value);
-  return read === undefined ? undefined : { kind: "fullText", operator, language, value: read };
+function languageOf(scanner: Scanner): string {
+  const language = ident(scanner) ?? scanner.fail(operatorLabel);
+  scanner.take(")", operatorLabel);
+  return language;
 }
 
 /** `word = "null" / "not_null" / "true" / "false" / "unknown"` in any case; text after it is left. */
-function isTest(scanner: Scanner): Operation | undefined {
-  if (!scanner.take(".", operatorLabel)) return undefined;
+function isTest(scanner: Scanner): Operation {
+  scanner.take(".", operatorLabel);
   const { text, position } = scanner;
   let farthest = 0;
   for (const word of isWords) {
@@ -201,8 +172,7 @@ function isTest(scanner: Scanner): Operation | undefined {
     farthest = Math.max(farthest, length);
   }
   scanner.position += farthest;
-  scanner.expect(isLabel);
-  return undefined;
+  return scanner.fail(isLabel);
 }
 
 /** How many characters the beginnings of two texts share. */
@@ -213,15 +183,15 @@ function commonStart(one: string, other: string): number {
 }
 
 /** `list = ws "(" ws element *( "," element ) ws ")"`; one empty element counts as an empty list. */
-function inList(scanner: Scanner): Operation | undefined {
-  if (!scanner.take(".", operatorLabel)) return undefined;
+function inList(scanner: Scanner): Operation {
+  scanner.take(".", operatorLabel);
   scanner.skipBlanks();
-  if (!scanner.take("(", openParenthesis)) return undefined;
+  scanner.take("(", openParenthesis);
   scanner.skipBlanks();
   const values: string[] = [];
   do values.push(element(scanner)); while (scanner.skip(","));
   scanner.skipBlanks();
-  if (!scanner.take(")", elementEnd)) return undefined;
+  scanner.take(")", elementEnd);
   return { kind: "in", values: values.length === 1 && values[0] === "" ? [] : values };
 }
 

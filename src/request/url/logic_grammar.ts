@@ -1,17 +1,9 @@
 /** Groups of conditions: the values of `and` and `or`. @module */
 import { bare, operatorExpression, quotedWhole } from "./filter_grammar.ts";
 import { delimiter, fieldFrom, name, seesName } from "./name_grammar.ts";
-import type {
-  EmbedQuantifier,
-  EmbedTest,
-  Field,
-  Filter,
-  LogicGroup,
-  LogicTree,
-} from "./query_types.ts";
+import type { EmbedQuantifier, EmbedTest, Filter, LogicGroup, LogicTree } from "./query_types.ts";
 import type { Scanner } from "./scanner.ts";
-import { relatedFrom, seesStep, steps } from "./value_grammar.ts";
-import type { Operand } from "./value_types.ts";
+import { relatedFrom, seesStep, stepped } from "./value_grammar.ts";
 
 const operators = ["and", "or"] as const;
 const operatorLabel = ["logic operator (and, or)"] as const;
@@ -24,41 +16,36 @@ const openParenthesis = ['"("'] as const;
 const groupEnd = ['","', '")"'] as const;
 
 /** `group = ws "(" ws tree *( ws "," ws tree ) ws ")"`; text after it is ignored. */
-export function group(scanner: Scanner): readonly LogicTree[] | undefined {
+export function group(scanner: Scanner): readonly LogicTree[] {
   scanner.skipBlanks();
   return scanner.nested("logic", members);
 }
 
-function members(scanner: Scanner): readonly LogicTree[] | undefined {
-  if (!scanner.take("(", openParenthesis)) return undefined;
+function members(scanner: Scanner): readonly LogicTree[] {
+  scanner.take("(", openParenthesis);
   const trees: LogicTree[] = [];
   do {
     const read = tree(scanner);
-    if (read === undefined) return undefined;
     if (read.kind === "filter") scanner.countPart("conditions");
     trees.push(read);
     scanner.skipBlanks();
   } while (scanner.skip(","));
-  return scanner.take(")", groupEnd) ? trees : undefined;
+  scanner.take(")", groupEnd);
+  return trees;
 }
 
 /** `tree = filter / [ "not." ] ( "and" / "or" ) group`; no filter begins as a group does. */
-function tree(scanner: Scanner): LogicTree | undefined {
+function tree(scanner: Scanner): LogicTree {
   scanner.skipBlanks();
   const start = scanner.position;
   if (seesGroup(scanner)) return groupTree(scanner);
-  if (!seesName(scanner)) {
-    scanner.expect(treeStart);
-    return undefined;
-  }
-  const read = filterOrTest(scanner);
+  if (!seesName(scanner)) return scanner.fail(treeStart);
+  const read = scanner.read(filterOrTest);
   if (read !== undefined) return read;
   scanner.position = start;
-  if (seesGroupWord(scanner)) {
-    scanner.forget();
-    return groupTree(scanner);
-  }
-  return undefined;
+  if (!seesGroupWord(scanner)) return scanner.fail();
+  scanner.forget();
+  return groupTree(scanner);
 }
 
 function seesGroupWord(scanner: Scanner): boolean {
@@ -77,33 +64,22 @@ function seesGroup(scanner: Scanner): boolean {
   return hasOperator && opens;
 }
 
-function groupTree(scanner: Scanner): LogicGroup | undefined {
+function groupTree(scanner: Scanner): LogicGroup {
   const negated = scanner.skip("not.");
   const operator = scanner.takeWord(operators, operatorLabel);
-  const children = operator === undefined ? undefined : group(scanner);
-  if (operator === undefined || children === undefined) return undefined;
-  return { kind: "group", negated, operator, children };
+  return { kind: "group", negated, operator, children: group(scanner) };
 }
 
 /** `filter / embed-test` */
-function filterOrTest(scanner: Scanner): Filter | EmbedTest | undefined {
+function filterOrTest(scanner: Scanner): Filter | EmbedTest {
   const first = name(scanner);
-  if (first === undefined) return undefined;
   const quantifier = seesQuantifier(scanner);
-  return quantifier === null ? filter(scanner, first) : embedTest(scanner, first, quantifier);
-}
-
-/** `embed-test = name "." ( "any" / "all" / "none" ) group`, whose name has been read. */
-function embedTest(
-  scanner: Scanner,
-  embed: string,
-  quantifier: EmbedQuantifier,
-): EmbedTest | undefined {
+  if (quantifier === null) return filter(scanner, first);
   scanner.position += quantifier.length + 1;
-  const children = group(scanner);
-  return children && { kind: "embedTest", embed, quantifier, children };
+  return { kind: "embedTest", embed: first, quantifier, children: group(scanner) };
 }
 
+/** `embed-test = name "." ( "any" / "all" / "none" ) group` */
 const quantifierStart = /\.(any|all|none)(?=[ \t]*\()/y;
 
 function seesQuantifier({ text, position }: Scanner): EmbedQuantifier | null {
@@ -112,16 +88,13 @@ function seesQuantifier({ text, position }: Scanner): EmbedQuantifier | null {
 }
 
 /** `filter = operand "." op-expr`, whose first name has been read. */
-function filter(scanner: Scanner, first: string): Filter | undefined {
+function filter(scanner: Scanner, first: string): Filter {
   const compared = comparedOperand(scanner, first);
-  if (compared === undefined || !scanner.take(".", delimiter)) return undefined;
-  const read = operatorExpression(scanner, value);
-  return read === undefined ? undefined : { kind: "filter", ...compared, ...read };
+  scanner.take(".", delimiter);
+  return { kind: "filter", ...compared, ...operatorExpression(scanner, value) };
 }
 
-type ComparedOperand = Pick<Filter, "field" | "operand">;
-
-function comparedOperand(scanner: Scanner, first: string): ComparedOperand | undefined {
+function comparedOperand(scanner: Scanner, first: string): Pick<Filter, "field" | "operand"> {
   if (scanner.sees("(")) {
     const read = first === "count" && scanner.skip("()")
       ? stepped(scanner, null)
@@ -129,15 +102,7 @@ function comparedOperand(scanner: Scanner, first: string): ComparedOperand | und
     if (read !== undefined) return { field: { name: first, path: [] }, operand: read };
   }
   const field = fieldFrom(scanner, first);
-  if (field === undefined || !seesStep(scanner)) return field && { field };
-  const read = stepped(scanner, field);
-  return read && { field, operand: read };
-}
-
-/** Reads the casts and calls behind a field; null stands for `count()`. */
-function stepped(scanner: Scanner, field: Field | null): Operand | undefined {
-  const read = steps(scanner);
-  return read && { kind: "value", value: { field, steps: read } };
+  return seesStep(scanner) ? { field, operand: stepped(scanner, field) } : { field };
 }
 
 /** `lvalue = quoted-whole / "{" *( any but braces ) "}" / *( any character but "," and ")" )` */

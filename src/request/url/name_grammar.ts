@@ -27,7 +27,7 @@ const afterIndex = ["digit", '"->"', '"::"', '"."', '","'] as const;
 export const delimiter = ["delimiter (.)"] as const;
 
 /** `name = quoted / dashed`, after any blanks. */
-export function name(scanner: Scanner): string | undefined {
+export function name(scanner: Scanner): string {
   scanner.skipBlanks();
   return scanner.code === quote ? quoted(scanner) : dashed(scanner);
 }
@@ -38,7 +38,7 @@ export function seesName(scanner: Scanner): boolean {
 }
 
 /** `quoted = DQUOTE *( any character but DQUOTE and "\" / "\" any character ) DQUOTE` */
-export function quoted(scanner: Scanner): string | undefined {
+export function quoted(scanner: Scanner): string {
   const { text } = scanner;
   let read = "";
   let from = scanner.position + 1;
@@ -54,31 +54,21 @@ export function quoted(scanner: Scanner): string | undefined {
     }
   }
   scanner.position = text.length;
-  scanner.expect(from > text.length - 1 && text.endsWith("\\") ? [] : quotedPart);
-  return undefined;
+  return scanner.fail(from > text.length - 1 && text.endsWith("\\") ? [] : quotedPart);
 }
 
 /** `dashed = ident *( "-" ident )`, where no `>` follows the dash. */
-function dashed(scanner: Scanner): string | undefined {
-  let read = ident(scanner);
-  if (read === undefined) {
-    scanner.expect(fieldName);
-    return undefined;
-  }
+function dashed(scanner: Scanner): string {
+  let read = ident(scanner) ?? scanner.fail(fieldName);
   while (seesDash(scanner)) {
     scanner.position++;
-    const piece = ident(scanner);
-    if (piece === undefined) {
-      scanner.expect(afterDash);
-      return undefined;
-    }
-    read += `-${piece}`;
+    read += `-${ident(scanner) ?? scanner.fail(afterDash)}`;
   }
   scanner.expect(moreOfName);
   return read;
 }
 
-/** `ident = 1*( Unicode letter / DIGIT / "_" / "$" / " " )`, trimmed and not blank. Notes nothing. */
+/** `ident = 1*( Unicode letter / DIGIT / "_" / "$" / " " )`, trimmed; undefined if it is blank. */
 export function ident(scanner: Scanner): string | undefined {
   const { text } = scanner;
   let start = scanner.position;
@@ -92,10 +82,10 @@ export function ident(scanner: Scanner): string | undefined {
 }
 
 /** `cast = ident`: the name of a type, which stands in SQL as it is. */
-export function cast(scanner: Scanner): string | undefined {
+export function cast(scanner: Scanner): string {
   const read = ident(scanner);
   scanner.expect(letterOrDigit);
-  return read;
+  return read ?? scanner.fail();
 }
 
 /** How many UTF-16 units of a name's character stand here; 0 when another character does. */
@@ -117,15 +107,13 @@ function seesDash({ code, text, position }: Scanner): boolean {
 }
 
 /** `field = name path`, with blanks around it. */
-export function field(scanner: Scanner): Field | undefined {
-  const read = name(scanner);
-  return read === undefined ? undefined : fieldFrom(scanner, read);
+export function field(scanner: Scanner): Field {
+  return fieldFrom(scanner, name(scanner));
 }
 
 /** Reads the rest of a field whose name has been read. */
-export function fieldFrom(scanner: Scanner, name: string): Field | undefined {
+export function fieldFrom(scanner: Scanner, name: string): Field {
   const steps = path(scanner);
-  if (steps === undefined) return undefined;
   scanner.skipBlanks();
   return { name, path: steps };
 }
@@ -133,13 +121,12 @@ export function fieldFrom(scanner: Scanner, name: string): Field | undefined {
 const noPath: readonly PathStep[] = [];
 
 /** `path = *( ( "->>" / "->" ) operand )` */
-function path(scanner: Scanner): readonly PathStep[] | undefined {
+function path(scanner: Scanner): readonly PathStep[] {
   let steps: PathStep[] | null = null;
   while (scanner.code === dash && scanner.sees("->")) {
     scanner.position += 2;
     const arrow = scanner.skip(">") ? "->>" : "->";
     const read = operand(scanner);
-    if (read === undefined) return undefined;
     scanner.countJsonStep();
     (steps ??= []).push({ arrow, operand: read });
   }
@@ -148,23 +135,17 @@ function path(scanner: Scanner): readonly PathStep[] | undefined {
 }
 
 /** `operand = index / key`; a minus sign commits to an index. */
-function operand(scanner: Scanner): PathStep["operand"] | undefined {
+function operand(scanner: Scanner): PathStep["operand"] {
   const start = scanner.position;
   const negative = scanner.skip("-");
   const digits = countDigits(scanner.text, scanner.position);
-  if (digits > 0) {
-    scanner.position += digits;
-    if (endsIndex(scanner)) {
-      return { kind: "index", index: scanner.text.slice(start, scanner.position) };
-    }
-    if (negative) scanner.expectEnd(afterIndex);
-  } else if (negative) {
-    scanner.expect(digit);
+  scanner.position += digits;
+  if (digits > 0 && endsIndex(scanner)) {
+    return { kind: "index", index: scanner.text.slice(start, scanner.position) };
   }
-  if (negative) return undefined;
+  if (negative) return digits > 0 ? scanner.failAtEnd(afterIndex) : scanner.fail(digit);
   scanner.position = start;
-  const read = key(scanner);
-  return read === undefined ? undefined : { kind: "key", key: read };
+  return { kind: "key", key: key(scanner) };
 }
 
 function countDigits(text: string, start: number): number {
@@ -180,21 +161,12 @@ function endsIndex(scanner: Scanner): boolean {
 }
 
 /** `key = quoted / piece *( "-" piece )`, where no `>` follows the dash. */
-function key(scanner: Scanner): string | undefined {
+function key(scanner: Scanner): string {
   if (scanner.code === quote) return quoted(scanner);
-  let read = keyPiece(scanner);
-  if (read === undefined) {
-    scanner.expect(operandStart);
-    return undefined;
-  }
+  let read = keyPiece(scanner) ?? scanner.fail(operandStart);
   while (seesDash(scanner)) {
     scanner.position++;
-    const piece = keyPiece(scanner);
-    if (piece === undefined) {
-      scanner.expect(keyAfterDash);
-      return undefined;
-    }
-    read += `-${piece}`;
+    read += `-${keyPiece(scanner) ?? scanner.fail(keyAfterDash)}`;
   }
   scanner.expect(moreOfKey);
   return read;
@@ -219,33 +191,25 @@ export interface TreePath {
 export const root: readonly string[] = [];
 
 /** `name-path = names path`; text after it is the caller's to judge. */
-export function treePath(scanner: Scanner): TreePath | undefined {
+export function treePath(scanner: Scanner): TreePath {
   const segments = names(scanner);
-  if (segments === undefined) return undefined;
   const last = segments.length - 1;
-  const read = fieldFrom(scanner, segments[last] ?? "");
-  if (read === undefined) return undefined;
-  return { path: last === 0 ? root : segments.slice(0, last), field: read };
+  const field = fieldFrom(scanner, segments[last] ?? "");
+  return { path: last === 0 ? root : segments.slice(0, last), field };
 }
 
 /** `names = name *( "." name )` */
-function names(scanner: Scanner): readonly string[] | undefined {
+function names(scanner: Scanner): readonly string[] {
   const segments: string[] = [];
-  do {
-    const read = name(scanner);
-    if (read === undefined) return undefined;
-    segments.push(read);
-  } while (scanner.code === dot && scanner.skip("."));
+  do segments.push(name(scanner)); while (scanner.code === dot && scanner.skip("."));
   return segments;
 }
 
 /** `names` and nothing else. */
-export function wholeNames(scanner: Scanner): readonly string[] | undefined {
+export function wholeNames(scanner: Scanner): readonly string[] {
   const segments = names(scanner);
-  if (segments === undefined) return undefined;
-  if (scanner.atEnd) return segments;
-  scanner.expectEnd(delimiter);
-  return undefined;
+  scanner.takeEnd(delimiter);
+  return segments;
 }
 
 /** The level of a parameter, from the segments before its last. Raises `100`. */

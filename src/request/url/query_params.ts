@@ -3,11 +3,15 @@ import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
 import { isClauseName, readClause, readTexts, textName } from "./clause_params.ts";
 import { levelSegments, readColumns, readLevelConflicts, readNames } from "./columns_param.ts";
-import { isCommitted, operatorExpression, restOfText } from "./filter_grammar.ts";
-import { levelKey, levelOf } from "./name_grammar.ts";
-import { readLimits } from "./limits.ts";
+import {
+  isCommitted,
+  type OperatorExpression,
+  operatorExpression,
+  restOfText,
+} from "./filter_grammar.ts";
+import { readLimits } from "./row_bounds.ts";
 import { group } from "./logic_grammar.ts";
-import { type TreePath, treePath, wholeNames } from "./name_grammar.ts";
+import { levelKey, levelOf, type TreePath, treePath, wholeNames } from "./name_grammar.ts";
 import { order } from "./order_grammar.ts";
 import { canonicalQuery, type QueryParam, splitQuery, type ValuedParam } from "./query_string.ts";
 import type {
@@ -25,7 +29,6 @@ import { parseError, readFrom, readText } from "./read_text.ts";
 import { Scanner } from "./scanner.ts";
 import { select } from "./select_grammar.ts";
 import { relatedFrom } from "./value_grammar.ts";
-import type { Operand } from "./value_types.ts";
 
 /**
  * Reads the parameters that are not reserved. They are filters; on GET and HEAD of a function, those that
@@ -226,7 +229,11 @@ function isLevelConflict(name: string): boolean {
 
 /** Returns whether a value reads as a filter: `eq.5`. */
 export function isFilter(value: string): boolean {
-  return operatorExpression(new Scanner(value), restOfText) !== undefined;
+  return new Scanner(value).attempt(wholeExpression) !== undefined;
+}
+
+function wholeExpression(scanner: Scanner): OperatorExpression {
+  return operatorExpression(scanner, restOfText);
 }
 
 /** Whether the value of `on` is a list of columns: a filter has a dot outside of quotes. */
@@ -299,12 +306,15 @@ function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered 
     const { name, value } = param;
     const { path, field, operand } = readText({ what: "tree path", raw: name }, filterName);
     const scanner = new Scanner(value);
-    const read = operatorExpression(scanner, restOfText);
+    const read = scanner.read(wholeExpression);
     const isCall = mode === "call-get";
     const mayBeArgument = isCall && read !== undefined && isArgumentOrFilter(read.operation);
     if (mayBeArgument) callArguments.push([field.name, value]);
     if (read !== undefined && (!mayBeArgument || scanner.atEnd)) {
-      if (read.operation.kind === "column") checkEnd(scanner);
+      if (read.operation.kind === "column" && !scanner.atEnd) {
+        scanner.read((end) => end.failAtEnd(nothing));
+        throw parseError(scanner, { what: "filter", raw: value });
+      }
       const compared: ComparedColumn = operand === undefined
         ? { field }
         : { field, operand, prefersColumn: true };
@@ -314,7 +324,9 @@ function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered 
     }
     if (mayBeArgument) continue;
     const isArgument = isCall && !isCommitted(value);
-    const clause = isArgument ? clauseOrNone(param, path) : readClause(param, path);
+    const clause = isArgument
+      ? ignoringErrors(() => readClause(param, path))
+      : readClause(param, path);
     if (clause !== undefined) clauses.push(clause);
     if (isArgument) callArguments.push([field.name, value]);
     else if (clause === undefined) {
@@ -334,17 +346,10 @@ export function isArgumentOrFilter({ kind }: Operation): boolean {
 
 type ComparedColumn = Pick<Filter, "field" | "operand" | "prefersColumn">;
 
-/** Throws `100` if text follows a comparison with a column. */
-function checkEnd(scanner: Scanner): void {
-  if (scanner.atEnd) return;
-  scanner.expectEnd(nothing);
-  throw parseError(scanner, { what: "filter", raw: scanner.text });
-}
-
-/** Returns no clause if the value is only an argument. */
-function clauseOrNone(param: ValuedParam, path: readonly string[]): NamedClause | undefined {
+/** Returns undefined where reading throws an error: any text may stand there. */
+function ignoringErrors<T>(read: () => T): T | undefined {
   try {
-    return readClause(param, path);
+    return read();
   } catch (error) {
     if (error instanceof ServiceError) return undefined;
     throw error;
@@ -352,19 +357,11 @@ function clauseOrNone(param: ValuedParam, path: readonly string[]): NamedClause 
 }
 
 /** `filter-name = name-path [ "(" operand ")" ]`; other text after the path is ignored. */
-function filterName(scanner: Scanner): TreePath & Pick<Filter, "operand"> | undefined {
+function filterName(scanner: Scanner): TreePath & Pick<Filter, "operand"> {
   const read = treePath(scanner);
-  if (read === undefined || read.field.path.length > 0 || !scanner.sees("(")) return read;
-  const operand = related(scanner, read.field.name);
+  if (read.field.path.length > 0 || !scanner.sees("(")) return read;
+  const operand = ignoringErrors(() =>
+    scanner.attempt((inner) => relatedFrom(inner, read.field.name))
+  );
   return operand === undefined ? read : { ...read, operand };
-}
-
-function related(scanner: Scanner, embed: string): Operand | undefined {
-  try {
-    return scanner.attempt((inner) => relatedFrom(inner, embed));
-  } catch (error) {
-    // Any text may stand there.
-    if (error instanceof ServiceError) return undefined;
-    throw error;
-  }
 }

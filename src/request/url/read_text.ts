@@ -1,7 +1,7 @@
 /** Reads a parameter of the query string by a grammar, and words why it cannot be read. @module */
 import { errors } from "../../errors/catalogue.ts";
 import type { ServiceError } from "../../errors/service_error.ts";
-import { problemInWords } from "./parse_words.ts";
+import { operators } from "./operators.ts";
 import { type ParseFailure, type Production, Scanner } from "./scanner.ts";
 
 /** A text to be read. */
@@ -21,7 +21,7 @@ export function readText<T>(source: Source, production: Production<T>): T {
 
 /** Reads on from where a scanner stands. Raises `100`. */
 export function readFrom<T>(scanner: Scanner, source: Source, production: Production<T>): T {
-  const read = production(scanner);
+  const read = scanner.read(production);
   if (read === undefined) throw parseError(scanner, source);
   return read;
 }
@@ -70,4 +70,41 @@ function quoted(character: string, quote: string): string {
     ? `\\${quote}`
     : escapes.get(character) ?? (code < 0x20 || code > 0x7e ? `\\${code}` : character);
   return quote + shown + quote;
+}
+
+/**
+ * Returns the problem of a text in words: `price lacks an operator`; null if the parser's texts say it best.
+ * `column` is that of a filter; in a group of conditions, the text names it.
+ */
+function problemInWords(
+  { at, unexpected, expected, rule }: ParseFailure,
+  text: string,
+  column: string | undefined,
+): string | null {
+  if (rule !== null) return rule;
+  const expects = (start: string) => expected.some((label) => label.startsWith(start));
+  const place = unexpected === null ? "at the end" : `before ${text.slice(at, at + 10)}`;
+  if (expects("operator (")) return operatorProblem(text, at, column);
+  if (expects("isVal")) return "is takes null, not_null, true, false or unknown";
+  if (expects('"("')) return `a ( is missing ${place}`;
+  if (expects("delimiter (.)")) return `a . is missing ${place}`;
+  if (expects('")"') && unexpected === null) return "a ) is missing";
+  if (expects('"nullsfirst"')) return "order takes asc, desc, nullsfirst and nullslast";
+  const isName = expects("field name (") || expects("any non reserved");
+  return isName ? `a name is missing ${place}` : null;
+}
+
+/** The operator is absent, unknown, or has no dot behind it. */
+function operatorProblem(text: string, at: number, column: string | undefined): string {
+  const [head = "", name = ""] = column === undefined
+    ? /^.*[(,]\s*([^(),.]*)\.?/s.exec(text.slice(0, at)) ?? []
+    : [];
+  const [not = ""] = /^not\./.exec(text.slice(head.length)) ?? [];
+  const start = head.length + not.length;
+  const [word = ""] = /^[A-Za-z_]+/.exec(text.slice(start)) ?? [];
+  const isUnknown = word !== "" && !operators.has(word) && text[start + word.length] === ".";
+  if (isUnknown) return `${word} is not an operator`;
+  return at > start
+    ? `a . is missing behind ${text.slice(start, at)}`
+    : `${column ?? name} lacks an operator`;
 }

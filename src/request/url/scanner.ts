@@ -3,7 +3,7 @@
  * stopped fitting at the farthest and what would have fitted there.
  *
  * A production is a function that takes a scanner, moves it behind what it read and returns what it
- * read. It returns `undefined` when the text does not fit; the scanner then knows why.
+ * read. When the text does not fit, it fails by a method of the scanner, which then knows why.
  *
  * @module
  */
@@ -11,7 +11,10 @@
 import { errors } from "../../errors/catalogue.ts";
 
 /** A production of a grammar. */
-export type Production<T> = (scanner: Scanner) => T | undefined;
+export type Production<T> = (scanner: Scanner) => T;
+
+/** Thrown where a text does not fit. It is not an error: {@linkcode Scanner.read} catches it. */
+const mismatch = Symbol("mismatch");
 
 /** Why a text did not fit. */
 export interface ParseFailure {
@@ -60,6 +63,17 @@ export class Scanner {
     if (++this.#parts > maxParts) throw errors.queryTooComplex(maxParts, kind);
   }
 
+  /** `part *( "," part )`, with blanks before the commas. Throws `177` for too many parts. */
+  list<T>(kind: string, production: Production<T>): readonly T[] {
+    const read: T[] = [];
+    do {
+      read.push(production(this));
+      this.countPart(kind);
+      this.skipBlanks();
+    } while (this.skip(","));
+    return read;
+  }
+
   /** Counts a step into a JSON value. Throws `177` behind the last allowed one. */
   countJsonStep(): void {
     if (++this.#jsonSteps > maxParts) throw errors.queryTooComplex(maxParts, "steps into JSON");
@@ -95,18 +109,15 @@ export class Scanner {
     }
   }
 
-  /** Moves behind a literal, or notes that one of `labels` was expected. */
-  take(literal: string, labels: readonly string[]): boolean {
-    if (this.skip(literal)) return true;
-    this.expect(labels, this.#mismatch(literal));
-    return false;
+  /** Moves behind a literal. Fails without it: one of `labels` was expected. */
+  take(literal: string, labels: readonly string[]): void {
+    if (!this.skip(literal)) this.fail(labels, this.#mismatch(literal));
   }
 
-  /** Moves behind the first of `words` that the text continues with, or notes that one was expected. */
-  takeWord<Word extends string>(words: readonly Word[], labels: readonly string[]) {
-    for (const word of words) if (this.skip(word)) return word;
-    this.expect(labels, this.#mismatch(words[0] ?? ""));
-    return undefined;
+  /** Moves behind the first of `words` that the text continues with. Fails without one. */
+  takeWord<Word extends string>(words: readonly Word[], labels: readonly string[]): Word {
+    return words.find((word) => this.skip(word)) ??
+      this.fail(labels, this.#mismatch(words[0] ?? ""));
   }
 
   /** Position at which the text departs from an expected literal. */
@@ -129,11 +140,23 @@ export class Scanner {
     this.#expected.push(labels);
   }
 
-  /** Notes that the text could have ended here, or continued with one of `labels`. */
-  expectEnd(labels: readonly string[]): void {
+  /** Fails. One of `labels` was expected here; without them, the notes say it. */
+  fail(labels?: readonly string[], unexpectedAt = this.position): never {
+    if (labels !== undefined) this.expect(labels, unexpectedAt);
+    throw mismatch;
+  }
+
+  /** Fails, since the end of the text was expected here, or one of `labels`. */
+  failAtEnd(labels: readonly string[]): never {
     this.expect(labels);
     this.expect(endOfInput);
     if (!this.#silent && this.position === this.#farthest) this.#endExpected = true;
+    throw mismatch;
+  }
+
+  /** Fails unless the text ends here. `labels` could have followed. */
+  takeEnd(labels: readonly string[]): void {
+    if (!this.atEnd) this.failAtEnd(labels);
   }
 
   /** Forgets what was noted, for when another reading of the text explains more. */
@@ -143,33 +166,41 @@ export class Scanner {
     this.#expected.length = 0;
   }
 
-  /** Notes that the text matches but is rejected here. */
-  refuse(rule: string): undefined {
-    if (this.#silent) return;
-    this.#rule = rule;
-    this.#farthest = this.position;
+  /** Reads by a production. Returns undefined if it fails; `failure` then says why. */
+  read<T>(production: Production<T>): T | undefined {
+    try {
+      return production(this);
+    } catch (thrown) {
+      if (thrown === mismatch) return undefined;
+      throw thrown;
+    }
   }
 
-  /** Reads by a production. If it does not match, restores the position and drops its notes. */
+  /** Reads by a production. If it fails, restores the position and drops its notes. */
   attempt<T>(production: Production<T>): T | undefined {
     const { position } = this;
     const silent = this.#silent;
     this.#silent = true;
-    const read = production(this);
+    const read = this.read(production);
     this.#silent = silent;
     if (read === undefined) this.position = position;
     return read;
   }
 
-  /** Reads by a production one level deeper; refused beyond {@linkcode maxNesting}. */
-  nested<T>(kind: keyof typeof maxNesting, production: Production<T>): T | undefined {
+  /** Reads by a production one level deeper. Fails beyond {@linkcode maxNesting}. */
+  nested<T>(kind: keyof typeof maxNesting, production: Production<T>): T {
     if (this.#nesting >= maxNesting[kind]) {
-      return this.refuse(`parentheses nest deeper than ${maxNesting[kind]} levels`);
+      if (this.#silent) throw mismatch;
+      this.#rule = `parentheses nest deeper than ${maxNesting[kind]} levels`;
+      this.#farthest = this.position;
+      throw mismatch;
     }
     this.#nesting++;
-    const read = production(this);
-    this.#nesting--;
-    return read;
+    try {
+      return production(this);
+    } finally {
+      this.#nesting--;
+    }
   }
 
   /** Whether the scanner is inside of parentheses. */
@@ -177,7 +208,7 @@ export class Scanner {
     return this.#nesting > 0;
   }
 
-  /** Why the text did not fit; for when a production returned undefined. */
+  /** Why the text did not fit. */
   failure(): ParseFailure {
     const at = Math.max(this.#farthest, 0);
     const shownAt = this.#endExpected || this.#rule !== null ? at : this.#unexpectedAt;

@@ -38,57 +38,49 @@ const aggregateLabels = aggregates.map((word) => `"${word}"`);
 const nothing: readonly SelectItem[] = [];
 
 /** `select-param = [ select ]`, to the end of the text. */
-export function select(scanner: Scanner): readonly SelectItem[] | undefined {
+export function select(scanner: Scanner): readonly SelectItem[] {
   scanner.skipBlanks();
   if (scanner.atEnd) return nothing;
   const read = items(scanner);
-  if (read === undefined || scanner.atEnd) return read;
-  scanner.forget();
-  scanner.expectEnd(comma);
-  return undefined;
-}
-
-/** `select = item *( "," ( item / left-out ) )` */
-function items(scanner: Scanner): readonly SelectItem[] | undefined {
-  const read: SelectItem[] = [];
-  do {
-    const isFirst = read.length === 0;
-    scanner.skipBlanks();
-    const next = !isFirst && scanner.skip("-")
-      ? leftOut(scanner)
-      : item(scanner, { isFirst: isFirst && !scanner.isNested });
-    if (next === undefined) return undefined;
-    scanner.countPart("items of 'select'");
-    read.push(next);
-    scanner.skipBlanks();
-  } while (scanner.skip(","));
+  if (!scanner.atEnd) scanner.forget();
+  scanner.takeEnd(comma);
   return read;
 }
 
+/** `select = item *( "," ( item / left-out ) )` */
+function items(scanner: Scanner): readonly SelectItem[] {
+  let isFirst = true;
+  return scanner.list("items of 'select'", () => {
+    scanner.skipBlanks();
+    const read = !isFirst && scanner.skip("-")
+      ? leftOut(scanner)
+      : item(scanner, { isFirst: isFirst && !scanner.isNested });
+    isFirst = false;
+    return read;
+  });
+}
+
 /** `left-out = "-" name` */
-function leftOut(scanner: Scanner): SelectLeftOut | undefined {
-  const column = name(scanner);
-  if (column === undefined || !endsItem(scanner)) return undefined;
-  return { kind: "leftOut", column };
+function leftOut(scanner: Scanner): SelectLeftOut {
+  return atItemEnd(scanner, { kind: "leftOut", column: name(scanner) });
 }
 
 /**
  * `item = spread / relation / field-item / "*" / "**" / "@cursor"`. `@cursor` is not the first item:
  * PostgREST reads such a text as all columns.
  */
-function item(
-  scanner: Scanner,
-  { isFirst }: { readonly isFirst: boolean },
-): SelectItem | undefined {
+function item(scanner: Scanner, { isFirst }: { readonly isFirst: boolean }): SelectItem {
   if (seesName(scanner)) return named(scanner);
-  if (!isFirst && scanner.skip("@cursor")) return cursorItem(scanner, null);
-  if (scanner.sees(".")) return scanner.take("...", itemStart) ? spread(scanner) : undefined;
-  if (scanner.skip("**")) {
-    return endsItem(scanner) ? { kind: "all", only: "selectable" } : undefined;
+  if (!isFirst && scanner.skip("@cursor")) {
+    return atItemEnd(scanner, { kind: "cursor", alias: null });
   }
-  if (scanner.skip("*")) return endsItem(scanner) ? { kind: "all" } : undefined;
-  scanner.expect(itemStart);
-  return undefined;
+  if (scanner.sees(".")) {
+    scanner.take("...", itemStart);
+    return { kind: "spread", ...embed(scanner, name(scanner)) };
+  }
+  if (scanner.skip("**")) return atItemEnd(scanner, { kind: "all", only: "selectable" });
+  if (scanner.skip("*")) return atItemEnd(scanner, { kind: "all" });
+  return scanner.fail(itemStart);
 }
 
 /** An embed without its items. */
@@ -97,38 +89,21 @@ interface EmbedHead {
   readonly join: JoinType | null;
 }
 
-/** `spread = "..." embed` */
-function spread(scanner: Scanner): SelectSpread | undefined {
-  const first = name(scanner);
-  const read = first === undefined ? undefined : embed(scanner, first);
-  return read === undefined ? undefined : { kind: "spread", ...read };
-}
-
 /** `embed = target params "(" [ select ] ")"`, after the first name of the target. */
-function embed(scanner: Scanner, first: string): Omit<SelectSpread, "kind"> | undefined {
+function embed(scanner: Scanner, first: string): Omit<SelectSpread, "kind"> {
   const place = placeOf(scanner, first);
-  const head = place === undefined ? undefined : parameters(scanner);
-  if (place === undefined || head === undefined) return undefined;
-  if (!scanner.sees("(")) {
-    scanner.expect(embedStart);
-    return undefined;
-  }
-  const inside = scanner.nested("select", embedded);
-  return inside === undefined ? undefined : { ...place, ...head, select: inside };
+  const head = parameters(scanner);
+  if (!scanner.sees("(")) return scanner.fail(embedStart);
+  return { ...place, ...head, select: scanner.nested("select", embedded) };
 }
 
 /** `target = name [ "/" name ]`: a relation, or a schema and its relation; after the first name. */
-function placeOf(
-  scanner: Scanner,
-  first: string,
-): Pick<SelectSpread, "schema" | "target"> | undefined {
-  if (!scanner.skip("/")) return { target: first };
-  const target = name(scanner);
-  return target === undefined ? undefined : { schema: first, target };
+function placeOf(scanner: Scanner, first: string): Pick<SelectSpread, "schema" | "target"> {
+  return scanner.skip("/") ? { schema: first, target: name(scanner) } : { target: first };
 }
 
 /** `params = 0*2( "!left" / "!inner" / "!" name )`; the first hint and the first join count. */
-function parameters(scanner: Scanner): EmbedHead | undefined {
+function parameters(scanner: Scanner): EmbedHead {
   let hint: string | null = null;
   let join: JoinType | null = null;
   for (let count = 0; count < 2 && scanner.skip("!"); count++) {
@@ -139,48 +114,43 @@ function parameters(scanner: Scanner): EmbedHead | undefined {
     }
     scanner.expect(joinLabels);
     const read = name(scanner);
-    if (read === undefined) return undefined;
     hint ??= read;
   }
   return { hint, join };
 }
 
 /** `params` before a parenthesis. */
-function relationHead(scanner: Scanner): EmbedHead | undefined {
+function relationHead(scanner: Scanner): EmbedHead {
   const head = parameters(scanner);
-  return scanner.sees("(") ? head : undefined;
+  return scanner.sees("(") ? head : scanner.fail();
 }
 
 /** `"(" [ select ] ")"` */
-function embedded(scanner: Scanner): readonly SelectItem[] | undefined {
+function embedded(scanner: Scanner): readonly SelectItem[] {
   scanner.skip("(");
   scanner.skipBlanks();
   if (scanner.skip(")")) return nothing;
   const start = scanner.position;
-  const read = items(scanner);
-  if (read === undefined) {
-    if (scanner.position === start) scanner.expect(closing);
-    return undefined;
-  }
-  return scanner.take(")", nextOrClosing) ? read : undefined;
+  const read = scanner.read(items);
+  if (read === undefined) return scanner.fail(scanner.position === start ? closing : undefined);
+  scanner.take(")", nextOrClosing);
+  return read;
 }
 
 /**
  * `[ name ":" ] ( relation / "count()" / "@cursor" / field-item )`; no relation without a schema is called
  * `count`.
  */
-function named(scanner: Scanner): SelectItem | undefined {
+function named(scanner: Scanner): SelectItem {
   if (scanner.skip("count()")) return countItem(scanner, null);
   const first = name(scanner);
-  if (first === undefined) return undefined;
   if (!seesAlias(scanner)) return relationOrField(scanner, first, null);
   scanner.skip(":");
   scanner.expect(colon);
   scanner.skipBlanks();
   if (scanner.skip("count()")) return countItem(scanner, first);
-  if (scanner.skip("@cursor")) return cursorItem(scanner, first);
-  const target = name(scanner);
-  return target === undefined ? undefined : relationOrField(scanner, target, first);
+  if (scanner.skip("@cursor")) return atItemEnd(scanner, { kind: "cursor", alias: first });
+  return relationOrField(scanner, name(scanner), first);
 }
 
 function seesAlias(scanner: Scanner): boolean {
@@ -188,41 +158,26 @@ function seesAlias(scanner: Scanner): boolean {
 }
 
 /** `count-item = "count()" [ "::" cast ] steps` */
-function countItem(scanner: Scanner, alias: string | null): SelectItem | undefined {
-  const read = optionalCast(scanner);
-  if (read !== undefined && seesCall(scanner)) {
-    return valueItem(scanner, { field: null, cast: read, alias });
-  }
-  if (read === undefined || !endsItem(scanner)) return undefined;
-  return { kind: "count", alias, cast: read };
-}
-
-function cursorItem(scanner: Scanner, alias: string | null): SelectItem | undefined {
-  return endsItem(scanner) ? { kind: "cursor", alias } : undefined;
+function countItem(scanner: Scanner, alias: string | null): SelectItem {
+  const cast = optionalCast(scanner);
+  return seesCall(scanner)
+    ? valueItem(scanner, { field: null, cast, alias })
+    : atItemEnd(scanner, { kind: "count", alias, cast });
 }
 
 function relationOrField(
   scanner: Scanner,
   target: string,
   alias: string | null,
-): SelectRelation | SelectField | SelectValue | undefined {
-  if (scanner.sees("/")) {
-    const read = embed(scanner, target);
-    return read === undefined ? undefined : { kind: "relation", alias, ...read };
-  }
+): SelectRelation | SelectField | SelectValue {
+  if (scanner.sees("/")) return { kind: "relation", alias, ...embed(scanner, target) };
   const head = target !== "count" && (scanner.sees("(") || scanner.sees("!"))
     ? scanner.attempt(relationHead)
     : undefined;
-  if (head === undefined) {
-    const field = fieldFrom(scanner, target);
-    return field === undefined ? undefined : fieldItem(scanner, field, alias);
-  }
+  if (head === undefined) return fieldItem(scanner, fieldFrom(scanner, target), alias);
   const inside = scanner.nested("select", embedded);
-  if (inside === undefined) return undefined;
   const item: SelectRelation = { kind: "relation", target, alias, ...head, select: inside };
-  if (!isMergeAction(item) || !scanner.skip("::")) return item;
-  const type = cast(scanner);
-  return type === undefined ? undefined : { ...item, cast: type };
+  return isMergeAction(item) && scanner.skip("::") ? { ...item, cast: cast(scanner) } : item;
 }
 
 /** Whether an item is `merge_action()`: what an upsert did with the row, or an embed of that name. */
@@ -238,16 +193,12 @@ function fieldItem(
   scanner: Scanner,
   field: Field,
   alias: string | null,
-): SelectField | SelectValue | undefined {
-  const inner = optionalCast(scanner);
-  if (inner !== undefined && seesCall(scanner)) {
-    return valueItem(scanner, { field, cast: inner, alias });
-  }
-  const aggregate = inner === undefined ? undefined : optionalAggregate(scanner);
-  const outer = aggregate === undefined ? undefined : optionalCast(scanner);
-  if (inner === undefined || aggregate === undefined || outer === undefined) return undefined;
-  if (!endsItem(scanner)) return undefined;
-  return { kind: "field", field, alias, cast: inner, aggregate, aggregateCast: outer };
+): SelectField | SelectValue {
+  const cast = optionalCast(scanner);
+  if (seesCall(scanner)) return valueItem(scanner, { field, cast, alias });
+  const aggregate = optionalAggregate(scanner);
+  const aggregateCast = optionalCast(scanner);
+  return atItemEnd(scanner, { kind: "field", field, alias, cast, aggregate, aggregateCast });
 }
 
 /** The part of an item before its first call. */
@@ -261,9 +212,8 @@ interface CalledField {
 function valueItem(
   scanner: Scanner,
   { field, cast, alias }: CalledField,
-): SelectField | SelectValue | undefined {
-  const read = steps(scanner);
-  if (read === undefined || !endsItem(scanner)) return undefined;
+): SelectField | SelectValue {
+  const read = atItemEnd(scanner, steps(scanner));
   const [first, second, ...more] = read;
   const aggregate = field === null ? undefined : simpleAggregate(first);
   const outer = second?.kind === "cast" ? second.type : null;
@@ -280,31 +230,33 @@ function simpleAggregate(step: ValueStep | undefined): AggregateFunction | undef
 }
 
 /** `[ "::" cast ]`: null if absent. */
-function optionalCast(scanner: Scanner): string | null | undefined {
+function optionalCast(scanner: Scanner): string | null {
   if (scanner.skip("::")) return cast(scanner);
-  if (!scanner.sees(":")) {
-    scanner.expect(castMark);
-    return null;
+  if (scanner.sees(":")) {
+    scanner.forget();
+    scanner.take("::", castMark);
   }
-  scanner.forget();
-  scanner.take("::", castMark);
-  return undefined;
+  scanner.expect(castMark);
+  return null;
 }
 
 /** `[ "." agg "()" ]`: null if absent. */
-function optionalAggregate(scanner: Scanner): AggregateFunction | null | undefined {
+function optionalAggregate(scanner: Scanner): AggregateFunction | null {
   if (!scanner.skip(".")) {
     scanner.expect(aggregateMark);
     return null;
   }
   const read = scanner.takeWord(aggregates, aggregateLabels);
-  return read !== undefined && scanner.take("()", call) ? read : undefined;
+  scanner.take("()", call);
+  return read;
 }
 
-/** An item ends before `)`, before `,`, or at the end of the text when no parenthesis is open. */
-function endsItem(scanner: Scanner): boolean {
+/**
+ * Returns an item, which ends before `)`, before `,`, or at the end of the text when no parenthesis is
+ * open. Fails elsewhere.
+ */
+function atItemEnd<Item>(scanner: Scanner, item: Item): Item {
   scanner.skipBlanks();
-  if (scanner.sees(",") || scanner.sees(")") || scanner.atEnd && !scanner.isNested) return true;
-  scanner.expectEnd(closingOrNext);
-  return false;
+  if (scanner.sees(",") || scanner.sees(")") || scanner.atEnd && !scanner.isNested) return item;
+  return scanner.failAtEnd(closingOrNext);
 }

@@ -3,7 +3,15 @@ import { errors } from "../../errors/catalogue.ts";
 import { cast, fieldFrom, ident, name } from "./name_grammar.ts";
 import { operators } from "./operators.ts";
 import type { Scanner } from "./scanner.ts";
-import type { Operand, Value, ValueArgument, ValueCall, ValueStep } from "./value_types.ts";
+import type { Field } from "./query_types.ts";
+import type {
+  Operand,
+  RelatedOperand,
+  Value,
+  ValueArgument,
+  ValueCall,
+  ValueStep,
+} from "./value_types.ts";
 
 /** The most calls in one value, with those in arguments. */
 export const maxCallsOfValue = 8;
@@ -38,12 +46,9 @@ function callName({ code, text, position }: Scanner): string | null {
   return found === null || operators.has(found) || groupWords.has(found) ? null : found;
 }
 
-/**
- * `steps = [ "::" cast ] *( "." call [ "::" cast ] )`. Throws `177` for more
- * than {@linkcode maxCallsOfValue} calls.
- */
-export function steps(scanner: Scanner): readonly ValueStep[] | undefined {
-  return stepsWithin(scanner, { calls: 0 });
+/** Reads the casts and calls behind a field; null stands for `count()`. */
+export function stepped(scanner: Scanner, field: Field | null): Operand {
+  return { kind: "value", value: { field, steps: steps(scanner) } };
 }
 
 /** Counts the calls of one value. */
@@ -51,24 +56,23 @@ interface CallCount {
   calls: number;
 }
 
-function stepsWithin(scanner: Scanner, count: CallCount): readonly ValueStep[] | undefined {
+/**
+ * `steps = [ "::" cast ] *( "." call [ "::" cast ] )`. Throws `177` for more
+ * than {@linkcode maxCallsOfValue} calls.
+ */
+export function steps(scanner: Scanner, count: CallCount = { calls: 0 }): readonly ValueStep[] {
   const read: ValueStep[] = [];
   while (seesStep(scanner)) {
     if (read.at(-1)?.kind === "cast" && scanner.sees("::")) break;
-    const next = scanner.skip("::") ? castStep(scanner) : call(scanner, count);
-    if (next === undefined) return undefined;
-    read.push(next);
+    read.push(
+      scanner.skip("::") ? { kind: "cast", type: cast(scanner) } : call(scanner, count),
+    );
   }
   return read;
 }
 
-function castStep(scanner: Scanner): ValueStep | undefined {
-  const type = cast(scanner);
-  return type === undefined ? undefined : { kind: "cast", type };
-}
-
 /** `call = "." fname "(" [ argument *( "," argument ) ] ")"` */
-function call(scanner: Scanner, count: CallCount): ValueCall | undefined {
+function call(scanner: Scanner, count: CallCount): ValueCall {
   const called = callName(scanner)!;
   if (++count.calls > maxCallsOfValue) {
     throw errors.queryTooComplex(maxCallsOfValue, "calls in one value");
@@ -79,42 +83,27 @@ function call(scanner: Scanner, count: CallCount): ValueCall | undefined {
   const read: ValueArgument[] = [];
   do {
     scanner.skipBlanks();
-    const next = argument(scanner, count);
-    if (next === undefined) return undefined;
-    read.push(next);
+    read.push(argument(scanner, count));
     scanner.skipBlanks();
   } while (scanner.skip(","));
-  return scanner.take(")", argumentEnd)
-    ? { kind: "call", name: called, arguments: read }
-    : undefined;
+  scanner.take(")", argumentEnd);
+  return { kind: "call", name: called, arguments: read };
 }
 
 /** `argument = number / text / "@" ident / value` */
-function argument(scanner: Scanner, count: CallCount): ValueArgument | undefined {
+function argument(scanner: Scanner, count: CallCount): ValueArgument {
   if (scanner.sees("'")) return text(scanner);
-  if (scanner.skip("@")) return parameter(scanner);
+  if (scanner.skip("@")) {
+    return { kind: "parameter", name: ident(scanner) ?? scanner.fail(argumentLabel) };
+  }
   const digits = number(scanner);
   if (digits !== null) return { kind: "number", text: digits };
   const start = scanner.position;
-  const first = name(scanner);
-  if (first === undefined) {
-    if (scanner.position === start) {
-      scanner.forget();
-      scanner.expect(argumentLabel);
-    }
-    return undefined;
-  }
-  const read = valueFrom(scanner, first, count);
-  return read === undefined ? undefined : { kind: "value", value: read };
-}
-
-function parameter(scanner: Scanner): ValueArgument | undefined {
-  const read = ident(scanner);
-  if (read === undefined) {
-    scanner.expect(argumentLabel);
-    return undefined;
-  }
-  return { kind: "parameter", name: read };
+  const first = scanner.read(name);
+  if (first !== undefined) return { kind: "value", value: valueFrom(scanner, first, count) };
+  if (scanner.position > start) return scanner.fail();
+  scanner.forget();
+  return scanner.fail(argumentLabel);
 }
 
 const numberPattern = /-?[0-9]+(?:\.[0-9]+)?(?=[ \t]*[,)])/y;
@@ -128,7 +117,7 @@ function number(scanner: Scanner): string | null {
 }
 
 /** `text = "'" *( "''" / any character but "'" ) "'"` */
-function text(scanner: Scanner): ValueArgument | undefined {
+function text(scanner: Scanner): ValueArgument {
   const { text } = scanner;
   let read = "";
   let from = scanner.position + 1;
@@ -136,8 +125,7 @@ function text(scanner: Scanner): ValueArgument | undefined {
     const quote = text.indexOf("'", from);
     if (quote < 0) {
       scanner.position = text.length;
-      scanner.expect(textEnd);
-      return undefined;
+      return scanner.fail(textEnd);
     }
     read += text.slice(from, quote);
     from = quote + 1;
@@ -150,41 +138,29 @@ function text(scanner: Scanner): ValueArgument | undefined {
 }
 
 /** `value = ( field / "count()" ) steps`, whose name has been read. */
-function valueFrom(
-  scanner: Scanner,
-  first: string,
-  count: CallCount = { calls: 0 },
-): Value | undefined {
+function valueFrom(scanner: Scanner, first: string, count?: CallCount): Value {
   const field = first === "count" && scanner.skip("()") ? null : fieldFrom(scanner, first);
-  if (field === undefined) return undefined;
-  const read = stepsWithin(scanner, count);
-  if (read === undefined) return undefined;
+  const read = steps(scanner, count);
   scanner.skipBlanks();
   return { field, steps: read };
 }
 
 /** `operand = related / value`. Throws `177` for more than {@linkcode maxRelatedDepth} embeds. */
-export function operand(scanner: Scanner): Operand | undefined {
-  return operandWithin(scanner, 0);
-}
-
-function operandWithin(scanner: Scanner, depth: number): Operand | undefined {
+export function operand(scanner: Scanner, depth = 0): Operand {
   const first = name(scanner);
-  if (first === undefined) return undefined;
   if (scanner.sees("(") && !(first === "count" && scanner.sees("()"))) {
     return relatedFrom(scanner, first, depth);
   }
-  const read = valueFrom(scanner, first);
-  return read === undefined ? undefined : { kind: "value", value: read };
+  return { kind: "value", value: valueFrom(scanner, first) };
 }
 
 /** `related = name "(" operand ")"`, whose name has been read. */
-export function relatedFrom(scanner: Scanner, embed: string, depth = 0): Operand | undefined {
+export function relatedFrom(scanner: Scanner, embed: string, depth = 0): RelatedOperand {
   if (depth >= maxRelatedDepth) {
     throw errors.queryTooComplex(maxRelatedDepth, "embeds around one value");
   }
-  if (!scanner.skip("(")) return undefined;
-  const inner = operandWithin(scanner, depth + 1);
-  if (inner === undefined || !scanner.take(")", relatedEnd)) return undefined;
+  if (!scanner.skip("(")) return scanner.fail();
+  const inner = operand(scanner, depth + 1);
+  scanner.take(")", relatedEnd);
   return { kind: "related", embed, operand: inner };
 }
