@@ -5,7 +5,6 @@ import type {
   Relationship,
   Routine,
   SchemaCache,
-  SchemaCacheData,
 } from "../schema_cache/schema_cache.ts";
 import type {
   ConsoleFunction,
@@ -16,38 +15,29 @@ import type {
 
 export type RelationshipKind = Relationship["kind"];
 
-/** Returns relations, relationships and functions of the schema cache without what only queries need. */
+/**
+ * Returns relations, relationships and functions of the schema cache without what only queries need. A schema
+ * with fallbacks has the relations and functions that it serves of them too, without relationships.
+ */
 export function consoleSchema(cache: SchemaCache): ConsoleSchema {
   const { relations, relationships, routines, fallbacks = [] } = cache.data;
-  const served = fallbacks.map(([schema]) => servedBy(schema, cache));
-  return {
-    relations: [relations, ...served.map((each) => each.relations)].flat().map(consoleRelation),
-    relationships: [relationships, ...served.map((each) => each.relationships)].flat()
-      .map(consoleRelationship),
-    functions: [routines, ...served.map((each) => each.routines)].flat().map(consoleFunction),
-  };
-}
-
-/** Returns what a schema serves of its fallbacks, as if it were its own. */
-function servedBy(
-  schema: string,
-  cache: SchemaCache,
-): Pick<SchemaCacheData, "relations" | "relationships" | "routines"> {
-  const own = <Named extends QualifiedName>(each: Named): Named => ({ ...each, schema });
-  // A function of rows may lead to a relation that the schema hides.
-  const served = (each: QualifiedName) =>
-    cache.relation({ schema, name: each.name })?.schema === each.schema ? own(each) : each;
-  const isOther = (each: QualifiedName) => each.schema !== schema;
-  const relations = cache.relationNames(schema).map((name) => cache.relation({ schema, name })!);
-  return {
-    relations: relations.filter(isOther).map(own),
-    relationships: relations.flatMap((relation) =>
-      cache.relationships(relation, schema)
-        .filter(({ origin, foreign }) => isOther(origin) || isOther(foreign))
-        .map((each) => ({ ...each, origin: own(each.origin), foreign: served(each.foreign) }))
+  const withServed = <Named extends QualifiedName>(
+    all: readonly Named[],
+    servedBy: (schema: string) => readonly Named[],
+  ) => [
+    ...all,
+    ...fallbacks.flatMap(([schema]) =>
+      servedBy(schema).filter((each) => each.schema !== schema).map((each) => ({ ...each, schema }))
     ),
-    routines: cache.routineNames(schema).flatMap((name) => cache.routines({ schema, name }))
-      .filter(isOther).map(own),
+  ];
+  const relationsOf = (schema: string) =>
+    cache.relationNames(schema).map((name) => cache.relation({ schema, name })!);
+  const routinesOf = (schema: string) =>
+    cache.routineNames(schema).flatMap((name) => cache.routines({ schema, name }));
+  return {
+    relations: withServed(relations, relationsOf).map(consoleRelation),
+    relationships: relationships.map(consoleRelationship),
+    functions: withServed(routines, routinesOf).map(consoleFunction),
   };
 }
 

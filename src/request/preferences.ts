@@ -34,14 +34,12 @@ const values: { readonly [Name in ListedName]: readonly NonNullable<Preferences[
 /** Values that a whole token sets. */
 const tokens: ReadonlyMap<string, Partial<Listed>> = new Map(
   Object.entries(values).flatMap(([name, each]) =>
-    each.map((value) => [`${tokenName(name)}=${value}`, { [name]: value }] as const)
+    each.map((value) => {
+      const token = name === "maxRows" ? "max-rows" : name;
+      return [`${token}=${value}`, { [name]: value }] as const;
+    })
   ),
 );
-
-/** Returns the name of a preference in the header: `max-rows`. */
-function tokenName(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
 
 const timezonePrefix = "timezone=";
 const maxAffectedPrefix = "max-affected=";

@@ -87,20 +87,14 @@ const deprecatedLine =
  */
 function readDeprecation(line: string): { headers: HeaderList; text: string } | null {
   const [, date, end = date, advice] = deprecatedLine.exec(line) ?? [];
-  if (!isDate(date) || !isDate(end)) return null;
+  if (date === undefined || Number.isNaN(Date.parse(date) + Date.parse(end!))) return null;
   return {
     headers: [
       ["Deprecation", `@${Date.parse(date) / 1000}`],
-      ["Sunset", new Date(end).toUTCString()],
+      ["Sunset", new Date(end!).toUTCString()],
     ],
     text: `Deprecated from ${date}${advice === undefined ? "" : `: ${advice}`}`,
   };
-}
-
-/** Whether a text is a day of the calendar, which `Date` exceeds. */
-function isDate(text: string | undefined): text is string {
-  const time = Date.parse(text ?? "");
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text!);
 }
 
 /** Functions without the tags of their comments, and what the tags say. */

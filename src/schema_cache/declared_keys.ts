@@ -57,7 +57,6 @@ export function addDeclaredKeys(
   const resolver = new KeyResolver(
     declarations.length === 0 ? [] : relations,
     keys.primary,
-    config.dbSchemas,
   );
   for (const declaration of declarations) {
     const problem = resolver.add(declaration);
@@ -142,14 +141,8 @@ class KeyResolver {
   readonly foreign: ForeignKeyRow[] = [];
   readonly #rows: ReadonlyMap<string, RelationRow>;
   readonly #primaryKeys: Map<number, readonly number[]>;
-  readonly #fallbacks: ExposedSchemas["fallbacks"];
 
-  constructor(
-    relations: readonly RelationRow[],
-    primaryKeys: readonly KeyRow[],
-    { fallbacks }: ExposedSchemas,
-  ) {
-    this.#fallbacks = fallbacks;
+  constructor(relations: readonly RelationRow[], primaryKeys: readonly KeyRow[]) {
     this.#rows = new Map(relations.map((row) => [nameKey(row[1], row[2]), row]));
     this.#primaryKeys = new Map(primaryKeys);
   }
@@ -194,9 +187,7 @@ class KeyResolver {
   }
 
   #owner({ schema, name }: RelationReference, ownSchema: string): KeyOwner {
-    const first = schema ?? ownSchema;
-    const row = [first, ...this.#fallbacks?.get(first) ?? []]
-      .map((each) => this.#rows.get(nameKey(each, name))).find((found) => found !== undefined);
+    const row = this.#rows.get(nameKey(schema ?? ownSchema, name));
     if (row === undefined) {
       throw new UnknownName(
         `relation ${schema ?? ownSchema}.${name} does not exist in an exposed schema`,

@@ -91,22 +91,16 @@ function addFallbackRelationships(
     each.kind === "computed" ||
     !isHidden(each.foreign) && !(each.kind === "many-to-many" && isHidden(each.junction));
   for (const bySchema of [...relationships.values()].flatMap((names) => [...names.values()])) {
-    const names = new Set<string>();
-    const reached = order.flatMap((other) => {
-      const found = (bySchema.get(other) ?? []).filter((each) =>
-        isReached(each) && !names.has(usedName(each))
-      );
-      found.forEach((each) => names.add(usedName(each)));
-      return found;
-    });
-    if (reached.length > 0) bySchema.set(schema, reached);
+    const reached = order.flatMap((other) => bySchema.get(other)?.filter(isReached) ?? []);
+    // The function of the first schema hides the others of its name.
+    const functions = reached.flatMap((each) => each.kind === "computed" ? [each.function] : []);
+    const hiding = new Map(functions.reverse().map((each) => [each.name, each.schema]));
+    const shown = reached.filter((each) =>
+      each.kind !== "computed" || hiding.get(each.function.name) === each.function.schema
+    );
+    if (shown.length > 0) bySchema.set(schema, shown);
   }
   addMissing(relationships, schema, others);
-}
-
-/** Returns the name by which a request embeds the relationship. */
-function usedName(relationship: Relationship): string {
-  return relationship.kind === "computed" ? relationship.function.name : relationship.foreign.name;
 }
 
 function indexByName(relations: readonly Relation[]): IndexByName<Relation> {

@@ -8,9 +8,7 @@ import type { SchemaCache } from "../../schema_cache/schema_cache.ts";
  */
 export function servedMetadata(text: string, schema: string, cache: SchemaCache): string {
   const bySchema: Readonly<Record<string, SchemaMetadata>> = JSON.parse(text);
-  const parts = [schema, ...cache.fallbacks(schema)]
-    .filter((each) => Object.hasOwn(bySchema, each))
-    .map((each) => [each, bySchema[each]!] as const);
+  const parts = Object.entries(bySchema);
   const served = <Item>(
     list: (metadata: SchemaMetadata) => readonly Item[] | undefined,
     schemaOf: (item: Item) => string | undefined,
@@ -23,7 +21,7 @@ export function servedMetadata(text: string, schema: string, cache: SchemaCache)
   const ofRelation = (name: string) => cache.relation({ schema, name })?.schema;
   const ofRoutine = (name: string) => cache.routines({ schema, name })[0]?.schema;
   return JSON.stringify({
-    comment: parts.find(([each]) => each === schema)?.[1].comment ?? null,
+    comment: bySchema[schema]?.comment ?? null,
     relations: served(({ relations }) => relations, ofRelation),
     privileges: served(({ privileges }) => privileges, ([name]) => ofRelation(name)),
     functions: served(({ functions }) => functions, ofRoutine),

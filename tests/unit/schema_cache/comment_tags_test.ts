@@ -37,7 +37,7 @@ const rows: readonly (readonly [comment: string | null, read: Partial<TaggedComm
     text: "Text\n\nDeprecated from 2026-07-01",
     values: { deprecation: [["Deprecation", "@1782864000"], deprecation[1]!] },
   }],
-  ["@deprecated 2027-02-30", { text: "@deprecated 2027-02-30" }],
+  ["@deprecated 2027-13-01", { text: "@deprecated 2027-13-01" }],
   ["@deprecated use v2", { text: "@deprecated use v2" }],
   ["@deprecated 2027-01-01T00:00Z", { text: "@deprecated 2027-01-01T00:00Z" }],
 ];
