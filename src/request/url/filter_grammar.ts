@@ -1,7 +1,7 @@
 /** Grammar of filters: `not.eq.5`, `in.(1,2)`, `is.null`, `fts(english).fat`. @module */
 import { delimiter, ident, quoted } from "./name_grammar.ts";
 import { type OperatorKind, operators } from "./operators.ts";
-import type { Filter, FullTextOperator, IsWord, Operation, SimpleOperator } from "./query_types.ts";
+import type { Filter, IsWord, Operation } from "./query_types.ts";
 import type { Production, Scanner } from "./scanner.ts";
 import { operand as operandOf } from "./value_grammar.ts";
 
