@@ -1,7 +1,6 @@
 /** Transactions as data: the statements of one, how it begins and ends, and its result. @module */
 import type { ParamValue } from "../sql/fragment.ts";
 
-/** How a statement's rows are used. */
 export type ResultUse =
   /** Rows are discarded. */
   | "none"
@@ -20,7 +19,6 @@ export type ResultUse =
 export interface BodyFraming {
   /** Between two rows; not before the first that follows an empty body. */
   readonly separator: string;
-  /** End of the body. */
   readonly closing: string;
   /** Bytes to leave out at both ends of the values of further rows. Default: 0. */
   readonly trimmedBytes?: number;
@@ -28,7 +26,6 @@ export interface BodyFraming {
   readonly isEager?: boolean;
 }
 
-/** The purpose of a statement of a request. */
 export type StatementRole =
   | "settings"
   | "pre-request"
@@ -47,7 +44,6 @@ export type StatementRole =
   /** Keeps the answer for the key. */
   | "answer";
 
-/** One statement of a batch. */
 export interface Statement {
   /** Default: none, for statements of the service itself. */
   readonly role?: StatementRole;
@@ -78,7 +74,6 @@ export interface Statement {
 export type AccessMode = "read only" | "read write";
 export type IsolationLevel = "read committed" | "repeatable read" | "serializable";
 
-/** How a transaction ends. */
 export type TransactionEnd = "commit" | "rollback";
 
 /**
@@ -111,7 +106,6 @@ export interface BlockTransaction {
   readonly end: TransactionEnd | readonly ColumnBounds[];
 }
 
-/** How a transaction is delimited. */
 export type TransactionForm = (ImplicitTransaction | BlockTransaction)["form"];
 
 /**
@@ -124,7 +118,6 @@ export interface CostLimit {
   readonly maxCost: number;
 }
 
-/** Fields of all batches. */
 interface BatchCommon {
   /** A connection without prepared statements may lead to a pooler and always uses a block. */
   readonly transaction: ImplicitTransaction | BlockTransaction;
@@ -176,7 +169,6 @@ export interface WalPosition {
 /** Positions that results have: of any server, or of standbys only. */
 export type ReturnedPosition = "any" | "replayed";
 
-/** Condition for the server that executes a batch. */
 export interface PositionCondition {
   /** Position that a standby must have replayed. */
   readonly min: bigint;
@@ -195,7 +187,6 @@ interface WalPositionUse {
   readonly returned: ReturnedPosition | null;
 }
 
-/** How a read may use a standby. */
 export interface StandbyUse {
   /**
    * The client's bookmarks, separated by commas; null without one. The primary executes the read if a text is
@@ -211,13 +202,10 @@ export interface StandbyUse {
 
 /** Receives what happens while a batch runs. A batch that is sent once more begins once more. */
 interface BatchEvents {
-  /** The batch is sent. */
   begun(): void;
-  /** A statement with `use: "held"` has ended. */
   held(statement: number, result: HeldResult): void;
 }
 
-/** The result of a statement with `use: "held"`. */
 export interface HeldResult {
   readonly columns: ResultColumns;
   readonly body: ResultBody;
@@ -253,7 +241,6 @@ export interface WriteBatch extends BatchCommon {
  * rejects with their error.
  */
 export interface ParamStream {
-  /** Position of the statement among those of the batch. */
   readonly statement: number;
   /** Position of the parameter in the statement. */
   readonly param: number;
@@ -294,7 +281,6 @@ export function metadataBatch(
 /** Columns of the result row before the body, as text. Empty if the statement returned no row. */
 export type ResultColumns = readonly (string | null)[];
 
-/** The last column of the result row. */
 export interface ResultBody {
   /** Exact number of bytes; `null` for SQL NULL, for no row at all, and while it is unknown. */
   readonly length: number | null;
@@ -320,7 +306,6 @@ export function discardBody({ content }: ResultBody): void {
   if (content instanceof ReadableStream) content.cancel().catch(() => {});
 }
 
-/** The result of a batch that succeeded. */
 export interface BatchResult {
   /** `rollback` also if the result was outside of the batch's bounds. */
   readonly end: TransactionEnd;

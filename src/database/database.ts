@@ -1,6 +1,4 @@
-/** The port between the service and PostgreSQL: one transaction is one batch of statements
- * (`batch.ts`), sent in one write where possible. Adapters: a pool of connections (`postgres.ts`)
- * and the embedded database (`pglite.ts`); both encode their messages by `protocol/`. @module */
+/** The port between the service and PostgreSQL: one transaction is one batch of statements. @module */
 import type { BodySpool } from "../lib/body_spool.ts";
 import type { Deadline } from "../lib/time_limits.ts";
 import type { Histogram } from "../observe/histogram.ts";
@@ -28,7 +26,6 @@ export interface QueueTiming {
 export const connectionSetup = "set default_transaction_isolation = 'read committed'; " +
   "set default_transaction_read_only = off; set jit = off";
 
-/** Live counts of a pool, for metrics. */
 export interface PoolCounts {
   readonly max: number;
   readonly open: number;
@@ -37,9 +34,7 @@ export interface PoolCounts {
   readonly timeouts: number;
 }
 
-/** A connection that listens to a channel. */
 export interface Subscription {
-  /** Result of `version()` on that server. */
   readonly version: string;
   /** `localhost:5432`; for a Unix socket its folder replaces the host. */
   readonly place: string;
@@ -72,7 +67,6 @@ export type Subscribe = (channel: string, events: SubscriptionEvents) => Promise
  */
 export type Notify = (channel: string, payload: string) => Promise<void>;
 
-/** Step in the life of a pooled connection. */
 export type ConnectionStep =
   | "being established"
   | "available: connection establishment"
@@ -102,7 +96,6 @@ export type StandbyEvent =
   /** The server belongs to another database cluster than the primary. */
   | { readonly kind: "standby-foreign"; readonly place: string };
 
-/** Receives the events of a database other than its transactions. */
 export interface DatabaseWatcher {
   /** Receives the events of the pool; null turns them off. */
   readonly trace: ((event: PoolEvent) => void) | null;
@@ -134,7 +127,6 @@ export interface DatabaseOptions {
   readonly replicas?: ReplicaSettings;
 }
 
-/** Settings of reads on standbys. */
 export interface ReplicaSettings {
   /** A standby that lags further behind executes no reads. */
   readonly maxLagMs: number;
@@ -144,7 +136,6 @@ export interface ReplicaSettings {
   readonly fallback: "primary" | "error";
 }
 
-/** Live counts of a standby, for metrics. */
 export interface StandbyCounts {
   /** `localhost:5432` */
   readonly place: string;
@@ -176,7 +167,6 @@ export interface Database {
    * `connectionLost` and `acquisitionTimeout` of the catalogue.
    */
   transaction(batch: Batch, caller?: Caller): Promise<BatchResult>;
-  /** Returns the result of `version()`, over a connection of the pool. */
   version(): Promise<string>;
   /** Closes idle connections now and busy ones when they are returned; new uses open fresh ones. */
   flush(): void;

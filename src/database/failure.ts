@@ -1,7 +1,6 @@
 /** Classifies database failures that concern the whole service, not only one request. @module */
 import { DatabaseError, ServiceError } from "../errors/service_error.ts";
 
-/** Prefix of the names of prepared statements. */
 export const statementNamePrefix = "svc_";
 
 /** A failure that a retry cannot repair. */
@@ -27,7 +26,6 @@ export function fatalFailureOf(thrown: unknown): FatalFailure | null {
 
 const statementPooling = "transaction blocks not allowed in statement pooling mode";
 
-/** Whether the server rejected the password of a connection. */
 export function isLoginRefused(reason: string): boolean {
   return reason.includes("FATAL:  password authentication failed") ||
     reason.includes("no password supplied");

@@ -37,7 +37,6 @@ export interface DatabaseConfig {
   readonly dialect: Pick<Dialect, "namesApplicationInKeywords">;
 }
 
-/** Dependencies other than the configuration. */
 export interface DatabaseDependencies {
   /** SQL that initialises a new embedded database; null for none. */
   readonly embeddedInit: InitScript | null;
@@ -50,12 +49,10 @@ export interface DatabaseDependencies {
   readonly connections?: Connections;
 }
 
-/** Whether a connection string names the embedded database. */
 export function isEmbedded(uri: string): boolean {
   return uri.startsWith("pglite://");
 }
 
-/** Opens a database. It opens connections on demand. */
 export async function openDatabase(
   config: DatabaseConfig,
   dependencies: DatabaseDependencies,
@@ -80,7 +77,6 @@ function replicaOptions(config: DatabaseConfig): ReplicaOptions | null {
     : { uri, poolSize: dbReplicaPool ?? dbPool, ...replicaSettings(config) };
 }
 
-/** Returns the settings of reads on standbys. */
 export function replicaSettings(
   { dbReplicaMaxLag = 10, dbReplicaWait = 0.1, dbReplicaFallback = "primary" }: Pick<
     DatabaseConfig,

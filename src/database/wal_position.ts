@@ -1,11 +1,5 @@
-/**
- * Positions in the write-ahead log, as PostgreSQL's type `pg_lsn` has them, and the SQL that reads them.
- *
- * Source: PostgreSQL documentation, "System Administration Functions", backup and recovery control;
- * "WAL Internals".
- *
- * @module
- */
+/** Positions in the write-ahead log, and the SQL that reads them. Source: PostgreSQL documentation,
+ * "Backup Control Functions" and "WAL Internals". @module */
 import type {
   PositionCondition,
   ResultColumns,
@@ -46,7 +40,6 @@ const replayStatement: Statement = {
   isShared: true,
 };
 
-/** Statements by the position that they read. */
 export const positionStatements: Readonly<Record<ReturnedPosition, Statement>> = {
   any: positionStatement,
   replayed: replayStatement,
@@ -117,7 +110,6 @@ export function parseLsn(text: string): bigint | null {
   return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`);
 }
 
-/** Returns a position as `pg_lsn` has it. */
 export function lsnText(lsn: bigint): string {
   const hex = (part: bigint) => part.toString(16).toUpperCase();
   return `${hex(lsn >> 32n)}/${hex(lsn & 0xffff_ffffn)}`;

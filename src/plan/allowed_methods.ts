@@ -4,13 +4,10 @@ import type { OptionsTarget } from "../request/api_request.ts";
 import { acceptedQueries } from "../request/query_request.ts";
 import type { Relation, Routine } from "../schema_cache/schema_cache.ts";
 
-/** The value of `Allow` for the root. */
 export const rootMethods = "OPTIONS,GET,HEAD";
 
-/** The same where batches are on. */
 export const rootMethodsWithBatch = `${rootMethods},POST`;
 
-/** Returns the value of `Allow` for a table or view. */
 export function relationMethods(relation: Relation): string {
   const { insertable, updatable, deletable, primaryKey } = relation;
   return [
@@ -22,7 +19,6 @@ export function relationMethods(relation: Relation): string {
   ].join(",");
 }
 
-/** Returns the value of `Allow` for a function with all its overloads. */
 export function routineMethods(overloads: readonly Routine[]): string {
   return overloads.every(({ volatility }) => volatility === "volatile")
     ? "OPTIONS,POST"
@@ -31,7 +27,6 @@ export function routineMethods(overloads: readonly Routine[]): string {
 
 export interface OptionsPlan {
   readonly kind: "options";
-  /** Value of `Allow`. */
   readonly allow: string;
   /** Value of `Accept-Query`; null if it is not sent. */
   readonly acceptQuery: string | null;

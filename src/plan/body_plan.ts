@@ -5,7 +5,6 @@ import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import { type Plan, plan, type PlanConfig, planWithoutBody } from "./plan.ts";
 import { isDivisibleInsert } from "./retry_safe.ts";
 
-/** The inputs of planning, apart from the body. */
 interface BodyPlanInput {
   readonly request: ApiRequest;
   readonly format: PayloadFormat;
@@ -13,7 +12,6 @@ interface BodyPlanInput {
   readonly config: PlanConfig;
 }
 
-/** The plans of one request. */
 export class BodyPlan {
   readonly #input: BodyPlanInput;
   #head: Plan | null = null;

@@ -33,7 +33,6 @@ type CallArguments =
   /** The whole body, for the single unnamed parameter. */
   | { readonly kind: "whole"; readonly parameter: Parameter; readonly value: ParamValue };
 
-/** A parameter with its text, or its texts if it is variadic. */
 export interface ArgumentValue {
   readonly parameter: Parameter;
   readonly values: readonly string[];
@@ -46,7 +45,6 @@ export interface CallPlan {
   readonly scalarColumn: string | null;
   readonly access: AccessMode;
   readonly isolation: IsolationLevel | null;
-  /** The plan of reading the result. */
   readonly read: ReadPlan;
 }
 
@@ -113,7 +111,6 @@ function resultColumns(
   return isConverted ? [dialect.scalarColumn] : returns.columns;
 }
 
-/** The parts of a request that choose the overload. */
 interface CallInput {
   readonly name: QualifiedName;
   readonly post: boolean;
@@ -276,7 +273,6 @@ function argumentsOf({ parameters }: Routine, input: CallInput): CallArguments {
   };
 }
 
-/** Returns all values of a variadic parameter, or the last value of any other. */
 function valuesOf(
   { name, variadic }: Parameter,
   values: ArgumentTexts,

@@ -1,5 +1,4 @@
-/** Plans filters and groups as conditions, with the conversions that the columns' types need.
- * @module */
+/** Plans filters and groups as conditions, with the conversions that types need. @module */
 import { errors } from "../errors/catalogue.ts";
 import type {
   Field,
@@ -79,7 +78,6 @@ export function isNullTest({ field, operation }: Filter): boolean {
   return field.path.length === 0 && operation.kind === "is" && operation.word === "null";
 }
 
-/** Plans the other side of a comparison with a column. */
 export type OtherPlanner = (operand: Operand) => PlannedOperand;
 
 /** Plans a filter on a column or a value. Throws the errors of {@linkcode planValue}. */
@@ -165,7 +163,6 @@ function valueInRow(operand: Operand): Value {
   return operand.value;
 }
 
-/** Plans a value; a plain field remains one. */
 export function planOperand(value: Value, scope: FieldScope, place: ValuePlace): PlannedOperand {
   const field = plainFieldOf(value);
   return field === null ? planValue(value, scope, place) : planField(field, scope);

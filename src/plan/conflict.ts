@@ -7,18 +7,15 @@ import type { Relation, SchemaCache, UniqueIndex } from "../schema_cache/schema_
 import { type Conditions, planConditions } from "./conditions.ts";
 import type { ValueRules } from "./values.ts";
 
-/** The `ON CONFLICT` of an insert. */
 export interface Conflict {
   readonly target: ConflictTarget;
   /** Rows that exist are updated, left out, or belong to the result as they are. */
   readonly resolution: "merge" | "ignore" | "find";
-  /** Columns to update in a row that exists. */
   readonly columns: readonly string[];
   /** Conditions of the update on the existing and the proposed row. */
   readonly where: Conditions;
 }
 
-/** The part of planning that depends on the schema cache. */
 interface ConflictContext {
   readonly cache: SchemaCache;
   readonly values: ValueRules;
@@ -34,7 +31,6 @@ export interface ConflictTarget {
   readonly predicate: string | null;
 }
 
-/** Returns the target of these columns, which have an index without condition. */
 export function columnsTarget(columns: readonly string[]): ConflictTarget {
   return { columns, expressions: [], predicate: null };
 }

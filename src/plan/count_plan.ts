@@ -18,7 +18,6 @@ export function countBound(preference: Preferences["count"]): number | null {
   return preference?.startsWith("exact-") ? Number(preference.slice("exact-".length)) : null;
 }
 
-/** Plans the count for reading a relation. */
 export function planCount(
   preference: Preferences["count"],
   bounds: RowBounds,

@@ -1,7 +1,6 @@
 /** Conditions that test whether the embeds of a node have rows. @module */
 import type { Condition, Embed } from "./read_node.ts";
 
-/** The conditions of a node, and its embeds as the conditions change them. */
 interface ResolvedFilters {
   readonly conditions: readonly Condition[];
   readonly embeds: readonly Embed[];

@@ -33,7 +33,6 @@ export function planField({ name, path }: Field, scope: FieldScope): PlannedFiel
   };
 }
 
-/** Plans a field of the order of a limited write. */
 export function orderField({ name, path }: Field, { columns }: Relation): PlannedField {
   const type = columns.find((column) => column.name === name)?.declaredType;
   return { column: name, path, toJsonb: needsJsonb(path, type), computedOn: null };
@@ -43,12 +42,10 @@ function needsJsonb(path: readonly PathStep[], type: string | undefined): boolea
   return path.length > 0 && type !== "json" && type !== "jsonb";
 }
 
-/** Returns the column of that name from the schema cache. */
 export function cachedColumn(name: string, { relation, cache }: FieldScope) {
   return relation === null ? undefined : cache.column(relation, name);
 }
 
-/** Returns the last key of a path, or the column's name when the path has no key. */
 export function keyOf({ name, path }: Field): string {
   const key = path.findLast(isKey);
   return key?.operand.key || name;

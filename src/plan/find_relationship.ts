@@ -1,5 +1,4 @@
-/** Finds the relationship of an embed. The target names a relation, a constraint, a column or a
- * function; a hint may narrow the choice. @module */
+/** Finds the relationship of an embed. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { EmbeddingCandidate } from "../errors/schema_cache_errors.ts";
 import { quotable } from "../errors/quoting.ts";
@@ -13,11 +12,8 @@ import type {
 } from "../schema_cache/schema_cache.ts";
 import { suggest } from "./suggest.ts";
 
-/** The embed to find the relationship of. */
 interface EmbedTarget {
-  /** The relation of the parent node, or the function when its result has no relation. */
   readonly origin: QualifiedName;
-  /** True if the origin is a relation. A function without a relation has no relationships. */
   readonly originIsRelation: boolean;
   readonly target: string;
   readonly hint: string | null;

@@ -17,7 +17,6 @@ import type { FieldItem, LeftOutColumn } from "./select_tree.ts";
 import { isLeftOut } from "./shown_columns.ts";
 import { hasAggregateCall } from "./values.ts";
 
-/** Returns true if a filter, or one in a group, names the key of an aggregate. */
 export function namesAggregate(tree: LogicTree, names: LevelNames): boolean {
   if (tree.kind === "embedTest") return false;
   if (tree.kind === "group") return tree.children.some((child) => namesAggregate(child, names));
@@ -30,7 +29,6 @@ function keyedItem({ field, operand }: Filter, names: LevelNames): KeyedItem | u
   return names.item(field.name);
 }
 
-/** The level of a condition on groups. */
 export interface GroupScope {
   readonly scope: FieldScope;
   readonly fields: readonly FieldItem[];
@@ -38,7 +36,6 @@ export interface GroupScope {
   readonly leftOut: readonly LeftOutColumn[];
   /** Conditions on the rows that a named aggregate takes. */
   readonly filterOf: (key: string) => readonly Condition[];
-  /** True if the level has groups. */
   readonly isGrouped: boolean;
   /** True if keys of items come before the names of columns. */
   readonly prefersKeys: boolean;

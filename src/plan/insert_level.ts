@@ -6,7 +6,6 @@ import { errors } from "../errors/catalogue.ts";
 import type { Payload } from "../request/api_request.ts";
 import type { ColumnItem } from "../request/url/query_types.ts";
 
-/** A column of a level's rows. */
 export interface LevelColumn {
   readonly level: number;
   readonly name: string;
@@ -15,20 +14,16 @@ export interface LevelColumn {
 /** A column of a foreign key, whose value comes from rows of other levels. */
 export interface FilledColumn {
   readonly name: string;
-  /** The value is that of the first row which exists. */
   readonly sources: readonly (LevelColumn & {
-    /** Whether the row is that around the level's row, or the one inside of it. */
     readonly row: "around" | "inside";
   })[];
 }
 
-/** A column whose values are kept for other statements. */
 export interface KeyColumn {
   readonly name: string;
   readonly type: string;
 }
 
-/** One level of the body: the root, or a nested item. */
 export interface InsertLevel {
   /** Keys of the items from the root on; the relation's name for the root. */
   readonly path: readonly string[];
@@ -46,7 +41,6 @@ export interface InsertLevel {
   readonly isReferred: boolean;
 }
 
-/** An insert of a nested insert. */
 export type InsertStep =
   | { readonly kind: "level"; readonly level: number }
   /** Links rows of two levels by rows of a junction. */
@@ -96,7 +90,6 @@ export function valuesUnder(key: string, values: readonly unknown[]): readonly u
   });
 }
 
-/** Returns the columns that a level writes, sorted. */
 export function columnNames(
   items: readonly ColumnItem[],
   values: readonly unknown[] | null,

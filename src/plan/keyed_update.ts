@@ -14,7 +14,6 @@ export interface RowKey {
   readonly mustMatch: boolean;
 }
 
-/** The written columns, apart from the key, and the key. */
 interface KeyedRows {
   readonly rows: WrittenRows;
   readonly key: RowKey;

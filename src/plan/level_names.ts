@@ -1,5 +1,4 @@
-/** Names at a level of the select tree: columns, functions of the row, and keys of select items.
- * @module */
+/** Names at a level: columns, functions of the row, and keys of select items. @module */
 import type { Field, SelectCount, SelectField, SelectValue } from "../request/url/query_types.ts";
 import type { Value, ValueStep } from "../request/url/value_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
@@ -8,16 +7,13 @@ import type { EmbedItem, FieldItem } from "./select_tree.ts";
 import { hasAggregateCall } from "./values.ts";
 import { isAggregateName } from "./value_functions.ts";
 
-/** A select item with a key of its own. */
 export type KeyedItem = SelectField | SelectCount | SelectValue;
 
-/** Returns true for an item that shows a value with a key. */
 export function isKeyed(item: FieldItem): item is KeyedItem {
   return item.kind !== "all" && item.kind !== "cursor";
 }
 
 export interface LevelNames {
-  /** Returns true if the name is a column of the rows, or may be one. */
   readonly isOwn: (name: string) => boolean;
   /** Returns the item whose key is not the name of its column; undefined without such an item. */
   readonly item: (key: string) => KeyedItem | undefined;
@@ -63,7 +59,6 @@ export function embedNames(
   return levelNames({ relation, columns: null }, named, cache);
 }
 
-/** Returns the value that an item selects. */
 export function valueOf(item: KeyedItem): Value {
   switch (item.kind) {
     case "value":
@@ -82,14 +77,12 @@ export function valueOf(item: KeyedItem): Value {
   }
 }
 
-/** Returns the key of an item in the output. */
 export function keyOfItem(item: KeyedItem): string {
   if (item.alias !== null) return item.alias;
   if (item.kind === "field") return item.aggregate ?? keyOf(item.field);
   return item.kind === "count" ? "count" : keyOfValue(item.value);
 }
 
-/** Returns the name of the aggregate in a value, else the key of its field. */
 function keyOfValue({ field, steps }: Value): string {
   for (const step of steps) {
     if (step.kind === "call" && isAggregateName(step.name)) return step.name;
@@ -97,7 +90,6 @@ function keyOfValue({ field, steps }: Value): string {
   return field === null ? "count" : keyOf(field);
 }
 
-/** Returns true if an item contains an aggregate. */
 export function isAggregateItem(item: KeyedItem): boolean {
   if (item.kind === "field") return item.aggregate !== null;
   return item.kind === "count" || hasAggregateCall(item.value);
@@ -117,7 +109,6 @@ function itemsByKey(fields: readonly FieldItem[]): ReadonlyMap<string, KeyedItem
   return items;
 }
 
-/** Returns true for a column under its own name. */
 function isPlainColumn(item: KeyedItem): boolean {
   return item.kind === "field" && item.aggregate === null && item.cast === null &&
     item.field.path.length === 0 && (item.alias === null || item.alias === item.field.name);
@@ -147,7 +138,6 @@ function rowFunctionNames({ data }: SchemaCache): (
     anyRow.has(name) || names.has(`${schema}\0${relation}\0${name}`);
 }
 
-/** Returns true if two fields are the same column and path. */
 export function isSameField(one: Field, other: Field): boolean {
   return one.name === other.name && JSON.stringify(one.path) === JSON.stringify(other.path);
 }

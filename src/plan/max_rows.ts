@@ -29,7 +29,6 @@ function hasRepeats({ root, relation }: Pick<ReadPlan, "root" | "relation">): bo
   return relation?.isInherited === true || root.embeds.some(({ mayRepeat }) => mayRepeat);
 }
 
-/** Whether a node has a single row: aggregates over all of its rows. */
 export function isOneGroup({ grouped, items, embeds }: ReadNode): boolean {
   const isAggregate = (item: ReadItem) =>
     item.kind === "aggregate" || (item.kind === "value" && isAggregated(item.value));

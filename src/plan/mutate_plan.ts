@@ -31,7 +31,6 @@ import {
 import { plainField } from "./select_list.ts";
 import { csvColumn, type WrittenColumn, writtenColumn } from "./written_column.ts";
 
-/** A write, and what its plan depends on. */
 export interface WriteContext extends PlanContext {
   readonly relation: Relation;
 }
@@ -60,7 +59,6 @@ interface LimitedRows {
 
 interface WriteReturning extends Pick<WriteSelect, "mergeAction"> {
   readonly relation: Relation;
-  /** Columns of RETURNING; `none` returns the number of rows only. */
   readonly returning: readonly string[] | "all" | "none";
   /** Columns of RETURNING, beside these, that later operations of a batch refer to. Default: none. */
   readonly kept?: readonly string[];
@@ -180,7 +178,6 @@ function planNested(
   return nested;
 }
 
-/** Returns the columns that identify found and inserted rows: the primary key, or those of the conflict. */
 function foundKey({ primaryKey, name }: Relation, { target }: Conflict): readonly string[] {
   if (primaryKey.length > 0) return primaryKey;
   if (target.columns !== null && target.predicate === null) return target.columns;
@@ -294,7 +291,6 @@ function returningOf({ request, relation, cache, config }: WriteContext): WriteR
   }
 }
 
-/** Returns true if the query string has `select=` without a value. */
 function isEmptySelect({ select, defaultSelect }: QueryParams): boolean {
   return select.length === 0 && !defaultSelect;
 }
@@ -319,7 +315,6 @@ function writtenRows(write: WriteContext, columns: readonly string[] | null): Wr
   };
 }
 
-/** Returns the reader of columns in the format of the body. */
 function columnReader(
   { request: { payload }, relation, cache }: WriteContext,
 ): (name: string) => WrittenColumn {

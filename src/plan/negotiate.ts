@@ -1,5 +1,4 @@
-/** Chooses the representation of a response: the first accepted media type that the service can
- * produce. @module */
+/** Chooses the representation: the first accepted type that the service can produce. @module */
 import type { Config } from "../config/options.ts";
 import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
@@ -16,7 +15,6 @@ import type {
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
 
-/** The way to build a body from rows. */
 export type BodyFormat =
   | { readonly kind: "array"; readonly stripped: boolean }
   | { readonly kind: "object"; readonly stripped: boolean }
@@ -49,7 +47,6 @@ export interface Explain {
   readonly options: readonly PlanOption[];
 }
 
-/** A representation: the format of the body, and its media type. */
 export interface Representation {
   readonly format: BodyFormat;
   readonly mediaType: MediaRange;
@@ -69,7 +66,6 @@ interface Negotiation {
   readonly target: RepresentedTarget;
 }
 
-/** The represented rows: of a relation, or of the result of a function. */
 export type RepresentedTarget =
   | { readonly kind: "relation"; readonly relation: QualifiedName }
   | { readonly kind: "routine"; readonly routine: Routine };

@@ -1,11 +1,5 @@
-/**
- * Plans a nested insert: the rows of related relations that the objects of its body contain.
- *
- * Each level of the body is one insert. The rows that a level refers to are written before it, and those that
- * refer to it behind it.
- *
- * @module
- */
+/** Plans a nested insert. Each level of the body is one insert: the rows that it refers to are
+ * written before it, those that refer to it behind it. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { ColumnItem, NestedItem } from "../request/url/query_types.ts";
@@ -36,7 +30,6 @@ interface NestedRoot {
   readonly relation: Relation;
   readonly shape: "object" | "array";
   readonly items: readonly ColumnItem[];
-  /** Plans the conflict of the root, which writes these columns. */
   readonly conflict: (written: readonly string[]) => Conflict | null;
   /** Columns that identify the rows of the root, and those of them that are kept for the result. */
   readonly key: readonly string[];
@@ -62,10 +55,8 @@ export function planNestedInsert(
   return new LevelPlanner(request, cache).plan(root);
 }
 
-/** The items of a level, and their place. */
 interface ItemsPlace extends Pick<InsertLevel, "path" | "key" | "around" | "shape" | "relation"> {
   readonly items: readonly ColumnItem[];
-  /** Columns that rows around fill, and the columns of those. */
   readonly filled: readonly ColumnPair[];
   /** Values of the body at the level; null unless `*` stands at it or below. */
   readonly values: readonly unknown[] | null;
@@ -127,7 +118,6 @@ class LevelPlanner {
     return valuesOfBody(payload);
   }
 
-  /** Plans a level and all items below it. Returns its number. */
   #planLevel(place: ItemsPlace): number {
     const { items, path, relation, key, around, shape } = place;
     const level = this.#levels.push(null) - 1;

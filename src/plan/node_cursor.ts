@@ -1,5 +1,4 @@
-/** Plans the cursors of a node: its total order, and the position at which its page begins. @module
- */
+/** Plans the cursors of a node: its total order, and where its page begins. @module */
 import { errors } from "../errors/catalogue.ts";
 import { maxCursorKeys, readCursor } from "../request/url/cursor_text.ts";
 import { cachedColumn, type FieldScope, planField } from "./fields.ts";
@@ -19,7 +18,6 @@ import type { Relation } from "../schema_cache/schema_cache.ts";
 import type { OrderTerm } from "../request/url/query_types.ts";
 import type { Operand, Value } from "../request/url/value_types.ts";
 
-/** The place of a node in the tree. */
 export interface CursorPlace {
   /** The relation, or the function whose result the root reads. */
   readonly source: readonly string[];
@@ -33,7 +31,6 @@ export interface CursorPlace {
 
 type UnpagedNode = Pick<ReadNode, "items" | "embeds" | "order" | "distinct" | "grouped">;
 
-/** Returns true if a node shows cursors or begins at one. */
 export function usesCursor({ fields, after, before }: ResolvedNode): boolean {
   return after !== null || before !== null || fields.some(({ kind }) => kind === "cursor");
 }
@@ -126,17 +123,14 @@ function completion(
   ));
 }
 
-/** The system column with the table of a row. */
 const tableColumn = "tableoid";
 
-/** Whether rows have a table of their own, in each of which the key may occur. */
 function hasTable(relation: Relation | null, { isSupplied }: CursorPlace): boolean {
   return relation?.isInherited === true && !isSupplied;
 }
 
 const unplaced = { direction: null, nulls: null } as const;
 
-/** An output that groups rows, or makes them distinct. */
 interface OutputTerm {
   readonly position: number;
   /** The same as a term of a plain column or a value; null for others. */
@@ -149,7 +143,6 @@ function outputTerms(node: Pick<ReadNode, "items" | "embeds">): readonly OutputT
   );
 }
 
-/** Lists the output columns of a node in the order in which they are rendered. */
 function outputsOf(
   { items, embeds }: Pick<ReadNode, "items" | "embeds">,
 ): readonly { readonly isAggregate: boolean; readonly item: PlannedOrder | null }[] {
@@ -172,7 +165,6 @@ function termOf(item: ReadItem): PlannedOrder | null {
   return isPlain ? { kind: "field", field: item.field, ...unplaced } : null;
 }
 
-/** Returns a text that is equal for terms of equal values. */
 function valueKeyOf({ direction: _, nulls: __, ...term }: PlannedOrder): string {
   return JSON.stringify(term);
 }
@@ -181,7 +173,6 @@ function columnOf(term: PlannedOrder): readonly string[] {
   return term.kind === "field" && term.field.path.length === 0 ? [term.field.column] : [];
 }
 
-/** Describes a term for the fingerprint: the same in each request with the same order. */
 function describe(
   term: PlannedOrder,
   requested: ResolvedNode["order"][number] | undefined,
@@ -223,7 +214,6 @@ const dateTypes: ReadonlySet<string> = new Set([
   "timestamp with time zone",
 ]);
 
-/** Returns the terms of an order: those of the request, then the columns that complete it. */
 function orderText(order: readonly PlannedOrder[], node: ResolvedNode): string {
   const terms = order.map((term, index) => {
     const requested = node.order[index];
@@ -247,7 +237,6 @@ function operandText(operand: Operand): string {
     : `${operand.embed}(${operandText(operand.operand)})`;
 }
 
-/** Returns a value without the arguments of its calls. */
 function valueText({ field, steps }: Value): string {
   const path =
     field?.path.map(({ arrow, operand }) =>

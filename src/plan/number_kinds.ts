@@ -1,5 +1,4 @@
-/** Finds the items of a select list that `Prefer: numbers=string` shows as JSON strings: `bigint`
- * and `numeric`, domains over them, and arrays of them. @module */
+/** Finds the items that `Prefer: numbers=string` shows as JSON strings. @module */
 import { cachedColumn, type FieldScope } from "./fields.ts";
 import type { NumberKind, PlannedField, PlannedValue, ReadItem } from "./read_node.ts";
 

@@ -1,11 +1,5 @@
-/**
- * Plans a patch document: the expression by which each column gets its new value.
- *
- * Operations apply in order. Those inside of a column become steps on its value as JSON. The other ones
- * build expressions from the column, so that PostgreSQL computes them from the row as it is then.
- *
- * @module
- */
+/** Plans a patch document: operations inside of a column become steps on its value as JSON, others
+ * expressions from the column as the row has it then. @module */
 import { errors } from "../errors/catalogue.ts";
 import type {
   MergedObject,
@@ -14,7 +8,6 @@ import type {
 } from "../request/body/patch_document.ts";
 import type { WrittenColumn } from "./written_column.ts";
 
-/** A column that a patch can address. */
 export interface PatchedColumn extends WrittenColumn {
   /** Type below all domains, as the catalogue prints it. */
   readonly baseType: string;
@@ -22,16 +15,13 @@ export interface PatchedColumn extends WrittenColumn {
   readonly enumLabels: readonly string[];
 }
 
-/** A step on a JSON value. */
 export interface PatchStep {
   readonly operation: PatchOperation;
-  /** Path inside of the column. */
   readonly path: readonly string[];
   /** Path of the value that `copy` and `move` take; null for a value of the document. */
   readonly from: readonly string[] | null;
 }
 
-/** A value of a column, as an expression. */
 export type PatchValue =
   & { readonly column: PatchedColumn }
   & (
@@ -62,10 +52,8 @@ export interface PatchTest {
   readonly number: number;
 }
 
-/** The new values of the columns that a patch writes. */
 export interface ColumnPatches {
   readonly written: readonly PatchValue[];
-  /** Tests of a patch that writes no column. */
   readonly tests: readonly PatchTest[];
 }
 
@@ -156,7 +144,6 @@ function merged(base: PatchValue, object: MergedObject): PatchValue {
   return { kind: "merged", column: base.column, base, object };
 }
 
-/** Adds a step to the value of a column. */
 function inside(before: PatchValue, operation: PatchOperation): PatchValue {
   const { column } = before;
   if (!hasParts(column)) throw errors.patchDoesNotApply(`Column '${column.name}' has no parts`);

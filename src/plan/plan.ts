@@ -1,5 +1,4 @@
-/** Plans a request: resolves all names in the schema cache and chooses the representation. @module
- */
+/** Plans a request: resolves names, and chooses the representation. @module */
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
@@ -64,7 +63,6 @@ export type Plan =
   | RootPlan
   | OptionsPlan;
 
-/** Returns how the rows of a read or a call are read. */
 export function readOf(plan: Extract<Plan, { kind: "read" | "call" }>): ReadPlan {
   return plan.kind === "read" ? plan.read : plan.call.read;
 }
@@ -148,7 +146,6 @@ export function planWithoutBody(
   return plan({ ...request, payload: rowsPlaceholder(keys, format) }, cache, config);
 }
 
-/** Returns a body without rows that has these keys. */
 function rowsPlaceholder(keys: readonly string[], format: PayloadFormat): Payload {
   const source = format === "raw" ? "json" : format;
   return { kind: "json", source, shape: "array", keys, moreKeys: 0, text: noBytes };
@@ -350,7 +347,6 @@ function allowedMethodsOfRoutine(name: string, context: RequestContext): string 
   return routineMethods(overloads);
 }
 
-/** Runs the checks that depend only on the function. */
 function checkRoutineResponse(routine: Routine, context: RequestContext): void {
   planCallResult(routine, context);
   represent({ kind: "routine", routine }, context);

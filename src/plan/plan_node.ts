@@ -1,5 +1,4 @@
-/** Last pass: plans each node of the resolved tree as a {@linkcode ReadNode}, with its alias, its
- * conditions and its join to the parent. @module */
+/** Last pass: plans each node of the resolved tree as a {@linkcode ReadNode}. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { OrderTerm, RowBounds } from "../request/url/query_types.ts";
 import type { RelatedOperand } from "../request/url/value_types.ts";
@@ -50,7 +49,6 @@ interface RangeLimits {
   readonly embedMaxRows: number | null;
 }
 
-/** The context of planning one node, and those below it. */
 interface NodeContext extends ShownContext {
   readonly alias: string;
   /** Number of ancestors; 0 for the root. */
@@ -60,7 +58,6 @@ interface NodeContext extends ShownContext {
   /** Null when row ranges do not apply. */
   readonly ranges: RangeLimits | null;
   readonly values: ValueRules;
-  /** Source and path of the node, which its cursors belong to. */
   readonly place: Pick<CursorPlace, "source" | "path">;
 }
 
@@ -69,7 +66,6 @@ interface NodeContext extends ShownContext {
  */
 const maxPagedDepth = 2;
 
-/** Plans a node and all nodes below it. */
 export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   const { alias, aliases } = context;
   const row = rowOf(node, context);
@@ -159,7 +155,6 @@ function planAggregateFilters({ aggregateFilters }: ResolvedNode, scope: FieldSc
 
 const noFilters: AggregateFilters = new Map();
 
-/** The conditions on rows, and those on groups. */
 interface NodeConditions {
   readonly conditions: readonly Condition[];
   readonly having: readonly Condition[];
@@ -188,7 +183,6 @@ function planConditions(level: EmbedScope, filters: AggregateFilters): NodeCondi
   return { conditions, having };
 }
 
-/** Returns true if the caller or a function supplies the rows of the node. */
 function hasSuppliedRows(node: ResolvedNode, { rows }: NodeContext): boolean {
   return node.item === null ? rows !== null : node.relationship.kind === "computed";
 }

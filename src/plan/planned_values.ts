@@ -11,7 +11,6 @@ export function isPlainField(operand: PlannedOperand): operand is PlannedField {
   return !("kind" in operand);
 }
 
-/** Returns true if a value contains an aggregate. */
 export function isAggregated(value: PlannedValue): boolean {
   switch (value.kind) {
     case "column":

@@ -1,5 +1,4 @@
-/** Plans entity tags and preconditions: which responses have a tag, and which rows a write may
- * change. @module */
+/** Plans which responses have an entity tag, and which rows a write may change. @module */
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ApiRequest } from "../request/api_request.ts";
@@ -7,7 +6,6 @@ import type { Relation } from "../schema_cache/schema_cache.ts";
 import type { Representation } from "./negotiate.ts";
 import { type RowVersion, rowVersionOf, versionsIn } from "./row_version.ts";
 
-/** How a statement makes the tag of its result. */
 export interface Tagging {
   /** The version of a result that is one row; null for none. */
   readonly version: RowVersion | null;
@@ -15,7 +13,6 @@ export interface Tagging {
   readonly unlessTag: readonly string[] | "*" | null;
 }
 
-/** A precondition of a write. */
 export type WritePrecondition =
   /** The write changes at least one row, and inserts none. */
   | { readonly kind: "exists" }

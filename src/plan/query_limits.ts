@@ -57,11 +57,9 @@ export function checkTestCount(root: ReadNode): void {
   if (counter.ofNode(root) > maxTests) throw errors.queryTooComplex(maxTests, "tests of embeds");
 }
 
-/** Counts the tests that conditions and values of a node render. */
 class TestCounter {
   readonly #counts = new Map<ReadNode, number>();
 
-  /** Returns the tests of a node and of all nodes below it. */
   ofNode(node: ReadNode): number {
     const known = this.#counts.get(node);
     if (known !== undefined) return known;
@@ -108,10 +106,8 @@ class TestCounter {
   }
 }
 
-/** All rows. */
 export const unlimited: RowRange = { limit: null, offset: null, isRequested: false };
 
-/** Returns the range of the root, limited to `maxRows` rows. */
 export function rootRange({ first, last }: RowBounds, maxRows: number | null): RowRange {
   const limit = last === null ? null : last - first + 1n;
   return embedRange({ limit, offset: first > 0n ? first : null }, maxRows);
@@ -137,7 +133,6 @@ function lowerLimit(limit: bigint | null, maxRows: number | null): bigint | numb
 /** Most groups of conditions, and most embeds: the time to plan them grows with their square. */
 const maxGroups = 1000;
 
-/** Parts of a query by their kind, which errors name. */
 interface QuerySize {
   conditions: number;
   groups: number;

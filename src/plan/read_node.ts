@@ -1,5 +1,4 @@
-/** The plan of reading a node: the root or one embed. Plain data: all names are resolved, all
- * conversions are decided. @module */
+/** The plan of reading a node: the root or one embed. @module */
 import type {
   AggregateFunction,
   EmbedQuantifier,
@@ -13,14 +12,12 @@ import type {
 } from "../request/url/query_types.ts";
 import type { ColumnPair, QualifiedName } from "../schema_cache/schema_cache.ts";
 
-/** A row type, and the columns of a row of this type. */
 export interface RowType {
   readonly type: QualifiedName;
   /** Columns to build the row from; null when the node's own row has the type. */
   readonly columns: readonly string[] | null;
 }
 
-/** A column of a node, or a path into its JSON value. */
 export interface PlannedField {
   readonly column: string;
   readonly path: readonly PathStep[];
@@ -30,13 +27,11 @@ export interface PlannedField {
   readonly computedOn: RowType | null;
 }
 
-/** A value of a node's row, or of a group of rows. */
 export type PlannedValue =
   | { readonly kind: "column"; readonly field: PlannedField }
   | { readonly kind: "cast"; readonly value: PlannedValue; readonly type: string }
   | {
     readonly kind: "call";
-    /** Name in `valueFunctions`. */
     readonly function: string;
     readonly value: PlannedValue;
     readonly arguments: readonly PlannedArgument[];
@@ -51,7 +46,6 @@ export type PlannedValue =
   }
   | {
     readonly kind: "aggregate";
-    /** Name in `valueFunctions`. */
     readonly function: string;
     /** Null to count rows. */
     readonly argument: PlannedValue | null;
@@ -65,20 +59,17 @@ export type PlannedValue =
     readonly kind: "related";
     /** Position among the node's embeds. */
     readonly embed: number;
-    /** A value of the embed. */
     readonly value: PlannedValue;
   }
   /** A value of the node around, in a condition on the rows of an embed. */
   | { readonly kind: "outer"; readonly value: PlannedOperand };
 
-/** An operator or function of an extension. */
 export interface ExtensionObject {
   readonly schema: string;
   /** Type of an operator's right operand, as the catalogue prints it; null for a function. */
   readonly rightType: string | null;
 }
 
-/** An argument of a function in a value. */
 export type PlannedArgument =
   | { readonly kind: "value"; readonly value: PlannedValue }
   | {
@@ -142,7 +133,6 @@ type SingleItem =
     | { readonly kind: "cursor"; readonly key: string }
   );
 
-/** A condition on a column, or on a longer value. */
 export type FieldCondition =
   & { readonly field: PlannedOperand; readonly negated: boolean }
   & (
@@ -184,7 +174,6 @@ export type FieldCondition =
     }
   );
 
-/** A condition on the rows of a node. */
 export type Condition =
   | FieldCondition
   | {
@@ -203,7 +192,6 @@ export type Condition =
   /** Tests whether the embed at this position has a row (`present`) or has no row. */
   | { readonly kind: "embedded"; readonly embed: number; readonly present: boolean };
 
-/** One term of a node's order. */
 export type PlannedOrder =
   & Pick<OrderTerm, "direction" | "nulls">
   & (
@@ -225,11 +213,9 @@ export type PlannedOrder =
 export interface CursorTerm {
   /** True if the value may be NULL. */
   readonly nullable: boolean;
-  /** The text of the value: a cast to `text`, that of its JSON, or by its type when it is read. */
   readonly text: "cast" | "json" | "by-type";
 }
 
-/** The cursors of a node's rows. The order of the node is total. */
 export interface NodeCursor {
   /** Identifies the order, and the rows that it sorts. */
   readonly fingerprint: string;
@@ -253,16 +239,13 @@ export interface RowRange {
   readonly isRequested: boolean;
 }
 
-/** The join of an embed's rows to a row of its parent. */
 export type EmbedJoin =
   | { readonly kind: "columns"; readonly pairs: readonly ColumnPair[] }
   | {
     readonly kind: "junction";
     readonly junction: QualifiedName;
     readonly alias: string;
-    /** [parent column, junction column] */
     readonly parentPairs: readonly ColumnPair[];
-    /** [junction column, embed column] */
     readonly embedPairs: readonly ColumnPair[];
   }
   /** A function of the parent's row returns the rows. */
@@ -280,7 +263,6 @@ export function isSpread({ shape }: Embed): boolean {
   return shape === "spread" || shape === "arrays";
 }
 
-/** An embedded node. */
 export interface Embed {
   readonly node: ReadNode;
   /** Output key; unused for spreads. */
@@ -302,7 +284,6 @@ export interface Embed {
   readonly existsAlias: string | null;
 }
 
-/** The rows of a to-one embed that a node is ordered by. */
 export interface OrderSource {
   readonly embed: number;
   readonly alias: string;
@@ -310,7 +291,6 @@ export interface OrderSource {
   readonly node: ReadNode;
 }
 
-/** The plan of one node. */
 export interface ReadNode {
   /**
    * Alias of the node, unique in the statement. The root uses its relation's name, which
@@ -321,7 +301,6 @@ export interface ReadNode {
   readonly relation: QualifiedName | null;
   readonly items: readonly ReadItem[];
   readonly conditions: readonly Condition[];
-  /** Conditions on the groups (HAVING). */
   readonly having: readonly Condition[];
   /** Values of which equal rows appear once; `all` stands for whole rows, null for no condition. */
   readonly distinct: readonly PlannedOperand[] | "all" | null;

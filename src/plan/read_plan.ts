@@ -1,5 +1,4 @@
-/** Plans reading from a relation, or from rows that a function or a write returns. The plan is the
- * select tree with all relationships, types and row ranges resolved. @module */
+/** Plans reading from a relation, or from rows that a function or a write returns. @module */
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
@@ -17,7 +16,6 @@ import { makeAliases, type ResolvedNode, resolveTree } from "./resolved_tree.ts"
 import type { ValueRules } from "./values.ts";
 import { DatabaseError } from "../errors/service_error.ts";
 
-/** Options that reading depends on. */
 export interface ReadConfig extends
   Pick<
     Config,
@@ -32,20 +30,17 @@ export interface ReadConfig extends
   readonly embedMaxRows?: number;
 }
 
-/** A request, and what its plan depends on. */
 export interface PlanContext {
   readonly request: ApiRequest;
   readonly cache: SchemaCache;
   readonly config: ReadConfig;
 }
 
-/** Returns what the values of a request depend on. */
 export function valueRules({ texts }: QueryParams, config: ReadConfig): ValueRules {
   const { dbUrlFunctions, dbAggregatesEnabled } = config;
   return { texts, functions: dbUrlFunctions, aggregates: dbAggregatesEnabled };
 }
 
-/** The source of the root's rows. */
 type ReadSource =
   | { readonly kind: "relation"; readonly relation: Relation }
   | {

@@ -66,7 +66,6 @@ function isOwnName(name: string, { node, scope }: EmbedScope): boolean {
   return !isFunction && scope.names.isOwn(name);
 }
 
-/** Plans the other side of a comparison: a value of the row, or of a to-one embed. */
 function planOther(operand: Operand, level: EmbedScope): PlannedOperand {
   if (operand.kind === "value") return planOperand(operand.value, level.scope, rowPlace);
   return planRelatedValue(

@@ -11,7 +11,6 @@ import { plainField } from "./select_list.ts";
 import type { EmbedItem, FieldItem, SelectNode } from "./select_tree.ts";
 import { findRelationship } from "./find_relationship.ts";
 
-/** The source of a node's rows. */
 interface RowOrigin {
   /** The relation that has the rows; null when unknown. */
   readonly relation: Relation | null;
@@ -23,12 +22,10 @@ interface ResolvedSource extends RowOrigin, Omit<SelectNode, "item" | "children"
   readonly children: readonly ResolvedEmbed[];
 }
 
-/** The root of the tree. */
 export interface ResolvedRoot extends ResolvedSource {
   readonly item: null;
 }
 
-/** An embedded node. */
 export interface ResolvedEmbed extends ResolvedSource {
   readonly item: EmbedItem;
   readonly relationship: Relationship;
@@ -36,9 +33,7 @@ export interface ResolvedEmbed extends ResolvedSource {
 
 export type ResolvedNode = ResolvedRoot | ResolvedEmbed;
 
-/** The schemas in which embeds are searched. */
 interface EmbedSchemas {
-  /** Schema of embeds that name none: that of the request. */
   readonly own: string;
   /** Schemas that embeds may name. */
   readonly exposed: readonly string[];

@@ -1,5 +1,4 @@
-/** Decides whether a planned read can run twice without a second effect on the database, and
- * whether a standby may execute it. @module */
+/** Decides whether a planned read can run twice, and whether a standby may execute it. @module */
 import type { FullTextOperator } from "../request/url/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { CallPlan } from "./call_plan.ts";

@@ -1,12 +1,10 @@
-/** Plans the root: the OpenAPI description of a schema, in the version that the request accepts.
- * @module */
+/** Plans the root: the OpenAPI description of a schema. @module */
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import { canonicalText, type MediaRange } from "../http/media_type.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 
-/** Versions of OpenAPI that the description supports. */
 export type OpenApiVersion = "2.0" | "3.1";
 
 /**
@@ -19,7 +17,6 @@ export type PrivilegeDetail = "none" | "any" | "methods";
 export interface RootPlan {
   readonly kind: "root";
   readonly headersOnly: boolean;
-  /** The described schema. */
   readonly schema: string;
   /** Schemas that serve what it lacks. */
   readonly fallbacks: readonly string[];

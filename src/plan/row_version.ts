@@ -4,7 +4,6 @@ import type { Config } from "../config/options.ts";
 import type { EntityTag } from "../http/etag.ts";
 import type { Relation } from "../schema_cache/schema_cache.ts";
 
-/** How the version of a row is found. */
 export type RowVersion =
   /** By `tableoid`, `xmin` and `ctid`. Reading them needs SELECT on the whole table. */
   | { readonly kind: "system" }
@@ -34,7 +33,6 @@ export function insertedVersionOf(relation: Relation, config: Config): RowVersio
 /** A tag of a row: its version, and the hash of its content. */
 const rowTag = /^([0-9a-f]{16})-[0-9a-f]{32}$/;
 
-/** Returns the row versions in tags. Weak tags and those of no single row have none. */
 export function versionsIn(tags: readonly EntityTag[]): readonly string[] {
   return tags.flatMap(({ isWeak, opaque }) => {
     const version = isWeak ? undefined : rowTag.exec(opaque)?.[1];

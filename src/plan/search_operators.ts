@@ -1,5 +1,4 @@
-/** Finds the operators and functions of distances and similarity, which extensions bring along.
- * @module */
+/** Finds the operators and functions of extensions for distances and similarity. @module */
 import type { DistanceOperator, SchemaCache } from "../schema_cache/schema_cache.ts";
 
 /** Names of types in casts, where `format_type` prints others. */

@@ -24,7 +24,6 @@ export type AggregateFilters = ReadonlyMap<string, readonly Condition[]>;
 
 const noFilters: AggregateFilters = new Map();
 
-/** Plans the select list of a node. */
 export function planItems(
   fields: readonly FieldItem[],
   scope: FieldScope,

@@ -1,5 +1,4 @@
-/** First pass: builds the tree of the select list. Each node gets the filters, groups, orders and
- * limits that address it. @module */
+/** First pass: builds the tree of the select list, with the parameters of each node. @module */
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
@@ -28,20 +27,16 @@ import { isAggregateItem, isKeyed } from "./level_names.ts";
 /** An entry of a select list that is not an embed. */
 export type FieldItem = SelectField | SelectValue | SelectAll | SelectCount | SelectCursor;
 
-/** An entry of a select list that embeds a relation. */
 export type EmbedItem = SelectRelation | SelectSpread;
 
-/** One node of the tree: the root or an embed, as the request writes it. */
 export interface SelectNode {
   /** The select item that embeds the node; null for the root. */
   readonly item: EmbedItem | null;
   readonly fields: readonly FieldItem[];
-  /** Columns that `-column` leaves out of `*` and `**`. */
   readonly leftOut: readonly LeftOutColumn[];
   readonly children: readonly SelectNode[];
   readonly filters: readonly Filter[];
   readonly logic: readonly (LogicGroup | EmbedTest)[];
-  /** Conditions on groups. */
   readonly having: readonly LogicGroup[];
   /** Conditions on the rows that an aggregate takes, by the aggregate's alias. */
   readonly aggregateFilters: ReadonlyMap<string, readonly LogicTree[]>;
@@ -56,7 +51,6 @@ export interface SelectNode {
   readonly before: string | null;
 }
 
-/** A column that `*` and `**` of a node omit. */
 export interface LeftOutColumn {
   readonly column: string;
   /** True if `*` or `**` stands before it. */
@@ -143,7 +137,6 @@ function attachClause(draft: Draft, clause: Clause): void {
   }
 }
 
-/** Returns the name that addresses an embed: its alias, else its target as written. */
 export function addressOf(item: EmbedItem): string {
   return aliasOf(item) ?? item.target;
 }

@@ -1,5 +1,4 @@
-/** The columns that `*` and `**` stand for: all of the rows, or those that the role may select,
- * without those that `-column` leaves out. @module */
+/** The columns that `*` and `**` stand for. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { SelectItem } from "../request/url/query_types.ts";
 import type { SchemaCache, SelectableColumns } from "../schema_cache/schema_cache.ts";
@@ -7,7 +6,6 @@ import type { ResolvedNode } from "./resolved_tree.ts";
 import { hasRepresentation, type SelectListOptions } from "./select_list.ts";
 import type { SelectNode } from "./select_tree.ts";
 
-/** Returns true if a select list, or that of an embed, contains `**`. */
 export function namesSelectable(select: readonly SelectItem[]): boolean {
   return select.some((item) => {
     if (item.kind === "all") return item.only === "selectable";
@@ -43,7 +41,6 @@ export interface ShownContext {
   readonly cache: SchemaCache;
   /** Purpose of the rows that the caller supplies for the root; null when the root reads a relation. */
   readonly rows: "read" | "result" | "representation" | null;
-  /** True to plan `*` as a list of columns. */
   readonly expandAll: boolean;
   /** Columns of the root's rows when they have no relation; null when unknown. */
   readonly columns: ReadonlySet<string> | null;

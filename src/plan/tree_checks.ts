@@ -43,7 +43,6 @@ export function spreadsMany(node: ResolvedNode): boolean {
   return node.item !== null && node.item.kind === "spread" && !isToOne(node.relationship);
 }
 
-/** Returns true if the node, or a to-one spread in it, has an aggregate. */
 export function hasSpreadAggregate(node: ResolvedNode): boolean {
   return hasAggregate(node) ||
     node.children.some((child) =>
@@ -51,7 +50,6 @@ export function hasSpreadAggregate(node: ResolvedNode): boolean {
     );
 }
 
-/** Returns true if the node's own select list has an aggregate. */
 function hasAggregate({ fields }: ResolvedNode): boolean {
   return fields.some((item) => isKeyed(item) && isAggregateItem(item));
 }
@@ -93,7 +91,6 @@ function filtersOf({ filters, logic }: ResolvedNode): readonly Filter[] {
   return found;
 }
 
-/** Returns true for a column, and for a function of the row that returns one value. */
 function isColumn(name: string, relation: Relation | null, cache: SchemaCache): boolean {
   if (relation === null) return false;
   if (cache.column(relation, name) !== undefined) return true;

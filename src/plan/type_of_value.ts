@@ -1,5 +1,4 @@
-/** Types of planned values, as far as the schema cache and the functions of the table show them.
- * @module */
+/** Types of planned values, as far as they are known. @module */
 import { cachedColumn, type FieldScope } from "./fields.ts";
 import { isPlainField } from "./planned_values.ts";
 import type { PlannedOperand, PlannedValue } from "./read_node.ts";

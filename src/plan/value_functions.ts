@@ -18,15 +18,12 @@
  * @module
  */
 
-/** A function of the table. */
 export interface ValueFunction {
   readonly name: string;
   /** `round([n])` */
   readonly signature: string;
   readonly kinds: readonly ArgumentKind[];
-  /** The fewest arguments. */
   readonly required: number;
-  /** True if the last argument may repeat. */
   readonly repeats: boolean;
   readonly sql: string;
   readonly isAggregate: boolean;
@@ -191,7 +188,6 @@ function functionOf(
   };
 }
 
-/** Returns true if a function of this name is an aggregate. */
 export function isAggregateName(name: string): boolean {
   return valueFunctions.get(name)?.isAggregate ?? false;
 }

@@ -17,27 +17,21 @@ import { needsDocument, typeOf } from "./type_of_value.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import { findDistance, isTextType, similaritySchema } from "./search_operators.ts";
 
-/** The parts of a request and of the configuration that values depend on. */
 export interface ValueRules {
-  /** Texts of `@name` parameters. */
   readonly texts: ReadonlyMap<string, string>;
   /** Functions that values may call; `*` stands for all. */
   readonly functions: readonly string[];
-  /** True if aggregates are enabled. */
   readonly aggregates: boolean;
 }
 
 export interface ValuePlace {
-  /** True if the value may contain an aggregate. */
   readonly takesAggregate: boolean;
   /** Conditions on the rows that the aggregate takes. */
   readonly filter: readonly Condition[];
 }
 
-/** A place without aggregates, such as WHERE. */
 export const rowPlace: ValuePlace = { takesAggregate: false, filter: [] };
 
-/** Returns true if a value contains an aggregate. */
 export function hasAggregateCall({ field, steps }: Value): boolean {
   return field === null || steps.some((step) => step.kind === "call" && isAggregateName(step.name));
 }
@@ -272,7 +266,6 @@ function planFunctionCall(
   { name, needs, kinds }: ValueFunction,
   { before, column, args }: {
     readonly before: PlannedValue;
-    /** The column that errors name. */
     readonly column: string;
     readonly args: readonly PlannedArgument[];
   },

@@ -2,7 +2,6 @@
 import { errors } from "../errors/catalogue.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 
-/** A column that the write sets. */
 export interface WrittenColumn {
   readonly name: string;
   /** Type with modifier, as the catalogue prints it. */

@@ -1,5 +1,4 @@
-/** Caches plans by query shape: the values of a request whose shape is cached become parameters,
- * without parsing and planning again. @module */
+/** Caches plans by query shape: the values of a request become parameters. @module */
 import type { Statement } from "../database/batch.ts";
 import { plan } from "../plan/plan.ts";
 import { isRetrySafeRead } from "../plan/retry_safe.ts";
@@ -30,7 +29,6 @@ interface PlanBasis {
   readonly cache: SchemaCache | null;
 }
 
-/** A request, and its plan with the values of the request as parameters. */
 export interface PlannedRequest {
   readonly request: ApiRequest;
   readonly planned: PlannedQuery;
@@ -43,7 +41,6 @@ interface StatementTemplate {
   readonly sources: readonly number[];
 }
 
-/** The statements of a request. */
 interface QueryTemplate {
   readonly main: StatementTemplate;
   readonly estimate: StatementTemplate | null;
@@ -59,12 +56,10 @@ interface LevelWriteTemplate {
 
 /** The parameter does not depend on the request's values. */
 const constantSource = -1;
-/** The parameter is the body. */
 const bodySource = -2;
 /** The parameter is the list of tags of a precondition. */
 const tagsSource = -3;
 
-/** The values of one request, for the sources of parameters. */
 interface Bindings {
   readonly values: readonly string[];
   readonly text: ParamValue;
@@ -95,11 +90,9 @@ const maxPlans = 1000;
 /** Most shapes seen once; all are discarded together. */
 const maxCandidates = 4096;
 
-/** Plans under one configuration and one schema cache. */
 export class PlanCache {
   readonly #basis: PlanBasis;
   readonly #plans = new Map<string, CachedPlan>();
-  /** How bodies of requests of a shape are read. */
   readonly #readers = new Map<string, PayloadReader>();
   /** Shapes seen once: the second request of a shape caches its plan. */
   readonly #candidates = new Set<string>();

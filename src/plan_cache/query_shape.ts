@@ -1,5 +1,4 @@
-/** Reads the query shape of a request: the request without its operands and body. Requests of one
- * shape have the same plan and the same SQL text. @module */
+/** Reads the query shape of a request: the request without its operands and body. @module */
 import type { Config } from "../config/options.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { RawRequest } from "../request/raw_request.ts";
@@ -11,18 +10,15 @@ import {
   splitQuery,
 } from "../request/url/query_string.ts";
 
-/** A request's shape, and its values. */
 export interface QueryShape {
   /** Identifies the shape: equal for all its requests, and for no others. */
   readonly key: string;
-  /** Values of the shape's slots, in order. */
   readonly values: readonly string[];
   /** Index of the root's offset among the values; -1 if it has no slot. */
   readonly offsetAt: number;
   readonly params: readonly QueryParam[];
   /** Whether it calls a function, so that query parameters may be arguments. */
   readonly isCall: boolean;
-  /** Whether it may have a body that the plan depends on. */
   readonly hasBody: boolean;
 }
 
@@ -32,9 +28,7 @@ export interface QueryShape {
  */
 const maxLength = 2048;
 
-/** Headers that the plan of a read depends on. */
 const readingHeaders = ["accept", "prefer", "range", "accept-profile"] as const;
-/** Headers that the plan of a write depends on. */
 const writingHeaders = ["accept", "prefer", "content-type", "content-profile"] as const;
 
 /** Headers that the plan of a function with arguments in a query's body depends on. */
@@ -133,7 +127,6 @@ export function canonicalOf(
   return queryForm === undefined ? canonicalQuery(params) : equivalentQuery(params);
 }
 
-/** Returns the query string with other values in its slots. */
 export function queryWith({ params, isCall }: QueryShape, others: readonly string[]): string {
   let at = 0;
   return params.map((param) => {

@@ -1,6 +1,5 @@
 /** Writes array literals of PostgreSQL. Each element is quoted. @module */
 
-/** Returns the array literal of texts. */
 export function arrayLiteral(elements: readonly string[]): string {
   return `{${elements.map((element) => `"${element.replaceAll(/["\\]/g, "\\$&")}"`).join(",")}}`;
 }

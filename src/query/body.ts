@@ -3,13 +3,11 @@ import type { BodyFormat } from "../plan/negotiate.ts";
 import { emptySql, ident, join, literal, type Sql, sql } from "../sql/fragment.ts";
 import { rowColumn, versionColumn } from "./row_version.ts";
 
-/** Alias of the rows that the body is built from. */
 export const rowsAlias = ident("svc_t");
 
 /** The text between two rows of an array, as `json_agg` writes it. */
 export const rowSeparator = ", \n ";
 
-/** The part of each row that goes into the body: all columns, or the value of one column. */
 export interface BodyRows {
   /** The only column of a result that is not a row type; null for rows. */
   readonly scalarColumn: string | null;
@@ -52,7 +50,6 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
   }
 }
 
-/** Returns the part of each row that goes into the body. */
 export function elementOf(rows: Omit<BodyRows, "single">): Sql {
   return rows.scalarColumn === null
     ? wholeRow(rows)
@@ -65,14 +62,12 @@ export function onlyVersion({ isVersioned }: Pick<BodyRows, "isVersioned">): Sql
   return sql`case when count(*) = 1 then min(${rowsAlias}.${versionColumn}) end`;
 }
 
-/** Returns the row with all its columns. */
 function wholeRow({ isVersioned }: Pick<BodyRows, "isVersioned">): Sql {
   return isVersioned === true ? sql`${rowsAlias}.${rowColumn}` : sql`${rowsAlias}.*`;
 }
 
 type LinesFormat = Extract<BodyFormat, { kind: "ndjson" }>;
 
-/** Returns one row, or the value of its only column, as a line of JSON without its end. */
 export function jsonLine(
   format: LinesFormat,
   { scalarColumn }: Pick<BodyRows, "scalarColumn">,
@@ -151,7 +146,6 @@ function csvBody(format: CsvFormat, { isVersioned = false }: BodyRows): Sql {
 
 const versionOf = sql`${rowsAlias}.${versionColumn}`;
 
-/** Returns the line of a row without the texts of its last columns, which need no quotes. */
 export function csvLine(format: CsvFormat, last: readonly Sql[]): Sql {
   const text = sql`svc_csv.text`;
   const lengths = last.map((column) => sql` - 1 - coalesce(length(${column}), 0)`);
@@ -214,7 +208,6 @@ function bytes(value: Sql, binary: boolean): Sql {
   return binary ? sql`${value}::bytea` : sql`pg_catalog.concat(${value})`;
 }
 
-/** Returns the value of the only row. */
 function onlyValue(value: Sql, binary: boolean): Sql {
   return sql`string_agg(${bytes(value, binary)}, '')`;
 }

@@ -45,7 +45,6 @@ function valueArgument({ parameter, values }: ArgumentValue): Sql {
   return sql`${argumentName(parameter)}${param(value)}::${catalogueSql(parameter.callType)}`;
 }
 
-/** Renders `"a" := ` or `variadic "a" := `. */
 function argumentName({ name, variadic }: Parameter): Sql {
   return sql`${variadic ? sql`variadic ` : emptySql}${ident(name)} := `;
 }

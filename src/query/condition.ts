@@ -18,7 +18,6 @@ import { renderAggregate, renderOperand, renderValue, type ValueSource } from ".
 /** A condition on how many rows of an embed fulfil conditions. */
 export type RelatedCondition = Extract<Condition, { kind: "related" }>;
 
-/** Renders the tests of a node's embeds. */
 export interface EmbedTests {
   /** The EXISTS test of an embed, by its position in the node. */
   readonly exists: (embed: number) => Sql;
@@ -36,7 +35,6 @@ export function renderConditions(conditions: Conditions, qualifier: Sql): readon
   return conditions.map((condition) => renderCondition(condition, operand, noEmbeds));
 }
 
-/** Renders each condition on a row, with the tests of its embeds. */
 export function renderRowConditions(
   conditions: Conditions,
   source: ValueSource,
@@ -46,10 +44,8 @@ export function renderRowConditions(
   return conditions.map((condition) => renderCondition(condition, operand, tests));
 }
 
-/** Renders a compared value. */
 export type OperandRenderer = (operand: PlannedOperand) => Sql;
 
-/** Renders conditions on groups, whose values `operand` renders. */
 export function renderGroupConditions(
   conditions: Conditions,
   operand: OperandRenderer,
@@ -63,7 +59,6 @@ function operandsOf(qualifier: Sql): OperandRenderer {
     isPlainField(operand) ? field(operand) : renderValue(operand, rowSource(field, qualifier));
 }
 
-/** Renders operands of the row that an upsert proposes. */
 const excludedOperand: OperandRenderer = (operand) => operandsOf(sql`excluded`)(operand);
 
 /** Returns the source of values of one row. `qualifier` qualifies the columns of filters. */
@@ -230,7 +225,6 @@ function fullText(filter: Extract<FieldCondition, { kind: "fullText" }>, field: 
   })`;
 }
 
-/** Renders one term of an order: a value with a direction. */
 export function orderTerm(value: Sql, { direction, nulls }: Direction): Sql {
   return sql`${value}${direction === null ? emptySql : directions[direction]}${
     nulls === null ? emptySql : nullsOrders[nulls]

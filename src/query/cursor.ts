@@ -2,7 +2,6 @@
 import type { CursorPage, CursorTerm, NodeCursor, PlannedOrder } from "../plan/read_node.ts";
 import { and, join, or, param, type Sql, sql } from "../sql/fragment.ts";
 
-/** Renders the text of a row's cursor from its values of the order. */
 export function cursorText({ fingerprint, terms }: NodeCursor, values: readonly Sql[]): Sql {
   const keys = values.map((value, index) => {
     const key = keyText(value, terms[index]!.text);
@@ -53,7 +52,6 @@ function placementOf({ direction, nulls }: Pick<PlannedOrder, "direction" | "nul
   } as const;
 }
 
-/** A term of an order, and the key that a cursor has for it. */
 interface KeyedTerm {
   readonly value: Sql;
   /** Null for NULL. */

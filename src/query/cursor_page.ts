@@ -17,7 +17,6 @@ import { withNumberTexts } from "./number_texts.ts";
 import { orderClause } from "./picked_rows.ts";
 import { distinctWord, flatParts, type PagedParts, pagedParts, renderRows } from "./read.ts";
 
-/** The rows of a read plan, and the parts of its statement that its cursor needs. */
 export interface RootRows {
   readonly rows: Sql;
   /** Common table expressions that the rows read; null for none. */
@@ -106,7 +105,6 @@ function pageMetadata(
   return [more, endCursor("first"), endCursor("last")];
 }
 
-/** Renders ORDER BY on the columns of a page. */
 function orderOf(
   order: PagedParts["order"],
   wrap: (term: PlannedOrder) => PlannedOrder,

@@ -15,7 +15,6 @@ export function renderField(field: PlannedField, qualifier: Sql): Sql {
   return renderPath(toJsonb ? sql`pg_catalog.to_jsonb(${value})` : value, path);
 }
 
-/** Renders a value of a relation's row type. */
 export function renderRow({ type, columns }: RowType, qualifier: Sql): Sql {
   const row = columns === null
     ? sql`${qualifier}.*`
@@ -48,7 +47,6 @@ export function renderConversion(value: Sql, convert: QualifiedName | null): Sql
   return convert === null ? value : sql`${nameOf(convert)}(${value})`;
 }
 
-/** Functions that make the query of a full-text search, by operator. */
 export const textQueryFunctions: Readonly<Record<FullTextOperator, Sql>> = {
   fts: sql`to_tsquery`,
   plfts: sql`plainto_tsquery`,
@@ -56,7 +54,6 @@ export const textQueryFunctions: Readonly<Record<FullTextOperator, Sql>> = {
   wfts: sql`websearch_to_tsquery`,
 };
 
-/** Renders the qualified name of a relation, function or type. */
 export function nameOf({ schema, name }: QualifiedName): Sql {
   return ident(schema, name);
 }

@@ -34,12 +34,10 @@ export interface ParentRow {
   readonly row: (join: Extract<EmbedJoin, { kind: "function" }>) => Sql;
 }
 
-/** Returns the source of the root: its relation, or the FROM item that the caller supplies. */
 export function rootSource(root: ReadNode, from?: Sql): JoinSource {
   return { from: from ?? relationItem(root), conditions: [] };
 }
 
-/** Returns the source of an embed, joined to a row of its parent. */
 export function embedSource({ node, join: embedJoin }: Embed, parent: ParentRow): JoinSource {
   const alias = ident(node.alias);
   switch (embedJoin.kind) {
@@ -93,7 +91,6 @@ export function ownRow(node: ReadNode): ParentRow {
   };
 }
 
-/** Options of the EXISTS tests of a node's embeds. */
 export interface ExistsOptions {
   /** True to apply the row ranges that the request sets for embeds. */
   readonly ranges: boolean;
@@ -111,9 +108,7 @@ export const joinedColumn = {
   arrays: sql`present`,
 } as const;
 
-/** The place of rows that a condition of the node around tests. */
 interface TestPlace {
-  /** The row of the node around. */
   readonly outer: ValueSource;
   /** Conditions of which at least one does not hold. */
   readonly failing: readonly Condition[];
@@ -180,7 +175,6 @@ function renderOwnConditions(
   return [...held, sql`(${all}) is not true`];
 }
 
-/** Returns the source of values of a node's row, with those of its embeds. */
 export function nodeSource(
   node: ReadNode,
   { field, options, outer }: {
@@ -229,7 +223,6 @@ function relatedTest(
   return quantifier === "any" ? exists : sql`not ${exists}`;
 }
 
-/** Renders the aggregate over the rows of an embed, or the value of its only row. */
 function relatedValue(node: ReadNode, { embed, value }: RelatedValue, place: RelatedSource): Sql {
   const child = node.embeds[embed]!.node;
   const alias = ident(child.alias);

@@ -1,10 +1,5 @@
-/**
- * Renders an update whose body has one object per row, in one statement.
- *
- * The body is a table of its own, as the update joins it and the checks count its rows.
- *
- * @module
- */
+/** Renders an update whose body has one object per row. The body is a table of its own, as the
+ * update joins it and the checks count its rows. @module */
 import type { MutatePlan } from "../plan/mutate_plan.ts";
 import type { WrittenColumn } from "../plan/written_column.ts";
 import type { RowKey } from "../plan/keyed_update.ts";
@@ -27,7 +22,6 @@ export function renderKeyedUpdate(
   { table, source, returned }: {
     readonly table: Sql;
     readonly source: Sql;
-    /** Columns of RETURNING, and how it makes them. */
     readonly returned: readonly { readonly name: Sql; readonly column: Sql }[];
   },
 ): Sql {
@@ -61,7 +55,6 @@ function matches({ key }: KeyedUpdate, table: Sql): readonly Sql[] {
   return key.columns.map(({ name }) => sql`${table}.${ident(name)} = ${bodyAlias}.${ident(name)}`);
 }
 
-/** Renders the columns by which the result is checked, in the order of `resultColumn`. */
 export function keyChecks({ key }: KeyedUpdate): readonly Sql[] {
   const names = key.columns.map(({ name }) => ident(name));
   const isIncomplete = or(names.map((name) => sql`${name} is null`));

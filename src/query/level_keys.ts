@@ -5,11 +5,8 @@ import type { InsertLevel } from "../plan/insert_level.ts";
 import { catalogueSql, emptySql, ident, join, literal, type Sql, sql } from "../sql/fragment.ts";
 import { raise, raisedDetail } from "../sql/raise.ts";
 
-/** Name of the setting that has the body. */
 export const bodySetting: Sql = literal("svc.body");
-/** Table of the rows to insert. */
 export const sentRows: Sql = ident("svc_rows");
-/** Table of the rows that an insert returns. */
 export const writtenRows: Sql = ident("svc_source");
 /** Table of the keys to keep: the number `n` of each row, that of the row around (`p`), and its keys as texts. */
 export const keptKeys: Sql = ident("svc_keys");
@@ -21,7 +18,6 @@ function settingOf(level: number, rows: KeptRows = "level"): Sql {
   return literal(`svc.${rows}_${level}`);
 }
 
-/** Renders the value of a setting of a level. */
 export function keptText(level: number, rows: KeptRows): Sql {
   return sql`pg_catalog.current_setting(${settingOf(level, rows)}, true)`;
 }
@@ -38,13 +34,11 @@ export function levelRows(
   return sql`pg_catalog.json_to_recordset(${keptText(number, rows)}::json) as ${alias}(${columns})`;
 }
 
-/** Renders a key of a written row in the type of its column. */
 export function keyValue({ keys }: InsertLevel, alias: Sql, name: string): Sql {
   const position = keys.findIndex((key) => key.name === name);
   return sql`cast(${alias}.${keyColumn(position)} as ${catalogueSql(keys[position]!.type)})`;
 }
 
-/** Returns the column of a key, by its position. */
 export function keyColumn(position: number): Sql {
   return ident(`k${position + 1}`);
 }
@@ -69,18 +63,15 @@ export function unfoundRowOf(error: DatabaseFailure) {
   return row === undefined ? null : { row, reason };
 }
 
-/** Renders the setting that keeps the keys of a level. */
 export function keepKeys(level: number): Sql {
   return keepRows(level, "level", keptKeys);
 }
 
-/** Renders the setting that keeps the rows of a table. */
 export function keepRows(level: number, rows: KeptRows, table: Sql): Sql {
   const all = sql`select coalesce(pg_catalog.json_agg(${table}), '[]')::text from ${table}`;
   return keepText(level, rows, sql`(${all})`);
 }
 
-/** Renders a setting of a level with another text. */
 export function keepText(level: number, rows: KeptRows, text: Sql): Sql {
   return sql`pg_catalog.set_config(${settingOf(level, rows)}, ${text}, true)`;
 }

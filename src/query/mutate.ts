@@ -1,5 +1,4 @@
-/** Renders the statement of a write. The request's query uses it as a common table expression over
- * the rows of RETURNING. @module */
+/** Renders the statement of a write. @module */
 import { mergeActionColumn } from "../plan/merge_action.ts";
 import type { MutatePlan } from "../plan/mutate_plan.ts";
 import type { WritePrecondition } from "../plan/preconditions.ts";
@@ -16,7 +15,6 @@ import { patchAssignments, patchSource, patchTests } from "./patch.ts";
 import { hasVersion, renderVersion, versionColumn } from "./row_version.ts";
 import { bodyAlias, expandedRows, selectRows, writtenValue } from "./written_rows.ts";
 
-/** The rows of RETURNING. */
 export interface ReturnedRows {
   /** Name of their common table expression. */
   readonly source: Sql;
@@ -94,7 +92,6 @@ function existing({ precondition, relation }: MutatePlan): readonly Sql[] {
   return [sql`exists (select from ${nameOf(relation)} as ${row} where ${conditions})`];
 }
 
-/** Renders the condition of a precondition on a row that exists. */
 function preconditionOf(precondition: WritePrecondition | undefined, row: Sql): readonly Sql[] {
   return precondition?.kind === "version" ? [hasVersion(precondition, row)] : [];
 }
@@ -186,7 +183,6 @@ function lockedRows(rows: Sql, lock: RowLock): Sql {
   }) select * from ${picked}`;
 }
 
-/** Returns the names of the columns of RETURNING. */
 function returnedNames({ returning, kept = [] }: MutatePlan): readonly string[] | "all" {
   if (returning === "all") return "all";
   const names = returning === "none" ? [] : returning;

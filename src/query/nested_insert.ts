@@ -1,11 +1,5 @@
-/**
- * Renders the statements of a nested insert: one insert for all rows of a level.
- *
- * A single statement for all levels would hide the rows around from policies and triggers. The body, and the
- * keys of written rows, pass from statement to statement in settings of the transaction.
- *
- * @module
- */
+/** Renders the statements of a nested insert: one insert for all rows of a level, as a single
+ * statement would hide the rows around from policies and triggers. @module */
 import type { Statement } from "../database/batch.ts";
 import type {
   FilledColumn,
@@ -49,19 +43,16 @@ import { mergeAction, oldRowAlias } from "./on_conflict.ts";
 import { conflictClause } from "./on_conflict.ts";
 import { objectRow, rowAlias, writtenValue } from "./written_rows.ts";
 
-/** An insert with nested items. */
 export type NestedPlan = Extract<MutatePlan, { kind: "insert" }> & {
   readonly nested: NestedInsert;
 };
 
-/** A statement of a nested insert. */
 export interface LevelWrite {
   readonly statement: Statement;
   /** Name of its level in errors; null for a statement of no level. */
   readonly path: string | null;
 }
 
-/** Whether a write has nested items. */
 export function isNested(plan: MutatePlan): plan is NestedPlan {
   return plan.kind === "insert" && plan.nested !== null;
 }
@@ -71,7 +62,6 @@ interface LevelSql extends Pick<LevelWrite, "path"> {
   readonly fragment: Sql;
 }
 
-/** Renders the writes of a nested insert, in the order of execution. */
 export function renderLevelWrites(
   plan: NestedPlan,
   compile: (fragment: Sql) => CompiledSql,
@@ -86,7 +76,6 @@ export function renderLevelWrites(
   }));
 }
 
-/** Renders the rows of the root, in the order of the body. `returned` are their columns. */
 export function renderRootRows(plan: NestedPlan, returned: Sql): Sql {
   const { nested, relation, read, returning, kept = [] } = plan;
   const root = nested.levels[0]!;
@@ -103,7 +92,6 @@ export function renderRootRows(plan: NestedPlan, returned: Sql): Sql {
   return sql`select ${returned} from ${table} join ${keys} on ${and(equal)} order by ${alias}.n`;
 }
 
-/** Renders the number of rows of the root that existed, as text. */
 export function foundRows({ nested }: NestedPlan): Sql {
   const rows = levelRows(nested.levels[0]!, 0, ident("svc_root"));
   return sql`(select count(*) from ${rows} where action = 'EXISTING')::text`;
@@ -112,7 +100,6 @@ export function foundRows({ nested }: NestedPlan): Sql {
 /** The column of {@linkcode renderRootRows} for `merge_action()`. */
 export const rootMergeAction: Sql = sql`${ident("svc_root")}.action`;
 
-/** Where a statement reads the body. */
 interface LevelBody {
   readonly json: Sql;
   /** Whether the statement keeps the body for others. */
@@ -127,7 +114,6 @@ const keptBody: LevelBody = {
 class LevelWriter {
   readonly #plan: NestedPlan;
   readonly #nested: NestedInsert;
-  /** The body as the request sent it. */
   readonly #sentBody: Sql;
   readonly #keepBody: Sql;
 
@@ -167,7 +153,6 @@ class LevelWriter {
     ];
   }
 
-  /** Renders the insert of a level, which keeps the keys of its rows. */
   #insert(level: InsertLevel, number: number, body: LevelBody): Sql {
     const table = nameOf(level.relation);
     const hasAction = level.around === null && this.#plan.mergeAction !== null;
@@ -247,7 +232,6 @@ class LevelWriter {
     return sql`insert into ${table}${target} select ${values} from ${from} order by ${order}${onConflict}`;
   }
 
-  /** Returns the columns of the rows by which rows that exist are found. */
   #conflictValues({ conflict, columns, filled }: InsertLevel): readonly Sql[] {
     const all = [...filled, ...columns].map(({ name }) => name);
     return conflict!.target.columns!.map((name) => valueColumn(all.indexOf(name)));
@@ -343,7 +327,6 @@ class LevelWriter {
     };
   }
 
-  /** Renders the keys of the rows that a level has inserted or that exist, by the columns of its conflict. */
   #lookUp(level: InsertLevel, number: number): Sql {
     const { from, equal, keys } = this.#existing(level);
     const joined =
@@ -353,7 +336,6 @@ class LevelWriter {
     }`;
   }
 
-  /** Renders a query of the rows to insert at a level, with their number and that of the row around. */
   #rows(level: InsertLevel, body: LevelBody, rank = emptySql): Sql {
     const { filled, columns } = level;
     const { defaults } = this.#nested;
@@ -420,7 +402,6 @@ class LevelWriter {
     return sql`select ${number} as n, svc_outer.n as p, svc_element.value from ${members}, lateral pg_catalog.json_array_elements(${elements}) with ordinality as svc_element(value, n)`;
   }
 
-  /** Renders the insert of a junction's rows. */
   links(
     { junction, around, target, columns, mayExist }: Extract<InsertStep, { kind: "links" }>,
   ): LevelSql {

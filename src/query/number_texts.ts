@@ -5,7 +5,6 @@ import type { Output } from "./output.ts";
 
 const row = ident("svc_numbers");
 
-/** Renders the rows of a query with its numbers as texts. The columns keep their keys. */
 export function withNumberTexts(query: Sql, outputs: readonly Output[]): Sql {
   const isNamed = outputs.every(({ key }) => key !== null);
   if (!isNamed || outputs.every(({ number }) => number === undefined)) return query;
@@ -37,12 +36,10 @@ export function numberAsText(value: Sql, kind: NumberKind | undefined): Sql {
   }
 }
 
-/** OIDs of `bigint`, `numeric` and domains over them. */
 const numberTypes: Sql = withDomains(
   sql`select oid from pg_catalog.pg_type where typnamespace = 'pg_catalog'::regnamespace and typname in ('int8', 'numeric')`,
 );
 
-/** OIDs of arrays of these, and of domains over such arrays. */
 const arrayTypes: Sql = withDomains(
   sql`select typarray from pg_catalog.pg_type where typarray <> 0 and oid in (${numberTypes})`,
 );

@@ -72,7 +72,6 @@ export function oldRowAlias({ mergeAction }: MutatePlan): Sql {
   return mergeAction === "old" ? sql`with (old as ${oldRow}) ` : emptySql;
 }
 
-/** Renders `INSERT` or `UPDATE` in RETURNING. */
 export function mergeAction(plan: MutatePlan): Sql {
   return sql`case when ${isInserted(plan)} then 'INSERT' else 'UPDATE' end`;
 }

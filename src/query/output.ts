@@ -20,11 +20,9 @@ import {
   type ValueSource,
 } from "./value.ts";
 
-/** One output column. */
 export interface Output {
   /** Key of the column; null for all columns of the source. */
   readonly key: string | null;
-  /** The value, or the argument of the aggregate. */
   readonly value: Sql;
   readonly aggregate: OutputAggregate | null;
   /** The expression that rows are grouped by; null for the column's own value. */
@@ -35,7 +33,6 @@ export interface Output {
   readonly number?: NumberKind | undefined;
 }
 
-/** The aggregate of a column, which takes the column's value. */
 export type OutputAggregate =
   | {
     readonly kind: "simple";
@@ -69,16 +66,13 @@ export const jsonFunctions: Readonly<
   compared: { object: sql`pg_catalog.to_jsonb`, array: sql`pg_catalog.jsonb_agg` },
 };
 
-/** Returns the output column of an entry of the select list. */
 export function itemOutput(item: ReadItem, node: ReadNode, readers: ItemReaders): Output {
   const read = outputOf(item, node, readers);
   return item.kind === "all" ? read : { ...read, number: item.number };
 }
 
-/** Renders the values of items. */
 export interface ItemReaders {
   readonly reader: RowReader;
-  /** Renders the row's cursor. */
   readonly cursor: () => Sql;
 }
 
@@ -130,17 +124,14 @@ function valueOutput(
   };
 }
 
-/** Returns an output column with a plain value. */
 export function output(key: string | null, value: Sql): Output {
   return { key, value, aggregate: null, groupBy: null, embed: null };
 }
 
-/** Returns the name of a spread column, by its position. */
 export function spreadColumn(position: number): string {
   return `s${position + 1}`;
 }
 
-/** Returns an aggregate that takes the rows of a spread, under an alias. */
 export function spreadAggregate(
   aggregate: OutputAggregate | null,
   { alias, position }: { readonly alias: Sql; readonly position: number },
@@ -150,7 +141,6 @@ export function spreadAggregate(
   return { ...aggregate, filter, applied: null };
 }
 
-/** Returns the name of the column with the filter of a spread aggregate, by the position. */
 function filterColumn(position: number): string {
   return `f${position + 1}`;
 }
@@ -199,7 +189,6 @@ const aggregates: Record<AggregateFunction, Sql> = {
   min: sql`min`,
 };
 
-/** Renders the value of a column, with its aggregate. */
 export function outputValue({ value, aggregate }: Output): Sql {
   if (aggregate === null) return value;
   if (aggregate.kind === "value") {
@@ -238,7 +227,6 @@ export function orderValue(
   return term.path.length === 0 ? value : renderPath(sql`pg_catalog.to_jsonb(${value})`, term.path);
 }
 
-/** Returns the value of a column that the node's spread embed supplies, for an order by its key. */
 function spreadValue(
   { embed, key }: Extract<PlannedOrder, { kind: "related" }>,
   node: ReadNode,

@@ -1,5 +1,4 @@
-/** Renders the values that a patch gives to columns. PostgreSQL applies the steps inside of a
- * column, one after the other, to the column's value as JSON. @module */
+/** Renders the values that a patch gives to columns. @module */
 import type { DatabaseFailure } from "../errors/service_error.ts";
 import type { PatchedColumn, PatchStep, PatchTest, PatchValue } from "../plan/patch_plan.ts";
 import type { MergedObject } from "../request/body/patch_document.ts";
@@ -19,27 +18,23 @@ import { raise, raisedDetail } from "../sql/raise.ts";
 import { arrayLiteral } from "./array_literal.ts";
 import { fromJson } from "./written_rows.ts";
 
-/** Names that the expressions of a patch refer to. */
 export interface PatchScope {
   readonly table: Sql;
   /** Alias of {@linkcode patchSource}. */
   readonly source: Sql;
 }
 
-/** Renders a FROM item with the document. */
 export function patchSource(document: ParamValue, alias: Sql): Sql {
   // OFFSET 0 keeps the planner from evaluating this constant in the expressions of the patch.
   return sql`(select cast(${param(document)} as jsonb) as document offset 0) as ${alias}`;
 }
 
-/** Renders `set` of an update. */
 export function patchAssignments(values: readonly PatchValue[], scope: PatchScope): Sql {
   return join(
     values.map((value) => sql`${ident(value.column.name)} = ${renderValue(value, scope)}`),
   );
 }
 
-/** Renders a condition that is true, or fails. */
 export function patchTests(tests: readonly PatchTest[], scope: PatchScope): Sql {
   const failed = join(
     tests.map((test) => sql`when ${fails(test, scope)} then ${failure(test)} is null`),
@@ -99,7 +94,6 @@ function pathParam(path: readonly string[]): Sql {
   return sql`cast(${param(arrayLiteral(path))} as text[])`;
 }
 
-/** Converts JSON to the type of a column, as values of a body are. */
 function converted(json: Sql, column: PatchedColumn): Sql {
   const name = ident(column.name);
   if (column.fromJson !== null) {
@@ -116,7 +110,6 @@ function withoutNull(json: Sql, column: PatchedColumn): Sql {
   return column.type === "jsonb" ? value : converted(value, column);
 }
 
-/** Renders a text that always fails, with the number of the operation. */
 function failure({ number }: { readonly number: number }): Sql {
   return raise(param(`operation ${number}`));
 }
@@ -207,7 +200,6 @@ function stepResult(step: PatchStep, scope: PatchScope): Sql {
   }
 }
 
-/** The parts of a value to which a step adds, or from which it takes. */
 interface ChangedList {
   readonly path: PatchStep["path"];
   readonly target: Sql;
@@ -216,7 +208,6 @@ interface ChangedList {
   readonly put: (value: Sql) => Sql;
 }
 
-/** Returns the branches that append to an array or a text. */
 function appended({ path, target, value, put }: ChangedList): Sql {
   const longer = sql`${target} || pg_catalog.jsonb_build_array(${value})`;
   const text = sql`pg_catalog.to_jsonb((${target} #>> '{}') || (${value} #>> '{}'))`;

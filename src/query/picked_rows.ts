@@ -1,5 +1,4 @@
-/** Renders the subqueries that pick the rows of a node: pages, and the first of equal rows. @module
- */
+/** Renders the subqueries that pick pages, and the first of equal rows. @module */
 import { isPlainField } from "../plan/planned_values.ts";
 import {
   cursorPageOf,
@@ -14,11 +13,9 @@ import { readingOrder, rowsBehind } from "./cursor.ts";
 import { renderRange } from "./from_where.ts";
 import { fieldKey, type PageReader, readOperand, type RowReader, valueKey } from "./row_reader.ts";
 
-/** The rows that a page picks from, and the part of them that it picks. */
 export interface PickedRows {
   readonly page: PageReader;
   readonly own: RowReader;
-  /** Renders FROM and WHERE, with further conditions. */
   readonly rows: (conditions: readonly Sql[]) => Sql;
   /** The values of the order in the rows, and the page's columns of them. */
   readonly order: readonly OrderedColumn[];
@@ -30,7 +27,6 @@ export interface PickedRows {
   readonly isDivided: boolean;
 }
 
-/** A term of an order, its value in the rows, and the page's column of that value. */
 export interface OrderedColumn {
   readonly term: PlannedOrder;
   readonly value: Sql;
@@ -75,7 +71,6 @@ function together({ alias }: ReadNode, parts: readonly Sql[], end: Sql): Sql {
   return sql`select * from (${all}) as ${ident(alias)}${end}`;
 }
 
-/** Whether an order begins with all of some columns of a page. */
 function ordersBy({ order }: ReadNode, names: readonly string[], page: PageReader): boolean {
   const distinct = new Set(names);
   const first = order.slice(0, distinct.size).map((term) => page.column(termKey(term), noValue));
@@ -106,7 +101,6 @@ export function distinctRows(
   }) as ${ident(alias)}`;
 }
 
-/** Returns a key that is equal for equal terms of an order. */
 export function termKey(term: PlannedOrder): string {
   switch (term.kind) {
     case "field":

@@ -1,5 +1,4 @@
-/** Renders the statement of a request. Its result is one row: metadata columns, as text, then the
- * body. @module */
+/** Renders the statement of a request: one row of metadata columns and the body. @module */
 import type { Statement } from "../database/batch.ts";
 import type { CallPlan } from "../plan/call_plan.ts";
 import type { MutatePlan } from "../plan/mutate_plan.ts";
@@ -58,7 +57,6 @@ export const resultColumn = {
   affected: 6,
   /** Updates by key: number of the body's first row without key, from 1; NULL without one. */
   rowWithoutKey: 7,
-  /** Updates by key: the column that this row lacks. */
   missingKeyColumn: 8,
   /** Updates by key: number of the body's first row whose key an earlier one has; NULL without one. */
   rowWithRepeatedKey: 9,
@@ -74,7 +72,6 @@ export const resultColumn = {
   lastCursor: 6,
 } as const;
 
-/** The statements of a request, in order. */
 export interface Query {
   readonly main: Statement;
   /**
@@ -88,7 +85,6 @@ export interface Query {
   readonly writes?: readonly LevelWrite[];
 }
 
-/** Options of the result. */
 export interface ResultOptions {
   /** Format of the body; null for no body. */
   readonly format: BodyFormat | null;
@@ -104,7 +100,6 @@ export interface ResultOptions {
 
 const source = ident("svc_source");
 
-/** Renders the query that reads a relation. */
 export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptions): Query {
   const { format, tagging } = options;
   const estimate = options.explain === null ? estimateOf(plan, count, options) : null;
@@ -130,7 +125,6 @@ export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptio
   return { main: toStatement(sql`${withTables(root)}${main}`, options), estimate };
 }
 
-/** Renders the query that writes rows. */
 export function mutateQuery(plan: MutatePlan, options: ResultOptions): Query {
   const from = sql`${source} as ${ident(plan.relation.name)}`;
   const version = options.tagging?.version ?? null;
@@ -158,7 +152,6 @@ export function mutateQuery(plan: MutatePlan, options: ResultOptions): Query {
   };
 }
 
-/** Renders the query that calls a function. */
 export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptions): Query {
   const { format, tagging } = options;
   const { read, routine } = plan;
@@ -250,7 +243,6 @@ function versionedRowOf(format: BodyFormat | null): VersionedRows["row"] {
   }
 }
 
-/** The columns of a result that is one row. */
 interface ResultParts {
   /** Number of rows as text. Default: that of the FROM item. */
   readonly rows?: Sql;
@@ -264,7 +256,6 @@ interface ResultParts {
   readonly element: BodyRows;
 }
 
-/** Renders the select of a result that is one row, with its tag if it has one. */
 function renderResult(
   { rows = sql`count(*)::text`, kept = null, metadata: others = [], element, ...parts }:
     ResultParts,
@@ -343,7 +334,6 @@ function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
   }
 }
 
-/** Renders the number of rows, or one more than the bound if there are more. */
 function countUpTo(bound: number | null, rows: Sql): Sql {
   const limit = bound === null ? emptySql : sql` limit ${param(String(bound + 1))}`;
   return sql`(select count(*) from (${rows}${limit}) as svc_count)::text`;
@@ -367,7 +357,6 @@ function sourceOf(format: BodyFormat | null, rows: Sql): Sql {
   return format === null ? sql`(${rows}) as ${rowsAlias}` : bodySource(format, rows);
 }
 
-/** Returns the number of rows that existed. */
 function updatedRows(plan: MutatePlan): Sql {
   if (isNested(plan) && plan.conflict?.resolution === "find") return foundRows(plan);
   if (isCountedByXmax(plan)) {
@@ -399,7 +388,6 @@ function calledOnly({ scalarColumn }: BodyRows): Sql {
   return sql`case when count(${rowsAlias}.${ident(scalarColumn)}) < 0 then '' end`;
 }
 
-/** Returns the primary key of the only row, in the order of the returned columns. */
 function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
   if (kind !== "insert" || returning === "none" || read !== null) return nullText;
   const key = new Set(relation.primaryKey);
@@ -414,7 +402,6 @@ function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
     })::text) end`;
 }
 
-/** Makes the statement of a result that is sent row by row. */
 function rowsStatement(
   { root, ...result }:
     & Pick<RowsResult, "common" | "format" | "element" | "tagging" | "total">

@@ -52,7 +52,6 @@ export function renderRows({ root }: ReadPlan, from?: Sql): Sql {
   return withNumberTexts(query, outputs);
 }
 
-/** How each row is returned beside its version. */
 export interface VersionedRows {
   readonly version: VersionSource;
   /**
@@ -62,7 +61,6 @@ export interface VersionedRows {
   readonly row: "columns" | "json" | "record" | QualifiedName;
 }
 
-/** Renders the same query with the version of each row, and the row. */
 export function renderVersionedRows(
   { root }: ReadPlan,
   versioned: VersionedRows,
@@ -91,7 +89,6 @@ function renderNode(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery
   return node.paged ? renderPaged(node, source, use) : renderFlat(node, source, use);
 }
 
-/** Renders a node as one SELECT. */
 function renderFlat(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery {
   const { naming, versioned } = use;
   const { outputs, values, rows, groups } = flatParts(node, source, use);
@@ -105,18 +102,14 @@ function renderFlat(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery
   return { query, outputs };
 }
 
-/** The parts of a node's SELECT. */
 export interface FlatParts {
   readonly outputs: readonly Output[];
-  /** The values of the order. */
   readonly values: readonly Sql[];
   /** Renders FROM and WHERE; the order picks the first of equal rows. */
   readonly rows: (order: readonly Sql[]) => Sql;
-  /** GROUP BY and HAVING. */
   readonly groups: Sql;
 }
 
-/** Renders the parts of a node's SELECT. */
 export function flatParts(
   node: ReadNode,
   source: JoinSource,
@@ -144,7 +137,6 @@ export function flatParts(
   };
 }
 
-/** Returns `distinct ` for a node of distinct rows that have columns. */
 export function distinctWord({ distinct }: ReadNode, outputs: readonly Output[]): Sql {
   return distinct === "all" && outputs.length > 0 ? sql`distinct ` : emptySql;
 }
@@ -167,9 +159,7 @@ function renderPaged(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuer
   return { query, outputs };
 }
 
-/** The parts of a query that embeds into picked rows. */
 export interface PagedParts {
-  /** The subquery that picks the rows. */
   readonly picked: Sql;
   /** Output columns, which read the picked rows under the node's alias. */
   readonly outputs: readonly Output[];
@@ -218,7 +208,6 @@ function withConditions(source: JoinSource, conditions: readonly Sql[]): JoinSou
   return { ...source, conditions: [...source.conditions, ...conditions] };
 }
 
-/** Renders the select list of versioned rows. */
 function versionedList({ row }: VersionedRows, version: Sql): Sql {
   const versioned = sql`${version} as ${versionColumn}`;
   switch (row) {
@@ -247,7 +236,6 @@ function havingClause(conditions: readonly Sql[]): Sql {
 /** EXISTS tests of shown rows: the row ranges of embeds apply. */
 const shown = { ranges: true, groups: renderGroups } as const;
 
-/** Renders the rows of a node that differs from its source rows, without order and range. */
 export function renderGroups(node: ReadNode, source: JoinSource): Sql {
   const whole = { ...node, order: [], orderSources: [], range: unlimited, cursor: null };
   const { distinct } = node;
@@ -268,7 +256,6 @@ function repeatLimit({ embeds, range: { limit } }: ReadNode): Sql {
   return repeats && limit !== null ? sql` limit ${smallNumber(limit)}` : emptySql;
 }
 
-/** Output columns, and the FROM items that they read. */
 interface Outputs {
   readonly outputs: readonly Output[];
   readonly joins: Sql;
@@ -279,7 +266,6 @@ function renderOutputs(
   reader: RowReader,
   { json, order }: {
     readonly json: JsonUse;
-    /** Returns the values of the order, for cursors. */
     readonly order: () => readonly Sql[];
   },
 ): Outputs {
@@ -318,7 +304,6 @@ function grouped({ outputs, joins }: Outputs): Outputs {
   };
 }
 
-/** Whether an order term of a node reads a column of the embed at a position. */
 function isOrderedBy({ order }: ReadNode, position: number): boolean {
   return order.some((term) => term.kind === "related" && term.embed === position);
 }
@@ -376,7 +361,6 @@ function lateral(query: Sql, alias: Sql): Sql {
   return sql` left join lateral (${query}) as ${alias} on true`;
 }
 
-/** Renders the joins that the related terms of an order read. */
 function orderJoins(node: ReadNode): Sql {
   const joins = node.orderSources.map((source) => {
     const embed = { ...node.embeds[source.embed]!, node: source.node };

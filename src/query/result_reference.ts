@@ -1,11 +1,9 @@
-/** Renders values of results that earlier statements of a transaction keep in settings. Later
- * statements are sent before these results exist, so PostgreSQL reads them itself. @module */
+/** Renders values of results that earlier statements of a transaction keep in settings. @module */
 import type { Statement } from "../database/batch.ts";
 import type { DatabaseFailure } from "../errors/service_error.ts";
 import { compile, ident, join, literal, ordinal, param, type Sql, sql } from "../sql/fragment.ts";
 import { raise, raisedDetail } from "../sql/raise.ts";
 
-/** The part of a result that a reference names. A result is an array of rows, or of scalar values. */
 export type ResultPart =
   /** A column of the only row. */
   | { readonly kind: "only"; readonly column: string }
@@ -16,7 +14,6 @@ export type ResultPart =
   /** The only value of a scalar result. */
   | { readonly kind: "scalar" };
 
-/** A value of the result of an operation. */
 export interface ResultValue {
   /** Position of the operation in its batch. */
   readonly operation: number;
@@ -36,7 +33,6 @@ export interface BodyWithMembers {
   readonly members: readonly AddedMember[];
 }
 
-/** Renders a body with its further members. */
 export function renderBody(body: BodyWithMembers): Sql {
   return body.shape === "object" ? renderObject(body) : renderObjects(body);
 }
@@ -61,7 +57,6 @@ function jsonOf(value: ResultValue): Sql {
   return sql`(${rowOf(value)} -> ${literal(columnOf(part))})`;
 }
 
-/** Returns the JSON values of a column of all rows, as an array of PostgreSQL. */
 function jsonValuesOf(value: ResultValue): Sql {
   return sql`array(select svc_result.value -> ${literal(columnOf(value.part))}
     from pg_catalog.json_array_elements(${resultOf(value)}) as svc_result(value))`;
@@ -106,7 +101,6 @@ function valueColumn(index: number): Sql {
 
 const space = literal(" \t\r\n");
 
-/** A member of an object, and the SQL of its value. */
 interface RenderedMember {
   readonly name: string;
   readonly json: Sql;

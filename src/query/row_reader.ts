@@ -1,5 +1,4 @@
-/** Reads the values of a node's row: from its relation, or from the subquery that picks the page.
- * @module */
+/** Reads the values of a node's row, from its relation or from its page. @module */
 import { isPlainField } from "../plan/planned_values.ts";
 import type { PlannedField, PlannedOperand, PlannedValue, ReadNode } from "../plan/read_node.ts";
 import { ident, join, type Sql, sql } from "../sql/fragment.ts";
@@ -7,7 +6,6 @@ import { renderField } from "./field.ts";
 import { type ExistsOptions, nodeSource, ownRow, type ParentRow } from "./from_where.ts";
 import { renderValue, type ValueSource } from "./value.ts";
 
-/** Renders values of a node's row. */
 export interface RowReader {
   readonly field: (field: PlannedField) => Sql;
   readonly value: (value: PlannedValue) => Sql;
@@ -40,7 +38,6 @@ export function directReader(node: ReadNode, options: ExistsOptions): RowReader 
   return { field, value, source, parent: ownRow(node) };
 }
 
-/** Renders a field or a value. */
 export function readOperand({ field, value }: RowReader, operand: PlannedOperand): Sql {
   return isPlainField(operand) ? field(operand) : value(operand);
 }
@@ -53,7 +50,6 @@ export interface PageReader extends RowReader {
   readonly columns: () => Sql;
 }
 
-/** Returns a reader of a page over another reader. */
 export function pageReader(node: ReadNode, own: RowReader): PageReader {
   const alias = ident(node.alias);
   const names = new Map<string, string>();
@@ -86,12 +82,10 @@ function columnKey(column: string): string {
   return `.${column}`;
 }
 
-/** Returns a key that is equal for equal fields of one node. */
 export function fieldKey({ column, path }: PlannedField): string {
   return path.length === 0 ? columnKey(column) : JSON.stringify([column, path]);
 }
 
-/** Returns a key that is equal for equal values of one node. */
 export function valueKey(value: PlannedValue): string {
   return `value ${JSON.stringify(value)}`;
 }

@@ -8,7 +8,6 @@ import { arrayLiteral } from "./array_literal.ts";
 
 /** Column of rows that RETURNING and versioned rows have beside others: the version. */
 export const versionColumn = ident("svc_version");
-/** Column of versioned rows: the row itself. */
 export const rowColumn = ident("svc_row");
 
 /** Where the version of a row is: in the row of the relation, or in a column that RETURNING made. */
@@ -31,7 +30,6 @@ export function renderVersion(version: VersionSource, row: Sql): Sql {
   }
 }
 
-/** Renders the test that a row has one of the versions of a precondition. */
 export function hasVersion(
   { version, versions }: Extract<WritePrecondition, { kind: "version" }>,
   row: Sql,
@@ -52,7 +50,6 @@ export function tagsParam(
 
 /** A result, before its tag is made of it. */
 export interface UntaggedResult {
-  /** Number of rows, as text. */
   readonly rows: Sql;
   readonly total: Sql;
   /** Keeps the rows for later operations of a batch; null if they are not kept. */
@@ -62,7 +59,6 @@ export interface UntaggedResult {
   readonly body: Sql;
   /** Version of the only row; NULL for other numbers of rows. */
   readonly version: Sql;
-  /** FROM item of the body. */
   readonly from: Sql;
   readonly format: BodyFormat;
   /** Whether the body is all of the response. Default: yes. */

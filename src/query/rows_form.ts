@@ -1,12 +1,5 @@
-/**
- * Renders a result whose rows PostgreSQL sends one by one, so that a body of any size needs little memory.
- * The first row has the metadata columns and the body of the first rows of the answer.
- *
- * PostgreSQL finishes the query before the first row: a materialized CTE keeps its rows, in a temporary
- * file if they exceed `work_mem`. So the number of rows and the errors of the query precede the body.
- *
- * @module
- */
+/** Renders a result whose rows PostgreSQL sends one by one, behind the first ones with the metadata.
+ * A materialized CTE finishes the query before, so its errors precede the body. @module */
 import type { BodyFraming } from "../database/batch.ts";
 import type { BodyFormat } from "../plan/negotiate.ts";
 import type { Tagging } from "../plan/preconditions.ts";
@@ -48,15 +41,12 @@ export function rowFormatOf(format: BodyFormat | null, plan: ReadPlan): RowForma
     : null;
 }
 
-/** Whether a node returns no more rows than a single value may have. */
 function isShort(root: ReadNode): boolean {
   const { limit } = root.range;
   return limit !== null && BigInt(limit) <= maxValueRows || isOneGroup(root);
 }
 
-/** The parts of a result that is sent row by row. */
 export interface RowsResult {
-  /** The query of the rows. */
   readonly rows: Sql;
   /** Common table expressions that it reads. */
   readonly common: readonly Sql[];
@@ -64,13 +54,11 @@ export interface RowsResult {
   /** Metadata columns behind the total. */
   readonly metadata: readonly Sql[];
   readonly format: RowFormat;
-  /** The part of each row that goes into the body. */
   readonly element: Omit<BodyRows, "single">;
   /** How a response of at most {@linkcode maxValueRows} gets its tag; null if it has none. */
   readonly tagging: Tagging | null;
 }
 
-/** Renders the statement. Each row of its result has the same columns. */
 export function renderRowsResult(result: RowsResult): Sql {
   const { rows, common, total, metadata, format, element, tagging } = result;
   const { first, further } = bodyColumns(result);
@@ -110,7 +98,6 @@ const kept = ident("svc_rows");
 interface BodyColumns {
   /** Aggregate: the body of the first rows. */
   readonly first: Sql;
-  /** The text of one further row. */
   readonly further: Sql;
 }
 

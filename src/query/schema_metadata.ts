@@ -1,11 +1,9 @@
-/** The query for the metadata of a schema that the schema cache does not hold: its comment, and the
- * privileges of the role. @module */
+/** Queries the comment of a schema, and the privileges of the role. @module */
 import type { Statement } from "../database/batch.ts";
 import type { PrivilegeDetail } from "../plan/root_plan.ts";
 import { arrayLiteral } from "./array_literal.ts";
 import { compile, param, type Sql, sql } from "../sql/fragment.ts";
 
-/** The schema to read the metadata of. */
 export interface SchemaMetadataRequest {
   readonly schema: string;
   /** Schemas that serve what it lacks. */

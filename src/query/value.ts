@@ -21,23 +21,18 @@ import {
 } from "../sql/fragment.ts";
 import { renderCast, textQueryFunctions } from "./field.ts";
 
-/** Renders the parts of a value that depend on the row it belongs to. */
 export interface ValueSource {
   readonly field: (field: PlannedField) => Sql;
   readonly aggregate: (value: AggregateValue) => Sql;
-  /** A value of an embed. */
   readonly related: (value: RelatedValue) => Sql;
   /** The row of the node around; null for the root, and where no embed is tested. */
   readonly outer: ValueSource | null;
 }
 
-/** A value of an embed. */
 export type RelatedValue = Extract<PlannedValue, { kind: "related" }>;
 
-/** A call of an aggregate. */
 export type AggregateValue = Extract<PlannedValue, { kind: "aggregate" }>;
 
-/** Renders a value. */
 export function renderValue(value: PlannedValue, source: ValueSource): Sql {
   switch (value.kind) {
     case "column":
@@ -66,20 +61,16 @@ export function renderValue(value: PlannedValue, source: ValueSource): Sql {
   }
 }
 
-/** Renders a compared value. */
 export function renderOperand(operand: PlannedOperand, source: ValueSource): Sql {
   return isPlainField(operand) ? source.field(operand) : renderValue(operand, source);
 }
 
-/** The rows that an aggregate takes. */
 export interface AggregateInput {
-  /** The value of each row; `true` to count rows. */
   readonly argument: Sql;
   /** Condition on the rows; null for all rows. */
   readonly filter: Sql | null;
 }
 
-/** Renders the call of an aggregate. */
 export function renderAggregate(
   { function: name, arguments: args, distinct }: AggregateValue,
   { argument, filter }: AggregateInput,
@@ -100,7 +91,6 @@ function noValue(): never {
   throw new TypeError("cannot render an argument of an aggregate: it is not a constant");
 }
 
-/** The operands of a call. */
 interface CallOperands {
   readonly subject: Sql;
   readonly arguments: readonly Sql[];
@@ -115,7 +105,6 @@ function renderCall(name: string, operands: CallOperands): Sql {
   return renderTemplate(valueFunctions.get(name)!.sql, operands);
 }
 
-/** Renders the SQL of a row in the table of functions. */
 function renderTemplate(text: string, operands: CallOperands): Sql {
   const parts: Sql[] = [];
   let from = 0;

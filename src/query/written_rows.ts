@@ -4,7 +4,6 @@ import type { WrittenColumn } from "../plan/written_column.ts";
 import { catalogueSql, ident, join, literal, param, type Sql, sql } from "../sql/fragment.ts";
 import { renderConversion } from "./field.ts";
 
-/** Alias of the rows of the body. */
 export const bodyAlias: Sql = ident("svc_body");
 /** Column of {@linkcode numberedRows}: the position of the row in the body, from 1. */
 export const rowNumber: Sql = ident("svc_n");
@@ -75,7 +74,6 @@ function columnDefinition({ name, type, fromJson }: WrittenColumn): Sql {
   return sql`${ident(name)} ${fromJson === null ? catalogueSql(type) : sql`json`}`;
 }
 
-/** Renders the value of a column in a row of the body. */
 export function writtenValue(
   column: WrittenColumn,
   { defaults }: Pick<WrittenRows, "defaults">,
@@ -89,7 +87,6 @@ export function writtenValue(
     : converted;
 }
 
-/** Renders the conversion of JSON to a column's type. */
 export function fromJson(json: Sql, { fromJson: convert, type }: WrittenColumn): Sql {
   if (convert === "text") return sql`cast(${json} #>> '{}' as ${catalogueSql(type)})`;
   if (convert !== "hstore") return renderConversion(json, convert);

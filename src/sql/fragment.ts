@@ -143,10 +143,8 @@ export function smallNumber(digits: string): Sql {
   return /^[0-9]{1,4}$/.test(digits) ? makeSql([String(Number(digits))]) : param(digits);
 }
 
-/** The fragment with no text. */
 export const emptySql: Sql = makeSql([]);
 
-/** Joins fragments with a separator. */
 export function join(fragments: readonly Sql[], separator: Sql = sql`, `): Sql {
   const parts: Part[] = [];
   fragments.forEach((fragment, index) => {

@@ -1,5 +1,4 @@
-/** Writes names as SQL text that operators read: with quotes only where PostgreSQL needs them.
- * @module */
+/** Writes names as SQL, with quotes only where PostgreSQL needs them. @module */
 import { quoteIdent } from "./fragment.ts";
 
 /** Keywords of PostgreSQL 18 that are not names without quotes: `pg_get_keywords()`, not unreserved. */

@@ -1,16 +1,8 @@
-/**
- * Splits SQL text into statements as PostgreSQL does, without parsing them. It knows strings, dollar
- * quotes, comments, parentheses and SQL-standard function bodies (`begin atomic`).
- *
- * Source: PostgreSQL documentation, chapter "Lexical Structure". Strings follow
- * `standard_conforming_strings = on`.
- *
- * @module
- */
+/** Splits SQL text into statements, without parsing them. Strings follow
+ * `standard_conforming_strings = on`. Source: PostgreSQL documentation, "Lexical Structure". @module */
 
 /** A statement in a text; positions in UTF-16 units. */
 export interface StatementRange {
-  /** Position of the first token. */
   readonly start: number;
   /** Position of the semicolon, or the end of the text. */
   readonly end: number;
@@ -174,7 +166,6 @@ class StatementTracker {
   #parentheses = 0;
   /** Open `begin atomic` and the `case` in it. */
   #blocks = 0;
-  /** The first four words. */
   readonly #words: string[] = [];
   #previous = "";
 

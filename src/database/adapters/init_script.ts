@@ -50,7 +50,6 @@ async function sha256(text: string): Promise<string> {
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** An error in a script. */
 interface InitFailure {
   readonly message: string;
   /** Number of a character, from 1; null if PostgreSQL gives none. */

@@ -1,5 +1,4 @@
-/** The embedded database: PGlite in this process. It has one session, for which requests queue, and
- * reads the same frames as a socket. @module */
+/** The embedded database: PGlite in this process, with one session. @module */
 import type { PGlite } from "@electric-sql/pglite";
 import { systemClock } from "../../lib/clock.ts";
 import { DatabaseError } from "../../errors/service_error.ts";
@@ -18,7 +17,6 @@ import type { InitResult } from "./init_script.ts";
 import { type EngineOptions, isInMemory, type StartedEngine, startEngine } from "./start_engine.ts";
 import { concat } from "../protocol/decoder.ts";
 
-/** How to open an embedded database. */
 export interface EmbeddedOptions extends EngineOptions {
   /** Maximum time that a request waits for the session. */
   readonly acquisitionTimeoutSeconds: number;
@@ -116,7 +114,6 @@ class Engine {
   #starting: Promise<StartedEngine> | null = null;
   #engine: PGlite | null = null;
   #isConnected = false;
-  /** The last session of the engine. */
   #transport: EngineTransport | null = null;
   /** A new session on the engine has to listen anew. */
   #subscription: EngineSubscription | null = null;

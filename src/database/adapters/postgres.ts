@@ -1,5 +1,4 @@
-/** PostgreSQL over a socket. `npm:pg` opens, encrypts and authenticates the connection; afterwards
- * this service reads and writes its frames. @module */
+/** PostgreSQL over a socket, which `npm:pg` opens, encrypts and authenticates. @module */
 import { version } from "../../version.ts";
 import { clients } from "../connect/pg_client.ts";
 import { type Batch, metadataBatch, type Statement } from "../batch.ts";
@@ -31,7 +30,6 @@ import { SocketTransport } from "./socket_transport.ts";
 /** Whether connections stay open in a pool, or each request opens and closes its own. */
 export type Connections = "pooled" | "per-request";
 
-/** How to connect to a database and use it. */
 export interface PostgresOptions {
   readonly uri: string;
   /** Connection string of the connection that listens; null for `uri`. */
@@ -56,14 +54,12 @@ export interface PostgresOptions {
 /** Most prepared statements of a connection. */
 const preparedLimit = 500;
 
-/** Opens a database. It opens connections on demand. */
 export function openPostgres(options: PostgresOptions): Database {
   const targets = targetsOf(options);
   if (options.connections === "per-request") return new UnpooledDatabase(() => connect(targets));
   return openPool(targets, options, openSpool(options));
 }
 
-/** Opens the spool for slow readers of bodies. */
 export function openSpool({ spoolBytes }: Pick<PostgresOptions, "spoolBytes">): BodySpool {
   return new BodySpool({
     space: new SpoolSpace(),
@@ -72,7 +68,6 @@ export function openSpool({ spoolBytes }: Pick<PostgresOptions, "spoolBytes">): 
   });
 }
 
-/** Opens a pool of connections to the first of the servers that matches. */
 export function openPool(targets: Targets, options: PostgresOptions, spool: BodySpool): Database {
   let onPooler = () => {};
   let isEncrypted: boolean | null = null;
@@ -119,7 +114,6 @@ export function openPool(targets: Targets, options: PostgresOptions, spool: Body
   };
 }
 
-/** Returns what a database does by its pool. */
 function pooledDatabase(pool: Pool, preparation: StatementPreparation) {
   return {
     transaction: (...[batch, caller]: Parameters<Pool["transaction"]>) => {
@@ -244,7 +238,6 @@ function passwordReader(path: string, { readFile }: ConnectionSources): () => st
   };
 }
 
-/** Returns the servers of a connection string, for connections apart from a pool. */
 export function serverTargets(uri: string, applicationName: string): Targets {
   return targetsOf({
     uri,
@@ -267,7 +260,6 @@ function runtimeSources(): ConnectionSources {
   };
 }
 
-/** Connects to the first of the servers that matches. */
 export async function connect(targets: Targets): Promise<SocketTransport> {
   return new SocketTransport(await connectToFirst(targets, clients));
 }
@@ -296,7 +288,6 @@ export class StatementPreparation {
     this.#options = options;
   }
 
-  /** Options of the pool at present. */
   get current(): PoolConfiguration {
     const { prepare } = this.#configuration;
     if (prepare !== "auto") return { ...this.#configuration, prepare, sharesSession: !prepare };
@@ -328,7 +319,6 @@ export class StatementPreparation {
     await this.#probing;
   }
 
-  /** A connection has shown that a pooler loses prepared statements. */
   poolerFound(): void {
     if (this.#configuration.prepare !== "auto") return this.#options.onPooler();
     this.#found(statementsLost);

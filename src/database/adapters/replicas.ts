@@ -7,9 +7,7 @@ import { ReplicatedDatabase } from "../replicas/replicated_database.ts";
 import { UnpooledDatabase } from "./per_request.ts";
 import { connect, openPool, openSpool, type PostgresOptions, targetsOf } from "./postgres.ts";
 
-/** How to connect to standbys and use them. */
 export interface ReplicaOptions extends ReplicaSettings {
-  /** Connection string of all standbys. */
   readonly uri: string;
   /** Connections per standby. */
   readonly poolSize: number;
@@ -18,7 +16,6 @@ export interface ReplicaOptions extends ReplicaSettings {
 /** A probe of a server that does not answer is abandoned soon. */
 const probeTimeoutMs = 1000;
 
-/** Opens a primary and its standbys. Opens connections on demand. */
 export function openReplicated(options: PostgresOptions, replicas: ReplicaOptions): Database {
   const primaryTargets = targetsOf(options);
   const standbyTargets = standbyTargetsOf(options, replicas.uri);

@@ -18,7 +18,6 @@ const cancelTimeoutMs = 5000;
 
 const terminate = new Uint8Array([0x58, 0, 0, 0, 4]);
 
-/** Sends and receives over the socket of a client. */
 export class SocketTransport implements Transport {
   readonly #client: Client;
   readonly #socket: Socket;

@@ -1,12 +1,10 @@
-/** Starts the engine of an embedded database: locks its folder, makes a new database from a
- * prebuilt data directory, and initialises it. @module */
+/** Starts the engine of an embedded database in a locked folder. @module */
 import type { PGlite, PGliteOptions } from "@electric-sql/pglite";
 import { type Files, runtimeFiles } from "./files.ts";
 import type { InitScript } from "../database.ts";
 import { applyInit, type InitResult } from "./init_script.ts";
 import { prebuiltData } from "./prebuilt_data.ts";
 
-/** How to start an engine. */
 export interface EngineOptions {
   /** `pglite://memory`, `pglite://<folder>`, or another scheme of PGlite: `pglite://idb://x`. */
   readonly uri: string;
@@ -20,7 +18,6 @@ export interface StartedEngine {
   readonly engine: PGlite;
   /** Null without SQL to apply. */
   readonly init: InitResult | null;
-  /** Closes the engine and unlocks its folder. */
   close(): Promise<void>;
 }
 
@@ -75,7 +72,6 @@ async function start(
 
 const memory = "memory://";
 
-/** Returns whether a database ends with its engine. */
 export function isInMemory(uri: string): boolean {
   return dataDirectory(uri) === memory;
 }
@@ -121,7 +117,6 @@ function stateOf({ fs, path }: Files, folder: string): DataFolder["state"] {
   return fs.readdirSync(folder).length === 0 ? "empty" : "other";
 }
 
-/** Removes what a start has written to a folder without a database. */
 function removeNew({ files: { fs, path }, path: folder, state }: DataFolder): void {
   if (state === "database" || state === "other") return;
   if (state === "absent") return fs.rmSync(folder, { recursive: true, force: true });
@@ -130,7 +125,6 @@ function removeNew({ files: { fs, path }, path: folder, state }: DataFolder): vo
   }
 }
 
-/** The process that holds a lock. */
 interface Holder {
   readonly pid: number;
   readonly startTime: string;

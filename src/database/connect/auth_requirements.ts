@@ -1,12 +1,5 @@
-/**
- * Checks the authentication method that a server requests: `require_auth` and `channel_binding`. They
- * keep an attacker between the service and the server from requesting a weaker method.
- *
- * Source: PostgreSQL documentation, "Parameter Key Words" of libpq; RFC 5802 and RFC 5929 for SCRAM
- * with channel binding.
- *
- * @module
- */
+/** Checks the authentication method that a server requests: an attacker in between could request a
+ * weaker one. Source: `require_auth` and `channel_binding` of libpq; RFC 5802, RFC 5929. @module */
 
 /** Events by which `pg` reports the messages of the server. */
 export interface AuthEvents {
@@ -37,7 +30,6 @@ const authRequests: readonly (readonly [event: string, method: string, wording: 
 /** The method of a server that requests no authentication. */
 const trustMethod = "none";
 
-/** Whether `require_auth` allows a method: the list has it, or excludes only others by `!`. */
 function isAllowed(list: string, method: string): boolean {
   const items = list.split(",");
   return list === "" || list.startsWith("!")

@@ -1,10 +1,4 @@
-/**
- * The parameters of a connection string, by libpq's keywords.
- *
- * Source: PostgreSQL documentation, "Parameter Key Words" and "Environment Variables" of libpq.
- *
- * @module
- */
+/** The parameters of a connection string, by libpq's keywords. @module */
 
 /** Values by keyword; an empty value counts as absent. */
 export type ConnectionParameters = ReadonlyMap<string, string>;
@@ -12,7 +6,6 @@ export type ConnectionParameters = ReadonlyMap<string, string>;
 /** Environment variables, which are the defaults of absent parameters. */
 export type ConnectionEnvironment = Readonly<Record<string, string | undefined>>;
 
-/** How the service treats a parameter. */
 type ParameterUse =
   | {
     readonly kind: "applied";
@@ -109,7 +102,6 @@ const uses: ReadonlyMap<string, ParameterUse> = new Map<string, ParameterUse>([
   ["sslkeylogfile", rejected],
 ]);
 
-/** Whether libpq has this keyword. */
 export function isKeyword(keyword: string): boolean {
   return uses.has(keyword);
 }

@@ -1,10 +1,4 @@
-/**
- * The two forms of a connection string: URIs, and keywords with values.
- *
- * Source: PostgreSQL documentation, "Connection Strings".
- *
- * @module
- */
+/** The two forms of a connection string: URIs, and keywords with values. @module */
 import { checkParameters, type ConnectionParameters, isKeyword } from "./connection_parameters.ts";
 
 /** Whether a connection string is a URI rather than keywords and values. */

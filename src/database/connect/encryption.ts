@@ -1,10 +1,4 @@
-/**
- * Maps libpq's SSL parameters to options of `node:tls`.
- *
- * Source: PostgreSQL documentation, "SSL Support" of libpq.
- *
- * @module
- */
+/** Maps libpq's SSL parameters to options of `node:tls`. @module */
 import type { ConnectionParameters } from "./connection_parameters.ts";
 
 /** Reads the file that a parameter names. Throws an `Error` if that fails. */

@@ -9,7 +9,6 @@ export interface ServerState {
   readonly readOnly: boolean;
 }
 
-/** How to reach one server. */
 export interface Connector<Connection> {
   /** Opens and authenticates a connection. Throws an `Error` with the reason if that fails. */
   readonly open: (settings: Settings) => Promise<Connection>;

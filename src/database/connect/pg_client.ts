@@ -41,7 +41,6 @@ export interface Client {
   readonly secretKey: number | null;
 }
 
-/** SQL that a connection prepares at its first use, and finds by its name later. */
 interface PreparedQuery {
   readonly name: string;
   readonly text: string;
@@ -52,7 +51,6 @@ export interface Notification {
   readonly payload?: string;
 }
 
-/** Opens connections of `pg`. */
 export const clients: Connector<Client> = {
   open: openClient,
   state: async (client) => {
@@ -88,7 +86,7 @@ async function openClient(settings: Settings): Promise<Client> {
 }
 
 /** An error of `pg`: system errors have an `address`, errors of the server a `severity`. */
-interface Failure {
+interface PgFailure {
   readonly message: string;
   readonly code?: unknown;
   readonly address?: unknown;
@@ -100,7 +98,7 @@ function secondAttempt(settings: Settings, error: unknown): Settings | null {
   const { sslmode, ssl } = settings;
   if (ssl === false) return null;
   if (sslmode === "prefer" && isEncryptionRefused(error)) return { ...settings, ssl: false };
-  const isRefused = (error as Failure).code === "28000";
+  const isRefused = (error as PgFailure).code === "28000";
   return sslmode === "allow" && isRefused ? { ...settings, sslmode: "require" } : null;
 }
 
@@ -108,7 +106,7 @@ const noEncryption = "The server does not support SSL connections";
 
 /** Whether a connection may succeed without encryption: no TLS, a failed handshake, or a rule of `pg_hba.conf`. */
 function isEncryptionRefused(error: unknown): boolean {
-  const { code, message } = error as Failure;
+  const { code, message } = error as PgFailure;
   return message.includes(noEncryption) || code === "28000" ||
     /^ERR_(?:SSL|TLS)|^EPROTO/.test(String(code));
 }
@@ -119,7 +117,7 @@ export function failureOf(error: unknown, settings: Settings): Error {
     const texts = error.errors.map((one) => failureOf(one, settings).message);
     return new Error(texts.join(""));
   }
-  const failure = (error instanceof Error ? error : new Error("connecting failed")) as Failure;
+  const failure = (error instanceof Error ? error : new Error("connecting failed")) as PgFailure;
   const host = String(settings["host"]);
   if (failure.code === "ENOTFOUND" || failure.code === "EAI_AGAIN") {
     return new Error(
@@ -146,7 +144,7 @@ const systemReasons: ReadonlyMap<unknown, string> = new Map([
   ["ECONNRESET", "Connection reset by peer"],
 ]);
 
-function reasonOf({ code, severity, message }: Failure, host: string): string {
+function reasonOf({ code, severity, message }: PgFailure, host: string): string {
   if (code === "28P01" && !message.startsWith(wrongPassword)) {
     // The server's messages are in another language: tools look for the English words.
     return `FATAL:  ${wrongPassword} (${message})`;
@@ -168,6 +166,6 @@ function isPasswordMissing(message: string): boolean {
 }
 
 /** Whether the server itself refused, for another reason than starting or stopping. */
-function isRefusal({ severity, code, message }: Failure): boolean {
+function isRefusal({ severity, code, message }: PgFailure): boolean {
   return isPasswordMissing(message) || (typeof severity === "string" && code !== "57P03");
 }

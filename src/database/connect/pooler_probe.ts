@@ -8,7 +8,6 @@ import { type Client, clients } from "./pg_client.ts";
 import { connectToFirst } from "./hosts.ts";
 import type { Targets } from "./targets.ts";
 
-/** Result of a probe. */
 export interface PoolerFinding {
   /** Whether a connection finds the statements again that it prepared. */
   readonly keepsStatements: boolean;
@@ -19,7 +18,6 @@ export interface PoolerFinding {
 /** Finding behind a pooler that loses prepared statements. */
 export const statementsLost: PoolerFinding = { keepsStatements: false, sharesSession: true };
 
-/** How a probe connects. */
 interface PoolerProbeOptions {
   readonly targets: Targets;
   /** A pooler whose only server connection is in use delays a transaction without an end. */

@@ -9,7 +9,6 @@ interface ReadingSocket extends Socket {
   readInto(take: (chunk: Uint8Array) => void): void;
 }
 
-/** Creates the sockets that `pg` connects with. */
 export interface Sockets {
   reading(): ReadingSocket;
   /** A usual socket, which encryption needs. */

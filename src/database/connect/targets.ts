@@ -1,11 +1,4 @@
-/**
- * Reads the servers of a connection string, their order, and the required session attributes.
- *
- * Source: PostgreSQL documentation, "Connection Strings", "Specifying Multiple Hosts" and
- * "target_session_attrs".
- *
- * @module
- */
+/** Reads the servers of a connection string, their order, and the required session attributes. @module */
 import {
   appliedParameters,
   type ConnectionEnvironment,
@@ -17,7 +10,6 @@ import { type Encryption, encryptionOf, type ReadFile, sslModeOf } from "./encry
 /** Options of `pg.Client`; `pg_client.ts` handles `sslmode`, `channel_binding` and `require_auth`. */
 export type Settings = Readonly<Record<string, unknown>>;
 
-/** A value of `target_session_attrs`. */
 export type SessionTarget =
   | "any"
   | "read-write"
@@ -26,7 +18,6 @@ export type SessionTarget =
   | "standby"
   | "prefer-standby";
 
-/** The servers to connect to. */
 export interface Targets {
   /** One record per host in the order of the connection string; at least one. */
   readonly servers: readonly Settings[];
@@ -35,7 +26,6 @@ export interface Targets {
   readonly order: "named" | "random";
 }
 
-/** Sources that a connection string may refer to. */
 export interface ConnectionSources {
   readonly environment?: ConnectionEnvironment;
   readonly readFile?: ReadFile;
@@ -70,7 +60,6 @@ function rejectFile(): never {
   throw new Error("cannot read files in this runtime");
 }
 
-/** Keywords with their names in `pg`. */
 const loginNames: readonly (readonly [keyword: string, name: string])[] = [
   ["user", "user"],
   ["password", "password"],

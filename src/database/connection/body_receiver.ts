@@ -55,7 +55,6 @@ export class BodyReceiver implements RowRun {
   #pausedMs = 0;
   #abandoned = false;
 
-  /** Whether the first row has begun. */
   started = false;
   hasValues = false;
   separator = noBytes;
@@ -110,7 +109,6 @@ export class BodyReceiver implements RowRun {
     return this.#framing === null ? this.#valueLength : this.#receivedBytes;
   }
 
-  /** Begins the first row, whose value has this length. */
   start(length: number | null, framing: BodyFraming | null): void {
     this.started = true;
     this.#valueLength = length;
@@ -146,7 +144,6 @@ export class BodyReceiver implements RowRun {
     } else this.#held.append(bytes);
   }
 
-  /** The last row has ended. */
   end(): void {
     const isOpen = this.#isContinued ? this.hasValues : this.#isValueStreamed;
     if (this.#framing !== null && isOpen) {

@@ -81,7 +81,6 @@ export class BodyStream {
     if (this.#chunks.isEmpty) this.#close();
   }
 
-  /** Ends the stream with an error. */
   fail(error: unknown): void {
     this.#chunks.close();
     this.#controller.error(error);

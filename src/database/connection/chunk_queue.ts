@@ -3,11 +3,8 @@ import type { BodySpool, BodySpoolFile, BodySpoolUser } from "../../lib/body_spo
 
 /** The queue is full from this many unread bytes on, unless the spool takes more. */
 const maxUnreadBytes = 256 * 1024;
-/** Memory of one queue in a spool. */
 const maxMemoryBytes = 8 * 1024 * 1024;
-/** File of one queue in a spool. */
 const maxFileBytes = 1024 * 1024 * 1024;
-/** Size of the chunks that are read from a file. */
 const fileChunkBytes = 64 * 1024;
 
 /** A queue of chunks. In the order of arrival they are in memory, in the file, and in the overflow. */
@@ -76,7 +73,6 @@ export class ChunkQueue implements BodySpoolUser {
     return this.#hasFileBytes ? this.#readFile() : this.#overflow.shift()!;
   }
 
-  /** Discards all chunks and returns what it has taken of the spool. */
   close(): void {
     this.#spool?.returnMemory(this.#memoryBytes);
     this.#spool?.returnFile(this.#writtenTo);
@@ -99,7 +95,6 @@ export class ChunkQueue implements BodySpoolUser {
     this.#onEvicted();
   }
 
-  /** Without those in the overflow. */
   get #unreadBytes(): number {
     return this.#memoryBytes + this.#writtenTo - this.#readTo;
   }

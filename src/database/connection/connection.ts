@@ -1,5 +1,4 @@
-/** One connection to PostgreSQL: writes batches, each with a Sync of its own, follows the replies,
- * and hands bodies on while they arrive. @module */
+/** One connection: writes batches, each with a Sync of its own, and follows the replies. @module */
 import { errors } from "../../errors/catalogue.ts";
 import type { DatabaseFailure } from "../../errors/service_error.ts";
 import type { ColumnBounds, Statement, WalPosition } from "../batch.ts";
@@ -26,7 +25,6 @@ import {
 } from "../protocol/server_error.ts";
 import { type PreparingOptions, StatementWriter } from "./statement_writer.ts";
 
-/** How a connection works. */
 export interface ConnectionOptions extends PreparingOptions {
   /**
    * SQL that the connection begins with, sent along with the first batch; its errors are ignored. Sent
@@ -52,9 +50,7 @@ export interface ConnectionOptions extends PreparingOptions {
 }
 
 export interface ConnectionEvents {
-  /** The connection can be used again. */
   idle(): void;
-  /** The connection is closed; emitted once. */
   closed(reason: string): void;
   /** Batches that were sent behind another one are to be executed elsewhere. */
   requeued(batches: readonly PendingBatch[]): void;
@@ -69,7 +65,6 @@ const cancelPausesMs = [100, 900, 4000];
 
 type ConnectionState = "idle" | "busy" | "closed";
 
-/** One connection to PostgreSQL. */
 export class Connection {
   readonly #transport: Transport;
   readonly #options: ConnectionOptions;
@@ -184,7 +179,6 @@ export class Connection {
     this.#transport.destroy();
   }
 
-  /** Closes an idle connection. */
   end(): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
@@ -461,7 +455,6 @@ export class Connection {
   }
 }
 
-/** Ends an execution whose connection is lost. */
 function failWith(execution: BatchExecution, reason: string): void {
   const failure = execution.failure ?? errors.connectionLost(reason);
   if (execution.body.streaming) execution.body.fail(failure);
@@ -478,7 +471,6 @@ function isSafe({ batch, isRetry, mayRetry }: BatchExecution): boolean {
   return isRetry || mayRetry || (batch.access === "read only" && batch.retry === "safe");
 }
 
-/** Whether the result, or the rest of its body, is still awaited. */
 function isAwaited({ isSettled, body }: BatchExecution): boolean {
   return !isSettled || body.streaming;
 }

@@ -1,5 +1,4 @@
-/** The execution of one batch on a connection: which statement the server is at, and what it
- * returned. @module */
+/** The execution of one batch on a connection. @module */
 import { errors } from "../../errors/catalogue.ts";
 import {
   DatabaseError,
@@ -29,14 +28,12 @@ import { positionCheck, positionStatements, readPosition } from "../wal_position
 import { HeldResults } from "./held_results.ts";
 import type { ServerError } from "../protocol/server_error.ts";
 
-/** A batch with the functions that settle its result. */
 export interface PendingBatch {
   readonly batch: Batch;
   readonly resolve: (reply: BatchResult) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** A statement that was sent. */
 export interface StatementInFlight {
   readonly text: string;
   readonly use: ResultUse;
@@ -48,7 +45,6 @@ export interface StatementInFlight {
   readonly preparing: string | null;
 }
 
-/** Rows of a statement, as text. */
 type TextRows = (readonly (string | null)[])[];
 
 const noRows: TextRows = [];
@@ -90,7 +86,6 @@ export class BatchExecution {
   #checkedCosts = 0;
   /** Position of the statement that the server is at. */
   #position = 0;
-  /** Whether the server has begun to execute that statement. */
   #isBound = false;
   /** Whether the server has begun to execute any statement of the batch. */
   #hasBegun = false;
@@ -148,7 +143,6 @@ export class BatchExecution {
     return this.batch.costLimits?.[this.#checkedCosts] ?? null;
   }
 
-  /** Whether the values of the stream come next. */
   get awaitsValues(): boolean {
     return this.#isRestUnsent && this.phase === "statements" && this.stream !== null;
   }
@@ -167,13 +161,11 @@ export class BatchExecution {
     return errors.queryTooExpensive(Number(cost), maxCost);
   }
 
-  /** How the transaction ends, or what its end depends on. */
   get end(): TransactionEnd | readonly ColumnBounds[] {
     const { transaction } = this.batch;
     return transaction.form === "block" ? transaction.end : "commit";
   }
 
-  /** The end of the transaction was sent, or is sent with the statements. */
   get isEndSent(): boolean {
     if (this.#isRestUnsent) return false;
     return this.phase !== "statements" || typeof this.end === "string";
@@ -187,7 +179,6 @@ export class BatchExecution {
     return this.#statements[this.#position];
   }
 
-  /** Returns the statements to send: those of the batch, with BEGIN and the end where it has these. */
   statementsToSend(): readonly Statement[] {
     const { statements, walPosition } = this.batch;
     if (this.form === "implicit" && walPosition === undefined) return statements;
@@ -239,7 +230,6 @@ export class BatchExecution {
     return [...statements, positionStatements[returned]];
   }
 
-  /** Returns the statement of the stream with one of its values. */
   streamedStatement(value: Uint8Array): Statement {
     const { statement: position, param } = this.stream!;
     const statement = this.batch.statements[position]!;
@@ -276,7 +266,6 @@ export class BatchExecution {
     this.failure ??= error;
   }
 
-  /** Position among the statements of the batch. */
   get #batchPosition(): number {
     return this.phase === "values" ? this.stream!.statement : this.#position - this.#preambleLength;
   }
@@ -303,7 +292,6 @@ export class BatchExecution {
     this.#isBound = false;
   }
 
-  /** Receives the body of the statement that the server is at. */
   get #receiver(): BodyReceiver {
     return this.statement?.use === "held" ? this.#held.receiver : this.body;
   }
@@ -385,13 +373,11 @@ export class BatchExecution {
     this.pending.reject(error);
   }
 
-  /** Leaves the result to another execution of the batch. */
   requeue(): PendingBatch {
     this.#settlement = "requeued";
     return this.pending;
   }
 
-  /** Returns the statements that end the transaction, as bounds on the result decide. */
   endStatements(bounds: readonly ColumnBounds[]): readonly Statement[] {
     const { batch } = this;
     const end = this.#decideEnd(bounds);
@@ -532,7 +518,6 @@ function control(text: string): Statement {
   return { text, params: [], use: "none", isShared: true };
 }
 
-/** A node of EXPLAIN (FORMAT JSON). */
 interface ExplainedNode {
   readonly "Total Cost"?: unknown;
   readonly "Subplan Name"?: string;

@@ -17,7 +17,6 @@ export class HeldResults {
     this.#maxBytes = maxBytes;
   }
 
-  /** Receives the body of the result that is arriving. */
   get receiver(): BodyReceiver {
     return this.#receiver ??= new BodyReceiver({ ...this.#options, mayStream: false });
   }

@@ -6,7 +6,6 @@ export const maxValuesInFlight = 2;
 
 /** Events of a feed. None is emitted after {@linkcode ParamFeed.stop}. */
 interface FeedEvents {
-  /** A value is to be written. */
   value(value: Uint8Array): void;
   /** All values were written and acknowledged. */
   ended(): void;
@@ -14,7 +13,6 @@ interface FeedEvents {
   failed(error: unknown): void;
 }
 
-/** Feeds one parameter. */
 export class ParamFeed {
   readonly #values: AsyncIterator<Uint8Array>;
   readonly #events: FeedEvents;

@@ -4,7 +4,6 @@ interface PreparedStatement {
   readonly context: string | null;
   readonly text: string;
   readonly name: string;
-  /** Value of the use counter at the last use. */
   lastUse: number;
 }
 
@@ -82,7 +81,6 @@ export class PreparedStatements {
     return oldest.map(({ name }) => name);
   }
 
-  /** Forgets everything and returns the names. */
   clear(): readonly string[] {
     const names = this.#all().map(({ name }) => name);
     this.#byContext.clear();

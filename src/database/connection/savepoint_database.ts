@@ -93,7 +93,6 @@ function rejectControl({ statements }: Batch): void {
   if (control !== undefined) throw new Error(`cannot run in a savepoint: ${control.text}`);
 }
 
-/** Returns whether a statement begins or ends a transaction. */
 export function endsTransaction(statement: string): boolean {
   return /^(?:begin|start|commit|end|rollback(?!\s+to\b)|abort|prepare\s+transaction)\b/i
     .test(statement);

@@ -1,5 +1,4 @@
-/** A session that runs SQL text by simple queries, for operators. Results are held in memory.
- * @module */
+/** Runs SQL texts of operators by simple queries. Results are held in memory. @module */
 import { concat } from "../protocol/decoder.ts";
 import { backend, readFields } from "../protocol/messages.ts";
 import {
@@ -23,7 +22,6 @@ export interface StatementResult {
   readonly tag: string;
 }
 
-/** An error of PostgreSQL. */
 export interface StatementFailure {
   readonly message: string;
   readonly detail: string | null;
@@ -41,7 +39,6 @@ export interface TextResult {
   readonly notices: readonly string[];
 }
 
-/** Runs one text at a time. */
 export class SqlSession {
   readonly #transport: Transport;
   #received: Uint8Array = new Uint8Array(0);
@@ -90,7 +87,6 @@ export class SqlSession {
 const copyData = 0x64;
 const decoder = new TextDecoder();
 
-/** A text that the server runs. */
 class RunningText {
   readonly #resolve: (result: TextResult) => void;
   readonly reject: (error: Error) => void;
@@ -106,7 +102,6 @@ class RunningText {
     this.reject = reject;
   }
 
-  /** Takes a message. Returns true for the last one. */
   take(type: number, payload: Uint8Array): boolean {
     switch (type) {
       case backend.rowDescription:

@@ -1,5 +1,4 @@
-/** Encodes executions into the frames of one write, and prepares each statement at its first use.
- * @module */
+/** Encodes executions into one write, and prepares each statement at its first use. @module */
 import type { Statement } from "../batch.ts";
 import { FrameEncoder } from "../protocol/encoder.ts";
 import { binaryFormat, textFormat } from "../protocol/messages.ts";
@@ -7,7 +6,6 @@ import type { BatchExecution, StatementInFlight } from "./execution.ts";
 import { maxValuesInFlight } from "./param_feed.ts";
 import { PreparedStatements } from "./prepared_statements.ts";
 
-/** How statements are prepared. */
 export interface PreparingOptions {
   /** False uses the unnamed statement only, which is safe behind transaction poolers. */
   readonly prepare: boolean;
@@ -23,13 +21,11 @@ export interface PreparingOptions {
  */
 const maxPreparedLength = 8192;
 
-/** A statement that a write prepares. */
 interface Preparation {
   readonly execution: BatchExecution;
   readonly name: string;
 }
 
-/** The statements that one write prepares, by context and text. */
 type Preparations = Map<string | null, Map<string, Preparation>>;
 
 /**
@@ -44,7 +40,6 @@ interface Evidence {
   hasUserCode: boolean;
 }
 
-/** Encodes one write at a time. */
 export class StatementWriter {
   readonly #encoder = new FrameEncoder();
   /** One for each value that is in flight, the one used longest ago last. */
@@ -118,7 +113,6 @@ export class StatementWriter {
     if (replaced !== undefined) this.#toClose = [...this.#toClose, replaced];
   }
 
-  /** Has the next write close all prepared statements. */
   forget(): void {
     this.#toClose = [...this.#toClose, ...this.#prepared.clear()];
   }
@@ -172,7 +166,6 @@ export class StatementWriter {
 interface EncodingOptions {
   /** Name of the prepared statement; empty for the unnamed one. */
   readonly name: string;
-  /** Whether the statement is parsed first. */
   readonly isParsed: boolean;
 }
 

@@ -1,18 +1,15 @@
-/** Listens for notifications that request reloads, over a connection of its own, and reconnects
- * when the connection is lost. @module */
+/** Listens for notifications that request reloads, and reconnects. @module */
 import type { Observation } from "../../observe/observation.ts";
 import { nextBackoff, type Schedule } from "../../lib/timers.ts";
 import { ListenUnsupported, type Subscribe, type Subscription } from "../database.ts";
 import type { NotificationProbe, ProbeResult } from "./notification_probe.ts";
 
-/** The part of the state that a notification reloads. */
 export type ReloadTarget = "schema" | "config" | "revocations";
 
 export interface ListenerOptions {
   readonly subscribe: Subscribe;
   /** Checks that notifications arrive; null where they cannot be lost. */
   readonly probe: NotificationProbe | null;
-  /** Called when a notification requests a reload. */
   readonly onReloadRequested: (what: ReloadTarget) => void;
   /** Called after a reconnect: notifications may have been missed. */
   readonly onMissed: () => void;
@@ -20,7 +17,6 @@ export interface ListenerOptions {
   readonly isRetried: (reason: string) => boolean;
   /** Called when the server has no LISTEN: the listener does not try again. */
   readonly onUnsupported: (reason: string, channel: string) => void;
-  /** Called with the result of each probe. */
   readonly onProbed: (result: ProbeResult, channel: string) => void;
   /** Called when the server cannot read its notification queue; querying its usage may repair it. */
   readonly onBrokenQueue: () => void;
@@ -30,7 +26,6 @@ export interface ListenerOptions {
   readonly schedule: Schedule;
 }
 
-/** Reloads by payload; other payloads are ignored. */
 const payloads: ReadonlyMap<string, ReloadTarget> = new Map([
   ["", "schema"],
   ["reload schema", "schema"],
@@ -57,7 +52,6 @@ export class Listener {
   /** Whether notifications may have been missed since the last connection. */
   #mayHaveMissed = false;
   #isConfigured = false;
-  /** Whether the server has no LISTEN. */
   #isUnsupported = false;
   #isStopped = false;
   /** Connections that are being opened or closed. */
@@ -67,7 +61,6 @@ export class Listener {
     this.#options = options;
   }
 
-  /** Whether there is a channel to listen to, on a server that may have LISTEN. */
   get hasChannel(): boolean {
     return this.#channel !== null && !this.#isUnsupported;
   }
@@ -178,7 +171,6 @@ export class Listener {
     this.#options.onReloadRequested(what);
   }
 
-  /** The server has no LISTEN. */
   #refused(attempt: number, channel: string, reason: string): void {
     if (attempt !== this.#attempt) return;
     this.#isUnsupported = true;

@@ -11,7 +11,6 @@ interface NotificationProbeOptions {
   readonly schedule: Schedule;
 }
 
-/** Whether the notification of a probe came back. */
 export type ProbeResult = "arrived" | "lost";
 
 /** A notification that takes longer counts as lost. */
@@ -49,7 +48,6 @@ export class NotificationProbe {
     this.#cancelTimer = schedule(() => this.#end("lost"), probeTimeoutMs);
   }
 
-  /** Records a notification that arrived. */
   arrived(payload: string): void {
     if (payload === this.#expected) this.#end("arrived");
   }
@@ -60,7 +58,6 @@ export class NotificationProbe {
     onResult(result);
   }
 
-  /** Stops waiting for the notification. */
   cancel(): void {
     this.#expected = null;
     this.#onResult = () => {};

@@ -66,7 +66,6 @@ async function listen(client: Client, channel: string): Promise<void> {
   }
 }
 
-/** Sends a notification over a connection of its own. */
 export async function notify(
   targets: Targets,
   channel: string,

@@ -1,12 +1,5 @@
-/**
- * How many connections carry short batches at a time, and how many of these share a write.
- *
- * While these connections are busy, short batches wait although other connections are free: one write
- * for several saves work on both sides, and a server with few processors ends them sooner than one whose
- * processes compete for the processors.
- *
- * @module
- */
+/** How many connections carry short batches at a time, and how many of these share a write: one for
+ * several saves work on both sides, and processes compete less for processors. @module */
 
 import type { Batch } from "../batch.ts";
 
@@ -26,7 +19,6 @@ const maxWriteMs = 1;
 /** The batches that share a write are all reads or all writes. */
 export type PipelineClass = keyof typeof maxBatches;
 
-/** Measurements that the limits depend on. */
 export interface Load {
   readonly serviceTimeMs: number;
   readonly roundTripMs: number;
@@ -185,7 +177,6 @@ export class OverloadControl {
     if (waitMs < this.#targetMs && !this.isOverloaded(now)) this.#calmAt = now;
   }
 
-  /** A connection has executed batches. */
   recordService(ms: number, batches: number): void {
     this.#meanServiceMs += meanWeight * (ms / batches - this.#meanServiceMs);
   }

@@ -71,7 +71,6 @@ const stallCheckMs = 1000;
 
 /** After a refusal a pool with open connections makes do with these for this time. */
 const refusalPauseMs = 1000;
-/** Period of the check for batches that take long. */
 const slowCheckMs = 10;
 /** A short batch that takes this long no longer counts for the concurrency limit. */
 const maxCountedMs = 10;
@@ -116,7 +115,6 @@ export class Pool implements Database {
   readonly #timers: PoolTimers;
   /** Applies to new connections. */
   #session: SessionOptions;
-  /** Number of connections that are being opened. */
   #opening = 0;
   #refusedAt = -Infinity;
   #timeouts = 0;
@@ -430,7 +428,6 @@ export class Pool implements Database {
     queued.reject(error);
   }
 
-  /** A connection has executed its batches. */
   #idleAgain(pooled: PooledConnection): void {
     const isCancelled = pooled.work!.isCancelled;
     this.#recordServiceTime(pooled);

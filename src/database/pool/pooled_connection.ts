@@ -3,10 +3,8 @@ import type { Caller, ConnectionStep, PoolEvent } from "../database.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { QueuedBatch } from "./wait_queue.ts";
 
-/** Why the pool closes a connection. */
 type CloseReason = "max lifetime" | "max idletime" | "release";
 
-/** The batches that a connection executes. */
 export interface Work {
   readonly batches: readonly QueuedBatch[];
   readonly startedAt: number;
@@ -37,7 +35,6 @@ export interface PooledConnection {
 /** A slow batch whose caller has left is cancelled after this time: short lock waits end earlier. */
 const minAbandonedMs = 250;
 
-/** Closes a connection that is idle, or will be. */
 export function close(pooled: PooledConnection, reason: CloseReason): void {
   pooled.closeReason = reason;
   pooled.connection.end();
@@ -147,10 +144,8 @@ export function destroySlowestReader(connections: Iterable<PooledConnection>): v
   slowest?.connection.destroy("the response was read too slowly while others waited");
 }
 
-/** Receives the events of a pool. */
 export type PoolTrace = (event: PoolEvent) => void;
 
-/** Emits a step of a connection; does nothing without a trace. */
 export function traceStep(
   trace: PoolTrace | null,
   connection: Pick<PooledConnection, "id">,

@@ -1,5 +1,4 @@
-/** How long the server takes for batches of one kind, as far as it was measured: the pool pipelines
- * those that are short. @module */
+/** How long the server takes for batches of one kind. @module */
 
 /** A batch above this resets the estimate: its kind has to prove again that it is short. */
 const resetAboveMs = 20;

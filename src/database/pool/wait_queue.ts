@@ -11,7 +11,6 @@ const maxLookups = 100;
 /** Writes above this are executed on connections of their own, where they wait for the disk together. */
 const maxPipelinedWriteMs = 0.5;
 
-/** Which batch leaves a queue first. */
 type QueueOrder = "oldest first" | "newest first";
 
 const followers: Readonly<Record<QueueOrder, (queued: QueuedBatch) => QueuedBatch | null>> = {
@@ -19,7 +18,6 @@ const followers: Readonly<Record<QueueOrder, (queued: QueuedBatch) => QueuedBatc
   "newest first": ({ previous }) => previous,
 };
 
-/** A batch that a pool is to execute. */
 export interface QueuedBatch extends PendingBatch, ListMember<QueuedBatch> {
   /** Null where nothing cancels the batch. */
   readonly caller: Caller | null;
@@ -113,7 +111,6 @@ export class WaitQueue {
     return expectsLargeBody ? this.#large : this.#others;
   }
 
-  /** Returns the batch that has waited longest, or shortest, of those that may start. */
   #first(mayStart: (queued: QueuedBatch) => boolean, order: QueueOrder): QueuedBatch | null {
     const large = end(this.#large, order);
     const other = find(this.#others, mayStart, order);
@@ -124,7 +121,6 @@ export class WaitQueue {
   }
 }
 
-/** Returns the member that comes first in an order. */
 function end(list: LinkedList<QueuedBatch>, order: QueueOrder): QueuedBatch | null {
   return order === "oldest first" ? list.first : list.last;
 }

@@ -1,11 +1,5 @@
-/**
- * Decodes backend messages of PostgreSQL's protocol, version 3: splits a stream of bytes into messages,
- * and hands rows on while they arrive.
- *
- * Source: PostgreSQL documentation, chapter "Frontend/Backend Protocol", "Message Formats".
- *
- * @module
- */
+/** Decodes messages of the server, and hands rows on while they arrive. Source: PostgreSQL
+ * documentation, "Message Formats". @module */
 import { backend } from "./messages.ts";
 
 /** A larger message that is neither a row nor an error means that the stream is out of step. */
@@ -53,7 +47,6 @@ export interface RowRun {
 
 /** Receives the messages of a {@linkcode FrameDecoder} in the order of arrival. */
 export interface FrameSink {
-  /** A message whose payload is ignored. */
   event(type: number): void;
   /** Any other message except a row. The payload is valid during the call only. */
   message(type: number, payload: Uint8Array): void;
@@ -301,7 +294,6 @@ function checkFrame(type: number, length: number): void {
   }
 }
 
-/** Concatenates chunks; `length` is the sum of their lengths. */
 export function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
   const joined = new Uint8Array(length);
   let at = 0;

@@ -1,10 +1,5 @@
-/**
- * Encodes frontend messages of PostgreSQL's protocol, version 3, into one reused buffer.
- *
- * Source: PostgreSQL documentation, chapter "Frontend/Backend Protocol", "Message Formats".
- *
- * @module
- */
+/** Encodes messages to the server into one reused buffer. Source: PostgreSQL documentation, "Message
+ * Formats". @module */
 import type { ParamValue } from "../../sql/fragment.ts";
 import { binaryFormat, textFormat } from "./messages.ts";
 
@@ -56,7 +51,6 @@ export class FrameEncoder {
     this.#end += executeFrame.length;
   }
 
-  /** Close: forgets a prepared statement. */
   closeStatement(name: string): void {
     const length = this.#open(0x43);
     this.#byte(0x53);

@@ -1,12 +1,5 @@
-/**
- * Constants and small messages of PostgreSQL's protocol, version 3.
- *
- * Source: PostgreSQL documentation, chapter "Frontend/Backend Protocol", "Message Formats".
- *
- * @module
- */
+/** Constants and small messages of PostgreSQL's protocol, version 3. @module */
 
-/** Format codes of values. */
 export const textFormat = 0;
 export const binaryFormat = 1;
 

@@ -1,5 +1,4 @@
-/** Reads the errors of the server, and tells those after which a prepared statement cannot run any
- * more. @module */
+/** Reads the errors of the server. @module */
 import type { DatabaseFailure } from "../../errors/service_error.ts";
 import { statementNamePrefix } from "../failure.ts";
 import { readFields } from "./messages.ts";

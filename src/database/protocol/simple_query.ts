@@ -1,15 +1,8 @@
-/**
- * The simple query protocol: one text with any number of statements.
- *
- * Source: PostgreSQL documentation, "Message Flow", section "Simple Query".
- *
- * @module
- */
+/** The simple query protocol: one text with any number of statements. @module */
 
 /** One backend message. The payload is a view of the received bytes. */
 export type Frame = readonly [type: number, payload: Uint8Array];
 
-/** Returns the Query message of a text. */
 export function queryFrame(text: string): Uint8Array {
   return textFrame(0x51, text);
 }
@@ -43,7 +36,6 @@ export function* frames(bytes: Uint8Array): Generator<Frame, number> {
 
 const text = new TextDecoder();
 
-/** Reads the names of the columns in a RowDescription. */
 export function readColumnNames(payload: Uint8Array): readonly string[] {
   const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
   const names: string[] = [];

@@ -3,12 +3,10 @@
 import { errors } from "../../errors/catalogue.ts";
 import type { Clock } from "../../lib/clock.ts";
 
-/** A read that waits for a slot. */
 interface Waiting {
   start(): void;
 }
 
-/** Slots of reads on the primary. */
 export class FallbackSlots {
   readonly #max: number;
   readonly #clock: Clock;

@@ -21,7 +21,6 @@ interface MonitorTask<Answer> {
 export class Monitor<Answer> {
   readonly #task: MonitorTask<Answer>;
   readonly #clock: Clock;
-  /** Cancels the timer of the next question, or of the current answer. */
   #cancelTimer = () => {};
   /** Number of the current question; the answers to earlier ones are ignored. */
   #question = 0;

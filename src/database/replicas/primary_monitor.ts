@@ -20,7 +20,6 @@ interface PrimaryAnswer {
   readonly systemIdentifier: string | null;
 }
 
-/** Samples the position of the primary. */
 export class PrimaryMonitor {
   readonly samples: LagRing;
   readonly #barrier: CommitBarrier;
@@ -97,7 +96,6 @@ export class PrimaryMonitor {
     await this.#barrier.pass().catch(() => {});
   }
 
-  /** Records the timeline of a position that a transaction has read on the primary. */
   recordTimeline(timeline: number): void {
     if (this.#timeline !== null && timeline <= this.#timeline) return;
     if (this.#timeline !== null) this.#timelineChanges++;
@@ -201,7 +199,6 @@ export class CommitBarrier {
   }
 }
 
-/** The primary's position at a time. */
 interface PositionSample {
   /** Milliseconds of the monitors' clock. */
   readonly time: number;

@@ -5,7 +5,6 @@ import { type BatchResult, metadataBatch, type ResultColumns, type Statement } f
 import type { Clock } from "../../lib/clock.ts";
 import type { Transport } from "../transport.ts";
 
-/** Asks one server. */
 export interface ServerProbe {
   /** Returns the first row of a statement. Rejects if the server cannot be reached or refuses it. */
   ask(statement: Statement): Promise<ResultColumns>;
@@ -18,7 +17,6 @@ export interface ServerProbe {
   close(): void;
 }
 
-/** Opens the connection with the first question. */
 export class ProbeConnection implements ServerProbe {
   readonly #connect: () => Promise<Transport>;
   readonly #clock: Pick<Clock, "now" | "schedule">;

@@ -1,10 +1,5 @@
-/**
- * Classifies the errors of a standby that the primary may not have.
- *
- * Source: PostgreSQL documentation, "Hot Standby", handling query conflicts.
- *
- * @module
- */
+/** Classifies the errors of a standby that the primary may not have. Source: PostgreSQL
+ * documentation, "Handling Query Conflicts". @module */
 import { DatabaseError, ServiceError } from "../../errors/service_error.ts";
 import { raisedDetail } from "../../sql/raise.ts";
 
@@ -24,7 +19,7 @@ export type RefusalReason =
   | "position";
 
 /** An error after which the primary may execute the read. */
-export interface Refusal {
+interface StandbyRefusal {
   readonly reason: RefusalReason;
   /** Whether the standby has executed nothing of the read. */
   readonly isUnbegun: boolean;
@@ -53,11 +48,10 @@ const ownReasons: ReadonlyMap<string, RefusalReason> = new Map([
   ["135", "busy"],
 ]);
 
-/** SQLSTATE of a canceled statement. */
 const queryCanceled = "57014";
 
 /** Returns null for an error that the primary would have, too. */
-export function refusalOf(error: unknown): Refusal | null {
+export function refusalOf(error: unknown): StandbyRefusal | null {
   if (error instanceof ServiceError) {
     const { own, code } = error.fields;
     const reason = own ? ownReasons.get(code) : undefined;

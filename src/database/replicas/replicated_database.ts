@@ -1,5 +1,4 @@
-/** A primary with standbys: executes reads on a standby that has what the client has written or
- * seen, and all other transactions on the primary. @module */
+/** A primary with standbys, which execute reads that they have the data for. @module */
 import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Histogram } from "../../observe/histogram.ts";
@@ -200,7 +199,6 @@ export class ReplicatedDatabase implements Database {
     }
   }
 
-  /** Returns the bookmark that covers what a read on a standby has seen. */
   async #seenOn(
     standby: Standby,
     { walPosition }: BatchResult,
@@ -269,7 +267,6 @@ export class ReplicatedDatabase implements Database {
   }
 }
 
-/** Adds the bookmark that can be found to a result. */
 async function withBookmark(
   result: BatchResult,
   find: () => Promise<Bookmark | null>,
@@ -278,19 +275,15 @@ async function withBookmark(
   return { ...result, bookmark: found === null ? null : bookmarkText(found) };
 }
 
-/** A read with the conditions for the standby that executes it. */
 interface PlacedRead {
   readonly batch: StandbyRead;
   readonly caller: Caller | undefined;
   readonly needs: StandbyNeeds;
-  /** Standbys that have refused it. */
   readonly refusing?: readonly Standby[];
 }
 
-/** A read that standbys may execute. */
 type StandbyRead = ReadBatch & { readonly standby: StandbyUse };
 
-/** Whether standbys may execute a batch. */
 export function isStandbyRead(batch: Batch): batch is StandbyRead {
   return batch.access === "read only" && batch.standby !== undefined;
 }

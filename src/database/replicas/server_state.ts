@@ -4,7 +4,6 @@ import type { ResultColumns, Statement } from "../batch.ts";
 import { controlTimeline, parseLsn } from "../wal_position.ts";
 import type { ServerProbe } from "./probe_connection.ts";
 
-/** State of a server that should be a standby. */
 export interface StandbyState {
   readonly isInRecovery: boolean;
   /** End of the log that the server has replayed; 0 for a primary. */
@@ -112,7 +111,6 @@ export class StandbyHealth {
     return this.#reason;
   }
 
-  /** Whether something is known of the standby. */
   get isKnown(): boolean {
     return this.#state !== "new";
   }

@@ -1,16 +1,9 @@
-/**
- * Chooses the server with the lower load of two at random ("power of two choices"), by the peak EWMA of
- * its service time, as Finagle and linkerd do.
- *
- * Source: Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing", 2001.
- *
- * @module
- */
+/** Chooses the server with the lower load of two at random, by the peak EWMA of its service time.
+ * Source: Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing", 2001. @module */
 
 /** Time constant of the average: older service times count for less. */
 const decayMs = 10_000;
 
-/** Load of one server. */
 export class ServiceLoad {
   #inFlight = 0;
   #averageMs = 0;

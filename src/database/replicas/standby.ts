@@ -15,7 +15,6 @@ const healthPeriodMs = 1000;
 /** Period while a read waits for what the standby replays. */
 const waitPeriodMs = 2;
 
-/** A server that may be a standby. */
 export interface StandbyServer {
   /** `localhost:5432` */
   readonly place: string;
@@ -23,7 +22,6 @@ export interface StandbyServer {
   readonly probe: ServerProbe;
 }
 
-/** A read's conditions for the standby that executes it. */
 export interface StandbyNeeds {
   /** Position that the standby must have replayed; null for no such condition. */
   readonly position: Bookmark | null;
@@ -56,7 +54,6 @@ export class Standby {
   readonly place: string;
   readonly database: Database;
   readonly load = new ServiceLoad();
-  /** Number of reads that it has executed. */
   reads = 0;
   readonly #options: StandbyOptions;
   readonly #health = new StandbyHealth();
@@ -115,12 +112,10 @@ export class Standby {
     return isKnown ? this.#observedAt - this.#freshAt : null;
   }
 
-  /** Whether it executes reads without a bookmark. */
   get isServing(): boolean {
     return this.#isServing ?? false;
   }
 
-  /** Whether it may execute a read now. */
   isFitFor(needs: StandbyNeeds): boolean {
     if (!this.mayBecomeFitFor(needs) || this.#replayed === null) return false;
     if (needs.position !== null && this.#replayed < needs.position.lsn) return false;
@@ -133,7 +128,6 @@ export class Standby {
     return position === null || this.timeline === position.timeline;
   }
 
-  /** Whether it has all that the primary had at a time. */
   #hasStateOf(time: number): boolean {
     // A search of the samples is necessary only in the seconds behind the time.
     return this.#freshAt - maxAnswerMs >= time ||
@@ -150,7 +144,6 @@ export class Standby {
     return this.#health.isKnown ? primary.timeline : null;
   }
 
-  /** Records what a read has found: the standby has replayed up to there. */
   recordReplayed(lsn: bigint): void {
     if (this.#replayed !== null && lsn > this.#replayed) this.#recordPosition(lsn);
   }
@@ -160,7 +153,6 @@ export class Standby {
     this.#report({ kind: "not in recovery" });
   }
 
-  /** Asks the server over a connection of its own. */
   get probe(): ServerProbe {
     return this.#options.server.probe;
   }
@@ -188,7 +180,6 @@ export class Standby {
     });
   }
 
-  /** Whether it answers as a standby. */
   get isHealthy(): boolean {
     return this.#health.isHealthy;
   }
@@ -260,7 +251,6 @@ export class Standby {
     this.#options.events.changed(this, isServing ? null : this.#reason);
   }
 
-  /** Why it executes no reads. */
   get #reason(): string {
     if (!this.isHealthy) return this.#health.reason;
     return Number.isFinite(this.#freshAt)

@@ -1,5 +1,4 @@
-/** The standbys of a primary: which of them may execute a read, and reads that wait for one.
- * @module */
+/** The standbys of a primary, and reads that wait for one. @module */
 import type { Clock } from "../../lib/clock.ts";
 import type { ReplicaSettings, StandbyCounts, StandbyEvent } from "../database.ts";
 import { maxAnswerMs } from "./monitor.ts";
@@ -72,7 +71,6 @@ export class StandbySet {
     return this.#standbys;
   }
 
-  /** Starts to observe the servers. */
   start(): void {
     this.primary.start();
     for (const standby of this.#standbys) standby.start();
