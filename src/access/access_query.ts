@@ -20,18 +20,16 @@ export type RightsRow = readonly [
 
 type List = readonly string[] | null;
 
-/** A policy, with the positions of the roles that it is for; null for all. */
-export type PolicyRow = readonly [
-  name: string,
-  isPermissive: boolean,
-  command: string,
-  using: string | null,
-  check: string | null,
-  roles: readonly number[] | null,
-];
+/** A policy; `using` and `check` are expressions as PostgreSQL prints them. */
+export interface AccessPolicy {
+  readonly name: string;
+  readonly permissive: boolean;
+  readonly using: string | null;
+  readonly check: string | null;
+}
 
-/** A relation. `automatic` are writes that it accepts without triggers. */
-export type AccessRelationRow = readonly [
+/** A relation or a function, whose EXECUTE is the bit 1. `automatic` are writes without triggers. */
+export type AccessRow = readonly [
   schema: string,
   name: string,
   events: number,
@@ -39,7 +37,8 @@ export type AccessRelationRow = readonly [
   /** Whether `security_invoker` of the view is off and could be on. */
   isOwnerView: boolean,
   columnCount: number,
-  policies: readonly PolicyRow[] | null,
+  /** With the positions of the roles that they are for; null for all. */
+  policies: readonly (readonly [string, readonly number[] | null, AccessPolicy])[] | null,
   rights: readonly RightsRow[],
 ];
 
@@ -48,9 +47,8 @@ export interface AccessFacts {
   readonly roles: readonly (readonly [name: string, quoted: string, isTakeable: boolean])[];
   /** Whether each role has USAGE, by schema. */
   readonly usage: Readonly<Record<string, readonly boolean[]>>;
-  readonly relations: readonly AccessRelationRow[];
-  readonly functions:
-    readonly (readonly [schema: string, name: string, executes: readonly boolean[]])[];
+  readonly relations: readonly AccessRow[];
+  readonly functions: readonly AccessRow[];
 }
 
 const privilegeBits = (role: string, relation: string, test: string) =>
@@ -59,7 +57,8 @@ const privilegeBits = (role: string, relation: string, test: string) =>
     + has_table_privilege(${role}, ${relation}, 'DELETE')::int * 16`;
 
 const grantedColumns = (action: string) =>
-  `'${action}', case when not has_table_privilege(r.oid, c.oid, '${action}') then (
+  `'${action}', case when not has_table_privilege(r.oid, c.oid, '${action}')
+          and has_any_column_privilege(r.oid, c.oid, '${action}') then (
           select json_agg(quote_ident(a.attname) order by a.attnum) from columns a
           where a.attrelid = c.oid and has_column_privilege(r.oid, c.oid, a.attnum, '${action}')) end`;
 
@@ -84,7 +83,7 @@ tables as (
 exposed as materialized (
   select t.* from relations r join tables t on t.oid = r.oid order by r.name collate "C" limit $5::int
 ),
-columns as (select a.* from pg_attribute a where a.attnum > 0 and not a.attisdropped),
+columns as not materialized (select a.* from pg_attribute a where a.attnum > 0 and not a.attisdropped),
 steps (view, relation, checked, stored) as (
   select c.oid, c.oid, null::oid, null::oid from exposed c where c.relkind in ('v', 'm')
   union
@@ -109,13 +108,23 @@ below as materialized (
   where s.relation <> s.view
   group by s.view, r.oid
 ),
+rights as materialized (
+  select c.oid, json_agg(json_build_array(${policiesApply("r", "c")},
+    ${privilegeBits("r.oid", "c.oid", "has_table_privilege")},
+    case when g.attrelid is not null then json_build_object(
+      ${["select", "insert", "update"].map(grantedColumns).join(",\n      ")}) end,
+    b.facts) order by r.position) as list
+  from exposed c cross join callers r left join column_grants g on g.attrelid = c.oid
+    left join below b on b.view = c.oid and b.role = r.oid
+  group by c.oid
+),
 policies as materialized (
-  select p.polrelid, json_agg(json_build_array(quote_ident(p.polname), p.polpermissive, p.polcmd,
-    pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid),
-    case when not 0 = any (p.polroles) then (
+  select p.polrelid, json_agg(json_build_array(p.polcmd, case when not 0 = any (p.polroles) then (
       select coalesce(json_agg(r.position - 1), '[]') from callers r
       where exists (select from unnest(p.polroles) x where pg_has_role(r.oid, x, 'USAGE'))
-    ) end) order by p.polname) as list
+    ) end, json_build_object('name', quote_ident(p.polname), 'permissive', p.polpermissive,
+      'using', pg_get_expr(p.polqual, p.polrelid), 'check', pg_get_expr(p.polwithcheck, p.polrelid))
+    ) order by p.polname) as list
   from pg_policy p join exposed c on c.oid = p.polrelid group by p.polrelid
 )
 select json_build_object(
@@ -131,18 +140,14 @@ select json_build_object(
       ) then 0 else pg_relation_is_updatable(c.oid, true) end,
     case c.relkind when 'v' then pg_relation_is_updatable(c.oid, false) else 0 end,
     c.relkind = 'v' and v.number >= 150000 and not ${isInvokerView("c")},
-    (select count(*) from columns a where a.attrelid = c.oid), y.list, (
-      select json_agg(json_build_array(${policiesApply("r", "c")},
-        ${privilegeBits("r.oid", "c.oid", "has_table_privilege")},
-        case when g.attrelid is not null then json_build_object(
-          ${["select", "insert", "update"].map(grantedColumns).join(",\n          ")}) end,
-        b.facts) order by r.position)
-      from callers r left join below b on b.view = c.oid and b.role = r.oid
-    )) order by c.name collate "C"), '[]')
-    from version v cross join exposed c left join column_grants g on g.attrelid = c.oid
+    (select count(*) from columns a where a.attrelid = c.oid), y.list, x.list)
+    order by c.name collate "C"), '[]')
+    from version v cross join exposed c left join rights x on x.oid = c.oid
       left join policies y on y.polrelid = c.oid),
-  'functions', (select coalesce(json_agg(json_build_array(f.schema, f.name, (
-      select json_agg(has_function_privilege(r.oid, f.oid, 'EXECUTE') order by r.position) from callers r
+  'functions', (select coalesce(json_agg(json_build_array(f.schema, f.name, 0, 0, false, 0, null, (
+      select json_agg(json_build_array(
+        false, has_function_privilege(r.oid, f.oid, 'EXECUTE')::int, null, null) order by r.position)
+      from callers r
     )) order by f.name collate "C"), '[]') from (
       select p.oid, s.name as schema,
         format('%s.%I(%s)', s.name, p.proname, pg_get_function_identity_arguments(p.oid)) as name

@@ -2,15 +2,12 @@
 import type { Config } from "../config/options.ts";
 import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
-import { type AccessFacts, accessQuery, type AccessRelationRow } from "./access_query.ts";
-
-/** A policy that applies; `using` and `check` are expressions as PostgreSQL prints them. */
-export interface AccessPolicy {
-  readonly name: string;
-  readonly permissive: boolean;
-  readonly using: string | null;
-  readonly check: string | null;
-}
+import {
+  type AccessFacts,
+  type AccessPolicy,
+  accessQuery,
+  type AccessRow,
+} from "./access_query.ts";
 
 /** The access of a role by one action. Names are quoted for SQL. */
 export interface AccessCell {
@@ -67,23 +64,28 @@ export async function readAccess(database: Database, input: AccessInput): Promis
   const { rows } = await database.transaction(metadataBatch(statements, "rollback"));
   const facts: AccessFacts = JSON.parse(rows.at(-1)![0]![0]!);
   const cells = [
-    ...facts.relations.flatMap((row) => relationCells(row, facts, config)),
-    ...facts.functions.flatMap((row) => functionCells(row, facts)),
+    ...facts.relations.flatMap((row) => cellsOf(row, relationActions, facts, config)),
+    ...facts.functions.flatMap((row) => cellsOf(row, functionActions, facts, config)),
   ];
   cells.sort((a, b) => a.relation < b.relation ? -1 : a.relation > b.relation ? 1 : 0);
   return { roles: facts.roles, cells };
 }
 
 /** With an empty search path, PostgreSQL qualifies names. */
-const settingsQuery = "select pg_catalog.set_config('search_path', '', true), " +
-  "pg_catalog.set_config('jit', 'off', true), pg_catalog.set_config('lock_timeout', '2s', true)";
+const settingsQuery = `select pg_catalog.set_config('search_path', '', true),
+  pg_catalog.set_config('jit', 'off', true), pg_catalog.set_config('lock_timeout', '2s', true)`;
 
-/** Actions with their bits and the letter of their policies. */
-const actions = [["select", 1, "r"], ["insert", 8, "a"], ["update", 4, "w"], [
-  "delete",
-  16,
-  "d",
-]] as const;
+/** An action with its bit, the letter of its policies, and its words in GRANT. */
+type Action = readonly [action: AccessCell["action"], bit: number, letter: string, grant: string];
+
+const relationActions: readonly Action[] = [
+  ["select", 1, "r", "select on"],
+  ["insert", 8, "a", "insert on"],
+  ["update", 4, "w", "update on"],
+  ["delete", 16, "d", "delete on"],
+];
+
+const functionActions: readonly Action[] = [["execute", 1, "", "execute on function"]];
 
 type Verdict = Omit<AccessCell, "role" | "relation" | "action" | "visible">;
 
@@ -93,55 +95,44 @@ function no(reason: string, ...sql: readonly string[]): Verdict {
   return { ...all, may: "no", reason, sql: sql.length === 0 ? null : sql.join("\n") };
 }
 
-function relationCells(
-  row: AccessRelationRow,
+function cellsOf(
+  row: AccessRow,
+  actions: readonly Action[],
   { roles, usage }: AccessFacts,
   { dbReadOnly }: AccessInput["config"],
 ): readonly AccessCell[] {
   const [schema, relation, events] = row;
   return actions.flatMap((action) =>
     roles.map(([, role], position): AccessCell => {
-      const [word, bit] = action;
-      const isRefused = word !== "select" && (dbReadOnly || (events & bit) === 0);
-      const grant = `grant ${word} on ${relation} to ${role};`;
-      const verdict = isRefused
+      const [word, bit, , words] = action;
+      const grant = isGranted(row, action, position)
+        ? []
+        : [`grant ${words} ${relation} to ${role};`];
+      const verdict = bit > 1 && (dbReadOnly || (events & bit) === 0)
         ? no(dbReadOnly ? "db-read-only" : "the view cannot be written")
-        : usage[schema]![position]
-        ? verdictOf(row, { action, position, grant })
-        : withoutUsage(schema, role, isGranted(row, action, position) ? [] : [grant]);
+        : !usage[schema]![position]
+        ? no(
+          `no USAGE on schema ${schema}`,
+          `grant usage on schema ${schema} to ${role};`,
+          ...grant,
+        )
+        : grant.length > 0
+        ? no(`${word.toUpperCase()} is not granted`, ...grant)
+        : verdictOf(row, action, position);
       return { role, relation, action: word, ...verdict, visible: null };
     })
   );
 }
 
-function withoutUsage(schema: string, role: string, grants: readonly string[]): Verdict {
-  return no(
-    `no USAGE on schema ${schema}`,
-    `grant usage on schema ${schema} to ${role};`,
-    ...grants,
-  );
-}
-
-type Action = typeof actions[number];
-
-function isGranted(row: AccessRelationRow, [word, bit]: Action, position: number): boolean {
+function isGranted(row: AccessRow, [word, bit]: Action, position: number): boolean {
   const [, privileges, columns] = row[7][position]!;
   return (privileges & bit) !== 0 || (columns?.[word] ?? null) !== null;
 }
 
-/** Judges privileges, then relations below a view, then policies. */
-function verdictOf(
-  row: AccessRelationRow,
-  { action, position, grant }: {
-    readonly action: Action;
-    readonly position: number;
-    readonly grant: string;
-  },
-): Verdict {
-  const [word, bit, letter] = action;
+/** Judges a granted action by the relations below a view, then by policies. */
+function verdictOf(row: AccessRow, [word, bit, letter]: Action, position: number): Verdict {
   const [, relation, , automatic, isOwnerView, columnCount, policies, rights] = row;
   const [hasPolicies, , columnGrants, below] = rights[position]!;
-  if (!isGranted(row, action, position)) return no(`${word.toUpperCase()} is not granted`, grant);
   const [past, bounded, missing, writes] = below ?? [null, null, null, -1];
   if (missing !== null && word !== "insert") {
     return no("a relation below the view cannot be read", ...missing);
@@ -166,31 +157,12 @@ function verdictOf(
     };
   }
   if (!hasPolicies) return { ...all, columns };
-  const own = (policies ?? []).filter(([, , command, , , roles]) =>
+  const own = (policies ?? []).filter(([command, roles]) =>
     (command === "*" || command === letter) && (roles?.includes(position) ?? true)
-  ).map(([name, permissive, , using, check]) => ({ name, permissive, using, check }));
-  return own.some(({ permissive }) => permissive)
-    ? { ...all, may: "rows", columns, policies: own }
-    : {
-      ...all,
-      may: "none",
-      columns,
-      policies: own,
-      reason: `no permissive policy for ${word.toUpperCase()}`,
-    };
-}
-
-function functionCells(
-  [schema, relation, executes]: AccessFacts["functions"][number],
-  { roles, usage }: AccessFacts,
-): readonly AccessCell[] {
-  return roles.map(([, role], position): AccessCell => {
-    const grants = executes[position] ? [] : [`grant execute on function ${relation} to ${role};`];
-    const verdict = !usage[schema]![position]
-      ? withoutUsage(schema, role, grants)
-      : grants.length > 0
-      ? no("EXECUTE is not granted", ...grants)
-      : all;
-    return { role, relation, action: "execute", ...verdict, visible: null };
-  });
+  ).map(([, , policy]) => policy);
+  if (own.some(({ permissive }) => permissive)) {
+    return { ...all, may: "rows", columns, policies: own };
+  }
+  const reason = `no permissive policy for ${word.toUpperCase()}`;
+  return { ...all, may: "none", columns, policies: own, reason };
 }

@@ -12,16 +12,14 @@ import { svcDialect } from "../dialect.ts";
 import type { CallWords } from "../observe/call_words.ts";
 import type { Service } from "../service/service.ts";
 import type { Command, CommandCall } from "./command.ts";
-import { CannotConnectError } from "./connect_error.ts";
 import { print, printError } from "./output.ts";
 import { callWords } from "./program_call.ts";
 import type { QuickStart } from "./start.ts";
-import { withService } from "./with_service.ts";
+import { withDatabase } from "./with_service.ts";
 
 /** Exit codes besides 0. */
 const foundErrors = 1;
 const cannotCheck = 2;
-const cannotConnect = 3;
 
 /** The command. */
 export const checkCommand: Command = {
@@ -39,16 +37,10 @@ async function check({ config, flags }: CommandCall): Promise<number> {
   if (flags.has("--json") && flags.has("--fix-sql")) {
     throw new Error("--json and --fix-sql exclude each other");
   }
-  try {
-    return await withService(config, (service, quick) => {
-      if (quick !== null) printQuick(quick);
-      return printFindings(service, { flags, call: callWords(config) });
-    });
-  } catch (error) {
-    if (!(error instanceof CannotConnectError)) throw error;
-    printError(`${svcDialect.productToken}: ${error.message}`);
-    return cannotConnect;
-  }
+  return await withDatabase(config, (service, quick) => {
+    if (quick !== null) printQuick(quick);
+    return printFindings(service, { flags, call: callWords(config) });
+  });
 }
 
 /** Writes which schema and role quick mode chose, because the findings depend on them. */
@@ -67,11 +59,6 @@ async function printFindings(
   service: Service,
   { flags, call }: { readonly flags: CommandCall["flags"]; readonly call: CallWords },
 ): Promise<number> {
-  try {
-    await service.database.version();
-  } catch (thrown) {
-    throw new CannotConnectError(thrown);
-  }
   const findings = await readFindings(service, call.program);
   if (flags.has("--json")) print(findingsJson(findings));
   else if (flags.has("--fix-sql")) print(findingsSql(findings));

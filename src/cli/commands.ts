@@ -1,5 +1,6 @@
 /** The table of commands, in the order of `--help`. Each command is a module of this folder.
  * @module */
+import { accessCommand } from "./access.ts";
 import { checkCommand } from "./check.ts";
 import type { Command } from "./command.ts";
 import { demoCommand } from "./demo.ts";
@@ -12,6 +13,7 @@ export const commands: readonly Command[] = [
   demoCommand,
   initCommand,
   checkCommand,
+  accessCommand,
   testCommand,
   sqlCommand,
   tokenCommand,

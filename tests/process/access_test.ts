@@ -1,0 +1,92 @@
+import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import type { AccessCell } from "../../src/access/cells.ts";
+import { engines } from "../support/database/engines.ts";
+import { freePort } from "../support/server/free_port.ts";
+import { programFolder } from "../support/server/program.ts";
+
+const fixture = {
+  name: "access",
+  roles: ["access_anon", "access_user", "access_owner", "access_parent"],
+};
+
+/** Lines of the matrix of all roles. */
+const matrixLines = [
+  "| relation                           | access_anon | access_owner | access_parent | access_user |",
+  "| ---------------------------------- | ----------- | ------------ | ------------- | ----------- |",
+  '| api."a\\|b\\\\n""c"                   | -           | -            | -             | s           |',
+  "| api.forced                         | -           | s i u d      | -             | -           |",
+  "| api.hello(n text)                  | X           | X            | -             | X           |",
+  "| api.inherited                      | s0 i0       | -            | -             | s i         |",
+  "| api.joined                         | -           | -            | -             | S!          |",
+  "| api.locked                         | -           | -            | -             | s0 i0 u0 d0 |",
+  "| api.six                            | -           | -            | -             | S* I        |",
+];
+
+/** Lines of the access of one role, without the width of columns. */
+const roleLines = [
+  "| relation | action | access_user | visible |",
+  '| api."a\\|b\\\\n""c" | select | rows by "p\\|\\\\nq""" | 0 visible |',
+  "| api.bye(n text) | execute | no: grant execute on function api.bye(n text) to access_user; | |",
+  "| api.hello(n text) | execute | execute | |",
+  "| api.inherited | select | rows by inherited_parent and inherited_read | 0 visible |",
+  "| api.invoker | select | policies of api.inherited apply below the view | 0 visible |",
+  "| api.joined | insert | no: the view cannot be written | |",
+  "| api.joined | select | past policies of api.inherited, api.owned | 0 visible |",
+  "| api.locked | delete | no permissive policy for DELETE | |",
+  "| api.many | select | all rows | > 10,000 visible |",
+  "| api.six | select | columns a, b; all rows | 0 visible |",
+  // A10: the count takes longer than a second.
+  "| api.slow | select | all rows | 57014 |",
+];
+
+Deno.test("svc access shows the access of roles", async (t) => {
+  const database = await engines.pg(fixture);
+  await using folder = await programFolder();
+  const options = ["--schemas=api, closed", "--anon-role=access_anon", "--host=127.0.0.1"];
+  const run = (...flags: readonly string[]) =>
+    folder.run(["access", ...flags, ...options], { SVC_DB_URI: database.uri });
+  try {
+    await t.step("as a table of Markdown", async () => {
+      const { code, stdout, stderr } = await run();
+      deepStrictEqual([code, stderr], [0, ""]);
+      const lines = stdout.split("\n");
+      deepStrictEqual(matrixLines.filter((line) => !lines.includes(line)), []);
+      match(stdout, /\n\nselect insert update delete execute: capital all rows, [^\n]+\n$/);
+    });
+    await t.step("of one role, with counts", async () => {
+      const { code, stdout } = await run("--role=access_user", '--claims={"sub":"2"}');
+      const lines = stdout.replace(/ +\|/g, " |").split("\n");
+      deepStrictEqual([code, roleLines.filter((line) => !lines.includes(line))], [0, []]);
+    });
+    await t.step("as JSON", async () => {
+      const { stdout } = await run("--json");
+      const cells: readonly AccessCell[] = JSON.parse(stdout);
+      deepStrictEqual(
+        Object.keys(cells[0]!).join(),
+        "role,relation,action,may,columns,policies," +
+          "past,reason,sql,visible",
+      );
+      strictEqual(cells.length % 4, 0);
+    });
+    const failures = [
+      ["--role=no_such", 'role "no_such" does not exist'],
+      ["--role=postgres", 'the user of db-uri may not become "postgres"'],
+      ["--claims={}", "--claims needs --role=ROLE"],
+    ] as const;
+    for (const [flag, message] of failures) {
+      await t.step(flag, async () => {
+        const { code, stderr } = await run(flag);
+        deepStrictEqual([code, stderr], [2, `svc: ${message}\n`]);
+      });
+    }
+    await t.step("an unreachable database", async () => {
+      const { code, stderr } = await folder.run(["access", ...options], {
+        SVC_DB_URI: `postgres://a:secret-word@127.0.0.1:${freePort()}/x`,
+      });
+      strictEqual(code, 3);
+      ok(!stderr.includes("secret-word"), stderr);
+    });
+  } finally {
+    await database.remove();
+  }
+});
