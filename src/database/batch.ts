@@ -65,7 +65,7 @@ export interface Statement {
    * prepared statement. Default: false.
    */
   readonly isShared?: boolean;
-  /** Whether the text has values, so that it is not kept prepared. Default: false. */
+  /** Whether the text has values, so that it is neither kept prepared nor logged. Default: false. */
   readonly hasValues?: boolean;
   /** Search path and role that the statement is prepared for. Default: `planContext` of the batch. */
   readonly planContext?: string;

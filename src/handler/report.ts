@@ -96,8 +96,8 @@ function reportAborted(exchange: Exchange, cause: unknown): void {
 }
 
 /**
- * Reports the statements of a request. The estimate of a count, the only one with rows, is last; those of a
- * batch are in order.
+ * Reports the statements of a request, without texts that have values. The estimate of a count, the only one
+ * with rows, is last; those of a batch are in order.
  */
 function reportStatements(
   service: RequestService,
@@ -107,7 +107,7 @@ function reportStatements(
   const isBatch = statements.some(({ use }) => use === "held");
   const kept = isBatch ? [] : statements.filter(({ use }) => use === "rows");
   const ordered = [...statements.filter((statement) => !kept.includes(statement)), ...kept];
-  const texts = ordered.map(({ text }) => text);
+  const texts = ordered.filter(({ hasValues }) => hasValues !== true).map(({ text }) => text);
   service.observe({ kind: "request-queried", status, texts });
 }
 

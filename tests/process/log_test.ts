@@ -1,5 +1,7 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import { citusFake } from "../support/database/citus_fake.ts";
 import { engines } from "../support/database/engines.ts";
+import { withClient } from "../support/database/postgres_client.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { programCommand } from "../support/server/program_command.ts";
 import { startClients } from "../support/clients/keep_alive_clients.ts";
@@ -90,6 +92,29 @@ Deno.test("log-query tells the SQL of each request before the request, and no va
     });
     ok(!service.stdout.all.some((line) => line.includes("id=eq.2")));
     deepStrictEqual(service.stderr.all.filter((line) => /eq\.|'x'|'1'/.test(line)), []);
+  } finally {
+    await database.remove();
+  }
+});
+
+Deno.test("log-query leaves out the commands with values that Citus forwards", async () => {
+  const database = await engines.pg(fixture);
+  try {
+    await withClient(database.superuserUri!, (client) => client.query(citusFake));
+    await using service = await startService({
+      "db-uri": database.uri,
+      "db-schemas": "api",
+      "db-anon-role": "web_anon",
+      "server-host": "127.0.0.1",
+      "log-level": "info",
+      "log-query": true,
+    });
+    await service.listening();
+    const response = await service.fetch("GET /items?id=eq.1", { headers: { "X-Key": "s3cret" } });
+    strictEqual(response.status, 200);
+    await service.stderr.waitFor(/"api"\."items"/);
+    await service.stderr.waitFor(/set_config/);
+    deepStrictEqual(service.stderr.all.filter((line) => /set local|s3cret/.test(line)), []);
   } finally {
     await database.remove();
   }
