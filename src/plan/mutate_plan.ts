@@ -42,8 +42,6 @@ export interface WrittenRows {
   readonly columns: readonly WrittenColumn[];
   /** True if missing keys of a row get the column's default. */
   readonly defaults: boolean;
-  /** Whether an object is expanded as a set of one, as Citus needs it in an update. Default: false. */
-  readonly expandsAsSet?: true;
 }
 
 /** The rows that a limited update or delete changes. */
@@ -214,7 +212,7 @@ export function planPut(write: WriteContext): MutatePlan {
  * documents.
  */
 export function planUpdate(write: WriteContext): MutatePlan {
-  const { request, relation, cache } = write;
+  const { request, relation } = write;
   const { query: { on, columns }, payload } = request;
   const returning = returningOf(write);
   const common = () => ({
@@ -226,8 +224,7 @@ export function planUpdate(write: WriteContext): MutatePlan {
     const patches = columnPatches(write, payload.document);
     return { kind: "patch", document: payload.text, patches, ...common() };
   }
-  const own = writtenRows(write, columns);
-  const rows = cache.data.isDistributed === true ? { ...own, expandsAsSet: true as const } : own;
+  const rows = writtenRows(write, columns);
   const keyed = on === null
     ? { rows, key: null }
     : keyedRows(request, on, { rows, columnOf: columnReader(write) });

@@ -116,7 +116,7 @@ function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {
   );
   return sql`update ${nameOf(plan.relation)} set ${join(assignments)} from (select ${
     join(values)
-  } from ${expandedRows(rows)} limit 1) as ${bodyAlias}${whereOf(plan)}`;
+  } from ${expandedRows(rows, "update")} limit 1) as ${bodyAlias}${whereOf(plan)}`;
 }
 
 /**

@@ -21,7 +21,7 @@ export function selectRows(rows: WrittenRows): Sql {
   const values = rows.columns.map((column) =>
     sql`${writtenValue(column, rows)} as ${ident(column.name)}`
   );
-  return sql`select ${join(values)} from ${expandedRows(rows)}`;
+  return sql`select ${join(values)} from ${expandedRows(rows, "insert")}`;
 }
 
 /** Returns one row for each object of a body whose objects have no keys. */
@@ -31,19 +31,16 @@ function emptyObjects({ json, shape }: WrittenRows): Sql {
     : sql`json_array_elements(${param(json)}::json) as ${bodyAlias}`;
 }
 
-/** Renders `json_to_recordset($1) as svc_body("a" int, …)`. */
-export function expandedRows(rows: WrittenRows): Sql {
-  const { json, shape, columns, expandsAsSet = false } = rows;
+/** Renders `json_to_recordset($1) as svc_body("a" int, …)`. Citus takes a set alone for the rows of an update. */
+export function expandedRows(rows: WrittenRows, statement: "insert" | "update"): Sql {
+  const { json, shape, columns } = rows;
   if (!rows.defaults) {
-    const types = join(columns.map(columnDefinition));
-    if (shape === "object" && expandsAsSet) {
-      // The first cast refuses several values: with `columns` the body was not scanned.
-      return sql`json_to_recordset(('[' || ${
-        param(json)
-      }::json::text || ']')::json) as ${bodyAlias}(${types})`;
-    }
-    const expand = shape === "object" ? sql`json_to_record` : sql`json_to_recordset`;
-    return sql`${expand}(${param(json)}::json) as ${bodyAlias}(${types})`;
+    const body = sql`${param(json)}::json`;
+    const alias = sql`${bodyAlias}(${join(columns.map(columnDefinition))})`;
+    if (shape === "array") return sql`json_to_recordset(${body}) as ${alias}`;
+    if (statement === "insert") return sql`json_to_record(${body}) as ${alias}`;
+    // The first cast refuses several values: with `columns` the body was not scanned.
+    return sql`json_to_recordset(('[' || ${body}::text || ']')::json) as ${alias}`;
   }
   const objects = shape === "object"
     ? sql`(select ${param(json)}::jsonb) as ${rowAlias}(value)`
