@@ -1,7 +1,6 @@
 /** SQL fragments that text cannot forge. Only the {@linkcode sql} tag and the functions of this
  * module create fragments. {@linkcode compile} turns a fragment into statement text and parameters.
  * @module */
-import { DatabaseError, type DatabaseFailure } from "../errors/service_error.ts";
 
 /** Bytes in PostgreSQL's binary format. The parameter's type defines their meaning. */
 export interface BinaryValue {
@@ -83,26 +82,14 @@ export function literal(text: string): Sql {
 /**
  * Quotes text as the value of a `SET`, which takes no parameters: for the statements of `set_commands.ts`
  * alone. The literal has printable ASCII only, and neither quotes nor backslashes but those of its escapes,
- * so that no setting of the connection changes where it ends. Throws for NUL, which PostgreSQL cannot store.
+ * so that no setting of the connection changes where it ends. PostgreSQL refuses the escape of NUL.
  */
 export function settingLiteral(text: string): Sql {
-  if (text.includes("\0")) throw new DatabaseError(nulInText);
-  return makeSql([`E'${text.replace(/[^ -~]|['\\]/gu, unicodeEscape)}'`]);
-}
-
-/** The error that PostgreSQL has for a parameter with NUL. */
-const nulInText: DatabaseFailure = {
-  sqlstate: "22021",
-  message: 'invalid byte sequence for encoding "UTF8": 0x00',
-  detail: null,
-  hint: null,
-};
-
-/** A surrogate without its other half has no encoding: as in a parameter, U+FFFD replaces it. */
-function unicodeEscape(character: string): string {
-  const code = character.codePointAt(0)!;
-  const isHalf = code >= 0xd800 && code <= 0xdfff;
-  return `\\U${(isHalf ? 0xfffd : code).toString(16).padStart(8, "0")}`;
+  const escaped = text.toWellFormed().replace(
+    /[^ -~]|['\\]/gu,
+    (character) => `\\U${character.codePointAt(0)!.toString(16).padStart(8, "0")}`,
+  );
+  return makeSql([`E'${escaped}'`]);
 }
 
 /**

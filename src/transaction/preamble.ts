@@ -9,7 +9,7 @@ import type { RootPlan } from "../plan/root_plan.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { compile, ident, sql } from "../sql/fragment.ts";
 import type { DataPlan } from "./data_plan.ts";
-import { settingCommands } from "./set_commands.ts";
+import { withCommands } from "./set_commands.ts";
 import {
   claimSettings,
   searchPathOf,
@@ -168,10 +168,10 @@ export function settingStatements(
   form: SettingsForm,
   { config: { jwtClaimSettings }, owner }: PreambleContext,
 ): readonly Statement[] {
-  if (owner.usesSetCommands === true) return settingCommands(settings, { jwtClaimSettings });
   const own: Statement = { ...settingsStatement(settings, form), role: "settings" };
-  if (!jwtClaimSettings) return [own];
-  return [own, { ...claimSettings(owner.identity.claims), role: "settings" }];
+  const all = owner.usesSetCommands === true ? withCommands(own, settings) : [own];
+  if (!jwtClaimSettings) return all;
+  return [...all, { ...claimSettings(owner.identity.claims), role: "settings" }];
 }
 
 /** Returns the call of the function that runs before each request. */

@@ -116,8 +116,7 @@ where key ~ '^[A-Za-z_][A-Za-z0-9_$]{0,62}$'`;
 /** Qualified, as a function may have left a search path that finds another function of this name. */
 const setConfig = sql`pg_catalog.set_config`;
 
-/** Renders a call that sets a setting for the transaction. */
-export function setting(name: string, value: Sql): Sql {
+function setting(name: string, value: Sql): Sql {
   return sql`${setConfig}(${literal(name)}, ${value}, true)`;
 }
 
@@ -127,7 +126,7 @@ const connectionTimeout = sql`pg_catalog.current_setting('statement_timeout')`;
  * Restores the timeout of the connection, which a function may have changed, and sets another one if
  * `timeoutMs` is not 0 and stricter. PostgreSQL takes a timeout of 0 for none.
  */
-export function timeout(timeoutMs: number): readonly Sql[] {
+function timeout(timeoutMs: number): readonly Sql[] {
   const restored = setting("statement_timeout", sql`null`);
   if (timeoutMs === 0) return [restored];
   const value = sql`${param(timeoutText(timeoutMs))}::pg_catalog.text`;
@@ -141,21 +140,21 @@ function timeoutText(timeoutMs: number): string {
   return `${timeoutMs}ms`;
 }
 
-export const loginRole: Sql = setting("role", sql`'none'`);
+const loginRole = setting("role", sql`'none'`);
 
 /** Names are parameters as well, so that fewer statements are prepared. */
-export function named(settings: readonly Setting[]): readonly Sql[] {
+function named(settings: readonly Setting[]): readonly Sql[] {
   return settings.map(([name, value]) => sql`${setConfig}(${param(name)}, ${param(value)}, true)`);
 }
 
-export function restoredSetting(name: string): Sql {
+function restoredSetting(name: string): Sql {
   return sql`${setConfig}(${param(name)}, null, true)`;
 }
 
 /** The parts of {@linkcode TransactionSettings} that tell a request from others. */
 type Identifiers = Pick<TransactionSettings, "applicationName" | "batchPosition" | "requestId">;
 
-export function identifierSettings(
+function identifierSettings(
   { requestId, applicationName, batchPosition }: Identifiers,
 ): readonly Sql[] {
   return [
@@ -186,7 +185,7 @@ function requestParams(settings: TransactionSettings): readonly string[] {
 }
 
 /** Removes values that a function left on the connection; NULL stands for the connection's default. */
-export const resets: readonly Sql[] = [
+const resets = [
   ...["response.headers", "response.status"].map((name) => setting(name, sql`''`)),
   setting("timezone", sql`null`),
 ];
@@ -194,11 +193,9 @@ export const resets: readonly Sql[] = [
 /** Fails unless the transaction already has this level: a function may have changed the default. */
 const committed = setting("transaction_isolation", sql`'read committed'`);
 
-/** Statements as short as these are interpreted faster than they are compiled to machine code. */
-export const blockSettings: readonly Sql[] = [setting("jit", sql`'off'`)];
-
 const formSettings: Readonly<Record<SettingsForm, readonly Sql[]>> = {
-  block: blockSettings,
+  // Statements as short as these are interpreted faster than they are compiled to machine code.
+  block: [setting("jit", sql`'off'`)],
   "read only": [committed, setting("transaction_read_only", sql`'on'`)],
   // Fails unless the transaction may write from its beginning, which it never may on a standby.
   "read write": [
@@ -256,7 +253,7 @@ function plainTextsOf(form: SettingsForm): readonly string[] {
  * Renders `select where (set_config(…) || …) is null`. The operator evaluates all of them, and none returns
  * NULL, so there is no row to send.
  */
-export function renderSettings(settings: readonly Sql[]): Sql {
+function renderSettings(settings: readonly Sql[]): Sql {
   return sql`select where (${join(settings, sql` operator(pg_catalog.||) `)}) is null`;
 }
 

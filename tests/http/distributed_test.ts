@@ -1,5 +1,6 @@
 /** Rows of the suites of reads, writes and policies, on a database that looks as with Citus: the statements for
  * it have the same answers. A run with `SVC_TEST_CITUS=1` does the same with all suites on PostgreSQL. */
+import { deepStrictEqual } from "node:assert/strict";
 import { checkOnce, declaredSuites, openHandler, type Row } from "../support/handler/api.ts";
 import { citusFake } from "../support/database/citus_fake.ts";
 import { engines } from "../support/database/engines.ts";
@@ -61,3 +62,46 @@ const forwarded: Row = ["GET /rpc/setting?name=citus.propagate_set_commands", {}
 function isOther([, { headers = {} }]: Row): boolean {
   return headers["Accept"]?.includes("plan") === true;
 }
+
+const settingsFixture = declaredSuites.find(({ fixture }) => fixture.name === "settings")!.fixture;
+
+Deno.test("values of a request end where their literals end, and are of that request alone", async () => {
+  const database = await engines.pg(settingsFixture);
+  await withClient(database.superuserUri!, (client) =>
+    client.query(`${citusFake}
+do $do$ begin
+  execute format('alter database %I set standard_conforming_strings = off', current_database());
+end $do$`));
+  const { handler } = openHandler({
+    dbUri: database.uri,
+    dbSchemas: ["api"],
+    dbAnonRole: "anon",
+    dbPool: 1,
+  });
+  const odd = String.raw`a'\'; set role none; -- "$1" \u0027 \U00000027`;
+  const sent = async (name: string, parts: Parameters<typeof buildRequest>[1]) => {
+    const line = `GET /rpc/setting?name=${name}`;
+    const response = await handler(await buildRequest({ line, origin: "http://x" }, parts));
+    return [response.status, await response.json()];
+  };
+  const claims = { role: "settings_boss", odd };
+  const [, ofClaims] = await sent("request.jwt.claims", { as: claims });
+  deepStrictEqual(JSON.parse(ofClaims), claims);
+  const [, ofHeaders] = await sent("request.headers", { headers: { "X-Odd": odd } });
+  deepStrictEqual(JSON.parse(ofHeaders)["x-odd"], odd);
+  deepStrictEqual(await sent("role", { as: 'Settings "Odd"' }), [200, 'Settings "Odd"']);
+  // Requests that fail leave nothing to the next one on the connection.
+  for (
+    const [parts, status] of [
+      [{ as: String.raw`o'\dd`, headers: { "X-Odd": odd } }, 400],
+      [{ as: "settings_boss", headers: { Prefer: `handling=strict, timezone=o'dd` } }, 400],
+    ] as const
+  ) {
+    const [failed] = await sent("role", parts);
+    deepStrictEqual(failed, status);
+    deepStrictEqual(await sent("role", {}), [200, "anon"]);
+    deepStrictEqual(await sent("request.jwt.claims", {}), [200, '{"role":"anon"}']);
+  }
+  await handler.close();
+  await database.remove();
+});

@@ -1,5 +1,5 @@
 /** Literals of settings on PostgreSQL: it reads back what they were made of, whatever the connection sets. */
-import { strictEqual } from "node:assert/strict";
+import { rejects, strictEqual } from "node:assert/strict";
 import { compile, settingLiteral } from "../../src/sql/fragment.ts";
 import { type PostgresClient, withClient } from "../support/database/postgres_client.ts";
 import { prepared, serverVariable } from "../support/runner/environment.ts";
@@ -69,3 +69,10 @@ for (const encoding of encodings) {
     });
   });
 }
+
+Deno.test("settingLiteral() of NUL is refused", async () => {
+  await withClient(prepared(serverVariable), async (client) => {
+    const { text } = compile(settingLiteral("a\0b"));
+    await rejects(client.query(`set "svc"."literal" = ${text}`), /invalid Unicode escape/);
+  });
+});

@@ -1,6 +1,10 @@
-import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
-import { settingCommands } from "../../../src/transaction/set_commands.ts";
-import { searchPathOf, type TransactionSettings } from "../../../src/transaction/settings.ts";
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { withCommands } from "../../../src/transaction/set_commands.ts";
+import {
+  searchPathOf,
+  settingsStatement,
+  type TransactionSettings,
+} from "../../../src/transaction/settings.ts";
 
 const plain: TransactionSettings = {
   searchPath: searchPathOf("api", ['we"ird']),
@@ -24,6 +28,7 @@ const before = [
   "set local citus.propagate_set_commands = 'local'",
   'set local search_path to "api", "we""ird"',
 ];
+const role = `set local "role" = E'web_anon'`;
 const request = [
   `set local "request"."jwt"."claims" = E'{"role":"web_anon"}'`,
   `set local "request"."method" = E'GET'`,
@@ -31,17 +36,6 @@ const request = [
   `set local "request"."headers" = E'{"host":"h"}'`,
   `set local "request"."cookies" = E'{}'`,
 ];
-const role = `set local role E'web_anon'`;
-
-/** Returns the texts of the commands behind the coordinator's own settings. */
-function commands(
-  settings: Partial<TransactionSettings>,
-  { jwtClaimSettings = false } = {},
-): readonly string[] {
-  const all = settingCommands({ ...plain, ...settings }, { jwtClaimSettings });
-  strictEqual(all[2]!.text.includes("set_config('role', 'none', true)"), true);
-  return all.toSpliced(2, 1).map(({ text }) => text);
-}
 
 const rows: readonly (readonly [
   name: string,
@@ -49,6 +43,11 @@ const rows: readonly (readonly [
   texts: readonly string[],
 ])[] = [
   ["what every request has", {}, [...before, role, ...request]],
+  ["a role with quotes", { role: `o'"\\` }, [
+    ...before,
+    `set local "role" = E'o\\U00000027"\\U0000005c'`,
+    ...request,
+  ]],
   [
     "the identifiers of a request",
     { requestId: "r'1", applicationName: "a", batchPosition: "0/2" },
@@ -66,63 +65,23 @@ const rows: readonly (readonly [
     ...request,
     `set local "timezone" = E'Asia/Tokyo'`,
   ]],
-  ["settings with a prefix", {
+  ["settings of the application, and no others", {
     restored: ["app.old", "work_mem"],
-    roleSettings: [["app.of_role", "1"], ["lock_timeout", "5s"]],
-    overrides: [["app.settings.x", "y"]],
-  }, [
-    ...before,
-    'set local "app"."old" to default',
-    role,
-    `set local "app"."of_role" = E'1'`,
-    ...request,
-    `set local "app"."settings"."x" = E'y'`,
-  ]],
-  ["other settings of a function by set_config(), as the role", {
-    overrides: [["work_mem", "1MB"]],
-  }, [...before, role, ...request, "select where (pg_catalog.set_config($1, $2, true)) is null"]],
+    roleSettings: [["pgaudit.log", "all"], ["lock_timeout", "5s"]],
+    overrides: [["work_mem", "1MB"], ["app.settings.x", "y"]],
+    timeoutMs: 1000,
+  }, [...before, role, ...request, `set local "app"."settings"."x" = E'y'`]],
 ];
 
 for (const [name, settings, texts] of rows) {
-  Deno.test(`settingCommands() sends ${name}`, () => {
-    deepStrictEqual(commands(settings), texts);
+  Deno.test(`withCommands() repeats ${name}`, () => {
+    const all = { ...plain, ...settings };
+    const own = settingsStatement(all, "block");
+    const statements = withCommands(own, all);
+    strictEqual(statements[2], own);
+    const commands = statements.toSpliced(2, 1);
+    deepStrictEqual(commands.map(({ text }) => text), texts);
+    // Texts with values are neither kept prepared nor logged.
+    deepStrictEqual(new Set(commands.map(({ hasValues }) => hasValues)), new Set([true]));
   });
 }
-
-Deno.test("settingCommands() keeps settings of the coordinator from the workers", () => {
-  const [, , own] = settingCommands({
-    ...plain,
-    applicationName: "svc",
-    timeoutMs: 1000,
-    restored: ["work_mem"],
-    roleSettings: [["lock_timeout", "5s"]],
-  }, { jwtClaimSettings: false });
-  deepStrictEqual(own!.params, [
-    plain.searchPath,
-    "1000ms",
-    "work_mem",
-    "lock_timeout",
-    "5s",
-    "svc",
-  ]);
-  strictEqual(own!.hasValues, undefined);
-});
-
-Deno.test("settingCommands() has each text with values parsed for itself", () => {
-  const all = settingCommands(plain, { jwtClaimSettings: false });
-  deepStrictEqual(new Set(all.toSpliced(2, 1).map(({ hasValues }) => hasValues)), new Set([true]));
-});
-
-Deno.test("settingCommands() sets claims whose names can be those of settings", () => {
-  const claims = '{"sub":"u1","n":1.5,"list":["a"],"none":null,"a.b":1,"x\\"y":1}';
-  const texts = commands({ claims }, { jwtClaimSettings: true });
-  deepStrictEqual(texts.filter((text) => text.includes('"claim"')), [
-    `set local "request"."jwt"."claim"."sub" = E'u1'`,
-    `set local "request"."jwt"."claim"."n" = E'1.5'`,
-    `set local "request"."jwt"."claim"."list" = E'["a"]'`,
-  ]);
-});
-
-Deno.test("settingCommands() throws for NUL in a role", () => {
-  throws(() => commands({ role: "a\0" }), { message: /0x00/ });
-});
