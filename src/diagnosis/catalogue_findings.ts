@@ -116,7 +116,6 @@ const kinds: readonly FindingKind[] = [
   {
     name: "citus-settings",
     level: "error",
-    others: "error",
     message: ({ subject }) =>
       `policies of ${subject} see neither role nor claims on workers: the server does not know ` +
       "citus.propagate_set_commands",
@@ -124,14 +123,12 @@ const kinds: readonly FindingKind[] = [
   {
     name: "citus-login",
     level: "error",
-    others: "error",
     message: ({ subject, objects }) =>
       `${subject} may not log in, but Citus connects to workers as this role for ${list(objects)}`,
   },
   {
     name: "citus-inlined",
     level: "error",
-    others: "error",
     message: ({ subject, objects }) =>
       `${subject} finds no rows of ${list(objects)}: PostgreSQL puts it into a query that Citus ` +
       "has planned before",

@@ -2,7 +2,7 @@
 import type { Statement } from "../database/batch.ts";
 import type { Config } from "../config/options.ts";
 import { notifyPattern, reloadTriggerQuery } from "../schema_cache/reload_trigger.ts";
-import { distributedChecks, distributedInputs } from "./queries/distributed_checks.ts";
+import { distributedChecks } from "./queries/distributed_checks.ts";
 import { type FunctionInput, inputs, maxRoles } from "./queries/inputs.ts";
 import { relationChecks, relationInputs } from "./queries/relation_checks.ts";
 import { roleChecks } from "./queries/role_checks.ts";
@@ -76,7 +76,7 @@ export function diagnosisStatements(
   ];
   return [
     { text: settingsQuery, params: [], use: "none" },
-    { text: isDistributed ? distributedQuery : diagnosisQuery, params, use: "rows" },
+    { text: diagnosisQuery(isDistributed ? distributedChecks : []), params, use: "rows" },
   ];
 }
 
@@ -109,12 +109,13 @@ function functionInputs({ dbPreRequest, dbRootSpec }: DiagnosisConfig): readonly
 const settingsQuery = "select pg_catalog.set_config('search_path', '', true), " +
   "pg_catalog.set_config('jit', 'off', true)";
 
-/** Renders the common table expressions of findings. */
-function findingTables(tables: readonly string[], checks: readonly string[]): string {
-  return `with recursive ${tables.join(",\n")},
+/** Renders the query with further checks. */
+function diagnosisQuery(checks: readonly string[]): string {
+  return `with recursive ${inputs},
+${relationInputs.trim()},
 findings (name, anonymous, subject, roles, objects, statements) as (
-${checks.join("\nunion all\n")}
-)`;
+${[...roleChecks, ...schemaChecks, ...relationChecks, ...checks].join("\nunion all\n")}
+)${factsQuery}`;
 }
 
 const factsQuery = `,
@@ -168,14 +169,3 @@ select json_build_object(
     where s.exposed and c.relname = $6::text and c.relkind in ('r', 'p', 'v', 'm', 'f')
   )
 )::text`;
-
-const commonTables = [inputs, relationInputs.trim()];
-const commonChecks = [...roleChecks, ...schemaChecks, ...relationChecks];
-
-const diagnosisQuery = findingTables(commonTables, commonChecks) + factsQuery;
-
-/** The same with the findings of {@linkcode distributedChecks}. */
-const distributedQuery = findingTables(
-  [...commonTables, distributedInputs],
-  [...commonChecks, ...distributedChecks],
-) + factsQuery;

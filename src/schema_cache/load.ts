@@ -136,13 +136,10 @@ export const emptySearchPath: Statement = {
   use: "none",
 };
 
-/** The result of {@linkcode settingsQuery} where the catalogue of Citus exists. */
-const distributed = "offdistributed";
-
-/** Turns JIT compilation off, which would take longer than the queries themselves. */
+/** Turns JIT compilation off, which would take longer than the queries. The result ends with `Citus` if it exists. */
 const settingsQuery = "select pg_catalog.concat(pg_catalog.set_config('search_path', '', true), " +
   "pg_catalog.set_config('jit', 'off', true), case when " +
-  "pg_catalog.to_regclass('pg_catalog.pg_dist_partition') is not null then 'distributed' end)";
+  "pg_catalog.to_regclass('pg_catalog.pg_dist_partition') is not null then 'Citus' end)";
 
 /**
  * Builds the schema cache from the results of {@linkcode schemaCacheQueries}: the rows of each query,
@@ -211,7 +208,7 @@ export function* buildSchemaCache(
     ...(primaryFunctions.length === 0 ? {} : { primaryFunctions }),
     ...versionsOf(config.dbCommentTags ? parse("schema comments") : {}, config),
     ...(problems.length === 0 ? {} : { declarationProblems: problems }),
-    ...(texts.get("settings")![0] === distributed ? { isDistributed: true } : {}),
+    ...(texts.get("settings")![0]!.endsWith("Citus") ? { isDistributed: true } : {}),
   };
 }
 

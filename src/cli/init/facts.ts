@@ -28,7 +28,6 @@ export interface SchemaFacts {
 /** A role that exists. */
 export interface RoleFacts {
   readonly name: string;
-  readonly canLogin: boolean;
   readonly inherits: boolean;
   /** Whether the login role may take it. */
   readonly isGranted: boolean;
@@ -270,7 +269,6 @@ select json_build_object(
   'roles', (
     select coalesce(json_agg(json_build_object(
       'name', r.rolname,
-      'canLogin', r.rolcanlogin,
       'inherits', r.rolinherit,
       'isGranted', coalesce((
         select pg_has_role(l.oid, r.oid,

@@ -42,7 +42,7 @@ export function initSql(choices: Choices, facts: TargetFacts, verifier: string |
 }
 
 function createRoles(
-  { loginRole, anonRole, userRole, usesCitus }: Choices,
+  { loginRole, anonRole, userRole }: Choices,
   { roles, quoted }: TargetFacts,
   verifier: string | null,
 ): string {
@@ -62,9 +62,7 @@ function createRoles(
       ifMissing(
         role,
         sql`
-    create role ${name(role)} ${
-          usesCitus ? sql`login` : sql`nologin`
-        } noinherit nosuperuser nobypassrls;
+    create role ${name(role)} nologin noinherit nosuperuser nobypassrls;
     alter role ${name(role)} set statement_timeout = ${literal(timeout)};`,
       )
     ),
@@ -107,11 +105,9 @@ function grantRoles(
 function workerLogins(choices: Choices, facts: TargetFacts): readonly string[] {
   const { anonRole, userRole, usesCitus } = choices;
   if (!usesCitus) return [];
-  const existing = [anonRole, userRole].filter((role) =>
-    facts.roles.some(({ name, canLogin }) => name === role && !canLogin)
-  );
   return [
-    ...existing.map((role) => `alter role ${facts.quoted[role!]} login;`),
+    ...[anonRole, ...(userRole === null ? [] : [userRole])]
+      .map((role) => `alter role ${facts.quoted[role]} login;`),
     "-- The coordinator connects to its workers as these roles, which need no password. Add to",
     "-- pg_hba.conf of each worker, before other lines:",
     commented(`hostssl <database> ${requestRoles(choices, facts)} <coordinator>/32 cert`),

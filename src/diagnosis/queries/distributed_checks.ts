@@ -1,24 +1,21 @@
 /** Checks of a database whose tables Citus distributes over servers. @module */
 import { functionPath } from "./inputs.ts";
 
-/** A common table expression: the exposed relations that workers have. Its table exists with Citus alone. */
-export const distributedInputs = `
-distributed as materialized (
-  select c.oid, c.relname, c.name
-  from relations c join pg_catalog.pg_dist_partition d on d.logicalrelid = c.oid
-)`;
+/** The exposed relations that workers have. Its table exists with Citus alone. */
+const distributed = `(select c.oid, c.relname, c.name
+    from relations c join pg_catalog.pg_dist_partition p on p.logicalrelid = c.oid)`;
 
 /** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const distributedChecks: readonly string[] = [
   `select 'citus-settings', false, d.name, '{}', '{}', '{}'
-  from distributed d
+  from ${distributed} d
   where current_setting('citus.propagate_set_commands', true) is null
     and exists (select from pg_policy y where y.polrelid = d.oid)`,
 
   `select 'citus-login', p.anonymous, p.role, '{}', array_agg(d.name order by d.name),
     array[format('alter role %s login;', p.role)]
   from privileges p
-    join distributed d on d.oid = p.oid
+    join ${distributed} d on d.oid = p.oid
     join pg_roles r on r.oid = p.role_oid and not r.rolcanlogin
   where p.reads or p.inserts or p.changes
   group by p.role, p.anonymous`,
@@ -31,7 +28,7 @@ export const distributedChecks: readonly string[] = [
   from pg_proc p
     join schemas s on s.oid = p.pronamespace
     join pg_language l on l.oid = p.prolang and l.lanname = 'sql'
-    join distributed d on p.prosrc ~ ('(^|[^A-Za-z0-9_])'
+    join ${distributed} d on p.prosrc ~ ('(^|[^A-Za-z0-9_])'
         || regexp_replace(d.relname, '([^A-Za-z0-9_])', '\\\\\\1', 'g') || '($|[^A-Za-z0-9_])')
       or exists (
         select from pg_depend u where u.classid = 'pg_proc'::regclass and u.objid = p.oid

@@ -126,15 +126,15 @@ Deno.test("initSql() lets the roles of requests log in if the database uses Citu
   const facts = {
     ...unknownTarget(users, []),
     quoted: { api: "api", login: "login", anon: "anon", web_user: "web_user" },
-    roles: [{ name: "web_user", isGranted: true, inherits: false, canLogin: false }],
+    roles: [{ name: "web_user", isGranted: true, inherits: false }],
   };
   const text = initSql(choices, facts, null);
   const lines = [
-    "    create role anon login noinherit nosuperuser nobypassrls;",
+    "alter role anon login;",
     "alter role web_user login;",
     "-- hostssl <database> anon, web_user <coordinator>/32 cert",
   ];
   for (const line of lines) ok(text.includes(`\n${line}\n`), line);
   const others = initSql({ ...choices, usesCitus: false }, facts, null);
-  ok(others.includes("create role anon nologin ") && !others.includes("hostssl"));
+  ok(!others.includes("alter role anon login") && !others.includes("hostssl"));
 });
