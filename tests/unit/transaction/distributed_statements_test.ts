@@ -1,16 +1,29 @@
 /** The statements for a database that Citus distributes, beside those for others. */
-import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
+import { deepStrictEqual, doesNotMatch, match, strictEqual, throws } from "node:assert/strict";
+import { OperationReferences, type ReferenceContext } from "../../../src/batch/batch_references.ts";
 import { errors } from "../../../src/errors/catalogue.ts";
+import { columnsTarget } from "../../../src/plan/conflict.ts";
 import { planCount } from "../../../src/plan/count_plan.ts";
+import { type MutatePlan, planDelete, type WriteContext } from "../../../src/plan/mutate_plan.ts";
 import { planNestedInsert } from "../../../src/plan/nested_insert.ts";
 import { planRead } from "../../../src/plan/read_plan.ts";
+import { renderMutationTables } from "../../../src/query/mutate.ts";
 import { renderRows } from "../../../src/query/read.ts";
 import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
-import type { SchemaCache } from "../../../src/schema_cache/schema_cache.ts";
-import { compile } from "../../../src/sql/fragment.ts";
+import type { ApiRequest } from "../../../src/request/api_request.ts";
+import type { Relation, SchemaCache } from "../../../src/schema_cache/schema_cache.ts";
+import { compile, sql } from "../../../src/sql/fragment.ts";
 import { buildScript, type ScriptSource } from "../../../src/transaction/script.ts";
 import type { TransactionConfig, TransactionOwner } from "../../../src/transaction/preamble.ts";
-import { api, cache, column, config, embed, query } from "../../support/handler/reading.ts";
+import {
+  api,
+  cache,
+  column,
+  config,
+  embed,
+  noPreferences,
+  query,
+} from "../../support/handler/reading.ts";
 
 const distributed = indexSchemaCache({ ...cache.data, isDistributed: true });
 
@@ -63,6 +76,75 @@ Deno.test("planNestedInsert() throws if the database is distributed", () => {
   throws(
     () => planNestedInsert(request, root, distributed),
     errors.notNestable(["tools"], "Citus distributes the tables of this database"),
+  );
+});
+
+Deno.test("references of a batch are refused if the database is distributed", () => {
+  const references = [{ targetText: "/1/maker_id", value: { operation: 0 } }];
+  throws(
+    () =>
+      new OperationReferences({ references, cache: distributed } as unknown as ReferenceContext),
+    errors.invalidReference("/1/maker_id", "Citus distributes the tables of this database"),
+  );
+});
+
+const tools: Relation = { ...cache.relation(api("tools"))!, systemColumns: "always" };
+
+Deno.test("upserts of tables with system columns count by xmax if the database is distributed", () => {
+  const request = {
+    query: query(),
+    bounds: all,
+    schema: "api",
+    preferences: noPreferences,
+  } as unknown as ApiRequest;
+  const counts = (relation: Relation, schemaCache: SchemaCache) =>
+    planDelete({ request, relation, cache: schemaCache, config } as WriteContext).countsByXmax;
+  const { systemColumns: _, ...view } = tools;
+  deepStrictEqual(
+    [counts(tools, distributed), counts(view, distributed), counts(tools, cache)],
+    [true, undefined, undefined],
+  );
+});
+
+const body = {
+  json: '{"name":"saw"}',
+  shape: "object",
+  columns: [{ name: "name", type: "text", default: null, fromJson: null }],
+  defaults: false,
+} as const;
+
+/** Returns the text of a write of one object. */
+function written(plan: object): string {
+  const whole = { relation: tools, rows: body, returning: "none", mergeAction: null, ...plan };
+  const tables = { source: sql`t`, version: null };
+  return compile(renderMutationTables(whole as unknown as MutatePlan, tables)).text
+    .replaceAll('"', "");
+}
+
+Deno.test("an upsert counts by a setting, or by xmax if the database is distributed", () => {
+  const conflict = {
+    target: columnsTarget(["id"]),
+    resolution: "merge",
+    columns: ["name"],
+    where: [],
+  };
+  const upsert = { kind: "insert", conflict, nested: null, where: null };
+  const [plain, byXmax] = [{}, { countsByXmax: true }].map((more) =>
+    written({ ...upsert, ...more })
+  );
+  match(plain!, /do update set name = excluded.name where set_config\('svc.updated'/);
+  doesNotMatch(plain!, /xmax/);
+  match(
+    byXmax!,
+    /do update set name = excluded.name returning .*\(api.tools.xmax = 0\) as svc_inserted/,
+  );
+  doesNotMatch(byXmax!, /set_config/);
+});
+
+Deno.test("an update expands its body as a set on each server", () => {
+  match(
+    written({ kind: "update", key: null, where: [], limited: null }),
+    /^t as \(update api.tools set name = svc_body.name from \(select svc_body.name as name from json_to_recordset\(\('\[' \|\| \$1::json::text \|\| '\]'\)::json\) as svc_body\(name text\) limit 1\) as svc_body/,
   );
 });
 
