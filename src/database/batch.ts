@@ -55,15 +55,9 @@ export interface Statement {
   readonly use: ResultUse;
   /** Present if its result may have further rows that continue the body. */
   readonly framing?: BodyFraming;
-  /**
-   * Whether the statement can run user-defined code: the statements behind it in its transaction are
-   * never retried. Default: false.
-   */
+  /** Whether it can run user-defined code, so what follows is never retried. Default: false. */
   readonly runsUserCode?: boolean;
-  /**
-   * Whether PostgreSQL plans the statement alike for all roles and search paths, which then share one
-   * prepared statement. Default: false.
-   */
+  /** Whether one prepared statement serves all roles and search paths. Default: false. */
   readonly isShared?: boolean;
   /** Whether the text has values, so that it is neither kept prepared nor logged. Default: false. */
   readonly hasValues?: boolean;
@@ -76,10 +70,7 @@ export type IsolationLevel = "read committed" | "repeatable read" | "serializabl
 
 export type TransactionEnd = "commit" | "rollback";
 
-/**
- * Bounds on a number in the result: outside of them the transaction rolls back. The number is the
- * first of the columns that is not NULL, or 0.
- */
+/** Outside of them the transaction rolls back. The number is the first that is not NULL, or 0. */
 export interface ColumnBounds {
   /** Positions in the result, as in {@linkcode ResultColumns}. */
   readonly columns: readonly number[];
@@ -96,10 +87,7 @@ export interface ImplicitTransaction {
   readonly form: "implicit";
 }
 
-/**
- * Delimited by BEGIN and COMMIT or ROLLBACK. With bounds the end depends on the result, which takes
- * a second round trip: COMMIT where all of them hold, else ROLLBACK.
- */
+/** With bounds, a second round trip ends it: by COMMIT where all hold, else by ROLLBACK. */
 export interface BlockTransaction {
   readonly form: "block";
   readonly isolation: IsolationLevel;
@@ -131,10 +119,7 @@ interface BatchCommon {
   readonly planContext: string | null;
   /** Whether the pool emits events for the batch. Default: true. */
   readonly isTraced?: boolean;
-  /**
-   * Identifies batches that differ by their parameters alone: the pool learns how long they take.
-   * Null where that is unknown: such a batch is never pipelined.
-   */
+  /** Identifies batches that differ by their parameters alone; null if never to be pipelined. */
   readonly kind: object | null;
   /** By ascending position; each takes a round trip. Default: no limits. Excludes a stream. */
   readonly costLimits?: readonly CostLimit[];
@@ -150,10 +135,7 @@ interface BatchCommon {
    * the socket; that of a read is at or behind all that the read saw. Default: false.
    */
   readonly wantsBookmark?: boolean;
-  /**
-   * How the connection uses positions in the write-ahead log. Set only by the database that chooses between
-   * primary and standbys. Default: not at all.
-   */
+  /** Positions in the write-ahead log to check and to return. Default: none. */
   readonly walPosition?: WalPositionUse;
 }
 
@@ -178,10 +160,7 @@ export interface PositionCondition {
 
 /** How a connection uses positions in the write-ahead log. */
 interface WalPositionUse {
-  /**
-   * Condition for the server; otherwise the batch fails before its first statement. Null for
-   * none.
-   */
+  /** Otherwise the batch fails before its first statement. Null for none. */
   readonly condition: PositionCondition | null;
   /** The server's position behind the transaction that the result has; null for none. */
   readonly returned: ReturnedPosition | null;
@@ -253,10 +232,7 @@ export interface ParamStream {
 /** A whole transaction, as data. */
 export type Batch = ReadBatch | WriteBatch;
 
-/**
- * Statements that begin the service's own transactions: a function may have left another role or search
- * path on the connection.
- */
+/** A function may have left another role or search path on the connection. */
 const sessionReset: readonly Statement[] = [
   { text: "reset role", params: [], use: "none" },
   { text: "reset search_path", params: [], use: "none" },
@@ -292,10 +268,7 @@ export interface ResultBody {
   readonly ended?: Promise<void> | undefined;
 }
 
-/**
- * Reads `version()`, in the row of the last statement. The transaction's end takes a second round trip,
- * so a pooler in statement mode rejects it.
- */
+/** Its end takes a second round trip, so a pooler in statement mode rejects it. */
 export const versionBatch: ReadBatch = metadataBatch(
   [{ text: "select version()", params: [], use: "rows" }],
   [],

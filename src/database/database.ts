@@ -19,10 +19,7 @@ export interface QueueTiming {
   queueMs: number;
 }
 
-/**
- * SQL that a connection begins with. It sets the defaults that an implicit transaction relies on, and
- * turns off just-in-time compilation, which costs short statements more than it saves.
- */
+/** Defaults of implicit transactions; JIT costs short statements more than it saves. */
 export const connectionSetup = "set default_transaction_isolation = 'read committed'; " +
   "set default_transaction_read_only = off; set jit = off";
 
@@ -61,10 +58,7 @@ export class ListenUnsupported extends Error {
 /** Listens to a channel. Rejects if that fails, with {@linkcode ListenUnsupported} on such a server. */
 export type Subscribe = (channel: string, events: SubscriptionEvents) => Promise<Subscription>;
 
-/**
- * Sends a notification over a connection that does not listen: one of the pool, or its own if the pool
- * has a single one. Rejects if that fails.
- */
+/** Over a connection of the pool, or its own if the pool has a single one. Rejects on failure. */
 export type Notify = (channel: string, payload: string) => Promise<void>;
 
 export type ConnectionStep =
@@ -99,10 +93,7 @@ export type StandbyEvent =
 export interface DatabaseWatcher {
   /** Receives the events of the pool; null turns them off. */
   readonly trace: ((event: PoolEvent) => void) | null;
-  /**
-   * Called when a pooler in transaction mode is found: it switches server connections, and so the
-   * prepared statements, between transactions. With `prepare: "auto"` statements are unnamed from then on.
-   */
+  /** A pooler in transaction mode was found. With `"auto"`, statements are unnamed from then on. */
   readonly onPooler: () => void;
   /** Receives the events of standbys. Default: no receiver. */
   readonly onStandby?: (event: StandbyEvent) => void;

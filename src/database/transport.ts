@@ -16,10 +16,7 @@ export interface Transport {
   /** Pauses the `data` events; `resume` continues them. */
   pause(): void;
   resume(): void;
-  /**
-   * Sends a cancel request over a connection of its own. Errors are ignored. Absent where the server reads
-   * no message while it runs a statement.
-   */
+  /** Over a connection of its own. Errors are ignored. Absent where the server cannot read it. */
   cancel?(): void;
   /** Sends Terminate and closes. */
   end(): void;

@@ -45,10 +45,7 @@ export const positionStatements: Readonly<Record<ReturnedPosition, Statement>> =
   replayed: replayStatement,
 };
 
-/**
- * Returns the statement that raises `position` unless the server has replayed a position. Without a timeline,
- * it passes on a promoted server, which has all that it replayed.
- */
+/** Raises `position`. Without a timeline, it passes on a promoted server, which has all. */
 export function positionCheck({ min, timeline }: PositionCondition): Statement {
   return timeline === undefined
     ? { text: checkText, params: [lsnText(min)], use: "none", isShared: true }
@@ -60,10 +57,7 @@ export function positionCheck({ min, timeline }: PositionCondition): Statement {
     };
 }
 
-/**
- * Timeline of a standby, by the control file. It is never ahead, and follows at the next restartpoint after a
- * failover.
- */
+/** Never ahead; it follows at the next restartpoint after a failover. */
 export const controlTimeline =
   "greatest((select timeline_id from pg_catalog.pg_control_checkpoint()), " +
   "(select min_recovery_end_timeline from pg_catalog.pg_control_recovery()))";
@@ -94,10 +88,7 @@ export function readPosition(row: ResultColumns): WalPosition | null {
   return { lsn: end, shownLsn: end, timeline: timelineOf(file) };
 }
 
-/**
- * Returns the position that covers what a standby shows. If it has more to replay, this is a position within
- * the next record, which replay reaches with the end of that record.
- */
+/** While a standby has more to replay, a position within the next record covers what it shows. */
 function shownBy(replayed: bigint, receivedText: string | null): bigint {
   const received = receivedText === null ? null : parseLsn(receivedText);
   return received !== null && received > replayed ? replayed + 1n : replayed;
@@ -118,10 +109,7 @@ export function lsnText(lsn: bigint): string {
 /** Bytes of the headers of a page, and of the first page of a segment. */
 const [pageHeaderBytes, segmentHeaderBytes] = [24n, 40n] as const;
 
-/**
- * Returns the end of the last record before a position. A position behind the header of a page is moved to
- * the page's beginning: no record ends at the header, so an idle standby never reaches it.
- */
+/** No record ends at the header of a page, so an idle standby never reaches that position. */
 export function recordEnd(
   lsn: bigint,
   { block, segment }: { readonly block: bigint; readonly segment: bigint },
@@ -169,10 +157,7 @@ export function parseBookmark(text: string): Bookmark | null {
   return { timeline: parseInt(timeline, 16), lsn: BigInt(`0x${lsn}`) };
 }
 
-/**
- * Returns the highest of bookmarks, which commas separate; null if one is malformed, or if they have several
- * timelines.
- */
+/** Returns the highest, of a list; null if one is malformed, or if timelines differ. */
 export function readBookmarks(text: string): Bookmark | null {
   let highest: Bookmark | null = null;
   for (const item of text.split(",")) {

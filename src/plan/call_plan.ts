@@ -123,10 +123,7 @@ interface CallInput {
   readonly moreKeys: number;
 }
 
-/**
- * Decides what a parameter is that may be an argument or a clause, such as `having`, or a filter such as
- * `name=sim.saw`: an argument if an overload has a parameter of that name.
- */
+/** Of an argument and a clause or a filter such as `name=sim.saw`, a parameter's name decides. */
 function withoutDoubleReadings(
   query: QueryParams,
   name: QualifiedName,
@@ -219,10 +216,7 @@ export function routinesNamed(name: QualifiedName, cache: SchemaCache): readonly
   });
 }
 
-/**
- * Returns true if the names of the arguments fit the parameters. The single unnamed parameter has
- * the empty name: `{"":1}` names it, and a request may omit it.
- */
+/** The single unnamed parameter has the empty name: `{"":1}` names it, a request may omit it. */
 function matchesNames({ parameters }: Routine, input: CallInput): boolean {
   const isRaw = input.payload?.kind === "raw";
   if (parameters.length === 0) return input.keys.length === 0 && !isRaw;

@@ -138,10 +138,7 @@ function planSimilar(
   return { ...operation, schema, field, negated };
 }
 
-/**
- * Returns the value that a filter compares. The name of a column comes before the key of a select
- * item.
- */
+/** The name of a column comes before the key of a select item. */
 export function comparedOf(
   { field, operand, prefersColumn }: Filter,
   scope: FieldScope,

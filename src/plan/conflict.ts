@@ -35,10 +35,7 @@ export function columnsTarget(columns: readonly string[]): ConflictTarget {
   return { columns, expressions: [], predicate: null };
 }
 
-/**
- * Plans the conflict of an insert; null without `resolution`. Throws `157` if the parts of `on_conflict` cannot
- * be applied, and `204` if a column does not exist.
- */
+/** Null without `resolution`. Throws `157`, and `204` if a column does not exist. */
 export function planConflict(
   { preferences: { resolution }, query }: ApiRequest,
   relation: Relation,

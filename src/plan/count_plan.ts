@@ -41,10 +41,7 @@ export function planCount(
   }
 }
 
-/**
- * Plans the count for the result of a function. `estimated` counts exactly, `planned` does not
- * count: the planner cannot see into a function.
- */
+/** The planner cannot see into a function: `planned` does not count, `estimated` does. */
 export function planResultCount(
   preference: Preferences["count"],
   bounds: RowBounds,

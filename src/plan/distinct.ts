@@ -11,10 +11,7 @@ import type { ResolvedNode } from "./resolved_tree.ts";
 import { isLeftOut } from "./shown_columns.ts";
 import { rowPlace } from "./values.ts";
 
-/**
- * Plans the values of which equal rows appear once. A to-one embed has one row. Throws `163` for
- * fields beside aggregates, and for an order of whole rows by a value that is not an item.
- */
+/** Throws `163` beside aggregates, and for an order of whole rows by another value. */
 export function planDistinct(
   node: ResolvedNode,
   scope: FieldScope,

@@ -6,10 +6,7 @@ interface ResolvedFilters {
   readonly embeds: readonly Embed[];
 }
 
-/**
- * Turns a top-level `embed is not null` into an inner embed and drops repeated `embed is null`
- * conditions. An EXISTS test that is used more than once gets an alias.
- */
+/** Makes required embeds inner, and gives EXISTS tests that are used again an alias. */
 export function resolveNullFilters(
   conditions: readonly Condition[],
   embeds: readonly Embed[],

@@ -9,10 +9,7 @@ import type { ValueRules } from "./values.ts";
 export interface FieldScope {
   /** The relation that has the columns; null when unknown. */
   readonly relation: Relation | null;
-  /**
-   * The type of the rows, when the rows come without it. Functions of a row need a cast to this
-   * type. Null when the rows have their type.
-   */
+  /** A type to cast rows to that come without it: functions of a row need it. Else null. */
   readonly untypedRow: RowType | null;
   readonly cache: SchemaCache;
   /** Names that conditions and orders may use. */

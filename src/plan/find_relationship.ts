@@ -22,9 +22,7 @@ interface EmbedTarget {
   readonly isQualified?: boolean;
 }
 
-/**
- * Finds the relationship. Throws `200` when no relationship matches and `201` when several match.
- */
+/** Throws `200` when no relationship matches and `201` when several match. */
 export function findRelationship(embed: EmbedTarget, cache: SchemaCache): Relationship {
   const candidates = embed.originIsRelation ? cache.relationships(embed.origin, embed.schema) : [];
   const found = candidates.filter((relationship) => matches(relationship, embed));

@@ -19,10 +19,7 @@ interface KeyedRows {
   readonly key: RowKey;
 }
 
-/**
- * Divides the columns of the body into the key and the written ones. `columnOf` returns a column, or
- * throws `204`. Throws `145` if the request has a limit, or if the body lacks a column of the key.
- */
+/** Throws `145` if the request has a limit, or if the body lacks a column of the key. */
 export function keyedRows(
   { query, preferences, payload }: ApiRequest,
   on: readonly string[],

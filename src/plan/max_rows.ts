@@ -9,10 +9,7 @@ export function lowerMaxRows(configured: number | null, tagged: number | undefin
   return tagged === undefined ? configured : Math.min(configured ?? tagged, tagged);
 }
 
-/**
- * Returns the number of rows at which `maxRows` may cut the root; null if the request asks for no more, or if
- * the result cannot have more.
- */
+/** Returns where `maxRows` may cut the root; null if it cannot. */
 export function cutOf(
   plan: Pick<ReadPlan, "root" | "relation">,
   { last, first }: RowBounds,

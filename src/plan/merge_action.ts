@@ -17,10 +17,7 @@ export interface WriteSelect {
   readonly mergeAction: Relation["mergeAction"] | null;
 }
 
-/**
- * Replaces `merge_action()` in the root of a write's select list, unless a relationship has that name. Throws
- * `157` where nothing tells inserted from updated rows.
- */
+/** Throws `157` where nothing tells inserted from updated rows. */
 export function withMergeAction(
   select: readonly SelectItem[],
   { action, preferences, schema }: ApiRequest,

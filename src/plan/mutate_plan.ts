@@ -207,10 +207,7 @@ export function planPut(write: WriteContext): MutatePlan {
   };
 }
 
-/**
- * Plans PATCH. Throws `145` if the rows of its body cannot be matched by `on`, and `149` and `150` for patch
- * documents.
- */
+/** Plans PATCH. Throws `145` for rows that `on` cannot match, and `149` and `150`. */
 export function planUpdate(write: WriteContext): MutatePlan {
   const { request, relation } = write;
   const { query: { on, columns }, payload } = request;
@@ -358,10 +355,7 @@ function limitedRows({ query, bounds }: ApiRequest, relation: Relation): Limited
   return { key: rowKey(order, relation), order, limit, offset: bounds.first, lock: query.lock };
 }
 
-/**
- * Returns the columns by which a limited write finds its rows again: a key, or the place of the row. In
- * views and foreign tables they are the columns of the order.
- */
+/** A key, the place of the row, or in views and foreign tables the columns of the order. */
 function rowKey(order: readonly OrderTerm[], relation: Relation): readonly string[] {
   const ordered = new Set(order.map(({ field }) => field.name));
   const key = relation.isView ? null : orderKey(relation, ordered);

@@ -58,10 +58,7 @@ export interface Representation {
 interface Negotiation {
   /** Accepted media types, the preferred one first. */
   readonly accept: readonly MediaRange[];
-  /**
-   * True if the request selects all columns and no embeds. Only then handlers for the target's rows
-   * apply.
-   */
+  /** Whether handlers for the target's rows apply: it selects all columns and no embeds. */
   readonly defaultSelect: boolean;
   readonly target: RepresentedTarget;
 }
@@ -92,10 +89,7 @@ export function negotiate(
   throw errors.notAcceptable(negotiation.accept.map(canonicalText));
 }
 
-/**
- * Returns the representation that a user-defined handler makes; null without a handler. Takes media
- * types in lower case.
- */
+/** Takes media types in lower case. Null without a handler. */
 type HandlerLookup = (mediaType: string) => Representation | null;
 
 const noHandlers: HandlerLookup = () => null;
@@ -114,10 +108,7 @@ const anyType = "*/*";
 
 type OwnHandlers = (mediaType: string) => MediaHandler | undefined;
 
-/**
- * Returns the look-up of a target's handlers: aggregates over rows of the relation, or the function
- * itself.
- */
+/** Aggregates over rows of the relation, or the function itself. */
 function ownHandlers(target: RepresentedTarget, cache: SchemaCache): OwnHandlers {
   if (target.kind === "relation") {
     return (mediaType) => cache.mediaHandler(target.relation, mediaType, "aggregate");
@@ -176,9 +167,7 @@ function representationOf(
 const json: MediaRange = { kind: "json" };
 const rows: Representation = built({ kind: "array", stripped: false }, json);
 
-/**
- * Returns the built-in representation of rows for a media type; null if no built-in type matches.
- */
+/** Null if no built-in type matches. */
 function builtIn(range: MediaRange, csv: Dialect["csv"]): Representation | null {
   switch (range.kind) {
     case "any":

@@ -1,10 +1,7 @@
 /** The key that makes the order of a relation's rows total. @module */
 import type { Relation } from "../schema_cache/schema_cache.ts";
 
-/**
- * Returns the columns of a known key: one that `columns` contains, else the primary key, else the
- * shortest unique index without NULL. Returns null if no key is known.
- */
+/** One that `columns` contains, else the primary key, else the shortest without NULL. */
 export function orderKey(
   relation: Relation,
   columns: ReadonlySet<string> = noColumns,

@@ -1,10 +1,7 @@
 /** The rows of a to-one embed that its parent is ordered by. @module */
 import { type Embed, isSpread, type ReadItem, type ReadNode, type RowRange } from "./read_node.ts";
 
-/**
- * Reduces an embed to the output keys of the order. Keys that the embed does not select are
- * dropped, so PostgreSQL reports them as missing columns.
- */
+/** Drops keys that the embed does not select, so PostgreSQL reports them as missing columns. */
 export function orderSourceNode(embed: Embed, keys: ReadonlySet<string>): ReadNode {
   const { node } = embed;
   return {
@@ -26,10 +23,7 @@ function isNamed(item: ReadItem, keys: ReadonlySet<string>): boolean {
   return item.kind !== "cursor" && keys.has(item.key);
 }
 
-/**
- * Removes the conversion to JSON: `json` has no ordering operator, so the original value is
- * compared.
- */
+/** `json` has no ordering operator, so the original value is compared. */
 function sortable(item: ReadItem): ReadItem {
   return item.kind === "column" && item.cast === null ? { ...item, convert: null } : item;
 }

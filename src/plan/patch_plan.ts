@@ -57,16 +57,10 @@ export interface ColumnPatches {
   readonly tests: readonly PatchTest[];
 }
 
-/**
- * Most steps inside of a column. Each is a level of nested queries, and the time for planning them grows with
- * the square of their number.
- */
+/** Each is a level of nested queries, and the time for planning grows with their square. */
 const maxSteps = 100;
 
-/**
- * Plans a document. `columnOf` returns a column, or throws `204`. Throws `149` for an operation that the
- * type of a column does not have, and `150` for a path into a column without parts.
- */
+/** `columnOf` throws `204`. Throws `149` for operations, and `150` for paths without parts. */
 export function planColumnPatches(
   { operations }: PatchDocument,
   columnOf: (name: string) => PatchedColumn,

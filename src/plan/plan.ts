@@ -210,10 +210,7 @@ function isOfRows(read: ReadPlan): boolean {
   return !grouped && distinct === null && !isPage(read);
 }
 
-/**
- * Lets lines of JSON leave as soon as PostgreSQL has them, unless a function of the query may set
- * `response.*`.
- */
+/** Lines may leave at once, unless a function of the query may set `response.*`. */
 function withoutCount(
   read: ReadPlan,
   representation: Representation,
@@ -287,10 +284,7 @@ function represent(
   return negotiate({ accept, defaultSelect, target }, cache, config);
 }
 
-/**
- * Removes conversions to JSON when the format is an aggregate over rows of a relation, which takes
- * the original values. Removes those of numbers when the format is not JSON.
- */
+/** Aggregates over rows take original values, and other formats than JSON numbers. */
 function fitToFormat(read: ReadPlan, { format }: Representation): ReadPlan {
   const takesOriginal = format.kind === "aggregate" && format.over !== null;
   const isOther = format.kind === "aggregate" || format.kind === "csv" || format.kind === "value";

@@ -61,9 +61,7 @@ interface NodeContext extends ShownContext {
   readonly place: Pick<CursorPlace, "source" | "path">;
 }
 
-/**
- * Maximum depth at which a node picks its rows before it embeds into them. See `ReadNode.joined`.
- */
+/** Deepest level that picks its rows before it embeds into them. See `ReadNode.joined`. */
 const maxPagedDepth = 2;
 
 export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
@@ -119,10 +117,7 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
 
 const noCursor = { cursor: null };
 
-/**
- * Returns true if a subquery picks the rows by a cursor: those of the root, where it reads one row more
- * than it shows, and those before a cursor, whose order it reverses.
- */
+/** Whether a subquery reads one row more than it shows, or reverses the order. */
 function isReordered({ item, after, before }: ResolvedNode): boolean {
   return before !== null || (item === null && after !== null);
 }
@@ -308,10 +303,7 @@ function joinOf(relationship: Relationship, parentRow: RowType, aliases: Aliases
   }
 }
 
-/**
- * Returns the row type of a node. The rows of the root have their type only when the root reads the
- * relation itself.
- */
+/** The rows of the root have their type only when it reads the relation itself. */
 function rowOf(node: ResolvedNode, { rows }: NodeContext): RowType {
   const isSupplied = node.item === null && rows !== null;
   return {
@@ -328,10 +320,7 @@ function rangeOf(node: ResolvedNode, { ranges }: NodeContext): RowRange {
   return embedRange(node, lowerMaxRows(ranges.embedMaxRows, node.relation?.maxRows));
 }
 
-/**
- * Returns one source for each embed that the order names. A node with aggregates orders by the
- * columns that are spread into it.
- */
+/** A node with aggregates orders by the columns that are spread into it. */
 function orderSources(
   order: readonly PlannedOrder[],
   embeds: readonly Embed[],
@@ -358,10 +347,7 @@ function orderSources(
   });
 }
 
-/**
- * Adds the columns of an order to an embed that selects no columns. Such an order may use all
- * columns and computed fields of the relation.
- */
+/** The order by an embed without columns may use all columns and computed fields. */
 function sortableEmbed(
   embed: Embed,
   { relation }: ResolvedEmbed,

@@ -41,10 +41,7 @@ export function taggingOf(
   return { version: version(), unlessTag };
 }
 
-/**
- * Returns the precondition of a write; null for none. Throws `145` with `on`, `151` if no row can meet
- * the preconditions, and `152` if one is required.
- */
+/** Null for none. Throws `145` with `on`, `151` if no row can meet it, `152` if one is required. */
 export function writePrecondition(
   { action, preconditions: { ifMatch, ifNoneMatch }, query: { on } }: ApiRequest,
   relation: Relation,

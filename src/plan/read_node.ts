@@ -271,16 +271,11 @@ export interface Embed {
   /** True to drop parents without a row of the embed (INNER JOIN). */
   readonly inner: boolean;
   readonly join: EmbedJoin;
-  /**
-   * True if a to-one relationship has no unique key that enforces it, so that a parent may repeat.
-   */
+  /** Whether no unique key enforces a to-one relationship, so that a parent may repeat. */
   readonly mayRepeat: boolean;
   /** True if the embed adds columns to the output. */
   readonly hasOutput: boolean;
-  /**
-   * Alias of a shared EXISTS test, when several conditions need it; null otherwise. Repeating the
-   * test in place would double the statement with every level of the tree.
-   */
+  /** Alias of an EXISTS test that several conditions share, or the statement grows; else null. */
   readonly existsAlias: string | null;
 }
 
@@ -292,10 +287,7 @@ export interface OrderSource {
 }
 
 export interface ReadNode {
-  /**
-   * Alias of the node, unique in the statement. The root uses its relation's name, which
-   * PostgreSQL's messages then show.
-   */
+  /** Unique in the statement. The root's is its relation's name, which messages show. */
   readonly alias: string;
   /** The relation that supplies the rows; null when the caller or a function supplies them. */
   readonly relation: QualifiedName | null;
@@ -314,10 +306,7 @@ export interface ReadNode {
   readonly grouped: boolean;
   /** True if a subquery picks the rows before embeds are joined to them. */
   readonly paged: boolean;
-  /**
-   * True if embeds are joined to all rows and tested there. Separate EXISTS tests would render all
-   * nodes below twice, so the statement would grow with the square of the depth.
-   */
+  /** True for deep nodes: EXISTS tests would render all nodes below twice. */
   readonly joined: boolean;
 }
 

@@ -57,10 +57,7 @@ type ReadSource =
     readonly routine?: QualifiedName;
   };
 
-/**
- * The purpose of the rows: a `read`, the `result` of a function, or the `representation` of the
- * rows that a write returns. Root filters and row ranges of a representation belong to the write.
- */
+/** Root filters and row ranges of a representation belong to the write. */
 type ReadPurpose = "read" | "result" | "representation";
 
 export interface ReadInput
@@ -77,10 +74,7 @@ export interface ReadPlan {
   readonly root: ReadNode;
   /** The relation whose rows the root has; null when unknown. */
   readonly relation: Relation | null;
-  /**
-   * Number of rows at which `db-max-rows` or `@maxRows` cuts the root; null if nothing can be cut. One row more
-   * is then read.
-   */
+  /** Rows at which a limit cuts the root, and one more is read; null if nothing can be cut. */
   readonly cutAt: number | null;
   /** Aliased embeds that parameters address by their target's name, which is deprecated. */
   readonly targetNameUses: readonly TargetNameUse[];
@@ -147,10 +141,7 @@ function refuseClauses({ clauses: [clause], select }: QueryParams): void {
   if (select.some(hasCursor)) throw errors.onlyForReading("@cursor");
 }
 
-/**
- * Lists the columns, and functions of the row, that the root needs from RETURNING, sorted. Returns
- * `all` when these are all columns of the relation.
- */
+/** Sorted names that the root needs from RETURNING; `all` for all columns of the relation. */
 export function neededColumns({ root, relation }: ReadPlan): readonly string[] | "all" {
   const columns = new Set(relation?.columns.map(({ name }) => name));
   const names = new Set<string>();

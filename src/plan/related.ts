@@ -122,10 +122,7 @@ function planTest(test: EmbedTest, level: EmbedScope): Condition {
   return { kind: "related", embed, quantifier: test.quantifier, conditions };
 }
 
-/**
- * Plans a value of an embed, through to-one embeds. The last embed may have many rows if the value is
- * an aggregate. Throws `108`, `160`, and the error that `several` makes for other embeds of many rows.
- */
+/** The last embed may have many rows for an aggregate; else `several` makes the error. */
 export function planRelatedValue(
   { embed: name, operand }: RelatedOperand,
   level: EmbedScope,

@@ -33,10 +33,7 @@ export function isRetrySafeRead(plan: RetryCandidate, cache: SchemaCache): boole
   return isAllowedPlan(plan, cache, excluded, ({ volatile }) => !volatile);
 }
 
-/**
- * Returns true if the plan is a retry-safe read that reaches no relation and no function with the tag
- * `@primary`.
- */
+/** Whether it is retry-safe, and reaches nothing with the tag `@primary`. */
 export function isStandbyRead(plan: RetryCandidate, cache: SchemaCache): boolean {
   const excluded = cache.derived(functionsOfPrimary);
   if (excluded === null) return false;
@@ -180,10 +177,7 @@ class Reach {
   }
 }
 
-/**
- * Functions that full-text operators call, by operator. A user-defined function of the same name
- * may match the argument types better than the built-in one.
- */
+/** A user-defined function of the same name may match the arguments better. */
 const textQueryFunctions: Readonly<Record<FullTextOperator, string>> = {
   fts: "to_tsquery",
   plfts: "plainto_tsquery",

@@ -7,10 +7,7 @@ import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 
 export type OpenApiVersion = "2.0" | "3.1";
 
-/**
- * Which privileges of the role to read: none; the relations with any; or for each of these, the
- * privileges that methods need.
- */
+/** None; the relations with any; or for each of these, the privileges of methods. */
 export type PrivilegeDetail = "none" | "any" | "methods";
 
 /** The plan of the OpenAPI description. */

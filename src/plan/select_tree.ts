@@ -60,20 +60,14 @@ export interface LeftOutColumn {
 /** The tree, with the embeds that parameters address by their target's name. */
 interface SelectTree {
   readonly root: SelectNode;
-  /**
-   * One entry for each aliased embed that a parameter addresses by its target's name: parents
-   * before children, in the order of `select`.
-   */
+  /** Embeds that a parameter addresses by their target's name, parents before children. */
   readonly targetNameUses: readonly TargetNameUse[];
 }
 
 /** Whether target names address aliased embeds. */
 type TargetNameConfig = Pick<Config, "urlUseLegacyTargetNames">;
 
-/**
- * Builds the tree. Throws `108` for a path that is not embedded. Filters are checked first, then
- * orders, limits and groups; of each kind, the last path that fails is reported.
- */
+/** Throws `108`: filters come first, then orders, limits and groups, each from the last on. */
 export function buildSelectTree(query: QueryParams, config: TargetNameConfig): SelectTree {
   const root = draftOf(null, query.select.length === 0 ? [{ kind: "all" }] : query.select);
   const attach = <T>(

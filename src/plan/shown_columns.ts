@@ -18,10 +18,7 @@ export function isLeftOut(name: string, { leftOut }: Pick<SelectNode, "leftOut">
   return leftOut.some(({ column }) => column === name);
 }
 
-/**
- * Returns the columns that `*` stands for; null if the columns of the rows are unknown. Throws `173` for
- * columns that are left out and are not among them.
- */
+/** Null if they are unknown. Throws `173` for left out columns that are not among them. */
 function shownColumns(
   { leftOut, relation, origin }: ResolvedNode,
   known: ReadonlySet<string> | null,

@@ -4,10 +4,7 @@ import { isPlainField } from "./planned_values.ts";
 import type { PlannedOperand, PlannedValue } from "./read_node.ts";
 import { printedType } from "./search_operators.ts";
 
-/**
- * Returns the type of a value, below all domain levels and without modifier, as `format_type` prints it;
- * null for an unknown type. Casts may lack the schema.
- */
+/** Below domains, as `format_type` prints it; null if unknown. Casts may lack the schema. */
 export function typeOf(operand: PlannedOperand, scope: FieldScope): string | null {
   const value: PlannedValue = isPlainField(operand) ? { kind: "column", field: operand } : operand;
   switch (value.kind) {
@@ -37,10 +34,7 @@ export function typeOf(operand: PlannedOperand, scope: FieldScope): string | nul
   }
 }
 
-/**
- * Returns true if full-text search needs a conversion of the value to `tsvector`. Columns of unknown type
- * are taken for a `tsvector`.
- */
+/** Columns of unknown type are taken for a `tsvector`. */
 export function needsDocument(operand: PlannedOperand, scope: FieldScope): boolean {
   const type = typeOf(operand, scope);
   if (type !== null) return type !== "tsvector";

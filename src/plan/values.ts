@@ -234,10 +234,7 @@ function plainWord(argument: ValueArgument): string | null {
   return field === null || field.path.length > 0 ? null : field.name;
 }
 
-/**
- * Returns the type of a constant where PostgreSQL would choose another one: it takes the constant for
- * a value of the type before it. Null lets PostgreSQL choose.
- */
+/** PostgreSQL would take a constant for the type of the value before it. Null leaves it so. */
 function constantType(
   { kind, ...argument }: ValueArgument,
   { before, scope, function: name }: CallPlace & { readonly function: string },
@@ -258,10 +255,7 @@ function timeType(value: PlannedValue, scope: FieldScope): "date" | "time" | nul
   return /^(?:time|interval)/.test(type) ? "time" : null;
 }
 
-/**
- * Plans a call of a function that is not an aggregate. Throws `167` if an extension lacks the operator or
- * function for the type of the value before it.
- */
+/** Throws `167` if an extension lacks the operator or function for the type of the value. */
 function planFunctionCall(
   { name, needs, kinds }: ValueFunction,
   { before, column, args }: {

@@ -204,10 +204,7 @@ function put<Value>(map: Map<string, Value>, key: string, value: Value): void {
   }
 }
 
-/**
- * Returns texts that no client can guess; for an offset digits that no client sends by accident; and an entity
- * tag with a row version.
- */
+/** No client can guess the texts, or sends the digits of the offset by accident. */
 function sentinelsFor({ values, offsetAt }: QueryShape) {
   const secret = crypto.randomUUID().replaceAll("-", "");
   const digits = String(900_000_000 + crypto.getRandomValues(new Uint32Array(1))[0]! % 99_999_999);

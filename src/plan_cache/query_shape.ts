@@ -22,10 +22,7 @@ export interface QueryShape {
   readonly hasBody: boolean;
 }
 
-/**
- * Longer query strings, keys and lists of payload keys have no shape, so their requests are planned each
- * time. This bounds the memory that clients can fill.
- */
+/** Longer ones have no shape: this bounds the memory that clients can fill. */
 const maxLength = 2048;
 
 const readingHeaders = ["accept", "prefer", "range", "accept-profile"] as const;

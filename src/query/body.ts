@@ -17,10 +17,7 @@ export interface BodyRows {
   readonly isVersioned?: boolean;
 }
 
-/**
- * Returns the expression over the rows (as {@linkcode rowsAlias}) that builds the body. The binary
- * form of its type is the bytes of the body: a cast from `json` to `text` would copy them twice.
- */
+/** A cast of the body from `json` to `text` would copy it twice: its binary form is the bytes. */
 export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
   const element = elementOf(rows);
   switch (format.kind) {
@@ -184,10 +181,7 @@ function csvRow(row: Sql, { form }: CsvFormat): Sql {
     from (select ${row}::text as text offset 0) as svc_text)`;
 }
 
-/**
- * `st_asgeojson` is a function of PostGIS. It is not qualified, because PostGIS may be installed in
- * any schema.
- */
+/** PostGIS may be installed in any schema. */
 function geojson(row: Sql): Sql {
   return sql`pg_catalog.json_build_object('type', 'FeatureCollection', 'features', coalesce(pg_catalog.json_agg(st_asgeojson(${row})::json), '[]'))`;
 }
@@ -200,10 +194,7 @@ function aggregated(
   return sql`${ident(schema, name)}(${row})`;
 }
 
-/**
- * Returns the bytes of a `bytea`, or the text that the type's output function writes. A cast to
- * text differs: the output function of `xml` drops a leading line break and the encoding.
- */
+/** A cast to text differs: the output function of `xml` drops a line break and the encoding. */
 function bytes(value: Sql, binary: boolean): Sql {
   return binary ? sql`${value}::bytea` : sql`pg_catalog.concat(${value})`;
 }

@@ -8,10 +8,7 @@ import type { Explain } from "../plan/negotiate.ts";
 
 const argumentsAlias = ident("svc_args");
 
-/**
- * Renders the result of a call under an alias. A result that is not a row type gets a single
- * column, so that untyped records work too.
- */
+/** A result that is not a row type gets a single column, so that untyped records work too. */
 export function renderCall(plan: CallPlan, alias: string): Sql {
   const call = sql`${ident(plan.routine.schema, plan.routine.name)}(${callArguments(plan)})`;
   const source = argumentSource(plan);
@@ -74,9 +71,7 @@ const options: Readonly<Record<PlanOption, Sql>> = {
   wal: sql`wal`,
 };
 
-/**
- * Returns `explain (…) <statement>`. Its result has one text column, with one row for each line.
- */
+/** The result has one text column, with one row for each line. */
 export function renderExplain(statement: Sql, explain: Explain): Sql {
   const list = [formats[explain.format], ...explain.options.map((option) => options[option])];
   return sql`explain (${join(list)}) ${statement}`;

@@ -26,10 +26,7 @@ export interface EmbedTests {
   readonly count: (condition: FieldCondition) => Sql | null;
 }
 
-/**
- * Renders each condition on a relation's columns. `qualifier` qualifies the columns: an alias, or
- * schema and table.
- */
+/** `qualifier` qualifies the columns: an alias, or schema and table. */
 export function renderConditions(conditions: Conditions, qualifier: Sql): readonly Sql[] {
   const operand = operandsOf(qualifier);
   return conditions.map((condition) => renderCondition(condition, operand, noEmbeds));

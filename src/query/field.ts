@@ -4,10 +4,7 @@ import type { FullTextOperator, PathStep } from "../request/url/query_types.ts";
 import type { QualifiedName } from "../schema_cache/schema_cache.ts";
 import { emptySql, ident, join, param, type Sql, sql, typeName } from "../sql/fragment.ts";
 
-/**
- * Renders a field of a relation. Columns are always qualified, because `t."f"` also calls the
- * function `f` with a row of `t`.
- */
+/** Columns are qualified, as `t."f"` also calls the function `f` with a row of `t`. */
 export function renderField(field: PlannedField, qualifier: Sql): Sql {
   const { column, path, toJsonb, computedOn } = field;
   const row = computedOn === null ? qualifier : sql`(${renderRow(computedOn, qualifier)})`;

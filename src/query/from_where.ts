@@ -114,10 +114,7 @@ interface TestPlace {
   readonly failing: readonly Condition[];
 }
 
-/**
- * Renders a node as ` from … where …`. `joins` are further FROM items. `place` is for the rows of an
- * embed that a condition tests.
- */
+/** `joins` are further FROM items; `place` is that of rows which a condition tests. */
 export function renderFromWhere(
   node: ReadNode,
   source: JoinSource,
@@ -255,10 +252,7 @@ function isRowCount(value: PlannedValue): boolean {
   return value.kind === "aggregate" && value.function === "count" && value.argument === null;
 }
 
-/**
- * Returns true if a join shows whether the embed has rows. An aggregate returns a row even without
- * input rows.
- */
+/** A join shows whether there are rows, except of an aggregate, which returns one for none. */
 function isTestable({ hasOutput, node }: Embed): boolean {
   return hasOutput && !node.grouped;
 }

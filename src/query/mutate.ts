@@ -78,10 +78,7 @@ function renderInsert(plan: Extract<MutatePlan, { kind: "insert" }>): Sql {
   return sql`insert into ${nameOf(plan.relation)}${target} ${source}${upsertClause(plan)}`;
 }
 
-/**
- * Renders the test that the row of a PUT exists, if that is its precondition. A row that another transaction
- * deletes meanwhile would be inserted: a check of the result rolls that back.
- */
+/** A row that is deleted meanwhile would be inserted: a check of the result rolls that back. */
 function existing({ precondition, relation }: MutatePlan): readonly Sql[] {
   if (precondition === undefined || precondition.kind === "absent") return [];
   const row = ident("svc_existing");
@@ -119,10 +116,7 @@ function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {
   } from ${expandedRows(rows, "update")} limit 1) as ${bodyAlias}${whereOf(plan)}`;
 }
 
-/**
- * Renders the update of a body without columns: no row changes, and the result has the columns of
- * RETURNING.
- */
+/** No row changes, and the result has the columns of RETURNING. */
 function nothingUpdated(plan: MutatePlan, returned: Sql): Sql {
   if (returnedNames(plan).length === 0) return sql`select 1 where false`;
   return sql`select ${returned} from ${nameOf(plan.relation)} where false`;

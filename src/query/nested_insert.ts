@@ -189,10 +189,7 @@ class LevelWriter {
     return sql`with ${join(tables)} ${end}`;
   }
 
-  /**
-   * Renders the returned rows with their numbers. Rows are returned in the order in which they are inserted.
-   * `rank` is the column of {@linkcode sentRows} that this needs.
-   */
+  /** Rows return in the order of their insert. `rank` is a column of {@linkcode sentRows}. */
   #numbered(
     level: InsertLevel,
     number: number,
@@ -237,10 +234,7 @@ class LevelWriter {
     return conflict!.target.columns!.map((name) => valueColumn(all.indexOf(name)));
   }
 
-  /**
-   * Renders the insert of the rows that do not exist. The repeated one inserts rows that other transactions
-   * deleted behind the first one, which found a conflict with them.
-   */
+  /** The repeated one inserts rows that others deleted behind the first, which met them. */
   #insertMissing(level: InsertLevel, number: number, attempt: "inserted" | "repeated"): Sql {
     const isFirst = attempt === "inserted";
     const table = nameOf(level.relation);

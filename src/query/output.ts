@@ -55,10 +55,7 @@ export type ColumnNaming = "keys" | "positions";
 /** Whether JSON is only shown, or also compared: sorted or grouped by. */
 export type JsonUse = "shown" | "compared";
 
-/**
- * Functions that make JSON of a row, and of all rows. `json` keeps the order of keys and costs half of
- * `jsonb`, but has no comparison operators.
- */
+/** `json` keeps the order of keys and costs half of `jsonb`, but cannot be compared. */
 export const jsonFunctions: Readonly<
   Record<JsonUse, { readonly object: Sql; readonly array: Sql }>
 > = {
@@ -145,10 +142,7 @@ function filterColumn(position: number): string {
   return `f${position + 1}`;
 }
 
-/**
- * Renders the select list. A node named by keys applies its aggregates. A spread passes on their
- * arguments and filters, and adds the column `present`, which is true for each row.
- */
+/** A spread passes on arguments and filters of aggregates, and `present`, true for each row. */
 export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sql {
   if (naming === "keys") {
     return join(
@@ -168,10 +162,7 @@ export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sq
   return join([...columns, ...filters, sql`true as present`]);
 }
 
-/**
- * Renders the select list that aggregates the rows of a spread: one array for each column, in the
- * order of the rows. The column `present` is NULL when there are no rows.
- */
+/** One array for each column. The column `present` is NULL when there are no rows. */
 export function arrayList(outputs: readonly Output[], rows: Sql, json: JsonUse): Sql {
   const arrays = outputs.map(({ number }, position) => {
     const column = ident(spreadColumn(position));
@@ -200,9 +191,7 @@ export function outputValue({ value, aggregate }: Output): Sql {
   return renderCast(sql`${aggregates[aggregate.function]}(${value})`, aggregate.cast);
 }
 
-/**
- * Renders ` group by` over all columns without aggregate; empty when all columns are aggregates.
- */
+/** Empty when all columns are aggregates. */
 export function groupClause(outputs: readonly Output[]): Sql {
   const groups = outputs.flatMap(({ key, aggregate, groupBy }, position) =>
     key === null || aggregate !== null ? [] : [groupBy ?? ordinal(position + 1)]

@@ -258,10 +258,7 @@ function isIndex(segment: string): boolean {
   return /^(?:0|[1-9][0-9]{0,17})$/.test(segment);
 }
 
-/**
- * Returns the conditions that no segment leads into an array by a number that JSON Pointer does not have,
- * such as `-1` and `01`. PostgreSQL accepts them.
- */
+/** PostgreSQL accepts array indexes that JSON Pointer does not have, such as `-1` and `01`. */
 function indexChecks(doc: Sql, path: readonly string[], count: number): readonly Sql[] {
   return path.slice(0, count).flatMap((segment, at) => {
     if (isIndex(segment) || !/^\s*[+-]?[0-9]/.test(segment)) return [];

@@ -20,10 +20,7 @@ export interface PickedRows {
   /** The values of the order in the rows, and the page's columns of them. */
   readonly order: readonly OrderedColumn[];
   readonly range: RowRange;
-  /**
-   * True to read the rows of each condition of a cursor for itself, so that an index serves each. A
-   * function runs once, and an embed has few rows.
-   */
+  /** Whether an index serves each condition of a cursor. A function must run once. */
   readonly isDivided: boolean;
 }
 

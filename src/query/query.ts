@@ -74,10 +74,7 @@ export const resultColumn = {
 
 export interface Query {
   readonly main: Statement;
-  /**
-   * The main statement for roles that cannot read the row versions in it. Default: the main statement reads
-   * none.
-   */
+  /** For roles that cannot read the row versions in `main`. Default: `main` reads none. */
   readonly unversioned?: Statement;
   /** The EXPLAIN whose row estimate is the count; null when the request needs no estimate. */
   readonly estimate: Statement | null;
@@ -275,10 +272,7 @@ function renderResult(
   return renderTagged({ ...parts, rows, kept, metadata, version, format }, tagging);
 }
 
-/**
- * Returns true if the result is exactly one value of a built-in type. A single value and an array
- * element then have the same JSON.
- */
+/** A single value of a built-in type and an array element have the same JSON. */
 function isOneValue({ routine, arguments: given, read: { root } }: CallPlan, count: CountPlan) {
   const { returns } = routine;
   const isCalled = given.kind !== "json" || given.shape === "object";
@@ -368,10 +362,7 @@ function updatedRows(plan: MutatePlan): Sql {
     : nullText;
 }
 
-/**
- * Returns the number of written rows. It differs from the rows of the result when there are embeds,
- * conditions on them, or aggregates.
- */
+/** Embeds, conditions on them and aggregates change the number of rows. */
 function affectedRows({ read }: MutatePlan): Sql {
   if (read === null) return nullText;
   const { embeds, conditions, grouped } = read.root;
@@ -379,10 +370,7 @@ function affectedRows({ read }: MutatePlan): Sql {
   return same ? nullText : sql`(select count(*) from ${source})::text`;
 }
 
-/**
- * Returns an empty body that still uses the value of a scalar function. PostgreSQL drops a call
- * whose value is unused.
- */
+/** PostgreSQL drops the call of a scalar function whose value is unused. */
 function calledOnly({ scalarColumn }: BodyRows): Sql {
   if (scalarColumn === null) return nullText;
   return sql`case when count(${rowsAlias}.${ident(scalarColumn)}) < 0 then '' end`;

@@ -54,10 +54,7 @@ export function renderRows({ root }: ReadPlan, from?: Sql): Sql {
 
 export interface VersionedRows {
   readonly version: VersionSource;
-  /**
-   * The row: its columns, JSON, or a value of a relation's row type. Citus passes no `record` from server to
-   * server.
-   */
+  /** Citus passes no `record` from server to server. */
   readonly row: "columns" | "json" | "record" | QualifiedName;
 }
 
@@ -141,10 +138,7 @@ export function distinctWord({ distinct }: ReadNode, outputs: readonly Output[])
   return distinct === "all" && outputs.length > 0 ? sql`distinct ` : emptySql;
 }
 
-/**
- * Renders a node as a subquery that picks the rows, and an outer query that embeds into them. The
- * outer query repeats the order: PostgreSQL skips the sort unless a join changes the order.
- */
+/** The outer query repeats the order, which costs no sort unless a join changes it. */
 function renderPaged(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery {
   const { naming, versioned } = use;
   const parts = pagedParts(node, source, { ...use, range: node.range });
@@ -247,10 +241,7 @@ export function renderGroups(node: ReadNode, source: JoinSource): Sql {
   }`;
 }
 
-/**
- * Renders the limit again when an embed may repeat its parent, so the result stays within the
- * limit.
- */
+/** An embed may repeat its parent, but the result stays within the limit. */
 function repeatLimit({ embeds, range: { limit } }: ReadNode): Sql {
   const repeats = embeds.some(({ hasOutput, mayRepeat }) => hasOutput && mayRepeat);
   return repeats && limit !== null ? sql` limit ${smallNumber(limit)}` : emptySql;

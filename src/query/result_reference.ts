@@ -124,10 +124,7 @@ export function rowsOfFailedCheck(error: DatabaseFailure): number | null {
   return rows === undefined ? null : Number(rows);
 }
 
-/**
- * Returns the statement that fails unless a result has the rows that a reference needs. The values of a
- * column of all rows go to as many objects of `body`.
- */
+/** The values of a column of all rows go to as many objects of `body`. */
 export function resultCheck(value: ResultValue, body: Uint8Array): Statement {
   const { part } = value;
   const holds = part.kind === "row"

@@ -15,10 +15,7 @@ export interface RowReader {
   readonly parent: ParentRow;
 }
 
-/**
- * Returns a reader of the relation itself. Equal fields and equal values are the same fragment, so
- * GROUP BY matches them.
- */
+/** Equal fields and values are the same fragment, so GROUP BY matches them. */
 export function directReader(node: ReadNode, options: ExistsOptions): RowReader {
   const alias = ident(node.alias);
   const rendered = new Map<string, Sql>();

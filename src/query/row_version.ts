@@ -117,10 +117,7 @@ function tagOf({ format, isWhole: hasWhole }: UntaggedResult): Sql {
   return hasWhole === undefined ? text : sql`case when ${result}.${isWhole} then ${text} end`;
 }
 
-/**
- * Renders the test that the client has the body. Functions may have set another status, or another tag, whose
- * name may contain an escape.
- */
+/** Functions may have set another status, or another tag, whose name may have an escape. */
 function isKnown(unlessTag: readonly string[] | "*"): Sql {
   const isListed = unlessTag === "*"
     ? sql`${tag} is not null`

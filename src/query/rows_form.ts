@@ -128,10 +128,7 @@ function arrayRow(
   return stripped(json, strip);
 }
 
-/**
- * Returns the texts around rows. The separator is the one that `json_agg` puts between rows, or between
- * scalar values.
- */
+/** The separator is the one that `json_agg` puts between rows, or between scalar values. */
 export function framingOf(
   format: RowFormat,
   { scalarColumn }: Pick<BodyRows, "scalarColumn">,

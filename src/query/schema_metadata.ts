@@ -20,9 +20,7 @@ export type RelationPrivileges = readonly [
   deletes: boolean,
 ];
 
-/**
- * The metadata of a schema, as the query returns it. Without privileges it holds the comment only.
- */
+/** Without privileges it holds the comment only. */
 export interface SchemaMetadata {
   readonly comment: string | null;
   /** Names of relations that the role has any privilege on; for `any`. */
@@ -31,10 +29,7 @@ export interface SchemaMetadata {
   readonly privileges?: readonly RelationPrivileges[];
   /** Names of functions without overloads that the role may execute. */
   readonly functions?: readonly string[];
-  /**
-   * Overloaded functions that the role may execute, with the types of their parameters relative to
-   * the search path.
-   */
+  /** With the types of their parameters relative to the search path. */
   readonly overloads?: readonly (readonly [name: string, types: readonly string[]])[];
   /** Qualified parameter types that the search path finds by their bare name. */
   readonly visibleTypes?: readonly string[];
@@ -99,10 +94,7 @@ const relations: Readonly<Record<Exclude<PrivilegeDetail, "none">, Sql>> = {
   )`,
 };
 
-/**
- * Functions as `p`, filtered by privilege. `overloaded` also counts functions that the role may not
- * execute.
- */
+/** `overloaded` also counts functions that the role may not execute. */
 const functions: Sql = sql`(
   select f.oid, f.proname, f.proargtypes,
     pg_catalog.count(*) over (partition by f.proname) > 1 as overloaded

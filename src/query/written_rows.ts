@@ -12,10 +12,7 @@ export const rowObject: Sql = ident("svc_value");
 /** Alias of the body's objects, in the column `value`, before defaults are added to them. */
 export const rowAlias: Sql = ident("svc_row");
 
-/**
- * Renders `select … from <rows of the body>`. Without columns, each object becomes one row of
- * defaults.
- */
+/** Without columns, each object becomes one row of defaults. */
 export function selectRows(rows: WrittenRows): Sql {
   if (rows.columns.length === 0) return sql`select from ${emptyObjects(rows)}`;
   const values = rows.columns.map((column) =>
@@ -48,10 +45,7 @@ export function expandedRows(rows: WrittenRows, statement: "insert" | "update"):
   return sql`${objects}, lateral ${objectRow(rows)}`;
 }
 
-/**
- * Returns the row's object with defaults for the missing columns. Defaults pass through JSON like
- * the values of the body, which converts them to the column's type.
- */
+/** Defaults pass through JSON like values of the body, which gives them the column's type. */
 function completed(columns: readonly WrittenColumn[]): Sql {
   const defaults = columns.flatMap((column) => {
     if (column.default === null || column.fromJson !== null) return [];

@@ -26,10 +26,7 @@ export interface EmbeddedOptions extends EngineOptions {
 /** Most prepared statements of the session. */
 const preparedLimit = 500;
 
-/**
- * Opens an embedded database. The engine starts with the first transaction. If that fails, the
- * transaction throws `cannotConnect`, and the next one tries again.
- */
+/** The engine starts with the first transaction, and again with the next one after a failure. */
 export function openEmbedded(options: EmbeddedOptions): Database {
   const engine = new Engine(options);
   const pool = new Pool({
@@ -279,10 +276,7 @@ class EngineTransport implements Transport {
 
 const codes = { quote: 0x22, backslash: 0x5c, open: [0x5b, 0x7b], close: [0x5d, 0x7d] } as const;
 
-/**
- * Whether brackets and braces outside of double quotes nest deeper than `limit` anywhere in a value.
- * For other text than JSON the depth may be overestimated. For JSON it is never underestimated.
- */
+/** Whether brackets and braces outside of quotes nest deeper. Exact for JSON, else too high. */
 export function nestsDeeper(value: ParamValue, limit: number): boolean {
   if (value === null) return false;
   if (typeof value !== "string" && !(value instanceof Uint8Array)) return false;

@@ -158,10 +158,7 @@ function notifyBatch(channel: string, payload: string): Batch {
   return { ...metadataBatch([statement]), isTraced: false };
 }
 
-/**
- * Returns the prefix of one connection's statement names. It is random: behind a pooler, a connection
- * would otherwise execute statements that another one prepared.
- */
+/** Random: behind a pooler, a connection would else execute what another one prepared. */
 function statementPrefix(): string {
   const random = crypto.getRandomValues(new Uint32Array(1))[0]!;
   return `${statementNamePrefix}${random.toString(36)}_`;
@@ -174,10 +171,7 @@ interface PoolerCheck {
   ended(): Promise<void>;
 }
 
-/**
- * Creates the check that follows a server's error for an unknown prepared statement. Either a function
- * has deallocated it, which the connection repairs, or a pooler has switched server connections.
- */
+/** Either a function has deallocated the statement, or a pooler has switched connections. */
 function poolerCheck(targets: Targets, onPooler: () => void): PoolerCheck {
   let checking: Promise<void> | null = null;
   return {
@@ -272,10 +266,7 @@ interface StatementPreparationOptions {
   readonly onPooler: () => void;
 }
 
-/**
- * Applies the options of a pool. With `prepare: "auto"` statements are unnamed until a probe has shown that
- * they can be prepared, and from the moment on in which a pooler is found.
- */
+/** With `"auto"`, statements are unnamed unless a probe has shown that they can be prepared. */
 export class StatementPreparation {
   readonly #options: StatementPreparationOptions;
   #configuration: DatabaseOptions;

@@ -72,10 +72,7 @@ function cachePath({ path, environment }: Files, version: string): string | null
   return path.join(folder, "svc", `pglite-${version}.tar.gz`);
 }
 
-/**
- * Returns whether only this user could write a file. Another user's data directory could run code in
- * each database that is made from it.
- */
+/** Another user's data directory could run code in each database that is made from it. */
 function isPrivate({ fs, path, uid }: Files, file: string): boolean {
   if (uid === null) return true;
   return [file, path.dirname(file)].every((each) => {

@@ -97,10 +97,7 @@ interface LoopedSocket {
   resume?(): void;
 }
 
-/**
- * Adds `pause` and `resume` unless the socket has them. While it is paused, the loop's next read waits;
- * the read in progress may still emit a chunk.
- */
+/** Adds `pause` and `resume`. A read in progress may still emit a chunk. */
 export function pausable<Socket extends object>(socket: Socket): Socket {
   const looped: LoopedSocket = socket;
   const reader = looped._cfReader;

@@ -29,10 +29,7 @@ interface DataFolder {
   readonly state: "absent" | "empty" | "database" | "other";
 }
 
-/**
- * Starts the engine. Rejects with an `Error` of one line if the folder is in use or the SQL fails; then it
- * leaves no new folder.
- */
+/** Rejects with an `Error` of one line, and leaves no new folder then. */
 export async function startEngine(options: EngineOptions): Promise<StartedEngine> {
   const dataDir = dataDirectory(options.uri);
   const files = runtimeFiles();

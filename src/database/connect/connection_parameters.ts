@@ -125,10 +125,7 @@ function checkParameter(keyword: string, value: string): void {
   );
 }
 
-/**
- * Returns the parameters to apply: those of a connection string, with the environment's values for
- * absent ones. Throws an `Error` that names an unsupported parameter or value.
- */
+/** Those of a connection string, and of the environment. Throws an `Error` that names others. */
 export function appliedParameters(
   parameters: ConnectionParameters,
   environment: ConnectionEnvironment,

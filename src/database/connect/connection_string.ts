@@ -6,10 +6,7 @@ export function isConnectionUri(text: string): boolean {
   return /^postgres(ql)?:\/\//.test(text);
 }
 
-/**
- * Parses a connection string. Throws an `Error` that names an unknown or unsupported parameter and
- * contains neither users nor passwords.
- */
+/** Throws an `Error` that names a bad parameter and contains neither users nor passwords. */
 export function parseConnectionString(text: string): ConnectionParameters {
   const parameters = isConnectionUri(text) ? parseUri(text) : parseKeywords(text);
   checkParameters(parameters);
@@ -76,10 +73,7 @@ function decoded(text: string): string {
 
 const pair = /\s*([A-Za-z_]\w*)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s\\']|\\.)*))\s*/y;
 
-/**
- * Parses keywords and values. Throws an `Error` with the unknown keyword, or the position of the syntax
- * error; it contains no values.
- */
+/** Throws an `Error` with the unknown keyword, or the position of the syntax error. */
 export function parseKeywords(text: string): ConnectionParameters {
   const parameters = new Map<string, string>();
   pair.lastIndex = 0;

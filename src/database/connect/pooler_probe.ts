@@ -25,10 +25,7 @@ interface PoolerProbeOptions {
   readonly schedule: Schedule;
 }
 
-/**
- * Which of two connections runs each transaction. A pooler that hands its server connections out in turn
- * would give both connections the same ones for ever if they alternated.
- */
+/** A pooler that hands out connections in turn would give both the same ones if they alternated. */
 const order = [0, 1, 0, 0, 1, 1, 0, 1] as const;
 
 /** The connections use one name for different texts, so that a shared server connection shows. */

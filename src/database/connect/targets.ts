@@ -31,10 +31,7 @@ export interface ConnectionSources {
   readonly readFile?: ReadFile;
 }
 
-/**
- * Parses a connection string. Throws an `Error` with the problem, which contains neither users nor
- * passwords.
- */
+/** Throws an `Error` with the problem, which contains neither users nor passwords. */
 export function connectionTargets(
   text: string,
   { environment = {}, readFile = rejectFile }: ConnectionSources = {},

@@ -10,10 +10,7 @@ import type { Transport } from "../transport.ts";
 /** An abandoned body with at most this much to come is read to its end; others cost the connection. */
 const maxDrainedBytes = 1024 * 1024;
 
-/**
- * Larger bodies may be streamed while they arrive. For smaller ones a stream costs more than waiting for
- * their end.
- */
+/** For smaller bodies a stream costs more than waiting for their end. */
 export const maxHeldBytes = 128 * 1024;
 
 const noBytes = new Uint8Array(0);

@@ -14,10 +14,7 @@ interface BodyStreamOptions {
   readonly evictionError: () => unknown;
   /** Milliseconds. */
   readonly now: () => number;
-  /**
-   * Frees the memory of a chunk when the reader pulls the next one, before the garbage collector would.
-   * Only for readers that keep no chunk.
-   */
+  /** Frees memory before the garbage collector would. Only for readers that keep no chunk. */
   readonly freesChunks: boolean;
 }
 

@@ -26,15 +26,9 @@ import {
 import { type PreparingOptions, StatementWriter } from "./statement_writer.ts";
 
 export interface ConnectionOptions extends PreparingOptions {
-  /**
-   * SQL that the connection begins with, sent along with the first batch; its errors are ignored. Sent
-   * only where statements are prepared: a pooler in between would apply it to another connection.
-   */
+  /** SQL before the first batch. A pooler without prepared statements would share its effect. */
   readonly setup?: string;
-  /**
-   * Whether a pooler may give each transaction another session: all transactions are blocks, and no
-   * defaults are set. Default: not `prepare`.
-   */
+  /** Whether a pooler may give each transaction another session. Default: not `prepare`. */
   readonly sharesSession?: boolean;
   /**
    * `savepoint`: each batch is a savepoint in the transaction that is open on the transport, and rolls back.
@@ -104,10 +98,7 @@ export class Connection {
     return this.#state;
   }
 
-  /**
-   * Executes batches one after the other, in one write. The connection must be idle. Each of several
-   * must be an implicit transaction: after the failure of another form a transaction is left open.
-   */
+  /** In one write. Each of several must be implicit: others leave a transaction open. */
   execute(batches: readonly PendingBatch[]): void {
     if (this.#state === "closed") {
       for (const { reject } of batches) reject(errors.connectionLost(null));
@@ -123,10 +114,7 @@ export class Connection {
     }
   }
 
-  /**
-   * Asks the server to cancel the running batch, repeatedly: PostgreSQL drops a cancel request that
-   * precedes its statement. A batch that has not ended 5 s later fails with its connection.
-   */
+  /** Repeats the request, as PostgreSQL drops one that precedes its statement, for 5 s. */
   cancel(): void {
     const current = this.#current;
     if (current === undefined || this.#transport.cancel === undefined) return;
@@ -143,10 +131,7 @@ export class Connection {
     this.#stopCancel = this.#options.clock.schedule(() => this.#repeatCancel(count + 1), pauseMs);
   }
 
-  /**
-   * Has the batches that wait behind the running one executed elsewhere, except those that the server
-   * may have executed by then with an effect. Returns the batches whose results are still awaited here.
-   */
+  /** Returns those still awaited here: the server may have executed them with an effect. */
   requeuePending(): readonly PendingBatch[] {
     this.#requeue(this.#pending().filter(isSafe));
     return this.#inFlight.filter(isAwaited).map(({ pending }) => pending);

@@ -209,10 +209,7 @@ export class BatchExecution {
     return [beginStatements[access]["read committed"], ...checks, endStatements.commit, begin];
   }
 
-  /**
-   * Whether a read on the same connection has found the position replayed. A condition of the timeline is
-   * checked each time.
-   */
+  /** A condition of the timeline is checked each time. */
   #isReplayed({ min, timeline }: PositionCondition): boolean {
     return timeline === undefined && this.#replayed !== null && this.#replayed >= min;
   }
@@ -524,10 +521,7 @@ interface ExplainedNode {
   readonly Plans?: readonly ExplainedNode[];
 }
 
-/**
- * Returns the cost of a query. A result that is sent row by row reads a table of its rows several times,
- * which is not part of it.
- */
+/** The table of rows that a result by rows reads several times is not part of it. */
 function costOf(plan: ExplainedNode | undefined): unknown {
   const tables = plan?.Plans?.filter((node) => node["Subplan Name"]?.startsWith("CTE ")) ?? [];
   if (!tables.some((node) => node["Subplan Name"] === "CTE svc_rows")) return plan?.["Total Cost"];

@@ -33,10 +33,7 @@ export class PreparedStatements {
     return this.#size;
   }
 
-  /**
-   * Returns the name under which a text is prepared for a context, and marks it as used; undefined as well
-   * where that statement is older than `since`, a number of {@linkcode numberOf}.
-   */
+  /** Undefined as well for a statement older than `since`, a number of {@linkcode numberOf}. */
   use(context: string | null, text: string, since = 0): string | undefined {
     const prepared = this.#byContext.get(context)?.get(text);
     if (prepared === undefined || this.numberOf(prepared.name) < since) return undefined;
@@ -54,10 +51,7 @@ export class PreparedStatements {
     return this.#prefix + ++this.#nameCounter;
   }
 
-  /**
-   * Records a statement whose preparation the server has confirmed. Returns the name that it replaces,
-   * or undefined.
-   */
+  /** Records a statement that the server has confirmed. Returns the name that it replaces. */
   remember(context: string | null, text: string, name: string): string | undefined {
     let texts = this.#byContext.get(context);
     if (texts === undefined) this.#byContext.set(context, texts = new Map());

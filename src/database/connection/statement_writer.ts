@@ -15,10 +15,7 @@ export interface PreparingOptions {
   readonly statementPrefix?: () => string;
 }
 
-/**
- * Texts with more characters than this are not kept prepared: the server holds their plans in memory,
- * and a client could make it hold many.
- */
+/** The server holds their plans in memory, and a client could make it hold many. */
 const maxPreparedLength = 8192;
 
 interface Preparation {
@@ -54,10 +51,7 @@ export class StatementWriter {
     this.#prepared = new PreparedStatements(preparedLimit, statementPrefix?.());
   }
 
-  /**
-   * Encodes executions, each with a Sync of its own, after `setup`, SQL that is sent as a simple query.
-   * The bytes are valid until the next call.
-   */
+  /** Encodes executions behind `setup`, a simple query. The bytes are valid until the next call. */
   write(executions: readonly BatchExecution[], setup: string | null): readonly Uint8Array[] {
     if (setup !== null) this.#encoder.query(setup);
     this.#closeStatements();
@@ -86,10 +80,7 @@ export class StatementWriter {
     return this.#encoder.take();
   }
 
-  /**
-   * Encodes an execution of a streamed statement, which the first one parses. The bytes are valid until
-   * the call after the next: another execution may be on its way.
-   */
+  /** The bytes are valid until the call after the next: another execution may be on its way. */
   writeValue(execution: BatchExecution, value: Uint8Array): readonly Uint8Array[] {
     const statement = execution.streamedStatement(value);
     const { text, use, runsUserCode = false } = statement;

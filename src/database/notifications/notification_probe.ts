@@ -27,10 +27,7 @@ export class NotificationProbe {
     this.#options = options;
   }
 
-  /**
-   * Sends a notification, and calls `onResult` with whether it arrives within 5 s. Resolves when it is
-   * sent. If sending fails, the probe has no result.
-   */
+  /** Calls `onResult` with whether it arrives within 5 s, unless sending fails. */
   async start(channel: string, onResult: (result: ProbeResult) => void): Promise<void> {
     this.cancel();
     this.#onResult = onResult;

@@ -79,10 +79,7 @@ export async function notify(
   }
 }
 
-/**
- * Whether a pooler stands between the service and the server: the PID of the backend differs from the
- * one that the connection reported.
- */
+/** Whether the PID of the backend differs from the one that the connection reported. */
 export async function isPooled(targets: Targets): Promise<boolean> {
   const client = await connectToFirst(targets, clients);
   try {

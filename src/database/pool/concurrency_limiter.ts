@@ -51,10 +51,7 @@ export function pipelineLength(
 /** Sums of fractions are not exact. */
 const nearlyAll = 1 - 1e-6;
 
-/**
- * Counts the connections that carry short batches. Each takes a share: one divided by the limit of its
- * kind. All kinds draw on the same sum, so that none can keep another waiting.
- */
+/** Each connection takes one divided by the limit of its kind, so no kind keeps another waiting. */
 export class ConcurrencyLimiter {
   #slots = 0;
   #inUse = 0;
@@ -87,10 +84,7 @@ const minLargeBytes = 1024 * 1024;
 /** After a large body, this many smaller ones of its kind show that the kind is not large. */
 const largeKindBatches = 100;
 
-/**
- * Limits the connections of one pool that carry large bodies: half of them, at least one. The others stay
- * free for short batches, which would else wait until PostgreSQL has sent a large body to its end.
- */
+/** At most half of the connections carry large bodies: short batches would wait for their end. */
 export class LargeBodies {
   readonly #maxConnections: number;
   #inUse = 0;
@@ -107,10 +101,7 @@ export class LargeBodies {
     return this.#inUse < this.#maxConnections;
   }
 
-  /**
-   * Whether to expect a large body: the kind has had one lately. Before the first measurement, whether
-   * its number of rows is unlimited. Batches of unknown kind count as small.
-   */
+  /** Whether the kind had one lately; before the first measurement, whether rows are unlimited. */
   isExpected({ kind, access, statements }: Batch): boolean {
     if (kind === null || access !== "read only") return false;
     const left = this.#kinds.get(kind);

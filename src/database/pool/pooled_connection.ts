@@ -49,10 +49,7 @@ export function workSince(
   return work !== null && now - work.startedAt >= minMs ? work : null;
 }
 
-/**
- * Handles work that takes long: moves the batches that wait behind the slow one to other connections, and
- * cancels a read whose caller leaves, or that no caller awaits any more.
- */
+/** Moves the batches behind a slow one, and cancels a read that no caller awaits any more. */
 export function handleSlowWork(pooled: PooledConnection, work: Work, now: number): void {
   if (work.isCancelled) return;
   const awaited = pooled.connection.requeuePending();
@@ -69,10 +66,7 @@ export function handleSlowWork(pooled: PooledConnection, work: Work, now: number
 
 /** A connection that waits this long for the reader of a body does not wait any longer. */
 const maxReaderWaitMs = 20;
-/**
- * Bytes that go to the spool with each check, of all bodies together: 200 MB/s at most. At full speed, they
- * would keep this process from short requests, although their readers are in no hurry.
- */
+/** 200 MB/s of all bodies: more would keep this process from short requests. */
 const spooledBytesPerCheck = 2 * 1024 * 1024;
 
 /** Lets the connections continue whose readers are slow: the spool keeps what these leave unread. */
@@ -84,10 +78,7 @@ export function spoolSlowReaders(
   for (const { connection } of slow) connection.spool(spooledBytesPerCheck / slow.length);
 }
 
-/**
- * Whether the reader of a body is slower than PostgreSQL: at one time, or in all while batches wait. Faster
- * readers need no spool, which costs a copy.
- */
+/** Faster readers need no spool, which costs a copy. */
 function isReadSlowly(
   { connection }: PooledConnection,
   { isContended }: { readonly isContended: boolean },

@@ -6,10 +6,7 @@ const resetAboveMs = 20;
 const maxShortMs = 1;
 /** Measurements before the first verdict. */
 const minSamples = 2;
-/**
- * Growth of the minimum with each measurement, so that an old one is forgotten. A minimum that grows faster
- * follows the load: it allows more connections, and these raise the load.
- */
+/** A minimum that grows faster follows the load, which the connections that it allows raise. */
 const growth = 1.01;
 /** Milliseconds by which it grows as well, so that it leaves 0. */
 const minGrowthMs = 0.0002;

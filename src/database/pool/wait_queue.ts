@@ -46,10 +46,7 @@ export function pipelineOf(queued: QueuedBatch): PipelineClass | null {
   return serviceTime.ms <= maxPipelinedWriteMs ? "writes" : null;
 }
 
-/**
- * Batches in the order of arrival, in two lists: while no batch with a large body may start, the others
- * need not look through these.
- */
+/** Two lists: while no large body may start, the others need not look through these. */
 export class WaitQueue {
   readonly #large = new LinkedList<QueuedBatch>();
   readonly #others = new LinkedList<QueuedBatch>();

@@ -215,10 +215,7 @@ export class FrameDecoder {
     return at;
   }
 
-  /**
-   * Keeps the beginning of a message. The needed length doubles up to the whole message, so that copying
-   * stays linear in the message's length.
-   */
+  /** The needed length doubles, so that copying stays linear in the message's length. */
   #collect(piece: Uint8Array, wholeLength: number): void {
     this.#chunks = [piece.slice()];
     this.#collectedBytes = piece.length;

@@ -79,10 +79,7 @@ export class FrameEncoder {
     this.#close(length, 0);
   }
 
-  /**
-   * Returns the collected chunks and clears the buffer. The chunks stay valid until the next message is
-   * encoded. The caller encodes that after the server's reply to the Sync.
-   */
+  /** Valid until the next message is encoded, which happens behind the reply to the Sync. */
   take(): readonly Uint8Array[] {
     this.#flushChunk();
     const chunks = this.#chunks;

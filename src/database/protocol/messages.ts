@@ -34,10 +34,7 @@ export function joinText(chunks: readonly Uint8Array[]): string {
     streaming.decode();
 }
 
-/**
- * Reads the fields of an ErrorResponse or NoticeResponse by their one-letter type. A truncated payload
- * truncates the last field.
- */
+/** Reads fields by their one-letter type. A truncated payload truncates the last field. */
 export function readFields(payload: Uint8Array): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   let at = 0;

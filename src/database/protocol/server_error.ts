@@ -21,10 +21,7 @@ export interface ServerError {
   readonly failure: DatabaseFailure;
   /** Whether the error was raised inside of a function or another nested context (field `W`). */
   readonly hasContext: boolean;
-  /**
-   * Whether PostgreSQL ends the connection with the error (field `V`). A pooler's error is another
-   * matter, as the server may continue behind it: it names no routine (field `R`).
-   */
+  /** An error of a pooler, which names no routine, does not tell that PostgreSQL ends it. */
   readonly isFatal: boolean;
   /**
    * Whether a prepared statement cannot run any more: the server forgot it (26000, after DISCARD ALL),

@@ -88,10 +88,7 @@ export class PrimaryMonitor {
     return readPosition(await this.#probe.ask(positionStatement));
   }
 
-  /**
-   * Resolves when the primary shows the commits that standbys may show already; at once if it does not
-   * answer.
-   */
+  /** Resolves when the primary shows what standbys may show; at once if it does not answer. */
   async showsCommits(): Promise<void> {
     await this.#barrier.pass().catch(() => {});
   }
@@ -125,10 +122,7 @@ export class PrimaryMonitor {
 
 /** Time between questions. */
 const periodMs = 2;
-/**
- * A transaction that has run for this time is not waited for: its client works on it, as a confirmation
- * takes a round trip.
- */
+/** Longer ones are not waited for: a client works on them, as a confirmation is a round trip. */
 const maxCommitMs = 100;
 
 /** Reads the running transactions that have a number: `741,745`. */
@@ -155,10 +149,7 @@ export class CommitBarrier {
     this.#clock = clock;
   }
 
-  /**
-   * Resolves when the transactions that run now have ended, but for long ones; at once after
-   * {@linkcode stop}. Rejects if the primary does not answer.
-   */
+  /** Resolves when the transactions that run now have ended, but for long ones. */
   async pass(): Promise<void> {
     if (this.#isStopped) return;
     await this.#ask();
@@ -240,10 +231,7 @@ export class LagRing {
     this.#newest = null;
   }
 
-  /**
-   * Returns the time at which the primary was at most at a position that a standby had replayed at `now`;
-   * the difference is the standby's lag. Returns -Infinity if it is before all samples.
-   */
+  /** Returns when the primary was at most at a position; -Infinity if before all samples. */
   freshAt(lsn: bigint, now: number): number {
     const newest = this.#newest;
     // A sample that is as old as an answer may be still is the primary's position.

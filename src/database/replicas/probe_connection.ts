@@ -8,10 +8,7 @@ import type { Transport } from "../transport.ts";
 export interface ServerProbe {
   /** Returns the first row of a statement. Rejects if the server cannot be reached or refuses it. */
   ask(statement: Statement): Promise<ResultColumns>;
-  /**
-   * Closes the connection, whatever runs on it, and rejects the questions so far; the next one opens another
-   * connection.
-   */
+  /** Closes the connection and rejects the questions so far; the next one opens another. */
   reset(): void;
   /** Does the same for good: later questions are rejected, too. */
   close(): void;

@@ -293,10 +293,7 @@ function isSerializable({ transaction }: Batch): boolean {
   return transaction.form === "block" && transaction.isolation === "serializable";
 }
 
-/**
- * Has a batch return the position behind its transaction. The end of an implicit write is at the Sync, where
- * no statement can follow in the same transaction's write, so it becomes a block.
- */
+/** No statement can follow the end of an implicit write in one write, so it becomes a block. */
 export function withPosition(batch: Batch): Batch {
   const positioned = { ...batch, walPosition: { condition: null, returned: "any" } } as const;
   if (batch.access === "read only" || batch.transaction.form === "block") return positioned;

@@ -64,10 +64,7 @@ const noColumns: ResultColumns = [];
 
 const statements = {
   state: statement("select pg_catalog.pg_is_in_recovery(), pg_catalog.pg_last_wal_replay_lsn()"),
-  /**
-   * The receiver's timeline is shown with the privileges of `pg_read_all_stats` only; it is known at once
-   * after a failover.
-   */
+  /** The receiver's, which only `pg_read_all_stats` shows, is known at once after a failover. */
   timeline: statement(
     "select greatest((select received_tli from pg_catalog.pg_stat_wal_receiver), " +
       `${controlTimeline})`,

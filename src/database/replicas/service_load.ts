@@ -13,10 +13,7 @@ export class ServiceLoad {
     return this.#inFlight;
   }
 
-  /**
-   * Returns the expected time until the server is done with one more batch, in milliseconds without a scale.
-   * It decays without batches, so that a server which was slow once is tried again.
-   */
+  /** Decays without batches, so that a server which was slow once is tried again. */
   cost(now: number): number {
     return this.#averageMs * this.#weight(now) * (this.#inFlight + 1);
   }

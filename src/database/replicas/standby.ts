@@ -134,10 +134,7 @@ export class Standby {
       this.#options.primary.samples.covers(this.#replayed!, time);
   }
 
-  /**
-   * Timeline that the standby follows; null if that is not known. Without a way to tell, it is that of the
-   * primary until the primary's timeline changes.
-   */
+  /** Null if unknown. Without a way to tell, the primary's until that changes. */
   get timeline(): number | null {
     const { primary } = this.#options;
     if (this.#timeline !== null || !primary.hasFirstTimeline) return this.#timeline;

@@ -109,10 +109,7 @@ export class StandbySet {
     return chooseOfTwo(fit, { random: this.#random, now: this.#clock.now() });
   }
 
-  /**
-   * Whether a standby may execute a read as soon as it has replayed more. A standby whose lag exceeds the
-   * wait is not waited for. Its figure is too high by the time between two samples at most.
-   */
+  /** A standby that lags by more than the wait, and a time between samples, is not waited for. */
   mayWaitFor(needs: StandbyNeeds): boolean {
     const maxLagMs = this.settings.waitMs + maxAnswerMs;
     return this.#standbys.some((standby) =>
