@@ -25,6 +25,11 @@ export function nameText(bytes: Uint8Array, start: number, end: number): string 
   return kept < end ? `${text}…` : text;
 }
 
+/** Returns a name as {@linkcode nameText} does. */
+export function shortName(text: string): string {
+  return text.length > maxNameBytes ? `${text.slice(0, maxNameBytes)}…` : text;
+}
+
 /** The bytes of a name that comes in pieces, as many as matter. */
 export class NameBuffer {
   /** One more than is looked at, so that {@linkcode nameText} sees what is too long. */
@@ -36,13 +41,5 @@ export class NameBuffer {
     if (stop <= start) return;
     this.bytes.set(piece.subarray(start, stop), this.length);
     this.length += stop - start;
-  }
-
-  clear(): void {
-    this.length = 0;
-  }
-
-  get text(): string {
-    return nameText(this.bytes, 0, this.length);
   }
 }

@@ -1,174 +1,213 @@
-/** CSV bodies, a line of names and then lines of values, as a JSON array of objects whose values
- * are strings or null. @module */
+/** CSV bodies (RFC 4180), a line of names and then lines of values, as a JSON array of objects whose
+ * values are strings or null. @module */
 import type { Dialect } from "../../dialect.ts";
 import { errors } from "../../errors/catalogue.ts";
-import { maxNames, NameBuffer } from "./body_names.ts";
-import { ByteWriter } from "./byte_writer.ts";
-import { type CsvEvents, CsvScanner } from "./csv_scanner.ts";
-import { MarkSkipper, Utf8Check } from "./utf8.ts";
+import type { ServiceError } from "../../errors/service_error.ts";
+import type { Payload } from "../api_request.ts";
+import { type BodyDecoder, noBytes, type OnKeys, type PayloadUse } from "./body_decoder.ts";
+import { maxNames, shortName } from "./body_names.ts";
+import { nulError, utf8Text } from "./utf8.ts";
 
-const [comma, quote, openBracket, closeBracket, closeBrace] = [0x2c, 0x22, 0x5b, 0x5d, 0x7d];
+/** Where in the text the decoder is. */
+type Place = "record start" | "field start" | "plain field" | "quoted field" | "behind quote";
 
-/** Text of a field that stands for NULL. */
-const nullField = Uint8Array.from([0x4e, 0x55, 0x4c, 0x4c]);
-const nullWord = Uint8Array.from([0x6e, 0x75, 0x6c, 0x6c]);
-
-export interface CsvOptions {
-  /** How NULL is written: `exact` without quotes, as `NULL` or nothing; `row text` as `NULL` alone. */
-  readonly form: Dialect["csv"];
-  /**
-   * Only the first row is written: functions look at no other, but for one whose unnamed parameter takes
-   * the whole, which the empty name stands for.
-   */
-  readonly firstRowOnly: boolean;
-  /** Called behind the first row with the keys, sorted. */
-  readonly onKeys: (keys: readonly string[]) => void;
-}
+/** A longer line is rejected: JavaScript's strings have at most 512 Mi characters, six for `\u0001`. */
+const maxRecordLength = 64 * 1024 * 1024;
 
 /**
- * Turns CSV into JSON, piece by piece. Fields beyond the names are dropped, and
- * names without a field left out; all rows must come out with the same names.
+ * Turns CSV into JSON. A field in quotes may hold commas, line breaks and, doubled, quotes; no other field
+ * may hold a quote. Records end in LF, CRLF or CR, the first one always, the last one at the end of the
+ * text. Blank lines are skipped.
  *
- * A name that stands twice comes twice, so that the last one counts, as PostgreSQL reads `json`.
+ * Fields beyond the names are dropped, and names without a field left out; all rows must come out with
+ * the same names. A name that stands twice comes twice, so that the last one counts, as PostgreSQL reads
+ * `json`.
  */
-export class CsvToJson implements CsvEvents {
-  readonly #options: CsvOptions;
-  readonly #mark = new MarkSkipper();
-  readonly #utf8 = new Utf8Check();
-  readonly #scanner = new CsvScanner(this);
-  readonly #out = new ByteWriter();
-  readonly #name = new NameBuffer();
+export class CsvDecoder implements BodyDecoder {
+  readonly work = "converts";
+  readonly #takes: PayloadUse;
+  readonly #onKeys: OnKeys;
+  /** How NULL is written: `exact` without quotes, as `NULL` or nothing; `row text` as `NULL` alone. */
+  readonly #form: Dialect["csv"];
+  readonly #utf8 = new TextDecoder("utf-8", { fatal: true });
+  readonly #bytes = new TextEncoder();
+  #place: Place = "record start";
+  #records = 0;
+  /** Text of the field so far. */
+  #field = "";
+  #isQuoted = false;
+  /** Number of fields of the record so far, and of their characters. */
+  #column = 0;
+  #recordLength = 0;
   readonly #names: string[] = [];
   readonly #differentNames = new Set<string>();
   /** Text before the value of each name: `{"a":` and `,"b":`. */
-  readonly #prefixes: Uint8Array[] = [];
+  readonly #prefixes: string[] = [];
   /** How many different names the first 0, 1, 2, … are. */
   readonly #distinct: number[] = [0];
-  #part: "names" | "first row" | "rows" = "names";
-  /** Position of the field in its record. */
-  #column = 0;
-  /** How many of {@linkcode nullField} the field has been so far; -1 when it is something else. */
-  #nullLength = 0;
-  /** How many different names the first row has. */
-  #width = 0;
-  /** Position behind the last row in the JSON that was returned last; -1 without one. */
-  lastRowEnd = -1;
+  /** How many different names the first row has; null before its end. */
+  #width: number | null = null;
+  /** The JSON of the row so far, and of the rows that ended in the last piece. */
+  #row = "";
+  #rows = "";
+  #lastRowEnd = -1;
 
-  constructor(options: CsvOptions) {
-    this.#options = options;
+  constructor(takes: PayloadUse, onKeys: OnKeys, form: Dialect["csv"] = "exact") {
+    this.#takes = takes;
+    this.#onKeys = onKeys;
+    this.#form = form;
   }
 
-  /** Keys of the rows, sorted; none without rows. */
-  get keys(): readonly string[] {
-    const first = this.#distinct.indexOf(this.#width);
-    return [...new Set(this.#names.slice(0, first))].sort();
+  get cuts() {
+    const areKeysKnown = this.#width !== null;
+    return { lastRowEnd: this.#lastRowEnd, areKeysKnown, firstMixed: null, malformed: null };
   }
 
-  /** Whether the first row has ended. */
-  get areKeysKnown(): boolean {
-    return this.#part === "rows";
-  }
-
-  /** Takes the next piece. Returns JSON, which is valid until the next call. Throws `102`. */
   write(piece: Uint8Array): Uint8Array {
-    this.lastRowEnd = -1;
-    this.#utf8.add(piece);
-    this.#scanner.push(this.#mark.skip(piece));
-    return this.#out.take();
+    if (piece.includes(0)) throw nulError();
+    const text = utf8Text(() => this.#utf8.decode(piece, { stream: true }));
+    this.#rows = "";
+    for (let at = 0; at < text.length;) at = this.#step(text, at);
+    const json = this.#bytes.encode(this.#rows);
+    this.#lastRowEnd = json.length > 0 ? json.length : -1;
+    return json;
   }
 
-  /** Takes the end. Returns the last of the JSON. Throws `102`. */
   end(): Uint8Array {
-    this.lastRowEnd = -1;
-    this.#utf8.end();
-    this.#scanner.end();
-    if (this.#part !== "rows") this.#out.byte(openBracket);
-    this.#out.byte(closeBracket);
-    return this.#out.take();
-  }
-
-  fieldBegins(isQuoted: boolean): void {
-    if (!this.#isWritten) return;
-    if (this.#column === 0) this.#out.byte(this.#part === "first row" ? openBracket : comma);
-    this.#out.bytes(this.#prefixes[this.#column]!);
-    this.#nullLength = 0;
-    if (isQuoted && this.#options.form === "exact") this.#beginText();
-  }
-
-  fieldText(bytes: Uint8Array, start: number, end: number): void {
-    if (this.#part === "names") return this.#name.add(bytes, start, end);
-    if (!this.#isWritten) return;
-    let at = start;
-    // A field that begins like NULL is held back.
-    while (this.#nullLength >= 0 && at < end) {
-      if (bytes[at] === nullField[this.#nullLength]) {
-        this.#nullLength++;
-        at++;
-      } else this.#beginText();
+    utf8Text(() => this.#utf8.decode());
+    if (this.#place === "quoted field") throw this.#problem("quote not closed");
+    if (this.#records === 0) {
+      throw this.#problem(this.#place === "record start" ? "no names" : "no line break");
     }
-    this.#out.jsonText(bytes, at, end);
+    this.#rows = "";
+    if (this.#place !== "record start") this.#endRecord();
+    this.#lastRowEnd = -1;
+    return this.#bytes.encode(`${this.#rows}${this.#width === null ? "[" : ""}]`);
   }
 
-  fieldEnds(): void {
-    if (this.#part === "names") this.#addName();
-    else if (this.#isWritten) this.#endValue();
-    this.#column++;
+  payload(text: Uint8Array): Payload {
+    const names = this.#names.slice(0, this.#distinct.indexOf(this.#width ?? 0));
+    const keys = [...new Set(names)].sort();
+    const source = this.#form === "exact" ? "csv" : this.#form;
+    return { kind: "json", source, shape: "array", keys, moreKeys: 0, text };
   }
 
-  recordEnds(): void {
-    if (this.#writesRow) {
-      this.#out.byte(closeBrace);
-      this.lastRowEnd = this.#out.length;
-    }
-    const distinct = this.#distinct[Math.min(this.#column, this.#names.length)]!;
-    this.#column = 0;
-    switch (this.#part) {
-      case "names":
-        this.#part = "first row";
-        return;
-      case "first row":
-        this.#width = distinct;
-        this.#part = "rows";
-        return this.#options.onKeys(this.keys);
-      case "rows":
-        if (distinct === this.#width) return;
-        throw errors.invalidBody("All lines must have same number of fields");
+  #problem(what: string): ServiceError {
+    return errors.invalidBody(`parse error (${what}) at line ${this.#records + 1} of the CSV body`);
+  }
+
+  /** Reads on from a position. Returns where it stopped. */
+  #step(text: string, at: number): number {
+    switch (this.#place) {
+      case "record start":
+        if (isLineBreak(text[at])) return at + 1;
+        this.#place = "field start";
+        return at;
+      case "field start":
+        this.#isQuoted = text[at] === '"';
+        this.#place = this.#isQuoted ? "quoted field" : "plain field";
+        return this.#isQuoted ? at + 1 : at;
+      case "plain field": {
+        plainText.lastIndex = at;
+        plainText.test(text);
+        const end = plainText.lastIndex;
+        this.#add(text.slice(at, end));
+        if (text[end] === '"') throw this.#problem("quote in a field without quotes");
+        return end === text.length ? end : this.#delimiter(text, end);
+      }
+      case "quoted field": {
+        const end = text.indexOf('"', at);
+        this.#add(text.slice(at, end < 0 ? text.length : end));
+        if (end < 0) return text.length;
+        this.#place = "behind quote";
+        return end + 1;
+      }
+      case "behind quote":
+        if (text[at] === '"') {
+          this.#add('"');
+          this.#place = "quoted field";
+          return at + 1;
+        }
+        if (text[at] === "," || isLineBreak(text[at])) return this.#delimiter(text, at);
+        throw this.#problem("text after a closing quote");
       default:
-        return this.#part satisfies never;
+        return this.#place satisfies never;
     }
   }
 
-  get #writesRow(): boolean {
-    if (this.#part !== "rows") return this.#part === "first row";
-    return !this.#options.firstRowOnly || this.#differentNames.has("");
+  #add(text: string): void {
+    this.#recordLength += text.length;
+    if (this.#recordLength > maxRecordLength) throw errors.bodyTooLarge(maxRecordLength, null);
+    // Fields beyond the names are dropped.
+    if (this.#records === 0 || this.#column < this.#names.length) this.#field += text;
   }
 
-  /** Whether the field's value has a place in the JSON. */
-  get #isWritten(): boolean {
-    return this.#column < this.#names.length && this.#writesRow;
+  /** A comma or a line break ends a field. */
+  #delimiter(text: string, at: number): number {
+    if (text[at] === ",") {
+      this.#endField();
+      this.#place = "field start";
+    } else this.#endRecord();
+    return at + 1;
   }
 
-  #addName(): void {
-    if (this.#names.length === maxNames) throw this.#scanner.problem(`more than ${maxNames} names`);
-    const name = this.#name.text;
-    this.#name.clear();
+  #endField(): void {
+    if (this.#records === 0) this.#addName(this.#field);
+    else if (this.#column < this.#names.length) {
+      this.#row += this.#prefixes[this.#column]! + this.#valueText();
+    }
+    this.#column++;
+    this.#field = "";
+    this.#isQuoted = false;
+  }
+
+  #valueText(): string {
+    const isExact = this.#form === "exact";
+    const isNull = isExact
+      ? !this.#isQuoted && (this.#field === "" || this.#field === "NULL")
+      : this.#field === "NULL";
+    return isNull ? "null" : JSON.stringify(this.#field);
+  }
+
+  #addName(text: string): void {
+    if (this.#names.length === maxNames) throw this.#problem(`more than ${maxNames} names`);
+    const name = shortName(text);
     this.#distinct.push(this.#differentNames.add(name).size);
-    const before = this.#names.length === 0 ? "{" : ",";
-    this.#prefixes.push(new TextEncoder().encode(`${before}${JSON.stringify(name)}:`));
+    this.#prefixes.push(`${this.#names.length === 0 ? "{" : ","}${JSON.stringify(name)}:`);
     this.#names.push(name);
   }
 
-  #beginText(): void {
-    this.#out.byte(quote);
-    this.#out.bytes(nullField, 0, this.#nullLength);
-    this.#nullLength = -1;
+  #endRecord(): void {
+    this.#endField();
+    const distinct = this.#distinct[Math.min(this.#column, this.#names.length)]!;
+    if (this.#records > 0) this.#endRow(distinct);
+    this.#records++;
+    this.#column = 0;
+    this.#recordLength = 0;
+    // The second character of CRLF is a blank line.
+    this.#place = "record start";
   }
 
-  #endValue(): void {
-    const isNull = this.#nullLength === nullField.length ||
-      (this.#nullLength === 0 && this.#options.form === "exact");
-    if (isNull) return this.#out.bytes(nullWord);
-    if (this.#nullLength >= 0) this.#beginText();
-    this.#out.byte(quote);
+  /**
+   * Functions look only at the first row, but for one whose unnamed parameter takes the whole, which the
+   * empty name stands for.
+   */
+  #endRow(distinct: number): void {
+    const isFirst = this.#width === null;
+    if (this.#takes === "rows" || isFirst || this.#differentNames.has("")) {
+      this.#rows += `${isFirst ? "[" : ","}${this.#row}}`;
+    }
+    this.#row = "";
+    this.#width ??= distinct;
+    if (isFirst) this.#onKeys(this.payload(noBytes));
+    if (distinct === this.#width) return;
+    throw errors.invalidBody("All lines must have same number of fields");
   }
+}
+
+/** The text of a field without quotes. */
+const plainText = /[^",\r\n]*/y;
+
+function isLineBreak(character: string | undefined): boolean {
+  return character === "\n" || character === "\r";
 }

@@ -1,5 +1,4 @@
 /** The decoders of bodies, one for each content type and use. @module */
-import type { Dialect } from "../../dialect.ts";
 import { errors } from "../../errors/catalogue.ts";
 import type { Payload } from "../api_request.ts";
 import {
@@ -9,7 +8,6 @@ import {
   type PayloadUse,
   type RowCuts,
 } from "./body_decoder.ts";
-import { CsvToJson } from "./csv.ts";
 import { type JsonRows, JsonRowsScan } from "./json_rows.ts";
 import { MarkSkipper, Utf8Check } from "./utf8.ts";
 
@@ -138,40 +136,6 @@ export class ColumnsJsonDecoder implements BodyDecoder {
 
 const openBrace = 0x7b;
 const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
-
-/** CSV as an array of objects. */
-export class CsvDecoder implements BodyDecoder {
-  readonly work = "converts";
-  readonly #csv: CsvToJson;
-  readonly #source: "csv" | "row text";
-
-  constructor(takes: PayloadUse, onKeys: OnKeys, form: Dialect["csv"] = "exact") {
-    this.#source = form === "exact" ? "csv" : form;
-    this.#csv = new CsvToJson({
-      form,
-      firstRowOnly: takes === "arguments",
-      onKeys: () => onKeys(this.payload(noBytes)),
-    });
-  }
-
-  write(piece: Uint8Array): Uint8Array {
-    return this.#csv.write(piece);
-  }
-
-  end(): Uint8Array {
-    return this.#csv.end();
-  }
-
-  get cuts(): RowCuts {
-    const { lastRowEnd, areKeysKnown } = this.#csv;
-    return { lastRowEnd, areKeysKnown, firstMixed: null, malformed: null };
-  }
-
-  payload(text: Uint8Array): Payload {
-    const { keys } = this.#csv;
-    return { kind: "json", source: this.#source, shape: "array", keys, moreKeys: 0, text };
-  }
-}
 
 /** The value of a single unnamed parameter, as it is. */
 export class RawDecoder implements BodyDecoder {

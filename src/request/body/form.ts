@@ -3,7 +3,7 @@
 import { errors } from "../../errors/catalogue.ts";
 import type { Payload } from "../api_request.ts";
 import { type BodyDecoder, noBytes, type PayloadUse } from "./body_decoder.ts";
-import { maxNameBytes, maxNames } from "./body_names.ts";
+import { maxNames, shortName } from "./body_names.ts";
 import { nulError, utf8Text } from "./utf8.ts";
 
 const utf8 = new TextEncoder();
@@ -83,7 +83,7 @@ function namesOf(
   let moreKeys = 0;
   for (const [name] of fields) {
     if (names.size === maxNames) moreKeys++;
-    else names.add(name.length > maxNameBytes ? `${name.slice(0, maxNameBytes)}…` : name);
+    else names.add(shortName(name));
   }
   return { keys: [...names].sort(), moreKeys };
 }

@@ -3,20 +3,22 @@
 import { errors } from "../../errors/catalogue.ts";
 import type { ServiceError } from "../../errors/service_error.ts";
 import type { Payload } from "../api_request.ts";
-import type { BodyDecoder, OnKeys, PayloadUse, RowCuts } from "./body_decoder.ts";
-import { ByteWriter } from "./byte_writer.ts";
+import {
+  type BodyDecoder,
+  noBytes,
+  type OnKeys,
+  type PayloadUse,
+  type RowCuts,
+} from "./body_decoder.ts";
 import { JsonRowsScan } from "./json_rows.ts";
 import { MarkSkipper } from "./utf8.ts";
 
-const [openBracket, closeBracket, comma, lineFeed] = [0x5b, 0x5d, 0x2c, 0x0a];
+const lineFeed = 0x0a;
 /** Space, tab and carriage return: the blanks of JSON that do not end a line. */
-const isBlank = Uint8Array.from(
-  { length: 256 },
-  (_, code) => [0x20, 0x09, 0x0d].includes(code) ? 1 : 0,
-);
+const blanks: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0d]);
 
-const beginArray = Uint8Array.of(openBracket);
-const nextElement = Uint8Array.of(comma);
+const [beginArray, nextElement] = [Uint8Array.of(0x5b), Uint8Array.of(0x2c)];
+const [endArray, noRows] = [Uint8Array.of(0x5d), Uint8Array.of(0x5b, 0x5d)];
 
 /** How the lines of a body are read. */
 export interface NdjsonOptions {
@@ -37,7 +39,9 @@ export class NdjsonDecoder implements BodyDecoder {
   readonly #options: NdjsonOptions;
   readonly #mark = new MarkSkipper();
   readonly #scan: JsonRowsScan;
-  readonly #out = new ByteWriter();
+  /** The JSON of a piece, and its length. A comma replaces each line feed but that of the piece before. */
+  #out = noBytes;
+  #outLength = 0;
   /** Number of the current line, from 1. */
   #line = 1;
   /** Whether the current line is not blank so far. */
@@ -50,11 +54,12 @@ export class NdjsonDecoder implements BodyDecoder {
   constructor(options: NdjsonOptions) {
     this.#options = options;
     this.#scan = new JsonRowsScan(options);
-    this.#put(beginArray, 0, 1);
   }
 
   write(piece: Uint8Array): Uint8Array {
     const text = this.#mark.skip(piece);
+    this.#out = new Uint8Array(text.length + 1);
+    this.#outLength = 0;
     this.#length += text.length;
     this.#lastRowEnd = -1;
     let at = 0;
@@ -69,14 +74,13 @@ export class NdjsonDecoder implements BodyDecoder {
       at = end + 1;
     }
     this.#reportKeys();
-    return this.#out.take();
+    return this.#out.subarray(0, this.#outLength);
   }
 
   end(): Uint8Array {
     this.#lastRowEnd = -1;
     this.#endLine();
-    this.#out.byte(closeBracket);
-    return this.#out.take();
+    return this.#rows === 0 ? noRows : endArray;
   }
 
   get cuts(): RowCuts {
@@ -107,24 +111,25 @@ export class NdjsonDecoder implements BodyDecoder {
   #text(bytes: Uint8Array, start: number, end: number): void {
     let at = start;
     if (!this.#hasBegun) {
-      while (at < end && isBlank[bytes[at]!] === 1) at++;
+      while (at < end && blanks.has(bytes[at])) at++;
       if (at === end) return;
       this.#hasBegun = true;
-      if (this.#rows > 0) this.#put(nextElement, 0, 1);
+      this.#put(this.#rows > 0 ? nextElement : beginArray);
     }
-    this.#put(bytes, at, end);
+    this.#put(bytes.subarray(at, end));
   }
 
-  #put(bytes: Uint8Array, start: number, end: number): void {
-    if (!this.#scan.push(bytes.subarray(start, end))) throw this.#notAnObject();
-    this.#out.bytes(bytes, start, end);
+  #put(bytes: Uint8Array): void {
+    if (!this.#scan.push(bytes)) throw this.#notAnObject();
+    this.#out.set(bytes, this.#outLength);
+    this.#outLength += bytes.length;
   }
 
   #endLine(): void {
     if (!this.#hasBegun) return;
     this.#hasBegun = false;
     this.#rows++;
-    this.#lastRowEnd = this.#out.length;
+    this.#lastRowEnd = this.#outLength;
     if (!this.#scan.isBehindRow || this.#scan.rowCount !== this.#rows) throw this.#notAnObject();
     if (!this.#options.columnsGiven && this.#scan.firstMixed !== null) {
       throw errors.invalidBody(
@@ -142,6 +147,6 @@ export class NdjsonDecoder implements BodyDecoder {
     if (this.#areKeysKnown || this.#options.columnsGiven || !this.#scan.areKeysKnown) return;
     this.#areKeysKnown = true;
     const rows = this.#scan.rows();
-    if (rows.kind === "rows") this.#options.onKeys(this.payload(new Uint8Array(0)));
+    if (rows.kind === "rows") this.#options.onKeys(this.payload(noBytes));
   }
 }

@@ -5,13 +5,8 @@ import { canonicalText, type MediaRange, parseMediaType } from "../../http/media
 import type { Action } from "../api_request.ts";
 import type { BodyDecoder, OnKeys, PayloadUse } from "./body_decoder.ts";
 import { itemsOf, takesKeys } from "../url/columns_param.ts";
-import {
-  ColumnsJsonDecoder,
-  CsvDecoder,
-  type DecoderOptions,
-  JsonDecoder,
-  RawDecoder,
-} from "./decoders.ts";
+import { CsvDecoder } from "./csv.ts";
+import { ColumnsJsonDecoder, type DecoderOptions, JsonDecoder, RawDecoder } from "./decoders.ts";
 import { JsonRowsScan } from "./json_rows.ts";
 import { FormDecoder } from "./form.ts";
 import { NdjsonDecoder } from "./ndjson.ts";

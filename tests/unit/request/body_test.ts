@@ -2,7 +2,8 @@ import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import type { Payload } from "../../../src/request/api_request.ts";
 import { type LongBodyChecks, receiveBody } from "../../../src/request/body/body.ts";
 import type { BodyDecoder, OnKeys } from "../../../src/request/body/body_decoder.ts";
-import { CsvDecoder, JsonDecoder, RawDecoder } from "../../../src/request/body/decoders.ts";
+import { CsvDecoder } from "../../../src/request/body/csv.ts";
+import { JsonDecoder, RawDecoder } from "../../../src/request/body/decoders.ts";
 import { rejectionOf } from "../../support/handler/refusal.ts";
 
 /** Bytes that differ, so that none can be in another's place unnoticed. */

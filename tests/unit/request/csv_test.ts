@@ -1,7 +1,8 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import fc from "fast-check";
+import type { Payload } from "../../../src/request/api_request.ts";
 import { maxNames } from "../../../src/request/body/body_names.ts";
-import { CsvToJson } from "../../../src/request/body/csv.ts";
+import { CsvDecoder } from "../../../src/request/body/csv.ts";
 import { decodeInPieces, pieceLengths } from "../../support/clients/in_pieces.ts";
 import { assertLinearTime } from "../../support/timing/linear_time.ts";
 import { refusalOf } from "../../support/handler/refusal.ts";
@@ -20,17 +21,21 @@ function convert(
   { length = Infinity, firstRowOnly = false } = {},
 ): Converted {
   const told: (readonly string[])[] = [];
-  const reader = new CsvToJson({
-    form: "row text",
-    firstRowOnly,
-    onKeys: (keys) => void told.push(keys),
-  });
+  const reader = new CsvDecoder(
+    firstRowOnly ? "arguments" : "rows",
+    (payload) => void told.push(keysOf(payload)),
+    "row text",
+  );
   const bytes = typeof csv === "string" ? encoder.encode(csv) : csv;
   const json = new TextDecoder().decode(decodeInPieces(reader, bytes, length));
-  return { json, keys: reader.keys, told };
+  return { json, keys: keysOf(reader.payload(bytes)), told };
 }
 
-Deno.test("CsvToJson writes an object for each line below the names", () => {
+function keysOf(payload: Payload): readonly string[] {
+  return payload.kind === "json" ? payload.keys ?? [] : [];
+}
+
+Deno.test("CsvDecoder writes an object for each line below the names", () => {
   const rows: [csv: string, json: string, keys: string[]][] = [
     ["a\n", "[]", []],
     ["a,b\n1,2\n", '[{"a":"1","b":"2"}]', ["a", "b"]],
@@ -78,7 +83,7 @@ Deno.test("CsvToJson writes an object for each line below the names", () => {
   }
 });
 
-Deno.test("CsvToJson says what is wrong", () => {
+Deno.test("CsvDecoder says what is wrong", () => {
   const inBody = (what: string, line: number) =>
     `parse error (${what}) at line ${line} of the CSV body`;
   const uneven = "All lines must have same number of fields";
@@ -117,7 +122,7 @@ Deno.test("CsvToJson says what is wrong", () => {
   }
 });
 
-Deno.test("CsvToJson reads every table that can be printed", () => {
+Deno.test("CsvDecoder reads every table that can be printed", () => {
   const field = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'a",\n\r \té😀NUL') }))
     .map((text) => text.replaceAll("\0", "").toWellFormed());
   const width = 3;
@@ -136,7 +141,7 @@ Deno.test("CsvToJson reads every table that can be printed", () => {
   }));
 });
 
-Deno.test("CsvToJson stops at the first row when that is enough, but reads on", () => {
+Deno.test("CsvDecoder stops at the first row when that is enough, but reads on", () => {
   const first = { firstRowOnly: true };
   strictEqual(convert("a,b\n1,2\n3,4\n5,6", first).json, '[{"a":"1","b":"2"}]');
   strictEqual(convert("a\n", first).json, "[]");
@@ -146,23 +151,19 @@ Deno.test("CsvToJson stops at the first row when that is enough, but reads on", 
   strictEqual(refusalOf(() => convert('a\n1\n"3', first)).code, "102");
 });
 
-Deno.test("CsvToJson says the keys behind the first row, and ends when they are refused", () => {
+Deno.test("CsvDecoder says the keys behind the first row, and ends when they are refused", () => {
   let told = 0;
-  const reader = new CsvToJson({
-    form: "row text",
-    firstRowOnly: false,
-    onKeys: () => {
-      told++;
-      throw new Error("no such column");
-    },
-  });
+  const reader = new CsvDecoder("rows", () => {
+    told++;
+    throw new Error("no such column");
+  }, "row text");
   reader.write(encoder.encode("a,b\n1,"));
   strictEqual(told, 0);
   throws(() => reader.write(encoder.encode("2\n3,4\n5,6\n")), /^Error: no such column$/);
   strictEqual(told, 1);
 });
 
-Deno.test("CsvToJson keeps no more of names than matters", () => {
+Deno.test("CsvDecoder keeps no more of names than matters", () => {
   const names = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`);
   const line = (count: number) => names(count).join(",");
   strictEqual(convert(`${line(maxNames)}\n${line(maxNames)}\n`).keys.length, maxNames);
@@ -177,7 +178,7 @@ Deno.test("CsvToJson keeps no more of names than matters", () => {
   }
 });
 
-Deno.test("CsvToJson writes as much more as there is more to read, in linear time", () => {
+Deno.test("CsvDecoder writes as much more as there is more to read, in linear time", () => {
   const shapes: [name: string, make: (count: number) => string][] = [
     ["short lines", (count) => `a\n${"b\n".repeat(count)}`],
     ["a long line", (count) => `a\n${"b,".repeat(count)}`],
@@ -197,14 +198,14 @@ Deno.test("CsvToJson writes as much more as there is more to read, in linear tim
     const lengthOf = (count: number) => convert(make(count)).json.length;
     strictEqual(lengthOf(2 * size) - lengthOf(size), lengthOf(3 * size) - lengthOf(2 * size), name);
     const run = (bytes: Uint8Array) => {
-      const reader = new CsvToJson({ form: "row text", firstRowOnly: false, onKeys: () => {} });
+      const reader = new CsvDecoder("rows", () => {}, "row text");
       for (let at = 0; at < bytes.length; at += 65_536) {
         reader.write(bytes.subarray(at, at + 65_536));
       }
       reader.end();
     };
     const bytes = (count: number) => encoder.encode(make(count));
-    assertLinearTime(`CsvToJson of ${name}`, { size: 200_000, make: bytes, run });
+    assertLinearTime(`CsvDecoder of ${name}`, { size: 200_000, make: bytes, run });
   }
 });
 
@@ -219,10 +220,10 @@ const nulls: readonly (readonly [field: string, exact: unknown, rowText: unknown
 ];
 
 for (const [field, exact, rowText] of nulls) {
-  Deno.test(`CsvToJson reads the field ${field || "of no text"} as each form has NULL`, () => {
+  Deno.test(`CsvDecoder reads the field ${field || "of no text"} as each form has NULL`, () => {
     for (const [form, expected] of [["exact", exact], ["row text", rowText]] as const) {
       for (const body of [`a,b\n${field},x`, `b,a\nx,${field}`, `b,a\nx,${field}\n`]) {
-        const reader = new CsvToJson({ form, firstRowOnly: false, onKeys: () => {} });
+        const reader = new CsvDecoder("rows", () => {}, form);
         const pieces = Array.from(
           new TextEncoder().encode(body),
           (code) => new TextDecoder().decode(reader.write(Uint8Array.of(code))),
