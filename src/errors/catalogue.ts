@@ -9,7 +9,6 @@ import { schemaCacheErrors } from "./schema_cache_errors.ts";
 import { tokenErrors } from "./token_errors.ts";
 import { writeErrors } from "./write_errors.ts";
 
-/** The catalogue. Each row creates a `ServiceError`. */
 export const errors = {
   ...connectionErrors,
   ...requestErrors,

@@ -16,7 +16,6 @@ export interface ErrorTexts {
  */
 export type ShedReason = "requests" | "queue" | "spool" | "replica";
 
-/** An operation of a batch. */
 export interface FailedOperation {
   /** Position in the batch, from 0. */
   readonly index: number;
@@ -31,7 +30,6 @@ export interface ErrorFields extends ErrorTexts {
   readonly code: string;
   /** Whether `code` is the service's own, which the dialect prefixes. */
   readonly own: boolean;
-  /** HTTP status. */
   readonly status: number;
   /** Message in words, which the default dialect sends; its details are then message and details. */
   readonly inWords?: string;
@@ -58,7 +56,6 @@ export interface ErrorFields extends ErrorTexts {
   readonly operation?: FailedOperation | null;
 }
 
-/** An error that the service sends to the client. */
 export class ServiceError extends Error {
   readonly fields: ErrorFields;
 

@@ -5,7 +5,6 @@ const anyMediaRange: readonly MediaRange[] = [{ kind: "any" }];
 const json: readonly MediaRange[] = [{ kind: "json" }];
 const noMediaRanges: readonly MediaRange[] = [];
 
-/** Common headers with their parsed values. */
 const common: ReadonlyMap<string | null, readonly MediaRange[]> = new Map([
   [null, anyMediaRange],
   ["*/*", anyMediaRange],
@@ -13,7 +12,6 @@ const common: ReadonlyMap<string | null, readonly MediaRange[]> = new Map([
   ["", noMediaRanges],
 ]);
 
-/** An item of the header. */
 interface Item {
   readonly text: string;
   readonly quality: number;

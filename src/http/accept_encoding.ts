@@ -1,12 +1,10 @@
 /** Content codings of responses: what a client accepts, and which types are worth coding. @module
  */
 
-/** A coding that responses can have. */
 export type ResponseCoding = "zstd" | "br" | "gzip";
 
 const responseCodings: ReadonlySet<string> = new Set<ResponseCoding>(["zstd", "br", "gzip"]);
 
-/** Returns whether a text names a coding that responses can have. */
 export function isResponseCoding(text: string): text is ResponseCoding {
   return responseCodings.has(text);
 }

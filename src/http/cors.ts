@@ -26,7 +26,6 @@ const optional = ["Link", "Accept-Query", "Svc-Truncated", "Svc-Count", "Depreca
 
 const knownMethods: ReadonlySet<string> = new Set(methods);
 
-/** Which methods other origins may use. */
 export interface AllowedMethods {
   /** Whether a preflight request may ask for QUERY. Default: false. */
   readonly takesQuery?: boolean;

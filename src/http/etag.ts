@@ -3,10 +3,8 @@
  */
 import type { ResponseCoding } from "./accept_encoding.ts";
 
-/** One entity tag. */
 export interface EntityTag {
   readonly isWeak: boolean;
-  /** The tag without its quotes. */
   readonly opaque: string;
 }
 

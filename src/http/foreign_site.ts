@@ -1,7 +1,6 @@
 /** Recognizes requests that a page of another site makes a browser send. @module */
 import { hostName, isLoopbackHost } from "./host.ts";
 
-/** Which requests are accepted. */
 export interface SiteRules {
   /** Origins besides that of the request's own `Host`. */
   readonly origins: readonly string[];
@@ -40,7 +39,6 @@ export function isCrossOrigin(headers: Readonly<Record<string, string>>): boolea
   return origin !== undefined && hostOf(origin) !== host?.toLowerCase();
 }
 
-/** Methods that do not write. */
 const safeMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "QUERY"]);
 
 /** The parts of a request that show where it comes from. */

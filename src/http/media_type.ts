@@ -1,6 +1,5 @@
 /** Media types of requests and responses. @module */
 
-/** Options of an execution plan. */
 export type PlanOption = "analyze" | "verbose" | "settings" | "buffers" | "wal";
 
 /**

@@ -1,7 +1,6 @@
 /** Identifiers of a request, by which lines of several logs are found together. @module */
 import { type SpanContext, traceparentOf } from "./trace_context.ts";
 
-/** Identifiers that a transaction is given. */
 export interface RequestIdentifiers {
   /** Value of the setting `request.id`; null does not set it. */
   readonly requestId: string | null;
@@ -9,7 +8,6 @@ export interface RequestIdentifiers {
   readonly applicationName: string | null;
 }
 
-/** Identifiers of a request without any. */
 export const noIdentifiers: RequestIdentifiers = { requestId: null, applicationName: null };
 
 /** No white space, quote or control character, so that the text is safe in any log. */

@@ -10,5 +10,4 @@ export interface Clock {
   readonly scheduleAwaited: Schedule;
 }
 
-/** The runtime's clock. */
 export const systemClock: Clock = { now: () => performance.now(), schedule, scheduleAwaited };

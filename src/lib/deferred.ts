@@ -7,7 +7,6 @@ export interface Deferred<Value> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** Makes a promise that its caller settles. */
 export function deferred<Value>(): Deferred<Value> {
   let [resolve, reject]: [Deferred<Value>["resolve"], Deferred<Value>["reject"]] = [noop, noop];
   const promise = new Promise<Value>((resolvePromise, rejectPromise) => {

@@ -1,6 +1,5 @@
 /** JSON objects, as opposed to arrays, scalars and null. @module */
 
-/** The members of a JSON object by name. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isJsonObject(value: unknown): value is JsonObject {

@@ -42,7 +42,6 @@ export class LinkedList<Item extends ListMember<Item>> {
     this.#size++;
   }
 
-  /** Removes a member of this list. */
   remove(item: Item): void {
     const { previous, next } = item;
     if (previous === null) this.#first = next;

@@ -17,7 +17,6 @@ type PieceLength =
   /** The stream returns one chunk per read. They are joined. */
   | { readonly kind: "joined"; readonly pause: () => Promise<void> };
 
-/** Opens a stream. */
 export function pieceReader(
   stream: ReadableStream<Uint8Array>,
   length: PieceLength,

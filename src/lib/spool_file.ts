@@ -5,7 +5,6 @@ import { type BuiltinModule, builtinModule } from "./builtin_modules.ts";
 export class SpoolSpace {
   #used = 0;
 
-  /** Bytes in all files. */
   get used(): number {
     return this.#used;
   }
@@ -27,7 +26,6 @@ export class SpoolFullError extends Error {
   override readonly name = "SpoolFullError";
 }
 
-/** Dependencies of {@linkcode openSpoolFile}. */
 interface SpoolOptions {
   readonly space: SpoolSpace;
   /** The most bytes that all files may have together; Infinity for no limit. */
@@ -54,10 +52,8 @@ export async function openSpoolFile(options: SpoolOptions): Promise<SpoolFile | 
   }
 }
 
-/** Number of buffers that pieces are read into. */
 const readBuffers = 3;
 
-/** Pieces of bytes in a file. */
 export class SpoolFile {
   readonly #handle: FileHandle;
   readonly #options: SpoolOptions;

@@ -5,13 +5,10 @@ import { type Schedule, scheduleAwaited } from "./timers.ts";
 
 /** Makes the errors of requests whose time is over. */
 export interface TimeErrors {
-  /** The client sends its body too slowly. */
   bodyTooSlow(): Error;
-  /** The time of the request is over. */
   requestTimeout(): Error;
 }
 
-/** Resolves after this many milliseconds. */
 export function wait(milliseconds: number): Promise<void> {
   return new Promise((resolve) => void scheduleAwaited(resolve, milliseconds));
 }
@@ -280,7 +277,6 @@ export class BodyPace {
     this.#rate = new ByteRate(clock, { minBytesPerSecond: 1024, allowanceMs: 10_000 });
   }
 
-  /** Counts bytes that have arrived. */
   count(bytes: number): void {
     this.#rate.count(bytes);
   }
@@ -306,7 +302,6 @@ export class MinRate {
     this.#rate = new ByteRate(clock, { minBytesPerSecond: 64 * 1024, allowanceMs: 5000 });
   }
 
-  /** Begins to watch. */
   start(): void {
     this.#isOn = true;
   }

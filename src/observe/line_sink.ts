@@ -29,7 +29,6 @@ export class LineSink {
     this.#maxPendingChars = maxPendingChars;
   }
 
-  /** Appends a line and a line feed. */
   add(line: string): void {
     // A log without a reader must neither block the service nor fill its memory.
     if (this.#pending.length >= this.#maxPendingChars) return;

@@ -88,7 +88,6 @@ export class Counter {
     this.add(1, ...labelValues);
   }
 
-  /** Counts several events. */
   add(events: number, ...labelValues: readonly string[]): void {
     const key = labelValues.join("\0");
     const series = this.#series.get(key);

@@ -63,7 +63,6 @@ export function registerServiceMetrics(registry: MetricRegistry, read: () => Met
   registry.histogram("db_pool_queue_seconds", () => read().queueSeconds);
 }
 
-/** Registers a metric of one value. */
 type Register = (name: string, help: string, value: (metrics: Metrics) => number) => void;
 
 /** Registers the metrics of the pool and of the cache of tokens. */
@@ -108,7 +107,6 @@ function registerPoolMetrics(
   );
 }
 
-/** Period of the timer that is measured. */
 const periodMs = 500;
 /** A look at the metric shows the longest delay of at least this time. */
 const windowMs = 60_000;

@@ -60,7 +60,6 @@ export class RequestMetrics {
     this.#active++;
   }
 
-  /** A request has ended. */
   end(): void {
     this.#active--;
   }
@@ -75,7 +74,6 @@ export class RequestMetrics {
     if (responseBytes !== null) this.#responseBytes.record(responseBytes, [method, status]);
   }
 
-  /** Returns all metrics as text. */
   text(): string {
     const active = {
       name: "http_server_active_requests",

@@ -1,6 +1,5 @@
 /** Measures the stages of a request. @module */
 
-/** Measured stages, in the order of `Server-Timing`. */
 export const stages = ["jwt", "parse", "plan", "transaction", "response"] as const;
 
 type Stage = typeof stages[number];

@@ -4,7 +4,6 @@ import type { Action, OptionsTarget } from "./api_request.ts";
 import type { RawRequest } from "./raw_request.ts";
 import { percentDecode } from "./url/percent.ts";
 
-/** The part of the configuration that is read here. */
 export interface ActionConfig {
   /** The function that answers `/`; null for the generated description. */
   readonly dbRootSpec: { readonly name: string } | null;

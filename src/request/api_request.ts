@@ -101,7 +101,6 @@ export type Payload =
     readonly bytes: Uint8Array;
   };
 
-/** A request, parsed. */
 export interface ApiRequest {
   /** As received, for `request.method`. */
   readonly method: string;

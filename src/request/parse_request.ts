@@ -23,13 +23,11 @@ import { canonicalQuery, equivalentQuery } from "./url/query_string.ts";
 import type { QueryParams } from "./url/query_types.ts";
 import { chooseRowBounds } from "./url/row_bounds.ts";
 
-/** The part of the configuration that requests are read by. */
 export interface RequestConfig extends ActionConfig, ProfileConfig, Pick<Config, "etagMode"> {
   readonly dbSafeUpdate: boolean;
   readonly dialect: Pick<Dialect, "csv" | "limitedChanges">;
 }
 
-/** A request that is read but for its body. */
 export interface RequestHead {
   /** Its payload is null. */
   readonly request: ApiRequest;

@@ -10,10 +10,8 @@ export interface Preconditions {
   readonly ifNoneMatch: TagList | null;
 }
 
-/** A request without preconditions. */
 export const noPreconditions: Preconditions = { ifMatch: null, ifNoneMatch: null };
 
-/** Most tags of one precondition. */
 const maxTags = 64;
 
 /** Reads the preconditions that an action takes, and ignores others, as those of POST. Throws `159`. */

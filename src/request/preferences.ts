@@ -2,7 +2,6 @@
 import { exactInteger } from "../http/range_header.ts";
 import type { Preferences } from "./api_request.ts";
 
-/** Preferences with a closed list of values. */
 type ListedName =
   | "resolution"
   | "return"

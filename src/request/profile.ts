@@ -1,7 +1,6 @@
 /** The schema that a request is about. @module */
 import { errors } from "../errors/catalogue.ts";
 
-/** The part of the configuration that is read here. */
 export interface ProfileConfig {
   /** Exposed schemas; the first is the default. */
   readonly dbSchemas: readonly string[];

@@ -24,7 +24,6 @@ export interface QueryTarget {
   readonly isRoutine: boolean;
 }
 
-/** Options that recognize query requests. */
 export interface QueryRequestConfig {
   readonly serverQueryMethod: boolean;
   readonly dbRootSpec: { readonly name: string } | null;

@@ -15,7 +15,6 @@ import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import { bearerToken } from "../auth/credential.ts";
 import { parseJsonObject } from "../lib/json_object.ts";
 
-/** A request that failed. */
 export interface AdviceContext {
   readonly pieces: RawRequest;
   /** Null when authentication failed. */

@@ -8,7 +8,6 @@ import type { BodyEncoder, BodyEncoders } from "./encoders.ts";
 import type { Header } from "./overrides.ts";
 import type { Reply } from "./reply.ts";
 
-/** Inputs of {@linkcode compressReply} besides the reply. */
 export interface CompressionContext {
   readonly method: string;
   /** Request headers by lower-case name. */
@@ -94,7 +93,6 @@ function encodedReply(
   return encoded === null ? null : { ...reply, headers, content: encoded, length: null };
 }
 
-/** Returns the headers of the encoded body, without its length. */
 function encodedHeaders(headers: HeaderList, coding: ResponseCoding): Header[] {
   const encoded: Header[] = [];
   for (const [name, value] of headers) {

@@ -10,7 +10,6 @@ import type { ResponseCoding } from "../http/accept_encoding.ts";
 import { type BuiltinModule, builtinModule } from "../lib/builtin_modules.ts";
 import { type Schedule, schedule as defaultSchedule } from "../lib/timers.ts";
 
-/** Encodes bodies by one coding. */
 export interface BodyEncoder {
   /** The shortest body that is worth its cost, in bytes. */
   readonly minBytes: number;
@@ -23,12 +22,10 @@ export interface BodyEncoder {
   readonly encodeStream: (source: ReadableStream<Uint8Array>) => ReadableStream<Uint8Array> | null;
 }
 
-/** The encoders of a runtime. */
 export type BodyEncoders = ReadonlyMap<ResponseCoding, BodyEncoder>;
 
 /** Milliseconds without a byte of the source after which an encoder flushes. */
 const flushDelayMs = 50;
-/** Bytes of one piece of an encoded stream. */
 const chunkBytes = 64 * 1024;
 /**
  * Streams of `node:zlib` that may be open at once. Each takes up to 1.5 MB until its reader has all of it, so
@@ -38,7 +35,6 @@ const maxOpenStreams = 100;
 /** A `CompressionStream` costs more than it saves for shorter bodies. */
 const minStreamedBytes = 8 * 1024;
 
-/** Dependencies of {@linkcode bodyEncoders}. */
 export interface EncoderOptions {
   /** Null for a runtime without it. Default: that of the runtime. */
   readonly zlib?: BuiltinModule<"node:zlib"> | null;
@@ -46,7 +42,6 @@ export interface EncoderOptions {
   readonly schedule?: Schedule;
 }
 
-/** Returns the encoders of the runtime. */
 export function bodyEncoders(
   { zlib = builtinModule("node:zlib"), schedule = defaultSchedule }: EncoderOptions = {},
 ): BodyEncoders {
@@ -99,7 +94,6 @@ function zlibEncoders(zlib: BuiltinModule<"node:zlib">, schedule: Schedule): Bod
   return encoders;
 }
 
-/** An encoder of `node:zlib`. */
 interface ZlibTransform {
   write(bytes: Uint8Array): boolean;
   end(): void;
@@ -117,7 +111,6 @@ interface OpenEncoder {
   readonly flushKind: number;
 }
 
-/** An encoder of one stream. */
 interface StreamEncoder extends OpenEncoder {
   readonly schedule: Schedule;
   /** Called once, when the encoder has released its memory. */

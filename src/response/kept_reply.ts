@@ -5,7 +5,6 @@ import type { HeaderList } from "../lib/header_list.ts";
 import type { KeptAnswer } from "../transaction/idempotency.ts";
 import type { Reply } from "./reply.ts";
 
-/** Limits of kept replies. */
 export interface KeptReplyConfig {
   readonly idempotencyMaxBytes: number;
   /** Header that is copied from each request. */

@@ -8,12 +8,9 @@ import { type ReplacedParam, splitQuery, withParams } from "../request/url/query
 /** Which pages have links: those by a cursor, all of them, or none. */
 export type LinkMode = "cursor" | "all" | "none";
 
-/** A page of the root, as it was read. */
 export interface ReadPage {
   readonly root: ReadNode;
-  /** The metadata columns of the result. */
   readonly columns: readonly (string | null)[];
-  /** Number of rows of the page. */
   readonly rows: number;
   /** Number of all rows; null if they were not counted exactly. */
   readonly total: number | null;

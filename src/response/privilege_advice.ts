@@ -122,7 +122,6 @@ function routineText(name: string, context: AdviceContext): string {
   return path === `/rpc/${name}` ? qualifiedText(name, context) : nameText(name);
 }
 
-/** Facts about the login role and the server. */
 interface LoginContext {
   readonly config: Pick<Config, "dbUri">;
   /** Result of `version()`; null before the service knows it. */

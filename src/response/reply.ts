@@ -27,7 +27,6 @@ export interface Reply {
   readonly ended?: Promise<void> | undefined;
 }
 
-/** The metadata columns of a result row. */
 export interface ResultMetadata {
   readonly rows: number;
   /** False if the response begins before the number of rows is known. */
@@ -39,7 +38,6 @@ export interface ResultMetadata {
   readonly tag: string | null;
 }
 
-/** The metadata columns of the result row of a write. */
 export interface WriteMetadata extends ResultMetadata {
   /** Number of written rows; the representation may show fewer. */
   readonly affected: number;
@@ -64,7 +62,6 @@ export function readResultMetadata(
   };
 }
 
-/** Reads the metadata columns of the result row of a write. */
 export function readWriteMetadata(
   head: readonly (string | null)[],
   isTagged: boolean,

@@ -27,7 +27,6 @@ import {
   type WriteMetadata,
 } from "./reply.ts";
 
-/** Settings that replies depend on. */
 export interface ResponseConfig {
   /** Whether `Prefer: tx=` may choose how the transaction ends. */
   readonly txOverridable: boolean;
@@ -38,7 +37,6 @@ export interface ResponseConfig {
   readonly hasStandbys: boolean;
 }
 
-/** The row of a plan's main statement. */
 export type PlanResult = Pick<BatchResult, "columns" | "body">;
 
 type ReadPlanOf = Extract<Plan, { kind: "read" }>;
@@ -105,7 +103,6 @@ function truncationHeader({ cutAt }: ReadPlan, columns: BatchResult["columns"]):
   return isCut ? [["Svc-Truncated", String(cutAt)]] : [];
 }
 
-/** Makes the reply to a function call. */
 export function respondToCall(
   request: ApiRequest,
   plan: CallPlanOf,
@@ -144,7 +141,6 @@ export function respondToCall(
   return rangedReply(request, plan, { metadata, range, headers, body: reply.body, config });
 }
 
-/** Makes the reply to a write. */
 export function respondToMutation(
   request: ApiRequest,
   plan: MutatePlanOf,
@@ -173,7 +169,6 @@ export function respondToMutation(
   });
 }
 
-/** Makes a reply with the execution plan of a statement. */
 export function respondToPlan(
   request: ApiRequest,
   { representation }: ReadPlanOf | MutatePlanOf | CallPlanOf,
@@ -186,7 +181,6 @@ export function respondToPlan(
 
 const emptyMetadata: ResultMetadata = readResultMetadata([], false);
 
-/** Makes the reply to OPTIONS. */
 export function respondToOptions({ allow, acceptQuery }: OptionsPlan): Reply {
   const headers: HeaderList = [
     ["Allow", allow],

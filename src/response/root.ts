@@ -18,7 +18,6 @@ import { openApi2 } from "./openapi/v2.ts";
 import { openApi3 } from "./openapi/v3.ts";
 import type { Reply } from "./reply.ts";
 
-/** Data that the document is made of. */
 export interface DocumentSource {
   /** JSON of {@linkcode SchemaMetadata}; null if it was not queried or the schema does not exist. */
   readonly metadata: string | null;

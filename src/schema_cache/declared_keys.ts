@@ -16,7 +16,6 @@ import {
 import type { ForeignKeyRow, KeyRow, KeysResult } from "./queries/keys.ts";
 import type { RelationRow } from "./queries/relations.ts";
 
-/** Options that declare keys. */
 export interface DeclaredKeyConfig extends CommentTagConfig {
   /** Declarations, separated by `;`. Default: none. */
   readonly dbRelationships?: string | null;
@@ -24,11 +23,9 @@ export interface DeclaredKeyConfig extends CommentTagConfig {
   readonly dbSchemas: ExposedSchemas;
 }
 
-/** The result of {@linkcode addDeclaredKeys}. */
 interface DeclaredKeys {
   /** The relations; their comments are without the lines of tags. */
   readonly relations: readonly RelationRow[];
-  /** Oids of the relations with the tag `@primary`. */
   readonly primaryRelations: ReadonlySet<number>;
   /** Values of the tags `@deprecated`, `@label` and `@maxRows` by the oids of relations. */
   readonly tags: ReadonlyMap<number, TagValues>;

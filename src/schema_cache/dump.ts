@@ -31,11 +31,9 @@ export function dumpSchemaCache(data: SchemaCacheData): string {
 export interface SchemaCacheDump {
   /** User-defined media type handlers. */
   readonly dbMediaHandlers: readonly unknown[];
-  /** Relationships. */
   readonly dbRelationships: readonly unknown[];
   /** Casts that the service applies itself. */
   readonly dbRepresentations: readonly unknown[];
-  /** Functions. */
   readonly dbRoutines: readonly unknown[];
   /** Tables and views, each with its name. */
   readonly dbTables: readonly unknown[];

@@ -52,7 +52,6 @@ import type {
 } from "./schema_cache.ts";
 import { type KeyColumns, trackViewColumns } from "./view_columns.ts";
 
-/** Options that the schema cache depends on. */
 export interface SchemaCacheConfig extends DeclaredKeyConfig {
   readonly dbExtraSearchPath: readonly string[];
   /** Settings of functions that a call applies to its transaction. */

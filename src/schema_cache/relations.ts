@@ -13,9 +13,7 @@ type PrimaryKeys = ReadonlyMap<number, readonly number[]>;
 /** Further properties of relations, by their oid. */
 interface RelationTraits {
   readonly volatile: ReadonlySet<number>;
-  /** Those with the tag `@primary`. */
   readonly primary: ReadonlySet<number>;
-  /** Values of other tags. */
   readonly tags: ReadonlyMap<number, TagValues>;
   /** Schemas that junctions in unexposed schemas lead to. */
   readonly hiddenJunctions: ReadonlyMap<number, ReadonlySet<string>>;

@@ -31,9 +31,7 @@ export interface ForeignKey {
   readonly unique: boolean;
 }
 
-/** The input from which relationships are derived. */
 export interface RelationshipInput {
-  /** Exposed relations. */
   readonly ends: readonly RelationshipEnd[];
   readonly foreignKeys: readonly ForeignKey[];
   /** Foreign keys that PostgreSQL does not know, of tables and views. Default: none. */

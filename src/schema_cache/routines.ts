@@ -50,7 +50,6 @@ function buildRoutine(row: RoutineRow, applied: ReadonlySet<string>): Routine {
 
 const isolationSetting = "default_transaction_isolation";
 
-/** Volatility by `pg_proc.provolatile`. */
 const volatilities: Readonly<Record<string, Volatility>> = {
   i: "immutable",
   s: "stable",

@@ -7,13 +7,11 @@
  */
 import type { HeaderList } from "../lib/header_list.ts";
 
-/** A name in a schema. */
 export interface QualifiedName {
   readonly schema: string;
   readonly name: string;
 }
 
-/** A column of a relation. */
 export interface Column {
   readonly name: string;
   readonly comment: string | null;
@@ -45,7 +43,6 @@ export interface UniqueIndex {
   readonly name: string;
   /** Columns in the order of the index; null if a key is another expression. */
   readonly columns: readonly string[] | null;
-  /** SQL text of each key. */
   readonly expressions: readonly string[];
   /** SQL text of the condition of a partial index; null for others. */
   readonly predicate: string | null;
@@ -92,7 +89,6 @@ export interface Relation extends QualifiedName {
   readonly primaryKey: readonly string[];
   /** Unique indexes of a table, sorted by name. Default: none. */
   readonly uniqueIndexes?: readonly UniqueIndex[];
-  /** Columns in attribute order. */
   readonly columns: readonly Column[];
   /**
    * Schemas of relations that junctions in unexposed schemas lead to; absent when there are no such
@@ -145,7 +141,6 @@ export interface ComputedRelationship extends RelationshipEnds {
 
 export type Relationship = KeyRelationship | JunctionRelationship | ComputedRelationship;
 
-/** An input parameter of a function. */
 export interface Parameter {
   /** Name of the parameter; empty when it has no name. */
   readonly name: string;
@@ -173,7 +168,6 @@ export interface Routine extends QualifiedName {
     readonly composite: boolean;
     readonly typeSchema: string;
     readonly typeName: string;
-    /** True if the result is `void`. */
     readonly void: boolean;
     /** Name of the returned domain; null for other types. */
     readonly domain: string | null;

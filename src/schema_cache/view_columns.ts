@@ -7,7 +7,6 @@ import type { TargetColumn } from "./pg_node_tree.ts";
  */
 export type ViewColumns = ReadonlyMap<number, ReadonlyMap<number, readonly string[]>>;
 
-/** A view whose columns are traced. */
 export interface TrackedView {
   readonly oid: number;
   /** Column names by attribute number; undefined at 0 and at dropped columns. */
@@ -17,7 +16,6 @@ export interface TrackedView {
 /** Attribute numbers of all key columns, by the table's oid. */
 export type KeyColumns = ReadonlyMap<number, ReadonlySet<number>>;
 
-/** Metadata of views, from the catalogue. */
 interface ViewInput {
   readonly views: readonly TrackedView[];
   /**

@@ -10,7 +10,6 @@ import type { RowFunctions } from "./row_functions.ts";
 import type { TypeNames } from "./type_names.ts";
 import { objectType, textType, type TypeMember, union } from "./type_text.ts";
 
-/** The context of writing the types of relations. */
 export interface RelationTypeContext {
   readonly cache: SchemaCache;
   readonly names: TypeNames;

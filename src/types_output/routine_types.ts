@@ -8,7 +8,6 @@ import { arrayType, objectType, textType, type TypeMember, union } from "./type_
 /** Returns the result type of a function, and the columns of its OUT and TABLE parameters. */
 export type ResultLookup = (routine: Routine) => RoutineResult | undefined;
 
-/** Builds the look-up. */
 export function resultLookup({ results }: TypeCatalogue): ResultLookup {
   const byKey = new Map(
     results.map((result) => [JSON.stringify(result.slice(0, 3)), result]),
@@ -17,7 +16,6 @@ export function resultLookup({ results }: TypeCatalogue): ResultLookup {
     byKey.get(JSON.stringify([schema, name, parameters.map(({ type }) => type)]));
 }
 
-/** The context of writing the types of functions. */
 export interface RoutineTypeContext {
   readonly cache: SchemaCache;
   readonly names: TypeNames;

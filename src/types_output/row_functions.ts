@@ -11,7 +11,6 @@ import type {
 /** The result of a function, as the catalogue describes it. */
 export type RoutineResult = TypeCatalogue["results"][number];
 
-/** A function of a row. */
 export interface RowFunction extends QualifiedName {
   /** The relation whose rows the function takes. */
   readonly origin: QualifiedName;
@@ -20,7 +19,6 @@ export interface RowFunction extends QualifiedName {
   readonly relationship: ComputedRelationship | null;
 }
 
-/** Look-ups of functions of rows. */
 export interface RowFunctions {
   /** Returns the computed columns of a relation, by name. */
   readonly columnsOf: (relation: QualifiedName) => readonly RowFunction[];

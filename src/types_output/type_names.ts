@@ -4,7 +4,6 @@ import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schem
 import type { RowFunctions } from "./row_functions.ts";
 import { arrayType, textType, union } from "./type_text.ts";
 
-/** Look-ups of TypeScript types. */
 export interface TypeNames {
   /** Returns the TypeScript type of a value, by the `format_type` text of its PostgreSQL type. */
   readonly of: (type: string) => string;
@@ -30,7 +29,6 @@ const builtInTypes: ReadonlyMap<string, string> = new Map([
 /** Type of pseudo-types, and of types of extensions or unexposed schemas. */
 const unknown = "unknown";
 
-/** Builds the look-up. */
 export function typeNames(
   { enums, composites, domains }: TypeCatalogue,
   { schemas, cache, rowFunctions }: {

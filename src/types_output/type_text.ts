@@ -15,12 +15,10 @@ export function union(types: readonly string[]): string {
   return types.length === 0 ? "never" : types.join(" | ");
 }
 
-/** Returns an array type. */
 export function arrayType(element: string): string {
   return /[ {]/.test(element) ? `(${element})[]` : `${element}[]`;
 }
 
-/** A member of an object type. */
 export interface TypeMember {
   readonly name: string;
   readonly type: string;

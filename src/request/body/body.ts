@@ -254,7 +254,6 @@ class LongBodyGuard {
   }
 }
 
-/** Yields the same pieces, which the guard counts. */
 async function* guarded(
   pieces: AsyncIterable<Uint8Array>,
   guard: LongBodyGuard,
@@ -296,7 +295,6 @@ class Collected {
     this.#length = needed;
   }
 
-  /** Copies the bytes to a larger buffer, with pauses. */
   async #enlarge(length: number): Promise<void> {
     const larger = new Uint8Array(length);
     for (let at = 0; at < this.#length; at += copyBytes) {

@@ -38,5 +38,4 @@ export type OnKeys = (payload: Payload) => void;
 /** Rows of a relation, or arguments of a function. */
 export type PayloadUse = "rows" | "arguments";
 
-/** No bytes. */
 export const noBytes: Uint8Array = new Uint8Array(0);

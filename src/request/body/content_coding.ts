@@ -3,7 +3,6 @@ import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
 import { type BuiltinModule, builtinModule } from "../../lib/builtin_modules.ts";
 
-/** A coding that a body can have. */
 export type ContentCoding = "gzip" | "deflate" | "br" | "zstd";
 
 /**
@@ -54,7 +53,6 @@ type Decode = (pieces: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
 /** The codings that a runtime decodes, the preferred one first. */
 export type Codecs = ReadonlyMap<ContentCoding, Decode>;
 
-/** How a body is decoded. */
 export interface DecodingOptions {
   readonly coding: ContentCoding;
   /** Whether the decoded length has another limit than a multiple of the body's. */
@@ -166,7 +164,6 @@ async function noticesTruncation(decode: Decode, body: Uint8Array): Promise<bool
   }
 }
 
-/** A decoder of `node:zlib`. */
 interface ZlibDecoder extends AsyncIterable<Uint8Array> {
   write(bytes: Uint8Array): boolean;
   end(): void;

@@ -82,7 +82,6 @@ function rowsPayload(rows: Rows, text: Uint8Array): Payload {
   return { ...rows, kind: "json", source: "json", text };
 }
 
-/** How a body is decoded. */
 export interface DecoderOptions {
   /** Whether the payload may be cut between its rows. */
   readonly isCut: boolean;

@@ -39,7 +39,6 @@ export class JsonOutline {
     this.#at = this.#skipBlank(0);
   }
 
-  /** The type of the value. */
   get kind(): JsonKind {
     return kinds.get(this.#bytes[this.#at]!) ?? "number";
   }
@@ -85,7 +84,6 @@ export class JsonOutline {
     return this.#bytes.subarray(start, this.#at);
   }
 
-  /** Yields the positions of members or elements. */
   *#items(close: number): Generator<number> {
     this.#at = this.#skipBlank(this.#at + 1);
     while (this.#bytes[this.#at] !== close) {

@@ -22,7 +22,6 @@ export type JsonRows =
   | { readonly kind: "mixed" }
   | { readonly kind: "malformed" };
 
-/** The rows of a JSON text. */
 export interface RowsOptions {
   /** Collects the keys of all rows, which may differ. Default: false. */
   readonly keysMayVary?: boolean;
@@ -58,7 +57,6 @@ export class JsonRowsScan {
     return this.#keys.firstMixed;
   }
 
-  /** Number of rows that have begun. */
   get rowCount(): number {
     return this.#keys.rowCount;
   }
@@ -68,12 +66,10 @@ export class JsonRowsScan {
     return this.#scanner.isBehindElement && this.rowCount > 0;
   }
 
-  /** The place of the first syntax error in a malformed text. */
   get malformedPlace(): MalformedPlace {
     return this.#scanner.malformedPlace;
   }
 
-  /** Returns the content of the text so far. */
   rows(): JsonRows {
     return this.#keys.rows(this.#scanner.shape);
   }
@@ -101,7 +97,6 @@ class RowKeys implements RowEvents {
   #next = 0;
   /** Number of different keys of the current row. */
   #distinct = 0;
-  /** Number of rows that have begun. */
   #count = 0;
   /** Number of the first element that is not a row of the same keys; null without one. */
   #firstMixed: number | null = null;
@@ -205,7 +200,6 @@ class RowKeys implements RowEvents {
     this.#ends.push(kept + length);
   }
 
-  /** Returns the content of the text so far. */
   rows(shape: "object" | "array"): JsonRows {
     if (this.#firstMixed !== null) return { kind: "mixed" };
     if (this.#count === 0) return { kind: "none" };

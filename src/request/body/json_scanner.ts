@@ -49,7 +49,6 @@ const expects = {
   nothing: 10,
 } as const;
 
-/** Reads one text. */
 export class JsonScanner {
   readonly #rows: RowEvents;
   readonly #open = new OpenContainers();
@@ -71,7 +70,6 @@ export class JsonScanner {
     this.#rows = rows;
   }
 
-  /** The container of the rows. */
   get shape(): "object" | "array" {
     return this.#rowDepth === 1 ? "object" : "array";
   }
@@ -91,7 +89,6 @@ export class JsonScanner {
     return this.#malformed === null;
   }
 
-  /** Where a malformed text is malformed. */
   get malformedPlace(): MalformedPlace {
     return this.#malformed ?? { kind: this.#consumed === 0 ? "empty" : "end" };
   }

@@ -20,7 +20,6 @@ const blanks: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0d]);
 const [beginArray, nextElement] = [Uint8Array.of(0x5b), Uint8Array.of(0x2c)];
 const [endArray, noRows] = [Uint8Array.of(0x5d), Uint8Array.of(0x5b, 0x5d)];
 
-/** How the lines of a body are read. */
 export interface NdjsonOptions {
   readonly takes: PayloadUse;
   /** The query string names the columns, so that lines may have different keys. */
@@ -107,7 +106,6 @@ export class NdjsonDecoder implements BodyDecoder {
     return { kind: "json", source: "json", shape, keys, moreKeys: 0, text } as const;
   }
 
-  /** Takes text of one line. */
   #text(bytes: Uint8Array, start: number, end: number): void {
     let at = start;
     if (!this.#hasBegun) {

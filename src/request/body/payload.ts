@@ -13,7 +13,6 @@ import { NdjsonDecoder } from "./ndjson.ts";
 import { PatchDecoder } from "./patch_decoder.ts";
 import type { QueryParams } from "../url/query_types.ts";
 
-/** Parts of a request that choose the decoder of its body. */
 export interface PayloadParts {
   /** The `Content-Type` header. Null if the request has none; the body is then JSON. */
   readonly contentType: string | null;
@@ -69,12 +68,10 @@ export function mayKeysVary({ on, columnTree }: QueryParams): boolean {
 /** Format of a body. `raw` is the value of a function's single unnamed parameter. */
 export type PayloadFormat = "json" | "csv" | "form" | "raw";
 
-/** Reads bodies of a content type. */
 export interface PayloadReader {
   readonly format: PayloadFormat;
   /** True if the body belongs to a query request, whose length has its own limit. Default: false. */
   readonly isQuery?: true;
-  /** Begins to decode one body. */
   readonly begin: (onKeys: OnKeys, options?: DecoderOptions) => BodyDecoder;
 }
 

@@ -8,12 +8,9 @@ import type { Clause, Field, NamedClause } from "./query_types.ts";
 import { readText } from "./read_text.ts";
 import type { Scanner } from "./scanner.ts";
 
-/** The most `@name` parameters of a request. */
 const maxTexts = 32;
-/** The most terms of `distinct`. */
 const maxDistinctTerms = 32;
 
-/** Reads the value of a clause. Throws `100`. */
 type ClauseReader = (value: string, path: readonly string[]) => Clause;
 
 const readers: ReadonlyMap<string, ClauseReader> = new Map<string, ClauseReader>([

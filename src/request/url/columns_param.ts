@@ -6,14 +6,12 @@ import type { AtLevel, ColumnItem, ColumnTree, LevelConflict, NestedItem } from 
 import { readText } from "./read_text.ts";
 import { Scanner } from "./scanner.ts";
 
-/** The columns that a write names. */
 export interface WrittenNames {
   /** Sorted, without duplicates; null when absent. */
   readonly columns: readonly string[] | null;
   readonly columnTree: ColumnTree | null;
 }
 
-/** Reads a list of names. Raises `100`. */
 export function readNames(
   what: string,
   raw: string | null | undefined,

@@ -1,7 +1,6 @@
 /** The text of a cursor: base64url (RFC 4648, section 5) of the JSON `[1,"<fingerprint>",[key,…]]`.
  * It is not signed: a forged cursor only compares with other values. @module */
 
-/** The position of a row in an order. */
 export interface CursorPosition {
   /** Identifies the order, and the rows that it sorts. */
   readonly fingerprint: string;
@@ -9,11 +8,9 @@ export interface CursorPosition {
   readonly keys: readonly (string | null)[];
 }
 
-/** The version of the text. */
 const version = 1;
 /** Longer texts are refused before they are decoded. */
 const maxCursorLength = 4096;
-/** The most terms of an order that a cursor holds. */
 export const maxCursorKeys = 16;
 
 /** Returns the position in a cursor; undefined if the text is not a cursor of this version. */

@@ -15,7 +15,6 @@ const isWords: readonly IsWord[] = ["null", "not_null", "true", "false", "unknow
 
 const longestOperator = Math.max(...[...operators.keys()].map((word) => word.length));
 
-/** A comparison without its column. */
 export type OperatorExpression = Pick<Filter, "negated" | "operation">;
 
 /** `op-expr = [ "not." ] operation`, where the literals are read by `value`. */
@@ -140,7 +139,6 @@ function longestKnownStart(word: string): number {
   return length;
 }
 
-/** The dot and the literal. */
 function operand(scanner: Scanner, value: Production<string>): string {
   scanner.take(".", operatorLabel);
   return value(scanner);

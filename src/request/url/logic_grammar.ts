@@ -52,7 +52,6 @@ function seesGroupWord(scanner: Scanner): boolean {
   return scanner.sees("not.") || scanner.sees("and") || scanner.sees("or");
 }
 
-/** Whether a group begins here. */
 function seesGroup(scanner: Scanner): boolean {
   if (!seesGroupWord(scanner)) return false;
   const start = scanner.position;

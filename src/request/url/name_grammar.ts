@@ -32,7 +32,6 @@ export function name(scanner: Scanner): string {
   return scanner.code === quote ? quoted(scanner) : dashed(scanner);
 }
 
-/** Whether a name begins here. */
 export function seesName(scanner: Scanner): boolean {
   return scanner.code === quote || nameUnits(scanner.text, scanner.position) > 0;
 }
@@ -187,7 +186,6 @@ export interface TreePath {
   readonly field: Field;
 }
 
-/** The path of the root. */
 export const root: readonly string[] = [];
 
 /** `name-path = names path`; text after it is the caller's to judge. */

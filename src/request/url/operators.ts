@@ -1,14 +1,12 @@
 /** The operators of filters. @module */
 import type { FullTextOperator, SimilarityOperator, SimpleOperator } from "./query_types.ts";
 
-/** Syntax behind an operator's word. */
 export type OperatorKind =
   | { readonly kind: "simple" | "quantified"; readonly operator: SimpleOperator }
   | { readonly kind: "fullText"; readonly operator: FullTextOperator }
   | { readonly kind: "similar"; readonly operator: SimilarityOperator }
   | { readonly kind: "in" | "is" | "isdistinct" };
 
-/** Syntax by word. */
 export const operators: ReadonlyMap<string, OperatorKind> = new Map<string, OperatorKind>([
   ...(["eq", "gt", "gte", "lt", "lte", "like", "ilike", "match", "imatch"] as const).map(
     (operator) => [operator, { kind: "quantified", operator }] as const,
@@ -27,5 +25,4 @@ export const operators: ReadonlyMap<string, OperatorKind> = new Map<string, Oper
   ["isdistinct", { kind: "isdistinct" }],
 ]);
 
-/** All operators. */
 export const operatorWords: readonly string[] = [...operators.keys()];

@@ -266,7 +266,6 @@ function readSelect(raw: string | null | undefined): readonly SelectItem[] {
   return raw ? readText({ what: "select parameter", raw }, select) : nothing;
 }
 
-/** Returns true for `*`. */
 function isWholeRow(item: SelectItem): boolean {
   return item.kind === "all" && item.only === undefined;
 }

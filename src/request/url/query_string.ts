@@ -1,14 +1,12 @@
 /** The query string as names and values, and back. @module */
 import { percentDecode } from "./percent.ts";
 
-/** A parameter, decoded. */
 export interface QueryParam {
   readonly name: string;
   /** Null when there is no `=`. */
   readonly value: string | null;
 }
 
-/** A parameter that has a value. */
 export interface ValuedParam extends QueryParam {
   readonly value: string;
 }

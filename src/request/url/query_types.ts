@@ -99,7 +99,6 @@ export type SelectItem =
   | SelectRelation
   | SelectSpread;
 
-/** Operators that compare with one literal. */
 export type SimpleOperator =
   | "eq"
   | "neq"
@@ -153,7 +152,6 @@ export type Operation =
     readonly value: string;
   };
 
-/** One comparison. */
 export interface Filter {
   readonly kind: "filter";
   readonly field: Field;
@@ -187,7 +185,6 @@ export interface LogicGroup {
   readonly children: readonly LogicTree[];
 }
 
-/** One term of `order`. */
 export interface OrderTerm {
   /** Name or alias of a to-one embed of the same level, for `order=rel(col)`. */
   readonly relation: string | null;
@@ -206,7 +203,6 @@ export interface AtLevel<T> {
 
 /** A parameter that only reads have. */
 export type Clause =
-  /** Conditions on groups. */
   | { readonly kind: "having"; readonly group: LogicGroup }
   /** A condition on the level that embeds the tested rows. */
   | { readonly kind: "embedTest"; readonly test: EmbedTest }
@@ -224,7 +220,6 @@ export interface NamedClause extends AtLevel<Clause> {
   readonly name: string;
 }
 
-/** An entry of `columns`. */
 export type ColumnItem =
   /** The keys of the objects of the level. */
   | { readonly kind: "all" }
@@ -266,7 +261,6 @@ export interface RowBounds {
   readonly last: bigint | null;
 }
 
-/** The whole query string. */
 export interface QueryParams {
   /** Empty when absent or empty: all columns. */
   readonly select: readonly SelectItem[];

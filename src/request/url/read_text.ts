@@ -4,11 +4,9 @@ import type { ServiceError } from "../../errors/service_error.ts";
 import { operators } from "./operators.ts";
 import { type ParseFailure, type Production, Scanner } from "./scanner.ts";
 
-/** A text to be read. */
 export interface Source {
   /** Name of the text, for the error: `filter`, `tree path`, `select parameter`, … */
   readonly what: string;
-  /** The text as the error shows it. */
   readonly raw: string;
   /** The column that a filter names. Default: the text names it. */
   readonly column?: string;

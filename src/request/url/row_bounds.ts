@@ -8,7 +8,6 @@ import type { QueryParams, RowBounds } from "./query_types.ts";
 const everything: RowBounds = { first: 0n, last: null };
 const noRows: RowBounds = { first: 0n, last: -1n };
 
-/** Parts of a request that select rows of the root by position. */
 export interface RowBoundsParts {
   readonly method: string;
   /** The `Range` header, which only GET and QUERY use. */

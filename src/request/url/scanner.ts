@@ -10,13 +10,11 @@
 
 import { errors } from "../../errors/catalogue.ts";
 
-/** A production of a grammar. */
 export type Production<T> = (scanner: Scanner) => T;
 
 /** Thrown where a text does not fit. It is not an error: {@linkcode Scanner.read} catches it. */
 const mismatch = Symbol("mismatch");
 
-/** Why a text did not fit. */
 export interface ParseFailure {
   /** Where the text stopped fitting, in UTF-16 units. */
   readonly at: number;
@@ -100,7 +98,6 @@ export class Scanner {
     return true;
   }
 
-  /** Moves behind spaces and tabs. */
   skipBlanks(): void {
     let code = this.code;
     while (code === 0x20 || code === 0x09) {
@@ -203,7 +200,6 @@ export class Scanner {
     }
   }
 
-  /** Whether the scanner is inside of parentheses. */
   get isNested(): boolean {
     return this.#nesting > 0;
   }

@@ -83,7 +83,6 @@ function item(scanner: Scanner, { isFirst }: { readonly isFirst: boolean }): Sel
   return scanner.fail(itemStart);
 }
 
-/** An embed without its items. */
 interface EmbedHead {
   readonly hint: string | null;
   readonly join: JoinType | null;
@@ -201,7 +200,6 @@ function fieldItem(
   return atItemEnd(scanner, { kind: "field", field, alias, cast, aggregate, aggregateCast });
 }
 
-/** The part of an item before its first call. */
 interface CalledField {
   readonly field: Field | null;
   readonly cast: string | null;

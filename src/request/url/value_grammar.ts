@@ -51,7 +51,6 @@ export function stepped(scanner: Scanner, field: Field | null): Operand {
   return { kind: "value", value: { field, steps: steps(scanner) } };
 }
 
-/** Counts the calls of one value. */
 interface CallCount {
   calls: number;
 }

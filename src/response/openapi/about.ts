@@ -4,7 +4,6 @@ import type { Dialect } from "../../dialect.ts";
 import { version } from "../../version.ts";
 import { splitComment } from "./texts.ts";
 
-/** Options that a document depends on. */
 export interface DocumentConfig {
   readonly dialect: Pick<Dialect, "displayName" | "vendor" | "documentation">;
   readonly dbSchemas: readonly string[];
@@ -40,10 +39,8 @@ export function documentationOf({ dialect: { displayName, documentation: url } }
   return url === null ? {} : { externalDocs: { description: `${displayName} Documentation`, url } };
 }
 
-/** Address of the API. */
 export interface Address {
   readonly scheme: string;
-  /** Host with port. */
   readonly host: string;
   readonly basePath: string;
 }
@@ -69,7 +66,6 @@ function hostName(serverHost: string): string {
   return serverHost.includes(":") ? `[${serverHost}]` : serverHost;
 }
 
-/** Returns whether writes may have an `Idempotency-Key`. */
 export function hasKeys({ idempotencyTable }: Pick<DocumentConfig, "idempotencyTable">): boolean {
   return idempotencyTable !== null;
 }
@@ -93,24 +89,18 @@ export function configKey(config: DocumentConfig): string {
   return JSON.stringify([dialect.displayName, dbSchemas, security, features, addressOf(config)]);
 }
 
-/** Description of `Idempotency-Key`. */
 export const keyDescription = "Name of the write, which takes effect once with idempotency-table";
 
-/** Description of `If-Match`. */
 export const ifMatchDescription =
   "With etag-mode: `ETag` of the row that the client has read, or `*` for a row that exists; else 412";
 
-/** Description of `If-None-Match`. */
 export const ifNoneMatchDescription =
   "With etag-mode: `ETag` of the response that the client has, for 304 without a body";
 
-/** Description of the bookmark in requests. */
 export const bookmarkDescription =
   "Bookmark of an earlier response: a standby that has not reached it does not answer";
 
-/** Description of the bookmark in responses. */
 export const newBookmarkDescription =
   "Bookmark of the write, or of a read that came with one; reads with it see what this response shows";
 
-/** Description of the security scheme. */
 export const tokenDescription = 'Add the token prepending "Bearer " (without quotes) to it';

@@ -11,15 +11,11 @@ export class ObjectMembers {
   }
 }
 
-/** A document as JSON in UTF-8. */
 export interface StoredDocument {
-  /** Bytes of the JSON text. */
   readonly length: number;
   /** Entity tag without its quotes. */
   readonly tag: string;
-  /** Returns the JSON text. */
   readonly content: () => Uint8Array | ReadableStream<Uint8Array>;
-  /** Bytes in memory. */
   readonly storedBytes: number;
 }
 
@@ -35,7 +31,6 @@ const minCompressedBytes = 1024 * 1024;
 /** Characters of a piece that is encoded, compressed and decompressed at once. */
 const pieceLength = 128 * 1024;
 
-/** Makes an empty store. */
 export function documentStore(): DocumentStore {
   return createStore(maxStoreBytes);
 }
@@ -82,7 +77,6 @@ export function createStore(maxBytes: number): DocumentStore {
   };
 }
 
-/** Writes a document. */
 export async function writeDocument(document: ObjectMembers): Promise<StoredDocument> {
   const isCompressible = "CompressionStream" in globalThis;
   let length = 0;

@@ -14,7 +14,6 @@ import { type RelationMethod, relationMethods } from "./methods.ts";
 /** One schema, restricted to the privileges of a role. */
 export interface ApiModel {
   readonly schema: string;
-  /** Comment of the schema. */
   readonly comment: string | null;
   /** Sorted by name. */
   readonly relations: readonly DescribedRelation[];
@@ -28,13 +27,11 @@ export interface ApiModel {
 export interface DescribedRelation {
   readonly relation: Relation;
   readonly columns: readonly DescribedColumn[];
-  /** Whether rows can be inserted, updated or deleted. */
   readonly writable: boolean;
   /** Methods that the relation allows and, if the metadata has them, the role's privileges. */
   readonly methods: readonly RelationMethod[];
 }
 
-/** A column and its description. */
 export interface DescribedColumn {
   readonly column: Column;
   /** Comment and notes about keys. */
@@ -43,7 +40,6 @@ export interface DescribedColumn {
   readonly hasCustomJson: boolean;
 }
 
-/** Inputs of {@linkcode buildModel}. */
 export interface ModelSource {
   readonly schema: string;
   readonly metadata: SchemaMetadata;
@@ -86,7 +82,6 @@ export async function buildModel(
   };
 }
 
-/** Returns the privileges by the names of their relations. */
 export function privilegesByName(
   privileges: readonly RelationPrivileges[],
 ): ReadonlyMap<string, RelationPrivileges> {

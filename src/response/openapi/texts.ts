@@ -1,9 +1,7 @@
 /** Turns comments of the database into texts of a document. @module */
 import type { Relation } from "../../schema_cache/schema_cache.ts";
 
-/** The parts of a comment. */
 export interface CommentParts {
-  /** First line. */
   readonly title: string;
   /** Further lines without leading line breaks; may be empty. */
   readonly rest: string;

@@ -1,14 +1,12 @@
 /** Maps PostgreSQL's types to types of an OpenAPI 2.0 document. @module */
 import type { Column } from "../../schema_cache/schema_cache.ts";
 
-/** Type of a value in JSON. */
 export type ValueType = "string" | "boolean" | "integer" | "number" | "array";
 
 /** Description of a type. `type` is absent for JSON, which may be any value. */
 export interface TypeFacts {
   readonly type?: ValueType;
   readonly format: string;
-  /** Present for arrays. */
   readonly items?: { readonly type?: ValueType };
 }
 
@@ -41,7 +39,6 @@ function typeOnly({ type }: TypeFacts): { readonly type?: ValueType } {
   return type === undefined ? {} : { type };
 }
 
-/** Returns the description of a column's base type. */
 export function columnType({ baseType }: Pick<Column, "baseType">): TypeFacts {
   return typeFacts(baseType);
 }

@@ -17,7 +17,6 @@ import { pathSegment } from "./names.ts";
 import { described, unlessEmpty } from "./texts.ts";
 import { columnType, defaultValue } from "./types.ts";
 
-/** Returns the document. */
 export function openApi2(model: ApiModel, config: DocumentConfig): ObjectMembers {
   const { scheme, host, basePath } = addressOf(config);
   const { dialect: { vendor }, bookmarkHeader = null } = config;

@@ -9,7 +9,6 @@ import { queryName, reference, rowFilterKey } from "./names.ts";
 import type { DescribedRelation } from "./model.ts";
 import { described } from "./texts.ts";
 
-/** A parameter with its key. */
 type V2ParameterEntry = readonly [key: string, parameter: unknown];
 
 function prefer(...values: readonly string[]) {
@@ -103,12 +102,10 @@ export function relationParameters(
   return [[bodyKey(name), body], ...filters];
 }
 
-/** Returns the key of a relation's body. */
 export function bodyKey(relation: string): string {
   return `body.${relation}`;
 }
 
-/** Returns references to the filters of a relation. */
 export function filterReferences({ relation, columns }: DescribedRelation): readonly unknown[] {
   return columns
     .filter(({ column }) => queryName(column.name) !== null)

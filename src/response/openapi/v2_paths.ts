@@ -7,7 +7,6 @@ import { elementType, typeFacts } from "./types.ts";
 import { batchSchema } from "./batch_schemas.ts";
 import { bodyKey, filterReferences, type V2Headers } from "./v2_parameters.ts";
 
-/** Path of the root. */
 export const rootPath = {
   get: {
     tags: ["Introspection"],
@@ -17,7 +16,6 @@ export const rootPath = {
   },
 } as const;
 
-/** Returns the method of the root that runs a batch. */
 export function batchPath(vendor: string, headers: V2Headers) {
   return {
     post: {
@@ -101,10 +99,8 @@ const readParameters = [
   "preferCount",
 ].map(shared);
 
-/** Context of a function's operations. */
 export interface V2RoutineContext extends V2Headers {
   readonly produces: readonly string[];
-  /** Returns the name of a parameter's type. */
   readonly typeName: (type: string) => string;
 }
 

@@ -113,7 +113,6 @@ const rootPath = {
   },
 } as const;
 
-/** Returns the method of the root that runs a batch. */
 function batchPath(vendor: string) {
   return {
     post: {

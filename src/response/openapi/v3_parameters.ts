@@ -10,7 +10,6 @@ import type { DescribedRelation } from "./model.ts";
 import { componentKey, queryName, reference } from "./names.ts";
 import { typeSchema } from "./v3_types.ts";
 
-/** A parameter with its key. */
 type V3ParameterEntry = readonly [key: string, parameter: unknown];
 
 /** Parameters that do not depend on relations. A dot keeps their keys apart from relations' keys. */
@@ -48,7 +47,6 @@ export type SharedParameter =
   | "ifNoneMatch"
   | "bookmark";
 
-/** Returns a reference to a shared parameter. */
 export function shared(name: SharedParameter) {
   return reference("components", "parameters", `shared.${name}`);
 }
@@ -113,7 +111,6 @@ export interface HeaderContext extends BookmarkFacts {
   readonly profiled: boolean;
 }
 
-/** Returns the headers of reads. */
 export function readHeaders(context: HeaderContext): readonly SharedParameter[] {
   const profile = context.profiled ? ["readProfile"] as const : [];
   return [...profile, "ifNoneMatch", ...bookmarkHeaders(context)];
@@ -140,7 +137,6 @@ export function clausesOf(
   return [...clauses, ...(hasKey ? cursorClauses : [])].filter((name) => !taken.has(name));
 }
 
-/** Returns the headers of writes. */
 export function writeHeaders({ profiled }: HeaderContext): readonly SharedParameter[] {
   return [...(profiled ? ["writeProfile"] as const : []), "idempotencyKey"];
 }
@@ -150,7 +146,6 @@ export function changeHeaders(context: HeaderContext): readonly SharedParameter[
   return [...writeHeaders(context), "ifMatch"];
 }
 
-/** Returns the parameters that do not depend on relations. */
 export function sharedParameters(
   { schema, isDefault, bookmarkHeader }: ProfileFacts & BookmarkFacts,
 ): readonly V3ParameterEntry[] {
@@ -231,7 +226,6 @@ function filterForm({ baseType, enumLabels }: Column): string {
   return `\`<operator>.<value>\` with a value of \`${enumLabels.join("`, `")}\``;
 }
 
-/** Returns a filter that fits the type of a column. */
 export function filterExample({ baseType, enumLabels: [label] }: Column): string {
   if (label !== undefined) return `eq.${label}`;
   const { type, format } = typeSchema(baseType);
@@ -254,14 +248,12 @@ const formatExamples: ReadonlyMap<string, string> = new Map([
   ["uuid", "eq.00000000-0000-0000-0000-000000000000"],
 ]);
 
-/** Returns references to the filters of a relation. */
 export function filterReferences({ relation, columns }: DescribedRelation): readonly unknown[] {
   return columns
     .filter(({ column }) => queryName(column.name) !== null)
     .map(({ column }) => filterReference(relation.name, column.name));
 }
 
-/** Returns a reference to the filter of a relation by a column. */
 export function filterReference(relation: string, column: string) {
   return reference("components", "parameters", filterKey(relation, column));
 }

@@ -24,15 +24,12 @@ import {
 } from "./v3_responses.ts";
 import { queryName } from "./names.ts";
 
-/** Context of relations' operations. */
 export type PathContext = HeaderContext;
 
 interface FilteredContext extends PathContext {
-  /** References to filters. */
   readonly filters: readonly unknown[];
 }
 
-/** Returns the path of a relation. */
 export function relationPath(described: DescribedRelation, context: PathContext): unknown {
   const filtered = { ...context, filters: filterReferences(described) };
   const { primaryKey } = described.relation;
@@ -83,7 +80,6 @@ function readOperation(described: DescribedRelation, context: FilteredContext) {
   };
 }
 
-/** Returns the clauses of a read. */
 function readClauses({ relation, columns }: DescribedRelation): readonly SharedParameter[] {
   const names = columns.map(({ column }) => column.name);
   return clausesOf({ names, hasKey: orderKey(relation) !== null });

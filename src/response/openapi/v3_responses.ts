@@ -16,7 +16,6 @@ export const tagHeader = { ETag: reference("components", "headers", "ETag") } as
 /** Reference to the response to a client that has the body. */
 export const notModified = reference("components", "responses", "unmodified.response");
 
-/** Responses that do not depend on relations. */
 export const sharedResponses = {
   "unmodified.response": {
     description: "The client has the body: `If-None-Match` lists its `ETag`",
@@ -28,12 +27,10 @@ export const sharedResponses = {
   },
 } as const;
 
-/** Returns a reference to the response with rows of a relation. */
 export function rowsReference(relation: string) {
   return reference("components", "responses", componentKey(relation));
 }
 
-/** Returns the response with rows of a relation. */
 export function rowsResponse(
   { relation: { name } }: DescribedRelation,
   { vendor, bookmarkHeader }: { readonly vendor: string; readonly bookmarkHeader: string | null },
@@ -48,13 +45,11 @@ export function rowsResponse(
   }] as const;
 }
 
-/** References to the headers of a page of rows. */
 export const pageHeaders = {
   "Content-Range": reference("components", "headers", "Content-Range"),
   Link: reference("components", "headers", "Link"),
 } as const;
 
-/** Headers that responses refer to. */
 export const sharedHeaders = {
   ETag: { description: "With etag-mode: version of the row, and hash of the body", schema: text },
   "Content-Range": {
@@ -72,15 +67,12 @@ export function bookmarkComponent(name: string | null) {
   return name === null ? {} : { [name]: { description: newBookmarkDescription, schema: text } };
 }
 
-/** Shape of a result. */
 export interface ResultShape {
-  /** Whether the result is an array. */
   readonly set: boolean;
   /** Whether it consists of rows instead of single values. */
   readonly rows: boolean;
 }
 
-/** Returns the media types of a result. */
 export function resultContent(schema: Schema, { set, rows }: ResultShape, vendor: string) {
   const json = { schema: set ? { type: "array", items: schema } : schema };
   if (!rows) return { "application/json": json };
@@ -125,7 +117,6 @@ export function updateBody(relation: string) {
   };
 }
 
-/** Returns the body of a PUT. */
 export function rowBody(relation: string) {
   const schema = rowReference(relation, "insert");
   return {

@@ -22,7 +22,6 @@ import { argumentsSchema, rowReference } from "./v3_schemas.ts";
 import { namedTypeSchema, type Schema, typeSchema } from "./v3_types.ts";
 import { rawBodyType } from "./v2_paths.ts";
 
-/** Context of functions' operations. */
 export interface V3RoutineContext extends HeaderContext {
   readonly vendor: string;
   readonly schema: string;

@@ -4,10 +4,8 @@ import { componentKey, reference } from "./names.ts";
 import { described, unlessEmpty } from "./texts.ts";
 import { columnSchema, constantDefault, nullable, type Schema } from "./v3_types.ts";
 
-/** A schema with its key. */
 export type SchemaEntry = readonly [key: string, schema: Schema];
 
-/** Use of a row's schema. */
 export type RowUse = "read" | "insert" | "update";
 
 /** Suffixes of the components' keys. Their dot keeps them apart from relations' keys. */
@@ -17,15 +15,12 @@ const keySuffixes: Readonly<Record<RowUse, string>> = {
   update: ".update",
 };
 
-/** Returns a reference to the schema of a relation's rows. */
 export function rowReference(relation: string, use: RowUse): Schema {
   return reference("components", "schemas", componentKey(relation) + keySuffixes[use]);
 }
 
-/** Reference to the schema of errors. */
 export const errorReference: Schema = reference("components", "schemas", "error.body");
 
-/** Schema of errors. */
 export const errorSchema: SchemaEntry = ["error.body", {
   type: "object",
   description: "What went wrong",
@@ -90,7 +85,6 @@ function withDefaultNote(description: string | null, fallback: unknown): string 
   return description === null ? note : `${description}\n\n${note}`;
 }
 
-/** Returns the schema of a function's arguments as a JSON object. */
 export function argumentsSchema(
   comment: string | null,
   parameters: readonly {

@@ -26,7 +26,6 @@ export type RoutineRow = readonly [
   typeName: string,
   /** True if the result type is the row type of a table or view. */
   returnsRelation: boolean,
-  /** `pg_proc.provolatile`. */
   volatility: string,
   /** Settings of the function, as `name=value`. */
   settings: readonly string[] | null,

@@ -1,13 +1,9 @@
 /** Finds relations and functions that run a function declared `VOLATILE` when a statement reads or
  * calls them. Running such a statement twice may have an effect twice. @module */
 
-/** The result of {@linkcode volatileRelationsQuery}. */
 export interface VolatileResult {
-  /** Oids of exposed relations. */
   readonly relations: readonly number[];
-  /** `SchemaCacheData.volatileFunctions` */
   readonly functions: readonly string[] | null;
-  /** `SchemaCacheData.stableWithoutArguments` */
   readonly stableWithoutArguments: readonly (readonly [schema: string, name: string])[];
 }
 
