@@ -79,10 +79,11 @@ const jobs = (count: number) => `
   create table jobs (id int primary key, tenant int not null default 1, state text not null default 'new',
     worker int, lease int not null default 0, priority int not null default 0);
   insert into jobs (id, priority) select n, n % 3 from generate_series(1, ${count}) n;
+  create view shown as select id, worker, state from jobs;
   create view counted as select state, count(*) as n from jobs group by state;
   create function ignore() returns trigger language plpgsql as 'begin return old; end';
   create trigger ignore instead of update on counted for each row execute function ignore();
-  grant select, insert, update, delete on jobs, counted to anon;`;
+  grant select, insert, update, delete on jobs, shown, counted to anon;`;
 
 type Send = (line: string, parts?: RequestParts) => Promise<Response>;
 
@@ -153,6 +154,30 @@ Deno.test("lock= on a view over groups is refused", async () => {
     strictEqual(response.status, 400);
     const { code, message } = await response.json();
     deepStrictEqual([code, message], ["0A000", "FOR UPDATE is not allowed with GROUP BY clause"]);
+  });
+});
+
+Deno.test("lock=skip claims only what policies let the role change, and leaves other rows unlocked", async () => {
+  await withJobs(6, async (send, admin) => {
+    await admin.query(`
+      update jobs set tenant = 2 where id > 3;
+      alter table jobs enable row level security;
+      create policy reading on jobs for select to anon using (true);
+      create policy changing on jobs for update to anon using (tenant = 2);
+      create policy removing on jobs for delete to anon using (tenant = 3)`);
+    const parts = { body: { state: "taken" }, headers: representation };
+    deepStrictEqual((await idsOf(send(`${claim}&lock=skip`, parts))).sort(), [4, 5, 6]);
+    const removal = "DELETE /jobs?order=id&limit=9&lock=skip&select=id";
+    deepStrictEqual(await idsOf(send(removal, { headers: representation })), []);
+  });
+});
+
+Deno.test("lock=skip picks rows of a view by the columns of the order, without NULL there", async () => {
+  await withJobs(3, async (send) => {
+    const parts = { body: { state: "taken" }, headers: representation };
+    const line = "PATCH /shown?limit=2&lock=skip&select=id&order=";
+    deepStrictEqual(await idsOf(send(`${line}id`, parts)), [1, 2]);
+    deepStrictEqual(await idsOf(send(`${line}worker.nullsfirst,id`, parts)), []);
   });
 });
 
