@@ -8,6 +8,7 @@ import { initCommand } from "./init.ts";
 import { testCommand } from "./policy_tests.ts";
 import { sqlCommand } from "./sql.ts";
 import { tokenCommand } from "./token.ts";
+import { whyCommand } from "./why.ts";
 
 export const commands: readonly Command[] = [
   demoCommand,
@@ -15,6 +16,7 @@ export const commands: readonly Command[] = [
   checkCommand,
   accessCommand,
   testCommand,
+  whyCommand,
   sqlCommand,
   tokenCommand,
 ];

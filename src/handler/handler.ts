@@ -89,7 +89,8 @@ export function errorResponseTo(request: Request, error: ServiceError, dialect: 
   });
 }
 
-function toResponse({ request: { method }, info }: Exchange, reply: Reply): Response {
+/** Makes the `Response` of a reply. */
+export function toResponse({ request: { method }, info }: Exchange, reply: Reply): Response {
   const { status, statusText = "", content, headers } = reply;
   const isHead = method === "HEAD";
   if (isHead && content instanceof ReadableStream) content.cancel().catch(() => {});

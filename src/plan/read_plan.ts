@@ -142,7 +142,9 @@ function refuseClauses({ clauses: [clause], select }: QueryParams): void {
 }
 
 /** Sorted names that the root needs from RETURNING; `all` for all columns of the relation. */
-export function neededColumns({ root, relation }: ReadPlan): readonly string[] | "all" {
+export function neededColumns(
+  { root, relation }: Pick<ReadPlan, "relation" | "root">,
+): readonly string[] | "all" {
   const columns = new Set(relation?.columns.map(({ name }) => name));
   const names = new Set<string>();
   for (const item of root.items) {

@@ -92,7 +92,8 @@ export function requestOf({ method, target, headers: fields, body }: CaseRequest
   return new Request(`http://localhost${target}`, { method, headers, body });
 }
 
-async function readAnswer(response: Response): Promise<CaseAnswer> {
+/** Reads an answer. */
+export async function readAnswer(response: Response): Promise<CaseAnswer> {
   const { status, headers } = response;
   const json = jsonOf(await response.text(), headers.get("Content-Type"));
   if (status >= 400) {

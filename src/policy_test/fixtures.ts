@@ -33,6 +33,7 @@ set constraints all immediate;
 execute coalesce((
   select 'set constraints ' || string_agg(format('%I.%I', nspname, conname), ', ') || ' deferred'
   from pg_constraint c join pg_namespace n on n.oid = connamespace where condeferred
+    and has_schema_privilege(n.oid, 'USAGE')
 ), 'set constraints all immediate');
 end $svc$`;
 

@@ -1,13 +1,11 @@
 import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
-import { noValues } from "../../src/config/load.ts";
-import { configSource } from "../../src/config/source.ts";
 import { SqlSession } from "../../src/database/connection/sql_session.ts";
-import { openTransport } from "../../src/database/open.ts";
 import { parseCaseFile } from "../../src/policy_test/case_file.ts";
 import { FixtureError } from "../../src/policy_test/fixtures.ts";
 import { answerText } from "../../src/policy_test/report.ts";
-import { type FileResult, runFile, type RunSetup } from "../../src/policy_test/run_file.ts";
+import { type FileResult, runFile } from "../../src/policy_test/run_file.ts";
 import { type Engine, engines } from "../support/database/engines.ts";
+import { policyDatabase } from "../support/handler/policy_database.ts";
 
 const accounts = "insert into api.account (id, email, team) values (1, 'anna@shop', 3), " +
   "(2, 'ben@shop', 4);\n";
@@ -161,33 +159,8 @@ const differences = ({ results }: FileResult) =>
 
 for (const engine of Object.keys(engines) as Engine[]) {
   Deno.test(`[${engine}] policy tests`, async (t) => {
-    const database = await engines[engine]({
-      name: "policy_tests",
-      roles: ["web_anon", "web_user"],
-    });
-    const source = configSource({
-      file: null,
-      environment: {},
-      flags: new Map([
-        ["db-uri", { name: "--db-uri", value: database.superuserUri ?? database.uri }],
-        ["db-schemas", { name: "--db-schemas", value: "api" }],
-        ["db-anon-role", { name: "--db-anon-role", value: "web_anon" }],
-      ]),
-      defaults: {},
-      databaseUrl: null,
-      readFile: () => new Uint8Array(),
-      startupConfig: null,
-    });
-    const config = source.configure(noValues);
-    const dependencies = { embeddedInit: null, applicationName: "test" };
-    const { transport, close } = await openTransport(config, dependencies);
-    const setup: RunSetup = {
-      source,
-      observe: () => {},
-      now: Date.now,
-      transport,
-      readInclude: (name) => ({ name, text: includes[name]! }),
-    };
+    await using database = await policyDatabase(engine, includes);
+    const { setup } = database;
     const run = (text: string) => runFile("x", parseCaseFile(text), setup);
     for (const [label, sql, cases, failures] of rows) {
       await t.step(label, async () => {
@@ -209,13 +182,11 @@ for (const engine of Object.keys(engines) as Engine[]) {
       strictEqual(answerText(results[0]!.answer), '200 [{"id":1}]');
     });
     await t.step("B1: no row stays", async () => {
-      const { results } = await new SqlSession(transport).run(
+      const { results } = await new SqlSession(setup.transport).run(
         "select (select count(*) from api.doc), (select count(*) from api.account), " +
           "to_regclass('api.fresh'), pg_current_xact_id_if_assigned()",
       );
       deepStrictEqual(results[0]!.rows, [["0", "0", null, null]]);
     });
-    await close();
-    await database.remove();
   });
 }

@@ -1,0 +1,253 @@
+import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
+import { callerIdentity } from "../../src/auth/caller_identity.ts";
+import { parseRequest } from "../../src/policy_test/case_file.ts";
+import { withCaseService } from "../../src/policy_test/case_handler.ts";
+import { withFixtures } from "../../src/policy_test/fixtures.ts";
+import type { RunSetup } from "../../src/policy_test/run_file.ts";
+import { explainRequest } from "../../src/why/explain_request.ts";
+import { type Engine, engines } from "../support/database/engines.ts";
+import { policyDatabase } from "../support/handler/policy_database.ts";
+
+const fixtures = `
+insert into api.account (id, email, team) values (1, 'anna@shop', 3), (2, 'ben@shop', 4);
+insert into api.doc (id, owner_id, team, title, published)
+values (1, 1, 3, 'plan', false), (2, 2, 4, 'report', true);
+select setval(pg_get_serial_sequence('api.doc', 'id'), 10);
+`;
+
+/** A request of anna, who is `web_user`. */
+interface Row {
+  readonly label: string;
+  /** SQL behind the fixtures. */
+  readonly sql?: string;
+  readonly request: string;
+  readonly lines: readonly string[];
+  /** First line of the explanation behind the SQL of this one. */
+  readonly mended?: string;
+}
+
+const granted = "select granted on id, owner_id, team, title, published";
+const updatable = "update granted on owner_id, team, title, archived";
+const ownOfBen = [
+  "  id=2  doc_own false: (owner_id = (api.claim('sub'::text))::integer), owner_id = 2",
+  "        doc_team false: (team = (api.claim('team'::text))::integer), team = 4",
+  "        doc_not_archived true",
+];
+const reading = "policies (doc_own or doc_team) and doc_not_archived";
+const updating = "policies for update doc_own and doc_not_archived; " +
+  "policies for select (doc_own or doc_team) and doc_not_archived";
+
+const rows: readonly Row[] = [
+  {
+    label: "C1: no SELECT",
+    sql: "revoke select (id, owner_id, team, title, published) on api.doc from web_user;",
+    request: "GET /doc?select=id",
+    lines: [
+      "403 42501: permission denied for table doc; 1 row matches the filter and is hidden from web_user",
+      `api.doc: select not granted; ${reading}`,
+      "    grant select on api.doc to web_user;",
+      ...ownOfBen,
+    ],
+    mended: "200, 1 row; 1 more row matches the filter and is hidden from web_user",
+  },
+  {
+    label: "C2: no SELECT on one column",
+    request: 'PATCH /doc?id=eq.1&select=id,secret {"title":"x"}\n  Prefer: return=representation',
+    lines: [
+      "403 42501: permission denied for table doc (not executed)",
+      `api.doc: ${updatable}; ${granted}; the representation reads secret, which is not granted; ${updating}`,
+      "    grant select (secret) on api.doc to web_user;" +
+      "    -- or request &select=id,owner_id,team,title,published",
+    ],
+    mended: "no privilege is missing (not executed)",
+  },
+  {
+    label: "C3: no EXECUTE",
+    request: "POST /rpc/wipe",
+    lines: [
+      "403 42501: permission denied for function wipe (not executed)",
+      "api.wipe(): execute not granted; its body, which is not checked, runs as web_user",
+      "    grant execute on function api.wipe() to web_user;",
+    ],
+    mended: "no privilege is missing (not executed)",
+  },
+  {
+    label: "C4: a row of another user",
+    request: "GET /doc?id=in.(1,2)&select=id",
+    lines: [
+      "200, 1 row; 1 more row matches the filter and is hidden from web_user",
+      `api.doc: ${granted}; ${reading}`,
+      ...ownOfBen,
+    ],
+  },
+  {
+    label: "C5: no such row",
+    request: "GET /doc?id=eq.99&select=id",
+    lines: ["200, no rows; no row matches the filter", `api.doc: ${granted}; ${reading}`],
+  },
+  {
+    label: "C6: row level security without a policy",
+    sql: "insert into api.note values (1, 1, 'x');",
+    request: "GET /note",
+    lines: [
+      "200, no rows; 1 row matches the filter and is hidden from web_user",
+      "api.note: select granted; no policy for select applies to web_user",
+    ],
+  },
+  {
+    label: "C7: a change hides the row",
+    sql: "create policy doc_unlocked on api.doc as restrictive for select to web_user " +
+      "using (title <> 'locked');",
+    request: 'PATCH /doc?id=eq.1 {"title":"locked"}',
+    lines: [
+      "403 42501: a row violates row level security (not executed)",
+      `api.doc: ${updatable}; ${granted}; ${updating} and doc_unlocked`,
+      "  new row  doc_own true",
+      "           doc_not_archived true",
+      "           doc_team true",
+      "           doc_unlocked false: (title <> 'locked'::text), title = \"locked\"",
+    ],
+  },
+  {
+    label: "C8: an upsert of a row of another user",
+    sql: "grant update (id) on api.doc to web_user;",
+    request: 'POST /doc {"id":2,"owner_id":1,"title":"x"}\n  Prefer: resolution=merge-duplicates',
+    lines: [
+      "403 42501: a row violates row level security (not executed)",
+      "api.doc: insert granted on id, owner_id, team, title, published; " +
+      `update granted on id, owner_id, team, title, archived; ${granted}; ` +
+      `policies for insert doc_own and doc_not_archived; ${updating}`,
+      "  id=2  doc_own false: (owner_id = (api.claim('sub'::text))::integer), owner_id = 2",
+      "        doc_not_archived true",
+      "        doc_team false: (team = (api.claim('team'::text))::integer), team = 4",
+    ],
+  },
+  {
+    label: "C9: a view with security_invoker",
+    sql: "insert into api.log (text) values ('x');",
+    request: "GET /log_lines",
+    lines: [
+      "403 42501: permission denied for table log",
+      "api.log_lines: select granted",
+      "api.log: select not granted",
+      "    grant select on api.log to web_user;",
+    ],
+    mended: "200, 1 row",
+  },
+  {
+    label: "C11: an auditing trigger",
+    sql: "create function api.audit() returns trigger language plpgsql as " +
+      "$$ begin raise exception 'ran'; end $$; create trigger audit before update on api.doc " +
+      "for each row execute function api.audit();",
+    request: 'PATCH /doc?id=eq.1 {"title":"x"}',
+    lines: [
+      "no privilege is missing (not executed)",
+      `api.doc: ${updatable}; ${granted}; ${updating}`,
+    ],
+  },
+  {
+    label: "an error of the service",
+    request: "GET /docs",
+    lines: ["404 SVC205: Could not find the table 'api.docs' in the schema cache"],
+  },
+  {
+    label: "a new row of another user",
+    request: 'POST /doc {"owner_id":2,"title":"x"}',
+    lines: [
+      "403 42501: a row violates row level security (not executed)",
+      "api.doc: insert granted on id, owner_id, team, title, published; " +
+      "policies doc_own and doc_not_archived",
+      "  new row  doc_own false: (owner_id = (api.claim('sub'::text))::integer), owner_id = 2",
+      "           doc_not_archived true",
+    ],
+  },
+  {
+    label: "a deletion of a row of another user",
+    request: "DELETE /doc?id=eq.2",
+    lines: [
+      "no privilege is missing (not executed); 1 row matches the filter and is hidden from web_user",
+      `api.doc: delete granted; ${granted}; policies for delete doc_own and doc_not_archived; ` +
+      "policies for select (doc_own or doc_team) and doc_not_archived",
+      "  id=2  doc_own false: (owner_id = (api.claim('sub'::text))::integer), owner_id = 2",
+      "        doc_not_archived true",
+      "        doc_team false: (team = (api.claim('team'::text))::integer), team = 4",
+    ],
+  },
+  {
+    label: "a policy that fails",
+    sql: "revoke execute on function api.claim(text) from public;",
+    request: "DELETE /doc?id=eq.1",
+    lines: [
+      "403 42501: permission denied for function claim (not executed); " +
+      "1 row matches the filter and is hidden from web_user",
+      `api.doc: delete granted; ${granted}; policies for delete doc_own and doc_not_archived; ` +
+      "policies for select (doc_own or doc_team) and doc_not_archived",
+      "  id=1  doc_own error 42501: permission denied for function claim: " +
+      "(owner_id = (api.claim('sub'::text))::integer), owner_id = 1",
+      "        doc_not_archived true",
+      "        doc_team error 42501: permission denied for function claim: " +
+      "(team = (api.claim('team'::text))::integer), team = 3",
+    ],
+  },
+  {
+    label: "a write without a privilege",
+    sql: "revoke delete on api.doc from web_user;",
+    request: "DELETE /doc?id=eq.1",
+    lines: [
+      "403 42501: permission denied for table doc (not executed)",
+      `api.doc: delete not granted; ${granted}; policies for delete doc_own and doc_not_archived; ` +
+      "policies for select (doc_own or doc_team) and doc_not_archived",
+      "    grant delete on api.doc to web_user;",
+    ],
+    mended: "no privilege is missing (not executed)",
+  },
+  {
+    label: "a schema without USAGE",
+    sql: "revoke usage on schema api from web_user;",
+    request: "GET /note?select=id",
+    lines: [
+      "403 42501: permission denied for schema api; no row matches the filter",
+      "api.note: web_user has no USAGE on schema api; select granted; " +
+      "no policy for select applies to web_user",
+      "    grant usage on schema api to web_user;",
+    ],
+    mended: "200, no rows; no row matches the filter",
+  },
+];
+
+async function explain(setup: RunSetup, sql: string, text: string): Promise<readonly string[]> {
+  const script = { name: "x", text: sql };
+  return await withFixtures(
+    setup.transport,
+    { ...setup, script },
+    (database) =>
+      withCaseService(database, setup, (service) => {
+        const claims = '{"sub": "1", "team": "3"}';
+        const identity = callerIdentity({ role: "web_user", claims }, service.snapshot.config);
+        return explainRequest({ service, database }, parseRequest(text), identity);
+      }),
+  );
+}
+
+for (const engine of Object.keys(engines) as Engine[]) {
+  Deno.test(`[${engine}] explainRequest()`, async (t) => {
+    await using database = await policyDatabase(engine);
+    const { setup, authenticator } = database;
+    for (const { label, sql = "", request, lines, mended } of rows) {
+      await t.step(label, async () => {
+        const found = await explain(setup, fixtures + sql, request);
+        deepStrictEqual(found, lines);
+        if (mended === undefined) return;
+        const grants = found.filter((line) => line.startsWith("    grant ")).join("\n");
+        const [first] = await explain(setup, `${fixtures}${sql}\n${grants}`, request);
+        strictEqual(first, mended);
+      });
+    }
+    if (authenticator === null) return;
+    await t.step("C10: as a role that may not become the owner", async () => {
+      const found = await explain(authenticator, "", "GET /doc?select=id");
+      strictEqual(found[0], "200, no rows");
+      match(found.at(-1)!, /^to see hidden rows: --db-uri of \S+$/);
+    });
+  });
+}

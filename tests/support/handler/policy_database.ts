@@ -1,0 +1,58 @@
+/** A database with policies, and the setup of commands that send requests in it. @module */
+import { noValues } from "../../../src/config/load.ts";
+import { configSource } from "../../../src/config/source.ts";
+import { openTransport } from "../../../src/database/open.ts";
+import type { RunSetup } from "../../../src/policy_test/run_file.ts";
+import { type Engine, engines } from "../database/engines.ts";
+
+/** A connection, and what runs on it need. */
+export interface PolicyDatabase extends AsyncDisposable {
+  readonly setup: RunSetup;
+  /** The same as the login role of the service, which owns nothing; null for PGlite. */
+  readonly authenticator: RunSetup | null;
+}
+
+/** Opens a database with `tests/fixtures/policy_tests.sql`. */
+export async function policyDatabase(
+  engine: Engine,
+  includes: Readonly<Record<string, string>> = {},
+): Promise<PolicyDatabase> {
+  const fixture = { name: "policy_tests", roles: ["web_anon", "web_user"] };
+  const database = await engines[engine](fixture);
+  const connect = async (uri: string) => {
+    const source = configSource({
+      file: null,
+      environment: {},
+      flags: new Map([
+        ["db-uri", { name: "--db-uri", value: uri }],
+        ["db-schemas", { name: "--db-schemas", value: "api" }],
+        ["db-anon-role", { name: "--db-anon-role", value: "web_anon" }],
+      ]),
+      defaults: {},
+      databaseUrl: null,
+      readFile: () => new Uint8Array(),
+      startupConfig: null,
+    });
+    const dependencies = { embeddedInit: null, applicationName: "test" };
+    const { transport, close } = await openTransport(source.configure(noValues), dependencies);
+    const setup: RunSetup = {
+      source,
+      observe: () => {},
+      now: Date.now,
+      transport,
+      readInclude: (name) => ({ name, text: includes[name]! }),
+    };
+    return { setup, close };
+  };
+  const owner = await connect(database.superuserUri ?? database.uri);
+  const other = database.superuserUri === null ? null : await connect(database.uri);
+  return {
+    setup: owner.setup,
+    authenticator: other?.setup ?? null,
+    [Symbol.asyncDispose]: async () => {
+      await other?.close();
+      await owner.close();
+      await database.remove();
+    },
+  };
+}
