@@ -70,14 +70,6 @@ export type IsolationLevel = "read committed" | "repeatable read" | "serializabl
 
 export type TransactionEnd = "commit" | "rollback";
 
-/** Outside of them the transaction rolls back. The number is the first that is not NULL, or 0. */
-export interface ColumnBounds {
-  /** Positions in the result, as in {@linkcode ResultColumns}. */
-  readonly columns: readonly number[];
-  readonly min: number;
-  readonly max: number;
-}
-
 /**
  * Delimited by Sync alone: `read committed`, ends with a commit. The first statement sets the access
  * mode and verifies the isolation level, so that a connection with other defaults refuses it with 25001.
@@ -87,25 +79,19 @@ export interface ImplicitTransaction {
   readonly form: "implicit";
 }
 
-/** With bounds, a second round trip ends it: by COMMIT where all hold, else by ROLLBACK. */
+/**
+ * Delimited by BEGIN and COMMIT or ROLLBACK. `open` leaves the end to {@linkcode OpenTransaction}, which takes
+ * a second round trip.
+ */
 export interface BlockTransaction {
   readonly form: "block";
   readonly isolation: IsolationLevel;
-  readonly end: TransactionEnd | readonly ColumnBounds[];
+  readonly end: TransactionEnd | "open";
 }
 
 export type TransactionForm = (ImplicitTransaction | BlockTransaction)["form"];
 
-/**
- * A bound on the planner's cost. If an EXPLAIN shows a higher one, the transaction rolls back before the
- * statements behind it, and its promise rejects with `137`. The transaction is a block.
- */
-export interface CostLimit {
-  /** Position of the EXPLAIN among the statements of the batch, with its result as JSON. */
-  readonly statement: number;
-  readonly maxCost: number;
-}
-
+/** Fields of all batches. */
 interface BatchCommon {
   /** A connection without prepared statements may lead to a pooler and always uses a block. */
   readonly transaction: ImplicitTransaction | BlockTransaction;
@@ -121,10 +107,6 @@ interface BatchCommon {
   readonly isTraced?: boolean;
   /** Identifies batches that differ by their parameters alone; null if never to be pipelined. */
   readonly kind: object | null;
-  /** By ascending position; each takes a round trip. Default: no limits. Excludes a stream. */
-  readonly costLimits?: readonly CostLimit[];
-  /** Receives what happens while the batch runs. Default: no receiver. */
-  readonly events?: BatchEvents;
   /**
    * Most bytes of all results with `use: "held"`. Above it the transaction rolls back, unless its end was
    * sent with its statements, and its promise rejects with `141`. Default: no limit.
@@ -180,9 +162,11 @@ export interface StandbyUse {
 }
 
 /** Receives what happens while a batch runs. A batch that is sent once more begins once more. */
-interface BatchEvents {
+export interface BatchEvents {
+  /** The batch is sent. */
   begun(): void;
-  held(statement: number, result: HeldResult): void;
+  /** A statement with `use: "held"` has ended. */
+  held(result: HeldResult): void;
 }
 
 export interface HeldResult {
@@ -204,29 +188,6 @@ export interface ReadBatch extends BatchCommon {
 /** A transaction that may write: its body is held until the end is confirmed. PostgreSQL never executes it twice. */
 export interface WriteBatch extends BatchCommon {
   readonly access: "read write";
-  /** Present if a statement is executed several times; the transaction is a block then. */
-  readonly stream?: ParamStream;
-  /**
-   * Makes the last statement from the result, to be sent with COMMIT; null for none. The end of the
-   * transaction has bounds then. It is not called if the transaction rolls back. If it throws, the transaction
-   * rolls back, and its promise rejects with that error. Excludes a stream.
-   */
-  readonly closing?: (result: BatchResult) => Statement | null;
-}
-
-/**
- * Values of one parameter that arrive over time. Its statement is executed once for each of them, and the
- * result is that of the last execution. If the values fail, the transaction rolls back, and its promise
- * rejects with their error.
- */
-export interface ParamStream {
-  readonly statement: number;
-  /** Position of the parameter in the statement. */
-  readonly param: number;
-  /** At least one. Each stays unchanged until the second one behind it is requested. */
-  readonly values: AsyncIterable<Uint8Array>;
-  /** Columns of the result whose numbers are added up over the executions. */
-  readonly summed: readonly number[];
 }
 
 /** A whole transaction, as data. */
@@ -268,20 +229,30 @@ export interface ResultBody {
   readonly ended?: Promise<void> | undefined;
 }
 
-/** Its end takes a second round trip, so a pooler in statement mode rejects it. */
-export const versionBatch: ReadBatch = metadataBatch(
-  [{ text: "select version()", params: [], use: "rows" }],
-  [],
-);
-
 /** Discards an unread body, so that its connection can be used again. */
 export function discardBody({ content }: ResultBody): void {
   if (content instanceof ReadableStream) content.cancel().catch(() => {});
 }
 
+/** A transaction that was begun, and waits for its end. If a statement fails, the transaction rolls back. */
+export interface OpenTransaction {
+  /** Rejects with the error that rolls the transaction back, or with that of the connection. */
+  readonly failed: Promise<never>;
+  /**
+   * Executes further statements, and resolves with their result. Calls need not wait for each other. Bytes of
+   * parameters stay unchanged until the second call behind this one.
+   */
+  send(statements: readonly Statement[]): Promise<BatchResult>;
+  /** Ends the transaction, in one write with its last statements. Resolves with their result. */
+  end(end: TransactionEnd, last?: readonly Statement[]): Promise<BatchResult>;
+}
+
+/** The result of statements that succeeded. */
 export interface BatchResult {
-  /** `rollback` also if the result was outside of the batch's bounds. */
-  readonly end: TransactionEnd;
+  /** `open` before the end of the transaction. */
+  readonly end: TransactionEnd | "open";
+  /** Present if the transaction is open. */
+  readonly open?: OpenTransaction;
   readonly columns: ResultColumns;
   readonly body: ResultBody;
   /** Rows of each statement with `use: "rows"`, by its position; others are empty. */

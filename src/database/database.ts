@@ -2,7 +2,7 @@
 import type { BodySpool } from "../lib/body_spool.ts";
 import type { Deadline } from "../lib/time_limits.ts";
 import type { Histogram } from "../observe/histogram.ts";
-import type { Batch, BatchResult } from "./batch.ts";
+import type { Batch, BatchEvents, BatchResult } from "./batch.ts";
 
 /** The client that waits for a batch's result, such as a `Request`. */
 export interface Caller {
@@ -12,6 +12,8 @@ export interface Caller {
   readonly deadline?: Deadline | null;
   /** The pool sets the time in its queue. Default: nothing is measured. */
   readonly timing?: QueueTiming | null;
+  /** Receives what happens while the batch runs. Default: no receiver. */
+  readonly events?: BatchEvents | null;
 }
 
 /** Measures how long batches wait in the queue of a pool. */
@@ -153,6 +155,8 @@ export interface Database {
    * that is neither read nor discarded keeps a connection busy. A `caller` that leaves cancels a
    * read, running or queued; a write runs to its end. When the caller's deadline is over, a queued batch
    * rejects with `134`, and a running one is canceled; its result is then that of PostgreSQL.
+   *
+   * If the end of the batch is `open`, the result has the open transaction, which the caller ends in any case.
    *
    * Throws `DatabaseError` if a statement fails, with its position as `statement`. Throws `cannotConnect`,
    * `connectionLost` and `acquisitionTimeout` of the catalogue.

@@ -1,4 +1,6 @@
 /** Checks the version of the server. @module */
+import { metadataBatch } from "./batch.ts";
+import type { Database } from "./database.ts";
 
 /** Oldest major version that the service supports. */
 const minMajorVersion = 14;
@@ -23,3 +25,15 @@ export function unsupportedVersion(text: string): string | null {
 export function versionNumber(text: string): string | null {
   return /^PostgreSQL (\d+[\d.]*)/.exec(text)?.[1] ?? null;
 }
+
+/** Reads `version()`. The end takes a second round trip, so a pooler in statement mode rejects it. */
+export async function readVersion(database: Pick<Database, "transaction">): Promise<string> {
+  const { rows, open } = await database.transaction(versionBatch);
+  await open!.end("commit");
+  return rows.at(-1)?.[0]?.[0] ?? "";
+}
+
+const versionBatch = metadataBatch(
+  [{ text: "select version()", params: [], use: "rows" }],
+  "open",
+);

@@ -10,7 +10,7 @@
  * 5. Schema cache, path, method, and the plan as far as it needs no body: `plan_request.ts`.
  * 6. Body: `src/request/body/body.ts`.
  * 7. Queue: `src/database/pool/`.
- * 8. Cost of the plan, then the transaction: `run.ts`.
+ * 8. Cost of the plan, then the transaction: `script_run.ts`.
  *
  * @module
  */

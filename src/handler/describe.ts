@@ -6,7 +6,8 @@ import { buildRootScript, schemaMetadataOf } from "../transaction/service_script
 import { withBookmark, withReplicas } from "./bookmarks.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RequestPlan } from "./plan_request.ts";
-import { ownerOf, runTransaction } from "./run.ts";
+import { ownerOf } from "./run.ts";
+import { runTransaction } from "./script_run.ts";
 
 /** Describes the API, by a document or by its metadata. */
 export async function describe(

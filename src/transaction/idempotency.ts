@@ -1,7 +1,7 @@
 /** The statements that make a write with an `Idempotency-Key` take effect once: its key is a row
  * that commits with the effect and the answer. @module */
 import type { TableName } from "../config/codecs.ts";
-import type { Statement } from "../database/batch.ts";
+import type { Statement, StatementRole } from "../database/batch.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { DatabaseError } from "../errors/service_error.ts";
 import { compile, ident, param, type Sql, sql } from "../sql/fragment.ts";
@@ -60,13 +60,16 @@ export function closingStatement(key: RequestKey, answer: KeptAnswer | null): St
     : sql`update ${tableOf(key)} set status = ${param(String(answer.status))}, headers = ${
       param(answer.headers)
     }, body = ${param(answer.body === null ? null : { binary: answer.body })}`;
-  return statement(
-    sql`with changed as (${change} where ${
-      isOwn(key)
-    } returning 1) select case when count(*) = 0 then ${
-      raise(sql`'other owner'`)
-    } end from changed`,
-  );
+  return {
+    ...statement(
+      sql`with changed as (${change} where ${
+        isOwn(key)
+      } returning 1) select case when count(*) = 0 then ${
+        raise(sql`'other owner'`)
+      } end from changed`,
+    ),
+    role: "answer",
+  };
 }
 
 /** Reads the answer: whether the request is the same, status and headers, and the body. */
@@ -101,7 +104,11 @@ function statement(fragment: Sql): Statement {
 export class KeyTakenError extends Error {}
 
 /** Returns the error of a statement of the key, or of the one that keeps the answer; null for others. */
-export function keyError({ failure }: DatabaseError, role: "key" | "answer"): Error | null {
+export function keyError(
+  { failure }: DatabaseError,
+  role: StatementRole | undefined,
+): Error | null {
+  if (role !== "key" && role !== "answer") return null;
   switch (raisedDetail(failure)) {
     case "in progress":
       return errors.idempotencyKeyInProgress();

@@ -1,5 +1,5 @@
 /** Checks the number of rows of a result against the limits of the request. @module */
-import type { ColumnBounds, ResultColumns } from "../database/batch.ts";
+import type { ResultColumns } from "../database/batch.ts";
 import { errors } from "../errors/catalogue.ts";
 import { missingKey } from "../plan/keyed_update.ts";
 import { readOf } from "../plan/plan.ts";
@@ -7,6 +7,15 @@ import { changeLimit } from "../plan/mutate_plan.ts";
 import { resultColumn } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { type DataPlan, isExplained } from "./data_plan.ts";
+
+/**
+ * Bounds on a number in the result. The number is the first of the columns that is not NULL, or 0.
+ */
+export interface ColumnBounds {
+  readonly columns: readonly number[];
+  readonly min: number;
+  readonly max: number;
+}
 
 /** Bounds on the result, and the error to throw if it is outside of them. */
 export interface ResultCheck {
@@ -32,7 +41,7 @@ export function resultChecks(request: ApiRequest, plan: DataPlan): readonly Resu
 export function applyResultChecks(checks: readonly ResultCheck[], result: ResultColumns): void {
   for (const { bounds, error } of checks) {
     const value = numberIn(bounds, result);
-    if (value < bounds.min || value > bounds.max) throw error(value, result);
+    if (!(value >= bounds.min && value <= bounds.max)) throw error(value, result);
   }
 }
 

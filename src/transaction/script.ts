@@ -5,18 +5,17 @@ import type {
   AccessMode,
   Batch,
   BlockTransaction,
-  CostLimit,
   ImplicitTransaction,
   IsolationLevel,
-  ParamStream,
   Statement,
   StatementRole,
   TransactionEnd,
 } from "../database/batch.ts";
 import type { FailedOperation } from "../errors/service_error.ts";
-import { type Query, resultColumn } from "../query/query.ts";
+import type { Query } from "../query/query.ts";
 import type { ApiRequest, PayloadPieces } from "../request/api_request.ts";
 import type { ParamValue } from "../sql/fragment.ts";
+import { type CostLimit, explained } from "./cost_limit.ts";
 import { accessOf, type DataPlan, isExplained, isolationOf } from "./data_plan.ts";
 import { keyStatements, type RequestKey } from "./idempotency.ts";
 import {
@@ -96,8 +95,8 @@ export interface RequestScript {
   readonly statements: readonly Statement[];
   readonly planContext: string;
   readonly kind: object | null;
+  /** By ascending position; each takes a round trip. The transaction is a block. */
   readonly costLimits: readonly CostLimit[];
-  readonly stream: ParamStream | null;
   /** How a read hands out its body: see `ReadBatch`. */
   readonly body: "stream" | "hold";
   /** Whether PostgreSQL may execute the script twice. */
@@ -147,7 +146,6 @@ export function buildScript(
     planContext: planContext!,
     kind: isShared && config.dbPipelining ? planned.kind : null,
     costLimits,
-    stream: divided === null ? null : paramStream(statements, divided),
     // A serializable transaction can fail at its end, even one that only reads.
     body: batch === null && isolation !== "serializable" ? "stream" : "hold",
     isRetrySafe: batch === null && planned.isRetrySafe && config.dbPreRequest === null,
@@ -159,15 +157,9 @@ const implicit: ImplicitTransaction = { form: "implicit" };
 
 /** Returns the transaction of a script as the database takes it. */
 export function batchOf(script: RequestScript): Batch {
-  const { access, transaction, statements, planContext, kind, costLimits, stream } = script;
-  const common = {
-    transaction,
-    statements,
-    planContext,
-    kind,
-    ...(costLimits.length === 0 ? {} : { costLimits }),
-  };
-  if (access === "read write") return { ...common, access, ...(stream === null ? {} : { stream }) };
+  const { access, transaction, statements, planContext, kind } = script;
+  const common = { transaction, statements, planContext, kind };
+  if (access === "read write") return { ...common, access };
   return { ...common, access, body: script.body, retry: script.isRetrySafe ? "safe" : "never" };
 }
 
@@ -218,20 +210,6 @@ function maxCostOf(
 ): number | null {
   if (plan.kind === "call" || isExplained(plan)) return null;
   return (defaults?.maxCost ?? dbMaxCost) || null;
-}
-
-/** Returns the EXPLAIN of a statement with its parameters. */
-export function explained({ text, params }: Statement): Statement {
-  return { text: `explain (format json) ${text}`, params, use: "rows", role: "cost" };
-}
-
-function paramStream(
-  statements: readonly Statement[],
-  { placeholder, pieces }: DividedParam,
-): ParamStream {
-  const statement = positionOf({ statements }, "main");
-  const param = statements[statement]!.params.indexOf(placeholder);
-  return { statement, param, values: pieces.arrays, summed: [resultColumn.rows] };
 }
 
 const savepoint = control("savepoint svc_operation");

@@ -5,26 +5,16 @@ import { DatabaseError } from "../errors/service_error.ts";
 import { lostRowsOf, unfoundRowOf } from "../query/level_keys.ts";
 import { failedOperation } from "../query/patch.ts";
 import { rowsOfFailedCheck } from "../query/result_reference.ts";
-import { keyError } from "./idempotency.ts";
 import { invalidResponseGuc } from "./response_guc_check.ts";
 import { positionOf, type RequestOperation, type RequestScript } from "./script.ts";
-
-/** Returns the error of a key's statement, or of the one that keeps the answer; null for others. */
-export function keyErrorOf(error: DatabaseError, { statements }: RequestScript): Error | null {
-  const role = error.statement === statements.length
-    ? "answer"
-    : statements[error.statement]?.role ?? null;
-  return role === "key" || role === "answer" ? keyError(error, role) : null;
-}
 
 /** Returns the error of a statement of an operation. */
 export function statementError(
   error: DatabaseError,
-  script: RequestScript,
+  statement: Statement | undefined,
+  { statements }: RequestScript,
   operation: RequestOperation,
 ): Error {
-  const { statements } = script;
-  const statement = statements[error.statement];
   switch (statement?.role) {
     case "main":
       return isPatch(operation) ? patchError(error) : error;

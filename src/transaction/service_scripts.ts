@@ -13,7 +13,8 @@ import {
   type TransactionConfig,
   type TransactionOwner,
 } from "./preamble.ts";
-import { explained, plannedEnd, type PlannedQuery } from "./script.ts";
+import { explained } from "./cost_limit.ts";
+import { plannedEnd, type PlannedQuery } from "./script.ts";
 import { planContextOf } from "./settings.ts";
 
 /** Builds the transaction of the OpenAPI description. Its last statement returns at most one text. */

@@ -1,10 +1,11 @@
 /** A database without a pool: each transaction opens a connection and closes it. For runtimes in
  * which a socket ends with the request that opened it. @module */
+import { readVersion } from "../server_version.ts";
 import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { Connection } from "../connection/connection.ts";
-import { type Batch, type BatchResult, versionBatch } from "../batch.ts";
+import { type Batch, type BatchResult } from "../batch.ts";
 import type { Caller, Database } from "../database.ts";
 import type { Transport } from "../transport.ts";
 
@@ -58,12 +59,14 @@ export class UnpooledDatabase implements Database {
     }
     signal?.addEventListener("abort", cancel, { once: true });
     ignoreDeadline = deadline?.onOver(cancel) ?? ignoreDeadline;
-    return await new Promise((resolve, reject) => connection.execute([{ batch, resolve, reject }]));
+    const events = caller?.events ?? null;
+    return await new Promise((resolve, reject) =>
+      connection.execute([{ batch, events, resolve, reject }])
+    );
   }
 
-  async version(): Promise<string> {
-    const { rows } = await this.transaction(versionBatch);
-    return rows.at(-1)?.[0]?.[0] ?? "";
+  version(): Promise<string> {
+    return readVersion(this);
   }
 
   flush(): void {}

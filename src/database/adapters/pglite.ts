@@ -3,7 +3,7 @@ import type { PGlite } from "@electric-sql/pglite";
 import { systemClock } from "../../lib/clock.ts";
 import { DatabaseError } from "../../errors/service_error.ts";
 import { type ParamValue, quoteIdent } from "../../sql/fragment.ts";
-import type { Batch } from "../batch.ts";
+import type { OpenTransaction, Statement } from "../batch.ts";
 import {
   connectionSetup,
   type Database,
@@ -42,8 +42,10 @@ export function openEmbedded(options: EmbeddedOptions): Database {
   });
   return {
     async transaction(batch, caller) {
-      rejectDeepValues(batch);
-      return await pool.transaction(withShallowValues(batch), caller);
+      rejectDeepValues(batch.statements);
+      const result = await pool.transaction(batch, caller);
+      const { open } = result;
+      return open === undefined ? result : { ...result, open: withShallowValues(open) };
     },
     version: () => pool.version(),
     flush: () => pool.flush(),
@@ -77,22 +79,22 @@ export async function connectEmbedded(
 const maxNesting = 4000;
 
 /** Throws the error 54001 that PostgreSQL raises where it guards its own stack. */
-function rejectDeepValues({ statements }: Batch): void {
+function rejectDeepValues(statements: readonly Statement[]): void {
   const statement = statements.findIndex(({ params }) => params.some(isDeep));
   if (statement !== -1) throw stackDepthExceeded(statement);
 }
 
-/** Returns the batch with a stream that fails at the first value that nests too deep. */
-function withShallowValues(batch: Batch): Batch {
-  const stream = batch.access === "read write" ? batch.stream : undefined;
-  if (batch.access === "read only" || stream === undefined) return batch;
-  async function* values(): AsyncGenerator<Uint8Array> {
-    for await (const value of stream!.values) {
-      if (isDeep(value)) throw stackDepthExceeded(stream!.statement);
-      yield value;
-    }
-  }
-  return { ...batch, stream: { ...stream, values: values() } };
+/** Returns the transaction, which refuses values that nest too deep. */
+function withShallowValues(open: OpenTransaction): OpenTransaction {
+  return {
+    failed: open.failed,
+    // deno-lint-ignore require-await -- Rejects in place of throwing.
+    send: async (statements) => {
+      rejectDeepValues(statements);
+      return open.send(statements);
+    },
+    end: (end, last) => open.end(end, last),
+  };
 }
 
 function isDeep(value: ParamValue): boolean {

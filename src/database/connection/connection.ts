@@ -1,7 +1,7 @@
 /** One connection: writes batches, each with a Sync of its own, and follows the replies. @module */
 import { errors } from "../../errors/catalogue.ts";
 import type { DatabaseFailure } from "../../errors/service_error.ts";
-import type { ColumnBounds, Statement, WalPosition } from "../batch.ts";
+import type { OpenTransaction, WalPosition } from "../batch.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
@@ -13,9 +13,10 @@ import {
   endStatementsOf,
   type ExecutionForm,
   type PendingBatch,
+  type TransactionStep,
 } from "./execution.ts";
 import type { BodyReceiverOptions } from "./body_receiver.ts";
-import { ParamFeed } from "./param_feed.ts";
+import { OpenedTransaction } from "./opened_transaction.ts";
 import {
   duplicateStatement,
   readServerError,
@@ -70,8 +71,8 @@ export class Connection {
   #inFlight: BatchExecution[] = [];
   /** Executions that the server refused before they began, to be written once more. */
   #retries: BatchExecution[] = [];
-  /** Feeds the running execution with the values of its stream; null without one. */
-  #feed: ParamFeed | null = null;
+  /** The transaction of the running execution; null before it is open. */
+  #open: OpenedTransaction | null = null;
   /** SQL that the next write begins with; null once it was sent. */
   #setup: string | null;
   /** Position that the server has replayed, as reads have found; null before the first. */
@@ -105,7 +106,7 @@ export class Connection {
       return;
     }
     this.#state = "busy";
-    for (const { batch } of batches) batch.events?.begun();
+    for (const { events } of batches) events?.begun();
     try {
       this.#write(batches.map((pending) => this.#executionOf(pending)));
     } catch (error) {
@@ -236,8 +237,8 @@ export class Connection {
 
   /** Whether a body has begun to arrive that is too large to wait for its end. */
   #isStreamable(execution: BatchExecution): boolean {
-    const { batch, body, phase, failure, isSettled, isEndSent } = execution;
-    return !isSettled && failure === null && phase === "statements" && isEndSent && body.isLarge &&
+    const { batch, body, failure, isSettled, isEndSent } = execution;
+    return !isSettled && failure === null && isEndSent && body.isLarge &&
       batch.access === "read only" && batch.body === "stream";
   }
 
@@ -286,7 +287,6 @@ export class Connection {
     // Terminated after COMMIT was confirmed: the batch is done.
     if (current.hasEnded) return;
     current.failed(error);
-    this.#feed?.stop();
     if (error.isStale) this.#writer.forget();
     const { sqlstate } = failure;
     if (sqlstate === unknownStatement || (error.isStale && sqlstate === duplicateStatement)) {
@@ -302,14 +302,10 @@ export class Connection {
       this.#isSettingUp = false;
       return;
     }
-    if (current.phase === "values") return this.#valueReady(current, status);
+    // In a failed transaction, the server refuses the statements behind as well.
+    if (current.failure !== null && current.hasLater) return current.skipStep();
     if (current.failure !== null) return this.#endFailed(current, status);
-    if (current.awaitsValues) return this.#startFeed(current);
-    if (current.awaitsCost) return this.#checkCost(current, status);
-    const { end } = current;
-    if (typeof end !== "string" && current.phase === "statements") {
-      return this.#decide(current, end);
-    }
+    if (current.hasLater || !current.isEndSent) return current.resolveStep(this.#opened(current));
     if (status !== (this.#usesSavepoints ? openStatus : idleStatus)) {
       return this.destroy("a transaction was left open");
     }
@@ -320,15 +316,14 @@ export class Connection {
   #endFailed(current: BatchExecution, status: number): void {
     const { mayRetry } = current;
     const isOpen = this.#usesSavepoints
-      ? current.phase !== "rollback" || status !== openStatus
+      ? !current.isRollingBack || status !== openStatus
       : status !== idleStatus;
-    // A write that is sent again must not find the locks of this one. Those of streams are not repeated.
-    const awaitsRollback = isOpen && current.batch.access === "read write" &&
-      current.stream === null;
-    if (!mayRetry && !awaitsRollback) current.reject(current.failure);
+    // A write that is sent again must not find the locks of this one.
+    const awaitsRollback = isOpen && current.batch.access === "read write";
+    if (!mayRetry && !awaitsRollback) this.#reject(current, current.failure);
     if (isOpen) {
-      if (current.phase === "rollback") return this.destroy("ROLLBACK failed");
-      current.phase = "rollback";
+      if (current.isRollingBack) return this.destroy("ROLLBACK failed");
+      current.isRollingBack = true;
       return this.#transport.write(
         this.#writer.writeStatements(current, endStatementsOf(current.form, "rollback")),
       );
@@ -341,58 +336,31 @@ export class Connection {
     this.#finished(current);
   }
 
-  /** The transaction is open: executes the stream's statement for each of its values. */
-  #startFeed(current: BatchExecution): void {
-    const feed = this.#feed = new ParamFeed(current.stream!.values, {
-      value: (value) => this.#writeValue(current, value),
-      ended: () => this.#transport.write(this.#writer.writeRest(current)),
-      failed: (error) => {
-        current.failedBetween(error);
-        if (feed.inFlight === 0) this.#endFailed(current, openStatus);
-      },
-    });
-    feed.read();
+  #opened(execution: BatchExecution): OpenTransaction {
+    return this.#open ??= new OpenedTransaction((step) => this.#continue(execution, step));
   }
 
-  /** The transaction is open: executes the rest of its statements unless they are too expensive. */
-  #checkCost(current: BatchExecution, status: number): void {
-    const error = current.costError();
-    if (error === null) return this.#transport.write(this.#writer.writeRest(current));
-    current.failedBetween(error);
-    this.#endFailed(current, status);
-  }
-
-  #writeValue(current: BatchExecution, value: Uint8Array): void {
+  /** Sends further statements of an open transaction. */
+  #continue(execution: BatchExecution, step: TransactionStep): void {
+    if (execution !== this.#current || execution.failure !== null || execution.isEndSent) {
+      return step.reject(execution.failure ?? errors.connectionLost(null));
+    }
     try {
-      this.#transport.write(this.#writer.writeValue(current, value));
+      this.#transport.write(this.#writer.writeStep(execution, step));
     } catch (error) {
       this.destroy(error instanceof Error ? error.message : "encoding failed");
     }
   }
 
-  /** ReadyForQuery behind a value. After a failure the server skips those that are in flight. */
-  #valueReady(current: BatchExecution, status: number): void {
-    const feed = this.#feed!;
-    feed.acknowledge();
-    if (current.failure !== null && feed.inFlight === 0) this.#endFailed(current, status);
-  }
-
-  #decide(current: BatchExecution, bounds: readonly ColumnBounds[]): void {
-    let statements: readonly Statement[];
-    try {
-      statements = current.endStatements(bounds);
-    } catch (error) {
-      current.failedBetween(error);
-      return this.#endFailed(current, openStatus);
-    }
-    current.phase = "end";
-    this.#transport.write(this.#writer.writeStatements(current, statements));
+  #reject(execution: BatchExecution, error: unknown): void {
+    execution.reject(error);
+    this.#open?.fail(error);
   }
 
   /** The server continues with the next execution, or is idle. */
   #finished({ pending, failure, body, walPosition }: BatchExecution): void {
     if (walPosition !== null) this.#recordPosition(walPosition);
-    this.#feed = null;
+    this.#open = null;
     this.#events.finished(pending, failure === null ? "success" : "failure", body.length);
     this.#inFlight.shift();
     this.#stopCancel();
@@ -429,10 +397,12 @@ export class Connection {
     this.#stopCancel();
     this.#inFlight = [];
     this.#retries = [];
-    this.#feed?.stop();
-    this.#feed = null;
     this.#events.closed(reason);
-    if (current !== undefined && !isUnbegun) failWith(current, reason);
+    if (current !== undefined && !isUnbegun) {
+      failWith(current, reason);
+      this.#open?.fail(current.failure ?? errors.connectionLost(reason));
+    }
+    this.#open = null;
     // A server that says that it ends the connection has not begun what comes later either.
     const mayRequeue = current?.wasTerminated ? () => true : isSafe;
     for (const execution of pending) if (!mayRequeue(execution)) failWith(execution, reason);

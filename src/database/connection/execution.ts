@@ -1,19 +1,15 @@
-/** The execution of one batch on a connection. @module */
-import { errors } from "../../errors/catalogue.ts";
-import {
-  DatabaseError,
-  type DatabaseFailure,
-  type ServiceError,
-} from "../../errors/service_error.ts";
+/** The execution of one batch on a connection: which statement the server is at, and what it
+ * returned. @module */
+import { DatabaseError, type DatabaseFailure } from "../../errors/service_error.ts";
 import type {
   AccessMode,
   Batch,
+  BatchEvents,
   BatchResult,
   BodyFraming,
-  ColumnBounds,
-  CostLimit,
-  ParamStream,
+  OpenTransaction,
   PositionCondition,
+  ResultBody,
   ResultColumns,
   ResultUse,
   Statement,
@@ -28,12 +24,27 @@ import { positionCheck, positionStatements, readPosition } from "../wal_position
 import { HeldResults } from "./held_results.ts";
 import type { ServerError } from "../protocol/server_error.ts";
 
-export interface PendingBatch {
-  readonly batch: Batch;
-  readonly resolve: (reply: BatchResult) => void;
+/** The functions that settle a result. */
+export interface ResultSettler {
+  readonly resolve: (result: BatchResult) => void;
   readonly reject: (error: unknown) => void;
 }
 
+/** A batch with the functions that settle its result. */
+export interface PendingBatch extends ResultSettler {
+  readonly batch: Batch;
+  /** Default: no receiver. */
+  readonly events?: BatchEvents | null;
+}
+
+/** Statements that an open transaction executes behind those of its batch. */
+export interface TransactionStep extends ResultSettler {
+  readonly statements: readonly Statement[];
+  /** Null leaves the transaction open. */
+  readonly end: TransactionEnd | null;
+}
+
+/** A statement that was sent. */
 export interface StatementInFlight {
   readonly text: string;
   readonly use: ResultUse;
@@ -49,41 +60,42 @@ type TextRows = (readonly (string | null)[])[];
 
 const noRows: TextRows = [];
 
-/**
- * Where an execution is: its statements run; a statement runs for each value of a stream; COMMIT or
- * ROLLBACK was sent in a write of its own; ROLLBACK was sent after an error.
- */
-type Phase = "statements" | "values" | "end" | "rollback";
+/** The body of statements without one. */
+const noBody: ResultBody = { length: null, content: new Uint8Array(0) };
 
 /** How an execution is delimited: as its transaction says, or by a savepoint. */
 export type ExecutionForm = TransactionForm | "savepoint";
 
-/** State of the promise of the batch's result. */
+/** State of the promises of the results. */
 type Settlement = "pending" | "resolved" | "rejected" | "requeued";
 
 /** One batch that was sent, up to the end of its transaction. */
 export class BatchExecution {
   readonly pending: PendingBatch;
   readonly form: ExecutionForm;
-  readonly body: BodyReceiver;
   /** True for the second attempt of a batch whose first one the server refused before it began. */
   readonly isRetry: boolean;
-  phase: Phase = "statements";
+  body: BodyReceiver;
+  /** Whether ROLLBACK was sent after an error. */
+  isRollingBack = false;
   failure: unknown = null;
   /** Whether the server ended the connection while it was at this batch, and came no further. */
   wasTerminated = false;
+  /** Text of the unnamed statement, behind the first write; null before its first use. */
+  unnamed: string | null = null;
+  readonly #bodyOptions: BodyReceiverOptions;
   readonly #replayed: bigint | null;
   #settlement: Settlement = "pending";
+  /** Await the results of the statements in flight, in their order. */
+  #settlers: ResultSettler[];
   #statements: readonly StatementInFlight[] = [];
+  /** Statements that were sent behind those that the server is at, each with a Sync of its own. */
+  readonly #later: (readonly StatementInFlight[])[] = [];
   /** Number of statements that the connection put before those of the batch: BEGIN, a check of the position. */
   #preambleLength = 0;
   /** Place of the statement that reads the position behind the transaction; null without one. */
   #positionReading: number | null = null;
   #walPosition: WalPosition | null = null;
-  /** Whether the statements behind those of a stream, or behind a check of the cost, were not sent yet. */
-  #isRestUnsent: boolean;
-  /** Number of cost limits whose EXPLAIN has been checked. */
-  #checkedCosts = 0;
   /** Position of the statement that the server is at. */
   #position = 0;
   #isBound = false;
@@ -93,11 +105,14 @@ export class BatchExecution {
   #isTerminatedUnbegun = false;
   /** Whether a statement of the batch that runs user-defined code was completed. */
   #hasRunUserCode = false;
+  /** Whether a part of the result was handed out. */
+  #hasAnswered = false;
   /** Whether the server refused the batch although none of its effects had begun. */
   #isRefusedUnbegun = false;
   #columns: ResultColumns = [];
-  #end: TransactionEnd = "commit";
-  readonly #rows: TextRows[];
+  #isBodyTaken = false;
+  #end: TransactionEnd | "open";
+  #rows: TextRows[];
   /** The row that is arriving, without its last column, where rows are kept. */
   #row: (string | null)[] | null = null;
   #lastColumn: Uint8Array[] | null = null;
@@ -117,58 +132,27 @@ export class BatchExecution {
     this.form = form;
     this.isRetry = isRetry;
     this.#replayed = replayed;
+    this.#bodyOptions = body;
     this.body = new BodyReceiver(body);
     this.#held = new HeldResults(body, pending.batch.maxHeldBytes);
-    this.#isRestUnsent = this.#dividingStatement !== null;
-    this.#rows = pending.batch.statements.map(() => noRows);
+    const { statements, transaction } = pending.batch;
+    this.#rows = statements.map(() => noRows);
+    this.#end = transaction.form === "block" ? transaction.end : "commit";
+    this.#settlers = [pending];
   }
 
   get batch(): Batch {
     return this.pending.batch;
   }
 
-  /** The values that one of the statements is executed for; null for none. */
-  get stream(): ParamStream | null {
-    const { batch } = this;
-    return batch.access === "read write" ? batch.stream ?? null : null;
-  }
-
-  /** Position of the statement of a stream or of a check of the cost; null for neither. */
-  get #dividingStatement(): number | null {
-    return this.stream?.statement ?? this.#costLimit?.statement ?? null;
-  }
-
-  /** The limit that comes next; null without one. */
-  get #costLimit(): CostLimit | null {
-    return this.batch.costLimits?.[this.#checkedCosts] ?? null;
-  }
-
-  get awaitsValues(): boolean {
-    return this.#isRestUnsent && this.phase === "statements" && this.stream !== null;
-  }
-
-  /** Whether the planner's cost decides about the statements that come next. */
-  get awaitsCost(): boolean {
-    return this.#isRestUnsent && this.#costLimit !== null;
-  }
-
-  /** Returns the error of a cost above its limit; null if the cost permits the rest of the statements. */
-  costError(): ServiceError | null {
-    const { statement, maxCost } = this.#costLimit!;
-    const text = this.#rows[statement]?.map(([line]) => line).join("\n") ?? "";
-    const cost = costOf(JSON.parse(text)[0]?.Plan);
-    if (typeof cost === "number" && cost <= maxCost) return null;
-    return errors.queryTooExpensive(Number(cost), maxCost);
-  }
-
-  get end(): TransactionEnd | readonly ColumnBounds[] {
-    const { transaction } = this.batch;
-    return transaction.form === "block" ? transaction.end : "commit";
-  }
-
+  /** The end of the transaction was sent, or is sent with the statements. */
   get isEndSent(): boolean {
-    if (this.#isRestUnsent) return false;
-    return this.phase !== "statements" || typeof this.end === "string";
+    return this.#end !== "open";
+  }
+
+  /** Whether further statements were sent behind those that the server is at. */
+  get hasLater(): boolean {
+    return this.#later.length > 0;
   }
 
   get isSettled(): boolean {
@@ -185,13 +169,7 @@ export class BatchExecution {
     const preamble = this.#preamble();
     this.#preambleLength = preamble.length;
     if (this.form === "implicit") return this.#withPosition([...preamble, ...statements]);
-    const { end } = this;
-    if (this.stream !== null) return [...preamble, ...statements.slice(0, this.stream.statement)];
-    const costLimit = this.#costLimit;
-    if (costLimit !== null) return [...preamble, ...statements.slice(0, costLimit.statement + 1)];
-    if (typeof end !== "string") return [...preamble, ...statements];
-    this.#end = end;
-    return this.#withPosition([...preamble, ...statements, ...endStatementsOf(this.form, end)]);
+    return this.#withEnd([...preamble, ...statements]);
   }
 
   /** Returns the statements before those of the batch. */
@@ -219,6 +197,12 @@ export class BatchExecution {
     return this.#walPosition;
   }
 
+  /** Adds COMMIT or ROLLBACK, unless the transaction stays open. */
+  #withEnd(statements: readonly Statement[]): readonly Statement[] {
+    if (this.#end === "open") return statements;
+    return this.#withPosition([...statements, ...endStatementsOf(this.form, this.#end)]);
+  }
+
   /** Adds the statement that reads the position, if the batch wants it and its transaction does not roll back. */
   #withPosition(statements: readonly Statement[]): readonly Statement[] {
     const { returned = null } = this.batch.walPosition ?? {};
@@ -227,44 +211,38 @@ export class BatchExecution {
     return [...statements, positionStatements[returned]];
   }
 
-  streamedStatement(value: Uint8Array): Statement {
-    const { statement: position, param } = this.stream!;
-    const statement = this.batch.statements[position]!;
-    return { ...statement, params: statement.params.with(param, value) };
+  /** Returns the statements to send for a further step. */
+  stepToSend({ statements, end, ...settler }: TransactionStep): readonly Statement[] {
+    this.#settlers.push(settler);
+    if (end !== null) this.#end = end;
+    return this.#withEnd(statements);
   }
 
-  /** Follows one more execution of the stream's statement. */
-  sentValue(statement: StatementInFlight): void {
-    const isFirst = this.phase !== "values";
-    this.phase = "values";
-    this.#hasRunUserCode = true;
-    this.#statements = [...isFirst ? [] : this.#statements.slice(this.#position), statement];
-    this.#position = 0;
+  /** Starts to follow the statements of a further step. */
+  sentStep(statements: readonly StatementInFlight[]): void {
+    // The first settler is that of the statements that the server is at.
+    if (this.#settlers.length > 1) this.#later.push(statements);
+    else this.#startStep(statements);
   }
 
-  /** Returns the statements behind that of the stream, or behind the check of the cost up to the next one. */
-  restToSend(): readonly Statement[] {
-    const position = this.#dividingStatement!;
-    const { end } = this;
-    this.phase = "statements";
-    this.#preambleLength = -position - 1;
-    this.#checkedCosts++;
-    const next = this.#costLimit;
-    if (next !== null) return this.batch.statements.slice(position + 1, next.statement + 1);
-    this.#isRestUnsent = false;
-    const rest = this.batch.statements.slice(position + 1);
-    if (typeof end !== "string") return rest;
-    this.#end = end;
-    return this.#withPosition([...rest, ...endStatementsOf(this.form, end)]);
+  #startStep(statements: readonly StatementInFlight[]): void {
+    this.sent(statements);
+    this.#preambleLength = 0;
+    this.#columns = [];
+    this.#rows = statements.map(() => noRows);
   }
 
-  /** The values of the stream have failed, or the cost is above its limit. */
-  failedBetween(error: unknown): void {
-    this.failure ??= error;
+  /** ReadyForQuery in the open transaction: resolves the result of the statements before it. */
+  resolveStep(open: OpenTransaction): void {
+    this.#hasAnswered = true;
+    this.#settlers.shift()!.resolve(this.#result(open));
+    this.skipStep();
   }
 
-  get #batchPosition(): number {
-    return this.phase === "values" ? this.stream!.statement : this.#position - this.#preambleLength;
+  /** Follows the statements behind those that the server has ended. */
+  skipStep(): void {
+    const next = this.#later.shift();
+    if (next !== undefined) this.#startStep(next);
   }
 
   /** Starts to follow statements that were written. */
@@ -295,7 +273,12 @@ export class BatchExecution {
 
   #emitHeld(): void {
     const result = this.#held.take();
-    if (this.failure === null) this.batch.events?.held(this.#batchPosition, result);
+    if (this.failure === null) this.pending.events?.held(result);
+  }
+
+  /** Position among the statements that were sent together, without the preamble. */
+  get #statementPosition(): number {
+    return this.#position - this.#preambleLength;
   }
 
   /** ErrorResponse: the server skips the rest of the batch. */
@@ -309,7 +292,7 @@ export class BatchExecution {
       (this.#isStale(error) || this.#isOnOtherDefaults(failure));
     const precedesExecution = !this.#isBound && !this.#hasRunUserCode &&
       this.statement !== undefined;
-    this.failure = new DatabaseError(failure, this.#batchPosition, { precedesExecution });
+    this.failure = new DatabaseError(failure, this.#statementPosition, { precedesExecution });
     if (!this.body.streaming) return;
     this.body.fail(this.failure);
     this.body.release();
@@ -331,7 +314,7 @@ export class BatchExecution {
 
   /** Whether the batch is to be sent once more: nothing that a client could notice has happened. */
   get mayRetry(): boolean {
-    return this.#isRefusedUnbegun && !this.isRetry && !this.isSettled;
+    return this.#isRefusedUnbegun && !this.isRetry && !this.isSettled && !this.#hasAnswered;
   }
 
   /** Whether the server ended the connection before it executed anything of the batch. */
@@ -342,60 +325,35 @@ export class BatchExecution {
   /** Whether the server has confirmed the end of the transaction. */
   get hasEnded(): boolean {
     const isCertain = this.form === "block" || this.batch.access === "read only";
-    return isCertain && this.isEndSent && this.failure === null &&
+    return isCertain && this.isEndSent && !this.hasLater && this.failure === null &&
       this.#position >= (this.#positionReading ?? this.#statements.length);
   }
 
-  /** Resolves the result, unless it is settled. */
+  /** Resolves the result behind the end, unless it is settled. */
   resolve(): void {
     if (this.isSettled) return;
     this.#settlement = "resolved";
-    this.pending.resolve(this.#result());
+    this.#settlers.shift()!.resolve(this.#result(null));
   }
 
-  #result(): BatchResult {
-    const result = {
-      end: this.#end,
-      columns: this.#columns,
-      body: this.body.take(),
-      rows: this.#rows,
-    };
+  #result(open: OpenTransaction | null): BatchResult {
+    const body = this.#isBodyTaken ? noBody : this.body.take();
+    this.#isBodyTaken = true;
+    const result = { end: this.#end, columns: this.#columns, body, rows: this.#rows };
+    if (open !== null) return { ...result, end: "open", open };
     return this.#walPosition === null ? result : { ...result, walPosition: this.#walPosition };
   }
 
-  /** Rejects the result, unless it is settled. */
+  /** Rejects the results that are awaited, unless they are settled. */
   reject(error: unknown): void {
     if (this.isSettled) return;
     this.#settlement = "rejected";
-    this.pending.reject(error);
+    for (const { reject } of this.#settlers) reject(error);
   }
 
   requeue(): PendingBatch {
     this.#settlement = "requeued";
     return this.pending;
-  }
-
-  endStatements(bounds: readonly ColumnBounds[]): readonly Statement[] {
-    const { batch } = this;
-    const end = this.#decideEnd(bounds);
-    const closing = batch.access === "read write" && end === "commit"
-      ? batch.closing?.(this.#result()) ?? null
-      : null;
-    this.#preambleLength = -batch.statements.length;
-    const ending = endStatementsOf(this.form, end);
-    return this.#withPosition(closing === null ? ending : [closing, ...ending]);
-  }
-
-  #decideEnd(bounds: readonly ColumnBounds[]): TransactionEnd {
-    const holds = bounds.every(({ columns, min, max }) => {
-      const text = columns.map((column) => this.#columns[column] ?? null).find((cell) =>
-        cell !== null
-      );
-      const number = Number(text ?? 0);
-      return number >= min && number <= max;
-    });
-    this.#end = holds ? "commit" : "rollback";
-    return this.#end;
   }
 
   wantsRow(): boolean {
@@ -412,7 +370,9 @@ export class BatchExecution {
 
   rowStart(head: readonly (string | null)[], length: number | null): void {
     if (this.statement?.use === "result") {
-      this.#columns = this.phase === "values" ? this.#summed(head) : head;
+      this.#columns = head;
+      if (this.#isBodyTaken) this.body = new BodyReceiver(this.#bodyOptions);
+      this.#isBodyTaken = false;
       this.body.start(length, this.statement.framing ?? null);
       return;
     }
@@ -422,16 +382,6 @@ export class BatchExecution {
     }
     this.#row = [...head];
     this.#lastColumn = length === null ? null : [];
-  }
-
-  /** Adds up the columns that the stream sums. */
-  #summed(columns: ResultColumns): ResultColumns {
-    const { summed } = this.stream!;
-    return columns.map((text, column) =>
-      summed.includes(column) && text !== null
-        ? String(BigInt(text) + BigInt(this.#columns[column] ?? 0))
-        : text
-    );
   }
 
   rowBytes(bytes: Uint8Array): void {
@@ -446,8 +396,10 @@ export class BatchExecution {
       return;
     }
     this.#row.push(this.#lastColumn === null ? null : joinText(this.#lastColumn));
-    if (this.#position === this.#positionReading) this.#walPosition = readPosition(this.#row);
-    const position = this.#batchPosition;
+    if (this.#position === this.#positionReading && !this.hasLater) {
+      this.#walPosition = readPosition(this.#row);
+    }
+    const position = this.#statementPosition;
     if (this.#rows[position] === noRows) this.#rows[position] = [];
     this.#rows[position]?.push(this.#row);
     this.#row = null;
@@ -513,17 +465,4 @@ const savepointEnd: readonly Statement[] = [
 
 function control(text: string): Statement {
   return { text, params: [], use: "none", isShared: true };
-}
-
-interface ExplainedNode {
-  readonly "Total Cost"?: unknown;
-  readonly "Subplan Name"?: string;
-  readonly Plans?: readonly ExplainedNode[];
-}
-
-/** The table of rows that a result by rows reads several times is not part of it. */
-function costOf(plan: ExplainedNode | undefined): unknown {
-  const tables = plan?.Plans?.filter((node) => node["Subplan Name"]?.startsWith("CTE ")) ?? [];
-  if (!tables.some((node) => node["Subplan Name"] === "CTE svc_rows")) return plan?.["Total Cost"];
-  return tables.reduce((sum, node) => sum + Number(node["Total Cost"]), 0);
 }

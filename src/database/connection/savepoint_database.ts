@@ -1,7 +1,8 @@
 /** A database on one connection with an open transaction, whose batches are savepoints. @module */
+import { readVersion } from "../server_version.ts";
 import { errors } from "../../errors/catalogue.ts";
 import { systemClock } from "../../lib/clock.ts";
-import { type Batch, type BatchResult, versionBatch } from "../batch.ts";
+import { type Batch, type BatchResult } from "../batch.ts";
 import type { Caller, Database, PoolCounts } from "../database.ts";
 import type { Transport } from "../transport.ts";
 import { Connection } from "./connection.ts";
@@ -43,14 +44,14 @@ export class SavepointDatabase implements Database {
   transaction(batch: Batch, caller: Caller | null = null): Promise<BatchResult> {
     rejectControl(batch);
     return new Promise((resolve, reject) => {
-      const pending = { batch: held(batch), resolve, reject };
+      const events = caller?.events ?? null;
+      const pending = { batch: held(batch), events, resolve, reject };
       this.#queue = this.#queue.then(() => this.#execute(pending, caller));
     });
   }
 
-  async version(): Promise<string> {
-    const { rows } = await this.transaction(versionBatch);
-    return rows.at(-1)?.[0]?.[0] ?? "";
+  version(): Promise<string> {
+    return readVersion(this);
   }
 
   flush(): void {}

@@ -2,8 +2,7 @@
 import type { Statement } from "../batch.ts";
 import { FrameEncoder } from "../protocol/encoder.ts";
 import { binaryFormat, textFormat } from "../protocol/messages.ts";
-import type { BatchExecution, StatementInFlight } from "./execution.ts";
-import { maxValuesInFlight } from "./param_feed.ts";
+import type { BatchExecution, StatementInFlight, TransactionStep } from "./execution.ts";
 import { PreparedStatements } from "./prepared_statements.ts";
 
 export interface PreparingOptions {
@@ -39,8 +38,8 @@ interface Evidence {
 
 export class StatementWriter {
   readonly #encoder = new FrameEncoder();
-  /** One for each value that is in flight, the one used longest ago last. */
-  readonly #valueEncoders: FrameEncoder[] = [];
+  /** Encode the steps of open transactions in turn: two steps may be on their way. */
+  readonly #stepEncoders: FrameEncoder[] = [];
   readonly #prepare: boolean;
   readonly #prepared: PreparedStatements;
   /** Names that the next write closes on the server. */
@@ -67,34 +66,26 @@ export class StatementWriter {
     return this.#encoder.take();
   }
 
-  /** Encodes statements of an execution that is under way, such as its COMMIT, unprepared. */
+  /** Encodes statements behind a failure, unprepared. The bytes are valid until the next call. */
   writeStatements(
     execution: BatchExecution,
     statements: readonly Statement[],
   ): readonly Uint8Array[] {
-    for (const statement of statements) this.#encode(statement, { name: "", isParsed: true });
-    this.#encoder.sync();
-    execution.sent(statements.map(({ text, use, framing, runsUserCode = false }) => (
-      { text, use, framing, runsUserCode, context: null, preparing: null }
-    )));
+    execution.sent(encodeUnprepared(this.#encoder, statements, null));
     return this.#encoder.take();
   }
 
-  /** The bytes are valid until the call after the next: another execution may be on its way. */
-  writeValue(execution: BatchExecution, value: Uint8Array): readonly Uint8Array[] {
-    const statement = execution.streamedStatement(value);
-    const { text, use, runsUserCode = false } = statement;
-    const isFirst = execution.phase !== "values";
-    const encoder = this.#nextValueEncoder();
-    encode(encoder, statement, { name: "", isParsed: isFirst });
-    encoder.sync();
-    execution.sentValue({ text, use, runsUserCode, context: null, preparing: null });
+  /** Encodes a step of an open transaction, unprepared. The bytes are valid until the call after the next. */
+  writeStep(execution: BatchExecution, step: TransactionStep): readonly Uint8Array[] {
+    const statements = execution.stepToSend(step);
+    const encoder = this.#stepEncoders.length < 2
+      ? new FrameEncoder()
+      : this.#stepEncoders.shift()!;
+    this.#stepEncoders.push(encoder);
+    const sent = encodeUnprepared(encoder, statements, execution.unnamed);
+    execution.unnamed = sent.at(-1)?.text ?? null;
+    execution.sentStep(sent);
     return encoder.take();
-  }
-
-  /** Encodes the statements that were held back. The bytes are valid until the next call. */
-  writeRest(execution: BatchExecution): readonly Uint8Array[] {
-    return this.writeStatements(execution, execution.restToSend());
   }
 
   /** Records that the server has prepared a statement; the next write closes one that it replaces. */
@@ -106,13 +97,6 @@ export class StatementWriter {
 
   forget(): void {
     this.#toClose = [...this.#toClose, ...this.#prepared.clear()];
-  }
-
-  #nextValueEncoder(): FrameEncoder {
-    const isFull = this.#valueEncoders.length === maxValuesInFlight;
-    const encoder = isFull ? this.#valueEncoders.pop()! : new FrameEncoder();
-    this.#valueEncoders.unshift(encoder);
-    return encoder;
   }
 
   #closeStatements(): void {
@@ -152,6 +136,23 @@ export class StatementWriter {
   #encode(statement: Statement, options: EncodingOptions): void {
     encode(this.#encoder, statement, options);
   }
+}
+
+/** Encodes statements and a Sync. The server has parsed `unnamed` last. */
+function encodeUnprepared(
+  encoder: FrameEncoder,
+  statements: readonly Statement[],
+  unnamed: string | null,
+): readonly StatementInFlight[] {
+  let parsed = unnamed;
+  for (const statement of statements) {
+    encode(encoder, statement, { name: "", isParsed: statement.text !== parsed });
+    parsed = statement.text;
+  }
+  encoder.sync();
+  return statements.map(({ text, use, framing, runsUserCode = false }) => (
+    { text, use, framing, runsUserCode, context: null, preparing: null }
+  ));
 }
 
 interface EncodingOptions {

@@ -1,6 +1,7 @@
 /** A pool of connections with a fair queue: the batch that has waited longest is executed first.
  * Short batches that wait are pipelined: several share a write, each with a Sync of its own.
  * @module */
+import { readVersion } from "../server_version.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
@@ -10,7 +11,7 @@ import { OneShotTimer } from "../../lib/one_shot_timer.ts";
 import { Connection, type ConnectionOptions } from "../connection/connection.ts";
 import type { StaleStatement } from "../protocol/server_error.ts";
 import { maxHeldBytes } from "../connection/body_receiver.ts";
-import { type Batch, type BatchResult, metadataBatch, versionBatch } from "../batch.ts";
+import { type Batch, type BatchResult, metadataBatch } from "../batch.ts";
 import type {
   Caller,
   Database,
@@ -166,6 +167,7 @@ export class Pool implements Database {
       // A write runs to its end although its client has left.
       caller: batch.access === "read only" ? caller : null,
       timing: caller?.timing ?? null,
+      events: caller?.events ?? null,
       serviceTime: this.#serviceTimeOf(batch.kind),
       expectsLargeBody: this.#largeBodies.isExpected(batch),
       since: 0,
@@ -177,9 +179,8 @@ export class Pool implements Database {
     };
   }
 
-  async version(): Promise<string> {
-    const { rows } = await this.transaction(versionBatch);
-    return rows.at(-1)?.[0]?.[0] ?? "";
+  version(): Promise<string> {
+    return readVersion(this);
   }
 
   flush(): void {

@@ -7,6 +7,7 @@ import {
   type Batch,
   type BatchResult,
   discardBody,
+  type OpenTransaction,
   type ReadBatch,
   type StandbyUse,
   type WalPosition,
@@ -161,42 +162,46 @@ export class ReplicatedDatabase implements Database {
 
   async #readOn(standby: Standby, read: PlacedRead): Promise<BatchResult> {
     const { batch, caller, needs, refusing = [] } = read;
-    try {
-      return await this.#execute(standby, read);
-    } catch (error) {
-      const refusal = refusalOf(error);
-      if (refusal === null) throw error;
-      this.#retries.set(refusal.reason, (this.#retries.get(refusal.reason) ?? 0) + 1);
-      const refused = [...refusing, standby];
-      const other = refusal.isUnbegun ? this.#set.choose(needs, refused) : null;
-      if (other !== null) return await this.#readOn(other, { ...read, refusing: refused });
-      return await this.#fallBack(batch, caller, "refused");
-    }
+    return await atEnd(this.#execute(standby, read), async (ended, repeat) => {
+      try {
+        return await ended;
+      } catch (error) {
+        const refusal = refusalOf(error);
+        if (refusal === null) throw error;
+        this.#retries.set(refusal.reason, (this.#retries.get(refusal.reason) ?? 0) + 1);
+        const refused = [...refusing, standby];
+        const other = refusal.isUnbegun ? this.#set.choose(needs, refused) : null;
+        if (other !== null) {
+          return await repeat(this.#readOn(other, { ...read, refusing: refused }));
+        }
+        return await repeat(this.#fallBack(batch, caller, "refused"));
+      }
+    });
   }
 
   async #execute(standby: Standby, { batch, caller, needs }: PlacedRead): Promise<BatchResult> {
     const { load } = standby;
     const began = this.#clock.now();
     load.begin();
-    try {
-      const condition = needs.position === null ? null : { min: needs.position.lsn };
-      const wantsBookmark = batch.wantsBookmark ?? false;
-      const returned = wantsBookmark ? "replayed" : null;
-      const placed = condition === null && returned === null
-        ? batch
-        : { ...batch, walPosition: { condition, returned } as const };
-      const result = await standby.run(
-        standby.database.transaction(placed, caller),
-        ({ body }) => discardBody(body),
-      );
-      const ended = this.#clock.now();
-      load.record(ended - began, ended);
-      standby.reads++;
-      if (!wantsBookmark) return result;
-      return await withBookmark(result, () => this.#seenOn(standby, result, needs));
-    } finally {
-      load.end();
-    }
+    const condition = needs.position === null ? null : { min: needs.position.lsn };
+    const wantsBookmark = batch.wantsBookmark ?? false;
+    const returned = wantsBookmark ? "replayed" : null;
+    const placed = condition === null && returned === null
+      ? batch
+      : { ...batch, walPosition: { condition, returned } as const };
+    const run = (executed: Promise<BatchResult>) => standby.run(executed, discard);
+    return await atEnd(run(standby.database.transaction(placed, caller)), async (executed) => {
+      try {
+        const result = await run(executed);
+        const ended = this.#clock.now();
+        load.record(ended - began, ended);
+        standby.reads++;
+        if (!wantsBookmark) return result;
+        return await withBookmark(result, () => this.#seenOn(standby, result, needs));
+      } finally {
+        load.end();
+      }
+    });
   }
 
   async #seenOn(
@@ -228,15 +233,17 @@ export class ReplicatedDatabase implements Database {
     // Before it takes a slot: this wait uses no connection of the pool.
     await this.#showsSeen(batch);
     await this.#slots.acquire(this.#set.settings.waitMs);
-    let ended: Promise<void> | undefined;
-    try {
-      const result = await this.#positioned(batch, caller);
-      ended = result.body.ended;
-      return result;
-    } finally {
-      if (ended === undefined) this.#slots.release();
-      else void ended.then(() => this.#slots.release());
-    }
+    return await atEnd(this.#positioned(batch, caller), async (executed) => {
+      let ended: Promise<void> | undefined;
+      try {
+        const result = await executed;
+        ended = result.body.ended;
+        return result;
+      } finally {
+        if (ended === undefined) this.#slots.release();
+        else void ended.then(() => this.#slots.release());
+      }
+    });
   }
 
   /** Executes a batch on the primary, with a bookmark if it wants one. */
@@ -252,12 +259,14 @@ export class ReplicatedDatabase implements Database {
 
   async #positioned(batch: Batch, caller: Caller | undefined): Promise<BatchResult> {
     if (!batch.wantsBookmark) return await this.#primary.transaction(batch, caller);
-    const result = await this.#primary.transaction(withPosition(batch), caller);
-    if (result.end === "rollback" && batch.access === "read write") return result;
-    return await withBookmark(
-      result,
-      async () => this.#bookmarkOf(result.walPosition ?? await this.#set.primary.position()),
-    );
+    return await atEnd(this.#primary.transaction(withPosition(batch), caller), async (executed) => {
+      const result = await executed;
+      if (result.end === "rollback" && batch.access === "read write") return result;
+      return await withBookmark(
+        result,
+        async () => this.#bookmarkOf(result.walPosition ?? await this.#set.primary.position()),
+      );
+    });
   }
 
   #bookmarkOf(position: WalPosition | null): Bookmark | null {
@@ -265,6 +274,32 @@ export class ReplicatedDatabase implements Database {
     this.#set.primary.recordTimeline(position.timeline);
     return { timeline: position.timeline, lsn: position.shownLsn };
   }
+}
+
+function discard({ body, open }: BatchResult): void {
+  discardBody(body);
+  open?.end("rollback").catch(() => {});
+}
+
+/**
+ * Has a function follow a transaction to its end: at once, or when its caller ends it if it stays open. `repeat`
+ * takes a second transaction as far as the first one came.
+ */
+async function atEnd(
+  started: Promise<BatchResult>,
+  follow: (
+    ended: Promise<BatchResult>,
+    repeat: (again: Promise<BatchResult>) => Promise<BatchResult>,
+  ) => Promise<BatchResult>,
+): Promise<BatchResult> {
+  const open = await started.then(({ open }) => open, () => undefined);
+  if (open === undefined) return await follow(started, (again) => again);
+  const end: OpenTransaction["end"] = (...parts) =>
+    follow(open.end(...parts), async (again) => await (await again).open!.end(...parts));
+  return {
+    ...await started,
+    open: { failed: open.failed, send: (statements) => open.send(statements), end },
+  };
 }
 
 async function withBookmark(

@@ -100,10 +100,16 @@ export class FakeServer {
     const walPosition = batch.walPosition?.returned && !this.streams
       ? this.#returned(batch.walPosition.returned)
       : null;
+    const end = batch.transaction.form === "block" ? batch.transaction.end : "commit";
+    if (end === "open") {
+      const ended = () =>
+        this.#transaction({ ...batch, transaction: { form: "implicit" } } as Batch);
+      const open = { failed: new Promise<never>(() => {}), send: ended, end: ended };
+      const body = { length: 0, content: new Uint8Array() };
+      return Promise.resolve({ end, columns: [], body, rows: [], open });
+    }
     return Promise.resolve({
-      end: batch.transaction.form === "block" && batch.transaction.end === "rollback"
-        ? "rollback"
-        : "commit",
+      end,
       columns: [this.name],
       body: { length: 0, content: new Uint8Array() },
       rows: [],

@@ -106,7 +106,14 @@ function recordingDatabase(database: Database, uses: ReplicaUse[]): Database {
       });
     }
     const result = await database.transaction(plain as Batch, caller);
-    return wantsBookmark === true ? { ...result, bookmark: newBookmark } : result;
+    if (wantsBookmark !== true) return result;
+    const { open } = result;
+    if (open === undefined) return { ...result, bookmark: newBookmark };
+    const end: typeof open.end = async (...parts) => {
+      const ended = await open.end(...parts);
+      return ended.end === "commit" ? { ...ended, bookmark: newBookmark } : ended;
+    };
+    return { ...result, open: { failed: open.failed, send: (sent) => open.send(sent), end } };
   };
   return new Proxy(database, {
     get(target, name) {

@@ -2,14 +2,12 @@ import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import type { ReadBatch, Statement, WriteBatch } from "../../../../src/database/batch.ts";
 import { DatabaseError } from "../../../../src/errors/service_error.ts";
 import {
-  bindComplete,
   executed,
   failure,
   fakeServer,
   FakeTransport,
   frame,
   join,
-  parseComplete,
   readSent,
   ready,
   row,
@@ -148,36 +146,6 @@ Deno.test("Connection.execute() forgets a statement whose Parse failed and rolls
   execute(blockRead);
   // BEGIN and the settings are known; the main statement and COMMIT never got that far.
   strictEqual(types(transport.writes[2]), "BEBEPBEPBES");
-});
-
-Deno.test("Connection.execute() ends the transaction by the bounds on its result", async (t) => {
-  const rows: readonly (readonly [min: number, max: number, ended: "commit" | "rollback"])[] = [
-    [1, 1, "commit"],
-    [0, 0, "rollback"],
-    [2, Infinity, "rollback"],
-  ];
-  for (const [min, max, ended] of rows) {
-    await t.step(`${min} to ${max}: ${ended}`, async () => {
-      const { transport, run, log } = open();
-      const end = [{ columns: [0], min, max }];
-      const reply = await run({ ...blockWrite, transaction: { ...block, end } });
-      strictEqual(reply.end, ended);
-      deepStrictEqual(reply.columns, ["1", null]);
-      strictEqual(transport.sent[1]![0]!.text, ended);
-      strictEqual(types(transport.writes[1]), "PBES");
-      deepStrictEqual(log, ["success: 4", "idle"]);
-    });
-  }
-});
-
-Deno.test("Connection.execute() rejects when the COMMIT of a decided end fails", async () => {
-  const { transport, execute, log } = new FakeConnection();
-  const [reply] = execute({ ...blockWrite, transaction: { ...block, end: [] } });
-  transport.tell(join(begun, executed("INSERT 0 1", answer), ready("T")));
-  deepStrictEqual(await outcomesOf([reply!]), ["waits"]);
-  transport.tell(join(parseComplete, bindComplete, failure("23503", "deferred"), ready("I")));
-  deepStrictEqual(await outcomesOf([reply!]), ["23503"]);
-  deepStrictEqual(log, ["failure: 4", "idle"]);
 });
 
 const losses: readonly (readonly [string, (transport: FakeTransport) => void])[] = [

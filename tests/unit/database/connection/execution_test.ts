@@ -1,10 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type {
-  Batch,
-  BatchResult,
-  ColumnBounds,
-  Statement,
-} from "../../../../src/database/batch.ts";
+import type { Batch, OpenTransaction, Statement } from "../../../../src/database/batch.ts";
 import { BatchExecution } from "../../../../src/database/connection/execution.ts";
 import { readServerError } from "../../../../src/database/protocol/server_error.ts";
 import {
@@ -214,112 +209,22 @@ for (const row of retryRows) {
   });
 }
 
-const commits: readonly (readonly [name: string, main: Statement, mayRetry: boolean])[] = [
-  ["after statements that run no user-defined code", main, true],
-  ["after user-defined code", userMain, false],
-];
-
-for (const [name, statement, mayRetry] of commits) {
-  Deno.test(`BatchExecution.mayRetry is ${mayRetry} after 26000 of a decided COMMIT ${name}`, () => {
-    const transaction = { form: "block", isolation: "read committed", end: [] } as const;
-    const execution = start({ ...blockWrite, statements: [statement], transaction });
-    complete(execution, 2);
-    execution.phase = "end";
-    send(execution, [{ text: "commit", params: [], use: "none" }]);
-    execution.failed(readServerError(failure("26000", "does not exist").subarray(5)));
-    strictEqual(execution.mayRetry, mayRetry);
-  });
-}
+Deno.test("BatchExecution.mayRetry is false once statements have a result", () => {
+  const transaction = { form: "block", isolation: "read committed", end: "open" } as const;
+  const execution = start({ ...blockWrite, statements: [main], transaction });
+  complete(execution, 2);
+  execution.resolveStep({} as OpenTransaction);
+  execution.stepToSend({ statements: [], end: "commit", resolve: () => {}, reject: () => {} });
+  send(execution, [{ text: "commit", params: [], use: "none" }]);
+  execution.failed(readServerError(failure("26000", "does not exist").subarray(5)));
+  strictEqual(execution.mayRetry, false);
+});
 
 Deno.test("BatchExecution.mayRetry is false once the result is settled", () => {
   const execution = start(implicitRead);
   execution.requeue();
   execution.failed(readServerError(failure("26000", "does not exist").subarray(5)));
   strictEqual(execution.mayRetry, false);
-});
-
-interface BoundsRow {
-  readonly name: string;
-  readonly head: readonly (string | null)[];
-  readonly bounds: readonly ColumnBounds[];
-  readonly ended: "commit" | "rollback";
-}
-
-const exactlyOne: ColumnBounds = { columns: [0], min: 1, max: 1 };
-
-const boundsRows: readonly BoundsRow[] = [
-  { name: "no bounds", head: [], bounds: [], ended: "commit" },
-  { name: "the minimum", head: ["1"], bounds: [{ ...exactlyOne, max: 5 }], ended: "commit" },
-  { name: "the maximum", head: ["5"], bounds: [{ ...exactlyOne, max: 5 }], ended: "commit" },
-  { name: "less than the minimum", head: ["0"], bounds: [exactlyOne], ended: "rollback" },
-  { name: "more than the maximum", head: ["2"], bounds: [exactlyOne], ended: "rollback" },
-  { name: "NULL, which is 0", head: [null], bounds: [exactlyOne], ended: "rollback" },
-  {
-    name: "NULL where 0 is allowed",
-    head: [null],
-    bounds: [{ columns: [0], min: 0, max: 0 }],
-    ended: "commit",
-  },
-  { name: "no row, which is 0", head: [], bounds: [exactlyOne], ended: "rollback" },
-  {
-    name: "the first column that is not NULL",
-    head: [null, "1", "7"],
-    bounds: [{ ...exactlyOne, columns: [0, 1, 2] }],
-    ended: "commit",
-  },
-  {
-    name: "columns in the order of the bounds",
-    head: ["1", "7"],
-    bounds: [{ ...exactlyOne, columns: [1, 0] }],
-    ended: "rollback",
-  },
-  {
-    name: "several bounds of which one does not hold",
-    head: ["1", "7"],
-    bounds: [exactlyOne, { columns: [1], min: 0, max: 6 }],
-    ended: "rollback",
-  },
-  {
-    name: "several bounds that hold",
-    head: ["1", "6"],
-    bounds: [exactlyOne, { columns: [1], min: 0, max: Infinity }],
-    ended: "commit",
-  },
-  { name: "a text that is no number", head: ["many"], bounds: [exactlyOne], ended: "rollback" },
-];
-
-for (const { name, head, bounds, ended } of boundsRows) {
-  Deno.test(`BatchExecution.endStatements() returns ${ended} for ${name}`, () => {
-    const transaction = { form: "block", isolation: "read committed", end: bounds } as const;
-    const execution = start({ ...blockWrite, statements: [main], transaction });
-    complete(execution, 1);
-    if (head.length > 0) execution.rowStart(head, null);
-    deepStrictEqual(execution.endStatements(bounds).map(({ text }) => text), [ended]);
-  });
-}
-
-const closing = { text: "closing", params: [], use: "none" } as const;
-
-Deno.test("BatchExecution.endStatements() puts the closing statement before COMMIT only", () => {
-  const transaction = { form: "block", isolation: "read committed", end: [exactlyOne] } as const;
-  const heads: string[] = [];
-  const batch = {
-    ...blockWrite,
-    statements: [main],
-    transaction,
-    closing: ({ columns }: BatchResult) => {
-      heads.push(columns[0]!);
-      return closing;
-    },
-  };
-  const texts = ["1", "2"].map((rows) => {
-    const execution = start(batch);
-    complete(execution, 1);
-    execution.rowStart([rows], null);
-    return execution.endStatements([exactlyOne]).map(({ text }) => text);
-  });
-  deepStrictEqual(texts, [["closing", "commit"], ["rollback"]]);
-  deepStrictEqual(heads, ["1"]);
 });
 
 /** Whether the end is confirmed after each statement that was completed, BEGIN included. */
@@ -334,7 +239,7 @@ const endRows: readonly (readonly [name: string, batch: Batch, hasEnded: readonl
   ["a write in a block", blockWrite, [false, false, false, false, true]],
   [
     "a write whose end is to be decided",
-    { ...blockWrite, transaction: { form: "block", isolation: "read committed", end: [] } },
+    { ...blockWrite, transaction: { form: "block", isolation: "read committed", end: "open" } },
     [false, false, false, false],
   ],
 ];

@@ -99,20 +99,19 @@ Deno.test("Connection.execute() reads no position behind a rollback", async () =
   strictEqual(transport.sent.flat().some(({ text }) => text === reading), false);
 });
 
-const bounds: readonly (readonly [end: string, min: number, hasPosition: boolean])[] = [
-  ["commit", 1, true],
-  ["rollback", 2, false],
-];
-for (const [end, min, hasPosition] of bounds) {
-  Deno.test(`Connection.execute() reads a position only if bounds end with ${end}`, async () => {
-    const { run } = open();
-    const result = await run({
+for (const end of ["commit", "rollback"] as const) {
+  Deno.test(`OpenTransaction.end() with ${end} reads a position only behind COMMIT`, async () => {
+    const { execute } = open();
+    const [begun] = execute({
       ...blockWrite,
       ...returned,
-      transaction: { ...block, end: [{ columns: [0], min, max: 9 }] },
+      transaction: { ...block, end: "open" },
     });
+    const { open: transaction, walPosition } = await begun!;
+    strictEqual(walPosition, undefined);
+    const result = await transaction!.end(end);
     strictEqual(result.end, end);
-    strictEqual(result.walPosition !== undefined, hasPosition);
+    strictEqual(result.walPosition !== undefined, end === "commit");
   });
 }
 

@@ -527,3 +527,35 @@ Deno.test("ReplicatedDatabase.close() closes all servers", async () => {
   deepStrictEqual([primary, ...standbys].map(({ isClosed }) => isClosed), [true, true, true]);
   strictEqual(clock.next(), null);
 });
+
+const open = { ...repeatable, end: "open" } as const;
+
+Deno.test("ReplicatedDatabase.transaction() follows an open transaction to its end", async (t) => {
+  const rows: readonly (readonly [name: string, error: unknown, by: string, batches: string])[] = [
+    ["a standby ends it", null, "standby0", "0 2"],
+    [
+      "the primary repeats it if a standby refuses its end",
+      databaseError("40001"),
+      "primary",
+      "2 2",
+    ],
+  ];
+  for (const [name, error, by, batches] of rows) {
+    await t.step(name, async () => {
+      const { database, primary, standbys: [standby] } = await observed();
+      const begun = await database.transaction({ ...standbyRead(null), transaction: open });
+      standby!.error = error;
+      strictEqual(begun.end, "open");
+      const { columns } = await begun.open!.end("commit");
+      deepStrictEqual(columns, [by]);
+      strictEqual(`${primary.batches.length} ${standby!.batches.length}`, batches);
+    });
+  }
+});
+
+Deno.test("ReplicatedDatabase.transaction() gives an open write its position behind COMMIT", async () => {
+  const { database } = await observed();
+  const begun = await database.transaction({ ...bookmarkedWrite, transaction: open });
+  strictEqual(begun.bookmark, undefined);
+  strictEqual((await begun.open!.end("commit")).bookmark, bookmark("100"));
+});
