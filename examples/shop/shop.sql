@@ -360,7 +360,8 @@ grant select, insert, update, delete on app.idempotency_keys to shop_customer, s
 -- ... and policies: on which rows. The subquery around app.caller() calls it once per statement.
 alter table api.customers enable row level security;
 create policy own_row on api.customers to shop_customer using (id = (select app.caller()));
-create policy all_rows on api.customers to shop_staff using (true);
+create policy all_rows on api.customers to shop_staff
+  using (exists (select from api.staff s where s.id = (select app.caller())));
 
 alter table api.orders enable row level security;
 create policy own_orders on api.orders to shop_customer using (customer_id = (select app.caller()));

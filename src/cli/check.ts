@@ -1,5 +1,5 @@
-/** `svc check`: diagnoses the database and the configuration. It writes nothing. @module */
-import { diagnose } from "../diagnosis/diagnose.ts";
+/** `svc check`: diagnoses the database and the configuration. `--measure` rolls its writes back. @module */
+import { findingsOf, readCatalogue } from "../diagnosis/diagnose.ts";
 import {
   countText,
   type Finding,
@@ -7,6 +7,7 @@ import {
   findingsSql,
   findingsText,
 } from "../diagnosis/finding.ts";
+import { measureFindings } from "../diagnosis/measure.ts";
 import { notificationFindings } from "../diagnosis/notifications.ts";
 import { svcDialect } from "../dialect.ts";
 import type { CallWords } from "../observe/call_words.ts";
@@ -27,6 +28,7 @@ export const checkCommand: Command = {
   doc: "List problems of the database and the configuration, with SQL that mends them",
   flags: [
     { name: "--json", value: "none", doc: "Print the list as JSON" },
+    { name: "--measure", value: "none", doc: "Measure on the rows what SQL of findings gains" },
     { name: "--fix-sql", value: "none", doc: "Print only the SQL, for psql" },
   ],
   failureCode: cannotCheck,
@@ -59,7 +61,8 @@ async function printFindings(
   service: Service,
   { flags, call }: { readonly flags: CommandCall["flags"]; readonly call: CallWords },
 ): Promise<number> {
-  const findings = await readFindings(service, call.program);
+  const isMeasured = flags.has("--measure");
+  const findings = await readFindings(service, { program: call.program, isMeasured });
   if (flags.has("--json")) print(findingsJson(findings));
   else if (flags.has("--fix-sql")) print(findingsSql(findings));
   else {
@@ -69,11 +72,16 @@ async function printFindings(
   return findings.some(({ level }) => level === "error") ? foundErrors : 0;
 }
 
-async function readFindings(service: Service, program: string): Promise<readonly Finding[]> {
+async function readFindings(
+  service: Service,
+  { program, isMeasured }: { readonly program: string; readonly isMeasured: boolean },
+): Promise<readonly Finding[]> {
+  const { database } = service;
   const config = await service.readConfig();
-  const [findings, lost] = await Promise.all([
-    diagnose(service.database, { config, program }),
-    notificationFindings(service.database, config),
+  const [catalogue, lost] = await Promise.all([
+    readCatalogue(database, config),
+    notificationFindings(database, config),
   ]);
-  return [...lost, ...findings];
+  const findings = findingsOf(catalogue, { config, program });
+  return [...lost, ...isMeasured ? await measureFindings(database, findings, catalogue) : findings];
 }

@@ -23,6 +23,22 @@ interface FindingKind {
   readonly message: (facts: FindingFacts) => string;
 }
 
+/** Name, level and message of findings in policies and indexes. */
+const policyTexts = `
+policy-without-rls error {subject} has no row-level security, so its policies have no effect: {objects}
+policy-user-metadata error the policy {subject} reads user_metadata, which users change: use app_metadata
+restrictive-only warn no row of {subject} passes for {objects} of {roles}: all policies are restrictive
+select-policy-missing warn {objects} of {roles} finds no row of {subject}: no policy for SELECT applies
+policy-without-grant warn the policy {subject} names {roles}, without the privilege: {objects}
+write-policy-true warn the policy {subject} is true for {objects} of {roles}: name the rows
+definer-callable warn {roles} may call {subject}, which runs with the rights of its owner
+copy-exposed warn {roles} may read all rows of {subject}, past policies: they come from {objects}
+policy-volatile warn the policy {subject} calls {objects} for each row: VOLATILE forbids to do it once
+policies-merge info {objects} on {subject} are evaluated together for {roles}: make them one, or separate them
+foreign-key-index info no index begins with the columns of {subject}: embeds and deletes scan the table
+no-primary-key info {subject} has no primary key: requests have neither PUT nor cursors
+`;
+
 /** The findings in the order of the output. */
 const kinds: readonly FindingKind[] = [
   {
@@ -182,7 +198,24 @@ const kinds: readonly FindingKind[] = [
     message: ({ subject }) =>
       `${subject} has row-level security and no policy: only its owner sees rows`,
   },
+  ...policyKinds(),
 ];
+
+function policyKinds(): readonly FindingKind[] {
+  return policyTexts.trim().split("\n").map((line) => {
+    const [, name = "", level, text = ""] = /^(\S+) (\S+) (.*)$/.exec(line)!;
+    return {
+      name,
+      level: level as FindingLevel,
+      // A grant to the anonymous role by name may be that of a login.
+      ...(name === "definer-callable" ? { others: "info" } : {}),
+      message: ({ subject, roles, objects }) => {
+        const parts = { subject, roles: list(roles), objects: list(objects) };
+        return text.replace(/\{(\w+)\}/g, (_, part: keyof typeof parts) => parts[part]);
+      },
+    };
+  });
+}
 
 /**
  * Returns the findings of the catalogue, in the order of the table. Advice begins with `program`, the

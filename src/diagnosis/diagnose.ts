@@ -6,6 +6,7 @@ import type { Database } from "../database/database.ts";
 import { isEmbedded, openDatabase } from "../database/open.ts";
 import { agentFindings } from "./agent_findings.ts";
 import { catalogueFindings } from "./catalogue_findings.ts";
+import { policyFindings } from "./policy_findings.ts";
 import { settingFindings } from "./setting_findings.ts";
 import { type Finding, findingLevels } from "./finding.ts";
 import {
@@ -33,6 +34,8 @@ const writeFindings: ReadonlySet<string> = new Set([
   "create-in-schema",
   "sequence-usage",
   "truncate",
+  "select-policy-missing",
+  "write-policy-true",
 ]);
 
 /** The configuration to diagnose, and the words that start the program, for advice. */
@@ -47,6 +50,7 @@ export function findingsOf(
   { config, program }: DiagnosisInput,
 ): readonly Finding[] {
   const all = [
+    ...policyFindings(catalogue).map(([finding]) => finding),
     ...catalogueFindings(catalogue, program),
     ...settingFindings(catalogue, config),
     ...agentFindings(catalogue, config),

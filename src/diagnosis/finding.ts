@@ -53,7 +53,16 @@ export function findingsJson(findings: readonly Finding[]): string {
 }
 
 /** The damage that the SQL of a finding may do, by its name. */
-const cautions: ReadonlyMap<string, string> = new Map([
+const cautions: ReadonlyMap<string, string | null> = new Map([
+  ["policy-without-rls", "rows that no policy allows are hidden from requests afterwards"],
+  ["select-policy-missing", "the rows become readable"],
+  ["policy-without-grant", "it may grant more than is wanted"],
+  ["definer-callable", "requests without a token cannot call the function afterwards"],
+  ["copy-exposed", "requests cannot read it afterwards"],
+  ["policy-volatile", "a function that writes, or changes its result, must stay VOLATILE"],
+  ["policy-per-row", null],
+  ["policy-index", "writes take longer with each index"],
+  ["foreign-key-index", "writes take longer with each index"],
   ["write-without-rls", "writes of requests fail afterwards until a policy allows them"],
   ["view-owner-rights", "callers need privileges on the tables afterwards"],
   ["definer-search-path", "a function that uses objects of other schemas fails afterwards"],
@@ -61,9 +70,11 @@ const cautions: ReadonlyMap<string, string> = new Map([
 
 /** Returns the danger of the SQL of a finding; null if it may run unread. */
 export function cautionOf({ name, level, message }: Finding): string | null {
+  const known = cautions.get(name);
+  if (known !== undefined) return known;
   if (level === "info") return "it may grant more than is wanted";
   const isMisspelt = name === "schema-missing" && message.includes("; did you mean ");
-  return isMisspelt ? "the configuration may have the wrong name" : cautions.get(name) ?? null;
+  return isMisspelt ? "the configuration may have the wrong name" : null;
 }
 
 /**

@@ -13,6 +13,7 @@ const allowed = [
   "src/transaction/",
   "src/schema_cache/",
   "src/sql/",
+  "src/diagnosis/measure.ts",
   "src/why/row_results.ts",
   "src/cli/init/init_sql.ts",
   "src/cli/sql_meta.ts",

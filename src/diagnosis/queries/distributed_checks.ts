@@ -17,7 +17,7 @@ export const distributedChecks: readonly string[] = [
   from privileges p
     join ${distributed} d on d.oid = p.oid
     join pg_roles r on r.oid = p.role_oid and not r.rolcanlogin
-  where p.reads or p.inserts or p.changes
+  where p.reads or p.inserts or p.updates or p.deletes
   group by p.role, p.anonymous`,
 
   // The conditions of \`inline_set_returning_function()\`. A setting of the function keeps it whole.

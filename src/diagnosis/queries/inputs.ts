@@ -30,6 +30,23 @@ export function revokeBy(
     else format(E'set role %I;\\n%s\\nreset role;', pg_get_userbyid(${grantor}), ${revoke}) end`;
 }
 
+/** Expression of a role of an access control list. */
+export const granteeOf = (acl: string): string =>
+  `case ${acl}.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(${acl}.grantee)) end`;
+
+/** Item `a` of FROM: the grants on the relation `c` and its columns that the role of `p` has. */
+export const grantsOf = (privileges: string): string =>
+  `lateral (
+      select g.grantee, g.grantor
+      from (
+        select c.relacl as acl
+        union all
+        select b.attacl from pg_attribute b where b.attrelid = c.oid and b.attacl is not null
+      ) acls cross join lateral aclexplode(acls.acl) g
+      where g.privilege_type in (${privileges})
+    ) a on a.grantee <> c.relowner
+      and case a.grantee when 0 then true else pg_has_role(p.role_oid, a.grantee, 'USAGE') end`;
+
 /** Expression of a `search_path` for a function of the schema `s`: that, then the extra schemas. */
 export const functionPath = `concat_ws(', ', s.name, (
         select string_agg(quote_ident(value), ', ' order by ordinality)
@@ -111,8 +128,9 @@ privileges as materialized (
       else has_any_column_privilege(r.oid, c.oid, 'SELECT') end as reads,
     case when g.attrelid is null then has_table_privilege(r.oid, c.oid, 'INSERT')
       else has_any_column_privilege(r.oid, c.oid, 'INSERT') end as inserts,
-    has_table_privilege(r.oid, c.oid, 'UPDATE, DELETE')
-      or g.attrelid is not null and has_any_column_privilege(r.oid, c.oid, 'UPDATE') as changes,
+    case when g.attrelid is null then has_table_privilege(r.oid, c.oid, 'UPDATE')
+      else has_any_column_privilege(r.oid, c.oid, 'UPDATE') end as updates,
+    has_table_privilege(r.oid, c.oid, 'DELETE') as deletes,
     has_table_privilege(r.oid, c.oid, 'TRUNCATE') as truncates
   from roles r
     cross join relations c

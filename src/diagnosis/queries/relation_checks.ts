@@ -1,6 +1,6 @@
 /** Checks of relations, sequences, views and functions in the exposed schemas. @module */
 
-import { functionPath, revokeBy } from "./inputs.ts";
+import { functionPath, granteeOf, grantsOf, revokeBy } from "./inputs.ts";
 
 /** Whether a view has `security_invoker`. */
 export const isInvokerView = (view: string): string =>
@@ -61,7 +61,7 @@ write_steps (view, relation, checked) as (
   where c.relkind = 'v' and exists (
       select from privileges p where p.oid = c.oid and not p.owns
         and pg_relation_is_updatable(c.oid, false)
-          & (case when p.inserts then 8 else 0 end + case when p.changes then 20 else 0 end) <> 0
+          & (case when p.inserts then 8 else 0 end + case when p.updates or p.deletes then 20 else 0 end) <> 0
     )
   union
   select s.view, source.oid, case when ${isInvokerView("c")} then null else c.relowner end
@@ -147,7 +147,7 @@ export const relationChecks: readonly string[] = [
         E'\\n', E'\\n-- ')
   from privileges p
     join relations c on c.oid = p.oid
-  where c.relkind in ('r', 'p') and not c.relrowsecurity and not p.owns and (p.inserts or p.changes)
+  where c.relkind in ('r', 'p') and not c.relrowsecurity and not p.owns and (p.inserts or p.updates or p.deletes)
   group by c.oid, c.name, c.relname`,
 
   // Policies of the tables apply to the role of the request only with security_invoker.
@@ -162,25 +162,15 @@ export const relationChecks: readonly string[] = [
     revokeBy({
       grantor: "a.grantor",
       owner: "c.relowner",
-      revoke: `format('revoke insert, update, delete on %s from %s;', c.name,
-        case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end)`,
+      revoke: `format('revoke insert, update, delete on %s from %s;', c.name, ${granteeOf("a")})`,
     })
   }) end
   from privileges p
     join relations c on c.oid = p.oid
     join owner_writes w on w.view = c.oid
     join view_bounds b on b.view = c.oid and not (b.shows and b.writes)
-    join lateral (
-      select g.grantee, g.grantor
-      from (
-        select c.relacl as acl
-        union all
-        select b.attacl from pg_attribute b where b.attrelid = c.oid and b.attacl is not null
-      ) acls cross join lateral aclexplode(acls.acl) g
-      where g.privilege_type in ('INSERT', 'UPDATE', 'DELETE')
-    ) a on a.grantee <> c.relowner
-      and case a.grantee when 0 then true else pg_has_role(p.role_oid, a.grantee, 'USAGE') end
-  where (p.inserts or p.changes) and not p.owns
+    join ${grantsOf("'INSERT', 'UPDATE', 'DELETE'")}
+  where (p.inserts or p.updates or p.deletes) and not p.owns
   group by c.oid, c.name, c.reloptions, b.shows`,
 
   `select 'rls-without-policy', false, c.name, '{}', '{}',
@@ -225,8 +215,7 @@ export const relationChecks: readonly string[] = [
     revokeBy({
       grantor: "a.grantor",
       owner: "c.relowner",
-      revoke: `format('revoke truncate on %s from %s;', p.name,
-        case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end)`,
+      revoke: `format('revoke truncate on %s from %s;', p.name, ${granteeOf("a")})`,
     })
   })
   from privileges p

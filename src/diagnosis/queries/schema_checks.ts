@@ -1,7 +1,7 @@
 /** Checks of the exposed and extra schemas, and of the functions that the configuration names.
  * @module */
 
-import { revokeBy } from "./inputs.ts";
+import { granteeOf, revokeBy } from "./inputs.ts";
 
 /** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const schemaChecks: readonly string[] = [
@@ -49,8 +49,7 @@ export const schemaChecks: readonly string[] = [
     revokeBy({
       grantor: "a.grantor",
       owner: "s.nspowner",
-      revoke: `format('revoke create on schema %s from %s;', s.name,
-        case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end)`,
+      revoke: `format('revoke create on schema %s from %s;', s.name, ${granteeOf("a")})`,
     })
   } as line
       from aclexplode(s.nspacl) a

@@ -87,6 +87,10 @@ Deno.test("findingsText() prints the caution before SQL that may break a working
 /** SQL that may break a working API. */
 const risky: readonly (readonly [name: string, message: string, caution: string | null])[] = [
   ["write-without-rls", "x", "writes of requests fail afterwards until a policy allows them"],
+  ["policy-without-rls", "x", "rows that no policy allows are hidden from requests afterwards"],
+  ["copy-exposed", "x", "requests cannot read it afterwards"],
+  ["policy-per-row", "x", null],
+  ["foreign-key-index", "x", "writes take longer with each index"],
   ["view-owner-rights", "x", "callers need privileges on the tables afterwards"],
   ["definer-search-path", "x", "a function that uses objects of other schemas fails afterwards"],
   [

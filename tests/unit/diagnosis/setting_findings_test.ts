@@ -16,6 +16,8 @@ const wellSetUp: CatalogueFacts = {
   rolesWithoutTimeout: [],
   hasReloadTrigger: true,
   hiddenRelations: [],
+  policies: [],
+  volatileFunctions: [],
 };
 
 const base: FileOptions = { "db-uri": "postgres://authenticator@localhost/x", "db-anon-role": "a" };

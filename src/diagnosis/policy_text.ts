@@ -1,0 +1,115 @@
+/** Reads conditions of policies: `pg_get_expr` brackets operators and writes keywords in capitals. @module */
+
+/** The parts of a condition that need no row. */
+export interface PolicyText {
+  /** Number of parts that are the same for each row, but computed for each of them. */
+  readonly count: number;
+  /** The condition with these parts in subqueries; null where that may change what it means. */
+  readonly wrapped: string | null;
+}
+
+/** Functions whose result is the same for each row, and those whose result differs, as written. */
+interface PolicyNames {
+  readonly calls: ReadonlySet<string>;
+  readonly volatile: ReadonlySet<string>;
+}
+
+interface Word {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+  /** Position of the word that closes this bracket; 0 for other words. */
+  close: number;
+  use: "column" | "call" | null;
+}
+
+type Range = readonly [from: number, to: number];
+
+const identifier = `(?:"(?:[^"]|"")*"|[\\p{L}_][\\p{L}\\p{N}_$]*)`;
+const path = `${identifier}(?:\\.${identifier})*`;
+const type = `${path}(?:\\(-?\\d+(?:,-?\\d+)?\\)| [a-z]+)*(?:\\[\\])*`;
+const wordPattern = new RegExp(
+  `'(?:[^']|'')*'|${path}(?:\\.\\*)?|\\d[\\d.]*|::${type}|[-+*/<>=~!@#%^&|\`?]+|\\S`,
+  "gu",
+);
+const separator =
+  /^(?:[-+*/<>=~!@#%^&|`?]+|,|AND|OR|NOT|IS|DISTINCT|FROM|UNKNOWN|ANY|ALL|AT|TIME|ZONE|WHEN|THEN|ELSE)$/;
+const operandWord =
+  /^(?:['\d"\p{Ll}\p{Lo}_()[\].].*|::.*|NULL|TRUE|FALSE|CURRENT_[A-Z]+|SESSION_USER|ARRAY|COALESCE|GREATEST|LEAST|NULLIF|CASE|END)$/su;
+const name = /^(?!(?:true|false)$)["\p{Ll}\p{Lo}_]/u;
+const brackets: ReadonlyMap<string, string> = new Map([["(", ")"], ["[", "]"], ["CASE", "END"]]);
+const maxLength = 10_000;
+
+/** Reads a condition. A longer one than 10,000 characters has no parts. */
+export function readPolicyText(text: string, names: PolicyNames): PolicyText {
+  const words = text.length > maxLength ? [] : readWords(text, names);
+  const found: Range[] = [];
+  // A backslash means another thing where standard_conforming_strings is off.
+  const isSafe = collectParts(words, [0, words.length], found) && !text.includes("\\") &&
+    words.every((word) => separator.test(word.text) || operandWord.test(word.text));
+  let wrapped = "";
+  let written = 0;
+  for (const [from, to] of found) {
+    const [{ start }, { end }] = [words[from]!, words[to - 1]!];
+    wrapped += `${text.slice(written, start)}(select ${text.slice(start, end)})`;
+    written = end;
+  }
+  return { count: found.length, wrapped: isSafe ? wrapped + text.slice(written) : null };
+}
+
+function readWords(text: string, { calls, volatile }: PolicyNames): readonly Word[] {
+  const words = [...text.matchAll(wordPattern)].map(({ 0: found, index }): Word => (
+    { text: found, start: index, end: index + found.length, close: 0, use: null }
+  ));
+  const open: { readonly word: Word; readonly at: number }[] = [];
+  words.forEach((word, at) => {
+    if (brackets.has(word.text)) open.push({ word, at });
+    else if (word.text === brackets.get(open.at(-1)?.word.text ?? "")) {
+      const opening = open.pop()!;
+      opening.word.close = at;
+      if (words[opening.at + 1]!.text !== "SELECT") return;
+      for (const each of words.slice(opening.at, at)) each.use = null;
+      // A subquery is evaluated once, or uses a column.
+      opening.word.use = "column";
+    } else if (name.test(word.text) && words[at - 1]?.text !== ".") {
+      const isOfRow = words[at + 1]?.text !== "(" || volatile.has(word.text);
+      word.use = isOfRow ? "column" : calls.has(word.text) ? "call" : null;
+    }
+  });
+  return words;
+}
+
+/** Returns the operands of a range, and the words between them. */
+function split(words: readonly Word[], [from, to]: Range) {
+  const operands: Range[] = [];
+  const separators: string[] = [];
+  let first = from;
+  for (let at = from; at <= to; at++) {
+    const isEnd = at >= to || separator.test(words[at]!.text);
+    if (isEnd && at > first) operands.push([first, at]);
+    if (isEnd) first = at + 1;
+    if (isEnd && at < to) separators.push(words[at]!.text);
+    else if (at < to) at = Math.max(at, words[at]!.close);
+  }
+  return { operands, separators };
+}
+
+/** Adds the largest parts that call and use no column. Returns whether they may become subqueries. */
+function collectParts(words: readonly Word[], range: Range, found: Range[]): boolean {
+  const before = found.length;
+  const { operands, separators } = split(words, range);
+  // Branches are evaluated on a condition. An array of ANY would become rows.
+  const isFixed = /^(ANY|ALL)$/m.test(separators.join("\n")) ||
+    words[range[0] - 1]?.text === "CASE" || words[range[0] - 2]?.text === "COALESCE";
+  let isSafe = true;
+  for (const [from, to] of operands) {
+    const uses = new Set(words.slice(from, to).map((word) => word.use));
+    if (!uses.has("call")) continue;
+    if (!uses.has("column")) found.push([from, to]);
+    for (let at = from; uses.has("column") && at < to; at = Math.max(at, words[at]!.close) + 1) {
+      const inner: Range = [at + 1, words[at]!.close];
+      if (inner[1] > 0) isSafe = collectParts(words, inner, found) && isSafe;
+    }
+  }
+  return isSafe && !(isFixed && found.length > before);
+}

@@ -1,0 +1,62 @@
+/** Checks of keys and indexes. @module */
+import { conditionOf, labelOf } from "./policy_checks.ts";
+
+/** Common table expression: the valid indexes that find rows by keys, with their columns in order. */
+export const indexInputs = `
+indexes as materialized (
+  select i.indrelid, i.indpred is null as is_full, (i.indkey::int2[])[0:i.indnkeyatts - 1] as keys from pg_index i
+    join tables t on t.oid = i.indrelid join pg_class c on c.oid = i.indexrelid
+    join pg_am a on a.oid = c.relam and a.amname in ('btree', 'hash') where i.indisvalid
+)`;
+
+/** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
+export const indexChecks: readonly string[] = [
+  // The objects are those that a measurement needs: table, columns, owner, rows.
+  `select 'foreign-key-index', false, format('%I on %s', k.conname, k.conrelid::regclass), '{}'::text[],
+    array[k.conrelid::regclass::text, named.columns, quote_ident(pg_get_userbyid(k.relowner)), k.rows::text],
+    array[format('create index %son %s (%s);',
+      case k.relkind when 'p' then '' else 'concurrently ' end, k.conrelid::regclass, named.columns)] from (
+      select k.conrelid, k.conname, k.conkey, t.relkind, t.relowner, t.rows
+      from pg_constraint k join tables t on t.oid = k.conrelid
+      where k.contype = 'f' and k.conparentid = 0 and not exists (
+        select from indexes i where i.indrelid = k.conrelid and i.is_full
+          and i.keys[1:cardinality(k.conkey)] @> k.conkey ) ) k cross join lateral (
+      select string_agg(quote_ident(a.attname), ', ' order by u.n) as columns
+      from unnest(k.conkey) with ordinality u (attnum, n)
+        join pg_attribute a on a.attrelid = k.conrelid and a.attnum = u.attnum ) named`,
+
+  `select 'no-primary-key', false, c.name, '{}', '{}', '{}' from relations c
+  where c.relkind in ('r', 'p') and not exists (
+      select from pg_constraint k where k.conrelid = c.oid and k.contype = 'p'
+    )`,
+];
+
+/**
+ * Expression: policies that call functions, and those that compare a column of a large table without an
+ * index, as JSON. `columns` are names by the texts of operands that an index could find.
+ */
+export const policyFacts = `(
+  select coalesce(json_agg(json_build_object(
+    'label', ${
+  labelOf("y")
+}, 'policy', quote_ident(y.polname), 'relation', y.polrelid::regclass::text,
+    'owner', quote_ident(pg_get_userbyid(t.relowner)), 'rows', t.rows,
+    'conditions', array[${conditionOf("p")}, ${conditionOf("p", "polwithcheck")}],
+    'calls', coalesce(f.names, '{}'), 'isVolatile', coalesce(f.is_volatile, false),
+    'columns', coalesce(c.columns, '{}'), 'isPartitioned', t.relkind = 'p' ) order by y.polrelid, y.polname), '[]')
+  from policies y join pg_policy p on p.oid = y.oid join tables t on t.oid = y.polrelid left join (
+      select policy, coalesce(array_agg(name) filter (where provolatile = 's'), '{}') as names,
+        bool_or(provolatile = 'v') as is_volatile from policy_functions group by policy ) f on f.policy = y.oid
+    left join (
+      select d.objid, d.refobjid, json_object_agg(format(case a.atttypid when 'varchar'::regtype
+        then '(%I)::text' else '%I' end, a.attname), quote_ident(a.attname)) as columns from pg_depend d
+        join tables t on t.oid = d.refobjid and t.rows >= 1000
+        join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid and a.attnum > 0
+        left join indexes i on i.indrelid = d.refobjid and i.keys[1] = a.attnum
+      where d.classid = 'pg_policy'::regclass and d.refclassid = 'pg_class'::regclass and i.indrelid is null
+      group by d.objid, d.refobjid
+    ) c on c.objid = y.oid and c.refobjid = y.polrelid and y.polpermissive and y.polcmd in ('r', '*')
+  -- 2077 and 3294 are current_setting().
+  where y.relrowsecurity and (f.names <> '{}' or c.columns is not null
+    or concat(p.polqual, p.polwithcheck) like any ('{%:funcid 2077 %,%:funcid 3294 %}'))
+)`;
