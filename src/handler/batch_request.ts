@@ -19,7 +19,7 @@ import { quotable } from "../errors/quoting.ts";
 import { type FailedOperation, ServiceError } from "../errors/service_error.ts";
 import type { Admission } from "../rate_limits/rate_limiter.ts";
 import { noBytes } from "../request/body/body_decoder.ts";
-import { receivePayload } from "../request/parse_request.ts";
+import { receiveBody } from "../request/body/body.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
 import type { DataPlan } from "../transaction/data_plan.ts";
@@ -40,7 +40,7 @@ export async function respondToBatch(exchange: Exchange): Promise<Reply> {
   if (cache === null) throw cacheError ?? errors.noSchemaCache();
   const request = describedBatch(pieces, config);
   checkBatchHead(pieces, request);
-  const payload = await receivePayload(exchange.request, documentReader(config), {
+  const payload = await receiveBody(exchange.request, documentReader(config).begin, {
     ...bodyOptions(exchange),
     checks: { head: () => checkDocumentLength(pieces, config) },
   });

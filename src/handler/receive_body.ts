@@ -3,12 +3,11 @@ import { errors } from "../errors/catalogue.ts";
 import { systemClock } from "../lib/clock.ts";
 import { schedule } from "../lib/timers.ts";
 import type { Payload } from "../request/api_request.ts";
-import type { LongBodyChecks, ReceivingOptions } from "../request/body/body.ts";
+import { type LongBodyChecks, receiveBody, type ReceivingOptions } from "../request/body/body.ts";
 import { BodyPace } from "../lib/time_limits.ts";
 import type { DivisionOptions } from "../request/body/divided_body.ts";
 import type { PayloadReader } from "../request/body/payload.ts";
 import { hasIdempotencyKey } from "../request/idempotency_key.ts";
-import { receivePayload } from "../request/parse_request.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -27,7 +26,7 @@ export async function receiveRequestBody(
   const ownOptions = reader.isQuery === true
     ? { ...options, ...queryLimit(exchange.context.snapshot.config) }
     : { ...options, ...divisionOf(exchange, isDivisible) };
-  const payload = await receivePayload(exchange.request, reader, ownOptions);
+  const payload = await receiveBody(exchange.request, reader.begin, ownOptions);
   const isArriving = payload.kind === "json" && payload.pieces?.areStored === false;
   if (!isArriving) exchange.info.bodyReceived?.();
   return payload;

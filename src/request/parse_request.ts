@@ -3,8 +3,7 @@ import type { Config } from "../config/options.ts";
 import type { Dialect } from "../dialect.ts";
 import { parseAccept } from "../http/accept.ts";
 import { type ActionConfig, chooseAction, readPath } from "./action.ts";
-import type { Action, ApiRequest, Payload } from "./api_request.ts";
-import { receiveBody, type ReceivingOptions } from "./body/body.ts";
+import type { Action, ApiRequest } from "./api_request.ts";
 import {
   hasArgumentsInBody,
   mayKeysVary,
@@ -33,15 +32,6 @@ export interface RequestHead {
   readonly request: ApiRequest;
   /** Null where there is no body to be read. */
   readonly reader: PayloadReader | null;
-}
-
-/** Receives a body and reads it. Throws what {@linkcode receiveBody} throws. */
-export function receivePayload(
-  request: Request,
-  { begin }: PayloadReader,
-  options?: ReceivingOptions,
-): Promise<Payload> {
-  return receiveBody(request, begin, options);
 }
 
 /**

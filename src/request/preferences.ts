@@ -2,17 +2,7 @@
 import { exactInteger } from "../http/range_header.ts";
 import type { Preferences } from "./api_request.ts";
 
-type ListedName =
-  | "resolution"
-  | "return"
-  | "count"
-  | "tx"
-  | "missing"
-  | "handling"
-  | "unmatched"
-  | "numbers"
-  | "read"
-  | "maxRows";
+type ListedName = Exclude<keyof Preferences, "timezone" | "maxAffected" | "invalid">;
 
 /** Values of the listed preferences, while they are collected. */
 type Listed = { -readonly [Name in ListedName]: Preferences[Name] };
@@ -33,12 +23,14 @@ const values: { readonly [Name in ListedName]: readonly NonNullable<Preferences[
 /** Values that a whole token sets. */
 const tokens: ReadonlyMap<string, Partial<Listed>> = new Map(
   Object.entries(values).flatMap(([name, each]) =>
-    each.map((value) => {
-      const token = name === "maxRows" ? "max-rows" : name;
-      return [`${token}=${value}`, { [name]: value }] as const;
-    })
+    each.map((value) => [`${preferenceName(name)}=${value}`, { [name]: value }] as const)
   ),
 );
+
+/** Returns the name of a preference in the header: `max-rows`. */
+export function preferenceName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
 
 const timezonePrefix = "timezone=";
 const maxAffectedPrefix = "max-affected=";

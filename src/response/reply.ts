@@ -6,6 +6,7 @@ import { hasBody } from "../errors/http_text.ts";
 import { resultColumn } from "../query/query.ts";
 import type { Representation } from "../plan/negotiate.ts";
 import type { ApiRequest, Preferences } from "../request/api_request.ts";
+import { preferenceName } from "../request/preferences.ts";
 import { type Header, headerOverrides, mergeHeaders, statusOverride } from "./overrides.ts";
 
 /** A response before it becomes a `Response`. */
@@ -126,37 +127,21 @@ function addBodyHeaders(
   if (schemaNegotiated) headers.push(["Content-Profile", schema]);
 }
 
-/** Preferences that only some requests apply. */
-export interface AppliedPreferences {
-  readonly resolution?: boolean;
-  readonly missing?: boolean;
-  readonly return?: boolean;
-  readonly maxAffected?: boolean;
-  readonly unmatched?: boolean;
-  readonly numbers?: boolean;
-  readonly read?: boolean;
-  readonly maxRows?: boolean;
-  readonly tx: boolean;
-}
+/** Preferences in the order of `Preference-Applied`. */
+const preferenceOrder = [
+  ...["resolution", "missing", "return", "count", "tx", "handling", "timezone"] as const,
+  ...["maxAffected", "unmatched", "numbers", "read", "maxRows"] as const,
+];
 
-/** Returns `Preference-Applied` with the applied preferences in a fixed order, if there are any. */
+/** Preferences that only some requests apply. */
+export type AppliedPreferences = Partial<Record<typeof preferenceOrder[number], boolean>>;
+
+/** Returns `Preference-Applied` with the applied preferences, if there are any. */
 export function appliedHeader(preferences: Preferences, applied: AppliedPreferences): HeaderList {
-  const { handling } = preferences;
-  const names: string[] = [];
-  const add = (name: string, value: string | number | null) => {
-    if (value !== null) names.push(`${name}=${value}`);
-  };
-  if (applied.resolution) add("resolution", preferences.resolution);
-  if (applied.missing) add("missing", preferences.missing);
-  if (applied.return) add("return", preferences.return);
-  add("count", preferences.count);
-  if (applied.tx) add("tx", preferences.tx);
-  add("handling", handling);
-  add("timezone", preferences.timezone);
-  if (applied.maxAffected && handling === "strict") add("max-affected", preferences.maxAffected);
-  if (applied.unmatched) add("unmatched", preferences.unmatched);
-  if (applied.numbers) add("numbers", preferences.numbers);
-  if (applied.read) add("read", preferences.read);
-  if (applied.maxRows) add("max-rows", preferences.maxRows);
+  const isApplied: AppliedPreferences = { ...applied, count: true, handling: true, timezone: true };
+  const names = preferenceOrder.filter((name) =>
+    isApplied[name] && preferences[name] !== null &&
+    (name !== "maxAffected" || preferences.handling === "strict")
+  ).map((name) => `${preferenceName(name)}=${preferences[name]}`);
   return names.length === 0 ? [] : [["Preference-Applied", names.join(", ")]];
 }

@@ -4,7 +4,8 @@ import { noValues } from "../../src/config/load.ts";
 import { configSource } from "../../src/config/source.ts";
 import { plan } from "../../src/plan/plan.ts";
 import { isRetrySafeRead } from "../../src/plan/retry_safe.ts";
-import { parseHead, receivePayload } from "../../src/request/parse_request.ts";
+import { receiveBody } from "../../src/request/body/body.ts";
+import { parseHead } from "../../src/request/parse_request.ts";
 import { readRawRequest } from "../../src/request/raw_request.ts";
 import type { SchemaCache } from "../../src/schema_cache/schema_cache.ts";
 import { buildRequest, type RequestParts } from "../support/handler/request.ts";
@@ -159,7 +160,7 @@ async function isRetrySafe(
 ): Promise<boolean> {
   const request = await buildRequest({ line, origin: "http://localhost" }, parts);
   const { request: head, reader } = parseHead(readRawRequest(request), config);
-  const payload = reader === null ? null : await receivePayload(request, reader);
+  const payload = reader === null ? null : await receiveBody(request, reader.begin);
   const planned = plan({ ...head, payload }, cache, config);
   if (planned.kind === "root" || planned.kind === "options") throw new Error(planned.kind);
   return isRetrySafeRead(planned, cache);

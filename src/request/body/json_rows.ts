@@ -1,7 +1,7 @@
 /** Reads the columns that a JSON body writes, without building its rows. @module */
 import type { MalformedPlace } from "../../errors/request_errors.ts";
 import { maxNameBytes, maxNames, nameText } from "./body_names.ts";
-import { JsonScanner, type RowEvents } from "./json_scanner.ts";
+import { JsonScanner } from "./json_scanner.ts";
 
 /** The content of a JSON text, as a relation or a function uses it. */
 export type JsonRows =
@@ -27,62 +27,28 @@ export interface RowsOptions {
   readonly keysMayVary?: boolean;
 }
 
-/** Reads JSON text as UTF-8 without a byte order mark, piece by piece. */
+/**
+ * Reads JSON text as UTF-8 without a byte order mark, piece by piece. Collects the keys of the first row,
+ * or of all, and compares those of the others with them.
+ */
 export class JsonRowsScan {
-  readonly #keys: RowKeys;
-  readonly #scanner: JsonScanner;
-
-  constructor({ keysMayVary = false }: RowsOptions = {}) {
-    this.#keys = new RowKeys(keysMayVary);
-    this.#scanner = new JsonScanner(this.#keys);
-  }
-
-  /** Reads the next piece. Returns false if the text is malformed. */
-  push(bytes: Uint8Array): boolean {
-    return this.#scanner.push(bytes);
-  }
-
-  /** True once the first row has ended, or has more keys than {@linkcode maxNames}. */
-  get areKeysKnown(): boolean {
-    return this.#keys.areKnown;
-  }
-
-  /** Position behind the last row that ended in the last piece; -1 without one. */
-  get lastRowEnd(): number {
-    return this.#scanner.lastRowEnd;
-  }
-
-  /** Number of the first element, from 1, that is not an object or has other keys; null without one. */
-  get firstMixed(): number | null {
-    return this.#keys.firstMixed;
-  }
-
-  get rowCount(): number {
-    return this.#keys.rowCount;
-  }
-
-  /** True if the last token ended a row of the top-level array. */
-  get isBehindRow(): boolean {
-    return this.#scanner.isBehindElement && this.rowCount > 0;
-  }
-
-  get malformedPlace(): MalformedPlace {
-    return this.#scanner.malformedPlace;
-  }
-
-  rows(): JsonRows {
-    return this.#keys.rows(this.#scanner.shape);
-  }
-
-  /** Ends the text. Returns its content. */
-  end(): JsonRows {
-    return this.#scanner.end() ? this.rows() : { kind: "malformed" };
-  }
-}
-
-/** Collects the keys of the first row, or of all, and compares those of the others with them. */
-class RowKeys implements RowEvents {
   readonly #mayVary: boolean;
+  readonly #scanner = new JsonScanner({
+    rowBegins: () => {
+      this.#count++;
+      this.#next = 0;
+      this.#distinct = 0;
+    },
+    rowKey: (bytes, start, end) => this.#addKey(bytes, start, end),
+    rowEnds: () => {
+      this.#hasFirstRowEnded = true;
+      if (this.#distinct !== this.#indexes.size && this.#uncounted === 0) this.#differ();
+    },
+    otherElement: () => {
+      this.#others++;
+      this.#mix();
+    },
+  });
   /** Keys of the first row with their indexes, in order of appearance. */
   readonly #indexes = new Map<string, number>();
   /** Bytes of these keys as the first row spells them, one after the other. */
@@ -99,42 +65,47 @@ class RowKeys implements RowEvents {
   #distinct = 0;
   #count = 0;
   /** Number of the first element that is not a row of the same keys; null without one. */
-  #firstMixed: number | null = null;
+  firstMixed: number | null = null;
   /** Number of elements that are not objects. */
   #others = 0;
   #hasFirstRowEnded = false;
   #doVary = false;
 
-  constructor(mayVary: boolean) {
-    this.#mayVary = mayVary;
+  constructor({ keysMayVary = false }: RowsOptions = {}) {
+    this.#mayVary = keysMayVary;
   }
 
-  get areKnown(): boolean {
+  /** Reads the next piece. Returns false if the text is malformed. */
+  push(bytes: Uint8Array): boolean {
+    return this.#scanner.push(bytes);
+  }
+
+  /** True once the first row has ended, or has more keys than {@linkcode maxNames}. */
+  get areKeysKnown(): boolean {
     return this.#hasFirstRowEnded || this.#uncounted > 0;
+  }
+
+  /** Position behind the last row that ended in the last piece; -1 without one. */
+  get lastRowEnd(): number {
+    return this.#scanner.lastRowEnd;
   }
 
   get rowCount(): number {
     return this.#count;
   }
 
-  get firstMixed(): number | null {
-    return this.#firstMixed;
+  /** True if the last token ended a row of the top-level array. */
+  get isBehindRow(): boolean {
+    return this.#scanner.isBehindElement && this.#count > 0;
   }
 
-  rowBegins(): void {
-    this.#count++;
-    this.#next = 0;
-    this.#distinct = 0;
+  get malformedPlace(): MalformedPlace {
+    return this.#scanner.malformedPlace;
   }
 
-  rowEnds(): void {
-    this.#hasFirstRowEnded = true;
-    if (this.#distinct !== this.#indexes.size && this.#uncounted === 0) this.#differ();
-  }
-
-  otherElement(): void {
-    this.#others++;
-    this.#mix();
+  /** Ends the text. Returns its content. */
+  end(): JsonRows {
+    return this.#scanner.end() ? this.rows() : { kind: "malformed" };
   }
 
   /** Takes note that a row has other keys than those before. */
@@ -144,11 +115,11 @@ class RowKeys implements RowEvents {
   }
 
   #mix(): void {
-    this.#firstMixed ??= this.#count + this.#others;
+    this.firstMixed ??= this.#count + this.#others;
   }
 
-  rowKey(bytes: Uint8Array, start: number, end: number): void {
-    if (this.#firstMixed !== null || (this.#uncounted > 0 && this.#count > 1)) return;
+  #addKey(bytes: Uint8Array, start: number, end: number): void {
+    if (this.firstMixed !== null || (this.#uncounted > 0 && this.#count > 1)) return;
     const index = this.#indexOf(bytes, start, end);
     if (index === null) return;
     this.#next = index + 1;
@@ -200,11 +171,16 @@ class RowKeys implements RowEvents {
     this.#ends.push(kept + length);
   }
 
-  rows(shape: "object" | "array"): JsonRows {
-    if (this.#firstMixed !== null) return { kind: "mixed" };
+  rows(): JsonRows {
+    if (this.firstMixed !== null) return { kind: "mixed" };
     if (this.#count === 0) return { kind: "none" };
     const keys = [...this.#indexes.keys()].sort();
-    const rows = { kind: "rows", shape, keys, moreKeys: this.#uncounted } as const;
+    const rows = {
+      kind: "rows",
+      shape: this.#scanner.shape,
+      keys,
+      moreKeys: this.#uncounted,
+    } as const;
     return this.#doVary ? { ...rows, keysVary: true } : rows;
   }
 }

@@ -39,22 +39,11 @@ export type QueryMode = "relation" | "insert" | "update" | "delete" | "call-get"
 /** Names that are reserved as a whole; of each the first parameter counts, even without a value. */
 type WholeName = "select" | "columns" | "on_conflict";
 
-/** Parameters by what they are, in query order. */
-interface Sorted extends Record<WholeName, string | null | undefined> {
-  /** The columns that rows of the body are matched by. */
-  on: string | undefined;
-  lock: string | undefined;
-  conflictIndex: string | undefined;
-  conflictColumns: string | undefined;
-  conflictWhere: string | undefined;
-  /** Parameters of nested items of `columns`. */
-  readonly levels: ValuedParam[];
-  readonly order: ValuedParam[];
-  readonly logic: ValuedParam[];
-  readonly limits: ValuedParam[];
-  readonly texts: ValuedParam[];
-  readonly filters: ValuedParam[];
-}
+/** Parameters of which the first one with a value counts. */
+type SingleName = "on" | "lock" | "conflictIndex" | "conflictColumns" | "conflictWhere";
+
+/** `levels` are the parameters of nested items of `columns`. */
+type ListName = "levels" | "order" | "logic" | "limits" | "texts" | "filters";
 
 /** Reserved last segments of a name, and what a parameter with such a name is. */
 const lastSegments: ReadonlyMap<string, "order" | "logic" | "limits"> = new Map([
@@ -171,16 +160,11 @@ function refuseNul(params: readonly QueryParam[]): void {
   }
 }
 
-function sortParams(params: readonly QueryParam[], mode: QueryMode): Sorted {
-  const sorted: Sorted = {
-    select: undefined,
-    columns: undefined,
-    on_conflict: undefined,
-    on: undefined,
-    lock: undefined,
-    conflictIndex: undefined,
-    conflictColumns: undefined,
-    conflictWhere: undefined,
+/** Returns the parameters by what they are, in query order. */
+function sortParams(params: readonly QueryParam[], mode: QueryMode) {
+  const whole: Partial<Record<WholeName, string | null>> = {};
+  const single: Partial<Record<SingleName, string>> = {};
+  const lists: Readonly<Record<ListName, ValuedParam[]>> = {
     levels: [],
     order: [],
     logic: [],
@@ -190,24 +174,26 @@ function sortParams(params: readonly QueryParam[], mode: QueryMode): Sorted {
   };
   for (const { name, value } of params) {
     if (isWholeName(name)) {
-      if (sorted[name] === undefined) sorted[name] = value;
+      if (whole[name] === undefined) whole[name] = value;
     } else if (value === null) {
       continue;
     } else if (mode === "update" && name === "on" && isNameList(value)) {
-      sorted.on ??= value;
+      single.on ??= value;
     } else if (name === "lock" && !mode.startsWith("call") && !isFilter(value)) {
-      sorted.lock ??= value;
+      single.lock ??= value;
     } else if (mode === "insert" && conflictParameters.has(name) && !isFilter(value)) {
-      sorted[conflictParameters.get(name)!] ??= value;
-    } else if (mode === "insert" && isLevelConflict(name) && !isFilter(value)) {
-      sorted.levels.push({ name, value });
-    } else if (name.startsWith("@") && textName(name) !== null) {
-      sorted.texts.push({ name, value });
+      single[conflictParameters.get(name)!] ??= value;
     } else {
-      sorted[lastSegments.get(lastSegment(name)) ?? "filters"].push({ name, value });
+      lists[listOf(name, value, mode)].push({ name, value });
     }
   }
-  return sorted;
+  return { ...whole, ...single, ...lists };
+}
+
+function listOf(name: string, value: string, mode: QueryMode): ListName {
+  if (mode === "insert" && isLevelConflict(name) && !isFilter(value)) return "levels";
+  if (name.startsWith("@") && textName(name) !== null) return "texts";
+  return lastSegments.get(lastSegment(name)) ?? "filters";
 }
 
 function isWholeName(name: string): name is WholeName {

@@ -1,8 +1,8 @@
 import { svcDialect } from "../../../src/dialect.ts";
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { receiveBody } from "../../../src/request/body/body.ts";
 import {
   parseHead,
-  receivePayload,
   type RequestConfig,
   type RequestHead,
 } from "../../../src/request/parse_request.ts";
@@ -97,12 +97,12 @@ Deno.test("parseHead() returns a reader only where a body has a use", () => {
   }
 });
 
-Deno.test("receivePayload() rejects a body that breaks off as an unreadable one", async () => {
+Deno.test("receiveBody() rejects a body that breaks off as an unreadable one", async () => {
   const body = new ReadableStream({
     start: (controller) => controller.error(new Error("connection reset")),
   });
   const sent = request("POST /items", { body });
   const { reader } = parseHead(readRawRequest(sent), config);
-  const refusal = await rejectionOf(() => receivePayload(sent, reader!));
+  const refusal = await rejectionOf(() => receiveBody(sent, reader!.begin));
   deepStrictEqual(refusal, { code: "102", status: 400, message: "The body ended early" });
 });
