@@ -29,7 +29,7 @@ export async function answer(exchange: Exchange): Promise<Reply> {
     reply = failureReply(exchange, thrown);
   } finally {
     exchange.deadline?.clear();
-    for (const file of exchange.files) void file.close();
+    for (const file of exchange.files) file.close();
   }
   if (exchange.hasEntered) leaveAfter(reply, exchange);
   return reply;

@@ -47,8 +47,8 @@ export class Uploads {
     const space = this.#space;
     return {
       isDivisible,
-      openSpool: async () => {
-        const file = maxBytes === 0 ? null : await openSpoolFile({ space, maxBytes });
+      openSpool: () => {
+        const file = maxBytes === 0 ? null : openSpoolFile({ space, maxBytes });
         if (file !== null) files.push(file);
         return file;
       },

@@ -1,16 +1,6 @@
 /** Bounds what bodies that wait for a slow reader take: memory in all, then temporary files.
  * @module */
-import type { SpoolSpace } from "./spool_file.ts";
-import { type BuiltinModule, builtinModule } from "./builtin_modules.ts";
-
-/** A temporary file. It disappears when it is closed, or when the process ends. */
-export interface BodySpoolFile {
-  /** Writes at a position. Throws if the disk is full. */
-  write(bytes: Uint8Array, position: number): void;
-  /** Fills a buffer from a position. */
-  read(buffer: Uint8Array, position: number): void;
-  close(): void;
-}
+import type { SpoolSpace, TemporaryFile } from "./spool_file.ts";
 
 /** A body that takes room in a spool. */
 export interface BodySpoolUser {
@@ -26,7 +16,7 @@ interface BodySpoolOptions {
   /** Initial value of {@linkcode BodySpool.maxFileBytes}. */
   readonly maxFileBytes: number;
   /** Opens a file; null where the runtime has none. */
-  readonly openFile: (() => BodySpoolFile) | null;
+  readonly openFile: (() => TemporaryFile) | null;
 }
 
 /** Memory of all users together. */
@@ -101,7 +91,7 @@ export class BodySpool {
   }
 
   /** Opens a file; null where that fails. */
-  open(): BodySpoolFile | null {
+  open(): TemporaryFile | null {
     try {
       return this.#options.openFile?.() ?? null;
     } catch {
@@ -113,33 +103,4 @@ export class BodySpool {
   #evictIdle(): void {
     for (const user of [...this.#users]) if (user.idleFor() > maxIdleMs) user.evict();
   }
-}
-
-/** Returns the function that opens a temporary file; null where the runtime has no files. */
-export function bodySpoolFiles(): (() => BodySpoolFile) | null {
-  const fs = builtinModule("node:fs");
-  const os = builtinModule("node:os");
-  return fs === null || os === null ? null : () => openFile(fs, os.tmpdir());
-}
-
-/** Opens a file that only this process can read, and unlinks it: nothing stays behind. */
-function openFile(fs: BuiltinModule<"node:fs">, folder: string): BodySpoolFile {
-  const path = `${folder}/svc-${crypto.randomUUID()}`;
-  const file = fs.openSync(path, "wx+", 0o600);
-  fs.unlinkSync(path);
-  return {
-    write(bytes, position) {
-      for (let at = 0; at < bytes.length;) {
-        at += fs.writeSync(file, bytes, at, bytes.length - at, position + at);
-      }
-    },
-    read(buffer, position) {
-      for (let at = 0; at < buffer.length;) {
-        const bytes = fs.readSync(file, buffer, at, buffer.length - at, position + at);
-        if (bytes === 0) throw new Error("a temporary file is shorter than written");
-        at += bytes;
-      }
-    },
-    close: () => fs.closeSync(file),
-  };
 }

@@ -2,7 +2,6 @@
 
 interface Modules {
   readonly "node:fs": typeof import("node:fs");
-  readonly "node:fs/promises": typeof import("node:fs/promises");
   readonly "node:os": typeof import("node:os");
   readonly "node:zlib": typeof import("node:zlib");
 }

@@ -1,5 +1,15 @@
 /** Temporary files for bodies that wait for a slower reader. @module */
 import { type BuiltinModule, builtinModule } from "./builtin_modules.ts";
+import { errorCode } from "./error_code.ts";
+
+/** A temporary file. It disappears when it is closed, or when the process ends. */
+export interface TemporaryFile {
+  /** Writes at a position. Throws if the disk is full. */
+  write(bytes: Uint8Array, position: number): void;
+  /** Fills a buffer from a position. */
+  read(buffer: Uint8Array, position: number): void;
+  close(): void;
+}
 
 /** The bytes that all spool files of a process may have together. */
 export class SpoolSpace {
@@ -32,21 +42,40 @@ interface SpoolOptions {
   readonly maxBytes: number;
 }
 
-type FileHandle = Awaited<ReturnType<BuiltinModule<"node:fs/promises">["open"]>>;
-
-/**
- * Creates a file that only this process can read, and removes its name at once: it is gone when the
- * process ends. Returns null where the runtime has no files, or permits none.
- */
-export async function openSpoolFile(options: SpoolOptions): Promise<SpoolFile | null> {
-  const files = builtinModule("node:fs/promises");
+/** Returns the function that opens a temporary file; null where the runtime has no files. */
+export function temporaryFiles(): (() => TemporaryFile) | null {
+  const fs = builtinModule("node:fs");
   const os = builtinModule("node:os");
-  if (files === null || os === null) return null;
-  const path = `${os.tmpdir()}/svc-${crypto.randomUUID()}`;
+  return fs === null || os === null ? null : () => openFile(fs, os.tmpdir());
+}
+
+/** Opens a file that only this process can read, and unlinks it: nothing stays behind. */
+function openFile(fs: BuiltinModule<"node:fs">, folder: string): TemporaryFile {
+  const path = `${folder}/svc-${crypto.randomUUID()}`;
+  const file = fs.openSync(path, "wx+", 0o600);
+  fs.unlinkSync(path);
+  return {
+    write(bytes, position) {
+      for (let at = 0; at < bytes.length;) {
+        at += fs.writeSync(file, bytes, at, bytes.length - at, position + at);
+      }
+    },
+    read(buffer, position) {
+      for (let at = 0; at < buffer.length;) {
+        const bytes = fs.readSync(file, buffer, at, buffer.length - at, position + at);
+        if (bytes === 0) throw new Error("a temporary file is shorter than written");
+        at += bytes;
+      }
+    },
+    close: () => fs.closeSync(file),
+  };
+}
+
+/** Creates a file. Returns null where the runtime has no files, or permits none. */
+export function openSpoolFile(options: SpoolOptions): SpoolFile | null {
   try {
-    const handle = await files.open(path, "wx+", 0o600);
-    await files.unlink(path);
-    return new SpoolFile(handle, options);
+    const file = temporaryFiles()?.();
+    return file === undefined ? null : new SpoolFile(file, options);
   } catch {
     return null;
   }
@@ -55,28 +84,29 @@ export async function openSpoolFile(options: SpoolOptions): Promise<SpoolFile | 
 const readBuffers = 3;
 
 export class SpoolFile {
-  readonly #handle: FileHandle;
+  readonly #file: TemporaryFile;
   readonly #options: SpoolOptions;
   readonly #lengths: number[] = [];
   #length = 0;
   #isClosed = false;
 
-  constructor(handle: FileHandle, options: SpoolOptions) {
-    this.#handle = handle;
+  constructor(file: TemporaryFile, options: SpoolOptions) {
+    this.#file = file;
     this.#options = options;
   }
 
-  /** Writes a piece, which must stay unchanged meanwhile. Throws {@linkcode SpoolFullError}. */
-  async append(piece: Uint8Array): Promise<void> {
+  /** Writes a piece. Throws {@linkcode SpoolFullError}. */
+  append(piece: Uint8Array): void {
     const { space, maxBytes } = this.#options;
     if (!space.reserve(piece.length, maxBytes)) throw new SpoolFullError("no space is left");
     this.#lengths.push(piece.length);
-    let at = this.#length;
+    const position = this.#length;
     this.#length += piece.length;
-    for (let rest = piece; rest.length > 0;) {
-      const written = await this.#write(rest, at);
-      at += written;
-      rest = rest.subarray(written);
+    try {
+      this.#file.write(piece, position);
+    } catch (error) {
+      const code = errorCode(error);
+      throw code === "ENOSPC" || code === "EDQUOT" ? new SpoolFullError("the disk is full") : error;
     }
   }
 
@@ -88,34 +118,17 @@ export class SpoolFile {
       let buffer = buffers.length < readBuffers ? new Uint8Array(length) : buffers.shift()!;
       if (buffer.length < length) buffer = new Uint8Array(length);
       buffers.push(buffer);
-      await this.#read(buffer.subarray(0, length), at);
+      this.#file.read(buffer.subarray(0, length), at);
       at += length;
       yield buffer.subarray(0, length);
     }
   }
 
-  /** Frees the file. Never rejects. */
-  async close(): Promise<void> {
+  /** Frees the file. Never throws. */
+  close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#options.space.release(this.#length);
-    await this.#handle.close().catch(() => {});
-  }
-
-  async #write(bytes: Uint8Array, position: number): Promise<number> {
-    try {
-      return (await this.#handle.write(bytes, 0, bytes.length, position)).bytesWritten;
-    } catch (error) {
-      const { code } = error as { readonly code?: string };
-      throw code === "ENOSPC" || code === "EDQUOT" ? new SpoolFullError("the disk is full") : error;
-    }
-  }
-
-  async #read(buffer: Uint8Array, start: number): Promise<void> {
-    for (let at = 0; at < buffer.length;) {
-      const { bytesRead } = await this.#handle.read(buffer, at, buffer.length - at, start + at);
-      if (bytesRead === 0) throw new Error("a spool file is shorter than what was written");
-      at += bytesRead;
-    }
+    this.#file.close();
   }
 }

@@ -4,12 +4,7 @@ import { groupBy } from "../lib/group_by.ts";
 import { mapSliced, type SlicedWork } from "../lib/slices.ts";
 import { quoteIdent } from "../sql/fragment.ts";
 import { type ForeignKeyRow, keysQuery, type KeysResult } from "./queries/keys.ts";
-import {
-  type MediaHandlerRow,
-  mediaHandlersQuery,
-  type RepresentationRow,
-  representationsQuery,
-} from "./queries/media_handlers.ts";
+import { mediaHandlersQuery, representationsQuery } from "./queries/media_handlers.ts";
 import {
   checksQuery,
   type EnumLabels,
@@ -27,7 +22,7 @@ import {
   routinesQuery,
 } from "./queries/routines.ts";
 import { type RowFunctionRow, rowFunctionsQuery } from "./queries/row_functions.ts";
-import { searchOperatorsQuery, type SearchOperatorsResult } from "./queries/search_operators.ts";
+import { searchOperatorsQuery } from "./queries/search_operators.ts";
 import { typeCatalogueQuery } from "./queries/type_catalogue.ts";
 import { volatileRelationsQuery, type VolatileResult } from "./queries/volatile_relations.ts";
 import { deprecatedSchemas, primaryRowFunctions, readRoutineTags } from "./comment_tags.ts";
@@ -42,14 +37,7 @@ import {
   type RelationshipInput,
 } from "./relationships.ts";
 import { buildRoutines } from "./routines.ts";
-import type {
-  ComputedRelationship,
-  DataRepresentation,
-  MediaHandler,
-  RowFunctionName,
-  SchemaCacheData,
-  SearchOperators,
-} from "./schema_cache.ts";
+import type { ComputedRelationship, RowFunctionName, SchemaCacheData } from "./schema_cache.ts";
 import { type KeyColumns, trackViewColumns } from "./view_columns.ts";
 
 export interface SchemaCacheConfig extends DeclaredKeyConfig {
@@ -159,11 +147,8 @@ export function* buildSchemaCache(
   const { relations, primaryRelations, tags, keys, foreign, problems } = declared;
   const computed: readonly ComputedRow[] = parse("computed relationships");
   const { rows: routines, primary, tags: routineTags } = readRoutineTags(routineRows, config);
-  const representations: readonly RepresentationRow[] = parse("representations");
-  const handlers: readonly MediaHandlerRow[] = parse("media handlers");
   const rowFunctions: readonly RowFunctionRow[] = parse("row functions");
   const primaryFunctions = [...primary, ...primaryRowFunctions(rowFunctions, config)];
-  const searchOperators: SearchOperatorsResult = parse("search operators");
   yield;
   const rules = yield* mapSliced(texts.get("view rules")!, (text) => [...readViewRules(text)]);
   const viewColumns = yield* trackViewColumns({
@@ -194,16 +179,13 @@ export function* buildSchemaCache(
     }),
     relationships: yield* deriveRelationships(facts),
     routines: buildRoutines(routines, config.dbHoistedTxSettings, routineTags),
-    representations: representations.map(buildRepresentation),
-    mediaHandlers: handlers.map(buildHandler),
+    representations: parse("representations"),
+    mediaHandlers: parse("media handlers"),
     checks: parse("checks"),
     rowFunctions: rowFunctions.map(buildRowFunction),
-    searchOperators: buildSearchOperators(searchOperators),
+    searchOperators: parse("search operators"),
     volatileFunctions: volatile.functions,
-    stableWithoutArguments: volatile.stableWithoutArguments.map(([schema, name]) => ({
-      schema,
-      name,
-    })),
+    stableWithoutArguments: volatile.stableWithoutArguments,
     ...(primaryFunctions.length === 0 ? {} : { primaryFunctions }),
     ...versionsOf(config.dbCommentTags ? parse("schema comments") : {}, config),
     ...(problems.length === 0 ? {} : { declarationProblems: problems }),
@@ -289,31 +271,7 @@ function buildComputed(
   });
 }
 
-function buildRepresentation(
-  [source, target, schema, name]: RepresentationRow,
-): DataRepresentation {
-  return { source, target, function: { schema, name } };
-}
-
 function buildRowFunction([name, schema, relation]: RowFunctionRow): RowFunctionName {
   const isOfOne = schema !== null && relation !== null;
   return { name, relation: isOfOne ? { schema, name: relation } : null };
-}
-
-function buildSearchOperators(
-  { distances, similarity, domains }: SearchOperatorsResult,
-): SearchOperators {
-  return {
-    distances: distances.map(([schema, name, left, right]) => ({ schema, name, left, right })),
-    similarity: similarity.map(([schema, name]) => ({ schema, name })),
-    domains,
-  };
-}
-
-function buildHandler(row: MediaHandlerRow): MediaHandler {
-  const [kind, targetSchema, targetName, schema, name, mediaType, binary] = row;
-  const target = targetSchema === null || targetName === null
-    ? null
-    : { schema: targetSchema, name: targetName };
-  return { kind, target, handler: { schema, name }, mediaType, binary };
 }

@@ -21,8 +21,8 @@ import {
 import { systemClock } from "../../lib/clock.ts";
 import { errorCode } from "../../lib/error_code.ts";
 import { schedule } from "../../lib/timers.ts";
-import { BodySpool, bodySpoolFiles } from "../../lib/body_spool.ts";
-import { SpoolSpace } from "../../lib/spool_file.ts";
+import { BodySpool } from "../../lib/body_spool.ts";
+import { SpoolSpace, temporaryFiles } from "../../lib/spool_file.ts";
 import type { Transport } from "../transport.ts";
 import { UnpooledDatabase } from "./per_request.ts";
 import { SocketTransport } from "./socket_transport.ts";
@@ -64,7 +64,7 @@ export function openSpool({ spoolBytes }: Pick<PostgresOptions, "spoolBytes">): 
   return new BodySpool({
     space: new SpoolSpace(),
     maxFileBytes: spoolBytes,
-    openFile: bodySpoolFiles(),
+    openFile: temporaryFiles(),
   });
 }
 

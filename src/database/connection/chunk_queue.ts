@@ -1,5 +1,6 @@
 /** Keeps the chunks of a body until its reader takes them: in memory, or in a spool. @module */
-import type { BodySpool, BodySpoolFile, BodySpoolUser } from "../../lib/body_spool.ts";
+import type { BodySpool, BodySpoolUser } from "../../lib/body_spool.ts";
+import type { TemporaryFile } from "../../lib/spool_file.ts";
 
 /** The queue is full from this many unread bytes on, unless the spool takes more. */
 const maxUnreadBytes = 256 * 1024;
@@ -14,7 +15,7 @@ export class ChunkQueue implements BodySpoolUser {
   readonly #memory: Uint8Array[] = [];
   #memoryBytes = 0;
   #spool: BodySpool | null = null;
-  #file: BodySpoolFile | null = null;
+  #file: TemporaryFile | null = null;
   #writtenTo = 0;
   #readTo = 0;
   /** Chunks that arrived when the spool had no room for them. */

@@ -17,7 +17,7 @@ export interface DivisionOptions {
    */
   readonly isDivisible: (payload: Payload | null) => boolean;
   /** Creates a file to store the rows in; null where the runtime has none. */
-  readonly openSpool: () => Promise<Pick<SpoolFile, "append" | "close" | "pieces"> | null>;
+  readonly openSpool: () => Pick<SpoolFile, "append" | "close" | "pieces"> | null;
   /** Watches the client from the division on. */
   readonly minRate: MinRate;
 }
@@ -50,16 +50,20 @@ export async function divideBody(
   { arrays, release }: ArrivingRows,
   { openSpool, minRate }: DivisionOptions,
 ): Promise<JsonPayload> {
-  const spool = await openSpool();
+  const spool = openSpool();
   minRate.start();
   if (spool === null) return { ...payload, pieces: arrivingPieces(arrays, release) };
   try {
-    for await (const piece of arrays) await spool.append(piece);
+    for await (const piece of arrays) spool.append(piece);
   } catch (error) {
-    await spool.close();
+    spool.close();
     throw error instanceof SpoolFullError ? errors.spoolFull() : error;
   }
-  const stored = { arrays: spool.pieces(), areStored: true, close: () => spool.close() };
+  const stored = {
+    arrays: spool.pieces(),
+    areStored: true,
+    close: () => Promise.resolve(spool.close()),
+  };
   return { ...payload, pieces: stored };
 }
 

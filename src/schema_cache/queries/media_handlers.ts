@@ -3,19 +3,7 @@
  * them itself. @module */
 import { domainBases } from "./relations.ts";
 
-/** One handler; the target is null for aggregates over any row. */
-export type MediaHandlerRow = readonly [
-  kind: "aggregate" | "any" | "function",
-  targetSchema: string | null,
-  targetName: string | null,
-  schema: string,
-  name: string,
-  mediaType: string,
-  /** True if the base type of the domain is `bytea`. */
-  binary: boolean,
-];
-
-/** Parameters: exposed schemas as `regnamespace[]`. */
+/** Parameters: exposed schemas as `regnamespace[]`. The result has `MediaHandler`s. */
 export const mediaHandlersQuery = `
 with recursive ${domainBases},
 media_types as (
@@ -44,24 +32,26 @@ handlers (kind, target_schema, target_name, schema, name, media_type, is_binary)
   where p.pronamespace = any ($1::regnamespace[])
 )
 select coalesce(json_agg(
-  json_build_array(kind, target_schema, target_name, schema, name, media_type, is_binary)
+  json_build_object(
+    'kind', kind,
+    'target', case when target_name is not null
+      then json_build_object('schema', target_schema, 'name', target_name) end,
+    'handler', json_build_object('schema', schema, 'name', name),
+    'mediaType', media_type, 'binary', is_binary
+  )
   order by kind, target_schema, target_name, media_type, schema, name
 ), '[]')::text
 from handlers`;
 
-/** One cast, types as `format_type` text. */
-export type RepresentationRow = readonly [
-  source: string,
-  target: string,
-  functionSchema: string,
-  functionName: string,
-];
-
-/** The query has no parameters. It returns only casts whose function the login role may execute. */
+/**
+ * The query has no parameters. The result has `DataRepresentation`s: only casts whose function
+ * the login role may execute.
+ */
 export const representationsQuery = `
 select coalesce(json_agg(
-  json_build_array(
-    format_type(c.castsource, null), format_type(c.casttarget, null), n.nspname, p.proname
+  json_build_object(
+    'source', format_type(c.castsource, null), 'target', format_type(c.casttarget, null),
+    'function', json_build_object('schema', n.nspname, 'name', p.proname)
   ) order by format_type(c.castsource, null), format_type(c.casttarget, null)
 ), '[]')::text
 from pg_cast c

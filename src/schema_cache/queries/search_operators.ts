@@ -1,20 +1,9 @@
 /** Reads the operators that indexes order by, and the objects of pg_trgm. @module */
 import { domainBases } from "./relations.ts";
 
-export interface SearchOperatorsResult {
-  readonly distances: readonly (readonly [
-    schema: string,
-    name: string,
-    left: string,
-    right: string,
-  ])[];
-  /** Functions and operators of pg_trgm over two texts. */
-  readonly similarity: readonly (readonly [schema: string, name: string])[];
-  /** Domains over types of extensions that have distances. */
-  readonly domains: readonly (readonly [domain: string, base: string])[];
-}
-
 /**
+ * The result is `SearchOperators`.
+ *
  * Of operators with one name and left operand, the query takes the one with two operands of one type, or
  * else the only one. The right type is that of a cast: `"bit"` and not `bit`, which has a length of 1.
  *
@@ -63,12 +52,15 @@ domains as (
 )
 select json_build_object(
   'distances', (
-    select coalesce(json_agg(json_build_array(
-      schema, name, format_type(oprleft, null), format_type(oprright, -1)
+    select coalesce(json_agg(json_build_object(
+      'schema', schema, 'name', name,
+      'left', format_type(oprleft, null), 'right', format_type(oprright, -1)
     ) order by schema, name, oprleft, oprright), '[]') from distances
   ),
   'similarity', (
-    select coalesce(json_agg(json_build_array(schema, name) order by schema, name), '[]')
+    select coalesce(json_agg(
+      json_build_object('schema', schema, 'name', name) order by schema, name
+    ), '[]')
     from similarity
   ),
   'domains', (

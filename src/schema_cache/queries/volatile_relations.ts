@@ -1,10 +1,12 @@
 /** Finds relations and functions that run a function declared `VOLATILE` when a statement reads or
  * calls them. Running such a statement twice may have an effect twice. @module */
 
+import type { SchemaCacheData } from "../schema_cache.ts";
+
 export interface VolatileResult {
   readonly relations: readonly number[];
-  readonly functions: readonly string[] | null;
-  readonly stableWithoutArguments: readonly (readonly [schema: string, name: string])[];
+  readonly functions: SchemaCacheData["volatileFunctions"];
+  readonly stableWithoutArguments: SchemaCacheData["stableWithoutArguments"];
 }
 
 /**
@@ -120,7 +122,7 @@ select json_build_object(
       )
   ) end,
   'stableWithoutArguments', (
-    select coalesce(json_agg(json_build_array(n.nspname, p.proname)), '[]')
+    select coalesce(json_agg(json_build_object('schema', n.nspname, 'name', p.proname)), '[]')
     from pg_proc p join pg_namespace n on n.oid = p.pronamespace
     where p.oid >= 16384 and p.prokind = 'f' and p.pronargs = p.pronargdefaults
       and p.oid not in (select oid from volatile_functions)

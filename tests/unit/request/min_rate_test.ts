@@ -71,9 +71,9 @@ Deno.test("divideBody() throws 133 and closes the file when a stored body comes 
   const { clock, rate, send, watching } = watched();
   const stored: number[] = [];
   const spool = {
-    append: (bytes: Uint8Array) => Promise.resolve(void stored.push(bytes.length)),
+    append: (bytes: Uint8Array) => void stored.push(bytes.length),
     pieces: () => watching,
-    close: () => Promise.resolve(void stored.push(-1)),
+    close: () => void stored.push(-1),
   };
   const payload: JsonPayload = {
     kind: "json",
@@ -86,7 +86,7 @@ Deno.test("divideBody() throws 133 and closes the file when a stored body comes 
   const arrays = { arrays: watching, release: () => {} };
   const options = {
     isDivisible: () => true,
-    openSpool: () => Promise.resolve(spool),
+    openSpool: () => spool,
     minRate: rate,
   };
   const failure = rejectionOf(() => divideBody(payload, arrays, options));

@@ -1,12 +1,12 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
-import { BodySpool, type BodySpoolFile } from "../../../../src/lib/body_spool.ts";
-import { SpoolSpace } from "../../../../src/lib/spool_file.ts";
+import { BodySpool } from "../../../../src/lib/body_spool.ts";
+import { SpoolSpace, type TemporaryFile } from "../../../../src/lib/spool_file.ts";
 import { ChunkQueue } from "../../../../src/database/connection/chunk_queue.ts";
 
 const megabyte = 1024 * 1024;
 
 /** A file in memory that is full after so many bytes. */
-class FakeFile implements BodySpoolFile {
+class FakeFile implements TemporaryFile {
   readonly #bytes: Uint8Array;
   isClosed = false;
 
