@@ -1,4 +1,5 @@
 /** One request on its way to its response, and the state that requests share. @module */
+import { type RequestTiming, Stopwatch } from "../observe/stopwatch.ts";
 import type { Credential } from "../auth/credential.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import { type FetchScope, noScope } from "../auth/remote_key_set.ts";
@@ -12,8 +13,6 @@ import type { RequestIdentifiers } from "../http/request_id.ts";
 import { type Deadline, RequestDeadline } from "../lib/time_limits.ts";
 import { schedule } from "../lib/timers.ts";
 import type { SpoolFile } from "../lib/spool_file.ts";
-import type { RequestTiming } from "../observe/request_timing.ts";
-import { Stopwatch } from "../observe/stopwatch.ts";
 import type { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { Admission } from "../rate_limits/rate_limiter.ts";
 import type { RawRequest } from "../request/raw_request.ts";

@@ -1,4 +1,5 @@
 /** Makes the exchange of a request: takes its head apart. @module */
+import { RequestTiming } from "../observe/stopwatch.ts";
 import { readCredential } from "../auth/credential.ts";
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
@@ -12,7 +13,6 @@ import {
   requestIdOf,
 } from "../http/request_id.ts";
 import { parseTraceparent, type SpanContext } from "../http/trace_context.ts";
-import { RequestTiming } from "../observe/request_timing.ts";
 import { type RawRequest, readRawRequest } from "../request/raw_request.ts";
 import type { RequestService } from "../service/request_service.ts";
 import { type Context, Exchange, type RequestInfo } from "./exchange.ts";

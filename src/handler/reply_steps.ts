@@ -1,9 +1,9 @@
 /** The steps behind the stages: each adds to replies what an option or a request demands. @module */
+import { formatServerTiming } from "../observe/stopwatch.ts";
 import type { Config } from "../config/options.ts";
 import { isResponseCoding } from "../http/accept_encoding.ts";
 import { actualHeaders } from "../http/cors.ts";
 import { isCrossOrigin } from "../http/foreign_site.ts";
-import { formatServerTiming } from "../http/server_timing.ts";
 import { withVary } from "../http/vary.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { compressReply } from "../response/compress.ts";

@@ -1,7 +1,12 @@
 /** The relations and functions that the role of a message may use. @module */
+import {
+  permittedRoutines,
+  privilegesByName,
+  type RelationMethod,
+  relationMethods,
+  typeShortener,
+} from "../response/openapi/model.ts";
 import type { SchemaMetadata } from "../query/schema_metadata.ts";
-import { type RelationMethod, relationMethods } from "../response/openapi/methods.ts";
-import { permittedRoutines, privilegesByName, typeShortener } from "../response/openapi/model.ts";
 import type { Relation, Routine, SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { MessageFacts, Session } from "./session.ts";
 

@@ -1,4 +1,4 @@
-/** Measures the stages of a request. @module */
+/** Measures a request: its stages, its wait for the database, and `Server-Timing`. @module */
 
 export const stages = ["jwt", "parse", "plan", "transaction", "response"] as const;
 
@@ -47,4 +47,33 @@ export class Stopwatch {
       number
     >;
   }
+}
+
+/** Milliseconds of the transactions of one request. */
+export class RequestTiming {
+  /** Time in the queue of the pool, which the pool sets. */
+  queueMs = 0;
+  #totalMs = 0;
+
+  /** Time of the transactions without that in the queue. */
+  get databaseMs(): number {
+    return Math.max(0, this.#totalMs - this.queueMs);
+  }
+
+  /** Measures a transaction, whether it succeeds or fails. */
+  async measure<Result>(transaction: () => Promise<Result>): Promise<Result> {
+    const start = performance.now();
+    try {
+      return await transaction();
+    } finally {
+      this.#totalMs += performance.now() - start;
+    }
+  }
+}
+
+/** Formats durations in ms, in the order of the record: `jwt;dur=0.4, plan;dur=12.0`. */
+export function formatServerTiming(durations: Readonly<Record<string, number>>): string {
+  return Object.entries(durations)
+    .map(([name, milliseconds]) => `${name};dur=${milliseconds.toFixed(1)}`)
+    .join(", ");
 }

@@ -1,9 +1,10 @@
 /** A request, read as far as it can be without looking at the database's schema. @module */
+import { errors } from "../errors/catalogue.ts";
+import type { Action, ApiRequest } from "./api_request.ts";
 import type { Config } from "../config/options.ts";
 import type { Dialect } from "../dialect.ts";
 import { parseAccept } from "../http/accept.ts";
 import { type ActionConfig, chooseAction, readPath } from "./action.ts";
-import type { Action, ApiRequest } from "./api_request.ts";
 import {
   hasArgumentsInBody,
   mayKeysVary,
@@ -17,7 +18,6 @@ import { noPreconditions, readPreconditions } from "./preconditions.ts";
 import { parsePreferences } from "./preferences.ts";
 import { chooseSchema, type ProfileConfig } from "./profile.ts";
 import { parseQuery, type QueryMode } from "./url/query_params.ts";
-import { checkSafeUpdate } from "./safe_update.ts";
 import { canonicalQuery, equivalentQuery } from "./url/query_string.ts";
 import type { QueryParams } from "./url/query_types.ts";
 import { chooseRowBounds } from "./url/row_bounds.ts";
@@ -99,4 +99,15 @@ function queryMode(action: Action): QueryMode {
     default:
       return "relation";
   }
+}
+
+/** Throws `158` for an update or a delete that nothing in the request limits. */
+export function checkSafeUpdate({ action, query, preferences }: ApiRequest): void {
+  if (action.kind !== "update" && action.kind !== "delete") return;
+  const hasFilter = query.filters.some(({ path }) => path.length === 0) ||
+    query.logic.some(({ path }) => path.length === 0) || query.on !== null;
+  const isBounded = query.limit !== null ||
+    preferences.handling === "strict" && preferences.maxAffected !== null;
+  if (hasFilter || isBounded) return;
+  throw errors.unfilteredWrite(action.kind === "update" ? "UPDATE" : "DELETE");
 }

@@ -12,9 +12,8 @@
  *
  * @module
  */
+import type { RoutineRow, RowFunctionRow } from "./queries/routines.ts";
 import type { HeaderList } from "../lib/header_list.ts";
-import type { RowFunctionRow } from "./queries/row_functions.ts";
-import type { RoutineRow } from "./queries/routines.ts";
 import type { Relation } from "./schema_cache.ts";
 
 /** Whether tags count. */

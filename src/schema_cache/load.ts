@@ -1,4 +1,13 @@
 /** Loads the schema cache: lists the queries, and builds the data from their results. @module */
+import {
+  computedRelationshipsQuery,
+  type ComputedRow,
+  isNotOfExtension,
+  type RoutineRow,
+  routinesQuery,
+  type RowFunctionRow,
+  rowFunctionsQuery,
+} from "./queries/routines.ts";
 import type { Statement } from "../database/batch.ts";
 import { groupBy } from "../lib/group_by.ts";
 import { mapSliced, type SlicedWork } from "../lib/slices.ts";
@@ -14,14 +23,6 @@ import {
   schemaCommentsQuery,
   viewRulesQuery,
 } from "./queries/relations.ts";
-import {
-  computedRelationshipsQuery,
-  type ComputedRow,
-  isNotOfExtension,
-  type RoutineRow,
-  routinesQuery,
-} from "./queries/routines.ts";
-import { type RowFunctionRow, rowFunctionsQuery } from "./queries/row_functions.ts";
 import { searchOperatorsQuery } from "./queries/search_operators.ts";
 import { typeCatalogueQuery } from "./queries/type_catalogue.ts";
 import { volatileRelationsQuery, type VolatileResult } from "./queries/volatile_relations.ts";

@@ -1,4 +1,5 @@
 /** Chooses the decoder of a request body by its content type. @module */
+import { PatchDecoder } from "./patch_document.ts";
 import type { Dialect } from "../../dialect.ts";
 import { errors } from "../../errors/catalogue.ts";
 import { canonicalText, type MediaRange, parseMediaType } from "../../http/media_type.ts";
@@ -10,7 +11,6 @@ import { ColumnsJsonDecoder, type DecoderOptions, JsonDecoder, RawDecoder } from
 import { JsonRowsScan } from "./json_rows.ts";
 import { FormDecoder } from "./form.ts";
 import { NdjsonDecoder } from "./ndjson.ts";
-import { PatchDecoder } from "./patch_decoder.ts";
 import type { QueryParams } from "../url/query_types.ts";
 
 export interface PayloadParts {

@@ -1,8 +1,8 @@
 /** The parts of a document that concern the API as a whole: title, address, external documentation.
  * @module */
+import { splitComment } from "./names.ts";
 import type { Dialect } from "../../dialect.ts";
 import { version } from "../../version.ts";
-import { splitComment } from "./texts.ts";
 
 export interface DocumentConfig {
   readonly dialect: Pick<Dialect, "displayName" | "vendor" | "documentation">;
@@ -89,18 +89,14 @@ export function configKey(config: DocumentConfig): string {
   return JSON.stringify([dialect.displayName, dbSchemas, security, features, addressOf(config)]);
 }
 
-export const keyDescription = "Name of the write, which takes effect once with idempotency-table";
-
-export const ifMatchDescription =
-  "With etag-mode: `ETag` of the row that the client has read, or `*` for a row that exists; else 412";
-
-export const ifNoneMatchDescription =
-  "With etag-mode: `ETag` of the response that the client has, for 304 without a body";
-
-export const bookmarkDescription =
-  "Bookmark of an earlier response: a standby that has not reached it does not answer";
-
-export const newBookmarkDescription =
-  "Bookmark of the write, or of a read that came with one; reads with it see what this response shows";
-
-export const tokenDescription = 'Add the token prepending "Bearer " (without quotes) to it';
+/** Descriptions that both versions have. */
+export const descriptions = {
+  key: "Name of the write, which takes effect once with idempotency-table",
+  ifMatch:
+    "With etag-mode: `ETag` of the row that the client has read, or `*` for a row that exists; else 412",
+  ifNoneMatch: "With etag-mode: `ETag` of the response that the client has, for 304 without a body",
+  bookmark: "Bookmark of an earlier response: a standby that has not reached it does not answer",
+  newBookmark:
+    "Bookmark of the write, or of a read that came with one; reads with it see what this response shows",
+  token: 'Add the token prepending "Bearer " (without quotes) to it',
+} as const;

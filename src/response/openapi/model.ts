@@ -9,7 +9,6 @@ import type {
   SchemaCache,
 } from "../../schema_cache/schema_cache.ts";
 import { readCommentTags } from "../../schema_cache/comment_tags.ts";
-import { type RelationMethod, relationMethods } from "./methods.ts";
 
 /** One schema, restricted to the privileges of a role. */
 export interface ApiModel {
@@ -165,3 +164,29 @@ function withNotes(comment: string | null, notes: readonly string[]): string | n
   const text = `Note:\n${notes.join("\n")}`;
   return comment === null ? text : `${comment}\n\n${text}`;
 }
+
+/** A method on a relation, as OpenAPI writes it. */
+export type RelationMethod = "get" | "post" | "put" | "patch" | "delete";
+
+/**
+ * Returns the methods that a relation allows and the role has the privileges for. Undefined
+ * privileges restrict nothing.
+ */
+export function relationMethods(
+  { insertable, updatable, deletable, primaryKey }: Relation,
+  privileges: RelationPrivileges | undefined,
+): readonly RelationMethod[] {
+  const [, selects, inserts, updates, deletes] = privileges ?? allPrivileges;
+  const allowed: Readonly<Record<RelationMethod, boolean>> = {
+    get: selects,
+    post: insertable && inserts,
+    put: insertable && updatable && inserts && updates && primaryKey.length > 0,
+    patch: updatable && updates,
+    delete: deletable && deletes,
+  };
+  return methods.filter((method) => allowed[method]);
+}
+
+const methods = ["get", "post", "put", "patch", "delete"] as const;
+
+const allPrivileges: RelationPrivileges = ["", true, true, true, true];

@@ -1,20 +1,26 @@
 /** Writes an OpenAPI 2.0 document
  * (https://github.com/OAI/OpenAPI-Specification/blob/main/versions/2.0.md). @module */
+import { described, pathSegment, unlessEmpty } from "./names.ts";
+import {
+  batchPath,
+  fixedParameters,
+  headerParameters,
+  relationParameters,
+  relationPath,
+  rootPath,
+  routinePath,
+} from "./v2_paths.ts";
 import {
   addressOf,
+  descriptions,
   documentationOf,
   type DocumentConfig,
   hasKeys,
   hasTags,
   infoOf,
-  tokenDescription,
 } from "./about.ts";
 import { ObjectMembers } from "./document_store.ts";
 import type { ApiModel, DescribedColumn, DescribedRelation } from "./model.ts";
-import { fixedParameters, headerParameters, relationParameters } from "./v2_parameters.ts";
-import { batchPath, relationPath, rootPath, routinePath } from "./v2_paths.ts";
-import { pathSegment } from "./names.ts";
-import { described, unlessEmpty } from "./texts.ts";
 import { columnType, defaultValue } from "./types.ts";
 
 export function openApi2(model: ApiModel, config: DocumentConfig): ObjectMembers {
@@ -71,7 +77,7 @@ function mediaTypes(vendor: string): readonly string[] {
 
 const security = {
   securityDefinitions: {
-    JWT: { type: "apiKey", in: "header", name: "Authorization", description: tokenDescription },
+    JWT: { type: "apiKey", in: "header", name: "Authorization", description: descriptions.token },
   },
   security: [{ JWT: [] }],
 } as const;

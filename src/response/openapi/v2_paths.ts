@@ -1,11 +1,17 @@
-/** The paths of an OpenAPI 2.0 document. @module */
-import type { Parameter, Routine } from "../../schema_cache/schema_cache.ts";
+/** The paths of an OpenAPI 2.0 document, and the parameters that they refer to. @module */
+import {
+  aboutTarget,
+  described,
+  queryName,
+  reference,
+  rowFilterKey,
+  unlessEmpty,
+} from "./names.ts";
+import { descriptions } from "./about.ts";
 import type { DescribedRelation } from "./model.ts";
-import { queryName, reference } from "./names.ts";
-import { aboutTarget, described, unlessEmpty } from "./texts.ts";
+import type { Parameter, Routine } from "../../schema_cache/schema_cache.ts";
 import { elementType, typeFacts } from "./types.ts";
 import { batchSchema } from "./batch_schemas.ts";
-import { bodyKey, filterReferences, type V2Headers } from "./v2_parameters.ts";
 
 export const rootPath = {
   get: {
@@ -176,4 +182,107 @@ function queryParameter({ name, required, variadic }: Parameter, typeName: strin
 function itemFacts(element: string): unknown {
   const { type = "string", format } = typeFacts(element);
   return { type, format };
+}
+
+type V2ParameterEntry = readonly [key: string, parameter: unknown];
+
+function prefer(...values: readonly string[]) {
+  const enumeration = values.length === 0 ? {} : { enum: values };
+  return {
+    name: "Prefer",
+    description: "Preference",
+    required: false,
+    in: "header",
+    type: "string",
+    ...enumeration,
+  };
+}
+
+function text(name: string, place: "query" | "header", description: string) {
+  return { name, description, required: false, in: place, type: "string" };
+}
+
+const returned = ["return=representation", "return=minimal", "return=none"] as const;
+const resolved = ["resolution=ignore-duplicates", "resolution=merge-duplicates"] as const;
+const pagination = "Limiting and Pagination";
+
+/** Parameters that do not depend on the schema. */
+export const fixedParameters: readonly V2ParameterEntry[] = [
+  ["preferParams", prefer()],
+  ["preferReturn", prefer(...returned)],
+  ["preferCount", prefer("count=none")],
+  ["preferPost", prefer(...returned, ...resolved)],
+  ["select", text("select", "query", "Filtering Columns")],
+  ["on_conflict", text("on_conflict", "query", "On Conflict")],
+  ["order", text("order", "query", "Ordering")],
+  ["range", text("Range", "header", pagination)],
+  ["rangeUnit", { ...text("Range-Unit", "header", pagination), default: "items" }],
+  ["offset", text("offset", "query", pagination)],
+  ["limit", text("limit", "query", pagination)],
+];
+
+/** Headers that operations have if the configuration turns them on. */
+export interface V2Headers {
+  /** Whether writes may have an `Idempotency-Key`. */
+  readonly keyed: boolean;
+  /** Whether preconditions count. */
+  readonly tagged: boolean;
+  /** Name of the header with bookmarks; null without standbys. */
+  readonly bookmarkHeader: string | null;
+}
+
+/** Returns the parameters of the headers that are turned on. */
+export function headerParameters(
+  { keyed, tagged, bookmarkHeader }: V2Headers,
+): readonly V2ParameterEntry[] {
+  return [
+    ...(bookmarkHeader === null
+      ? []
+      : [["bookmark", text(bookmarkHeader, "header", descriptions.bookmark)] as const]),
+    ...(keyed
+      ? [["idempotencyKey", text("Idempotency-Key", "header", descriptions.key)] as const]
+      : []),
+    ...(tagged
+      ? [
+        ["ifMatch", text("If-Match", "header", descriptions.ifMatch)] as const,
+        ["ifNoneMatch", text("If-None-Match", "header", descriptions.ifNoneMatch)] as const,
+      ]
+      : []),
+  ];
+}
+
+/** Returns the body of a relation, and a filter for each column that requests can filter by. */
+export function relationParameters(
+  { relation, columns }: DescribedRelation,
+): readonly V2ParameterEntry[] {
+  const { name } = relation;
+  const body = {
+    name,
+    description: name,
+    required: false,
+    in: "body",
+    schema: reference("definitions", name),
+  };
+  const filters = columns.flatMap(({ column }): V2ParameterEntry[] => {
+    const parameter = queryName(column.name);
+    if (parameter === null) return [];
+    return [[rowFilterKey(name, column.name), {
+      name: parameter,
+      ...described(column.comment),
+      required: false,
+      in: "query",
+      type: "string",
+    }]];
+  });
+  return [[bodyKey(name), body], ...filters];
+}
+
+export function bodyKey(relation: string): string {
+  return `body.${relation}`;
+}
+
+export function filterReferences({ relation, columns }: DescribedRelation): readonly unknown[] {
+  return columns
+    .filter(({ column }) => queryName(column.name) !== null)
+    .map(({ column }) => reference("parameters", rowFilterKey(relation.name, column.name)));
 }

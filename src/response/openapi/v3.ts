@@ -1,18 +1,11 @@
 /** Writes an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1.html). @module */
-import {
-  addressOf,
-  documentationOf,
-  type DocumentConfig,
-  infoOf,
-  tokenDescription,
-} from "./about.ts";
+import { queryPath, querySchema, relationPath } from "./v3_relations.ts";
+import { addressOf, descriptions, documentationOf, type DocumentConfig, infoOf } from "./about.ts";
 import { ObjectMembers } from "./document_store.ts";
 import type { ApiModel, DescribedRelation } from "./model.ts";
 import { pathSegment } from "./names.ts";
 import { batchReplySchema, batchSchema } from "./batch_schemas.ts";
 import { filterParameters, shared, sharedParameters } from "./v3_parameters.ts";
-import { queryPath, querySchema } from "./v3_queries.ts";
-import { relationPath } from "./v3_relations.ts";
 import {
   bookmarkComponent,
   errorResponse,
@@ -137,7 +130,7 @@ function batchPath(vendor: string) {
 }
 
 const securitySchemes = {
-  JWT: { type: "http", scheme: "bearer", bearerFormat: "JWT", description: tokenDescription },
+  JWT: { type: "http", scheme: "bearer", bearerFormat: "JWT", description: descriptions.token },
 } as const;
 
 /** Returns the security requirement. A token is optional if anonymous requests have a role. */

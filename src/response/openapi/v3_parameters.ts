@@ -1,11 +1,6 @@
 /** The parameters that operations of an OpenAPI 3.1 document refer to. @module */
 import type { Column } from "../../schema_cache/schema_cache.ts";
-import {
-  bookmarkDescription,
-  ifMatchDescription,
-  ifNoneMatchDescription,
-  keyDescription,
-} from "./about.ts";
+import { descriptions } from "./about.ts";
 import type { DescribedRelation } from "./model.ts";
 import { componentKey, queryName, reference } from "./names.ts";
 import { typeSchema } from "./v3_types.ts";
@@ -13,39 +8,7 @@ import { typeSchema } from "./v3_types.ts";
 type V3ParameterEntry = readonly [key: string, parameter: unknown];
 
 /** Parameters that do not depend on relations. A dot keeps their keys apart from relations' keys. */
-export type SharedParameter =
-  | "select"
-  | "columns"
-  | "columnsInserted"
-  | "on"
-  | "on_conflict"
-  | "on_conflict.index"
-  | "on_conflict.columns"
-  | "on_conflict.where"
-  | "selectWritten"
-  | "order"
-  | "limit"
-  | "lock"
-  | "offset"
-  | "and"
-  | "or"
-  | "distinct"
-  | "having"
-  | "after"
-  | "before"
-  | "range"
-  | "rangeUnit"
-  | "preferRead"
-  | "preferWrite"
-  | "preferUpdate"
-  | "preferInsert"
-  | "preferCall"
-  | "readProfile"
-  | "writeProfile"
-  | "idempotencyKey"
-  | "ifMatch"
-  | "ifNoneMatch"
-  | "bookmark";
+export type SharedParameter = keyof ReturnType<typeof parametersOf>;
 
 export function shared(name: SharedParameter) {
   return reference("components", "parameters", `shared.${name}`);
@@ -147,14 +110,19 @@ export function changeHeaders(context: HeaderContext): readonly SharedParameter[
 }
 
 export function sharedParameters(
-  { schema, isDefault, bookmarkHeader }: ProfileFacts & BookmarkFacts,
+  facts: ProfileFacts & BookmarkFacts,
 ): readonly V3ParameterEntry[] {
+  const present = Object.entries(parametersOf(facts)).filter(([, parameter]) => parameter !== null);
+  return present.map(([name, parameter]) => [`shared.${name}`, parameter]);
+}
+
+function parametersOf({ schema, isDefault, bookmarkHeader }: ProfileFacts & BookmarkFacts) {
   const places = bookmarkHeader === null ? [] : ["read=primary"];
   const profile = (name: string) => ({
     ...header(name, "Schema that the request is about", { const: schema }),
     required: !isDefault,
   });
-  const parameters: Readonly<Record<SharedParameter, unknown>> = {
+  return {
     select: query("select", "Columns and embedded relations; `*,-<column>` leaves one out"),
     selectWritten: query(
       "select",
@@ -197,13 +165,11 @@ export function sharedParameters(
     preferCall: prefer(...counts, "max-rows=fail", ...limits, ...places, ...always),
     readProfile: profile("Accept-Profile"),
     writeProfile: profile("Content-Profile"),
-    idempotencyKey: header("Idempotency-Key", keyDescription, { type: "string", maxLength: 255 }),
-    ifMatch: header("If-Match", ifMatchDescription),
-    ifNoneMatch: header("If-None-Match", ifNoneMatchDescription),
-    bookmark: bookmarkHeader === null ? null : header(bookmarkHeader, bookmarkDescription),
+    idempotencyKey: header("Idempotency-Key", descriptions.key, { type: "string", maxLength: 255 }),
+    ifMatch: header("If-Match", descriptions.ifMatch),
+    ifNoneMatch: header("If-None-Match", descriptions.ifNoneMatch),
+    bookmark: bookmarkHeader === null ? null : header(bookmarkHeader, descriptions.bookmark),
   };
-  const described = Object.entries(parameters).filter(([, parameter]) => parameter !== null);
-  return described.map(([name, parameter]) => [`shared.${name}`, parameter]);
 }
 
 /** Returns a filter for each column that requests can filter by. */

@@ -1,8 +1,7 @@
 /** The paths of relations in an OpenAPI 3.1 document, with the operations that a relation permits
  * and the role has the privileges for. @module */
-import { orderKey } from "../../plan/order_key.ts";
+import { aboutTarget, queryName, reference } from "./names.ts";
 import type { DescribedRelation } from "./model.ts";
-import { aboutTarget } from "./texts.ts";
 import {
   changeHeaders,
   clausesOf,
@@ -22,7 +21,8 @@ import {
   rowsReference,
   updateBody,
 } from "./v3_responses.ts";
-import { queryName } from "./names.ts";
+import type { SchemaEntry } from "./v3_schemas.ts";
+import { orderKey } from "../../plan/order_key.ts";
 
 export type PathContext = HeaderContext;
 
@@ -164,5 +164,51 @@ function written(relation: string) {
     "200": rowsReference(relation),
     "204": { description: "Done; the response has no rows" },
     "default": errorResponse,
+  };
+}
+
+const text = { type: "string" } as const;
+
+/** Schema of the parameters in a body. A dot keeps its key apart from those of relations. */
+export const querySchema: SchemaEntry = ["query.body", {
+  type: "object",
+  description: "Parameters of GET: `select`, `order`, `limit` and the like, and filters by column",
+  properties: {
+    select: text,
+    order: text,
+    limit: text,
+    offset: text,
+    and: text,
+    or: text,
+  },
+  additionalProperties: text,
+}];
+
+const reading = ["range", "rangeUnit", "preferRead"] as const;
+
+/** Returns the path `/<relation>/$query`. */
+export function queryPath({ relation: { name } }: DescribedRelation, context: HeaderContext) {
+  const rows = rowsReference(name);
+  return {
+    post: {
+      operationId: `readByQuery_${name}`,
+      tags: [name],
+      summary:
+        "Reads as GET does, with the parameters in the body; QUERY to the relation is the same",
+      // POST has no `If-None-Match`.
+      parameters: [
+        ...reading,
+        ...readHeaders(context).filter((header) => header !== "ifNoneMatch"),
+      ].map(shared),
+      requestBody: {
+        required: true,
+        content: {
+          "application/x-www-form-urlencoded": {
+            schema: reference("components", "schemas", querySchema[0]),
+          },
+        },
+      },
+      responses: { "200": rows, "206": rows, "default": errorResponse },
+    },
   };
 }

@@ -1,5 +1,5 @@
 /** The responses and request bodies of an OpenAPI 3.1 document. @module */
-import { newBookmarkDescription } from "./about.ts";
+import { descriptions } from "./about.ts";
 import type { DescribedRelation } from "./model.ts";
 import { componentKey, reference } from "./names.ts";
 import { errorReference, rowReference } from "./v3_schemas.ts";
@@ -64,7 +64,7 @@ export const sharedHeaders = {
 
 /** Returns the header with the bookmark of a response, by its name; nothing without standbys. */
 export function bookmarkComponent(name: string | null) {
-  return name === null ? {} : { [name]: { description: newBookmarkDescription, schema: text } };
+  return name === null ? {} : { [name]: { description: descriptions.newBookmark, schema: text } };
 }
 
 export interface ResultShape {

@@ -1,7 +1,6 @@
 /** The paths of functions in an OpenAPI 3.1 document. @module */
+import { aboutTarget, queryName } from "./names.ts";
 import type { Parameter, Routine } from "../../schema_cache/schema_cache.ts";
-import { queryName } from "./names.ts";
-import { aboutTarget } from "./texts.ts";
 import {
   bookmarkHeaders,
   clausesOf,

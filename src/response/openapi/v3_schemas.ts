@@ -1,7 +1,6 @@
 /** The schemas of an OpenAPI 3.1 document: rows that requests read or write, and errors. @module */
+import { componentKey, described, reference, unlessEmpty } from "./names.ts";
 import type { DescribedColumn, DescribedRelation } from "./model.ts";
-import { componentKey, reference } from "./names.ts";
-import { described, unlessEmpty } from "./texts.ts";
 import { columnSchema, constantDefault, nullable, type Schema } from "./v3_types.ts";
 
 export type SchemaEntry = readonly [key: string, schema: Schema];

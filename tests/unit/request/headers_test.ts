@@ -1,5 +1,5 @@
+import { readHeaders } from "../../../src/request/raw_request.ts";
 import { deepStrictEqual } from "node:assert/strict";
-import { readHeaders } from "../../../src/request/headers.ts";
 
 Deno.test("readHeaders copies headers by lower-case name, without cookies", () => {
   const received = new Headers([

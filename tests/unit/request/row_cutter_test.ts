@@ -1,6 +1,6 @@
+import { RowCutter } from "../../../src/request/body/divided_body.ts";
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { payloadReader } from "../../../src/request/body/payload.ts";
-import { RowCutter } from "../../../src/request/body/row_cutter.ts";
 import { piecesOf } from "../../support/clients/in_pieces.ts";
 
 const encoder = new TextEncoder();

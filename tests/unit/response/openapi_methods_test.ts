@@ -1,6 +1,6 @@
+import { relationMethods } from "../../../src/response/openapi/model.ts";
 import { strictEqual } from "node:assert/strict";
 import type { RelationPrivileges } from "../../../src/query/schema_metadata.ts";
-import { relationMethods } from "../../../src/response/openapi/methods.ts";
 import type { Relation } from "../../../src/schema_cache/schema_cache.ts";
 
 const table: Relation = {

@@ -1,3 +1,12 @@
+import {
+  componentKey,
+  pathSegment,
+  queryName,
+  reference,
+  rowFilterKey,
+  splitComment,
+  summaryOf,
+} from "../../../src/response/openapi/names.ts";
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { pgrstDialect, svcDialect } from "../../../src/dialect.ts";
 import {
@@ -13,14 +22,6 @@ import {
   writeDocument,
 } from "../../../src/response/openapi/document_store.ts";
 import { buildModel } from "../../../src/response/openapi/model.ts";
-import {
-  componentKey,
-  pathSegment,
-  queryName,
-  reference,
-  rowFilterKey,
-} from "../../../src/response/openapi/names.ts";
-import { splitComment, summaryOf } from "../../../src/response/openapi/texts.ts";
 import { openApi2 } from "../../../src/response/openapi/v2.ts";
 import { openApi3 } from "../../../src/response/openapi/v3.ts";
 import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";

@@ -1,5 +1,5 @@
+import { formatServerTiming } from "../../../src/observe/stopwatch.ts";
 import { strictEqual } from "node:assert/strict";
-import { formatServerTiming } from "../../../src/http/server_timing.ts";
 
 Deno.test("formatServerTiming writes milliseconds with one decimal", () => {
   strictEqual(
