@@ -1,21 +1,22 @@
 /** A transaction that is open on a connection, for its caller. @module */
+import { deferred } from "../../lib/deferred.ts";
 import type { BatchResult, OpenTransaction, Statement, TransactionEnd } from "../batch.ts";
 import type { TransactionStep } from "./execution.ts";
 
 /** The handle of a transaction. */
 export class OpenedTransaction implements OpenTransaction {
-  readonly failed: Promise<never>;
+  readonly #failed = deferred<never>();
   readonly #write: (step: TransactionStep) => void;
-  readonly #fail: (error: unknown) => void;
 
   /** `write` sends further statements, and settles their result. */
   constructor(write: (step: TransactionStep) => void) {
     this.#write = write;
-    const { promise, reject } = Promise.withResolvers<never>();
-    this.failed = promise;
-    this.#fail = reject;
     // Most callers look at the results alone.
-    promise.catch(() => {});
+    this.#failed.promise.catch(() => {});
+  }
+
+  get failed(): Promise<never> {
+    return this.#failed.promise;
   }
 
   send(statements: readonly Statement[]): Promise<BatchResult> {
@@ -28,7 +29,7 @@ export class OpenedTransaction implements OpenTransaction {
 
   /** The transaction was rolled back, or its connection is lost. */
   fail(error: unknown): void {
-    this.#fail(error);
+    this.#failed.reject(error);
   }
 
   #step(statements: readonly Statement[], end: TransactionEnd | null): Promise<BatchResult> {
