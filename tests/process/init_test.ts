@@ -269,7 +269,7 @@ Deno.test("svc init quotes every name", async () => {
     client.query(
       `revoke create on schema public from public; create schema ${quoted[2]}; create table ${
         quoted[2]
-      }."a'b\nselect 1/0; --" (id int)`,
+      }."a'b\nselect 1/0; --" (id int primary key)`,
     ));
   try {
     const { code, stderr } = await folder.run([
