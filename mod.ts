@@ -27,7 +27,7 @@ import type { HandlerConfig } from "./src/config/handler_config.ts";
 import type { Config } from "./src/config/options.ts";
 import { type ConfigSource, configSource } from "./src/config/source.ts";
 import { isEmbedded } from "./src/database/open.ts";
-import type { Connections } from "./src/database/adapters/postgres.ts";
+import type { Connections } from "./src/database/database.ts";
 import { dialects } from "./src/dialect.ts";
 import type { RequestInfo } from "./src/handler/handler.ts";
 import { type Handler, type HandlerDependencies, lazyHandler } from "./src/handler/lazy_handler.ts";

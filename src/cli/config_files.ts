@@ -6,14 +6,8 @@ import type { Config } from "../config/options.ts";
 import { type ConfigFlags, noValues } from "../config/load.ts";
 import { nearest } from "../config/nearest.ts";
 import { type ConfigSource, configSource } from "../config/source.ts";
-import type { Database, InitScript } from "../database/database.ts";
-import {
-  type DatabaseDependencies,
-  isEmbedded,
-  openDatabase,
-  type OpenTransport,
-  openTransport,
-} from "../database/open.ts";
+import type { Database, DatabaseDependencies, InitScript } from "../database/database.ts";
+import { isEmbedded, openDatabase, type OpenTransport, openTransport } from "../database/open.ts";
 import { requireEmbeddedPostgres } from "./embedded_package.ts";
 import { errorCode } from "../lib/error_code.ts";
 import type { ConfigArguments } from "./command.ts";

@@ -1,4 +1,5 @@
 /** The port between the service and PostgreSQL: one transaction is one batch of statements. @module */
+import type { Dialect } from "../dialect.ts";
 import type { BodySpool } from "../lib/body_spool.ts";
 import type { Deadline } from "../lib/time_limits.ts";
 import type { Histogram } from "../observe/histogram.ts";
@@ -208,4 +209,62 @@ export interface Database {
   watch(watcher: DatabaseWatcher): void;
   /** Closes all connections; transactions in progress finish first. */
   close(): Promise<void>;
+}
+
+/** Options of the configuration that concern connections. */
+export interface DatabaseConfig {
+  readonly dbUri: string;
+  /** Connection string for notifications. Default: `dbUri`. */
+  readonly dbChannelUri?: string | null;
+  /** File with the password. Default: none. */
+  readonly dbPasswordFile?: string | null;
+  readonly dbPool: number;
+  /** Connection string of the standbys. Default: none. */
+  readonly dbReplicaUri?: string | null;
+  /** Connections per standby. Default: `dbPool`. */
+  readonly dbReplicaPool?: number | null;
+  /** Seconds. Default: 10. */
+  readonly dbReplicaMaxLag?: number;
+  /** Seconds. Default: 0.1. */
+  readonly dbReplicaWait?: number;
+  /** Default: `primary`. */
+  readonly dbReplicaFallback?: "primary" | "error";
+  /** Seconds. */
+  readonly dbPoolAcquisitionTimeout: number;
+  /** Seconds. */
+  readonly dbPoolMaxIdletime: number;
+  /** Seconds. */
+  readonly dbPoolMaxLifetime: number;
+  readonly dbPreparedStatements: boolean | "auto";
+  /** Bytes. Default: 0. */
+  readonly serverSpoolSize?: number;
+  readonly dialect: Pick<Dialect, "namesApplicationInKeywords">;
+}
+
+/** Whether connections stay open in a pool, or each request opens and closes its own. */
+export type Connections = "pooled" | "per-request";
+
+export interface DatabaseDependencies {
+  /** SQL that initialises a new embedded database; null for none. */
+  readonly embeddedInit: InitScript | null;
+  /** Extensions of an embedded database. Default: none. */
+  readonly embeddedExtensions?: Readonly<Record<string, object>>;
+  readonly applicationName: string;
+  /** Whether readers of bodies keep no chunk of them. Default: false. */
+  readonly freesChunks?: boolean;
+  /** Default: `pooled`. */
+  readonly connections?: Connections;
+}
+
+export function replicaSettings(
+  { dbReplicaMaxLag = 10, dbReplicaWait = 0.1, dbReplicaFallback = "primary" }: Pick<
+    DatabaseConfig,
+    "dbReplicaMaxLag" | "dbReplicaWait" | "dbReplicaFallback"
+  >,
+): ReplicaSettings {
+  return {
+    maxLagMs: dbReplicaMaxLag * 1000,
+    waitMs: dbReplicaWait * 1000,
+    fallback: dbReplicaFallback,
+  };
 }

@@ -6,7 +6,7 @@ import { limitKeys } from "../config/connection_limits.ts";
 import { noValues } from "../config/load.ts";
 import type { ConfigSource } from "../config/source.ts";
 import { openDatabase } from "../database/open.ts";
-import type { Connections } from "../database/adapters/postgres.ts";
+import type { Connections } from "../database/database.ts";
 import { type Dialect, svcDialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import { adminExtension, type HandlerWatcher } from "./admin_port.ts";

@@ -10,42 +10,10 @@ import type { Condition, PlannedOperand, PlannedValue, ReadNode, RowRange } from
 const maxValues = 64;
 
 /** Throws `177` for more than {@linkcode maxValues} values with calls. */
-export function checkValueCount({ select, filters, logic, clauses, order }: QueryParams): void {
-  let count = countItems(select);
-  for (const { value } of filters) count += countInTree(value);
-  for (const { value } of logic) count += countInTree(value);
-  for (const { value } of clauses) {
-    if (value.kind === "having") count += countInTree(value.group);
-    if (value.kind === "embedTest") count += countInTree(value.test);
+export function checkValueCount(query: QueryParams): void {
+  if (sizeOf(query).values > maxValues) {
+    throw errors.queryTooComplex(maxValues, "values with calls");
   }
-  for (const { value } of order) {
-    for (const { operand } of value) count += countOperand(operand);
-  }
-  if (count > maxValues) throw errors.queryTooComplex(maxValues, "values with calls");
-}
-
-function countItems(items: readonly SelectItem[]): number {
-  let count = 0;
-  for (const item of items) {
-    if (item.kind === "value") count++;
-    else if (item.kind === "relation" || item.kind === "spread") count += countItems(item.select);
-  }
-  return count;
-}
-
-function countInTree(tree: LogicTree): number {
-  if (tree.kind !== "filter") {
-    return tree.children.reduce((count, child) => count + countInTree(child), 0);
-  }
-  const { operand, operation } = tree;
-  return countOperand(operand) +
-    (operation.kind === "column" ? countOperand(operation.operand) : 0);
-}
-
-function countOperand(operand: Operand | undefined): number {
-  if (operand === undefined) return 0;
-  if (operand.kind === "related") return countOperand(operand.operand);
-  return operand.value.field === null || operand.value.steps.length > 0 ? 1 : 0;
 }
 
 /** The most tests of embeds in one statement, which repeats the tests within each tested embed. */
@@ -133,24 +101,20 @@ function lowerLimit(limit: bigint | null, maxRows: number | null): bigint | numb
 /** Most groups of conditions, and most embeds: the time to plan them grows with their square. */
 const maxGroups = 1000;
 
+/** Parts of a query by their kind. */
 interface QuerySize {
   conditions: number;
   groups: number;
   items: number;
   embeds: number;
   terms: number;
+  /** Values with calls. */
+  values: number;
 }
 
 /** Throws `177` for a query with too many parts. */
-export function checkQuerySize({ select, filters, logic, clauses, order }: QueryParams): void {
-  const size: QuerySize = { conditions: filters.length, groups: 0, items: 0, embeds: 0, terms: 0 };
-  addItems(select, size);
-  for (const { value } of logic) countTree(value, size);
-  for (const { value } of clauses) {
-    if (value.kind === "having") countTree(value.group, size);
-    if (value.kind === "embedTest") countTree(value.test, size);
-  }
-  for (const { value } of order) size.terms += value.length;
+export function checkQuerySize(query: QueryParams): void {
+  const size = sizeOf(query);
   if (size.conditions > maxParts) throw errors.queryTooComplex(maxParts, "conditions");
   if (size.groups > maxGroups) throw errors.queryTooComplex(maxGroups, "groups of conditions");
   if (size.items > maxParts) throw errors.queryTooComplex(maxParts, "items of 'select'");
@@ -158,20 +122,44 @@ export function checkQuerySize({ select, filters, logic, clauses, order }: Query
   if (size.terms > maxParts) throw errors.queryTooComplex(maxParts, "terms of 'order'");
 }
 
+function sizeOf({ select, filters, logic, clauses, order }: QueryParams): QuerySize {
+  const size: QuerySize = { conditions: 0, groups: 0, items: 0, embeds: 0, terms: 0, values: 0 };
+  addItems(select, size);
+  for (const { value } of [...filters, ...logic]) addTree(value, size);
+  for (const { value } of clauses) {
+    if (value.kind === "having") addTree(value.group, size);
+    if (value.kind === "embedTest") addTree(value.test, size);
+  }
+  for (const { value } of order) {
+    size.terms += value.length;
+    for (const { operand } of value) addOperand(operand, size);
+  }
+  return size;
+}
+
 function addItems(items: readonly SelectItem[], size: QuerySize): void {
   size.items += items.length;
   for (const item of items) {
+    if (item.kind === "value") size.values++;
     if (item.kind !== "relation" && item.kind !== "spread") continue;
     size.embeds++;
     addItems(item.select, size);
   }
 }
 
-function countTree(tree: LogicTree, size: QuerySize): void {
-  if (tree.kind === "filter") {
-    size.conditions++;
+function addTree(tree: LogicTree, size: QuerySize): void {
+  if (tree.kind !== "filter") {
+    size.groups++;
+    for (const child of tree.children) addTree(child, size);
     return;
   }
-  size.groups++;
-  for (const child of tree.children) countTree(child, size);
+  size.conditions++;
+  addOperand(tree.operand, size);
+  if (tree.operation.kind === "column") addOperand(tree.operation.operand, size);
+}
+
+function addOperand(operand: Operand | undefined, size: QuerySize): void {
+  if (operand?.kind === "related") return addOperand(operand.operand, size);
+  if (operand === undefined) return;
+  if (operand.value.field === null || operand.value.steps.length > 0) size.values++;
 }

@@ -1,10 +1,11 @@
 /** The parts that a service has whether it loads its own state or follows another service. @module
  */
-import type {
-  Database,
-  DatabaseOptions,
-  StandbyCounts,
-  StandbyEvent,
+import {
+  type Database,
+  type DatabaseOptions,
+  replicaSettings,
+  type StandbyCounts,
+  type StandbyEvent,
 } from "../database/database.ts";
 import { isConnectionLost } from "../database/failure.ts";
 import { versionNumber } from "../database/server_version.ts";
@@ -22,7 +23,6 @@ import { FailurePolicy } from "./failure_policy.ts";
 import type { ServiceOptions, SetSpanAttribute } from "./service_options.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Config } from "../config/options.ts";
-import { replicaSettings } from "../database/open.ts";
 
 export type BaseServiceOptions = Pick<
   ServiceOptions,

@@ -1,5 +1,5 @@
 /** The embedded database: PGlite in this process, with one session. @module */
-import type { PGlite } from "@electric-sql/pglite";
+import type { PGlite, PGliteOptions } from "@electric-sql/pglite";
 import { systemClock } from "../../lib/clock.ts";
 import { DatabaseError } from "../../errors/service_error.ts";
 import { type ParamValue, quoteIdent } from "../../sql/fragment.ts";
@@ -7,7 +7,8 @@ import type { OpenTransaction, Statement } from "../batch.ts";
 import {
   connectionSetup,
   type Database,
-  type DatabaseOptions,
+  type DatabaseConfig,
+  type DatabaseDependencies,
   type InitScript,
   type SubscriptionEvents,
 } from "../database.ts";
@@ -17,24 +18,22 @@ import type { InitResult } from "./init_script.ts";
 import { type EngineOptions, isInMemory, type StartedEngine, startEngine } from "./start_engine.ts";
 import { concat } from "../protocol/decoder.ts";
 
-export interface EmbeddedOptions extends EngineOptions {
-  /** Maximum time that a request waits for the session. */
-  readonly acquisitionTimeoutSeconds: number;
-  readonly prepare: DatabaseOptions["prepare"];
-}
-
 /** Most prepared statements of the session. */
 const preparedLimit = 500;
 
 /** The engine starts with the first transaction, and again with the next one after a failure. */
-export function openEmbedded(options: EmbeddedOptions): Database {
-  const engine = new Engine(options);
+export function openEmbedded(
+  config: DatabaseConfig,
+  dependencies: DatabaseDependencies,
+): Database {
+  const { dbUri: uri, dbPoolAcquisitionTimeout, dbPreparedStatements } = config;
+  const engine = engineOf(config, dependencies);
   const pool = new Pool({
     max: 1,
-    acquisitionTimeoutMs: options.acquisitionTimeoutSeconds * 1000,
+    acquisitionTimeoutMs: dbPoolAcquisitionTimeout * 1000,
     maxIdleTimeMs: Infinity,
     maxLifetimeMs: Infinity,
-    prepare: options.prepare !== false,
+    prepare: dbPreparedStatements !== false,
     preparedLimit,
     setup: connectionSetup,
     clock: systemClock,
@@ -55,12 +54,12 @@ export function openEmbedded(options: EmbeddedOptions): Database {
     configure: (changed) => pool.configure({ ...changed, prepare: changed.prepare !== false }),
     watch: (watcher) => pool.watch(watcher),
     start: () => engine.start(),
-    ...(isInMemory(options.uri)
+    ...(isInMemory(uri)
       ? { remake: (init: InitScript) => engine.replace(init).then(() => pool.flush()) }
       : {}),
     subscribe: async (channel, events) => {
       const version = await pool.version();
-      return { version, place: options.uri, close: await engine.subscribe(channel, events) };
+      return { version, place: uri, close: await engine.subscribe(channel, events) };
     },
     close: () => pool.close().then(() => engine.close()),
   };
@@ -68,11 +67,19 @@ export function openEmbedded(options: EmbeddedOptions): Database {
 
 /** Starts an embedded database for one session. Rejects with an `Error` of one line. */
 export async function connectEmbedded(
-  options: EmbeddedOptions,
+  config: DatabaseConfig,
+  dependencies: DatabaseDependencies,
 ): Promise<{ readonly transport: Transport; close(): Promise<void> }> {
-  const engine = new Engine(options);
+  const engine = engineOf(config, dependencies);
   const transport = await engine.connect();
   return { transport, close: () => engine.close() };
+}
+
+function engineOf(
+  { dbUri: uri }: DatabaseConfig,
+  { embeddedInit: init, embeddedExtensions: extensions = {} }: DatabaseDependencies,
+): Engine {
+  return new Engine({ uri, init, pglite: { extensions } as PGliteOptions });
 }
 
 /** The engine parses nested values recursively, and a stack overflow would end it for all requests. */
@@ -108,7 +115,7 @@ function stackDepthExceeded(statement: number): DatabaseError {
 
 /** The engine. It outlives connections to it, as closing it discards data in memory. */
 class Engine {
-  #options: EmbeddedOptions;
+  #options: EngineOptions;
   /** Null before the first start, and after one that failed. */
   #starting: Promise<StartedEngine> | null = null;
   #engine: PGlite | null = null;
@@ -117,7 +124,7 @@ class Engine {
   /** A new session on the engine has to listen anew. */
   #subscription: EngineSubscription | null = null;
 
-  constructor(options: EmbeddedOptions) {
+  constructor(options: EngineOptions) {
     this.#options = options;
   }
 

@@ -2,7 +2,13 @@
 import { version } from "../../version.ts";
 import { clients } from "../connect/pg_client.ts";
 import { type Batch, metadataBatch, type Statement } from "../batch.ts";
-import { connectionSetup, type Database, type DatabaseOptions } from "../database.ts";
+import {
+  connectionSetup,
+  type Database,
+  type DatabaseConfig,
+  type DatabaseDependencies,
+  type DatabaseOptions,
+} from "../database.ts";
 import { connectToFirst } from "../connect/hosts.ts";
 import { duplicateStatement } from "../protocol/server_error.ts";
 import { type PoolerFinding, probePooler, statementsLost } from "../connect/pooler_probe.ts";
@@ -27,66 +33,51 @@ import type { Transport } from "../transport.ts";
 import { UnpooledDatabase } from "./per_request.ts";
 import { SocketTransport } from "./socket_transport.ts";
 
-/** Whether connections stay open in a pool, or each request opens and closes its own. */
-export type Connections = "pooled" | "per-request";
-
-export interface PostgresOptions {
-  readonly uri: string;
-  /** Connection string of the connection that listens; null for `uri`. */
-  readonly channelUri: string | null;
-  /** File whose password replaces those of connection strings; null for none. */
-  readonly passwordFile: string | null;
-  readonly applicationName: string;
-  /** Whether the application name is also set where the connection string has keywords, not a URI. */
-  readonly namesKeywords: boolean;
-  readonly poolSize: number;
-  readonly acquisitionTimeoutSeconds: number;
-  readonly maxIdleTimeSeconds: number;
-  readonly maxLifetimeSeconds: number;
-  readonly prepare: DatabaseOptions["prepare"];
-  /** Whether readers of bodies keep no chunk of them. */
-  readonly freesChunks: boolean;
-  readonly connections: Connections;
-  /** Bytes of all temporary files for slow readers of bodies; 0 turns files off. */
-  readonly spoolBytes: number;
-}
-
 /** Most prepared statements of a connection. */
 const preparedLimit = 500;
 
-export function openPostgres(options: PostgresOptions): Database {
-  const targets = targetsOf(options);
-  if (options.connections === "per-request") return new UnpooledDatabase(() => connect(targets));
-  return openPool(targets, options, openSpool(options));
+export function openPostgres(config: DatabaseConfig, dependencies: DatabaseDependencies): Database {
+  const targets = targetsOf(config, dependencies);
+  return dependencies.connections === "per-request"
+    ? new UnpooledDatabase(() => connect(targets))
+    : openPool(targets, openSpool(config), config, dependencies);
 }
 
-export function openSpool({ spoolBytes }: Pick<PostgresOptions, "spoolBytes">): BodySpool {
+export function openSpool({ serverSpoolSize = 0 }: DatabaseConfig): BodySpool {
   return new BodySpool({
     space: new SpoolSpace(),
-    maxFileBytes: spoolBytes,
+    maxFileBytes: serverSpoolSize,
     openFile: temporaryFiles(),
   });
 }
 
-export function openPool(targets: Targets, options: PostgresOptions, spool: BodySpool): Database {
+export function openPool(
+  targets: Targets,
+  spool: BodySpool,
+  config: DatabaseConfig,
+  dependencies: DatabaseDependencies,
+): Database {
   let onPooler = () => {};
   let isEncrypted: boolean | null = null;
-  const acquisitionTimeoutMs = options.acquisitionTimeoutSeconds * 1000;
-  const preparation = new StatementPreparation({ prepare: options.prepare, queueTargetMs: 0 }, {
+  let checking: Promise<void> | null = null;
+  const acquisitionTimeoutMs = config.dbPoolAcquisitionTimeout * 1000;
+  const preparation = new StatementPreparation({
+    prepare: config.dbPreparedStatements,
+    queueTargetMs: 0,
+  }, {
     probe: () => probePooler({ targets, timeoutMs: acquisitionTimeoutMs, schedule }),
     apply: (configuration) => pool.configure(configuration),
     onPooler: () => onPooler(),
   });
-  const pooler = poolerCheck(targets, () => preparation.poolerFound());
   const pool = new Pool({
-    max: Math.max(1, options.poolSize),
+    max: Math.max(1, config.dbPool),
     acquisitionTimeoutMs,
-    maxIdleTimeMs: options.maxIdleTimeSeconds * 1000,
-    maxLifetimeMs: options.maxLifetimeSeconds * 1000,
+    maxIdleTimeMs: config.dbPoolMaxIdletime * 1000,
+    maxLifetimeMs: config.dbPoolMaxLifetime * 1000,
     prepare: preparation.current.prepare,
     preparedLimit,
     setup: connectionSetup,
-    freesChunks: options.freesChunks,
+    freesChunks: dependencies.freesChunks ?? false,
     spool,
     clock: systemClock,
     connect: async () => {
@@ -98,19 +89,31 @@ export function openPool(targets: Targets, options: PostgresOptions, spool: Body
     onStatementForgotten: (sqlstate) => {
       // Names are random: another connection has prepared this one on the same server connection.
       if (sqlstate === duplicateStatement) preparation.poolerFound();
-      else pooler.check();
+      // Either a function has deallocated it, or a pooler has switched server connections.
+      else {checking ??= isPooled(targets).then(
+          (pooled) => void (pooled && preparation.poolerFound()),
+          () => void (checking = null),
+        );}
     },
   });
+  const channelUri = config.dbChannelUri ?? null;
+  const channelTargets = channelUri === null
+    ? targets
+    : targetsOf({ ...config, dbUri: channelUri }, dependencies);
   return {
     ...pooledDatabase(pool, preparation),
-    ...notificationsOf(targets, options, pool),
+    subscribe: (channel, events) => subscribe(channelTargets, channel, events),
+    notify: (channel, payload) =>
+      config.dbPool > 1
+        ? pool.transaction(notifyBatch(channel, payload)).then(() => {})
+        : notify(targets, channel, payload),
     isEncrypted: () => isEncrypted,
     bodySpool: spool,
     watch: (watcher) => {
       onPooler = watcher.onPooler;
       pool.watch(watcher);
     },
-    close: () => pool.close().then(() => pooler.ended()),
+    close: () => pool.close().then(() => checking ?? undefined),
   };
 }
 
@@ -134,21 +137,12 @@ function pooledDatabase(pool: Pool, preparation: StatementPreparation) {
   } satisfies Partial<Database>;
 }
 
-function notificationsOf(targets: Targets, options: PostgresOptions, pool: Pool) {
-  const { channelUri } = options;
-  const channelTargets = channelUri === null ? targets : targetsOf({ ...options, uri: channelUri });
-  return {
-    subscribe: (channel, events) => subscribe(channelTargets, channel, events),
-    notify: (channel, payload) =>
-      options.poolSize > 1
-        ? pool.transaction(notifyBatch(channel, payload)).then(() => {})
-        : notify(targets, channel, payload),
-  } satisfies Partial<Database>;
-}
-
 /** Opens one connection. Rejects with an `Error` of one line if that fails. */
-export function connectPostgres(options: PostgresOptions): Promise<Transport> {
-  return connect(targetsOf(options));
+export function connectPostgres(
+  config: DatabaseConfig,
+  dependencies: DatabaseDependencies,
+): Promise<Transport> {
+  return connect(targetsOf(config, dependencies));
 }
 
 /** Sends a notification. Leaves no lines of the pool in the log. */
@@ -164,40 +158,17 @@ function statementPrefix(): string {
   return `${statementNamePrefix}${random.toString(36)}_`;
 }
 
-interface PoolerCheck {
-  /** Checks once, in the background, for a pooler. */
-  check(): void;
-  /** Resolves when no check is running. */
-  ended(): Promise<void>;
-}
-
-/** Either a function has deallocated the statement, or a pooler has switched connections. */
-function poolerCheck(targets: Targets, onPooler: () => void): PoolerCheck {
-  let checking: Promise<void> | null = null;
-  return {
-    check() {
-      checking ??= isPooled(targets).then(
-        (pooled) => void (pooled && onPooler()),
-        () => void (checking = null),
-      );
-    },
-    async ended() {
-      await checking;
-    },
-  };
-}
-
-type TargetOptions = Pick<
-  PostgresOptions,
-  "uri" | "passwordFile" | "applicationName" | "namesKeywords" | "acquisitionTimeoutSeconds"
->;
-
 /** Parses the connection string, and adds to each server the settings that all connections share. */
-export function targetsOf(options: TargetOptions): Targets {
-  const isNamed = isConnectionUri(options.uri) || options.namesKeywords;
+export function targetsOf(
+  { dbUri: uri, dbPasswordFile: passwordFile = null, dbPoolAcquisitionTimeout, dialect }: Pick<
+    DatabaseConfig,
+    "dbUri" | "dbPasswordFile" | "dbPoolAcquisitionTimeout" | "dialect"
+  >,
+  { applicationName }: Pick<DatabaseDependencies, "applicationName">,
+): Targets {
+  const isNamed = isConnectionUri(uri) || dialect.namesApplicationInKeywords;
   const sources = runtimeSources();
-  const { servers, ...others } = connectionTargets(options.uri, sources);
-  const { passwordFile } = options;
+  const { servers, ...others } = connectionTargets(uri, sources);
   const sockets = socketsOfRuntime();
   const common = {
     ...(sockets === null ? {} : {
@@ -205,11 +176,9 @@ export function targetsOf(options: TargetOptions): Targets {
     }),
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
-    connectionTimeoutMillis: options.acquisitionTimeoutSeconds * 1000,
+    connectionTimeoutMillis: dbPoolAcquisitionTimeout * 1000,
   };
-  const name = isNamed
-    ? { fallback_application_name: `${options.applicationName} ${version}` }
-    : {};
+  const name = isNamed ? { fallback_application_name: `${applicationName} ${version}` } : {};
   const complete = (settings: Settings) => ({
     ...common,
     ...settings,
@@ -230,16 +199,6 @@ function passwordReader(path: string, { readFile }: ConnectionSources): () => st
     }
     throw new Error("db-password-file needs a runtime with files");
   };
-}
-
-export function serverTargets(uri: string, applicationName: string): Targets {
-  return targetsOf({
-    uri,
-    passwordFile: null,
-    applicationName,
-    namesKeywords: true,
-    acquisitionTimeoutSeconds: 10,
-  });
 }
 
 /** Returns the environment and the file reader, where the runtime has them. */

@@ -1,53 +1,63 @@
 /** PostgreSQL with standbys: opens a pool for the primary and for each standby. @module */
 import { systemClock } from "../../lib/clock.ts";
 import type { Settings, Targets } from "../connect/targets.ts";
-import type { Database, ReplicaSettings } from "../database.ts";
+import {
+  type Database,
+  type DatabaseConfig,
+  type DatabaseDependencies,
+  replicaSettings,
+} from "../database.ts";
 import { ProbeConnection } from "../replicas/probe_connection.ts";
 import { ReplicatedDatabase } from "../replicas/replicated_database.ts";
 import { UnpooledDatabase } from "./per_request.ts";
-import { connect, openPool, openSpool, type PostgresOptions, targetsOf } from "./postgres.ts";
-
-export interface ReplicaOptions extends ReplicaSettings {
-  readonly uri: string;
-  /** Connections per standby. */
-  readonly poolSize: number;
-}
+import { connect, openPool, openSpool, targetsOf } from "./postgres.ts";
 
 /** A probe of a server that does not answer is abandoned soon. */
 const probeTimeoutMs = 1000;
 
-export function openReplicated(options: PostgresOptions, replicas: ReplicaOptions): Database {
-  const primaryTargets = targetsOf(options);
-  const standbyTargets = standbyTargetsOf(options, replicas.uri);
-  if (options.connections === "per-request") {
+export function openReplicated(
+  config: DatabaseConfig,
+  dependencies: DatabaseDependencies,
+): Database {
+  const primaryTargets = targetsOf(config, dependencies);
+  if (dependencies.connections === "per-request") {
     // No connection lives long enough to observe standbys: the primary executes all reads.
     return new UnpooledDatabase(() => connect(primaryTargets));
   }
-  const spool = openSpool(options);
-  const standbyOptions = { ...options, channelUri: null, poolSize: replicas.poolSize };
+  const standbyTargets = standbyTargetsOf(config, dependencies);
+  const spool = openSpool(config);
+  const standbyConfig = {
+    ...config,
+    dbChannelUri: null,
+    dbPool: config.dbReplicaPool ?? config.dbPool,
+  };
   return new ReplicatedDatabase({
-    primary: openPool(primaryTargets, options, spool),
+    primary: openPool(primaryTargets, spool, config, dependencies),
     primaryProbe: probeOf(primaryTargets),
     servers: standbyTargets.map((targets) => ({
       place: placeText(targets.servers[0]!),
-      database: openPool(targets, standbyOptions, spool),
+      database: openPool(targets, spool, standbyConfig, dependencies),
       probe: probeOf(targets),
     })),
-    settings: replicas,
+    settings: replicaSettings(config),
     clock: systemClock,
     random: Math.random,
   });
 }
 
 /** Returns each standby as the only server of its own; it has the login of the primary unless it names one. */
-function standbyTargetsOf(options: PostgresOptions, uri: string): readonly Targets[] {
-  const [primary = {}] = targetsOf(options).servers;
+function standbyTargetsOf(
+  config: DatabaseConfig,
+  dependencies: DatabaseDependencies,
+): readonly Targets[] {
+  const [primary = {}] = targetsOf(config, dependencies).servers;
   const login = Object.fromEntries(
     ["user", "password", "database"]
       .filter((name) => primary[name] !== undefined)
       .map((name) => [name, primary[name]]),
   );
-  return targetsOf({ ...options, uri }).servers.map((settings) => ({
+  const standbys = targetsOf({ ...config, dbUri: config.dbReplicaUri! }, dependencies).servers;
+  return standbys.map((settings) => ({
     servers: [{ ...login, ...settings }],
     session: "any",
     order: "named",

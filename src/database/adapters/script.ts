@@ -2,7 +2,7 @@
 import { connectToFirst } from "../connect/hosts.ts";
 import { clients } from "../connect/pg_client.ts";
 import { SqlSession } from "../connection/sql_session.ts";
-import { serverTargets } from "./postgres.ts";
+import { targetsOf } from "./postgres.ts";
 import { SocketTransport } from "./socket_transport.ts";
 
 export interface ScriptConnection {
@@ -19,7 +19,10 @@ export async function withScriptConnection<Result>(
   applicationName: string,
   use: (connection: ScriptConnection) => Promise<Result>,
 ): Promise<Result> {
-  const client = await connectToFirst(serverTargets(uri, applicationName), clients);
+  const dialect = { namesApplicationInKeywords: true };
+  const config = { dbUri: uri, dbPoolAcquisitionTimeout: 10, dialect };
+  const targets = targetsOf(config, { applicationName });
+  const client = await connectToFirst(targets, clients);
   const session = new SqlSession(new SocketTransport(client));
   try {
     const { results } = await session.run("select current_database(), current_user");

@@ -7,6 +7,7 @@ import type {
   BatchEvents,
   BatchResult,
   BodyFraming,
+  IsolationLevel,
   OpenTransaction,
   PositionCondition,
   ResultBody,
@@ -410,34 +411,18 @@ export class BatchExecution {
 /** SQLSTATE of a change of the isolation level in a transaction that has begun. */
 const activeTransaction = "25001";
 
-const beginTexts = {
+const beginStatements: Readonly<Record<AccessMode, Readonly<Record<IsolationLevel, Statement>>>> = {
   "read only": {
-    "read committed": "begin isolation level read committed read only",
-    "repeatable read": "begin isolation level repeatable read read only",
-    "serializable": "begin isolation level serializable read only",
+    "read committed": control("begin isolation level read committed read only"),
+    "repeatable read": control("begin isolation level repeatable read read only"),
+    "serializable": control("begin isolation level serializable read only"),
   },
   "read write": {
-    "read committed": "begin isolation level read committed read write",
-    "repeatable read": "begin isolation level repeatable read read write",
-    "serializable": "begin isolation level serializable read write",
+    "read committed": control("begin isolation level read committed read write"),
+    "repeatable read": control("begin isolation level repeatable read read write"),
+    "serializable": control("begin isolation level serializable read write"),
   },
-} as const;
-
-type Begins<Access extends keyof typeof beginTexts> = Readonly<
-  Record<keyof (typeof beginTexts)[Access], Statement>
->;
-
-const beginStatements: { readonly [Access in keyof typeof beginTexts]: Begins<Access> } = {
-  "read only": begins("read only"),
-  "read write": begins("read write"),
 };
-
-function begins<Access extends keyof typeof beginTexts>(access: Access): Begins<Access> {
-  const entries = Object.entries(beginTexts[access]).map(([isolation, text]) =>
-    [isolation, control(text)] as const
-  );
-  return Object.fromEntries(entries) as Begins<Access>;
-}
 
 const endStatements: Readonly<Record<TransactionEnd, Statement>> = {
   commit: control("commit"),

@@ -76,16 +76,10 @@ function statement(text: string): Statement {
   return { text, params: [], use: "rows" };
 }
 
-/** An answer of a standby, or its absence. */
+/** An answer of a standby, or its absence. One failure alone does not exclude it. */
 export type HealthReport =
   | { readonly kind: "in recovery" }
-  /** The server is a primary, for example after its promotion. */
-  | { readonly kind: "not in recovery" }
-  /** Another database cluster answers. */
-  | { readonly kind: "foreign" }
-  | { readonly kind: "failed"; readonly reason: string }
-  /** No answer came in time. */
-  | { readonly kind: "timed out" };
+  | { readonly kind: "failed" | "excluded"; readonly reason: string };
 
 /** Failures in a row that exclude a standby, and answers in a row that include it again. */
 const [maxFailures, minAnswers] = [2, 2];
@@ -113,33 +107,15 @@ export class StandbyHealth {
   }
 
   record(report: HealthReport): void {
-    switch (report.kind) {
-      case "in recovery":
-        return this.#answered();
-      case "not in recovery":
-        return this.#exclude("it is not in recovery");
-      case "foreign":
-        return this.#exclude("it has another system identifier than the primary");
-      case "timed out":
-        return this.#exclude("it does not answer");
-      case "failed":
-        this.#answers = 0;
-        if (++this.#failures >= maxFailures) this.#exclude(report.reason);
-        return;
-      default:
-        return report satisfies never;
+    if (report.kind === "in recovery") {
+      this.#failures = 0;
+      this.#answers++;
+      if (this.#state === "new" || this.#answers >= minAnswers) this.#state = "healthy";
+      return;
     }
-  }
-
-  #answered(): void {
-    this.#failures = 0;
-    this.#answers++;
-    if (this.#state === "new" || this.#answers >= minAnswers) this.#state = "healthy";
-  }
-
-  #exclude(reason: string): void {
-    this.#state = "excluded";
     this.#answers = 0;
-    this.#reason = reason;
+    if (report.kind === "failed" && ++this.#failures < maxFailures) return;
+    this.#state = "excluded";
+    this.#reason = report.reason;
   }
 }

@@ -85,7 +85,7 @@ export class Standby {
       failed: (error) => this.#failed({ kind: "failed", reason: reasonOf(error) }),
       timedOut: () => {
         probe.reset();
-        this.#failed({ kind: "timed out" });
+        this.#failed({ kind: "excluded", reason: "it does not answer" });
       },
       period: () => this.isHealthy && options.isAwaited() ? waitPeriodMs : healthPeriodMs,
     }, options.clock);
@@ -147,7 +147,7 @@ export class Standby {
 
   /** Records that the server was promoted, or is another one. */
   recordPromotion(): void {
-    this.#report({ kind: "not in recovery" });
+    this.#report(promoted);
   }
 
   get probe(): ServerProbe {
@@ -197,8 +197,8 @@ export class Standby {
   #answered(state: StandbyState): void {
     this.#timeline = state.timeline ?? this.#timeline;
     this.#systemIdentifier ??= state.systemIdentifier;
-    if (this.#isForeign()) return this.#report({ kind: "foreign" });
-    if (!state.isInRecovery) return this.#report({ kind: "not in recovery" });
+    if (this.#isForeign()) return this.#report(foreign);
+    if (!state.isInRecovery) return this.#report(promoted);
     this.#recordPosition(state.replayed);
     this.#report({ kind: "in recovery" });
   }
@@ -266,7 +266,12 @@ export class Standby {
   }
 }
 
-/** Returns why a server cannot be reached. */
+const promoted: HealthReport = { kind: "excluded", reason: "it is not in recovery" };
+const foreign: HealthReport = {
+  kind: "excluded",
+  reason: "it has another system identifier than the primary",
+};
+
 function reasonOf(error: unknown): string {
   if (error instanceof ServiceError) return String(error.fields.details ?? error.message);
   return error instanceof Error ? error.message : "it cannot be reached";
