@@ -9,13 +9,13 @@ import type {
   SimpleOperator,
 } from "../request/url/query_types.ts";
 import type { Operand, Value } from "../request/url/value_types.ts";
-import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
 import { cachedColumn, type FieldScope, planField } from "./fields.ts";
 import { ownNames, valueOf } from "./level_names.ts";
 import type { Condition, FieldCondition, PlannedOperand } from "./read_node.ts";
 import { isTextType, similaritySchema } from "./search_operators.ts";
 import { needsDocument, typeOf } from "./type_of_value.ts";
-import { planValue, rowPlace, type ValuePlace, type ValueRules } from "./values.ts";
+import { planValue, rowPlace, type ValuePlace } from "./values.ts";
 
 /** Conditions that must all hold. */
 export type Conditions = readonly Condition[];
@@ -25,21 +25,9 @@ export function planConditions(
   filters: readonly Filter[],
   logic: readonly LogicGroup[],
   relation: Relation,
-  { cache, values, hasExcluded = false }: {
-    readonly cache: SchemaCache;
-    readonly values: ValueRules;
-    /** Whether the conditions may name the row that an upsert proposes. */
-    readonly hasExcluded?: boolean;
-  },
+  rules: Pick<FieldScope, "cache" | "values" | "hasExcluded">,
 ): Conditions {
-  const scope: FieldScope = {
-    relation,
-    untypedRow: null,
-    cache,
-    names: ownNames,
-    values,
-    hasExcluded,
-  };
+  const scope: FieldScope = { relation, untypedRow: null, names: ownNames, ...rules };
   const trees = [...filters, ...logic];
   trees.forEach(refuseEmbeds);
   return trees.map((tree) => planRowCondition(tree, scope));
@@ -101,7 +89,7 @@ export function planFilter(
     case "isdistinct":
       return { ...operation, field, negated };
     case "similar":
-      return planSimilar(operation, { field, compared, negated }, scope);
+      return planSimilar(filter, operation, { field, compared }, scope);
     case "column": {
       const { kind, operator, operand, isExcluded } = operation;
       if (isExcluded && scope.hasExcluded !== true) {
@@ -121,12 +109,9 @@ export function planFilter(
 const similarityOperators = { sim: "%", wsim: "%>", swsim: "%>>" } as const;
 
 function planSimilar(
+  { negated }: Filter,
   operation: Extract<Operation, { kind: "similar" }>,
-  { field, compared, negated }: {
-    readonly field: PlannedOperand;
-    readonly compared: Value;
-    readonly negated: boolean;
-  },
+  { field, compared }: { readonly field: PlannedOperand; readonly compared: Value },
   scope: FieldScope,
 ): FieldCondition {
   const { operator } = operation;

@@ -29,7 +29,7 @@ export function planDistinct(
 
 function checkTerm(term: OrderTerm, node: ResolvedNode, scope: FieldScope): void {
   const value = valueOfTerm(term, scope);
-  if (value === null || !node.fields.some((item) => isSelected(value, item, { node, scope }))) {
+  if (value === null || !node.fields.some((item) => isSelected(value, item, node, scope))) {
     throw errors.distinctConflict(`'${term.field.name}'`);
   }
 }
@@ -42,10 +42,8 @@ function valueOfTerm({ relation, field, operand }: OrderTerm, scope: FieldScope)
 function isSelected(
   value: Value,
   item: ResolvedNode["fields"][number],
-  { node, scope: { relation, cache } }: {
-    readonly node: ResolvedNode;
-    readonly scope: FieldScope;
-  },
+  node: ResolvedNode,
+  { relation, cache }: FieldScope,
 ): boolean {
   if (item.kind === "cursor") return false;
   if (item.kind !== "all") return JSON.stringify(valueOf(item)) === JSON.stringify(value);

@@ -23,10 +23,8 @@ interface KeyedRows {
 export function keyedRows(
   { query, preferences, payload }: ApiRequest,
   on: readonly string[],
-  { rows, columnOf }: {
-    readonly rows: WrittenRows;
-    readonly columnOf: (name: string) => WrittenColumn;
-  },
+  rows: WrittenRows,
+  columnOf: (name: string) => WrittenColumn,
 ): KeyedRows {
   const columns = on.map(columnOf);
   if (query.limit !== null || query.offset !== null) {

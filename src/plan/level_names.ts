@@ -3,7 +3,8 @@ import type { Field, SelectCount, SelectField, SelectValue } from "../request/ur
 import type { Value, ValueStep } from "../request/url/value_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { keyOf } from "./fields.ts";
-import type { EmbedItem, FieldItem } from "./select_tree.ts";
+import type { ResolvedEmbed } from "./resolved_tree.ts";
+import type { FieldItem } from "./select_tree.ts";
 import { hasAggregateCall } from "./values.ts";
 import { isAggregateName } from "./value_functions.ts";
 
@@ -46,11 +47,7 @@ export function levelNames(
 
 /** Returns the names of an embed's level. The node that groups has the aggregates of a spread. */
 export function embedNames(
-  { item, relation, fields }: {
-    readonly item: EmbedItem;
-    readonly relation: Relation | null;
-    readonly fields: readonly FieldItem[];
-  },
+  { item, relation, fields }: Pick<ResolvedEmbed, "item" | "relation" | "fields">,
   cache: SchemaCache,
 ): LevelNames {
   const named = item.kind === "spread"

@@ -224,7 +224,7 @@ export function planUpdate(write: WriteContext): MutatePlan {
   const rows = writtenRows(write, columns);
   const keyed = on === null
     ? { rows, key: null }
-    : keyedRows(request, on, { rows, columnOf: columnReader(write) });
+    : keyedRows(request, on, rows, columnReader(write));
   return { kind: "update", ...keyed, ...common() };
 }
 

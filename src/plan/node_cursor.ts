@@ -59,25 +59,24 @@ export function checkCursor(
 export function planCursor(
   node: ResolvedNode,
   planned: UnpagedNode,
-  { scope, place }: { readonly scope: FieldScope; readonly place: CursorPlace },
+  scope: FieldScope,
+  place: CursorPlace,
 ): { readonly order: readonly PlannedOrder[]; readonly cursor: NodeCursor } {
-  const order = [...planned.order, ...completion(node, planned, { scope, place })];
+  const order = [...planned.order, ...completion(node, planned, scope, place)];
   if (order.length > maxCursorKeys) throw errors.queryTooComplex(maxCursorKeys, "keys in a cursor");
   const described = order.map((term, index) => describe(term, node.order[index], planned));
   const { source, path } = place;
   const fingerprint = fnv1a(JSON.stringify([source, path, described, node.distinct]));
   const terms = order.map((term) => cursorTerm(term, scope, place));
-  const page = pageOf(node, { fingerprint, order });
+  const page = pageOf(node, fingerprint, order);
   return { order, cursor: { fingerprint, terms, page } };
 }
 
 /** Returns the page that a node requests; null for none. Throws `168` and `169`. */
 function pageOf(
   node: ResolvedNode,
-  { fingerprint, order }: {
-    readonly fingerprint: string;
-    readonly order: readonly PlannedOrder[];
-  },
+  fingerprint: string,
+  order: readonly PlannedOrder[],
 ): CursorPage | null {
   const direction = node.after === null ? "before" : "after";
   const text = node[direction];
@@ -96,7 +95,8 @@ function pageOf(
 function completion(
   node: ResolvedNode,
   planned: UnpagedNode,
-  { scope, place }: { readonly scope: FieldScope; readonly place: CursorPlace },
+  scope: FieldScope,
+  place: CursorPlace,
 ): readonly PlannedOrder[] {
   const { order, distinct, grouped, items } = planned;
   const known = new Set(order.map(valueKeyOf));

@@ -93,7 +93,7 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   const expandAll = context.expandAll || paged || grouped || node.item?.kind === "spread" ||
     (node.item === null && context.rows === "representation");
   const list = selectListOptions(node, { ...context, expandAll });
-  const order = node.order.map((term) => planOrder(term, { level, filters }));
+  const order = node.order.map((term) => planOrder(term, level, filters));
   const unpaged = {
     items: planItems(node.fields, scope, { ...list, filters }),
     embeds,
@@ -108,7 +108,7 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
     relation: hasSuppliedRows(node, context) ? null : node.origin,
     conditions,
     having: planned.having,
-    orderSources: orderSources(order, embeds, { grouped, node, context }),
+    orderSources: orderSources(unpaged, node, context),
     range,
     paged,
     joined,
@@ -133,7 +133,7 @@ function cursorOf(
   const isSupplied = hasSuppliedRows(node, context);
   const place = { ...context.place, isSupplied, hasOffset: (offset ?? 0n) > 0n };
   checkCursor(node, planned, place);
-  return planCursor(node, planned, { scope, place });
+  return planCursor(node, planned, scope, place);
 }
 
 /** Plans the conditions on the rows of aggregates, by alias. They do not test embeds. */
@@ -203,10 +203,7 @@ function namesOf(node: ResolvedNode, { rows, cache, columns }: NodeContext): Lev
 }
 
 /** Plans one order term. An earlier pass has checked that related terms name embeds. */
-function planOrder(
-  term: OrderTerm,
-  { level, filters }: { readonly level: EmbedScope; readonly filters: AggregateFilters },
-): PlannedOrder {
+function planOrder(term: OrderTerm, level: EmbedScope, filters: AggregateFilters): PlannedOrder {
   const { node, scope } = level;
   const { relation, field, operand, direction, nulls } = term;
   const related = operand?.kind === "related" ? operand : columnOfEmbed(term, level);
@@ -322,13 +319,9 @@ function rangeOf(node: ResolvedNode, { ranges }: NodeContext): RowRange {
 
 /** A node with aggregates orders by the columns that are spread into it. */
 function orderSources(
-  order: readonly PlannedOrder[],
-  embeds: readonly Embed[],
-  { grouped, node, context }: {
-    readonly grouped: boolean;
-    readonly node: ResolvedNode;
-    readonly context: NodeContext;
-  },
+  { order, embeds, grouped }: Pick<ReadNode, "order" | "embeds" | "grouped">,
+  node: ResolvedNode,
+  context: NodeContext,
 ): readonly OrderSource[] {
   const keys = new Map<number, Set<string>>();
   for (const term of order) {

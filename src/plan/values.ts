@@ -48,7 +48,7 @@ export function planValue(value: Value, scope: FieldScope, place: ValuePlace): P
   if (value.field === null) {
     countAggregate("count", "count()");
     const called = valueFunctions.get("count")!;
-    planned = aggregateOf(called, { argument: null, args: [], filter: place.filter });
+    planned = aggregateOf(called, null, [], place);
   } else planned = { kind: "column", field: planField(value.field, scope) };
   for (const step of value.steps) {
     if (step.kind === "cast") {
@@ -59,23 +59,17 @@ export function planValue(value: Value, scope: FieldScope, place: ValuePlace): P
     if (called.isAggregate) countAggregate(called.name, called.signature);
     const args = planArguments(step, called, { before: planned, scope });
     planned = called.isAggregate
-      ? aggregateOf(called, { argument: planned, args, filter: place.filter })
-      : planFunctionCall(
-        called,
-        { before: planned, column: value.field?.name ?? "count", args },
-        scope,
-      );
+      ? aggregateOf(called, planned, args, place)
+      : planFunctionCall(called, { before: planned, scope }, value, args);
   }
   return planned;
 }
 
 function aggregateOf(
   { name }: ValueFunction,
-  { argument, args, filter }: {
-    readonly argument: PlannedValue | null;
-    readonly args: readonly PlannedArgument[];
-    readonly filter: readonly Condition[];
-  },
+  argument: PlannedValue | null,
+  args: readonly PlannedArgument[],
+  { filter }: ValuePlace,
 ): PlannedValue {
   return {
     kind: "aggregate",
@@ -258,12 +252,9 @@ function timeType(value: PlannedValue, scope: FieldScope): "date" | "time" | nul
 /** Throws `167` if an extension lacks the operator or function for the type of the value. */
 function planFunctionCall(
   { name, needs, kinds }: ValueFunction,
-  { before, column, args }: {
-    readonly before: PlannedValue;
-    readonly column: string;
-    readonly args: readonly PlannedArgument[];
-  },
-  scope: FieldScope,
+  { before, scope }: CallPlace,
+  { field }: Value,
+  args: readonly PlannedArgument[],
 ): PlannedValue {
   const isRank = kinds[0] === "kind" && name !== "ts_headline" && needsDocument(before, scope);
   const value: PlannedValue = isRank
@@ -275,7 +266,7 @@ function planFunctionCall(
   const extension = needs.kind === "distance"
     ? distanceOf(needs.operator, type, scope.cache)
     : similarityOf(name, type, scope.cache);
-  if (extension === null) throw errors.noOperator(name, { column, type });
+  if (extension === null) throw errors.noOperator(name, { column: field?.name ?? "count", type });
   return { ...call, extension };
 }
 

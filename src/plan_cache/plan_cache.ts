@@ -34,24 +34,14 @@ export interface PlannedRequest {
   readonly planned: PlannedQuery;
 }
 
-/** A statement whose parameters are values of the request, or constants. */
-interface StatementTemplate {
-  readonly statement: Statement;
-  /** For each parameter the index of its value in the shape, or one of the sources below. */
-  readonly sources: readonly number[];
-}
-
+/** The statements of a request, whose parameters are values of the request, or constants. */
 interface QueryTemplate {
-  readonly main: StatementTemplate;
-  readonly estimate: StatementTemplate | null;
-  readonly unversioned: StatementTemplate | null;
-  readonly writes: readonly LevelWriteTemplate[];
-}
-
-/** A write before the main statement. */
-interface LevelWriteTemplate {
-  readonly write: StatementTemplate;
-  readonly path: string | null;
+  readonly query: Query;
+  /**
+   * For each statement, in the order of {@linkcode mapStatements}, and for each parameter the index of its
+   * value in the shape, or one of the sources below.
+   */
+  readonly sources: readonly (readonly number[])[];
 }
 
 /** The parameter does not depend on the request's values. */
@@ -228,45 +218,45 @@ function withSentinels(payload: Payload | null, { text }: Bindings): Payload | n
   return { ...payload, text: text as Uint8Array };
 }
 
-function queryTemplate(sentinel: Query, real: Query, sentinels: Bindings): QueryTemplate | null {
-  const templateOf = (statement: Statement | null = null, other: Statement | null = null) =>
-    statement === null || other === null ? null : statementTemplate(statement, other, sentinels);
-  const main = templateOf(sentinel.main, real.main);
-  const estimate = templateOf(sentinel.estimate, real.estimate);
-  const unversioned = templateOf(sentinel.unversioned, real.unversioned);
-  const writes = writeTemplates(sentinel, real, sentinels);
-  const isComplete = (sentinel.estimate === null) === (estimate === null) &&
-    (sentinel.unversioned === undefined) === (unversioned === null);
-  return main === null || writes === null || !isComplete
-    ? null
-    : { main, estimate, unversioned, writes };
-}
-
-function writeTemplates(
-  { writes: own = [] }: Query,
-  { writes: others = [] }: Query,
-  sentinels: Bindings,
-): readonly LevelWriteTemplate[] | null {
+/** Returns null unless a query differs from the one with sentinels by its values alone. */
+function queryTemplate(query: Query, real: Query, sentinels: Bindings): QueryTemplate | null {
+  const [own, others] = [statementsOf(query), statementsOf(real)];
   if (own.length !== others.length) return null;
-  const templates = own.flatMap(({ statement, path }, index) => {
-    const write = statementTemplate(statement, others[index]!.statement, sentinels);
-    return write === null ? [] : [{ write, path }];
+  const sources = own.map(({ params }) => params.map((value) => sourceOf(value, sentinels)));
+  const isSame = own.every(({ text, params }, index) => {
+    const other = others[index]!;
+    return text === other.text && params.length === other.params.length &&
+      params.every((value, at) =>
+        sources[index]![at] !== constantSource || value === other.params[at]
+      );
   });
-  return templates.length === own.length ? templates : null;
+  return isSame ? { query, sources } : null;
 }
 
-/** Returns null unless a statement differs from the one with sentinels by its values alone. */
-function statementTemplate(
-  sentinel: Statement,
-  real: Statement,
-  sentinels: Bindings,
-): StatementTemplate | null {
-  if (sentinel.text !== real.text || sentinel.params.length !== real.params.length) return null;
-  const sources = sentinel.params.map((value) => sourceOf(value, sentinels));
-  const isSame = sources.every((source, index) =>
-    source !== constantSource || sentinel.params[index] === real.params[index]
-  );
-  return isSame ? { statement: sentinel, sources } : null;
+function statementsOf(query: Query): readonly Statement[] {
+  const statements: Statement[] = [];
+  mapStatements(query, (statement) => {
+    statements.push(statement);
+    return statement;
+  });
+  return statements;
+}
+
+/** Returns a query with other statements: the main one comes first, writes last. */
+function mapStatements(
+  { main, estimate, unversioned, writes }: Query,
+  map: (statement: Statement, index: number) => Statement,
+): Query {
+  let count = 0;
+  const next = (statement: Statement) => map(statement, count++);
+  return {
+    main: next(main),
+    estimate: estimate === null ? null : next(estimate),
+    ...(unversioned === undefined ? {} : { unversioned: next(unversioned) }),
+    ...(writes === undefined
+      ? {}
+      : { writes: writes.map((write) => ({ ...write, statement: next(write.statement) })) }),
+  };
 }
 
 function sourceOf(value: ParamValue, { values, text, tags }: Bindings): number {
@@ -275,28 +265,14 @@ function sourceOf(value: ParamValue, { values, text, tags }: Bindings): number {
   return typeof value === "string" ? values.indexOf(value) : constantSource;
 }
 
-function boundQuery(
-  { main, estimate, unversioned, writes }: QueryTemplate,
-  bindings: Bindings,
-): Query {
-  const query = {
-    main: boundStatement(main, bindings),
-    estimate: estimate === null ? null : boundStatement(estimate, bindings),
-    ...(unversioned === null ? {} : { unversioned: boundStatement(unversioned, bindings) }),
-  };
-  if (writes.length === 0) return query;
-  return {
-    ...query,
-    writes: writes.map(({ write, path }) => ({ statement: boundStatement(write, bindings), path })),
-  };
-}
-
-function boundStatement({ statement, sources }: StatementTemplate, bindings: Bindings): Statement {
-  const params = statement.params.map((value, index) => {
-    const source = sources[index]!;
-    if (source >= 0) return bindings.values[source]!;
-    if (source === constantSource) return value;
-    return source === tagsSource ? bindings.tags : bindings.text;
-  });
-  return { ...statement, params };
+function boundQuery({ query, sources }: QueryTemplate, bindings: Bindings): Query {
+  return mapStatements(query, (statement, index) => ({
+    ...statement,
+    params: statement.params.map((value, at) => {
+      const source = sources[index]![at]!;
+      if (source >= 0) return bindings.values[source]!;
+      if (source === constantSource) return value;
+      return source === tagsSource ? bindings.tags : bindings.text;
+    }),
+  }));
 }

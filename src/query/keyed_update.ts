@@ -5,6 +5,7 @@ import type { WrittenColumn } from "../plan/written_column.ts";
 import type { RowKey } from "../plan/keyed_update.ts";
 import { and, ident, join, literal, or, smallNumber, type Sql, sql } from "../sql/fragment.ts";
 import { renderConditions } from "./condition.ts";
+import { nameOf } from "./field.ts";
 import { bodyAlias, numberedRows, rowNumber, rowObject } from "./written_rows.ts";
 
 export type KeyedUpdate = Extract<MutatePlan, { kind: "update" }> & { readonly key: RowKey };
@@ -19,13 +20,11 @@ export function isKeyed(plan: MutatePlan): plan is KeyedUpdate {
 /** Renders the common table expressions of the update; the last one is `source`. */
 export function renderKeyedUpdate(
   plan: KeyedUpdate,
-  { table, source, returned }: {
-    readonly table: Sql;
-    readonly source: Sql;
-    readonly returned: readonly { readonly name: Sql; readonly column: Sql }[];
-  },
+  source: Sql,
+  returned: readonly { readonly name: Sql; readonly column: Sql }[],
 ): Sql {
   const { key, rows } = plan;
+  const table = nameOf(plan.relation);
   const every = { ...rows, columns: [...key.columns, ...rows.columns] };
   const body = sql`${bodyAlias} as materialized (${numberedRows(every, key.keysVary)})`;
   const conditions = and([...matches(plan, table), ...renderConditions(plan.where, table)]);

@@ -44,7 +44,7 @@ export function renderMutationTables(plan: MutatePlan, { source, version }: Retu
     const name = ident(text);
     return { name, column: sql`${table}.${name}` };
   });
-  return renderKeyedUpdate(plan, { table, source, returned: [...returned, ...versions] });
+  return renderKeyedUpdate(plan, source, [...returned, ...versions]);
 }
 
 /** Renders `insert|update|delete … returning …`. */

@@ -85,11 +85,9 @@ function operandKey(operand: PlannedOperand): string {
 /** Renders the rows of a node without a relation: the first of those that are equal in some values. */
 export function distinctRows(
   { alias, distinct }: ReadNode,
-  { reader, order, rows }: {
-    readonly reader: RowReader;
-    readonly order: readonly Sql[];
-    readonly rows: Sql;
-  },
+  reader: RowReader,
+  order: readonly Sql[],
+  rows: Sql,
 ): Sql {
   if (distinct === null || distinct === "all") return rows;
   const keys = distinct.map((operand) => readOperand(reader, operand));

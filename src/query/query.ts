@@ -106,7 +106,7 @@ export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptio
   const rowFormat = isSentByRow(options) ? rowFormatOf(format, plan) : null;
   const root = version === null
     ? renderRoot(plan)
-    : cutRows(plan, (read) => renderRowsOf(read, { format, version }));
+    : cutRows(plan, (read) => renderRowsOf(read, format, version));
   if (rowFormat !== null) {
     const result = { root, common: [], total, format: rowFormat, element, tagging };
     return { main: rowsStatement(result, options), estimate };
@@ -129,7 +129,7 @@ export function mutateQuery(plan: MutatePlan, options: ResultOptions): Query {
   const returned = version === null ? null : { kind: "returned" } as const;
   const rows = plan.read === null
     ? sql`select * from ${source}`
-    : renderRowsOf(plan.read, { format: shown, version: returned }, from);
+    : renderRowsOf(plan.read, shown, returned, from);
   const element = tableRows(options.tagging);
   const checks = isKeyed(plan) ? keyChecks(plan) : [];
   const result = renderResult({
@@ -216,10 +216,8 @@ function tableRows(tagging: Tagging | null): BodyRows {
 /** Renders rows of a relation, each with its version if they have one. */
 function renderRowsOf(
   plan: ReadPlan,
-  { format, version }: {
-    readonly format: BodyFormat | null;
-    readonly version: VersionSource | null;
-  },
+  format: BodyFormat | null,
+  version: VersionSource | null,
   from?: Sql,
 ): Sql {
   if (version === null) return renderRows(plan, from);

@@ -129,7 +129,7 @@ export function flatParts(
   return {
     outputs,
     values,
-    rows: (order) => distinctRows(node, { reader, order, rows: all }),
+    rows: (order) => distinctRows(node, reader, order, all),
     groups: sql`${node.grouped ? groupClause(outputs) : emptySql}${havingClause(having)}`,
   };
 }

@@ -15,7 +15,7 @@ import {
   type PendingBatch,
   type TransactionStep,
 } from "./execution.ts";
-import type { BodyReceiverOptions } from "./body_receiver.ts";
+import type { BodyReceiver, BodyReceiverOptions } from "./body_receiver.ts";
 import { OpenedTransaction } from "./opened_transaction.ts";
 import {
   duplicateStatement,
@@ -138,24 +138,9 @@ export class Connection {
     return this.#inFlight.filter(isAwaited).map(({ pending }) => pending);
   }
 
-  /** Milliseconds for which the reader of a body has not read. */
-  stalledFor(): number {
-    return this.#current?.body.stalledFor() ?? 0;
-  }
-
-  /** Milliseconds that the connection has waited, in all, for the reader of a body. */
-  waitedFor(): number {
-    return this.#current?.body.waitedFor() ?? 0;
-  }
-
-  /** Whether the connection waits until {@linkcode spool} lets it continue. */
-  get isPaced(): boolean {
-    return this.#current?.body.isPaced ?? false;
-  }
-
-  /** Has the spool keep this many more bytes that the reader of a body leaves unread. */
-  spool(bytes: number): void {
-    this.#current?.body.spool(bytes);
+  /** The body of the running batch; undefined while none runs. */
+  get body(): BodyReceiver | undefined {
+    return this.#current?.body;
   }
 
   /** Closes the connection at once, whatever runs on it. */

@@ -113,7 +113,7 @@ export class Pool implements Database {
   readonly #serviceTimes = new WeakMap<object, ServiceTime>();
   readonly #roundTrip = new MinRoundTrip();
   readonly #overload = new OverloadControl();
-  readonly #timers: PoolTimers;
+  readonly #timers: ReturnType<typeof poolTimers>;
   /** Applies to new connections. */
   #session: SessionOptions;
   #opening = 0;
@@ -134,18 +134,13 @@ export class Pool implements Database {
     const { prepare, sharesSession = !prepare } = options;
     this.#session = { prepare, sharesSession };
     this.#largeBodies = new LargeBodies(options.max);
-    this.#timers = this.#createTimers();
-  }
-
-  #createTimers(): PoolTimers {
-    const { schedule, scheduleAwaited } = this.#clock;
-    return {
-      aging: new OneShotTimer(schedule, () => this.#closeAged()),
-      stalls: new OneShotTimer(schedule, () => this.#checkStalls()),
-      slow: new OneShotTimer(schedule, () => this.#checkSlow()),
-      deadline: new OneShotTimer(scheduleAwaited, () => this.#rejectOverdue()),
-      closing: new OneShotTimer(scheduleAwaited, () => this.#closed?.resolve()),
-    };
+    this.#timers = poolTimers(options.clock, {
+      aging: () => this.#closeAged(),
+      stalls: () => this.#checkStalls(),
+      slow: () => this.#checkSlow(),
+      deadline: () => this.#rejectOverdue(),
+      closing: () => this.#closed?.resolve(),
+    });
   }
 
   transaction(batch: Batch, caller: Caller | null = null): Promise<BatchResult> {
@@ -628,15 +623,16 @@ export class Pool implements Database {
   }
 }
 
-interface PoolTimers {
-  /** Closes connections that are old, or idle for long. */
-  readonly aging: OneShotTimer;
-  /** Checks for bodies that are not read. */
-  readonly stalls: OneShotTimer;
-  /** Checks for batches that take long. */
-  readonly slow: OneShotTimer;
-  /** Rejects batches that have waited too long. */
-  readonly deadline: OneShotTimer;
-  /** Ends the wait for connections that are being opened while the pool closes. */
-  readonly closing: OneShotTimer;
+/** Timers of a pool, by what they do; those of the last two keep the process alive. */
+function poolTimers(
+  { schedule, scheduleAwaited }: Clock,
+  run: Readonly<Record<"aging" | "stalls" | "slow" | "deadline" | "closing", () => void>>,
+) {
+  return {
+    aging: new OneShotTimer(schedule, run.aging),
+    stalls: new OneShotTimer(schedule, run.stalls),
+    slow: new OneShotTimer(schedule, run.slow),
+    deadline: new OneShotTimer(scheduleAwaited, run.deadline),
+    closing: new OneShotTimer(scheduleAwaited, run.closing),
+  };
 }

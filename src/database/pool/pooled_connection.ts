@@ -75,7 +75,7 @@ export function spoolSlowReaders(
   contention: { readonly isContended: boolean },
 ): void {
   const slow = [...connections].filter((pooled) => isReadSlowly(pooled, contention));
-  for (const { connection } of slow) connection.spool(spooledBytesPerCheck / slow.length);
+  for (const { connection } of slow) connection.body?.spool(spooledBytesPerCheck / slow.length);
 }
 
 /** Faster readers need no spool, which costs a copy. */
@@ -83,8 +83,10 @@ function isReadSlowly(
   { connection }: PooledConnection,
   { isContended }: { readonly isContended: boolean },
 ): boolean {
-  if (connection.isPaced || connection.stalledFor() >= maxReaderWaitMs) return true;
-  return isContended && connection.waitedFor() >= maxReaderWaitMs;
+  const { body } = connection;
+  if (body === undefined) return false;
+  if (body.isPaced || body.stalledFor() >= maxReaderWaitMs) return true;
+  return isContended && body.waitedFor() >= maxReaderWaitMs;
 }
 
 /** Cancels a running batch whose time is over, unless the cancel could reach a batch behind it. */
@@ -121,16 +123,19 @@ export function destroyUnread(
 ): void {
   const maxMs = isContended ? maxContendedStallMs : maxStallMs;
   for (const { connection } of [...connections]) {
-    if (connection.stalledFor() > maxMs) connection.destroy("the response was not read");
+    if ((connection.body?.stalledFor() ?? 0) > maxMs) {
+      connection.destroy("the response was not read");
+    }
   }
 }
 
 /** Destroys the connection that has waited longest for the reader of a body, if that is long. */
 export function destroySlowestReader(connections: Iterable<PooledConnection>): void {
   let slowest: PooledConnection | null = null;
+  let longestMs = maxContendedStallMs;
   for (const pooled of connections) {
-    const waited = slowest?.connection.waitedFor() ?? maxContendedStallMs;
-    if (pooled.connection.waitedFor() > waited) slowest = pooled;
+    const waitedMs = pooled.connection.body?.waitedFor() ?? 0;
+    if (waitedMs > longestMs) [slowest, longestMs] = [pooled, waitedMs];
   }
   slowest?.connection.destroy("the response was read too slowly while others waited");
 }

@@ -104,16 +104,16 @@ Deno.test("Connection reads the rest of an abandoned body", async () => {
   deepStrictEqual(opened.log, [`success: ${size}`, "idle"]);
 });
 
-Deno.test("Connection.stalledFor() returns how long a body was not read, and destroy() breaks it", async () => {
+Deno.test("BodyReceiver.stalledFor() returns how long a body was not read, and destroy() breaks it", async () => {
   const opened = new FakeConnection();
   const { connection, transport, log } = opened;
   const body = await startBody(opened, 10 * size);
   await opened.clock.pass(1000);
-  strictEqual(connection.stalledFor(), 0);
+  strictEqual(connection.body!.stalledFor(), 0);
   transport.tell(new Uint8Array(size));
   await opened.clock.pass(5000);
-  strictEqual(connection.stalledFor(), 5000);
-  strictEqual(connection.waitedFor(), 5000);
+  strictEqual(connection.body!.stalledFor(), 5000);
+  strictEqual(connection.body!.waitedFor(), 5000);
   connection.destroy("the response was not read");
   deepStrictEqual(log, ["closed: the response was not read"]);
   await rejects(new Response(body).bytes());
