@@ -210,45 +210,46 @@ export function inTime<Value>(
   });
 }
 
-/** The rate at which bytes must arrive. Time counts only while the service waits for the client. */
-class ByteRate {
-  readonly #minBytesPerSecond: number;
-  readonly #allowanceMs: number;
-  readonly #clock: Pick<Clock, "now" | "schedule">;
+/** Period in which a slow body is checked. */
+const checkPeriodMs = 1000;
+
+/** Slower clients give way to clients that wait for a connection. */
+const contendedRate = { minBytesPerSecond: 1024, allowanceMs: 10_000 };
+/** Slower clients would keep connections from others. */
+const dividedRate = { minBytesPerSecond: 64 * 1024, allowanceMs: 5000 };
+
+/**
+ * The pace at which a body must arrive while other clients wait for its connection. Time counts only while
+ * the service waits for the client. A client may be silent for `allowanceMs`.
+ */
+export class BodyPace {
   #bytes = 0;
   #waitedMs = 0;
 
   constructor(
-    clock: Pick<Clock, "now" | "schedule">,
-    { minBytesPerSecond, allowanceMs }: {
-      readonly minBytesPerSecond: number;
-      /** A client may be silent for this time. */
-      readonly allowanceMs: number;
-    },
-  ) {
-    this.#clock = clock;
-    this.#minBytesPerSecond = minBytesPerSecond;
-    this.#allowanceMs = allowanceMs;
-  }
+    private readonly isContended: () => boolean,
+    private readonly clock: Pick<Clock, "now" | "schedule">,
+    private readonly errors: TimeErrors,
+    private readonly rate = contendedRate,
+  ) {}
 
   count(bytes: number): void {
     this.#bytes += bytes;
   }
 
-  /** Settles as a read does. When it is slow, `check` returns the error, or the milliseconds until the next check. */
-  async inTime<Value>(read: Promise<Value>, check: () => Error | number): Promise<Value> {
-    const { schedule, now } = this.#clock;
+  /** Settles as a read does. Rejects with `bodyTooSlow` if the body is slow and others wait. */
+  async inTime<Value>(read: Promise<Value>): Promise<Value> {
+    const { schedule, now } = this.clock;
     const startedAt = now();
-    const earned = this.#bytes / this.#minBytesPerSecond * 1000;
-    const allowed = this.#allowanceMs + earned - this.#waitedMs;
+    const earned = this.#bytes / this.rate.minBytesPerSecond * 1000;
+    const allowed = this.rate.allowanceMs + earned - this.#waitedMs;
     try {
       return await limited(read, (report) => {
-        const run = () => {
-          const result = check();
-          if (typeof result === "number") cancel = schedule(run, result);
-          else report(result);
+        const check = () => {
+          if (this.isContended()) report(this.errors.bodyTooSlow());
+          else cancel = schedule(check, checkPeriodMs);
         };
-        let cancel = schedule(run, Math.max(allowed, 0));
+        let cancel = schedule(check, Math.max(allowed, 0));
         return () => cancel();
       });
     } finally {
@@ -257,49 +258,13 @@ class ByteRate {
   }
 }
 
-/** Period in which a slow body is checked. */
-const checkPeriodMs = 1000;
-
-/** The pace at which a body must arrive while other clients wait for its connection. */
-export class BodyPace {
-  readonly #isContended: () => boolean;
-  readonly #errors: TimeErrors;
-  readonly #rate: ByteRate;
-
-  constructor(
-    isContended: () => boolean,
-    clock: Pick<Clock, "now" | "schedule">,
-    errors: TimeErrors,
-  ) {
-    this.#isContended = isContended;
-    this.#errors = errors;
-    // Slower clients give way to clients that wait for a connection.
-    this.#rate = new ByteRate(clock, { minBytesPerSecond: 1024, allowanceMs: 10_000 });
-  }
-
-  count(bytes: number): void {
-    this.#rate.count(bytes);
-  }
-
-  /** Settles as a read does. Rejects with `bodyTooSlow` if the body is slow and others wait. */
-  inTime<Value>(read: Promise<Value>): Promise<Value> {
-    return this.#rate.inTime(
-      read,
-      () => this.#isContended() ? this.#errors.bodyTooSlow() : checkPeriodMs,
-    );
-  }
-}
-
 /** The least rate of a body that is divided: it holds space in files or a connection to the database. */
 export class MinRate {
-  readonly #errors: TimeErrors;
-  readonly #rate: ByteRate;
+  readonly #pace: BodyPace;
   #isOn = false;
 
   constructor(clock: Pick<Clock, "now" | "schedule">, errors: TimeErrors) {
-    this.#errors = errors;
-    // Slower clients would keep connections from others.
-    this.#rate = new ByteRate(clock, { minBytesPerSecond: 64 * 1024, allowanceMs: 5000 });
+    this.#pace = new BodyPace(() => true, clock, errors, dividedRate);
   }
 
   start(): void {
@@ -308,13 +273,12 @@ export class MinRate {
 
   /** Yields the same pieces. Throws `bodyTooSlow` when they come too slowly. */
   async *watch(pieces: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
-    const tooSlow = () => this.#errors.bodyTooSlow();
     try {
       for (;;) {
         const next = pieces.next();
-        const { done, value } = this.#isOn ? await this.#rate.inTime(next, tooSlow) : await next;
+        const { done, value } = this.#isOn ? await this.#pace.inTime(next) : await next;
         if (done) return;
-        if (this.#isOn) this.#rate.count(value.length);
+        if (this.#isOn) this.#pace.count(value.length);
         yield value;
       }
     } finally {

@@ -77,9 +77,7 @@ export async function receiveBody(
 ): Promise<Payload> {
   const { checks = {}, maxBytes = 0, timeout = noTimeout, division, pause = turn } = options;
   const { tooLarge = errors.bodyTooLarge } = options;
-  const coding = request.headers.has("content-encoding")
-    ? await contentCoding(request.headers)
-    : null;
+  const coding = request.headers.has("content-encoding") ? contentCoding(request.headers) : null;
   const allowed = maxBytes === 0 ? maxPayloadBytes : Math.min(maxBytes, maxPayloadBytes);
   const declared = expectedLength(request.headers);
   const expected = coding === null ? declared : Infinity;

@@ -1,26 +1,16 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import zlib from "node:zlib";
 import {
-  type Codecs,
-  codecsOf,
   type ContentCoding,
   contentCoding,
   decodedPieces,
 } from "../../../src/request/body/content_coding.ts";
 import { piecesOf } from "../../support/clients/in_pieces.ts";
-import { rejectionOf } from "../../support/handler/refusal.ts";
-
-/** The codings of a runtime with `node:zlib`, and of one without. */
-const runtimes: readonly (readonly [name: string, codecs: Promise<Codecs>])[] = [
-  ["node:zlib", codecsOf(zlib)],
-  ["DecompressionStream", codecsOf(null)],
-];
+import { refusalOf, rejectionOf } from "../../support/handler/refusal.ts";
 
 const encoders: Readonly<Record<ContentCoding, (bytes: Uint8Array) => Uint8Array>> = {
   gzip: (bytes) => new Uint8Array(zlib.gzipSync(bytes)),
   deflate: (bytes) => new Uint8Array(zlib.deflateSync(bytes)),
-  br: (bytes) => new Uint8Array(zlib.brotliCompressSync(bytes)),
-  zstd: (bytes) => new Uint8Array(zlib.zstdCompressSync(bytes)),
 };
 
 /** Text that does not shrink much. */
@@ -36,11 +26,11 @@ async function* inPieces(bytes: Uint8Array, length: number): AsyncGenerator<Uint
 async function decode(
   bytes: Uint8Array,
   coding: ContentCoding,
-  { codecs, pieceLength = 50_000 }: { codecs: Promise<Codecs>; pieceLength?: number },
+  pieceLength = 50_000,
 ) {
   const chunks: Uint8Array[] = [];
   for await (
-    const piece of decodedPieces(inPieces(bytes, pieceLength), { coding, isLimited: false, codecs })
+    const piece of decodedPieces(inPieces(bytes, pieceLength), { coding, isLimited: false })
   ) {
     chunks.push(piece.slice());
   }
@@ -50,79 +40,71 @@ async function decode(
   };
 }
 
-for (const [name, codecs] of runtimes) {
-  Deno.test(`decodedPieces() decodes a body in pieces of any length: ${name}`, async () => {
-    for (const coding of (await codecs).keys()) {
-      const coded = encoders[coding](text);
-      for (const pieceLength of [977, 65_536, Infinity]) {
-        const { bytes } = await decode(coded, coding, { codecs, pieceLength });
-        deepStrictEqual(bytes, text, `${coding} ${pieceLength}`);
-      }
+for (const coding of ["gzip", "deflate"] as const) {
+  Deno.test(`decodedPieces() decodes a body in pieces of any length: ${coding}`, async () => {
+    const coded = encoders[coding](text);
+    for (const pieceLength of [977, 65_536, Infinity]) {
+      const { bytes } = await decode(coded, coding, pieceLength);
+      deepStrictEqual(bytes, text, `${coding} ${pieceLength}`);
     }
   });
 
-  Deno.test(`decodedPieces() refuses what is cut or corrupt: ${name}`, async () => {
-    for (const coding of (await codecs).keys()) {
-      const coded = encoders[coding](text);
-      const bodies = [
-        coded.subarray(0, coded.length - 1),
-        coded.subarray(0, coded.length / 2),
-        coded.map((code, at) => at > 20 && at < 60 ? code ^ 0xa5 : code),
-        new TextEncoder().encode('[{"id":1}]'),
-        new Uint8Array(0),
-      ];
-      for (const [at, body] of bodies.entries()) {
-        const { code, status } = await rejectionOf(() => decode(body, coding, { codecs }));
-        deepStrictEqual({ code, status }, { code: "139", status: 400 }, `${coding} ${at}`);
-      }
+  Deno.test(`decodedPieces() refuses what is cut or corrupt: ${coding}`, async () => {
+    const coded = encoders[coding](text);
+    const bodies = [
+      coded.subarray(0, coded.length - 1),
+      coded.subarray(0, coded.length / 2),
+      coded.map((code, at) => at > 20 && at < 60 ? code ^ 0xa5 : code),
+      new TextEncoder().encode('[{"id":1}]'),
+      new Uint8Array(0),
+    ];
+    for (const [at, body] of bodies.entries()) {
+      const { code, status } = await rejectionOf(() => decode(body, coding));
+      deepStrictEqual({ code, status }, { code: "139", status: 400 }, `${coding} ${at}`);
     }
   });
 
-  Deno.test(`decodedPieces() refuses a bomb before it fills the memory: ${name}`, async () => {
+  Deno.test(`decodedPieces() refuses a bomb before it fills the memory: ${coding}`, async () => {
     const bomb = new Uint8Array(64 * 1024 * 1024);
-    for (const coding of (await codecs).keys()) {
-      let length = 0;
-      const read = async () => {
-        const pieces = inPieces(encoders[coding](bomb), 4096);
-        for await (const piece of decodedPieces(pieces, { coding, isLimited: false, codecs })) {
-          length += piece.length;
-        }
-      };
-      deepStrictEqual(await rejectionOf(read), {
-        code: "130",
-        status: 413,
-        message: "Request body too large",
-        details: "The body decodes to more than 200 times its length",
-      });
-      ok(length < 16 * 1024 * 1024, `${coding}: ${length}`);
-    }
+    let length = 0;
+    const read = async () => {
+      const pieces = inPieces(encoders[coding](bomb), 4096);
+      for await (const piece of decodedPieces(pieces, { coding, isLimited: false })) {
+        length += piece.length;
+      }
+    };
+    deepStrictEqual(await rejectionOf(read), {
+      code: "130",
+      status: 413,
+      message: "Request body too large",
+      details: "The body decodes to more than 200 times its length",
+    });
+    ok(length < 16 * 1024 * 1024, `${coding}: ${length}`);
   });
 
-  Deno.test(`decodedPieces() lets a body with another limit have any ratio: ${name}`, async () => {
+  Deno.test(`decodedPieces() lets a body with another limit have any ratio: ${coding}`, async () => {
     const blank = new Uint8Array(4 * 1024 * 1024);
-    const options = { coding: "gzip", isLimited: true, codecs } as const;
+    const options = { coding: "gzip", isLimited: true } as const;
     let length = 0;
     const pieces = inPieces(encoders.gzip(blank), 4096);
     for await (const piece of decodedPieces(pieces, options)) length += piece.length;
     strictEqual(length, blank.length);
   });
 
-  Deno.test(`decodedPieces() lets a short body have any ratio: ${name}`, async () => {
+  Deno.test(`decodedPieces() lets a short body have any ratio: ${coding}`, async () => {
     const blank = new Uint8Array(1024 * 1024).fill(0x20);
-    for (const coding of (await codecs).keys()) {
-      const { bytes, longest } = await decode(encoders[coding](blank), coding, { codecs });
-      strictEqual(bytes.length, blank.length);
-      ok(longest <= 4.1 * 1024 * 1024);
-    }
+    const { bytes, longest } = await decode(encoders[coding](blank), coding);
+    strictEqual(bytes.length, blank.length);
+    ok(longest <= 4.1 * 1024 * 1024);
   });
 
-  Deno.test(`decodedPieces() passes on the error of its source: ${name}`, async () => {
+  Deno.test(`decodedPieces() passes on the error of its source: ${coding}`, async () => {
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield encoders.gzip(text).subarray(0, 1000);
       throw new RangeError("gone");
     }
     const read = async () => {
-      for await (const _ of decodedPieces(broken(), { coding: "gzip", isLimited: false, codecs }));
+      for await (const _ of decodedPieces(broken(), { coding: "gzip", isLimited: false }));
     };
     strictEqual((await rejectionOf(read)).code, "139");
   });
@@ -131,7 +113,7 @@ for (const [name, codecs] of runtimes) {
 Deno.test("decodedPieces() decodes gzip of several members", async () => {
   const half = encoders.gzip(text);
   const both = new Uint8Array([...half, ...half]);
-  const { bytes } = await decode(both, "gzip", { codecs: codecsOf(zlib) });
+  const { bytes } = await decode(both, "gzip");
   strictEqual(bytes.length, text.length * 2);
 });
 
@@ -144,34 +126,23 @@ const names: readonly (readonly [header: string | null, coding: ContentCoding | 
   ["deflate", "deflate"],
 ];
 
-Deno.test("contentCoding() returns the coding of a body", async () => {
+Deno.test("contentCoding() returns the coding of a body", () => {
   for (const [header, coding] of names) {
     const headers = new Headers(header === null ? {} : { "Content-Encoding": header });
-    strictEqual(await contentCoding(headers), coding, String(header));
+    strictEqual(contentCoding(headers), coding, String(header));
   }
 });
 
-/** A runtime that decodes gzip alone. */
-const gzipOnly = codecsOf({ createGunzip: zlib.createGunzip } as never);
-
-Deno.test("contentCoding() refuses unknown codings, and several", async () => {
+Deno.test("contentCoding() refuses unknown codings, and several", () => {
   for (const header of ["gzip, br", "gzip, gzip", "br", "zstd", "compress", "x"]) {
     const headers = new Headers({ "Content-Encoding": header });
-    deepStrictEqual(await rejectionOf(() => contentCoding(headers, gzipOnly)), {
+    deepStrictEqual(refusalOf(() => contentCoding(headers)), {
       code: "138",
       status: 415,
       message: "Content-Encoding not supported",
-      details: `${header} is not one of: gzip`,
+      details: `${header} is not one of: gzip, deflate`,
     });
   }
-});
-
-Deno.test("codecsOf() leaves out codings whose truncation goes unnoticed", async () => {
-  // Takes the end of the input for the end of the data.
-  const createGunzip = () => zlib.createGunzip({ finishFlush: zlib.constants.Z_SYNC_FLUSH });
-  const { createInflate } = zlib;
-  const codecs = await codecsOf({ createGunzip, createInflate } as never);
-  strictEqual([...codecs.keys()].join(), "deflate");
 });
 
 Deno.test("decodedPieces() refuses a bomb in one piece before most of it is decoded", async () => {
