@@ -1,5 +1,6 @@
 import { strictEqual } from "node:assert/strict";
 import { suggest } from "../../../src/plan/suggest.ts";
+import { assertLinearTime } from "../../support/timing/linear_time.ts";
 
 const rows: readonly {
   readonly query: string;
@@ -33,6 +34,7 @@ const rows: readonly {
   { query: "maker", among: ["tools", "makers"], minimum: 0.33, gives: "makers" },
   { query: "nope", among: ["sites", "people"], minimum: 0.33, gives: "people" },
   { query: "abx", among: ["aby"], minimum: 0.33, gives: "aby" },
+  // Shares pairs of letters only, so that the second group size decides.
   { query: "aXb", among: ["ab"], minimum: 0.33, gives: "ab" },
   { query: "привет_миx", among: ["привет_мир"], minimum: 0.75, gives: "привет_мир" },
   { query: "___", among: ["____"], minimum: 0.75, gives: "____" },
@@ -40,7 +42,7 @@ const rows: readonly {
   { query: "a", among: [], minimum: 0.33, gives: null },
   // Names of object members are names like others.
   { query: "constructor", among: ["constructors"], minimum: 0.75, gives: "constructors" },
-  { query: "__proto__", among: ["a"], minimum: 0.33, gives: null },
+  { query: "__proto__", among: ["a"], minimum: 0, gives: null },
   { query: "tostrin", among: ["toString", "valueOf"], minimum: 0.75, gives: "toString" },
   { query: "b".repeat(1_000_000), among: ["bbb"], minimum: 0.33, gives: null },
 ];
@@ -51,3 +53,20 @@ for (const { query, among, minimum, gives } of rows) {
     strictEqual(suggest(query, among, minimum), gives);
   });
 }
+
+Deno.test("suggest() compares the fifty candidates with the most alike letter groups", () => {
+  // All share the query's groups better than the last, which alone is near by edit distance.
+  const alike = Array.from({ length: 50 }, (_, index) => `target${"target".repeat(3)}${index}`);
+  strictEqual(suggest("target", [...alike, "taxget"], 0.5), null);
+  strictEqual(suggest("target", [...alike.slice(1), "taxget"], 0.5), "taxget");
+});
+
+Deno.test("suggest() indexes and searches in time linear in the number of names", () => {
+  const make = (count: number) =>
+    Array.from({ length: count }, (_, index) => `some_function_name_${index}`);
+  const search = (names: readonly string[]) =>
+    strictEqual(suggest("some_function_nam_1", names, 0.75) === null, false);
+  const index = (names: readonly string[]) => search([...names]);
+  assertLinearTime("a new list", { size: 8000, make, run: index });
+  assertLinearTime("a list", { size: 8000, make, run: search });
+});
