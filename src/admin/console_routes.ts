@@ -1,7 +1,9 @@
 /** The paths of the console. @module */
 import { shownOptions } from "../config/print.ts";
+import { errorFacts } from "../errors/error_response.ts";
 import { cautionOf, type Finding } from "../diagnosis/finding.ts";
-import type { Service } from "../service/service.ts";
+import type { RequestService } from "../service/request_service.ts";
+import { explainRequest } from "../why/explain_request.ts";
 import type { Peer, Protection } from "./admin_access.ts";
 import { apiPrefix, apiRequest, type HandleApi, isPassed } from "./console_api.ts";
 import type { ConsoleFindings, ConsoleRequests } from "./console_data.ts";
@@ -25,10 +27,7 @@ export interface ConsoleParts {
 }
 
 /** Services that the console reads. */
-export type ConsoleService = Pick<
-  Service,
-  "database" | "dialect" | "isReady" | "now" | "snapshot"
->;
+export type ConsoleService = RequestService;
 
 /** A path with its protection. */
 export interface GuardedRoute {
@@ -93,6 +92,7 @@ function dataRoutes(
       json(() => service.snapshot.config.adminSignIn ? consoleRoles(service) : {}),
     ],
     ["/console/token", (request) => signedIn(service, request)],
+    ["/console/why", (request) => explained(service, request)],
     ["/console/config", json(() => shownOptions(service.snapshot.config))],
     [
       "/console/schema",
@@ -127,6 +127,26 @@ async function signedIn(service: ConsoleService, request: Request): Promise<Resp
     );
   } catch (error) {
     return respond(`${error instanceof Error ? error.message : error}\n`, plainText, 400);
+  }
+}
+
+/** Greatest body of a request to explain. */
+const maxExplainedBytes = 1_000_000;
+
+/** Responds with the explanation of a request: a list of lines. */
+async function explained(service: ConsoleService, request: Request): Promise<Response> {
+  const length = Number(request.headers.get("content-length") ?? Infinity);
+  if (request.method !== "POST" || length > maxExplainedBytes) {
+    await request.body?.cancel();
+    return respond("Send a request of at most 1 MB\n", plainText, 400);
+  }
+  try {
+    const { method, target, headers, body } = await request.json();
+    const parts = { service, database: service.database };
+    const lines = await explainRequest(parts, { method, target, headers, body }, null);
+    return respond(JSON.stringify(lines), "application/json; charset=utf-8");
+  } catch (error) {
+    return respond(`${errorFacts(error, service.dialect).message}\n`, plainText, 400);
   }
 }
 

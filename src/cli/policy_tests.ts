@@ -1,15 +1,21 @@
 /** `svc test`: runs policy tests, whose requests and fixtures roll back. @module */
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { readAccess } from "../access/cells.ts";
 import { svcDialect } from "../dialect.ts";
 import {
   failuresOf,
   failureText,
   junitText,
   summaryText,
+  uncoveredText,
   withAnswers,
 } from "../policy_test/report.ts";
-import { type FileResult, runFile } from "../policy_test/run_file.ts";
+import { parseCaseFile } from "../policy_test/case_file.ts";
+import { withCaseService } from "../policy_test/case_handler.ts";
+import { withFixtures } from "../policy_test/fixtures.ts";
+import { generateCases } from "../policy_test/generate.ts";
+import { type FileResult, runFile, type RunSetup } from "../policy_test/run_file.ts";
 import type { Command, CommandCall } from "./command.ts";
 import { relativeTo } from "./config_files.ts";
 import { print, printError } from "./output.ts";
@@ -26,6 +32,7 @@ export const testCommand: Command = {
   doc: "Run policy tests: requests with the answers that they must have; nothing is committed",
   flags: [
     { name: "--junit", value: "required", placeholder: "FILE", doc: "Write the results as JUnit" },
+    { name: "--generate", value: "none", doc: "Print a file with tests of policies by claims" },
     { name: "--write", value: "none", doc: "Append the answers to cases without =>" },
   ],
   operands: {
@@ -38,6 +45,7 @@ export const testCommand: Command = {
 };
 
 async function test({ config, flags, operands }: CommandCall): Promise<number> {
+  if (flags.has("--generate")) return await withTransport(config, generate);
   const files = (operands.length === 0 ? findCases(config.file) : operands).map(readCases);
   return await withTransport(config, async (setup) => {
     const start = performance.now();
@@ -50,9 +58,42 @@ async function test({ config, flags, operands }: CommandCall): Promise<number> {
     const junit = flags.get("--junit");
     if (junit !== undefined) writeFileSync(junit, junitText(results));
     print(failureText(results, `${callWords(config).program} why`));
-    printError(`${svcDialect.productToken} test: ${summaryText(results, ms)}`);
+    const uncovered = operands.length === 0 ? await uncoveredBy(results, setup) : "";
+    printError(`${svcDialect.productToken} test: ${summaryText(results, ms)}${uncovered}`);
     return failuresOf(results).length === 0 ? 0 : caseFailed;
   });
+}
+
+/** Returns the text about cells of the matrix that no case is for. */
+async function uncoveredBy(results: readonly FileResult[], setup: RunSetup): Promise<string> {
+  const options = { ...setup, script: { name: "", text: "" } };
+  return await withFixtures(
+    setup.transport,
+    options,
+    (database) =>
+      withCaseService(database, setup, async ({ snapshot: { config } }) => {
+        const { cells } = await readAccess(database, { config });
+        return uncoveredText(cells, results, config.dbSchemas[0]!);
+      }),
+  );
+}
+
+async function generate(setup: RunSetup): Promise<number> {
+  const name = "generated.cases";
+  const options = { ...setup, script: { name, text: "" } };
+  const text = await withFixtures(
+    setup.transport,
+    options,
+    (database) =>
+      withCaseService(
+        database,
+        setup,
+        ({ snapshot: { cache, config } }) => generateCases(database, { cache: cache!, config }),
+      ),
+  );
+  const { results } = await runFile(name, parseCaseFile(text), setup);
+  print(withAnswers(text, results));
+  return 0;
 }
 
 /** Returns the files below `tests/` in the folder of the configuration file, else in the working directory. */

@@ -4,6 +4,7 @@ import { type ApiError, isRecord } from "./api.ts";
 import { type ApiCall, targetOf } from "./code.ts";
 import { decode } from "./filters.ts";
 import { html, type View } from "./view.ts";
+import { Why } from "./why.ts";
 
 /** Method, target, headers and body of a request. */
 export function CallPreview({ call }: { readonly call: ApiCall }): View {
@@ -26,8 +27,10 @@ function pretty(body: string): string {
   }
 }
 
-/** Message, details, hint and code of an error. */
-export function ErrorBox({ error }: { readonly error: ApiError }): View {
+/** Message, details, hint and code of the error that a call has. */
+export function ErrorBox(
+  { error, call }: { readonly error: ApiError; readonly call?: ApiCall },
+): View {
   const { status, code, message, details, hint } = error;
   return html`
     <div class="error-box" role="alert" ref=${scrollTo}>
@@ -35,6 +38,7 @@ export function ErrorBox({ error }: { readonly error: ApiError }): View {
       ${details !== null && html`<p class="error-details">${detailsText(details)}</p>`}
       ${hint !== null && html`<p>Hint: ${hint}</p>`}
       <p class="error-code">${status}${code === null ? "" : ` · ${code}`}</p>
+      ${call !== undefined && html`<${Why} call=${call} />`}
     </div>
   `;
 }

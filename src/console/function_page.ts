@@ -104,7 +104,7 @@ function FunctionForm({ routine, current }: FunctionFormProps): View {
               : "Run (may write)"}</button>
           </div>
         </form>
-        ${answer !== null && html`<${Result} ...${{ answer }} />`}
+        ${answer !== null && html`<${Result} ...${{ answer, call }} />`}
       </div>
       ${codeShown.value && html`<${CodePanel} call=${call} schema=${routine.schema} />`}
     </div>
@@ -148,9 +148,9 @@ function callOf(
   return [{ method: "POST", path, query: "", headers, body }, problem];
 }
 
-function Result({ answer }: { readonly answer: ApiAnswer }): View {
+function Result({ answer, call }: { readonly answer: ApiAnswer; readonly call: ApiCall }): View {
   const failure = errorOf(answer);
-  if (failure !== null) return html`<${ErrorBox} error=${failure} />`;
+  if (failure !== null) return html`<${ErrorBox} error=${failure} call=${call} />`;
   return html`
     <section class="result" aria-label="Result">
       <p class="hint" role="status">${answer.status} · ${durationText(answer.ms)} · ${bytesText(

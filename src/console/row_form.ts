@@ -95,7 +95,7 @@ export function RowForm({ relation, row, only, anchor, onClose, onSaved }: RowFo
           html`<p class="hint" role="status">The row has changed since the page was loaded.
           These are its values now.</p>`}
         <${CallPreview} call=${call(false)} />
-        ${error !== null && html`<${ErrorBox} error=${error} />`}
+        ${error !== null && html`<${ErrorBox} error=${error} call=${call(false)} />`}
         <p class="hint" role="status">${note}</p>
         <div class="actions">
           <button type="button" class="button" onClick=${onClose}>Cancel</button>

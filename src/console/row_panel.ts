@@ -142,7 +142,7 @@ function DeleteDialog({ relation, row, onClose, onDeleted }: DeleteDialogProps):
         <p>The row is deleted for good.</p>
         <pre class="row-text" tabindex="0" aria-label="Row">${JSON.stringify(row, null, 2)}</pre>
         <${CallPreview} call=${call} />
-        ${error !== null && html`<${ErrorBox} error=${error} />`}
+        ${error !== null && html`<${ErrorBox} error=${error} call=${call} />`}
         <div class="actions">
           <button type="button" class="button" onClick=${onClose}>Keep the row</button>
           <button type="button" class="button is-danger" disabled=${!isKnown ||

@@ -29,6 +29,7 @@ import type { RowFormTarget } from "./row_form.ts";
 import { token } from "./session.ts";
 import { Toolbar } from "./toolbar.ts";
 import { Empty, html, lazy, saveFile, type View } from "./view.ts";
+import { Why } from "./why.ts";
 
 /** Parts that are loaded when they are first shown. */
 const RowForm = lazy(async () => (await import("./row_form.ts")).RowForm as never);
@@ -115,7 +116,7 @@ function RelationPage({ relation, route }: RelationPageProps): View {
       <div class=${`split ${codeShown.value ? "has-code" : ""}`}>
         <div class=${`split-main ${isBusy ? "is-busy" : ""}`}>
           ${error !== null && html`
-            <${ErrorBox} error=${error} />
+            <${ErrorBox} error=${error} call=${call} />
             <${Candidates} ...${{ error, query }} onQuery=${setQuery} />
           `}
           ${route.view === "plan"
@@ -134,6 +135,7 @@ function RelationPage({ relation, route }: RelationPageProps): View {
                 <p>${query.filters.length + query.others.length > 0
                   ? "No row fits the filters, or a policy hides them from the role."
                   : "The table is empty, or a policy hides its rows from the role."}</p>
+                <${Why} call=${call} />
                 <//>
             `
             : html`

@@ -77,10 +77,15 @@ export function parseCaseFile(text: string): CaseFile {
   const callers = new Map<string, CaseCaller>();
   for (const each of between(first + 1, second)) addCaller(callers, each);
   return {
-    fixtures: lines.slice(0, first).join("\n"),
+    fixtures: lines.slice(0, first).join("\n").replace(/^(?:#.*(?:\n|$))+/, blankLines),
     callers,
     cases: readCases(between(second + 1, lines.length), callers),
   };
+}
+
+/** Comments above the fixtures are none of SQL. */
+function blankLines(comments: string): string {
+  return comments.replace(/.+/g, "");
 }
 
 interface NumberedLine {

@@ -46,7 +46,7 @@ export async function withCaseService<Result>(
 }
 
 /** A rollback checks deferred constraints, which a savepoint does not. Paths are those behind a prefix. */
-function testConfig(config: Config): Config {
+export function testConfig(config: Config): Config {
   const isOverridable = config.dbTxEnd.endsWith("-allow-override");
   return {
     ...config,

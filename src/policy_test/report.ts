@@ -1,4 +1,5 @@
 /** Reports of policy tests: lines, JUnit, and answers for cases without any. @module */
+import type { AccessCell } from "../access/cells.ts";
 import { printable } from "../lib/printable.ts";
 import { type CaseAnswer, rowsText } from "./expectation.ts";
 import type { CaseResult, FileResult } from "./run_file.ts";
@@ -30,6 +31,38 @@ export function summaryText(files: readonly FileResult[], ms: number): string {
   const failed = failuresOf(files).length;
   const cases = `${count} ${count === 1 ? "case" : "cases"}`;
   return `${failed === 0 ? `${cases} passed` : `${failed} of ${cases} failed`} (${ms} ms)`;
+}
+
+const actions: ReadonlyMap<string, readonly string[]> = new Map([
+  ["GET", ["select"]],
+  ["POST", ["insert"]],
+  ["PATCH", ["update"]],
+  ["PUT", ["insert", "update"]],
+  ["DELETE", ["delete"]],
+]);
+
+/** Returns `; no case for 2 cells of the matrix: web_user delete api.doc, …` for cells that policies decide. */
+export function uncoveredText(
+  cells: readonly AccessCell[],
+  files: readonly FileResult[],
+  schema: string,
+): string {
+  const covered = new Set(
+    files.flatMap(({ results }) => results).flatMap((result) => {
+      const { case: { method, target, headers }, role } = result;
+      const profile = headers.find(([name]) => /^(?:accept|content)-profile$/i.test(name))?.[1];
+      const [, name = ""] = /^\/([^/?]*)/.exec(target) ?? [];
+      return (actions.get(method) ?? []).map((action) =>
+        `${role} ${action} ${profile ?? schema}.${decodeURIComponent(name)}`
+      );
+    }),
+  );
+  const missing = cells.filter(({ may }) => may === "rows" || may === "none")
+    .map(({ role, action, relation }) => `${role} ${action} ${relation}`.replaceAll('"', ""))
+    .filter((cell) => !covered.has(cell)).toSorted();
+  if (missing.length === 0) return "";
+  const noun = missing.length === 1 ? "cell" : "cells";
+  return `; no case for ${missing.length} ${noun} of the matrix: ${missing.join(", ")}`;
 }
 
 /** Returns the document of JUnit: a suite for each file, a test case for each line. */

@@ -9,6 +9,8 @@ import { answerText } from "./report.ts";
 /** The result of a case. */
 export interface CaseResult {
   readonly case: PolicyCase;
+  /** That of the caller; null without an anonymous role. */
+  readonly role: string | null;
   readonly answer: CaseAnswer;
   /** Null if the case passed. */
   readonly difference: string | null;
@@ -45,7 +47,8 @@ export async function runFile(name: string, file: CaseFile, setup: RunSetup): Pr
           const difference = each.expectation === null
             ? `expected nothing, got ${answerText(answer)}; --write adds it`
             : differenceOf(each.expectation, answer);
-          results.push({ case: each, answer, difference });
+          const role = identity?.role ?? service.snapshot.config.dbAnonRole;
+          results.push({ case: each, role, answer, difference });
         }
         return { name, results };
       }),

@@ -9,7 +9,7 @@ import { answer } from "../handler/pipeline.ts";
 import { planRequest, type RequestPlan } from "../handler/plan_request.ts";
 import { receive } from "../handler/receive.ts";
 import type { CaseRequest } from "../policy_test/case_file.ts";
-import { readAnswer, requestOf } from "../policy_test/case_handler.ts";
+import { readAnswer, requestOf, testConfig } from "../policy_test/case_handler.ts";
 import type { RequestService } from "../service/request_service.ts";
 import { DryRun } from "./dry_run.ts";
 import { type Need, needsOf } from "./needs.ts";
@@ -31,14 +31,19 @@ export async function explainRequest(
 ): Promise<readonly string[]> {
   const dry = new DryRun(database);
   const contextOf = cachedContext(service, { loading: "shared", agents: null });
-  const context = { ...contextOf(service.snapshot), database: dry.database };
+  const { snapshot } = service;
+  const context = {
+    ...contextOf(snapshot),
+    snapshot: { ...snapshot, config: testConfig(snapshot.config), rateLimits: null },
+    database: dry.database,
+  };
   const info = { isUnlogged: true, ...identity === null ? {} : { identity } };
   const exchange = receive(requestOf(request), info, context);
   const received = await readAnswer(toResponse(exchange, await answer(exchange)));
   const outcome = { answer: received, dry, role: exchange.role ?? "", rows: null };
   const planning = receive(requestOf(request), info, context);
   planning.identity = exchange.identity;
-  const { cache } = service.snapshot;
+  const { cache } = snapshot;
   const { batch } = dry;
   // Without a transaction, the answer has the error.
   const planned = batch === null || cache === null ? null : await planRequest(planning, null);

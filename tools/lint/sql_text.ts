@@ -14,6 +14,7 @@ const allowed = [
   "src/schema_cache/",
   "src/sql/",
   "src/diagnosis/measure.ts",
+  "src/policy_test/generate.ts",
   "src/why/row_results.ts",
   "src/cli/init/init_sql.ts",
   "src/cli/sql_meta.ts",

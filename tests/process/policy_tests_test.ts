@@ -1,0 +1,123 @@
+import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import { engines } from "../support/database/engines.ts";
+import { signToken, testSecret } from "../support/handler/token.ts";
+import { programFolder } from "../support/server/program.ts";
+
+const cases =
+  `insert into api.account (id, email, team) values (1, 'anna@shop', 3), (2, 'ben@shop', 4);
+insert into api.doc (id, owner_id, title, published) values (1, 1, 'plan', false), (2, 2, 'report', true);
+===
+anna  web_user {"sub": "1", "team": "3"}
+ben   web_user {"sub": "2", "team": "4"}
+===
+anna       GET   /doc?select=id                           => 200 [{"id":1}]
+ben        PATCH /doc?id=eq.1 {"title":"mine"}            => 204 1 row
+anna       PATCH /doc?id=eq.1&select=title {"title":"x"}
+           Prefer: return=representation
+`;
+
+Deno.test("svc test and svc why run in a process", async (t) => {
+  const database = await engines.pg({ name: "policy_tests", roles: ["web_anon", "web_user"] });
+  {
+    await using folder = await programFolder();
+    await Deno.mkdir(`${folder.path}/tests`);
+    await folder.write("tests/doc.cases", cases);
+    await folder.write(
+      "svc.conf",
+      `db-schemas = "api"\ndb-anon-role = "web_anon"\njwt-secret = "${testSecret}"\n`,
+    );
+    const run = (...args: readonly string[]) =>
+      folder.run([...args, "svc.conf"], { SVC_DB_URI: database.superuserUri! });
+
+    await t.step("svc test names the cases that fail, and the cells without a case", async () => {
+      const { code, stdout, stderr } = await run("test");
+      strictEqual(code, 1);
+      const lines = stdout.split("\n");
+      match(
+        lines[0]!,
+        /^FAIL tests\/doc\.cases:8 ben PATCH \/doc\?id=eq\.1: expected 1 row, got no rows   \(.* why tests\/doc\.cases:8\)$/,
+      );
+      match(lines[1]!, /:9 .*: expected nothing, got 200 \[\{"title":"x"\}\]; --write adds it/);
+      match(stderr, /^svc test: 2 of 3 cases failed \(\d+ ms\)/);
+    });
+
+    await t.step("svc why explains a line", async () => {
+      const { code, stdout } = await run("why", "tests/doc.cases:8");
+      strictEqual(code, 0);
+      match(stdout, /^no privilege is missing \(not executed\); 1 row matches .* from web_user\n/);
+      match(stdout, /\n {2}id=1 {2}doc_own false: /);
+    });
+
+    await t.step("svc why verifies a token", async () => {
+      const token = await signToken({ role: "web_user", sub: "1" });
+      const granted = await run("why", "GET /doc?select=id", `--token=${token}`);
+      match(
+        granted.stdout,
+        /^200, no rows; no row matches the filter\napi\.doc: select granted on /,
+      );
+      const { stdout } = await run("why", "GET /doc", "--token=x");
+      match(stdout, /^401 SVC301: /);
+    });
+
+    await t.step("B10: --write adds answers only", async () => {
+      await run("test", "--write", "--junit=junit.xml");
+      const added = `{"title":"x"} => 200 [{"title":"x"}]`;
+      strictEqual(
+        await folder.read("tests/doc.cases"),
+        cases.replace('{"title":"x"}\n', `${added}\n`),
+      );
+    });
+
+    await t.step("--junit has a test case for each line", async () => {
+      const text = await folder.read("junit.xml");
+      match(text, /<testsuite name="tests\/doc\.cases" tests="3" failures="2">/);
+      match(text, /name="8 ben PATCH \/doc\?id=eq\.1" file="tests\/doc\.cases" line="8">/);
+      match(text, /<failure message="expected 1 row, got no rows"\/>/);
+    });
+
+    await t.step("B7: COMMIT in fixtures ends the run before it begins", async () => {
+      await folder.write("tests/commit.cases", `select 1;\ncommit;\n${cases}`);
+      const { code, stdout, stderr } = await run("test", "tests/commit.cases");
+      deepStrictEqual([code, stdout, stderr], [
+        2,
+        "",
+        "svc: cannot run tests/commit.cases: line 2: fixtures cannot contain COMMIT\n",
+      ]);
+    });
+
+    await t.step("B8: an error of SQL has line and column", async () => {
+      await folder.write("tests/commit.cases", `select 1;\nselect nix;\n${cases}`);
+      const { code, stderr } = await run("test", "tests/commit.cases");
+      deepStrictEqual([code, stderr], [
+        2,
+        'svc: tests/commit.cases:2:8: column "nix" does not exist\n',
+      ]);
+    });
+
+    await t.step("B11: a generated file passes", async () => {
+      const { code, stdout } = await run("test", "--generate");
+      strictEqual(code, 0);
+      match(stdout, /^# Read each line: an answer may be a hole\.\ninsert into "api"\."account"/);
+      match(stdout, /\nweb_user_1 GET \/doc\?id=eq\.900001&select=id => 200 \[\{"id":900001\}\]\n/);
+      match(stdout, /\nweb_user_1 GET \/doc\?id=eq\.900002&select=id => 200 \[\]\n/);
+      match(stdout, /\nweb_user_1 POST \/doc .*"owner_id":"900002".* => 403 42501\n/);
+      await folder.write("tests/generated.cases", stdout);
+      const again = await run("test", "tests/generated.cases");
+      deepStrictEqual([again.code, again.stdout], [0, ""]);
+    });
+
+    await t.step("a missing file, and a database that cannot be reached", async () => {
+      strictEqual((await run("test", "tests/nix.cases")).code, 2);
+      strictEqual((await run("why", "GET /x", "--db-uri=postgres://x@127.0.0.1:1/x")).code, 3);
+    });
+  }
+  await database.remove();
+});
+
+Deno.test("svc test runs the tests of the example shop", async () => {
+  await using folder = await programFolder();
+  const conf = new URL("../../examples/shop/svc.conf", import.meta.url).pathname;
+  const { code, stdout, stderr } = await folder.run(["test", conf]);
+  deepStrictEqual([code, stdout], [0, ""]);
+  ok(/^svc test: \d+ cases passed/.test(stderr), stderr);
+});
