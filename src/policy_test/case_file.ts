@@ -83,7 +83,7 @@ export function parseCaseFile(text: string): CaseFile {
   };
 }
 
-/** Comments above the fixtures are none of SQL. */
+/** SQL has no comments of this form. */
 function blankLines(comments: string): string {
   return comments.replace(/.+/g, "");
 }

@@ -8,7 +8,7 @@ import type { Column, Relation, SchemaCache } from "../schema_cache/schema_cache
 import { compile, ident, join, literal, sql } from "../sql/fragment.ts";
 
 /** A table whose rows belong to callers. */
-interface OwnedTable {
+interface ClaimedTable {
   readonly relation: Relation;
   readonly role: string;
   /** Claims by the columns that policies compare to them. */
@@ -23,7 +23,7 @@ export async function generateCases(
   database: Database,
   { cache, config }: { readonly cache: SchemaCache; readonly config: Config },
 ): Promise<string> {
-  const tables = await ownedTables(database, cache, config);
+  const tables = await claimedTables(database, cache, config);
   const rows = new Map<string, string>();
   const callers = new Map<string, Record<string, string>>();
   for (const { relation, role, claims } of tables) {
@@ -50,11 +50,11 @@ function callerOf(role: string, id: number): string {
   return `${role}_${id - first + 1}`;
 }
 
-async function ownedTables(
+async function claimedTables(
   database: Database,
   cache: SchemaCache,
   config: Config,
-): Promise<readonly OwnedTable[]> {
+): Promise<readonly ClaimedTable[]> {
   const { rows } = await database.transaction(metadataBatch([policyRoles], "rollback"));
   const { roles } = await readAccess(database, { config });
   const names = new Set([...roles.map(([role]) => role), ...rows.at(-1)!.map(([role]) => role!)]);
@@ -76,7 +76,7 @@ async function ownedTables(
   });
 }
 
-/** Roles that policies name. An owner who runs the tests need not be able to become them. */
+/** Roles that policies name. The login role need not be a member of them. */
 const policyRoles: Statement = {
   text:
     "select distinct rolname from pg_policy join pg_roles r on r.oid = any (polroles) order by 1",
@@ -154,7 +154,7 @@ async function triedInserts(
   return lines;
 }
 
-function casesOf({ relation, role, claims }: OwnedTable, config: Config): readonly string[] {
+function casesOf({ relation, role, claims }: ClaimedTable, config: Config): readonly string[] {
   const { schema, name, primaryKey, columns } = relation;
   const path = `/${encodeURIComponent(name)}`;
   if (primaryKey.length === 0) return [`# ${schema}.${name} has no primary key`];

@@ -6,16 +6,17 @@ import type { Database } from "../database/database.ts";
 import { cachedContext } from "../handler/context.ts";
 import { toResponse } from "../handler/handler.ts";
 import { answer } from "../handler/pipeline.ts";
-import { planRequest, type RequestPlan } from "../handler/plan_request.ts";
+import { planRequest } from "../handler/plan_request.ts";
 import { receive } from "../handler/receive.ts";
 import type { CaseRequest } from "../policy_test/case_file.ts";
 import { readAnswer, requestOf, testConfig } from "../policy_test/case_handler.ts";
 import type { RequestService } from "../service/request_service.ts";
+import type { DataPlan } from "../transaction/data_plan.ts";
 import { DryRun } from "./dry_run.ts";
 import { type Need, needsOf } from "./needs.ts";
 import {
-  type RelationFacts,
   relationFactsStatement,
+  type RelationRights,
   type RoutineFacts,
   routineFactsStatement,
 } from "./relation_facts.ts";
@@ -61,8 +62,6 @@ export async function explainRequest(
   return await explainPlan(plan, { needs: needsOf(plan, cache!), outcome, database, read });
 }
 
-type DataPlan = Extract<RequestPlan, { kind: "data" }>["planned"]["plan"];
-
 async function explainPlan(
   plan: DataPlan,
   { needs, outcome, database, read }: {
@@ -84,7 +83,7 @@ async function explainPlan(
   for (const own of byRelation.values()) {
     const isRoot = own[0] === needs[0] && plan.kind !== "call";
     const statement = relationFactsStatement(own[0]!.relation, role);
-    const steps = await readFacts<readonly RelationFacts[]>(database, statement) ?? [];
+    const steps = await readFacts<readonly RelationRights[]>(database, statement) ?? [];
     const { old, added, conflicting } = isRoot ? rulesOf(plan) : rulesOfReading;
     for (const facts of steps) {
       lines.push(...relationLines(facts, needsOn(facts, own), [...old, ...added, ...conflicting]));
@@ -113,7 +112,7 @@ async function readFacts<Facts>(database: Database, statement: Statement): Promi
 
 /** Returns the needs of the caller, or those of the view above. */
 function needsOn(
-  { columnsRead, schema, name }: RelationFacts,
+  { columnsRead, schema, name }: RelationRights,
   own: readonly Need[],
 ): readonly Need[] {
   const relation = { schema, name };

@@ -16,7 +16,7 @@ export interface Policy {
 }
 
 /** A relation, and the role whose privileges on it count. */
-export interface RelationFacts extends QualifiedName {
+export interface RelationRights extends QualifiedName {
   readonly isTable: boolean;
   /** The caller; below a view the view's owner, unless the view has `security_invoker`. */
   readonly role: string;
@@ -39,7 +39,7 @@ export interface RelationFacts extends QualifiedName {
   readonly defaults: Readonly<Record<string, string>>;
 }
 
-/** Returns the query for a JSON array of {@linkcode RelationFacts}, the relation itself first. */
+/** Returns the query for a JSON array of {@linkcode RelationRights}, the relation itself first. */
 export function relationFactsStatement({ schema, name }: QualifiedName, role: string): Statement {
   const query = sql`
 with recursive steps as (

@@ -1,7 +1,7 @@
 /** The policies that decide about the rows of a request. @module */
 import type { DataPlan } from "../transaction/data_plan.ts";
 import { whereOf } from "./needs.ts";
-import type { Policy, RelationFacts } from "./relation_facts.ts";
+import type { Policy, RelationRights } from "./relation_facts.ts";
 
 /** An expression of all policies of a command that a row must satisfy. */
 export interface PolicyRule {
@@ -48,7 +48,7 @@ export interface RuleExpression {
 
 /** Returns the policies of a rule that have an expression. */
 export function expressionsOf(
-  { policies }: Pick<RelationFacts, "policies">,
+  { policies }: Pick<RelationRights, "policies">,
   { command, clause }: PolicyRule,
 ): readonly RuleExpression[] {
   return policies.flatMap((policy) => {

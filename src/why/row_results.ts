@@ -17,7 +17,7 @@ import {
 } from "../sql/fragment.ts";
 import type { DataPlan } from "../transaction/data_plan.ts";
 import { whereOf } from "./needs.ts";
-import type { RelationFacts } from "./relation_facts.ts";
+import type { RelationRights } from "./relation_facts.ts";
 import {
   expressionsOf,
   type PolicyRule,
@@ -53,7 +53,7 @@ const limit = sql` limit 20`;
 /** Returns the results of rows; null if the login may not see the rows that the role may not see. */
 export async function rowResults(
   plan: RowPlan,
-  facts: RelationFacts,
+  facts: RelationRights,
   read: ReadRows,
 ): Promise<readonly RowResult[] | null> {
   const { old, added, conflicting } = rulesOf(plan);
@@ -104,12 +104,12 @@ from ${texts(found.filter(({ isAllowed }) => isAllowed))} cross join lateral
 interface TableSource {
   readonly type: Sql;
   readonly own: Sql;
-  readonly facts: RelationFacts;
+  readonly facts: RelationRights;
   readonly read: ReadRows;
 }
 
 /** Without row level security, a table of which the owner may not see all rows is an error. */
-function asOwner({ owner }: RelationFacts): Statement {
+function asOwner({ owner }: RelationRights): Statement {
   const query = sql`
 select set_config('role', ${param(owner)}, true), set_config('row_security', 'off', true)`;
   return { ...compile(query), use: "none" };

@@ -3,7 +3,7 @@ import { printable } from "../lib/printable.ts";
 import { type CaseAnswer, rowsText } from "../policy_test/expectation.ts";
 import type { DryRun } from "./dry_run.ts";
 import type { Need } from "./needs.ts";
-import type { RelationFacts, RoutineFacts } from "./relation_facts.ts";
+import type { RelationRights, RoutineFacts } from "./relation_facts.ts";
 import { expressionsOf, policyFormula, type PolicyRule } from "./request_policies.ts";
 import type { RowResult } from "./row_results.ts";
 
@@ -43,7 +43,7 @@ export function answerLines({ answer, dry, role, rows }: Outcome): readonly stri
 
 /** Returns the lines about a relation, with the GRANT of each lacking privilege. */
 export function relationLines(
-  facts: RelationFacts,
+  facts: RelationRights,
   needs: readonly Need[],
   rules: readonly PolicyRule[],
 ): readonly string[] {
@@ -82,15 +82,15 @@ export function relationLines(
   ];
 }
 
-function hasNone({ granted, mayDelete }: RelationFacts, action: Need["action"]): boolean {
+function hasNone({ granted, mayDelete }: RelationRights, action: Need["action"]): boolean {
   return action === "delete" ? !mayDelete : granted[action].length === 0;
 }
 
-function isPartly(facts: RelationFacts, action: Need["action"]): boolean {
+function isPartly(facts: RelationRights, action: Need["action"]): boolean {
   return action !== "delete" && !hasNone(facts, action);
 }
 
-function grantedText(facts: RelationFacts, action: Need["action"]): string {
+function grantedText(facts: RelationRights, action: Need["action"]): string {
   if (hasNone(facts, action)) return `${action} not granted`;
   const own = action === "delete" ? [] : facts.granted[action];
   const isWhole = action === "delete" || own.length === Object.keys(facts.quoted.columns).length;
@@ -98,7 +98,7 @@ function grantedText(facts: RelationFacts, action: Need["action"]): string {
 }
 
 /** Texts of rules; equal ones appear once. */
-function policyTexts(facts: RelationFacts, rules: readonly PolicyRule[]): readonly string[] {
+function policyTexts(facts: RelationRights, rules: readonly PolicyRule[]): readonly string[] {
   if (!facts.arePoliciesApplied) return [];
   const formulas = rules.map((rule) => policyFormula(expressionsOf(facts, rule)));
   if (formulas[0] !== null && new Set(formulas).size === 1) return [`policies ${formulas[0]}`];
@@ -116,7 +116,7 @@ function policyTexts(facts: RelationFacts, rules: readonly PolicyRule[]): readon
 const commandNames = { r: "select", a: "insert", w: "update", d: "delete" } as const;
 
 /** Returns a line for each policy on the rows that are hidden or refused. */
-export function rowLines(rows: readonly RowResult[], { key }: RelationFacts): readonly string[] {
+export function rowLines(rows: readonly RowResult[], { key }: RelationRights): readonly string[] {
   return rows.filter(({ isAllowed }) => !isAllowed).flatMap(({ kind, values, policies }) => {
     const names = key.length > 0 ? key : Object.keys(values).slice(0, 2);
     const identity = names.map((name) => `${name}=${valueText(values[name])}`).join(" ");

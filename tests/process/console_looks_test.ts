@@ -30,6 +30,13 @@ const points:
       await page.getByRole("option", { name: "Japanese 3" }).click();
       await page.getByText("No rows", { exact: true }).first().waitFor();
     }],
+    ["an empty answer is explained", async ({ open, page, violations }) => {
+      await open("#/table/api/film?id=eq.0&limit=20");
+      await page.getByRole("button", { name: "Why?" }).click();
+      await page.getByLabel("Explanation").filter({ hasText: "no row matches the filter" })
+        .waitFor();
+      deepStrictEqual(await violations(), []);
+    }],
     ["related rows are chips", async ({ open, page, violations }) => {
       await open("#/table/api/film?id=eq.2&limit=20");
       await page.getByRole("button", { name: "Open row 1" }).click();
