@@ -1,24 +1,7 @@
 /** The query of the access that roles of requests have, and the shape of its result. Names are quoted for SQL,
- * lists by role have the order of `roles`, bits are 1 SELECT, 4 UPDATE, 8 INSERT, 16 DELETE. @module */
+ * lists by role have the order of `roles`, bits are 1 SELECT, 2 EXECUTE, 4 UPDATE, 8 INSERT, 16 DELETE. @module */
 import { inputs } from "../diagnosis/queries/inputs.ts";
 import { isInvokerView } from "../diagnosis/queries/relation_checks.ts";
-import { isNotOfExtension } from "../schema_cache/queries/routines.ts";
-
-/** The access of one role to one relation. */
-export type RightsRow = readonly [
-  /** Whether the relation's policies apply to the role. */
-  hasPolicies: boolean,
-  privileges: number,
-  /** Granted columns by action; null without grants of columns. */
-  columns: Readonly<Record<string, readonly string[] | null>> | null,
-  /**
-   * Relations below a view, each read as the caller or as the owner of a view: tables whose policies skip
-   * that role, tables whose policies bound it, GRANT of reads, privileges on any of the relations.
-   */
-  below: readonly [past: List, bounded: List, missing: List, privileges: number] | null,
-];
-
-type List = readonly string[] | null;
 
 /** A policy; `using` and `check` are expressions as PostgreSQL prints them. */
 export interface AccessPolicy {
@@ -28,7 +11,9 @@ export interface AccessPolicy {
   readonly check: string | null;
 }
 
-/** A relation or a function, whose EXECUTE is the bit 1. `automatic` are writes without triggers. */
+type List = readonly string[] | null;
+
+/** A relation, or a function without events. `automatic` are writes without triggers. */
 export type AccessRow = readonly [
   schema: string,
   name: string,
@@ -37,24 +22,35 @@ export type AccessRow = readonly [
   /** Whether `security_invoker` of the view is off and could be on. */
   isOwnerView: boolean,
   columnCount: number,
-  /** With the positions of the roles that they are for; null for all. */
+  /** With their command and the positions of the roles that they are for; null for all. */
   policies: readonly (readonly [string, readonly number[] | null, AccessPolicy])[] | null,
   rights: readonly RightsRow[],
 ];
 
+/** The rights of a role. `hasUsage` is that of the schema, `columns` are granted ones by action. */
+type RightsRow = readonly [
+  hasUsage: boolean,
+  hasPolicies: boolean,
+  privileges: number,
+  columns: Readonly<Record<string, List>> | null,
+  below: Below | null,
+];
+
+/**
+ * Relations below a view, each read as the caller or as the owner of a view: tables whose policies skip
+ * that role, tables whose policies bound it, GRANT of reads, and privileges on any of the relations.
+ */
+type Below = readonly [past: List, bounded: List, missing: List, privileges: number];
+
 /** The result of the query. */
 export interface AccessFacts {
-  readonly roles: readonly (readonly [name: string, quoted: string, isTakeable: boolean])[];
-  /** Whether each role has USAGE, by schema. */
-  readonly usage: Readonly<Record<string, readonly boolean[]>>;
-  readonly relations: readonly AccessRow[];
-  readonly functions: readonly AccessRow[];
+  readonly roles: readonly (readonly [name: string, quoted: string])[];
+  readonly objects: readonly AccessRow[];
 }
 
 const privilegeBits = (role: string, relation: string, test: string) =>
   `${test}(${role}, ${relation}, 'SELECT')::int + ${test}(${role}, ${relation}, 'UPDATE')::int * 4
-    + ${test}(${role}, ${relation}, 'INSERT')::int * 8
-    + has_table_privilege(${role}, ${relation}, 'DELETE')::int * 16`;
+    + ${test}(${role}, ${relation}, 'INSERT')::int * 8 + has_table_privilege(${role}, ${relation}, 'DELETE')::int * 16`;
 
 const grantedColumns = (action: string) =>
   `'${action}', case when not has_table_privilege(r.oid, c.oid, '${action}')
@@ -66,15 +62,17 @@ const policiesApply = (role: string, table: string) =>
   `(${table}.relrowsecurity and not (${role}.rolsuper or ${role}.rolbypassrls)
     and (${table}.relforcerowsecurity or not pg_has_role(${role}.oid, ${table}.relowner, 'USAGE')))`;
 
+const hasUsage = (schema: string) => `has_schema_privilege(r.oid, ${schema}, 'USAGE')`;
+
 /**
  * Parameters: exposed and extra schemas as JSON arrays, a role to include, the only role or NULL, the most
- * objects, whether functions of extensions are left out. In `steps`, `checked` is the role that a relation
- * is read as, NULL for the caller; `stored` is the owner of a materialized view, with whose rights it is kept.
+ * objects of each kind. In `steps`, `checked` is the role that a relation is read as, NULL for the caller;
+ * `stored` is the owner of a materialized view, with whose rights it is kept.
  */
 export const accessQuery = `with recursive ${inputs},
 callers as materialized (
-  select r.*, row_number() over (order by r.rolname) as position from roles r
-  where $4::text is null or r.rolname = $4
+  select r.*, row_number() over (order by r.rolname) as position from roles r, login l
+  where $4::text is null or r.rolname = $4 and (r.is_login or l.rolsuper or pg_has_role(l.oid, r.oid, l.set_option))
 ),
 tables as (
   select c.*, format('%I.%I', n.nspname, c.relname) as name, quote_ident(n.nspname) as schema
@@ -89,8 +87,7 @@ steps (view, relation, checked, stored) as (
   union
   select s.view, d.refobjid, case when ${isInvokerView("c")} then s.stored else c.relowner end,
     case c.relkind when 'm' then c.relowner else s.stored end
-  from steps s
-    join pg_class c on c.oid = s.relation and c.relkind in ('v', 'm')
+  from steps s join pg_class c on c.oid = s.relation and c.relkind in ('v', 'm')
     join pg_rewrite w on w.ev_class = c.oid and w.ev_type = '1'
     join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
       and d.refclassid = 'pg_class'::regclass and d.refobjid <> c.oid
@@ -103,59 +100,46 @@ below as materialized (
       where s.stored is null and not has_any_column_privilege(o.oid, t.oid, 'SELECT')),
     bit_or(${privilegeBits("o.oid", "t.oid", "has_any_column_privilege")})) as facts
   from steps s cross join callers r
-    join pg_roles o on o.oid = coalesce(s.checked, r.oid)
-    join tables t on t.oid = s.relation
-  where s.relation <> s.view
-  group by s.view, r.oid
+    join pg_roles o on o.oid = coalesce(s.checked, r.oid) join tables t on t.oid = s.relation
+  where s.relation <> s.view group by s.view, r.oid
 ),
 rights as materialized (
-  select c.oid, json_agg(json_build_array(${policiesApply("r", "c")},
+  select c.oid, json_agg(json_build_array(${hasUsage("c.relnamespace")}, ${policiesApply("r", "c")},
     ${privilegeBits("r.oid", "c.oid", "has_table_privilege")},
     case when g.attrelid is not null then json_build_object(
       ${["select", "insert", "update"].map(grantedColumns).join(",\n      ")}) end,
     b.facts) order by r.position) as list
   from exposed c cross join callers r left join column_grants g on g.attrelid = c.oid
-    left join below b on b.view = c.oid and b.role = r.oid
-  group by c.oid
+    left join below b on b.view = c.oid and b.role = r.oid group by c.oid
 ),
 policies as materialized (
   select p.polrelid, json_agg(json_build_array(p.polcmd, case when not 0 = any (p.polroles) then (
       select coalesce(json_agg(r.position - 1), '[]') from callers r
-      where exists (select from unnest(p.polroles) x where pg_has_role(r.oid, x, 'USAGE'))
-    ) end, json_build_object('name', quote_ident(p.polname), 'permissive', p.polpermissive,
+      where exists (select from unnest(p.polroles) x where pg_has_role(r.oid, x, 'USAGE'))) end, json_build_object('name', quote_ident(p.polname), 'permissive', p.polpermissive,
       'using', pg_get_expr(p.polqual, p.polrelid), 'check', pg_get_expr(p.polwithcheck, p.polrelid))
     ) order by p.polname) as list
   from pg_policy p join exposed c on c.oid = p.polrelid group by p.polrelid
 )
 select json_build_object(
-  'roles', (select coalesce(json_agg(json_build_array(r.rolname, r.name,
-    r.is_login or l.rolsuper or pg_has_role(l.oid, r.oid, l.set_option)) order by r.position), '[]')
-    from callers r, login l),
-  'usage', (select json_object_agg(s.name, (select json_agg(
-    has_schema_privilege(r.oid, s.oid, 'USAGE') order by r.position) from callers r)) from schemas s),
-  'relations', (select coalesce(json_agg(json_build_array(c.schema, c.name,
+  'roles', (select coalesce(json_agg(json_build_array(r.rolname, r.name) order by r.position), '[]') from callers r),
+  'objects', (select coalesce(json_agg(o.row), '[]') from (select json_build_array(c.schema, c.name,
     case when c.relkind in ('r', 'p') then 28 when c.relkind = 'm' or exists (
         select from pg_foreign_table f join pg_foreign_server s on s.oid = f.ftserver
-          join pg_foreign_data_wrapper w on w.oid = s.srvfdw and w.fdwhandler = 0 where f.ftrelid = c.oid
-      ) then 0 else pg_relation_is_updatable(c.oid, true) end,
+          join pg_foreign_data_wrapper w on w.oid = s.srvfdw and w.fdwhandler = 0 where f.ftrelid = c.oid) then 0 else pg_relation_is_updatable(c.oid, true) end,
     case c.relkind when 'v' then pg_relation_is_updatable(c.oid, false) else 0 end,
     c.relkind = 'v' and v.number >= 150000 and not ${isInvokerView("c")},
-    (select count(*) from columns a where a.attrelid = c.oid), y.list, x.list)
-    order by c.name collate "C"), '[]')
+    (select count(*) from columns a where a.attrelid = c.oid), y.list, x.list) as row
     from version v cross join exposed c left join rights x on x.oid = c.oid
-      left join policies y on y.polrelid = c.oid),
-  'functions', (select coalesce(json_agg(json_build_array(f.schema, f.name, 0, 0, false, 0, null, (
-      select json_agg(json_build_array(
-        false, has_function_privilege(r.oid, f.oid, 'EXECUTE')::int, null, null) order by r.position)
-      from callers r
-    )) order by f.name collate "C"), '[]') from (
-      select p.oid, s.name as schema,
-        format('%s.%I(%s)', s.name, p.proname, pg_get_function_identity_arguments(p.oid)) as name
-      from pg_proc p join schemas s on s.oid = p.pronamespace and s.exposed
-      where p.prokind = 'f' and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
-        and (p.pronargs = 0 or p.proargnames is not null or p.pronargs = 1 and p.proargtypes[0] in
-          ('bytea'::regtype, 'json'::regtype, 'jsonb'::regtype, 'text'::regtype, 'xml'::regtype))
-        and ($6::boolean is not true or ${isNotOfExtension})
-      order by name collate "C" limit $5::int
-    ) f)
+      left join policies y on y.polrelid = c.oid
+    union all
+    (select json_build_array(s.name, f.name, 0, 0, false, 0, null, (
+      select json_agg(json_build_array(${hasUsage("s.oid")}, false,
+        has_function_privilege(r.oid, p.oid, 'EXECUTE')::int * 2, null, null) order by r.position) from callers r))
+    from pg_proc p join schemas s on s.oid = p.pronamespace and s.exposed
+      cross join lateral (select format('%s.%I(%s)', s.name, p.proname,
+        pg_get_function_identity_arguments(p.oid))) f (name)
+    where p.prokind = 'f' and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
+      and (p.pronargs = 0 or p.proargnames is not null or p.pronargs = 1 and p.proargtypes[0] in
+        ('bytea'::regtype, 'json'::regtype, 'jsonb'::regtype, 'text'::regtype, 'xml'::regtype))
+    order by f.name collate "C" limit $5::int)) o)
 )::text`;

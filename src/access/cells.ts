@@ -32,7 +32,7 @@ export interface AccessCell {
 
 /** The cells of all roles. */
 export interface AccessMatrix {
-  /** Roles of requests by name, and whether the login role may become them. */
+  /** Roles of requests by name. */
   readonly roles: AccessFacts["roles"];
   /** By the code units of the relation, then by action, then by role. */
   readonly cells: readonly AccessCell[];
@@ -41,32 +41,26 @@ export interface AccessMatrix {
 /** The part of the matrix to read. */
 export interface AccessInput {
   readonly config: Pick<Config, "dbAnonRole" | "dbExtraSearchPath" | "dbReadOnly" | "dbSchemas">;
-  /** The only role. Default: all, at most 50. */
+  /** The only role, which the login role may become. Default: all, at most 50. */
   readonly role?: string | null;
   /** Most relations, and most functions. Default: all. */
   readonly limit?: number;
-  /** Default: false. */
-  readonly hidesExtensionFunctions?: boolean;
 }
 
 /** Reads the matrix in a read-only transaction, whose waits for locks end after 2 s (55P03). */
 export async function readAccess(database: Database, input: AccessInput): Promise<AccessMatrix> {
-  const { config, role = null, limit, hidesExtensionFunctions = false } = input;
-  const params = [
-    ...[JSON.stringify(config.dbSchemas), JSON.stringify(config.dbExtraSearchPath)],
-    ...[role ?? config.dbAnonRole, role, limit?.toString() ?? null],
-    String(hidesExtensionFunctions),
-  ];
+  const { config, role = null, limit } = input;
+  const schemas = [config.dbSchemas, config.dbExtraSearchPath].map((names) =>
+    JSON.stringify(names)
+  );
+  const params = [...schemas, role ?? config.dbAnonRole, role, limit?.toString() ?? null];
   const statements: Statement[] = [
     { text: settingsQuery, params: [], use: "none" },
     { text: accessQuery, params, use: "rows" },
   ];
   const { rows } = await database.transaction(metadataBatch(statements, "rollback"));
   const facts: AccessFacts = JSON.parse(rows.at(-1)![0]![0]!);
-  const cells = [
-    ...facts.relations.flatMap((row) => cellsOf(row, relationActions, facts, config)),
-    ...facts.functions.flatMap((row) => cellsOf(row, functionActions, facts, config)),
-  ];
+  const cells = facts.objects.flatMap((row) => cellsOf(row, facts, config.dbReadOnly));
   cells.sort((a, b) => a.relation < b.relation ? -1 : a.relation > b.relation ? 1 : 0);
   return { roles: facts.roles, cells };
 }
@@ -75,17 +69,16 @@ export async function readAccess(database: Database, input: AccessInput): Promis
 const settingsQuery = `select pg_catalog.set_config('search_path', '', true),
   pg_catalog.set_config('jit', 'off', true), pg_catalog.set_config('lock_timeout', '2s', true)`;
 
-/** An action with its bit, the letter of its policies, and its words in GRANT. */
-type Action = readonly [action: AccessCell["action"], bit: number, letter: string, grant: string];
+/** An action with its bit, and the letter of its policies. */
+type Action = readonly [action: AccessCell["action"], bit: number, letter: string];
 
-const relationActions: readonly Action[] = [
-  ["select", 1, "r", "select on"],
-  ["insert", 8, "a", "insert on"],
-  ["update", 4, "w", "update on"],
-  ["delete", 16, "d", "delete on"],
+const actions: readonly Action[] = [
+  ["select", 1, "r"],
+  ["insert", 8, "a"],
+  ["update", 4, "w"],
+  ["delete", 16, "d"],
+  ["execute", 2, ""],
 ];
-
-const functionActions: readonly Action[] = [["execute", 1, "", "execute on function"]];
 
 type Verdict = Omit<AccessCell, "role" | "relation" | "action" | "visible">;
 
@@ -97,26 +90,24 @@ function no(reason: string, ...sql: readonly string[]): Verdict {
 
 function cellsOf(
   row: AccessRow,
-  actions: readonly Action[],
-  { roles, usage }: AccessFacts,
-  { dbReadOnly }: AccessInput["config"],
+  { roles }: AccessFacts,
+  isReadOnly: boolean,
 ): readonly AccessCell[] {
-  const [schema, relation, events] = row;
-  return actions.flatMap((action) =>
+  const [schema, relation, events, , , , , rights] = row;
+  const isFunction = relation.endsWith(")");
+  return actions.filter(([word]) => (word === "execute") === isFunction).flatMap((action) =>
     roles.map(([, role], position): AccessCell => {
-      const [word, bit, , words] = action;
-      const grant = isGranted(row, action, position)
-        ? []
-        : [`grant ${words} ${relation} to ${role};`];
-      const verdict = bit > 1 && (dbReadOnly || (events & bit) === 0)
-        ? no(dbReadOnly ? "db-read-only" : "the view cannot be written")
-        : !usage[schema]![position]
-        ? no(
-          `no USAGE on schema ${schema}`,
-          `grant usage on schema ${schema} to ${role};`,
-          ...grant,
-        )
-        : grant.length > 0
+      const [word, bit] = action;
+      const [hasUsage, , privileges, columns] = rights[position]!;
+      const isGranted = (privileges & bit) !== 0 || (columns?.[word] ?? null) !== null;
+      const object = isFunction ? `function ${relation}` : relation;
+      const grant = isGranted ? [] : [`grant ${word} on ${object} to ${role};`];
+      const usage = `grant usage on schema ${schema} to ${role};`;
+      const verdict = bit > 2 && (isReadOnly || (events & bit) === 0)
+        ? no(isReadOnly ? "db-read-only" : "the view cannot be written")
+        : !hasUsage
+        ? no(`no USAGE on schema ${schema}`, usage, ...grant)
+        : !isGranted
         ? no(`${word.toUpperCase()} is not granted`, ...grant)
         : verdictOf(row, action, position);
       return { role, relation, action: word, ...verdict, visible: null };
@@ -124,15 +115,10 @@ function cellsOf(
   );
 }
 
-function isGranted(row: AccessRow, [word, bit]: Action, position: number): boolean {
-  const [, privileges, columns] = row[7][position]!;
-  return (privileges & bit) !== 0 || (columns?.[word] ?? null) !== null;
-}
-
 /** Judges a granted action by the relations below a view, then by policies. */
 function verdictOf(row: AccessRow, [word, bit, letter]: Action, position: number): Verdict {
   const [, relation, , automatic, isOwnerView, columnCount, policies, rights] = row;
-  const [hasPolicies, , columnGrants, below] = rights[position]!;
+  const [, hasPolicies, , columnGrants, below] = rights[position]!;
   const [past, bounded, missing, writes] = below ?? [null, null, null, -1];
   if (missing !== null && word !== "insert") {
     return no("a relation below the view cannot be read", ...missing);
@@ -143,18 +129,13 @@ function verdictOf(row: AccessRow, [word, bit, letter]: Action, position: number
   const list = columnGrants?.[word] ?? null;
   const columns = list?.length === columnCount ? null : list;
   const may = bounded === null ? "all" : "rows";
-  if (past !== null) {
-    const reason = `policies of ${past.join(", ")} do not apply below the view`;
-    const sql = isOwnerView ? `alter view ${relation} set (security_invoker = true);` : null;
-    return { ...all, may, columns, past, reason, sql };
-  }
-  if (bounded !== null) {
-    return {
-      ...all,
-      may,
-      columns,
-      reason: `policies of ${bounded.join(", ")} apply below the view`,
-    };
+  if (past !== null || bounded !== null) {
+    const reason = `policies of ${(past ?? bounded)!.join(", ")} ${
+      past ? "do not " : ""
+    }apply below the view`;
+    const sql = `alter view ${relation} set (security_invoker = true);`;
+    const mends = past !== null && isOwnerView;
+    return { ...all, may, columns, past: past ?? [], reason, sql: mends ? sql : null };
   }
   if (!hasPolicies) return { ...all, columns };
   const own = (policies ?? []).filter(([command, roles]) =>

@@ -11,46 +11,43 @@ import { preamble, settingsOf, type TransactionOwner } from "../transaction/prea
 import { planContextOf } from "../transaction/settings.ts";
 import type { AccessCell } from "./cells.ts";
 
-/** Most milliseconds of one count. */
-const maxCountMs = 1000;
+interface CountInput {
+  readonly database: Database;
+  readonly config: Config;
+  readonly identity: Identity;
+}
 
-/** Returns the cells with counts of those that read rows, each behind the settings of a GET. */
+/** Returns the cells with counts of those that read rows, each behind the settings of a GET, within 1 s. */
 export async function withCounts(
   cells: readonly AccessCell[],
-  { database, config, identity }: {
-    readonly database: Database;
-    readonly config: Config;
-    readonly identity: Identity;
-  },
+  input: CountInput,
 ): Promise<readonly AccessCell[]> {
-  const settings = metadataBatch([roleStatement(await database.version(), config.dialect)]);
+  const { database, config: { dialect }, identity } = input;
+  const settings = metadataBatch([roleStatement(await database.version(), dialect)]);
   const { rows } = await database.transaction(settings);
   const { byRole, loginSetsTimeout } = readRoles(rows.at(-1)![0]![0]!);
   const owner = { identity, defaults: byRole.get(identity.role), loginSetsTimeout };
   const counted: AccessCell[] = [];
   for (const cell of cells) {
     const isRead = cell.action === "select" && cell.may !== "no";
-    const visible = isRead ? await countOf(cell.relation, { database, owner, config }) : null;
-    counted.push({ ...cell, visible });
+    counted.push(isRead ? { ...cell, visible: await countOf(cell.relation, owner, input) } : cell);
   }
   return counted;
 }
 
-interface CountContext {
-  readonly database: Database;
-  readonly owner: TransactionOwner;
-  readonly config: Config;
-}
-
 async function countOf(
   relation: string,
-  { database, owner, config }: CountContext,
+  owner: TransactionOwner,
+  { database, config }: CountInput,
 ): Promise<number | string> {
-  const [schema = "", name = ""] = unquoted(relation);
-  const request = { cookies: {}, headers: {}, preferences: parsePreferences(null), schema };
-  const get = { ...request, method: "GET", path: `/${name}` };
-  const limited = { ...config, maxStatementTimeoutMs: maxCountMs };
-  const settings = settingsOf(get, null, owner, limited);
+  // The names of `api."a.b"`.
+  const [schema = "", name = ""] = Array.from(
+    relation.matchAll(/"((?:[^"]|"")*)"|[^."]+/g),
+    ([whole, quoted]) => quoted?.replaceAll('""', '"') ?? whole,
+  );
+  const request = { cookies: {}, headers: {}, method: "GET", path: `/${name}`, schema };
+  const get = { ...request, preferences: parsePreferences(null) };
+  const settings = settingsOf(get, null, owner, { ...config, maxStatementTimeoutMs: 1000 });
   const count = sql`select count(*) from (select from ${ident(schema, name)} limit 10001) t`;
   try {
     const { rows } = await database.transaction({
@@ -64,12 +61,4 @@ async function countOf(
     if (thrown instanceof DatabaseError) return thrown.failure.sqlstate;
     throw thrown;
   }
-}
-
-/** Returns the names of `api."a.b"`. */
-function unquoted(relation: string): readonly string[] {
-  return Array.from(
-    relation.matchAll(/"((?:[^"]|"")*)"|[^."]+/g),
-    ([whole, quoted]) => quoted?.replaceAll('""', '"') ?? whole,
-  );
 }

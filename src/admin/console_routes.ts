@@ -1,4 +1,5 @@
 /** The paths of the console. @module */
+import { readAccess } from "../access/cells.ts";
 import { shownOptions } from "../config/print.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { cautionOf, type Finding } from "../diagnosis/finding.ts";
@@ -93,6 +94,7 @@ function dataRoutes(
     ],
     ["/console/token", (request) => signedIn(service, request)],
     ["/console/why", (request) => explained(service, request)],
+    ["/console/access", json((query) => access(service, query.get("schema")))],
     ["/console/config", json(() => shownOptions(service.snapshot.config))],
     [
       "/console/schema",
@@ -104,6 +106,12 @@ function dataRoutes(
       }),
     ],
   ]);
+}
+
+/** Resolves with the access of roles to an exposed schema, to at most 500 relations and 500 functions. */
+function access({ database, snapshot: { config } }: ConsoleService, name: string | null) {
+  const schemas = config.dbSchemas.filter((each) => each === name);
+  return readAccess(database, { config: { ...config, dbSchemas: schemas }, limit: 500 });
 }
 
 /** Greatest body of a request for a token. */

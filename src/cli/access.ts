@@ -1,7 +1,7 @@
 /** `svc access`: prints what each role of requests may do. It writes nothing. @module */
 import { type AccessCell, type AccessMatrix, readAccess } from "../access/cells.ts";
+import { markOf, mayText } from "../access/cell_text.ts";
 import { withCounts } from "../access/counts.ts";
-import type { Identity } from "../auth/jwt_cache.ts";
 import { callerFlags, callerOf } from "./caller_flags.ts";
 import type { Command } from "./command.ts";
 import { print } from "./output.ts";
@@ -15,86 +15,49 @@ export const accessCommand: Command = {
   flags: [...callerFlags, { name: "--json", value: "none", doc: "Print the cells as JSON" }],
   failureCode: 2,
   run: ({ config: args, flags }) =>
-    withDatabase(args, async (service, quick) => {
+    withDatabase(args, async (service) => {
       const { database } = service;
       const config = await service.readConfig();
       const identity = callerOf(flags, config);
-      const { hidesExtensionFunctions = false } = quick?.choice ?? {};
-      const role = identity?.role ?? null;
-      const matrix = await readAccess(database, { config, role, hidesExtensionFunctions });
-      checkRoles(matrix, identity);
-      const cells = identity === null
-        ? matrix.cells
-        : await withCounts(matrix.cells, { database, config, identity });
-      print(accessText({ ...matrix, cells }, { identity, isJson: flags.has("--json") }));
+      const { roles, cells } = await readAccess(database, { config, role: identity?.role ?? null });
+      if (roles.length === 0) throw new Error(noRoles);
+      const counted = identity && await withCounts(cells, { database, config, identity });
+      const json = () => `${JSON.stringify(counted ?? cells, null, 2)}\n`;
+      print(
+        flags.has("--json")
+          ? json()
+          : counted === null
+          ? matrixText(roles, cells)
+          : cellsText(counted),
+      );
       return 0;
     }),
 };
 
-function checkRoles({ roles }: AccessMatrix, identity: Identity | null): void {
-  const [first] = roles;
-  const name = JSON.stringify(identity?.role);
-  if (first === undefined) {
-    throw new Error(
-      identity === null
-        ? "no roles of requests: set db-anon-role, or grant a role to the user of db-uri"
-        : `role ${name} does not exist`,
-    );
-  }
-  if (identity !== null && !first[2]) throw new Error(`the user of db-uri may not become ${name}`);
+const noRoles = "no such role of requests: set db-anon-role, or grant a role to the user of db-uri";
+
+/** Returns the cells of one role as Markdown, with a row for each action. */
+function cellsText(cells: readonly AccessCell[]): string {
+  const rows = cells.map((cell) => [cell.relation, cell.action, mayText(cell), visibleText(cell)]);
+  return tableText([["relation", "action", cells[0]?.role ?? "", "visible"], ...rows]);
 }
 
-/** Returns the matrix as Markdown, that of one role with a row for each action, or as JSON. */
-function accessText(
-  { roles, cells }: AccessMatrix,
-  { identity, isJson }: { readonly identity: Identity | null; readonly isJson: boolean },
-): string {
-  if (isJson) return `${JSON.stringify(cells, null, 2)}\n`;
-  if (identity !== null) {
-    const rows = cells.map((
-      cell,
-    ) => [cell.relation, cell.action, mayText(cell), visibleText(cell)]);
-    return tableText([["relation", "action", roles[0]![1], "visible"], ...rows]);
-  }
+/** Returns the matrix of all roles as Markdown. */
+function matrixText(roles: AccessMatrix["roles"], cells: readonly AccessCell[]): string {
+  const names = roles.map(([, role]) => role);
   const relations = Map.groupBy(cells, ({ relation }) => relation);
   const rows = Array.from(relations, ([relation, own]) => [
     relation,
-    ...roles.map(([, role]) =>
-      own.filter((cell) => cell.role === role && cell.may !== "no").map(mark).join(" ") || "-"
+    ...names.map((role) =>
+      own.filter((cell) => cell.role === role && cell.may !== "no").map(markOf).join(" ") || "-"
     ),
   ]);
-  return `${tableText([["relation", ...roles.map(([, role]) => role)], ...rows])}\n${legend}\n`;
+  return `${tableText([["relation", ...names], ...rows])}\n${legend}\n`;
 }
 
 const legend =
   "select insert update delete execute: capital all rows, small rows by policies, with 0 " +
   "no policy allows one, with * some columns, with ! past policies of a table below";
-
-function mark({ action, may, columns, past }: AccessCell): string {
-  const letter = action === "execute" ? "x" : action[0]!;
-  const rows = may === "all" ? letter.toUpperCase() : may === "none" ? `${letter}0` : letter;
-  return rows + (columns === null ? "" : "*") + (past.length === 0 ? "" : "!");
-}
-
-function mayText({ action, may, columns, policies, past, reason, sql }: AccessCell): string {
-  if (may === "no") return `no: ${sql?.replaceAll(";\n", "; ") ?? reason}`;
-  if (action === "execute") return "execute";
-  const names = (isPermissive: boolean) =>
-    policies.filter(({ permissive }) => permissive === isPermissive).map(({ name }) => name);
-  const [either, each] = [names(true), names(false)];
-  const any = either.length > 1 && each.length > 0
-    ? `(${either.join(" or ")})`
-    : either.join(" or ");
-  const rows = may === "rows" && any !== "" ? `rows by ${[any, ...each].join(" and ")}` : reason;
-  return [
-    ...(columns === null ? [] : [`columns ${columns.join(", ")}`]),
-    ...(rows === null
-      ? ["all rows"]
-      : past.length > 0
-      ? [`past policies of ${past.join(", ")}`]
-      : [rows]),
-  ].join("; ");
-}
 
 function visibleText({ visible }: AccessCell): string {
   if (typeof visible !== "number") return visible ?? "";

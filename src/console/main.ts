@@ -84,6 +84,7 @@ const lazyPages: Readonly<Partial<Record<PageRoute["page"], PageComponent>>> = {
   reference: lazy(async () => (await import("./reference_page.ts")).ReferencePage as PageComponent),
   requests: lazy(async () => (await import("./requests_page.ts")).RequestsPage as PageComponent),
   diagram: lazy(async () => (await import("./diagram_page.ts")).DiagramPage as PageComponent),
+  access: lazy(async () => (await import("./access_page.ts")).AccessPage as PageComponent),
   health: lazy(async () => (await import("./health_page.ts")).HealthPage as PageComponent),
 };
 
@@ -190,6 +191,7 @@ function Sidebar(): View {
     ["diagram", "Diagram", { page: "diagram", schema: name, name: null }],
     ["book", "Reference", { page: "reference", schema: name, name: null }],
     ["pulse", "Requests", { page: "requests" }],
+    ["key", "Access", { page: "access" }],
     ["heart", "Health", { page: "health" }],
   ];
   return html`

@@ -28,7 +28,7 @@ export type PageRoute =
   | { readonly page: "reference"; readonly schema: string; readonly name: string | null }
   | { readonly page: "diagram"; readonly schema: string; readonly name: string | null }
   | { readonly page: "start"; readonly schema: string }
-  | { readonly page: "requests" | "health" };
+  | { readonly page: "access" | "requests" | "health" };
 
 /** Returns the fragment of a route: `#/table/api/film?length=gt.100`. */
 export function hrefOf(route: PageRoute): string {
@@ -69,7 +69,7 @@ export function routeOf(hash: string): PageRoute {
   if ((page === "reference" || page === "diagram") && isNamed) {
     return { page, schema, name: name ?? null };
   }
-  if (page === "requests" || page === "health") return { page };
+  if (page === "access" || page === "requests" || page === "health") return { page };
   return { page: "start", schema: page === "start" && isNamed ? schema : "" };
 }
 

@@ -4,6 +4,7 @@ import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { type Engine, engines } from "../support/database/engines.ts";
 import { withClient } from "../support/database/postgres_client.ts";
+import { accessLogin } from "../support/database/access_login.ts";
 import { configOf, type FileOptions } from "../support/handler/diagnosis.ts";
 import { isChosen } from "../support/runner/row_filter.ts";
 
@@ -207,7 +208,7 @@ for (const engine of Object.keys(engines) as Engine[]) {
     const database = await engines[engine](fixture);
     const base = { "db-schemas": "api, closed", "db-anon-role": "access_anon" };
     const configWith = (options: FileOptions) =>
-      configOf({ "db-uri": database.uri, ...base, ...options });
+      configOf({ "db-uri": accessLogin(database.uri), ...base, ...options });
     const opened = await openDatabase(configWith({}), {
       embeddedInit: null,
       applicationName: "test",
@@ -244,7 +245,7 @@ for (const engine of Object.keys(engines) as Engine[]) {
       });
       await t.step("one role, and few objects", async () => {
         const { roles, cells } = await read({}, { role: "access_user", limit: 2 });
-        deepStrictEqual(roles, [["access_user", "access_user", true]]);
+        deepStrictEqual(roles, [["access_user", "access_user"]]);
         strictEqual(cells.length, 2 * 4 + 2);
         const unknown = await read({}, { role: "no_such" });
         deepStrictEqual(unknown, { roles: [], cells: [] });

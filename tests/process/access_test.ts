@@ -1,5 +1,6 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import type { AccessCell } from "../../src/access/cells.ts";
+import { accessLogin } from "../support/database/access_login.ts";
 import { engines } from "../support/database/engines.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { programFolder } from "../support/server/program.ts";
@@ -44,7 +45,7 @@ Deno.test("svc access shows the access of roles", async (t) => {
   await using folder = await programFolder();
   const options = ["--schemas=api, closed", "--anon-role=access_anon", "--host=127.0.0.1"];
   const run = (...flags: readonly string[]) =>
-    folder.run(["access", ...flags, ...options], { SVC_DB_URI: database.uri });
+    folder.run(["access", ...flags, ...options], { SVC_DB_URI: accessLogin(database.uri) });
   try {
     await t.step("as a table of Markdown", async () => {
       const { code, stdout, stderr } = await run();
@@ -68,9 +69,11 @@ Deno.test("svc access shows the access of roles", async (t) => {
       );
       strictEqual(cells.length % 4, 0);
     });
+    const noRoles =
+      "no such role of requests: set db-anon-role, or grant a role to the user of db-uri";
     const failures = [
-      ["--role=no_such", 'role "no_such" does not exist'],
-      ["--role=postgres", 'the user of db-uri may not become "postgres"'],
+      ["--role=no_such", noRoles],
+      ["--role=postgres", noRoles],
       ["--claims={}", "--claims needs --role=ROLE"],
     ] as const;
     for (const [flag, message] of failures) {

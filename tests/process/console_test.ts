@@ -32,7 +32,18 @@ Deno.test("the console's API answers as the API does, and sends no secret", asyn
         deepStrictEqual(own, api, `${method} ${target}`);
       }
     }
-    for (const path of ["state", "findings", "stats", "requests", "log", "config", "schema"]) {
+    for (
+      const path of [
+        "state",
+        "findings",
+        "stats",
+        "requests",
+        "log",
+        "config",
+        "schema",
+        "access?schema=api",
+      ]
+    ) {
       const response = await fetch(`${adminOrigin}/console/${path}`, { headers: { Console: "1" } });
       const text = await response.text();
       strictEqual(response.status, 200, text);
@@ -299,6 +310,17 @@ Deno.test({
         await eventually("the page counts one more", async () => await count() > before);
       });
 
+      await step("see the access of roles", async () => {
+        await browser.open("#/access");
+        const row = page.getByRole("row", { name: /^language / });
+        const names = await page.getByRole("columnheader").allTextContents();
+        await row.getByRole("button").nth(names.indexOf("anon") - 1).click();
+        const dialog = page.getByRole("dialog", { name: /^anon: language$/ });
+        await dialog.getByText("grant insert on api.language to anon;", { exact: true }).waitFor();
+        deepStrictEqual(await browser.violations(), []);
+        await page.keyboard.press("Escape");
+      });
+
       await step("open a million rows", async () => {
         await browser.open("#/table/api/many");
         await page.getByRole("grid", { name: "many" }).waitFor();
@@ -363,6 +385,7 @@ const pages = [
   "#/function/api/films_of?rating=PG",
   "#/reference/api/film",
   "#/requests",
+  "#/access",
   "#/health",
 ];
 

@@ -1,3 +1,4 @@
+import type { Batch } from "../../../src/database/batch.ts";
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { adminHandler } from "../../../src/admin/admin.ts";
 import type { Peer } from "../../../src/admin/admin_access.ts";
@@ -113,11 +114,16 @@ function wholeAdmin(
 ): Admin {
   let now = 0;
   const apiRequests: Request[] = [];
+  const transaction = ({ statements }: Batch) => {
+    const reads = statements.some(({ text }) => text.includes("has_schema_privilege"));
+    const access = [['{ "roles": [], "objects": [] }']];
+    return Promise.resolve({ rows: [reads ? access : [["reader"], ["writer"]]] });
+  };
   const service = {
     dialect,
     now: () => now,
     isReady: () => Promise.resolve(true),
-    database: { transaction: () => Promise.resolve({ rows: [[["reader"], ["writer"]]] }) },
+    database: { transaction },
     metrics: () => noMetrics,
     metricRegistry: new MetricRegistry(),
     snapshot: {
@@ -164,6 +170,7 @@ const dataPaths = [
   "log",
   "config",
   "schema",
+  "access?schema=api",
   "roles",
   "api/film",
 ]

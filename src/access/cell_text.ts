@@ -1,0 +1,31 @@
+/** Cells of the access matrix as text. @module */
+import type { AccessCell } from "./cells.ts";
+
+/** Returns `s*`: the letter of the action, as the legend explains it. */
+export function markOf({ action, may, columns, past }: AccessCell): string {
+  if (may === "no") return "–";
+  const letter = action === "execute" ? "x" : action[0]!;
+  const rows = may === "all" ? letter.toUpperCase() : may === "none" ? `${letter}0` : letter;
+  return rows + (columns === null ? "" : "*") + (past.length === 0 ? "" : "!");
+}
+
+/** Returns `columns id, title; rows by own_orders`, or `no:` with the GRANT that is missing. */
+export function mayText({ action, may, columns, policies, past, reason, sql }: AccessCell): string {
+  if (may === "no") return `no: ${sql?.replaceAll(";\n", "; ") ?? reason}`;
+  if (action === "execute") return "execute";
+  const names = (isPermissive: boolean) =>
+    policies.filter(({ permissive }) => permissive === isPermissive).map(({ name }) => name);
+  const [either, each] = [names(true), names(false)];
+  const any = either.length > 1 && each.length > 0
+    ? `(${either.join(" or ")})`
+    : either.join(" or ");
+  const rows = may === "rows" && any !== "" ? `rows by ${[any, ...each].join(" and ")}` : reason;
+  return [
+    ...(columns === null ? [] : [`columns ${columns.join(", ")}`]),
+    ...(rows === null
+      ? ["all rows"]
+      : past.length > 0
+      ? [`past policies of ${past.join(", ")}`]
+      : [rows]),
+  ].join("; ");
+}
