@@ -30,10 +30,7 @@ export interface ErrorResponse {
 
 const utf8 = new TextEncoder();
 
-/**
- * Returns the error of the response for any thrown value. A value other than an error of the service
- * or of PostgreSQL is a bug: the client receives `X00` without details.
- */
+/** A thrown value that is no error of the service or of PostgreSQL is a bug: `X00`. */
 export function toServiceError(thrown: unknown, context: FailureContext): ServiceError {
   const { variants } = context.dialect;
   if (thrown instanceof ServiceError) return numbered(thrown, variants);

@@ -43,10 +43,7 @@ export function reasonPhrase(text: string): string {
   return byteString(text.slice(0, 256).replace(/[\x00-\x1f\x7f]+/g, " ").trim());
 }
 
-/**
- * Returns the status to send for a requested one: 500 unless a `Response` of the Fetch standard can
- * have it (200 to 599).
- */
+/** Returns a status that a `Response` can have (200 to 599); 500 for any other. */
 export function sendableStatus(status: number): number {
   return Number.isInteger(status) && status >= 200 && status <= 599 ? status : 500;
 }

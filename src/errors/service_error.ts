@@ -10,10 +10,7 @@ export interface ErrorTexts {
   readonly hint?: string | null;
 }
 
-/**
- * Limits that refuse requests under overload: requests in progress, the pool's queue, temporary files, reads
- * in place of standbys.
- */
+/** Limits that refuse requests under overload. `replica`: reads in place of standbys. */
 export type ShedReason = "requests" | "queue" | "spool" | "replica";
 
 export interface FailedOperation {
@@ -35,10 +32,7 @@ export interface ErrorFields extends ErrorTexts {
   readonly inWords?: string;
   /** Hint with `client-error-verbosity = advise`, if the error has no other. Default: by its code. */
   readonly advice?: string;
-  /**
-   * The details describe a database server, for example its address. The default dialect logs them
-   * only; `pgrst` also sends them to clients.
-   */
+  /** The details describe a database server: `svc` logs them only, `pgrst` sends them. */
   readonly describesServer?: true;
   /** The failure concerns standbys alone: the service need not reconnect to the primary. Default: false. */
   readonly concernsStandbys?: true;
@@ -85,10 +79,7 @@ export class DatabaseError extends Error {
    * statements is the closing statement, or the COMMIT of a transaction without one.
    */
   readonly statement: number;
-  /**
-   * True if PostgreSQL refused the statement before Execute, and the statements before it run no
-   * user-defined code. Default: false.
-   */
+  /** True if no user-defined code ran before PostgreSQL refused the statement. Default: false. */
   readonly precedesExecution: boolean;
 
   constructor(

@@ -65,10 +65,7 @@ const connectionException = "08";
 /** The states of closed connections: shutdowns, crashes, idle sessions. */
 const endOfConnection = /^57P0[1-5]$/;
 
-/**
- * Returns the status of a failure, except for full-control states. The dialect's rules take
- * precedence over the common ones.
- */
+/** Full-control states have their own. The dialect's rules precede the common ones. */
 export function statusOf(
   failure: DatabaseFailure,
   { authenticated, dialect }: Pick<FailureContext, "authenticated"> & {

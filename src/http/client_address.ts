@@ -125,10 +125,7 @@ const forwardedField =
 
 const forwardedPart = /,|([\w!#$%&'*+.^`|~-]+)=([^",; \t]+|"(?:[^"\\]|\\.)*")/gs;
 
-/**
- * Returns the values of `for` in the elements of a `Forwarded` field; empty texts where it lacks or is
- * repeated.
- */
+/** Returns `for` of each element of `Forwarded`; an empty text where it lacks or is repeated. */
 function forwardedFor(value: string): string[] {
   if (!forwardedField.test(value)) return [];
   const elements: string[][] = [[]];
@@ -151,10 +148,7 @@ function withoutPort(entry: string): string {
   return entry.replace(/^([0-9.]+):[0-9]+$/, "$1");
 }
 
-/**
- * Returns the network that limits count by: an IPv4 address, or the first 64 bits of an IPv6 address,
- * all of which one customer has. Any other text stands for itself.
- */
+/** Returns an IPv4 address, the network of 64 bits of an IPv6 address, or the text itself. */
 export function networkOf(client: string): string {
   if (!client.includes(":")) return client;
   const address = addressOf(client.replace(/%.*$/, ""));

@@ -1,9 +1,6 @@
 /** The `Cookie` request header (RFC 6265, section 4.2). @module */
 
-/**
- * Returns cookie values by name, unmodified, quotes included. The last cookie of a name counts. A
- * cookie without `=` has an empty value.
- */
+/** Returns cookies by name, quotes included. The last one of a name counts. */
 export function parseCookies(header: string | null): Readonly<Record<string, string>> {
   if (header === null) return {};
   const cookies: (readonly [string, string])[] = [];

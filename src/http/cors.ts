@@ -31,10 +31,7 @@ export interface AllowedMethods {
   readonly takesQuery?: boolean;
 }
 
-/**
- * Returns the response headers of a preflight request, or null for any other request. A null or
- * empty list allows all origins.
- */
+/** Null unless the request is an allowed preflight. No list allows all origins. */
 export function preflightHeaders(
   { method, headers }: CrossOriginRequest,
   allowedOrigins: readonly string[] | null,
@@ -112,10 +109,7 @@ function originHeaders(
   ];
 }
 
-/**
- * Parses a comma-separated list of header names (tokens of RFC 9110, section 5.6.2). Returns null
- * if one is malformed.
- */
+/** Parses a list of header names (RFC 9110, section 5.6.2); null if one is malformed. */
 function parseNames(text: string): readonly string[] | null {
   const names = text.split(",").map((name) => name.trim()).filter((name) => name !== "");
   return names.every((name) => /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) ? names : null;

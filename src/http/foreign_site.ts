@@ -11,10 +11,7 @@ export interface SiteRules {
 /** The header that shows another site. */
 export type ForeignHeader = "Host" | "Origin";
 
-/**
- * Returns the header that shows another site, or null for a request to accept. Requests of other
- * programs than browsers have no `Origin`.
- */
+/** Returns the header that shows another site; null for a request to accept. */
 export function foreignHeader(
   headers: { get(name: string): string | null },
   { origins, checksHost }: SiteRules,

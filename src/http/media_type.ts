@@ -2,10 +2,7 @@
 
 export type PlanOption = "analyze" | "verbose" | "settings" | "buffers" | "wal";
 
-/**
- * A parsed media type. `vendor` is the vendor tree that the client used; the response uses the same
- * one.
- */
+/** A parsed media type. The response uses the vendor tree that the client used. */
 export type MediaRange =
   | { readonly kind: "json" }
   | { readonly kind: "geojson" }
@@ -137,10 +134,7 @@ function optionsOf(parameters: Parameters): readonly PlanOption[] {
   return planOptions.filter((option) => names.has(option));
 }
 
-/**
- * Parses one media type with its parameters, up to the first malformed parameter. Names are
- * case-insensitive. An unsupported or malformed media type becomes `other`.
- */
+/** Parses up to the first malformed parameter. An unsupported media type becomes `other`. */
 export function parseMediaType(text: string): MediaRange {
   const [type] = /^[a-z0-9.*]+\/[a-z0-9.*+-]+/i.exec(text) ?? [];
   const maker = type === undefined ? undefined : makers.get(type.toLowerCase());

@@ -6,10 +6,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/**
- * Returns the JSON object that a text holds, or null for anything else. If a name occurs twice, the
- * last member counts, as in PostgreSQL.
- */
+/** Returns the JSON object in a text, or null. The last member of a name counts. */
 export function parseJsonObject(text: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(text);

@@ -39,10 +39,7 @@ interface IdleCheck {
   readonly schedule?: Schedule;
 }
 
-/**
- * Resolves when the work is done, or after `maxIdleChecks` consecutive checks that find it idle.
- * Rejects if the work does.
- */
+/** Resolves with the work, or after `maxIdleChecks` consecutive checks that find it idle. */
 export async function untilIdle(
   work: Promise<unknown>,
   { isBusy, periodMs, maxIdleChecks, schedule }: IdleCheck,
@@ -54,10 +51,7 @@ export async function untilIdle(
   }
 }
 
-/**
- * Settles as the work does, or rejects with the error that `limit` reports before. `limit` returns the function
- * that ends it.
- */
+/** Settles as the work does, or with an error that `limit` reports; `limit` returns its end. */
 async function limited<Value>(
   work: Promise<Value>,
   limit: (report: (error: Error) => void) => () => void,

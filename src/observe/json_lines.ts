@@ -10,10 +10,7 @@ import {
 import { oneLine, redact } from "./redact.ts";
 import type { LineFormat } from "./text_lines.ts";
 
-/**
- * Returns the format. Lines of diagnostic events have `time`, `level`, `event`, `message`, and the members
- * of the event in alphabetical order.
- */
+/** Members of diagnostic events follow in alphabetical order. */
 export function jsonLines(call: CallWords): LineFormat {
   return {
     access: accessLine,

@@ -73,10 +73,7 @@ export type Payload =
     readonly keysVary?: true;
     /** Pieces of the array, in place of `text`, which is empty then. Default: none. */
     readonly pieces?: PayloadPieces;
-    /**
-     * The body's format: `row text` is CSV in this form. A single unnamed parameter takes the JSON that CSV
-     * was converted to.
-     */
+    /** A single unnamed parameter takes the JSON that CSV was converted to. */
     readonly source: "json" | "csv" | "row text" | "form";
   }
   | {

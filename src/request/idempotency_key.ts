@@ -10,10 +10,7 @@ export function hasIdempotencyKey({ headers }: Pick<RawRequest, "headers">): boo
   return headers["idempotency-key"] !== undefined;
 }
 
-/**
- * Returns the key: a string of RFC 9651, or the same characters without quotes. Throws `153` unless it has
- * 1 to 255 characters.
- */
+/** Returns the key, with or without the quotes of RFC 9651. Throws `153` if it is malformed. */
 export function readIdempotencyKey({ headers }: Pick<RawRequest, "headers">): string {
   const header = (headers["idempotency-key"] ?? "").trim();
   const key = quoted.test(header) ? header.slice(1, -1).replace(/\\(.)/g, "$1") : header;

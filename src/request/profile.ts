@@ -14,10 +14,7 @@ export interface Profile {
 
 const writing: ReadonlySet<string> = new Set(["POST", "PATCH", "PUT", "DELETE"]);
 
-/**
- * Takes the schema from `Content-Profile` where the method writes, else from `Accept-Profile`.
- * Raises `106` when the schema is not exposed.
- */
+/** Writes have `Content-Profile`, reads `Accept-Profile`. Throws `106` for unexposed schemas. */
 export function chooseSchema(
   { method, headers }: {
     readonly method: string;

@@ -47,10 +47,7 @@ export function readQueryTarget(
 
 const querySegment = "$query";
 
-/**
- * Returns the path before a last segment `$query`; null for other paths. `/$query` names a relation, and
- * `/rpc/$query` a function.
- */
+/** Returns the path before `/$query`; null for others, and for `/$query` and `/rpc/$query`. */
 export function pathBeforeQuery(path: string): string | null {
   const end = path.lastIndexOf("/");
   const last = path.slice(end + 1);
@@ -119,10 +116,7 @@ export const parameterReader: PayloadReader = {
 /** Most parameters of a body. Each may become a condition that is planned. */
 const maxParameters = 10_000;
 
-/**
- * Adds the parameters of a body to those of the URL. Throws `178` for text that no URL can hold, and `177` for
- * too many parameters.
- */
+/** Throws `178` for text that no URL can hold, and `177` for too many parameters. */
 export function withParameters(request: RawRequest, body: Uint8Array): RawRequest {
   const text = textOf(body);
   if (text === null || /%00|\0/.test(text)) throw errors.unreadableQuery();

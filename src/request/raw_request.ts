@@ -44,10 +44,7 @@ export interface HeaderRecords {
   readonly cookies: Readonly<Record<string, string>>;
 }
 
-/**
- * Copies headers, and cookies out of them. Runtimes hand out each byte of a value as one character;
- * values whose bytes are UTF-8 are decoded.
- */
+/** Runtimes hand out one character per byte; values whose bytes are UTF-8 are decoded. */
 export function readHeaders(received: Headers): HeaderRecords {
   const headers: Record<string, string> = {};
   let cookie: string | null = null;

@@ -16,10 +16,7 @@ const ofBody: ReadonlySet<string> = new Set([
   "range-unit",
 ]);
 
-/**
- * Returns the reply, or 304 without a body if the client has it. Throws `151` unless `If-Match` holds.
- * `hasRows` tells whether the result has any row.
- */
+/** Returns the reply, or 304 if the client has it. Throws `151` unless `If-Match` holds. */
 export function conditionalReply(
   reply: Reply,
   { ifMatch, ifNoneMatch }: Preconditions,

@@ -15,10 +15,7 @@ export interface BodyEncoder {
   readonly minBytes: number;
   /** Encodes a short body at once; null where only streams are encoded. */
   readonly encode: ((bytes: Uint8Array) => Uint8Array) | null;
-  /**
-   * Encodes a stream. Bytes wait for further bytes of the source for 50 ms at most. Returns null if as many
-   * streams as possible are open.
-   */
+  /** Bytes wait for others for 50 ms at most. Returns null if too many streams are open. */
   readonly encodeStream: (source: ReadableStream<Uint8Array>) => ReadableStream<Uint8Array> | null;
 }
 
@@ -27,10 +24,7 @@ export type BodyEncoders = ReadonlyMap<ResponseCoding, BodyEncoder>;
 /** Milliseconds without a byte of the source after which an encoder flushes. */
 const flushDelayMs = 50;
 const chunkBytes = 64 * 1024;
-/**
- * Streams of `node:zlib` that may be open at once. Each takes up to 1.5 MB until its reader has all of it, so
- * slow readers could use up the memory.
- */
+/** Open streams of `node:zlib`: each takes up to 1.5 MB until its reader has all of it. */
 const maxOpenStreams = 100;
 /** A `CompressionStream` costs more than it saves for shorter bodies. */
 const minStreamedBytes = 8 * 1024;

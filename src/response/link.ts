@@ -52,10 +52,7 @@ function fittingHeader(
     .find(({ length }) => length <= maxLength) ?? "";
 }
 
-/**
- * Whether the body of a query request names the page. The client repeats the body with each link, so that the
- * links would have no effect.
- */
+/** The client repeats the body with each link, so that links would have no effect. */
 function hasPositionInBody(
   { queryForm, query, queryString }: ApiRequest,
   cursor: CursorPage | null,

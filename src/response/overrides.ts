@@ -42,10 +42,7 @@ function header(item: unknown): readonly [string, string] {
   return [name, value];
 }
 
-/**
- * Returns the service's headers that database code does not set, then the headers that it sets, in
- * their order. A header with an empty value removes the service's header.
- */
+/** Database code replaces headers of the service; an empty value removes one. */
 export function mergeHeaders(own: Header[], overrides: HeaderList): Header[] {
   if (overrides.length === 0) return own;
   const replaced = new Set(overrides.map(([name]) => name.toLowerCase()));

@@ -20,9 +20,7 @@ const members = {
 
 const names = Object.keys(members) as (keyof typeof members)[];
 
-/**
- * Writes the schema cache as one line of JSON. The contents of the members may change between versions.
- */
+/** Writes one line of JSON. The contents of its members may change between versions. */
 export function dumpSchemaCache(data: SchemaCacheData): string {
   const tables = data.relations.map((relation) => [
     { qiName: relation.name, qiSchema: relation.schema },

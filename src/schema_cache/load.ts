@@ -104,10 +104,7 @@ function routinesText({ hidesExtensionFunctions = false }: SchemaCacheConfig): s
   return hidesExtensionFunctions ? `${routinesQuery}\n  and ${isNotOfExtension}` : routinesQuery;
 }
 
-/**
- * Lists the queries that read a {@linkcode TypeCatalogue}. They run in this order in one
- * transaction; the second one returns its JSON.
- */
+/** Queries in one transaction; the second one returns a {@linkcode TypeCatalogue} as JSON. */
 export function typeCatalogueQueries(
   { dbSchemas }: Pick<SchemaCacheConfig, "dbSchemas">,
 ): readonly Omit<SchemaCacheQuery, "name">[] {
@@ -129,10 +126,7 @@ const settingsQuery = "select pg_catalog.concat(pg_catalog.set_config('search_pa
   "pg_catalog.set_config('jit', 'off', true), case when " +
   "pg_catalog.to_regclass('pg_catalog.pg_dist_partition') is not null then 'Citus' end)";
 
-/**
- * Builds the schema cache from the results of {@linkcode schemaCacheQueries}: the rows of each query,
- * in their order.
- */
+/** Builds the schema cache from the rows of each of {@linkcode schemaCacheQueries}. */
 export function* buildSchemaCache(
   results: readonly (readonly string[])[],
   config: SchemaCacheConfig,

@@ -71,10 +71,7 @@ function readTargetEntry(text: string, start: number, columns: TargetColumn[]): 
   return end;
 }
 
-/**
- * Reads the items of a list and returns the position after the list. `read` returns the position
- * after its item. A value that is not a list is skipped.
- */
+/** Returns the position after a list. `read` returns that after its item. */
 function eachItem(text: string, start: number, read: (item: number) => number): number {
   if (text.charCodeAt(start) !== openParenthesis) return valueEnd(text, start);
   let position = skipSpaces(text, start + 1);

@@ -2,10 +2,7 @@
 import type { SlicedWork } from "../lib/slices.ts";
 import type { ColumnPair, Relationship } from "./schema_cache.ts";
 
-/**
- * Returns the schema whose requests can use the relationship: that of the foreign relation, or of
- * the function of a computed relationship.
- */
+/** The schema of the foreign relation, or of the function of a computed relationship. */
 export function foreignSchemaOf(relationship: Relationship): string {
   return relationship.kind === "computed"
     ? relationship.function.schema
@@ -40,10 +37,7 @@ export function* sortRelationships(
 
 type SortKey = readonly (string | number)[];
 
-/**
- * Returns the sort key among the relationships of an origin. Keys of one kind have the same elements up to the columns, and the kind
- * sorts before them.
- */
+/** Keys of one kind have the same elements up to the columns; the kind sorts before them. */
 function sortKey(relationship: Relationship): SortKey {
   const { foreign, self, kind } = relationship;
   const head = [

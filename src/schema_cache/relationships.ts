@@ -107,10 +107,7 @@ interface Link {
   readonly withinPrimaryKey: boolean;
 }
 
-/**
- * Lists the links of all foreign keys. A declared link is left out if another one has the same
- * relations and columns.
- */
+/** A declared link is left out if another one has the same relations and columns. */
 function* foreignKeyLinks(input: RelationshipInput): SlicedWork<readonly Link[]> {
   const exposures = exposuresByTable(input);
   yield;
@@ -140,10 +137,7 @@ function linkKey({ child, parent, upwards }: Link): string {
   return `${child.oid} ${parent.oid} ${pairs}`;
 }
 
-/**
- * An exposed relation that shows columns of a table: the table itself or a view. `names` returns
- * the names of a table column in it.
- */
+/** A table or a view of it. `names` returns the names of a table column in it. */
 interface TableExposure {
   readonly end: RelationshipEnd;
   readonly names: (column: number) => readonly string[];
@@ -172,10 +166,7 @@ interface KeyExposure {
   readonly columns: readonly string[];
 }
 
-/**
- * Lists the relations that show the whole key. A relation that shows a column twice has one entry
- * for each combination.
- */
+/** Lists relations that show the whole key, once for each combination of its columns. */
 function keyExposures(
   exposures: readonly TableExposure[] = [],
   key: readonly number[],
@@ -263,10 +254,7 @@ function ends(origin: RelationshipEnd, foreign: RelationshipEnd) {
   };
 }
 
-/**
- * Returns the key by which a function replaces the relationships to the relation of its name and
- * schema.
- */
+/** Key by which a function replaces relationships to the relation of its name and schema. */
 function overrideKey(origin: QualifiedName, foreign: QualifiedName): string {
   return JSON.stringify([origin.schema, origin.name, foreign.schema, foreign.name]);
 }

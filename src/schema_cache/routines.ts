@@ -56,10 +56,7 @@ const volatilities: Readonly<Record<string, Volatility>> = {
   v: "volatile",
 };
 
-/**
- * Cast types of parameters. A cast to plain `character` or `bit` would truncate the argument to
- * length 1.
- */
+/** A cast to plain `character` or `bit` would truncate the argument to length 1. */
 const callTypes: ReadonlyMap<string, string> = new Map([
   ["character", "character varying"],
   ["character[]", "character varying[]"],

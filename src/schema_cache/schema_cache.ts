@@ -18,10 +18,7 @@ export interface Column {
   readonly nullable: boolean;
   /** Formatted type with modifier: `character varying(10)`, `api.color`, `integer[]`. */
   readonly declaredType: string;
-  /**
-   * Type below all domain levels, without modifier, if it is in `pg_catalog`; else the declared
-   * type.
-   */
+  /** Type below all domains, without modifier, if in `pg_catalog`; else the declared type. */
   readonly baseType: string;
   readonly maxLength: number | null;
   /**
@@ -29,10 +26,7 @@ export interface Column {
    * identity column that accepts values, and null for generated columns.
    */
   readonly default: string | null;
-  /**
-   * True if the column accepts no values: a generated column, or an identity column `GENERATED
-   * ALWAYS`.
-   */
+  /** True for a generated column, or an identity column `GENERATED ALWAYS`. */
   readonly generated: boolean;
   /** Labels of the base type in sort order; empty for other types. */
   readonly enumLabels: readonly string[];
@@ -68,15 +62,9 @@ export interface Relation extends QualifiedName {
   readonly maxRows?: number;
   /** Headers of answers, as the tag `@deprecated` says. Default: no tag. */
   readonly deprecation?: HeaderList;
-  /**
-   * True if several inserts in one transaction have the effect of one insert of all their rows. Default:
-   * false.
-   */
+  /** True if several inserts have the effect of one insert of all their rows. Default: false. */
   readonly hasDivisibleInserts?: true;
-  /**
-   * Tells rows that an upsert updates from those that it inserts: the old row, or the system column
-   * `xmax`. Default: nothing does.
-   */
+  /** How to tell updated rows of an upsert: the old row, or `xmax`. Default: not at all. */
   readonly mergeAction?: "old" | "xmax";
   /**
    * When PostgreSQL can tell `tableoid`, `xmin` and `ctid` of its rows: `always`, or not from `INSERT …
@@ -146,9 +134,7 @@ export interface Parameter {
   readonly name: string;
   /** Type as `regtype` text under an empty search path. */
   readonly type: string;
-  /**
-   * Type of the cast of arguments: `character varying` for `character`, `bit varying` for `bit`.
-   */
+  /** Type of the cast of arguments: `character varying` for `character`, `bit varying` for `bit` */
   readonly callType: string;
   readonly required: boolean;
   readonly variadic: boolean;
@@ -173,17 +159,12 @@ export interface Routine extends QualifiedName {
     readonly domain: string | null;
     /** The relation whose row type is returned, directly or through domains; null otherwise. */
     readonly relation: QualifiedName | null;
-    /**
-     * Names of the columns of OUT, INOUT and TABLE parameters, or of a composite type; absent for
-     * other results, and for rows of a relation.
-     */
+    /** Columns of OUT, INOUT and TABLE parameters, or of a composite type that is no relation's. */
     readonly columns?: readonly string[];
   };
   readonly volatility: Volatility;
   readonly hasVariadic: boolean;
-  /**
-   * Value of the function's own `default_transaction_isolation`, in lower case; null when unset.
-   */
+  /** Its own `default_transaction_isolation`, in lower case; null when unset. */
   readonly isolation: string | null;
   /** Settings of the function that its call applies to the transaction: [name, value]. */
   readonly settings: readonly (readonly [string, string])[];
@@ -244,10 +225,7 @@ export interface SchemaCacheData {
   readonly routines: readonly Routine[];
   readonly representations: readonly DataRepresentation[];
   readonly mediaHandlers: readonly MediaHandler[];
-  /**
-   * Functions of rows in the exposed schemas, in `db-extra-search-path` and in `pg_catalog`. Aggregates
-   * of `pg_catalog` are left out. Default: none.
-   */
+  /** Of exposed schemas, `db-extra-search-path` and `pg_catalog` without its aggregates. */
   readonly rowFunctions?: readonly RowFunctionName[];
   /** Definitions of CHECK constraints by the names of table or domain, and constraint. Default: none. */
   readonly checks?: Readonly<Record<string, string>>;
@@ -273,10 +251,7 @@ export interface SchemaCacheData {
   readonly fallbacks?: readonly (readonly [schema: string, others: readonly string[]])[];
   /** Headers of answers to requests of deprecated schemas, by schema. Default: none. */
   readonly deprecatedSchemas?: readonly (readonly [schema: string, headers: HeaderList])[];
-  /**
-   * Whether Citus distributes tables over servers: its catalogue exists. Statements then have the forms that
-   * it can distribute. Default: false.
-   */
+  /** Whether the catalogue of Citus exists: statements then have forms that it distributes. */
   readonly isDistributed?: true;
   /** Declared keys that have no effect, and why: lines for the log. Default: none. */
   readonly declarationProblems?: readonly string[];
@@ -323,9 +298,6 @@ export interface SchemaCache {
     mediaType: string,
     kind?: MediaHandler["kind"],
   ): MediaHandler | undefined;
-  /**
-   * Returns the result of `derive` for this cache. The first call computes it; the cache keeps it
-   * by the function's identity. Stages use it for their own indexes.
-   */
+  /** Returns the result of `derive` for this cache, which keeps it by the function's identity. */
   derived<Value>(derive: (cache: SchemaCache) => Value): Value;
 }

@@ -2,9 +2,7 @@
 import { mapSliced, type SlicedWork } from "../lib/slices.ts";
 import type { TargetColumn } from "./pg_node_tree.ts";
 
-/**
- * Names of the view columns that show a table column, by the table's oid and the attribute number.
- */
+/** Names of view columns that show a table column, by table's oid and attribute number. */
 export type ViewColumns = ReadonlyMap<number, ReadonlyMap<number, readonly string[]>>;
 
 export interface TrackedView {
@@ -18,18 +16,12 @@ export type KeyColumns = ReadonlyMap<number, ReadonlySet<number>>;
 
 interface ViewInput {
   readonly views: readonly TrackedView[];
-  /**
-   * The columns that each view shows, including views that are not traced. Other relations end the
-   * trace.
-   */
+  /** The columns that each view shows, also of views that are not traced. */
   readonly rules: ReadonlyMap<number, readonly TargetColumn[]>;
   readonly keyColumns: KeyColumns;
 }
 
-/**
- * Returns, for each view, the table key columns that it shows, with their names in the view's
- * column order.
- */
+/** Returns the table key columns that each view shows, with their names in its order. */
 export function* trackViewColumns(
   { views, rules, keyColumns }: ViewInput,
 ): SlicedWork<ReadonlyMap<number, ViewColumns>> {
@@ -49,10 +41,7 @@ export function* trackViewColumns(
   return new Map(tracked);
 }
 
-/**
- * Returns the target of a view column: `computed` for an expression, `not a view` for other
- * relations.
- */
+/** The target of a view column: `computed` for an expression, `not a view` for others. */
 type FindTarget = (relation: number, column: number) => TargetColumn | "computed" | "not a view";
 
 /** Indexes the columns of views on first use, so only views that others read are indexed. */
@@ -70,10 +59,7 @@ function targetFinder(rules: ReadonlyMap<number, readonly TargetColumn[]>): Find
   };
 }
 
-/**
- * Follows a column through views to a relation that is not a view. Returns undefined when a view
- * computes the column, and for a cycle.
- */
+/** Returns the column of a relation; undefined when a view computes it, and for a cycle. */
 function follow(view: number, start: TargetColumn, find: FindTarget): TargetColumn | undefined {
   const seen = new Set([view]);
   let at = start;

@@ -23,10 +23,7 @@ export async function readTypeCatalogue(
   return JSON.parse(rows.at(-1)?.[0]?.[0] ?? "null");
 }
 
-/**
- * Writes a TypeScript module. It exports `Database`, `Json`, types that pick a member of `Database`
- * by name, and `Constants` with the labels of enums.
- */
+/** Writes a TypeScript module with `Database`, `Json`, types that pick members, `Constants`. */
 export function databaseTypes(
   data: SchemaCacheData,
   catalogue: TypeCatalogue,

@@ -18,10 +18,7 @@ export interface RelationTypeContext {
   readonly readOnlyColumns: (view: Relation) => ReadonlySet<string>;
 }
 
-/**
- * Writes `Row`, `Insert`, `Update`, `Relationships` and `ComputedFields` of a relation, as requests of
- * the schema meet it.
- */
+/** Writes the members of a relation, as requests of the schema meet it. */
 export function relationType(
   relation: Relation,
   schema: string,
@@ -44,10 +41,7 @@ export function relationType(
   return objectType(members.filter((each) => each !== null));
 }
 
-/**
- * The `Insert` of a view that accepts UPDATE only. Clients distinguish writable and read-only
- * views, without a third kind.
- */
+/** A view that accepts UPDATE only: clients know writable and read-only views alone. */
 const noInsert: TypeMember = { name: "Insert", type: "Record<string, never>" };
 
 function rowMembers(relation: Relation, context: RelationTypeContext): readonly TypeMember[] {
@@ -59,10 +53,7 @@ function rowMembers(relation: Relation, context: RelationTypeContext): readonly 
   return [...columns, ...computedMembers(relation, context)];
 }
 
-/**
- * Returns the members for computed columns. Their types include `null`, because the function may
- * return NULL.
- */
+/** Types of computed columns include `null`: the function may return NULL. */
 function computedMembers(
   relation: Relation,
   { rowFunctions, names }: RelationTypeContext,
@@ -77,10 +68,7 @@ function computedMembers(
   );
 }
 
-/**
- * Returns the names of the members of `Row` that `*` leaves out; null when there are no such
- * members.
- */
+/** Returns the members of `Row` that `*` leaves out; null when there are none. */
 function computedFields(
   relation: Relation,
   { rowFunctions }: RelationTypeContext,

@@ -68,10 +68,7 @@ function uncallableType(row: RowFunction, { names }: RoutineTypeContext): string
   ]);
 }
 
-/**
- * Writes the arguments. Their types include `null`, because PostgreSQL accepts NULL for any
- * argument.
- */
+/** Types of arguments include `null`: PostgreSQL accepts NULL for any argument. */
 function argumentsType({ parameters }: Routine, names: TypeNames): string {
   const members = parameters.map(({ name, type, required }): TypeMember => {
     const tsType = names.of(type);
@@ -80,10 +77,7 @@ function argumentsType({ parameters }: Routine, names: TypeNames): string {
   return objectType(members, "never");
 }
 
-/**
- * Writes the result type. A set that `SetofOptions` marks as to-one is written as one row; clients
- * turn it into a list.
- */
+/** A set that `SetofOptions` marks as to-one is written as one row; clients make a list of it. */
 function returnedType(
   { returns }: Routine,
   result: RoutineResult | undefined,
@@ -97,10 +91,7 @@ function returnedType(
   return returns.set && !(hasOptions && isToOne) ? arrayType(one) : one;
 }
 
-/**
- * Writes the options that clients need to embed a function, or to embed in its result. Null when
- * the function does not return a relation's rows.
- */
+/** Options to embed a function or in its result; null without a relation's rows. */
 function setofOptions(
   { schema, returns: { relation, set } }: Routine,
   result: RoutineResult | undefined,

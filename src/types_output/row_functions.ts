@@ -24,9 +24,7 @@ export interface RowFunctions {
   readonly columnsOf: (relation: QualifiedName) => readonly RowFunction[];
   /** Returns the function of a result; undefined when its argument is not a row. */
   readonly of: (result: RoutineResult) => RowFunction | undefined;
-  /**
-   * Returns the functions of a schema that calls cannot reach, because their parameter has no name.
-   */
+  /** Functions of a schema that calls cannot reach: their parameter has no name. */
   readonly uncallable: (schema: string) => readonly RowFunction[];
 }
 
@@ -54,10 +52,7 @@ function relationsByType(
   }));
 }
 
-/**
- * Returns the function of a row; null for other functions. Requests can use only functions of the
- * relation's own schema.
- */
+/** Returns the function of a row; null for others, and for those of other schemas. */
 function rowFunction(
   result: RoutineResult,
   relations: ReadonlyMap<string, QualifiedName>,

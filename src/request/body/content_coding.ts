@@ -26,9 +26,7 @@ const codings: ReadonlyMap<string, ContentCoding> = new Map([
 
 const zlib = builtinModule("node:zlib");
 
-/**
- * Returns the coding of a body; null if it has none. Throws `138` for other codings, and for several.
- */
+/** Returns the coding of a body; null for none. Throws `138` for other codings, and for several. */
 export function contentCoding(headers: Headers): ContentCoding | null {
   const name = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
   if (name === "" || name === "identity") return null;

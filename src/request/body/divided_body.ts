@@ -129,10 +129,7 @@ export class RowCutter {
   /** Whether the comma between two arrays is still to come. */
   #isBetween = false;
 
-  /**
-   * Adds text; `rowEnd` is the position behind the last row that ends in it, or -1. Returns an array if
-   * enough rows have come, else null.
-   */
+  /** Adds text, with the position behind its last row or -1. Returns an array if it is full. */
   add(bytes: Uint8Array, rowEnd: number): Uint8Array | null {
     const start = this.#isBetween ? afterComma(bytes) : 0;
     if (start < 0) return null;

@@ -128,10 +128,7 @@ export class JsonRowsScan {
     this.#distinct++;
   }
 
-  /**
-   * Returns the index of a key; null beyond {@linkcode maxNames}. Most rows have the order and the
-   * spelling of the first one, and such keys are not decoded.
-   */
+  /** Null beyond {@linkcode maxNames}. Keys spelled as in the first row are not decoded. */
   #indexOf(bytes: Uint8Array, start: number, end: number): number | null {
     if (this.#isSpelledAs(this.#next, bytes, start, end)) return this.#next;
     const name = keyText(bytes, start, end);

@@ -51,10 +51,7 @@ export function hasArgumentsInBody({ method }: Extract<Action, { kind: "call" }>
   return method === "POST" || method === "QUERY";
 }
 
-/**
- * Returns true if `columns` of the query string names the columns to write. PUT ignores it, and `*` stands for
- * the keys of the body.
- */
+/** Whether `columns` names the columns to write. PUT ignores it; `*` stands for the body's keys. */
 export function usesColumns(action: Action, { columns, columnTree }: QueryParams): boolean {
   return columns !== null && action.kind !== "put" && !takesKeys(itemsOf(columnTree));
 }
@@ -107,10 +104,7 @@ const patchReaders: ReadersByMedia = {
   vendorPatch: ["json", () => new PatchDecoder("extended")],
 };
 
-/**
- * Returns the reader for a content type. Throws `107` for a type that is not accepted, before the server
- * receives the body.
- */
+/** Throws `107` for a type that is not accepted, before the server receives the body. */
 export function payloadReader(parts: PayloadParts): PayloadReader {
   const contentType = parts.contentType?.trim() || "application/json";
   const media = parseMediaType(contentType);

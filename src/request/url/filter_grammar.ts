@@ -27,10 +27,7 @@ export function operatorExpression(
   return { negated, operation: operation(scanner, value, negated ? operatorLabel : notOrOperator) };
 }
 
-/**
- * Whether a text that does not parse is still meant as a comparison: it matches beyond `not.`, `in.` or
- * `is.`.
- */
+/** Whether a text that does not parse is meant as a comparison. */
 export function isCommitted(text: string): boolean {
   return /^(?:not|in|is)\./.test(text);
 }

@@ -30,10 +30,7 @@ import { Scanner } from "./scanner.ts";
 import { select } from "./select_grammar.ts";
 import { relatedFrom } from "./value_grammar.ts";
 
-/**
- * Reads the parameters that are not reserved. They are filters; on GET and HEAD of a function, those that
- * do not parse as filters are arguments.
- */
+/** On GET of a function, parameters that are neither reserved nor filters are arguments. */
 export type QueryMode = "relation" | "insert" | "update" | "delete" | "call-get" | "call-post";
 
 /** Names that are reserved as a whole; of each the first parameter counts, even without a value. */
@@ -133,10 +130,7 @@ const emptyQuery: QueryParams = {
   canonical: "",
 };
 
-/**
- * Returns whether a parameter of this name may be something else than a filter, or an argument of a
- * function: in some requests, or with some values.
- */
+/** Whether a parameter of this name may be no filter or argument in some requests. */
 export function isParameterName(name: string): boolean {
   return isWholeName(name) || name === "on" || name === "lock" || lastSegments.has(name) ||
     name === "not.and" || name === "not.or" || name.startsWith("@") ||
@@ -321,10 +315,7 @@ function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered 
   return { filters, filterNames, clauses, callArguments };
 }
 
-/**
- * Returns true for operations that PostgREST does not know: they are arguments of functions that have a
- * parameter of that name.
- */
+/** PostgREST does not know them: they are arguments of parameters of that name. */
 export function isArgumentOrFilter({ kind }: Operation): boolean {
   return kind === "column" || kind === "similar";
 }

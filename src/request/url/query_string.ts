@@ -15,10 +15,7 @@ const ampersand = 0x26;
 const semicolon = 0x3b;
 const equals = 0x3d;
 
-/**
- * Divides a raw query string at `&` and `;`, and its pieces at their first `=`. Empty pieces are
- * left out.
- */
+/** Divides a raw query string at `&` and `;`, and its pieces at their first `=`. */
 export function splitQuery(raw: string): readonly QueryParam[] {
   const params: QueryParam[] = [];
   let start = 0;

@@ -239,10 +239,7 @@ export interface NestedItem {
 export interface ColumnTree {
   /** An error if the text is not a tree. */
   readonly items: readonly ColumnItem[] | ServiceError;
-  /**
-   * The name at which a list of names ends. If the relation has a column of this name, the text behind it is
-   * ignored. Null if the text does not begin with a name.
-   */
+  /** Name at which a list of names ends, before ignored text; null without one. */
   readonly listEnd: string | null;
 }
 
@@ -268,10 +265,7 @@ export interface QueryParams {
   readonly defaultSelect: boolean;
   /** Filters in query order; those of the root have an empty path. */
   readonly filters: readonly AtLevel<Filter>[];
-  /**
-   * The raw names of the parameters that are filters, in query order (PUT compares them with the
-   * primary key).
-   */
+  /** Raw names of filters, in query order: PUT compares them with the primary key. */
   readonly filterNames: readonly string[];
   readonly logic: readonly AtLevel<LogicGroup>[];
   /** First of each level wins; later ones are left out. */

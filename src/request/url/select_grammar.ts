@@ -249,10 +249,7 @@ function optionalAggregate(scanner: Scanner): AggregateFunction | null {
   return read;
 }
 
-/**
- * Returns an item, which ends before `)`, before `,`, or at the end of the text when no parenthesis is
- * open. Fails elsewhere.
- */
+/** Returns an item. Fails unless it ends before `)`, `,` or the end outside of parentheses. */
 function atItemEnd<Item>(scanner: Scanner, item: Item): Item {
   scanner.skipBlanks();
   if (scanner.sees(",") || scanner.sees(")") || scanner.atEnd && !scanner.isNested) return item;

@@ -45,10 +45,7 @@ export interface ModelSource {
   readonly cache: SchemaCache;
 }
 
-/**
- * Builds the model. Without privileges in the metadata it contains the whole schema. `pause` lets other
- * requests run between two relations.
- */
+/** Without privileges in the metadata, the model has the whole schema. */
 export async function buildModel(
   { schema, metadata, cache }: ModelSource,
   pause: () => Promise<void> | undefined,
@@ -168,10 +165,7 @@ function withNotes(comment: string | null, notes: readonly string[]): string | n
 /** A method on a relation, as OpenAPI writes it. */
 export type RelationMethod = "get" | "post" | "put" | "patch" | "delete";
 
-/**
- * Returns the methods that a relation allows and the role has the privileges for. Undefined
- * privileges restrict nothing.
- */
+/** Methods that relation and privileges allow. Undefined privileges restrict nothing. */
 export function relationMethods(
   { insertable, updatable, deletable, primaryKey }: Relation,
   privileges: RelationPrivileges | undefined,

@@ -43,10 +43,7 @@ export function columnType({ baseType }: Pick<Column, "baseType">): TypeFacts {
   return typeFacts(baseType);
 }
 
-/**
- * Returns the default of a column as a value: a JSON literal, or the text for strings. Returns
- * undefined for other expressions.
- */
+/** Returns a JSON literal, or the text for strings; undefined for other expressions. */
 export function defaultValue({ default: expression, baseType }: Column): unknown {
   if (expression === null) return undefined;
   const text = typeFacts(baseType).type === "string" ? asString(expression, baseType) : expression;

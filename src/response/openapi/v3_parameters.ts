@@ -89,10 +89,7 @@ export function bookmarkHeaders(
 const clauses = ["distinct", "having"] as const;
 const cursorClauses = ["after", "before"] as const;
 
-/**
- * Returns the clauses of a read, without those that have the name of another parameter. Cursors need a
- * key of the rows.
- */
+/** Clauses without those that have the name of a parameter. Cursors need a key of the rows. */
 export function clausesOf(
   { names, hasKey }: { readonly names: readonly string[]; readonly hasKey: boolean },
 ): readonly SharedParameter[] {

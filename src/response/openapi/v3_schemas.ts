@@ -75,10 +75,7 @@ function property({ column, description, hasCustomJson }: DescribedColumn, use: 
   };
 }
 
-/**
- * Appends the default of an optional property. Generators of clients make properties with the keyword
- * `default` required.
- */
+/** Generators of clients make properties with the keyword `default` required. */
 function withDefaultNote(description: string | null, fallback: unknown): string {
   const note = `Default: \`${JSON.stringify(fallback)}\``;
   return description === null ? note : `${description}\n\n${note}`;

@@ -32,9 +32,7 @@ export interface KeysResult {
   readonly uniqueIndexes: readonly UniqueIndexRow[];
 }
 
-/**
- * The query has no parameters. It omits the foreign keys that PostgreSQL derives for partitions.
- */
+/** The query has no parameters. It omits foreign keys that PostgreSQL derives for partitions. */
 export const keysQuery = `
 with keys as (
   select c.conname, c.contype, c.conrelid::int8 as relid, c.conkey, c.confrelid::int8 as frelid,

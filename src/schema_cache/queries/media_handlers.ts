@@ -43,10 +43,7 @@ select coalesce(json_agg(
 ), '[]')::text
 from handlers`;
 
-/**
- * The query has no parameters. The result has `DataRepresentation`s: only casts whose function
- * the login role may execute.
- */
+/** The result has `DataRepresentation`s whose function the login role may execute. */
 export const representationsQuery = `
 select coalesce(json_agg(
   json_build_object(

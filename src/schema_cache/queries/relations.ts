@@ -36,10 +36,7 @@ export type ColumnRow = readonly [
   defaultExpression: string | null,
   /** Key of {@linkcode EnumLabels} when the base type is an enum; null otherwise. */
   enumType: number | null,
-  /**
-   * True if the column accepts no values: a generated column, or an identity column `GENERATED
-   * ALWAYS`.
-   */
+  /** True for a generated column, or an identity column `GENERATED ALWAYS`. */
   generated: boolean,
 ];
 

@@ -10,10 +10,7 @@ export type ParameterRow = readonly [
   variadic: boolean,
 ];
 
-/**
- * A row of {@linkcode routinesQuery}: a function. Its result type is the type below all
- * domain levels.
- */
+/** A row of {@linkcode routinesQuery}. The result type is the type below all domains. */
 export type RoutineRow = readonly [
   schema: string,
   name: string,
@@ -104,9 +101,7 @@ export type ComputedRow = readonly [
   toOne: boolean,
 ];
 
-/**
- * Parameters: exposed schemas as `regnamespace[]`. The result identifies relations by their oid.
- */
+/** Parameters: exposed schemas as `regnamespace[]`. Relations have their oid. */
 export const computedRelationshipsQuery = `
 select coalesce(json_agg(json_build_array(
   n.nspname, p.proname, origin.typrelid::int8, result.typrelid::int8,

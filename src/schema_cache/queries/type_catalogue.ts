@@ -3,9 +3,7 @@
 
 type TypedName = readonly [name: string, type: string];
 
-/**
- * The types that columns, parameters and results can have. `text` is the output of `format_type`.
- */
+/** Types of columns, parameters and results. `text` is the output of `format_type`. */
 export interface TypeCatalogue {
   readonly enums: readonly (readonly [
     schema: string,
