@@ -74,10 +74,7 @@ export interface DatabaseFailure {
 /** Wraps a {@linkcode DatabaseFailure}. `errors/sqlstate.ts` decides its status. */
 export class DatabaseError extends Error {
   readonly failure: DatabaseFailure;
-  /**
-   * Index of the failed statement in the transaction, from 0. -1 is the BEGIN; the number of
-   * statements is the closing statement, or the COMMIT of a transaction without one.
-   */
+  /** Index of the failed statement, from 0; -1 is BEGIN, the number of statements COMMIT. */
   readonly statement: number;
   /** True if no user-defined code ran before PostgreSQL refused the statement. Default: false. */
   readonly precedesExecution: boolean;

@@ -26,10 +26,7 @@ export function foreignHeader(
   return site === "cross-site" || site === "same-site" ? "Origin" : null;
 }
 
-/**
- * Returns whether a browser may send the request for a page of another origin: the `Sec-Fetch-Site` header
- * says so, or, without it, the `Origin` header differs from the request's host.
- */
+/** By `Sec-Fetch-Site`, or else by an `Origin` that differs from the request's host. */
 export function isCrossOrigin(headers: Readonly<Record<string, string>>): boolean {
   const { "sec-fetch-site": site, origin, host } = headers;
   if (site !== undefined) return site !== "same-origin" && site !== "none";

@@ -2,10 +2,7 @@
 
 const characters = /^[A-Za-z0-9._~%:\[\]-]*$/;
 
-/**
- * Returns whether a `Host` header holds only a host and a port. A server builds the request's URL
- * from it, and would take the text after a slash or question mark for the path.
- */
+/** A server would take the text after a slash or question mark for the path. */
 export function isHostHeader(value: string | null): boolean {
   return value === null || characters.test(value);
 }
@@ -15,10 +12,7 @@ export function badHostResponse(headers: HeadersInit): Response {
   return new Response("Bad Request", { status: 400, headers });
 }
 
-/**
- * Returns the host of a `Host` header without its port, in lower case, as the URL standard writes it:
- * `[::1]`, `127.0.0.1`, `db.example`. Returns null if the header has no host.
- */
+/** Returns the host without its port, in lower case: `[::1]`, `db.example`; null for none. */
 export function hostName(value: string): string | null {
   const url = `http://${value}`;
   return value !== "" && isHostHeader(value) && URL.canParse(url) ? new URL(url).hostname : null;

@@ -147,10 +147,7 @@ interface Family {
   readonly series: Map<string, number>;
 }
 
-/**
- * Returns the metrics of all texts. Counters and histograms add up exactly, since each text has all digits
- * of a value. Of gauges that are facts, times or ages, the highest counts; other gauges add up.
- */
+/** Counters and histograms add up. Of facts, times and ages the highest gauge counts. */
 export function sumOfMetrics(texts: readonly string[]): string {
   const sum = new Map<string, Family>();
   for (const text of texts) {

@@ -99,10 +99,7 @@ type CountedEvent =
   | { readonly kind: "connection-opened" }
   | { readonly kind: "connection-closed"; readonly reason: ConnectionEnd };
 
-/**
- * Why a connection of a client ended: the client or a shutdown ended it, a header or a body did not arrive,
- * no request came, or `server-max-connections` needed its place.
- */
+/** `limit`: `server-max-connections` needed the place. `client` includes shutdowns. */
 export type ConnectionEnd = "client" | "header" | "body" | "idle" | "limit";
 
 /** Returns whether only metrics count an event. */
@@ -392,10 +389,7 @@ export const diagnostics = {
     `Agent as ${redact(role)}: ${redact(`${tool} ${method} ${target}`)} ${status}` +
     (rows === null ? "" : ` ${rows} rows`)
   ),
-  /**
-   * A request addressed aliased embeds by their targets' names, which is deprecated. `uses` holds
-   * pairs of target and alias. The event is reported before the request itself.
-   */
+  /** Deprecated. `uses` holds pairs of target and alias. Reported before the request itself. */
   "target-names-used": warning((
     { uses, method, target }: { uses: readonly TargetNameUse[]; method: string; target: string },
   ) => [

@@ -3,10 +3,7 @@
 /** Longer texts are cut, so that one event cannot fill the log. */
 const maxTextChars = 8192;
 
-/**
- * Puts a text on one line and hides tokens, passwords, and the user and password of URIs, as far as
- * it recognizes them. Takes time linear in the length of the text.
- */
+/** Hides tokens, passwords, and user and password of URIs. Takes linear time. */
 export function redact(source: string): string {
   const cut = source.length > maxTextChars ? `${source.slice(0, maxTextChars)}…` : source;
   return oneLine(cut)

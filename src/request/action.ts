@@ -13,10 +13,7 @@ export interface ActionConfig {
 /** Target that a path names. */
 export type Resource = OptionsTarget;
 
-/**
- * Reads a raw path: `/`, `/relation` or `/rpc/routine`, whose names are percent-encoded UTF-8.
- * Raises `125` for any other, and `126` for `/` where the description is switched off.
- */
+/** Reads a raw path. Throws `125` for no target, and `126` for a description that is off. */
 export function readPath(path: string, config: ActionConfig): Resource {
   const [first = "", second, ...more] = path.slice(1).split("/").map(decodeName);
   if (more.length > 0 || !path.startsWith("/")) throw errors.invalidPath();

@@ -9,19 +9,13 @@ import type { Dialect } from "../dialect.ts";
 /** Most characters of the URL that the response to a query request names. Servers and proxies accept it. */
 const maxUrlCharacters = 2000;
 
-/**
- * The header that names the GET. For QUERY, that is `Location` (RFC 10008, section 2.4); in the response
- * to POST, `Location` names what the request has made.
- */
+/** For POST, `Location` names what the request has made (RFC 10008, section 2.4). */
 const headerOf: Readonly<Record<QueryForm, string>> = {
   method: "Location",
   path: "Content-Location",
 };
 
-/**
- * Returns the header with the URL of the GET: `path` and the canonical parameters. The response to a
- * query request also has `Accept-Query`. It lacks the URL if that is long, and for JSON arguments.
- */
+/** Query requests get `Accept-Query`, and the URL unless it is long or arguments are JSON. */
 export function addressHeaders(
   { action, query: { canonical }, queryForm }: ApiRequest,
   path: string,

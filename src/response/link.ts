@@ -64,10 +64,7 @@ function hasPositionInBody(
 
 const replacedNames = ["offset", "after", "before"] as const;
 
-/**
- * Links of a page by a cursor. A page that begins at a row has rows on its other side, at least that
- * one; from an empty page the other side is the page at that end.
- */
+/** A page that begins at a row has rows on its other side, at least that one. */
 function cursorLinks({ direction, keys }: CursorPage, { root, columns, rows }: ReadPage): Links {
   const at = (name: "after" | "before", cursor: string) => [
     ...replacedNames.map((replaced) => ({ name: replaced, value: null })),

@@ -78,10 +78,7 @@ function privilegesOf({ method, query, headers }: RawRequest): readonly Privileg
   }
 }
 
-/**
- * Returns the columns that a write with a representation reads: those of `select` and of filters. Returns
- * null for other requests, for all columns, and for items that are not plain columns.
- */
+/** Columns of `select` and filters of a write; null for all, and for items like embeds. */
 function returnedColumns({ method, query, headers }: RawRequest): readonly string[] | null {
   if (method === "GET" || !/return=representation/.test(headers["prefer"] ?? "")) return null;
   const params = splitQuery(query);

@@ -63,10 +63,7 @@ export function* deriveRelationships(
   return yield* sortRelationships([...visible, ...input.computed]);
 }
 
-/**
- * Finds exposed relations that junctions in unexposed schemas connect. Returns the schemas of their
- * counterparts, by the origin's oid. `primaryKeys` holds attribute numbers by the table's oid.
- */
+/** Returns the schemas that junctions in unexposed schemas lead to, by the origin's oid. */
 export function hiddenJunctions(
   input: RelationshipInput,
   primaryKeys: ReadonlyMap<number, readonly number[]>,

@@ -54,10 +54,7 @@ end $svc$;
 `;
 }
 
-/**
- * Parameter: the result of {@linkcode notifyPattern}. Returns whether an enabled event trigger at the end
- * of DDL commands runs a function whose source sends notifications to the channel.
- */
+/** Parameter: {@linkcode notifyPattern}. Whether an event trigger's source notifies the channel. */
 export const reloadTriggerQuery = `
 select exists (
   select from pg_catalog.pg_event_trigger t join pg_catalog.pg_proc p on p.oid = t.evtfoid

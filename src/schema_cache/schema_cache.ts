@@ -21,10 +21,7 @@ export interface Column {
   /** Type below all domains, without modifier, if in `pg_catalog`; else the declared type. */
   readonly baseType: string;
   readonly maxLength: number | null;
-  /**
-   * Default expression as SQL text: the column's, else the domain's. It is `nextval` for an
-   * identity column that accepts values, and null for generated columns.
-   */
+  /** SQL of the column's default, else the domain's, else `nextval` of an identity column. */
   readonly default: string | null;
   /** True for a generated column, or an identity column `GENERATED ALWAYS`. */
   readonly generated: boolean;
@@ -49,10 +46,7 @@ export interface Relation extends QualifiedName {
   readonly insertable: boolean;
   readonly updatable: boolean;
   readonly deletable: boolean;
-  /**
-   * True if reading the relation can run a function declared `VOLATILE` or query another server.
-   * The cause can be the definition of a view, a policy, an operator or a type.
-   */
+  /** True if a read can run a function declared `VOLATILE`, or query another server. */
   readonly volatile: boolean;
   /** Where requests are executed that read the relation. Default: a standby may execute them. */
   readonly readsFrom?: "primary";
@@ -78,10 +72,7 @@ export interface Relation extends QualifiedName {
   /** Unique indexes of a table, sorted by name. Default: none. */
   readonly uniqueIndexes?: readonly UniqueIndex[];
   readonly columns: readonly Column[];
-  /**
-   * Schemas of relations that junctions in unexposed schemas lead to; absent when there are no such
-   * junctions. Requests cannot use them, but errors then do not suggest another origin.
-   */
+  /** Schemas that hidden junctions lead to: errors then suggest no other origin. Default: none. */
   readonly hiddenJunctionsTo?: readonly string[];
 }
 
@@ -275,10 +266,7 @@ export interface SchemaCache {
   column(relation: QualifiedName, column: string): Column | undefined;
   /** Returns the names of all relations of a schema, sorted. */
   relationNames(schema: string): readonly string[];
-  /**
-   * Returns the relationships of an origin to relations of one schema, in the order of ambiguity
-   * errors. The schema of a computed relationship is that of its function.
-   */
+  /** Relationships to one schema, in the order of ambiguity errors. */
   relationships(origin: QualifiedName, foreignSchema: string): readonly Relationship[];
   /** Returns the names of the relations of a schema that have relationships within it, sorted. */
   relatedOrigins(schema: string): readonly string[];

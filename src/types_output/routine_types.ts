@@ -23,10 +23,7 @@ export interface RoutineTypeContext {
   readonly rowFunctions: RowFunctions;
 }
 
-/**
- * Writes `Args`, `Returns` and `SetofOptions`. The type is a union over the overloads, and over the
- * functions of that name that requests can only embed or select.
- */
+/** A union over the overloads, and over functions that requests can only embed or select. */
 export function routineType(
   overloads: readonly Routine[],
   uncallable: readonly RowFunction[],
@@ -50,10 +47,7 @@ function callableType(routine: Routine, context: RoutineTypeContext): string {
   ]);
 }
 
-/**
- * Writes the type of a function that calls cannot reach, because its parameter has no name. Clients
- * need it to embed the function's result, and to leave it out of `*`.
- */
+/** Clients embed the result of a function without a named parameter, and leave it out of `*`. */
 function uncallableType(row: RowFunction, { names }: RoutineTypeContext): string {
   const { schema, name, origin, relationship, result: [, , , , , isSet] } = row;
   const isEmbeddable = relationship !== null && relationship.foreign.schema === schema;

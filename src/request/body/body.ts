@@ -133,10 +133,7 @@ function mayBeDivided(expected: number, { isDivisible }: DivisionOptions): boole
   return Number.isNaN(expected) || (expected > maxWholeBytes && isDivisible(null));
 }
 
-/**
- * Collects a body until it is too long to stay whole, and divides it. Returns null if it ends before, or
- * has to stay whole: then `collected` holds what `decoded` has yielded.
- */
+/** Returns null if the body stays whole: then `collected` holds what `decoded` has yielded. */
 async function divideLongBody(
   collected: Collected,
   decoded: AsyncGenerator<Uint8Array>,

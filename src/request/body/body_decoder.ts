@@ -29,10 +29,7 @@ export interface RowCuts {
   readonly malformed: MalformedPlace | null;
 }
 
-/**
- * Receives a payload without bytes, once. The decoder calls it when it has read the body's keys, or more
- * keys than a relation or a function can have. An error that it throws ends the reading.
- */
+/** Called once, when keys are known or too many. An error that it throws ends the reading. */
 export type OnKeys = (payload: Payload) => void;
 
 /** Rows of a relation, or arguments of a function. */

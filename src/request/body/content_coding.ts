@@ -8,10 +8,7 @@ export type ContentCoding = "gzip" | "deflate";
 
 /** Chunks of a decoder of `node:zlib` have at most this many bytes. */
 const chunkBytes = 64 * 1024;
-/**
- * Decoders receive a body in pieces of at most this length. The ratio of a bomb then shows after a few
- * megabytes, although the decoder has not read all that it received.
- */
+/** Decoders get short pieces, so that the ratio of a bomb shows after a few megabytes. */
 const countedSliceBytes = 16 * 1024;
 /** A body may decode to this many bytes at any ratio. */
 const minCheckedBytes = 1024 * 1024;
@@ -41,10 +38,7 @@ export interface DecodingOptions {
   readonly isLimited: boolean;
 }
 
-/**
- * Yields the decoded bytes of a body, each piece valid until the next one is requested. Throws `139` if
- * they are corrupt or truncated, `130` if the body is a bomb, and what `pieces` throws.
- */
+/** Throws `139` for corrupt or cut data, `130` for a bomb, and what `pieces` throws. */
 export async function* decodedPieces(
   pieces: AsyncIterable<Uint8Array>,
   { coding, isLimited }: DecodingOptions,

@@ -12,10 +12,7 @@ const maxBytesPerTurn: Readonly<Record<BodyDecoder["work"], number>> = {
   converts: 256 * 1024,
 };
 
-/**
- * Yields the decoded pieces of a body, each valid until the next one is requested. Awaits `pause` after
- * some milliseconds of work, so that other requests run. Throws the errors of the decoder.
- */
+/** Each piece is valid until the next one. Awaits `pause` after some milliseconds of work. */
 export async function* decodePieces(
   pieces: AsyncIterable<Uint8Array>,
   decoder: BodyDecoder,

@@ -10,10 +10,7 @@ export const maxWholeBytes = 4 * 1024 * 1024;
 
 /** How long bodies are divided. */
 export interface DivisionOptions {
-  /**
-   * Whether the rows of a payload, which has no bytes yet, may be inserted by several statements; of null
-   * whether those of some payload may. Throws the errors of planning.
-   */
+  /** Whether several statements may insert the rows; of null whether those of some payload may. */
   readonly isDivisible: (payload: Payload | null) => boolean;
   /** Creates a file to store the rows in; null where the runtime has none. */
   readonly openSpool: () => Pick<SpoolFile, "append" | "close" | "pieces"> | null;

@@ -27,10 +27,7 @@ export interface RowsOptions {
   readonly keysMayVary?: boolean;
 }
 
-/**
- * Reads JSON text as UTF-8 without a byte order mark, piece by piece. Collects the keys of the first row,
- * or of all, and compares those of the others with them.
- */
+/** Compares the keys of rows with those of the first, or collects all. Takes no byte order mark. */
 export class JsonRowsScan {
   readonly #mayVary: boolean;
   readonly #scanner = new JsonScanner({

@@ -57,10 +57,7 @@ export interface PatchDocument {
   readonly operations: readonly PatchOperation[];
 }
 
-/**
- * Most operations of a document, members of one operation, and segments of a pointer. `members` bounds the
- * objects of a merge patch together. Each copy of a value into itself doubles it.
- */
+/** `members` bounds the objects of a merge patch. A copy of a value into itself doubles it. */
 const limits = {
   operations: 1000,
   operationMembers: 16,

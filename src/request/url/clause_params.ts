@@ -64,10 +64,7 @@ function distinct(scanner: Scanner): Clause {
 
 const comma = ['","'] as const;
 
-/**
- * Returns the clause of a parameter whose value is not a filter; undefined if its name is not the name of
- * a clause. `path` has the segments before the last one. Throws `100`.
- */
+/** Returns undefined for names of no clause. `path` lacks the last segment. Throws `100`. */
 export function readClause(
   { name, value }: ValuedParam,
   path: readonly string[],

@@ -53,10 +53,7 @@ export interface ReplacedParam {
   readonly value: string | null;
 }
 
-/**
- * Returns a raw query string with other values of some parameters, at its end. The rest stays as it was
- * sent, but for characters that end a link target or a header.
- */
+/** The rest stays as it was sent, but for characters that end a link target or a header. */
 export function withParams(raw: string, params: readonly ReplacedParam[]): string {
   const replaced = new Set(params.map(({ name }) => name));
   const kept = raw.split(/[&;]/).filter((piece) => {
@@ -78,10 +75,7 @@ export function decodeQueryText(raw: string): string {
   return percentDecode(spaced, "replace");
 }
 
-/**
- * The query string that stands for all equivalent ones: parameters sorted by name, those of one name
- * joined by commas, everything but unreserved characters (RFC 3986, section 2.3) encoded.
- */
+/** Sorts by name, joins values of one name by commas, encodes all but unreserved characters. */
 export function canonicalQuery(params: readonly QueryParam[]): string {
   const texts = isAscending(params)
     ? params.map(({ name, value }) => `${encodeText(name)}=${encodeText(value ?? "")}`)
@@ -91,10 +85,7 @@ export function canonicalQuery(params: readonly QueryParam[]): string {
   return texts.join("&");
 }
 
-/**
- * The query string of the GET that a query request stands for: as {@linkcode canonicalQuery}, but parameters
- * of one name stay apart, so that it has the same result.
- */
+/** As {@linkcode canonicalQuery}, but parameters of one name stay apart. */
 export function equivalentQuery(params: readonly QueryParam[]): string {
   const sorted = params.toSorted((one, other) =>
     one.name < other.name ? -1 : Number(one.name > other.name)

@@ -70,10 +70,7 @@ function quoted(character: string, quote: string): string {
   return quote + shown + quote;
 }
 
-/**
- * Returns the problem of a text in words: `price lacks an operator`; null if the parser's texts say it best.
- * `column` is that of a filter; in a group of conditions, the text names it.
- */
+/** `price lacks an operator`; null if the parser says it best. A group's text names the column. */
 function problemInWords(
   { at, unexpected, expected, rule }: ParseFailure,
   text: string,

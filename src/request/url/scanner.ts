@@ -28,10 +28,7 @@ export interface ParseFailure {
   readonly rule: string | null;
 }
 
-/**
- * How deep parentheses may nest. The stages that follow walk the result by recursion; the memory that
- * PostgreSQL plans embeds with grows with the square of their depth.
- */
+/** Later stages recurse; PostgreSQL's memory grows with the square of the depth of embeds. */
 export const maxNesting = { logic: 500, select: 50 } as const;
 
 /** Most parts of a kind in a request: conditions, items of `select`, terms of `order` … */

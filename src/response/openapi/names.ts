@@ -1,10 +1,7 @@
 /** Turns names and comments of the database into names, references, keys and texts of a document. @module */
 import type { Relation } from "../../schema_cache/schema_cache.ts";
 
-/**
- * Returns the last segment of a path. Percent-encodes characters that a path cannot contain, or that
- * delimit it or its template (RFC 3986 section 3.3). Keeps letters of any language.
- */
+/** Encodes what a path or its template cannot contain (RFC 3986 section 3.3). */
 export function pathSegment(name: string): string {
   return name.toWellFormed().replace(notInPath, encodeURIComponent);
 }
@@ -32,10 +29,7 @@ export function rowFilterKey(relation: string, column: string): string {
   return `rowFilter.${first}.${column}`;
 }
 
-/**
- * Returns the key of a component, which may contain only `[A-Za-z0-9._-]`. Other characters become
- * `.<hexadecimal code point>.`, so that different names have different keys.
- */
+/** Other characters than `[A-Za-z0-9_-]` become `.<hexadecimal code point>.` */
 export function componentKey(name: string): string {
   if (plainKey.test(name)) return name;
   return name.toWellFormed().replace(
@@ -44,10 +38,7 @@ export function componentKey(name: string): string {
   );
 }
 
-/**
- * Returns the name of a column, or of a function's parameter, for the query string. Adds quotes if the
- * query grammar requires them. Returns null for a reserved name.
- */
+/** Returns a name for the query string, in quotes if it needs them; null for a reserved name. */
 export function queryName(column: string): string | null {
   if (wholeNames.has(column)) return null;
   const reserved = lastSegments.has(column.slice(column.lastIndexOf(".") + 1));

@@ -104,10 +104,7 @@ function rawBody({ type, required }: Parameter) {
   return { required, content: { [rawBodyType(type)]: { schema } } };
 }
 
-/**
- * Returns a parameter in the query string, where arrays and JSON are literals and variadic parameters
- * are repeated. A parameter with a reserved name is omitted.
- */
+/** Arrays and JSON are literals, and variadic parameters repeated. Reserved names are left out. */
 function queryParameter(parameter: Parameter) {
   const { type, required, variadic } = parameter;
   const name = queryName(parameter.name);
