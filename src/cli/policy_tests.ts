@@ -53,14 +53,14 @@ async function test({ config, flags, operands }: CommandCall): Promise<number> {
     for (const { name, file } of files) results.push(await runFile(name, file, setup));
     const ms = Math.round(performance.now() - start);
     for (const [index, { path, text }] of flags.has("--write") ? files.entries() : []) {
-      writeFileSync(path, withAnswers(text, results[index]!.results));
+      writeFileSync(path, withAnswers(text, results[index]!));
     }
     const junit = flags.get("--junit");
     if (junit !== undefined) writeFileSync(junit, junitText(results));
     print(failureText(results, `${callWords(config).program} why`));
     const uncovered = operands.length === 0 ? await uncoveredBy(results, setup) : "";
     printError(`${svcDialect.productToken} test: ${summaryText(results, ms)}${uncovered}`);
-    return failuresOf(results).length === 0 ? 0 : caseFailed;
+    return results.flatMap(failuresOf).length === 0 ? 0 : caseFailed;
   });
 }
 
@@ -91,8 +91,7 @@ async function generate(setup: RunSetup): Promise<number> {
         ({ snapshot: { cache, config } }) => generateCases(database, { cache: cache!, config }),
       ),
   );
-  const { results } = await runFile(name, parseCaseFile(text), setup);
-  print(withAnswers(text, results));
+  print(withAnswers(text, await runFile(name, parseCaseFile(text), setup)));
   return 0;
 }
 

@@ -4,7 +4,6 @@ import type { Identity } from "../auth/jwt_cache.ts";
 import type { Config } from "../config/options.ts";
 import type { ConfigSource } from "../config/source.ts";
 import type { Database } from "../database/database.ts";
-import { serviceHandler } from "../handler/handler.ts";
 import { isJsonObject } from "../lib/json_object.ts";
 import type { Observation } from "../observe/observation.ts";
 import { Service } from "../service/service.ts";
@@ -25,17 +24,12 @@ export async function withCaseService<Result>(
   { source, observe, now }: HandlerSetup,
   use: (service: Service) => Promise<Result>,
 ): Promise<Result> {
-  const initialSource: ConfigSource = {
+  const tested: ConfigSource = {
     ...source,
     configure: (values) => testConfig(source.configure(values)),
   };
-  const service = await Service.create({
-    source: () => initialSource,
-    database,
-    now,
-    observe,
-    onFatal: () => {},
-  });
+  const options = { source: () => tested, database, now, observe, onFatal: () => {} };
+  const service = await Service.create(options);
   try {
     await service.reloadSchema();
     if (service.snapshot.cache === null) throw new Error("cannot load the schema cache");
@@ -66,21 +60,6 @@ export function identityOf(
   return name === anonymous ? null : callerIdentity(callers.get(name)!, config);
 }
 
-/** Sends a request, and reads its answer. */
-export type SendCase = (request: CaseRequest, identity: Identity | null) => Promise<CaseAnswer>;
-
-/** Makes the function that sends requests to a service. */
-export function caseSender(service: Service): SendCase {
-  const handle = serviceHandler(service);
-  return async (request, identity) =>
-    await readAnswer(
-      await handle(requestOf(request), {
-        isUnlogged: true,
-        ...(identity === null ? {} : { identity }),
-      }),
-    );
-}
-
 /** Builds the request. Writes to relations count their rows. */
 export function requestOf({ method, target, headers: fields, body }: CaseRequest): Request {
   const headers = new Headers(fields.map(([name, value]): [string, string] => [name, value]));
@@ -95,25 +74,16 @@ export function requestOf({ method, target, headers: fields, body }: CaseRequest
 /** Reads an answer. */
 export async function readAnswer(response: Response): Promise<CaseAnswer> {
   const { status, headers } = response;
-  const json = jsonOf(await response.text(), headers.get("Content-Type"));
+  const text = await response.text();
+  const isJson = text !== "" && /[/+]json\b/.test(headers.get("Content-Type") ?? "");
+  const json: unknown = isJson ? JSON.parse(text) : undefined;
   if (status >= 400) {
-    const error = isJsonObject(json) ? json : {};
-    const [code, message] = [error["code"], error["message"]].map((value) =>
-      typeof value === "string" ? value : null
-    );
-    return { status, code: code ?? null, message: message ?? null, rows: null, json };
+    const { code, message } = isJsonObject(json) ? json : {};
+    const isError = typeof code === "string";
+    return { status, code: isError ? code : null, message: String(message), rows: null, json };
   }
   const rows = Array.isArray(json) ? json.length : rangeRows(headers.get("Content-Range"));
   return { status, code: null, message: null, rows, json };
-}
-
-function jsonOf(text: string, type: string | null): unknown {
-  if (text === "" || !/[/+](?:\w+\+)?json\b/.test(type ?? "")) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** `0-1/2`, else `0-1` behind a read without a count; null for neither. */

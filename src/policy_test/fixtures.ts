@@ -16,14 +16,11 @@ export type ReadInclude = (path: string, from: FixtureScript) => FixtureScript;
 
 /** Reports that PostgreSQL refused the fixtures. */
 export class FixtureError extends Error {
-  override readonly name = "FixtureError";
-
   constructor(readonly result: TextResult, readonly script: FixtureScript) {
     super(`cannot run the fixtures of ${script.name}`);
   }
 }
 
-/** The longest wait for a lock of another session. */
 const begin = `${connectionSetup}; begin isolation level read committed read write; ` +
   "set local lock_timeout = '2s'";
 
@@ -46,61 +43,51 @@ export async function withFixtures<Result>(
   { script, readInclude }: { readonly script: FixtureScript; readonly readInclude: ReadInclude },
   use: (database: SavepointDatabase) => Promise<Result>,
 ): Promise<Result> {
+  const { name } = script;
   const parts = partsOf(script, readInclude);
-  for (const part of parts) rejectControl(part, script);
+  for (const part of parts) rejectControl(part, name);
+  const check = { name: `${name}, deferred constraints`, text: checkConstraints };
   const session = new SqlSession(transport);
   let database: SavepointDatabase | null = null;
   try {
-    const { name } = script;
-    const check = { name: `${name}, deferred constraints`, text: checkConstraints };
-    for (const part of [{ name, text: begin }, ...parts, check]) await run(session, part);
+    for (const part of [{ name, text: begin }, ...parts, check]) {
+      const result = await session.run(part.text);
+      if (result.failure !== null) throw new FixtureError(result, part);
+    }
     database = new SavepointDatabase(transport);
     return await use(database);
   } finally {
-    if (!database?.isLost) await rollBack(transport);
+    if (!database?.isLost) {
+      const ending = database === null ? session : new SqlSession(transport);
+      await ending.run("rollback");
+      // Advisory locks, for example, survive a rollback.
+      await ending.run("discard all");
+    }
   }
-}
-
-/** DISCARD ends what survives a rollback, such as advisory locks. */
-async function rollBack(transport: Transport): Promise<void> {
-  const session = new SqlSession(transport);
-  await session.run("rollback");
-  await session.run("discard all");
-}
-
-async function run(session: SqlSession, script: FixtureScript): Promise<void> {
-  const result = await session.run(script.text);
-  if (result.failure !== null) throw new FixtureError(result, script);
 }
 
 /** Divides a script at its lines `\i FILE`. Empty lines keep the numbers of the others. */
 function partsOf(script: FixtureScript, readInclude: ReadInclude): readonly FixtureScript[] {
-  const parts: FixtureScript[] = [];
   const lines = script.text.split("\n");
-  let start = 0;
-  const addPart = (end: number) => {
-    const text = "\n".repeat(start) + lines.slice(start, end).join("\n");
-    parts.push({ name: script.name, text });
-  };
-  for (const [index, line] of lines.entries()) {
-    const [, path] = /^\\ir?\s+(\S.*?)\s*$/.exec(line) ?? [];
-    if (path === undefined) continue;
-    addPart(index);
-    parts.push(...partsOf(readInclude(path, script), readInclude));
-    start = index + 1;
-  }
-  addPart(lines.length);
-  return parts;
+  const isInclude = (line: string) => /^\\ir?\s+\S/.test(line);
+  const end = lines.findIndex(isInclude);
+  if (end === -1) return [script];
+  const before = { ...script, text: lines.slice(0, end).join("\n") };
+  const path = lines[end]!.replace(/^\S+\s+|\s+$/g, "");
+  const rest = [...lines.slice(0, end + 1).map(() => ""), ...lines.slice(end + 1)];
+  return [
+    before,
+    ...partsOf(readInclude(path, script), readInclude),
+    ...partsOf({ ...script, text: rest.join("\n") }, readInclude),
+  ];
 }
 
-function rejectControl({ name, text }: FixtureScript, file: FixtureScript): void {
+function rejectControl({ name, text }: FixtureScript, file: string): void {
   for (const { start, end } of splitStatements(text)) {
     const statement = text.slice(start, end);
     if (!endsTransaction(statement)) continue;
-    const place = `${name === file.name ? "" : `${name} `}line ${placeAt(text, start).line}`;
-    const [word = ""] = /^\w+/.exec(statement) ?? [];
-    throw new Error(
-      `cannot run ${file.name}: ${place}: fixtures cannot contain ${word.toUpperCase()}`,
-    );
+    const place = `${name === file ? "" : `${name} `}line ${placeAt(text, start).line}`;
+    const word = statement.split(/\W/, 1)[0]!.toUpperCase();
+    throw new Error(`cannot run ${file}: ${place}: fixtures cannot contain ${word}`);
   }
 }

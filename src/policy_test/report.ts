@@ -7,28 +7,26 @@ import type { CaseResult, FileResult } from "./run_file.ts";
 /** Returns a line for each case that failed. `why` is the call of `svc why` without its operand. */
 export function failureText(files: readonly FileResult[], why: string): string {
   return files.flatMap((file) =>
-    failuresOf([file]).map((result) => {
-      const place = `${file.name}:${result.case.line}`;
-      return `FAIL ${place} ${caseText(result)}: ${
-        printable(result.difference!)
-      }   (${why} ${place})\n`;
+    failuresOf(file).map(({ case: each, difference }) => {
+      const place = `${file.name}:${each.line}`;
+      return `FAIL ${place} ${caseText(each)}: ${printable(difference!)}   (${why} ${place})\n`;
     })
   ).join("");
 }
 
 /** Returns the cases that failed. */
-export function failuresOf(files: readonly FileResult[]): readonly CaseResult[] {
-  return files.flatMap(({ results }) => results).filter(({ difference }) => difference !== null);
+export function failuresOf({ results }: FileResult): readonly CaseResult[] {
+  return results.filter(({ difference }) => difference !== null);
 }
 
-function caseText({ case: { caller, method, target } }: CaseResult): string {
+function caseText({ caller, method, target }: CaseResult["case"]): string {
   return `${caller} ${method} ${target}`;
 }
 
 /** Returns the summary: `1 of 5 cases failed (38 ms)`. */
 export function summaryText(files: readonly FileResult[], ms: number): string {
   const count = files.reduce((sum, { results }) => sum + results.length, 0);
-  const failed = failuresOf(files).length;
+  const failed = files.flatMap(failuresOf).length;
   const cases = `${count} ${count === 1 ? "case" : "cases"}`;
   return `${failed === 0 ? `${cases} passed` : `${failed} of ${cases} failed`} (${ms} ms)`;
 }
@@ -67,63 +65,41 @@ export function uncoveredText(
 
 /** Returns the document of JUnit: a suite for each file, a test case for each line. */
 export function junitText(files: readonly FileResult[]): string {
-  const suites = files.map((file) => {
-    const { name, results } = file;
-    const failures = failuresOf([file]).length;
-    const cases = results.map((result) => testcase(name, result)).join("");
-    return `  <testsuite name="${xml(name)}" tests="${results.length}" failures="${failures}">\n` +
-      `${cases}  </testsuite>\n`;
+  const suites = files.flatMap((file) => {
+    const counts = `tests="${file.results.length}" failures="${failuresOf(file).length}"`;
+    const cases = file.results.map(({ case: each, difference }) => {
+      const place = `file="${xml(file.name)}" line="${each.line}"`;
+      const head = `<testcase name="${xml(`${each.line} ${caseText(each)}`)}" ${place}`;
+      const failure = `<failure message="${xml(difference ?? "")}"/>`;
+      return difference === null ? `${head}/>` : `${head}>${failure}</testcase>`;
+    });
+    return [`<testsuite name="${xml(file.name)}" ${counts}>`, ...cases, "</testsuite>"];
   });
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join("")}</testsuites>\n`;
+  const lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", ...suites];
+  return `${[...lines, "</testsuites>"].join("\n")}\n`;
 }
 
-function testcase(file: string, result: CaseResult): string {
-  const { case: { line }, difference } = result;
-  const name = xml(`${line} ${caseText(result)}`);
-  const head = `    <testcase classname="${xml(file)}" name="${name}" file="${
-    xml(file)
-  }" line="${line}"`;
-  return difference === null
-    ? `${head}/>\n`
-    : `${head}>\n      <failure message="${xml(difference)}"/>\n    </testcase>\n`;
-}
-
-/** Escapes a text for an attribute (XML 1.0, section 2.2). */
+/** Escapes a text for an attribute. XML 1.0, section 2.2, has no control characters. */
 function xml(text: string): string {
-  return printable(text).replace(/[&<>"]|[\uFFFE\uFFFF]/g, (each) => entities.get(each) ?? "?");
+  return printable(text).replace(/[&<>"\uFFFE\uFFFF]/g, (each) => `&#${each.charCodeAt(0)};`);
 }
-
-const entities: ReadonlyMap<string, string> = new Map([
-  ["&", "&amp;"],
-  ["<", "&lt;"],
-  [">", "&gt;"],
-  ['"', "&quot;"],
-]);
-
-/** Most characters of JSON that an answer is written with; longer ones have the number of rows alone. */
-const maxAnswerLength = 500;
 
 /** Returns an answer as an expectation: `200 [{"id":1}]`, `204 no rows`, `403 42501`. */
 export function answerText({ status, code, rows, json }: CaseAnswer): string {
   if (code !== null) return `${status} ${code}`;
   const body = json === undefined || status >= 400 ? "" : JSON.stringify(json);
-  const isShort = body !== "" && body.length <= maxAnswerLength;
-  if (isShort && /^[[{"]/.test(body)) return `${status} ${body}`;
+  // Longer answers have the number of rows alone.
+  if (body.length <= 500 && /^[[{"]/.test(body)) return `${status} ${body}`;
   return rows === null ? String(status) : `${status} ${rowsText(rows)}`;
 }
 
 /** Returns the text of a file with the answers of its cases without any. */
-export function withAnswers(text: string, results: readonly CaseResult[]): string {
-  const answers = new Map(
-    results.filter(({ case: { expectation } }) => expectation === null)
-      .map((result) => [result.case.line, answerText(result.answer)]),
-  );
-  return text.split("\n").map((line, index) => {
-    const answer = answers.get(index + 1);
-    if (answer === undefined) return line;
-    const [end = ""] = /\s*$/.exec(line) ?? [];
-    return `${line.slice(0, line.length - end.length)} => ${answer}${
-      end.endsWith("\r") ? "\r" : ""
-    }`;
-  }).join("\n");
+export function withAnswers(text: string, { results }: FileResult): string {
+  const lines = text.split("\n");
+  for (const { case: { expectation, line }, answer } of results) {
+    if (expectation !== null) continue;
+    lines[line - 1] = lines[line - 1]!.replace(/[ \t]*(\r?)$/, () => ` => ${answerText(answer)}`) +
+      (lines[line - 1]!.endsWith("\r") ? "\r" : "");
+  }
+  return lines.join("\n");
 }

@@ -1,6 +1,13 @@
 /** Runs the cases of a file, each from the state behind the fixtures. @module */
 import type { Transport } from "../database/transport.ts";
-import { caseSender, type HandlerSetup, identityOf, withCaseService } from "./case_handler.ts";
+import { serviceHandler } from "../handler/handler.ts";
+import {
+  type HandlerSetup,
+  identityOf,
+  readAnswer,
+  requestOf,
+  withCaseService,
+} from "./case_handler.ts";
 import type { CaseFile, PolicyCase } from "./case_file.ts";
 import { type CaseAnswer, differenceOf } from "./expectation.ts";
 import { type ReadInclude, withFixtures } from "./fixtures.ts";
@@ -39,15 +46,17 @@ export async function runFile(name: string, file: CaseFile, setup: RunSetup): Pr
     { script, readInclude },
     (database) =>
       withCaseService(database, setup, async (service) => {
-        const send = caseSender(service);
+        const handle = serviceHandler(service);
+        const { config } = service.snapshot;
         const results: CaseResult[] = [];
         for (const each of file.cases) {
-          const identity = identityOf(file, each.caller, service.snapshot.config);
-          const answer = await send(each, identity);
+          const identity = identityOf(file, each.caller, config);
+          const info = { isUnlogged: true, ...identity === null ? {} : { identity } };
+          const answer = await readAnswer(await handle(requestOf(each), info));
           const difference = each.expectation === null
             ? `expected nothing, got ${answerText(answer)}; --write adds it`
             : differenceOf(each.expectation, answer);
-          const role = identity?.role ?? service.snapshot.config.dbAnonRole;
+          const role = identity?.role ?? config.dbAnonRole;
           results.push({ case: each, role, answer, difference });
         }
         return { name, results };
