@@ -24,39 +24,36 @@ export async function withTransport(
   args: ConfigArguments,
   run: (setup: RunSetup) => Promise<number>,
 ): Promise<number> {
-  try {
-    return await runConnected(args, run);
-  } catch (error) {
-    if (error instanceof FixtureError) {
-      throw new Error(failureLines(error.result, error.script).join("\n"), { cause: error });
-    }
+  const connected = await connect(args).catch((error) => {
     if (!(error instanceof CannotConnectError)) throw error;
     printError(`${svcDialect.productToken}: ${error.message}`);
-    return cannotConnect;
-  }
-}
-
-async function runConnected(
-  args: ConfigArguments,
-  run: (setup: RunSetup) => Promise<number>,
-): Promise<number> {
-  const { reader: { config, file, initialSource: source }, database } = await openStart(args, {
-    ports: "serves nothing",
+    return null;
   });
-  await database?.close();
-  if (config.tenants !== null) throw new Error("tenants: give a configuration without tenants");
-  const { transport, close } = await openConfiguredTransport(config, file).catch((error) => {
-    if (isEmbedded(config.dbUri)) throw error;
-    throw new CannotConnectError(errors.cannotConnect(errorMessage(error)));
-  });
+  if (connected === null) return cannotConnect;
+  const { config, source, transport, close } = connected;
   const { observe: log, flush } = openLog(config, callWords(args));
   const observe = (event: Observation) => /-failed$|^unexpected/.test(event.kind) && log(event);
   try {
     return await run({ source, observe, now: Date.now, transport, readInclude });
+  } catch (error) {
+    if (!(error instanceof FixtureError)) throw error;
+    throw new Error(failureLines(error.result, error.script).join("\n"), { cause: error });
   } finally {
     await close();
     await flush();
   }
+}
+
+async function connect(args: ConfigArguments) {
+  const start = await openStart(args, { ports: "serves nothing" });
+  const { config, file, initialSource: source } = start.reader;
+  await start.database?.close();
+  if (config.tenants !== null) throw new Error("tenants: give a configuration without tenants");
+  const opened = await openConfiguredTransport(config, file).catch((error) => {
+    if (isEmbedded(config.dbUri)) throw error;
+    throw new CannotConnectError(errors.cannotConnect(errorMessage(error)));
+  });
+  return { config, source, ...opened };
 }
 
 /** Reads a file of cases. Throws an `Error` with the place of a fault. */

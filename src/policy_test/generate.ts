@@ -7,11 +7,10 @@ import { DatabaseError } from "../errors/service_error.ts";
 import type { Column, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { compile, ident, join, literal, sql } from "../sql/fragment.ts";
 
-/** A table whose rows belong to callers. */
+/** A table whose rows belong to callers, and the claims by the columns that policies compare to them. */
 interface ClaimedTable {
   readonly relation: Relation;
   readonly role: string;
-  /** Claims by the columns that policies compare to them. */
   readonly claims: ReadonlyMap<string, string>;
 }
 
@@ -25,13 +24,11 @@ export async function generateCases(
 ): Promise<string> {
   const tables = await claimedTables(database, cache, config);
   const rows = new Map<string, string>();
-  const callers = new Map<string, Record<string, string>>();
+  const callers: Record<string, Record<string, string>> = {};
   for (const { relation, role, claims } of tables) {
     for (const id of [first, second]) {
       addRow(rows, relation, { id, cache, columns: [...claims.keys()] });
-      const caller = `${callerOf(role, id)} ${JSON.stringify(role)}`;
-      const own = callers.get(caller) ?? {};
-      callers.set(caller, own);
+      const own = callers[`${callerOf(role, id)} ${JSON.stringify(role)}`] ??= {};
       for (const [name, claim] of claims) own[claim] ??= valueOf(columnOf(relation, name), id);
     }
   }
@@ -39,7 +36,7 @@ export async function generateCases(
     "# Read each line: an answer may be a hole.",
     ...await triedInserts(database, rows),
     "===",
-    ...Array.from(callers, ([caller, claims]) => `${caller} ${JSON.stringify(claims)}`),
+    ...Object.entries(callers).map(([caller, claims]) => `${caller} ${JSON.stringify(claims)}`),
     "===",
     ...tables.flatMap((table) => casesOf(table, config)),
     "",
@@ -50,49 +47,44 @@ function callerOf(role: string, id: number): string {
   return `${role}_${id - first + 1}`;
 }
 
+/** Roles that policies name. The login role need not be a member of them. */
+const roleQuery = "select rolname from pg_roles r where exists (" +
+  "select from pg_policy where r.oid = any (polroles)) order by 1";
+
 async function claimedTables(
   database: Database,
   cache: SchemaCache,
   config: Config,
 ): Promise<readonly ClaimedTable[]> {
-  const { rows } = await database.transaction(metadataBatch([policyRoles], "rollback"));
+  const statement: Statement = { text: roleQuery, params: [], use: "rows" };
+  const { rows } = await database.transaction(metadataBatch([statement], "rollback"));
   const { roles } = await readAccess(database, { config });
   const names = new Set([...roles.map(([role]) => role), ...rows.at(-1)!.map(([role]) => role!)]);
-  const matrices = [];
-  for (const role of names) matrices.push(await readAccess(database, { config, role }));
-  const relations = config.dbSchemas.flatMap((schema) =>
-    cache.relationNames(schema).map((name) => cache.relation({ schema, name })!)
-  );
-  const cells = matrices.flatMap((matrix) => matrix.cells);
-  const groups = Map.groupBy(cells, ({ role, relation }) => unquoted(`${role} ${relation}`));
-  return [...groups.values()].flatMap((own) => {
-    const { role, relation: name } = own[0]!;
-    const relation = relations.find((each) => `${each.schema}.${each.name}` === unquoted(name));
-    if (relation === undefined) return [];
-    const expressions = own.flatMap(({ policies }) => policies)
-      .flatMap(({ using, check }) => [using ?? "", check ?? ""]);
-    const claims = new Map(expressions.flatMap((each) => claimsOf(each, relation)));
-    return claims.size === 0 ? [] : [{ relation, role: unquoted(role), claims }];
-  });
+  const tables: ClaimedTable[] = [];
+  for (const role of names) {
+    const { cells } = await readAccess(database, { config, role });
+    for (const schema of config.dbSchemas) {
+      for (const name of cache.relationNames(schema)) {
+        const relation = cache.relation({ schema, name })!;
+        const claims = new Map(
+          cells.filter((cell) => cell.relation.replaceAll('"', "") === `${schema}.${name}`)
+            .flatMap(({ policies }) => policies.flatMap(({ using, check }) => [using, check]))
+            .flatMap((expression) => claimsOf(expression ?? "", relation)),
+        );
+        if (claims.size > 0) tables.push({ relation, role, claims });
+      }
+    }
+  }
+  return tables;
 }
 
-/** Roles that policies name. The login role need not be a member of them. */
-const policyRoles: Statement = {
-  text:
-    "select distinct rolname from pg_policy join pg_roles r on r.oid = any (polroles) order by 1",
-  params: [],
-  use: "rows",
-};
-
-const unquoted = (name: string) => name.replaceAll('"', "");
-
 /** Returns the columns that an expression compares to a call, each with the claim that it names. */
-function claimsOf(using: string, { columns }: Relation): readonly (readonly [string, string])[] {
+function claimsOf(using: string, relation: Relation): readonly (readonly [string, string])[] {
   const [, arrow, argument] = /->> '([^']+)'|\('([^']+)'::text\)/.exec(using) ?? [];
   const compared = using.matchAll(/"?(\w+)"? = \(*\s*(?:SELECT )?\(*(?:\w+\.)?\w+\(/g);
   const reversed = using.matchAll(/\)(?:::\w+)?\)* = "?(\w+)"?/g);
   return [...compared, ...reversed].map(([, name = ""]) => name)
-    .filter((name) => columns.some((column) => column.name === name))
+    .filter((name) => relation.columns.some((column) => column.name === name))
     .map((name) => [name, arrow ?? argument ?? "sub"] as const);
 }
 
@@ -106,38 +98,32 @@ function addRow(
     readonly columns: readonly string[];
   },
 ): void {
-  const { schema, name } = relation;
+  const { schema, name, primaryKey, isView } = relation;
   const row = `${schema}.${name} ${id}`;
-  if (rows.has(row)) return;
+  if (rows.has(row) || isView) return;
   // Tables that refer to each other end the recursion.
   rows.set(row, "");
   const filled = relation.columns.filter((column) =>
-    isRequired(column) || columns.includes(column.name) || relation.primaryKey.includes(column.name)
+    isRequired(column) || columns.includes(column.name) || primaryKey.includes(column.name)
   );
   for (const key of cache.relationships(relation, schema)) {
-    const parent = key.kind === "many-to-one" ? cache.relation(key.foreign) : undefined;
-    const isFilled = key.kind === "many-to-one" &&
-      key.pairs.every(([own]) => filled.some((column) => column.name === own));
-    if (parent?.isView === false && isFilled) addRow(rows, parent, { id, cache, columns: [] });
+    if (key.kind !== "many-to-one") continue;
+    const isFilled = key.pairs.every(([own]) => filled.some((column) => column.name === own));
+    const parent = cache.relation(key.foreign);
+    if (isFilled && parent !== undefined) addRow(rows, parent, { id, cache, columns: [] });
   }
-  const values = filled.map((column) => literal(valueOf(column, id)));
-  const { text } = compile(
-    sql`insert into ${ident(schema, name)} (${
-      join(filled.map((column) => ident(column.name)))
-    }) overriding system value values (${join(values)})`,
-  );
+  const names = join(filled.map((column) => ident(column.name)));
+  const values = join(filled.map((column) => literal(valueOf(column, id))));
+  const insert = sql`insert into ${ident(schema, name)} (${names}) overriding system value`;
   rows.delete(row);
-  rows.set(row, text);
+  rows.set(row, compile(sql`${insert} values (${values})`).text);
 }
 
 const isRequired = (column: Column) =>
   !column.nullable && column.default === null && !column.generated;
 
 /** Returns the statements. One that fails behind those before it is a comment. */
-async function triedInserts(
-  database: Database,
-  rows: ReadonlyMap<string, string>,
-): Promise<readonly string[]> {
+async function triedInserts(database: Database, rows: ReadonlyMap<string, string>) {
   const accepted: Statement[] = [];
   const lines: string[] = [];
   for (const [row, text] of rows) {
@@ -156,35 +142,33 @@ async function triedInserts(
 
 function casesOf({ relation, role, claims }: ClaimedTable, config: Config): readonly string[] {
   const { schema, name, primaryKey, columns } = relation;
-  const path = `/${encodeURIComponent(name)}`;
   if (primaryKey.length === 0) return [`# ${schema}.${name} has no primary key`];
+  const [caller, path] = [callerOf(role, first), `/${encodeURIComponent(name)}`];
   const rowOf = (id: number) =>
     primaryKey.map((key) => `${key}=eq.${valueOf(columnOf(relation, key), id)}`).join("&");
-  const isPlain = ({ name, generated }: Column) =>
-    !generated && !claims.has(name) && !primaryKey.includes(name);
-  const plain = columns.filter(isPlain);
+  const plain = columns.filter((column) =>
+    !column.generated && !claims.has(column.name) && !primaryKey.includes(column.name)
+  );
   const changed = plain.find(({ baseType }) => /char|text/.test(baseType)) ?? plain[0];
-  const body = (names: readonly string[], id: number, owner: number) =>
+  const inserted = columns.filter((column) =>
+    isRequired(column) || claims.has(column.name) || primaryKey.includes(column.name)
+  );
+  const body = (list: readonly Column[], id: number, owner: number) =>
     JSON.stringify(Object.fromEntries(
-      names.map((each) => [each, valueOf(columnOf(relation, each), claims.has(each) ? owner : id)]),
+      list.map((each) => [each.name, valueOf(each, claims.has(each.name) ? owner : id)]),
     ));
-  const inserted = columns.filter((column) => isRequired(column) || claims.has(column.name))
-    .map((column) => column.name);
-  const profile = schema === config.dbSchemas[0]
-    ? []
-    : [`  Accept-Profile: ${schema}`, `  Content-Profile: ${schema}`];
+  const profile = [`  Accept-Profile: ${schema}`, `  Content-Profile: ${schema}`];
+  const select = `select=${primaryKey.join(",")}`;
   const requests = [first, second].flatMap((id) => [
-    `${callerOf(role, first)} GET ${path}?${rowOf(id)}&select=${primaryKey.join(",")}`,
+    `${caller} GET ${path}?${rowOf(id)}&${select}`,
     ...changed === undefined
       ? []
-      : [`${callerOf(role, first)} PATCH ${path}?${rowOf(id)} ${body([changed.name], id, id)}`],
-    `${callerOf(role, first)} DELETE ${path}?${rowOf(id)}`,
-    `${callerOf(role, first)} POST ${path} ${
-      body([...new Set([...primaryKey, ...inserted])], third, id)
-    }`,
+      : [`${caller} PATCH ${path}?${rowOf(id)} ${body([changed], id, id)}`],
+    `${caller} DELETE ${path}?${rowOf(id)}`,
+    `${caller} POST ${path} ${body(inserted, third, id)}`,
   ]);
-  const open = `anonymous GET ${path}?${rowOf(first)}&select=${primaryKey.join(",")}`;
-  return [...requests, open].flatMap((line) => [line, ...profile]);
+  return [...requests, `anonymous GET ${path}?${rowOf(first)}&${select}`]
+    .flatMap((line) => schema === config.dbSchemas[0] ? [line] : [line, ...profile]);
 }
 
 function columnOf({ columns }: Relation, name: string): Column {
@@ -193,15 +177,14 @@ function columnOf({ columns }: Relation, name: string): Column {
 
 /** Returns a value of a column's type as text, which differs for each id where the type allows it. */
 function valueOf({ name, baseType, enumLabels }: Column, id: number): string {
-  if (enumLabels.length > 0) return enumLabels[0]!;
-  if (/^(?:big|small)?int|^numeric|^double|^real/.test(baseType)) return String(id);
-  const [, value] = values.find(([pattern]) => pattern.test(baseType)) ?? [];
-  if (value === undefined) return `x${id}${/mail/i.test(name) ? "@example.com" : ""}`;
-  return value.replace("#", String(id));
+  const [, value] = values.find(([type]) => type.test(baseType)) ?? [];
+  const text = `x${id}${/mail/i.test(name) ? "@example.com" : ""}`;
+  return enumLabels[0] ?? value?.replace("#", String(id)) ?? text;
 }
 
 const values: readonly (readonly [type: RegExp, value: string])[] = [
   [/\[\]$/, "{}"],
+  [/^(?:big|small)?int(?!erval)|^numeric|^double|^real/, "#"],
   [/^uuid/, "00000000-0000-4000-8000-000000#"],
   [/^bool/, "false"],
   [/^(?:date|timestamp)/, "2030-01-01"],

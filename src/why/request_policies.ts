@@ -61,8 +61,8 @@ export function expressionsOf(
 /** Returns `(doc_own or doc_team) and doc_not_archived`; null if no permissive policy applies. */
 export function policyFormula(expressions: readonly RuleExpression[]): string | null {
   const names = (isPermissive: boolean) =>
-    expressions.map(({ policy }) => policy).filter((policy) => policy.isPermissive === isPermissive)
-      .map(({ name }) => name);
+    expressions.filter(({ policy }) => policy.isPermissive === isPermissive)
+      .map(({ policy, expression }) => policy.name + (expression === "true" ? " (true)" : ""));
   const [permissive, restrictive] = [names(true), names(false)];
   if (permissive.length === 0) return null;
   const either = permissive.join(" or ");

@@ -12,6 +12,7 @@ import {
   join,
   literal,
   param,
+  smallNumber,
   type Sql,
   sql,
 } from "../sql/fragment.ts";
@@ -48,7 +49,8 @@ export type ReadRows = (
 ) => Promise<readonly (readonly (string | null)[])[]>;
 
 /** Most rows of an explanation. */
-const limit = sql` limit 20`;
+export const maxRows = 20;
+const limit = sql` limit ${smallNumber(String(maxRows))}`;
 
 /** Returns the results of rows; null if the login may not see the rows that the role may not see. */
 export async function rowResults(

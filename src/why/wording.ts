@@ -5,7 +5,7 @@ import type { DryRun } from "./dry_run.ts";
 import type { Need } from "./needs.ts";
 import type { RelationRights, RoutineFacts } from "./relation_facts.ts";
 import { expressionsOf, policyFormula, type PolicyRule } from "./request_policies.ts";
-import type { RowResult } from "./row_results.ts";
+import { maxRows, type RowResult } from "./row_results.ts";
 
 /** The answer to a request, and the rows that it concerns; null if they are unknown. */
 export interface Outcome {
@@ -29,7 +29,7 @@ export function answerLines({ answer, dry, role, rows }: Outcome): readonly stri
   const hidden = old?.filter(({ isAllowed }) => !isAllowed).length ?? 0;
   const more = answer.rows === null || answer.rows === 0 ? "" : " more";
   const clause = hidden > 0
-    ? `; ${hidden}${more} ${
+    ? `; ${hidden === maxRows ? "at least " : ""}${hidden}${more} ${
       hidden === 1 ? "row matches the filter and is" : "rows match the filter and are"
     } hidden from ${role}`
     : rows?.length === 0
@@ -115,9 +115,10 @@ function policyTexts(facts: RelationRights, rules: readonly PolicyRule[]): reado
 
 const commandNames = { r: "select", a: "insert", w: "update", d: "delete" } as const;
 
-/** Returns a line for each policy on the rows that are hidden or refused. */
+/** Returns a line for each policy on the first rows that are hidden or refused. */
 export function rowLines(rows: readonly RowResult[], { key }: RelationRights): readonly string[] {
-  return rows.filter(({ isAllowed }) => !isAllowed).flatMap(({ kind, values, policies }) => {
+  const failed = rows.filter(({ isAllowed }) => !isAllowed).slice(0, 5);
+  return failed.flatMap(({ kind, values, policies }) => {
     const names = key.length > 0 ? key : Object.keys(values).slice(0, 2);
     const identity = names.map((name) => `${name}=${valueText(values[name])}`).join(" ");
     const label = kind === "new row" ? "new row" : identity;
