@@ -2,9 +2,7 @@
 import type { ParamValue } from "../sql/fragment.ts";
 
 export type ResultUse =
-  /** Rows are discarded. */
   | "none"
-  /** Rows are kept as text: small results only. */
   | "rows"
   /** One row; all columns but the last are kept as text, the last is the body. */
   | "result"
@@ -41,7 +39,6 @@ export type StatementRole =
   | "main"
   /** Checks `response.*` before COMMIT. */
   | "response settings"
-  /** Keeps the answer for the key. */
   | "answer";
 
 export interface Statement {
@@ -91,7 +88,6 @@ export interface BlockTransaction {
 
 export type TransactionForm = (ImplicitTransaction | BlockTransaction)["form"];
 
-/** Fields of all batches. */
 interface BatchCommon {
   /** A connection without prepared statements may lead to a pooler and always uses a block. */
   readonly transaction: ImplicitTransaction | BlockTransaction;
@@ -140,7 +136,6 @@ export interface PositionCondition {
   readonly timeline?: number;
 }
 
-/** How a connection uses positions in the write-ahead log. */
 interface WalPositionUse {
   /** Otherwise the batch fails before its first statement. Null for none. */
   readonly condition: PositionCondition | null;
@@ -174,7 +169,6 @@ export interface HeldResult {
   readonly body: ResultBody;
 }
 
-/** A transaction that cannot write. */
 export interface ReadBatch extends BatchCommon {
   readonly access: "read only";
   /** `stream` hands out a large body while it arrives; `hold` keeps it until the transaction ends. */
@@ -190,7 +184,6 @@ export interface WriteBatch extends BatchCommon {
   readonly access: "read write";
 }
 
-/** A whole transaction, as data. */
 export type Batch = ReadBatch | WriteBatch;
 
 /** A function may have left another role or search path on the connection. */
@@ -247,7 +240,6 @@ export interface OpenTransaction {
   end(end: TransactionEnd, last?: readonly Statement[]): Promise<BatchResult>;
 }
 
-/** The result of statements that succeeded. */
 export interface BatchResult {
   /** `open` before the end of the transaction. */
   readonly end: TransactionEnd | "open";

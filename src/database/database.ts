@@ -5,7 +5,6 @@ import type { Deadline } from "../lib/time_limits.ts";
 import type { Histogram } from "../observe/histogram.ts";
 import type { Batch, BatchEvents, BatchResult } from "./batch.ts";
 
-/** The client that waits for a batch's result, such as a `Request`. */
 export interface Caller {
   /** Aborted when the client leaves. The pool reads it late: runtimes create it on first access. */
   readonly signal: AbortSignal;
@@ -78,17 +77,13 @@ export type ConnectionStep =
 
 /** An event of the pool, emitted while the log has its most detailed level. */
 export type PoolEvent =
-  /** A batch begins to wait for a connection. */
   | { readonly kind: "pool-acquiring" }
-  /** A connection has executed its batches. */
   | { readonly kind: "pool-acquired" }
   | { readonly kind: "pool-flushed" }
   | { readonly kind: "pool-connection"; readonly id: string; readonly step: ConnectionStep };
 
 export type StandbyEvent =
-  /** The standby executes reads from now on. */
   | { readonly kind: "standby-included"; readonly place: string }
-  /** The standby executes no reads from now on. */
   | { readonly kind: "standby-excluded"; readonly place: string; readonly reason: string }
   /** The server belongs to another database cluster than the primary. */
   | { readonly kind: "standby-foreign"; readonly place: string };
@@ -102,7 +97,6 @@ export interface DatabaseWatcher {
   readonly onStandby?: (event: StandbyEvent) => void;
 }
 
-/** SQL that initialises an embedded database. */
 export interface InitScript {
   readonly text: string;
   /** Name for errors: `init.sql`. */
@@ -178,9 +172,7 @@ export interface Database {
   readonly hasStandbys?: boolean;
   /** Starts to observe primary and standbys; no standby executes a read before. Absent where nothing observes them. */
   observeServers?(): void;
-  /** Whether a standby executes reads now. Absent without standbys. */
   hasServingStandby?(): boolean;
-  /** Absent without standbys. */
   replicaCounts?(): ReplicaCounts;
   /** Whether a statement can be canceled while it runs. Default: true. */
   readonly canCancel?: boolean;

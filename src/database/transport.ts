@@ -7,7 +7,6 @@ export interface TransportEvents {
   closed(reason: string): void;
 }
 
-/** An authenticated connection that waits for a command. */
 export interface Transport {
   /** Starts to emit events; called once, before anything else. */
   listen(events: TransportEvents): void;

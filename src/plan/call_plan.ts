@@ -19,7 +19,6 @@ import { lowerMaxRows } from "./max_rows.ts";
 import { type PlanContext, planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
 import { suggest } from "./suggest.ts";
 
-/** The form in which the arguments reach the function. */
 type CallArguments =
   /** Text values by parameter; a variadic parameter has several. */
   | { readonly kind: "values"; readonly values: readonly ArgumentValue[] }
@@ -30,7 +29,6 @@ type CallArguments =
     readonly json: string | Uint8Array;
     readonly shape: "object" | "array";
   }
-  /** The whole body, for the single unnamed parameter. */
   | { readonly kind: "whole"; readonly parameter: Parameter; readonly value: ParamValue };
 
 export interface ArgumentValue {

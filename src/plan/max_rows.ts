@@ -1,7 +1,7 @@
 /** Plans where `db-max-rows` and the tag `@maxRows` cut an answer. @module */
 import type { RowBounds } from "../request/url/query_types.ts";
-import { isAggregated, isPlainField } from "./planned_values.ts";
-import type { Condition, ReadItem, ReadNode } from "./read_node.ts";
+import { isAggregateColumn, isPlainField } from "./planned_values.ts";
+import type { Condition, ReadNode } from "./read_node.ts";
 import type { ReadPlan } from "./read_plan.ts";
 
 /** Returns the lower of two limits; null for no limit. */
@@ -27,9 +27,7 @@ function hasRepeats({ root, relation }: Pick<ReadPlan, "root" | "relation">): bo
 }
 
 export function isOneGroup({ grouped, items, embeds }: ReadNode): boolean {
-  const isAggregate = (item: ReadItem) =>
-    item.kind === "aggregate" || (item.kind === "value" && isAggregated(item.value));
-  return grouped && items.every(isAggregate) && embeds.every(({ hasOutput }) => !hasOutput);
+  return grouped && items.every(isAggregateColumn) && embeds.every(({ hasOutput }) => !hasOutput);
 }
 
 /** Whether the conditions name one value for each column of a table's primary key. */

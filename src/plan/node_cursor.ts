@@ -3,7 +3,7 @@ import { errors } from "../errors/catalogue.ts";
 import { maxCursorKeys, readCursor } from "../request/url/cursor_text.ts";
 import { cachedColumn, type FieldScope, planField } from "./fields.ts";
 import { orderKey } from "./order_key.ts";
-import { isAggregated, isDistance, isPlainField } from "./planned_values.ts";
+import { isAggregateColumn, isDistance, isPlainField } from "./planned_values.ts";
 import {
   type CursorPage,
   type CursorTerm,
@@ -104,8 +104,11 @@ function completion(
   const isKeyed = !grouped && distinct === null;
   if (!isKeyed && items.some(({ kind }) => kind === "all")) throw errors.noKey(node.origin.name);
   if (grouped || distinct === "all") {
-    return outputTerms(planned).filter(({ item }) => item === null || isNew(item))
-      .map(({ position }) => ({ kind: "output", position, ...unplaced }));
+    return outputsOf(planned).flatMap(({ isAggregate, item }, position) =>
+      isAggregate || (item !== null && !isNew(item))
+        ? []
+        : [{ kind: "output", position, ...unplaced } as const]
+    );
   }
   if (distinct !== null) {
     return distinct.map((operand): PlannedOrder =>
@@ -131,32 +134,17 @@ function hasTable(relation: Relation | null, { isSupplied }: CursorPlace): boole
 
 const unplaced = { direction: null, nulls: null } as const;
 
-interface OutputTerm {
-  readonly position: number;
-  /** The same as a term of a plain column or a value; null for others. */
-  readonly item: PlannedOrder | null;
-}
-
-function outputTerms(node: Pick<ReadNode, "items" | "embeds">): readonly OutputTerm[] {
-  return outputsOf(node).flatMap(({ isAggregate, item }, position) =>
-    isAggregate ? [] : [{ position, item }]
-  );
-}
-
+/** Lists the output columns of a node. Of a plain column or a value, `item` is the same as a term. */
 function outputsOf(
   { items, embeds }: Pick<ReadNode, "items" | "embeds">,
 ): readonly { readonly isAggregate: boolean; readonly item: PlannedOrder | null }[] {
-  const own = items.map((item) => ({ isAggregate: isAggregateItem(item), item: termOf(item) }));
+  const own = items.map((item) => ({ isAggregate: isAggregateColumn(item), item: termOf(item) }));
   const embedded = embeds.filter(({ hasOutput }) => hasOutput).flatMap((embed) =>
     isSpread(embed)
       ? outputsOf(embed.node).map(({ isAggregate }) => ({ isAggregate, item: null }))
       : [{ isAggregate: false, item: null }]
   );
   return [...own, ...embedded];
-}
-
-function isAggregateItem(item: ReadItem): boolean {
-  return item.kind === "aggregate" || (item.kind === "value" && isAggregated(item.value));
 }
 
 function termOf(item: ReadItem): PlannedOrder | null {

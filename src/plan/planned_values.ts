@@ -5,28 +5,36 @@ import type {
   PlannedField,
   PlannedOperand,
   PlannedValue,
+  ReadItem,
 } from "./read_node.ts";
 
 export function isPlainField(operand: PlannedOperand): operand is PlannedField {
   return !("kind" in operand);
 }
 
-export function isAggregated(value: PlannedValue): boolean {
+/** A call of an aggregate. */
+export type AggregateValue = Extract<PlannedValue, { kind: "aggregate" }>;
+
+/** Returns the aggregate in a value; null without an aggregate. */
+export function aggregateIn(value: PlannedValue): AggregateValue | null {
   switch (value.kind) {
-    case "column":
-      return false;
     case "cast":
     case "call":
     case "document":
-      return isAggregated(value.value);
+      return aggregateIn(value.value);
     case "aggregate":
-      return true;
+      return value;
+    case "column":
     case "related":
     case "outer":
-      return false;
+      return null;
     default:
       return value satisfies never;
   }
+}
+
+export function isAggregateColumn(item: ReadItem): boolean {
+  return item.kind === "aggregate" || (item.kind === "value" && aggregateIn(item.value) !== null);
 }
 
 /** Returns true for the distance of a value, also that of an embed's row. */

@@ -219,7 +219,6 @@ export interface CursorTerm {
 export interface NodeCursor {
   /** Identifies the order, and the rows that it sorts. */
   readonly fingerprint: string;
-  /** One entry for each term of the order. */
   readonly terms: readonly CursorTerm[];
   /** The position at which a page begins; null if the rows are not paged by a cursor. */
   readonly page: CursorPage | null;
@@ -258,7 +257,6 @@ export type EmbedJoin =
  */
 export type EmbedShape = "object" | "array" | "spread" | "arrays";
 
-/** Returns true if the embed's columns become columns of its parent. */
 export function isSpread({ shape }: Embed): boolean {
   return shape === "spread" || shape === "arrays";
 }
@@ -273,7 +271,6 @@ export interface Embed {
   readonly join: EmbedJoin;
   /** Whether no unique key enforces a to-one relationship, so that a parent may repeat. */
   readonly mayRepeat: boolean;
-  /** True if the embed adds columns to the output. */
   readonly hasOutput: boolean;
   /** Alias of an EXISTS test that several conditions share, or the statement grows; else null. */
   readonly existsAlias: string | null;
@@ -282,7 +279,6 @@ export interface Embed {
 export interface OrderSource {
   readonly embed: number;
   readonly alias: string;
-  /** The embed, reduced to the columns of the order. */
   readonly node: ReadNode;
 }
 

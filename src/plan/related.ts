@@ -11,7 +11,6 @@ import type { ResolvedEmbed, ResolvedNode } from "./resolved_tree.ts";
 import { addressOf } from "./select_tree.ts";
 import { hasAggregateCall, planValue, rowPlace } from "./values.ts";
 
-/** A node whose embeds conditions and values may name. */
 export interface EmbedScope {
   readonly node: ResolvedNode;
   readonly scope: FieldScope;
@@ -83,7 +82,6 @@ function innerName(operand: Operand): string {
 
 interface RelatedContext {
   readonly level: EmbedScope;
-  /** Plans a value that the condition compares with. */
   readonly other: OtherPlanner;
 }
 

@@ -35,7 +35,6 @@ export type ResolvedNode = ResolvedRoot | ResolvedEmbed;
 
 interface EmbedSchemas {
   readonly own: string;
-  /** Schemas that embeds may name. */
   readonly exposed: readonly string[];
 }
 

@@ -78,7 +78,6 @@ function isAllowedPlan(
 
 type FieldVisitor = (field: PlannedField) => void;
 
-/** Collects the relations and functions that nodes reach. */
 class Reach {
   readonly relations: QualifiedName[] = [];
   /** With names that may be functions of a row, or overloads of a built-in function. */

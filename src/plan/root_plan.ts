@@ -10,7 +10,6 @@ export type OpenApiVersion = "2.0" | "3.1";
 /** None; the relations with any; or for each of these, the privileges of methods. */
 export type PrivilegeDetail = "none" | "any" | "methods";
 
-/** The plan of the OpenAPI description. */
 export interface RootPlan {
   readonly kind: "root";
   readonly headersOnly: boolean;

@@ -15,11 +15,9 @@ export interface SelectListOptions {
   readonly selectable?: ReadonlySet<string> | null;
   /** True if `bigint` and `numeric` become JSON strings. Default: false. */
   readonly numbersAsText?: boolean;
-  /** Conditions on the rows of aggregates, by alias. */
   readonly filters?: AggregateFilters;
 }
 
-/** Conditions on the rows that aggregates take, by the aggregate's alias. */
 export type AggregateFilters = ReadonlyMap<string, readonly Condition[]>;
 
 const noFilters: AggregateFilters = new Map();

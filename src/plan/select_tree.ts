@@ -190,7 +190,6 @@ function aliasOf(item: EmbedItem): string | null {
   return item.kind === "relation" ? item.alias : null;
 }
 
-/** The target of a path: a node, or one of its aggregates. */
 interface LevelPlace {
   readonly draft: Draft;
   /** Alias of the aggregate; null for the node. */
@@ -198,7 +197,6 @@ interface LevelPlace {
 }
 
 interface PathConfig extends TargetNameConfig {
-  /** True if the last segment may be the alias of an aggregate. */
   readonly takesAggregates: boolean;
   /** Name of the parameter that has the path; empty for other paths than those of filters. */
   readonly parameter: string;

@@ -141,13 +141,11 @@ const aggregates: readonly FunctionRow[] = [
   ["mode()", "pg_catalog.mode() within group (order by $0)"],
 ];
 
-/** Words of `date_trunc`. */
 export const timeUnits: ReadonlySet<string> = new Set(
   ("microseconds milliseconds second minute hour day week month quarter year decade century " +
     "millennium").split(" "),
 );
 
-/** Words of `extract`. */
 export const timeParts: ReadonlySet<string> = new Set([
   ...timeUnits,
   "epoch",

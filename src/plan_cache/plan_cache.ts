@@ -22,7 +22,6 @@ import {
   queryWith,
 } from "./query_shape.ts";
 
-/** The inputs of planning, apart from the request. */
 interface PlanBasis {
   readonly config: Config;
   /** Null until it was loaded for the first time. */
@@ -59,14 +58,12 @@ interface Bindings {
 
 /** The cached plan of a shape. It identifies the batches of the shape for the pool. */
 interface CachedPlan {
-  /** Without headers and cookies. */
   readonly request: ApiRequest;
   readonly plan: DataPlan;
   readonly query: QueryTemplate;
   readonly isRetrySafe: boolean;
 }
 
-/** A request whose shape is to be cached, with its query. */
 export interface Example {
   readonly pieces: RawRequest;
   readonly payload: Payload | null;

@@ -115,7 +115,6 @@ export function payloadKey(payload: Payload | null): string | null {
     : null;
 }
 
-/** Returns the canonical form of the query string. */
 export function canonicalOf(
   { params }: QueryShape,
   { queryForm }: Pick<ApiRequest, "queryForm"> = {},

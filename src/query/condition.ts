@@ -13,13 +13,11 @@ import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
 import { and, emptySql, ident, join, or, param, type Sql, sql } from "../sql/fragment.ts";
 import { arrayLiteral } from "./array_literal.ts";
 import { renderConversion, renderField, textQueryFunctions } from "./field.ts";
-import { renderAggregate, renderOperand, renderValue, type ValueSource } from "./value.ts";
+import { renderAggregate, renderValue, type ValueSource } from "./value.ts";
 
-/** A condition on how many rows of an embed fulfil conditions. */
 export type RelatedCondition = Extract<Condition, { kind: "related" }>;
 
 export interface EmbedTests {
-  /** The EXISTS test of an embed, by its position in the node. */
   readonly exists: (embed: number) => Sql;
   readonly related: (condition: RelatedCondition) => Sql;
   /** The comparison of an embed's number of rows; null for other comparisons. */
@@ -28,26 +26,18 @@ export interface EmbedTests {
 
 /** `qualifier` qualifies the columns: an alias, or schema and table. */
 export function renderConditions(conditions: Conditions, qualifier: Sql): readonly Sql[] {
-  const operand = operandsOf(qualifier);
-  return conditions.map((condition) => renderCondition(condition, operand, noEmbeds));
-}
-
-export function renderRowConditions(
-  conditions: Conditions,
-  source: ValueSource,
-  tests: EmbedTests,
-): readonly Sql[] {
-  const operand: OperandRenderer = (operand) => renderOperand(operand, source);
-  return conditions.map((condition) => renderCondition(condition, operand, tests));
+  return renderConditionList(conditions, operandsOf(qualifier));
 }
 
 export type OperandRenderer = (operand: PlannedOperand) => Sql;
 
-export function renderGroupConditions(
+/** Renders conditions whose values `operand` renders. Default: no tests of embeds. */
+export function renderConditionList(
   conditions: Conditions,
   operand: OperandRenderer,
+  tests: EmbedTests = noEmbeds,
 ): readonly Sql[] {
-  return conditions.map((condition) => renderCondition(condition, operand, noEmbeds));
+  return conditions.map((condition) => renderCondition(condition, operand, tests));
 }
 
 function operandsOf(qualifier: Sql): OperandRenderer {

@@ -1,11 +1,12 @@
 /** Renders FROM and WHERE of a node, with the join to a row of its parent. @module */
-import { isAggregated, isPlainField } from "../plan/planned_values.ts";
+import { aggregateIn, isPlainField } from "../plan/planned_values.ts";
 import type {
   Condition,
   Embed,
   EmbedJoin,
   FieldCondition,
   PlannedField,
+  PlannedOperand,
   PlannedValue,
   ReadNode,
   RowRange,
@@ -15,20 +16,18 @@ import { emptySql, ident, join, param, smallNumber, type Sql, sql } from "../sql
 import {
   type EmbedTests,
   type RelatedCondition,
-  renderRowConditions,
+  renderConditionList,
   rowSource,
   whereClause,
 } from "./condition.ts";
 import { nameOf, renderField, renderRow } from "./field.ts";
-import { type RelatedValue, renderValue, type ValueSource } from "./value.ts";
+import { type RelatedValue, renderOperand, renderValue, type ValueSource } from "./value.ts";
 
-/** The FROM item of a node, and the conditions that join it to its parent. */
 export interface JoinSource {
   readonly from: Sql;
   readonly conditions: readonly Sql[];
 }
 
-/** Values of a parent's row that its embeds join to. */
 export interface ParentRow {
   readonly column: (name: string) => Sql;
   readonly row: (join: Extract<EmbedJoin, { kind: "function" }>) => Sql;
@@ -92,9 +91,7 @@ export function ownRow(node: ReadNode): ParentRow {
 }
 
 export interface ExistsOptions {
-  /** True to apply the row ranges that the request sets for embeds. */
   readonly ranges: boolean;
-  /** True to test the column of a joined embed, without a separate EXISTS. */
   readonly joined: boolean;
   /** Renders the rows of an embed with conditions on its groups, or with distinct rows. */
   readonly groups: (node: ReadNode, source: JoinSource) => Sql;
@@ -165,10 +162,11 @@ function renderOwnConditions(
     related: (condition) => relatedTest(node, condition, { source, options }),
     count: (condition) => countTest(node, condition, { source, options }),
   };
-  const held = renderRowConditions(node.conditions, source, tests);
+  const operand = (operand: PlannedOperand) => renderOperand(operand, source);
+  const held = renderConditionList(node.conditions, operand, tests);
   if (failing.length === 0) return held;
   // A condition in parentheses: IS binds more tightly than NOT and DISTINCT FROM.
-  const all = join(renderRowConditions(failing, source, tests), sql` and `);
+  const all = join(renderConditionList(failing, operand, tests), sql` and `);
   return [...held, sql`(${all}) is not true`];
 }
 
@@ -187,7 +185,6 @@ export function nodeSource(
   return source;
 }
 
-/** A node's row, and the options for its embeds. */
 interface RelatedSource {
   readonly source: ValueSource;
   readonly options: ExistsOptions;
@@ -228,7 +225,7 @@ function relatedValue(node: ReadNode, { embed, value }: RelatedValue, place: Rel
     options: place.options,
     outer: place.source,
   });
-  const single = isAggregated(value) ? emptySql : sql` limit 1`;
+  const single = aggregateIn(value) !== null ? emptySql : sql` limit 1`;
   return sql`(select ${renderValue(value, source)}${testedRows(node, { embed }, place)}${single})`;
 }
 

@@ -16,13 +16,11 @@ import { hasVersion, renderVersion, versionColumn } from "./row_version.ts";
 import { bodyAlias, expandedRows, selectRows, writtenValue } from "./written_rows.ts";
 
 export interface ReturnedRows {
-  /** Name of their common table expression. */
   readonly source: Sql;
   /** Version that each row has as a column beside its own; null for none. */
   readonly version: RowVersion | null;
 }
 
-/** Renders the write as common table expressions; `source` has the rows of RETURNING. */
 export function renderMutationTables(plan: MutatePlan, { source, version }: ReturnedRows): Sql {
   const { relation } = plan;
   const table = nameOf(relation);
@@ -47,7 +45,6 @@ export function renderMutationTables(plan: MutatePlan, { source, version }: Retu
   return renderKeyedUpdate(plan, source, [...returned, ...versions]);
 }
 
-/** Renders `insert|update|delete … returning …`. */
 function renderMutation(plan: MutatePlan, returned: Sql): Sql {
   switch (plan.kind) {
     case "insert":

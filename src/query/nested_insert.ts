@@ -102,7 +102,6 @@ export const rootMergeAction: Sql = sql`${ident("svc_root")}.action`;
 
 interface LevelBody {
   readonly json: Sql;
-  /** Whether the statement keeps the body for others. */
   readonly isKept: boolean;
 }
 

@@ -15,7 +15,6 @@ import { renderConditions } from "./condition.ts";
 import { nameOf } from "./field.ts";
 import type { MutatePlan } from "../plan/mutate_plan.ts";
 
-/** Name of the setting that counts the rows that an upsert updates. */
 export const updatedRowsSetting = "svc.updated";
 
 const setting = literal(updatedRowsSetting);
@@ -47,7 +46,6 @@ export function conflictClause(
     : sql`${update} where case when ${and(conditions)} then ${counted} else false end`;
 }
 
-/** Column of RETURNING: whether the row was inserted. */
 export const insertedColumn: Sql = ident("svc_inserted");
 
 /** Whether RETURNING has {@linkcode insertedColumn}. */

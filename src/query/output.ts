@@ -8,17 +8,12 @@ import type {
 } from "../plan/read_node.ts";
 import type { AggregateFunction } from "../request/url/query_types.ts";
 import { and, emptySql, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
+import { aggregateIn, type AggregateValue } from "../plan/planned_values.ts";
 import { renderConditions } from "./condition.ts";
 import { renderCast, renderConversion, renderPath } from "./field.ts";
 import { numberAsText } from "./number_texts.ts";
 import type { RowReader } from "./row_reader.ts";
-import {
-  aggregateIn,
-  type AggregateValue,
-  renderAggregate,
-  renderValue,
-  type ValueSource,
-} from "./value.ts";
+import { renderAggregate, renderValue, type ValueSource } from "./value.ts";
 
 export interface Output {
   /** Key of the column; null for all columns of the source. */

@@ -204,7 +204,6 @@ interface ChangedList {
   readonly path: PatchStep["path"];
   readonly target: Sql;
   readonly value: Sql;
-  /** Puts a value in place of the target. */
   readonly put: (value: Sql) => Sql;
 }
 

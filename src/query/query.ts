@@ -213,7 +213,6 @@ function tableRows(tagging: Tagging | null): BodyRows {
   return { scalarColumn: null, single: false, isVersioned };
 }
 
-/** Renders rows of a relation, each with its version if they have one. */
 function renderRowsOf(
   plan: ReadPlan,
   format: BodyFormat | null,

@@ -5,7 +5,7 @@ import { unlimited } from "../plan/query_limits.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import type { QualifiedName } from "../schema_cache/schema_cache.ts";
 import { emptySql, ident, join, or, smallNumber, type Sql, sql } from "../sql/fragment.ts";
-import { orderTerm, renderGroupConditions } from "./condition.ts";
+import { orderTerm, renderConditionList } from "./condition.ts";
 import { cursorText, rowsBehind } from "./cursor.ts";
 import { nameOf } from "./field.ts";
 import {
@@ -66,7 +66,6 @@ export function renderVersionedRows(
   return renderNode(root, rootSource(root, from), { ...shownRows, versioned }).query;
 }
 
-/** How a node's columns are used by the query around it. */
 interface NodeUse {
   readonly naming: ColumnNaming;
   /** Whether that query sorts or groups by them: `jsonb` can be compared, `json` is made faster. */
@@ -125,7 +124,7 @@ export function flatParts(
     { ...shown, joined: node.joined },
     allJoins,
   );
-  const having = renderGroupConditions(node.having, (operand) => readOperand(reader, operand));
+  const having = renderConditionList(node.having, (operand) => readOperand(reader, operand));
   return {
     outputs,
     values,
@@ -155,7 +154,6 @@ function renderPaged(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuer
 
 export interface PagedParts {
   readonly picked: Sql;
-  /** Output columns, which read the picked rows under the node's alias. */
   readonly outputs: readonly Output[];
   readonly joins: Sql;
   readonly order: readonly Omit<OrderedColumn, "value">[];
@@ -163,7 +161,6 @@ export interface PagedParts {
   readonly version: Sql | null;
 }
 
-/** Renders the parts of a query that embeds into picked rows. */
 export function pagedParts(
   node: ReadNode,
   source: JoinSource,

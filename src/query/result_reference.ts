@@ -5,22 +5,17 @@ import { compile, ident, join, literal, ordinal, param, type Sql, sql } from "..
 import { raise, raisedDetail } from "../sql/raise.ts";
 
 export type ResultPart =
-  /** A column of the only row. */
   | { readonly kind: "only"; readonly column: string }
   /** A column of the row at this position, from 0. */
   | { readonly kind: "row"; readonly index: number; readonly column: string }
-  /** A column of all rows. */
   | { readonly kind: "all"; readonly column: string }
-  /** The only value of a scalar result. */
   | { readonly kind: "scalar" };
 
 export interface ResultValue {
-  /** Position of the operation in its batch. */
   readonly operation: number;
   readonly part: ResultPart;
 }
 
-/** A member that the objects of a body have beside their own. */
 export interface AddedMember {
   readonly name: string;
   readonly value: ResultValue;

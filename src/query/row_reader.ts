@@ -11,7 +11,6 @@ export interface RowReader {
   readonly value: (value: PlannedValue) => Sql;
   /** The source of parts of values, for aggregates that the node around applies. */
   readonly source: ValueSource;
-  /** The row that embeds join to. */
   readonly parent: ParentRow;
 }
 

@@ -48,10 +48,8 @@ function isShort(root: ReadNode): boolean {
 
 export interface RowsResult {
   readonly rows: Sql;
-  /** Common table expressions that it reads. */
   readonly common: readonly Sql[];
   readonly total: Sql;
-  /** Metadata columns behind the total. */
   readonly metadata: readonly Sql[];
   readonly format: RowFormat;
   readonly element: Omit<BodyRows, "single">;
@@ -115,7 +113,6 @@ function bodyColumns({ format, element }: RowsResult): BodyColumns {
   }
 }
 
-/** Renders a row of an array. Those with versions are JSON already. */
 function arrayRow(
   { stripped: strip }: Extract<RowFormat, { kind: "array" }>,
   element: RowsResult["element"],

@@ -27,7 +27,6 @@ export interface SchemaMetadata {
   readonly relations?: readonly string[];
   /** Relations that the role has any privilege on; for `methods`. */
   readonly privileges?: readonly RelationPrivileges[];
-  /** Names of functions without overloads that the role may execute. */
   readonly functions?: readonly string[];
   /** With the types of their parameters relative to the search path. */
   readonly overloads?: readonly (readonly [name: string, types: readonly string[]])[];

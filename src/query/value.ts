@@ -1,5 +1,5 @@
 /** Renders values: columns with casts and calls. @module */
-import { isPlainField } from "../plan/planned_values.ts";
+import { type AggregateValue, isPlainField } from "../plan/planned_values.ts";
 import type {
   ExtensionObject,
   PlannedArgument,
@@ -30,8 +30,6 @@ export interface ValueSource {
 }
 
 export type RelatedValue = Extract<PlannedValue, { kind: "related" }>;
-
-export type AggregateValue = Extract<PlannedValue, { kind: "aggregate" }>;
 
 export function renderValue(value: PlannedValue, source: ValueSource): Sql {
   switch (value.kind) {
@@ -179,22 +177,3 @@ const constantTypes = {
   interval: sql`interval`,
   text: sql`pg_catalog.text`,
 } as const;
-
-/** Returns the aggregate in a value; null without an aggregate. */
-export function aggregateIn(value: PlannedValue): AggregateValue | null {
-  switch (value.kind) {
-    case "column":
-      return null;
-    case "cast":
-    case "call":
-    case "document":
-      return aggregateIn(value.value);
-    case "aggregate":
-      return value;
-    case "related":
-    case "outer":
-      return null;
-    default:
-      return value satisfies never;
-  }
-}

@@ -4,7 +4,6 @@
 /** A statement in a text; positions in UTF-16 units. */
 export interface StatementRange {
   readonly start: number;
-  /** Position of the semicolon, or the end of the text. */
   readonly end: number;
 }
 

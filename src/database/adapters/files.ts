@@ -1,6 +1,5 @@
 /** The runtime's files, for adapters that also run in browsers and Workers. @module */
 
-/** Modules and facts of the process. */
 export interface Files {
   readonly fs: typeof import("node:fs");
   readonly path: typeof import("node:path");
@@ -9,7 +8,6 @@ export interface Files {
   readonly pid: number;
   /** Null where files have no owners. */
   readonly uid: number | null;
-  /** Whether a process with this id runs. */
   readonly isRunning: (pid: number) => boolean;
   /** When a process started, as the system counts; empty if it does not tell. */
   readonly startTimeOf: (pid: number) => string;

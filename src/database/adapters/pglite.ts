@@ -204,7 +204,6 @@ class Engine {
 interface EngineSubscription {
   readonly channel: string;
   readonly events: SubscriptionEvents;
-  /** Removes the listener of the engine. */
   ignore: () => void;
 }
 

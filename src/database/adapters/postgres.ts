@@ -201,7 +201,6 @@ function passwordReader(path: string, { readFile }: ConnectionSources): () => st
   };
 }
 
-/** Returns the environment and the file reader, where the runtime has them. */
 function runtimeSources(): ConnectionSources {
   const { process } = globalThis as {
     process?: { env?: ConnectionEnvironment; getBuiltinModule?(name: string): unknown };
@@ -245,7 +244,6 @@ export class StatementPreparation {
     return { ...this.#configuration, prepare: keepsStatements, sharesSession };
   }
 
-  /** Whether the answer of a probe is needed. */
   get isUndecided(): boolean {
     return this.#configuration.prepare === "auto" && this.#finding === null;
   }

@@ -2,7 +2,6 @@
  * takes four times the processor time of a start. @module */
 import type { Files } from "./files.ts";
 
-/** The prebuilt data directory of one version of PGlite. */
 interface PrebuiltData {
   /** A tar archive; null before the first write, and if the file is damaged. */
   read(): Blob | null;

@@ -1,7 +1,6 @@
 /** Checks the authentication method that a server requests: an attacker in between could request a
  * weaker one. Source: `require_auth` and `channel_binding` of libpq; RFC 5802, RFC 5929. @module */
 
-/** Events by which `pg` reports the messages of the server. */
 export interface AuthEvents {
   listeners(event: string): readonly ((message: AuthMessage) => void)[];
   removeAllListeners(event: string): unknown;
@@ -14,7 +13,6 @@ export interface AuthMessage {
   readonly mechanisms?: readonly string[];
 }
 
-/** Parameters of the connection string that restrict authentication. */
 export interface AuthRequirements {
   readonly require_auth?: string;
   readonly channel_binding?: string;
@@ -27,7 +25,6 @@ const authRequests: readonly (readonly [event: string, method: string, wording: 
   ["authenticationSASL", "scram-sha-256", "server requested SCRAM-SHA-256 authentication"],
 ];
 
-/** The method of a server that requests no authentication. */
 const trustMethod = "none";
 
 function isAllowed(list: string, method: string): boolean {

@@ -1,7 +1,6 @@
 /** The two forms of a connection string: URIs, and keywords with values. @module */
 import { checkParameters, type ConnectionParameters, isKeyword } from "./connection_parameters.ts";
 
-/** Whether a connection string is a URI rather than keywords and values. */
 export function isConnectionUri(text: string): boolean {
   return /^postgres(ql)?:\/\//.test(text);
 }

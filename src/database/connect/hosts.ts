@@ -1,7 +1,6 @@
 /** Tries servers in order until one matches `target_session_attrs`. @module */
 import type { SessionTarget, Settings, Targets } from "./targets.ts";
 
-/** State of a server, as a new session reports it. */
 export interface ServerState {
   /** The server is a standby: it replays another server's log. */
   readonly inRecovery: boolean;

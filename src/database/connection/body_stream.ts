@@ -18,7 +18,6 @@ interface BodyStreamOptions {
   readonly freesChunks: boolean;
 }
 
-/** A stream that enqueues a chunk for each pull. */
 export class BodyStream {
   readonly stream: ReadableStream<Uint8Array>;
   /** Resolves with the error that ends the stream; never where it ends without one. */
@@ -31,7 +30,6 @@ export class BodyStream {
   #controller!: ReadableStreamDefaultController<Uint8Array>;
   readonly #chunks: ChunkQueue;
   #ended = false;
-  /** The chunk that the reader received last. */
   #lastChunk: Uint8Array | null = null;
   /** Resolves the pull that waits for the next chunk. */
   #pendingPull: (() => void) | null = null;

@@ -77,7 +77,6 @@ export class Connection {
   #setup: string | null;
   /** Position that the server has replayed, as reads have found; null before the first. */
   #replayed: bigint | null = null;
-  /** Ends the repetition of a cancel request. */
   #stopCancel: () => void = () => {};
   /** Whether the reply to the setup is still to come. */
   #isSettingUp = false;
@@ -143,7 +142,6 @@ export class Connection {
     return this.#current?.body;
   }
 
-  /** Closes the connection at once, whatever runs on it. */
   destroy(reason: string): void {
     if (this.#state === "closed") return;
     this.#lost(reason);

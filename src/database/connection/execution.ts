@@ -25,13 +25,11 @@ import { positionCheck, positionStatements, readPosition } from "../wal_position
 import { HeldResults } from "./held_results.ts";
 import type { ServerError } from "../protocol/server_error.ts";
 
-/** The functions that settle a result. */
 export interface ResultSettler {
   readonly resolve: (result: BatchResult) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** A batch with the functions that settle its result. */
 export interface PendingBatch extends ResultSettler {
   readonly batch: Batch;
   /** Default: no receiver. */
@@ -45,7 +43,6 @@ export interface TransactionStep extends ResultSettler {
   readonly end: TransactionEnd | null;
 }
 
-/** A statement that was sent. */
 export interface StatementInFlight {
   readonly text: string;
   readonly use: ResultUse;
@@ -100,7 +97,6 @@ export class BatchExecution {
   /** Position of the statement that the server is at. */
   #position = 0;
   #isBound = false;
-  /** Whether the server has begun to execute any statement of the batch. */
   #hasBegun = false;
   /** Whether the server ended the connection before it began. */
   #isTerminatedUnbegun = false;
@@ -146,7 +142,6 @@ export class BatchExecution {
     return this.pending.batch;
   }
 
-  /** The end of the transaction was sent, or is sent with the statements. */
   get isEndSent(): boolean {
     return this.#end !== "open";
   }
@@ -323,7 +318,6 @@ export class BatchExecution {
     return this.#isTerminatedUnbegun && !this.isSettled;
   }
 
-  /** Whether the server has confirmed the end of the transaction. */
   get hasEnded(): boolean {
     const isCertain = this.form === "block" || this.batch.access === "read only";
     return isCertain && this.isEndSent && !this.hasLater && this.failure === null &&

@@ -3,7 +3,6 @@ import { deferred } from "../../lib/deferred.ts";
 import type { BatchResult, OpenTransaction, Statement, TransactionEnd } from "../batch.ts";
 import type { TransactionStep } from "./execution.ts";
 
-/** The handle of a transaction. */
 export class OpenedTransaction implements OpenTransaction {
   readonly #failed = deferred<never>();
   readonly #write: (step: TransactionStep) => void;

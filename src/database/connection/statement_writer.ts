@@ -42,7 +42,6 @@ export class StatementWriter {
   readonly #stepEncoders: FrameEncoder[] = [];
   readonly #prepare: boolean;
   readonly #prepared: PreparedStatements;
-  /** Names that the next write closes on the server. */
   #toClose: readonly string[] = [];
 
   constructor({ prepare, preparedLimit, statementPrefix }: PreparingOptions) {

@@ -54,7 +54,6 @@ export class Listener {
   #isConfigured = false;
   #isUnsupported = false;
   #isStopped = false;
-  /** Connections that are being opened or closed. */
   readonly #unsettled = new Set<Promise<void>>();
 
   constructor(options: ListenerOptions) {

@@ -6,7 +6,6 @@ import type { Database, Notify } from "../database.ts";
 interface NotificationProbeOptions {
   /** Sends a notification over another connection than the one that listens. */
   readonly notify: Notify;
-  /** Returns a text that clients cannot guess. */
   readonly makeNonce: () => string;
   readonly schedule: Schedule;
 }

@@ -3,7 +3,6 @@
 
 import type { Batch } from "../batch.ts";
 
-/** Connections for short batches, at the least. */
 const minConnections = 2;
 /** Each of these of service time, or of round trip above `nearMs`, adds a connection. */
 const stepMs = 0.2;
@@ -22,7 +21,6 @@ export type PipelineClass = keyof typeof maxBatches;
 export interface Load {
   readonly serviceTimeMs: number;
   readonly roundTripMs: number;
-  /** Size of the pool. */
   readonly maxConnections: number;
 }
 
@@ -126,7 +124,6 @@ export class LargeBodies {
 
 /** A queue that has had no calm moment for this time is overloaded. */
 const intervalMs = 100;
-/** Weight of the last batch in the mean service time. */
 const meanWeight = 0.1;
 const maxRetryAfterSeconds = 30;
 

@@ -114,7 +114,6 @@ export class Pool implements Database {
   readonly #roundTrip = new MinRoundTrip();
   readonly #overload = new OverloadControl();
   readonly #timers: ReturnType<typeof poolTimers>;
-  /** Applies to new connections. */
   #session: SessionOptions;
   #opening = 0;
   #refusedAt = -Infinity;

@@ -29,7 +29,6 @@ export class ServiceTime {
     return this.#cooldown === 0 && this.#samples >= minSamples && this.#ms < maxShortMs;
   }
 
-  /** Records how long a batch took. */
   record(ms: number): void {
     this.#samples++;
     if (this.#cooldown > 0) this.#cooldown--;

@@ -74,7 +74,6 @@ export class ProtocolError extends Error {
 /** Splits a stream of bytes into messages. It never collects the last column of a row. */
 export class FrameDecoder {
   readonly #sink: FrameSink;
-  /** Chunks of an incomplete message. */
   #chunks: Uint8Array[] = [];
   #collectedBytes = 0;
   /** Number of collected bytes from which on the message is looked at again. */

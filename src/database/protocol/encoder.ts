@@ -72,7 +72,6 @@ export class FrameEncoder {
     this.#end += flushFrame.length;
   }
 
-  /** Query: runs SQL text without parameters. */
   query(text: string): void {
     const length = this.#open(0x51);
     this.#cstring(text);

@@ -7,7 +7,6 @@ export function queryFrame(text: string): Uint8Array {
   return textFrame(0x51, text);
 }
 
-/** Returns the CopyFail message, which ends a COPY FROM STDIN. */
 export function copyFailFrame(reason: string): Uint8Array {
   return textFrame(0x66, reason);
 }

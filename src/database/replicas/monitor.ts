@@ -31,12 +31,10 @@ export class Monitor<Answer> {
     this.#clock = clock;
   }
 
-  /** Asks now, and from now on. */
   start(): void {
     if (this.#state === "stopped") this.#ask();
   }
 
-  /** Asks now instead of later. */
   hurry(): void {
     if (this.#state === "pausing") this.#ask();
   }

@@ -72,7 +72,6 @@ export class PrimaryMonitor {
     this.#monitor.start();
   }
 
-  /** Samples the position at once. */
   hurry(): void {
     this.#monitor.hurry();
   }
@@ -120,7 +119,6 @@ export class PrimaryMonitor {
   }
 }
 
-/** Time between questions. */
 const periodMs = 2;
 /** Longer ones are not waited for: a client works on them, as a confirmation is a round trip. */
 const maxCommitMs = 100;
@@ -162,7 +160,6 @@ export class CommitBarrier {
     }
   }
 
-  /** Sends no more questions. */
   stop(): void {
     this.#isStopped = true;
   }
@@ -225,7 +222,6 @@ export class LagRing {
     if (outdated > 0) this.#samples.splice(0, outdated);
   }
 
-  /** Forgets the samples, as those of another timeline. */
   clear(): void {
     this.#samples = [];
     this.#newest = null;

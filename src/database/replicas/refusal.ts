@@ -11,7 +11,6 @@ export type RefusalReason =
   | "read-only"
   /** The connection ended, or none could be opened. */
   | "connection"
-  /** The connections of the standby are busy. */
   | "busy"
   /** A change of the schema is not replayed yet. */
   | "schema"
@@ -21,7 +20,6 @@ export type RefusalReason =
 /** An error after which the primary may execute the read. */
 interface StandbyRefusal {
   readonly reason: RefusalReason;
-  /** Whether the standby has executed nothing of the read. */
   readonly isUnbegun: boolean;
 }
 

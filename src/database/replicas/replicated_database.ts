@@ -46,7 +46,6 @@ type FallbackReason =
   | "wait"
   /** The bookmark is of another timeline, or malformed. */
   | "bookmark"
-  /** A standby has refused the read. */
   | "refused";
 
 /** Standbys execute reads when {@linkcode Database.observeServers} was called. */

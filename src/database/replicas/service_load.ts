@@ -35,7 +35,6 @@ export class ServiceLoad {
       : this.#averageMs * weight + serviceMs * (1 - weight);
   }
 
-  /** Returns the share of the average that is left now. */
   #weight(now: number): number {
     return Math.exp(-(now - this.#recordedAt) / decayMs);
   }

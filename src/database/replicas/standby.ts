@@ -10,7 +10,6 @@ import type { Bookmark } from "../wal_position.ts";
 import { askState, type HealthReport, StandbyHealth, type StandbyState } from "./server_state.ts";
 import { ServiceLoad } from "./service_load.ts";
 
-/** Period of the check of a standby's health. */
 const healthPeriodMs = 1000;
 /** Period while a read waits for what the standby replays. */
 const waitPeriodMs = 2;
@@ -45,7 +44,6 @@ interface StandbyOptions {
   readonly primary: PrimaryMonitor;
   readonly clock: Clock;
   readonly events: StandbyEvents;
-  /** Returns whether reads wait for what standbys replay. */
   readonly isAwaited: () => boolean;
   readonly maxLagMs: () => number;
 }
@@ -95,7 +93,6 @@ export class Standby {
     this.#monitor.start();
   }
 
-  /** Asks at once what the standby has replayed. */
   hurry(): void {
     if (this.isHealthy) this.#monitor.hurry();
   }
@@ -145,7 +142,6 @@ export class Standby {
     if (this.#replayed !== null && lsn > this.#replayed) this.#recordPosition(lsn);
   }
 
-  /** Records that the server was promoted, or is another one. */
   recordPromotion(): void {
     this.#report(promoted);
   }
