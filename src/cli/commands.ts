@@ -3,6 +3,7 @@
 import { accessCommand } from "./access.ts";
 import { checkCommand } from "./check.ts";
 import type { Command } from "./command.ts";
+import { contractCommand, diffCommand } from "./contract.ts";
 import { demoCommand } from "./demo.ts";
 import { initCommand } from "./init.ts";
 import { testCommand } from "./policy_tests.ts";
@@ -17,6 +18,8 @@ export const commands: readonly Command[] = [
   accessCommand,
   testCommand,
   whyCommand,
+  contractCommand,
+  diffCommand,
   sqlCommand,
   tokenCommand,
 ];

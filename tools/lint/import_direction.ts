@@ -29,6 +29,7 @@ const ranks: readonly (readonly string[])[] = [
   ["src/plan_cache", "src/response", "src/types_output"],
   ["src/batch", "src/diagnosis"],
   ["src/access"],
+  ["src/contract"],
   ["src/service"],
   ["src/handler"],
   ["src/policy_test"],
