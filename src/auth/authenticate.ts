@@ -46,7 +46,11 @@ export function authenticate(
   token: string | null,
   context: AuthContext,
 ): Identity | Promise<Identity> {
-  if (token === null) return anonymousIdentity(context);
+  if (token === null) {
+    const anonymous = anonymousIdentity(context);
+    if (anonymous === null) throw errors.noAnonymousRole();
+    return anonymous;
+  }
   if (context.issuers === null) throw errors.noSecret();
   checkLength(token);
   const cached = context.cache?.get(token);
@@ -55,9 +59,11 @@ export function authenticate(
     : identifyByCurrentKeys(token, cached, context);
 }
 
-function anonymousIdentity({ dbAnonRole }: AuthContext): Identity {
-  if (dbAnonRole === null) throw errors.noAnonymousRole();
-  return {
+/** Returns the identity of requests without a token; null if they need one. */
+export function anonymousIdentity(
+  { dbAnonRole }: Pick<AuthContext, "dbAnonRole">,
+): Identity | null {
+  return dbAnonRole === null ? null : {
     role: dbAnonRole,
     authenticated: false,
     claims: `{"role":${JSON.stringify(dbAnonRole)}}`,

@@ -66,9 +66,10 @@ export function admissionOf(
 
 /** Verifies the token of a request, which must be for `audience` unless that is null. */
 export function authenticateRequest(
-  { context: { snapshot, service, now }, scope, credential }: Exchange,
+  { context: { snapshot, service, now, anonymous }, scope, credential }: Exchange,
   audience: string | null,
 ): Identity | Promise<Identity> {
+  if (credential.token === null && anonymous !== null) return anonymous;
   const { config, auth } = snapshot;
   const authenticateBy = (revocations: RevocationIndex | null) =>
     authenticate(credential.token, {

@@ -1,4 +1,5 @@
 /** Makes the state that the requests of a snapshot share. @module */
+import { anonymousIdentity } from "../auth/authenticate.ts";
 import { SpoolSpace } from "../lib/spool_file.ts";
 import { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { RequestService } from "../service/request_service.ts";
@@ -46,6 +47,7 @@ export function cachedContext(
       planCache,
       columnPrivileges,
       routes: new RouteNames(snapshot.cache, snapshot.config),
+      anonymous: anonymousIdentity(snapshot.config),
       replySteps: replySteps({ ...common, snapshot }),
       headerSteps: headerSteps({ ...common, snapshot }),
     };

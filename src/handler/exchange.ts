@@ -69,6 +69,8 @@ export interface Context {
   /** Name of the header with bookmarks; null if the database has no standbys. */
   readonly bookmarkHeader: string | null;
   readonly routes: RouteNames;
+  /** The identity of requests without a token; null if they need one. */
+  readonly anonymous: Identity | null;
   /** The endpoint for agents; null without one. */
   readonly agents: AgentsHost | null;
   /** Answer requests in place of the stages, in order. */

@@ -107,26 +107,31 @@ function operationReply(
     hasStandbys: bookmarkHeader !== null,
     estimate: query.estimate === null ? null : estimateOf({ rows }, script, index),
   };
-  const respond = () => {
-    if (isExplained(plan)) {
-      const lines = rows[positionOf(script, "main")]!.map(([line]) => line ?? "");
-      return respondToPlan(request, plan, lines);
-    }
-    switch (plan.kind) {
-      case "read":
-        return respondToRead(request, plan, result, responseConfig);
-      case "mutate":
-        return respondToMutation(request, plan, result, responseConfig);
-      case "call":
-        return respondToCall(request, plan, result, responseConfig);
-      default:
-        return plan satisfies never;
-    }
-  };
+  const reply = isExplained(plan)
+    ? respondToPlan(request, plan, rows[positionOf(script, "main")]!.map(([line]) => line ?? ""))
+    : respond(request, plan, result, responseConfig);
   const uses = targetNameUsesOf(plan);
   const deprecation = deprecationOf(request, plan, cache);
-  if (uses.length === 0 && deprecation === undefined) return respond();
-  return withHeaders(respond(), [...targetNameHeaders(uses, dialect), ...deprecation ?? []]);
+  if (uses.length === 0 && deprecation === undefined) return reply;
+  return withHeaders(reply, [...targetNameHeaders(uses, dialect), ...deprecation ?? []]);
+}
+
+function respond(
+  request: RequestOperation["request"],
+  plan: DataPlan,
+  result: PlanResult,
+  config: Parameters<typeof respondToRead>[3],
+): Reply {
+  switch (plan.kind) {
+    case "read":
+      return respondToRead(request, plan, result, config);
+    case "mutate":
+      return respondToMutation(request, plan, result, config);
+    case "call":
+      return respondToCall(request, plan, result, config);
+    default:
+      return plan satisfies never;
+  }
 }
 
 /** Returns the headers of a deprecated relation, function or schema; undefined for others. */

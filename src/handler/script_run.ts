@@ -24,7 +24,6 @@ import type { TransactionOwner } from "../transaction/preamble.ts";
 import { applyResultChecks } from "../transaction/result_checks.ts";
 import {
   type BatchHead,
-  batchOf,
   buildScript,
   type DividedParam,
   positionOf,
@@ -90,7 +89,7 @@ export class ScriptRun {
     this.#key = key;
     this.#divided = dividedOf(work);
     this.#script = buildScript({ ...work, key, divided: this.#divided }, owner, config);
-    this.#sent = this.#script.statements;
+    this.#sent = this.#script.batch.statements;
     this.#deadline = work.batch === null
       ? null
       : new BatchDeadline(config.batchTimeout * 1000, deadline, systemClock);
@@ -103,8 +102,10 @@ export class ScriptRun {
     let result: BatchResult;
     try {
       result = divided === null
-        ? await this.#transact()
-        : await uploads.run(divided.pieces, () => this.#transact());
+        ? await this.#start()
+        : await uploads.run(divided.pieces, () =>
+          this.#start().then((begun) => this.#finish(begun)));
+      if (result.open !== undefined) result = await this.#finish(result);
     } catch (error) {
       throw this.#errorOf(error);
     } finally {
@@ -121,7 +122,7 @@ export class ScriptRun {
     }
   }
 
-  async #transact(): Promise<BatchResult> {
+  #start(): Promise<BatchResult> {
     const exchange = this.#exchange;
     const { operations: [operation], batch: head } = this.#work;
     const owned = head !== null || exchange.context.bookmarkHeader === null ? null : {
@@ -131,8 +132,7 @@ export class ScriptRun {
     };
     const batch = withReplicas(exchange, this.#toBatch(), owned);
     this.#sent = batch.statements;
-    const begun = await runTransaction(exchange, batch, this.#caller);
-    return begun.open === undefined ? begun : await this.#finish(begun, begun.open);
+    return runTransaction(exchange, batch, this.#caller);
   }
 
   /** The exchange, or a batch of it with its own time and results. */
@@ -157,9 +157,9 @@ export class ScriptRun {
   /** Returns the transaction for the database: up to the first result that decides about the rest. */
   #toBatch(): Batch {
     const script = this.#script;
-    const { statements, transaction, costLimits: [limit] } = script;
-    const common: Batch = this.#work.batch === null ? batchOf(script) : {
-      ...batchOf(script),
+    const { batch, batch: { statements, transaction }, costLimits: [limit] } = script;
+    const common: Batch = this.#work.batch === null ? batch : {
+      ...batch,
       maxHeldBytes: this.#exchange.context.snapshot.config.batchMaxBytes,
     };
     if (limit === undefined && this.#divided === null && !this.#isDecided) return common;
@@ -178,7 +178,7 @@ export class ScriptRun {
 
   /** Whether the results can refuse the commit: by their checks or size, or as an answer to keep. */
   get #isDecided(): boolean {
-    const { access, end, checks } = this.#script;
+    const { batch: { access }, end, checks } = this.#script;
     if (access !== "read write" || end !== "commit") return false;
     if (this.#key !== null || checks.some((each) => each.length > 0)) return true;
     const { operations, batch } = this.#work;
@@ -191,8 +191,9 @@ export class ScriptRun {
   }
 
   /** Executes the rest of an open transaction, and ends it. */
-  async #finish(begun: BatchResult, open: OpenTransaction): Promise<BatchResult> {
-    const { access, statements, end } = this.#script;
+  async #finish(begun: BatchResult): Promise<BatchResult> {
+    const open = begun.open!;
+    const { batch: { access, statements }, end } = this.#script;
     const steps = new Steps(begun, this.#sent.length);
     try {
       await this.#sendLimited(steps, open);
@@ -213,7 +214,7 @@ export class ScriptRun {
 
   /** Sends the statements up to the last check of the cost. */
   async #sendLimited(steps: Steps, open: OpenTransaction): Promise<void> {
-    const { statements, costLimits } = this.#script;
+    const { batch: { statements }, costLimits } = this.#script;
     for (const [index, limit] of costLimits.entries()) {
       checkCost(limit, steps.result.rows);
       const next = costLimits[index + 1];
@@ -229,7 +230,7 @@ export class ScriptRun {
     open: OpenTransaction,
     { placeholder, pieces }: DividedParam,
   ): Promise<void> {
-    const main = this.#script.statements[steps.length]!;
+    const main = this.#script.batch.statements[steps.length]!;
     const param = main.params.indexOf(placeholder);
     this.#sent = [main];
     let before: Promise<BatchResult> | null = null;

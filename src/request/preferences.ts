@@ -35,7 +35,7 @@ export function preferenceName(name: string): string {
 const timezonePrefix = "timezone=";
 const maxAffectedPrefix = "max-affected=";
 
-const nothingPreferred: Preferences = {
+export const nothingPreferred: Preferences = {
   resolution: null,
   return: null,
   count: null,

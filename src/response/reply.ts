@@ -1,5 +1,6 @@
 /** A response as data, and the headers that several kinds of responses share. @module */
 import type { ResultBody } from "../database/batch.ts";
+import { nothingPreferred } from "../request/preferences.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { contentTypeOf } from "../http/media_type.ts";
 import { hasBody } from "../errors/http_text.ts";
@@ -138,6 +139,7 @@ export type AppliedPreferences = Partial<Record<typeof preferenceOrder[number], 
 
 /** Returns `Preference-Applied` with the applied preferences, if there are any. */
 export function appliedHeader(preferences: Preferences, applied: AppliedPreferences): HeaderList {
+  if (preferences === nothingPreferred) return [];
   const isApplied: AppliedPreferences = { ...applied, count: true, handling: true, timezone: true };
   const names = preferenceOrder.filter((name) =>
     isApplied[name] && preferences[name] !== null &&

@@ -4,7 +4,6 @@ import type { Config } from "../config/options.ts";
 import type {
   AccessMode,
   Batch,
-  BlockTransaction,
   ImplicitTransaction,
   IsolationLevel,
   Statement,
@@ -89,18 +88,11 @@ export interface DividedParam {
 
 /** The transaction of a request. */
 export interface RequestScript {
-  readonly access: AccessMode;
-  readonly transaction: ImplicitTransaction | BlockTransaction;
+  /** All statements, with a fixed end. */
+  readonly batch: Batch;
   readonly end: TransactionEnd;
-  readonly statements: readonly Statement[];
-  readonly planContext: string;
-  readonly kind: object | null;
   /** By ascending position; each takes a round trip. The transaction is a block. */
   readonly costLimits: readonly CostLimit[];
-  /** How a read hands out its body: see `ReadBatch`. */
-  readonly body: "stream" | "hold";
-  /** Whether PostgreSQL may execute the script twice. */
-  readonly isRetrySafe: boolean;
   /** The checks of each operation's result. */
   readonly checks: readonly (readonly ResultCheck[])[];
 }
@@ -118,6 +110,7 @@ export function buildScript(
 ): RequestScript {
   const { operations, batch, key, divided } = source;
   const [{ request, planned }] = operations as readonly [RequestOperation];
+  const isPlain = batch === null && key === null && divided === null;
   const isWriting = operations.some((operation) => mayWrite(operation.planned.plan, config));
   const access = isWriting ? "read write" : "read only";
   const end = plannedEnd(batch?.request ?? request, config);
@@ -125,8 +118,8 @@ export function buildScript(
     resultChecks(operation.request, operation.planned.plan)
   );
   const isolation = isolationOfAll(source, owner);
-  const isImplicit = batch === null && key === null && divided === null && end === "commit" &&
-    isolation === "read committed" && config.dbPreparedStatements &&
+  const isImplicit = isPlain && end === "commit" && isolation === "read committed" &&
+    config.dbPreparedStatements &&
     // Citus forwards settings in a block only.
     owner.usesSetCommands !== true &&
     (access === "read only" || checks[0]!.length === 0) &&
@@ -137,35 +130,28 @@ export function buildScript(
   operations.forEach((operation, index) => builder.addOperation(operation, index));
   if (batch !== null && end === "rollback") builder.add(checkConstraints);
   const { statements, costLimits, planContext } = builder;
-  const isShared = batch === null && key === null && divided === null;
-  return {
-    access,
-    transaction: isImplicit ? implicit : { form: "block", isolation, end },
-    end,
+  const isRetrySafe = batch === null && planned.isRetrySafe && config.dbPreRequest === null;
+  const common = {
+    transaction: isImplicit ? implicit : { form: "block", isolation, end } as const,
     statements,
-    planContext: planContext!,
-    kind: isShared && config.dbPipelining ? planned.kind : null,
-    costLimits,
+    planContext,
+    kind: isPlain && config.dbPipelining ? planned.kind : null,
+  };
+  const whole: Batch = access === "read write" ? { ...common, access } : {
+    ...common,
+    access,
     // A serializable transaction can fail at its end, even one that only reads.
     body: batch === null && isolation !== "serializable" ? "stream" : "hold",
-    isRetrySafe: batch === null && planned.isRetrySafe && config.dbPreRequest === null,
-    checks,
+    retry: isRetrySafe ? "safe" : "never",
   };
+  return { batch: whole, end, costLimits, checks };
 }
 
 const implicit: ImplicitTransaction = { form: "implicit" };
 
-/** Returns the transaction of a script as the database takes it. */
-export function batchOf(script: RequestScript): Batch {
-  const { access, transaction, statements, planContext, kind } = script;
-  const common = { transaction, statements, planContext, kind };
-  if (access === "read write") return { ...common, access };
-  return { ...common, access, body: script.body, retry: script.isRetrySafe ? "safe" : "never" };
-}
-
 /** Returns the position of the statement with a role; -1 without one. */
 export function positionOf(
-  { statements }: Pick<RequestScript, "statements">,
+  { batch: { statements } }: Pick<RequestScript, "batch">,
   role: StatementRole,
   operation?: number,
 ): number {

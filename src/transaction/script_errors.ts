@@ -12,7 +12,7 @@ import { positionOf, type RequestOperation, type RequestScript } from "./script.
 export function statementError(
   error: DatabaseError,
   statement: Statement | undefined,
-  { statements }: RequestScript,
+  { batch: { statements } }: RequestScript,
   operation: RequestOperation,
 ): Error {
   switch (statement?.role) {

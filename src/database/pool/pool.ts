@@ -9,6 +9,7 @@ import { type Deferred, deferred } from "../../lib/deferred.ts";
 import { Histogram } from "../../observe/histogram.ts";
 import { OneShotTimer } from "../../lib/one_shot_timer.ts";
 import { Connection, type ConnectionOptions } from "../connection/connection.ts";
+import type { ResultSettler } from "../connection/execution.ts";
 import type { StaleStatement } from "../protocol/server_error.ts";
 import { maxHeldBytes } from "../connection/body_receiver.ts";
 import { type Batch, type BatchResult, metadataBatch } from "../batch.ts";
@@ -148,15 +149,21 @@ export class Pool implements Database {
       if (this.#closed !== null) throw errors.cannotConnect("the database was closed");
       const deadline = caller?.deadline ?? null;
       if (deadline?.isOver) throw errors.requestTimeout();
-      const queued: QueuedBatch = { ...this.#queuedOf(batch, caller), resolve, reject };
+      const queued = this.#queuedOf(batch, caller, { resolve, reject });
       this.#enqueue(queued);
       deadline?.onOver(() => this.#overdue(queued));
     });
   }
 
-  #queuedOf(batch: Batch, caller: Caller | null): Omit<QueuedBatch, "resolve" | "reject"> {
+  #queuedOf(
+    batch: Batch,
+    caller: Caller | null,
+    { resolve, reject }: ResultSettler,
+  ): QueuedBatch {
     return {
       batch,
+      resolve,
+      reject,
       deadline: caller?.deadline ?? null,
       // A write runs to its end although its client has left.
       caller: batch.access === "read only" ? caller : null,
@@ -216,7 +223,7 @@ export class Pool implements Database {
     );
     try {
       await new Promise<BatchResult>((resolve, reject) =>
-        this.#execute(pooled, [{ ...this.#queuedOf(questionBatch, null), resolve, reject }])
+        this.#execute(pooled, [this.#queuedOf(questionBatch, null, { resolve, reject })])
       );
       pooled.idleSince = idleSince;
     } finally {

@@ -198,7 +198,7 @@ function scriptOf(usesSetCommands: boolean) {
     loginSetsTimeout: false,
     usesSetCommands,
   } as TransactionOwner;
-  const { transaction, statements } = buildScript(source, owner, transactionConfig);
+  const { batch: { transaction, statements } } = buildScript(source, owner, transactionConfig);
   return [transaction.form, statements.map(({ text }) => text.split(" ", 2).join(" "))];
 }
 
