@@ -30,7 +30,7 @@ export interface ErrorResponse {
 
 const utf8 = new TextEncoder();
 
-/** A thrown value that is no error of the service or of PostgreSQL is a bug: `X00`. */
+/** A thrown value that neither the service nor PostgreSQL raised is a bug: `X00`. */
 export function toServiceError(thrown: unknown, context: FailureContext): ServiceError {
   const { variants } = context.dialect;
   if (thrown instanceof ServiceError) return numbered(thrown, variants);

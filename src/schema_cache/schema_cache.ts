@@ -150,7 +150,7 @@ export interface Routine extends QualifiedName {
     readonly domain: string | null;
     /** The relation whose row type is returned, directly or through domains; null otherwise. */
     readonly relation: QualifiedName | null;
-    /** Columns of OUT, INOUT and TABLE parameters, or of a composite type that is no relation's. */
+    /** Columns of OUT, INOUT and TABLE parameters, or of a composite type beside relations. */
     readonly columns?: readonly string[];
   };
   readonly volatility: Volatility;

@@ -68,7 +68,7 @@ function computedMembers(
   );
 }
 
-/** Returns the members of `Row` that `*` leaves out; null when there are none. */
+/** Returns the members of `Row` that `*` leaves out; null if it has all. */
 function computedFields(
   relation: Relation,
   { rowFunctions }: RelationTypeContext,
