@@ -75,13 +75,13 @@ export async function rowResults(
       sql`${rowsOf(sql`r`)}
 from jsonb_array_elements(${body}::jsonb) b cross join lateral
   jsonb_populate_record(null::${type}, jsonb_build_object(${join(defaults)}) || b) r${limit}`,
-    );
+    ) ?? [];
     const key = conflicting.length === 0 ? [] : conflict?.target.columns ?? [];
     const same = key.map((column) => sql`${own}.${ident(column)} = (v::${type}).${ident(column)}`);
     const met = same.length === 0
       ? []
-      : await existing(sql` from ${type} join ${texts(inserted ?? [])} on ${and(same)}`);
-    if (met === null || inserted === null) return null;
+      : await existing(sql` from ${type} join ${texts(inserted)} on ${and(same)}`);
+    if (met === null) return null;
     return [
       ...await resultsOf(table, met, { kind: "row in conflict", rules: conflicting }),
       ...await resultsOf(table, inserted, { kind: "new row", rules: added }),
