@@ -1,5 +1,5 @@
 /** `svc test`: runs policy tests, whose requests and fixtures roll back. @module */
-import { readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readAccess } from "../access/cells.ts";
 import { svcDialect } from "../dialect.ts";
@@ -12,10 +12,9 @@ import {
   withAnswers,
 } from "../policy_test/report.ts";
 import { parseCaseFile } from "../policy_test/case_file.ts";
-import { withCaseService } from "../policy_test/case_handler.ts";
-import { withFixtures } from "../policy_test/fixtures.ts";
+import { type RunSetup, withCaseService } from "../policy_test/case_handler.ts";
 import { generateCases } from "../policy_test/generate.ts";
-import { type FileResult, runFile, type RunSetup } from "../policy_test/run_file.ts";
+import { type FileResult, runFile } from "../policy_test/run_file.ts";
 import type { Command, CommandCall } from "./command.ts";
 import { relativeTo } from "./config_files.ts";
 import { print, printError } from "./output.ts";
@@ -66,39 +65,29 @@ async function test({ config, flags, operands }: CommandCall): Promise<number> {
 
 /** Returns the text about cells of the matrix that no case is for. */
 async function uncoveredBy(results: readonly FileResult[], setup: RunSetup): Promise<string> {
-  const options = { ...setup, script: { name: "", text: "" } };
-  return await withFixtures(
-    setup.transport,
-    options,
-    (database) =>
-      withCaseService(database, setup, async ({ snapshot: { config } }) => {
-        const { cells } = await readAccess(database, { config });
-        return uncoveredText(cells, results, config.dbSchemas[0]!);
-      }),
-  );
+  return await withCaseService(setup, noFixtures, async ({ service, database }) => {
+    const { config } = service.snapshot;
+    const { cells } = await readAccess(database, { config });
+    return uncoveredText(cells, results, config.dbSchemas[0]!);
+  });
 }
 
+const noFixtures = { name: "generated.cases", text: "" };
+
 async function generate(setup: RunSetup): Promise<number> {
-  const name = "generated.cases";
-  const options = { ...setup, script: { name, text: "" } };
-  const text = await withFixtures(
-    setup.transport,
-    options,
-    (database) =>
-      withCaseService(
-        database,
-        setup,
-        ({ snapshot: { cache, config } }) => generateCases(database, { cache: cache!, config }),
-      ),
-  );
-  print(withAnswers(text, await runFile(name, parseCaseFile(text), setup)));
+  const text = await withCaseService(setup, noFixtures, ({ service, database }) => {
+    const { cache, config } = service.snapshot;
+    return generateCases(database, { cache: cache!, config });
+  });
+  print(withAnswers(text, await runFile(noFixtures.name, parseCaseFile(text), setup)));
   return 0;
 }
 
 /** Returns the files below `tests/` in the folder of the configuration file, else in the working directory. */
 function findCases(configFile: string | null): readonly string[] {
   const folder = relativeTo(configFile, "tests");
-  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const options = { recursive: true, encoding: "utf8" } as const;
+  const names = existsSync(folder) ? readdirSync(folder, options) : [];
   const files = names.filter((name) => name.endsWith(".cases")).toSorted();
   if (files.length === 0) throw new Error(`${folder}: no *.cases files`);
   return files.map((name) => join(folder, name));

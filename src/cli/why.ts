@@ -1,7 +1,6 @@
 /** `svc why`: explains why a request is refused, or its answer empty. Writes are not executed. @module */
 import { identityOf, withCaseService } from "../policy_test/case_handler.ts";
 import { type CaseRequest, parseRequest } from "../policy_test/case_file.ts";
-import { withFixtures } from "../policy_test/fixtures.ts";
 import { explainRequest } from "../why/explain_request.ts";
 import { callerFlags, callerOf } from "./caller_flags.ts";
 import type { Command, CommandCall } from "./command.ts";
@@ -32,23 +31,17 @@ async function why({ config, flags, operands: [operand, extra] }: CommandCall): 
   const token = flags.get("--token");
   if (token !== undefined && flags.has("--role")) throw new Error("--token excludes --role");
   const { name, file, line } = subjectOf(operand, token);
-  return await withTransport(config, (setup) => {
-    const script = { name, text: file?.fixtures ?? "" };
-    return withFixtures(
-      setup.transport,
-      { ...setup, script },
-      (database) =>
-        withCaseService(database, setup, async (service) => {
-          const { config } = service.snapshot;
-          const identity = file === null
-            ? callerOf(flags, config)
-            : identityOf(file, line.caller, config);
-          const lines = await explainRequest({ service, database }, line, identity);
-          print(lines.map((each) => `${each}\n`).join(""));
-          return 0;
-        }),
-    );
-  });
+  const script = { name, text: file?.fixtures ?? "" };
+  return await withTransport(config, (setup) =>
+    withCaseService(setup, script, async (parts) => {
+      const { config } = parts.service.snapshot;
+      const identity = file === null
+        ? callerOf(flags, config)
+        : identityOf(file, line.caller, config);
+      const lines = await explainRequest(parts, line, identity);
+      print(lines.map((each) => `${each}\n`).join(""));
+      return 0;
+    }));
 }
 
 /** Returns the request that an operand names, with the file of a case. */

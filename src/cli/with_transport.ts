@@ -7,7 +7,7 @@ import { errors } from "../errors/catalogue.ts";
 import { parseCaseFile } from "../policy_test/case_file.ts";
 import { FixtureError, type FixtureScript } from "../policy_test/fixtures.ts";
 import type { Observation } from "../observe/observation.ts";
-import type { RunSetup } from "../policy_test/run_file.ts";
+import type { RunSetup } from "../policy_test/case_handler.ts";
 import type { ConfigArguments } from "./command.ts";
 import { openConfiguredTransport, readBytes, shortPath } from "./config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";

@@ -5,38 +5,49 @@ import type { Config } from "../config/options.ts";
 import type { ConfigSource } from "../config/source.ts";
 import type { Database } from "../database/database.ts";
 import { isJsonObject } from "../lib/json_object.ts";
+import type { Transport } from "../database/transport.ts";
 import type { Observation } from "../observe/observation.ts";
 import { Service } from "../service/service.ts";
 import { anonymous, type CaseFile, type CaseRequest } from "./case_file.ts";
 import type { CaseAnswer } from "./expectation.ts";
+import { type FixtureScript, type ReadInclude, withFixtures } from "./fixtures.ts";
 
-/** Dependencies of a service other than the database. */
-export interface HandlerSetup {
+/** Dependencies of a run other than its fixtures. */
+export interface RunSetup {
+  /** An unused connection; it can be used for the next run. */
+  readonly transport: Transport;
+  readonly readInclude: ReadInclude;
   readonly source: ConfigSource;
   readonly observe: (event: Observation) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
 
-/** Runs `use` with a service whose schema cache was loaded from the database. */
+/** A service behind fixtures, and its database. */
+export interface FixtureService {
+  readonly service: Service;
+  readonly database: Database;
+}
+
+/** Runs `use` with a service behind fixtures. Rejects as {@linkcode withFixtures} does. */
 export async function withCaseService<Result>(
-  database: Database,
-  { source, observe, now }: HandlerSetup,
-  use: (service: Service) => Promise<Result>,
+  { transport, readInclude, source, observe, now }: RunSetup,
+  script: FixtureScript,
+  use: (parts: FixtureService) => Promise<Result>,
 ): Promise<Result> {
-  const tested: ConfigSource = {
-    ...source,
-    configure: (values) => testConfig(source.configure(values)),
-  };
-  const options = { source: () => tested, database, now, observe, onFatal: () => {} };
-  const service = await Service.create(options);
-  try {
-    await service.reloadSchema();
-    if (service.snapshot.cache === null) throw new Error("cannot load the schema cache");
-    return await use(service);
-  } finally {
-    await service.close();
-  }
+  const configure: ConfigSource["configure"] = (values) => testConfig(source.configure(values));
+  const tested = () => ({ ...source, configure });
+  return await withFixtures(transport, { script, readInclude }, async (database) => {
+    const options = { source: tested, database, now, observe, onFatal: () => {} };
+    const service = await Service.create(options);
+    try {
+      await service.reloadSchema();
+      if (service.snapshot.cache === null) throw new Error("cannot load the schema cache");
+      return await use({ service, database });
+    } finally {
+      await service.close();
+    }
+  });
 }
 
 /** A rollback checks deferred constraints, which a savepoint does not. Paths are those behind a prefix. */

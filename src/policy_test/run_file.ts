@@ -1,16 +1,14 @@
 /** Runs the cases of a file, each from the state behind the fixtures. @module */
-import type { Transport } from "../database/transport.ts";
 import { serviceHandler } from "../handler/handler.ts";
 import {
-  type HandlerSetup,
   identityOf,
   readAnswer,
   requestOf,
+  type RunSetup,
   withCaseService,
 } from "./case_handler.ts";
 import type { CaseFile, PolicyCase } from "./case_file.ts";
 import { type CaseAnswer, differenceOf } from "./expectation.ts";
-import { type ReadInclude, withFixtures } from "./fixtures.ts";
 import { answerText } from "./report.ts";
 
 /** The result of a case. */
@@ -30,36 +28,23 @@ export interface FileResult {
   readonly results: readonly CaseResult[];
 }
 
-/** Dependencies of a run other than the file. */
-export interface RunSetup extends HandlerSetup {
-  /** An unused connection; it can be used for the next file. */
-  readonly transport: Transport;
-  readonly readInclude: ReadInclude;
-}
-
 /** Runs a file in one transaction, which rolls back. Rejects as `withFixtures` does. */
 export async function runFile(name: string, file: CaseFile, setup: RunSetup): Promise<FileResult> {
-  const { transport, readInclude } = setup;
   const script = { name, text: file.fixtures };
-  return await withFixtures(
-    transport,
-    { script, readInclude },
-    (database) =>
-      withCaseService(database, setup, async (service) => {
-        const handle = serviceHandler(service);
-        const { config } = service.snapshot;
-        const results: CaseResult[] = [];
-        for (const each of file.cases) {
-          const identity = identityOf(file, each.caller, config);
-          const info = { isUnlogged: true, ...identity === null ? {} : { identity } };
-          const answer = await readAnswer(await handle(requestOf(each), info));
-          const difference = each.expectation === null
-            ? `expected nothing, got ${answerText(answer)}; --write adds it`
-            : differenceOf(each.expectation, answer);
-          const role = identity?.role ?? config.dbAnonRole;
-          results.push({ case: each, role, answer, difference });
-        }
-        return { name, results };
-      }),
-  );
+  return await withCaseService(setup, script, async ({ service }) => {
+    const handle = serviceHandler(service);
+    const { config } = service.snapshot;
+    const results: CaseResult[] = [];
+    for (const each of file.cases) {
+      const identity = identityOf(file, each.caller, config);
+      const info = { isUnlogged: true, ...identity === null ? {} : { identity } };
+      const answer = await readAnswer(await handle(requestOf(each), info));
+      const difference = each.expectation === null
+        ? `expected nothing, got ${answerText(answer)}; --write adds it`
+        : differenceOf(each.expectation, answer);
+      const role = identity?.role ?? config.dbAnonRole;
+      results.push({ case: each, role, answer, difference });
+    }
+    return { name, results };
+  });
 }

@@ -1,9 +1,7 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { callerIdentity } from "../../src/auth/caller_identity.ts";
 import { parseRequest } from "../../src/policy_test/case_file.ts";
-import { withCaseService } from "../../src/policy_test/case_handler.ts";
-import { withFixtures } from "../../src/policy_test/fixtures.ts";
-import type { RunSetup } from "../../src/policy_test/run_file.ts";
+import { type RunSetup, withCaseService } from "../../src/policy_test/case_handler.ts";
 import { explainRequest } from "../../src/why/explain_request.ts";
 import { type Engine, engines } from "../support/database/engines.ts";
 import { policyDatabase } from "../support/handler/policy_database.ts";
@@ -216,17 +214,11 @@ const rows: readonly Row[] = [
 ];
 
 async function explain(setup: RunSetup, sql: string, text: string): Promise<readonly string[]> {
-  const script = { name: "x", text: sql };
-  return await withFixtures(
-    setup.transport,
-    { ...setup, script },
-    (database) =>
-      withCaseService(database, setup, (service) => {
-        const claims = '{"sub": "1", "team": "3"}';
-        const identity = callerIdentity({ role: "web_user", claims }, service.snapshot.config);
-        return explainRequest({ service, database }, parseRequest(text), identity);
-      }),
-  );
+  return await withCaseService(setup, { name: "x", text: sql }, (parts) => {
+    const claims = '{"sub": "1", "team": "3"}';
+    const identity = callerIdentity({ role: "web_user", claims }, parts.service.snapshot.config);
+    return explainRequest(parts, parseRequest(text), identity);
+  });
 }
 
 for (const engine of Object.keys(engines) as Engine[]) {
