@@ -4,17 +4,11 @@ export type PlanOption = "analyze" | "verbose" | "settings" | "buffers" | "wal";
 
 /** A parsed media type. The response uses the vendor tree that the client used. */
 export type MediaRange =
-  | { readonly kind: "json" }
-  | { readonly kind: "geojson" }
-  | { readonly kind: "csv" }
+  | { readonly kind: Exclude<PlainKind, "openapi"> }
   /** One JSON value per line. `type` is the name that the client used. */
   | { readonly kind: "ndjson"; readonly type: string; readonly stripped: boolean }
-  | { readonly kind: "text" }
-  | { readonly kind: "xml" }
   /** `version` is the requested version: `3.1`. Default: `openapi-version`. */
   | { readonly kind: "openapi"; readonly version?: string }
-  | { readonly kind: "form" }
-  | { readonly kind: "octets" }
   | { readonly kind: "singular"; readonly stripped: boolean; readonly vendor: string }
   | { readonly kind: "strippedArray"; readonly vendor: string }
   | {
@@ -25,29 +19,15 @@ export type MediaRange =
     readonly vendor: string;
   }
   /** A patch document: RFC 7396, RFC 6902, or the latter with further operations. */
-  | { readonly kind: "mergePatch" }
-  | { readonly kind: "jsonPatch" }
   | { readonly kind: "vendorPatch"; readonly vendor: string }
   /** Several operations of one transaction. */
   | { readonly kind: "batch"; readonly vendor: string }
-  | { readonly kind: "any" }
   /** Text as received, spaces removed. */
   | { readonly kind: "other"; readonly text: string };
 
-type PlainKind =
-  | "json"
-  | "geojson"
-  | "csv"
-  | "text"
-  | "xml"
-  | "openapi"
-  | "form"
-  | "octets"
-  | "mergePatch"
-  | "jsonPatch"
-  | "any";
+type PlainKind = keyof typeof plainTypes;
 
-const plainTypes: Readonly<Record<PlainKind, string>> = {
+const plainTypes = {
   json: "application/json",
   geojson: "application/geo+json",
   csv: "text/csv",
@@ -59,7 +39,7 @@ const plainTypes: Readonly<Record<PlainKind, string>> = {
   mergePatch: "application/merge-patch+json",
   jsonPatch: "application/json-patch+json",
   any: "*/*",
-};
+} as const;
 
 /** Lines of JSON have no registered media type; these names are in use. */
 const ndjsonTypes = [

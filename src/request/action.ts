@@ -56,21 +56,20 @@ export function chooseAction(resource: Resource, { method, received }: MethodUse
   }
 }
 
-type RelationAction = (relation: string) => Action;
-
-const relationActions: ReadonlyMap<string, RelationAction> = new Map<string, RelationAction>([
-  ["GET", (relation) => ({ kind: "read", relation, headersOnly: false })],
-  ["HEAD", (relation) => ({ kind: "read", relation, headersOnly: true })],
-  ["POST", (relation) => ({ kind: "insert", relation })],
-  ["PATCH", (relation) => ({ kind: "update", relation })],
-  ["PUT", (relation) => ({ kind: "put", relation })],
-  ["DELETE", (relation) => ({ kind: "delete", relation })],
+const writes: ReadonlyMap<string, "insert" | "update" | "put" | "delete"> = new Map([
+  ["POST", "insert"],
+  ["PATCH", "update"],
+  ["PUT", "put"],
+  ["DELETE", "delete"],
 ]);
 
 function relationAction(relation: string, method: string): Action {
-  const make = relationActions.get(method);
-  if (make === undefined) throw errors.unsupportedMethod(method);
-  return make(relation);
+  if (method === "GET" || method === "HEAD") {
+    return { kind: "read", relation, headersOnly: method === "HEAD" };
+  }
+  const kind = writes.get(method);
+  if (kind === undefined) throw errors.unsupportedMethod(method);
+  return { kind, relation };
 }
 
 function callAction(routine: string, { method, received }: MethodUse): Action {

@@ -59,7 +59,7 @@ export function respondToRead(
     ...(metadata.isCounted
       ? pageHeaders(request, plan, { root, columns: reply.columns, range, countHeader, config })
       : []),
-    ...addressHeaders(request, `/${encodePath(plan.relation.name)}`),
+    ...addressHeaders(request, `/${encodeURIComponent(plan.relation.name)}`),
     ...appliedHeader(request.preferences, {
       tx: config.txOverridable,
       numbers: true,
@@ -121,7 +121,7 @@ export function respondToCall(
     ...pageHeaders(request, plan, { root, columns: reply.columns, range, countHeader, config }),
     ...(request.queryForm === undefined
       ? []
-      : addressHeaders(request, `/rpc/${encodePath(plan.call.routine.name)}`)),
+      : addressHeaders(request, `/rpc/${encodeURIComponent(plan.call.routine.name)}`)),
     ...appliedHeader(request.preferences, {
       tx: config.txOverridable,
       maxAffected: true,
@@ -319,8 +319,4 @@ function mutationHeaders(
     ...countHeader,
     ...(key === null ? [] : [["Location", locationOf(mutate.relation, key)] as const]),
   ];
-}
-
-function encodePath(name: string): string {
-  return encodeURIComponent(name);
 }

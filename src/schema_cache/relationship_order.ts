@@ -1,6 +1,6 @@
 /** Sorts relationships, so that lists of ambiguous ones are the same after every load. @module */
 import type { SlicedWork } from "../lib/slices.ts";
-import type { ColumnPair, Relationship } from "./schema_cache.ts";
+import type { Relationship } from "./schema_cache.ts";
 
 /** The schema of the foreign relation, or of the function of a computed relationship. */
 export function foreignSchemaOf(relationship: Relationship): string {
@@ -16,11 +16,10 @@ export function foreignSchemaOf(relationship: Relationship): string {
 export function* sortRelationships(
   relationships: readonly Relationship[],
 ): SlicedWork<readonly Relationship[]> {
-  // Names contain no NUL, so the joined names sort as the pairs do.
-  const byOrigin = new Map<string, { relationship: Relationship; key: SortKey }[]>();
+  const byOrigin = new Map<string, { relationship: Relationship; key: string }[]>();
   for (const relationship of relationships) {
     const origin = `${relationship.origin.schema}\0${relationship.origin.name}`;
-    const keyed = { relationship, key: sortKey(relationship) };
+    const keyed = { relationship, key: sortKey(relationship).join("\0") };
     const list = byOrigin.get(origin);
     if (list === undefined) byOrigin.set(origin, [keyed]);
     else list.push(keyed);
@@ -28,24 +27,20 @@ export function* sortRelationships(
   }
   const sorted: Relationship[] = [];
   for (const origin of [...byOrigin.keys()].sort()) {
-    const list = byOrigin.get(origin)!.sort((a, b) => compareKeys(a.key, b.key));
+    const list = byOrigin.get(origin)!.sort((a, b) => a.key < b.key ? -1 : Number(a.key > b.key));
     for (const { relationship } of list) sorted.push(relationship);
     yield;
   }
   return sorted;
 }
 
-type SortKey = readonly (string | number)[];
-
-/** Keys of one kind have the same elements up to the columns; the kind sorts before them. */
-function sortKey(relationship: Relationship): SortKey {
+/**
+ * Names contain no NUL, and numbers have one digit, so that the joined key sorts as its parts do. Keys of
+ * one kind have the same parts; the kind sorts before them.
+ */
+function sortKey(relationship: Relationship): readonly (string | number)[] {
   const { foreign, self, kind } = relationship;
-  const head = [
-    foreignSchemaOf(relationship),
-    foreign.name,
-    Number(self),
-    kindOrder[kind],
-  ];
+  const head = [foreignSchemaOf(relationship), foreign.name, Number(self), kinds.indexOf(kind)];
   switch (kind) {
     case "computed":
       return [...head, relationship.function.name];
@@ -56,8 +51,8 @@ function sortKey(relationship: Relationship): SortKey {
         relationship.junction.name,
         relationship.originConstraint,
         relationship.foreignConstraint,
-        columnsKey(relationship.originPairs),
-        columnsKey(relationship.foreignPairs),
+        ...relationship.originPairs.flat(),
+        ...relationship.foreignPairs.flat(),
         Number(relationship.originIsView),
         Number(relationship.foreignIsView),
       ];
@@ -67,7 +62,7 @@ function sortKey(relationship: Relationship): SortKey {
       return [
         ...head,
         relationship.constraint,
-        columnsKey(relationship.pairs),
+        ...relationship.pairs.flat(),
         Number(relationship.originIsParent),
         Number(relationship.originIsView),
         Number(relationship.foreignIsView),
@@ -77,23 +72,6 @@ function sortKey(relationship: Relationship): SortKey {
   }
 }
 
-const kindOrder: Readonly<Record<Relationship["kind"], number>> = {
-  "one-to-many": 0,
-  "many-to-one": 1,
-  "one-to-one": 2,
-  "many-to-many": 3,
-  "computed": 4,
-};
-
-/** Returns the columns as one text that sorts like the list of pairs. */
-function columnsKey(pairs: readonly ColumnPair[]): string {
-  return pairs.flat().join("\0");
-}
-
-function compareKeys(a: SortKey, b: SortKey): number {
-  for (let index = 0; index < a.length && index < b.length; index++) {
-    const [left, right] = [a[index]!, b[index]!];
-    if (left !== right) return left < right ? -1 : 1;
-  }
-  return a.length - b.length;
-}
+const kinds: readonly Relationship["kind"][] = [
+  ...["one-to-many", "many-to-one", "one-to-one", "many-to-many", "computed"] as const,
+];

@@ -62,7 +62,6 @@ export function parseQuery(
   mode: QueryMode,
   canonicalOf: (params: readonly QueryParam[]) => string = canonicalQuery,
 ): QueryParams {
-  if (raw === "") return emptyQuery;
   const params = splitQuery(raw.toWellFormed());
   if (raw.includes("%00")) refuseNul(params);
   const sorted = sortParams(params, mode);
@@ -103,32 +102,6 @@ export function parseQuery(
 
 const nothing: readonly never[] = [];
 const noTexts: ReadonlyMap<string, string> = new Map();
-
-const emptyQuery: QueryParams = {
-  select: [],
-  defaultSelect: true,
-  filters: [],
-  filterNames: [],
-  logic: [],
-  order: [],
-  limits: [],
-  limit: null,
-  offset: null,
-  hasLimits: false,
-  lock: null,
-  columns: null,
-  columnTree: null,
-  levelConflicts: [],
-  onConflict: null,
-  conflictIndex: null,
-  conflictColumns: null,
-  conflictWhere: null,
-  on: null,
-  clauses: [],
-  texts: noTexts,
-  callArguments: [],
-  canonical: "",
-};
 
 /** Whether a parameter of this name may be no filter or argument in some requests. */
 export function isParameterName(name: string): boolean {
