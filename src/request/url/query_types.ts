@@ -79,14 +79,8 @@ export interface SelectRelation {
 }
 
 /** `...schema/target!hint!inner(…)` */
-export interface SelectSpread {
+export interface SelectSpread extends Omit<SelectRelation, "kind" | "alias" | "cast"> {
   readonly kind: "spread";
-  /** Schema of the target. Default: that of the request. */
-  readonly schema?: string;
-  readonly target: string;
-  readonly hint: string | null;
-  readonly join: JoinType | null;
-  readonly select: readonly SelectItem[];
 }
 
 export type SelectItem =

@@ -24,13 +24,11 @@ import {
 import type { SchemaEntry } from "./v3_schemas.ts";
 import { orderKey } from "../../plan/order_key.ts";
 
-export type PathContext = HeaderContext;
-
-interface FilteredContext extends PathContext {
+interface FilteredContext extends HeaderContext {
   readonly filters: readonly unknown[];
 }
 
-export function relationPath(described: DescribedRelation, context: PathContext): unknown {
+export function relationPath(described: DescribedRelation, context: HeaderContext): unknown {
   const filtered = { ...context, filters: filterReferences(described) };
   const { primaryKey } = described.relation;
   const methods = described.methods.filter((method) =>
@@ -85,7 +83,7 @@ function readClauses({ relation, columns }: DescribedRelation): readonly SharedP
   return clausesOf({ names, hasKey: orderKey(relation) !== null });
 }
 
-function insertOperation(described: DescribedRelation, context: PathContext) {
+function insertOperation(described: DescribedRelation, context: HeaderContext) {
   const { name } = described.relation;
   return {
     ...about("insert", described),
@@ -109,7 +107,7 @@ const conflict = [
   "on_conflict.where",
 ] as const;
 
-function putOperation(described: DescribedRelation, context: PathContext) {
+function putOperation(described: DescribedRelation, context: HeaderContext) {
   const { name, primaryKey } = described.relation;
   return {
     ...about("put", described),
