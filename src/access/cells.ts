@@ -70,9 +70,9 @@ const settingsQuery = `select pg_catalog.set_config('search_path', '', true),
   pg_catalog.set_config('jit', 'off', true), pg_catalog.set_config('lock_timeout', '2s', true)`;
 
 /** An action with its bit, and the letter of its policies. */
-type Action = readonly [action: AccessCell["action"], bit: number, letter: string];
+type ActionBit = readonly [action: AccessCell["action"], bit: number, letter: string];
 
-const actions: readonly Action[] = [
+const actions: readonly ActionBit[] = [
   ["select", 1, "r"],
   ["insert", 8, "a"],
   ["update", 4, "w"],
@@ -116,7 +116,7 @@ function cellsOf(
 }
 
 /** Judges a granted action by the relations below a view, then by policies. */
-function verdictOf(row: AccessRow, [word, bit, letter]: Action, position: number): Verdict {
+function verdictOf(row: AccessRow, [word, bit, letter]: ActionBit, position: number): Verdict {
   const [, relation, , automatic, isOwnerView, columnCount, policies, rights] = row;
   const [, hasPolicies, , columnGrants, below] = rights[position]!;
   const [past, bounded, missing, writes] = below ?? [null, null, null, -1];

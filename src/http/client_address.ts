@@ -8,14 +8,14 @@
 import ipaddr from "ipaddr.js";
 
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
-type Range = readonly [address: IpAddress, prefixLength: number];
+type AddressRange = readonly [address: IpAddress, prefixLength: number];
 
 /** The name of a peer without an address in `server-trusted-proxies`: a Unix socket. */
 const unixPeer = "unix";
 
 /** Peers whose header fields name the client. */
 export interface TrustedProxies {
-  readonly ranges: readonly Range[];
+  readonly ranges: readonly AddressRange[];
   /** Whether peers without an address are trusted. */
   readonly trustsUnix: boolean;
 }
@@ -33,7 +33,7 @@ export function readTrustedProxies(items: readonly string[]): TrustedProxies {
   };
 }
 
-function rangeOf(text: string): Range | null {
+function rangeOf(text: string): AddressRange | null {
   if (ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text)) {
     const [address, length] = ipaddr.parseCIDR(text);
     return [address, length];

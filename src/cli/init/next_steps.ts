@@ -8,7 +8,7 @@ import type { InitFiles } from "./init_files.ts";
 import { loginOf, loginUri } from "./login_uri.ts";
 
 /** Inputs of the steps. */
-export interface Steps {
+export interface NextSteps {
   readonly choices: Choices;
   readonly files: InitFiles;
   readonly isApplied: boolean;
@@ -20,7 +20,7 @@ export interface Steps {
 }
 
 /** Prints one command per line, each below its purpose. */
-export function printNextSteps(steps: Steps): void {
+export function printNextSteps(steps: NextSteps): void {
   print(nextSteps(steps));
 }
 
@@ -29,7 +29,7 @@ const claimFlag = " --claim=sub=1";
 
 /** Returns the text of the steps. */
 export function nextSteps(
-  { choices, files, isApplied, mayApply, uri, port }: Steps,
+  { choices, files, isApplied, mayApply, uri, port }: NextSteps,
 ): string {
   const program = programCall();
   const origin = `http://127.0.0.1:${port}`;
