@@ -20,7 +20,8 @@ for (const fixture of fixtures) {
     title: `openapi of ${fixture}`,
     roles: [
       ...["anon", "writer", "clerk", "reader", "agent", "outsider", "web_anon"],
-      ...["repeater", "hurried"],
+      ...["repeater", "hurried", "web_user"],
+      ...["access_anon", "access_user", "access_owner", "access_parent"],
     ],
   });
   for (const version of ["2.0", "3.1"]) {
