@@ -150,7 +150,9 @@ async function explained(service: ConsoleService, request: Request): Promise<Res
   }
   try {
     const { method, target, headers, body } = await request.json();
-    const parts = { service, database: service.database };
+    // Without admin-sign-in, the console shows no rows beyond those of the API.
+    const hiddenRows = service.snapshot.config.adminSignIn ? "all" : "none";
+    const parts = { service, database: service.database, hiddenRows } as const;
     const lines = await explainRequest(parts, { method, target, headers, body }, null);
     return respond(JSON.stringify(lines), "application/json; charset=utf-8");
   } catch (error) {

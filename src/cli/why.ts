@@ -38,7 +38,7 @@ async function why({ config, flags, operands: [operand, extra] }: CommandCall): 
       const identity = file === null
         ? callerOf(flags, config)
         : identityOf(file, line.caller, config);
-      const lines = await explainRequest(parts, line, identity);
+      const lines = await explainRequest({ ...parts, hiddenRows: "all" }, line, identity);
       print(lines.map((each) => `${each}\n`).join(""));
       return 0;
     }));

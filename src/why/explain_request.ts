@@ -24,9 +24,21 @@ import { rulesOf } from "./request_policies.ts";
 import { type ReadRows, rowResults } from "./row_results.ts";
 import { answerLines, relationLines, routineLines, rowLines } from "./wording.ts";
 
+/** A lock that another session holds does not keep an explanation waiting. */
+const lockTimeout: Statement = {
+  text: "set local lock_timeout = '2s'",
+  params: [],
+  use: "none",
+};
+
 /** Sends a request without an effect. Returns the lines of its explanation, SQL indented by four spaces. */
 export async function explainRequest(
-  { service, database }: { readonly service: RequestService; readonly database: Database },
+  { service, database, hiddenRows }: {
+    readonly service: RequestService;
+    readonly database: Database;
+    /** `none` reads no row as an owner, so that an explanation shows what the API shows. */
+    readonly hiddenRows: "all" | "none";
+  },
   request: CaseRequest,
   identity: Identity | null,
 ): Promise<readonly string[]> {
@@ -54,21 +66,28 @@ export async function explainRequest(
   }
   const settings = batch!.statements.filter(({ role }) => role === "settings");
   const read: ReadRows = async (query, before = []) => {
-    const statements = [...settings, ...before, query];
+    const statements = [lockTimeout, ...settings, ...before, query];
     const { rows } = await database.transaction(metadataBatch(statements, "rollback"));
     return rows.at(-1)!;
   };
   const { plan } = planned.planned;
-  return await explainPlan(plan, { needs: needsOf(plan, cache!), outcome, database, read });
+  return await explainPlan(plan, {
+    needs: needsOf(plan, cache!),
+    outcome,
+    database,
+    read,
+    hiddenRows,
+  });
 }
 
 async function explainPlan(
   plan: DataPlan,
-  { needs, outcome, database, read }: {
+  { needs, outcome, database, read, hiddenRows }: {
     readonly needs: readonly Need[];
     readonly outcome: Parameters<typeof answerLines>[0];
     readonly database: Database;
     readonly read: ReadRows;
+    readonly hiddenRows: "all" | "none";
   },
 ): Promise<readonly string[]> {
   const { role } = outcome;
@@ -90,8 +109,9 @@ async function explainPlan(
     }
     const [table] = steps;
     if (!isRoot || table?.isTable !== true) continue;
-    rows = await rowResults(plan, table, read);
+    rows = hiddenRows === "none" ? null : await rowResults(plan, table, read);
     if (rows !== null) lines.push(...rowLines(rows, table));
+    else if (hiddenRows === "none") lines.push("to see hidden rows: svc why, or admin-sign-in");
     else lines.push(`to see hidden rows: --db-uri of ${table.owner}`);
   }
   return [...answerLines({ ...outcome, rows }), ...lines];
@@ -106,7 +126,9 @@ const rulesOfReading = {
 async function readFacts<Facts>(database: Database, statement: Statement): Promise<Facts | null> {
   // PostgreSQL prints names outside of the search path with their schemas.
   const search: Statement = { text: "set local search_path = ''", params: [], use: "none" };
-  const { rows } = await database.transaction(metadataBatch([search, statement], "rollback"));
+  const { rows } = await database.transaction(
+    metadataBatch([lockTimeout, search, statement], "rollback"),
+  );
   return JSON.parse(rows.at(-1)?.[0]?.[0] ?? "null");
 }
 

@@ -213,11 +213,16 @@ const rows: readonly Row[] = [
   },
 ];
 
-async function explain(setup: RunSetup, sql: string, text: string): Promise<readonly string[]> {
+async function explain(
+  setup: RunSetup,
+  sql: string,
+  text: string,
+  hiddenRows: "all" | "none" = "all",
+): Promise<readonly string[]> {
   return await withCaseService(setup, { name: "x", text: sql }, (parts) => {
     const claims = '{"sub": "1", "team": "3"}';
     const identity = callerIdentity({ role: "web_user", claims }, parts.service.snapshot.config);
-    return explainRequest(parts, parseRequest(text), identity);
+    return explainRequest({ ...parts, hiddenRows }, parseRequest(text), identity);
   });
 }
 
@@ -235,6 +240,18 @@ for (const engine of Object.keys(engines) as Engine[]) {
         strictEqual(first, mended);
       });
     }
+    await t.step("no hidden rows in a console without admin-sign-in", async () => {
+      deepStrictEqual(await explain(setup, fixtures, "GET /doc?id=in.(1,2)&select=id", "none"), [
+        "200, 1 row",
+        `api.doc: ${granted}; ${reading}`,
+        "to see hidden rows: svc why, or admin-sign-in",
+      ]);
+    });
+    await t.step("a batch", async () => {
+      const request = "POST /\n  Content-Type: application/vnd.pgrst.batch+json";
+      const found = await explain(setup, fixtures, request.replace("/\n", '/ {"operations":[]}\n'));
+      match(found[0]!, /^[45]\d\d/);
+    });
     if (authenticator === null) return;
     await t.step("C10: as a role that may not become the owner", async () => {
       const found = await explain(authenticator, "", "GET /doc?select=id");
