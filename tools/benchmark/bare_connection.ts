@@ -15,6 +15,8 @@ export interface BareConnection extends AsyncDisposable {
    * returns null. Returns their number. Throws what PostgreSQL answers in place of success.
    */
   pipeline(next: () => Uint8Array | null, inFlight: number): Promise<number>;
+  /** Returns a function that sends messages which end with a Sync, and resolves when it is answered. */
+  asker(): (message: Uint8Array) => Promise<void>;
 }
 
 /** Connects and logs in. */
@@ -26,6 +28,7 @@ export async function openBareConnection(uri: string): Promise<BareConnection> {
   stream.removeAllListeners("data");
   return {
     pipeline: (next, inFlight) => pipeline(stream, { next, inFlight }),
+    asker: () => asker(stream),
     [Symbol.asyncDispose]: async () => {
       const closed = new Promise((resolve) => stream.once("close", resolve));
       client.on("error", () => {});
@@ -72,6 +75,19 @@ function pipeline(
     stream.off("data", onData);
     stream.off("close", onClose);
   });
+}
+
+function asker(stream: Socket): (message: Uint8Array) => Promise<void> {
+  const counter = new ReadyCounter();
+  const waiting: (() => void)[] = [];
+  stream.on("data", (chunk) => {
+    for (let ready = counter.push(chunk); ready > 0; ready--) waiting.shift()!();
+  });
+  return (message) =>
+    new Promise((resolve) => {
+      waiting.push(resolve);
+      stream.write(message);
+    });
 }
 
 /** Counts ReadyForQuery messages in what a server sends. */

@@ -1,6 +1,7 @@
 /**
  * Measures the processor time of requests: that of the service as a multiple of an empty `Deno.serve`
  * response, and that of PostgreSQL as a multiple of the hand-written statement, each in the same round.
+ * Beside it stands a bare program, which passes on the hand-written statement and does nothing else.
  *
  * @module
  */
@@ -57,8 +58,7 @@ export async function measureCost(before: string | null, bench: Bench): Promise<
   const config = serverConfig(bench.postgres);
   const start = async (command: string, probe?: string) =>
     resources.use(await startServer("service", command, { config, ...(probe ? { probe } : {}) }));
-  const emptyPath = new URL("./empty_server.ts", import.meta.url).pathname;
-  const empty = await start(`${Deno.execPath()} run -A ${emptyPath} {conf}`, "/");
+  const empty = await start(programCommand("./empty_server.ts"), "/");
   const services = [{ title: "now", server: await start(ownCommand) }];
   if (before !== null) {
     const command = await commandOf(before, resources);
@@ -66,9 +66,17 @@ export async function measureCost(before: string | null, bench: Bench): Promise<
   }
   const users = await makeUsers();
   const rows: string[][] = [];
-  const all = services.map((): number[] => []);
+  const all = [...services, null].map((): number[] => []);
   for (const each of costCases) {
-    const measured = await measureCase(caseNamed(each.name, users), { empty, services }, bench);
+    await using bare = await startServer("service", programCommand("./bare_server.ts", each.name), {
+      config,
+      probe: "/",
+    });
+    const measured = await measureCase(
+      caseNamed(each.name, users),
+      { empty, services: [...services, { title: bareTitle, server: bare }] },
+      bench,
+    );
     rows.push([
       each.name,
       ...measured.flatMap((multiples) => [times(multiples.service), times(multiples.postgres)]),
@@ -79,8 +87,16 @@ export async function measureCost(before: string | null, bench: Bench): Promise<
   }
   const means = all.flatMap((multiples) => [times([geometricMean(multiples)]), ""]);
   rows.push(["geometric mean", ...means, `≤ ${maxMean}×`, ""]);
-  const heads = services.flatMap(({ title }) => [title, "PostgreSQL"]);
+  const titles = [...services.map(({ title }) => title), bareTitle];
+  const heads = titles.flatMap((title) => [title, "PostgreSQL"]);
   return markdownTable(["case", ...heads, "target", "PostgreSQL"], rows);
+}
+
+const bareTitle = "bare program";
+
+function programCommand(module: string, ...args: readonly string[]): string {
+  const path = new URL(module, import.meta.url).pathname;
+  return [`${Deno.execPath()} run -A ${path} {conf}`, ...args.map((arg) => `'${arg}'`)].join(" ");
 }
 
 function times(multiples: readonly number[]): string {

@@ -74,13 +74,24 @@ export interface FloorOptions {
 /** Connects, and prepares the statements of a case. */
 export async function openFloor(each: LoadCase, uri: string): Promise<Floor> {
   const connection = await openBareConnection(uri);
-  const draws = Array.from({ length: variety }, () => drawAtRandom(each.request.users));
-  const transactions = draws.map((draw) => transactionMessages(each, draw));
-  const first = [preparationMessages(each, draws[0]!)];
+  const { preparation, transactions } = preparedTransactions(each);
+  const first = [preparation];
   await connection.pipeline(() => first.pop() ?? null, 1);
   return {
     measure: (options) => measureFloor({ connection, transactions }, options),
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+  };
+}
+
+/** Returns the messages that prepare the statements of a case, and transactions that run them. */
+export function preparedTransactions(each: LoadCase): {
+  readonly preparation: Uint8Array;
+  readonly transactions: readonly Uint8Array[];
+} {
+  const draws = Array.from({ length: variety }, () => drawAtRandom(each.request.users));
+  return {
+    preparation: preparationMessages(each, draws[0]!),
+    transactions: draws.map((draw) => transactionMessages(each, draw)),
   };
 }
 
