@@ -8,7 +8,7 @@ import type { ServiceOptions } from "../service/service_options.ts";
 import { version } from "../version.ts";
 import { cachedContext } from "./context.ts";
 import type { Exchange, RequestInfo } from "./exchange.ts";
-import { headersInit } from "./headers.ts";
+import { responseWith } from "./headers.ts";
 import { loadMcp, McpHost } from "./mcp_host.ts";
 import type { LoadMcp } from "./mcp_port.ts";
 import { answer } from "./pipeline.ts";
@@ -98,12 +98,11 @@ export function toResponse({ request: { method }, info }: Exchange, reply: Reply
   const isEmpty = content instanceof Uint8Array && content.length === 0;
   const body = isHead || isEmpty ? null : content as BodyInit | null;
   const omitsLength = info.setsContentLength === true && body instanceof Uint8Array;
+  // `encodeBody` keeps Workers from encoding a body that has a `Content-Encoding` once more.
   const init: ResponseInit & { readonly encodeBody: string } = {
     status,
     statusText,
-    headers: headersInit(headers, omitsLength),
-    // Keeps Workers from encoding a body that has a `Content-Encoding` once more. Others ignore it.
     encodeBody: "manual",
   };
-  return new Response(body, init);
+  return responseWith(headers, body, { ...init, omitsLength });
 }

@@ -20,16 +20,17 @@ export function withoutHeader(removed: string, headers: HeaderList): HeaderList 
 }
 
 /**
- * Returns headers for a `Response`: an object, which runtimes process faster, or a list if a header
- * occurs more than once. `omitsLength` leaves `Content-Length` to the server.
+ * Makes a `Response`. Runtimes take longer for headers that the constructor gets. `omitsLength` leaves
+ * `Content-Length` to the server.
  */
-export function headersInit(headers: HeaderList, omitsLength = false): HeadersInit {
-  const init: Record<string, string> = {};
+export function responseWith(
+  headers: HeaderList,
+  body: BodyInit | null,
+  { omitsLength = false, ...init }: ResponseInit & { readonly omitsLength?: boolean },
+): Response {
+  const response = new Response(body, init);
   for (const [name, value] of headers) {
-    if (omitsLength && name === "Content-Length") continue;
-    // True also for names on the prototype of all objects, which need the list as well.
-    if (name in init) return headers.map(([...header]) => header);
-    init[name] = value;
+    if (!omitsLength || name !== "Content-Length") response.headers.append(name, value);
   }
-  return init;
+  return response;
 }

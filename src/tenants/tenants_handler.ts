@@ -9,7 +9,7 @@ import { errorResponseTo, type RequestInfo } from "../handler/handler.ts";
 import { HealthCheck } from "../handler/health_check.ts";
 import { RequestsInFlight } from "../handler/in_flight.ts";
 import { unknownRoute } from "../handler/route_names.ts";
-import { headersInit } from "../handler/headers.ts";
+import { responseWith } from "../handler/headers.ts";
 import { actualHeaders } from "../http/cors.ts";
 import { badHostResponse, isHostHeader } from "../http/host.ts";
 import type { Observation } from "../observe/observation.ts";
@@ -89,7 +89,7 @@ async function healthResponse(
   request: { readonly method: string; readonly path: string },
 ): Promise<Response> {
   const { status, headers } = await health.check(request);
-  return new Response(null, { status, headers: headersInit(headers) });
+  return responseWith(headers, null, { status });
 }
 
 /** Returns the response to a request that reached no tenant, and reports it. */
