@@ -34,8 +34,8 @@ export const diffCommand: Command = {
     if (file === undefined || other !== undefined) throw new Error("diff: expected FILE.contract");
     const old = parseContract(readFileSync(file, "utf8"), file);
     return withDatabase(config, async (service) => {
-      const { dbAnonRole } = await service.readConfig();
-      const changes = contractChanges(old, await contractOf(service), dbAnonRole);
+      const { dbAnonRole: anonymous } = await service.readConfig();
+      const changes = contractChanges({ old, now: await contractOf(service), anonymous });
       for (const { level, text, sql } of changes) {
         print(`${level.padEnd(8)}  ${text}${sql === null ? "" : `        -- ${sql}`}\n`);
       }

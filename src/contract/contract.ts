@@ -5,7 +5,7 @@ import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { versionNumber } from "../database/server_version.ts";
 import { printable } from "../lib/printable.ts";
-import { findRelationship, isToOne } from "../plan/find_relationship.ts";
+import { matchingRelationships } from "../plan/find_relationship.ts";
 import type {
   Column,
   QualifiedName,
@@ -14,6 +14,7 @@ import type {
   Routine,
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
+import { quoteIdent } from "../sql/fragment.ts";
 
 /** A contract. */
 export interface Contract {
@@ -39,9 +40,8 @@ export async function readContract(
     ...cache.data.routines.filter(exposed).map(functionFact),
     ...grantFacts(matrix, relations),
     ...await policyFacts(database, config),
-  ].map(([subject, fact]): Fact => [printable(subject), printable(fact)]);
-  const sorted = facts.sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0);
-  return { major, schemas: printable(config.dbSchemas.join(", ")), facts: new Map(sorted) };
+  ];
+  return { major, schemas: printable(config.dbSchemas.join(", ")), facts: new Map(facts) };
 }
 
 /** Returns the lines of a contract. */
@@ -71,13 +71,33 @@ export function parseContract(text: string, file: string): Contract {
 }
 
 /** A colon inside of a quoted name ends no subject. */
-const factPattern = /^([a-z]+ (?:[^":]|"(?:[^"]|"")*")+): (.*)$/;
+const factPattern = /^([a-z]+ (?:[^":]|"[^"]*")+): (.*)$/;
 
 type Fact = readonly [subject: string, fact: string];
 
-/** Quotes a name as `quote_ident` does, apart from keywords. */
-function quoted(name: string): string {
-  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+/** Words that a version of PostgreSQL reads as names in quotes only. The type `"char"` is not `char`. */
+const reserved: ReadonlySet<string> = new Set(
+  `all analyse analyze and any array as asc asymmetric authorization binary both case cast char check
+  collate collation column concurrently constraint create cross current_catalog current_date
+  current_role current_schema current_time current_timestamp current_user default deferrable desc
+  distinct do else end except false fetch for foreign freeze from full grant group having ilike in
+  initially inner intersect into is isnull join lateral leading left like limit localtime localtimestamp
+  natural not notnull null offset on only or order outer overlaps placing primary references returning
+  right select session_user similar some symmetric system_user table tablesample then to trailing true
+  union unique user using variadic verbose when where window with`.split(/\s+/),
+);
+
+/** Quotes a name for SQL, the same for all versions of PostgreSQL. Control characters become escapes. */
+export function quoted(name: string): string {
+  if (/^[a-z_][a-z0-9_]*$/.test(name) && !reserved.has(name)) return name;
+  if (printable(name) === name) return quoteIdent(name);
+  const escapeOf = (found: string) => `\\${found.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return `U&${quoteIdent(name).replace(/[\\\p{Cc}\p{Zl}\p{Zp}]/gu, escapeOf)}`;
+}
+
+/** Quotes the names in a text of PostgreSQL by {@linkcode quoted}. */
+function requoted(text: string): string {
+  return text.replace(/"((?:[^"]|"")*)"/g, (_, name: string) => quoted(name.replaceAll('""', '"')));
 }
 
 function nameOf({ schema, name }: QualifiedName): string {
@@ -86,42 +106,35 @@ function nameOf({ schema, name }: QualifiedName): string {
 
 function relationFacts(relation: Relation): readonly Fact[] {
   const { insertable, updatable, deletable, primaryKey, columns } = relation;
-  const verbs = [
-    "select",
-    ...(insertable ? ["insert"] : []),
-    ...(updatable ? ["update"] : []),
-    ...(deletable ? ["delete"] : []),
-  ];
+  const verbs = (insertable ? " insert" : "") + (updatable ? " update" : "") +
+    (deletable ? " delete" : "");
   const key = primaryKey.length === 0 ? "" : `, key ${primaryKey.map(quoted).join(" ")}`;
   return [
-    [`relation ${nameOf(relation)}`, verbs.join(" ") + key],
-    ...columns.map((column): Fact => [
-      `column ${nameOf(relation)}.${quoted(column.name)}`,
-      columnText(column, insertable),
-    ]),
+    [`relation ${nameOf(relation)}`, `select${verbs}${key}`],
+    ...columns.map((column) => columnFact(relation, column)),
   ];
 }
 
-function columnText(column: Column, insertable: boolean): string {
-  const { declaredType, nullable, generated, enumLabels } = column;
-  const isRequired = insertable && !nullable && !generated && column.default === null;
-  return [
-    declaredType,
-    ...(enumLabels.length === 0 ? [] : [`enum ${enumLabels.map(quoted).join(" ")}`]),
-    ...(isRequired ? ["required"] : nullable ? ["nullable"] : []),
-  ].join(", ");
+function columnFact(relation: Relation, column: Column): Fact {
+  const { name, declaredType, nullable, generated, enumLabels } = column;
+  const isRequired = relation.insertable && !nullable && !generated && column.default === null;
+  const labels = enumLabels.length === 0 ? "" : `, enum ${enumLabels.map(quoted).join(" ")}`;
+  const mode = isRequired ? ", required" : nullable ? ", nullable" : "";
+  return [`column ${nameOf(relation)}.${quoted(name)}`, requoted(declaredType) + labels + mode];
 }
 
 /** Returns the relationship of each related name, and the cardinality of each relationship. */
 function embedFacts(origin: Relation, cache: SchemaCache): readonly Fact[] {
-  const { schema } = origin;
-  const related = cache.relationships(origin, schema);
-  return related.flatMap((relationship): Fact[] => {
+  const place = { origin, originIsRelation: true, schema: origin.schema, hint: null };
+  return cache.relationships(origin, origin.schema).flatMap((relationship): Fact[] => {
     const target = targetOf(relationship);
+    const found = matchingRelationships({ ...place, target }, cache);
+    if (found.length === 0) return [];
+    const sources = [...new Set(found.map(sourceOf))].sort().join(", ");
     const subject = `embed ${nameOf(origin)} ${quoted(target)}`;
-    const named: Fact = [subject, chosen(origin, target, { cache, related })];
+    const named: Fact = [subject, found.length === 1 ? sources : `ambiguous: ${sources}`];
     if (relationship.kind === "computed") return [named];
-    return [named, [`${subject}!${quoted(hintOf(relationship))}`, relationship.kind]];
+    return [named, [`${subject}!${sourceOf(relationship)}`, relationship.kind]];
   });
 }
 
@@ -132,66 +145,42 @@ function targetOf(relationship: Relationship): string {
   return self && kind === "many-to-one" ? relationship.pairs[0]![0] : foreign.name;
 }
 
-function hintOf(relationship: Relationship): string {
-  if (relationship.kind === "computed") return relationship.function.name;
-  return relationship.kind === "many-to-many"
-    ? relationship.junction.name
-    : relationship.constraint;
-}
-
-function chosen(
-  origin: Relation,
-  target: string,
-  { cache, related }: { readonly cache: SchemaCache; readonly related: readonly Relationship[] },
-): string {
-  try {
-    const place = { origin, originIsRelation: true, schema: origin.schema, hint: null };
-    const found = findRelationship({ ...place, target }, cache);
-    return found.kind === "computed" && isToOne(found) ? "function to one" : quoted(hintOf(found));
-  } catch {
-    const names = related.filter((each) => targetOf(each) === target).map(hintOf);
-    return `ambiguous: ${names.map(quoted).sort().join(", ")}`;
-  }
+function sourceOf(relationship: Relationship): string {
+  const { kind } = relationship;
+  if (kind === "computed") return `function to ${relationship.toOne ? "one" : "many"}`;
+  return quoted(kind === "many-to-many" ? relationship.junction.name : relationship.constraint);
 }
 
 function functionFact({ schema, name, parameters, returns, volatility }: Routine): Fact {
   const list = parameters.map((each) =>
-    `${each.variadic ? "variadic " : ""}${quoted(each.name)} ${each.type}` +
+    `${quoted(each.name)} ${each.variadic ? "variadic " : ""}${requoted(each.type)}` +
     (each.required ? "" : " = default")
   );
-  const type = returns.void
-    ? "void"
-    : nameOf({ schema: returns.typeSchema, name: returns.typeName });
-  const result = type.replace(/^pg_catalog\./, "");
   const signature = `${nameOf({ schema, name })}(${list.join(", ")})`;
-  return [`function ${signature}`, `${returns.set ? "setof " : ""}${result}, ${volatility}`];
-}
-
-/** Removes the quotes of keywords. */
-function plain(name: string): string {
-  return name.replace(/"([a-z_][a-z0-9_]*)"/g, "$1");
+  const { typeSchema, typeName, set } = returns;
+  const type = nameOf({ schema: typeSchema, name: typeName }).replace(/^pg_catalog\./, "");
+  return [`function ${signature}`, `${set ? "setof " : ""}${type}, ${volatility}`];
 }
 
 function grantFacts({ cells }: AccessMatrix, relations: readonly Relation[]): readonly Fact[] {
   const columns = new Map(relations.map((each) => [nameOf(each), each.columns]));
   return cells.filter(({ may }) => may !== "no").map(
     ({ role, relation, action, ...cell }): Fact => {
-      const all = columns.get(plain(relation))?.map(({ name }) => quoted(name)) ?? [];
-      const list = [...cell.columns?.map(plain) ?? all].sort().join(", ");
-      const isWhole = action === "delete" || action === "execute" || list === "";
       // Of a function, the name alone: overloads have one grant.
-      const object = action === "execute" ? relation.replace(parameterList, "$1") : relation;
-      return [`grant ${plain(role)} ${plain(object)} ${action}`, isWhole ? "all" : list];
+      const object = requoted(relation.replace(parameterList, "$1"));
+      const all = action === "delete" ? [] : columns.get(object)?.map(({ name }) => quoted(name));
+      const list = [...cell.columns?.map(requoted) ?? all ?? []].sort().join(", ");
+      return [`grant ${requoted(role)} ${object} ${action}`, list || "all"];
     },
   );
 }
 
-const parameterList = /^((?:"(?:[^"]|"")*"|[^"(])*)\(.*$/s;
+const parameterList = /^((?:"[^"]*"|[^"(])*)\(.*$/s;
 
 const policiesQuery = `select format('policy %I.%I %I', schemaname, tablename, policyname),
   lower(cmd) || ' to ' || array_to_string(array(select quote_ident(r) from unnest(roles) r order by r), ', ')
-    || case permissive when 'RESTRICTIVE' then ' restrictive' else '' end
-    || coalesce(' using ' || qual, '') || coalesce(' with check ' || with_check, '')
+    || case permissive when 'RESTRICTIVE' then ' restrictive' else '' end,
+  coalesce(' using ' || qual, '') || coalesce(' with check ' || with_check, '')
 from pg_catalog.pg_policies where schemaname in (select json_array_elements_text($1::json))`;
 
 async function policyFacts(database: Database, { dbSchemas }: Config): Promise<readonly Fact[]> {
@@ -200,5 +189,7 @@ async function policyFacts(database: Database, { dbSchemas }: Config): Promise<r
     { text: path, params: [], use: "none" },
     { text: policiesQuery, params: [JSON.stringify(dbSchemas)], use: "rows" },
   ], "rollback"));
-  return rows.at(-1)!.map(([subject, fact]): Fact => [subject!, fact!]);
+  return rows.at(-1)!.map((
+    row,
+  ): Fact => [requoted(row[0]!), requoted(row[1]!) + printable(row[2]!)]);
 }

@@ -1,5 +1,5 @@
 /** Compares two contracts: changes that break clients, that may break them, and that are safe. @module */
-import type { Contract } from "./contract.ts";
+import { type Contract, quoted } from "./contract.ts";
 
 /** A change of a fact. */
 export interface ContractChange {
@@ -10,22 +10,25 @@ export interface ContractChange {
   readonly sql: string | null;
 }
 
-/** Lists the changes, breaking ones first. `anonymous` is the anonymous role; null without one. */
-export function contractChanges(
-  old: Contract,
-  now: Contract,
-  anonymous: string | null,
-): readonly ContractChange[] {
+/** Contracts to compare, and the anonymous role; null without one. */
+export interface Comparison {
+  readonly old: Contract;
+  readonly now: Contract;
+  readonly anonymous: string | null;
+}
+
+/** Lists the changes, breaking ones first. */
+export function contractChanges(contracts: Comparison): readonly ContractChange[] {
+  const { old, now } = contracts;
   const isComparable = (subject: string) => old.major === now.major || kindOf(subject) !== "policy";
   const subjects = [...new Set([...old.facts.keys(), ...now.facts.keys()])].filter(isComparable);
   const changes = subjects.sort().flatMap((subject): readonly ContractChange[] => {
     const [was, is] = [old.facts.get(subject) ?? null, now.facts.get(subject) ?? null];
     if (was === is) return [];
     const change = { subject, was, is };
-    if (kindOf(subject) === "function") return [functionChange(change, { old, now })];
-    return kindOf(subject) === "grant"
-      ? grantChanges(change, anonymous)
-      : [{ level: levelOf(change), text: textOf(change), sql: null }];
+    if (kindOf(subject) === "function") return [functionChange(change, contracts)];
+    if (kindOf(subject) === "grant") return grantChanges(change, contracts);
+    return [{ level: levelOf(change), text: textOf(change), sql: null }];
   });
   return levels.flatMap((level) => changes.filter((change) => change.level === level));
 }
@@ -51,69 +54,66 @@ function textOf({ subject, was, is }: FactChange): string {
 /** Returns the level of a change of a relation, a column, an embed or a policy. */
 function levelOf({ subject, was, is }: FactChange): ContractChange["level"] {
   const kind = kindOf(subject);
-  if (was === null) {
-    const isRequired = kind === "column" && is!.endsWith(", required");
-    return kind === "policy" ? "maybe" : isRequired ? "breaking" : "safe";
-  }
+  if (kind === "policy") return is === null ? "breaking" : "maybe";
   if (is === null) return "breaking";
-  if (kind === "policy") return "maybe";
+  if (was === null) return kind === "column" && is.endsWith(", required") ? "breaking" : "safe";
   if (kind === "embed") {
-    if (was.startsWith("ambiguous")) return is.startsWith("ambiguous") ? "maybe" : "safe";
-    return is.startsWith("ambiguous") || subject.includes("!") ? "breaking" : "maybe";
+    const isAmbiguous = is.startsWith("ambiguous: ");
+    if (was.startsWith("ambiguous: ")) return isAmbiguous ? "maybe" : "safe";
+    const isCardinality = subject.replace(/"[^"]*"/g, "").includes("!") ||
+      [was, is].some((each) => each.startsWith("function to "));
+    return isAmbiguous || isCardinality ? "breaking" : "maybe";
   }
   return kind === "relation" ? relationLevel(was, is) : columnLevel(was, is);
 }
 
+/** Separators outside of quoted names. */
+const [comma, space] = [", ", " "].map((text) =>
+  new RegExp(`${text}(?=(?:[^"]*"[^"]*")*[^"]*$)`)
+) as [RegExp, RegExp];
+
 /** Whether words of a list are missing in another. */
-function lacks(list: string | undefined, others: string | undefined): boolean {
-  const words = new Set(others?.split(" "));
-  return (list ?? "").split(" ").some((word) => word !== "" && !words.has(word));
+function lacks(list = "", others = ""): boolean {
+  const words = new Set(others.split(space));
+  return list !== "" && list.split(space).some((word) => !words.has(word));
 }
 
+/** `Relation = Methods [ ", key " Columns ]` */
+const relationPattern = /^([^,]*)(?:, key (.*))?$/;
+
 function relationLevel(was: string, is: string): ContractChange["level"] {
-  const [[oldVerbs, oldKey], [verbs, key]] = [was.split(", key "), is.split(", key ")];
+  const [, oldVerbs, oldKey] = relationPattern.exec(was) ?? [];
+  const [, verbs, key] = relationPattern.exec(is) ?? [];
   return lacks(oldVerbs, verbs) || (oldKey !== undefined && oldKey !== key) ? "breaking" : "safe";
 }
 
 /** `Column = Type [ ", enum " Labels ] [ ", required" / ", nullable" ]` */
-const columnPattern = /^(.*?)(?:, enum (.*?))?(?:, (required|nullable))?$/;
+const columnPattern =
+  /^((?:"[^"]*"|[^"])*?)(?:, enum ((?:"[^"]*"|[^"])*?))?(?:, (required|nullable))?$/;
 
 function columnLevel(was: string, is: string): ContractChange["level"] {
-  const [, oldType, oldLabels, oldMode] = columnPattern.exec(was)!;
-  const [, type, labels, mode] = columnPattern.exec(is)!;
-  if (oldType !== type || lacks(oldLabels, labels)) return "breaking";
-  if (mode === "required" && oldMode !== "required") return "breaking";
-  return lacks(labels, oldLabels) || (mode === "nullable" && oldMode !== "nullable")
-    ? "maybe"
-    : "safe";
-}
-
-interface ContractPair {
-  readonly old: Contract;
-  readonly now: Contract;
+  const [, oldType, oldLabels, oldMode] = columnPattern.exec(was) ?? [];
+  const [, type, labels, mode] = columnPattern.exec(is) ?? [];
+  const isNew = (word: string) => mode === word && oldMode !== word;
+  if (oldType !== type || lacks(oldLabels, labels) || isNew("required")) return "breaking";
+  return lacks(labels, oldLabels) || isNew("nullable") ? "maybe" : "safe";
 }
 
 /** Compares a function with the overloads of its name on the other side. */
-function functionChange(change: FactChange, { old, now }: ContractPair): ContractChange {
+function functionChange(change: FactChange, { old, now }: Comparison): ContractChange {
   const { subject, was, is } = change;
-  const text = textOf(change);
-  if (was !== null && is !== null) {
-    return { level: resultLevel(was, is), text, sql: null };
-  }
+  const found = { text: textOf(change), sql: null };
+  if (was !== null && is !== null) return { level: resultLevel(was, is), ...found };
   const others = overloadsOf(subject, was === null ? old : now);
-  const successor = others.find(([other]) =>
-    was === null ? accepts(subject, other) : accepts(other, subject)
-  );
-  if (successor !== undefined) {
-    const [other, fact] = successor;
-    const level = was === null ? "safe" : resultLevel(was, fact);
-    return { level, text: was === null ? text : `${subject}: is ${other}: ${fact}`, sql: null };
+  if (was === null) {
+    const isMaybe = others.every(([other]) => !accepts(subject, other)) &&
+      others.some(([other]) => namesOf(other) === namesOf(subject) && now.facts.has(other));
+    return { level: isMaybe ? "maybe" : "safe", ...found };
   }
-  if (was !== null) return { level: "breaking", text, sql: null };
-  const hasSameNames = others.some(([other]) =>
-    namesOf(other) === namesOf(subject) && now.facts.has(other)
-  );
-  return { level: hasSameNames ? "maybe" : "safe", text, sql: null };
+  const [successor, fact = ""] = others.find(([other]) => accepts(other, subject)) ?? [];
+  if (successor === undefined) return { level: "breaking", ...found };
+  const text = `${subject}: is ${successor}: ${fact}`;
+  return { level: resultLevel(was, fact), text, sql: null };
 }
 
 /** A result that changed, or a function that became volatile, which ends GET, is breaking. */
@@ -123,54 +123,52 @@ function resultLevel(was: string, is: string): ContractChange["level"] {
   return was !== is && is.endsWith(", volatile") ? "breaking" : "safe";
 }
 
-const signaturePattern = /^((?:"(?:[^"]|"")*"|[^"(])*)\((.*)\)$/;
+const signaturePattern = /^((?:"[^"]*"|[^"(])*)\((.*)\)$/;
 
 function overloadsOf(subject: string, { facts }: Contract): readonly (readonly [string, string])[] {
-  const [, name] = signaturePattern.exec(subject)!;
-  return [...facts].filter(([other]) => signaturePattern.exec(other)?.[1] === name);
+  const nameOf = (each: string) => signaturePattern.exec(each)?.[1] ?? each;
+  return [...facts].filter(([other]) => nameOf(other) === nameOf(subject));
 }
 
 function parametersOf(subject: string): readonly string[] {
-  const [, , list = ""] = signaturePattern.exec(subject)!;
-  return list === "" ? [] : list.split(", ");
+  const [, , list = ""] = signaturePattern.exec(subject) ?? [];
+  return list === "" ? [] : list.split(comma);
 }
 
 function namesOf(subject: string): string {
-  return parametersOf(subject).map((each) => each.split(" ")[0]).sort().join();
+  return parametersOf(subject).map((each) => each.split(space)[0]).sort().join();
 }
 
 /** Whether each call of an older signature fits a newer one. */
 function accepts(newer: string, older: string): boolean {
-  const [own, others] = [newer, older].map(parametersOf) as [readonly string[], readonly string[]];
+  const [own, others] = [new Set(parametersOf(newer)), new Set(parametersOf(older))];
   const required = (each: string) => each.replace(/ = default$/, "");
-  return others.every((each) =>
-    own.includes(each) || own.includes(`${required(each)} = default`)
-  ) &&
-    own.every((each) => each !== required(each) || others.includes(each));
+  return [...others].every((each) => own.has(each) || own.has(`${required(each)} = default`)) &&
+    [...own].every((each) => each !== required(each) || others.has(each));
 }
 
+/** Lists what a role lost or gained. A column that is lost has a change of its own. */
 function grantChanges(
   { subject, was, is }: FactChange,
-  anonymous: string | null,
+  { now, anonymous }: Comparison,
 ): readonly ContractChange[] {
-  const [, role = "", object = "", action = ""] = grantPattern.exec(subject) ?? [];
-  const split = (list: string | null) => list?.split(", ") ?? [];
-  const lost = split(was).filter((each) => !split(is).includes(each)).join(", ");
-  const gained = split(is).filter((each) => !split(was).includes(each)).join(", ");
+  const [, role, object, action] = grantPattern.exec(subject) ?? [];
+  const [before, after] = [was?.split(comma) ?? [], is?.split(comma) ?? []];
+  const isThere = (name: string) =>
+    action === "execute" ||
+    now.facts.has(name === "all" ? `relation ${object}` : `column ${object}.${name}`);
+  const lost = before.filter((each) => !after.includes(each) && isThere(each)).join(", ");
+  const gained = after.filter((each) => !before.includes(each)).join(", ");
   const columns = lost === "all" ? "" : ` (${lost})`;
-  const target = action === "execute" ? `all functions named ${object}` : object;
-  const sql = action === "execute" ? null : `grant ${action}${columns} on ${target} to ${role};`;
-  const isWider = role === anonymous;
-  return [
-    ...(lost === "" ? [] : [{ level: "breaking", text: `${subject}: lost ${lost}`, sql } as const]),
-    ...(gained === "" ? [] : [
-      {
-        level: isWider ? "breaking" : "safe",
-        text: `${subject}: ${isWider ? "wider" : "gained"}: ${gained}`,
-        sql: null,
-      } as const,
-    ]),
+  const sql = `grant ${action}${columns} on ${action === "execute" ? "function " : ""}${object}`;
+  const [level, verb] = anonymous !== null && role === quoted(anonymous)
+    ? ["breaking", "wider"] as const
+    : ["safe", "gained"] as const;
+  const changes: readonly ContractChange[] = [
+    { level: "breaking", text: `${subject}: lost ${lost}`, sql: `${sql} to ${role};` },
+    { level, text: `${subject}: ${verb}: ${gained}`, sql: null },
   ];
+  return changes.filter((_, at) => [lost, gained][at] !== "");
 }
 
-const grantPattern = /^grant ((?:"(?:[^"]|"")*"|[^" ])+) (.*) (\w+)$/;
+const grantPattern = /^grant ((?:"[^"]*"|[^" ])+) (.*) (\w+)$/;

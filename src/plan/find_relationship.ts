@@ -24,12 +24,10 @@ interface EmbedTarget {
 
 /** Throws `200` when no relationship matches and `201` when several match. */
 export function findRelationship(embed: EmbedTarget, cache: SchemaCache): Relationship {
-  const candidates = embed.originIsRelation ? cache.relationships(embed.origin, embed.schema) : [];
-  const found = candidates.filter((relationship) => matches(relationship, embed));
+  const found = matchingRelationships(embed, cache);
   const [first] = found;
-  if (first === undefined) throw noRelationship(embed, candidates, cache);
-  const computed = found.find(({ kind }) => kind === "computed");
-  if (computed !== undefined || found.length === 1) return computed ?? first;
+  if (first === undefined) throw noRelationship(embed, cache);
+  if (found.length === 1) return first;
   const prefix = embed.isQualified === true ? `${embed.schema}/` : "";
   throw errors.ambiguousRelationship({
     parent: embed.origin.name,
@@ -39,10 +37,18 @@ export function findRelationship(embed: EmbedTarget, cache: SchemaCache): Relati
   });
 }
 
-/** Whether at least one relationship matches. */
-export function hasRelationship(embed: EmbedTarget, cache: SchemaCache): boolean {
-  const candidates = cache.relationships(embed.origin, embed.schema);
-  return candidates.some((relationship) => matches(relationship, embed));
+/** Lists the relationships that match. A function takes the place of others. */
+export function matchingRelationships(
+  embed: EmbedTarget,
+  cache: SchemaCache,
+): readonly Relationship[] {
+  const found = candidatesOf(embed, cache).filter((each) => matches(each, embed));
+  const computed = found.find(({ kind }) => kind === "computed");
+  return computed === undefined ? found : [computed];
+}
+
+function candidatesOf(embed: EmbedTarget, cache: SchemaCache): readonly Relationship[] {
+  return embed.originIsRelation ? cache.relationships(embed.origin, embed.schema) : [];
 }
 
 /** Returns true if each row of the origin has at most one related row. */
@@ -128,11 +134,9 @@ function columns(pairs: readonly ColumnPair[], side: 0 | 1): string {
   return pairs.map((pair) => pair[side]).join(", ");
 }
 
-function noRelationship(
-  { origin, target, hint, schema }: EmbedTarget,
-  candidates: readonly Relationship[],
-  cache: SchemaCache,
-): Error {
+function noRelationship(embed: EmbedTarget, cache: SchemaCache): Error {
+  const { origin, target, hint, schema } = embed;
+  const candidates = candidatesOf(embed, cache);
   const names = candidates.map(({ foreign }) => foreign.name);
   const isRelated = candidates.length > 0 ||
     cache.relation(origin)?.hiddenJunctionsTo?.includes(schema) === true;

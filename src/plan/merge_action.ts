@@ -4,7 +4,7 @@ import type { ApiRequest } from "../request/api_request.ts";
 import type { SelectItem, SelectRelation } from "../request/url/query_types.ts";
 import { isMergeAction } from "../request/url/select_grammar.ts";
 import type { Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
-import { hasRelationship } from "./find_relationship.ts";
+import { matchingRelationships } from "./find_relationship.ts";
 import { plainField } from "./select_list.ts";
 
 /** Column of the written rows: `INSERT`, `UPDATE`, or `EXISTING` for `resolution=return-existing`. */
@@ -26,7 +26,7 @@ export function withMergeAction(
 ): WriteSelect {
   if (!select.some(isMergeActionItem)) return { select, mergeAction: null };
   const embed = { origin: relation, originIsRelation: true, target: name, hint: null, schema };
-  if (hasRelationship(embed, cache)) return { select, mergeAction: null };
+  if (matchingRelationships(embed, cache).length > 0) return { select, mergeAction: null };
   if (action.kind !== "insert" && action.kind !== "put") {
     throw errors.invalidConflict(`'${name}()' has a meaning in POST and PUT only`);
   }

@@ -67,7 +67,8 @@ function pgliteLoader(): LoadSchemaCache {
 
 type Client = Pick<PostgresClient | Transaction, "query">;
 
-async function load(
+/** Loads the cache over a connection. */
+export async function load(
   client: Client,
   { schemas = ["api"], extra = [], settings = ["statement_timeout"], ...keys }: LoadConfig,
 ): Promise<SchemaCache> {

@@ -39,8 +39,8 @@ const rows: readonly (readonly [
   ],
   [
     "E5: a column was revoked",
-    "grant web_user api.doc select: id, team",
-    "grant web_user api.doc select: id",
+    "column api.doc.team: text\ngrant web_user api.doc select: id, team",
+    "column api.doc.team: text\ngrant web_user api.doc select: id",
     [
       "breaking grant web_user api.doc select: lost team; " +
       "grant select (team) on api.doc to web_user;",
@@ -115,9 +115,9 @@ const rows: readonly (readonly [
   ],
   [
     "the anonymous role gained a column",
-    "grant anon api.a select: id",
-    "grant anon api.a select: id, secret",
-    ["breaking grant anon api.a select: wider: secret"],
+    'grant "Anon" api.a select: id',
+    'grant "Anon" api.a select: id, secret',
+    ['breaking grant "Anon" api.a select: wider: secret'],
   ],
   [
     "another role gained an action",
@@ -130,6 +130,102 @@ const rows: readonly (readonly [
     "policy api.a own: all to public using (a = 1)",
     "policy api.a own: all to public using true",
     ["maybe policy api.a own: was all to public using (a = 1), is all to public using true"],
+  ],
+  [
+    "EXECUTE was revoked",
+    "grant web_user api.f execute: all",
+    "",
+    [
+      "breaking grant web_user api.f execute: lost all; grant execute on function api.f to web_user;",
+    ],
+  ],
+  [
+    "DELETE was revoked",
+    "relation api.a: select\ngrant web_user api.a delete: all",
+    "relation api.a: select",
+    ["breaking grant web_user api.a delete: lost all; grant delete on api.a to web_user;"],
+  ],
+  [
+    "a column was dropped, and so was its grant",
+    "column api.a.b: text\ngrant web_user api.a select: b, c",
+    "grant web_user api.a select: c",
+    ["breaking column api.a.b: lost: text"],
+  ],
+  [
+    "names with commas in a grant",
+    'column api.a."b, c": text\ncolumn api.a.b: text\ngrant web_user api.a select: "b, c", b',
+    'column api.a."b, c": text\ncolumn api.a.b: text\ngrant web_user api.a select: b',
+    [
+      'breaking grant web_user api.a select: lost "b, c"; ' +
+      'grant select ("b, c") on api.a to web_user;',
+    ],
+  ],
+  [
+    "a column with the name all",
+    'column api.a."all": text\ngrant web_user api.a select: "all"',
+    'column api.a."all": text',
+    [
+      'breaking grant web_user api.a select: lost "all"; ' +
+      'grant select ("all") on api.a to web_user;',
+    ],
+  ],
+  [
+    "labels with spaces and commas",
+    'column api.a.b: api.c, enum "red, required" blue',
+    'column api.a.b: api.c, enum "red, required" "blue green"',
+    [
+      'breaking column api.a.b: was api.c, enum "red, required" blue, ' +
+      'is api.c, enum "red, required" "blue green"',
+    ],
+  ],
+  [
+    "a type whose name looks like labels",
+    'column api.a.b: api."c, enum x y"',
+    'column api.a.b: api."c, enum x"',
+    ['breaking column api.a.b: was api."c, enum x y", is api."c, enum x"'],
+  ],
+  [
+    "a key whose name looks like two",
+    'relation api.a: select, key "b, key c"',
+    'relation api.a: select, key "b, key d"',
+    ['breaking relation api.a: was select, key "b, key c", is select, key "b, key d"'],
+  ],
+  [
+    "another constraint of a name with an exclamation mark",
+    'embed api.a "b!c": one',
+    'embed api.a "b!c": two',
+    ['maybe embed api.a "b!c": was one, is two'],
+  ],
+  [
+    "a constraint with the name ambiguous",
+    "embed api.a b: ambiguous",
+    "embed api.a b: two",
+    ["maybe embed api.a b: was ambiguous, is two"],
+  ],
+  [
+    "a function to many rows in the place of one to one",
+    "embed api.a b: function to one",
+    "embed api.a b: function to many",
+    ["breaking embed api.a b: was function to one, is function to many"],
+  ],
+  [
+    "an overload whose parameters have spaces in their names",
+    'function api.f("a b" integer): integer, stable',
+    'function api.f("a b" integer): integer, stable\nfunction api.f("a c" text): integer, stable',
+    ['safe function api.f("a c" text): new: integer, stable'],
+  ],
+  [
+    "an overload with the same variadic parameter",
+    "function api.f(a variadic integer[]): integer, stable",
+    "function api.f(a variadic integer[]): integer, stable\n" +
+    "function api.f(a variadic text[]): integer, stable",
+    ["maybe function api.f(a variadic text[]): new: integer, stable"],
+  ],
+  [
+    "facts that svc does not write",
+    "grant x: y\nfunction x: y",
+    "grant x: z",
+    ["breaking function x: lost: y", "safe grant x: gained: z"],
   ],
   [
     "a colon in a name",
@@ -148,7 +244,8 @@ function contractOf(lines: string, major = 15) {
 
 for (const [label, old, now, expected] of rows) {
   Deno.test(`contractChanges() ${label}`, () => {
-    const changes = contractChanges(contractOf(old), contractOf(now), "anon");
+    const contracts = { old: contractOf(old), now: contractOf(now) };
+    const changes = contractChanges({ ...contracts, anonymous: "Anon" });
     deepStrictEqual(
       changes.map(({ level, text, sql }) => `${level} ${text}${sql === null ? "" : `; ${sql}`}`),
       expected,
@@ -158,11 +255,8 @@ for (const [label, old, now, expected] of rows) {
 
 Deno.test("contractChanges() compares no policies of another major version", () => {
   const policy = "policy api.a own: all to public using";
-  const changes = contractChanges(
-    contractOf(`${policy} (a = 1)`),
-    contractOf(`${policy} (a=1)`, 18),
-    null,
-  );
+  const [old, now] = [contractOf(`${policy} (a = 1)`), contractOf(`${policy} (a=1)`, 18)];
+  const changes = contractChanges({ old, now, anonymous: null });
   deepStrictEqual(changes, []);
 });
 
