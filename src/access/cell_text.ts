@@ -1,6 +1,9 @@
 /** Cells of the access matrix as text. @module */
 import type { AccessCell } from "./cells.ts";
 
+/** Most relations, and most functions, that the console lists. */
+export const maxListed = 500;
+
 /** Returns `s*`: the letter of the action, as the legend explains it. */
 export function markOf({ action, may, columns, past }: AccessCell): string {
   if (may === "no") return "–";

@@ -49,18 +49,17 @@ export interface AccessInput {
 
 /** Reads the matrix in a read-only transaction, whose waits for locks end after 2 s (55P03). */
 export async function readAccess(database: Database, input: AccessInput): Promise<AccessMatrix> {
-  const { config, role = null, limit } = input;
-  const schemas = [config.dbSchemas, config.dbExtraSearchPath].map((names) =>
-    JSON.stringify(names)
-  );
-  const params = [...schemas, role ?? config.dbAnonRole, role, limit?.toString() ?? null];
+  const { config: { dbSchemas, dbExtraSearchPath, dbAnonRole, dbReadOnly }, role = null, limit } =
+    input;
+  const lists = [dbSchemas, dbExtraSearchPath].map((names) => JSON.stringify(names));
+  const params = [...lists, role ?? dbAnonRole, role, limit?.toString() ?? null];
   const statements: Statement[] = [
     { text: settingsQuery, params: [], use: "none" },
     { text: accessQuery, params, use: "rows" },
   ];
   const { rows } = await database.transaction(metadataBatch(statements, "rollback"));
   const facts: AccessFacts = JSON.parse(rows.at(-1)![0]![0]!);
-  const cells = facts.objects.flatMap((row) => cellsOf(row, facts, config.dbReadOnly));
+  const cells = facts.objects.flatMap((row) => cellsOf(row, facts, dbReadOnly));
   cells.sort((a, b) => a.relation < b.relation ? -1 : a.relation > b.relation ? 1 : 0);
   return { roles: facts.roles, cells };
 }

@@ -1,4 +1,5 @@
 /** The paths of the console. @module */
+import { maxListed } from "../access/cell_text.ts";
 import { readAccess } from "../access/cells.ts";
 import { shownOptions } from "../config/print.ts";
 import { errorFacts } from "../errors/error_response.ts";
@@ -108,10 +109,10 @@ function dataRoutes(
   ]);
 }
 
-/** Resolves with the access of roles to an exposed schema, to at most 500 relations and 500 functions. */
+/** Resolves with the access of roles to an exposed schema. */
 function access({ database, snapshot: { config } }: ConsoleService, name: string | null) {
   const schemas = config.dbSchemas.filter((each) => each === name);
-  return readAccess(database, { config: { ...config, dbSchemas: schemas }, limit: 500 });
+  return readAccess(database, { config: { ...config, dbSchemas: schemas }, limit: maxListed });
 }
 
 /** Greatest body of a request for a token. */

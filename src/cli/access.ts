@@ -5,7 +5,7 @@ import { withCounts } from "../access/counts.ts";
 import { callerFlags, callerOf } from "./caller_flags.ts";
 import type { Command } from "./command.ts";
 import { print } from "./output.ts";
-import { printable } from "../lib/printable.ts";
+import { printable, printableJson } from "../lib/printable.ts";
 import { withDatabase } from "./with_service.ts";
 
 /** The command. */
@@ -22,14 +22,8 @@ export const accessCommand: Command = {
       const { roles, cells } = await readAccess(database, { config, role: identity?.role ?? null });
       if (roles.length === 0) throw new Error(noRoles);
       const counted = identity && await withCounts(cells, { database, config, identity });
-      const json = () => `${JSON.stringify(counted ?? cells, null, 2)}\n`;
-      print(
-        flags.has("--json")
-          ? json()
-          : counted === null
-          ? matrixText(roles, cells)
-          : cellsText(counted),
-      );
+      const text = counted === null ? matrixText(roles, cells) : cellsText(counted);
+      print(flags.has("--json") ? printableJson(counted ?? cells) : text);
       return 0;
     }),
 };
@@ -64,9 +58,11 @@ function visibleText({ visible }: AccessCell): string {
   return `${visible > 10_000 ? "> 10,000" : visible.toLocaleString("en")} visible`;
 }
 
-/** Returns a Markdown table. Characters that end a cell or begin markup are escaped. */
+/** Returns a Markdown table. Characters that end a cell, or begin code, HTML or links, are escaped. */
 function tableText(rows: readonly (readonly string[])[]): string {
-  const cells = rows.map((row) => row.map((text) => printable(text).replace(/[\\|<`]/g, "\\$&")));
+  const cells = rows.map((row) =>
+    row.map((text) => printable(text).replace(/[\\|<`]|\](?=\()/g, "\\$&"))
+  );
   const widths = cells[0]!.map((_, at) =>
     cells.reduce((width, row) => Math.max(width, Array.from(row[at]!).length), 3)
   );

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The page of access: each role's actions on each relation and function of a schema. @module */
 import { useEffect, useState } from "preact/hooks";
-import { markOf, mayText } from "../access/cell_text.ts";
+import { markOf, maxListed, mayText } from "../access/cell_text.ts";
 import type { AccessCell, AccessMatrix } from "../access/cells.ts";
 import { printable } from "../lib/printable.ts";
 import { readConsole } from "./api.ts";
@@ -18,13 +18,16 @@ export function AccessPage(): View {
     void guarded(async () => setMatrix(await readConsole<AccessMatrix>(path)));
   }, [schema]);
   const [first] = open;
+  const isCut = roles.length > 0 &&
+    ["select", "execute"].some((word) =>
+      cells.filter(({ action }) => action === word).length >= maxListed * roles.length
+    );
   const rowView = ([relation, row]: readonly [string, readonly AccessCell[]]) =>
     html`<tr key=${relation}><th scope="row">${nameOf(relation)}</th>${
       roles.map(([, role]) => {
         const own = row.filter((cell) => cell.role === role);
-        const view = own.map(markView);
-        return html`<td key=${role}>
-        <button type="button" class="marks" onClick=${() => setOpen(own)}>${view}</button></td>`;
+        return html`<td key=${role}><button type="button" class="marks"
+          onClick=${() => setOpen(own)}>${own.map(markView)}</button></td>`;
       })
     }</tr>`;
   return html`
@@ -34,6 +37,8 @@ export function AccessPage(): View {
       </div></header>
       <p class="hint">Capital: all rows. Small: rows by policies. 0: no policy allows one. *: some columns.
         !: past policies of a table below the view. –: refused.</p>
+      ${isCut && html`<p class="hint">Shown are the first ${maxListed} relations and functions each:
+        <code>svc access</code> prints all.</p>`}
       ${roles.length === 0 ? html`<p class="loading">Reading…</p>` : html`
         <div class="table-wrap">
           <table class="plain-table access" aria-label="Access">

@@ -1,6 +1,7 @@
 /** A finding of the diagnosis, and its forms as text. @module */
 import { callText, type CallWords } from "../observe/call_words.ts";
 import { oneLine } from "../observe/redact.ts";
+import { printable, printableJson } from "../lib/printable.ts";
 
 /** Levels from the most to the least severe. */
 export const findingLevels = ["error", "warn", "info"] as const;
@@ -36,7 +37,7 @@ export function findingsText(findings: readonly Finding[], call: CallWords): str
     const statements = finding.sql === null ? [] : finding.sql.split("\n");
     const shown = statements.length > maxSqlLines
       ? [`${statements.length} lines of SQL: ${callText(call, "check --fix-sql")}`]
-      : statements.map(visible);
+      : statements.map(printable);
     const caution = finding.sql === null ? null : cautionOf(finding);
     const lines = [
       findingLine(finding),
@@ -49,7 +50,7 @@ export function findingsText(findings: readonly Finding[], call: CallWords): str
 
 /** Returns findings as JSON: an array of objects with name, level, subject, message, sql. */
 export function findingsJson(findings: readonly Finding[]): string {
-  return `${JSON.stringify(findings, null, 2)}\n`;
+  return printableJson(findings);
 }
 
 /** The damage that the SQL of a finding may do, by its name. */
@@ -112,12 +113,4 @@ export function countText(findings: readonly Finding[]): string {
 function plural(count: number, noun: string): string | null {
   if (count === 0) return null;
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-/** Shows control characters, which a name may contain and a terminal would obey. */
-function visible(line: string): string {
-  return line.replace(
-    /[\p{Cc}\p{Zl}\p{Zp}]/gu,
-    (found) => `\\u${found.codePointAt(0)!.toString(16).padStart(4, "0")}`,
-  );
 }

@@ -7,3 +7,12 @@ export function printable(text: string): string {
     return named ?? `\\x${character.codePointAt(0)!.toString(16).padStart(2, "0")}`;
   });
 }
+
+/** Returns indented JSON in which control characters are escapes. */
+export function printableJson(value: unknown): string {
+  const text = JSON.stringify(value, null, 2);
+  return `${
+    text.replace(/[\x7f-\x9f\u2028\u2029]/g, (found) =>
+      `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`)
+  }\n`;
+}

@@ -1,4 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import { withCounts } from "../../src/access/counts.ts";
+import { callerIdentity } from "../../src/auth/caller_identity.ts";
 import { type AccessCell, type AccessInput, readAccess } from "../../src/access/cells.ts";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
@@ -197,6 +199,14 @@ const rows: readonly Row[] = [
   },
 ];
 
+/** Numbers of visible rows, or the code of the error. */
+const counts = {
+  "api.failing": "22012",
+  "api.many": 10_001,
+  "api.six": 0,
+  "api.slow": "57014",
+};
+
 /** A cell that allows all. */
 const allowed = {
   ...{ may: "all", columns: null, policies: [], past: [] },
@@ -249,6 +259,21 @@ for (const engine of Object.keys(engines) as Engine[]) {
         strictEqual(cells.length, 2 * 4 + 2);
         const unknown = await read({}, { role: "no_such" });
         deepStrictEqual(unknown, { roles: [], cells: [] });
+      });
+      await t.step("A10: counts, or the code of their errors", async () => {
+        const config = configWith({});
+        const { cells } = await read({}, { role: "access_user" });
+        const identity = callerIdentity({ role: "access_user", claims: "{}" }, config);
+        const counted = await withCounts(
+          cells.filter(({ relation }) => Object.hasOwn(counts, relation)),
+          { database: opened, config, identity },
+        );
+        const reads = counted.filter(({ action }) => action === "select");
+        deepStrictEqual(
+          Object.fromEntries(reads.map(({ relation, visible }) => [relation, visible])),
+          // Nothing interrupts a query of PGlite.
+          engine === "pg" ? counts : { ...counts, "api.slow": 1 },
+        );
       });
       if (database.superuserUri !== null) {
         await t.step(

@@ -2,6 +2,7 @@ import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import type { AccessCell } from "../../src/access/cells.ts";
 import { accessLogin } from "../support/database/access_login.ts";
 import { engines } from "../support/database/engines.ts";
+import { withClient } from "../support/database/postgres_client.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { programFolder } from "../support/server/program.ts";
 
@@ -68,6 +69,48 @@ Deno.test("svc access shows the access of roles", async (t) => {
           "past,reason,sql,visible",
       );
       strictEqual(cells.length % 4, 0);
+    });
+    await t.step("names that could be markup, or change the terminal", async () => {
+      const name = (kind: string) => `"${kind}|<b>\`[x](y)\u001b[31m\u009b\n*"`;
+      const [role, table, column, policy] = ["r", "t", "c", "p"].map(name);
+      await withClient(
+        database.superuserUri!,
+        (client) =>
+          client.query(`create role ${role}; grant ${role} to access_login;
+          grant usage on schema api to ${role}; create table api.${table} (${column} int, d int);
+          alter table api.${table} enable row level security;
+          create policy ${policy} on api.${table} using (d > 0);
+          grant select (${column}) on api.${table} to ${role}`),
+      );
+      try {
+        const shown = (kind: string) => `"${kind}\\|\\<b>\\\`[x\\](y)\\\\x1b[31m\\\\x9b\\\\n*"`;
+        const { stdout: matrix } = await run();
+        const [head = "", ...lines] = matrix.split("\n");
+        ok(head.includes(` | ${shown("r")} |`), head);
+        ok(lines.some((line) => line.startsWith(`| api.${shown("t")} `)), matrix);
+        const { stdout } = await run(`--role=${role!.slice(1, -1)}`);
+        const row = stdout.replace(/ +\|/g, " |").split("\n").find((line) =>
+          line.startsWith(`| api.${shown("t")} | select |`)
+        );
+        strictEqual(
+          row,
+          `| api.${shown("t")} | select | columns ${shown("c")}; rows by ${
+            shown("p")
+          } | 0 visible |`,
+        );
+        const { stdout: json } = await run("--json");
+        const cells: readonly AccessCell[] = JSON.parse(json);
+        const cell = cells.find((each) => each.role === role && each.relation === `api.${table}`);
+        deepStrictEqual([cell!.action, cell!.columns], ["select", [column]]);
+        for (const text of [matrix, stdout, json]) {
+          strictEqual(/[^\n\P{Cc}]/u.test(text), false);
+        }
+      } finally {
+        await withClient(
+          database.superuserUri!,
+          (client) => client.query(`drop owned by ${role}; drop role ${role}`),
+        );
+      }
     });
     const noRoles =
       "no such role of requests: set db-anon-role, or grant a role to the user of db-uri";

@@ -321,6 +321,47 @@ Deno.test({
         await page.keyboard.press("Escape");
       });
 
+      await step(
+        "see hostile names, and that the access of further relations is left out",
+        async () => {
+          const name = '"<img src=x onerror=alert(1)>|\u001b[31m\n"';
+          const cell = {
+            role: name,
+            action: "select",
+            may: "no",
+            columns: null,
+            policies: [],
+            past: [],
+          };
+          const reason = "SELECT is not granted";
+          const cells = Array.from({ length: 500 }, (_, index) => {
+            const relation = index === 0 ? `api.${name}` : `api.t${index}`;
+            return { ...cell, relation, reason, sql: `grant select on ${relation} to ${name};` };
+          });
+          const matrices = [cells, cells.slice(1)];
+          await page.route(
+            "**/console/access?*",
+            (route) => route.fulfill({ json: { roles: [[name, name]], cells: matrices.shift() } }),
+          );
+          await browser.open("#/start");
+          await browser.open("#/access");
+          const notice = page.getByText(/^Shown are the first 500 relations and functions each/);
+          await notice.waitFor();
+          const shown = name.replace("\u001b", "\\x1b").replace("\n", "\\n");
+          await page.getByRole("columnheader", { name: shown, exact: true }).waitFor();
+          await page.getByRole("row").nth(1).getByRole("button").click();
+          const dialog = page.getByRole("dialog", { name: `${shown}: ${shown}`, exact: true });
+          await dialog.getByText("SELECT is not granted").waitFor();
+          strictEqual(await page.locator("img[src=x]").count(), 0);
+          await page.keyboard.press("Escape");
+          await browser.open("#/start");
+          await browser.open("#/access");
+          await page.getByRole("row", { name: /^t499 / }).waitFor();
+          strictEqual(await notice.count(), 0);
+          await page.unroute("**/console/access?*");
+        },
+      );
+
       await step("open a million rows", async () => {
         await browser.open("#/table/api/many");
         await page.getByRole("grid", { name: "many" }).waitFor();

@@ -59,7 +59,7 @@ Deno.test("findingsText() sends no control character to the terminal", () => {
     findingsText([hostile], call),
     'info rls-without-policy: api."a drop table b; -- [2J" has no policy\n' +
       "    -- caution: it may grant more than is wanted\n" +
-      '    create policy p on api."a\\u000db\\u001b[2J" for select using (true);\n',
+      '    create policy p on api."a\\rb\\x1b[2J" for select using (true);\n',
   );
 });
 
@@ -112,6 +112,10 @@ for (const [name, message, caution] of risky) {
 Deno.test("findingsJson() prints the five members of each finding", () => {
   deepStrictEqual(JSON.parse(findingsJson([missing, superuser])), [missing, superuser]);
   strictEqual(findingsJson([]), "[]\n");
+  const subject = "a\u001b\u009b\u2028b";
+  const text = findingsJson([{ ...missing, subject }]);
+  strictEqual(/[^\n\P{Cc}]|\u2028/u.test(text), false);
+  deepStrictEqual(JSON.parse(text), [{ ...missing, subject }]);
 });
 
 const counts: readonly (readonly [text: string, findings: readonly Finding[]])[] = [
