@@ -8,6 +8,7 @@ import { addressOf } from "../response/openapi/about.ts";
 import { version } from "../version.ts";
 import type { ConsoleFeatures, ConsoleState } from "./console_data.ts";
 import type { ConsoleParts, ConsoleService } from "./console_routes.ts";
+import { slowRequestMs } from "./recorder.ts";
 
 /** Resolves with the state. A database that cannot be reached is part of it. */
 export async function consoleState(
@@ -50,7 +51,7 @@ function features(config: Config): ConsoleFeatures {
     openapiMode: config.openapiMode,
     maxRows: config.dbMaxRows,
     logQuery: config.logQuery,
-    slowMs: config.adminSlowRequest * 1000,
+    slowMs: slowRequestMs,
   };
 }
 

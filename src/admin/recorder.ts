@@ -55,6 +55,9 @@ const watchMs = 60_000;
 /** Milliseconds for which the recorder of a thread works after another thread took its requests. */
 const takenMs = 5000;
 
+/** Milliseconds from which a request is slow. */
+export const slowRequestMs = 1000;
+
 const [maxRequests, maxSlowRequests, maxLines] = [500, 200, 1000];
 
 /** Characters of a text that are kept, so that all entries fit in 7 MB. */
@@ -62,8 +65,6 @@ const maxTextLength = 1900;
 
 /** Dependencies of a {@linkcode Recorder}. */
 export interface RecorderOptions {
-  /** Returns the ms from which a request is slow. */
-  readonly slowMs: () => number;
   /** Returns the figures of the pool, of the cache of tokens and of the process. */
   readonly gauges: () => Gauges;
   /** Epoch milliseconds. */
@@ -184,7 +185,7 @@ export class Recorder {
       sql,
     };
     this.requests.add(entry);
-    if (event.durationMs >= this.#options.slowMs()) this.slowRequests.add(entry);
+    if (event.durationMs >= slowRequestMs) this.slowRequests.add(entry);
   }
 }
 
@@ -218,7 +219,6 @@ export function consoleRecorder(service: () => RecordedService | null): Recorder
     jwtCache: { lookups: 0, hits: 0 },
   };
   return new Recorder({
-    slowMs: () => (service()?.snapshot.config.adminSlowRequest ?? Infinity) * 1000,
     gauges: () => {
       const { pool, jwtCache } = service()?.metrics() ?? noMetrics;
       return { pool, jwtCache, memory: residentMemory() };

@@ -13,7 +13,7 @@ import type { Issuers, TokenIssuer } from "./verify_token.ts";
 /** The options that name issuers. */
 export type IssuerOptions = Pick<
   Config,
-  "jwtSecret" | "jwtJwksUrl" | "jwtIssuer" | "jwtIssuers" | "jwtJwksMaxStale"
+  "jwtSecret" | "jwtJwksUrl" | "jwtIssuer" | "jwtIssuers"
 >;
 
 /**
@@ -25,7 +25,7 @@ export async function prepareIssuers(
   remoteKeySets: RemoteKeySets,
 ): Promise<Issuers | null> {
   const list = await Promise.all(
-    (options.jwtIssuers ?? []).map((issuer) => listedIssuer(issuer, options, remoteKeySets)),
+    (options.jwtIssuers ?? []).map((issuer) => listedIssuer(issuer, remoteKeySets)),
   );
   const listed = new Map(list.map((issuer) => [issuer.name ?? "", issuer]));
   const unlisted = await unlistedIssuer(options, remoteKeySets);
@@ -39,12 +39,11 @@ export function remoteKeySetsOf(issuers: Issuers | null): ReadonlySet<RemoteKeyS
 }
 
 async function unlistedIssuer(
-  { jwtSecret, jwtJwksUrl: url, jwtIssuer: issuer, jwtJwksMaxStale }: IssuerOptions,
+  { jwtSecret, jwtJwksUrl: url, jwtIssuer: issuer }: IssuerOptions,
   remoteKeySets: RemoteKeySets,
 ): Promise<TokenIssuer | null> {
   const localKeys = await loadKeys(jwtSecret);
-  const remote = (location: KeyLocation) =>
-    remoteKeySets.get({ location, issuer }, jwtJwksMaxStale * 1000);
+  const remote = (location: KeyLocation) => remoteKeySets.get({ location, issuer });
   if (url !== null) {
     return { ...anyToken, name: issuer, localKeys, remoteKeys: remote({ kind: "url", url }) };
   }
@@ -63,7 +62,6 @@ const anyToken: TokenIssuer = { name: null, localKeys: null, remoteKeys: null, r
 
 async function listedIssuer(
   issuer: JwtIssuer,
-  { jwtJwksMaxStale }: IssuerOptions,
   remoteKeySets: RemoteKeySets,
 ): Promise<TokenIssuer> {
   const { issuer: name, jwks_url: url } = issuer;
@@ -71,9 +69,7 @@ async function listedIssuer(
   const location = url === undefined
     ? { kind: "discovery", issuer: name } as const
     : { kind: "url", url } as const;
-  const remoteKeys = localKeys === null
-    ? remoteKeySets.get({ location, issuer: name }, jwtJwksMaxStale * 1000)
-    : null;
+  const remoteKeys = localKeys === null ? remoteKeySets.get({ location, issuer: name }) : null;
   return { name, localKeys, remoteKeys, rules };
 }
 

@@ -55,7 +55,7 @@ const maxBackoffSeconds = 60;
 export class RemoteKeySet {
   readonly #names: KeySetNames;
   readonly #dependencies: KeyDependencies;
-  #maxStaleMs: number;
+  readonly #maxStaleMs: number;
   #loaded: LoadedKeys | null = null;
   /** The fetch in progress; resolves when it ends. A runtime that ends I/O with its request may lose it. */
   #running: Promise<void> | null = null;
@@ -72,11 +72,6 @@ export class RemoteKeySet {
     this.#names = names;
     this.#maxStaleMs = maxStaleMs;
     this.#dependencies = dependencies;
-  }
-
-  /** Sets how long known keys serve after they are no longer fresh. */
-  configure({ maxStaleMs }: { readonly maxStaleMs: number }): void {
-    this.#maxStaleMs = maxStaleMs;
   }
 
   /** Fetches the keys now, and keeps them fresh by a timer. */

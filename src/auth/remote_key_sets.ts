@@ -3,6 +3,9 @@
 import type { MetricRegistry, Sample } from "../observe/metric_registry.ts";
 import { type KeyDependencies, type KeySetNames, RemoteKeySet } from "./remote_key_set.ts";
 
+/** Milliseconds for which known keys serve while their source fails. */
+const maxStaleMs = 86_400_000;
+
 /** Creates key sets, and keeps those in use fresh. */
 export class RemoteKeySets {
   readonly #dependencies: KeyDependencies;
@@ -29,18 +32,17 @@ export class RemoteKeySets {
   }
 
   /** Returns the key set of an issuer, with the keys that are known of it. */
-  get(names: KeySetNames, maxStaleMs: number): RemoteKeySet {
+  get(names: KeySetNames): RemoteKeySet {
     const id = JSON.stringify(names);
     const set = this.#sets.get(id) ?? new RemoteKeySet(names, maxStaleMs, this.#dependencies);
     this.#sets.set(id, set);
     return set;
   }
 
-  /** Ends the refreshes of all other key sets, and applies the option to these. */
-  keep(used: ReadonlySet<RemoteKeySet>, options: { readonly maxStaleMs: number }): void {
+  /** Ends the refreshes of all other key sets. */
+  keep(used: ReadonlySet<RemoteKeySet>): void {
     for (const [id, set] of this.#sets) {
       if (used.has(set)) {
-        set.configure(options);
         if (this.#isStarted) set.start();
       } else {
         set.stop();

@@ -54,7 +54,7 @@ export const writeErrors = {
     message: "Response is too large to be kept",
     details: `${bytes} bytes, at most ${limit}`,
     hint: "Use Prefer: return=minimal",
-  })).when("a response that is to be kept exceeds `idempotency-max-bytes`"),
+  })).when("a response that is to be kept exceeds 1 MiB"),
   invalidConflict: defineError("157", 400, (details: string, hint: string | null = null) => ({
     message: "Invalid conflict handling",
     details: quotable(details),

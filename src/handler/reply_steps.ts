@@ -74,14 +74,13 @@ function addLimits(reply: Reply, { admission }: Exchange): Reply {
 function compress(offered: NonNullable<Config["serverCompression"]>): ReplyStep {
   let encoders: BodyEncoders | null = null;
   const codings = offered.filter(isResponseCoding);
-  return (reply, { request, pieces: { method, headers, cookies }, context: { snapshot } }) =>
+  return (reply, { request, pieces: { method, headers, cookies } }) =>
     compressReply(reply, {
       method,
       headers,
       hasCookies: Object.keys(cookies).length > 0,
       ifNoneMatch: request.headers.get("if-none-match"),
       codings,
-      minBytes: snapshot.config.serverCompressionMinSize,
       encoders: encoders ??= bodyEncoders(),
     });
 }

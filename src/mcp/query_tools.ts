@@ -156,13 +156,12 @@ async function rowsResult(
   page: Page | null,
   session: Session,
 ): Promise<ToolResult> {
-  const { mcpMaxBytes } = session.config;
   if (reply.status >= 400) return await session.errorOf(reply);
-  const result = await readResult(reply, mcpMaxBytes);
+  const result = await readResult(reply);
   const line = requestLine(call, session);
   switch (result.kind) {
     case "too long":
-      return errorResult(tooLongText(result.bytes, mcpMaxBytes));
+      return errorResult(tooLongText(result.bytes));
     case "value":
       return {
         isError: false,

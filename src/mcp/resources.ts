@@ -5,7 +5,7 @@ import { guide } from "./guide.ts";
 import { InvalidParams } from "./invalid_params.ts";
 import { roleView } from "./privileges.ts";
 import type { MessageFacts, Session } from "./session.ts";
-import { errorOf, readText, tooLongText } from "./tool_result.ts";
+import { errorOf, maxResultBytes, readText, tooLongText } from "./tool_result.ts";
 
 const guideUri = "svc://guide";
 const openapiUri = "svc://openapi";
@@ -66,7 +66,7 @@ async function readOpenapi(
   facts: MessageFacts,
 ): Promise<ResourceContent> {
   const { config } = session;
-  const maxBytes = openapiFactor * config.mcpMaxBytes;
+  const maxBytes = openapiFactor * maxResultBytes;
   const reply = await session.call({
     method: "GET",
     path: "/",

@@ -105,6 +105,6 @@ export class Session {
 
   /** Returns a failed reply as the result of a tool. */
   errorOf(reply: McpReply): Promise<ToolResult> {
-    return errorOf(reply, this.config.mcpMaxBytes);
+    return errorOf(reply);
   }
 }

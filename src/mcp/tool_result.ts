@@ -23,13 +23,19 @@ export type ResultContent =
   /** The result has too many bytes. `bytes` is null if they were not counted. */
   | { readonly kind: "too long"; readonly bytes: number | null };
 
+/** Most bytes of the result of one call. */
+export const maxResultBytes = 65_536;
+
 /** Returns a result that shows an error. */
 export function errorResult(text: string): ToolResult {
   return { isError: true, content: [{ type: "text", text }] };
 }
 
 /** Returns the API's error as a result, so that the model can mend its call. */
-export async function errorOf(reply: McpReply, maxBytes: number): Promise<ToolResult> {
+export async function errorOf(
+  reply: McpReply,
+  maxBytes: number = maxResultBytes,
+): Promise<ToolResult> {
   const body = await readText(reply, maxBytes);
   const retryAfter = headerOf("retry-after", reply);
   const text = body.kind === "text" ? body.text : `The API answered with status ${reply.status}`;
@@ -37,8 +43,8 @@ export async function errorOf(reply: McpReply, maxBytes: number): Promise<ToolRe
 }
 
 /** Reads the content of a successful reply. */
-export async function readResult(reply: McpReply, maxBytes: number): Promise<ResultContent> {
-  const body = await readText(reply, maxBytes);
+export async function readResult(reply: McpReply): Promise<ResultContent> {
+  const body = await readText(reply, maxResultBytes);
   if (body.kind === "too long") return body;
   const value = body.text === "" ? null : parseOrText(body.text);
   if (!Array.isArray(value)) return { kind: "value", value };
@@ -94,7 +100,10 @@ function decode(chunks: readonly Uint8Array[]): ReplyText {
 }
 
 /** Returns the text for a result with too many bytes. */
-export function tooLongText(bytes: number | null, maxBytes: number): string {
+export function tooLongText(
+  bytes: number | null,
+  maxBytes: number = maxResultBytes,
+): string {
   const size = bytes === null ? `more than ${kilobytes(maxBytes)}` : kilobytes(bytes);
   return `The result has ${size}, ${kilobytes(maxBytes)} are allowed: ` +
     "select fewer columns or rows";

@@ -163,28 +163,24 @@ async function write(
   };
   const reply = await session.call(call, facts);
   const isDone = reply.status < 400;
-  const result = isDone ? await readResult(reply, config.mcpMaxBytes) : null;
+  const result = isDone ? await readResult(reply) : null;
   session.reportWrite(call, {
     tool: facts.name ?? "",
     status: reply.status,
     rows: result?.kind === "rows" ? result.rows.length : null,
   });
   if (result === null) return await session.errorOf(reply);
-  return writeResult(result, { isDryRun, line: requestLine(call, session), ...config });
+  return writeResult(result, { isDryRun, line: requestLine(call, session) });
 }
 
 function writeResult(
   result: ResultContent,
-  { isDryRun, line, mcpMaxBytes }: {
-    readonly isDryRun: boolean;
-    readonly line: string;
-    readonly mcpMaxBytes: number;
-  },
+  { isDryRun, line }: { readonly isDryRun: boolean; readonly line: string },
 ): ToolResult {
   const done = isDryRun ? "undone, because of dry_run" : "done";
   if (result.kind === "too long") {
     // The write took effect, so that the model must not try it again.
-    const text = `${line}: ${done}. ${tooLongText(result.bytes, mcpMaxBytes)}`;
+    const text = `${line}: ${done}. ${tooLongText(result.bytes)}`;
     return {
       isError: false,
       structuredContent: { rows: [], omitted: true },

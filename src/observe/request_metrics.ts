@@ -35,11 +35,13 @@ const methods: ReadonlySet<string> = new Set(
   ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"],
 );
 
+/** Routes that have a name of their own; further ones count as `_other`. */
+const maxRoutes = 200;
+
 /** Series of durations. A database can raise any status, so that routes alone do not bound them. */
 const maxSeries = 10_000;
 
 export class RequestMetrics {
-  readonly #maxRoutes: () => number;
   readonly #routes = new Set<string>();
   readonly #durations = new Histogram({
     help: "Duration of HTTP server requests",
@@ -49,11 +51,6 @@ export class RequestMetrics {
   readonly #requestBytes = bytesHistogram("Size of HTTP server request bodies");
   readonly #responseBytes = bytesHistogram("Size of HTTP server response bodies");
   #active = 0;
-
-  /** `maxRoutes` returns the number of routes that have a name of their own. */
-  constructor(maxRoutes: () => number) {
-    this.#maxRoutes = maxRoutes;
-  }
 
   /** A request has arrived. The caller calls {@linkcode end} once. */
   begin(): void {
@@ -88,7 +85,7 @@ export class RequestMetrics {
   /** Whether a route has a name of its own. The names that begin with an underscore are few. */
   #isNamed(route: string): boolean {
     if (route.startsWith("_") || this.#routes.has(route)) return true;
-    if (this.#routes.size >= this.#maxRoutes()) return false;
+    if (this.#routes.size >= maxRoutes) return false;
     this.#routes.add(route);
     return true;
   }

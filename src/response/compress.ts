@@ -17,10 +17,11 @@ export interface CompressionContext {
   readonly ifNoneMatch: string | null;
   /** Codings that the configuration offers, the preferred one first. */
   readonly codings: readonly ResponseCoding[];
-  /** Bytes below which a body stays as it is. */
-  readonly minBytes: number;
   readonly encoders: BodyEncoders;
 }
+
+/** Bytes below which a body of known length stays as it is. */
+const minBytes = 1024;
 
 /** Longer bodies are encoded in pieces, so that other requests run between them. */
 const maxWholeBytes = 128 * 1024;
@@ -37,7 +38,7 @@ const pieceBytes = 64 * 1024;
 export function compressReply(reply: Reply, context: CompressionContext): Reply {
   if (!mayBeCompressed(reply)) return reply;
   const { content, length, status } = reply;
-  const { method, headers, hasCookies, codings, minBytes, encoders, ifNoneMatch } = context;
+  const { method, headers, hasCookies, codings, encoders, ifNoneMatch } = context;
   const varied = { ...reply, headers: withVary(reply.headers, "Accept-Encoding") };
   if (status === 304) return { ...varied, headers: namedTags(varied.headers, ifNoneMatch ?? "") };
   if (content === null || method === "HEAD" || (length !== null && length < minBytes)) {

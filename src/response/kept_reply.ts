@@ -5,8 +5,10 @@ import type { HeaderList } from "../lib/header_list.ts";
 import type { KeptAnswer } from "../transaction/idempotency.ts";
 import type { Reply } from "./reply.ts";
 
+/** Largest body of a reply that is kept. */
+const maxKeptBytes = 1_048_576;
+
 export interface KeptReplyConfig {
-  readonly idempotencyMaxBytes: number;
   /** Header that is copied from each request. */
   readonly serverTraceHeader: string | null;
 }
@@ -18,14 +20,14 @@ export interface KeptReplyConfig {
  */
 export function keptAnswer(
   { status, headers, content, isKept: mayKeep = true }: Reply,
-  { idempotencyMaxBytes, serverTraceHeader }: KeptReplyConfig,
+  { serverTraceHeader }: KeptReplyConfig,
 ): KeptAnswer | null {
   const isKept = mayKeep && status >= 200 && status < 300 &&
     !headers.some(([name]) => name.toLowerCase() === "set-cookie");
   if (!isKept) return null;
   if (content instanceof ReadableStream) throw new Error("the body of a write arrives in pieces");
   const length = content?.length ?? 0;
-  if (length > idempotencyMaxBytes) throw errors.answerTooLarge(length, idempotencyMaxBytes);
+  if (length > maxKeptBytes) throw errors.answerTooLarge(length, maxKeptBytes);
   const traceHeader = serverTraceHeader?.toLowerCase() ?? null;
   const lasting = headers.filter(([name]) => {
     const lower = name.toLowerCase();

@@ -177,7 +177,7 @@ async function serveConfig(
 }
 
 /** Defaults of `--watch`. */
-const watchDefaults: Partial<Config> = { dbSchemaWatch: "auto", dbSchemaWatchInterval: 1 };
+const watchDefaults: Partial<Config> = { dbSchemaWatch: "auto" };
 
 /** Looks at the configuration file and at that of `db-embedded-init`. Returns a function that stops. */
 function watch(reader: ConfigReader, reloads: ReloadSignals): () => void {

@@ -72,7 +72,7 @@ export abstract class BaseService {
     this.now = options.now;
     this.observe = isCounted ? countedEvents(metricRegistry, observe) : observe;
     this.requestMetrics = options.requestMetrics ??
-      (isCounted ? new RequestMetrics(() => this.#snapshot.config.metricsMaxRoutes) : null);
+      (isCounted ? new RequestMetrics() : null);
     this.traceStage = options.traceStage ?? null;
     this.setSpanAttribute = options.setSpanAttribute ?? null;
     this.activeSpan = options.activeSpan ?? null;

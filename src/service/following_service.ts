@@ -183,8 +183,7 @@ export class FollowingService extends BaseService implements RequestService {
   }
 
   #keepKeys(): void {
-    const { auth, config } = this.snapshot;
-    this.#keys.keep(remoteKeySetsOf(auth.issuers), { maxStaleMs: config.jwtJwksMaxStale * 1000 });
+    this.#keys.keep(remoteKeySetsOf(this.snapshot.auth.issuers));
   }
 
   #currentRevocations(): ReturnType<RequestService["revocations"]["current"]> {

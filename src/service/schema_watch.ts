@@ -9,7 +9,7 @@ import { type SchemaStateReader, watchedSchemas } from "./schema_state.ts";
 /** Options of the configuration that the watch depends on. */
 export type SchemaWatchConfig = Pick<
   Config,
-  "dbSchemaWatch" | "dbSchemaWatchInterval" | "dbChannel" | "dbSchemas" | "dbExtraSearchPath"
+  "dbSchemaWatch" | "dbChannel" | "dbSchemas" | "dbExtraSearchPath"
 >;
 
 interface SchemaWatchOptions {
@@ -34,6 +34,9 @@ interface Baseline {
 
 /** First step of a look. The counters are late, so a look for a missing name begins with step 2. */
 type FirstStep = "counters" | "fingerprint";
+
+/** Time in ms between two looks while the service polls. */
+const intervalMs = 2000;
 
 /** Least time in ms between looks that begin with step 2 because nothing is counted. */
 const uncountedIntervalMs = 10_000;
@@ -114,8 +117,7 @@ export class SchemaWatch {
 
   #startTimer(): void {
     if (this.#state !== "started" || !this.#mayPoll(this.#config)) return;
-    const intervalMs = this.#config.dbSchemaWatchInterval * 1000;
-    this.#timer.start(this.#isCounted ? intervalMs : Math.max(intervalMs, uncountedIntervalMs));
+    this.#timer.start(this.#isCounted ? intervalMs : uncountedIntervalMs);
   }
 
   #mayPoll({ dbSchemaWatch }: SchemaWatchConfig): boolean {

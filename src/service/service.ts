@@ -449,8 +449,7 @@ export class Service extends BaseService {
     const { roles, auth, clientLimits, unapplied } = loaded;
     const { config } = loaded;
     this.replace({ config, auth, roles, ...clientLimits });
-    const used = remoteKeySetsOf(auth.issuers);
-    this.#remoteKeySets.keep(used, { maxStaleMs: config.jwtJwksMaxStale * 1000 });
+    this.#remoteKeySets.keep(remoteKeySetsOf(auth.issuers));
     this.observe({ kind: "config-reloaded" });
     for (const key of unapplied) this.#observeFinding({ kind: "restart-needed", key });
     this.#warnOfOldRolePath();

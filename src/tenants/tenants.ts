@@ -31,6 +31,9 @@ export interface TenantsOptions {
   readonly tracing?: Pick<ServiceOptions, "activeSpan" | "setSpanAttribute" | "traceStage">;
 }
 
+/** Milliseconds without a request after which a tenant is drained and closed. */
+const tenantIdleMs = 600_000;
+
 /** The tenants of a process. */
 export class Tenants {
   readonly handle: (request: Request, info?: RequestInfo) => Promise<Response>;
@@ -39,7 +42,7 @@ export class Tenants {
   readonly #registry: TenantRegistry;
   readonly #counts = new TenantCounts();
   readonly #metricRegistry = new MetricRegistry();
-  readonly #requestMetrics = new RequestMetrics(() => this.#config.metricsMaxRoutes);
+  readonly #requestMetrics = new RequestMetrics();
   readonly #observe: (event: Observation) => void;
   /** Configuration of the process. */
   #config: Config;
@@ -88,7 +91,7 @@ export class Tenants {
   }
 
   #makeRegistry(claimOf: TenantRule["claimOf"]): TenantRegistry {
-    const { tenantsMaxLoaded, tenantIdle } = this.#config;
+    const { tenantsMaxLoaded } = this.#config;
     const dependencies = {
       config: () => this.#config,
       read: (name: string) => this.#source.read(name),
@@ -102,7 +105,7 @@ export class Tenants {
       open: (name, opening) => openTenant(name, dependencies, opening),
       versionOf: (name) => this.#source.versionOf(name),
       maxLoaded: tenantsMaxLoaded,
-      idleMs: tenantIdle * 1000,
+      idleMs: tenantIdleMs,
       observe: this.#observe,
       now: () => performance.now(),
       schedule,

@@ -90,7 +90,8 @@ Deno.test("a request for a missing table has the schema loaded where the server 
   const uri = new URL(created.uri);
   await using proxy = startRewritingProxy(
     Number(uri.port),
-    (sql) => sql.replace(/^LISTEN/, "LISTENS"),
+    // The counters never change, so that only requests cause looks at the rows.
+    (sql) => sql.replace(/^LISTEN/, "LISTENS").replace("pg_catalog.sum(", "pg_catalog.count("),
   );
   uri.port = String(proxy.port);
   const isChecked = Promise.withResolvers<void>();
@@ -99,8 +100,6 @@ Deno.test("a request for a missing table has the schema loaded where the server 
     dbSchemas: ["api"],
     dbAnonRole: "writer",
     dbSchemaWatch: "auto",
-    // Only requests cause looks.
-    dbSchemaWatchInterval: 3600,
     observe: ({ kind }) => void (kind === "notifications-unsupported" && isChecked.resolve()),
   });
   const statusOf = async (line: string) => {

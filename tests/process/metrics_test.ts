@@ -56,7 +56,6 @@ Deno.test("/metrics counts every request that was sent", async (t) => {
       ...base,
       "db-uri": database.uri,
       "jwt-secret": testSecret,
-      "metrics-max-routes": 200,
       "etag-mode": "on",
     });
     await service.listening();

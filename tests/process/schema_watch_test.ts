@@ -63,7 +63,6 @@ async function loads(service: ServiceProcess): Promise<number> {
 Deno.test("the service with db-schema-watch = poll notices DDL without notifications", async () => {
   const config = {
     "db-schema-watch": "poll",
-    "db-schema-watch-interval": 1,
     "db-channel-enabled": false,
   };
   await withWatch(config, "", async (service, admin) => {

@@ -37,7 +37,6 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "admin-console-enabled": bool,
   "admin-server-host": host,
   "admin-sign-in": bool,
-  "admin-slow-request": time,
   "admin-token": [
     '"short"',
     'expected printable ASCII in quotes of at least 32 characters, or "@" and the path of a file ' +
@@ -104,10 +103,6 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     "Invalid db-schema-watch. Check your configuration.",
     '"notify", "auto", "poll"',
   ),
-  "db-schema-watch-interval": [
-    "0",
-    'expected seconds of at least 1, or a text such as "500ms", "10s", "2m", got 0',
-  ],
   "db-schemas": [
     '"api, pg_catalog"',
     "db-schemas does not allow schema: 'pg_catalog' (expected schemas in quotes, separated by " +
@@ -133,7 +128,6 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "dialect": word("no such dialect", '"svc", "pgrst"'),
   "etag-mode": word("Invalid etag-mode. Check your configuration.", '"off", "on", "required"'),
   "etag-version-columns": list("names of columns in quotes, separated by commas"),
-  "idempotency-max-bytes": size,
   "idempotency-table": [
     '"keys"',
     'expected a table\'s name in quotes with its schema, such as "schema.name", got "keys"',
@@ -159,10 +153,6 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "jwt-issuers": [
     '\'[{"issuer":"a"}]\'',
     "issuer 1: without keys, issuer must be an https URL for OIDC Discovery",
-  ],
-  "jwt-jwks-max-stale": [
-    '"2d"',
-    'expected seconds, or a text such as "500ms", "10s", "2m", got "2d"',
   ],
   "jwt-jwks-url": [
     '"http://id.test"',
@@ -193,7 +183,6 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "log-query": bool,
   "log-findings": bool,
   "log-query-string": bool,
-  "metrics-max-routes": whole("of at least 0"),
   "openapi-mode": word(
     "Invalid openapi-mode. Check your configuration.",
     '"follow-privileges", "ignore-privileges", "disabled"',
@@ -219,10 +208,6 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     'URIs in quotes, separated by commas, such as "https://id.example.com"',
   ),
   "mcp-functions": list("functions in quotes"),
-  "mcp-max-bytes": [
-    '"big"',
-    'expected bytes from 1 to 1073741824, or a text such as "64k", "10m", "1g", got "big"',
-  ],
   "mcp-max-rows": whole("from 1 to 1000000"),
   "mcp-path": ['"/"', 'expected a path in quotes that is not below /rpc, such as "/mcp", got "/"'],
   "mcp-resource": ['"mcp"', 'expected an http or https URI in quotes, got "mcp"'],
@@ -244,10 +229,6 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "server-compression": [
     '"deflate"',
     'expected codings in quotes, separated by commas: "zstd", "br", "gzip", got "deflate"',
-  ],
-  "server-compression-min-size": [
-    '"big"',
-    'expected bytes, or a text such as "64k", "10m", "1g", got "big"',
   ],
   "server-health-path": [
     '"/health"',
@@ -303,7 +284,6 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
     'expected a host name in quotes with {tenant} once, such as "{tenant}.api.example.com", got ' +
     '"api.example.com"',
   ],
-  "tenant-idle": time,
   "tenant-max-requests": whole("of at least 1"),
   "tenants": ['"tenants"', 'expected a folder with a slash, such as "./tenants", got "tenants"'],
   "tenants-db-pool": whole("from 2 to 262143"),

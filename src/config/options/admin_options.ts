@@ -2,7 +2,6 @@
 import { isHostName } from "../checks.ts";
 import { boolean, fileMode, list } from "../codecs.ts";
 import { adminSecret } from "../secret.ts";
-import { time } from "../units.ts";
 import { option } from "./option.ts";
 import { host, port, socketPath } from "./shared_codecs.ts";
 
@@ -66,13 +65,6 @@ export const adminOptions = {
       "Makes the console sign tokens with `jwt-secret`, for roles that the login role may take: on a " +
       "machine whose users may act as each of them.",
     example: "true",
-    inDatabase: false,
-  }),
-  "admin-slow-request": option({
-    codec: time(),
-    default: 1,
-    doc: "Duration from which the console lists a request as slow.",
-    example: '"500ms"',
     inDatabase: false,
   }),
   "admin-token": option({

@@ -215,12 +215,6 @@ export const databaseOptions = {
       "unless an event trigger sends notifications.",
     example: '"auto"',
   }),
-  "db-schema-watch-interval": option({
-    codec: time({ min: 1 }),
-    default: 2,
-    doc: "Time between two looks at the schema while the service polls.",
-    example: "2",
-  }),
   "db-schemas": option({
     aliases: ["db-schema"],
     codec: exposedSchemas,

@@ -2,7 +2,7 @@
  * (https://modelcontextprotocol.io). @module */
 import { isMcpPath, isOrigin, isProxyUri, isUri } from "../checks.ts";
 import { integer, list, text } from "../codecs.ts";
-import { size, time } from "../units.ts";
+import { time } from "../units.ts";
 import { option } from "./option.ts";
 
 /** Tools that read, in the order in which clients see them. */
@@ -43,12 +43,6 @@ export const mcpOptions = {
     default: null,
     doc: "Functions that are tools of their own, named `rpc.<name>`.",
     example: '"remaining, api.report"',
-  }),
-  "mcp-max-bytes": option({
-    codec: size({ min: 1, max: 2 ** 30 }),
-    default: 65_536,
-    doc: "Most bytes of the result of one call.",
-    example: '"64k"',
   }),
   "mcp-max-rows": option({
     codec: integer({ min: 1, max: 1_000_000 }),

@@ -1,6 +1,6 @@
 /** Options of logs, metrics, identifiers of requests, and headers of all responses. @module */
 import { isHealthPath } from "../checks.ts";
-import { boolean, integer, oneOf, text } from "../codecs.ts";
+import { boolean, oneOf, text } from "../codecs.ts";
 import { headerValues } from "../header_codec.ts";
 import { option } from "./option.ts";
 import { headerName } from "./shared_codecs.ts";
@@ -33,13 +33,6 @@ export const monitoringOptions = {
     inDatabase: false,
     doc: "Diagnoses the database after the start and each reload, and logs the number of findings.",
     example: "false",
-  }),
-  "metrics-max-routes": option({
-    codec: integer({ min: 0 }),
-    default: 200,
-    doc: "Most routes that the metrics count apart; further ones count as `_other`.",
-    example: "500",
-    inDatabase: false,
   }),
   "server-health-path": option({
     codec: text({

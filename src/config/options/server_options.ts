@@ -18,12 +18,6 @@ export const serverOptions = {
     doc: "Codings that compress responses, the preferred one first; if it is not set, none does.",
     example: '"zstd, br, gzip"',
   }),
-  "server-compression-min-size": option({
-    codec: size(),
-    default: 1024,
-    doc: "Bytes below which a response stays uncompressed.",
-    example: '"1k"',
-  }),
   "server-cors-allowed-origins": option({
     codec: list({
       expected: 'origins in quotes, separated by commas, such as "https://example.com"',

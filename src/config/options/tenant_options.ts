@@ -1,6 +1,5 @@
 /** Options of processes that serve several tenants. @module */
 import { integer, oneOf, text } from "../codecs.ts";
-import { time } from "../units.ts";
 import { option } from "./option.ts";
 
 export const tenantOptions = {
@@ -45,13 +44,6 @@ export const tenantOptions = {
     default: null,
     doc: "Host name of a tenant, in which `{tenant}` stands for the tenant's name.",
     example: '"{tenant}.api.example.com"',
-    reloadable: false,
-  }),
-  "tenant-idle": option({
-    codec: time(),
-    default: 600,
-    doc: "Time without a request after which a tenant's connections are closed.",
-    example: '"10m"',
     reloadable: false,
   }),
   "tenant-max-requests": option({

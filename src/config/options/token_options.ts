@@ -78,12 +78,6 @@ export const tokenOptions = {
       "file that holds it.",
     example: `'[{"issuer":"https://id.example.com","role":"web_user"}]'`,
   }),
-  "jwt-jwks-max-stale": option({
-    codec: time(),
-    default: 86_400,
-    doc: "Time for which fetched keys verify tokens while their source fails.",
-    example: '"24h"',
-  }),
   "jwt-jwks-url": option({
     codec: text({
       type: "URL",

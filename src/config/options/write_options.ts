@@ -20,14 +20,6 @@ export const writeOptions = {
       "rows.",
     example: '"version,updated_at"',
   }),
-  "idempotency-max-bytes": option({
-    codec: size(),
-    default: 1024 * 1024,
-    doc:
-      "Largest response body that is kept for an `Idempotency-Key`, in bytes; a write with a larger " +
-      "one is rolled back and fails with SVC156.",
-    example: '"64k"',
-  }),
   "idempotency-table": option({
     codec: tableName,
     default: null,

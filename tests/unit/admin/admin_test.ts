@@ -144,7 +144,6 @@ function wholeAdmin(
     consoleParts: {
       readFiles: () => Promise.resolve(files),
       recorder: new Recorder({
-        slowMs: () => 1000,
         gauges: () => ({ pool, jwtCache, memory: 1 }),
         now: () => now,
         schedule: () => () => {},

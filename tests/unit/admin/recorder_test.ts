@@ -34,7 +34,6 @@ const request: FinishedRequest = {
 
 function recorder(): Recorder {
   const made = new Recorder({
-    slowMs: () => 1000,
     gauges: () => gauges,
     now: () => 0,
     schedule: () => () => {},
@@ -119,7 +118,6 @@ Deno.test("Recorder records requests and gauges for a minute after a console has
   const timers: (() => void)[] = [];
   let [now, canceled] = [0, 0];
   const kept = new Recorder({
-    slowMs: () => 0,
     gauges: () => gauges,
     now: () => now,
     schedule: (run) => {
@@ -153,7 +151,6 @@ Deno.test("Recorder records requests and gauges for a minute after a console has
 Deno.test("Recorder of a thread records while another one takes its requests", () => {
   let end = () => {};
   const kept = new Recorder({
-    slowMs: () => 0,
     gauges: () => gauges,
     now: () => 0,
     schedule: (run) => {

@@ -55,7 +55,6 @@ Deno.test("loadConfig takes the defaults", () => {
     `,
     adminServerHost: "*4",
     adminServerUnixSocketMode: 0o660,
-    adminSlowRequest: 1,
     appSettings: [],
     batchMaxBytes: 10 * 1024 * 1024,
     batchTimeout: 10,
@@ -73,26 +72,21 @@ Deno.test("loadConfig takes the defaults", () => {
     dbPoolMaxLifetime: 1800,
     dbSchemas: ["public"],
     dbSchemaWatch: "notify",
-    dbSchemaWatchInterval: 2,
     dbTxEnd: "commit",
     dbUri: "postgresql://",
     dbUrlFunctions: ["*"],
     dialect: svcDialect,
     etagMode: "off",
     etagVersionColumns: [],
-    idempotencyMaxBytes: 1_048_576,
     idempotencyTtl: 86_400,
     jwtCacheMaxEntries: 1000,
-    jwtJwksMaxStale: 86_400,
     jwtRoleClaimKey: "$.role",
     jwtSkew: 30,
     logFormat: "text",
     logLevel: "error",
-    mcpMaxBytes: 65_536,
     mcpMaxRows: 100,
     mcpTimeout: 10,
     mcpTools: ["list_relations", "describe_relation", "query", "call_function"],
-    metricsMaxRoutes: 200,
     openapiMode: "follow-privileges",
     openapiVersion: "2.0",
     serverHost: "*4",
@@ -100,11 +94,9 @@ Deno.test("loadConfig takes the defaults", () => {
     serverMaxQueryBody: 1_048_576,
     serverPort: 3000,
     serverWorkers: 1,
-    serverCompressionMinSize: 1024,
     serverSpoolSize: 10_737_418_240,
     serverUnixSocketMode: 0o660,
     tenantBy: "host",
-    tenantIdle: 600,
     tenantMaxRequests: 50,
     tenantsDbPool: 100,
     tenantsMaxLoaded: 20,
@@ -443,13 +435,31 @@ for (const [line, key, suggestion] of misspelt) {
   });
 }
 
-Deno.test("loadConfig rejects options that earlier versions had, wherever they are set", () => {
-  const file = `${needed}batch-pre-request = "once"`;
-  const problem =
-    "this option no longer exists; remove it: each operation of a batch runs db-pre-request";
-  throws(() => load({ file }), { message: `svc.conf:3: batch-pre-request: ${problem}` });
-  const environment = { ...neededVariables, SVC_BATCH_PRE_REQUEST: "each" };
-  throws(() => load({ environment }), {
-    message: `SVC_BATCH_PRE_REQUEST (environment): ${problem}`,
+const removed = [
+  ["batch-pre-request", "remove it: each operation of a batch runs db-pre-request"],
+  ["tenant-db-pool", "each tenant has an equal share of tenants-db-pool"],
+  ["admin-slow-request", "remove it: the console lists requests from 1 s as slow"],
+  ["db-schema-watch-interval", "remove it: the service polls every 2 s"],
+  [
+    "idempotency-max-bytes",
+    "remove it: responses of up to 1 MiB are kept; send Prefer: return=minimal for larger ones",
+  ],
+  ["jwt-jwks-max-stale", "remove it: known keys serve one day longer if their source fails"],
+  ["mcp-max-bytes", "remove it: a result has at most 64 KiB; mcp-max-rows lowers it"],
+  ["metrics-max-routes", "remove it: the metrics count 200 routes apart"],
+  ["server-compression-min-size", "remove it: responses from 1 KiB are compressed"],
+  ["tenant-idle", "remove it: a tenant without a request for 10 minutes is closed"],
+] as const;
+
+for (const [key, advice] of removed) {
+  Deno.test(`loadConfig rejects ${key}, which earlier versions had, wherever it is set`, () => {
+    const problem = `this option no longer exists; ${advice}`;
+    throws(() => load({ file: `${needed}${key} = "1"` }), {
+      message: `svc.conf:3: ${key}: ${problem}`,
+    });
+    const variable = `SVC_${key.replaceAll("-", "_").toUpperCase()}`;
+    throws(() => load({ environment: { ...neededVariables, [variable]: "1" } }), {
+      message: `${variable} (environment): ${problem}`,
+    });
   });
-});
+}

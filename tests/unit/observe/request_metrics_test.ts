@@ -24,7 +24,7 @@ const labels = (method: string, route: string, status: number) =>
   `http_request_method="${method}",http_route="${route}",http_response_status_code="${status}"`;
 
 Deno.test("RequestMetrics counts durations in cumulative buckets", () => {
-  const metrics = new RequestMetrics(() => 10);
+  const metrics = new RequestMetrics();
   for (const seconds of [0.0004, 0.0005, 0.002, 0.3, 99]) metrics.record({ ...read, seconds });
   const buckets = samples(metrics, `${duration}_bucket`);
   const at = (le: string) => buckets.get(`${labels("GET", "/items", 200)},le="${le}"`);
@@ -39,7 +39,7 @@ Deno.test("RequestMetrics counts durations in cumulative buckets", () => {
 });
 
 Deno.test("RequestMetrics keeps series of method, route and status apart", () => {
-  const metrics = new RequestMetrics(() => 10);
+  const metrics = new RequestMetrics();
   metrics.record(read);
   metrics.record({ ...read, method: "POST", status: 201 });
   metrics.record({ ...read, route: "/rpc/f" });
@@ -61,7 +61,7 @@ Deno.test("RequestMetrics keeps series of method, route and status apart", () =>
 });
 
 Deno.test("RequestMetrics counts routes above the limit as _other, and named ones apart", () => {
-  const metrics = new RequestMetrics(() => 200);
+  const metrics = new RequestMetrics();
   for (let index = 0; index < 300; index++) metrics.record({ ...read, route: `/r${index}` });
   metrics.record({ ...read, route: "_unknown" });
   metrics.record({ ...read, route: "_health" });
@@ -75,7 +75,7 @@ Deno.test("RequestMetrics counts routes above the limit as _other, and named one
 });
 
 Deno.test("RequestMetrics bounds the series of a database that raises any status", () => {
-  const metrics = new RequestMetrics(() => 200);
+  const metrics = new RequestMetrics();
   for (let route = 0; route < 40; route++) {
     for (let status = 200; status < 600; status++) {
       metrics.record({ ...read, route: `/r${route}`, status });
@@ -88,7 +88,7 @@ Deno.test("RequestMetrics bounds the series of a database that raises any status
 });
 
 Deno.test("RequestMetrics counts bytes of bodies with a known length", () => {
-  const metrics = new RequestMetrics(() => 10);
+  const metrics = new RequestMetrics();
   metrics.record({ ...read, responseBytes: 256 });
   metrics.record({ ...read, responseBytes: null });
   metrics.record({ ...read, method: "POST", requestBytes: 5000, responseBytes: null });
@@ -102,7 +102,7 @@ Deno.test("RequestMetrics counts bytes of bodies with a known length", () => {
 });
 
 Deno.test("RequestMetrics shows how many requests are active", () => {
-  const metrics = new RequestMetrics(() => 10);
+  const metrics = new RequestMetrics();
   metrics.begin();
   metrics.begin();
   metrics.end();

@@ -41,7 +41,6 @@ function compressed(
     headers = {},
     hasCookies = false,
     offered = codings,
-    minBytes = 1024,
     found = encoders,
   } = {},
 ): Reply {
@@ -51,7 +50,6 @@ function compressed(
     hasCookies,
     ifNoneMatch: null,
     codings: offered,
-    minBytes,
     encoders: found,
   });
 }

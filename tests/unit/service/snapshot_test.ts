@@ -36,7 +36,6 @@ const withIssuers = (name: string) =>
 const withOption = (name: string, value: string) => configOf(one, 5, "$.a[0]", { [name]: value });
 const keyUrl = (path: string) => withOption("SVC_JWT_JWKS_URL", `https://id.test/${path}`);
 const issuer = (name: string) => withOption("SVC_JWT_ISSUER", name);
-const maxStale = (time: string) => withOption("SVC_JWT_JWKS_MAX_STALE", time);
 
 /** A change of configuration, and whether the cache of verified tokens is kept. */
 const changes: readonly (readonly [title: string, before: Config, after: Config, kept: boolean])[] =
@@ -51,7 +50,6 @@ const changes: readonly (readonly [title: string, before: Config, after: Config,
     ["the same issuers", withIssuers("a"), withIssuers("a"), true],
     ["other issuers", withIssuers("a"), withIssuers("b"), false],
     ["another issuer", issuer("a"), issuer("b"), false],
-    ["the time that keys may be stale", maxStale("1h"), maxStale("2h"), true],
     ["switched off", configOf(one, 5), configOf(one, 0), false],
     ["switched on", configOf(one, 0), configOf(one, 5), false],
   ];
