@@ -105,12 +105,15 @@ export class Connection {
       return;
     }
     this.#state = "busy";
-    for (const { events } of batches) events?.begun();
     try {
+      for (const { events } of batches) events?.begun();
       this.#write(batches.map((pending) => this.#executionOf(pending)));
     } catch (error) {
       // A value that is too long for the memory leaves half a message behind.
-      this.destroy(error instanceof Error ? error.message : "encoding failed");
+      const reason = error instanceof Error ? error.message : "encoding failed";
+      const unwritten = this.#inFlight.length === 0 ? batches : [];
+      this.destroy(reason);
+      for (const { reject } of unwritten) reject(errors.connectionLost(reason));
     }
   }
 

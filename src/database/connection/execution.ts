@@ -320,7 +320,8 @@ export class BatchExecution {
 
   get hasEnded(): boolean {
     const isCertain = this.form === "block" || this.batch.access === "read only";
-    return isCertain && this.isEndSent && !this.hasLater && this.failure === null &&
+    const isSent = this.#statements.length > 0;
+    return isSent && isCertain && this.isEndSent && !this.hasLater && this.failure === null &&
       this.#position >= (this.#positionReading ?? this.#statements.length);
   }
 

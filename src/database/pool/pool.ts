@@ -354,37 +354,50 @@ export class Pool implements Database {
 
   /** Opens connections while more batches wait than connections are being opened. */
   #openMore(): void {
-    const open = this.#connections.size;
-    // An attempt after a refusal may take a connection from other clients.
-    const isPausing = open > 0 && this.#clock.now() - this.#refusedAt < refusalPauseMs;
-    if (this.#closed !== null || isPausing) return;
-    while (this.#opening < this.#queue.size && open + this.#opening < this.#options.max) {
+    const { max } = this.#options;
+    // An attempt may fail at once.
+    while (
+      this.#opening < this.#queue.size && this.#connections.size + this.#opening < max &&
+      !this.#isPausing
+    ) {
       this.#opening++;
       void this.#open(this.#traceOf(this.#queue));
     }
   }
 
+  /** Whether no connection is opened: an attempt after a refusal may take one from other clients. */
+  get #isPausing(): boolean {
+    if (this.#closed !== null) return true;
+    return this.#connections.size > 0 && this.#clock.now() - this.#refusedAt < refusalPauseMs;
+  }
+
   async #open(trace: PoolTrace | null): Promise<void> {
     const opened = { id: null, generation: this.#generation };
     traceStep(trace, opened, "being established");
+    let transport: Transport | null = null;
+    let pooled: PooledConnection | null = null;
+    let refusal: unknown = null;
     try {
-      const transport = await this.#options.connect();
-      this.#opening--;
-      this.#admit(transport, opened, trace);
+      transport = await this.#options.connect();
+      pooled = this.#pooledOf(transport, opened);
     } catch (error) {
-      this.#opening--;
+      transport?.destroy();
+      refusal = error;
+    }
+    this.#opening--;
+    if (pooled !== null) this.#admit(pooled, trace);
+    else {
       this.#refusedAt = this.#clock.now();
       traceStep(trace, opened, "terminated: init failure");
-      this.#refused(error instanceof Error ? error : new Error("connecting failed"));
+      this.#refused(refusal instanceof Error ? refusal : new Error("connecting failed"));
     }
     this.#closeWhenEmpty();
   }
 
-  #admit(
+  #pooledOf(
     transport: Transport,
     opened: Pick<PooledConnection, "id" | "generation">,
-    trace: PoolTrace | null,
-  ): void {
+  ): PooledConnection {
     const now = this.#clock.now();
     const connection = new Connection(
       transport,
@@ -410,6 +423,10 @@ export class Pool implements Database {
       work: null,
       closeReason: null,
     };
+    return pooled;
+  }
+
+  #admit(pooled: PooledConnection, trace: PoolTrace | null): void {
     this.#connections.add(pooled);
     traceStep(trace, pooled, "available: connection establishment");
     this.#offer(pooled);

@@ -121,20 +121,87 @@ Deno.test("Pool replaces a connection that was lost", async () => {
   await fake.close();
 });
 
-Deno.test("Pool replaces a connection on which a batch cannot be encoded", async () => {
+const tooLong = {
+  get binary(): Uint8Array {
+    throw new RangeError("Array buffer allocation failed");
+  },
+};
+const block = { form: "block", isolation: "read committed", end: "commit" } as const;
+
+for (
+  const [label, batch] of [
+    ["a read", reading],
+    ["a read in a block", { ...reading, transaction: block }],
+    ["a write", writing],
+    ["a write in a block", { ...writing, transaction: block }],
+  ] as const
+) {
+  Deno.test(`Pool rejects ${label} that cannot be encoded, and replaces its connection`, async () => {
+    const fake = new FakePool();
+    await fake.openAll();
+    const statements = [{ ...batch.statements[0]!, params: [tooLong] }];
+    const failed = fake.pool.transaction({ ...batch, statements });
+    deepStrictEqual(await outcomesOf([failed]), ["001"]);
+    strictEqual(fake.pool.counts().open, 0);
+    await fake.openAll();
+    strictEqual(fake.transports.length, 2);
+    await fake.close();
+  });
+}
+
+Deno.test("Pool replaces a connection whose batch throws before it is written", async () => {
   const fake = new FakePool();
-  await fake.openAll();
-  const tooLong = {
-    get binary(): Uint8Array {
-      throw new RangeError("Array buffer allocation failed");
-    },
+  const { signal } = new AbortController();
+  const begun = () => {
+    throw new TypeError("begun is not a function");
   };
-  const statements = [{ ...writing.statements[0]!, params: [tooLong] }];
-  const failed = fake.pool.transaction({ ...writing, statements });
+  const failed = fake.pool.transaction(reading, { signal, events: { begun, held: () => {} } });
   deepStrictEqual(await outcomesOf([failed]), ["001"]);
   strictEqual(fake.pool.counts().open, 0);
-  await fake.openAll();
-  strictEqual(fake.transports.length, 2);
+  await fake.close();
+});
+
+Deno.test("Pool opens one connection for a batch where connections fail as soon as they are open", async () => {
+  const fake: FakePool = new FakePool({
+    max: 10,
+    connect: () => {
+      const transport = fake.connect();
+      transport.listen = () => {
+        throw new TypeError("listen is not a function");
+      };
+      return Promise.resolve(transport);
+    },
+  });
+  for (const attempts of [1, 2, 3, 4]) {
+    deepStrictEqual(await outcomesOf([fake.pool.transaction(reading)]), ["000"]);
+    strictEqual(fake.transports.length, attempts);
+    strictEqual(fake.transports.every(({ log }) => log.includes("destroy")), true);
+  }
+  await fake.close();
+});
+
+Deno.test("Pool pauses a second behind an attempt to connect that throws at once", async () => {
+  let attempts = 0;
+  const fake: FakePool = new FakePool({
+    max: 2,
+    connect: () => {
+      attempts++;
+      if (attempts === 1) return Promise.resolve(fake.connect());
+      // A pool without a pause would never end.
+      if (attempts > 10) return Promise.reject(new Error("refused"));
+      throw new TypeError("connect is not a function");
+    },
+  });
+  const running = fake.pool.transaction(reading);
+  await settled();
+  const waiting = fake.pool.transaction(reading);
+  strictEqual(attempts, 2);
+  await fake.clock.pass(999);
+  strictEqual(attempts, 2);
+  await fake.clock.pass(1);
+  strictEqual(attempts, 3);
+  await fake.serveAll();
+  deepStrictEqual(await outcomesOf([running, waiting]), ["1", "1"]);
   await fake.close();
 });
 
