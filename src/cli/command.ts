@@ -73,8 +73,11 @@ export interface Command {
   readonly flags: readonly CommandFlag[];
   /** Operands stand before the configuration. Default: the command has none. */
   readonly operands?: CommandOperands;
-  /** Exit code of a call that is invalid, or whose `run` rejects. Default: 1. */
-  readonly failureCode?: number;
+  /**
+   * Exit code of a call that is invalid, or whose `run` rejects. Default: 1. With 2, that of a call without a
+   * connection is 3.
+   */
+  readonly failureCode?: 1 | 2;
   /** Resolves with the exit code. */
   readonly run: (call: CommandCall, context: CommandContext) => Promise<number>;
 }

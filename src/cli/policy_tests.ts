@@ -1,29 +1,16 @@
 /** `svc test`: runs policy tests, whose requests and fixtures roll back. @module */
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readAccess } from "../access/cells.ts";
 import { svcDialect } from "../dialect.ts";
-import {
-  failuresOf,
-  failureText,
-  junitText,
-  summaryText,
-  uncoveredText,
-  withAnswers,
-} from "../policy_test/report.ts";
-import { parseCaseFile } from "../policy_test/case_file.ts";
-import { type RunSetup, withCaseService } from "../policy_test/case_handler.ts";
-import { generateCases } from "../policy_test/generate.ts";
-import { type FileResult, runFile } from "../policy_test/run_file.ts";
+import { withAnswers } from "../policy_test/case_file.ts";
+import { type CaseResult, runFile } from "../policy_test/case_handler.ts";
+import { generateTests } from "../policy_test/generate.ts";
+import { failureText, gapsText, junitText, summaryText } from "../policy_test/report.ts";
 import type { Command, CommandCall } from "./command.ts";
-import { relativeTo } from "./config_files.ts";
+import { relativeTo, shortPath } from "./config_files.ts";
 import { print, printError } from "./output.ts";
 import { callWords } from "./program_call.ts";
 import { readCases, withTransport } from "./with_transport.ts";
-
-/** Exit codes besides 0, and besides 3 without a connection. */
-const caseFailed = 1;
-const cannotTest = 2;
 
 /** The command. */
 export const testCommand: Command = {
@@ -34,58 +21,41 @@ export const testCommand: Command = {
     { name: "--generate", value: "none", doc: "Print a file with tests of policies by claims" },
     { name: "--write", value: "none", doc: "Append the answers to cases without =>" },
   ],
-  operands: {
-    pattern: /\.cases$/,
-    placeholder: "FILE.cases",
-    doc: "Tests to run; default: all below tests/",
-  },
-  failureCode: cannotTest,
+  operands: { pattern: /\.cases$/, placeholder: "FILE.cases", doc: "Default: all below tests/" },
+  failureCode: 2,
   run: test,
 };
 
+/** Resolves with 1 if a case failed. */
 async function test({ config, flags, operands }: CommandCall): Promise<number> {
-  if (flags.has("--generate")) return await withTransport(config, generate);
-  const files = (operands.length === 0 ? findCases(config.file) : operands).map(readCases);
+  const isGenerated = flags.has("--generate");
+  const paths = isGenerated || operands.length > 0 ? operands : findCases(config.file);
+  const files = Array.from(new Set(paths), readCases);
   return await withTransport(config, async (setup) => {
+    if (isGenerated) {
+      print(await generateTests(setup));
+      return 0;
+    }
     const start = performance.now();
-    const results: FileResult[] = [];
-    for (const { name, file } of files) results.push(await runFile(name, file, setup));
+    const results: CaseResult[] = [];
+    for (const { path, file } of files) results.push(...await runFile(path, file, setup));
     const ms = Math.round(performance.now() - start);
-    for (const [index, { path, text }] of flags.has("--write") ? files.entries() : []) {
-      writeFileSync(path, withAnswers(text, results[index]!));
+    for (const { path, text } of flags.has("--write") ? files : []) {
+      writeFileSync(path, withAnswers(text, results.filter(({ file }) => file === path)));
     }
     const junit = flags.get("--junit");
     if (junit !== undefined) writeFileSync(junit, junitText(results));
-    print(failureText(results, `${callWords(config).program} why`));
-    const uncovered = operands.length === 0 ? await uncoveredBy(results, setup) : "";
-    printError(`${svcDialect.productToken} test: ${summaryText(results, ms)}${uncovered}`);
-    return results.flatMap(failuresOf).length === 0 ? 0 : caseFailed;
+    const failures = failureText(results, `${callWords(config).program} why`);
+    print(failures);
+    const gaps = operands.length === 0 ? await gapsText(results, setup) : "";
+    printError(`${svcDialect.productToken} test: ${summaryText(results, ms)}${gaps}`);
+    return failures === "" ? 0 : 1;
   });
-}
-
-/** Returns the text about cells of the matrix that no case is for. */
-async function uncoveredBy(results: readonly FileResult[], setup: RunSetup): Promise<string> {
-  return await withCaseService(setup, noFixtures, async ({ service, database }) => {
-    const { config } = service.snapshot;
-    const { cells } = await readAccess(database, { config });
-    return uncoveredText(cells, results, config.dbSchemas[0]!);
-  });
-}
-
-const noFixtures = { name: "generated.cases", text: "" };
-
-async function generate(setup: RunSetup): Promise<number> {
-  const text = await withCaseService(setup, noFixtures, ({ service, database }) => {
-    const { cache, config } = service.snapshot;
-    return generateCases(database, { cache: cache!, config });
-  });
-  print(withAnswers(text, await runFile(noFixtures.name, parseCaseFile(text), setup)));
-  return 0;
 }
 
 /** Returns the files below `tests/` in the folder of the configuration file, else in the working directory. */
 function findCases(configFile: string | null): readonly string[] {
-  const folder = relativeTo(configFile, "tests");
+  const folder = shortPath(relativeTo(configFile, "tests"));
   const options = { recursive: true, encoding: "utf8" } as const;
   const names = existsSync(folder) ? readdirSync(folder, options) : [];
   const files = names.filter((name) => name.endsWith(".cases")).toSorted();

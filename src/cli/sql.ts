@@ -2,13 +2,13 @@
 import { readFileSync } from "node:fs";
 import { isatty } from "node:tty";
 import type { ConfigFlags } from "../config/load.ts";
-import { SqlSession, type TextResult } from "../database/connection/sql_session.ts";
+import { failureLines, SqlSession, type TextResult } from "../database/connection/sql_session.ts";
 import { svcDialect } from "../dialect.ts";
 import { printable } from "../lib/printable.ts";
 import type { Command, CommandCall } from "./command.ts";
 import { configReader, openConfiguredTransport } from "./config_files.ts";
 import { print, printError } from "./output.ts";
-import { failureLines, type OutputFormat, resultText } from "./sql_output.ts";
+import { type OutputFormat, resultText } from "./sql_output.ts";
 
 /** The command. */
 export const sqlCommand: Command = {

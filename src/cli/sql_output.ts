@@ -1,7 +1,6 @@
 /** Prints results of SQL as tables or as CSV. @module */
-import type { StatementResult, TextResult } from "../database/connection/sql_session.ts";
+import type { StatementResult } from "../database/connection/sql_session.ts";
 import { printable } from "../lib/printable.ts";
-import { failurePlace } from "../sql/statements.ts";
 
 export type OutputFormat = "table" | "csv";
 
@@ -41,19 +40,4 @@ function tableText(
 
 function lengthOf(text: string): number {
   return Array.from(text).length;
-}
-
-/** Returns the lines of a failure: its place and message, detail and hint. */
-export function failureLines(
-  { results, failure }: TextResult,
-  { text, name }: { readonly text: string; readonly name: string },
-): readonly string[] {
-  if (failure === null) return [];
-  const { message, detail, hint, position } = failure;
-  const place = failurePlace(text, { position, completed: results.length });
-  return [
-    `${name}:${place}: ${printable(message)}`,
-    ...(detail === null ? [] : [`DETAIL: ${printable(detail)}`]),
-    ...(hint === null ? [] : [`HINT: ${printable(hint)}`]),
-  ];
 }

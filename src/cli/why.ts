@@ -1,5 +1,6 @@
 /** `svc why`: explains why a request is refused, or its answer empty. Writes are not executed. @module */
-import { identityOf, withCaseService } from "../policy_test/case_handler.ts";
+import { callerIdentity } from "../auth/caller_identity.ts";
+import { withCaseService } from "../policy_test/case_handler.ts";
 import { type CaseRequest, parseRequest } from "../policy_test/case_file.ts";
 import { explainRequest } from "../why/explain_request.ts";
 import { callerFlags, callerOf } from "./caller_flags.ts";
@@ -37,7 +38,7 @@ async function why({ config, flags, operands: [operand, extra] }: CommandCall): 
       const { config } = parts.service.snapshot;
       const identity = file === null
         ? callerOf(flags, config)
-        : identityOf(file, line.caller, config);
+        : line.caller && callerIdentity(line.caller, config);
       const lines = await explainRequest({ ...parts, hiddenRows: "all" }, line, identity);
       print(lines.map((each) => `${each}\n`).join(""));
       return 0;
@@ -50,11 +51,11 @@ function subjectOf(operand: string, token: string | undefined) {
   if (path === undefined || /^[A-Z]+ \//.test(operand)) {
     const request: CaseRequest = parseRequest(operand);
     const own = token === undefined ? [] : [["Authorization", `Bearer ${token}`] as const];
-    const line = { ...request, headers: [...request.headers, ...own], caller: "" };
+    const line = { ...request, headers: [...request.headers, ...own], caller: null };
     return { name: "the request", file: null, line };
   }
-  const { name, file } = readCases(path);
+  const { file } = readCases(path);
   const line = file.cases.find((each) => each.line === Number(number));
   if (line === undefined) throw new Error(`${operand}: no case`);
-  return { name, file, line };
+  return { name: path, file, line };
 }

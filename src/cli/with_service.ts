@@ -5,9 +5,7 @@ import type { ConfigArguments } from "./command.ts";
 import { openConfiguredDatabase } from "./config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";
 import type { Config } from "../config/options.ts";
-import { svcDialect } from "../dialect.ts";
 import { openLog } from "./log.ts";
-import { printError } from "./output.ts";
 import { callWords } from "./program_call.ts";
 import { openStart, type QuickStart } from "./start.ts";
 
@@ -40,26 +38,17 @@ export async function withService<Result>(
   }
 }
 
-/** Exit code of commands that cannot connect. */
-const cannotConnect = 3;
-
-/** The same for commands that read the database: resolves with 3 if it cannot be reached, with a message. */
+/** The same for commands that read the database. Rejects with {@linkcode CannotConnectError} without one. */
 export async function withDatabase(
   args: ConfigArguments,
   run: (service: Service, quick: QuickStart | null) => Promise<number>,
 ): Promise<number> {
-  try {
-    return await withService(args, async (service, quick) => {
-      await service.database.version().catch((thrown) => {
-        throw new CannotConnectError(thrown);
-      });
-      return await run(service, quick);
+  return await withService(args, async (service, quick) => {
+    await service.database.version().catch((thrown) => {
+      throw new CannotConnectError(thrown);
     });
-  } catch (error) {
-    if (!(error instanceof CannotConnectError)) throw error;
-    printError(`${svcDialect.productToken}: ${error.message}`);
-    return cannotConnect;
-  }
+    return await run(service, quick);
+  });
 }
 
 function refuseTenants(): never {

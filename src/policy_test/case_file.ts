@@ -1,7 +1,8 @@
 /** Parses files of policy tests: fixtures, callers and cases between lines of `===`. @module */
 import type { Identity } from "../auth/jwt_cache.ts";
 import { parseJsonObject } from "../lib/json_object.ts";
-import { type Expectation, parseExpectation } from "./expectation.ts";
+import type { CaseResult } from "./case_handler.ts";
+import { answerText, type Expectation, jsonOf, parseExpectation } from "./expectation.ts";
 
 /** A request as a case states it. */
 export interface CaseRequest {
@@ -12,25 +13,25 @@ export interface CaseRequest {
   readonly body: string | null;
 }
 
+/** A caller without the claim of its role. */
+export type CaseCaller = Pick<Identity, "role" | "claims">;
+
 /** A case; its line counts from 1. */
 export interface PolicyCase extends CaseRequest {
   readonly line: number;
-  /** Name of a caller, or `anonymous`. */
-  readonly caller: string;
+  /** Name of the caller. */
+  readonly name: string;
+  /** Null for `anonymous`. */
+  readonly caller: CaseCaller | null;
   /** Null without `=>`. */
   readonly expectation: Expectation | null;
 }
 
-/** A file of policy tests. */
+/** A file of policy tests; `fixtures` is the SQL above the first `===`. */
 export interface CaseFile {
-  /** SQL above the first `===`. */
   readonly fixtures: string;
-  readonly callers: ReadonlyMap<string, Pick<Identity, "role" | "claims">>;
   readonly cases: readonly PolicyCase[];
 }
-
-/** Name of the caller without a token. */
-export const anonymous = "anonymous";
 
 /**
  * Parses a file. Throws an `Error`: `line 4: expected …`.
@@ -44,13 +45,12 @@ export const anonymous = "anonymous";
  * ```
  */
 export function parseCaseFile(text: string): CaseFile {
-  const lines = text.split(/\r?\n/);
-  const rules = lines.flatMap((line, index) => /^={3,}\s*$/.test(line) ? [index] : []);
-  const [first, second] = rules;
+  const lines = text.replace(/^\uFEFF/, "").split(/\r\n?|\n/);
+  const [first, second] = lines.flatMap((line, index) => /^={3,}\s*$/.test(line) ? [index] : []);
   if (first === undefined || second === undefined) {
     throw problem(lines.length, "expected fixtures, callers and cases between lines of ===");
   }
-  const callers = new Map<string, Pick<Identity, "role" | "claims">>();
+  const callers: CaseCallers = new Map([["anonymous", null]]);
   const cases: PolicyCase[] = [];
   for (const [index, line] of lines.entries()) {
     if (index <= first || index === second || /^\s*(?:#|$)/.test(line)) continue;
@@ -65,31 +65,41 @@ export function parseCaseFile(text: string): CaseFile {
   const sql = lines.slice(0, first).join("\n");
   // SQL has no comments that begin with a number sign.
   const fixtures = sql.replace(/^(?:#.*(?:\n|$))+/, (head) => head.replace(/.+/g, ""));
-  return { fixtures, callers, cases };
+  return { fixtures, cases };
 }
+
+type CaseCallers = Map<string, CaseCaller | null>;
 
 function problem(line: number, text: string): Error {
   return new Error(`line ${line}: ${text}`);
 }
 
-function addCaller(callers: Map<string, unknown>, line: string, number: number): void {
-  const [, name = anonymous, plain, quoted = '""', claims = "{}"] =
+function addCaller(callers: CaseCallers, line: string, number: number): void {
+  const [, name = "anonymous", plain, quoted = "", claims = "{}"] =
     /^(\S+)\s+(?:([^"\s]\S*)|("(?:[^"\\]|\\.)*"))(?:\s+(.*\S))?\s*$/.exec(line) ?? [];
-  if (callers.has(name) || name === anonymous || parseJsonObject(claims) === null) {
+  const role = plain ?? jsonOf(quoted);
+  if (callers.has(name) || typeof role !== "string" || parseJsonObject(claims) === null) {
     throw problem(number, "expected another name, a role, and claims as a JSON object");
   }
-  callers.set(name, { role: plain ?? JSON.parse(quoted), claims });
+  callers.set(name, { role, claims });
 }
 
-function readCase(text: string, line: number, callers: CaseFile["callers"]): PolicyCase {
-  const [, caller = "", rest = ""] = /^(\S+)\s+(.*)$/.exec(text) ?? [];
-  if (caller !== anonymous && !callers.has(caller)) {
-    throw problem(line, `unknown caller ${JSON.stringify(caller || text)}`);
+function readCase(text: string, line: number, callers: CaseCallers): PolicyCase {
+  const [, name = "", rest = ""] = /^(\S+)\s+(.*)$/.exec(text) ?? [];
+  const caller = callers.get(name);
+  if (caller === undefined) throw problem(line, `unknown caller ${JSON.stringify(name || text)}`);
+  // Bodies and expected JSON may contain the arrow, too.
+  const splits = Array.from(rest.matchAll(/\s+=>(?=\s|$)/g), ({ index, 0: arrow }) => {
+    const expected = rest.slice(index + arrow.length).trim();
+    return { request: rest.slice(0, index), expected, expectation: parseExpectation(expected) };
+  });
+  const split = splits.find((each) => each.expectation !== "invalid") ?? splits[0];
+  const { request, expected, expectation } = split ??
+    { request: rest, expected: "", expectation: null };
+  if (expectation === "invalid") {
+    throw problem(line, `expected status, code, "N rows" or JSON behind =>, got ${expected}`);
   }
-  const [request, expected] = splitExpectation(rest);
-  const expectation = expected === null ? null : parseExpectation(expected);
-  if (expectation !== "invalid") return { ...readLine(request, line), line, caller, expectation };
-  throw problem(line, `expected status, code, "N rows" or JSON behind =>, got ${expected}`);
+  return { ...readLine(request, line), line, name, caller, expectation };
 }
 
 /** Parses a request with its header lines. Throws an `Error`. */
@@ -114,22 +124,12 @@ function readHeader(line: string, number: number): readonly [name: string, value
   return [name, value];
 }
 
-/** Splits a case at the first `=>` outside of a JSON body; the second part is null without one. */
-function splitExpectation(text: string): readonly [request: string, expected: string | null] {
-  for (const { index, 0: arrow } of text.matchAll(/\s+=>(?=\s|$)/g)) {
-    const body = text.slice(0, index).replace(/^\S+\s+\S+\s*/, "");
-    if (!/^[{["]/.test(body) || isJson(body)) {
-      return [text.slice(0, index), text.slice(index + arrow.length).trim()];
-    }
+/** Returns the text of a file with the answers of its cases without any. Each line keeps its end. */
+export function withAnswers(text: string, results: readonly CaseResult[]): string {
+  const lines = text.split(/(\r\n?|\n)/);
+  for (const { case: { expectation, line }, answer } of results) {
+    const at = 2 * (line - 1);
+    if (expectation === null) lines[at] = `${lines[at]!.trimEnd()} => ${answerText(answer)}`;
   }
-  return [text, null];
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return lines.join("");
 }

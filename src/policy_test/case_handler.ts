@@ -1,15 +1,16 @@
-/** Sends requests of cases to the handler in this process. @module */
+/** Sends requests of cases to the handler in this process, each from the state behind the fixtures. @module */
 import { callerIdentity } from "../auth/caller_identity.ts";
-import type { Identity } from "../auth/jwt_cache.ts";
 import type { Config } from "../config/options.ts";
 import type { ConfigSource } from "../config/source.ts";
+import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
-import { isJsonObject } from "../lib/json_object.ts";
 import type { Transport } from "../database/transport.ts";
+import { serviceHandler } from "../handler/handler.ts";
+import { isJsonObject } from "../lib/json_object.ts";
 import type { Observation } from "../observe/observation.ts";
 import { Service } from "../service/service.ts";
-import { anonymous, type CaseFile, type CaseRequest } from "./case_file.ts";
-import type { CaseAnswer } from "./expectation.ts";
+import type { CaseFile, CaseRequest, PolicyCase } from "./case_file.ts";
+import { answerText, type CaseAnswer, differenceOf } from "./expectation.ts";
 import { type FixtureScript, type ReadInclude, withFixtures } from "./fixtures.ts";
 
 /** Dependencies of a run other than its fixtures. */
@@ -23,17 +24,63 @@ export interface RunSetup {
   readonly now: () => number;
 }
 
-/** A service behind fixtures, and its database. */
-export interface FixtureService {
-  readonly service: Service;
-  readonly database: Database;
+/** A service behind fixtures. */
+export type CaseService = { readonly service: Service; readonly database: Database };
+
+/** The result of a case. */
+export interface CaseResult {
+  /** As named in reports. */
+  readonly file: string;
+  readonly case: PolicyCase;
+  /** That of the caller; null without an anonymous role. */
+  readonly role: string | null;
+  readonly answer: CaseAnswer;
+  /** Null if the case passed. */
+  readonly difference: string | null;
 }
+
+/** Runs a file in one transaction, which rolls back. Rejects as {@linkcode withFixtures} does. */
+export async function runFile(
+  name: string,
+  { fixtures, cases }: CaseFile,
+  setup: RunSetup,
+): Promise<readonly CaseResult[]> {
+  const script = { name, text: fixtures };
+  return await withCaseService(setup, script, async ({ service, database }) => {
+    const handle = serviceHandler(service);
+    const { config } = service.snapshot;
+    const roleOf = ({ caller }: PolicyCase) => caller === null ? config.dbAnonRole : caller.role;
+    const params = [JSON.stringify(cases.map(roleOf))];
+    const statement = { text: mendingSql, params, use: "rows" } as const;
+    const { rows } = await database.transaction(metadataBatch([statement], "rollback"));
+    const sql = rows.at(-1)!.join(" ");
+    if (sql !== "") throw new Error(`cannot run ${name} as its callers: ${sql}`);
+    const results: CaseResult[] = [];
+    for (const each of cases) {
+      const identity = each.caller && callerIdentity(each.caller, config);
+      const info = { isUnlogged: true, ...identity && { identity } };
+      const answer = await readAnswer(await handle(requestOf(each), info));
+      const difference = each.expectation === null
+        ? `expected nothing, got ${answerText(answer)}; --write adds it`
+        : differenceOf(each.expectation, answer);
+      results.push({ file: name, case: each, role: roleOf(each), answer, difference });
+    }
+    return results;
+  });
+}
+
+/** Grants what the login needs to take roles. From PostgreSQL 16 on, a membership may lack the option SET. */
+const mendingSql = `
+select distinct format(case when r.oid is null then 'create role %I;' else 'grant %I to %I;' end, name, session_user)
+from json_array_elements_text($1) name left join pg_roles r on rolname = name
+where name is not null and (r.oid is null or not pg_has_role(session_user, r.oid,
+  case when current_setting('server_version_num')::int < 160000 then 'MEMBER' else 'SET' end)) order by 1`;
 
 /** Runs `use` with a service behind fixtures. Rejects as {@linkcode withFixtures} does. */
 export async function withCaseService<Result>(
   { transport, readInclude, source, observe, now }: RunSetup,
   script: FixtureScript,
-  use: (parts: FixtureService) => Promise<Result>,
+  use: (parts: CaseService) => Promise<Result>,
 ): Promise<Result> {
   const configure: ConfigSource["configure"] = (values) => testConfig(source.configure(values));
   const tested = () => ({ ...source, configure });
@@ -52,23 +99,8 @@ export async function withCaseService<Result>(
 
 /** A rollback checks deferred constraints, which a savepoint does not. Paths are those behind a prefix. */
 export function testConfig(config: Config): Config {
-  const isOverridable = config.dbTxEnd.endsWith("-allow-override");
-  return {
-    ...config,
-    dbTxEnd: isOverridable ? "rollback-allow-override" : "rollback",
-    dbReplicaUri: null,
-    rateLimits: null,
-    serverPathPrefix: null,
-  };
-}
-
-/** Returns the identity of a case's caller; null for one without a token. */
-export function identityOf(
-  { callers }: Pick<CaseFile, "callers">,
-  name: string,
-  config: Pick<Config, "dbAnonRole">,
-): Identity | null {
-  return name === anonymous ? null : callerIdentity(callers.get(name)!, config);
+  const unused = { dbReplicaUri: null, rateLimits: null, serverPathPrefix: null };
+  return { ...config, ...unused, dbTxEnd: "rollback" };
 }
 
 /** Builds the request. Writes to relations count their rows. */
@@ -88,18 +120,16 @@ export async function readAnswer(response: Response): Promise<CaseAnswer> {
   const text = await response.text();
   const isJson = text !== "" && /[/+]json\b/.test(headers.get("Content-Type") ?? "");
   const json: unknown = isJson ? JSON.parse(text) : undefined;
-  if (status >= 400) {
-    const { code, message } = isJsonObject(json) ? json : {};
-    const isError = typeof code === "string";
-    return { status, code: isError ? code : null, message: String(message), rows: null, json };
-  }
-  const rows = Array.isArray(json) ? json.length : rangeRows(headers.get("Content-Range"));
-  return { status, code: null, message: null, rows, json };
+  const error = status >= 400 && isJsonObject(json) ? json : null;
+  const code = typeof error?.["code"] === "string" ? error["code"] : null;
+  const affected = Array.isArray(json) ? json.length : rangeRows(headers.get("Content-Range"));
+  const rows = status < 400 ? affected : null;
+  return { status, code, message: String(error?.["message"]), rows, json };
 }
 
 /** `0-1/2`, else `0-1` behind a read without a count; null for neither. */
 function rangeRows(range: string | null): number | null {
-  const [, first, last, total] = /^(?:(\d+)-(\d+)|\*)\/(\d+|\*)$/.exec(range ?? "") ?? [];
-  if (total !== undefined && total !== "*") return Number(total);
+  const [, first, last, total = "*"] = /^(?:(\d+)-(\d+)|\*)\/(\d+|\*)$/.exec(range ?? "") ?? [];
+  if (total !== "*") return Number(total);
   return first === undefined ? null : Number(last) - Number(first) + 1;
 }

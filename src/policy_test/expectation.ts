@@ -20,29 +20,42 @@ export type Expectation =
 
 /** `[ Status ] [ Code ] [ ( "no" / Count ) ( "row" / "rows" ) ] [ JSON ]` */
 const expectationPattern =
-  /^(?:([1-5]\d\d)(?:\s+|$))?(?:([0-9A-Z]{5}|[A-Z]{3,5}\d{3})(?:\s+|$))?(?:(\d+|no) rows?(?:\s+|$))?(.*)$/;
+  /^(?:([1-5]\d\d)(?! rows?\b)(?:\s+|$))?(?:([0-9A-Z]{5}|[A-Z]{3,5}\d{3})(?:\s+|$))?(?:(\d+|no) rows?(?:\s+|$))?(.*)$/;
 
 /** Parses the text behind `=>`. */
 export function parseExpectation(text: string): Expectation | "invalid" {
   const [, status, code = null, rows, rest = ""] = expectationPattern.exec(text) ?? [];
+  const json = jsonOf(rest);
+  if (text === "" || (rest !== "" && json === undefined)) return "invalid";
+  return {
+    status: status === undefined ? null : Number(status),
+    code,
+    rows: rows === undefined ? null : rows === "no" ? 0 : Number(rows),
+    json,
+  };
+}
+
+/** Returns the value of a JSON text; undefined for other texts. */
+export function jsonOf(text: string): unknown {
   try {
-    if (text === "") return "invalid";
-    return {
-      status: status === undefined ? null : Number(status),
-      code,
-      rows: rows === undefined ? null : rows === "no" ? 0 : Number(rows),
-      json: rest === "" ? undefined : JSON.parse(rest),
-    };
+    return JSON.parse(text);
   } catch {
-    return "invalid";
+    return undefined;
   }
 }
 
+/** Returns an answer as an expectation: `200 [{"id":1}]`, `204 no rows`, `403 42501`. */
+export function answerText({ status, code, rows, json }: CaseAnswer): string {
+  if (code !== null) return `${status} ${code}`;
+  const body = json === undefined || status >= 400 ? "" : JSON.stringify(json);
+  // Longer answers have the number of rows alone.
+  if (body.length <= 500 && /^[[{"]/.test(body)) return `${status} ${body}`;
+  return rows === null ? String(status) : `${status} ${rowsText(rows)}`;
+}
+
 /** Returns the first difference: `expected no rows, got 1 row`; null for none. */
-export function differenceOf(
-  { status, code, rows, json }: Expectation,
-  answer: CaseAnswer,
-): string | null {
+export function differenceOf(expected: Expectation, answer: CaseAnswer): string | null {
+  const { status, code, rows, json } = expected;
   const got = answer.code === null
     ? String(answer.status)
     : `${answer.status} ${answer.code}: ${answer.message}`;
@@ -62,24 +75,25 @@ export function rowsText(rows: number): string {
 /** Arrays have the same length and order, objects at least the expected members. */
 function jsonDifference(expected: unknown, got: unknown, path: string): string | null {
   const at = path === "" ? "" : ` at ${path}`;
-  if (Array.isArray(expected) && Array.isArray(got) && got.length !== expected.length) {
+  const isArray = Array.isArray(expected);
+  if (isArray && Array.isArray(got) && got.length !== expected.length) {
     return `expected ${expected.length} elements${at}, got ${got.length}: ${jsonText(got)}`;
   }
-  const isPair = Array.isArray(expected) ? Array.isArray(got) : isJsonObject(got);
-  if (!isPair || typeof expected !== "object" || expected === null) {
+  const isPair = isArray ? Array.isArray(got) : isJsonObject(expected) && isJsonObject(got);
+  if (!isPair) {
     return expected === got ? null : `expected ${jsonText(expected)}${at}, got ${jsonText(got)}`;
   }
-  for (const [name, each] of Object.entries(expected)) {
+  return Object.entries(expected as object).map(([name, each]) => {
     const member = Object.hasOwn(got as object, name) ? (got as never)[name] : undefined;
-    const place = Array.isArray(expected) ? `${path}[${name}]` : `${path && `${path}.`}${name}`;
-    const difference = jsonDifference(each, member, place);
-    if (difference !== null) return difference;
-  }
-  return null;
+    return jsonDifference(
+      each,
+      member,
+      isArray ? `${path}[${name}]` : `${path && `${path}.`}${name}`,
+    );
+  }).find((difference) => difference !== null) ?? null;
 }
 
 /** JSON in messages has at most 200 characters. */
 function jsonText(value: unknown): string {
-  const text = value === undefined ? "nothing" : JSON.stringify(value);
-  return text.length <= 200 ? text : `${text.slice(0, 200)}…`;
+  return JSON.stringify(value)?.slice(0, 200) ?? "nothing";
 }

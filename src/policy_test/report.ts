@@ -1,105 +1,81 @@
 /** Reports of policy tests: lines, JUnit, and answers for cases without any. @module */
-import type { AccessCell } from "../access/cells.ts";
+import { readAccess } from "../access/cells.ts";
 import { printable } from "../lib/printable.ts";
-import { type CaseAnswer, rowsText } from "./expectation.ts";
-import type { CaseResult, FileResult } from "./run_file.ts";
+import { type CaseResult, type RunSetup, withCaseService } from "./case_handler.ts";
 
 /** Returns a line for each case that failed. `why` is the call of `svc why` without its operand. */
-export function failureText(files: readonly FileResult[], why: string): string {
-  return files.flatMap((file) =>
-    failuresOf(file).map(({ case: each, difference }) => {
-      const place = `${file.name}:${each.line}`;
-      return `FAIL ${place} ${caseText(each)}: ${printable(difference!)}   (${why} ${place})\n`;
-    })
-  ).join("");
+export function failureText(results: readonly CaseResult[], why: string): string {
+  return failuresOf(results).map((result) => {
+    const place = `${result.file}:${result.case.line}`;
+    const text = `FAIL ${place} ${nameOf(result)}: ${result.difference}   (${why} ${place})`;
+    return `${printable(text)}\n`;
+  }).join("");
 }
 
-/** Returns the cases that failed. */
-export function failuresOf({ results }: FileResult): readonly CaseResult[] {
+function failuresOf(results: readonly CaseResult[]): readonly CaseResult[] {
   return results.filter(({ difference }) => difference !== null);
 }
 
-function caseText({ caller, method, target }: CaseResult["case"]): string {
-  return `${caller} ${method} ${target}`;
+function nameOf({ case: { name, method, target } }: CaseResult): string {
+  return `${name} ${method} ${target}`;
 }
 
 /** Returns the summary: `1 of 5 cases failed (38 ms)`. */
-export function summaryText(files: readonly FileResult[], ms: number): string {
-  const count = files.reduce((sum, { results }) => sum + results.length, 0);
-  const failed = files.flatMap(failuresOf).length;
-  const cases = `${count} ${count === 1 ? "case" : "cases"}`;
+export function summaryText(results: readonly CaseResult[], ms: number): string {
+  const failed = failuresOf(results).length;
+  const cases = `${results.length} ${results.length === 1 ? "case" : "cases"}`;
   return `${failed === 0 ? `${cases} passed` : `${failed} of ${cases} failed`} (${ms} ms)`;
 }
 
-const actions: ReadonlyMap<string, readonly string[]> = new Map([
-  ["GET", ["select"]],
-  ["POST", ["insert"]],
-  ["PATCH", ["update"]],
-  ["PUT", ["insert", "update"]],
-  ["DELETE", ["delete"]],
-]);
+/** Actions of requests. A PUT counts as its update. */
+const actions = { GET: "select", POST: "insert", PATCH: "update", PUT: "update", DELETE: "delete" };
 
-/** Returns `; no case for 2 cells of the matrix: web_user delete api.doc, …` for cells that policies decide. */
-export function uncoveredText(
-  cells: readonly AccessCell[],
-  files: readonly FileResult[],
-  schema: string,
-): string {
-  const covered = new Set(
-    files.flatMap(({ results }) => results).flatMap((result) => {
-      const { case: { method, target, headers }, role } = result;
-      const profile = headers.find(([name]) => /^(?:accept|content)-profile$/i.test(name))?.[1];
-      const [, name = ""] = /^\/([^/?]*)/.exec(target) ?? [];
-      return (actions.get(method) ?? []).map((action) =>
-        `${role} ${action} ${profile ?? schema}.${decodeURIComponent(name)}`
-      );
-    }),
+/**
+ * Returns `; no case for 2 cells of the matrix: web_user delete api.doc, …`, of the roles of `svc check` and
+ * of the cases. A case counts for relations of its name in all schemas.
+ */
+export async function gapsText(results: readonly CaseResult[], setup: RunSetup): Promise<string> {
+  const covered = new Set(results.map(({ case: { method, target }, role }) => {
+    const name = target.split(/[/?]/)[1]!.replace(/%[0-7][0-9a-f]/gi, decodeURIComponent);
+    return `${role} ${actions[method as "GET"]} ${name}`;
+  }));
+  const cells = await withCaseService(
+    setup,
+    { name: "", text: "" },
+    async ({ service, database }) => {
+      const { config } = service.snapshot;
+      const matrix = await readAccess(database, { config });
+      const callers = new Set(results.flatMap(({ role }) => role ?? []));
+      for (const [role] of matrix.roles) callers.delete(role);
+      const others = Array.from(callers, (role) => readAccess(database, { config, role }));
+      return [matrix, ...await Promise.all(others)].flatMap((each) => each.cells);
+    },
   );
   const missing = cells.filter(({ may }) => may === "rows" || may === "none")
     .map(({ role, action, relation }) => `${role} ${action} ${relation}`.replaceAll('"', ""))
-    .filter((cell) => !covered.has(cell)).toSorted();
+    .filter((cell) => !covered.has(cell.replace(/ [^ .]*\.(?=\S*$)/, " "))).toSorted();
   if (missing.length === 0) return "";
   const noun = missing.length === 1 ? "cell" : "cells";
-  return `; no case for ${missing.length} ${noun} of the matrix: ${missing.join(", ")}`;
+  return printable(`; no case for ${missing.length} ${noun} of the matrix: ${missing.join(", ")}`);
 }
 
 /** Returns the document of JUnit: a suite for each file, a test case for each line. */
-export function junitText(files: readonly FileResult[]): string {
-  const suites = files.flatMap((file) => {
-    const counts = `tests="${file.results.length}" failures="${failuresOf(file).length}"`;
-    const cases = file.results.map(({ case: each, difference }) => {
-      const place = `file="${xml(file.name)}" line="${each.line}"`;
-      const head = `<testcase name="${xml(`${each.line} ${caseText(each)}`)}" ${place}`;
-      const failure = `<failure message="${xml(difference ?? "")}"/>`;
-      return difference === null ? `${head}/>` : `${head}>${failure}</testcase>`;
-    });
-    return [`<testsuite name="${xml(file.name)}" ${counts}>`, ...cases, "</testsuite>"];
-  });
-  const lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", ...suites];
-  return `${[...lines, "</testsuites>"].join("\n")}\n`;
+export function junitText(results: readonly CaseResult[]): string {
+  const suites = Array.from(Map.groupBy(results, ({ file }) => file), ([file, own]) => [
+    `<testsuite name="${xml(file)}" tests="${own.length}" failures="${failuresOf(own).length}">`,
+    ...own.map((result) => {
+      const { case: { line }, difference } = result;
+      const test = `name="${xml(`${line} ${nameOf(result)}`)}" file="${xml(file)}" line="${line}"`;
+      const failure = difference && `<failure message="${xml(difference)}"/>`;
+      return `<testcase ${test}>${failure ?? ""}</testcase>`;
+    }),
+    "</testsuite>",
+  ]);
+  const head = '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n';
+  return `${head}${suites.flat().join("\n")}\n</testsuites>\n`;
 }
 
 /** Escapes a text for an attribute. XML 1.0, section 2.2, has no control characters. */
 function xml(text: string): string {
   return printable(text).replace(/[&<>"\uFFFE\uFFFF]/g, (each) => `&#${each.charCodeAt(0)};`);
-}
-
-/** Returns an answer as an expectation: `200 [{"id":1}]`, `204 no rows`, `403 42501`. */
-export function answerText({ status, code, rows, json }: CaseAnswer): string {
-  if (code !== null) return `${status} ${code}`;
-  const body = json === undefined || status >= 400 ? "" : JSON.stringify(json);
-  // Longer answers have the number of rows alone.
-  if (body.length <= 500 && /^[[{"]/.test(body)) return `${status} ${body}`;
-  return rows === null ? String(status) : `${status} ${rowsText(rows)}`;
-}
-
-/** Returns the text of a file with the answers of its cases without any. */
-export function withAnswers(text: string, { results }: FileResult): string {
-  const lines = text.split("\n");
-  for (const { case: { expectation, line }, answer } of results) {
-    if (expectation !== null) continue;
-    lines[line - 1] = lines[line - 1]!.replace(/[ \t]*(\r?)$/, () => ` => ${answerText(answer)}`) +
-      (lines[line - 1]!.endsWith("\r") ? "\r" : "");
-  }
-  return lines.join("\n");
 }

@@ -3,6 +3,7 @@ import { noServeFlags, parseArguments, type ParsedCall } from "../cli/arguments.
 import type { ConfigArguments, ServeEvents } from "../cli/command.ts";
 import { commands } from "../cli/commands.ts";
 import { type ConfigReader, configReader } from "../cli/config_files.ts";
+import { CannotConnectError } from "../cli/connect_error.ts";
 import { watchFiles } from "../cli/file_watch.ts";
 import { helpText, usage, versionText } from "../cli/help.ts";
 import { openLog } from "../cli/log.ts";
@@ -17,6 +18,7 @@ import { withService } from "../cli/with_service.ts";
 import { ConfigError } from "../config/config_error.ts";
 import type { Config } from "../config/options.ts";
 import { dumpConfig, exampleFile } from "../config/print.ts";
+import { ConnectionClosedError } from "../database/connection/sql_session.ts";
 import { svcDialect } from "../dialect.ts";
 import { dumpSchemaCache } from "../schema_cache/dump.ts";
 import type { Service } from "../service/service.ts";
@@ -35,7 +37,9 @@ export async function main(argv: readonly string[]): Promise<number> {
     ];
     for (const line of lines) fail(line);
     if (argv.length === 0 && error instanceof ConfigError) fail(nextStep());
-    return failureCode(call);
+    const isOffline = error instanceof CannotConnectError || error instanceof ConnectionClosedError;
+    const code = failureCode(call);
+    return code === 2 && isOffline ? 3 : code;
   }
 }
 

@@ -1,9 +1,8 @@
 import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
 import { SqlSession } from "../../src/database/connection/sql_session.ts";
 import { parseCaseFile } from "../../src/policy_test/case_file.ts";
-import { FixtureError } from "../../src/policy_test/fixtures.ts";
-import { answerText } from "../../src/policy_test/report.ts";
-import { type FileResult, runFile } from "../../src/policy_test/run_file.ts";
+import { type CaseResult, runFile } from "../../src/policy_test/case_handler.ts";
+import { answerText } from "../../src/policy_test/expectation.ts";
 import { type Engine, engines } from "../support/database/engines.ts";
 import { policyDatabase } from "../support/handler/policy_database.ts";
 
@@ -70,6 +69,19 @@ const rows: readonly Row[] = [
     "2 expected nothing, got 404 SVC205; --write adds it",
   ]],
   [
+    "fixtures leave another role, and a dollar quote with an include",
+    "set role web_user; select $$\n\\i nix.sql\n$$",
+    five,
+    [],
+  ],
+  ["line ends of old systems", "", five.replaceAll("\n", "\r"), []],
+  [
+    "a body that only looks like JSON",
+    "",
+    `anna POST /doc?columns=title {"a => b => 400 22P02\nanna POST /doc {x => 400 SVC102\n`,
+    [],
+  ],
+  [
     "a code alone, rows alone, JSON alone",
     "",
     `ben GET /doc?select=id => 1 row
@@ -119,40 +131,43 @@ const refused: readonly (readonly [label: string, fixtures: string, error: RegEx
     "\\i commit.sql",
     /x: commit.sql line 1: fixtures cannot contain COMMIT$/,
   ],
-  ["B8: an error of SQL", "select 1;\nselect nix;", /^x 2:8: column "nix" does not exist$/],
+  [
+    "COMMIT behind a comment",
+    "select 1; /* x; /* y */ */ -- z\nCommit work;",
+    /^cannot run x: line 2: fixtures cannot contain COMMIT$/,
+  ],
+  ["COMMIT in DO", "do $$ begin commit; end $$", /^x:1: invalid transaction termination/],
+  [
+    "a file that includes itself",
+    "\\i loop.sql",
+    /^cannot run x: loop.sql line 2: fixtures cannot contain 10 nested \\i$/,
+  ],
+  ["B8: an error of SQL", "select 1;\nselect nix;", /^x:2:8: column "nix" does not exist$/],
   [
     "an error of an include",
     "select 1;\n\\i nix.sql\n",
-    /^nix.sql 2:8: column "nix" does not exist$/,
+    /^nix.sql:2:8: column "nix" does not exist$/,
   ],
   [
     "an error behind an include",
     "\\i one.sql\nselect\n nix",
-    /^x 3:2: column "nix" does not exist$/,
+    /^x:3:2: column "nix" does not exist$/,
   ],
   [
     "a deferred key",
     "insert into api.doc (owner_id, title) values (9, 'x')",
-    /^x, deferred constraints null: insert or update on table "doc" violates foreign key/,
+    /^x, deferred constraints:1: insert or update on table "doc" violates foreign key/,
   ],
 ];
 
 const includes: Readonly<Record<string, string>> = {
+  "loop.sql": "select 1;\n\\i loop.sql",
   "commit.sql": "commit",
   "nix.sql": "\nselect nix",
   "one.sql": "select 1",
 };
 
-/** `file place: message` */
-function textOf(error: unknown): string {
-  if (!(error instanceof FixtureError)) return (error as Error).message;
-  const { result: { failure }, script } = error;
-  const before = [...script.text].slice(0, (failure!.position ?? 1) - 1).join("").split("\n");
-  const place = failure!.position === null ? null : `${before.length}:${before.at(-1)!.length + 1}`;
-  return `${script.name} ${place}: ${failure!.message}`;
-}
-
-const differences = ({ results }: FileResult) =>
+const differences = (results: readonly CaseResult[]) =>
   results.flatMap(({ difference }, index) =>
     difference === null ? [] : [`${index + 1} ${difference}`]
   );
@@ -170,15 +185,28 @@ for (const engine of Object.keys(engines) as Engine[]) {
     }
     for (const [label, fixtures, error] of refused) {
       await t.step(label, async () => {
-        await rejects(run(`${fixtures}\n${callers}`), (thrown) => {
-          match(textOf(thrown), error);
+        await rejects(run(`${fixtures}\n${callers}`), ({ message }: Error) => {
+          match(message, error);
           return true;
         });
       });
     }
+    await t.step("a role that the login cannot take", async () => {
+      const text = (role: string) => `===\na ${role}\n===\nanonymous GET /doc\na GET /doc\n`;
+      const login = database.authenticator;
+      // The session of PGlite keeps what SET SESSION AUTHORIZATION sets.
+      const sql = login === null ? "" : "set session authorization web_user;\n";
+      await rejects(
+        run(sql + text('"no\\"body"')),
+        /^Error: cannot run x as its callers: create role "no""body";$/,
+      );
+      const grant = /^Error: cannot run x as its callers: grant pg_monitor to authenticator;$/;
+      const monitor = parseCaseFile(text("pg_monitor"));
+      if (login !== null) await rejects(runFile("x", monitor, login), grant);
+    });
     await t.step("a claim of an answer's text", async () => {
       const text = accounts + docs + callers + "anna GET /doc?select=id\n";
-      const { results } = await run(text);
+      const results = await run(text);
       strictEqual(answerText(results[0]!.answer), '200 [{"id":1}]');
     });
     await t.step("B1: no row stays", async () => {

@@ -38,7 +38,11 @@ Deno.test("svc test and svc why run in a process", async (t) => {
         /^FAIL tests\/doc\.cases:8 ben PATCH \/doc\?id=eq\.1: expected 1 row, got no rows {3}\(.* why tests\/doc\.cases:8\)$/,
       );
       match(lines[1]!, /:9 .*: expected nothing, got 200 \[\{"title":"x"\}\]; --write adds it/);
-      match(stderr, /^svc test: 2 of 3 cases failed \(\d+ ms\)/);
+      match(
+        stderr,
+        /^svc test: 2 of 3 cases failed \(\d+ ms\); no case for \d+ cells of the matrix: .*web_user delete api\.doc/,
+      );
+      ok(!stderr.includes("web_user update api.doc"), stderr);
     });
 
     await t.step("svc why explains a line", async () => {
@@ -68,6 +72,18 @@ Deno.test("svc test and svc why run in a process", async (t) => {
       );
     });
 
+    await t.step("--write keeps line ends and a byte order mark, and adds one answer", async () => {
+      const file = "\uFEFFselect 1;\r===\ra web_user\r\n===\ra POST /doc {x \ra GET /nix\n";
+      await folder.write("tests/old.cases", file);
+      const written = file.replace("{x ", "{x => 400 SVC102").replace("/nix", "/nix => 404 SVC205");
+      for (const _ of ["once", "twice"]) {
+        await run("test", "--write", "tests/old.cases", "./tests/old.cases");
+        const text = await Deno.readFile(`${folder.path}/tests/old.cases`);
+        strictEqual(new TextDecoder("utf-8", { ignoreBOM: true }).decode(text), written);
+      }
+      await Deno.remove(`${folder.path}/tests/old.cases`);
+    });
+
     await t.step("--junit has a test case for each line", async () => {
       const text = await folder.read("junit.xml");
       match(text, /<testsuite name="tests\/doc\.cases" tests="3" failures="2">/);
@@ -75,14 +91,61 @@ Deno.test("svc test and svc why run in a process", async (t) => {
       match(text, /<failure message="expected 1 row, got no rows"\/>/);
     });
 
-    await t.step("B7: COMMIT in fixtures ends the run before it begins", async () => {
-      await folder.write("tests/commit.cases", `select 1;\ncommit;\n${cases}`);
-      const { code, stdout, stderr } = await run("test", "tests/commit.cases");
-      deepStrictEqual([code, stdout, stderr], [
-        2,
-        "",
-        "svc: cannot run tests/commit.cases: line 2: fixtures cannot contain COMMIT\n",
-      ]);
+    const bad: readonly (readonly [label: string, text: string, code: number, error: string])[] = [
+      ["B7: COMMIT", `select 1;\ncommit;\n${cases}`, 2, "line 2: fixtures cannot contain COMMIT"],
+      ["a faulty line", "===\n===\na GET /doc\n", 2, 'line 3: unknown caller "a"'],
+    ];
+    for (const [label, text, code, error] of bad) {
+      await t.step(`${label} ends the run before it begins`, async () => {
+        await folder.write("tests/commit.cases", text);
+        const ended = await run("test", "./tests/commit.cases");
+        const stderr = `svc: cannot run ./tests/commit.cases: ${error}\n`;
+        deepStrictEqual(ended, { code, stdout: "", stderr });
+      });
+    }
+
+    const kill = "select pg_terminate_backend(pg_backend_pid())";
+    const lost = [
+      ["fixtures", `${kill};\n===\n===\nanonymous GET /doc\n`],
+      [
+        "a case",
+        `create function api.quit() returns bool security definer language sql as '${kill}';\n` +
+        "===\n===\nanonymous POST /rpc/quit => 500\nanonymous GET /doc => 200\n",
+      ],
+    ] as const;
+    for (const [label, text] of lost) {
+      await t.step(`${label} that ends the connection exits with 3`, async () => {
+        await folder.write("tests/commit.cases", text);
+        const { code, stdout, stderr } = await run("test", "tests/commit.cases");
+        deepStrictEqual([code, stdout], [3, ""]);
+        match(stderr, /^svc: .*connection/m);
+      });
+    }
+
+    await t.step("a login that cannot take the roles gets their GRANT", async () => {
+      const owner = `owner ${crypto.randomUUID()}`;
+      const uri = new URL(database.superuserUri!);
+      uri.username = encodeURIComponent(owner);
+      uri.password = "x";
+      const sql = (text: string) => run("sql", "-c", text);
+      await sql(
+        `create role "${owner}" login password 'x'; grant all on schema api to "${owner}";` +
+          `alter table api.account owner to "${owner}"; alter table api.doc owner to "${owner}"`,
+      );
+      const test = () =>
+        folder.run(["test", "tests/doc.cases", "svc.conf"], { SVC_DB_URI: uri.href });
+      await folder.write("tests/doc.cases", `${cases}anonymous GET /doc?select=id => 200\n`);
+      const { code, stdout, stderr } = await test();
+      deepStrictEqual([code, stdout], [2, ""]);
+      const [, grants = ""] = /^svc: cannot run tests\/doc.cases as its callers: (.*)\n$/.exec(
+        stderr,
+      )!;
+      strictEqual(grants, `grant web_anon to "${owner}"; grant web_user to "${owner}";`);
+      await sql(grants);
+      match((await test()).stderr, /^svc test: 2 of 4 cases failed/);
+      await sql(
+        `reassign owned by "${owner}" to current_user; drop owned by "${owner}"; drop role "${owner}"`,
+      );
     });
 
     await t.step("B8: an error of SQL has line and column", async () => {
@@ -95,12 +158,28 @@ Deno.test("svc test and svc why run in a process", async (t) => {
     });
 
     await t.step("B11: a generated file passes", async () => {
+      await run(
+        "sql",
+        "-c",
+        "create table api.task (id int generated by default as identity primary key, " +
+          "owner int not null, title text not null); alter table api.task enable row level security; " +
+          "create policy own on api.task using (owner = api.claim('sub')::int); " +
+          "grant all on api.task to web_user",
+      );
       const { code, stdout } = await run("test", "--generate");
       strictEqual(code, 0);
-      match(stdout, /^# Read each line: an answer may be a hole\.\ninsert into "api"\."account"/);
-      match(stdout, /\nweb_user_1 GET \/doc\?id=eq\.900001&select=id => 200 \[\{"id":900001\}\]\n/);
-      match(stdout, /\nweb_user_1 GET \/doc\?id=eq\.900002&select=id => 200 \[\]\n/);
-      match(stdout, /\nweb_user_1 POST \/doc .*"owner_id":"900002".* => 403 42501\n/);
+      match(stdout, /^# Read each line: an answer may be a hole\.\n/);
+      match(stdout, /\n-- insert or update on table "doc" violates .*: insert into "api"\."doc"/);
+      match(stdout, /\n# web_user_doc_1 GET \/doc\?id=eq\.900001&select=id\n/);
+      const task = "\nweb_user_task_1 ";
+      ok(stdout.includes(`${task}GET /task?id=eq.900001&select=id => 200 [{"id":900001}]\n`));
+      ok(stdout.includes(`${task}GET /task?id=eq.900002&select=id => 200 []\n`));
+      ok(
+        stdout.includes(
+          `${task}PATCH /task?id=eq.900001 {"title":"x900003@example.com"} => 204 1 row\n`,
+        ),
+      );
+      match(stdout, /\nweb_user_task_1 POST \/task .*"owner":"900002".* => 403 42501\n/);
       await folder.write("tests/generated.cases", stdout);
       const again = await run("test", "tests/generated.cases");
       deepStrictEqual([again.code, again.stdout], [0, ""]);
@@ -120,4 +199,11 @@ Deno.test("svc test runs the tests of the example shop", async () => {
   const { code, stdout, stderr } = await folder.run(["test", conf]);
   deepStrictEqual([code, stdout], [0, ""]);
   ok(/^svc test: \d+ cases passed/.test(stderr), stderr);
+  const generated = await folder.run(["test", "--generate", conf]);
+  const own = "shop_customer_customers_1 GET /customers?id=eq.90000";
+  ok(generated.stdout.includes(`${own}1&select=id => 200 [{"id":900001}]\n`), generated.stdout);
+  ok(generated.stdout.includes(`${own}2&select=id => 200 []\n`), generated.stdout);
+  await folder.write("generated.cases", generated.stdout);
+  const again = await folder.run(["test", "generated.cases", conf]);
+  deepStrictEqual([again.code, again.stdout], [0, ""]);
 });

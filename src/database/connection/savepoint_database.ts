@@ -7,6 +7,7 @@ import type { Caller, Database, PoolCounts } from "../database.ts";
 import type { Transport } from "../transport.ts";
 import { Connection } from "./connection.ts";
 import type { PendingBatch } from "./execution.ts";
+import { ConnectionClosedError, SqlSession } from "./sql_session.ts";
 
 const options = {
   prepare: false,
@@ -22,23 +23,31 @@ const options = {
 export class SavepointDatabase implements Database {
   /** A notification ends with its transaction, which rolls back. */
   readonly subscribe = null;
+  readonly #transport: Transport;
   readonly #connection: Connection;
+  #closedReason: string | null = null;
   #queue: Promise<void> = Promise.resolve();
   #finish: () => void = () => {};
 
   /** `transport` has an open transaction that no other connection needs, and is otherwise unused. */
   constructor(transport: Transport) {
+    this.#transport = transport;
     this.#connection = new Connection(transport, options, {
       idle: () => this.#finish(),
-      closed: () => this.#finish(),
+      closed: (reason) => {
+        this.#closedReason = reason;
+        this.#finish();
+      },
       requeued: (batches) => batches.forEach(rejectLost),
       statementForgotten: () => {},
       finished: () => {},
     });
   }
 
-  get isLost(): boolean {
-    return this.#connection.state === "closed";
+  /** Returns the connection for other use. Throws {@linkcode ConnectionClosedError} if it is lost. */
+  release(): SqlSession {
+    if (this.#closedReason !== null) throw new ConnectionClosedError(this.#closedReason);
+    return new SqlSession(this.#transport);
   }
 
   transaction(batch: Batch, caller: Caller | null = null): Promise<BatchResult> {

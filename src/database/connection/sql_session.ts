@@ -11,6 +11,8 @@ import {
   readTag,
 } from "../protocol/simple_query.ts";
 import type { Transport } from "../transport.ts";
+import { printable } from "../../lib/printable.ts";
+import { failurePlace } from "../../sql/statements.ts";
 
 export interface StatementResult {
   /** Null if the statement returns no rows. */
@@ -39,6 +41,9 @@ export interface TextResult {
   readonly notices: readonly string[];
 }
 
+/** Reports that the connection is lost; the message is the reason. */
+export class ConnectionClosedError extends Error {}
+
 export class SqlSession {
   readonly #transport: Transport;
   #received: Uint8Array = new Uint8Array(0);
@@ -51,15 +56,17 @@ export class SqlSession {
       data: (chunk) => this.#receive(chunk),
       closed: (reason) => {
         this.#closedReason = reason;
-        this.#running?.reject(new Error(reason));
+        this.#running?.reject(new ConnectionClosedError(reason));
       },
     });
   }
 
-  /** Runs a text. Rejects with an `Error` if the connection is lost. */
+  /** Runs a text. Rejects with {@linkcode ConnectionClosedError} if the connection is lost. */
   run(text: string): Promise<TextResult> {
     return new Promise((resolve, reject) => {
-      if (this.#closedReason !== null) return reject(new Error(this.#closedReason));
+      if (this.#closedReason !== null) {
+        return reject(new ConnectionClosedError(this.#closedReason));
+      }
       this.#running = new RunningText(resolve, reject);
       this.#transport.write([queryFrame(text)]);
     });
@@ -154,4 +161,19 @@ function failureOf(fields: ReadonlyMap<string, string>): StatementFailure {
 
 function noticeText(fields: ReadonlyMap<string, string>): string {
   return `${fields.get("S") ?? "NOTICE"}: ${fields.get("M") ?? ""}`;
+}
+
+/** Returns the lines of a failure: its place and message, detail and hint. */
+export function failureLines(
+  { results, failure }: TextResult,
+  { text, name }: { readonly text: string; readonly name: string },
+): readonly string[] {
+  if (failure === null) return [];
+  const { message, detail, hint, position } = failure;
+  const place = failurePlace(text, { position, completed: results.length });
+  return [
+    `${name}:${place}: ${printable(message)}`,
+    ...(detail === null ? [] : [`DETAIL: ${printable(detail)}`]),
+    ...(hint === null ? [] : [`HINT: ${printable(hint)}`]),
+  ];
 }

@@ -1,5 +1,6 @@
 import { deepStrictEqual } from "node:assert/strict";
-import { failureLines, resultText } from "../../../src/cli/sql_output.ts";
+import { resultText } from "../../../src/cli/sql_output.ts";
+import { failureLines } from "../../../src/database/connection/sql_session.ts";
 import type {
   StatementFailure,
   StatementResult,
