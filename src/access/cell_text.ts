@@ -12,7 +12,7 @@ export function markOf({ action, may, columns, past }: AccessCell): string {
   return rows + (columns === null ? "" : "*") + (past.length === 0 ? "" : "!");
 }
 
-/** Returns `columns id, title; rows by own_orders`, or `no:` with the GRANT that is missing. */
+/** Returns `columns id, title; rows by own_orders`, with the SQL of a refusal and of a view past policies. */
 export function mayText({ action, may, columns, policies, past, reason, sql }: AccessCell): string {
   if (may === "no") return `no: ${sql?.replaceAll(";\n", "; ") ?? reason}`;
   if (action === "execute") return "execute";
@@ -28,7 +28,7 @@ export function mayText({ action, may, columns, policies, past, reason, sql }: A
     ...(rows === null
       ? ["all rows"]
       : past.length > 0
-      ? [`past policies of ${past.join(", ")}`]
+      ? [`past policies of ${past.join(", ")}${sql === null ? "" : `: ${sql}`}`]
       : [rows]),
   ].join("; ");
 }

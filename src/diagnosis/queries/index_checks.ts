@@ -1,5 +1,5 @@
 /** Checks of keys and indexes. @module */
-import { conditionOf, labelOf } from "./policy_checks.ts";
+import { conditionOf } from "./policy_checks.ts";
 
 /** Common table expression: the valid indexes that find rows by keys, with their columns in order. */
 export const indexInputs = `
@@ -12,18 +12,17 @@ indexes as materialized (
 /** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const indexChecks: readonly string[] = [
   // The objects are those that a measurement needs: table, columns, owner, rows.
-  `select 'foreign-key-index', false, format('%I on %s', k.conname, k.conrelid::regclass), '{}'::text[],
-    array[k.conrelid::regclass::text, named.columns, quote_ident(pg_get_userbyid(k.relowner)), k.rows::text],
+  `select 'foreign-key-index', false, format('%I on %s', k.conname, k.name), '{}'::text[],
+    array[k.name, named.columns, quote_ident(pg_get_userbyid(k.relowner)), k.rows::text],
     array[format('create index %son %s (%s);',
-      case k.relkind when 'p' then '' else 'concurrently ' end, k.conrelid::regclass, named.columns)] from (
-      select k.conrelid, k.conname, k.conkey, t.relkind, t.relowner, t.rows
+      case k.relkind when 'p' then '' else 'concurrently ' end, k.name, named.columns)] from (
+      select k.conrelid, k.conname, k.conkey, t.relkind, t.name, t.relowner, t.rows
       from pg_constraint k join tables t on t.oid = k.conrelid
       where k.contype = 'f' and k.conparentid = 0 and not exists (
         select from indexes i where i.indrelid = k.conrelid and i.is_full
           and i.keys[1:cardinality(k.conkey)] @> k.conkey ) ) k cross join lateral (
-      select string_agg(quote_ident(a.attname), ', ' order by u.n) as columns
-      from unnest(k.conkey) with ordinality u (attnum, n)
-        join pg_attribute a on a.attrelid = k.conrelid and a.attnum = u.attnum ) named`,
+      select string_agg(quote_ident(a.attname), ', ' order by array_position(k.conkey, a.attnum)) as columns
+      from pg_attribute a where a.attrelid = k.conrelid and a.attnum = any (k.conkey) ) named`,
 
   `select 'no-primary-key', false, c.name, '{}', '{}', '{}' from relations c
   where c.relkind in ('r', 'p') and not exists (
@@ -37,9 +36,7 @@ export const indexChecks: readonly string[] = [
  */
 export const policyFacts = `(
   select coalesce(json_agg(json_build_object(
-    'label', ${
-  labelOf("y")
-}, 'policy', quote_ident(y.polname), 'relation', y.polrelid::regclass::text,
+    'label', y.label, 'policy', y.policy, 'relation', y.relation,
     'owner', quote_ident(pg_get_userbyid(t.relowner)), 'rows', t.rows,
     'conditions', array[${conditionOf("p")}, ${conditionOf("p", "polwithcheck")}],
     'calls', coalesce(f.names, '{}'), 'isVolatile', coalesce(f.is_volatile, false),

@@ -15,10 +15,6 @@ export const conditionOf = (
   column: "polqual" | "polwithcheck" = "polqual",
 ): string => `pg_get_expr(${policy}.${column}, ${policy}.polrelid)`;
 
-/** Expression of the name of a policy: `doc_own on api.doc`. */
-export const labelOf = (policy: string): string =>
-  `format('%I on %s', ${policy}.polname, ${policy}.polrelid::regclass)`;
-
 /** Expression of the roles of a policy, as SQL names them. */
 const rolesOf = (roles: string): string =>
   `(select string_agg(case x when 0 then 'public' else quote_ident(pg_get_userbyid(x)) end, ', ')
@@ -30,10 +26,11 @@ const rolesOf = (roles: string): string =>
  * - `locked`: tables that nothing can open now, and those whose policies read one. `pg_get_expr()` would
  *   wait for the lock, so the diagnosis leaves them out.
  * - `tables`: those of the exposed schemas, and those below their views. `rows` is an estimate.
- * - `policies`: their policies.
+ * - `policies`: their policies. `label` is `doc_own on api.doc`.
  * - `policy_functions`: the user-defined functions that a policy calls itself, or by an operator.
+ * - `recipients`: the roles that policies are for.
  * - `decisions`: the policies that decide about a command of a role, which has the privilege. `passing`
- *   is the number of permissive ones, `reading` that of the permissive ones for SELECT.
+ *   is the number of permissive ones.
  */
 export const policyInputs = `
 exclusive as materialized (
@@ -47,13 +44,14 @@ locked (oid) as materialized (
     join pg_depend d on d.classid = 'pg_policy'::regclass and d.refclassid = 'pg_class'::regclass
       and d.refobjid = e.relation join pg_policy y on y.oid = d.objid ),
 tables as materialized (
-  select c.oid, c.relname, c.relkind, c.relrowsecurity, c.relowner,
+  select c.oid, c.oid::regclass::text as name, c.relname, c.relkind, c.relrowsecurity, c.relowner,
     case when c.reltuples > 0 then c.reltuples else pg_stat_get_live_tuples(c.oid) end::bigint as rows
   from (select oid from relations union select relation from direct_uses) u
     join pg_class c on c.oid = u.oid and c.relkind in ('r', 'p')
   where c.relnamespace <> 'pg_catalog'::regnamespace and c.oid not in (select oid from locked) ),
 policies as materialized (
   select y.oid, y.polname, y.polrelid, y.polcmd, y.polpermissive, y.polroles, t.relrowsecurity,
+    t.name as relation, quote_ident(y.polname) as policy, format('%I on %s', y.polname, t.name) as label,
     ${isTrue("y.polqual::text")} as is_true, ${
   isTrue("coalesce(y.polwithcheck, y.polqual)::text")
 } as is_new_true
@@ -64,60 +62,56 @@ policy_functions as materialized (
     join pg_proc p on p.oid = case d.refclassid when 'pg_proc'::regclass then d.refobjid else o.oprcode end
     join pg_namespace n on n.oid = p.pronamespace where d.classid = 'pg_policy'::regclass
     and d.refclassid in ('pg_proc'::regclass, 'pg_operator'::regclass) ),
+recipients as materialized (
+  select r.oid as role, y.polroles from roles r cross join (select distinct polroles from policies) y
+  where exists (select from unnest(y.polroles) x where x = 0 or pg_has_role(r.oid, x, 'USAGE')) ),
 decisions as materialized (
-  select y.oid, y.polrelid, y.polcmd, y.polpermissive, y.is_true, y.is_new_true, p.role, p.anonymous, p.reads, k.cmd, k.command,
-    count(*) filter (where y.polpermissive) over decided as passing,
-    bool_or(not y.polpermissive) over decided as is_restricted,
-    count(*) filter (where y.polpermissive and k.cmd = 'r') over (partition by p.role_oid, y.polrelid) as reading
-  from policies y join privileges p on p.oid = y.polrelid and not p.owns
+  select y.oid, y.relation, y.policy, y.label, y.polcmd, y.polpermissive, y.is_true, y.is_new_true, p.role, p.anonymous,
+    p.reads, k.cmd, k.command, count(*) filter (where y.polpermissive) over decided as passing,
+    bool_or(not y.polpermissive) over decided as is_restricted
+  from policies y join recipients c on c.polroles = y.polroles
+    join privileges p on p.oid = y.polrelid and p.role_oid = c.role and not p.owns
     cross join (values ('r'::"char", 'select'), ('a', 'insert'), ('w', 'update'), ('d', 'delete')) k (cmd, command)
   where y.relrowsecurity and y.polcmd in (k.cmd, '*')
     and case k.cmd when 'r' then p.reads when 'a' then p.inserts when 'w' then p.updates else p.deletes end
-    and (0 = any(y.polroles) or exists (
-      select from unnest(y.polroles) x where pg_has_role(p.role_oid, x, 'USAGE') ))
   window decided as (partition by p.role_oid, y.polrelid, k.cmd)
 )`;
 
 /** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const policyChecks: readonly string[] = [
-  `select 'policy-without-rls', false, y.polrelid::regclass::text, '{}'::text[],
-    array_agg(quote_ident(y.polname) order by y.polname),
-    array[format('alter table %s enable row level security;', y.polrelid::regclass)]
-  from policies y where not y.relrowsecurity group by y.polrelid`,
+  `select 'policy-without-rls', false, y.relation, '{}'::text[], array_agg(y.policy order by y.polname),
+    array[format('alter table %s enable row level security;', y.relation)]
+  from policies y where not y.relrowsecurity group by y.relation`,
 
-  `select 'policy-user-metadata', false, ${labelOf("p")}, '{}', '{}', '{}'
+  `select 'policy-user-metadata', false, y.label, '{}', '{}', '{}'
   from policies y join pg_policy p on p.oid = y.oid
   where ${hasText("concat(p.polqual, p.polwithcheck)", "user_metadata")}`,
 
-  `select 'restrictive-only', bool_or(d.anonymous), d.polrelid::regclass::text, array_agg(distinct d.role),
-    array_agg(distinct d.command), '{}' from decisions d where d.passing = 0 group by d.polrelid`,
+  `select 'restrictive-only', bool_or(d.anonymous), d.relation, array_agg(distinct d.role),
+    array_agg(distinct d.command), '{}' from decisions d where d.passing = 0 group by d.relation`,
 
   // A WHERE of an UPDATE or a DELETE needs a policy for SELECT.
-  `select 'select-policy-missing', bool_or(d.anonymous), d.polrelid::regclass::text,
-    array_agg(distinct d.role), array_agg(distinct d.command),
-    array_agg(distinct format('create policy %I on %s for select to %s using (%s);',
-      left(y.polname, 58) || '_read', d.polrelid::regclass, ${rolesOf("y.polroles")}, ${
-    conditionOf("y")
-  })) from decisions d join pg_policy y on y.oid = d.oid and y.polqual is not null
-  where d.reading = 0 and d.reads and d.polpermissive and d.polcmd in ('w', 'd') group by d.polrelid`,
+  `select 'select-policy-missing', bool_or(d.anonymous), d.relation, array_agg(distinct d.role),
+    array_agg(distinct d.command), array_agg(distinct format('create policy %I on %s for select to %s using (%s);',
+      left(y.polname, 58) || '_read', d.relation, ${rolesOf("y.polroles")}, ${conditionOf("y")}))
+  from decisions d join pg_policy y on y.oid = d.oid and y.polqual is not null
+  where d.reads and d.polpermissive and d.polcmd in ('w', 'd') and (d.relation, d.role) not in (
+      select r.relation, r.role from decisions r where r.polpermissive and r.cmd = 'r' ) group by d.relation`,
 
   // A policy for all commands needs one of the privileges: grants may say which.
-  `select 'policy-without-grant', bool_or(p.anonymous), ${
-    labelOf("y")
-  }, array_agg(p.role order by p.role),
+  `select 'policy-without-grant', bool_or(p.anonymous), y.label, array_agg(p.role order by p.role),
     array[k.command], array_agg(format('grant %s on %s to %s;', k.command, p.name, p.role) order by p.role)
   from policies y join privileges p on p.oid = y.polrelid and p.role_oid = any(y.polroles)
     join (values ('r'::"char", 'select'), ('a', 'insert'), ('w', 'update'), ('d', 'delete'),
       ('*', 'select')) k (cmd, command) on k.cmd = y.polcmd
   where y.polpermissive and y.relrowsecurity and not case k.cmd when 'r' then p.reads
       when 'a' then p.inserts when 'w' then p.updates when 'd' then p.deletes
-      else p.reads or p.inserts or p.updates or p.deletes end group by y.polname, y.polrelid, k.command`,
+      else p.reads or p.inserts or p.updates or p.deletes end group by y.label, k.command`,
 
   // A restrictive policy may bound what the permissive one lets through.
-  `select 'write-policy-true', bool_or(d.anonymous), ${labelOf("y")}, array_agg(distinct d.role),
-    array_agg(distinct d.command), '{}' from decisions d join pg_policy y on y.oid = d.oid
-  where d.polpermissive and not d.is_restricted and (
-      d.cmd in ('w', 'd') and d.is_true or d.cmd in ('a', 'w') and d.is_new_true ) group by y.oid`,
+  `select 'write-policy-true', bool_or(d.anonymous), d.label, array_agg(distinct d.role),
+    array_agg(distinct d.command), '{}' from decisions d where d.polpermissive and not d.is_restricted and (
+      d.cmd in ('w', 'd') and d.is_true or d.cmd in ('a', 'w') and d.is_new_true ) group by d.label`,
 
   // Roles of tokens that call the function by the grant to PUBLIC get a grant of their own.
   `select 'definer-callable', bool_or(a.grantee = 0), format('%s.%I(%s)', s.name, p.proname,
@@ -155,24 +149,20 @@ export const policyChecks: readonly string[] = [
       revoke: `format('revoke select on %s from %s;', c.name, ${granteeOf("a")})`,
     })
   }) from privileges p join relations c on c.oid = p.oid and c.relkind in ('m', 'f') cross join lateral (
-      select array_agg(t.oid::regclass::text order by t.relname) as names
+      select array_agg(t.name order by t.relname) as names
       from (select distinct relation from direct_uses where view = c.oid) u
         join tables t on t.oid = u.relation and t.relrowsecurity ) below join ${
     grantsOf("'SELECT'")
   }
   where p.reads and not p.owns and (c.relkind = 'f' or below.names is not null) group by c.name, below.names`,
 
-  `select 'policy-volatile', false, ${
-    labelOf("y")
-  }, '{}', array_agg(f.oid::regprocedure::text order by f.name),
+  `select 'policy-volatile', false, y.label, '{}', array_agg(f.oid::regprocedure::text order by f.name),
     array_agg(format('alter function %s stable;', f.oid::regprocedure) order by f.name) from policies y
     join policy_functions f on f.policy = y.oid and f.provolatile = 'v' where not exists (
       select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = f.oid and d.deptype = 'e' )
-  group by y.polname, y.polrelid`,
+  group by y.label`,
 
-  `select 'policies-merge', bool_or(d.anonymous), d.polrelid::regclass::text, array_agg(distinct d.role),
-    array_agg(distinct quote_ident(y.polname)), '{}'
-  from decisions d join pg_policy y on y.oid = d.oid
-  where d.passing > 1 and d.polpermissive
-  group by d.polrelid`,
+  `select 'policies-merge', bool_or(d.anonymous), d.relation, array_agg(distinct d.role),
+    array_agg(distinct d.policy), '{}' from decisions d where d.passing > 1 and d.polpermissive
+  group by d.relation`,
 ];
