@@ -28,7 +28,7 @@ export function contractChanges(contracts: Comparison): readonly ContractChange[
     const change = { subject, was, is };
     if (kindOf(subject) === "function") return [functionChange(change, contracts)];
     if (kindOf(subject) === "grant") return grantChanges(change, contracts);
-    return [{ level: levelOf(change), text: textOf(change), sql: null }];
+    return [{ level: levelOf(change, old), text: textOf(change), sql: null }];
   });
   return levels.flatMap((level) => changes.filter((change) => change.level === level));
 }
@@ -52,11 +52,14 @@ function textOf({ subject, was, is }: FactChange): string {
 }
 
 /** Returns the level of a change of a relation, a column, an embed or a policy. */
-function levelOf({ subject, was, is }: FactChange): ContractChange["level"] {
+function levelOf({ subject, was, is }: FactChange, old: Contract): ContractChange["level"] {
   const kind = kindOf(subject);
   if (kind === "policy") return is === null ? "breaking" : "maybe";
   if (is === null) return "breaking";
-  if (was === null) return kind === "column" && is.endsWith(", required") ? "breaking" : "safe";
+  if (was === null) {
+    const relation = subject.split(dot).slice(0, -1).join(".").replace("column", "relation");
+    return is.endsWith(", required") && old.facts.has(relation) ? "breaking" : "safe";
+  }
   if (kind === "embed") {
     const isAmbiguous = is.startsWith("ambiguous: ");
     if (was.startsWith("ambiguous: ")) return isAmbiguous ? "maybe" : "safe";
@@ -68,9 +71,9 @@ function levelOf({ subject, was, is }: FactChange): ContractChange["level"] {
 }
 
 /** Separators outside of quoted names. */
-const [comma, space] = [", ", " "].map((text) =>
+const [comma, space, dot] = [", ", " ", "[.]"].map((text) =>
   new RegExp(`${text}(?=(?:[^"]*"[^"]*")*[^"]*$)`)
-) as [RegExp, RegExp];
+) as [RegExp, RegExp, RegExp];
 
 /** Whether words of a list are missing in another. */
 function lacks(list = "", others = ""): boolean {

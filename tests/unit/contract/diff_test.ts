@@ -38,6 +38,19 @@ const rows: readonly (readonly [
     ["breaking column api.a.b: new: text, required"],
   ],
   [
+    "a new required column of a relation with a dot in its name",
+    'relation api."a.c": select insert',
+    'relation api."a.c": select insert\ncolumn api."a.c"."b.d": text, required',
+    ['breaking column api."a.c"."b.d": new: text, required'],
+  ],
+  [
+    "a required column of a new relation",
+    "relation api.a: select insert",
+    "relation api.a: select insert\nrelation api.b: select insert\n" +
+    "column api.b.c: text, required",
+    ["safe column api.b.c: new: text, required", "safe relation api.b: new: select insert"],
+  ],
+  [
     "E5: a column was revoked",
     "column api.doc.team: text\ngrant web_user api.doc select: id, team",
     "column api.doc.team: text\ngrant web_user api.doc select: id",
