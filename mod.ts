@@ -31,9 +31,9 @@ import type { Connections } from "./src/database/database.ts";
 import { dialects } from "./src/dialect.ts";
 import type { RequestInfo } from "./src/handler/handler.ts";
 import { type Handler, type HandlerDependencies, lazyHandler } from "./src/handler/lazy_handler.ts";
-import { McpExtension } from "./src/handler/mcp_extension.ts";
-import { loadMcp } from "./src/handler/mcp_host.ts";
-import { mcpExtension } from "./src/handler/mcp_port.ts";
+import { McpExtension } from "./src/agents/mcp_extension.ts";
+import { agentsOf } from "./src/agents/mcp_host.ts";
+import { mcpExtension } from "./src/agents/mcp_port.ts";
 import type {
   FinishedRequest,
   Observation,
@@ -186,7 +186,7 @@ function makeHandler(options: HandlerOptions, tenant: string | null): Handler {
     observe: observe ?? (() => {}),
     fetch: fetchKeys ?? usualFetch,
     keyStore: keyStore ?? null,
-    loadMcp: () => mcp.load(),
+    agentsOf: (service) => agentsOf(service, () => mcp.load()),
     tenant: tenant === null ? null : { name: tenant, claimOf: null },
   });
   return Object.assign(handler, { [mcpExtension]: mcp.extend });
@@ -269,7 +269,7 @@ function environmentDependencies(): HandlerDependencies {
     observe: () => {},
     fetch: usualFetch,
     keyStore: null,
-    loadMcp,
+    agentsOf,
   };
 }
 

@@ -7,24 +7,20 @@ import type { RequestService } from "../service/request_service.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
 import { version } from "../version.ts";
 import { cachedContext } from "./context.ts";
-import type { Exchange, RequestInfo } from "./exchange.ts";
+import type { AgentsHost, Exchange, RequestInfo } from "./exchange.ts";
 import { responseWith } from "./headers.ts";
-import { loadMcp, McpHost } from "./mcp_host.ts";
-import type { LoadMcp } from "./mcp_port.ts";
 import { answer } from "./pipeline.ts";
 import { receive } from "./receive.ts";
 import { recordRequest, reportOutcome, reportRequest } from "./report.ts";
 
 export type { RequestInfo };
 
-/** Makes the function that handles requests with a service. It never rejects. */
+/** Makes the function that handles requests with a service. It never rejects. `agents` may answer some of them. */
 export function serviceHandler(
   service: RequestService,
   loading: ServiceOptions["loading"] = "shared",
-  load: LoadMcp = loadMcp,
+  agents: AgentsHost | null = null,
 ): (request: Request, info?: RequestInfo) => Promise<Response> {
-  const { mcpPath } = service.snapshot.config;
-  const agents = mcpPath === null ? null : new McpHost(service, mcpPath, load);
   const contextOf = cachedContext(service, { loading, agents });
   const { requestMetrics: metrics } = service;
   return async function handle(request, info = noInfo) {

@@ -10,10 +10,11 @@ import type { Connections } from "../database/database.ts";
 import { type Dialect, svcDialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import { adminExtension, type HandlerWatcher } from "./admin_port.ts";
-import type { LoadMcp } from "./mcp_port.ts";
+import type { AgentsHost } from "./exchange.ts";
 import { errorResponseTo, type RequestInfo, serviceHandler } from "./handler.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { RequestService } from "../service/request_service.ts";
 import { Service } from "../service/service.ts";
 
 /** Handles requests. Failures of requests and of the database are responses, not rejections. */
@@ -59,7 +60,8 @@ export interface HandlerDependencies {
   readonly observe: (event: Observation) => void;
   readonly fetch: Fetch;
   readonly keyStore: KeyStore | null;
-  readonly loadMcp: LoadMcp;
+  /** Opens the endpoint for agents; null without one. */
+  readonly agentsOf: (service: RequestService) => AgentsHost | null;
   /** The tenant that the handler serves. Default: null, for none. */
   readonly tenant?: TenantRule | null;
 }
@@ -181,7 +183,7 @@ async function createService(
     connections,
     schemaCache,
     schemaCacheMaxAge,
-    loadMcp,
+    agentsOf,
     ...others
   } = dependencies;
   const config = source().configure(noValues);
@@ -206,5 +208,5 @@ async function createService(
     ...others,
   });
   if (connections === "pooled") service.listen();
-  return { service, handle: serviceHandler(service, loading, loadMcp) };
+  return { service, handle: serviceHandler(service, loading, agentsOf(service)) };
 }

@@ -2,7 +2,7 @@
  * (https://modelcontextprotocol.io/specification/2026-07-28), also its revisions of 2025. Each call
  * of a tool is a request of the API with the token of the message. @module */
 import type { Identity } from "../auth/jwt_cache.ts";
-import type { McpEndpoint, McpHostFacts, McpMessage } from "../handler/mcp_port.ts";
+import type { McpEndpoint, McpHostFacts, McpMessage } from "../agents/mcp_port.ts";
 import type { Reply } from "../response/reply.ts";
 import { guide } from "./guide.ts";
 import { methodNotAllowed, protocolError, replyOf, textReply, withChallenge } from "./http.ts";

@@ -16,7 +16,7 @@
  */
 import type { HandlerConfig } from "../config/handler_config.ts";
 import type { Handler } from "../handler/lazy_handler.ts";
-import { type ExtensibleHandler, mcpExtension } from "../handler/mcp_port.ts";
+import { type ExtensibleHandler, mcpExtension } from "../agents/mcp_port.ts";
 import { loadLibrary, openEndpoint } from "./endpoint.ts";
 
 export { loadLibrary, openEndpoint };

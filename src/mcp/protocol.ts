@@ -1,6 +1,6 @@
 /** Speaks the protocol, by its official library, which is loaded with the first message. @module */
 import type { McpHttpHandler, Server } from "@modelcontextprotocol/server";
-import type { McpHostFacts } from "../handler/mcp_port.ts";
+import type { McpHostFacts } from "../agents/mcp_port.ts";
 import { instructions } from "./guide.ts";
 import { InvalidParams } from "./invalid_params.ts";
 import { readResource, resources, resourceTemplates } from "./resources.ts";

@@ -1,5 +1,5 @@
 /** The tools that read rows and call functions. @module */
-import type { McpCall, McpReply } from "../handler/mcp_port.ts";
+import type { McpCall, McpReply } from "../agents/mcp_port.ts";
 import type { Routine } from "../schema_cache/schema_cache.ts";
 import { InvalidParams } from "./invalid_params.ts";
 import type { MessageFacts, Session } from "./session.ts";

@@ -1,5 +1,5 @@
 /** Makes results of tools of the API's replies. @module */
-import type { McpReply } from "../handler/mcp_port.ts";
+import type { McpReply } from "../agents/mcp_port.ts";
 import { parseExactly } from "./numbers.ts";
 
 /** The result of a tool, as the protocol defines it. */

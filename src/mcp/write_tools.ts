@@ -1,5 +1,5 @@
 /** The tools that write rows. @module */
-import type { McpCall } from "../handler/mcp_port.ts";
+import type { McpCall } from "../agents/mcp_port.ts";
 import type { Relation } from "../schema_cache/schema_cache.ts";
 import { InvalidParams } from "./invalid_params.ts";
 import { requestLine } from "./query_tools.ts";

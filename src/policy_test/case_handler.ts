@@ -5,6 +5,7 @@ import type { ConfigSource } from "../config/source.ts";
 import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import type { Transport } from "../database/transport.ts";
+import { agentsOf } from "../agents/mcp_host.ts";
 import { serviceHandler } from "../handler/handler.ts";
 import { isJsonObject } from "../lib/json_object.ts";
 import type { Observation } from "../observe/observation.ts";
@@ -47,7 +48,7 @@ export async function runFile(
 ): Promise<readonly CaseResult[]> {
   const script = { name, text: fixtures };
   return await withCaseService(setup, script, async ({ service, database }) => {
-    const handle = serviceHandler(service);
+    const handle = serviceHandler(service, "shared", agentsOf(service));
     const { config } = service.snapshot;
     const roleOf = ({ caller }: PolicyCase) => caller === null ? config.dbAnonRole : caller.role;
     const params = [JSON.stringify(cases.map(roleOf))];

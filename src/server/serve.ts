@@ -8,7 +8,7 @@ import { diagnoseRunning } from "../diagnosis/diagnose.ts";
 import type { Finding } from "../diagnosis/finding.ts";
 import { DiagnosisLog } from "../diagnosis/diagnosis_log.ts";
 import { serviceHandler } from "../handler/handler.ts";
-import { loadMcp } from "../handler/mcp_host.ts";
+import { agentsOf, loadMcp } from "../agents/mcp_host.ts";
 import type { CallWords } from "../observe/call_words.ts";
 import type { Observation } from "../observe/observation.ts";
 import { Service } from "../service/service.ts";
@@ -91,7 +91,7 @@ async function serveUntilStopped(
     team,
     isTimed: () => recorder?.isWatched ?? false,
   });
-  const handleApi = serviceHandler(service);
+  const handleApi = serviceHandler(service, "shared", agentsOf(service));
   const diagnose = () => findingsOfService(service, { quick, program: call.program });
   let api: ServingApi | null = null;
   const isLive = () => api?.isOpen() ?? false;

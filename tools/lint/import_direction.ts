@@ -32,6 +32,7 @@ const ranks: readonly (readonly string[])[] = [
   ["src/contract"],
   ["src/service"],
   ["src/handler"],
+  ["src/agents"],
   ["src/policy_test"],
   ["src/why"],
   ["src/mcp"],

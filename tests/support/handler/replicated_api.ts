@@ -5,6 +5,7 @@ import { noValues } from "../../../src/config/load.ts";
 import type { Batch, BatchResult } from "../../../src/database/batch.ts";
 import type { Caller, Database } from "../../../src/database/database.ts";
 import { openDatabase } from "../../../src/database/open.ts";
+import { agentsOf } from "../../../src/agents/mcp_host.ts";
 import { serviceHandler } from "../../../src/handler/handler.ts";
 import type { Observation } from "../../../src/observe/observation.ts";
 import { Service } from "../../../src/service/service.ts";
@@ -77,7 +78,7 @@ export async function openReplicated(
   parts.defer(() => service.close());
   await service.reloadSchema();
   uses.length = 0;
-  const handler = serviceHandler(service);
+  const handler = serviceHandler(service, "shared", agentsOf(service));
   const send = async (line: string, request: RequestParts = {}) =>
     await buffered(await handler(await buildRequest({ line, origin: "http://svc.test" }, request)));
   const owned = parts.move();

@@ -14,9 +14,9 @@ import { RawDecoder } from "../request/body/decoders.ts";
 import { isFilter, isParameterName } from "../request/url/query_params.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { version } from "../version.ts";
-import { withBookmark } from "./bookmarks.ts";
-import { admitClient, admitIdentity, authenticateRequest } from "./admission.ts";
-import { type AgentsHost, type Context, Exchange } from "./exchange.ts";
+import { withBookmark } from "../handler/bookmarks.ts";
+import { admitClient, admitIdentity, authenticateRequest } from "../handler/admission.ts";
+import { type AgentsHost, type Context, Exchange } from "../handler/exchange.ts";
 import type {
   LoadMcp,
   McpCall,
@@ -25,10 +25,10 @@ import type {
   McpMessage,
   McpReply,
 } from "./mcp_port.ts";
-import { answer, failureReply } from "./pipeline.ts";
-import { bodyOptions } from "./receive_body.ts";
-import { identifiersOf, lengthError } from "./receive.ts";
-import { reportOutcome } from "./report.ts";
+import { answer, failureReply } from "../handler/pipeline.ts";
+import { bodyOptions } from "../handler/receive_body.ts";
+import { identifiersOf, lengthError } from "../handler/receive.ts";
+import { reportOutcome } from "../handler/report.ts";
 
 /** Loads the module beside this one. A bundle has it as `mcp.js`. */
 export const loadMcp: LoadMcp = () => import(new URL("../mcp/endpoint.ts", import.meta.url).href);
@@ -36,8 +36,14 @@ export const loadMcp: LoadMcp = () => import(new URL("../mcp/endpoint.ts", impor
 /** Where clients look for the issuers of tokens (RFC 9728, section 3.1). */
 const metadataPrefix = "/.well-known/oauth-protected-resource";
 
+/** Returns the host of a service; null unless `mcp-path` is set at the start. */
+export function agentsOf(service: RequestService, load: LoadMcp = loadMcp): AgentsHost | null {
+  const { mcpPath } = service.snapshot.config;
+  return mcpPath === null ? null : new McpHost(service, mcpPath, load);
+}
+
 /** The endpoint of a service, from its first message on. */
-export class McpHost implements AgentsHost {
+class McpHost implements AgentsHost {
   readonly #service: RequestService;
   readonly #load: LoadMcp;
   readonly #path: string;

@@ -1,4 +1,4 @@
-/** The interface between the handler and the endpoint for agents (`src/mcp/`). The endpoint is
+/** The interface between the host and the endpoint for agents (`src/mcp/`). The endpoint is
  * loaded with the first message, and may be another bundle: it uses the handler through these types
  * alone. @module */
 import type { Identity } from "../auth/jwt_cache.ts";
