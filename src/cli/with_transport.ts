@@ -1,5 +1,4 @@
-/** Runs a task with one connection of the configuration, for commands that send requests in a transaction
- * that rolls back. @module */
+/** Runs a task with one connection of the configuration, for requests that roll back. @module */
 import { dirname, resolve } from "node:path";
 import { isEmbedded } from "../database/open.ts";
 import { errors } from "../errors/catalogue.ts";

@@ -119,7 +119,8 @@ function readLine(text: string, line: number): CaseRequest {
 }
 
 function readHeader(line: string, number: number): readonly [name: string, value: string] {
-  const [, name, value = ""] = /^\s+([!#$%&'*+.^_`|~\w-]+):\s*(.*?)\s*$/.exec(line) ?? [];
+  const [, name, value = ""] =
+    /^\s+([!#$%&'*+.^_`|~\w-]+):\s*([\t -~\x80-\xff]*?)\s*$/.exec(line) ?? [];
   if (name === undefined) throw problem(number, "expected a header: Name: value");
   return [name, value];
 }

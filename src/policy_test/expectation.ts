@@ -56,9 +56,8 @@ export function answerText({ status, code, rows, json }: CaseAnswer): string {
 /** Returns the first difference: `expected no rows, got 1 row`; null for none. */
 export function differenceOf(expected: Expectation, answer: CaseAnswer): string | null {
   const { status, code, rows, json } = expected;
-  const got = answer.code === null
-    ? String(answer.status)
-    : `${answer.status} ${answer.code}: ${answer.message}`;
+  const error = answer.code === null ? "" : ` ${answer.code}: ${answer.message}`;
+  const got = `${answer.status}${error}`;
   if (status !== null && status !== answer.status) return `expected ${status}, got ${got}`;
   if (code !== null && code !== answer.code) return `expected ${code}, got ${got}`;
   if (rows !== null && rows !== answer.rows) {

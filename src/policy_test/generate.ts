@@ -15,19 +15,21 @@ export async function generateTests(setup: RunSetup): Promise<string> {
   let drafts = await withCaseService(setup, { name, text: "" }, draftTests);
   const all = (part: keyof (typeof drafts)[0]) => drafts.flatMap((each) => each[part]);
   for (;;) {
-    const lines = [head, ...all("insert"), "===", ...all("callers"), "===", ...all("cases"), ""];
-    const text = lines.join("\n");
+    const [inserts, cases] = [new Set(all("insert")), new Set(all("cases"))];
+    const text = [head, ...inserts, "===", ...all("callers"), "===", ...cases, ""].join("\n");
     try {
       return withAnswers(text, await runFile(name, parseCaseFile(text), setup));
     } catch (error) {
       if (!(error instanceof FixtureError)) throw error;
       const { results, failure } = error.result;
       // The statement before the first INSERT is complete, too.
-      const refused = drafts.filter(({ insert }) => !insert.startsWith("--"))[results.length - 1];
+      const refused = [...inserts].filter((each) => !each.startsWith("--"))[results.length - 1];
       if (refused === undefined) throw error;
-      const insert = `-- ${printable(`${failure?.message}: ${refused.insert}`)}`;
-      const cases = refused.cases.map((line) => `# ${line}`);
-      drafts = drafts.map((each) => each === refused ? { ...each, insert, cases } : each);
+      const insert = `-- ${printable(`${failure?.message}: ${refused}`)}`;
+      drafts = drafts.map((each) => {
+        const cases = each.cases.map((line) => `# ${line}`);
+        return each.insert === refused ? { ...each, insert, cases } : each;
+      });
     }
   }
 }
@@ -41,8 +43,6 @@ from pg_policy join pg_class c on c.oid = polrelid
 where relrowsecurity and relnamespace::regnamespace = quote_ident($1)::regnamespace
   and rolname is distinct from $2 group by polrelid, relname, rolname order by polrelid, rolname`;
 
-type ClaimMap = ReadonlyMap<Column, string>;
-
 /** Drafts the tests of each role on each table of the first schema that has a primary key. */
 async function draftTests({ service: { snapshot }, database }: CaseService) {
   const { config: { dbAnonRole, dbSchemas: [schema = ""] }, cache } = snapshot;
@@ -50,8 +50,8 @@ async function draftTests({ service: { snapshot }, database }: CaseService) {
   const { rows } = await database.transaction(metadataBatch([statement], "rollback"));
   return rows.at(-1)!.flatMap(([name, role, list]) => {
     const relation = cache!.relation({ schema, name: name! })!;
-    const texts: readonly string[] = JSON.parse(list!);
-    const claims: ClaimMap = new Map(texts.flatMap((text) => claimsOf(text, relation)));
+    const texts = JSON.parse(list!) as string[];
+    const claims = new Map(texts.flatMap((text) => claimsOf(text, relation)));
     const hasTests = claims.size > 0 && relation.primaryKey.length > 0;
     return hasTests ? [draftOf(relation, role!, claims)] : [];
   });
@@ -71,11 +71,8 @@ function claimsOf(using: string, { columns }: Relation): readonly (readonly [Col
 const [first, second, third] = [900_001, 900_002, 900_003];
 
 /** Rows have keys, required columns, and the columns that policies compare. */
-function draftOf(
-  { schema, name, primaryKey, columns }: Relation,
-  role: string,
-  claims: ClaimMap,
-) {
+function draftOf(relation: Relation, role: string, claims: ReadonlyMap<Column, string>) {
+  const { schema, name, primaryKey, columns } = relation;
   const keys = columns.filter((each) => primaryKey.includes(each.name));
   const needed = columns.filter((each) =>
     claims.has(each) || !each.nullable && each.default === null
@@ -93,8 +90,8 @@ function draftOf(
   values (${row(first)}), (${row(second)}) on conflict do nothing;`;
   const path = `/${encodeURIComponent(name)}`;
   const where = (id: number) =>
-    `${path}?${valuesOf(keys, id).map((pair) => pair.join("=eq.")).join("&")}`;
-  const get = (id: number) => `GET ${where(id)}&select=${keys.map((key) => key.name)}`;
+    `${path}?${encodeURI(valuesOf(keys, id).map((pair) => pair.join("=eq.")).join("&"))}`;
+  const get = (id: number) => `GET ${where(id)}&select=${keys.map((key) => encodeURI(key.name))}`;
   const caller = `${role}_${name}`.replace(/[\s#=]/g, "_");
   const cases = [first, second].flatMap((id) => [
     get(id),

@@ -104,6 +104,7 @@ ben GET /doc?select=id => 200 [{"id":2,"title":"x"}]
 ben GET /doc?select=id => 403 42501
 anna POST /doc?columns=owner_id,title {"owner_id":2,"title":"x"} => 403 42503
 ben GET /doc?select=id,owner_id&id=eq.9 => 200 1 row
+ben GET /doc?select=id => 150 rows
 `,
     [
       "1 expected 1 at [0].id, got 2",
@@ -114,6 +115,7 @@ ben GET /doc?select=id,owner_id&id=eq.9 => 200 1 row
       "6 expected 42503, got 403 42501: " +
       'new row violates row-level security policy for table "doc"',
       "7 expected 1 row, got no rows",
+      "8 expected 150 rows, got 1 row",
     ],
   ],
 ];

@@ -93,6 +93,12 @@ Deno.test("svc test and svc why run in a process", async (t) => {
 
     const bad: readonly (readonly [label: string, text: string, code: number, error: string])[] = [
       ["B7: COMMIT", `select 1;\ncommit;\n${cases}`, 2, "line 2: fixtures cannot contain COMMIT"],
+      [
+        "a header that HTTP has not",
+        "===\n===\nanonymous GET /doc\n  X: ☃\n",
+        2,
+        "line 4: expected a header: Name: value",
+      ],
       ["a faulty line", "===\n===\na GET /doc\n", 2, 'line 3: unknown caller "a"'],
     ];
     for (const [label, text, code, error] of bad) {
