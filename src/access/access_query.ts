@@ -117,7 +117,7 @@ policies as materialized (
       select coalesce(json_agg(r.position - 1), '[]') from callers r
       where exists (select from unnest(p.polroles) x where pg_has_role(r.oid, x, 'USAGE'))) end, json_build_object('name', quote_ident(p.polname), 'permissive', p.polpermissive,
       'using', pg_get_expr(p.polqual, p.polrelid), 'check', pg_get_expr(p.polwithcheck, p.polrelid))
-    ) order by p.polname) as list
+    ) order by p.polpermissive desc, p.polname) as list
   from pg_policy p join exposed c on c.oid = p.polrelid group by p.polrelid
 )
 select json_build_object(

@@ -16,19 +16,19 @@ export function markOf({ action, may, columns, past }: AccessCell): string {
 export function mayText({ action, may, columns, policies, past, reason, sql }: AccessCell): string {
   if (may === "no") return `no: ${sql?.replaceAll(";\n", "; ") ?? reason}`;
   if (action === "execute") return "execute";
+  const isByPolicies = may === "rows" && policies.length > 0;
+  const rows = isByPolicies ? `rows by ${policyFormula(policies)}` : reason ?? "all rows";
+  return [
+    ...(columns === null ? [] : [`columns ${columns.join(", ")}`]),
+    past.length > 0 ? `past policies of ${past.join(", ")}${sql === null ? "" : `: ${sql}`}` : rows,
+  ].join("; ");
+}
+
+/** Returns `(doc_own or doc_team) and doc_not_archived`. */
+export function policyFormula(policies: AccessCell["policies"]): string {
   const names = (isPermissive: boolean) =>
     policies.filter(({ permissive }) => permissive === isPermissive).map(({ name }) => name);
   const [either, each] = [names(true), names(false)];
-  const any = either.length > 1 && each.length > 0
-    ? `(${either.join(" or ")})`
-    : either.join(" or ");
-  const rows = may === "rows" && any !== "" ? `rows by ${[any, ...each].join(" and ")}` : reason;
-  return [
-    ...(columns === null ? [] : [`columns ${columns.join(", ")}`]),
-    ...(rows === null
-      ? ["all rows"]
-      : past.length > 0
-      ? [`past policies of ${past.join(", ")}${sql === null ? "" : `: ${sql}`}`]
-      : [rows]),
-  ].join("; ");
+  const any = either.join(" or ");
+  return [either.length > 1 && each.length > 0 ? `(${any})` : any, ...each].join(" and ");
 }

@@ -139,22 +139,18 @@ async function signedIn(service: ConsoleService, request: Request): Promise<Resp
   }
 }
 
-/** Greatest body of a request to explain. */
-const maxExplainedBytes = 1_000_000;
-
 /** Responds with the explanation of a request: a list of lines. */
 async function explained(service: ConsoleService, request: Request): Promise<Response> {
   const length = Number(request.headers.get("content-length") ?? Infinity);
-  if (request.method !== "POST" || length > maxExplainedBytes) {
+  if (request.method !== "POST" || length > 1_000_000) {
     await request.body?.cancel();
     return respond("Send a request of at most 1 MB\n", plainText, 400);
   }
   try {
-    const { method, target, headers, body } = await request.json();
     // Without admin-sign-in, the console shows no rows beyond those of the API.
     const hiddenRows = service.snapshot.config.adminSignIn ? "all" : "none";
     const parts = { service, database: service.database, hiddenRows } as const;
-    const lines = await explainRequest(parts, { method, target, headers, body }, null);
+    const lines = await explainRequest(parts, await request.json(), null);
     return respond(JSON.stringify(lines), "application/json; charset=utf-8");
   } catch (error) {
     return respond(`${errorFacts(error, service.dialect).message}\n`, plainText, 400);

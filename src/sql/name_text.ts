@@ -23,6 +23,6 @@ const keywords: ReadonlySet<string> = new Set(
 /** Returns names, joined by dots, as `format('%I')` of PostgreSQL writes each of them. */
 export function nameText(...names: readonly string[]): string {
   return names.map((name) =>
-    /^[a-z_][a-z0-9_$]*$/.test(name) && !keywords.has(name) ? name : quoteIdent(name)
+    /^[a-z_][a-z0-9_]*$/.test(name) && !keywords.has(name) ? name : quoteIdent(name)
   ).join(".");
 }

@@ -1,5 +1,4 @@
-/** A database for one request, which plans writes: PostgreSQL checks the privileges of an EXPLAIN as
- * those of its statement. @module */
+/** A database that plans writes: EXPLAIN takes the privileges of its statement. @module */
 import { type Batch, type BatchResult, metadataBatch, type Statement } from "../database/batch.ts";
 import type { Caller, Database } from "../database/database.ts";
 import { DatabaseError } from "../errors/service_error.ts";

@@ -1,5 +1,5 @@
-/** Explains the answer to a request: lacking privileges, and policies that hide or refuse rows.
- * @module */
+/** Explains the answer to a request: lacking privileges, and policies on rows. @module */
+import { readAccess } from "../access/cells.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
@@ -8,28 +8,17 @@ import { toResponse } from "../handler/handler.ts";
 import { answer } from "../handler/pipeline.ts";
 import { planRequest } from "../handler/plan_request.ts";
 import { receive } from "../handler/receive.ts";
+import { printable } from "../lib/printable.ts";
 import type { CaseRequest } from "../policy_test/case_file.ts";
 import { readAnswer, requestOf, testConfig } from "../policy_test/case_handler.ts";
 import type { RequestService } from "../service/request_service.ts";
-import type { DataPlan } from "../transaction/data_plan.ts";
+import { compile, sql } from "../sql/fragment.ts";
+import { nameText } from "../sql/name_text.ts";
+import { relationOf } from "../transaction/data_plan.ts";
 import { DryRun } from "./dry_run.ts";
-import { type Need, needsOf } from "./needs.ts";
-import {
-  relationFactsStatement,
-  type RelationRights,
-  type RoutineFacts,
-  routineFactsStatement,
-} from "./relation_facts.ts";
-import { rulesOf } from "./request_policies.ts";
-import { type ReadRows, rowResults } from "./row_results.ts";
-import { answerLines, relationLines, routineLines, rowLines } from "./wording.ts";
-
-/** A lock that another session holds does not keep an explanation waiting. */
-const lockTimeout: Statement = {
-  text: "set local lock_timeout = '2s'",
-  params: [],
-  use: "none",
-};
+import { needsOf, routineFactsQuery, type TableFacts, tableFactsQuery } from "./needs.ts";
+import { leftOutOf, type ReadTexts, rowResults } from "./row_results.ts";
+import { answerLines, type Outcome, relationLines, rowLines } from "./wording.ts";
 
 /** Sends a request without an effect. Returns the lines of its explanation, SQL indented by four spaces. */
 export async function explainRequest(
@@ -43,102 +32,83 @@ export async function explainRequest(
   identity: Identity | null,
 ): Promise<readonly string[]> {
   const dry = new DryRun(database);
-  const contextOf = cachedContext(service, { loading: "shared", agents: null });
   const { snapshot } = service;
+  const config = testConfig(snapshot.config);
   const context = {
-    ...contextOf(snapshot),
-    snapshot: { ...snapshot, config: testConfig(snapshot.config), rateLimits: null },
+    ...cachedContext(service, { loading: "shared", agents: null })(snapshot),
+    snapshot: { ...snapshot, config, rateLimits: null },
     database: dry.database,
   };
   const info = { isUnlogged: true, ...identity === null ? {} : { identity } };
   const exchange = receive(requestOf(request), info, context);
-  const received = await readAnswer(toResponse(exchange, await answer(exchange)));
-  const outcome = { answer: received, dry, role: exchange.role ?? "", rows: null };
+  const received = await readHead(toResponse(exchange, await answer(exchange)));
+  const role = exchange.role ?? "";
+  const outcome: Outcome = { answer: received, dry, role, rows: null, leftOut: "" };
   const planning = receive(requestOf(request), info, context);
   planning.identity = exchange.identity;
-  const { cache } = snapshot;
-  const { batch } = dry;
   // Without a transaction, the answer has the error.
-  const planned = batch === null || cache === null ? null : await planRequest(planning, null);
+  const planned = dry.batch === null ? null : await planRequest(planning, null);
   if (planned?.kind !== "data") {
     const advice = exchange.failure?.advice ?? null;
-    return [...answerLines(outcome), ...advice === null ? [] : [`  ${advice}`]];
+    return [...answerLines(outcome), ...advice === null ? [] : [`  ${advice}`]].map(printable);
   }
-  const settings = batch!.statements.filter(({ role }) => role === "settings");
-  const read: ReadRows = async (query, before = []) => {
-    const statements = [lockTimeout, ...settings, ...before, query];
-    const { rows } = await database.transaction(metadataBatch(statements, "rollback"));
-    return rows.at(-1)!;
-  };
+  const read = readerOf(database, dry.batch!.statements.filter(({ role }) => role === "settings"));
+  const readFacts = readerOf(database, []);
   const { plan } = planned.planned;
-  return await explainPlan(plan, {
-    needs: needsOf(plan, cache!),
-    outcome,
-    database,
-    read,
-    hiddenRows,
-  });
-}
-
-async function explainPlan(
-  plan: DataPlan,
-  { needs, outcome, database, read, hiddenRows }: {
-    readonly needs: readonly Need[];
-    readonly outcome: Parameters<typeof answerLines>[0];
-    readonly database: Database;
-    readonly read: ReadRows;
-    readonly hiddenRows: "all" | "none";
-  },
-): Promise<readonly string[]> {
-  const { role } = outcome;
-  const lines: string[] = [];
-  let rows = outcome.rows;
+  const access = await readAccess(database, { config, role });
+  const cellsOf = (name: string | null) =>
+    new Map(access.cells.flatMap((cell) => cell.relation === name ? [[cell.action, cell]] : []));
   if (plan.kind === "call") {
-    const statement = routineFactsStatement(plan.call.routine, role);
-    const facts = await readFacts<RoutineFacts>(database, statement);
-    if (facts !== null) lines.push(...routineLines(facts));
+    const [text = "[]"] = await readFacts(routineFactsQuery(plan.call.routine));
+    const [name = null, runsAs]: readonly (string | null)[] = JSON.parse(text);
+    const needs = [{ action: "execute", columns: [], use: "" } as const];
+    const [first = "", ...grants] = relationLines(cellsOf(name), needs);
+    const line = `${first}; its body, which is not checked, runs as ${runsAs ?? role}`;
+    return [...answerLines(outcome), line, ...grants].map(printable);
   }
-  const byRelation = Map.groupBy(needs, ({ relation: { schema, name } }) => `${schema}\0${name}`);
-  for (const own of byRelation.values()) {
-    const isRoot = own[0] === needs[0] && plan.kind !== "call";
-    const statement = relationFactsStatement(own[0]!.relation, role);
-    const steps = await readFacts<readonly RelationRights[]>(database, statement) ?? [];
-    const { old, added, conflicting } = isRoot ? rulesOf(plan) : rulesOfReading;
-    for (const facts of steps) {
-      lines.push(...relationLines(facts, needsOn(facts, own), [...old, ...added, ...conflicting]));
-    }
-    const [table] = steps;
-    if (!isRoot || table?.isTable !== true) continue;
-    rows = hiddenRows === "none" ? null : await rowResults(plan, table, read);
-    if (rows !== null) lines.push(...rowLines(rows, table));
-    else if (hiddenRows === "none") lines.push("to see hidden rows: svc why, or admin-sign-in");
-    else lines.push(`to see hidden rows: --db-uri of ${table.owner}`);
-  }
-  return [...answerLines({ ...outcome, rows }), ...lines];
+  const relation = relationOf(plan)!;
+  const cells = cellsOf(nameText(relation.schema, relation.name));
+  const [text = "null"] = await readFacts(tableFactsQuery(relation));
+  const facts: TableFacts | null = JSON.parse(text);
+  const found = facts === null
+    ? null
+    : hiddenRows === "none"
+    ? "to see hidden rows: svc why, or admin-sign-in"
+    : await rowResults(plan, { relation, facts, cells, read });
+  const rows = typeof found === "string" ? null : found;
+  const leftOut = plan.kind === "read" ? await leftOutOf(plan.read, received.rows, read) : "";
+  return [
+    ...answerLines({ ...outcome, rows, leftOut }),
+    ...relationLines(cells, needsOf(plan)),
+    ...typeof found === "string" ? [found] : rowLines(rows ?? [], relation.primaryKey, facts),
+  ].map(printable);
 }
 
-const rulesOfReading = {
-  old: [{ command: "r", clause: "using" } as const],
-  added: [],
-  conflicting: [],
-};
+/** Neither a lock of another session nor a policy that loops keeps an explanation waiting. */
+const limits = sql`select set_config('lock_timeout', '1s', true),
+  set_config('statement_timeout', '1s', true)`;
 
-async function readFacts<Facts>(database: Database, statement: Statement): Promise<Facts | null> {
-  // PostgreSQL prints names outside of the search path with their schemas.
-  const search: Statement = { text: "set local search_path = ''", params: [], use: "none" };
-  const { rows } = await database.transaction(
-    metadataBatch([lockTimeout, search, statement], "rollback"),
-  );
-  return JSON.parse(rows.at(-1)?.[0]?.[0] ?? "null");
+/** Returns the reader behind settings; without any, PostgreSQL prints names with their schemas. */
+function readerOf(database: Database, settings: readonly Statement[]): ReadTexts {
+  const first = settings.length > 0 ? limits : sql`${limits}, set_config('search_path', '', true)`;
+  return async (query, before = []) => {
+    const texts = [first, ...before, query].map((text) => ({
+      ...compile(text),
+      use: "rows" as const,
+    }));
+    const batch = metadataBatch([...settings, ...texts], "rollback");
+    return (await database.transaction(batch)).rows.at(-1)!.map(([text]) => text!);
+  };
 }
 
-/** Returns the needs of the caller, or those of the view above. */
-function needsOn(
-  { columnsRead, schema, name }: RelationRights,
-  own: readonly Need[],
-): readonly Need[] {
-  const relation = { schema, name };
-  return columnsRead === null
-    ? own
-    : [{ relation, action: "select", columns: columnsRead, use: "the view reads" }];
+/** Reads the error of a response, or the number of its rows, of which it drops the first 10 MB. */
+async function readHead(response: Response): Promise<Outcome["answer"]> {
+  const { status, headers, body } = response;
+  if (status >= 400) return await readAnswer(response);
+  let bytes = 0;
+  for await (const { length } of body ?? []) if ((bytes += length) > 10_000_000) break;
+  const range = headers.get("Content-Range") ?? "";
+  const [, first, last] = /^(?:(\d+)-(\d+)|\*)\//.exec(range) ?? [];
+  const rows = first === undefined ? 0 : Number(last) - Number(first) + 1;
+  return { status, code: null, message: null, rows: range === "" ? null : rows };
 }

@@ -1,70 +1,87 @@
-/** The privileges that the plan of a request needs. @module */
-import type { MutatePlan } from "../plan/mutate_plan.ts";
+/** The privileges that a plan takes, and facts beside those of the access matrix. @module */
+import type { AccessCell } from "../access/cells.ts";
 import { fieldsOfCondition } from "../plan/planned_values.ts";
-import type { Condition, ReadNode } from "../plan/read_node.ts";
 import { neededColumns } from "../plan/read_plan.ts";
-import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
-import type { DataPlan } from "../transaction/data_plan.ts";
+import type { QualifiedName, Routine } from "../schema_cache/schema_cache.ts";
+import { param, type Sql, sql } from "../sql/fragment.ts";
+import { type DataPlan, relationOf } from "../transaction/data_plan.ts";
 
-/** A privilege on a relation. */
+/** A plan with rows of a relation. */
+export type RowPlan = Extract<DataPlan, { kind: "read" | "mutate" }>;
+
+/** A privilege; `columns` are empty for DELETE, `use` is a phrase: `the answer reads`. */
 export interface Need {
-  readonly relation: QualifiedName;
-  readonly action: "select" | "insert" | "update" | "delete";
-  /** Empty for DELETE. */
+  readonly action: AccessCell["action"];
   readonly columns: readonly string[];
-  /** A phrase: `the answer reads`. */
   readonly use: string;
 }
 
-/** Returns the needs of the caller, those of the requested relation first. */
-export function needsOf(plan: DataPlan, cache: SchemaCache): readonly Need[] {
-  if (plan.kind === "call") return embedNeeds(plan.call.read.root, cache);
-  if (plan.kind === "read") return readNeeds(plan.read.root, plan.relation, cache);
-  const { mutate } = plan;
-  const embeds = mutate.read === null ? [] : embedNeeds(mutate.read.root, cache);
-  return [...writeNeeds(mutate), ...embeds];
+type PlanNeed = readonly [Need["action"], use: string, columns: readonly string[] | "all"];
+
+/** Returns the needs of the caller. */
+export function needsOf(plan: RowPlan): readonly Need[] {
+  const all = relationOf(plan)!.columns.map(({ name }) => name);
+  return planNeeds(plan).map(([action, use, columns]) => {
+    // A function of the row reads all columns.
+    const isWhole = columns === "all" || columns.some((name) => !all.includes(name));
+    return { action, use, columns: isWhole ? all : all.filter((name) => columns.includes(name)) };
+  }).filter(({ columns }, at) => at === 0 || columns.length > 0);
 }
 
-function readNeeds(root: ReadNode, relation: Relation, cache: SchemaCache): readonly Need[] {
-  const needed = neededColumns({ root, relation });
-  const columns = columnsAmong(relation, needed);
-  const own: Need = { relation, action: "select", columns, use: "the answer reads" };
-  return [own, ...embedNeeds(root, cache)];
-}
-
-function embedNeeds({ embeds }: ReadNode, cache: SchemaCache): readonly Need[] {
-  return embeds.flatMap(({ node }) => {
-    const relation = node.relation === null ? undefined : cache.relation(node.relation);
-    return relation === undefined ? [] : readNeeds(node, relation, cache);
-  });
-}
-
-function writeNeeds(plan: MutatePlan): readonly Need[] {
-  const { kind, relation, returning } = plan;
-  const written = kind === "insert" || kind === "update"
-    ? plan.rows.columns.map(({ name }) => name)
-    : [];
-  const conflict = kind === "insert" ? plan.conflict : null;
+function planNeeds(plan: RowPlan): readonly PlanNeed[] {
+  if (plan.kind === "read") {
+    const { relation, read: { root } } = plan;
+    return [["select", "the answer reads", neededColumns({ root, relation })]];
+  }
+  const { kind, returning } = plan.mutate;
+  const conflict = kind === "insert" ? plan.mutate.conflict : null;
+  const { columns } = kind === "insert" || kind === "update" ? plan.mutate.rows : { columns: [] };
+  const filters = kind === "insert" ? [] : plan.mutate.where.flatMap(fieldsOfCondition);
   const merged = conflict?.resolution === "merge" ? conflict.columns : [];
-  const filtered = whereOf(plan).flatMap(fieldsOfCondition).map(({ column }) => column);
-  const returned = returning === "none" ? [] : columnsAmong(relation, returning);
-  const all: readonly Omit<Need, "relation">[] = [
-    { action: kind === "patch" ? "update" : kind, columns: written, use: "the body sets" },
-    { action: "update", columns: merged, use: "the upsert sets" },
-    { action: "select", columns: conflict?.target.columns ?? [], use: "the upsert compares" },
-    { action: "select", columns: filtered, use: "the filter reads" },
-    { action: "select", columns: returned, use: "the representation reads" },
+  return [
+    [kind === "patch" ? "update" : kind, "the body sets", columns.map(({ name }) => name)],
+    ["update", "the upsert sets", merged],
+    ["select", "the upsert compares", conflict?.target.columns ?? []],
+    ["select", "the filter reads", filters.map(({ column }) => column)],
+    ["select", "the representation reads", returning === "none" ? [] : returning],
   ];
-  return all.filter(({ action, columns }) => action === "delete" || columns.length > 0)
-    .map((need) => ({ ...need, relation }));
 }
 
-/** Returns the conditions on the existing rows that a write changes. */
-export function whereOf(plan: MutatePlan): readonly Condition[] {
-  return plan.kind === "insert" ? [] : plan.where;
+/** Facts of a table. */
+export interface TableFacts {
+  readonly owner: string;
+  /** Columns of the table that a policy reads, by its quoted name. */
+  readonly policyColumns: Readonly<Record<string, readonly string[]>> | null;
+  /** By column. `defaults` are those that call no volatile function. */
+  readonly defaults: Readonly<Record<string, string>> | null;
+  readonly generated: Readonly<Record<string, string>> | null;
 }
 
-function columnsAmong({ columns }: Relation, needed: readonly string[] | "all"): readonly string[] {
-  const names = columns.map(({ name }) => name);
-  return needed === "all" ? names : names.filter((name) => needed.includes(name));
+/** Returns the query for {@linkcode TableFacts} as JSON; no row for other relations. */
+export function tableFactsQuery({ schema, name }: QualifiedName): Sql {
+  return sql`select json_build_object('owner', pg_get_userbyid(c.relowner),
+  'policyColumns', (select json_object_agg(quote_ident(p.polname), array(
+      select distinct k.attname from pg_depend d
+        join pg_attribute k on k.attrelid = d.refobjid and k.attnum = d.refobjsubid and k.attnum > 0
+      where d.classid = 'pg_policy'::regclass and d.objid = p.oid and d.refobjid = c.oid))
+    from pg_policy p where p.polrelid = c.oid), 'defaults', e.defaults, 'generated', e.generated)::text
+from pg_class c join pg_namespace n on n.oid = c.relnamespace cross join lateral (
+  select json_object_agg(k.attname, e.text) filter (where k.attgenerated <> '') as generated,
+    json_object_agg(k.attname, e.text) filter (where k.attgenerated = '' and not exists (
+      select from regexp_matches(e.tree, 'funcid (\\d+)', 'g') m
+        join pg_proc f on f.oid = m[1]::oid and f.provolatile = 'v')) as defaults
+  from (select *, adbin::text as tree, pg_get_expr(adbin, adrelid) as text from pg_attrdef) e
+    join pg_attribute k on k.attrelid = e.adrelid and k.attnum = e.adnum where e.adrelid = c.oid) e
+where n.nspname = ${param(schema)} and c.relname = ${param(name)} and c.relkind in ('r', 'p')`;
+}
+
+/** Returns the query for the name of a function in the access matrix, and the owner of SECURITY DEFINER. */
+export function routineFactsQuery({ schema, name, parameters }: Routine): Sql {
+  const types = parameters.map(({ type }) => type).join(", ");
+  return sql`select json_build_array(
+  format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)),
+  case when p.prosecdef then pg_get_userbyid(p.proowner) end)::text
+from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+where n.nspname = ${param(schema)} and p.proname = ${param(name)}
+  and oidvectortypes(p.proargtypes) = ${param(types)}`;
 }

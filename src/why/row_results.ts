@@ -1,204 +1,238 @@
 /** The rows that a request concerns, and the results of policies on them as the caller has them. @module */
-import type { Statement } from "../database/batch.ts";
+import type { AccessCell } from "../access/cells.ts";
 import { DatabaseError } from "../errors/service_error.ts";
+import { parseJsonObject } from "../lib/json_object.ts";
+import type { MutatePlan, WrittenRows } from "../plan/mutate_plan.ts";
+import type { ReadPlan } from "../plan/read_plan.ts";
+import { rowsText } from "../policy_test/expectation.ts";
 import { renderConditions } from "../query/condition.ts";
 import { renderFromWhere, rootSource } from "../query/from_where.ts";
 import { renderGroups } from "../query/read.ts";
-import {
-  and,
-  catalogueSql,
-  compile,
-  ident,
-  join,
-  literal,
-  param,
-  smallNumber,
-  type Sql,
-  sql,
-} from "../sql/fragment.ts";
-import type { DataPlan } from "../transaction/data_plan.ts";
-import { whereOf } from "./needs.ts";
-import type { RelationRights } from "./relation_facts.ts";
-import {
-  expressionsOf,
-  type PolicyRule,
-  type RuleExpression,
-  rulesOf,
-} from "./request_policies.ts";
+import type { Relation } from "../schema_cache/schema_cache.ts";
+import { and, catalogueSql, compile, ident, join, literal, or } from "../sql/fragment.ts";
+import { param, quoteIdent, type Sql, sql } from "../sql/fragment.ts";
+import { needsOf, type RowPlan, type TableFacts } from "./needs.ts";
 
-/** A plan with rows of a relation. */
-export type RowPlan = Extract<DataPlan, { kind: "read" | "mutate" }>;
+type Texts = readonly string[];
+
+/** Reads the first column in a transaction that begins as that of the request, and rolls back. */
+export type ReadTexts = (query: Sql, before?: readonly Sql[]) => Promise<Texts>;
+
+/** The cells of the caller for a relation, by action. */
+export type Cells = ReadonlyMap<AccessCell["action"], AccessCell>;
+
+interface RowSource {
+  readonly relation: Relation;
+  readonly facts: TableFacts;
+  readonly cells: Cells;
+  readonly read: ReadTexts;
+}
 
 /** A row, and the policies that decide about it. */
 export interface RowResult {
-  readonly kind: "row" | "new row" | "row in conflict";
-  /** As PostgreSQL prints the composite type. */
-  readonly text: string;
+  readonly kind: RowKind;
+  /** Empty if the caller cannot convert the row to JSON. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly isAllowed: boolean;
-  /** `result` is `true`, `false`, `null` or an error. */
-  readonly policies: readonly (RuleExpression & { readonly result: string })[];
+  /** Results are `true`, `false`, `null` or an error. */
+  readonly policies: readonly Readonly<Record<"name" | "expression" | "result", string>>[];
 }
-
-type TableRow = Pick<RowResult, "text" | "values">;
-
-/** Reads rows in a transaction that begins as that of the request, and rolls back. */
-export type ReadRows = (
-  query: Statement,
-  before?: readonly Statement[],
-) => Promise<readonly (readonly (string | null)[])[]>;
 
 /** Most rows of an explanation. */
 export const maxRows = 20;
-const limit = sql` limit ${smallNumber(String(maxRows))}`;
 
-/** Returns the results of rows; null if the login may not see the rows that the role may not see. */
+class RowsNotShown extends Error {}
+
+/** Returns the results of rows, or the reason for their absence; null if the request reaches no row. */
 export async function rowResults(
   plan: RowPlan,
-  facts: RelationRights,
-  read: ReadRows,
-): Promise<readonly RowResult[] | null> {
-  const { old, added, conflicting } = rulesOf(plan);
-  const [type, own] = [ident(facts.schema, facts.name), ident(facts.name)];
-  const rowsOf = (of: Sql) => sql`select ${of}::text, to_jsonb(${of})::text`;
-  const table = { type, own, facts, read };
-  const existing = (from: Sql) =>
-    readRows(table, sql`${rowsOf(own)}${from}${limit}`, [asOwner(facts)]);
-  if (plan.kind === "mutate" && plan.mutate.kind === "insert") {
-    const { rows: { json, columns }, conflict } = plan.mutate;
-    const defaults = Object.entries(facts.defaults).map(([column, text]) =>
-      sql`${literal(column)}, ${catalogueSql(text)}`
-    );
-    const body = param(JSON.stringify(bodyRows(json, columns)));
-    const inserted = await readRows(
-      table,
-      sql`${rowsOf(sql`r`)}
-from jsonb_array_elements(${body}::jsonb) b cross join lateral
-  jsonb_populate_record(null::${type}, jsonb_build_object(${join(defaults)}) || b) r${limit}`,
-    ) ?? [];
-    const key = conflicting.length === 0 ? [] : conflict?.target.columns ?? [];
-    const same = key.map((column) => sql`${own}.${ident(column)} = (v::${type}).${ident(column)}`);
-    const met = same.length === 0
-      ? []
-      : await existing(sql` from ${type} join ${texts(inserted)} on ${and(same)}`);
-    if (met === null) return null;
-    return [
-      ...await resultsOf(table, met, { kind: "row in conflict", rules: conflicting }),
-      ...await resultsOf(table, inserted, { kind: "new row", rules: added }),
-    ];
-  }
-  const candidates = await existing(fromWhereOf(plan));
-  if (candidates === null) return null;
-  const found = await resultsOf(table, candidates, { kind: "row", rules: old });
-  if (plan.kind !== "mutate" || plan.mutate.kind !== "update") return found;
-  const { json, columns } = plan.mutate.rows;
-  const changed = await readRows(
-    table,
-    sql`${rowsOf(sql`r`)}
-from ${texts(found.filter(({ isAllowed }) => isAllowed))} cross join lateral
-  jsonb_populate_record(v::${type}, ${
-      param(JSON.stringify(bodyRows(json, columns)[0] ?? {}))
-    }::jsonb) r`,
-  );
-  return [...found, ...await resultsOf(table, changed ?? [], { kind: "new row", rules: added })];
-}
-
-interface TableSource {
-  readonly type: Sql;
-  readonly own: Sql;
-  readonly facts: RelationRights;
-  readonly read: ReadRows;
-}
-
-/** Without row level security, a table of which the owner may not see all rows is an error. */
-function asOwner({ owner }: RelationRights): Statement {
-  const query = sql`
-select set_config('role', ${param(owner)}, true), set_config('row_security', 'off', true)`;
-  return { ...compile(query), use: "none" };
-}
-
-async function readRows(
-  { read }: TableSource,
-  query: Sql,
-  before: readonly Statement[] = [],
-): Promise<readonly TableRow[] | null> {
+  source: RowSource,
+): Promise<readonly RowResult[] | string | null> {
+  const rules = rulesOf(plan);
+  const actions = Object.values(rules).flat().map(([action]) => source.cells.get(action)?.may);
+  if (actions.some((may) => may === undefined || may === "no")) return null;
+  const resultsOf = async (kind: RowKind, texts: Texts) =>
+    (await evaluateRules(source, rules[kind] ?? [], texts)).map((row) => ({ ...row, kind }));
   try {
-    const rows = await read({ ...compile(query), use: "rows" }, before);
-    return rows.map(([text, values]) => ({ text: text!, values: JSON.parse(values!) }));
+    if (plan.kind === "mutate" && plan.mutate.kind === "insert") {
+      const { met, added } = await insertedRows(plan.mutate, source);
+      return [...await resultsOf("row in conflict", met), ...await resultsOf("new row", added)];
+    }
+    const mutate = plan.kind === "read" ? null : plan.mutate;
+    const type = ident(source.relation.schema, source.relation.name);
+    const where = renderConditions(mutate?.where ?? [], ident(source.relation.name));
+    const from = plan.kind === "read" ? fromOf(plan.read) : sql` from ${type} where ${and(where)}`;
+    const texts = await existingRows(source, from);
+    const found = await resultsOf("row", texts);
+    if (mutate?.kind !== "update") return found;
+    if (mutate.key !== null) throw new RowsNotShown("rows not shown: each has its own body");
+    const allowed = texts.filter((_, at) => found[at]!.isAllowed);
+    const changed = await newRows(source, mutate.rows, sql`v::${type}`, allowed);
+    return [...found, ...await resultsOf("new row", changed)];
   } catch (error) {
-    if (error instanceof DatabaseError) return null;
+    if (error instanceof RowsNotShown) return error.message;
+    if (error instanceof DatabaseError) return `rows not shown: ${error.failure.message}`;
     throw error;
   }
 }
 
-/** Renders rows as the column `v`. */
-function texts(rows: readonly TableRow[]): Sql {
-  return sql`json_array_elements_text(${
-    param(JSON.stringify(rows.map(({ text }) => text)))
-  }::json) v`;
+/** Returns the rows that an insert meets, and those that it adds. */
+async function insertedRows(
+  { rows, conflict, nested }: Extract<MutatePlan, { kind: "insert" }>,
+  source: RowSource,
+) {
+  if (nested !== null) throw new RowsNotShown("rows not shown: the insert is nested");
+  const { relation: { schema, name }, facts } = source;
+  const type = ident(schema, name);
+  const base = sql`jsonb_populate_record(null::${type}, ${objectOf(facts.defaults)})`;
+  const added = await newRows(source, rows, base, [""]);
+  const key = conflict?.resolution === "merge" ? conflict.target.columns : null;
+  if (key === null || added.length === 0) return { met: [], added };
+  const columns = key.map((column) => ident(name, column));
+  const values = join(columns.map((column) => sql`${column}::text`));
+  const keys = await source.read(valuesQuery(source, sql`jsonb_build_array(${values})`, added));
+  const isSame = (texts: readonly (string | null)[]) =>
+    and(columns.map((column, at) => sql`${column} = ${param(texts[at]!)}`));
+  const where = or(keys.map((texts) => isSame(JSON.parse(texts))));
+  return { met: await existingRows(source, sql` from ${type} where ${where}`), added };
 }
 
-/** Renders FROM and WHERE of the existing rows that a request reads or changes. */
-function fromWhereOf(plan: RowPlan): Sql {
-  if (plan.kind === "read") {
-    const { root } = plan.read;
-    const options = { ranges: false, joined: false, groups: renderGroups };
-    return renderFromWhere(root, rootSource(root), options);
-  }
-  const { schema, name } = plan.mutate.relation;
-  const conditions = renderConditions(whereOf(plan.mutate), ident(name));
-  return sql` from ${ident(schema, name)} where ${and(conditions)}`;
+/** Reads rows as the owner, as PostgreSQL prints the composite type. */
+async function existingRows(source: RowSource, from: Sql): Promise<Texts> {
+  const { relation: { schema, name, columns }, facts: { owner }, read } = source;
+  const builtIn = columns.filter((c) => !c.baseType.includes(".") || c.enumLabels.length > 0);
+  const own = [[name], [schema, name], ...builtIn.map((column) => [name, column.name])];
+  const names = new Set(own.map((parts) => parts.map(quoteIdent).join(".")));
+  // Other names are those of functions, which the owner must not run.
+  const found = compile(from).text.match(/(?:"(?:[^"]|"")*"\.?)+\(?/g) ?? [];
+  const other = found.filter((text) => !names.has(text)).at(-1);
+  if (other !== undefined) throw new RowsNotShown(`rows not shown: the filter uses ${other}`);
+  const query = sql`select case when octet_length(t) <= 100000 then t else '' end
+from (select (${ident(name)}.*)::text as t${from} limit 20) s`;
+  // Policies that apply to the owner, too, are an error. Only operators of pg_catalog are found.
+  const asOwner = sql`select set_config('role', ${param(owner)}, true),
+  set_config('row_security', 'off', true), set_config('search_path', '', true)`;
+  const texts = await read(query, [asOwner]).catch((error) => {
+    const isRefused = error instanceof DatabaseError && error.failure.sqlstate === "42501";
+    throw isRefused ? new RowsNotShown(`to see hidden rows: --db-uri of ${owner}`) : error;
+  });
+  if (texts.includes("")) throw new RowsNotShown("rows not shown: one is longer than 100 kB");
+  return texts;
 }
 
-/** Returns the rows of a body with the written columns alone. */
-function bodyRows(json: string | Uint8Array, columns: readonly { readonly name: string }[]) {
-  const parsed = JSON.parse(typeof json === "string" ? json : new TextDecoder().decode(json));
-  const rows: readonly object[] = Array.isArray(parsed) ? parsed : [parsed];
-  const isWritten = (name: string) => columns.some((column) => column.name === name);
-  return rows.map((row) =>
-    Object.fromEntries(Object.entries(row).filter(([name]) => isWritten(name)))
+/** Makes rows of a body on `base`, where `v` is one of `from`, as the caller; then generated columns. */
+async function newRows(
+  { relation: { schema, name }, facts, read }: RowSource,
+  { json, shape, columns, defaults }: WrittenRows,
+  base: Sql,
+  from: Texts,
+): Promise<Texts> {
+  const [type, own] = [ident(schema, name), ident(name)];
+  const names = param(JSON.stringify(columns.map((column) => column.name)));
+  const texts = sql`${param(JSON.stringify(from))}::json`;
+  const body = shape === "array" ? param(json) : sql`jsonb_build_array(${param(json)}::jsonb)`;
+  const isSet = defaults ? sql`b ? k` : sql`true`;
+  return await read(sql`select (g.*)::text from (
+  select r.* from json_array_elements_text(${texts}) v cross join jsonb_array_elements(${body}::jsonb) b
+    cross join lateral jsonb_populate_record(${base}, (
+      select coalesce(jsonb_object_agg(k, b -> k) filter (where ${isSet}), '{}')
+      from jsonb_array_elements_text(${names}::jsonb) k)) r limit 20
+) as ${own} cross join lateral
+  jsonb_populate_record((${own}.*)::${type}, ${objectOf(facts.generated)}) g`);
+}
+
+/** Renders an object of expressions of the catalogue. */
+function objectOf(expressions: TableFacts["defaults"]): Sql {
+  const members = Object.entries(expressions ?? {}).map(([column, text]) =>
+    sql`jsonb_build_object(${literal(column)}, ${catalogueSql(text)})`
   );
+  return join([sql`'{}'::jsonb`, ...members], sql` || `);
 }
 
-async function resultsOf(
-  table: TableSource,
-  rows: readonly TableRow[],
-  { kind, rules }: { readonly kind: RowResult["kind"]; readonly rules: readonly PolicyRule[] },
-): Promise<readonly RowResult[]> {
-  const { facts } = table;
-  const byRule = facts.arePoliciesApplied && rows.length > 0
-    ? rules.map((rule) => expressionsOf(facts, rule))
-    : [];
-  const results = new Map<string, readonly string[]>();
+async function evaluateRules(source: RowSource, rules: readonly PolicyRule[], texts: Texts) {
+  if (texts.length === 0) return [];
+  const values = await evaluate(source, sql`to_jsonb(${ident(source.relation.name)}.*)`, texts);
+  const results = new Map<string, Texts>();
+  const byRule = rules.map(([action, clause]) => ({ clause, ...source.cells.get(action)! }))
+    .filter(({ may }) => may !== "all").map(({ clause, policies }) =>
+      policies.flatMap((policy) => {
+        const expression = clause === "using" ? policy.using : policy.check ?? policy.using;
+        return expression === null ? [] : [{ ...policy, expression }];
+      })
+    );
   for (const { expression } of byRule.flat()) {
-    if (!results.has(expression)) results.set(expression, await evaluate(table, expression, rows));
+    const found = results.get(expression);
+    results.set(expression, found ?? await evaluate(source, catalogueSql(expression), texts));
   }
-  return rows.map((row, index) => {
-    const policies = byRule.map((each) =>
-      each.map((one) => ({ ...one, result: results.get(one.expression)![index]! }))
+  return texts.map((_, at) => {
+    const tests = byRule.map((rule) =>
+      rule.map((test) => ({ ...test, result: results.get(test.expression)![at]! }))
     );
-    const isTrue = ({ result }: { readonly result: string }) => result === "true";
-    const isAllowed = policies.every((each) =>
-      each.some((one) => one.policy.isPermissive && isTrue(one)) &&
-      each.every((one) => one.policy.isPermissive || isTrue(one))
+    const isAllowed = tests.every((rule) =>
+      rule.some(({ permissive, result }) => permissive && result === "true") &&
+      rule.every(({ permissive, result }) => permissive || result === "true")
     );
-    const unique = new Map(policies.flat().map((one) => [one.policy.name + one.expression, one]));
-    return { ...row, kind, isAllowed, policies: [...unique.values()] };
+    const unique = new Map(tests.flat().map((one) => [one.name + one.expression, one]));
+    const row = parseJsonObject(values[at]!) ?? {};
+    return { values: row, isAllowed, policies: [...unique.values()] };
   });
 }
 
-async function evaluate(
-  { type, own, read }: TableSource,
-  expression: string,
-  rows: readonly TableRow[],
-): Promise<readonly string[]> {
-  const query = sql`select (${catalogueSql(expression)})::text
-from (select (v::${type}).* from ${texts(rows)}) as ${own}`;
-  try {
-    const found = await read({ ...compile(query), use: "rows" });
-    return found.map(([value]) => value ?? "null");
-  } catch (error) {
+/** Evaluates an expression on rows as the caller; an error is its result. */
+async function evaluate(source: RowSource, expression: Sql, texts: Texts): Promise<Texts> {
+  return await source.read(valuesQuery(source, expression, texts)).catch((error) => {
     if (!(error instanceof DatabaseError)) throw error;
-    return rows.map(() => `error ${error.failure.sqlstate}: ${error.failure.message}`);
-  }
+    return texts.map(() => `error ${error.failure.sqlstate}: ${error.failure.message}`);
+  });
+}
+
+function valuesQuery({ relation: { schema, name } }: RowSource, value: Sql, texts: Texts): Sql {
+  const json = param(JSON.stringify(texts));
+  const rows = sql`select (v::${
+    ident(schema, name)
+  }).* from json_array_elements_text(${json}::json) v`;
+  return sql`select coalesce((${value})::text, 'null') from (${rows}) as ${ident(name)}`;
+}
+
+/** Renders FROM and WHERE of a read, without `!inner`. */
+function fromOf({ root }: ReadPlan): Sql {
+  const embeds = root.embeds.map((embed) => ({ ...embed, inner: false }));
+  const options = { ranges: false, joined: false, groups: renderGroups };
+  return renderFromWhere({ ...root, embeds }, rootSource(root), options);
+}
+
+/** Returns `; 2 rows left out by limit=1`: rows that the caller sees, and that a read leaves out. */
+export async function leftOutOf(plan: ReadPlan, rows: number | null, read: ReadTexts) {
+  const { cutAt, root: { range: { limit, offset }, embeds, grouped, distinct } } = plan;
+  const cut = rows === cutAt ? "db-max-rows" : String(rows) === limit ? "limit" : null;
+  const causes = [
+    ...cut === null ? [] : [`${cut}=${rows}`],
+    ...offset === null ? [] : [`offset=${offset}`],
+    ...embeds.flatMap(({ inner, key }) => inner ? [`!inner of ${key}`] : []),
+  ];
+  if (rows === null || causes.length === 0 || grouped || distinct !== null) return "";
+  const query = sql`select count(*)::text from (select${fromOf(plan)} limit 10001) t`;
+  const [count] = await read(query).catch(() => []);
+  const number = Number(count) - rows;
+  return number > 0 ? `; ${rowsText(number)} left out by ${causes.join(", ")}` : "";
+}
+
+/** An expression of all policies of an action: `check` is USING where a policy has no WITH CHECK. */
+type PolicyRule = readonly [action: AccessCell["action"], clause: "using" | "check"];
+
+/** Rows that exist, new ones, and those that an upsert updates. */
+type RowKind = "row" | "new row" | "row in conflict";
+
+/** Returns the rules for rows: PostgreSQL documentation, CREATE POLICY, "Policies Applied by Command Type". */
+function rulesOf(plan: RowPlan): Readonly<Partial<Record<RowKind, readonly PolicyRule[]>>> {
+  const reading: PolicyRule = ["select", "using"];
+  if (plan.kind === "read") return { row: [reading] };
+  const { kind } = plan.mutate;
+  const reads = needsOf(plan).some(({ action }) => action === "select") ? [reading] : [];
+  if (kind === "delete") return { row: [[kind, "using"], ...reads] };
+  const [old, updated]: readonly PolicyRule[] = [["update", "using"], ["update", "check"]];
+  if (kind !== "insert") return { row: [old!, ...reads], "new row": [updated!, ...reads] };
+  const added: PolicyRule = [kind, "check"];
+  if (plan.mutate.conflict?.resolution !== "merge") return { "new row": [added, ...reads] };
+  return { "row in conflict": [old!, reading], "new row": [added, updated!, reading] };
 }
