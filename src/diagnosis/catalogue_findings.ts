@@ -36,6 +36,7 @@ copy-exposed warn {roles} may read all rows of {subject}, past policies: they co
 policy-volatile warn the policy {subject} calls {objects} for each row: VOLATILE forbids to do it once
 policies-merge info {objects} on {subject} are evaluated together for {roles}: make them one, or separate them
 foreign-key-index info no index begins with the columns of {subject}: embeds and deletes scan the table
+index-duplicate info the index {subject} finds the rows that {objects} finds
 no-primary-key info {subject} has no primary key: requests have neither PUT nor cursors
 `;
 

@@ -286,6 +286,42 @@ const rows: readonly Row[] = [
     absent: "foreign-key-index",
   },
   {
+    label: "two indexes have the same keys",
+    sql: 'create index "One" on api.doc (team, lower(title)) include (id) where open; ' +
+      'create index "Two" on api.doc (team, lower(title)) include (id) where open',
+    finding:
+      'info index-duplicate api."Two": the index api."Two" finds the rows that api."One" finds',
+    mend: 'drop index concurrently api."Two";',
+  },
+  {
+    label: "an index has the keys of a primary key",
+    sql: "create index again on api.doc (id)",
+    finding: "info index-duplicate api.again: the index api.again finds the rows that " +
+      "api.doc_pkey finds",
+    mend: "drop index concurrently api.again;",
+  },
+  {
+    label: "a partitioned index has the keys of another one",
+    sql: "create table api.part (id int, day date) partition by range (day); " +
+      "create table api.part_1 partition of api.part default; " +
+      "create index on api.part (id); create index again on api.part (id)",
+    finding: "info index-duplicate api.again: the index api.again finds the rows that " +
+      "api.part_id_idx finds",
+    mend: "drop index api.again;",
+  },
+  {
+    label: "indexes differ in order, class, collation, method, condition, or are unique",
+    sql: "create index on api.doc (title); create index on api.doc (title desc); " +
+      "create index on api.doc (title text_pattern_ops); " +
+      'create index on api.doc (title collate "C"); create index on api.doc using hash (title); ' +
+      "create index on api.doc (title) where open; create index on api.doc (title) include (id); " +
+      "create index on api.doc (title, id); create unique index on api.doc (title); " +
+      "alter table api.doc add unique (title, team), add exclude (title with =); " +
+      "drop index api.doc_title_idx",
+    finding: null,
+    absent: "index-duplicate",
+  },
+  {
     label: "a table has no primary key",
     sql: "create table api.log (id int)",
     finding:

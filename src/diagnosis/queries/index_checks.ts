@@ -28,6 +28,15 @@ export const indexChecks: readonly string[] = [
   where c.relkind in ('r', 'p') and not exists (
       select from pg_constraint k where k.conrelid = c.oid and k.contype = 'p'
     )`,
+
+  `select 'index-duplicate', false, d.indexrelid::regclass::text, '{}', array_agg(k.indexrelid::regclass::text),
+    array[format('drop index %s%s;', case t.relkind when 'p' then '' else 'concurrently ' end, d.indexrelid::regclass)]
+  from tables t join pg_index d on d.indrelid = t.oid and not d.indisunique and not d.indisexclusion and d.indisvalid
+    join pg_index k on k.indrelid = t.oid and k.indisvalid and (k.indisunique or k.indexrelid < d.indexrelid)
+      and k.indkey::int2[] = d.indkey::int2[] and k.indclass = d.indclass and k.indcollation = d.indcollation
+      and (k.indnkeyatts, k.indoption::int2[], concat(k.indexprs, ' ', k.indpred))
+        = (d.indnkeyatts, d.indoption::int2[], concat(d.indexprs, ' ', d.indpred))
+  group by t.relkind, d.indexrelid`,
 ];
 
 /**
