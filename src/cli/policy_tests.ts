@@ -55,10 +55,9 @@ async function test({ config, flags, operands }: CommandCall): Promise<number> {
 
 /** Returns the files below `tests/` in the folder of the configuration file, else in the working directory. */
 function findCases(configFile: string | null): readonly string[] {
-  const folder = shortPath(relativeTo(configFile, "tests"));
-  const options = { recursive: true, encoding: "utf8" } as const;
-  const names = existsSync(folder) ? readdirSync(folder, options) : [];
+  const root = shortPath(relativeTo(configFile, "tests"));
+  const names = existsSync(root) ? readdirSync(root, { recursive: true, encoding: "utf8" }) : [];
   const files = names.filter((name) => name.endsWith(".cases")).toSorted();
-  if (files.length === 0) throw new Error(`${folder}: no *.cases files`);
-  return files.map((name) => join(folder, name));
+  if (files.length === 0) throw new Error(`${root}: no *.cases files`);
+  return files.map((name) => join(root, name));
 }

@@ -105,8 +105,7 @@ function readCase(text: string, line: number, callers: CaseCallers): PolicyCase 
 /** Parses a request with its header lines. Throws an `Error`. */
 export function parseRequest(text: string): CaseRequest {
   const [first = "", ...headers] = text.split(/\r?\n/).filter((line) => line.trim() !== "");
-  const read = headers.map((line, index) => readHeader(line, index + 2));
-  return { ...readLine(first, 1), headers: read };
+  return { ...readLine(first, 1), headers: headers.map((line, at) => readHeader(line, at + 2)) };
 }
 
 function readLine(text: string, line: number): CaseRequest {

@@ -58,6 +58,7 @@ export async function runFile(
     if (sql !== "") throw new Error(`cannot run ${name} as its callers: ${sql}`);
     const results: CaseResult[] = [];
     for (const each of cases) {
+      if (database.counts().open === 0) break;
       const identity = each.caller && callerIdentity(each.caller, config);
       const info = { isUnlogged: true, ...identity && { identity } };
       const answer = await readAnswer(await handle(requestOf(each), info));

@@ -70,7 +70,8 @@ export class SavepointDatabase implements Database {
   watch(): void {}
 
   counts(): PoolCounts {
-    return { max: 1, open: 1, inUse: 1, waiting: 0, timeouts: 0 };
+    const open = this.#closedReason === null ? 1 : 0;
+    return { max: 1, open, inUse: open, waiting: 0, timeouts: 0 };
   }
 
   /** Waits for the batches so far. The transaction stays open. */
