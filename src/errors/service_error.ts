@@ -95,6 +95,11 @@ export class DatabaseError extends Error {
 /** SQLSTATE of a statement that was canceled. */
 const queryCanceled = "57014";
 
+/** Whether an error is one of an entry of the catalogue. */
+export function isError(thrown: unknown, { code }: { readonly code: string }): boolean {
+  return thrown instanceof ServiceError && thrown.fields.code === code;
+}
+
 /** Whether PostgreSQL canceled a statement. */
 export function isCanceled(thrown: unknown): boolean {
   return thrown instanceof DatabaseError && thrown.failure.sqlstate === queryCanceled;

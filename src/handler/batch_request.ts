@@ -12,11 +12,11 @@ import {
 } from "../batch/batch_head.ts";
 import { OperationError } from "../batch/operation_error.ts";
 import { inheritedHeaders, operationRequest } from "../batch/operation_request.ts";
-import { BatchReferences, type OperationReferences } from "../batch/batch_references.ts";
+import { BatchReferences } from "../batch/batch_references.ts";
 import { batchReply } from "../batch/batch_reply.ts";
 import { errors } from "../errors/catalogue.ts";
 import { quotable } from "../errors/quoting.ts";
-import { type FailedOperation, ServiceError } from "../errors/service_error.ts";
+import { type FailedOperation, isError } from "../errors/service_error.ts";
 import type { Admission } from "../rate_limits/rate_limiter.ts";
 import { noBytes } from "../request/body/body_decoder.ts";
 import { receiveBody } from "../request/body/body.ts";
@@ -24,12 +24,12 @@ import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
 import type { DataPlan } from "../transaction/data_plan.ts";
 import { isEndOverridable, type RequestOperation } from "../transaction/script.ts";
-import { isInsufficientPrivilege, RoleColumns } from "./column_privileges.ts";
+import { RoleColumns } from "./column_privileges.ts";
 import { admissionOf } from "./admission.ts";
 import type { Exchange } from "./exchange.ts";
 import { bodyOptions } from "./receive_body.ts";
 import { lengthError } from "./receive.ts";
-import { planRequest, type RequestPlan } from "./plan_request.ts";
+import { planRequest } from "./plan_request.ts";
 import { run } from "./run.ts";
 import { readableQuery } from "./column_request.ts";
 
@@ -59,17 +59,7 @@ export async function respondToBatch(exchange: Exchange): Promise<Reply> {
     });
   }
   const batch = { request, isolation: document.isolation };
-  try {
-    return await run(exchange, { operations, batch, payload });
-  } catch (error) {
-    if (isRefused(error)) context.columnPrivileges.forget(exchange.identity!.role);
-    throw error;
-  }
-}
-
-/** Whether the role lacks a privilege: the columns that it may select may have changed. */
-function isRefused(error: unknown): boolean {
-  return error instanceof OperationError && isInsufficientPrivilege(error.cause);
+  return await columns.guard(run(exchange, { operations, batch, payload, key: null }));
 }
 
 /**
@@ -91,14 +81,20 @@ async function planOperations(
       admitOperation(exchange, pieces, admissions);
       const { cache } = exchange.context.snapshot;
       const own = references.of(operation.index, { earlier: plans, cache: cache! });
-      const plan = await planOperation(exchange, operation, { pieces, columns, references: own });
-      const { request } = plan;
+      const body = operation.body ?? noBytes;
+      const plan = await planRequest(exchange, { pieces, body, columns, references: own });
+      if (plan.kind !== "data") throw new Error("an operation is not a request for data");
       const planned = await readableQuery(plan.planned, columns);
       plans.push(planned.plan);
       const referenceChecks = own?.checks ?? [];
-      operations.push({ facts: factsOf(operation), request, planned, referenceChecks });
+      operations.push({
+        request: plan.request,
+        planned,
+        facts: factsOf(operation),
+        referenceChecks,
+      });
     } catch (error) {
-      if (isRateLimited(error)) { for (const admission of admissions) admission.refund(); }
+      if (isError(error, errors.rateLimited)) admissions.forEach((admission) => admission.refund());
       throw new OperationError(error, factsOf(operation));
     }
   }
@@ -107,10 +103,6 @@ async function planOperations(
 
 function factsOf({ index, id, method, url }: BatchOperation): FailedOperation {
   return { index, id, method, url: quotable(url) };
-}
-
-function isRateLimited(error: unknown): boolean {
-  return error instanceof ServiceError && error.fields.code === errors.rateLimited.code;
 }
 
 /** Throws `131`, `132` and `136` as for a request of its own. */
@@ -123,19 +115,4 @@ function admitOperation(exchange: Exchange, pieces: RawRequest, admissions: Admi
   admission.chargeClient();
   admission.chargeIdentity({ ...identity!, token: credential.token });
   admissions.push(admission);
-}
-
-async function planOperation(
-  exchange: Exchange,
-  { body }: BatchOperation,
-  { pieces, columns, references }: {
-    readonly pieces: RawRequest;
-    readonly columns: RoleColumns;
-    /** Null without references from or to the operation. */
-    readonly references: OperationReferences | null;
-  },
-): Promise<Extract<RequestPlan, { kind: "data" }>> {
-  const plan = await planRequest(exchange, { pieces, body: body ?? noBytes, columns, references });
-  if (plan.kind !== "data") throw new Error("an operation is not a request for data");
-  return plan;
 }

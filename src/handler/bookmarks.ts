@@ -3,10 +3,8 @@
 import type { Batch, BatchResult } from "../database/batch.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
-import type { DataPlan } from "../transaction/data_plan.ts";
-import type { ApiRequest } from "../request/api_request.ts";
-import type { TransactionOwner } from "../transaction/preamble.ts";
 import type { Snapshot } from "../service/snapshot.ts";
+import type { RequestOperation } from "../transaction/script.ts";
 import { mayUseStandby, replicatedBatch } from "../transaction/standby_use.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -15,27 +13,21 @@ const maxBookmarkLength = 64;
 /** Most bookmarks of one request, as clients that send requests at the same time have several. */
 const maxBookmarks = 8;
 
-/** A planned request of a role. */
-interface OwnedPlan {
-  readonly request: ApiRequest;
-  readonly plan: DataPlan;
-  readonly owner: TransactionOwner;
-}
-
 /**
- * Returns a batch with all that a database with standbys needs to know. `owned` is the request that a standby may
- * execute; null if only the primary may.
+ * Returns a batch with all that a database with standbys needs to know. `operation` is the request that a standby
+ * may execute; null if only the primary may.
  */
 export function withReplicas(
-  { pieces, context }: Exchange,
+  { pieces, context, identity }: Exchange,
   batch: Batch,
-  owned: OwnedPlan | null = null,
+  operation: RequestOperation | null = null,
 ): Batch {
-  const { bookmarkHeader, snapshot, snapshot: { config, cache, cacheLoadedAt } } = context;
+  const { bookmarkHeader, snapshot } = context;
   if (bookmarkHeader === null) return batch;
+  const { config, cache, cacheLoadedAt, roles } = snapshot;
   const bookmark = readBookmark(pieces, bookmarkHeader, snapshot);
-  const isForStandby = owned !== null && cache !== null &&
-    mayUseStandby({ ...owned, defaults: owned.owner.defaults, config, cache });
+  const isForStandby = operation !== null && cache !== null &&
+    mayUseStandby(operation, { defaults: roles.byRole.get(identity!.role), config, cache });
   const schemaAgeMs = context.now() - cacheLoadedAt;
   const standby = isForStandby ? { bookmark, schemaAgeMs } : null;
   return replicatedBatch(batch, { bookmark, standby });

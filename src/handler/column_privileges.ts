@@ -1,5 +1,6 @@
 /** Reads and remembers the columns that roles may select, which `**` shows. System columns are
  * among them. @module */
+import { OperationError } from "../batch/operation_error.ts";
 import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Caller, Database } from "../database/database.ts";
 import { DatabaseError } from "../errors/service_error.ts";
@@ -105,12 +106,23 @@ export class RoleColumns implements SelectableColumns {
     }
     return wasRead;
   }
+
+  /** Returns the result. Forgets the columns of the role if it lacks a privilege: they may have changed. */
+  async guard<Result>(result: Promise<Result>): Promise<Result> {
+    try {
+      return await result;
+    } catch (error) {
+      const cause = error instanceof OperationError ? error.cause : error;
+      if (isInsufficientPrivilege(cause)) this.#privileges.forget(this.#role);
+      throw error;
+    }
+  }
 }
 
 /** SQLSTATE `insufficient_privilege`. */
 const insufficientPrivilege = "42501";
 
-export function isInsufficientPrivilege(error: unknown): error is DatabaseError {
+function isInsufficientPrivilege(error: unknown): boolean {
   return error instanceof DatabaseError && error.failure.sqlstate === insufficientPrivilege;
 }
 

@@ -3,7 +3,7 @@
 import type { Reply } from "../response/reply.ts";
 import { relationOf, rowVersionIn } from "../transaction/data_plan.ts";
 import type { PlannedQuery } from "../transaction/script.ts";
-import { isInsufficientPrivilege, RoleColumns } from "./column_privileges.ts";
+import { RoleColumns } from "./column_privileges.ts";
 import type { Exchange } from "./exchange.ts";
 import type { PayloadRequest } from "./plan_request.ts";
 import { runPlain } from "./run.ts";
@@ -14,15 +14,10 @@ export async function executeByColumns(
   request: PayloadRequest & { readonly columns: RoleColumns | null },
 ): Promise<Reply> {
   const { context: { columnPrivileges }, identity } = exchange;
-  const { role } = identity!;
-  const columns = request.columns ?? new RoleColumns(columnPrivileges, role, exchange);
+  const columns = request.columns ??
+    new RoleColumns(columnPrivileges, identity!.role, exchange);
   const planned = await readableQuery(request.planned, columns);
-  try {
-    return await runPlain(exchange, { ...request, planned });
-  } catch (error) {
-    if (isInsufficientPrivilege(error)) columnPrivileges.forget(role);
-    throw error;
-  }
+  return await columns.guard(runPlain(exchange, { ...request, planned }));
 }
 
 /** Returns a query with its statement that reads no row versions, if the role may not read them. */

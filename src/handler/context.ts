@@ -1,6 +1,5 @@
 /** Makes the state that the requests of a snapshot share. @module */
 import { anonymousIdentity } from "../auth/authenticate.ts";
-import { SpoolSpace } from "../lib/spool_file.ts";
 import { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
@@ -13,34 +12,23 @@ import { headerSteps, replySteps } from "./reply_steps.ts";
 import { RouteNames } from "./route_names.ts";
 import { Uploads } from "./uploads.ts";
 
+interface ContextOptions {
+  readonly loading: ServiceOptions["loading"];
+  readonly agents: AgentsHost | null;
+}
+
 /** Makes the function that returns the context of a snapshot. */
 export function cachedContext(
   service: RequestService,
-  { loading, agents }: {
-    readonly loading: ServiceOptions["loading"];
-    readonly agents: AgentsHost | null;
-  },
+  options: ContextOptions,
 ): (snapshot: Snapshot) => Context {
-  const { database, dialect, now } = service;
-  const { bodySpool } = database;
-  const common = {
-    service,
-    database,
-    dialect,
-    now,
-    agents,
-    uploads: new Uploads({ database, space: bodySpool?.space ?? new SpoolSpace() }),
-    inFlight: new RequestsInFlight(),
-    counters: countersOf(service),
-    earlyAnswers: earlyAnswers(service, loading),
-    bookmarkHeader: database.hasStandbys === true ? dialect.bookmarkHeader : null,
-  };
+  const common = commonParts(service, options);
   const contextOf = (
     snapshot: Snapshot,
-    plans: Pick<Context, "columnPrivileges" | "planCache">,
+    { planCache, columnPrivileges }: Pick<Context, "columnPrivileges" | "planCache">,
   ): Context => {
+    const { bodySpool } = service.database;
     if (bodySpool !== undefined) bodySpool.maxFileBytes = snapshot.config.serverSpoolSize;
-    const { planCache, columnPrivileges } = plans;
     return {
       ...common,
       snapshot,
@@ -54,7 +42,7 @@ export function cachedContext(
   };
   const newPlans = (snapshot: Snapshot) => ({
     planCache: new PlanCache(snapshot),
-    columnPrivileges: new ColumnPrivileges(database),
+    columnPrivileges: new ColumnPrivileges(service.database),
   });
   let context = contextOf(service.snapshot, newPlans(service.snapshot));
   return (snapshot) => {
@@ -65,11 +53,40 @@ export function cachedContext(
   };
 }
 
+/** Returns the parts that do not depend on the snapshot. */
+function commonParts(service: RequestService, { loading, agents }: ContextOptions) {
+  const { database, dialect, now } = service;
+  return {
+    service,
+    database,
+    dialect,
+    now,
+    agents,
+    uploads: new Uploads(database, database.bodySpool?.space),
+    inFlight: new RequestsInFlight(),
+    counters: countersOf(service),
+    earlyAnswers: earlyAnswers(service, loading),
+    bookmarkHeader: database.hasStandbys === true ? dialect.bookmarkHeader : null,
+  };
+}
+
 function countersOf({ metricRegistry, setSpanAttribute }: RequestService): RequestCounters {
-  const rateLimited = metricRegistry.counter(rateLimitedCounter);
-  const replays = metricRegistry.counter(replayCounter);
-  const batchOperations = metricRegistry.counter(batchOperationCounter);
-  const failedPreconditions = metricRegistry.counter(preconditionCounter);
+  const counter = (name: string, help: string, labels: readonly string[] = []) =>
+    metricRegistry.counter({ name, help, labels });
+  const rateLimited = counter(
+    "rate_limited_total",
+    "Requests that a policy of rate-limits refused",
+    ["policy"],
+  );
+  const replays = counter(
+    "idempotent_replays_total",
+    "Requests with an Idempotency-Key that got the answer of an earlier one",
+  );
+  const batchOperations = counter("batch_operations_total", "Operations of batches");
+  const failedPreconditions = counter(
+    "precondition_failed_total",
+    "Requests whose If-Match or If-None-Match did not hold",
+  );
   return {
     rateLimited: (policy) => rateLimited.increment(policy),
     replayed: () => replays.increment(),
@@ -80,24 +97,3 @@ function countersOf({ metricRegistry, setSpanAttribute }: RequestService): Reque
     preconditionFailed: () => failedPreconditions.increment(),
   };
 }
-
-const rateLimitedCounter = {
-  name: "rate_limited_total",
-  help: "Requests that a policy of rate-limits refused",
-  labels: ["policy"],
-} as const;
-
-const batchOperationCounter = {
-  name: "batch_operations_total",
-  help: "Operations of batches",
-} as const;
-
-const replayCounter = {
-  name: "idempotent_replays_total",
-  help: "Requests with an Idempotency-Key that got the answer of an earlier one",
-} as const;
-
-const preconditionCounter = {
-  name: "precondition_failed_total",
-  help: "Requests whose If-Match or If-None-Match did not hold",
-} as const;

@@ -5,6 +5,7 @@ import type { Reply } from "../response/reply.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
 import type { EarlyAnswer, Exchange } from "./exchange.ts";
+import { emptyReply } from "./headers.ts";
 import { HealthCheck } from "./health_check.ts";
 import { healthRoute, unknownRoute } from "./route_names.ts";
 
@@ -14,8 +15,9 @@ export function earlyAnswers(
   loading: ServiceOptions["loading"],
 ): readonly EarlyAnswer[] {
   const common = [answerPreflight, answerInvalidHost];
-  if (service.snapshot.config.serverHealthPath === null) return common;
-  return [...common, healthAnswer(new HealthCheck(service, loading))];
+  const { config } = service.snapshot;
+  if (config.serverHealthPath === null) return common;
+  return [...common, healthAnswer(new HealthCheck(service, config, loading))];
 }
 
 /** Returns the origins that CORS allows; `none` for none, null for any. */
@@ -31,7 +33,7 @@ function answerPreflight(exchange: Exchange): Reply | null {
   const origins = allowedOrigins(exchange);
   if (origins === "none") return null;
   const headers = preflightHeaders(request, origins, { takesQuery: config.serverQueryMethod });
-  return headers === null ? null : { status: 200, headers, content: null, length: null };
+  return headers === null ? null : emptyReply(200, headers);
 }
 
 /** A server builds the request's URL from its `Host`, and takes the text behind a slash for the path. */
@@ -48,6 +50,6 @@ function healthAnswer(health: HealthCheck): EarlyAnswer {
     const { refusal, pieces } = exchange;
     if (refusal !== null || !health.matches(pieces.path)) return null;
     exchange.route = healthRoute;
-    return health.check(pieces).then((reply) => ({ ...reply, content: null, length: null }));
+    return health.check(pieces);
   };
 }

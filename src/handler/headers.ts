@@ -7,6 +7,10 @@ export function withHeaders(reply: Reply, added: HeaderList): Reply {
   return added.length === 0 ? reply : { ...reply, headers: [...reply.headers, ...added] };
 }
 
+export function emptyReply(status: number, headers: HeaderList): Reply {
+  return { status, headers, content: null, length: null };
+}
+
 export function hasHeader(expected: string, headers: HeaderList): boolean {
   for (const [name] of headers) {
     if (name.length !== expected.length) continue;

@@ -2,15 +2,11 @@
  */
 import type { HeaderList } from "../lib/header_list.ts";
 import type { Config } from "../config/options.ts";
+import { emptyReply } from "./headers.ts";
+import type { Reply } from "../response/reply.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
-
-/** A response without a body. */
-export interface HealthAnswer {
-  readonly status: number;
-  readonly headers: HeaderList;
-}
 
 const uncached: HeaderList = [["Cache-Control", "no-store"]];
 
@@ -18,19 +14,18 @@ const uncached: HeaderList = [["Cache-Control", "no-store"]];
 export class HealthCheck {
   readonly #service: Pick<RequestService, "isReady">;
   readonly #path: string | null;
-  readonly #isShared: boolean;
+  readonly #loading: ServiceOptions["loading"];
   #running: Promise<boolean> | null = null;
 
   /** The path is that of the start: the option is not reloadable. */
   constructor(
-    service: Pick<RequestService, "isReady"> & {
-      readonly snapshot: { readonly config: Pick<Config, "serverHealthPath"> };
-    },
+    service: Pick<RequestService, "isReady">,
+    { serverHealthPath }: Pick<Config, "serverHealthPath">,
     loading: ServiceOptions["loading"],
   ) {
     this.#service = service;
-    this.#path = service.snapshot.config.serverHealthPath;
-    this.#isShared = loading !== "unshared";
+    this.#path = serverHealthPath;
+    this.#loading = loading;
   }
 
   /** Returns whether a raw path is one of the health paths. */
@@ -41,12 +36,12 @@ export class HealthCheck {
   }
 
   /** Returns 200 or 503. The path must match. */
-  async check({ method, path }: Pick<RawRequest, "method" | "path">): Promise<HealthAnswer> {
+  async check({ method, path }: Pick<RawRequest, "method" | "path">): Promise<Reply> {
     if (method !== "GET" && method !== "HEAD") {
-      return { status: 405, headers: [["Allow", "GET, HEAD"], ...uncached] };
+      return emptyReply(405, [["Allow", "GET, HEAD"], ...uncached]);
     }
     const isHealthy = path !== this.#path || await this.#isReady();
-    return { status: isHealthy ? 200 : 503, headers: uncached };
+    return emptyReply(isHealthy ? 200 : 503, uncached);
   }
 
   /**
@@ -54,7 +49,7 @@ export class HealthCheck {
    * and any client may request it. Where work ends with its request, each runs its own.
    */
   async #isReady(): Promise<boolean> {
-    if (!this.#isShared) return await this.#service.isReady();
+    if (this.#loading === "unshared") return await this.#service.isReady();
     this.#running ??= this.#service.isReady().finally(() => this.#running = null);
     return await this.#running;
   }

@@ -177,36 +177,18 @@ async function createService(
   source: () => ConfigSource,
   dependencies: WatchedDependencies,
 ): Promise<StartedService> {
-  const {
-    embeddedInit,
-    embeddedExtensions,
-    connections,
-    schemaCache,
-    schemaCacheMaxAge,
-    agentsOf,
-    ...others
-  } = dependencies;
+  const { embeddedInit, embeddedExtensions, connections, agentsOf, observe } = dependencies;
   const config = source().configure(noValues);
   const withoutEffect = limitKeys(config);
-  if (withoutEffect.length > 0) {
-    others.observe({ kind: "limits-unavailable", keys: withoutEffect });
-  }
-  const applicationName = config.dialect.displayName;
+  if (withoutEffect.length > 0) observe({ kind: "limits-unavailable", keys: withoutEffect });
   const database = await openDatabase(config, {
     embeddedInit: embeddedInit === null ? null : { text: embeddedInit, name: "embeddedInit" },
     embeddedExtensions,
-    applicationName,
+    applicationName: config.dialect.displayName,
     connections,
   });
   const loading = connections === "pooled" ? "shared" : "unshared";
-  const service = await Service.create({
-    source,
-    database,
-    schemaCache,
-    schemaCacheMaxAge,
-    loading,
-    ...others,
-  });
+  const service = await Service.create({ ...dependencies, source, database, loading });
   if (connections === "pooled") service.listen();
   return { service, handle: serviceHandler(service, loading, agentsOf(service)) };
 }

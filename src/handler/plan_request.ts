@@ -1,5 +1,5 @@
 /** Plans one request, by its shape if the plan cache knows that. @module */
-import type { Config } from "../config/options.ts";
+import type { OperationReferences } from "../batch/batch_references.ts";
 import { errors } from "../errors/catalogue.ts";
 import { quotable } from "../errors/quoting.ts";
 import type { OptionsPlan } from "../plan/allowed_methods.ts";
@@ -25,21 +25,20 @@ import {
 } from "../request/query_request.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
-import type { Query } from "../query/query.ts";
-import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
+import { queryOf } from "../transaction/data_plan.ts";
 import { RoleColumns } from "./column_privileges.ts";
 import type { Exchange } from "./exchange.ts";
 import { reportAdvice } from "./report.ts";
 import { type BodyRules, receiveRequestBody } from "./receive_body.ts";
 
 /** An operation of a batch to plan. */
-export interface PlannedPart {
+interface PlannedPart {
   readonly pieces: RawRequest;
   readonly body: Uint8Array;
   /** The columns that the role of the request may select. */
   readonly columns: RoleColumns;
-  /** References from and to other operations; null without any. */
-  readonly references: RequestReferences | null;
+  /** References from and to other operations; null without any. Plans with references are not cached. */
+  readonly references: OperationReferences | null;
 }
 
 /** An exchange, or a part of it. A query request has other pieces than its exchange. */
@@ -47,14 +46,7 @@ interface PlanningInput {
   readonly exchange: Exchange;
   readonly pieces: RawRequest;
   readonly part: PlannedPart | null;
-}
-
-/** References of a request. Its plan is not cached. */
-export interface RequestReferences {
-  /** Adds the names of its values to a request. */
-  bind(request: ApiRequest): ApiRequest;
-  /** Returns the SQL of the plan. */
-  query(plan: DataPlan): Query;
+  readonly cache: SchemaCache;
 }
 
 /** A planned request, and its body; null if it has none. */
@@ -89,8 +81,8 @@ export function planRequest(
   if (cache === null) throw cacheError ?? errors.noSchemaCache();
   const { pieces } = part ?? exchange;
   const target = readQueryTarget(pieces, config);
-  const input = { exchange, pieces, part };
-  return target === null ? planByShape(input, cache) : planQuery(input, target, cache);
+  const input = { exchange, pieces, part, cache };
+  return target === null ? planByShape(input) : planQuery(input, target);
 }
 
 /** Receives a body, unless a batch has it. */
@@ -105,60 +97,41 @@ function receiveBody(
 }
 
 /** Plans a query request: receives its parameters, and plans the GET that it stands for. */
-async function planQuery(
-  input: PlanningInput,
-  target: QueryTarget,
-  cache: SchemaCache,
-): Promise<RequestPlan> {
-  const { pieces, exchange: { context: { snapshot: { config } } } } = input;
+async function planQuery(input: PlanningInput, target: QueryTarget): Promise<RequestPlan> {
+  const { pieces, cache, exchange: { context: { snapshot: { config } } } } = input;
+  const check = (request: RawRequest) =>
+    checkTarget(parseHead({ ...request, query: "" }, config).request, cache);
   if (pieces.method === "OPTIONS" && target.form === "path") {
-    checkTarget(
-      parseHead({ ...pieces, method: "GET", path: target.path, query: "" }, config).request,
-      cache,
-    );
-    return {
-      kind: "options",
-      allow: "OPTIONS,POST",
-      acceptQuery: acceptedQueries(target.isRoutine),
-    };
+    check({ ...pieces, method: "GET", path: target.path });
+    const acceptQuery = acceptedQueries(target.isRoutine);
+    return { kind: "options", allow: "OPTIONS,POST", acceptQuery };
   }
   const request = requestInQuery(pieces, target);
   // JSON arguments are received as those of POST.
-  if (request.method === "QUERY") return planByShape({ ...input, pieces: request }, cache);
-  const checks = {
-    head: () => checkTarget(parseHead({ ...request, query: "" }, config).request, cache),
-  };
-  const payload = await receiveBody(input, parameterReader, { checks, isDivisible: () => false });
+  if (request.method === "QUERY") return planByShape({ ...input, pieces: request });
+  const rules = { checks: { head: () => check(request) }, isDivisible: () => false };
+  const payload = await receiveBody(input, parameterReader, rules);
   const parameters = payload.kind === "raw" ? payload.bytes : noBytes;
-  return planByShape({ ...input, pieces: withParameters(request, parameters) }, cache);
+  return planByShape({ ...input, pieces: withParameters(request, parameters) });
 }
 
-function planByShape(
-  input: PlanningInput,
-  cache: SchemaCache,
-): RequestPlan | Promise<RequestPlan> {
+function planByShape(input: PlanningInput): RequestPlan | Promise<RequestPlan> {
   const { pieces, part, exchange: { context: { planCache, snapshot: { config } } } } = input;
   const hasReferences = part !== null && part.references !== null;
   const shape = hasReferences ? null : readQueryShape(pieces, config);
   const reader = shape === null ? undefined : planCache.bodyReader(shape);
-  if (shape === null || reader === undefined) {
-    return planUncached(input, { shape, cache, received: null });
-  }
-  if (reader === null) return planLooked(input, { shape, cache, received: null });
+  if (shape === null || reader === undefined) return planUncached(input, shape, null);
+  if (reader === null) return planLooked(input, shape, null);
   // The plan of the shape depends on the body's keys.
-  const rules = { checks: noChecks, isDivisible: divisibility(pieces, reader, { cache, config }) };
-  return receiveBody(input, reader, rules)
-    .then((received) => planLooked(input, { shape, cache, received }));
+  return receiveBody(input, reader, { checks: noChecks, isDivisible: divisibility(input, reader) })
+    .then((received) => planLooked(input, shape, received));
 }
 
 const noChecks: LongBodyChecks = {};
 
 /** Returns the decision about a body that is too long for one statement. Such a body is planned for it. */
-function divisibility(
-  pieces: RawRequest,
-  { format }: PayloadReader,
-  { cache, config }: { readonly cache: SchemaCache; readonly config: Config },
-): BodyRules["isDivisible"] {
+function divisibility(input: PlanningInput, { format }: PayloadReader): BodyRules["isDivisible"] {
+  const { pieces, cache, exchange: { context: { snapshot: { config } } } } = input;
   let body: BodyPlan | null = null;
   return (payload) => {
     body ??= new BodyPlan({ request: parseHead(pieces, config).request, format, cache, config });
@@ -169,15 +142,12 @@ function divisibility(
 /** Returns the cached plan of a shape, or plans the request. */
 function planLooked(
   input: PlanningInput,
-  { shape, cache, received }: {
-    readonly shape: QueryShape;
-    readonly cache: SchemaCache;
-    readonly received: Payload | null;
-  },
+  shape: QueryShape,
+  received: Payload | null,
 ): RequestPlan | Promise<RequestPlan> {
   const { pieces, part, exchange: { context: { planCache }, stopwatch } } = input;
   const found = planCache.lookup(shape, pieces, received);
-  if (found === undefined) return planUncached(input, { shape, cache, received });
+  if (found === undefined) return planUncached(input, shape, received);
   if (part === null) stopwatch.lap("parse");
   const { request, planned } = found;
   return { kind: "data", request, planned, payload: received, columns: null };
@@ -186,13 +156,10 @@ function planLooked(
 /** Parses and plans a request whose shape is not cached. */
 async function planUncached(
   input: PlanningInput,
-  { shape, cache, received }: {
-    readonly shape: QueryShape | null;
-    readonly cache: SchemaCache;
-    readonly received: Payload | null;
-  },
+  shape: QueryShape | null,
+  received: Payload | null,
 ): Promise<RequestPlan> {
-  const { pieces, part, exchange } = input;
+  const { pieces, part, cache, exchange } = input;
   const { stopwatch, context: { planCache, snapshot: { config } } } = exchange;
   const { request: head, reader } = parseHead(pieces, config);
   if (pieces.received !== undefined) checkQuerySize(head.query);
@@ -203,7 +170,10 @@ async function planUncached(
   const sent = payload === null ? head : { ...head, payload };
   const parsed = part?.references?.bind(sent) ?? sent;
   if (part === null) stopwatch.lap("parse");
-  reportIgnored(exchange, parsed);
+  const { ignoredLimit } = parsed.query;
+  if (ignoredLimit !== undefined) {
+    reportAdvice(exchange, `${quotable(ignoredLimit)} has no effect: it is not an integer`);
+  }
   const columns = selectableColumns(input, parsed);
   const request = columns === null ? parsed : { ...parsed, selectable: columns };
   const planAll = () => plan(request, cache, config);
@@ -220,11 +190,6 @@ async function planUncached(
   }
   const uncached = { plan: planned, query, kind: null, isRetrySafe: false };
   return { kind: "data", request, planned: uncached, payload, columns };
-}
-
-function reportIgnored(exchange: Exchange, { query: { ignoredLimit } }: ApiRequest): void {
-  if (ignoredLimit === undefined) return;
-  reportAdvice(exchange, `${quotable(ignoredLimit)} has no effect: it is not an integer`);
 }
 
 /** Returns the columns that the role may select; null for a request without `**`. */

@@ -23,6 +23,7 @@ import {
   positionOf,
   type RequestOperation,
   type RequestScript,
+  type RequestWork,
 } from "../transaction/script.ts";
 import { estimateOf } from "../transaction/script_errors.ts";
 import type { Context } from "./exchange.ts";
@@ -34,9 +35,7 @@ type ReplyContext = Pick<Context, "bookmarkHeader" | "dialect" | "snapshot">;
 /** A script that has run. */
 export interface FinishedScript {
   readonly script: RequestScript;
-  readonly operations: readonly RequestOperation[];
-  /** Null for a plain request. */
-  readonly batch: BatchHead | null;
+  readonly work: RequestWork;
   readonly result: Pick<BatchResult, "body" | "columns" | "rows">;
   /** Results of the operations of a batch. */
   readonly held: readonly HeldResult[];
@@ -44,17 +43,17 @@ export interface FinishedScript {
 
 /** Makes the reply of a script. Throws the error of the first check that a result fails. */
 export function replyOf(finished: FinishedScript, context: ReplyContext): Reply {
-  const { operations: [operation], batch, result } = finished;
+  const { work: { operations: [operation], batch }, result } = finished;
   if (batch !== null) return replyToBatch(finished, batch, context);
   return operationReply(operation!, { index: undefined, result, finished, context });
 }
 
 function replyToBatch(
   finished: FinishedScript,
-  { request }: BatchHead,
+  { request: { preferences } }: BatchHead,
   context: ReplyContext,
 ): Reply {
-  const { operations, script, result: { rows }, held } = finished;
+  const { work: { operations }, script, result: { rows }, held } = finished;
   const replies = operations.map((operation, index): OperationReply => {
     const { facts } = operation;
     const result = held[index];
@@ -70,7 +69,7 @@ function replyToBatch(
   const [headers = null, status = null] = overrides < 0 ? [] : rows[overrides]?.[0] ?? [];
   try {
     const reply = batchReply(replies, {
-      preferences: request.preferences,
+      preferences,
       isEndOverridable: isEndOverridable(context.snapshot.config),
       hasStandbys: context.bookmarkHeader !== null,
       overrides: { headers, status },

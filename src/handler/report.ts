@@ -1,5 +1,4 @@
 /** Reports requests: to the observer, and to the metrics. @module */
-import type { Config } from "../config/options.ts";
 import type { Statement } from "../database/batch.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { DatabaseError, ServiceError } from "../errors/service_error.ts";
@@ -240,15 +239,10 @@ class LazyFinishedRequest implements FinishedRequest {
   }
 }
 
-/** Returns path and query of an exchange, as the log shows them. */
+/** Returns path and query of an exchange, without the query if the log omits it. */
 function targetOf({ request: { url }, context: { snapshot: { config } } }: Exchange): string {
-  return loggedTarget(url, config);
-}
-
-/** Returns path and query of an absolute URL, without the query if the log omits it. */
-function loggedTarget(url: string, { logQueryString }: Pick<Config, "logQueryString">): string {
   const path = url.indexOf("/", url.indexOf("//") + 2);
   const target = path === -1 ? "/" : url.slice(path);
-  const mark = logQueryString ? -1 : target.indexOf("?");
+  const mark = config.logQueryString ? -1 : target.indexOf("?");
   return mark === -1 ? target : target.slice(0, mark);
 }

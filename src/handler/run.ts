@@ -11,15 +11,15 @@ import { type KeptReply, replyOfKept } from "../response/kept_reply.ts";
 import type { Reply } from "../response/reply.ts";
 import { KeyTakenError, type RequestKey } from "../transaction/idempotency.ts";
 import type { TransactionOwner } from "../transaction/preamble.ts";
-import { mayWrite, type RequestOperation } from "../transaction/script.ts";
-import { buildReplayScript } from "../transaction/service_scripts.ts";
+import { mayWrite, type RequestOperation, type RequestWork } from "../transaction/script.ts";
+import { buildReplayScript, type KeyedWork } from "../transaction/service_scripts.ts";
 import { withBookmark, withReplicas } from "./bookmarks.ts";
 import type { Exchange } from "./exchange.ts";
 import type { PayloadRequest } from "./plan_request.ts";
-import { type RequestOperations, runTransaction, ScriptRun } from "./script_run.ts";
+import { runTransaction, ScriptRun } from "./script_run.ts";
 
 /** Runs the operations of an exchange in one transaction, and makes the reply of their results. */
-export function run(exchange: Exchange, work: RequestOperations): Promise<Reply> {
+export function run(exchange: Exchange, work: RequestWork): Promise<Reply> {
   const [operation] = work.operations;
   exchange.targetNameUses = work.batch === null
     ? targetNameUsesOf(operation!.planned.plan)
@@ -27,7 +27,7 @@ export function run(exchange: Exchange, work: RequestOperations): Promise<Reply>
   const owner = ownerOf(exchange);
   return hasKey(exchange, work)
     ? runOnce(exchange, work, owner)
-    : new ScriptRun(exchange, work, { owner, key: null }).execute();
+    : new ScriptRun(exchange, work, owner).execute();
 }
 
 /** Runs a plain request. */
@@ -41,7 +41,7 @@ export function runPlain(
     facts: null,
     referenceChecks: noReferences,
   };
-  return run(exchange, { operations: [operation], batch: null, payload });
+  return run(exchange, { operations: [operation], batch: null, payload, key: null });
 }
 
 const noReferences: RequestOperation["referenceChecks"] = [];
@@ -60,7 +60,7 @@ export function ownerOf(
 /** Whether work takes effect once: it writes, and its request has a key. */
 function hasKey(
   { pieces, context: { snapshot: { config } } }: Exchange,
-  { operations }: RequestOperations,
+  { operations }: RequestWork,
 ): boolean {
   return config.idempotencyTable !== null && hasIdempotencyKey(pieces) &&
     operations.some(({ planned }) => mayWrite(planned.plan, config));
@@ -72,7 +72,7 @@ function hasKey(
  */
 async function runOnce(
   exchange: Exchange,
-  work: RequestOperations,
+  work: RequestWork,
   owner: TransactionOwner,
 ): Promise<Reply> {
   const { pieces, context: { counters, snapshot: { config } } } = exchange;
@@ -84,11 +84,11 @@ async function runOnce(
   };
   for (let attempt = 0; attempt < 2; attempt++) {
     try {
-      return await new ScriptRun(exchange, work, { owner, key }).execute();
+      return await new ScriptRun(exchange, { ...work, key }, owner).execute();
     } catch (error) {
       if (!(error instanceof KeyTakenError)) throw error;
     }
-    const kept = await readKept(exchange, work, { owner, key });
+    const kept = await readKept(exchange, { ...work, key }, owner);
     if (kept === "other request") throw errors.idempotencyKeyReused();
     if (kept === null) continue;
     counters.replayed();
@@ -100,18 +100,10 @@ async function runOnce(
 /** Reads the answer that is kept for a key; null if the key is not in the table. Its bookmark covers the write. */
 async function readKept(
   exchange: Exchange,
-  { operations, batch }: RequestOperations,
-  { owner, key }: { readonly owner: TransactionOwner; readonly key: RequestKey },
+  work: KeyedWork,
+  owner: TransactionOwner,
 ): Promise<KeptReply | null> {
-  const { context: { snapshot: { config } } } = exchange;
-  const [{ request, planned: { plan } }] = operations as readonly [RequestOperation];
-  const queries = operations.map(({ planned }) => planned);
-  const script = buildReplayScript(
-    batch?.request ?? request,
-    { plan: batch === null ? plan : null, queries, key },
-    owner,
-    config,
-  );
+  const script = buildReplayScript(work, owner, exchange.context.snapshot.config);
   const result = await runTransaction(exchange, withReplicas(exchange, script));
   exchange.stopwatch.lap("transaction");
   const kept = replyOfKept(result);

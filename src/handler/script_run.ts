@@ -11,45 +11,27 @@ import {
 } from "../database/batch.ts";
 import type { Caller } from "../database/database.ts";
 import { errors } from "../errors/catalogue.ts";
-import { DatabaseError, isCanceled, ServiceError } from "../errors/service_error.ts";
+import { DatabaseError, isCanceled, isError } from "../errors/service_error.ts";
 import { systemClock } from "../lib/clock.ts";
 import { BatchDeadline } from "../lib/time_limits.ts";
 import { resultColumn } from "../query/query.ts";
-import type { Payload } from "../request/api_request.ts";
 import { keptAnswer } from "../response/kept_reply.ts";
 import type { Reply } from "../response/reply.ts";
 import { checkCost } from "../transaction/cost_limit.ts";
-import { closingStatement, keyError, type RequestKey } from "../transaction/idempotency.ts";
+import { closingStatement, keyError } from "../transaction/idempotency.ts";
 import type { TransactionOwner } from "../transaction/preamble.ts";
 import { applyResultChecks } from "../transaction/result_checks.ts";
 import {
-  type BatchHead,
   buildScript,
   type DividedParam,
   positionOf,
-  type RequestOperation,
   type RequestScript,
+  type RequestWork,
 } from "../transaction/script.ts";
 import { statementError } from "../transaction/script_errors.ts";
 import { withBookmark, withReplicas } from "./bookmarks.ts";
 import type { Exchange } from "./exchange.ts";
 import { replyOf } from "./reply.ts";
-
-/** The operations of an exchange, and its body. */
-export interface RequestOperations {
-  readonly operations: readonly RequestOperation[];
-  /** Null for a plain request. */
-  readonly batch: BatchHead | null;
-  /** Null without a body. */
-  readonly payload: Payload | null;
-}
-
-/** Whom a script belongs to. */
-interface RunOwner {
-  readonly owner: TransactionOwner;
-  /** Null without an `Idempotency-Key`. */
-  readonly key: RequestKey | null;
-}
 
 /** Runs a transaction of an exchange, or of `caller` in its place. */
 export function runTransaction(
@@ -67,10 +49,7 @@ export function runTransaction(
 /** One transaction of an exchange. */
 export class ScriptRun {
   readonly #exchange: Exchange;
-  readonly #work: RequestOperations;
-  readonly #owner: TransactionOwner;
-  readonly #key: RequestKey | null;
-  readonly #divided: DividedParam | null;
+  readonly #work: RequestWork;
   readonly #script: RequestScript;
   /** The time of a batch; null for a plain request, which has that of its exchange. */
   readonly #deadline: BatchDeadline | null;
@@ -81,14 +60,11 @@ export class ScriptRun {
   /** Made before COMMIT, if the commit depends on it. */
   #reply: Reply | null = null;
 
-  constructor(exchange: Exchange, work: RequestOperations, { owner, key }: RunOwner) {
+  constructor(exchange: Exchange, work: RequestWork, owner: TransactionOwner) {
     const { deadline, context: { snapshot: { config } } } = exchange;
     this.#exchange = exchange;
     this.#work = work;
-    this.#owner = owner;
-    this.#key = key;
-    this.#divided = dividedOf(work);
-    this.#script = buildScript({ ...work, key, divided: this.#divided }, owner, config);
+    this.#script = buildScript(work, owner, config);
     this.#sent = this.#script.batch.statements;
     this.#deadline = work.batch === null
       ? null
@@ -98,7 +74,7 @@ export class ScriptRun {
   /** Executes the script, and makes its reply. */
   async execute(): Promise<Reply> {
     const { context: { uploads }, stopwatch } = this.#exchange;
-    const divided = this.#divided;
+    const { divided } = this.#script;
     let result: BatchResult;
     try {
       result = divided === null
@@ -123,16 +99,10 @@ export class ScriptRun {
   }
 
   #start(): Promise<BatchResult> {
-    const exchange = this.#exchange;
     const { operations: [operation], batch: head } = this.#work;
-    const owned = head !== null || exchange.context.bookmarkHeader === null ? null : {
-      request: operation!.request,
-      plan: operation!.planned.plan,
-      owner: this.#owner,
-    };
-    const batch = withReplicas(exchange, this.#toBatch(), owned);
+    const batch = withReplicas(this.#exchange, this.#toBatch(), head === null ? operation! : null);
     this.#sent = batch.statements;
-    return runTransaction(exchange, batch, this.#caller);
+    return runTransaction(this.#exchange, batch, this.#caller);
   }
 
   /** The exchange, or a batch of it with its own time and results. */
@@ -157,16 +127,16 @@ export class ScriptRun {
   /** Returns the transaction for the database: up to the first result that decides about the rest. */
   #toBatch(): Batch {
     const script = this.#script;
-    const { batch, batch: { statements, transaction }, costLimits: [limit] } = script;
+    const { batch, batch: { statements, transaction }, costLimits: [limit], divided } = script;
     const common: Batch = this.#work.batch === null ? batch : {
       ...batch,
       maxHeldBytes: this.#exchange.context.snapshot.config.batchMaxBytes,
     };
-    if (limit === undefined && this.#divided === null && !this.#isDecided) return common;
+    if (limit === undefined && divided === null && !this.#isDecided) return common;
     if (transaction.form !== "block") throw new Error("an open transaction is a block");
     const end = limit !== undefined
       ? limit.statement + 1
-      : this.#divided !== null
+      : divided !== null
       ? positionOf(script, "main")
       : statements.length;
     return {
@@ -179,9 +149,9 @@ export class ScriptRun {
   /** Whether the results can refuse the commit: by their checks or size, or as an answer to keep. */
   get #isDecided(): boolean {
     const { batch: { access }, end, checks } = this.#script;
+    const { operations, batch, key } = this.#work;
     if (access !== "read write" || end !== "commit") return false;
-    if (this.#key !== null || checks.some((each) => each.length > 0)) return true;
-    const { operations, batch } = this.#work;
+    if (key !== null || checks.some((each) => each.length > 0)) return true;
     if (batch === null) return false;
     const { canCancel = true } = this.#exchange.context.database;
     return !canCancel ||
@@ -193,11 +163,11 @@ export class ScriptRun {
   /** Executes the rest of an open transaction, and ends it. */
   async #finish(begun: BatchResult): Promise<BatchResult> {
     const open = begun.open!;
-    const { batch: { access, statements }, end } = this.#script;
+    const { batch: { access, statements }, end, divided } = this.#script;
     const steps = new Steps(begun, this.#sent.length);
     try {
       await this.#sendLimited(steps, open);
-      if (this.#divided !== null) await this.#sendPieces(steps, open, this.#divided);
+      if (divided !== null) await this.#sendPieces(steps, open, divided);
       const rest = statements.slice(steps.length);
       if (!this.#isDecided) {
         return steps.add(await this.#measure(rest, () => open.end(end, rest)), rest);
@@ -259,14 +229,13 @@ export class ScriptRun {
   #close(result: BatchResult): readonly Statement[] {
     if (this.#deadline?.isBatchOver) throw this.#timeout();
     const reply = this.#reply = this.#replyOf(result);
-    if (this.#key === null) return noStatements;
-    const { context: { snapshot: { config } } } = this.#exchange;
-    return [closingStatement(this.#key, keptAnswer(reply, config))];
+    const { key } = this.#work;
+    if (key === null) return noStatements;
+    return [closingStatement(key, keptAnswer(reply, this.#exchange.context.snapshot.config))];
   }
 
   #replyOf(result: BatchResult): Reply {
-    const { operations, batch } = this.#work;
-    const finished = { script: this.#script, operations, batch, result, held: this.#held };
+    const finished = { script: this.#script, work: this.#work, result, held: this.#held };
     return replyOf(finished, this.#exchange.context);
   }
 
@@ -291,7 +260,7 @@ export class ScriptRun {
     if (error instanceof OperationError) return error;
     if (this.#isOverdue(error)) return this.#timeout();
     const { operations } = this.#work;
-    if (isTooExpensive(error)) return this.#failureAt(this.#held.length, error);
+    if (isError(error, errors.queryTooExpensive)) return this.#failureAt(this.#held.length, error);
     if (!(error instanceof DatabaseError)) return new OperationError(error, null);
     const statement = this.#sent[error.statement];
     const index = statement?.operation;
@@ -312,9 +281,7 @@ export class ScriptRun {
 
   /** Whether the time of the batch was over when it waited again, for a connection that was lost. */
   #isOverdue(error: unknown): boolean {
-    const isTimeout = error instanceof ServiceError &&
-      error.fields.code === errors.requestTimeout.code;
-    return isTimeout && this.#exchange.deadline?.isOver !== true;
+    return isError(error, errors.requestTimeout) && this.#exchange.deadline?.isOver !== true;
   }
 
   /** Returns the error of the first operation before a position whose result is refused; null for none. */
@@ -328,17 +295,6 @@ export class ScriptRun {
     }
     return null;
   }
-}
-
-/** Returns the body of a plain request in pieces; null for a whole body. */
-function dividedOf({ payload, batch }: RequestOperations): DividedParam | null {
-  if (batch !== null || payload?.kind !== "json" || payload.pieces === undefined) return null;
-  return { placeholder: payload.text, pieces: payload.pieces };
-}
-
-/** Whether the planner's cost of an operation exceeds the limit. */
-function isTooExpensive(error: unknown): boolean {
-  return error instanceof ServiceError && error.fields.code === errors.queryTooExpensive.code;
 }
 
 /** The parts of a result that have arrived. */

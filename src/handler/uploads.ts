@@ -1,7 +1,7 @@
 /** The long bodies of a service: temporary files in which they wait, and the connections that those
  * without a file may hold. @module */
 import type { Database } from "../database/database.ts";
-import { type Clock, systemClock } from "../lib/clock.ts";
+import { systemClock } from "../lib/clock.ts";
 import { openSpoolFile, type SpoolFile, SpoolSpace } from "../lib/spool_file.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { PayloadPieces } from "../request/api_request.ts";
@@ -11,16 +11,8 @@ import { MinRate } from "../lib/time_limits.ts";
 /** The part of the pool that bodies may hold while they arrive. */
 const poolShare = 1 / 4;
 
-/** Dependencies of {@linkcode Uploads}. */
-export interface UploadsOptions {
-  readonly database: Pick<Database, "counts">;
-  readonly space?: SpoolSpace;
-  /** Default: that of the runtime. */
-  readonly clock?: Clock;
-}
-
 /** How the body of one request is divided. */
-export interface UploadOptions extends Pick<DivisionOptions, "isDivisible"> {
+interface UploadOptions extends Pick<DivisionOptions, "isDivisible"> {
   /** The most bytes of all temporary files; 0 for no files. */
   readonly maxBytes: number;
   /** Collects the files of the request. */
@@ -31,15 +23,13 @@ export interface UploadOptions extends Pick<DivisionOptions, "isDivisible"> {
 export class Uploads {
   readonly #database: Pick<Database, "counts">;
   readonly #space: SpoolSpace;
-  readonly #clock: Clock;
   /** How many bodies arrive while they hold a connection. */
   #arriving = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor({ database, space = new SpoolSpace(), clock = systemClock }: UploadsOptions) {
+  constructor(database: Pick<Database, "counts">, space: SpoolSpace = new SpoolSpace()) {
     this.#database = database;
     this.#space = space;
-    this.#clock = clock;
   }
 
   /** Returns how one body is divided. The caller closes the files. */
@@ -52,7 +42,7 @@ export class Uploads {
         if (file !== null) files.push(file);
         return file;
       },
-      minRate: new MinRate(this.#clock, errors),
+      minRate: new MinRate(systemClock, errors),
     };
   }
 

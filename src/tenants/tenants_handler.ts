@@ -35,7 +35,7 @@ type Handle = (request: Request, info?: RequestInfo) => Promise<Response>;
 export function tenantsHandler(options: TenantsHandlerOptions): Handle {
   const { config, find, registry, isReady, counts } = options;
   const { dialect } = config();
-  const health = new HealthCheck({ isReady, snapshot: { config: config() } }, "shared");
+  const health = new HealthCheck({ isReady }, config(), "shared");
   const inFlight = new RequestsInFlight();
   const handle: Handle = async (request, info = {}) => {
     const { path } = splitUrl(request.url);

@@ -1,6 +1,6 @@
 /** The plans that need a transaction, and the properties of that: access mode and isolation level.
  * @module */
-import type { AccessMode, IsolationLevel } from "../database/batch.ts";
+import type { AccessMode, IsolationLevel, Statement, StatementRole } from "../database/batch.ts";
 import type { RoleDefaults } from "../config/in_database.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -30,21 +30,23 @@ export function queryOf(plan: DataPlan, references: QueryReferences = {}): Query
   if (query.main.params.length > maxParams) {
     throw errors.queryTooComplex(maxParams, "parameters of the statement");
   }
-  const unversioned = withoutVersions(plan);
   const { main, estimate, writes } = query;
+  const plain = withoutVersions(plan);
+  const unversioned = plain === null ? null : versionedQueryOf(plain, references).main;
+  const levels = writes?.map((write) => ({
+    ...write,
+    statement: withRole(write.statement, "level"),
+  }));
   return {
-    main: { ...main, role: "main" },
-    estimate: estimate === null ? null : { ...estimate, role: "estimate" },
-    ...(unversioned === null ? {} : {
-      unversioned: { ...versionedQueryOf(unversioned, references).main, role: "main" },
-    }),
-    ...(writes === undefined ? {} : {
-      writes: writes.map((write) => ({
-        ...write,
-        statement: { ...write.statement, role: "level" },
-      })),
-    }),
+    main: withRole(main, "main"),
+    estimate: estimate === null ? null : withRole(estimate, "estimate"),
+    ...(unversioned === null ? {} : { unversioned: withRole(unversioned, "main") }),
+    ...(levels === undefined ? {} : { writes: levels }),
   };
+}
+
+function withRole(statement: Statement, role: StatementRole): Statement {
+  return { ...statement, role };
 }
 
 /** Returns the relation that a plan reads or writes; null for a call. */
@@ -82,7 +84,7 @@ function withoutVersions(plan: DataPlan): DataPlan | null {
 function versionedQueryOf(plan: DataPlan, references: QueryReferences): Query {
   const { tagging, representation: { explain, format } } = plan;
   const withBody = { explain, format, tagging, ...references };
-  const withoutBody = { explain, format: null, tagging, ...references };
+  const withoutBody = { ...withBody, format: null };
   switch (plan.kind) {
     case "read":
       return readQuery(plan.read, plan.count, plan.headersOnly ? withoutBody : withBody);

@@ -69,9 +69,10 @@ export function settingsOf(
 ): TransactionSettings {
   const { identity: { role, claims }, identifiers = noIdentifiers } = owner;
   const ofFunction = plan?.kind === "call" ? plan.call.routine.settings : [];
+  const fallbacks = config.dbSchemas.fallbacks?.get(request.schema) ?? [];
   const { method, path, headers, cookies } = request;
   return {
-    searchPath: searchPathOf(request.schema, otherSchemas(request.schema, config)),
+    searchPath: searchPathOf(request.schema, [...fallbacks, ...config.dbExtraSearchPath]),
     role,
     restored: [],
     ...timeoutSettings(owner, config),
@@ -86,15 +87,6 @@ export function settingsOf(
     timezone: request.preferences.timezone,
     overrides: [...ofFunction, ...config.appSettings],
   };
-}
-
-/** Returns the schemas behind that of the request: its fallbacks, and `db-extra-search-path`. */
-function otherSchemas(
-  schema: string,
-  { dbSchemas, dbExtraSearchPath }: TransactionConfig,
-): readonly string[] {
-  const fallbacks = dbSchemas.fallbacks?.get(schema);
-  return fallbacks === undefined ? dbExtraSearchPath : [...fallbacks, ...dbExtraSearchPath];
 }
 
 const timeoutSetting = "statement_timeout";

@@ -6,16 +6,13 @@ import type { DatabaseFailure } from "../errors/service_error.ts";
 import { compile, literal, sql } from "../sql/fragment.ts";
 import { raise, raisedDetail } from "../sql/raise.ts";
 
-/** The setting that the check found invalid. */
-export type InvalidResponseGuc = "status" | "headers";
-
 /**
  * Returns the setting that a failure of the check is about. Null for other failures, such as a cancelled
  * statement. Class 22 stands for a text that is not JSON, class 54 for JSON that is nested too deep.
  */
 export function invalidResponseGuc(
   failure: Pick<DatabaseFailure, "message" | "sqlstate">,
-): InvalidResponseGuc | null {
+): "status" | "headers" | null {
   if (raisedDetail(failure) === "status") return "status";
   return raisedDetail(failure) === "headers" || /^(22|54)/.test(failure.sqlstate)
     ? "headers"

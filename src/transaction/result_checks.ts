@@ -8,18 +8,15 @@ import { resultColumn } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { type DataPlan, isExplained } from "./data_plan.ts";
 
-/**
- * Bounds on a number in the result. The number is the first of the columns that is not NULL, or 0.
- */
+/** Bounds on a number in the result. The number is the first of the columns that is not NULL, or 0. */
 export interface ColumnBounds {
   readonly columns: readonly number[];
   readonly min: number;
   readonly max: number;
 }
 
-/** Bounds on the result, and the error to throw if it is outside of them. */
-export interface ResultCheck {
-  readonly bounds: ColumnBounds;
+/** Bounds, and the error of a number outside of them. */
+export interface ResultCheck extends ColumnBounds {
   readonly error: (value: number, result: ResultColumns) => Error;
 }
 
@@ -39,15 +36,11 @@ export function resultChecks(request: ApiRequest, plan: DataPlan): readonly Resu
 
 /** Throws the error of the first check that a result fails: `151`, `145`, `146`, `115`, `116`, `124`, `110` or `179`. */
 export function applyResultChecks(checks: readonly ResultCheck[], result: ResultColumns): void {
-  for (const { bounds, error } of checks) {
-    const value = numberIn(bounds, result);
-    if (!(value >= bounds.min && value <= bounds.max)) throw error(value, result);
+  for (const { columns, min, max, error } of checks) {
+    const text = columns.map((column) => result[column] ?? null).find((cell) => cell !== null);
+    const value = Number(text ?? 0);
+    if (!(value >= min && value <= max)) throw error(value, result);
   }
-}
-
-function numberIn({ columns }: ColumnBounds, result: ResultColumns): number {
-  const text = columns.map((column) => result[column] ?? null).find((cell) => cell !== null);
-  return Number(text ?? 0);
 }
 
 const rowCount = [resultColumn.rows] as const;
@@ -60,13 +53,14 @@ const one = { columns: rowCount, min: 1, max: 1 } as const;
 function preconditionCheck(plan: DataPlan): readonly ResultCheck[] {
   const precondition = plan.kind === "mutate" ? plan.mutate.precondition : undefined;
   if (precondition === undefined) return noChecks;
-  const { min, max } = { min: 1, max: precondition.kind === "version" ? 1 : Infinity };
+  const min = 1;
+  const max = precondition.kind === "version" ? 1 : Infinity;
   const error = () => errors.preconditionFailed();
-  const changed: ResultCheck = { bounds: { columns: affectedCount, min, max }, error };
+  const changed: ResultCheck = { columns: affectedCount, min, max, error };
   if (plan.kind !== "mutate" || plan.action !== "put" || precondition.kind === "absent") {
     return [changed];
   }
-  return [{ bounds: { columns: [resultColumn.updated], min, max }, error }, changed];
+  return [{ columns: [resultColumn.updated], min, max, error }, changed];
 }
 
 /** The rows of an update by key have different keys and, if requested, each matches a row. */
@@ -78,17 +72,17 @@ function keyCheck(plan: DataPlan): readonly ResultCheck[] {
   const on = columns.map(({ name }) => name);
   const checks: ResultCheck[] = [
     {
-      bounds: none(resultColumn.rowWithoutKey),
+      ...none(resultColumn.rowWithoutKey),
       error: (row, result) => missingKey(on, result[resultColumn.missingKeyColumn] ?? "", row),
     },
     {
-      bounds: none(resultColumn.rowWithRepeatedKey),
+      ...none(resultColumn.rowWithRepeatedKey),
       error: (row) => errors.unmatchableRows(on, `Row ${row} has the key of an earlier row`),
     },
   ];
   if (mustMatch) {
     checks.push({
-      bounds: none(resultColumn.unmatched),
+      ...none(resultColumn.unmatched),
       error: (rows, result) =>
         errors.unmatchedRows(rows, result[resultColumn.unmatchedKeys] ?? null),
     });
@@ -103,11 +97,11 @@ function none(column: number): ColumnBounds {
 
 function singularCheck(plan: DataPlan): readonly ResultCheck[] {
   if (plan.kind === "mutate" && plan.action === "put") {
-    return [{ bounds: one, error: () => errors.putMismatch() }];
+    return [{ ...one, error: () => errors.putMismatch() }];
   }
   const single = plan.kind === "call" && !plan.call.routine.returns.set;
   if (plan.representation.format.kind !== "object" || single) return noChecks;
-  return [{ bounds: one, error: (rows) => errors.notSingular(rows) }];
+  return [{ ...one, error: (rows) => errors.notSingular(rows) }];
 }
 
 function maxAffectedCheck(
@@ -118,15 +112,14 @@ function maxAffectedCheck(
     (plan.kind === "mutate" && (plan.action === "update" || plan.action === "delete"));
   if (!counted || handling !== "strict" || maxAffected === null) return noChecks;
   const columns = plan.kind === "call" ? rowCount : affectedCount;
-  const bounds = { columns, min: 0, max: maxAffected };
-  return [{ bounds, error: (rows) => errors.maxAffectedExceeded(rows) }];
+  return [{ columns, min: 0, max: maxAffected, error: (rows) => errors.maxAffectedExceeded(rows) }];
 }
 
 function limitCheck(plan: DataPlan): readonly ResultCheck[] {
   const limit = plan.kind === "mutate" ? changeLimit(plan.mutate) : null;
   if (limit === null) return noChecks;
-  const bounds = { columns: affectedCount, min: 0, max: Number(limit) };
-  return [{ bounds, error: (rows) => errors.limitSurpassed(rows, limit) }];
+  const error = (rows: number) => errors.limitSurpassed(rows, limit);
+  return [{ columns: affectedCount, min: 0, max: Number(limit), error }];
 }
 
 function maxRowsCheck(
@@ -135,7 +128,7 @@ function maxRowsCheck(
 ): readonly ResultCheck[] {
   const cutAt = maxRows === null || plan.kind === "mutate" ? null : readOf(plan).cutAt;
   if (cutAt === null) return noChecks;
-  return [{ bounds: none(resultColumn.more), error: () => errors.moreRows(cutAt) }];
+  return [{ ...none(resultColumn.more), error: () => errors.moreRows(cutAt) }];
 }
 
 const noChecks: readonly ResultCheck[] = [];

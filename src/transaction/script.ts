@@ -12,7 +12,7 @@ import type {
 } from "../database/batch.ts";
 import type { FailedOperation } from "../errors/service_error.ts";
 import type { Query } from "../query/query.ts";
-import type { ApiRequest, PayloadPieces } from "../request/api_request.ts";
+import type { ApiRequest, Payload, PayloadPieces } from "../request/api_request.ts";
 import type { ParamValue } from "../sql/fragment.ts";
 import { type CostLimit, explained } from "./cost_limit.ts";
 import { accessOf, type DataPlan, isExplained, isolationOf } from "./data_plan.ts";
@@ -69,17 +69,17 @@ export interface BatchHead {
 }
 
 /** The operations of a request, and what holds for all of them. */
-export interface ScriptSource {
+export interface RequestWork {
   readonly operations: readonly RequestOperation[];
   /** Null for a plain request. */
   readonly batch: BatchHead | null;
+  /** Null without a body. */
+  readonly payload: Payload | null;
   /** Null without an `Idempotency-Key`. */
   readonly key: RequestKey | null;
-  /** The body of the only operation in pieces; null for whole bodies. */
-  readonly divided: DividedParam | null;
 }
 
-/** A parameter of a query in pieces. */
+/** A body in pieces, which are a parameter of the main statement one after the other. */
 export interface DividedParam {
   /** The parameter's value in the query. */
   readonly placeholder: ParamValue;
@@ -95,6 +95,8 @@ export interface RequestScript {
   readonly costLimits: readonly CostLimit[];
   /** The checks of each operation's result. */
   readonly checks: readonly (readonly ResultCheck[])[];
+  /** Null unless the body is in pieces. */
+  readonly divided: DividedParam | null;
 }
 
 /** Whether the transaction of a plan may write. */
@@ -104,50 +106,67 @@ export function mayWrite(plan: DataPlan, { dbReadOnly }: Pick<Config, "dbReadOnl
 
 /** Builds the script of a request. */
 export function buildScript(
-  source: ScriptSource,
+  work: RequestWork,
   owner: TransactionOwner,
   config: TransactionConfig,
 ): RequestScript {
-  const { operations, batch, key, divided } = source;
-  const [{ request, planned }] = operations as readonly [RequestOperation];
-  const isPlain = batch === null && key === null && divided === null;
-  const isWriting = operations.some((operation) => mayWrite(operation.planned.plan, config));
+  const { operations, batch } = work;
+  const [{ request, planned: { plan } }] = operations as readonly [RequestOperation];
+  const isWriting = operations.some(({ planned }) => mayWrite(planned.plan, config));
   const access = isWriting ? "read write" : "read only";
   const end = plannedEnd(batch?.request ?? request, config);
-  const checks = operations.map((operation) =>
-    resultChecks(operation.request, operation.planned.plan)
-  );
-  const isolation = isolationOfAll(source, owner);
+  const checks = operations.map((each) => resultChecks(each.request, each.planned.plan));
+  const isolation = isolationOfAll(work, owner);
+  const divided = dividedOf(work);
+  const isPlain = batch === null && work.key === null && divided === null;
   const isImplicit = isPlain && end === "commit" && isolation === "read committed" &&
     config.dbPreparedStatements &&
     // Citus forwards settings in a block only.
     owner.usesSetCommands !== true &&
     (access === "read only" || checks[0]!.length === 0) &&
-    maxCostOf(planned.plan, owner, config) === null;
+    maxCostOf(plan, owner, config) === null;
   const form = isImplicit ? access : "block";
-  const builder = new ScriptBuilder(source, { access, end, form, owner, config });
+  const builder = new ScriptBuilder(work, { access, end, form, divided, owner, config });
   if (batch !== null) builder.addHead(batch);
   operations.forEach((operation, index) => builder.addOperation(operation, index));
   if (batch !== null && end === "rollback") builder.add(checkConstraints);
-  const { statements, costLimits, planContext } = builder;
-  const isRetrySafe = batch === null && planned.isRetrySafe && config.dbPreRequest === null;
-  const common = {
-    transaction: isImplicit ? implicit : { form: "block", isolation, end } as const,
-    statements,
-    planContext,
-    kind: isPlain && config.dbPipelining ? planned.kind : null,
-  };
-  const whole: Batch = access === "read write" ? { ...common, access } : {
-    ...common,
-    access,
-    // A serializable transaction can fail at its end, even one that only reads.
-    body: batch === null && isolation !== "serializable" ? "stream" : "hold",
-    retry: isRetrySafe ? "safe" : "never",
-  };
-  return { batch: whole, end, costLimits, checks };
+  const transaction = isImplicit ? implicit : { form: "block", isolation, end } as const;
+  const whole = wholeBatch(builder, work, { access, transaction, isPlain, config });
+  return { batch: whole, end, costLimits: builder.costLimits, checks, divided };
 }
 
 const implicit: ImplicitTransaction = { form: "implicit" };
+
+/** Returns the body of a plain request in pieces; null for a whole body. */
+function dividedOf({ payload, batch }: RequestWork): DividedParam | null {
+  if (batch !== null || payload?.kind !== "json" || payload.pieces === undefined) return null;
+  return { placeholder: payload.text, pieces: payload.pieces };
+}
+
+function wholeBatch(
+  { statements, planContext }: Pick<Batch, "planContext" | "statements">,
+  { operations: [operation], batch }: RequestWork,
+  { access, transaction, isPlain, config: { dbPipelining, dbPreRequest } }: {
+    readonly access: AccessMode;
+    readonly transaction: Batch["transaction"];
+    readonly isPlain: boolean;
+    readonly config: TransactionConfig;
+  },
+): Batch {
+  const { planned } = operation!;
+  const kind = isPlain && dbPipelining ? planned.kind : null;
+  const common = { transaction, statements, planContext, kind };
+  if (access === "read write") return { ...common, access };
+  // A serializable transaction can fail at its end, even one that only reads.
+  const isSerializable = transaction.form === "block" && transaction.isolation === "serializable";
+  const isRetrySafe = batch === null && planned.isRetrySafe && dbPreRequest === null;
+  return {
+    ...common,
+    access,
+    body: batch === null && !isSerializable ? "stream" : "hold",
+    retry: isRetrySafe ? "safe" : "never",
+  };
+}
 
 /** Returns the position of the statement with a role; -1 without one. */
 export function positionOf(
@@ -168,7 +187,7 @@ const isolationLevels: readonly IsolationLevel[] = [
 
 /** Returns the level of the only operation, or the strictest one that a batch needs. */
 function isolationOfAll(
-  { operations, batch }: ScriptSource,
+  { operations, batch }: RequestWork,
   { defaults }: TransactionOwner,
 ): IsolationLevel {
   const levels = operations.map(({ planned }) => isolationOf(planned.plan, defaults));
@@ -229,6 +248,7 @@ interface ScriptForm {
   readonly access: AccessMode;
   readonly end: TransactionEnd;
   readonly form: SettingsForm;
+  readonly divided: DividedParam | null;
   readonly owner: TransactionOwner;
   readonly config: TransactionConfig;
 }
@@ -239,13 +259,13 @@ class ScriptBuilder {
   readonly costLimits: CostLimit[] = [];
   /** That of the first settings. */
   planContext: string | null = null;
-  readonly #source: ScriptSource;
+  readonly #work: RequestWork;
   readonly #form: ScriptForm;
   /** Names of the settings that functions of earlier operations have. */
   #restored: readonly string[] = noNames;
 
-  constructor(source: ScriptSource, form: ScriptForm) {
-    this.#source = source;
+  constructor(work: RequestWork, form: ScriptForm) {
+    this.#work = work;
     this.#form = form;
   }
 
@@ -256,7 +276,7 @@ class ScriptBuilder {
   /** Adds the settings of a batch, the function before it, and its key. */
   addHead({ request }: BatchHead): void {
     const { owner, config } = this.#form;
-    const { key } = this.#source;
+    const { key } = this.#work;
     const settings = settingsOf(request, null, owner, config);
     this.planContext = planContextOf(settings);
     if (config.dbPreRequest === null && key === null) return;
@@ -273,8 +293,8 @@ class ScriptBuilder {
     { request, planned: { plan, query }, referenceChecks }: RequestOperation,
     index: number,
   ): void {
-    const { access, end, owner, config } = this.#form;
-    const { batch, key, divided } = this.#source;
+    const { access, end, divided, owner, config } = this.#form;
+    const { batch, key } = this.#work;
     const settings = this.#operationSettings(request, plan, index);
     const planContext = planContextOf(settings);
     this.planContext ??= planContext;
@@ -306,15 +326,13 @@ class ScriptBuilder {
   }
 
   #addSettings(settings: TransactionSettings): void {
-    const { form, owner, config } = this.#form;
-    const context = { config, owner };
-    this.statements.push(...settingStatements(settings, form, context));
+    this.statements.push(...settingStatements(settings, this.#form.form, this.#form));
   }
 
   /** Returns the settings of an operation, with those restored that functions of earlier ones have. */
   #operationSettings(request: ApiRequest, plan: DataPlan, index: number): TransactionSettings {
     const { owner, config } = this.#form;
-    const { batch, operations } = this.#source;
+    const { batch, operations } = this.#work;
     const settings = settingsOf(request, plan, owner, config);
     if (batch === null) return settings;
     const restored = this.#restored;

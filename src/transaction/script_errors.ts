@@ -27,8 +27,10 @@ export function statementError(
       const rows = rowsOfFailedCheck(error.failure);
       return rows === null ? error : errors.referenceWithoutValue(source, rows);
     }
-    case "response settings":
-      return responseError(error);
+    case "response settings": {
+      const setting = invalidResponseGuc(error.failure);
+      return setting === null ? error : responseErrors[setting]();
+    }
     default:
       return error;
   }
@@ -45,16 +47,10 @@ function isPatch({ planned: { plan } }: RequestOperation): boolean {
   return plan.kind === "mutate" && plan.mutate.kind === "patch";
 }
 
-function responseError(error: DatabaseError): Error {
-  switch (invalidResponseGuc(error.failure)) {
-    case "status":
-      return errors.invalidResponseStatus();
-    case "headers":
-      return errors.invalidResponseHeaders();
-    case null:
-      return error;
-  }
-}
+const responseErrors = {
+  status: errors.invalidResponseStatus,
+  headers: errors.invalidResponseHeaders,
+} as const;
 
 /** PostgreSQL's message for a value of the body that is neither the object nor the array of a level. */
 const wrongShape = /^cannot call (?:json|populate)\w+ on an? (?:non-)?(?:array|object|scalar)$/;

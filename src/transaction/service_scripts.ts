@@ -4,17 +4,11 @@ import type { BatchResult, ReadBatch, Statement, WriteBatch } from "../database/
 import type { RootPlan } from "../plan/root_plan.ts";
 import { schemaMetadataQuery } from "../query/schema_metadata.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import { type DataPlan, isExplained, isolationOf } from "./data_plan.ts";
+import { isExplained, isolationOf } from "./data_plan.ts";
 import { answerStatement, type RequestKey } from "./idempotency.ts";
-import {
-  type DescribedRequest,
-  preamble,
-  settingsOf,
-  type TransactionConfig,
-  type TransactionOwner,
-} from "./preamble.ts";
+import { preamble, settingsOf, type TransactionConfig, type TransactionOwner } from "./preamble.ts";
 import { explained } from "./cost_limit.ts";
-import { plannedEnd, type PlannedQuery } from "./script.ts";
+import { plannedEnd, type RequestOperation, type RequestWork } from "./script.ts";
 import { planContextOf } from "./settings.ts";
 
 /** Builds the transaction of the OpenAPI description. Its last statement returns at most one text. */
@@ -46,21 +40,21 @@ export function schemaMetadataOf({ rows }: BatchResult): string | null {
   return rows.at(-1)?.[0]?.[0] ?? null;
 }
 
+/** Operations, and the key of their request. */
+export type KeyedWork = Pick<RequestWork, "batch" | "operations"> & { readonly key: RequestKey };
+
 /**
  * Builds the transaction that reads the answer kept for a key, with the settings of the request. It may
- * write, as the function before each request may. `plan` is null for a batch.
+ * write, as the function before each request may.
  */
 export function buildReplayScript(
-  request: DescribedRequest,
-  { plan, queries, key }: {
-    readonly plan: DataPlan | null;
-    readonly queries: readonly PlannedQuery[];
-    readonly key: RequestKey;
-  },
+  { operations, batch, key }: KeyedWork,
   owner: TransactionOwner,
   config: TransactionConfig,
 ): WriteBatch {
-  const settings = settingsOf(request, plan, owner, config);
+  const [first] = operations;
+  const request = batch?.request ?? first!.request;
+  const settings = settingsOf(request, batch === null ? first!.planned.plan : null, owner, config);
   const before = preamble(settings, { config, owner });
   return {
     access: "read write",
@@ -69,7 +63,7 @@ export function buildReplayScript(
       isolation: "read committed",
       end: plannedEnd(request, config),
     },
-    statements: [...before, ...queries.flatMap(privilegeChecks), answerStatement(key)],
+    statements: [...before, ...operations.flatMap(privilegeChecks), answerStatement(key)],
     planContext: planContextOf(settings),
     kind: null,
   };
@@ -77,7 +71,7 @@ export function buildReplayScript(
 
 /** Returns statements that fail if the role has lost a privilege of the query. They change nothing. */
 function privilegeChecks(
-  { plan, query: { main, writes = [] } }: PlannedQuery,
+  { planned: { plan, query: { main, writes = [] } } }: RequestOperation,
 ): readonly Statement[] {
   if (isExplained(plan)) return [];
   return [...writes.map(({ statement }) => statement), main]

@@ -73,10 +73,10 @@ export function settingsStatement(
   settings: TransactionSettings,
   form: SettingsForm,
 ): Statement {
-  if (isPlain(settings)) {
-    return plainStatement(settings, form);
-  }
   const { restored, roleSettings, timeoutMs, timezone, overrides } = settings;
+  const isPlain = restored.length === 0 && roleSettings.length === 0 && overrides.length === 0 &&
+    timezone === null;
+  if (isPlain) return plainStatement(settings, form);
   const all = columns(form, plainParams(settings), {
     beforeRole: [
       ...(timeoutMs === null ? [] : timeout(timeoutMs)),
@@ -92,14 +92,6 @@ export function settingsStatement(
     ],
   });
   return { ...compile(renderSettings(all)), use: "none", isShared: true };
-}
-
-/** Whether the text of the statement is one of {@linkcode plainTexts}. */
-function isPlain(
-  { restored, roleSettings, timezone, overrides }: TransactionSettings,
-): boolean {
-  return restored.length === 0 && roleSettings.length === 0 && overrides.length === 0 &&
-    timezone === null;
 }
 
 /**
@@ -224,11 +216,10 @@ function plainStatement(settings: TransactionSettings, form: SettingsForm): Stat
 /** Timeouts whose statements have different texts: see `TransactionSettings.timeoutMs`. */
 const timeoutKinds: readonly (number | null)[] = [null, 0, 1];
 
-/** The settings that the text of a plain statement depends on. */
-type PlainShape = Identifiers & Pick<TransactionSettings, "timeoutMs">;
-
 /** Returns the position of a text among those of its form. */
-function plainKey({ requestId, applicationName, batchPosition, timeoutMs }: PlainShape): number {
+function plainKey(
+  { requestId, applicationName, batchPosition, timeoutMs }: TransactionSettings,
+): number {
   const identifiers = (requestId === null ? 0 : 1) + (applicationName === null ? 0 : 2) +
     (batchPosition === null ? 0 : 4);
   const timeout = timeoutMs === null ? 0 : timeoutMs === 0 ? 1 : 2;
@@ -257,18 +248,15 @@ function renderSettings(settings: readonly Sql[]): Sql {
   return sql`select where (${join(settings, sql` operator(pg_catalog.||) `)}) is null`;
 }
 
-/** Settings that only some requests have. */
-interface ExtraSettings {
-  /** Applied before the role is set, as the role may lack the privilege to set them. */
-  readonly beforeRole: readonly Sql[];
-  readonly after: readonly Sql[];
-}
-
-/** Lists all settings in order; `values` are those of {@linkcode plainParams}. */
+/** Lists all settings in order. The parameters are those of {@linkcode plainParams}. */
 function columns(
   form: SettingsForm,
   [searchPath, role, ...request]: readonly ParamValue[],
-  { beforeRole, after }: ExtraSettings,
+  { beforeRole, after }: {
+    /** The role may lack the privilege to set these. */
+    readonly beforeRole: readonly Sql[];
+    readonly after: readonly Sql[];
+  },
 ): readonly Sql[] {
   return [
     setting("search_path", param(searchPath!)),
@@ -283,7 +271,7 @@ function columns(
   ];
 }
 
-/** Texts by the form, then by {@linkcode identifierKey}. */
+/** Texts by the form, then by {@linkcode plainKey}. */
 const plainTexts: Readonly<Record<SettingsForm, readonly string[]>> = {
   block: plainTextsOf("block"),
   "read only": plainTextsOf("read only"),

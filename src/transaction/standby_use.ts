@@ -4,26 +4,22 @@ import type { Config } from "../config/options.ts";
 import type { RoleDefaults } from "../config/in_database.ts";
 import type { Batch, StandbyUse } from "../database/batch.ts";
 import { isStandbyRead } from "../plan/retry_safe.ts";
-import type { ApiRequest } from "../request/api_request.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
-import { accessOf, type DataPlan, isolationOf } from "./data_plan.ts";
-
-/** A planned request, and what the decision depends on. */
-export interface StandbyCandidate {
-  readonly request: Pick<ApiRequest, "preferences">;
-  readonly plan: DataPlan;
-  /** The settings of its role. */
-  readonly defaults: RoleDefaults | undefined;
-  readonly config: Pick<Config, "dbPreRequest">;
-  readonly cache: SchemaCache;
-}
+import { accessOf, isolationOf } from "./data_plan.ts";
+import type { RequestOperation } from "./script.ts";
 
 /**
  * Returns true for a read that can run no volatile function, so that the primary may repeat it. The client
  * and the database may both choose the primary: by `Prefer`, and by the comment tag `@primary`.
  */
 export function mayUseStandby(
-  { request: { preferences }, plan, defaults, config, cache }: StandbyCandidate,
+  { request: { preferences }, planned: { plan } }: RequestOperation,
+  { defaults, config, cache }: {
+    /** The settings of the role. */
+    readonly defaults: RoleDefaults | undefined;
+    readonly config: Pick<Config, "dbPreRequest">;
+    readonly cache: SchemaCache;
+  },
 ): boolean {
   return accessOf(plan) === "read only" && preferences.read === null && preferences.tx === null &&
     !plan.representation.explain?.options.includes("analyze") &&

@@ -5,7 +5,7 @@ import { settled } from "../../support/timing/fake_clock.ts";
 
 function uploadsOf(max: number): Uploads {
   const counts = () => ({ max, open: 0, inUse: 0, waiting: 0, timeouts: 0 });
-  return new Uploads({ database: { counts } });
+  return new Uploads({ counts });
 }
 
 function pieces(areStored: boolean, closed: string[] = [], name = ""): PayloadPieces {

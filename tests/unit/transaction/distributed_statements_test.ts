@@ -13,7 +13,7 @@ import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
 import type { ApiRequest } from "../../../src/request/api_request.ts";
 import type { Relation, SchemaCache } from "../../../src/schema_cache/schema_cache.ts";
 import { compile, sql } from "../../../src/sql/fragment.ts";
-import { buildScript, type ScriptSource } from "../../../src/transaction/script.ts";
+import { buildScript, type RequestWork } from "../../../src/transaction/script.ts";
 import type { TransactionConfig, TransactionOwner } from "../../../src/transaction/preamble.ts";
 import {
   api,
@@ -175,7 +175,7 @@ const source = {
   batch: null,
   key: null,
   divided: null,
-} as unknown as ScriptSource;
+} as unknown as RequestWork;
 
 const transactionConfig = {
   appSettings: [],

@@ -54,7 +54,7 @@ const boundsRows: readonly BoundsRow[] = [
 for (const { name, head, bounds, ended } of boundsRows) {
   Deno.test(`applyResultChecks() ${ended === "commit" ? "accepts" : "refuses"} ${name}`, () => {
     const error = new RangeError("outside");
-    const checks = bounds.map((each) => ({ bounds: each, error: () => error }));
+    const checks = bounds.map((each) => ({ ...each, error: () => error }));
     if (ended === "commit") strictEqual(applyResultChecks(checks, head), undefined);
     else throws(() => applyResultChecks(checks, head), error);
   });
