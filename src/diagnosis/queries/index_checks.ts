@@ -34,8 +34,8 @@ export const indexChecks: readonly string[] = [
   from tables t join pg_index d on d.indrelid = t.oid and not d.indisunique and not d.indisexclusion and d.indisvalid
     join pg_index k on k.indrelid = t.oid and k.indisvalid and (k.indisunique or k.indexrelid < d.indexrelid)
       and k.indkey::int2[] = d.indkey::int2[] and k.indclass = d.indclass and k.indcollation = d.indcollation
-      and (k.indnkeyatts, k.indoption::int2[], concat(k.indexprs, ' ', k.indpred))
-        = (d.indnkeyatts, d.indoption::int2[], concat(d.indexprs, ' ', d.indpred))
+      and (k.indnkeyatts, k.indoption::int2[], pg_get_expr(k.indexprs, t.oid), pg_get_expr(k.indpred, t.oid)) is not
+        distinct from (d.indnkeyatts, d.indoption::int2[], pg_get_expr(d.indexprs, t.oid), pg_get_expr(d.indpred, t.oid))
   group by t.relkind, d.indexrelid`,
 ];
 
