@@ -2,6 +2,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { type Api, type ApiConfig, apiSuite, serviceSuite } from "../support/handler/api.ts";
 import type { RequestParts } from "../support/handler/request.ts";
+import { answer } from "../support/handler/rows.ts";
 
 const config = {
   dbSchemas: ["api", "other"],
@@ -184,12 +185,7 @@ for (const each of [suite, pgrst]) {
 }
 
 off.rows("a batch that is off", [
-  ["POST /", batchOf([]), 405, {
-    code: "SVC117",
-    details: null,
-    hint: null,
-    message: "Unsupported HTTP method: POST",
-  }],
+  ["POST /", batchOf([]), ...answer("405 SVC117 | Unsupported HTTP method: POST")],
   ["OPTIONS /", {}, 200, undefined, { Allow: "OPTIONS,GET,HEAD" }],
 ]);
 
@@ -338,42 +334,38 @@ for (const [label, document, details] of malformed) {
 }
 
 suite.rows("a batch is refused", [
-  ["POST /", { headers: { "Content-Type": media }, body: "{" }, 400, {
-    code: "SVC140",
-    details: "The document: expected JSON",
-    hint: null,
-    message: "Invalid batch document",
-  }],
-  ["POST /", { headers: { "Content-Type": "text/csv" }, body: "a" }, 415, {
-    code: "SVC107",
-    details: null,
-    hint: null,
-    message: "Content-Type not acceptable: text/csv",
-  }],
-  ["POST /", { body: new TextEncoder().encode('{"requests":[]}') }, 415, {
-    code: "SVC107",
-    details: null,
-    hint: null,
-    message: "Content-Type not acceptable: application/octet-stream",
-  }],
-  ["POST /", batchOf([], { headers: { Accept: "text/csv" } }), 406, {
-    code: "SVC107",
-    details: null,
-    hint: null,
-    message: "None of these media types are available: text/csv",
-  }],
-  ["POST /", batchOf([], { headers: { Prefer: "handling=strict, return=minimal" } }), 400, {
-    code: "SVC122",
-    details: "Invalid preferences: return=minimal",
-    hint: null,
-    message: "Invalid preferences given with handling=strict",
-  }],
-  ["POST /", batchOf(Array(21).fill({ method: "GET", url: "/notes" })), 413, {
-    code: "SVC141",
-    details: "More than 20 operations",
-    hint: null,
-    message: "Batch is too large",
-  }],
+  [
+    "POST /",
+    { headers: { "Content-Type": media }, body: "{" },
+    ...answer("400 SVC140 | Invalid batch document | The document: expected JSON"),
+  ],
+  [
+    "POST /",
+    { headers: { "Content-Type": "text/csv" }, body: "a" },
+    ...answer("415 SVC107 | Content-Type not acceptable: text/csv"),
+  ],
+  [
+    "POST /",
+    { body: new TextEncoder().encode('{"requests":[]}') },
+    ...answer("415 SVC107 | Content-Type not acceptable: application/octet-stream"),
+  ],
+  [
+    "POST /",
+    batchOf([], { headers: { Accept: "text/csv" } }),
+    ...answer("406 SVC107 | None of these media types are available: text/csv"),
+  ],
+  [
+    "POST /",
+    batchOf([], { headers: { Prefer: "handling=strict, return=minimal" } }),
+    ...answer(
+      "400 SVC122 | Invalid preferences given with handling=strict | Invalid preferences: return=minimal",
+    ),
+  ],
+  [
+    "POST /",
+    batchOf(Array(21).fill({ method: "GET", url: "/notes" })),
+    ...answer("413 SVC141 | Batch is too large | More than 20 operations"),
+  ],
   ["POST /", { headers: { "Content-Type": "application/json" }, body: '{"requests":[]}' }, 200, {
     responses: [],
   }],

@@ -1,5 +1,6 @@
 /** Parameters that have the name of a clause and that of a column or an argument, in both dialects. */
-import { apiSuite, type Row } from "../support/handler/api.ts";
+import { apiSuite } from "../support/handler/api.ts";
+import { type Row } from "../support/handler/rows.ts";
 
 const rows: readonly Row[] = [
   ["GET /rpc/named?distinct=n", {}, 200, ["n"]],

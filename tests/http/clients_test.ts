@@ -5,6 +5,7 @@ import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { PostgrestClient } from "@supabase/postgrest-js";
 import { createClient } from "@supabase/supabase-js";
 import { type Api, apiSuite, serviceSuite, type SuiteOptions } from "../support/handler/api.ts";
+import { answers, errorBody } from "../support/handler/rows.ts";
 import { signToken } from "../support/handler/token.ts";
 
 type Client = Pick<PostgrestClient, "from" | "rpc" | "schema">;
@@ -204,12 +205,7 @@ clientTest("rollback is asked for by a preference", async ({ writer }) => {
   strictEqual((await writer.from("books").select("id").eq("id", 1)).data?.length, 1);
 });
 
-const notFound = {
-  code: "SVC125",
-  details: null,
-  hint: null,
-  message: "Invalid path specified in request URL",
-};
+const notFound = errorBody("SVC125 | Invalid path specified in request URL");
 
 const base = {
   dbSchemas: ["api", "archive"],
@@ -321,13 +317,10 @@ const writerKey = await signToken({ role: "writer" });
 
 prefixed.rows("jwt-apikey-header", [
   ["DELETE /rest/v1/books?id=eq.99", { headers: { apikey: writerKey } }, 204, undefined],
-  // The header Authorization precedes.
-  ["DELETE /rest/v1/books?id=eq.99", { as: "anon", headers: { apikey: writerKey } }, 401, {
-    code: "42501",
-    details: null,
-    hint: null,
-    message: "permission denied for table books",
-  }],
+  ...answers({ as: "anon", headers: { apikey: writerKey } })`
+    // The header Authorization precedes.
+    DELETE /rest/v1/books?id=eq.99 | 401 42501 | permission denied for table books
+  `,
 ]);
 
 // PGlite cannot be interrupted.

@@ -1,7 +1,8 @@
 /** Pages by cursors: rows, headers and refusals. */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { writeCursor } from "../../src/request/url/cursor_text.ts";
-import { apiSuite, refusals, serviceSuite } from "../support/handler/api.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { answer, answers } from "../support/handler/rows.ts";
 import { linksOf, walk } from "../support/server/links.ts";
 
 const suite = apiSuite("cursors", {
@@ -59,44 +60,35 @@ suite.rows("pages", [
 const cursor = writeCursor({ fingerprint: "8a58add5", keys: ["2"] });
 
 suite.rows("no hidden columns", [
-  [
-    "GET /tools?select=name&limit=2&order=price.desc&after=",
-    { headers: { Accept: "text/csv" } },
-    200,
-    "name\nrelic\nawl",
-  ],
-  [
-    "GET /tools?select=name&limit=2&after=",
-    { headers: { Accept: "application/x-ndjson" } },
-    200,
-    '{"name":"saw"}\n{"name":"drill"}\n',
-  ],
-  ["GET /tools?limit=2&after=", { headers: { Accept: "application/x-names" } }, 200, "saw;drill;"],
-  [
-    "GET /tools?select=name&limit=1&after=",
-    { headers: { Accept: "application/vnd.svc.object+json" } },
-    200,
-    { name: "saw" },
-  ],
+  ...answers()`
+    GET /tools?select=name&limit=2&order=price.desc&after=
+      Accept: text/csv
+      200 "name\nrelic\nawl"
+    GET /tools?select=name&limit=2&after=
+      Accept: application/x-ndjson
+      200 "{\"name\":\"saw\"}\n{\"name\":\"drill\"}\n"
+    GET /tools?limit=2&after=
+      Accept: application/x-names
+      200 "saw;drill;"
+    GET /tools?select=name&limit=1&after=
+      Accept: application/vnd.svc.object+json
+      200 {"name":"saw"}
+  `,
   ["HEAD /tools?select=name&limit=2&after=", exact, 206, undefined, {
     "Content-Range": "*/6",
     Link: '<?select=name&limit=2&after=>; rel="first", ' +
       `<?select=name&limit=2&after=${cursor}>; rel="next", ` +
       '<?select=name&limit=2&before=>; rel="last"',
   }],
-  // More rows than a single value holds.
-  [
-    "GET /tools?select=id&limit=2000&after=",
-    { headers: { Accept: "text/csv" } },
-    200,
-    "id\n1\n2\n3\n4\n5\n6",
-  ],
-  [
-    "GET /tools?select=id&after=",
-    { headers: { Accept: "application/x-ndjson" } },
-    200,
-    '{"id":1}\n{"id":2}\n{"id":3}\n{"id":4}\n{"id":5}\n{"id":6}\n',
-  ],
+  ...answers()`
+    // More rows than a single value holds.
+    GET /tools?select=id&limit=2000&after=
+      Accept: text/csv
+      200 "id\n1\n2\n3\n4\n5\n6"
+    GET /tools?select=id&after=
+      Accept: application/x-ndjson
+      200 "{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n{\"id\":4}\n{\"id\":5}\n{\"id\":6}\n"
+  `,
 ]);
 
 suite.rows("cursors of rows", [
@@ -107,9 +99,9 @@ suite.rows("cursors of rows", [
   ["GET /tools?select=here:@cursor&limit=1&order=id&after=" + cursor, {}, 200, [
     { here: writeCursor({ fingerprint: "8a58add5", keys: ["3"] }) },
   ]],
-  ...refusals(`
+  ...answers()`
 GET /tools?select=@cursor,id | 400 SVC100 | a name is missing before @cursor,id | "failed to parse select parameter (@cursor,id)" (line 1, column 1): unexpected "@" expecting "...", field name (* or [a..z0..9_$]), "*" or "count()"
-`),
+`,
 ]);
 
 const asText = { headers: { Prefer: "numbers=string" } };
@@ -124,9 +116,9 @@ suite.rows("columns of other features", [
   ["GET /tools?select=*,-price,-bought,-maker_id&limit=1&after=", {}, 200, [
     { id: 1, name: "saw" },
   ]],
-  ...refusals(`
+  ...answers()`
 GET /secret_keys?select=**,@cursor | 401 42501 | permission denied for table secret_keys
-`),
+`,
 ]);
 
 suite.rows("refusals", [
@@ -194,9 +186,9 @@ suite.rows("refusals", [
   ["GET /tools?select=id,...makers(name)&makers.after=", {}, 400, conflict("a spread")],
   ["GET /tools?select=n:count(),@cursor", {}, 400, conflict("aggregates")],
   ["GET /tools?select=name,@cursor&distinct=name", {}, 400, conflict("'distinct'")],
-  ...refusals(`
+  ...answers()`
 GET /makers?select=id,tools(name)&tools.distinct=*&tools.after= | 400 SVC171 | A cursor cannot be combined with 'distinct'
-`),
+`,
   ["GET /unkeyed?after=", {}, 400, noKey("unkeyed")],
   ["GET /unkeyed?select=name,@cursor", {}, 400, noKey("unkeyed")],
   ["GET /rpc/prices?after=", {}, 400, noKey("prices")],
@@ -215,9 +207,9 @@ GET /makers?select=id,tools(name)&tools.distinct=*&tools.after= | 400 SVC171 | A
     400,
     refusal("SVC160", "'@cursor' can only be used to read", null, null),
   ],
-  ...refusals(`
+  ...answers()`
 GET /secret_keys?select=name&after= | 401 42501 | permission denied for table secret_keys
-`),
+`,
   ["GET /secret_keys?select=name", {}, 200, [{ name: "a" }]],
   [
     `GET /tools?order=${Array.from({ length: 17 }, (_, n) => `price.add(${n})`).join()}&after=`,
@@ -524,12 +516,14 @@ windows.rows("windows", [
     }),
   ],
   ["GET /tools?select=id&offset=5&order=id", {}, 200, [{ id: 6 }], { Link: null }],
-  ["GET /tools?select=id&offset=7&limit=1", exact, 416, {
-    code: "SVC103",
-    details: "An offset of 7 was requested, but there are only 6 rows.",
-    hint: null,
-    message: "Requested range not satisfiable",
-  }, { Link: null }],
+  [
+    "GET /tools?select=id&offset=7&limit=1",
+    exact,
+    ...answer(
+      "416 SVC103 | Requested range not satisfiable | An offset of 7 was requested, but there are only 6 rows.",
+    ),
+    { Link: null },
+  ],
   [
     "GET /rpc/dear_tools?price_from=40&select=id&order=id&limit=2",
     {},

@@ -1,6 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Observation } from "../../mod.ts";
-import { apiSuite, type Row, serviceSuite } from "../support/handler/api.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { type Row } from "../support/handler/rows.ts";
 
 const config = {
   dbSchemas: ["api"],

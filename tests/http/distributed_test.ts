@@ -1,7 +1,8 @@
 /** Rows of the suites of reads, writes and policies, on a database that looks as with Citus: the statements for
  * it have the same answers. A run with `SVC_TEST_CITUS=1` does the same with all suites on PostgreSQL. */
 import { deepStrictEqual } from "node:assert/strict";
-import { checkOnce, declaredSuites, openHandler, type Row } from "../support/handler/api.ts";
+import { checkOnce, declaredSuites, openHandler } from "../support/handler/api.ts";
+import { type Row } from "../support/handler/rows.ts";
 import { citusFake } from "../support/database/citus_fake.ts";
 import { engines } from "../support/database/engines.ts";
 import { withClient } from "../support/database/postgres_client.ts";

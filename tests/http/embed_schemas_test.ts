@@ -1,5 +1,6 @@
 /** Embeds of relations in another exposed schema. */
 import { apiSuite } from "../support/handler/api.ts";
+import { answer } from "../support/handler/rows.ts";
 
 const suite = apiSuite("declared_keys", {
   dbSchemas: ["api", "finance"],
@@ -42,15 +43,13 @@ suite.rows("select= embeds a relation of another schema", [
   ["GET /projects?select=id, b : finance / projects_budget ( name )&id=eq.1", {}, 200, [
     { id: 1, b: small },
   ]],
-  ["GET /projects?select=name,projects_budget(name)&id=eq.1", {}, 400, {
-    code: "SVC200",
-    details:
-      "Searched for a foreign key relationship between 'projects' and 'projects_budget' in " +
-      "the schema 'api', but no matches were found.",
-    hint: null,
-    message: "Could not find a relationship between 'projects' and 'projects_budget' in the " +
-      "schema cache",
-  }],
+  [
+    "GET /projects?select=name,projects_budget(name)&id=eq.1",
+    {},
+    ...answer(
+      "400 SVC200 | Could not find a relationship between 'projects' and 'projects_budget' in the schema cache | Searched for a foreign key relationship between 'projects' and 'projects_budget' in the schema 'api', but no matches were found.",
+    ),
+  ],
   [
     "GET /projects?select=id,finance/budget_id(name,total.sum())&id=eq.1",
     {},
@@ -59,42 +58,23 @@ suite.rows("select= embeds a relation of another schema", [
   ],
 ]);
 
-suite.rows("a level without a schema is searched in the request's schema", [
-  [
-    "GET /projects?select=id,b:finance/budget_id(name,finance/lines(amount))&id=eq.1&b.lines.order=id",
-    {},
-    200,
-    [{ id: 1, b: { name: "small", lines: [{ amount: 4 }, { amount: 6 }] } }],
-  ],
-  [
-    "GET /projects?select=lines(id),b:finance/budget_id(projects!budget_id(name))&id=eq.1",
-    {},
-    200,
-    [{ lines: [{ id: 7 }], b: { projects: [{ name: "roof" }] } }],
-  ],
-  [
-    "GET /budgets?select=name,lines(id),api/projects!budget_id(name)&id=eq.2",
-    { headers: { "Accept-Profile": "finance" } },
-    200,
-    [{ name: "large", lines: [{ id: 3 }], projects: [{ name: "wall" }] }],
-    { "Content-Profile": "finance" },
-  ],
-]);
+suite.answers("a level without a schema is searched in the request's schema")`
+  GET /projects?select=id,b:finance/budget_id(name,finance/lines(amount))&id=eq.1&b.lines.order=id
+    200 [{"id":1,"b":{"name":"small","lines":[{"amount":4},{"amount":6}]}}]
+  GET /projects?select=lines(id),b:finance/budget_id(projects!budget_id(name))&id=eq.1
+    200 [{"lines":[{"id":7}],"b":{"projects":[{"name":"roof"}]}}]
+  GET /budgets?select=name,lines(id),api/projects!budget_id(name)&id=eq.2
+    Accept-Profile: finance
+    200 [{"name":"large","lines":[{"id":3}],"projects":[{"name":"wall"}]}]
+    Content-Profile: finance
+`;
 
-suite.rows("an embed of another schema takes part in conditions and orders", [
-  [
-    "GET /projects?select=id,b:finance/budget_id()&order=b(total).desc.nullslast&b(total)=gt.5",
-    {},
-    200,
-    [{ id: 2 }, { id: 1 }],
-  ],
-  [
-    "GET /projects?select=id,g:finance/budgets!grants()&order=g(count()).desc,id&g=not.is.null",
-    {},
-    200,
-    [{ id: 1 }, { id: 2 }],
-  ],
-]);
+suite.answers("an embed of another schema takes part in conditions and orders")`
+  GET /projects?select=id,b:finance/budget_id()&order=b(total).desc.nullslast&b(total)=gt.5
+    200 [{"id":2},{"id":1}]
+  GET /projects?select=id,g:finance/budgets!grants()&order=g(count()).desc,id&g=not.is.null
+    200 [{"id":1},{"id":2}]
+`;
 
 const name = "field name (* or [a..z0..9_$])";
 const syntaxErrors = [
@@ -163,12 +143,11 @@ suite.rows("an embed fails", [
     message: "Could not embed because more than one relationship was found for 'projects' and " +
       "'finance/budgets'",
   }],
-  ["GET /projects?select=id,finance/projects_budget(name)", { as: "writer" }, 403, {
-    code: "42501",
-    details: null,
-    hint: null,
-    message: "permission denied for schema finance",
-  }],
+  [
+    "GET /projects?select=id,finance/projects_budget(name)",
+    { as: "writer" },
+    ...answer("403 42501 | permission denied for schema finance"),
+  ],
   ...syntaxErrors.map(([item, details, column, words]) =>
     [`GET /projects?select=${item}`, {}, 400, {
       code: "SVC100",

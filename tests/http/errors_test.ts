@@ -1,6 +1,7 @@
 /** Which of several errors is answered, and what the errors' headers and bodies have in common. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Row, serviceSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
+import { answer, type Row } from "../support/handler/rows.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 const suite = serviceSuite("dialect", base, { title: "errors" });
@@ -124,14 +125,9 @@ suite.rows("raises", [
   [
     "POST /rpc/fail",
     raise("SVC00", '{"code":"1"}', '{"status":401,"headers":{}}'),
-    400,
-    {
-      code: "SVC121",
-      details: `Invalid JSON value for MESSAGE: '{"code":"1"}'`,
-      hint: "MESSAGE must be a JSON object with obligatory keys: 'code', 'message' and optional " +
-        "keys: 'details', 'hint'.",
-      message: `Could not parse JSON in the "RAISE SQLSTATE 'SVC'" error`,
-    },
+    ...answer(
+      "400 SVC121 | Could not parse JSON in the \"RAISE SQLSTATE 'SVC'\" error | Invalid JSON value for MESSAGE: '{\"code\":\"1\"}' | MESSAGE must be a JSON object with obligatory keys: 'code', 'message' and optional keys: 'details', 'hint'.",
+    ),
   ],
 ]);
 

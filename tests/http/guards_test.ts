@@ -4,6 +4,7 @@ import { withAdministeredHandler } from "../support/handler/administered_handler
 import { type Api, serviceSuite } from "../support/handler/api.ts";
 import { buildRequest } from "../support/handler/request.ts";
 import { testSecret } from "../support/handler/token.ts";
+import { errorBody } from "../support/handler/rows.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 
@@ -138,12 +139,7 @@ Deno.test("db-statement-timeout cancels a statement and leaves the login role's 
       const response = await handler(await buildRequest({ line, origin: "http://h" }));
       return [response.status, response.status === 204 ? null : await response.json()];
     };
-    const cancelled = {
-      code: "57014",
-      details: null,
-      hint: null,
-      message: "canceling statement due to statement timeout",
-    };
+    const cancelled = errorBody("57014 | canceling statement due to statement timeout");
     deepStrictEqual(await get("GET /rpc/slow"), [500, cancelled]);
     deepStrictEqual(await get("POST /rpc/lift"), [204, null]);
     deepStrictEqual(await get("GET /rpc/slow"), [500, cancelled]);

@@ -148,17 +148,12 @@ suite.test("a body of unsaid length is looked at when it proves to be long", asy
   ok(read <= 4, `${read} pieces`);
 });
 
-suite.rows("errors of the syntax of a short body come first", [
-  ["POST /nothing", { body: "{", headers: { "Content-Length": "1" } }, 400, {
-    code: "SVC102",
-    details: null,
-    hint: null,
-    message: "Empty or invalid json",
-  }],
-  ["POST /nothing", { body: "{" }, 400, {
-    code: "SVC102",
-    details: null,
-    hint: null,
-    message: "Empty or invalid json",
-  }],
-]);
+suite.answers("errors of the syntax of a short body come first")`
+  POST /nothing
+    Content-Length: 1
+    with "{"
+    400 SVC102 | Empty or invalid json
+  POST /nothing
+    with "{"
+    400 SVC102 | Empty or invalid json
+`;

@@ -2,7 +2,8 @@ import { withMcp } from "../../src/mcp/mcp.ts";
 import { createHandler } from "../../mod.ts";
 import { engines } from "../support/database/engines.ts";
 import { deepStrictEqual, match, ok, rejects, strictEqual, throws } from "node:assert/strict";
-import { type Api, apiSuite, refusals } from "../support/handler/api.ts";
+import { type Api, apiSuite } from "../support/handler/api.ts";
+import { answer, answers } from "../support/handler/rows.ts";
 import { eventually } from "../support/timing/eventually.ts";
 import {
   callMcp,
@@ -258,13 +259,12 @@ Deno.test("withMcp() gives a handler the endpoint and its options", async () => 
 const off = apiSuite("mcp", { dbSchemas, dbAnonRole: "anon" }, { ...options, title: "mcp is off" });
 
 off.rows("without mcp-path", [
-  ["POST /mcp", { body: {} }, 404, {
-    code: "SVC205",
-    details: null,
-    hint: null,
-    message: "Could not find the table 'api.mcp' in the schema cache",
-  }],
-  ...refusals(`
+  [
+    "POST /mcp",
+    { body: {} },
+    ...answer("404 SVC205 | Could not find the table 'api.mcp' in the schema cache"),
+  ],
+  ...answers()`
 GET /mcp/llms.txt | 404 SVC125 | Invalid path specified in request URL
-`),
+`,
 ]);

@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite, type Row, serviceSuite } from "../support/handler/api.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { answer, answers, type Row } from "../support/handler/rows.ts";
 
 const config = {
   dbSchemas: ["api"],
@@ -155,15 +156,11 @@ suite.rows("aggregates over a relation's rows", [
     "255;65280;-1;",
     typed("text/plain; charset=utf-8"),
   ],
-  [
-    "POST /todos",
-    {
-      body: { id: 9, label: "#000001" },
-      ...accept("text/plain", { Prefer: "return=representation" }),
-    },
-    201,
-    "1;",
-  ],
+  ...answers({ ...accept("text/plain", { Prefer: "return=representation" }) })`
+    POST /todos
+      with {"id":9,"label":"#000001"}
+      201 "1;"
+  `,
 ]);
 
 suite.rows("handlers in place of built-in types", [
@@ -188,12 +185,7 @@ suite.rows("a relation that answers anything", [
   ["GET /anything", accept("text/html"), 200, "sum 3", typed("application/octet-stream")],
   ["GET /anything", accept("application/json"), 200, "sum 3", typed("application/octet-stream")],
   ["GET /anything", accept("app/named"), 200, "sum 3", typed("app/named")],
-  ["GET /anything", accept("app/refused"), 415, {
-    code: "PT415",
-    details: null,
-    hint: null,
-    message: "Not that",
-  }],
+  ["GET /anything", accept("app/refused"), ...answer("415 PT415 | Not that")],
   ["GET /anything?select=id", {}, 200, [{ id: 1 }, { id: 2 }], json],
   ["GET /anything?id=eq.1", accept("application/vnd.svc.object+json"), 200, { id: 1 }],
   ["GET /anything?select=id", accept("text/html"), 406, none("text/html")],

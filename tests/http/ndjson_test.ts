@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { type Api, apiSuite } from "../support/handler/api.ts";
+import { answers } from "../support/handler/rows.ts";
 
 const suite = apiSuite("rows_form", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "lines of JSON",
@@ -70,12 +71,12 @@ for (const name of accepted) {
 const accept = { headers: { Accept: type } };
 
 suite.rows("application/x-ndjson", [
-  [
-    "GET /parts?id=lte.2&select=id,tags,makers(name)",
-    accept,
-    200,
-    '{"id":1,"tags":null,"makers":{"name":"maker 2"}}\n{"id":2,"tags":["a","b"],"makers":{"name":"maker 3"}}\n',
-  ],
+  ...answers()`
+    GET /parts?id=lte.2&select=id,tags,makers(name)
+      Accept: application/x-ndjson
+      200 "{\"id\":1,\"tags\":null,\"makers\":{\"name\":\"maker 2\"}}\n{\"id\":2,\"tags\":[\"a\",
+        +\"b\"],\"makers\":{\"name\":\"maker 3\"}}\n"
+  `,
   [
     "GET /parts?id=eq.1&select=id,tags",
     { headers: { Accept: `${type};nulls=stripped` } },
@@ -83,28 +84,23 @@ suite.rows("application/x-ndjson", [
     '{"id":1}\n',
     { "Content-Type": `${type};nulls=stripped; charset=utf-8` },
   ],
-  ["GET /rpc/words?n=2", accept, 200, '"word 1"\n"word 2"\n'],
-  ["GET /rpc/documents", accept, 200, '{"a": 1,   "b": [1]}\n'],
-  ["GET /rpc/document", accept, 200, '{"a": 1,   "b": [1]}\n'],
-  [
-    "GET /rpc/items_json?n=3",
-    accept,
-    200,
-    '{"id" : 1, "odd" : 1}\n{"id" : 2, "odd" : null}\n{"id" : 3, "odd" : 1}\n',
-    { "Content-Range": "0-0/*" },
-  ],
-  [
-    "GET /rpc/items_json?n=2",
-    { headers: { Accept: `${type};nulls=stripped` } },
-    200,
-    '{"id":1,"odd":1}\n{"id":2}\n',
-  ],
-  [
-    "POST /rpc/items_jsonb",
-    { body: { n: 2 }, headers: { Accept: type } },
-    200,
-    '{"id": 1, "odd": 1}\n{"id": 2, "odd": null}\n',
-  ],
+  ...answers(accept)`
+    GET /rpc/words?n=2 | 200 "\"word 1\"\n\"word 2\"\n"
+    GET /rpc/documents | 200 "{\"a\": 1,   \"b\": [1]}\n"
+    GET /rpc/document | 200 "{\"a\": 1,   \"b\": [1]}\n"
+    GET /rpc/items_json?n=3
+      200 "{\"id\" : 1, \"odd\" : 1}\n{\"id\" : 2, \"odd\" : null}\n{\"id\" : 3, \"odd\" : 1}\n"
+      Content-Range: 0-0/*
+  `,
+  ...answers({ headers: { Accept: `${type};nulls=stripped` } })`
+    GET /rpc/items_json?n=2 | 200 "{\"id\":1,\"odd\":1}\n{\"id\":2}\n"
+  `,
+  ...answers()`
+    POST /rpc/items_jsonb
+      Accept: application/x-ndjson
+      with {"n":2}
+      200 "{\"id\": 1, \"odd\": 1}\n{\"id\": 2, \"odd\": null}\n"
+  `,
   ["GET /rpc/items_json?n=0", accept, 200, undefined, { "Content-Length": "0" }],
   ["GET /rpc/documents_array", accept, 200, '{"a": 1,   "b": [1]}\nnull\n"a"\n[1, 2]\n'],
   ["GET /rpc/set_of_arrays", accept, 200, "[1, 2]\n[]\n"],
@@ -114,12 +110,11 @@ suite.rows("application/x-ndjson", [
     "Content-Type": `${type}; charset=utf-8`,
     "Content-Range": "0-39/*",
   }],
-  ["GET /failing?id=gte.1500", accept, 400, {
-    code: "22012",
-    details: null,
-    hint: null,
-    message: "division by zero",
-  }],
+  ...answers()`
+    GET /failing?id=gte.1500
+      Accept: application/x-ndjson
+      400 22012 | division by zero
+  `,
 ]);
 
 suite.test("every line is a JSON text, in order, also with embeds", async (api) => {

@@ -1,6 +1,7 @@
 /** Inserts of rows together with the rows of related relations. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { apiSuite } from "../support/handler/api.ts";
+import { answer, answers } from "../support/handler/rows.ts";
 
 const suite = apiSuite(
   "nested",
@@ -24,224 +25,119 @@ const conflict = (details: string) => ({
 });
 
 suite.rows("rows belong to the rows around them", [
-  [
-    "POST /orders?columns=status,lines(sku,qty)&select=status,lines(sku,qty)",
-    {
-      body: [
-        { status: "a", lines: [{ sku: "x", qty: 2 }, { sku: "y", qty: 3 }] },
-        { status: "b" },
-        { status: "c", lines: [{ sku: "x", qty: 1 }] },
-      ],
-      headers: shown,
-    },
-    201,
-    [
-      { status: "a", lines: [{ sku: "x", qty: 2 }, { sku: "y", qty: 3 }] },
-      { status: "b", lines: [] },
-      { status: "c", lines: [{ sku: "x", qty: 1 }] },
-    ],
-    { "Content-Range": "*/*", "Preference-Applied": "return=representation" },
-  ],
-  // The order of the body, or that of the request.
-  [
-    "POST /orders?columns=status,lines(sku)&select=status&order=status.desc",
-    { body: [{ status: "a" }, { status: "c" }, { status: "b" }], headers: shown },
-    201,
-    [{ status: "c" }, { status: "b" }, { status: "a" }],
-  ],
-  [
-    "POST /orders?columns=lines(sku,comments(text),products(name))" +
-    "&select=lines(sku,comments(text),products(name))",
-    {
-      body: [{ lines: [{ sku: "x", comments: [] }, { sku: "y", comments: [{ text: "1" }] }] }, {
-        lines: [{ sku: "x", comments: [{ text: "2" }, { text: "3" }], products: { name: "saw" } }],
-      }],
-      headers: shown,
-    },
-    201,
-    [
-      {
-        lines: [
-          { sku: "x", comments: [], products: null },
-          { sku: "y", comments: [{ text: "1" }], products: null },
-        ],
-      },
-      {
-        lines: [{ sku: "x", comments: [{ text: "2" }, { text: "3" }], products: { name: "saw" } }],
-      },
-    ],
-  ],
-  // To-one: rows that refer to nested ones, and a row that refers to the one around.
-  [
-    "POST /orders?columns=status,customers(name),invoices(total)" +
-    "&select=status,customers(name,country),invoices(total)",
-    {
-      body: [
-        { status: "a", customers: { name: "Ada" }, invoices: { total: 1.5 } },
-        { status: "b", customers: null, invoices: null },
-        { status: "c", customers: { name: "Cy" } },
-      ],
-      headers: shown,
-    },
-    201,
-    [
-      { status: "a", customers: { name: "Ada", country: "CH" }, invoices: { total: 1.5 } },
-      { status: "b", customers: null, invoices: null },
-      { status: "c", customers: { name: "Cy", country: "CH" }, invoices: null },
-    ],
-  ],
-  [
-    "POST /orders?columns=status,labels(name)&select=status,labels(name)",
-    {
-      body: [{ status: "a", labels: [{ name: "red" }, { name: "blue" }] }, { status: "b" }],
-      headers: shown,
-    },
-    201,
-    [{ status: "a", labels: [{ name: "red" }, { name: "blue" }] }, { status: "b", labels: [] }],
-  ],
-  // The junction itself, for its columns and for rows that exist.
-  [
-    "POST /orders?columns=order_labels(note,labels(name))&select=order_labels(note,labels(name))",
-    { body: { order_labels: [{ note: "n", labels: { name: "red" } }] }, headers: shown },
-    201,
-    [{ order_labels: [{ note: "n", labels: { name: "red" } }] }],
-  ],
-  [
-    "POST /orders?columns=order_labels(label_id)&select=labels(name)",
-    { body: { order_labels: [{ label_id: 100 }] }, headers: shown },
-    201,
-    [{ labels: [{ name: "old" }] }],
-  ],
-  // Aliases are keys of the body; hints choose among relationships.
-  [
-    "POST /trips?columns=start:places!from_id(name),end:places!to_id(name)" +
-    "&select=start:places!from_id(name),end:places!to_id(name)",
-    { body: { start: { name: "A" }, end: { name: "B" } }, headers: shown },
-    201,
-    [{ start: { name: "A" }, end: { name: "B" } }],
-  ],
+  ...answers({ headers: shown })`
+    POST /orders?columns=status,lines(sku,qty)&select=status,lines(sku,qty)
+      with [{"status":"a","lines":[{"sku":"x","qty":2},{"sku":"y","qty":3}]},{"status":"b"},
+        +{"status":"c","lines":[{"sku":"x","qty":1}]}]
+      201 [{"status":"a","lines":[{"sku":"x","qty":2},{"sku":"y","qty":3}]},
+        +{"status":"b","lines":[]},{"status":"c","lines":[{"sku":"x","qty":1}]}]
+      Content-Range: */*
+      Preference-Applied: return=representation
+    // The order of the body, or that of the request.
+    POST /orders?columns=status,lines(sku)&select=status&order=status.desc
+      with [{"status":"a"},{"status":"c"},{"status":"b"}]
+      201 [{"status":"c"},{"status":"b"},{"status":"a"}]
+    POST /orders?columns=lines(sku,comments(text),products(name))
+      +&select=lines(sku,comments(text),products(name))
+      with [{"lines":[{"sku":"x","comments":[]},{"sku":"y","comments":[{"text":"1"}]}]},
+        +{"lines":[{"sku":"x","comments":[{"text":"2"},{"text":"3"}],
+        +"products":{"name":"saw"}}]}]
+      201 [{"lines":[{"sku":"x","comments":[],"products":null},
+        +{"sku":"y","comments":[{"text":"1"}],"products":null}]},
+        +{"lines":[{"sku":"x","comments":[{"text":"2"},{"text":"3"}],
+        +"products":{"name":"saw"}}]}]
+    // To-one: rows that refer to nested ones, and a row that refers to the one around.
+    POST /orders?columns=status,customers(name),invoices(total)
+      +&select=status,customers(name,country),invoices(total)
+      with [{"status":"a","customers":{"name":"Ada"},"invoices":{"total":1.5}},
+        +{"status":"b","customers":null,"invoices":null},
+        +{"status":"c","customers":{"name":"Cy"}}]
+      201 [{"status":"a","customers":{"name":"Ada","country":"CH"},"invoices":{"total":1.5}},
+        +{"status":"b","customers":null,"invoices":null},
+        +{"status":"c","customers":{"name":"Cy","country":"CH"},"invoices":null}]
+    POST /orders?columns=status,labels(name)&select=status,labels(name)
+      with [{"status":"a","labels":[{"name":"red"},{"name":"blue"}]},{"status":"b"}]
+      201 [{"status":"a","labels":[{"name":"red"},{"name":"blue"}]},{"status":"b","labels":[]}]
+    // The junction itself, for its columns and for rows that exist.
+    POST /orders?columns=order_labels(note,labels(name))&select=order_labels(note,labels(name))
+      with {"order_labels":[{"note":"n","labels":{"name":"red"}}]}
+      201 [{"order_labels":[{"note":"n","labels":{"name":"red"}}]}]
+    POST /orders?columns=order_labels(label_id)&select=labels(name)
+      with {"order_labels":[{"label_id":100}]}
+      201 [{"labels":[{"name":"old"}]}]
+    // Aliases are keys of the body; hints choose among relationships.
+    POST /trips?columns=start:places!from_id(name),end:places!to_id(name)
+      +&select=start:places!from_id(name),end:places!to_id(name)
+      with {"start":{"name":"A"},"end":{"name":"B"}}
+      201 [{"start":{"name":"A"},"end":{"name":"B"}}]
+  `,
   [
     `POST /orders?columns=${encodeURIComponent(`"it's \\"\\\\x\\"":lines(sku)`)}&select=lines(sku)`,
     { body: { 'it\'s "\\x"': [{ sku: "x" }] }, headers: shown },
     201,
     [{ lines: [{ sku: "x" }] }],
   ],
-  [
-    "POST /parts?columns=name,parts(name,parts(name))&select=name,parts(name,parts(name))" +
-    "&parts.order=name&parts.parts.order=name",
-    {
-      body: [
-        { name: "car", parts: [{ name: "door", parts: [{ name: "lock" }] }, { name: "wheel" }] },
-        { name: "bike", parts: [{ name: "bell", parts: [{ name: "a" }, { name: "b" }] }] },
-      ],
-      headers: shown,
-    },
-    201,
-    [
-      {
-        name: "car",
-        parts: [{ name: "door", parts: [{ name: "lock" }] }, { name: "wheel", parts: [] }],
-      },
-      { name: "bike", parts: [{ name: "bell", parts: [{ name: "a" }, { name: "b" }] }] },
-    ],
-  ],
-  // A column of two keys has the value of the row around.
-  [
-    "POST /tenants?columns=id,name,tasks(id,title,projects(tenant_id,id,name))" +
-    "&select=id,tasks(tenant_id,project_id,title)",
-    {
-      body: {
-        id: 1,
-        name: "t",
-        tasks: [
-          { id: 1, title: "a", projects: { tenant_id: 1, id: 7, name: "p" } },
-          { id: 2, title: "b" },
-        ],
-      },
-      headers: shown,
-    },
-    201,
-    [{
-      id: 1,
-      tasks: [
-        { tenant_id: 1, project_id: 7, title: "a" },
-        { tenant_id: 1, project_id: null, title: "b" },
-      ],
-    }],
-  ],
-  [
-    "POST /shown_orders?columns=status,shown_lines(sku)&select=status,shown_lines(sku,qty)",
-    { body: { status: "v", shown_lines: [{ sku: "x" }] }, headers: shown },
-    201,
-    [{ status: "v", shown_lines: [{ sku: "x", qty: 1 }] }],
-  ],
-  // Policies and triggers see the row around.
-  [
-    "POST /accounts?columns=entries(amount)&select=owner,entries(amount)",
-    { body: [{ entries: [{ amount: 1 }, { amount: 2 }] }, { entries: [] }], headers: shown },
-    201,
-    [{ owner: "me", entries: [{ amount: 1 }, { amount: 2 }] }, { owner: "me", entries: [] }],
-  ],
+  ...answers({ headers: shown })`
+    POST /parts?columns=name,parts(name,parts(name))&select=name,parts(name,parts(name))
+      +&parts.order=name&parts.parts.order=name
+      with [{"name":"car","parts":[{"name":"door","parts":[{"name":"lock"}]},{"name":"wheel"}]},
+        +{"name":"bike","parts":[{"name":"bell","parts":[{"name":"a"},{"name":"b"}]}]}]
+      201 [{"name":"car","parts":[{"name":"door","parts":[{"name":"lock"}]},
+        +{"name":"wheel","parts":[]}]},{"name":"bike","parts":[{"name":"bell",
+        +"parts":[{"name":"a"},{"name":"b"}]}]}]
+    // A column of two keys has the value of the row around.
+    POST /tenants?columns=id,name,tasks(id,title,projects(tenant_id,id,name))
+      +&select=id,tasks(tenant_id,project_id,title)
+      with {"id":1,"name":"t","tasks":[{"id":1,"title":"a","projects":{"tenant_id":1,"id":7,
+        +"name":"p"}},{"id":2,"title":"b"}]}
+      201 [{"id":1,"tasks":[{"tenant_id":1,"project_id":7,"title":"a"},
+        +{"tenant_id":1,"project_id":null,"title":"b"}]}]
+    POST /shown_orders?columns=status,shown_lines(sku)&select=status,shown_lines(sku,qty)
+      with {"status":"v","shown_lines":[{"sku":"x"}]}
+      201 [{"status":"v","shown_lines":[{"sku":"x","qty":1}]}]
+    // Policies and triggers see the row around.
+    POST /accounts?columns=entries(amount)&select=owner,entries(amount)
+      with [{"entries":[{"amount":1},{"amount":2}]},{"entries":[]}]
+      201 [{"owner":"me","entries":[{"amount":1},{"amount":2}]},{"owner":"me","entries":[]}]
+  `,
 ]);
 
-suite.rows("the response is that of its root", [
-  [
-    "POST /orders?columns=status,lines(sku)",
-    { body: { status: "a", lines: [{ sku: "x" }] } },
-    201,
-    undefined,
-    { "Content-Range": "*/*", "Location": null, "Content-Length": "0" },
-  ],
-  [
-    "POST /orders?columns=id,lines(sku)",
-    {
-      body: [{ id: 7, lines: [{ sku: "x" }, { sku: "y" }] }],
-      headers: { Prefer: "return=headers-only, count=exact" },
-    },
-    201,
-    undefined,
-    { "Content-Range": "*/1", "Location": "/orders?id=eq.7" },
-  ],
-  [
-    "POST /orders?columns=id,lines(sku)&select=id",
-    {
-      body: [{ id: 7, lines: [{ sku: "x" }, { sku: "y" }] }],
-      headers: { ...shown, Accept: "application/vnd.pgrst.object+json" },
-    },
-    201,
-    { id: 7 },
-  ],
-  [
-    "POST /orders?columns=id,lines(sku)&select=id",
-    {
-      body: [{ id: 7, lines: [] }, { id: 8 }],
-      headers: { ...shown, Accept: "application/vnd.pgrst.object+json" },
-    },
-    406,
-    {
-      code: "SVC116",
-      details: "The result contains 2 rows",
-      hint: null,
-      message: "Cannot coerce the result to a single JSON object",
-    },
-  ],
-  ["POST /orders?columns=status,lines(sku)&select=status", { body: [], headers: shown }, 201, []],
-  [
-    "POST /orders?columns=id,lines(sku)&select=id,lines(sku)",
-    {
-      body: '{"id":7,"lines":[{"sku":"x"}]}\n{"id":8}\n',
-      headers: { ...shown, "Content-Type": "application/x-ndjson" },
-    },
-    201,
-    [{ id: 7, lines: [{ sku: "x" }] }, { id: 8, lines: [] }],
-  ],
-  [
-    "POST /notes?columns=text,orders(status)",
-    { body: { text: "n", orders: { status: "a" } } },
-    201,
-    undefined,
-  ],
-]);
+suite.answers("the response is that of its root")`
+  POST /orders?columns=status,lines(sku)
+    with {"status":"a","lines":[{"sku":"x"}]}
+    201
+    Content-Range: */*
+    no Location
+    Content-Length: 0
+  POST /orders?columns=id,lines(sku)
+    Prefer: return=headers-only, count=exact
+    with [{"id":7,"lines":[{"sku":"x"},{"sku":"y"}]}]
+    201
+    Content-Range: */1
+    Location: /orders?id=eq.7
+  POST /orders?columns=id,lines(sku)&select=id
+    Prefer: return=representation
+    Accept: application/vnd.pgrst.object+json
+    with [{"id":7,"lines":[{"sku":"x"},{"sku":"y"}]}]
+    201 {"id":7}
+  POST /orders?columns=id,lines(sku)&select=id
+    Prefer: return=representation
+    Accept: application/vnd.pgrst.object+json
+    with [{"id":7,"lines":[]},{"id":8}]
+    406 SVC116 | Cannot coerce the result to a single JSON object | The result contains 2 rows
+  POST /orders?columns=status,lines(sku)&select=status
+    Prefer: return=representation
+    with []
+    201 []
+  POST /orders?columns=id,lines(sku)&select=id,lines(sku)
+    Prefer: return=representation
+    Content-Type: application/x-ndjson
+    with "{\"id\":7,\"lines\":[{\"sku\":\"x\"}]}\n{\"id\":8}\n"
+    201 [{"id":7,"lines":[{"sku":"x"}]},{"id":8,"lines":[]}]
+  POST /notes?columns=text,orders(status)
+    with {"text":"n","orders":{"status":"a"}}
+    201
+`;
 
 suite.rows("only the named columns are written", [
   [
@@ -320,98 +216,61 @@ suite.rows("only the named columns are written", [
     400,
     refused("lines", "Column 'order_id' gets its value from a related row"),
   ],
-  [
-    "POST /orders?columns=*&select=id,status",
-    { body: { id: 7, status: "a" }, headers: shown },
-    201,
-    [{ id: 7, status: "a" }],
-  ],
-  [
-    "POST /orders?columns=*,extra&select=id,status,extra",
-    { body: { id: 7 }, headers: shown },
-    201,
-    [{ id: 7, status: "new", extra: null }],
-  ],
+  ...answers()`
+    POST /orders?columns=*&select=id,status
+      Prefer: return=representation
+      with {"id":7,"status":"a"}
+      201 [{"id":7,"status":"a"}]
+    POST /orders?columns=*,extra&select=id,status,extra
+      Prefer: return=representation
+      with {"id":7}
+      201 [{"id":7,"status":"new","extra":null}]
+  `,
 ]);
 
 suite.rows("levels resolve conflicts", [
-  // Rows that exist, that are new, and that stand twice in the body.
-  [
-    "POST /orders?columns=status,labels(name)&labels.on_conflict=name" +
-    "&labels.resolution=ignore-duplicates&select=status,labels(id,name)&labels.id=eq.100",
-    {
-      body: [
-        { status: "a", labels: [{ name: "old" }, { name: "new" }, { name: "new" }] },
-        { status: "b", labels: [{ name: "new" }, { name: "old" }] },
-      ],
-      headers: shown,
-    },
-    201,
-    [
-      { status: "a", labels: [{ id: 100, name: "old" }] },
-      { status: "b", labels: [{ id: 100, name: "old" }] },
-    ],
-  ],
-  [
-    "POST /orders?columns=status,customers(name,email)&customers.on_conflict=email" +
-    "&customers.resolution=ignore-duplicates&select=customers(id,name)",
-    { body: { status: "a", customers: { name: "A.", email: "ada@x.org" } }, headers: shown },
-    201,
-    [{ customers: { id: 100, name: "Ada" } }],
-  ],
-  [
-    "POST /orders?columns=status,customers(name,email)&customers.on_conflict=email" +
-    "&customers.resolution=merge-duplicates&select=customers(id,name)",
-    { body: { status: "a", customers: { name: "A.", email: "ada@x.org" } }, headers: shown },
-    201,
-    [{ customers: { id: 100, name: "A." } }],
-  ],
-  // The root upserts as ever, and rows go to the row that exists.
-  [
-    "POST /orders?columns=id,status,lines(sku,qty)&lines.on_conflict=order_id,sku" +
-    "&lines.resolution=merge-duplicates&select=id,status,merge_action(),lines(sku,qty)",
-    {
-      body: [
-        { id: 100, status: "b", lines: [{ sku: "x", qty: 1 }, { sku: "y", qty: 2 }] },
-        { id: 101, status: "c", lines: [{ sku: "x", qty: 3 }] },
-      ],
-      headers: merged,
-    },
-    201,
-    [
-      {
-        id: 100,
-        status: "b",
-        merge_action: "UPDATE",
-        lines: [{ sku: "x", qty: 1 }, { sku: "y", qty: 2 }],
-      },
-      { id: 101, status: "c", merge_action: "INSERT", lines: [{ sku: "x", qty: 3 }] },
-    ],
-    { "Preference-Applied": "resolution=merge-duplicates, return=representation" },
-  ],
-  [
-    "POST /orders?columns=id,lines(sku)&select=id,lines(sku)",
-    { body: { id: 100, lines: [{ sku: "x" }] }, headers: merged },
-    200,
-    [{ id: 100, lines: [{ sku: "x" }] }],
-  ],
-  // Updates of nested rows do not count for the status.
-  [
-    "POST /orders?columns=status,customers(name,email)&customers.on_conflict=email" +
-    "&customers.resolution=merge-duplicates&select=status",
-    { body: { status: "a", customers: { name: "A.", email: "ada@x.org" } }, headers: merged },
-    201,
-    [{ status: "a" }],
-  ],
-  [
-    "POST /orders?columns=id,lines(sku)&select=id,lines(sku)",
-    {
-      body: [{ id: 100, lines: [{ sku: "x" }] }, { id: 7, lines: [{ sku: "y" }] }],
-      headers: { Prefer: "return=representation, resolution=ignore-duplicates" },
-    },
-    201,
-    [{ id: 100, lines: [{ sku: "x" }] }, { id: 7, lines: [{ sku: "y" }] }],
-  ],
+  ...answers({ headers: shown })`
+    // Rows that exist, that are new, and that stand twice in the body.
+    POST /orders?columns=status,labels(name)&labels.on_conflict=name
+      +&labels.resolution=ignore-duplicates&select=status,labels(id,name)&labels.id=eq.100
+      with [{"status":"a","labels":[{"name":"old"},{"name":"new"},{"name":"new"}]},
+        +{"status":"b","labels":[{"name":"new"},{"name":"old"}]}]
+      201 [{"status":"a","labels":[{"id":100,"name":"old"}]},
+        +{"status":"b","labels":[{"id":100,"name":"old"}]}]
+    POST /orders?columns=status,customers(name,email)&customers.on_conflict=email
+      +&customers.resolution=ignore-duplicates&select=customers(id,name)
+      with {"status":"a","customers":{"name":"A.","email":"ada@x.org"}}
+      201 [{"customers":{"id":100,"name":"Ada"}}]
+    POST /orders?columns=status,customers(name,email)&customers.on_conflict=email
+      +&customers.resolution=merge-duplicates&select=customers(id,name)
+      with {"status":"a","customers":{"name":"A.","email":"ada@x.org"}}
+      201 [{"customers":{"id":100,"name":"A."}}]
+  `,
+  ...answers({ headers: merged })`
+    // The root upserts as ever, and rows go to the row that exists.
+    POST /orders?columns=id,status,lines(sku,qty)&lines.on_conflict=order_id,sku
+      +&lines.resolution=merge-duplicates&select=id,status,merge_action(),lines(sku,qty)
+      with [{"id":100,"status":"b","lines":[{"sku":"x","qty":1},{"sku":"y","qty":2}]},
+        +{"id":101,"status":"c","lines":[{"sku":"x","qty":3}]}]
+      201 [{"id":100,"status":"b","merge_action":"UPDATE","lines":[{"sku":"x","qty":1},
+        +{"sku":"y","qty":2}]},{"id":101,"status":"c","merge_action":"INSERT",
+        +"lines":[{"sku":"x","qty":3}]}]
+      Preference-Applied: resolution=merge-duplicates, return=representation
+    POST /orders?columns=id,lines(sku)&select=id,lines(sku)
+      with {"id":100,"lines":[{"sku":"x"}]}
+      200 [{"id":100,"lines":[{"sku":"x"}]}]
+    // Updates of nested rows do not count for the status.
+    POST /orders?columns=status,customers(name,email)&customers.on_conflict=email
+      +&customers.resolution=merge-duplicates&select=status
+      with {"status":"a","customers":{"name":"A.","email":"ada@x.org"}}
+      201 [{"status":"a"}]
+  `,
+  ...answers()`
+    POST /orders?columns=id,lines(sku)&select=id,lines(sku)
+      Prefer: return=representation, resolution=ignore-duplicates
+      with [{"id":100,"lines":[{"sku":"x"}]},{"id":7,"lines":[{"sku":"y"}]}]
+      201 [{"id":100,"lines":[{"sku":"x"}]},{"id":7,"lines":[{"sku":"y"}]}]
+  `,
   [
     "POST /orders?columns=id,lines(sku)&select=id,merge_action()",
     {
@@ -421,24 +280,19 @@ suite.rows("levels resolve conflicts", [
     400,
     conflict("'merge_action()' does not tell found from inserted rows"),
   ],
-  // Without rows that refer to them, rows that exist are left out as ever.
-  [
-    "POST /orders?columns=id,customers(name)&select=id",
-    {
-      body: [{ id: 100, customers: { name: "B" } }, { id: 7 }],
-      headers: { Prefer: "return=representation, resolution=ignore-duplicates" },
-    },
-    201,
-    [{ id: 7 }],
-  ],
-  // A link that exists stays one.
-  [
-    "POST /orders?columns=id,labels(name)&labels.on_conflict=name" +
-    "&labels.resolution=ignore-duplicates&select=id,labels(name)",
-    { body: { id: 100, labels: [{ name: "old" }] }, headers: merged },
-    200,
-    [{ id: 100, labels: [{ name: "old" }] }],
-  ],
+  ...answers()`
+    // Without rows that refer to them, rows that exist are left out as ever.
+    POST /orders?columns=id,customers(name)&select=id
+      Prefer: return=representation, resolution=ignore-duplicates
+      with [{"id":100,"customers":{"name":"B"}},{"id":7}]
+      201 [{"id":7}]
+    // A link that exists stays one.
+    POST /orders?columns=id,labels(name)&labels.on_conflict=name
+      +&labels.resolution=ignore-duplicates&select=id,labels(name)
+      Prefer: return=representation, resolution=merge-duplicates
+      with {"id":100,"labels":[{"name":"old"}]}
+      200 [{"id":100,"labels":[{"name":"old"}]}]
+  `,
   [
     "POST /orders?columns=status,labels(name)&labels.on_conflict=name",
     { body: [] },
@@ -457,63 +311,50 @@ suite.rows("levels resolve conflicts", [
     400,
     conflict("'notes' has no primary key, so name the columns"),
   ],
-  ["POST /orders?columns=status,labels(name)&lines.on_conflict=sku", { body: [] }, 400, {
-    code: "SVC108",
-    details: null,
-    hint: "Verify that it is included in the 'columns' query parameter.",
-    message: "'lines' is not a nested item of this request",
-  }],
-  ["POST /orders?labels.on_conflict=name", { body: [] }, 400, {
-    code: "SVC108",
-    details: null,
-    hint: "Verify that it is included in the 'columns' query parameter.",
-    message: "'labels' is not a nested item of this request",
-  }],
-  ["POST /orders?columns=labels(name)&labels.resolution=replace", { body: [] }, 400, {
-    code: "SVC100",
-    details:
-      'unexpected "r" expecting "merge-duplicates", "ignore-duplicates" or "return-existing"',
-    hint: null,
-    message: '"failed to parse labels.resolution (replace)" (line 1, column 1)',
-  }],
+  [
+    "POST /orders?columns=status,labels(name)&lines.on_conflict=sku",
+    { body: [] },
+    ...answer(
+      "400 SVC108 | 'lines' is not a nested item of this request |  | Verify that it is included in the 'columns' query parameter.",
+    ),
+  ],
+  [
+    "POST /orders?labels.on_conflict=name",
+    { body: [] },
+    ...answer(
+      "400 SVC108 | 'labels' is not a nested item of this request |  | Verify that it is included in the 'columns' query parameter.",
+    ),
+  ],
+  [
+    "POST /orders?columns=labels(name)&labels.resolution=replace",
+    { body: [] },
+    ...answer(
+      '400 SVC100 | "failed to parse labels.resolution (replace)" (line 1, column 1) | unexpected "r" expecting "merge-duplicates", "ignore-duplicates" or "return-existing"',
+    ),
+  ],
 ]);
 
 suite.rows("errors of one level leave nothing", [
-  [
-    "POST /picky?columns=name,picked(id)",
-    { body: [{ name: "good" }, { name: "bad", picked: [{}] }] },
-    409,
-    {
-      code: "SVC148",
-      details: "2 sent, 1 written",
-      hint: null,
-      message: "Rows of 'picky' cannot be assigned to the body",
-    },
-  ],
-  [
-    "POST /secret_uses?columns=order_id,secrets(name)&secrets.on_conflict=name" +
-    "&secrets.resolution=ignore-duplicates",
-    { body: { order_id: 100, secrets: { name: "hidden" } } },
-    409,
-    {
-      code: "SVC148",
-      details: "1 sent, 0 written",
-      hint: null,
-      message: "Rows of 'secrets' cannot be assigned to the body",
-    },
-  ],
+  ...answers()`
+    POST /picky?columns=name,picked(id)
+      with [{"name":"good"},{"name":"bad","picked":[{}]}]
+      409 SVC148 | Rows of 'picky' cannot be assigned to the body | 2 sent, 1 written
+    POST /secret_uses?columns=order_id,secrets(name)&secrets.on_conflict=name
+      +&secrets.resolution=ignore-duplicates
+      with {"order_id":100,"secrets":{"name":"hidden"}}
+      409 SVC148 | Rows of 'secrets' cannot be assigned to the body | 1 sent, 0 written
+  `,
   [
     "POST /orders?columns=status,lines(sku)",
     { body: "sku\nx", headers: { "Content-Type": "text/csv" } },
     400,
     refused("orders", "The body is not JSON"),
   ],
-  ["POST /orders?columns=lines(sku,nope)", { body: {} }, 400, {
-    code: "SVC204",
-    details: null,
-    hint: null,
-    message: "Could not find the 'nope' column of 'lines' in the schema cache",
-  }],
+  ...answers()`
+    POST /orders?columns=lines(sku,nope)
+      with {}
+      400 SVC204 | Could not find the 'nope' column of 'lines' in the schema cache
+  `,
   [
     "POST /orders?columns=latest_lines(sku)",
     { body: {} },
@@ -550,13 +391,13 @@ suite.rows("errors of one level leave nothing", [
     400,
     refused("lines", "Two items have this name"),
   ],
-  ["POST /orders?columns=lines(comments:sku)", { body: {} }, 400, {
-    code: "SVC100",
-    details:
-      '"failed to parse columns parameter (lines(comments:sku))" (line 1, column 19): unexpected ")" expecting letter, digit, "-" or "("',
-    hint: null,
-    message: "a ( is missing before )",
-  }],
+  [
+    "POST /orders?columns=lines(comments:sku)",
+    { body: {} },
+    ...answer(
+      '400 SVC100 | a ( is missing before ) | "failed to parse columns parameter (lines(comments:sku))" (line 1, column 19): unexpected ")" expecting letter, digit, "-" or "("',
+    ),
+  ],
   [
     `POST /parts?columns=${Array.from({ length: 17 }, (_, at) => `p${at}:parts(name)`)}`,
     { body: {} },
@@ -578,26 +419,17 @@ suite.rows("errors of one level leave nothing", [
 ]);
 
 // A column before a parenthesis is that column, as in PostgREST.
-suite.rows("columns that are followed by other text are columns", [
-  [
-    "POST /lines?columns=order_id,sku,qty(x)&select=order_id,sku,qty",
-    { body: { order_id: 100, sku: "x", qty: 3 }, headers: shown },
-    201,
-    [{ order_id: 100, sku: "x", qty: 3 }],
-  ],
-  [
-    "POST /lines?columns=order_id,sku(x),qty&select=order_id,sku,qty",
-    { body: { order_id: 100, sku: "x", qty: 3 }, headers: shown },
-    201,
-    [{ order_id: 100, sku: "x", qty: 1 }],
-  ],
-  [
-    "POST /lines?columns=order_id,sku((&select=sku",
-    { body: { order_id: 100, sku: "x" }, headers: shown },
-    201,
-    [{ sku: "x" }],
-  ],
-]);
+suite.answers("columns that are followed by other text are columns", { headers: shown })`
+  POST /lines?columns=order_id,sku,qty(x)&select=order_id,sku,qty
+    with {"order_id":100,"sku":"x","qty":3}
+    201 [{"order_id":100,"sku":"x","qty":3}]
+  POST /lines?columns=order_id,sku(x),qty&select=order_id,sku,qty
+    with {"order_id":100,"sku":"x","qty":3}
+    201 [{"order_id":100,"sku":"x","qty":1}]
+  POST /lines?columns=order_id,sku((&select=sku
+    with {"order_id":100,"sku":"x"}
+    201 [{"sku":"x"}]
+`;
 
 suite.test("an explanation of a nested insert is refused", async (api) => {
   const response = await api("POST /orders?columns=lines(sku)", {

@@ -1,6 +1,7 @@
 import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert/strict";
 import { createHandler } from "../../mod.ts";
-import { refusals, serviceSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
+import { answers } from "../support/handler/rows.ts";
 import { engines } from "../support/database/engines.ts";
 import { documentOf } from "../support/handler/openapi.ts";
 import { withClient } from "../support/database/postgres_client.ts";
@@ -24,9 +25,9 @@ suite.rows("db-root-spec answers the root", [
   ["POST /", { headers: { Accept: "application/json" }, body: {} }, 200, mine],
   ["HEAD /", { headers: { Accept: "application/json" } }, 200, undefined, { "Content-Type": json }],
   ["OPTIONS /", {}, 200, undefined, { Allow: "OPTIONS,GET,HEAD,POST" }],
-  ...refusals(`
+  ...answers()`
 DELETE / | 405 SVC101 | Cannot use the DELETE method on RPC
-`),
+`,
 ]);
 
 const missing = serviceSuite("openapi_root", {

@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { answers, errorBody } from "../support/handler/rows.ts";
 import { type Document, documentOf, parametersOf, validate } from "../support/handler/openapi.ts";
 
 const config = { dbSchemas: ["api", "other", "odd"], dbAnonRole: "anon" } as const;
@@ -431,37 +432,27 @@ suite.rows("other requests of the root", [
       message: `Unsupported HTTP method: ${method}`,
     }] as const
   ),
-  ["GET /", { headers: { Accept: "text/csv" } }, 406, {
-    code: "SVC107",
-    details: null,
-    hint: null,
-    message: "None of these media types are available: text/csv",
-  }],
-  ["GET /task", { headers: { Accept: "application/openapi+json" } }, 406, {
-    code: "SVC107",
-    details: null,
-    hint: null,
-    message: "None of these media types are available: application/openapi+json",
-  }],
-  ["GET /", { headers: { "Accept-Profile": "nowhere" } }, 406, {
-    code: "SVC106",
-    details: null,
-    hint: "Only the following schemas are exposed: api, other, odd",
-    message: "Invalid schema: nowhere",
-  }],
-  ["GET /", { headers: { "X-Stop": "1" } }, 401, {
-    code: "42501",
-    details: null,
-    hint: null,
-    message: "stopped",
-  }],
-  ["HEAD /", { headers: { "X-Stop": "1" } }, 401, undefined],
-  ["GET /", { as: "writer", headers: { "X-Stop": "1" } }, 403, {
-    code: "42501",
-    details: null,
-    hint: null,
-    message: "stopped",
-  }],
+  ...answers()`
+    GET /
+      Accept: text/csv
+      406 SVC107 | None of these media types are available: text/csv
+    GET /task
+      Accept: application/openapi+json
+      406 SVC107 | None of these media types are available: application/openapi+json
+    GET /
+      Accept-Profile: nowhere
+      406 SVC106 | Invalid schema: nowhere |  | Only the following schemas are exposed: api, other, odd
+    GET /
+      X-Stop: 1
+      401 42501 | stopped
+    HEAD /
+      X-Stop: 1
+      401
+    GET /
+      as writer
+      X-Stop: 1
+      403 42501 | stopped
+  `,
 ]);
 
 suite.test("a query string that cannot be read is refused, any other is ignored", async (api) => {
@@ -529,11 +520,6 @@ disabled.rows(
     `${method} /`,
     {},
     404,
-    method === "HEAD" ? undefined : {
-      code: "SVC126",
-      details: null,
-      hint: null,
-      message: "Root endpoint metadata is disabled",
-    },
+    method === "HEAD" ? undefined : errorBody("SVC126 | Root endpoint metadata is disabled"),
   ]),
 );

@@ -1,4 +1,5 @@
-import { apiSuite, refusals, type Row, serviceSuite } from "../support/handler/api.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { answers, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("options", { dbSchemas: ["api"], dbAnonRole: "anon" });
 
@@ -69,11 +70,11 @@ suite.rows("OPTIONS refuses what other methods refuse", [
       },
     ),
   ],
-  ...refusals(`
+  ...answers()`
 OPTIONS /rpc/unclear | 300 SVC203 | Could not choose the best candidate function between: api.unclear(), api.unclear(a => integer) |  | Try renaming the parameters or the function itself in the database so function overloading can be resolved
 OPTIONS /rpc/fixed?a=1 | 400 SVC100 | a lacks an operator | "failed to parse filter (1)" (line 1, column 1): unexpected "1" expecting "not" or operator (eq, gt, ...)
 OPTIONS /rpc/reading?nope.id=eq.1 | 400 SVC108 | 'nope' is not an embedded resource in this request |  | Verify that 'nope' is included in the 'select' query parameter.
-`),
+`,
   [
     "OPTIONS /rpc/reading",
     { headers: { Accept: "a/b" } },
@@ -88,9 +89,9 @@ OPTIONS /rpc/reading?nope.id=eq.1 | 400 SVC108 | 'nope' is not an embedded resou
       details: "Invalid preferences: x",
     }),
   ],
-  ...refusals(`
+  ...answers()`
 OPTIONS /keyed?order=a.b.c | 400 SVC100 | order takes asc, desc, nullsfirst and nullslast | "failed to parse order (a.b.c)" (line 1, column 3): unexpected "b" expecting "asc", "desc", "nullsfirst" or "nullslast"
-`),
+`,
   ["OPTIONS /a/b", {}, 404, error("SVC125", "Invalid path specified in request URL")],
   [
     "OPTIONS /keyed",

@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Row, serviceSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
+import { answers, errorBody, type Row } from "../support/handler/rows.ts";
 
 const config = { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" } as const;
 const suite = serviceSuite("overrides", config);
@@ -7,19 +8,10 @@ const suite = serviceSuite("overrides", config);
 const query = (parts: Record<string, string>) => new URLSearchParams(parts).toString();
 const headersOf = (...list: readonly unknown[]) => query({ headers: JSON.stringify(list) });
 
-const invalidStatus = {
-  code: "SVC112",
-  details: null,
-  hint: null,
-  message: "response.status guc must be a valid status code",
-};
-const invalidHeaders = {
-  code: "SVC111",
-  details: null,
-  hint: null,
-  message:
-    "response.headers guc must be a JSON array composed of objects with a single key and a string value",
-};
+const invalidStatus = errorBody("SVC112 | response.status guc must be a valid status code");
+const invalidHeaders = errorBody(
+  "SVC111 | response.headers guc must be a JSON array composed of objects with a single key and a string value",
+);
 
 suite.rows("response.status", [
   ["GET /rpc/teapot", {}, 418, { message: "short and stout" }],
@@ -113,26 +105,18 @@ suite.rows("response.headers", [
     },
   ],
   [`GET /rpc/respond?${headersOf({ Vary: "" })}`, {}, 200, "done", { Vary: null }],
-  [
-    "POST /logged",
-    {
-      body: { id: 12, status: null, headers: '[{"Location": "/elsewhere"}]' },
-      headers: { Prefer: "return=headers-only" },
-    },
-    201,
-    undefined,
-    { Location: "/elsewhere" },
-  ],
-  [
-    "PATCH /logged?id=eq.1",
-    {
-      body: { status: null, headers: '[{"X-One": "1"}]' },
-      headers: { Prefer: "return=representation" },
-    },
-    200,
-    [{ id: 1, status: null, headers: '[{"X-One": "1"}]' }],
-    { "X-One": "1" },
-  ],
+  ...answers()`
+    POST /logged
+      Prefer: return=headers-only
+      with {"id":12,"status":null,"headers":"[{\"Location\": \"/elsewhere\"}]"}
+      201
+      Location: /elsewhere
+    PATCH /logged?id=eq.1
+      Prefer: return=representation
+      with {"status":null,"headers":"[{\"X-One\": \"1\"}]"}
+      200 [{"id":1,"status":null,"headers":"[{\"X-One\": \"1\"}]"}]
+      X-One: 1
+  `,
 ]);
 
 suite.rows(

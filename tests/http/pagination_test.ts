@@ -1,5 +1,6 @@
 import { ok, strictEqual } from "node:assert/strict";
-import { apiSuite, refusals, type Row, serviceSuite } from "../support/handler/api.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { answers, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("pages", { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" });
 const exact = { Prefer: "count=exact" };
@@ -114,29 +115,26 @@ suite.rows("numbers of rows are exact, and bigint's largest is the last one", [
     400,
     tooLarge("99999999999999999999"),
   ],
-  ...refusals(`
+  ...answers()`
 GET /makers?select=tools(id)&tools.limit=9223372036854775808 | 400 22003 | value "9223372036854775808" is out of range for type bigint
 GET /makers?select=tools(id)&tools.offset=-99999999999999999999 | 400 22003 | value "-99999999999999999999" is out of range for type bigint
-`),
+`,
   ["GET /rpc/first_items?n=5&limit=9223372036854775808", {}, 400, tooLarge("9223372036854775808")],
   ["GET /rpc/one?offset=9223372036854775808", {}, 400, tooLarge("9223372036854775808")],
 ]);
 
 suite.rows("windows of embeds", [
-  ["GET /makers?select=id,tools(id)&order=id&tools.order=id&tools.limit=1", {}, 200, [
-    { id: 1, tools: [{ id: 1 }] },
-    { id: 2, tools: [{ id: 3 }] },
-    { id: 3, tools: [] },
-  ]],
-  ["GET /makers?select=id,tools(id)&order=id&tools.order=id.desc&tools.offset=1&limit=1", {}, 200, [
-    { id: 1, tools: [{ id: 1 }] },
-  ]],
-  ["GET /tools?select=id,makers(name)&makers.offset=1&limit=1&order=id", {}, 200, [
-    { id: 1, makers: null },
-  ]],
-  ...refusals(`
+  ...answers()`
+    GET /makers?select=id,tools(id)&order=id&tools.order=id&tools.limit=1
+      200 [{"id":1,"tools":[{"id":1}]},{"id":2,"tools":[{"id":3}]},{"id":3,"tools":[]}]
+    GET /makers?select=id,tools(id)&order=id&tools.order=id.desc&tools.offset=1&limit=1
+      200 [{"id":1,"tools":[{"id":1}]}]
+    GET /tools?select=id,makers(name)&makers.offset=1&limit=1&order=id
+      200 [{"id":1,"makers":null}]
+  `,
+  ...answers()`
 GET /makers?select=id,tools(id)&tools.limit=-1 | 400 2201W | LIMIT must not be negative
-`),
+`,
 ]);
 
 suite.rows("HEAD", [

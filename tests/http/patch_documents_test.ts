@@ -1,6 +1,7 @@
 /** PATCH by documents: JSON Merge Patch (RFC 7396), JSON Patch (RFC 6902) and further operations. */
 import { deepStrictEqual } from "node:assert/strict";
-import { type Api, apiSuite, type Row, serviceSuite } from "../support/handler/api.ts";
+import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { answer, answers, type Row } from "../support/handler/rows.ts";
 
 const config = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 const suite = apiSuite("patches", config, { title: "patch documents" });
@@ -256,13 +257,7 @@ suite.rows("what does not apply to a row changes no row", [
       }]),
       headers: { "Content-Type": json },
     },
-    409,
-    {
-      code: "SVC150",
-      details: "Operation 1 finds no target, or its test fails",
-      hint: null,
-      message: "Patch does not apply",
-    },
+    ...answer("409 SVC150 | Patch does not apply | Operation 1 finds no target, or its test fails"),
   ],
   refuses(json, [{ op: "add", path: "/title/x", value: 1 }], "150", "Column 'title' has no parts"),
   refuses(json, [{ op: "add", path: "/mood/x", value: 1 }], "150", "Column 'mood' has no parts"),
@@ -359,35 +354,20 @@ suite.rows("what is no patch document is refused", [
     "149",
     "Operation 1: a pointer has more than 64 segments",
   ),
-  [
-    "PATCH /docs?id=eq.1&columns=n",
-    { body: '{"title":"x"}', headers: { "Content-Type": merge } },
-    400,
-    {
-      code: "SVC149",
-      details: "'columns' does not name 'title'",
-      hint: null,
-      message: "Invalid patch document",
-    },
-  ],
-  ["PATCH /docs?on=id", { body: '{"title":"x"}', headers: { "Content-Type": merge } }, 400, {
-    code: "SVC145",
-    details: "'on' cannot be combined with a patch document",
-    hint: null,
-    message: "Rows cannot be matched by 'id'",
-  }],
-  ["PATCH /docs?id=eq.1", { body: '{"nope":"x"}', headers: { "Content-Type": merge } }, 400, {
-    code: "SVC204",
-    details: null,
-    hint: null,
-    message: "Could not find the 'nope' column of 'docs' in the schema cache",
-  }],
-  [
-    "PATCH /docs?id=eq.1",
-    { body: '{"n":', headers: { "Content-Type": merge } },
-    400,
-    { code: "SVC102", details: null, hint: null, message: "Empty or invalid json" },
-  ],
+  ...answers({ headers: { "Content-Type": merge } })`
+    PATCH /docs?id=eq.1&columns=n
+      with "{\"title\":\"x\"}"
+      400 SVC149 | Invalid patch document | 'columns' does not name 'title'
+    PATCH /docs?on=id
+      with "{\"title\":\"x\"}"
+      400 SVC145 | Rows cannot be matched by 'id' | 'on' cannot be combined with a patch document
+    PATCH /docs?id=eq.1
+      with "{\"nope\":\"x\"}"
+      400 SVC204 | Could not find the 'nope' column of 'docs' in the schema cache
+    PATCH /docs?id=eq.1
+      with "{\"n\":"
+      400 SVC102 | Empty or invalid json
+  `,
   [
     "PATCH /docs?id=eq.1",
     {

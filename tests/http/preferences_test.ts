@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type ApiConfig, apiSuite, type Row } from "../support/handler/api.ts";
+import { type ApiConfig, apiSuite } from "../support/handler/api.ts";
+import { answer, answers, type Row } from "../support/handler/rows.ts";
 
 const base: ApiConfig = { dbSchemas: ["api"], dbAnonRole: "anon" };
 const suite = apiSuite("preferences", { ...base, dbTxEnd: "rollback-allow-override" });
@@ -76,12 +77,12 @@ suite.rows("Preference-Applied", [
   }],
   ["OPTIONS /stamps", prefer(common), 200, undefined, applied(null)],
   ["OPTIONS /rpc/numbers", prefer(common), 200, undefined, applied(null)],
-  ["GET /nothing", prefer(common), 404, {
-    code: "SVC205",
-    details: null,
-    hint: null,
-    message: "Could not find the table 'api.nothing' in the schema cache",
-  }, applied(null)],
+  [
+    "GET /nothing",
+    prefer(common),
+    ...answer("404 SVC205 | Could not find the table 'api.nothing' in the schema cache"),
+    applied(null),
+  ],
 ]);
 
 const invalid = (tokens: string) => ({
@@ -116,24 +117,21 @@ suite.rows("handling=strict", [
 ]);
 
 suite.rows("which error comes first", [
-  ["GET /nothing", strict("x"), 404, {
-    code: "SVC205",
-    details: null,
-    hint: null,
-    message: "Could not find the table 'api.nothing' in the schema cache",
-  }],
-  ["GET /stamps", { headers: { Prefer: "handling=strict, x", Accept: "a/b" } }, 406, {
-    code: "SVC107",
-    details: null,
-    hint: null,
-    message: "None of these media types are available: a/b",
-  }],
-  ["POST /rpc/numbers", { headers: { Prefer: "handling=strict, x", Accept: "a/b" } }, 406, {
-    code: "SVC107",
-    details: null,
-    hint: null,
-    message: "None of these media types are available: a/b",
-  }],
+  [
+    "GET /nothing",
+    strict("x"),
+    ...answer("404 SVC205 | Could not find the table 'api.nothing' in the schema cache"),
+  ],
+  ...answers()`
+    GET /stamps
+      Prefer: handling=strict, x
+      Accept: a/b
+      406 SVC107 | None of these media types are available: a/b
+    POST /rpc/numbers
+      Prefer: handling=strict, x
+      Accept: a/b
+      406 SVC107 | None of these media types are available: a/b
+  `,
   [
     "DELETE /stamps",
     { headers: { Prefer: "handling=strict, x", Accept: "a/b" } },

@@ -1,7 +1,8 @@
 /** QUERY, and POST to `/<relation>/$query`: reads whose parameters come in the body. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { documentOf, validate } from "../support/handler/openapi.ts";
-import { apiSuite, refusals, type Row, serviceSuite } from "../support/handler/api.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { answer, answers, errorBody, type Row } from "../support/handler/rows.ts";
 
 const config = {
   dbSchemas: ["api", "other"],
@@ -49,13 +50,9 @@ suite.rows("QUERY reads a relation", [
       Prefer: "count=exact",
       Accept: "text/csv",
     }),
-    400,
-    {
-      code: "SVC108",
-      details: null,
-      hint: "Verify that 'makers' is included in the 'select' query parameter.",
-      message: "'makers' is not an embedded resource in this request",
-    },
+    ...answer(
+      "400 SVC108 | 'makers' is not an embedded resource in this request |  | Verify that 'makers' is included in the 'select' query parameter.",
+    ),
   ],
   [
     "QUERY /tools",
@@ -149,24 +146,16 @@ suite.rows("QUERY calls a function", [
   ["POST /rpc/$query/$query", send(""), 200, "called"],
 ]);
 
-const readOnly = {
-  code: "25006",
-  details: null,
-  hint: null,
-  message: "cannot execute INSERT in a read-only transaction",
-};
+const readOnly = errorBody("25006 | cannot execute INSERT in a read-only transaction");
 
 suite.rows("QUERY never writes", [
   ["QUERY /rpc/add_tool", { as: "writer", body: { name: "x" } }, 405, readOnly],
   ["QUERY /rpc/add_tool", { as: "writer", ...send("name=x") }, 405, readOnly],
   ["POST /rpc/add_tool/$query", { as: "writer", body: { name: "x" } }, 405, readOnly],
   ["POST /rpc/add_tool/$query", { as: "writer", ...send("name=x") }, 405, readOnly],
-  [
-    "POST /tools/$query",
-    { as: "writer", ...send("select=id&id=eq.9", { Prefer: "return=representation" }) },
-    200,
-    [],
-  ],
+  ...answers({ as: "writer", ...send("select=id&id=eq.9", { Prefer: "return=representation" }) })`
+    POST /tools/$query | 200 []
+  `,
 ]);
 
 const unsupported = (type: string) => ({
@@ -199,12 +188,7 @@ suite.rows("QUERY refuses other content types", [
   ],
 ]);
 
-const unreadable = {
-  code: "SVC178",
-  details: null,
-  hint: null,
-  message: "The query cannot be read",
-};
+const unreadable = errorBody("SVC178 | The query cannot be read");
 const parameters = (count: number) => `select=id&order=id&limit=1${"&id=lt.9".repeat(count - 3)}`;
 
 suite.rows("QUERY refuses hostile bodies", [
@@ -212,22 +196,22 @@ suite.rows("QUERY refuses hostile bodies", [
   ["QUERY /tools", send(Uint8Array.from([0xc3])), 400, unreadable],
   ["QUERY /tools", send("name=eq.%00"), 400, unreadable],
   ["QUERY /tools", send("name=eq.\0"), 400, unreadable],
-  ["QUERY /tools?name=eq.%00", send("select=id"), 400, {
-    code: "SVC100",
-    details: 'unexpected "%00": PostgreSQL has no text with the character U+0000',
-    hint: null,
-    message: '"failed to parse query parameter (eq.%00)" (line 1, column 4)',
-  }],
+  [
+    "QUERY /tools?name=eq.%00",
+    send("select=id"),
+    ...answer(
+      '400 SVC100 | "failed to parse query parameter (eq.%00)" (line 1, column 4) | unexpected "%00": PostgreSQL has no text with the character U+0000',
+    ),
+  ],
   ["QUERY /tools", send("name=eq.%2500&select=id"), 200, []],
   ["QUERY /tools", send("name=eq.%FF&select=id"), 200, []],
   ["QUERY /tools", send("\uFEFFselect=id&id=eq.1"), 200, [{ id: 1 }]],
   ["QUERY /tools", send(parameters(1_000)), 200, [{ id: 1 }]],
-  ["QUERY /tools", send(parameters(10_001)), 400, {
-    code: "SVC177",
-    details: "More than 10000 parameters",
-    hint: null,
-    message: "The query is too complex",
-  }],
+  [
+    "QUERY /tools",
+    send(parameters(10_001)),
+    ...answer("400 SVC177 | The query is too complex | More than 10000 parameters"),
+  ],
   ...([
     [`and=(${"id.gt.1,".repeat(10_000)}id.lt.9)`, "10000 conditions"],
     [`having=(${"id.max().gt.1,".repeat(10_000)}id.lt.9)`, "10000 conditions"],
@@ -257,31 +241,29 @@ suite.rows("QUERY refuses hostile bodies", [
     message: `value "${"9".repeat(1000)}" is out of range for type bigint`,
   }],
   ["QUERY /tools", send(`select=id&order=id&limit=${"0".repeat(2000)}1`), 200, [{ id: 1 }]],
-  ["QUERY /rpc/named", send('{"prefix":', { "Content-Type": "application/json" }), 400, {
-    code: "SVC102",
-    details: null,
-    hint: null,
-    message: "Empty or invalid json",
-  }],
-  ["QUERY /tools", send("select=id&id=eq.(1"), 400, {
-    code: "22P02",
-    details: null,
-    hint: null,
-    message: 'invalid input syntax for type integer: "(1"',
-  }],
-  ["QUERY /tools", send("having=(x.eq.1"), 400, {
-    code: "SVC100",
-    details:
-      '"failed to parse logic tree ((x.eq.1)" (line 1, column 8): unexpected end of input expecting "," or ")"',
-    hint: null,
-    message: "a ) is missing",
-  }],
+  [
+    "QUERY /rpc/named",
+    send('{"prefix":', { "Content-Type": "application/json" }),
+    ...answer("400 SVC102 | Empty or invalid json"),
+  ],
+  [
+    "QUERY /tools",
+    send("select=id&id=eq.(1"),
+    ...answer('400 22P02 | invalid input syntax for type integer: "(1"'),
+  ],
+  [
+    "QUERY /tools",
+    send("having=(x.eq.1"),
+    ...answer(
+      '400 SVC100 | a ) is missing | "failed to parse logic tree ((x.eq.1)" (line 1, column 8): unexpected end of input expecting "," or ")"',
+    ),
+  ],
 ]);
 
 suite.rows("other methods and paths stay as they are", [
-  ...refusals(`
+  ...answers()`
 GET /tools/$query | 405 SVC117 | Unsupported HTTP method: GET
-`),
+`,
   ...["PUT", "PATCH", "DELETE", "QUERY"].map((method) =>
     [
       `${method} /tools/$query`,
@@ -290,49 +272,34 @@ GET /tools/$query | 405 SVC117 | Unsupported HTTP method: GET
       { code: "SVC117", details: null, hint: null, message: `Unsupported HTTP method: ${method}` },
     ] as Row
   ),
-  ...refusals(`
+  ...answers()`
 GET /rpc/named/$query | 405 SVC101 | Cannot use the GET method on RPC
-`),
-  ["query /tools", send("select=id"), 405, {
-    code: "SVC117",
-    details: null,
-    hint: null,
-    message: "Unsupported HTTP method: query",
-  }],
-  ["QUERY /", send("select=id"), 405, {
-    code: "SVC117",
-    details: null,
-    hint: null,
-    message: "Unsupported HTTP method: QUERY",
-  }],
+`,
+  ["query /tools", send("select=id"), ...answer("405 SVC117 | Unsupported HTTP method: query")],
+  ["QUERY /", send("select=id"), ...answer("405 SVC117 | Unsupported HTTP method: QUERY")],
   ...["/tools//$query", "/a/tools/$query", "//$query", "/tools/$query/", "/tools/$query/$query"]
     .map((path) =>
-      [`POST ${path}`, send(""), 404, {
-        code: "SVC125",
-        details: null,
-        hint: null,
-        message: "Invalid path specified in request URL",
-      }] as Row
+      [
+        `POST ${path}`,
+        send(""),
+        ...answer("404 SVC125 | Invalid path specified in request URL"),
+      ] as Row
     ),
-  ["POST /nope/$query", send("select=id"), 404, {
-    code: "SVC205",
-    details: null,
-    hint: null,
-    message: "Could not find the table 'api.nope' in the schema cache",
-  }],
-  // No header changes the method of a request.
   [
-    "POST /tools?select=id",
-    {
-      as: "writer",
-      ...send("id=9&name=x", {
-        "X-HTTP-Method-Override": "QUERY",
-        Prefer: "return=representation",
-      }),
-    },
-    201,
-    [{ id: 9 }],
+    "POST /nope/$query",
+    send("select=id"),
+    ...answer("404 SVC205 | Could not find the table 'api.nope' in the schema cache"),
   ],
+  ...answers({
+    as: "writer",
+    ...send("id=9&name=x", {
+      "X-HTTP-Method-Override": "QUERY",
+      Prefer: "return=representation",
+    }),
+  })`
+    // No header changes the method of a request.
+    POST /tools?select=id | 201 [{"id":9}]
+  `,
   ["GET /$query", {}, 200, [{ id: 5 }]],
 ]);
 
@@ -349,23 +316,21 @@ suite.rows("OPTIONS lists QUERY", [
   ["OPTIONS /", {}, 200, undefined, { Allow: "OPTIONS,GET,HEAD", "Accept-Query": null }],
   ["OPTIONS /tools/$query", {}, 200, undefined, { Allow: "OPTIONS,POST", ...acceptForm }],
   ["OPTIONS /rpc/named/$query", {}, 200, undefined, { Allow: "OPTIONS,POST", ...acceptAny }],
-  ...refusals(`
+  ...answers()`
 OPTIONS /nope/$query | 404 SVC205 | Could not find the table 'api.nope' in the schema cache
-`),
-  [
-    "OPTIONS /tools",
-    { headers: { Origin: "http://a.example", "Access-Control-Request-Method": "QUERY" } },
-    200,
-    undefined,
-    { "Access-Control-Allow-Methods": "GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD, QUERY" },
-  ],
-  [
-    "OPTIONS /tools",
-    { headers: { Origin: "http://a.example", "Access-Control-Request-Method": "GET" } },
-    200,
-    undefined,
-    { "Access-Control-Allow-Methods": "GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD" },
-  ],
+`,
+  ...answers()`
+    OPTIONS /tools
+      Origin: http://a.example
+      Access-Control-Request-Method: QUERY
+      200
+      Access-Control-Allow-Methods: GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD, QUERY
+    OPTIONS /tools
+      Origin: http://a.example
+      Access-Control-Request-Method: GET
+      200
+      Access-Control-Allow-Methods: GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD
+  `,
 ]);
 
 suite.rows("a query has cursors in its URL, and its body is sent with each link", [
@@ -486,12 +451,11 @@ const lower = serviceSuite("query_method", { ...config, serverMaxBodySize: 10 },
 });
 
 lower.rows("the lower limit counts", [
-  ["QUERY /tools", send("select=id&id=eq.1"), 413, {
-    code: "SVC130",
-    details: "At most 10 bytes are accepted",
-    hint: null,
-    message: "Request body too large",
-  }],
+  [
+    "QUERY /tools",
+    send("select=id&id=eq.1"),
+    ...answer("413 SVC130 | Request body too large | At most 10 bytes are accepted"),
+  ],
 ]);
 
 const counted = serviceSuite("query_method", {
@@ -517,12 +481,13 @@ const withCookies = serviceSuite("query_method", { ...config, jwtCookieName: "to
 const crossSite = { "Sec-Fetch-Site": "cross-site", "Content-Type": "text/plain" };
 
 withCookies.rows("a page of another site cannot post with cookies", [
-  ["POST /tools/$query", send("select=id", { ...crossSite, Origin: "http://evil.example" }), 403, {
-    code: "SVC313",
-    details: null,
-    hint: "Send the token in the Authorization header",
-    message: "Cross-origin request refused",
-  }],
+  [
+    "POST /tools/$query",
+    send("select=id", { ...crossSite, Origin: "http://evil.example" }),
+    ...answer(
+      "403 SVC313 | Cross-origin request refused |  | Send the token in the Authorization header",
+    ),
+  ],
   ["POST /tools/$query", { as: "writer", ...send("select=id&id=eq.1", crossSite) }, 200, [{
     id: 1,
   }]],
@@ -533,24 +498,17 @@ const off = serviceSuite("query_method", { ...config, serverQueryMethod: false }
 });
 
 off.rows("QUERY is no method", [
-  ["QUERY /tools", send("select=id"), 405, {
-    code: "SVC117",
-    details: null,
-    hint: null,
-    message: "Unsupported HTTP method: QUERY",
-  }],
-  ["QUERY /rpc/named", { body: { prefix: "s" } }, 405, {
-    code: "SVC101",
-    details: null,
-    hint: null,
-    message: "Cannot use the QUERY method on RPC",
-  }],
-  ["POST /tools/$query", send("select=id"), 404, {
-    code: "SVC125",
-    details: null,
-    hint: null,
-    message: "Invalid path specified in request URL",
-  }],
+  ["QUERY /tools", send("select=id"), ...answer("405 SVC117 | Unsupported HTTP method: QUERY")],
+  [
+    "QUERY /rpc/named",
+    { body: { prefix: "s" } },
+    ...answer("405 SVC101 | Cannot use the QUERY method on RPC"),
+  ],
+  [
+    "POST /tools/$query",
+    send("select=id"),
+    ...answer("404 SVC125 | Invalid path specified in request URL"),
+  ],
   ["OPTIONS /tools", {}, 200, undefined, {
     Allow: "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE",
     "Accept-Query": null,

@@ -5,6 +5,7 @@ import { withAdministeredHandler } from "../support/handler/administered_handler
 import { type Api, serviceSuite } from "../support/handler/api.ts";
 import { buildRequest, type RequestParts } from "../support/handler/request.ts";
 import { testSecret } from "../support/handler/token.ts";
+import { errorBody } from "../support/handler/rows.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 const origin = "http://localhost:3000";
@@ -33,12 +34,10 @@ byAddress.test("a policy refuses requests before authentication, and shows its c
   const request = await buildRequest({ line: "GET /tools", origin }, { ...invalid, ...cross });
   const response = await api.handler(request, { client: "192.0.2.1" });
   strictEqual(response.status, 429);
-  deepStrictEqual(await response.json(), {
-    code: "SVC136",
-    details: "Policy address allows 2 requests in 86400 seconds",
-    hint: null,
-    message: "Too many requests",
-  });
+  deepStrictEqual(
+    await response.json(),
+    errorBody("SVC136 | Too many requests | Policy address allows 2 requests in 86400 seconds"),
+  );
   const { headers } = response;
   strictEqual(headers.get("RateLimit-Policy"), '"address";q=2;w=86400');
   strictEqual(headers.get("RateLimit"), '"address";r=0;t=43200');

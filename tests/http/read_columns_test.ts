@@ -1,6 +1,7 @@
 /** The columns of `**`, left-out columns, and numbers as strings. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite, refusals, serviceSuite } from "../support/handler/api.ts";
+import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { answers } from "../support/handler/rows.ts";
 
 const config = {
   dbSchemas: ["api"],
@@ -40,22 +41,14 @@ suite.rows("**", [
   ["GET /tools?select=**,count()&id=eq.1", reader, 200, [{ ...saw, count: 1 }]],
   ["GET /tools?select=**&distinct=*&order=name", reader, 200, [drill, saw]],
   ["HEAD /tools?select=**", reader, 200, undefined],
-  [
-    "GET /tools?select=**&id=eq.1",
-    { ...reader, headers: { Accept: "text/csv" } },
-    200,
-    "id,name,maker_id\n1,saw,1",
-  ],
-  [
-    "POST /tools/$query",
-    {
-      ...reader,
-      headers: { "Content-Type": "application/x-www-form-urlencoded" },
-      body: "select=**&id=eq.1",
-    },
-    200,
-    [saw],
-  ],
+  ...answers({ ...reader, headers: { Accept: "text/csv" } })`
+    GET /tools?select=**&id=eq.1 | 200 "id,name,maker_id\n1,saw,1"
+  `,
+  ...answers({ ...reader, headers: { "Content-Type": "application/x-www-form-urlencoded" } })`
+    POST /tools/$query
+      with "select=**&id=eq.1"
+      200 [{"id":1,"name":"saw","maker_id":1}]
+  `,
   // Rows of a function belong to the function.
   ["GET /rpc/all_tools?select=**&limit=1", reader, 200, [wholeSaw]],
   [
@@ -64,9 +57,9 @@ suite.rows("**", [
     201,
     [{ id: 9, name: "axe", cost: null }],
   ],
-  ...refusals(`
+  ...answers()`
 GET /tools?select=*** | 400 SVC100 | "failed to parse select parameter (***)" (line 1, column 3) | unexpected '*' expecting ")", "," or end of input
-`),
+`,
   ["GET /tools?select=**&cost=gt.1", reader, 403, {
     ...failure("42501", "permission denied for table tools"),
   }],
@@ -91,25 +84,25 @@ suite.rows("-column", [
   ]],
   ["GET /rpc/all_tools?select=*,-cost&limit=1", reader, 200, [saw]],
   ["GET /rpc/sum_of?select=*,-paid", {}, 200, [{ total: 12.5, n: 3 }]],
-  ...refusals(`
+  ...answers()`
 GET /tools?select=*,-id&distinct=*&order=id | 400 SVC163 | 'distinct' cannot be combined with 'id'
 GET /tools?select=*,-id,count()&having=(id.gt.1) | 400 SVC162 | 'id' is neither grouped nor aggregated |  | Add it to 'select'
-`),
+`,
   ["GET /tools?select=id,makers(*,-name)&order=makers(name),id&id=eq.1", {}, 200, [
     { id: 1, makers: { id: 1, budget: 9007199254740992 } },
   ]],
-  ...refusals(`
+  ...answers()`
 GET /tools?select=-id | 400 SVC100 | a name is missing before -id | "failed to parse select parameter (-id)" (line 1, column 1): unexpected "-" expecting "...", field name (* or [a..z0..9_$]), "*" or "count()"
-`),
+`,
   ...["id,-cost", "*,-nope", "id,-cost,*", "**,-nope"].map((select) =>
     [`GET /tools?select=${select}`, {}, 400, {
       ...failure("SVC173", `Could not leave out column '${select.split(/[-,]+/)[1]}' of 'tools'`),
     }] as const
   ),
-  ...refusals(`
+  ...answers()`
 GET /rpc/big?select=*,-x | 400 SVC173 | Could not leave out column 'x' of 'big'
 GET /makers?select=id,tools(id,-cost) | 400 SVC173 | Could not leave out column 'cost' of 'tools'
-`),
+`,
 ]);
 
 const strings = (rest = "") => ({ headers: { Prefer: `numbers=string${rest}` } });
@@ -179,34 +172,23 @@ suite.rows("Prefer: numbers=string", [
   ["GET /rpc/big", strings(), 200, "9007199254740993", applied],
   ["GET /rpc/bigs", strings(), 200, ["1", "2"], applied],
   ["GET /rpc/all_tools?select=cost&limit=1", strings(), 200, [{ cost: "12.50" }], applied],
-  [
-    "GET /numbers?select=big,twice",
-    { headers: { ...strings().headers, Accept: "text/csv" } },
-    200,
-    "big,twice\n9007199254740993,18014398509481986",
-  ],
-  [
-    "POST /tools?select=cost,id",
-    {
-      as: "writer",
-      headers: { Prefer: "return=representation, numbers=string" },
-      body: { id: 9, name: "x", cost: 1.50 },
-    },
-    201,
-    [{ cost: "1.5", id: 9 }],
-    { "Preference-Applied": "return=representation, numbers=string" },
-  ],
-  [
-    "POST /tools",
-    {
-      as: "writer",
-      headers: { Prefer: "return=minimal, numbers=string" },
-      body: { id: 9, name: "x" },
-    },
-    201,
-    undefined,
-    { "Preference-Applied": "return=minimal" },
-  ],
+  ...answers({ headers: { ...strings().headers, Accept: "text/csv" } })`
+    GET /numbers?select=big,twice | 200 "big,twice\n9007199254740993,18014398509481986"
+  `,
+  ...answers()`
+    POST /tools?select=cost,id
+      as writer
+      Prefer: return=representation, numbers=string
+      with {"id":9,"name":"x","cost":1.5}
+      201 [{"cost":"1.5","id":9}]
+      Preference-Applied: return=representation, numbers=string
+    POST /tools
+      as writer
+      Prefer: return=minimal, numbers=string
+      with {"id":9,"name":"x"}
+      201
+      Preference-Applied: return=minimal
+  `,
 ]);
 
 const pgrst = serviceSuite("shown_columns", { ...config, dialect: "pgrst" }, {

@@ -3,7 +3,8 @@ import { match, strictEqual } from "node:assert/strict";
 import { btree_gist } from "@electric-sql/pglite/contrib/btree_gist";
 import { cube } from "@electric-sql/pglite/contrib/cube";
 import { pg_trgm } from "@electric-sql/pglite/contrib/pg_trgm";
-import { apiSuite, refusals, type Row } from "../support/handler/api.ts";
+import { apiSuite } from "../support/handler/api.ts";
+import { answers, type Row } from "../support/handler/rows.ts";
 import type { Engine } from "../support/database/engines.ts";
 import { missingOnServer } from "../support/database/extensions.ts";
 
@@ -253,7 +254,7 @@ without.rows("missing extensions", [
   ["GET /tools?or=(name.wsim.saw,id.eq.1)", {}, 400, missing("wsim", "name", "text")],
   ["GET /tools?select=name.similarity('saw')", {}, 400, missing("similarity", "name", "text")],
   ["GET /tools?select=count()&having=(count.sim.1)", {}, 400, missing("sim", "count", "unknown")],
-  ...refusals(`
+  ...answers()`
 GET /tools?select=name.distanc('a') | 400 SVC164 | Function 'distanc' is not available in URLs |  | Perhaps you meant 'distance'
-`),
+`,
 ]);

@@ -1,6 +1,7 @@
 /** Embedded relations: shapes, filters, orders, spreads, null tests, counts and errors. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite, refusals, type Row, serviceSuite } from "../support/handler/api.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { answer, answers, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "embedding tools",
@@ -60,100 +61,61 @@ suite.test("a member that an embed selects twice appears once", async (api) => {
   strictEqual(whole.match(/"id"/g)?.length, 1);
 });
 
-suite.rows("embeds are", [
-  ["GET /sheds?select=title,tools(name)&order=id&tools.order=name", {}, 200, [
-    { title: "north", tools: [{ name: "drill" }, { name: "saw" }] },
-    { title: "south", tools: [{ name: "saw" }] },
-  ]],
-  ["GET /tools?select=name,makers()&id=eq.1", {}, 200, [{ name: "saw" }]],
-  ["GET /makers?select=name,tools(manuals())&id=eq.1", {}, 200, [{ name: "Bosk" }]],
-  ["GET /makers?select=name,tools(manuals(),name)&id=eq.2", {}, 200, [
-    { name: "Ryo", tools: [{ name: "plane" }] },
-  ]],
-  ["GET /tools?select=makers()&id=lt.3", {}, 200, [{}, {}]],
-  ["GET /makers?select=name,tools(manuals(*))&id=eq.2", {}, 200, [
-    { name: "Ryo", tools: [{ manuals: null }] },
-  ]],
-  ["GET /tools?select=name,maker:makers(title:name)&id=eq.1", {}, 200, [
-    { name: "saw", maker: { title: "Bosk" } },
-  ]],
-  ["GET /tools?select=maker_id,maker:maker_id(name)&id=eq.1", {}, 200, [
-    { maker_id: 1, maker: { name: "Bosk" } },
-  ]],
-  ["GET /tools?select=tools_maker_id_fkey(name)&id=eq.1", {}, 200, [
-    { tools_maker_id_fkey: { name: "Bosk" } },
-  ]],
-  ["GET /makers?select=id(name)&id=eq.2", {}, 200, [{ id: [{ name: "plane" }] }]],
-  ["GET /tools?select=id,shout,makers(name)&order=shout&limit=1", {}, 200, [
-    { id: 2, shout: "DRILL", makers: { name: "Bosk" } },
-  ]],
-  ["GET /tools?select=*,makers(*)&order=id&limit=1", {}, 200, [{
-    id: 1,
-    name: "saw",
-    maker_id: 1,
-    price: 30.5,
-    spec: { w: { kg: 2, unit: "kg" }, colors: ["red", "blue"] },
-    tags: ["cut", "wood"],
-    bought: "2024-01-02",
-    makers: { id: 1, name: "Bosk", city: "Ulm" },
-  }]],
-  ["GET /tools?select=name,sheds(title,tool_sheds(qty))&id=eq.1&sheds.order=id", {}, 200, [{
-    name: "saw",
-    sheds: [
-      { title: "north", tool_sheds: [{ qty: 2 }, { qty: 5 }] },
-      { title: "south", tool_sheds: [{ qty: 1 }] },
-    ],
-  }]],
-]);
+suite.answers("embeds are")`
+  GET /sheds?select=title,tools(name)&order=id&tools.order=name
+    200 [{"title":"north","tools":[{"name":"drill"},{"name":"saw"}]},
+      +{"title":"south","tools":[{"name":"saw"}]}]
+  GET /tools?select=name,makers()&id=eq.1 | 200 [{"name":"saw"}]
+  GET /makers?select=name,tools(manuals())&id=eq.1 | 200 [{"name":"Bosk"}]
+  GET /makers?select=name,tools(manuals(),name)&id=eq.2
+    200 [{"name":"Ryo","tools":[{"name":"plane"}]}]
+  GET /tools?select=makers()&id=lt.3 | 200 [{},{}]
+  GET /makers?select=name,tools(manuals(*))&id=eq.2
+    200 [{"name":"Ryo","tools":[{"manuals":null}]}]
+  GET /tools?select=name,maker:makers(title:name)&id=eq.1
+    200 [{"name":"saw","maker":{"title":"Bosk"}}]
+  GET /tools?select=maker_id,maker:maker_id(name)&id=eq.1
+    200 [{"maker_id":1,"maker":{"name":"Bosk"}}]
+  GET /tools?select=tools_maker_id_fkey(name)&id=eq.1
+    200 [{"tools_maker_id_fkey":{"name":"Bosk"}}]
+  GET /makers?select=id(name)&id=eq.2 | 200 [{"id":[{"name":"plane"}]}]
+  GET /tools?select=id,shout,makers(name)&order=shout&limit=1
+    200 [{"id":2,"shout":"DRILL","makers":{"name":"Bosk"}}]
+  GET /tools?select=*,makers(*)&order=id&limit=1
+    200 [{"id":1,"name":"saw","maker_id":1,"price":30.5,"spec":{"w":{"kg":2,"unit":"kg"},
+      +"colors":["red","blue"]},"tags":["cut","wood"],
+      +"bought":"2024-01-02","makers":{"id":1,"name":"Bosk","city":"Ulm"}}]
+  GET /tools?select=name,sheds(title,tool_sheds(qty))&id=eq.1&sheds.order=id
+    200 [{"name":"saw","sheds":[{"title":"north","tool_sheds":[{"qty":2},{"qty":5}]},
+      +{"title":"south","tool_sheds":[{"qty":1}]}]}]
+`;
 
 suite.rows("filters of embeds act inside them", [
-  ["GET /makers?select=name,tools(name)&tools.price=gt.40&order=id&tools.order=id", {}, 200, [
-    { name: "Bosk", tools: [{ name: "drill" }] },
-    { name: "Ryo", tools: [{ name: "plane" }] },
-    { name: "Idle", tools: [] },
-  ]],
-  ["GET /tools?select=name,makers(name)&makers.city=eq.Kobe&id=lt.4&order=id", {}, 200, [
-    { name: "saw", makers: null },
-    { name: "drill", makers: null },
-    { name: "plane", makers: { name: "Ryo" } },
-  ]],
-  [
-    "GET /makers?select=tools(name)&tools.or=(price.lt.31,name.eq.drill)&tools.order=id&id=eq.1",
-    {},
-    200,
-    [{ tools: [{ name: "saw" }, { name: "drill" }] }],
-  ],
-  ["GET /makers?select=tools(name)&tools.not.and=(price.lt.31,name.eq.saw)&id=eq.1", {}, 200, [
-    { tools: [{ name: "drill" }] },
-  ]],
-  [
-    "GET /makers?select=tools(name,manuals(pages))&tools.manuals.pages=gt.20&tools.order=id&id=eq.1",
-    {},
-    200,
-    [{ tools: [{ name: "saw", manuals: null }, { name: "drill", manuals: { pages: 40 } }] }],
-  ],
-  [
-    "GET /makers?select=name,cheap:tools(name),dear:tools(name)&cheap.price=lt.40&dear.price=gte.40&id=eq.1",
-    {},
-    200,
-    [{ name: "Bosk", cheap: [{ name: "saw" }], dear: [{ name: "drill" }] }],
-  ],
-  [
-    "GET /makers?select=tools(name)&tools.order=price.desc&tools.limit=1&tools.offset=1&id=eq.1",
-    {},
-    200,
-    [{ tools: [{ name: "saw" }] }],
-  ],
-  [
-    "GET /makers?select=id,tools(id,sheds(id))&order=id.desc&limit=2&offset=1&tools.order=id&tools.limit=1&tools.sheds.order=id.desc&tools.sheds.limit=1",
-    {},
-    200,
-    [{ id: 2, tools: [{ id: 3, sheds: [] }] }, { id: 1, tools: [{ id: 1, sheds: [{ id: 2 }] }] }],
-  ],
-  // The first of two orders, and the first embed that has the name or the alias.
-  ["GET /makers?select=t:tools(id)&id=eq.1&tools.order=id.desc&t.order=id", {}, 200, [
-    { t: [{ id: 2 }, { id: 1 }] },
-  ]],
+  ...answers()`
+    GET /makers?select=name,tools(name)&tools.price=gt.40&order=id&tools.order=id
+      200 [{"name":"Bosk","tools":[{"name":"drill"}]},{"name":"Ryo","tools":[{"name":"plane"}]},
+        +{"name":"Idle","tools":[]}]
+    GET /tools?select=name,makers(name)&makers.city=eq.Kobe&id=lt.4&order=id
+      200 [{"name":"saw","makers":null},{"name":"drill","makers":null},
+        +{"name":"plane","makers":{"name":"Ryo"}}]
+    GET /makers?select=tools(name)&tools.or=(price.lt.31,name.eq.drill)&tools.order=id&id=eq.1
+      200 [{"tools":[{"name":"saw"},{"name":"drill"}]}]
+    GET /makers?select=tools(name)&tools.not.and=(price.lt.31,name.eq.saw)&id=eq.1
+      200 [{"tools":[{"name":"drill"}]}]
+    GET /makers?select=tools(name,manuals(pages))&tools.manuals.pages=gt.20&tools.order=id&id=eq.1
+      200 [{"tools":[{"name":"saw","manuals":null},{"name":"drill","manuals":{"pages":40}}]}]
+    GET /makers?select=name,cheap:tools(name),dear:tools(name)&cheap.price=lt.40&dear.price=gte.40
+      +&id=eq.1
+      200 [{"name":"Bosk","cheap":[{"name":"saw"}],"dear":[{"name":"drill"}]}]
+    GET /makers?select=tools(name)&tools.order=price.desc&tools.limit=1&tools.offset=1&id=eq.1
+      200 [{"tools":[{"name":"saw"}]}]
+    GET /makers?select=id,tools(id,sheds(id))&order=id.desc&limit=2&offset=1&tools.order=id
+      +&tools.limit=1&tools.sheds.order=id.desc&tools.sheds.limit=1
+      200 [{"id":2,"tools":[{"id":3,"sheds":[]}]},{"id":1,"tools":[{"id":1,"sheds":[{"id":2}]}]}]
+    // The first of two orders, and the first embed that has the name or the alias.
+    GET /makers?select=t:tools(id)&id=eq.1&tools.order=id.desc&t.order=id
+      200 [{"t":[{"id":2},{"id":1}]}]
+  `,
   ["GET /makers?select=tools(id),b:tools(id)&id=eq.2&tools.id=eq.0", {}, 200, [
     { tools: [], b: ids(3) },
   ]],
@@ -171,121 +133,82 @@ suite.rows("filters of embeds act inside them", [
   ["GET /makers?select=tools(id)&tools.nope.order=id", {}, 400, notEmbedded("nope")],
   ["GET /makers?select=nonsense(id)&tools.limit=1", {}, 400, notEmbedded("tools")],
   ["GET /makers?select=id&tools.or=(id.eq.1,id.eq.2)", {}, 400, notEmbedded("tools")],
-  ...refusals(`
+  ...answers()`
 GET /makers?select=tools(missing) | 400 42703 | column tools_1.missing does not exist
-`),
+`,
 ]);
 
 suite.rows("parents are chosen by their embeds", [
-  ["GET /tools?select=name,makers!inner(name)&makers.city=eq.Ulm&order=id", exact, 200, [
-    { name: "saw", makers: { name: "Bosk" } },
-    { name: "drill", makers: { name: "Bosk" } },
-  ], { "Content-Range": "0-1/2" }],
-  ["GET /makers?select=name,tools(name,manuals!inner(pages))&order=id&tools.order=id", exact, 200, [
-    {
-      name: "Bosk",
-      tools: [{ name: "saw", manuals: { pages: 12 } }, { name: "drill", manuals: { pages: 40 } }],
-    },
-    { name: "Ryo", tools: [] },
-    { name: "Idle", tools: [] },
-  ], { "Content-Range": "0-2/3" }],
-  ["GET /makers?select=name,tools!inner(manuals!inner())&limit=5", exact, 200, [{ name: "Bosk" }], {
-    "Content-Range": "0-0/1",
-  }],
-  ["GET /makers?select=name,tools!inner(name)&tools.offset=1", {}, 200, [
-    { name: "Bosk", tools: [{ name: "drill" }] },
-  ]],
-  [
-    "GET /tools?select=name,sheds()&sheds.title=eq.south&sheds=is.null&order=id&limit=9",
-    exact,
-    200,
-    [{ name: "drill" }, { name: "plane" }, { name: "relic" }],
-    { "Content-Range": "0-2/3" },
-  ],
-  ["GET /tools?select=name,manuals(pages)&manuals=not.is.null&order=id", {}, 200, [
-    { name: "saw", manuals: { pages: 12 } },
-    { name: "drill", manuals: { pages: 40 } },
-  ]],
-  ["GET /tools?select=name,m:manuals()&m=is.null&order=id", {}, 200, [
-    { name: "plane" },
-    { name: "relic" },
-  ]],
-  [
-    "GET /tools?select=name,makers(),sheds()&makers.city=eq.Kobe&sheds.title=eq.south&or=(makers.not.is.null,sheds.not.is.null)&order=id",
-    {},
-    200,
-    [{ name: "saw" }, { name: "plane" }],
-  ],
-  [
-    "GET /tools?select=name,manuals()&or=(manuals.is.null,id.eq.1)&not.or=(manuals.is.null,id.eq.2)",
-    {},
-    200,
-    [{ name: "saw" }],
-  ],
-  ["GET /makers?select=name,tools(name,manuals())&tools.manuals=is.null&order=id", {}, 200, [
-    { name: "Bosk", tools: [] },
-    { name: "Ryo", tools: [{ name: "plane" }] },
-    { name: "Idle", tools: [] },
-  ]],
-  ["GET /tools?select=name,...manuals(pages)&manuals=is.null&order=id", {}, 200, [
-    { name: "plane", pages: null },
-    { name: "relic", pages: null },
-  ]],
+  ...answers(exact)`
+    GET /tools?select=name,makers!inner(name)&makers.city=eq.Ulm&order=id
+      200 [{"name":"saw","makers":{"name":"Bosk"}},{"name":"drill","makers":{"name":"Bosk"}}]
+      Content-Range: 0-1/2
+    GET /makers?select=name,tools(name,manuals!inner(pages))&order=id&tools.order=id
+      200 [{"name":"Bosk","tools":[{"name":"saw","manuals":{"pages":12}},
+        +{"name":"drill","manuals":{"pages":40}}]},{"name":"Ryo","tools":[]},
+        +{"name":"Idle","tools":[]}]
+      Content-Range: 0-2/3
+    GET /makers?select=name,tools!inner(manuals!inner())&limit=5
+      200 [{"name":"Bosk"}]
+      Content-Range: 0-0/1
+  `,
+  ...answers()`
+    GET /makers?select=name,tools!inner(name)&tools.offset=1
+      200 [{"name":"Bosk","tools":[{"name":"drill"}]}]
+    GET /tools?select=name,sheds()&sheds.title=eq.south&sheds=is.null&order=id&limit=9
+      Prefer: count=exact
+      200 [{"name":"drill"},{"name":"plane"},{"name":"relic"}]
+      Content-Range: 0-2/3
+    GET /tools?select=name,manuals(pages)&manuals=not.is.null&order=id
+      200 [{"name":"saw","manuals":{"pages":12}},{"name":"drill","manuals":{"pages":40}}]
+    GET /tools?select=name,m:manuals()&m=is.null&order=id
+      200 [{"name":"plane"},{"name":"relic"}]
+    GET /tools?select=name,makers(),sheds()&makers.city=eq.Kobe&sheds.title=eq.south
+      +&or=(makers.not.is.null,sheds.not.is.null)&order=id
+      200 [{"name":"saw"},{"name":"plane"}]
+    GET /tools?select=name,manuals()&or=(manuals.is.null,id.eq.1)&not.or=(manuals.is.null,id.eq.2)
+      200 [{"name":"saw"}]
+    GET /makers?select=name,tools(name,manuals())&tools.manuals=is.null&order=id
+      200 [{"name":"Bosk","tools":[]},{"name":"Ryo","tools":[{"name":"plane"}]},
+        +{"name":"Idle","tools":[]}]
+    GET /tools?select=name,...manuals(pages)&manuals=is.null&order=id
+      200 [{"name":"plane","pages":null},{"name":"relic","pages":null}]
+  `,
   ["GET /makers?select=tools(name)&tools=eq.1", {}, 400, notNullTest("tools")],
   ["GET /makers?select=tools(name)&tools=is.not_null", {}, 400, notNullTest("tools")],
-  ...refusals(`
+  ...answers()`
 GET /manuals?select=tools(s:sheds())&tools.or=(id.is.null,and(s.eq.1)) | 400 SVC120 | Bad operator on the 'sheds' embedded resource | Only is null or not is null filters are allowed on embedded resources
 GET /makers?select=tools()&tools->a=eq.1 | 400 42703 | column makers.tools does not exist
-`),
+`,
   // A wrong order is reported before a wrong spread, and that before a wrong filter.
-  ...refusals(`
+  ...answers()`
 GET /makers?select=...tools(),t:tools()&order=t(id) | 400 SVC118 | A related order on 't' is not possible | 'makers' and 't' do not form a many-to-one or one-to-one relationship
 GET /makers?select=...tools(),t:tools()&t=eq.1 | 400 SVC119 | A spread operation on 'tools' is not possible | 'makers' and 'tools' do not form a many-to-one or one-to-one relationship
 GET /tools?select=name&manuals=is.null | 400 42703 | column tools.manuals does not exist
-`),
+`,
 ]);
 
 suite.rows("parents are ordered by a related column", [
-  ["GET /tools?select=name,makers(name)&order=makers(name).desc.nullslast,name", {}, 200, [
-    { name: "plane", makers: { name: "Ryo" } },
-    { name: "drill", makers: { name: "Bosk" } },
-    { name: "saw", makers: { name: "Bosk" } },
-    { name: "relic", makers: null },
-  ]],
-  ["GET /tools?select=id,client:makers(n:name)&order=client(n),id.desc&limit=2&offset=1", {}, 200, [
-    { id: 1, client: { n: "Bosk" } },
-    { id: 3, client: { n: "Ryo" } },
-  ]],
-  ["GET /tools?select=id,...manuals!inner(pages)&order=manuals(pages).desc", {}, 200, [
-    { id: 2, pages: 40 },
-    { id: 1, pages: 12 },
-  ]],
-  [
-    "GET /makers?select=tools(name,manuals(pages))&id=eq.1&tools.order=manuals(pages).desc",
-    {},
-    200,
-    [
-      {
-        tools: [{ name: "drill", manuals: { pages: 40 } }, { name: "saw", manuals: { pages: 12 } }],
-      },
-    ],
-  ],
-  ["GET /manuals?select=pages,tools(name,spec)&order=tools(spec->w->kg).desc", {}, 200, [
-    { pages: 40, tools: { name: "drill", spec: { w: { kg: 3 } } } },
-    {
-      pages: 12,
-      tools: { name: "saw", spec: { w: { kg: 2, unit: "kg" }, colors: ["red", "blue"] } },
-    },
-  ]],
-  [
-    "GET /manuals?select=pages,...tools(name,...makers(maker:name))&order=tools(maker),pages",
-    {},
-    200,
-    [{ pages: 12, name: "saw", maker: "Bosk" }, { pages: 40, name: "drill", maker: "Bosk" }],
-  ],
-  ["GET /tools?select=id,makers(name)&order=makers(city)&limit=1", {}, 200, [
-    { id: 3, makers: { name: "Ryo" } },
-  ]],
+  ...answers()`
+    GET /tools?select=name,makers(name)&order=makers(name).desc.nullslast,name
+      200 [{"name":"plane","makers":{"name":"Ryo"}},{"name":"drill","makers":{"name":"Bosk"}},
+        +{"name":"saw","makers":{"name":"Bosk"}},{"name":"relic","makers":null}]
+    GET /tools?select=id,client:makers(n:name)&order=client(n),id.desc&limit=2&offset=1
+      200 [{"id":1,"client":{"n":"Bosk"}},{"id":3,"client":{"n":"Ryo"}}]
+    GET /tools?select=id,...manuals!inner(pages)&order=manuals(pages).desc
+      200 [{"id":2,"pages":40},{"id":1,"pages":12}]
+    GET /makers?select=tools(name,manuals(pages))&id=eq.1&tools.order=manuals(pages).desc
+      200 [{"tools":[{"name":"drill","manuals":{"pages":40}},
+        +{"name":"saw","manuals":{"pages":12}}]}]
+    GET /manuals?select=pages,tools(name,spec)&order=tools(spec->w->kg).desc
+      200 [{"pages":40,"tools":{"name":"drill","spec":{"w":{"kg":3}}}},
+        +{"pages":12,"tools":{"name":"saw","spec":{"w":{"kg":2,"unit":"kg"},
+        +"colors":["red","blue"]}}}]
+    GET /manuals?select=pages,...tools(name,...makers(maker:name))&order=tools(maker),pages
+      200 [{"pages":12,"name":"saw","maker":"Bosk"},{"pages":40,"name":"drill","maker":"Bosk"}]
+    GET /tools?select=id,makers(name)&order=makers(city)&limit=1
+      200 [{"id":3,"makers":{"name":"Ryo"}}]
+  `,
   ["GET /tools?select=id&order=makers(name)", {}, 400, notEmbedded("makers")],
   ["GET /tools?select=id,makers()&order=makers(name).desc.nullslast,id", {}, 200, ids(3, 1, 2, 4)],
   ["GET /tools?select=id,makers!inner()&order=makers(name).desc,id", {}, 200, ids(3, 1, 2)],
@@ -303,116 +226,78 @@ suite.rows("parents are ordered by a related column", [
     ids(3, 1, 2, 4),
   ],
   ["GET /tools?select=id,makers(tools())&order=makers(id).desc,id", {}, 200, ids(4, 3, 1, 2)],
-  // JSON that the order compares.
-  [
-    "GET /manuals?select=pages,...tools(name,makers(name,id))&order=tools(makers).desc,pages",
-    {},
-    200,
-    [
-      { pages: 12, name: "saw", makers: { name: "Bosk", id: 1 } },
-      { pages: 40, name: "drill", makers: { name: "Bosk", id: 1 } },
-    ],
-  ],
-  [
-    "GET /makers?select=tools(id,manuals())&id=eq.1&tools.order=manuals(pages).desc",
-    {},
-    200,
-    [{ tools: [{ id: 2 }, { id: 1 }] }],
-  ],
-  ["GET /manuals?select=tool_id,tools()&order=tools(spec->w->kg).desc", {}, 200, [
-    { tool_id: 2 },
-    { tool_id: 1 },
-  ]],
-  ["GET /manuals?select=tool_id,tools()&order=tools(shout)", {}, 200, [
-    { tool_id: 2 },
-    { tool_id: 1 },
-  ]],
+  ...answers()`
+    // JSON that the order compares.
+    GET /manuals?select=pages,...tools(name,makers(name,id))&order=tools(makers).desc,pages
+      200 [{"pages":12,"name":"saw","makers":{"name":"Bosk","id":1}},
+        +{"pages":40,"name":"drill","makers":{"name":"Bosk","id":1}}]
+    GET /makers?select=tools(id,manuals())&id=eq.1&tools.order=manuals(pages).desc
+      200 [{"tools":[{"id":2},{"id":1}]}]
+    GET /manuals?select=tool_id,tools()&order=tools(spec->w->kg).desc
+      200 [{"tool_id":2},{"tool_id":1}]
+    GET /manuals?select=tool_id,tools()&order=tools(shout) | 200 [{"tool_id":2},{"tool_id":1}]
+  `,
   ["GET /makers?select=id,latest()&order=latest(price).desc.nullslast", {}, 200, ids(1, 2, 3)],
   ["GET /makers?select=id,latest()&order=latest(shout).nullsfirst", {}, 200, ids(3, 1, 2)],
-  ["GET /rpc/cheap_tools?below=100&select=id,makers()&order=makers(name).desc,id", {}, 200, [
-    { id: 3 },
-    { id: 1 },
-    { id: 2 },
-  ]],
+  ...answers()`
+    GET /rpc/cheap_tools?below=100&select=id,makers()&order=makers(name).desc,id
+      200 [{"id":3},{"id":1},{"id":2}]
+  `,
   [
     "PATCH /tools?select=id,makers()&id=lt.4&order=makers(name).desc,id",
     { as: "writer", body: { price: 1 }, headers: { Prefer: "return=representation" } },
     200,
     ids(3, 1, 2),
   ],
-  ...refusals(`
+  ...answers()`
 GET /tools?select=id,makers()&order=makers(missing) | 400 42703 | column makers_1.missing does not exist
-`),
+`,
   ["GET /tools?select=id,m:makers(name)&order=makers(name)", {}, 400, notEmbedded("makers")],
-  ...refusals(`
+  ...answers()`
 GET /makers?select=id,tools(name)&order=tools(name) | 400 SVC118 | A related order on 'tools' is not possible | 'makers' and 'tools' do not form a many-to-one or one-to-one relationship
 GET /manuals?select=tools(s:sheds(title))&tools.order=s(title) | 400 SVC118 | A related order on 's' is not possible | 'tools' and 's' do not form a many-to-one or one-to-one relationship
-`),
+`,
 ]);
 
 suite.rows("spreads lift columns", [
-  ["GET /tools?select=name,...makers(maker:name,city)&order=id&limit=2", {}, 200, [
-    { name: "saw", maker: "Bosk", city: "Ulm" },
-    { name: "drill", maker: "Bosk", city: "Ulm" },
-  ]],
-  ["GET /tools?select=name,...makers(maker:name)&id=eq.4", {}, 200, [{
-    name: "relic",
-    maker: null,
-  }]],
-  ["GET /manuals?select=...tools(*)&tool_id=eq.2", {}, 200, [{
-    id: 2,
-    name: "drill",
-    maker_id: 1,
-    price: 99,
-    spec: { w: { kg: 3 } },
-    tags: ["hole"],
-    bought: "2024-02-03",
-  }]],
-  ["GET /sheds?select=title,items:tool_sheds(qty,...tools(name))&id=eq.2", {}, 200, [
-    { title: "south", items: [{ qty: 1, name: "saw" }] },
-  ]],
-  [
-    "GET /manuals?select=pages,...tools(tool:name,...makers(maker:name),sheds(title))&pages=gt.20",
-    {},
-    200,
-    [{ pages: 40, tool: "drill", maker: "Bosk", sheds: [{ title: "north" }] }],
-  ],
-  ["GET /tools?select=name,...makers!inner()&makers.name=eq.Ryo", {}, 200, [{ name: "plane" }]],
+  ...answers()`
+    GET /tools?select=name,...makers(maker:name,city)&order=id&limit=2
+      200 [{"name":"saw","maker":"Bosk","city":"Ulm"},
+        +{"name":"drill","maker":"Bosk","city":"Ulm"}]
+    GET /tools?select=name,...makers(maker:name)&id=eq.4 | 200 [{"name":"relic","maker":null}]
+    GET /manuals?select=...tools(*)&tool_id=eq.2
+      200 [{"id":2,"name":"drill","maker_id":1,"price":99,"spec":{"w":{"kg":3}},"tags":["hole"],
+        +"bought":"2024-02-03"}]
+    GET /sheds?select=title,items:tool_sheds(qty,...tools(name))&id=eq.2
+      200 [{"title":"south","items":[{"qty":1,"name":"saw"}]}]
+    GET /manuals?select=pages,...tools(tool:name,...makers(maker:name),sheds(title))&pages=gt.20
+      200 [{"pages":40,"tool":"drill","maker":"Bosk","sheds":[{"title":"north"}]}]
+    GET /tools?select=name,...makers!inner()&makers.name=eq.Ryo | 200 [{"name":"plane"}]
+  `,
   ["GET /makers?select=name,...tools(tool:name)", {}, 400, notToOne("SVC119", "makers", "tools")],
 ]);
 
-suite.rows("computed relationships", [
-  ["GET /makers?select=name,pricey(name),latest(name)&id=eq.1", {}, 200, [
-    { name: "Bosk", pricey: [{ name: "drill" }], latest: { name: "drill" } },
-  ]],
-  ["GET /makers?select=name,pricey!inner(name)&order=id", exact, 200, [
-    { name: "Bosk", pricey: [{ name: "drill" }] },
-    { name: "Ryo", pricey: [{ name: "plane" }] },
-  ]],
-  ["GET /makers?select=name,latest(name)&latest=is.null", {}, 200, [{
-    name: "Idle",
-    latest: null,
-  }]],
-  [
-    "GET /makers?select=name,...latest(tool:name)&order=latest(tool).desc.nullslast&limit=2",
-    {},
-    200,
-    [{ name: "Ryo", tool: "plane" }, { name: "Bosk", tool: "drill" }],
-  ],
-  ["GET /makers?select=latest(name,makers(name),sheds(title))&id=eq.1", {}, 200, [
-    { latest: { name: "drill", makers: { name: "Bosk" }, sheds: [{ title: "north" }] } },
-  ]],
-  ["GET /makers?select=id,liar(name)&order=id", exact, 200, [
-    { id: 1, liar: { name: "saw" } },
-    { id: 1, liar: { name: "drill" } },
-    { id: 2, liar: { name: "plane" } },
-    { id: 3, liar: null },
-  ], { "Content-Range": "0-3/4" }],
-  ["GET /makers?select=id,liar(name)&order=id&limit=2", exact, 206, [
-    { id: 1, liar: { name: "saw" } },
-    { id: 1, liar: { name: "drill" } },
-  ], { "Content-Range": "0-1/3" }],
-]);
+suite.answers("computed relationships")`
+  GET /makers?select=name,pricey(name),latest(name)&id=eq.1
+    200 [{"name":"Bosk","pricey":[{"name":"drill"}],"latest":{"name":"drill"}}]
+  GET /makers?select=name,pricey!inner(name)&order=id
+    Prefer: count=exact
+    200 [{"name":"Bosk","pricey":[{"name":"drill"}]},{"name":"Ryo","pricey":[{"name":"plane"}]}]
+  GET /makers?select=name,latest(name)&latest=is.null | 200 [{"name":"Idle","latest":null}]
+  GET /makers?select=name,...latest(tool:name)&order=latest(tool).desc.nullslast&limit=2
+    200 [{"name":"Ryo","tool":"plane"},{"name":"Bosk","tool":"drill"}]
+  GET /makers?select=latest(name,makers(name),sheds(title))&id=eq.1
+    200 [{"latest":{"name":"drill","makers":{"name":"Bosk"},"sheds":[{"title":"north"}]}}]
+  GET /makers?select=id,liar(name)&order=id
+    Prefer: count=exact
+    200 [{"id":1,"liar":{"name":"saw"}},{"id":1,"liar":{"name":"drill"}},
+      +{"id":2,"liar":{"name":"plane"}},{"id":3,"liar":null}]
+    Content-Range: 0-3/4
+  GET /makers?select=id,liar(name)&order=id&limit=2
+    Prefer: count=exact
+    206 [{"id":1,"liar":{"name":"saw"}},{"id":1,"liar":{"name":"drill"}}]
+    Content-Range: 0-1/3
+`;
 
 suite.rows("relationships that there are not", [
   [
@@ -466,109 +351,63 @@ strict.rows("an aliased embed is addressed by its alias", [
   ["GET /makers?select=b:tools(id),tools(id)&id=eq.2&tools.id=eq.0", {}, 200, [
     { tools: [], b: ids(3) },
   ]],
-  ...refusals(`
+  ...answers()`
 GET /makers?select=id,t:tools(id)&tools.price=gt.40&id=eq.1 | 400 SVC108 | 'tools' is not an embedded resource in this request | Target names are not allowed in filters if they have an alias | Change 'tools' to 't' in filters, orders or limits.
-`),
+`,
 ]);
 
 suite.rows("rows of functions are read like tables", [
-  ["GET /rpc/cheap_tools?below=50&select=name,makers(name)&order=price.desc", {}, 200, [
-    { name: "plane", makers: { name: "Ryo" } },
-    { name: "saw", makers: { name: "Bosk" } },
-  ]],
-  [
-    "GET /rpc/cheap_tools?below=50&select=name,makers()&makers.city=eq.Kobe&makers=not.is.null",
-    {},
-    200,
-    [{ name: "plane" }],
-  ],
-  ["GET /rpc/cheap_tools?below=50&select=id,shout&shout=neq.SAW", {}, 200, [{
-    id: 3,
-    shout: "PLANE",
-  }]],
-  [
-    "GET /rpc/cheap_tools?below=50&select=*,shout,sheds(title)&order=shout.desc&limit=1",
-    exact,
-    206,
-    [{
-      id: 1,
-      name: "saw",
-      maker_id: 1,
-      price: 30.5,
-      spec: { w: { kg: 2, unit: "kg" }, colors: ["red", "blue"] },
-      tags: ["cut", "wood"],
-      bought: "2024-01-02",
-      shout: "SAW",
-      sheds: [{ title: "north" }, { title: "south" }],
-    }],
-    { "Content-Range": "0-0/2" },
-  ],
-  ["POST /rpc/one_tool?select=name,makers(name,latest(name))", { body: { tool: 2 } }, 200, {
-    name: "drill",
-    makers: { name: "Bosk", latest: { name: "drill" } },
-  }],
-  ["GET /rpc/prices?price=gt.40&select=name&order=price.desc", {}, 200, [
-    { name: "drill" },
-    { name: "plane" },
-  ]],
-  ...refusals(`
+  ...answers()`
+    GET /rpc/cheap_tools?below=50&select=name,makers(name)&order=price.desc
+      200 [{"name":"plane","makers":{"name":"Ryo"}},{"name":"saw","makers":{"name":"Bosk"}}]
+    GET /rpc/cheap_tools?below=50&select=name,makers()&makers.city=eq.Kobe&makers=not.is.null
+      200 [{"name":"plane"}]
+    GET /rpc/cheap_tools?below=50&select=id,shout&shout=neq.SAW | 200 [{"id":3,"shout":"PLANE"}]
+    GET /rpc/cheap_tools?below=50&select=*,shout,sheds(title)&order=shout.desc&limit=1
+      Prefer: count=exact
+      206 [{"id":1,"name":"saw","maker_id":1,"price":30.5,"spec":{"w":{"kg":2,"unit":"kg"},
+        +"colors":["red","blue"]},"tags":["cut","wood"],
+        +"bought":"2024-01-02","shout":"SAW","sheds":[{"title":"north"},{"title":"south"}]}]
+      Content-Range: 0-0/2
+    POST /rpc/one_tool?select=name,makers(name,latest(name))
+      with {"tool":2}
+      200 {"name":"drill","makers":{"name":"Bosk","latest":{"name":"drill"}}}
+    GET /rpc/prices?price=gt.40&select=name&order=price.desc
+      200 [{"name":"drill"},{"name":"plane"}]
+  `,
+  ...answers()`
 GET /rpc/prices?select=name,makers(name) | 400 SVC200 | Could not find a relationship between 'prices' and 'makers' in the schema cache | Searched for a foreign key relationship between 'prices' and 'makers' in the schema 'api', but no matches were found.
-`),
+`,
 ]);
 
 const returning = { as: "writer", headers: { Prefer: "return=representation,count=exact" } };
 
 suite.rows("representations of writes are read like tables", [
-  [
-    "POST /tools?select=name,makers(name)",
-    { ...returning, body: { id: 9, name: "file", maker_id: 2 } },
-    201,
-    [{ name: "file", makers: { name: "Ryo" } }],
-  ],
+  ...answers({ ...returning })`
+    POST /tools?select=name,makers(name)
+      with {"id":9,"name":"file","maker_id":2}
+      201 [{"name":"file","makers":{"name":"Ryo"}}]
+  `,
   ["DELETE /makers?id=eq.3&select=name,tools(name)", returning, 200, [{ name: "Idle", tools: [] }]],
-  [
-    "PATCH /tools?select=id,shout&id=lt.4&order=shout.desc",
-    { ...returning, body: { bought: null } },
-    200,
-    [{ id: 1, shout: "SAW" }, { id: 3, shout: "PLANE" }, { id: 2, shout: "DRILL" }],
-  ],
-  [
-    "PATCH /tools?select=*,shout&id=eq.2",
-    { ...returning, body: { name: "borer", spec: null, tags: null } },
-    200,
-    [{
-      id: 2,
-      name: "borer",
-      maker_id: 1,
-      price: 99,
-      spec: null,
-      tags: null,
-      bought: "2024-02-03",
-      shout: "BORER",
-    }],
-  ],
-  [
-    "PATCH /tools?select=id,makers!inner(name)&id=lt.4&makers.city=eq.Kobe&limit=1&order=id.desc",
-    { ...returning, body: { price: 1 } },
-    200,
-    [{ id: 3, makers: { name: "Ryo" } }],
-  ],
-  [
-    "PATCH /tools?select=id,makers(name)&id=lt.4&order=makers(name).desc,id&makers.limit=0",
-    { ...returning, body: { price: 1 } },
-    200,
-    [
-      { id: 3, makers: { name: "Ryo" } },
-      { id: 1, makers: { name: "Bosk" } },
-      { id: 2, makers: { name: "Bosk" } },
-    ],
-  ],
-  [
-    "PATCH /makers?select=name,latest(name),pricey(id)&id=eq.1",
-    { ...returning, body: { name: "Boss" } },
-    200,
-    [{ name: "Boss", latest: { name: "drill" }, pricey: [{ id: 2 }] }],
-  ],
+  ...answers({ ...returning })`
+    PATCH /tools?select=id,shout&id=lt.4&order=shout.desc
+      with {"bought":null}
+      200 [{"id":1,"shout":"SAW"},{"id":3,"shout":"PLANE"},{"id":2,"shout":"DRILL"}]
+    PATCH /tools?select=*,shout&id=eq.2
+      with {"name":"borer","spec":null,"tags":null}
+      200 [{"id":2,"name":"borer","maker_id":1,"price":99,"spec":null,"tags":null,
+        +"bought":"2024-02-03","shout":"BORER"}]
+    PATCH /tools?select=id,makers!inner(name)&id=lt.4&makers.city=eq.Kobe&limit=1&order=id.desc
+      with {"price":1}
+      200 [{"id":3,"makers":{"name":"Ryo"}}]
+    PATCH /tools?select=id,makers(name)&id=lt.4&order=makers(name).desc,id&makers.limit=0
+      with {"price":1}
+      200 [{"id":3,"makers":{"name":"Ryo"}},{"id":1,"makers":{"name":"Bosk"}},
+        +{"id":2,"makers":{"name":"Bosk"}}]
+    PATCH /makers?select=name,latest(name),pricey(id)&id=eq.1
+      with {"name":"Boss"}
+      200 [{"name":"Boss","latest":{"name":"drill"},"pricey":[{"id":2}]}]
+  `,
   [
     "PATCH /tools?select=id,makers()&makers=is.null",
     { ...returning, body: { price: 1 } },
@@ -577,11 +416,11 @@ suite.rows("representations of writes are read like tables", [
       hint: 'Perhaps you meant to reference the column "tools.maker_id".',
     }),
   ],
-  ["DELETE /tools?select=id,nope(*)&id=eq.4", returning, 400, {
-    code: "SVC200",
-    message: "Could not find a relationship between 'tools' and 'nope' in the schema cache",
-    details: "Searched for a foreign key relationship between 'tools' and 'nope' in the schema " +
-      "'api', but no matches were found.",
-    hint: null,
-  }],
+  [
+    "DELETE /tools?select=id,nope(*)&id=eq.4",
+    returning,
+    ...answer(
+      "400 SVC200 | Could not find a relationship between 'tools' and 'nope' in the schema cache | Searched for a foreign key relationship between 'tools' and 'nope' in the schema 'api', but no matches were found.",
+    ),
+  ],
 ]);

@@ -1,6 +1,7 @@
 /** Conditions on groups and on the rows of aggregates, and the refusals of values. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite, refusals } from "../support/handler/api.ts";
+import { apiSuite } from "../support/handler/api.ts";
+import { answers } from "../support/handler/rows.ts";
 
 const suite = apiSuite("tools", {
   dbSchemas: ["api"],
@@ -54,25 +55,22 @@ suite.rows("conditions on groups", [
     { maker_id: 2, n: 1 },
     { maker_id: null, n: 1 },
   ], { "Content-Range": "1-2/3" }],
-  ...refusals(`
+  ...answers()`
 GET /tools?name.lower()=eq.saw | 400 SVC108 | 'name' is not an embedded resource in this request |  | Write and=(name.lower().eq.value)
-`),
-  ["GET /tools?select=maker_id,n:count()&or=(n.gt.1,maker_id.eq.2)&order=maker_id", {}, 200, [
-    { maker_id: 1, n: 2 },
-    { maker_id: 2, n: 1 },
-  ]],
+`,
+  ...answers()`
+    GET /tools?select=maker_id,n:count()&or=(n.gt.1,maker_id.eq.2)&order=maker_id
+      200 [{"maker_id":1,"n":2},{"maker_id":2,"n":1}]
+  `,
   ["GET /tools?select=maker_id,n:count()&or=(n.gt.5,name.eq.x)", {}, 400, notGrouped("name")],
-  ["GET /tools?select=price:price.sum()&price=gt.40", {}, 200, [{ price: 144 }]],
-  ["GET /tools?select=maker_id,price:price.sum()&having=(price.gt.45)", {}, 200, [
-    { maker_id: 1, price: 129.5 },
-  ]],
-  [
-    "GET /tools?select=maker_id,n:count(),dear:price.sum()&dear.price=gt.40&n=gt.1&order=n.desc",
-    {},
-    200,
-    [{ maker_id: 1, n: 2, dear: 99 }],
-    { "Content-Range": "0-0/*" },
-  ],
+  ...answers()`
+    GET /tools?select=price:price.sum()&price=gt.40 | 200 [{"price":144}]
+    GET /tools?select=maker_id,price:price.sum()&having=(price.gt.45)
+      200 [{"maker_id":1,"price":129.5}]
+    GET /tools?select=maker_id,n:count(),dear:price.sum()&dear.price=gt.40&n=gt.1&order=n.desc
+      200 [{"maker_id":1,"n":2,"dear":99}]
+      Content-Range: 0-0/*
+  `,
   ["GET /tools?select=maker_id,t:price.sum()&order=t.desc.nullslast&having=(t.gt.50)", exact, 200, [
     { maker_id: 1, t: 129.5 },
   ], { "Content-Range": "0-0/1" }],
@@ -82,87 +80,57 @@ GET /tools?name.lower()=eq.saw | 400 SVC108 | 'name' is not an embedded resource
   ["GET /tools?select=maker_id,n:count()&having=(n.gt.0)&order=maker_id&limit=1", exact, 206, [
     { maker_id: 1, n: 2 },
   ], { "Content-Range": "0-0/3" }],
-  [
-    "GET /tools?select=maker_id,n:count()&having=(price.sum().gt.50,or(count().eq.2,maker_id.is.null))",
-    {},
-    200,
-    [{ maker_id: 1, n: 2 }],
-  ],
-  ["GET /tools?select=unit:spec->w->>unit,n:count()&having=(unit.eq.kg)", {}, 200, [
-    { unit: "kg", n: 1 },
-  ]],
-  [
-    "GET /tools?select=m:bought.date_trunc(month)::date,n:count()&having=(m.gt.2024-01-15)",
-    {},
-    200,
-    [{ m: "2024-02-01", n: 1 }],
-  ],
-  [
-    "GET /tools?select=m:bought.date_trunc(month)::date,n:count()&having=(bought.date_trunc(month)::date.is.null)",
-    {},
-    200,
-    [{ m: null, n: 2 }],
-  ],
-  ["GET /tools?select=*,n:count()&having=(id.lt.2)", {}, 200, [{
-    id: 1,
-    name: "saw",
-    maker_id: 1,
-    price: 30.5,
-    spec: { w: { kg: 2, unit: "kg" }, colors: ["red", "blue"] },
-    tags: ["cut", "wood"],
-    bought: "2024-01-02",
-    n: 1,
-  }]],
-  ["GET /tools?select=maker_id,n:count(),m:id.max()&n=eq(col).maker_id", {}, 200, []],
-  ["GET /tools?select=n:count()&not.or=(n.gt.5,n.lt.2)", {}, 200, [{ n: 4 }]],
+  ...answers()`
+    GET /tools?select=maker_id,n:count()&having=(price.sum().gt.50,or(count().eq.2,maker_id.is.null))
+      200 [{"maker_id":1,"n":2}]
+    GET /tools?select=unit:spec->w->>unit,n:count()&having=(unit.eq.kg)
+      200 [{"unit":"kg","n":1}]
+    GET /tools?select=m:bought.date_trunc(month)::date,n:count()&having=(m.gt.2024-01-15)
+      200 [{"m":"2024-02-01","n":1}]
+    GET /tools?select=m:bought.date_trunc(month)::date,n:count()
+      +&having=(bought.date_trunc(month)::date.is.null)
+      200 [{"m":null,"n":2}]
+    GET /tools?select=*,n:count()&having=(id.lt.2)
+      200 [{"id":1,"name":"saw","maker_id":1,"price":30.5,"spec":{"w":{"kg":2,"unit":"kg"},
+        +"colors":["red","blue"]},"tags":["cut","wood"],"bought":"2024-01-02","n":1}]
+    GET /tools?select=maker_id,n:count(),m:id.max()&n=eq(col).maker_id | 200 []
+    GET /tools?select=n:count()&not.or=(n.gt.5,n.lt.2) | 200 [{"n":4}]
+  `,
   ["GET /tools?select=id&having=(id.gt.1)", {}, 400, notGrouped("id")],
-  ["GET /makers?select=name,tools(maker_id,n:count())&tools.n=gt.1&order=id", {}, 200, [
-    { name: "Bosk", tools: [{ maker_id: 1, n: 2 }] },
-    { name: "Ryo", tools: [] },
-    { name: "Idle", tools: [] },
-  ]],
-  [
-    "GET /makers?select=name,tools!inner(maker_id,n:count())&tools.having=(n.gt.1)&order=id",
-    exact,
-    200,
-    [{ name: "Bosk", tools: [{ maker_id: 1, n: 2 }] }],
-    { "Content-Range": "0-0/1" },
-  ],
-  [
-    "GET /makers?select=name,tools(maker_id,n:count())&tools.n=gt.1&tools=is.null&order=id",
-    {},
-    200,
-    [{ name: "Ryo", tools: [] }, { name: "Idle", tools: [] }],
-  ],
-  ["GET /rpc/prices?select=l:name.length(),n:count()&n=gt.1", {}, 200, [{ l: 5, n: 3 }]],
-  ["GET /rpc/prices?select=l:name.length(),n:count()&having=(n.gt.1)", {}, 200, [{ l: 5, n: 3 }]],
+  ...answers()`
+    GET /makers?select=name,tools(maker_id,n:count())&tools.n=gt.1&order=id
+      200 [{"name":"Bosk","tools":[{"maker_id":1,"n":2}]},{"name":"Ryo","tools":[]},
+        +{"name":"Idle","tools":[]}]
+    GET /makers?select=name,tools!inner(maker_id,n:count())&tools.having=(n.gt.1)&order=id
+      Prefer: count=exact
+      200 [{"name":"Bosk","tools":[{"maker_id":1,"n":2}]}]
+      Content-Range: 0-0/1
+    GET /makers?select=name,tools(maker_id,n:count())&tools.n=gt.1&tools=is.null&order=id
+      200 [{"name":"Ryo","tools":[]},{"name":"Idle","tools":[]}]
+    GET /rpc/prices?select=l:name.length(),n:count()&n=gt.1 | 200 [{"l":5,"n":3}]
+    GET /rpc/prices?select=l:name.length(),n:count()&having=(n.gt.1) | 200 [{"l":5,"n":3}]
+  `,
 ]);
 
 suite.rows("rows of aggregates", [
   ["GET /tools?select=all:count(),dear:count()&dear.price=gt.40", {}, 200, [{ all: 4, dear: 2 }]],
   ["GET /tools?select=price.sum()&sum.price=gt.40", {}, 400, notEmbedded("sum")],
-  [
-    "GET /tools?select=a:id.sum(),b:name.array_agg()&a.or=(id.eq.1,name.eq.relic)&b.price=is.null",
-    {},
-    200,
-    [{ a: 5, b: ["relic"] }],
-  ],
-  ["GET /tools?select=a:id.sum()&a.id=lt.3&a=gt.2", {}, 200, [{ a: 3 }]],
-  ["GET /tools?select=a:id.sum()&a.id=lt.3&a=gt.3", {}, 200, []],
-  ["GET /tools?select=a:id.sum().add(1)&a.and=(name.upper().eq.SAW)", {}, 200, [{ a: 2 }]],
-  [
-    "GET /tools?select=bought,...makers(late:count())&makers.late.name=eq.Ryo&bought=is.null",
-    {},
-    200,
-    [{ bought: null, late: 1 }],
-  ],
-  ["GET /tools?select=p:price.percentile_cont(0.5)&p.id=lt.3", {}, 200, [{ p: 64.75 }]],
+  ...answers()`
+    GET /tools?select=a:id.sum(),b:name.array_agg()&a.or=(id.eq.1,name.eq.relic)&b.price=is.null
+      200 [{"a":5,"b":["relic"]}]
+    GET /tools?select=a:id.sum()&a.id=lt.3&a=gt.2 | 200 [{"a":3}]
+    GET /tools?select=a:id.sum()&a.id=lt.3&a=gt.3 | 200 []
+    GET /tools?select=a:id.sum().add(1)&a.and=(name.upper().eq.SAW) | 200 [{"a":2}]
+    GET /tools?select=bought,...makers(late:count())&makers.late.name=eq.Ryo&bought=is.null
+      200 [{"bought":null,"late":1}]
+    GET /tools?select=p:price.percentile_cont(0.5)&p.id=lt.3 | 200 [{"p":64.75}]
+  `,
   ["GET /tools?select=a:count()&a.order=id", {}, 400, notEmbedded("a")],
   ["GET /tools?select=a:name&a.id=eq.1", {}, 400, notEmbedded("a")],
 ]);
 
 suite.rows("refusals", [
-  ...refusals(`
+  ...answers()`
 GET /tools?select=name.nope() | 400 SVC164 | Function 'nope' is not available in URLs
 GET /tools?select=name.uper() | 400 SVC164 | Function 'uper' is not available in URLs |  | Perhaps you meant 'upper'
 GET /tools?select=name.lower(1) | 400 SVC165 | Invalid arguments of 'lower' | Expected lower()
@@ -171,7 +139,7 @@ GET /tools?select=price.percentile_cont(2) | 400 SVC165 | Invalid arguments of '
 GET /tools?select=bought.date_trunc(fortnight) | 400 SVC165 | Invalid arguments of 'date_trunc' | Expected date_trunc(unit[,zone])
 GET /tools?select=id&and=(price.sum().gt.1) | 400 SVC165 | Invalid arguments of 'sum' | Expected a condition of 'having'
 GET /tools?select=price.add(id.sum()) | 400 SVC165 | Invalid arguments of 'add' | Expected add(v)
-`),
+`,
   ["GET /tools?select=name.concat(@q)", {}, 400, refusal("SVC166", "Parameter '@q' is missing")],
   [
     `GET /tools?select=name${".lower()".repeat(9)}`,

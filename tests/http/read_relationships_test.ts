@@ -1,5 +1,6 @@
 /** Which relationship a target and a hint mean. */
-import { apiSuite, type Row } from "../support/handler/api.ts";
+import { apiSuite } from "../support/handler/api.ts";
+import { answer, answers, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("relationships", {
   dbSchemas: ["api"],
@@ -13,37 +14,28 @@ suite.rows("one key between two relations", [
   ...["sites", "visits_site", "site_id", "sites!visits_site", "sites!site_id", "sites!id"].map(
     (target) => [`GET /visits?select=x:${target}(name)&id=eq.1`, {}, 200, [{ x: mine }]] as const,
   ),
-  ["GET /visits?select=visits_site(name)&id=eq.1", {}, 200, [{ visits_site: mine }]],
-  ["GET /people?select=name,badges(code)&order=id&limit=3", {}, 200, [
-    { name: "Ann", badges: { code: "gold" } },
-    { name: "Ben", badges: { code: null } },
-    { name: "Cid", badges: null },
-  ]],
-  ["GET /badges?select=people(name)&person_id=eq.2", {}, 200, [{ people: { name: "Ben" } }]],
-  ["GET /people?select=name,badges()&badges=is.null&order=id", {}, 200, [
-    { name: "Cid" },
-    { name: "Dot" },
-  ]],
-  ["GET /keys?select=id,rooms(label)&order=id", {}, 200, [
-    { id: 1, rooms: { label: "attic" } },
-    { id: 2, rooms: { label: "cellar" } },
-    { id: 3, rooms: null },
-  ]],
-  ["GET /rooms?select=label,keys!keys_room(id)&order=house,number", {}, 200, [
-    { label: "hall", keys: [] },
-    { label: "attic", keys: [{ id: 1 }] },
-    { label: "cellar", keys: [{ id: 2 }] },
-  ]],
-  ["GET /rooms?select=label,keys!inner()&order=label&limit=1", {}, 200, [{ label: "attic" }]],
+  ...answers()`
+    GET /visits?select=visits_site(name)&id=eq.1 | 200 [{"visits_site":{"name":"mine"}}]
+    GET /people?select=name,badges(code)&order=id&limit=3
+      200 [{"name":"Ann","badges":{"code":"gold"}},{"name":"Ben","badges":{"code":null}},
+        +{"name":"Cid","badges":null}]
+    GET /badges?select=people(name)&person_id=eq.2 | 200 [{"people":{"name":"Ben"}}]
+    GET /people?select=name,badges()&badges=is.null&order=id | 200 [{"name":"Cid"},{"name":"Dot"}]
+    GET /keys?select=id,rooms(label)&order=id
+      200 [{"id":1,"rooms":{"label":"attic"}},{"id":2,"rooms":{"label":"cellar"}},
+        +{"id":3,"rooms":null}]
+    GET /rooms?select=label,keys!keys_room(id)&order=house,number
+      200 [{"label":"hall","keys":[]},{"label":"attic","keys":[{"id":1}]},
+        +{"label":"cellar","keys":[{"id":2}]}]
+    GET /rooms?select=label,keys!inner()&order=label&limit=1 | 200 [{"label":"attic"}]
+  `,
 ]);
 
 suite.rows("several keys between two relations", [
-  [
-    "GET /visits?select=guide:people!visits_guide(name),guest:people!guest_id(name)&id=eq.1",
-    {},
-    200,
-    [{ guide: { name: "Ann" }, guest: { name: "Ben" } }],
-  ],
+  ...answers()`
+    GET /visits?select=guide:people!visits_guide(name),guest:people!guest_id(name)&id=eq.1
+      200 [{"guide":{"name":"Ann"},"guest":{"name":"Ben"}}]
+  `,
   ...["visits!visits_guide", "visits!guide_id", "visits_guide"].map(
     (target) =>
       [`GET /people?select=x:${target}(id)&id=eq.1&x.order=id`, {}, 200, [
@@ -69,13 +61,13 @@ suite.rows("several keys between two relations", [
     hint: "Try changing 'places' to one of the following: 'places!orders_from_fkey', " +
       "'places!orders_to_fkey'. Find the desired relationship in the 'details' key.",
   }],
-  ["GET /visits?select=nope(*)", {}, 400, {
-    code: "SVC200",
-    message: "Could not find a relationship between 'visits' and 'nope' in the schema cache",
-    details: "Searched for a foreign key relationship between 'visits' and 'nope' in the schema " +
-      "'api', but no matches were found.",
-    hint: "Perhaps you meant 'people' instead of 'nope'.",
-  }],
+  [
+    "GET /visits?select=nope(*)",
+    {},
+    ...answer(
+      "400 SVC200 | Could not find a relationship between 'visits' and 'nope' in the schema cache | Searched for a foreign key relationship between 'visits' and 'nope' in the schema 'api', but no matches were found. | Perhaps you meant 'people' instead of 'nope'.",
+    ),
+  ],
   ...([
     ["visitors", "sitings", ""],
     ["sitings", "visitors", ""],
@@ -96,14 +88,13 @@ suite.rows("several keys between two relations", [
       hint,
     },
   ]),
-  ["GET /people?select=visits!nope(*)", {}, 400, {
-    code: "SVC200",
-    message: "Could not find a relationship between 'people' and 'visits' in the schema cache",
-    details:
-      "Searched for a foreign key relationship between 'people' and 'visits' using the hint " +
-      "'nope' in the schema 'api', but no matches were found.",
-    hint: null,
-  }],
+  [
+    "GET /people?select=visits!nope(*)",
+    {},
+    ...answer(
+      "400 SVC200 | Could not find a relationship between 'people' and 'visits' in the schema cache | Searched for a foreign key relationship between 'people' and 'visits' using the hint 'nope' in the schema 'api', but no matches were found.",
+    ),
+  ],
   [
     "GET /visits?select=id,guide:visits_guide(name)&order=guide(name).desc.nullslast,id&limit=2",
     {},
@@ -118,64 +109,40 @@ suite.rows("several keys between two relations", [
   ],
 ]);
 
-suite.rows("keys to oneself", [
-  ["GET /people?select=name,people(name)&order=id&people.order=id", {}, 200, [
-    { name: "Ann", people: [{ name: "Ben" }, { name: "Cid" }] },
-    { name: "Ben", people: [{ name: "Dot" }] },
-    { name: "Cid", people: [] },
-    { name: "Dot", people: [] },
-  ]],
-  ["GET /people?select=name,boss:boss_id(name)&id=eq.4", {}, 200, [
-    { name: "Dot", boss: { name: "Ben" } },
-  ]],
-  [
-    "GET /family?select=name,children:family!parent(name,children:family!parent(name))&id=eq.1",
-    {},
-    200,
-    [{ name: "root", children: [{ name: "twig", children: [{ name: "leaf" }, { name: "bud" }] }] }],
-  ],
-  ["GET /family?select=name,parent(name,parent(name))&id=eq.3", {}, 200, [
-    { name: "leaf", parent: { name: "twig", parent: { name: "root" } } },
-  ]],
-  [
-    "GET /people?select=name,followers:follows!followed_id(...people!follower_id(name))&id=eq.4",
-    {},
-    200,
-    [{ name: "Dot", followers: [{ name: "Ann" }] }],
-  ],
-]);
+suite.answers("keys to oneself")`
+  GET /people?select=name,people(name)&order=id&people.order=id
+    200 [{"name":"Ann","people":[{"name":"Ben"},{"name":"Cid"}]},
+      +{"name":"Ben","people":[{"name":"Dot"}]},{"name":"Cid","people":[]},
+      +{"name":"Dot","people":[]}]
+  GET /people?select=name,boss:boss_id(name)&id=eq.4 | 200 [{"name":"Dot","boss":{"name":"Ben"}}]
+  GET /family?select=name,children:family!parent(name,children:family!parent(name))&id=eq.1
+    200 [{"name":"root","children":[{"name":"twig","children":[{"name":"leaf"},{"name":"bud"}]}]}]
+  GET /family?select=name,parent(name,parent(name))&id=eq.3
+    200 [{"name":"leaf","parent":{"name":"twig","parent":{"name":"root"}}}]
+  GET /people?select=name,followers:follows!followed_id(...people!follower_id(name))&id=eq.4
+    200 [{"name":"Dot","followers":[{"name":"Ann"}]}]
+`;
 
-suite.rows("views with keys of their tables", [
-  ["GET /open_visits?select=sites(name),people(name)&id=eq.1", {}, 200, [
-    { sites: mine, people: { name: "Ann" } },
-  ]],
-  ["GET /sites?select=name,open_visits(id)&open_visits.order=id&id=eq.1", {}, 200, [
-    { name: "mine", open_visits: [{ id: 1 }, { id: 2 }] },
-  ]],
-  ["GET /sites?select=visits_site(id)&id=eq.2", {}, 200, [{ visits_site: [{ id: 3 }] }]],
-  ["GET /visits?select=id,doubled(name)&order=id&limit=3", {}, 200, [
-    { id: 1, doubled: mine },
-    { id: 1, doubled: mine },
-    { id: 2, doubled: mine },
-  ]],
-]);
+suite.answers("views with keys of their tables")`
+  GET /open_visits?select=sites(name),people(name)&id=eq.1
+    200 [{"sites":{"name":"mine"},"people":{"name":"Ann"}}]
+  GET /sites?select=name,open_visits(id)&open_visits.order=id&id=eq.1
+    200 [{"name":"mine","open_visits":[{"id":1},{"id":2}]}]
+  GET /sites?select=visits_site(id)&id=eq.2 | 200 [{"visits_site":[{"id":3}]}]
+  GET /visits?select=id,doubled(name)&order=id&limit=3
+    200 [{"id":1,"doubled":{"name":"mine"}},{"id":1,"doubled":{"name":"mine"}},
+      +{"id":2,"doubled":{"name":"mine"}}]
+`;
 
-suite.rows("columns of the name of an embed", [
-  ["GET /tickets?select=id,states(name)&order=id", {}, 200, [
-    { id: 1, states: { name: "open" } },
-    { id: 2, states: { name: null } },
-    { id: 3, states: null },
-  ]],
-  ["GET /tickets?select=id,status(*)&status=eq.3", {}, 200, [
-    { id: 2, status: { id: 3, name: null } },
-  ]],
-  ["GET /tickets?select=id,status()&status=is.null", {}, 200, [{ id: 3 }]],
-  ["GET /tickets?select=id,states()&states=eq.x", {}, 200, [{ id: 1 }]],
-  ["GET /tickets?select=id,s:states()&states=not.is.null&order=id", {}, 200, [{ id: 1 }, {
-    id: 3,
-  }]],
-  ["GET /tickets?select=id,states()&states=not.is.null&order=id", {}, 200, [{ id: 1 }, { id: 2 }]],
-]);
+suite.answers("columns of the name of an embed")`
+  GET /tickets?select=id,states(name)&order=id
+    200 [{"id":1,"states":{"name":"open"}},{"id":2,"states":{"name":null}},{"id":3,"states":null}]
+  GET /tickets?select=id,status(*)&status=eq.3 | 200 [{"id":2,"status":{"id":3,"name":null}}]
+  GET /tickets?select=id,status()&status=is.null | 200 [{"id":3}]
+  GET /tickets?select=id,states()&states=eq.x | 200 [{"id":1}]
+  GET /tickets?select=id,s:states()&states=not.is.null&order=id | 200 [{"id":1},{"id":3}]
+  GET /tickets?select=id,states()&states=not.is.null&order=id | 200 [{"id":1},{"id":2}]
+`;
 
 const deep = (select: string, rest = "") =>
   `GET /people?id=eq.4&select=b:boss_id(b:boss_id(p:people!boss_id(${select})))&b.b.p.order=name${rest}`;

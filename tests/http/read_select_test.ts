@@ -1,6 +1,7 @@
 /** Columns, places in them, casts, computed fields, filters, order and windows of one relation. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite, refusals, type Row, serviceSuite } from "../support/handler/api.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { answers, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" }, {
   title: "reading tools",
@@ -36,9 +37,9 @@ suite.rows("select= shows", [
   ["GET /tools?select=missing", {}, 400, failure("42703", "column tools.missing does not exist")],
   ["GET /tools?missing=eq.1", {}, 400, failure("42703", "column tools.missing does not exist")],
   ["GET /tools?order=missing", {}, 400, failure("42703", "column tools.missing does not exist")],
-  ...refusals(`
+  ...answers()`
 GET /tools?select=name&order=nam | 400 42703 | column tools.nam does not exist |  | Perhaps you meant to reference the column "tools.name".
-`),
+`,
   ...["price.sum()", "count()", "makers(count())", "name,...makers(count())"].map((select): Row => [
     `GET /tools?select=${select}`,
     {},
@@ -81,11 +82,11 @@ suite.rows("filters choose", [
   ["GET /tools?select=name&shout=eq.SAW", {}, 200, [{ name: "saw" }]],
   ["GET /tools?select=id&id=in.()", {}, 200, []],
   ["GET /tools?select=id&price=not.in.()&order=id", {}, 200, ids(1, 2, 3, 4)],
-  ...refusals(`
+  ...answers()`
 GET /tools?id=eq.abc | 400 22P02 | invalid input syntax for type integer: "abc"
 GET /tools?id=eq(any).1 | 400 22P02 | malformed array literal: "1" | Array value must start with "{" or dimension information.
 GET /tools?id=like.1 | 404 42883 | operator does not exist: integer ~~ unknown |  | No operator matches the given name and argument types. You might need to add explicit type casts.
-`),
+`,
 ]);
 
 suite.rows("windows take", [
@@ -103,25 +104,23 @@ suite.rows("windows take", [
   ["GET /tools?select=id&offset=100", {}, 200, [], { "Content-Range": "*/*" }],
   ["GET /tools?select=id&order=price.desc.nullslast,id&limit=2", {}, 200, ids(2, 3)],
   ["GET /tools?select=id&order=spec->w->kg.desc.nullslast&limit=1", {}, 200, ids(2)],
-  ["GET /makers?select=name,tools(name)&order=id&tools.order=id&tools.limit=1", {}, 200, [
-    { name: "Bosk", tools: [{ name: "saw" }] },
-    { name: "Ryo", tools: [{ name: "plane" }] },
-    { name: "Idle", tools: [] },
-  ]],
-  ...refusals(`
+  ...answers()`
+    GET /makers?select=name,tools(name)&order=id&tools.order=id&tools.limit=1
+      200 [{"name":"Bosk","tools":[{"name":"saw"}]},{"name":"Ryo","tools":[{"name":"plane"}]},
+        +{"name":"Idle","tools":[]}]
+  `,
+  ...answers()`
 GET /makers?select=id,tools(name)&tools.limit=-1 | 400 2201W | LIMIT must not be negative
 GET /makers?select=id,tools(name)&tools.offset=-1 | 400 2201X | OFFSET must not be negative
-`),
-  ["GET /tools?select=name,makers(name)&makers.offset=1&id=eq.1", {}, 200, [
-    { name: "saw", makers: null },
-  ]],
-  [
-    "HEAD /makers?select=id,tools!inner(id)",
-    { headers: { Prefer: "count=exact" } },
-    200,
-    undefined,
-    { "Content-Range": "0-1/2" },
-  ],
+`,
+  ...answers()`
+    GET /tools?select=name,makers(name)&makers.offset=1&id=eq.1
+      200 [{"name":"saw","makers":null}]
+    HEAD /makers?select=id,tools!inner(id)
+      Prefer: count=exact
+      200
+      Content-Range: 0-1/2
+  `,
 ]);
 
 const capped = serviceSuite("tools", {
@@ -197,31 +196,26 @@ const things: readonly Row[] = [
 columns.rows("columns of unusual types and names", things);
 
 columns.rows("representations of domains", [
-  ["GET /todo?id=eq.1", {}, 200, [{ id: 1, label: "#0000FF", owner_id: 1 }]],
-  ["GET /todo?select=clr:label::text,label&id=eq.2", {}, 200, [
-    { clr: '"#00FF00"', label: "#00FF00" },
-  ]],
-  ["GET /todo?select=*,owners(*)&order=label&limit=1", {}, 200, [
-    { id: 1, label: "#0000FF", owner_id: 1, owners: { id: 1, shade: "#00FFFF" } },
-  ]],
-  ["GET /todo?select=id,...owners(shade)&order=owners(shade)", {}, 200, [
-    { id: 2, shade: "#000100" },
-    { id: 1, shade: "#00FFFF" },
-    { id: 3, shade: null },
-  ]],
-  ["GET /owners?select=*,todo(*)&id=eq.1", {}, 200, [
-    { id: 1, shade: "#00FFFF", todo: [{ id: 1, label: "#0000FF", owner_id: 1 }] },
-  ]],
-  ["GET /todo_view?id=eq.1", {}, 200, [{ id: 1, label: "#0000FF" }]],
+  ...answers()`
+    GET /todo?id=eq.1 | 200 [{"id":1,"label":"#0000FF","owner_id":1}]
+    GET /todo?select=clr:label::text,label&id=eq.2 | 200 [{"clr":"\"#00FF00\"","label":"#00FF00"}]
+    GET /todo?select=*,owners(*)&order=label&limit=1
+      200 [{"id":1,"label":"#0000FF","owner_id":1,"owners":{"id":1,"shade":"#00FFFF"}}]
+    GET /todo?select=id,...owners(shade)&order=owners(shade)
+      200 [{"id":2,"shade":"#000100"},{"id":1,"shade":"#00FFFF"},{"id":3,"shade":null}]
+    GET /owners?select=*,todo(*)&id=eq.1
+      200 [{"id":1,"shade":"#00FFFF","todo":[{"id":1,"label":"#0000FF","owner_id":1}]}]
+    GET /todo_view?id=eq.1 | 200 [{"id":1,"label":"#0000FF"}]
+  `,
   ["GET /todo?select=id&label=eq.0000FF", {}, 200, ids(1)],
   ["GET /todo?select=id&label=not.eq.0000FF", {}, 200, ids(2)],
   ["GET /todo?select=id&label=in.(0000FF,00FF00)&order=id", {}, 200, ids(1, 2)],
   ["GET /todo?select=id&label=eq(any).{0000FF,00FF00}&order=id", {}, 200, ids(1, 2)],
   ["GET /todo?select=id&or=(label.eq.0000FF,label.is.null)&order=id", {}, 200, ids(1, 3)],
-  ["GET /todo?select=id,owners(id)&owners.shade=eq.00FFFF&order=id&limit=2", {}, 200, [
-    { id: 1, owners: { id: 1 } },
-    { id: 2, owners: null },
-  ]],
+  ...answers()`
+    GET /todo?select=id,owners(id)&owners.shade=eq.00FFFF&order=id&limit=2
+      200 [{"id":1,"owners":{"id":1}},{"id":2,"owners":null}]
+  `,
   ["GET /todo?select=id&label=isdistinct.255&order=id", {}, 200, ids(2, 3)],
 ]);
 

@@ -1,6 +1,7 @@
 /** Spreads of many rows in the dialect that has them: each column an array. */
 import { strictEqual } from "node:assert/strict";
-import { apiSuite, type Row } from "../support/handler/api.ts";
+import { apiSuite } from "../support/handler/api.ts";
+import { answers, errorBody, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("tools", {
   dbSchemas: ["api"],
@@ -8,8 +9,6 @@ const suite = apiSuite("tools", {
   dbAggregatesEnabled: true,
   dialect: "pgrst",
 }, { title: "spreading many tools" });
-
-const exact = { headers: { Prefer: "count=exact" } };
 
 /** A read of everything asked for, and its rows. */
 const reads = (path: string, rows: unknown): Row => [`GET ${path}`, {}, 200, rows];
@@ -190,20 +189,16 @@ suite.rows("orders, windows and filters of a spread", [
 ]);
 
 suite.rows("parents by their spreads", [
-  [
-    "GET /makers?select=name,...tools!inner(tool:name)&tools.price=gt.40&order=id",
-    exact,
-    200,
-    [{ name: "Bosk", tool: ["drill"] }, { name: "Ryo", tool: ["plane"] }],
-    { "Content-Range": "0-1/2" },
-  ],
-  [
-    "GET /makers?select=name,...tools(tool:name)&tools=is.null",
-    exact,
-    200,
-    [{ name: "Idle", tool: [] }],
-    { "Content-Range": "0-0/1" },
-  ],
+  ...answers()`
+    GET /makers?select=name,...tools!inner(tool:name)&tools.price=gt.40&order=id
+      Prefer: count=exact
+      200 [{"name":"Bosk","tool":["drill"]},{"name":"Ryo","tool":["plane"]}]
+      Content-Range: 0-1/2
+    GET /makers?select=name,...tools(tool:name)&tools=is.null
+      Prefer: count=exact
+      200 [{"name":"Idle","tool":[]}]
+      Content-Range: 0-0/1
+  `,
   reads("/makers?select=name,...tools(tool:name)&tools=not.is.null&order=id&tools.order=id", [
     { name: "Bosk", tool: ["saw", "drill"] },
     { name: "Ryo", tool: ["plane"] },
@@ -252,12 +247,9 @@ suite.rows("relationships", [
   ]),
 ]);
 
-const notImplemented = {
-  code: "PGRST127",
-  message: "Feature not implemented",
-  details: "Aggregates are not implemented for one-to-many or many-to-many spreads.",
-  hint: null,
-};
+const notImplemented = errorBody(
+  "PGRST127 | Feature not implemented | Aggregates are not implemented for one-to-many or many-to-many spreads.",
+);
 
 suite.rows("aggregates", [
   ["GET /makers?select=name,...tools(price.sum())", {}, 400, notImplemented],
@@ -279,18 +271,16 @@ suite.rows("results of functions and of writes", [
     name: "saw",
     title: ["north", "south"],
   }),
-  [
-    "PATCH /makers?id=eq.1&select=name,...tools(tool:name)&tools.order=id",
-    { as: "writer", body: { city: "Bonn" }, headers: { Prefer: "return=representation" } },
-    200,
-    [{ name: "Bosk", tool: ["saw", "drill"] }],
-  ],
-  [
-    "GET /makers?select=name,...tools(tool:name)&id=eq.1&tools.order=id",
-    { headers: { Accept: "text/csv" } },
-    200,
-    'name,tool\nBosk,"[""saw"", ""drill""]"',
-  ],
+  ...answers()`
+    PATCH /makers?id=eq.1&select=name,...tools(tool:name)&tools.order=id
+      as writer
+      Prefer: return=representation
+      with {"city":"Bonn"}
+      200 [{"name":"Bosk","tool":["saw","drill"]}]
+    GET /makers?select=name,...tools(tool:name)&id=eq.1&tools.order=id
+      Accept: text/csv
+      200 "name,tool\nBosk,\"[\"\"saw\"\", \"\"drill\"\"]\""
+  `,
 ]);
 
 suite.test("more columns than PostgreSQL takes are its error", async (api) => {

@@ -1,6 +1,7 @@
 /** Distances of pgvector and PostGIS. */
 import { match, strictEqual } from "node:assert/strict";
-import { apiSuite, type Row, serviceSuite } from "../support/handler/api.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { type Row } from "../support/handler/rows.ts";
 import { missingOnServer, pgliteVector } from "../support/database/extensions.ts";
 
 const config = { dbSchemas: ["api"], dbAnonRole: "anon", dbPlanEnabled: true };

@@ -10,24 +10,21 @@ const suite = apiSuite("representations", {
 });
 
 const shown = { Prefer: "return=representation" };
-const csv = { Accept: "text/csv" };
 
-suite.rows("domains show themselves as JSON", [
-  ["GET /todos?id=eq.1", {}, 200, [{ id: 1, label: "#0000FF", done: false }]],
-  ["GET /todos?id=eq.1&select=label", {}, 200, [{ label: "#0000FF" }]],
-  ["GET /todos?id=eq.1&select=clr:label", {}, 200, [{ clr: "#0000FF" }]],
-  ["GET /todos?id=eq.1&select=clr:label::text", {}, 200, [{ clr: '"#0000FF"' }]],
-  ["GET /todos?id=eq.1&select=*", { headers: csv }, 200, 'id,label,done\n1,"""#0000FF""",f'],
-  ["GET /rpc/todos_of?first=2&order=id&limit=1", {}, 200, [{
-    id: 2,
-    label: "#00FF00",
-    done: false,
-  }]],
-  ["GET /rpc/one_todo", {}, 200, { id: 1, label: "#0000FF", done: false }],
-  ["GET /rpc/one_todo?select=label", {}, 200, { label: "#0000FF" }],
+suite.answers("domains show themselves as JSON")`
+  GET /todos?id=eq.1 | 200 [{"id":1,"label":"#0000FF","done":false}]
+  GET /todos?id=eq.1&select=label | 200 [{"label":"#0000FF"}]
+  GET /todos?id=eq.1&select=clr:label | 200 [{"clr":"#0000FF"}]
+  GET /todos?id=eq.1&select=clr:label::text | 200 [{"clr":"\"#0000FF\""}]
+  GET /todos?id=eq.1&select=*
+    Accept: text/csv
+    200 "id,label,done\n1,\"\"\"#0000FF\"\"\",f"
+  GET /rpc/todos_of?first=2&order=id&limit=1 | 200 [{"id":2,"label":"#00FF00","done":false}]
+  GET /rpc/one_todo | 200 {"id":1,"label":"#0000FF","done":false}
+  GET /rpc/one_todo?select=label | 200 {"label":"#0000FF"}
   // Not what is no row of a relation.
-  ["GET /rpc/favourite", {}, 200, 255],
-]);
+  GET /rpc/favourite | 200 255
+`;
 
 suite.rows("domains read themselves from JSON", [
   ["POST /todos", { body: { id: 9, label: "#000010" }, headers: shown }, 201, [

@@ -3,6 +3,7 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Handler, Observation } from "../../mod.ts";
 import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
 import { buildRequest, type RequestParts } from "../support/handler/request.ts";
+import { answer } from "../support/handler/rows.ts";
 
 const schema = `
   create table public.gate (id int);
@@ -17,12 +18,7 @@ const schema = `
 
 const config = { dbSchemas: ["api"], serverRequestTimeout: 0.1 };
 
-const overdue = [504, {
-  code: "SVC134",
-  details: null,
-  hint: null,
-  message: "Request was not answered in time",
-}];
+const overdue = answer("504 SVC134 | Request was not answered in time");
 
 const sender = (handler: Handler) => async (line: string, parts: RequestParts = {}) => {
   const response = await handler(await buildRequest({ line, origin: "http://h" }, parts));

@@ -4,7 +4,8 @@ import {
   type Administered,
   withAdministeredHandler,
 } from "../support/handler/administered_handler.ts";
-import { apiSuite, refusals, serviceSuite } from "../support/handler/api.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { answers, errorBody } from "../support/handler/rows.ts";
 import { sessionsAreBlocked } from "../support/database/blocked_sessions.ts";
 import { buildRequest, type RequestParts } from "../support/handler/request.ts";
 
@@ -21,43 +22,40 @@ const refused = (details: string) => ({
 const onlyWrites = refused("Only PATCH and DELETE lock rows");
 
 suite.rows("lock=", [
-  [
-    "PATCH /single?order=id&limit=1&lock=skip&select=id",
-    { body: { note: "n" }, headers: representation },
-    200,
-    [{ id: 1 }],
-  ],
-  ["DELETE /single?order=id.desc&limit=1&lock=nowait&select=id", { headers: representation }, 200, [
-    { id: 2 },
-  ]],
-  ["PATCH /keyless?order=a&limit=1&lock=skip", { body: { b: "x" } }, 204, undefined],
-  [
-    "PATCH /parted?order=id&limit=1&lock=skip&select=id",
-    { body: { region: "b" }, headers: representation },
-    200,
-    [{ id: 1 }],
-  ],
-  [
-    "PATCH /singles?order=id&limit=1&lock=skip&select=id",
-    { body: { note: "v" }, headers: representation },
-    200,
-    [{ id: 1 }],
-  ],
+  ...answers()`
+    PATCH /single?order=id&limit=1&lock=skip&select=id
+      Prefer: return=representation
+      with {"note":"n"}
+      200 [{"id":1}]
+    DELETE /single?order=id.desc&limit=1&lock=nowait&select=id
+      Prefer: return=representation
+      200 [{"id":2}]
+    PATCH /keyless?order=a&limit=1&lock=skip
+      with {"b":"x"}
+      204
+    PATCH /parted?order=id&limit=1&lock=skip&select=id
+      Prefer: return=representation
+      with {"region":"b"}
+      200 [{"id":1}]
+    PATCH /singles?order=id&limit=1&lock=skip&select=id
+      Prefer: return=representation
+      with {"note":"v"}
+      200 [{"id":1}]
+  `,
   ["PATCH /single?order=id&lock=skip", { body: {} }, 400, refused("It needs 'limit' and 'order'")],
-  ["PATCH /single?limit=1&lock=skip", { body: {} }, 400, {
-    code: "SVC109",
-    details: null,
-    hint: "Apply an 'order' using unique column(s)",
-    message: "A 'limit' was applied without an explicit 'order'",
-  }],
+  ...answers()`
+    PATCH /single?limit=1&lock=skip
+      with {}
+      400 SVC109 | A 'limit' was applied without an explicit 'order' |  | Apply an 'order' using unique column(s)
+  `,
   ["PATCH /single?order=id&limit=1&lock=maybe", { body: {} }, 400, refused("'maybe' is not known")],
   ["GET /single?order=id&limit=1&lock=skip", {}, 400, onlyWrites],
   ["POST /single?lock=nowait", { body: { id: 7 } }, 400, onlyWrites],
   ["PUT /single?id=eq.7&lock=nowait", { body: { id: 7 } }, 400, onlyWrites],
   // A filter of a column with this name.
-  ...refusals(`
+  ...answers()`
 GET /single?lock=eq.skip | 400 42703 | column single.lock does not exist
-`),
+`,
 ]);
 
 const limited = serviceSuite("writes_shapes", {
@@ -66,14 +64,12 @@ const limited = serviceSuite("writes_shapes", {
   dbAnonRole: "anon",
 }, { title: "writes_shapes, locks of the other dialect" });
 
-limited.rows("lock= makes limits count", [
-  [
-    "PATCH /single?order=id&limit=1&lock=skip&select=id",
-    { body: { note: "n" }, headers: representation },
-    200,
-    [{ id: 1 }],
-  ],
-]);
+limited.answers("lock= makes limits count")`
+  PATCH /single?order=id&limit=1&lock=skip&select=id
+    Prefer: return=representation
+    with {"note":"n"}
+    200 [{"id":1}]
+`;
 
 const jobs = (count: number) => `
   create table jobs (id int primary key, tenant int not null default 1, state text not null default 'new',
@@ -132,12 +128,12 @@ Deno.test("lock=nowait fails at a locked row", async () => {
     await admin.query("begin; select from jobs where id = 1 for update");
     const response = await send("DELETE /jobs?order=id&limit=1&lock=nowait");
     strictEqual(response.status, 500);
-    deepStrictEqual(await response.json(), {
-      code: "55P03",
-      message: 'could not obtain lock on row in relation "jobs"',
-      details: null,
-      hint: "Send the request again",
-    });
+    deepStrictEqual(
+      await response.json(),
+      errorBody(
+        '55P03 | could not obtain lock on row in relation "jobs" |  | Send the request again',
+      ),
+    );
     deepStrictEqual(
       await idsOf(
         send("DELETE /jobs?order=id&limit=1&lock=skip&select=id", { headers: representation }),

@@ -3,7 +3,8 @@
  */
 import { deepStrictEqual, match, ok, rejects, strictEqual } from "node:assert/strict";
 import type { Observation } from "../../mod.ts";
-import { type Api, apiSuite, refusals, serviceSuite } from "../support/handler/api.ts";
+import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { answer, answers } from "../support/handler/rows.ts";
 
 const config = { dbSchemas: ["api"], dbAnonRole: "anon", dbAggregatesEnabled: true };
 const suite = apiSuite("rows_form", config);
@@ -83,15 +84,17 @@ suite.rows("many rows have the headers of few", [
     "Content-Range": "0-0/*",
     "Content-Length": "10",
   }],
-  ["GET /parts?offset=2501", { headers: { Prefer: "count=exact" } }, 416, {
-    code: "SVC103",
-    details: "An offset of 2501 was requested, but there are only 2500 rows.",
-    hint: null,
-    message: "Requested range not satisfiable",
-  }, { "Content-Range": "*/2500" }],
-  ...refusals(`
+  [
+    "GET /parts?offset=2501",
+    { headers: { Prefer: "count=exact" } },
+    ...answer(
+      "416 SVC103 | Requested range not satisfiable | An offset of 2501 was requested, but there are only 2500 rows.",
+    ),
+    { "Content-Range": "*/2500" },
+  ],
+  ...answers()`
 GET /failing | 400 22012 | division by zero
-`),
+`,
 ]);
 
 for (const count of ["exact", "planned", "estimated"]) {

@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite, type Row, serviceSuite } from "../support/handler/api.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { answer, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("functions", {
   dbSchemas: ["api"],
@@ -100,28 +101,27 @@ suite.rows("arguments in a body", [
   [...post("reserved", { select: 1, order: 2 }), 200, 3],
   // The query string shapes the result only.
   [...post("range_of?id=gt.2", { min: 1, max: 4 }), 200, [{ id: 3 }, { id: 4 }]],
-  [...post("range_of?id=gt.2&min=1", { max: 4 }), 400, {
-    code: "SVC100",
-    message: "min lacks an operator",
-    details:
-      '"failed to parse filter (1)" (line 1, column 1): unexpected "1" expecting "not" or operator (eq, gt, ...)',
-    hint: null,
-  }],
+  [
+    ...post("range_of?id=gt.2&min=1", { max: 4 }),
+    ...answer(
+      '400 SVC100 | min lacks an operator | "failed to parse filter (1)" (line 1, column 1): unexpected "1" expecting "not" or operator (eq, gt, ...)',
+    ),
+  ],
 ]);
 
 suite.rows("what PostgreSQL refuses of a body", [
-  [...post("three?columns=a", "{"), 400, {
-    code: "22P02",
-    details: "The input string ended unexpectedly.",
-    hint: null,
-    message: "invalid input syntax for type json",
-  }],
-  [...post("sayhello", '{"name":"a\\u0000"}'), 400, {
-    code: "22P05",
-    details: "\\u0000 cannot be converted to text.",
-    hint: null,
-    message: "unsupported Unicode escape sequence",
-  }],
+  [
+    ...post("three?columns=a", "{"),
+    ...answer(
+      "400 22P02 | invalid input syntax for type json | The input string ended unexpectedly.",
+    ),
+  ],
+  [
+    ...post("sayhello", '{"name":"a\\u0000"}'),
+    ...answer(
+      "400 22P05 | unsupported Unicode escape sequence | \\u0000 cannot be converted to text.",
+    ),
+  ],
 ]);
 
 suite.rows("a body for the single unnamed parameter", [
@@ -150,13 +150,12 @@ suite.rows("a body for the single unnamed parameter", [
   [...post("echo_xml", { "": "x" }), 200, '{"":"x"}'],
   [...post("echo_bytes", { "": "\\" }), 200, "7b22223a225c5c227d"],
   [...post("echo", { "": "x" }), 200, { "": "x" }],
-  [...post("echo_text?columns=", { "": "x" }), 400, {
-    code: "SVC100",
-    details:
-      '"failed to parse columns parameter ()" (line 1, column 1): unexpected end of input expecting field name (* or [a..z0..9_$])',
-    hint: null,
-    message: "a name is missing at the end",
-  }],
+  [
+    ...post("echo_text?columns=", { "": "x" }),
+    ...answer(
+      '400 SVC100 | a name is missing at the end | "failed to parse columns parameter ()" (line 1, column 1): unexpected end of input expecting field name (* or [a..z0..9_$])',
+    ),
+  ],
   [...post("echo_text", '""\nx', csv), 200, '[{"":"x"}]'],
   [...post("echo_text", "=x", form), 200, '{"":"x"}'],
   [...post("echo", "=x", form), 200, { "": "x" }],
@@ -568,74 +567,70 @@ suite.test("bodies are PostgreSQL's own text", async (api) => {
   }
 });
 
-suite.rows("results are shaped like relations", [
-  ["GET /rpc/items_of?o=7&select=id&order=id.desc&limit=2", {}, 200, [{ id: 9 }, { id: 4 }], {
-    "Content-Range": "0-1/*",
-    "Range-Unit": "items",
-  }],
-  ["GET /rpc/items_of?o=7&name=like.A*&select=name,owners(name)", {}, 200, [
-    { name: "Apple", owners: { name: "Ada" } },
-  ]],
-  ["GET /rpc/items_of?o=7&select=label&id=eq.4", {}, 200, [{ label: "Apple#4" }]],
-  ["GET /rpc/items_of?o=7&label=eq.Box%239&select=id", {}, 200, [{ id: 9 }]],
-  ["GET /rpc/items_of?o=7&or=(id.eq.4,name.eq.Box)&select=id&order=id", {}, 200, [{ id: 4 }, {
-    id: 9,
-  }]],
-  ["GET /rpc/one_item?i=4&select=id,owners(name)", {}, 200, { id: 4, owners: { name: "Ada" } }],
-  ["GET /rpc/one_item_domain?i=4&select=id,...owners(owner:name)", {}, 200, {
-    id: 4,
-    owner: "Ada",
-  }],
-  ["GET /rpc/r_table?x=gt.1", {}, 200, [{ x: 2 }]],
-  ["GET /rpc/r_table_doc?doc->a->>b=eq.6&select=id,b:doc->a->b", {}, 200, [{ id: 2, b: 6 }]],
-  ["GET /rpc/r_pairs?b=is.null&select=a", {}, 200, [{ a: 2 }]],
-  ["GET /rpc/range_of?min=2&max=4&limit=1&offset=1", { headers: { Prefer: "count=exact" } }, 206, [{
-    id: 3,
-  }], { "Content-Range": "1-1/3", "Preference-Applied": "count=exact" }],
-  [
-    "HEAD /rpc/range_of?min=2&max=4&limit=1&offset=1",
-    { headers: { Prefer: "count=exact" } },
-    206,
-    undefined,
-    { "Content-Range": "1-1/3", "Content-Length": null },
-  ],
-  ["GET /rpc/range_of?min=2&max=5", { headers: { Range: "1-2", Prefer: "count=exact" } }, 206, [{
-    id: 3,
-  }, { id: 4 }], { "Content-Range": "1-2/4" }],
-  [
-    "POST /rpc/range_of?limit=2&offset=1",
-    { body: { min: 2, max: 5 }, headers: { Range: "0-0", Prefer: "count=exact" } },
-    206,
-    [{ id: 3 }, { id: 4 }],
-    { "Content-Range": "1-2/4" },
-  ],
-  ["GET /rpc/range_of?min=2&max=4", { headers: { Prefer: "count=exact" } }, 200, [{ id: 2 }, {
-    id: 3,
-  }, { id: 4 }], { "Content-Range": "0-2/3" }],
-  [
-    "GET /rpc/range_of?min=2&max=4&id=gt.2&limit=1",
-    { headers: { Prefer: "count=estimated" } },
-    206,
-    [{ id: 3 }],
-    { "Content-Range": "0-0/2", "Preference-Applied": "count=estimated" },
-  ],
-  ["GET /rpc/range_of?min=2&max=4&limit=1", { headers: { Prefer: "count=planned" } }, 200, [{
-    id: 2,
-  }], { "Content-Range": "0-0/*", "Preference-Applied": "count=planned" }],
-  ["GET /rpc/r_int", { headers: { Prefer: "count=exact" } }, 200, 3, { "Content-Range": "0-0/1" }],
-  ["GET /rpc/r_int?select=n:svc_scalar", {}, 200, { n: 3 }],
-  ["GET /rpc/one_item?i=4", { headers: { Prefer: "count=estimated" } }, 200, {
-    id: 4,
-    name: "Apple",
-    owner_id: 7,
-  }, { "Content-Range": "0-0/1" }],
-  ["GET /rpc/range_of?min=2&max=4&offset=9", { headers: { Prefer: "count=exact" } }, 416, {
-    code: "SVC103",
-    message: "Requested range not satisfiable",
-    details: "An offset of 9 was requested, but there are only 3 rows.",
-    hint: null,
-  }, { "Content-Range": "*/3" }],
-]);
+suite.answers("results are shaped like relations")`
+  GET /rpc/items_of?o=7&select=id&order=id.desc&limit=2
+    200 [{"id":9},{"id":4}]
+    Content-Range: 0-1/*
+    Range-Unit: items
+  GET /rpc/items_of?o=7&name=like.A*&select=name,owners(name)
+    200 [{"name":"Apple","owners":{"name":"Ada"}}]
+  GET /rpc/items_of?o=7&select=label&id=eq.4 | 200 [{"label":"Apple#4"}]
+  GET /rpc/items_of?o=7&label=eq.Box%239&select=id | 200 [{"id":9}]
+  GET /rpc/items_of?o=7&or=(id.eq.4,name.eq.Box)&select=id&order=id | 200 [{"id":4},{"id":9}]
+  GET /rpc/one_item?i=4&select=id,owners(name) | 200 {"id":4,"owners":{"name":"Ada"}}
+  GET /rpc/one_item_domain?i=4&select=id,...owners(owner:name) | 200 {"id":4,"owner":"Ada"}
+  GET /rpc/r_table?x=gt.1 | 200 [{"x":2}]
+  GET /rpc/r_table_doc?doc->a->>b=eq.6&select=id,b:doc->a->b | 200 [{"id":2,"b":6}]
+  GET /rpc/r_pairs?b=is.null&select=a | 200 [{"a":2}]
+  GET /rpc/range_of?min=2&max=4&limit=1&offset=1
+    Prefer: count=exact
+    206 [{"id":3}]
+    Content-Range: 1-1/3
+    Preference-Applied: count=exact
+  HEAD /rpc/range_of?min=2&max=4&limit=1&offset=1
+    Prefer: count=exact
+    206
+    Content-Range: 1-1/3
+    no Content-Length
+  GET /rpc/range_of?min=2&max=5
+    Range: 1-2
+    Prefer: count=exact
+    206 [{"id":3},{"id":4}]
+    Content-Range: 1-2/4
+  POST /rpc/range_of?limit=2&offset=1
+    Range: 0-0
+    Prefer: count=exact
+    with {"min":2,"max":5}
+    206 [{"id":3},{"id":4}]
+    Content-Range: 1-2/4
+  GET /rpc/range_of?min=2&max=4
+    Prefer: count=exact
+    200 [{"id":2},{"id":3},{"id":4}]
+    Content-Range: 0-2/3
+  GET /rpc/range_of?min=2&max=4&id=gt.2&limit=1
+    Prefer: count=estimated
+    206 [{"id":3}]
+    Content-Range: 0-0/2
+    Preference-Applied: count=estimated
+  GET /rpc/range_of?min=2&max=4&limit=1
+    Prefer: count=planned
+    200 [{"id":2}]
+    Content-Range: 0-0/*
+    Preference-Applied: count=planned
+  GET /rpc/r_int
+    Prefer: count=exact
+    200 3
+    Content-Range: 0-0/1
+  GET /rpc/r_int?select=n:svc_scalar | 200 {"n":3}
+  GET /rpc/one_item?i=4
+    Prefer: count=estimated
+    200 {"id":4,"name":"Apple","owner_id":7}
+    Content-Range: 0-0/1
+  GET /rpc/range_of?min=2&max=4&offset=9
+    Prefer: count=exact
+    416 SVC103 | Requested range not satisfiable | An offset of 9 was requested, but there are only 3 rows.
+    Content-Range: */3
+`;
 
 const singular = { Accept: "application/vnd.svc.object+json" };
 const notSingular = (rows: number) => ({
@@ -679,14 +674,12 @@ suite.rows(
     }],
   ]),
 );
-suite.rows("an offset beyond the one", [
-  ["GET /rpc/r_int?offset=2", { headers: { Prefer: "count=exact" } }, 416, {
-    code: "SVC103",
-    message: "Requested range not satisfiable",
-    details: "An offset of 2 was requested, but there are only 1 rows.",
-    hint: null,
-  }, { "Content-Range": "*/1" }],
-]);
+suite.answers("an offset beyond the one")`
+  GET /rpc/r_int?offset=2
+    Prefer: count=exact
+    416 SVC103 | Requested range not satisfiable | An offset of 2 was requested, but there are only 1 rows.
+    Content-Range: */1
+`;
 
 suite.test("a result that is not kept leaves nothing", async (api) => {
   const commit = { Prefer: "tx=commit" };
@@ -790,14 +783,11 @@ suite.rows("the transaction of a call", [
 const onServer = serviceSuite("functions", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "functions on a server",
 });
-onServer.rows("a function's own timeout ends the statement", [
-  ["POST /rpc/slow", {}, 500, {
-    code: "57014",
-    details: null,
-    hint: null,
-    message: "canceling statement due to statement timeout",
-  }, { "Proxy-Status": "SVC; error=57014" }],
-]);
+onServer.answers("a function's own timeout ends the statement")`
+  POST /rpc/slow
+    500 57014 | canceling statement due to statement timeout
+    Proxy-Status: SVC; error=57014
+`;
 
 const capped = serviceSuite("functions", {
   dbSchemas: ["api", "hidden"],
@@ -815,17 +805,17 @@ capped.rows("db-max-rows limits results, and several schemas are told apart", [
     { id: 2 },
   ], { "Content-Range": "0-1/9" }],
   ["HEAD /rpc/range_of?min=1&max=9", {}, 200, undefined, { "Content-Range": "0-1/*" }],
-  ["GET /rpc/not_here", { headers: { "Accept-Profile": "hidden" } }, 401, {
-    code: "42501",
-    details: null,
-    hint: null,
-    message: "permission denied for schema hidden",
-  }, { "Content-Profile": null }],
-  ["POST /rpc/not_here", { headers: { "Accept-Profile": "hidden" } }, 404, {
-    code: "SVC202",
-    details:
-      "Searched for the function api.not_here without parameters or with a single unnamed json/jsonb parameter, but no matches were found in the schema cache.",
-    hint: null,
-    message: "Could not find the function api.not_here without parameters in the schema cache",
-  }],
+  [
+    "GET /rpc/not_here",
+    { headers: { "Accept-Profile": "hidden" } },
+    ...answer("401 42501 | permission denied for schema hidden"),
+    { "Content-Profile": null },
+  ],
+  [
+    "POST /rpc/not_here",
+    { headers: { "Accept-Profile": "hidden" } },
+    ...answer(
+      "404 SVC202 | Could not find the function api.not_here without parameters in the schema cache | Searched for the function api.not_here without parameters or with a single unnamed json/jsonb parameter, but no matches were found in the schema cache.",
+    ),
+  ],
 ]);

@@ -2,7 +2,8 @@
  * Attacks, each with the whole answer: what a stranger, or a user with a valid token, may try.
  */
 import { deepStrictEqual, doesNotMatch, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite, refusals, type Row, serviceSuite } from "../support/handler/api.ts";
+import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { answer, answers, errorBody, type Row } from "../support/handler/rows.ts";
 import { signToken, testSecret } from "../support/handler/token.ts";
 
 const utf8 = new TextEncoder();
@@ -239,25 +240,17 @@ for (const [what, token, message, details = null] of badTokens) {
 
 suite.rows("good tokens are good", [
   [whoami, { headers: { Authorization: `Bearer ${valid}` } }, 200, "writer"],
-  [
-    whoami,
-    { headers: { Authorization: `bearer   ${await signWithRsa(rs256, writer)}` } },
-    200,
-    "writer",
-  ],
+  ...answers({ headers: { Authorization: `bearer   ${await signWithRsa(rs256, writer)}` } })`
+    GET /rpc/whoami | 200 "writer"
+  `,
   [whoami, { headers: { Authorization: `Basic ${btoa("writer:writer")}` } }, 200, "anon"],
 ]);
 
-suite.rows("of duplicate claims the last one counts, for the service and for the database", [
-  [
-    "GET /rpc/claimed",
-    {
-      headers: { Authorization: `Bearer ${await forge(hs256, '{"role":"boss","role":"writer"}')}` },
-    },
-    200,
-    { claims: { role: "writer" }, role: "writer", current: "writer" },
-  ],
-]);
+suite.answers("of duplicate claims the last one counts, for the service and for the database", {
+  headers: { Authorization: `Bearer ${await forge(hs256, '{"role":"boss","role":"writer"}')}` },
+})`
+  GET /rpc/claimed | 200 {"claims":{"role":"writer"},"role":"writer","current":"writer"}
+`;
 
 const denied = (role: string) => ({
   code: "42501",
@@ -316,31 +309,23 @@ server.rows("the role and the settings of a request cannot be changed from outsi
     403,
     denied("security_boss"),
   ],
-  ...refusals(`
+  ...answers()`
 GET /rpc/whoami?role=security_boss | 404 SVC202 | Could not find the function api.whoami(role) in the schema cache | Searched for the function api.whoami with parameter role, but no matches were found in the schema cache.
-`),
-  [whoami, { headers: { Role: "security_boss", "X-Role": "security_boss" } }, 200, "anon"],
-  [
-    whoami,
-    { headers: { Prefer: "timezone=UTC'; set role security_boss; --" } },
-    400,
-    {
-      code: "22023",
-      details: null,
-      hint: null,
-      message: `invalid value for parameter "TimeZone": "UTC'; set role security_boss; --"`,
-    },
-  ],
+`,
+  ...answers()`
+    GET /rpc/whoami
+      Role: security_boss
+      X-Role: security_boss
+      200 "anon"
+    GET /rpc/whoami
+      Prefer: timezone=UTC'; set role security_boss; --
+      400 22023 | invalid value for parameter "TimeZone": "UTC'; set role security_boss; --"
+  `,
 ]);
 
-const badOverride = {
-  code: "SVC111",
-  details: null,
-  hint: null,
-  message:
-    "response.headers guc must be a JSON array composed of objects with a single key and a " +
-    "string value",
-};
+const badOverride = errorBody(
+  "SVC111 | response.headers guc must be a JSON array composed of objects with a single key and a string value",
+);
 
 suite.rows("a header that database code sets cannot split the response", [
   ["GET /rpc/respond?name=X-A&value=a%0d%0aSet-Cookie:%20b=c", {}, 500, badOverride, {
@@ -361,14 +346,14 @@ suite.rows("a header that database code sets cannot split the response", [
 ]);
 
 suite.rows("a raised response cannot split the response", [
-  ["POST /rpc/raise_headers", { body: { value: "a\r\nSet-Cookie: b=c" } }, 400, {
-    code: "SVC121",
-    details:
-      `Invalid JSON value for DETAIL: '{"status" : 200, "headers" : {"X-A" : "a\\r\\nSet-Cookie: b=c"}}'`,
-    hint:
-      "DETAIL must be a JSON object with obligatory keys: 'status', 'headers' and optional key: 'status_text'.",
-    message: `Could not parse JSON in the "RAISE SQLSTATE 'SVC'" error`,
-  }, { "Set-Cookie": null, "X-A": null }],
+  [
+    "POST /rpc/raise_headers",
+    { body: { value: "a\r\nSet-Cookie: b=c" } },
+    ...answer(
+      "400 SVC121 | Could not parse JSON in the \"RAISE SQLSTATE 'SVC'\" error | Invalid JSON value for DETAIL: '{\"status\" : 200, \"headers\" : {\"X-A\" : \"a\\r\\nSet-Cookie: b=c\"}}' | DETAIL must be a JSON object with obligatory keys: 'status', 'headers' and optional key: 'status_text'.",
+    ),
+    { "Set-Cookie": null, "X-A": null },
+  ],
 ]);
 
 suite.test("a raised message cannot split the status line", async (api) => {
@@ -429,18 +414,19 @@ suite.test("error bodies and headers hold no secret", async (api) => {
 });
 
 suite.rows("what is not exposed is not there", [
-  ...refusals(`
+  ...answers()`
 GET /secrets | 404 SVC205 | Could not find the table 'api.secrets' in the schema cache
-`),
-  ["GET /notes", { headers: { "Accept-Profile": "pg_catalog" } }, 406, {
-    code: "SVC106",
-    details: null,
-    hint: "Only the following schemas are exposed: api",
-    message: "Invalid schema: pg_catalog",
-  }],
-  ...refusals(`
+`,
+  [
+    "GET /notes",
+    { headers: { "Accept-Profile": "pg_catalog" } },
+    ...answer(
+      "406 SVC106 | Invalid schema: pg_catalog |  | Only the following schemas are exposed: api",
+    ),
+  ],
+  ...answers()`
 GET /rpc/pg_sleep?seconds=1 | 404 SVC202 | Could not find the function api.pg_sleep(seconds) in the schema cache | Searched for the function api.pg_sleep with parameter seconds, but no matches were found in the schema cache.
-`),
+`,
 ]);
 
 /** One connection, so that what a request leaves behind would be the next one's. */

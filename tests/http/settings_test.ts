@@ -1,8 +1,8 @@
 import { strictEqual } from "node:assert/strict";
 import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { errorBody } from "../support/handler/rows.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
-const json = { "Content-Type": "application/json; charset=utf-8" };
 
 /** The value of a setting in a request's transaction. */
 const setting = (name: string) => `GET /rpc/setting?name=${name}`;
@@ -77,12 +77,7 @@ suite.rows("the request", [
   [setting("timezone"), { headers: { Prefer: "timezone=America/Lima" } }, 200, "America/Lima"],
 ]);
 
-const noPrivilege = {
-  code: "42501",
-  details: null,
-  hint: "account closed",
-  message: "insufficient_privilege",
-};
+const noPrivilege = errorBody("42501 | insufficient_privilege |  | account closed");
 
 suite.rows("db-pre-request", [
   [setting("x"), { headers: { "X-Check": "refuse" } }, 401, noPrivilege, {
@@ -160,17 +155,10 @@ without.rows("db-config = false leaves the roles' settings alone", [
 // PGlite has no timers of its own.
 const timed = serviceSuite("settings", base, { title: "statement timeout" });
 
-timed.rows("of a function ends its call", [
-  [
-    "GET /rpc/timeout_of_statement",
-    {},
-    500,
-    {
-      code: "57014",
-      details: null,
-      hint: null,
-      message: "canceling statement due to statement timeout",
-    },
-    { ...json, "Proxy-Status": "SVC; error=57014", "Retry-After": null },
-  ],
-]);
+timed.answers("of a function ends its call")`
+  GET /rpc/timeout_of_statement
+    500 57014 | canceling statement due to statement timeout
+    Content-Type: application/json; charset=utf-8
+    Proxy-Status: SVC; error=57014
+    no Retry-After
+`;

@@ -2,7 +2,8 @@
 import { deepStrictEqual } from "node:assert/strict";
 import type { Observation } from "../../mod.ts";
 import { version } from "../../src/version.ts";
-import { apiSuite, type Row, serviceSuite } from "../support/handler/api.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { type Row } from "../support/handler/rows.ts";
 
 const config = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 

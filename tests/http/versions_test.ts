@@ -5,7 +5,8 @@ import type { TypeCatalogue } from "../../src/schema_cache/queries/type_catalogu
 import { databaseTypes } from "../../src/types_output/database_types.ts";
 import { callMcp } from "../support/clients/mcp_client.ts";
 import { schemaCacheLoader } from "../support/database/schema_cache.ts";
-import { apiSuite, refusals } from "../support/handler/api.ts";
+import { apiSuite } from "../support/handler/api.ts";
+import { answer, answers } from "../support/handler/rows.ts";
 
 const config = { dbSchemas: ["api < v1", "admin"], dbAnonRole: "anon", dbCommentTags: true };
 const suite = apiSuite("versions", config);
@@ -20,10 +21,10 @@ suite.rows("a schema serves what it has, and else what the one behind it has", [
   ["GET /people?id=eq.1&select=name", v1, 200, [{ name: "Ann Lee" }], { "Content-Profile": "v1" }],
   ["GET /tags?order=id&limit=1", {}, 200, [{ id: 1, name: "new" }], { "Content-Profile": "api" }],
   ["GET /audits", admin, 200, [{ id: 1, order_id: 10 }]],
-  ...refusals(`
+  ...answers()`
 GET /audits | 404 SVC205 | Could not find the table 'api.audits' in the schema cache
 GET /tagz | 404 SVC205 | Could not find the table 'api.tagz' in the schema cache |  | Perhaps you meant the table 'api.tags'
-`),
+`,
   [
     "POST /tags?select=name",
     { body: { id: 9, name: "old" }, headers: { Prefer: "return=representation" } },
@@ -86,16 +87,16 @@ suite.rows("an embed reaches what its schema reaches", [
   ["GET /audits?select=id,api/orders(total,api/people!person_id(first_name))", admin, 200, [
     { id: 1, orders: { total: 5, people: { first_name: "Ann" } } },
   ]],
-  ["GET /orders?select=id,peeple(first_name)&id=eq.10", {}, 400, {
-    code: "SVC200",
-    details: "Searched for a foreign key relationship between 'orders' and 'peeple' in the " +
-      "schema 'api', but no matches were found.",
-    hint: "Perhaps you meant 'people' instead of 'peeple'.",
-    message: "Could not find a relationship between 'orders' and 'peeple' in the schema cache",
-  }],
-  ...refusals(`
+  [
+    "GET /orders?select=id,peeple(first_name)&id=eq.10",
+    {},
+    ...answer(
+      "400 SVC200 | Could not find a relationship between 'orders' and 'peeple' in the schema cache | Searched for a foreign key relationship between 'orders' and 'peeple' in the schema 'api', but no matches were found. | Perhaps you meant 'people' instead of 'peeple'.",
+    ),
+  ],
+  ...answers()`
 GET /order?select=*,people(*) | 404 SVC205 | Could not find the table 'api.order' in the schema cache |  | Perhaps you meant the table 'api.orders'
-`),
+`,
 ]);
 
 suite.rows("a function of a schema hides all overloads behind it", [
@@ -103,22 +104,20 @@ suite.rows("a function of a schema hides all overloads behind it", [
   ["GET /rpc/edition", v1, 200, "one"],
   ["GET /rpc/add?a=1&b=2", {}, 200, 103],
   ["GET /rpc/add?a=1&b=2&c=3", v1, 200, 6],
-  ["GET /rpc/add?a=1&b=2&c=3", {}, 404, {
-    code: "SVC202",
-    details:
-      "Searched for the function api.add with parameters a, b, c, but no matches were found in " +
-      "the schema cache.",
-    hint: "Perhaps you meant to call the function api.add(a, b)",
-    message: "Could not find the function api.add(a, b, c) in the schema cache",
-  }],
-  ["GET /rpc/totals", {}, 404, {
-    code: "SVC202",
-    details:
-      "Searched for the function api.totals without parameters, but no matches were found in the " +
-      "schema cache.",
-    hint: "Perhaps you meant to call the function api.total",
-    message: "Could not find the function api.totals without parameters in the schema cache",
-  }],
+  [
+    "GET /rpc/add?a=1&b=2&c=3",
+    {},
+    ...answer(
+      "404 SVC202 | Could not find the function api.add(a, b, c) in the schema cache | Searched for the function api.add with parameters a, b, c, but no matches were found in the schema cache. | Perhaps you meant to call the function api.add(a, b)",
+    ),
+  ],
+  [
+    "GET /rpc/totals",
+    {},
+    ...answer(
+      "404 SVC202 | Could not find the function api.totals without parameters in the schema cache | Searched for the function api.totals without parameters, but no matches were found in the schema cache. | Perhaps you meant to call the function api.total",
+    ),
+  ],
   ["GET /rpc/total", {}, 200, 12],
   // Names in functions follow the search path of the request.
   ["GET /rpc/path", {}, 200, '"api", "v1", "public"'],
@@ -161,15 +160,10 @@ suite.rows("@deprecated adds headers", [
 suite.rows("privileges are those of the relation that serves", [
   // The view of api reads as its owner.
   ["GET /secrets", {}, 200, []],
-  ...refusals(`
+  ...answers()`
 GET /closed | 401 42501 | permission denied for table closed
-`),
-  ["GET /secrets", v1, 401, {
-    code: "42501",
-    details: null,
-    hint: null,
-    message: "permission denied for table secrets",
-  }],
+`,
+  ["GET /secrets", v1, ...answer("401 42501 | permission denied for table secrets")],
 ]);
 
 for (const version of ["2.0", "3.1"]) {
@@ -234,12 +228,11 @@ chain.rows("a schema behind another has its own ones behind it", [
   ["GET /rpc/path", {}, 200, '"admin", "api", "v1", "public"'],
   ["GET /rpc/edition", {}, 200, "two"],
   ["GET /drafts?limit=0", {}, 200, [], { Deprecation: null, "Content-Profile": "admin" }],
-  ["GET /audits", v1, 404, {
-    code: "PGRST205",
-    details: null,
-    hint: null,
-    message: "Could not find the table 'v1.audits' in the schema cache",
-  }],
+  [
+    "GET /audits",
+    v1,
+    ...answer("404 PGRST205 | Could not find the table 'v1.audits' in the schema cache"),
+  ],
 ]);
 
 const agents = apiSuite("versions", { ...config, mcpPath: "/mcp" }, {

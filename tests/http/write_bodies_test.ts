@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite, type Row, serviceSuite } from "../support/handler/api.ts";
+import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { answer, answers, type Row } from "../support/handler/rows.ts";
 import { buildRequest } from "../support/handler/request.ts";
 
 const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
@@ -153,18 +154,14 @@ suite.rows("JSON", [
     "[[]]",
     '[{"id":3},5]',
   ].map((body): Row => ["POST /single", { body, headers: json }, 400, mixed]),
-  ["POST /single", { body: { id: 3, note: "\0" } }, 400, {
-    code: "22P05",
-    details: "\\u0000 cannot be converted to text.",
-    hint: null,
-    message: "unsupported Unicode escape sequence",
-  }],
-  ["POST /single", { body: { note: "no key" } }, 400, {
-    code: "23502",
-    details: "Failing row contains (null, no key, given).",
-    hint: null,
-    message: 'null value in column "id" of relation "single" violates not-null constraint',
-  }],
+  ...answers()`
+    POST /single
+      with {"id":3,"note":"\u0000"}
+      400 22P05 | unsupported Unicode escape sequence | \u0000 cannot be converted to text.
+    POST /single
+      with {"note":"no key"}
+      400 23502 | null value in column "id" of relation "single" violates not-null constraint | Failing row contains (null, no key, given).
+  `,
 ]);
 
 /** PGlite has no answer to more than its stack holds. */
@@ -176,14 +173,9 @@ server.rows("JSON", [
   [
     "POST /typed?columns=id,jb",
     { body: `{"id":1,"jb":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, headers: json },
-    413,
-    {
-      code: "54001",
-      details: null,
-      hint:
-        'Increase the configuration parameter "max_stack_depth" (currently 2048kB), after ensuring the platform\'s stack depth limit is adequate.',
-      message: "stack depth limit exceeded",
-    },
+    ...answer(
+      '413 54001 | stack depth limit exceeded |  | Increase the configuration parameter "max_stack_depth" (currently 2048kB), after ensuring the platform\'s stack depth limit is adequate.',
+    ),
   ],
 ]);
 
@@ -201,28 +193,30 @@ suite.rows("columns", [
     { id: 3 },
   ]],
   ["POST /single?columns=id", { body: [], headers: json }, 201, []],
-  ["POST /single?columns=", { body: { id: 3 } }, 400, {
-    code: "SVC100",
-    details:
-      '"failed to parse columns parameter ()" (line 1, column 1): unexpected end of input expecting field name (* or [a..z0..9_$])',
-    hint: null,
-    message: "a name is missing at the end",
-  }],
+  [
+    "POST /single?columns=",
+    { body: { id: 3 } },
+    ...answer(
+      '400 SVC100 | a name is missing at the end | "failed to parse columns parameter ()" (line 1, column 1): unexpected end of input expecting field name (* or [a..z0..9_$])',
+    ),
+  ],
   ["POST /single?columns=id,nope,maybe", { body: { id: 3 } }, 400, unknown("maybe")],
   ["POST /single?columns=id,shout", { body: { id: 3 } }, 400, unknown("shout")],
   ["POST /nothing?columns=id", { body: { id: 3 } }, 404, noTable],
-  ["POST /single?columns=id", { body: "", headers: json }, 400, {
-    code: "22P02",
-    details: "The input string ended unexpectedly.",
-    hint: null,
-    message: "invalid input syntax for type json",
-  }],
-  ["POST /single?columns=id", { body: "{", headers: json }, 400, {
-    code: "22P02",
-    details: "The input string ended unexpectedly.",
-    hint: null,
-    message: "invalid input syntax for type json",
-  }],
+  [
+    "POST /single?columns=id",
+    { body: "", headers: json },
+    ...answer(
+      "400 22P02 | invalid input syntax for type json | The input string ended unexpectedly.",
+    ),
+  ],
+  [
+    "POST /single?columns=id",
+    { body: "{", headers: json },
+    ...answer(
+      "400 22P02 | invalid input syntax for type json | The input string ended unexpectedly.",
+    ),
+  ],
   bad("5", json, "22023", "cannot call json_to_recordset on a scalar", "POST /single?columns=id"),
   bad(
     "[1]",
@@ -273,33 +267,28 @@ suite.rows("unknown keys", [
 ]);
 
 suite.rows("CSV", [
-  ["POST /single", { body: "id,note\n3,a\n4,b\n", headers: csv }, 201, [
-    { id: 3, note: "a", other: "given" },
-    { id: 4, note: "b", other: "given" },
-  ]],
-  [
-    "POST /single?select=note",
-    {
-      body: 'note,id\r\n"a ""b"", c\nd",3\r\n\r\n"",4\r\n,5\r\nNULL,6\r\n"NULL",7\r\n null,8',
-      headers: csv,
-    },
-    201,
-    [
-      { note: 'a "b", c\nd' },
-      { note: "" },
-      { note: null },
-      { note: null },
-      { note: "NULL" },
-      { note: " null" },
-    ],
-  ],
-  ["POST /single?select=note", { body: "id,note,note\n3,a,b", headers: csv }, 201, [{ note: "b" }]],
-  ["POST /single?select=id", { body: "id\n3,a,b\n4", headers: csv }, 201, [{ id: 3 }, { id: 4 }]],
-  ["POST /single?select=id,note,other", { body: "id,note,other\n3,a\n4,b", headers: csv }, 201, [
-    { id: 3, note: "a", other: "given" },
-    { id: 4, note: "b", other: "given" },
-  ]],
-  ["POST /single", { body: "id,note\n", headers: csv }, 201, []],
+  ...answers({ headers: csv })`
+    POST /single
+      with "id,note\n3,a\n4,b\n"
+      201 [{"id":3,"note":"a","other":"given"},{"id":4,"note":"b","other":"given"}]
+    POST /single?select=note
+      with "note,id\r\n\"a \"\"b\"\", c\nd\",3\r\n\r\n\"\",4\r\n,5\r\nNULL,6\r\n\"NULL\",
+        +7\r\n null,8"
+      201 [{"note":"a \"b\", c\nd"},{"note":""},{"note":null},{"note":null},{"note":"NULL"},
+        +{"note":" null"}]
+    POST /single?select=note
+      with "id,note,note\n3,a,b"
+      201 [{"note":"b"}]
+    POST /single?select=id
+      with "id\n3,a,b\n4"
+      201 [{"id":3},{"id":4}]
+    POST /single?select=id,note,other
+      with "id,note,other\n3,a\n4,b"
+      201 [{"id":3,"note":"a","other":"given"},{"id":4,"note":"b","other":"given"}]
+    POST /single
+      with "id,note\n"
+      201 []
+  `,
   ["POST /single", { body: "id,note\n3,a\n4", headers: csv }, 400, uneven],
   ["POST /single", { body: "id, note\n3,a", headers: csv }, 400, unknown(" note")],
   [

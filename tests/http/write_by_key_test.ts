@@ -1,11 +1,11 @@
 /** Updates of many rows, each with values of its own: `PATCH /orders?on=id`. */
-import { apiSuite, type Row, serviceSuite } from "../support/handler/api.ts";
+import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { answer, answers, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("updates_by_key", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "updates by key",
 });
 const representation = { Prefer: "return=representation" };
-const csv = { "Content-Type": "text/csv" };
 
 const returned = (more: string) => ({ Prefer: `return=representation, ${more}` });
 const refused = (details: string, on = "id") => ({
@@ -16,138 +16,91 @@ const refused = (details: string, on = "id") => ({
 });
 
 suite.rows("each row of the body updates the rows with its key", [
-  // Rows may have different keys: columns that a row lacks stay as they are, and null sets NULL.
-  [
-    "PATCH /orders?on=id",
-    {
-      body: [{ id: 1, status: "paid" }, { id: 2, total: 7.5, note: null }],
-      headers: representation,
-    },
-    200,
-    [
-      { id: 1, status: "paid", total: 1, note: "a" },
-      { id: 2, status: "new", total: 7.5, note: null },
-    ],
-    { "Content-Range": "0-1/*" },
-  ],
-  // The representation has the order of the body, unless the request names one.
-  [
-    "PATCH /orders?on=id&select=id,note",
-    { body: [{ id: 3, note: "x" }, { id: 1, note: "y" }], headers: representation },
-    200,
-    [{ id: 3, note: "x" }, { id: 1, note: "y" }],
-  ],
-  [
-    "PATCH /orders?on=id&select=id&order=id.desc",
-    { body: [{ id: 1, note: "x" }, { id: 2, note: "y" }], headers: representation },
-    200,
-    [{ id: 2 }, { id: 1 }],
-  ],
-  ["PATCH /orders?on=id", { body: [{ id: 1, note: "x" }, { id: 2, note: "y" }] }, 204, undefined, {
-    "Content-Range": "0-1/*",
-    "Preference-Applied": null,
-  }],
-  [
-    "PATCH /orders?on=id",
-    { body: [{ id: 1, note: "x" }], headers: { Prefer: "count=exact" } },
-    204,
-    undefined,
-    { "Content-Range": "0-0/1" },
-  ],
-  [
-    "PATCH /orders?on=id&select=note",
-    { body: { id: 2, note: "o" }, headers: representation },
-    200,
-    [{ note: "o" }],
-  ],
-  [
-    "PATCH /orders?on=id&select=id,note",
-    { body: "id,note\n2,c\n1,NULL\n", headers: { ...representation, ...csv } },
-    200,
-    [{ id: 2, note: "c" }, { id: 1, note: null }],
-  ],
-  [
-    "PATCH /orders?on=id&select=id,note",
-    {
-      body: "id=2&note=f",
-      headers: { ...representation, "Content-Type": "application/x-www-form-urlencoded" },
-    },
-    200,
-    [{ id: 2, note: "f" }],
-  ],
-  [
-    "PATCH /orders?on=id&select=id,status,note",
-    {
-      body: '{"id":2,"note":"l"}\n{"status":"s","id":1}\n',
-      headers: { ...representation, "Content-Type": "application/x-ndjson" },
-    },
-    200,
-    [{ id: 2, status: "new", note: "l" }, { id: 1, status: "s", note: "a" }],
-  ],
-  [
-    "PATCH /lines?on=order_id,sku",
-    {
-      body: [{ order_id: 1, sku: "B", qty: 20 }, { sku: "A", order_id: 2, qty: 30 }],
-      headers: representation,
-    },
-    200,
-    [{ order_id: 1, sku: "B", qty: 20 }, { order_id: 2, sku: "A", qty: 30 }],
-  ],
-  // A key may match several rows.
-  [
-    "PATCH /tagged?on=tag&select=id,n&order=id",
-    { body: [{ tag: "x", n: 9 }, { tag: "y", n: 8 }], headers: representation },
-    200,
-    [{ id: 1, n: 9 }, { id: 2, n: 9 }, { id: 3, n: 8 }],
-  ],
-  // Filters hold as well.
-  [
-    "PATCH /orders?on=id&status=eq.new&select=id",
-    { body: [{ id: 1, note: "x" }, { id: 3, note: "x" }], headers: representation },
-    200,
-    [{ id: 1 }],
-  ],
-  [
-    "PATCH /orders?on=id&or=(id.eq.3,total.gt.1)&select=id",
-    { body: [{ id: 1, note: "x" }, { id: 3, note: "x" }], headers: representation },
-    200,
-    [{ id: 3 }],
-  ],
-  [
-    "PATCH /open_orders?on=id",
-    { body: [{ id: 1, total: 5 }, { id: 3, total: 5 }], headers: representation },
-    200,
-    [{ id: 1, status: "new", total: 5 }],
-  ],
-  [
-    "PATCH /paints?on=color",
-    { body: [{ color: "ff", mix: "a" }, { color: "10", mix: "b" }], headers: representation },
-    200,
-    [{ color: "ff", mix: "a" }, { color: "10", mix: "b" }],
-  ],
-  [
-    'PATCH /odd.names?on="on"',
-    { body: [{ on: 1, "a.b": 5 }, { on: 2, 'svc "q"': "z" }], headers: representation },
-    200,
-    [{ on: 1, "a.b": 5, 'svc "q"': "one" }, { on: 2, "a.b": 20, 'svc "q"': "z" }],
-  ],
-  [
-    'PATCH /odd.names?on="a.b"&select=on',
-    { body: [{ "a.b": 20, 'svc "q"': "z" }], headers: representation },
-    200,
-    [{ on: 2 }],
-  ],
-  // Rows that policies hide are not found.
-  [
-    "PATCH /owned?on=id&select=id",
-    { body: [{ id: 1, note: "x" }, { id: 2, note: "x" }], headers: representation },
-    200,
-    [{ id: 1 }],
-  ],
-  ["PATCH /orders?on=id", { body: [], headers: representation }, 200, [], {
-    "Content-Range": "*/*",
-  }],
-  ["PATCH /orders?on=id", { body: [{ id: 1 }], headers: representation }, 200, []],
+  ...answers({ headers: representation })`
+    // Rows may have different keys: columns that a row lacks stay as they are, and null sets NULL.
+    PATCH /orders?on=id
+      with [{"id":1,"status":"paid"},{"id":2,"total":7.5,"note":null}]
+      200 [{"id":1,"status":"paid","total":1,"note":"a"},
+        +{"id":2,"status":"new","total":7.5,"note":null}]
+      Content-Range: 0-1/*
+    // The representation has the order of the body, unless the request names one.
+    PATCH /orders?on=id&select=id,note
+      with [{"id":3,"note":"x"},{"id":1,"note":"y"}]
+      200 [{"id":3,"note":"x"},{"id":1,"note":"y"}]
+    PATCH /orders?on=id&select=id&order=id.desc
+      with [{"id":1,"note":"x"},{"id":2,"note":"y"}]
+      200 [{"id":2},{"id":1}]
+  `,
+  ...answers()`
+    PATCH /orders?on=id
+      with [{"id":1,"note":"x"},{"id":2,"note":"y"}]
+      204
+      Content-Range: 0-1/*
+      no Preference-Applied
+    PATCH /orders?on=id
+      Prefer: count=exact
+      with [{"id":1,"note":"x"}]
+      204
+      Content-Range: 0-0/1
+    PATCH /orders?on=id&select=note
+      Prefer: return=representation
+      with {"id":2,"note":"o"}
+      200 [{"note":"o"}]
+    PATCH /orders?on=id&select=id,note
+      Prefer: return=representation
+      Content-Type: text/csv
+      with "id,note\n2,c\n1,NULL\n"
+      200 [{"id":2,"note":"c"},{"id":1,"note":null}]
+    PATCH /orders?on=id&select=id,note
+      Prefer: return=representation
+      Content-Type: application/x-www-form-urlencoded
+      with "id=2&note=f"
+      200 [{"id":2,"note":"f"}]
+    PATCH /orders?on=id&select=id,status,note
+      Prefer: return=representation
+      Content-Type: application/x-ndjson
+      with "{\"id\":2,\"note\":\"l\"}\n{\"status\":\"s\",\"id\":1}\n"
+      200 [{"id":2,"status":"new","note":"l"},{"id":1,"status":"s","note":"a"}]
+  `,
+  ...answers({ headers: representation })`
+    PATCH /lines?on=order_id,sku
+      with [{"order_id":1,"sku":"B","qty":20},{"sku":"A","order_id":2,"qty":30}]
+      200 [{"order_id":1,"sku":"B","qty":20},{"order_id":2,"sku":"A","qty":30}]
+    // A key may match several rows.
+    PATCH /tagged?on=tag&select=id,n&order=id
+      with [{"tag":"x","n":9},{"tag":"y","n":8}]
+      200 [{"id":1,"n":9},{"id":2,"n":9},{"id":3,"n":8}]
+    // Filters hold as well.
+    PATCH /orders?on=id&status=eq.new&select=id
+      with [{"id":1,"note":"x"},{"id":3,"note":"x"}]
+      200 [{"id":1}]
+    PATCH /orders?on=id&or=(id.eq.3,total.gt.1)&select=id
+      with [{"id":1,"note":"x"},{"id":3,"note":"x"}]
+      200 [{"id":3}]
+    PATCH /open_orders?on=id
+      with [{"id":1,"total":5},{"id":3,"total":5}]
+      200 [{"id":1,"status":"new","total":5}]
+    PATCH /paints?on=color
+      with [{"color":"ff","mix":"a"},{"color":"10","mix":"b"}]
+      200 [{"color":"ff","mix":"a"},{"color":"10","mix":"b"}]
+    PATCH /odd.names?on="on"
+      with [{"on":1,"a.b":5},{"on":2,"svc \"q\"":"z"}]
+      200 [{"on":1,"a.b":5,"svc \"q\"":"one"},{"on":2,"a.b":20,"svc \"q\"":"z"}]
+    PATCH /odd.names?on="a.b"&select=on
+      with [{"a.b":20,"svc \"q\"":"z"}]
+      200 [{"on":2}]
+    // Rows that policies hide are not found.
+    PATCH /owned?on=id&select=id
+      with [{"id":1,"note":"x"},{"id":2,"note":"x"}]
+      200 [{"id":1}]
+    PATCH /orders?on=id
+      with []
+      200 []
+      Content-Range: */*
+    PATCH /orders?on=id
+      with [{"id":1}]
+      200 []
+  `,
 ]);
 
 suite.rows("columns names the columns to write", [
@@ -204,61 +157,38 @@ suite.rows("requests of one shape update by their own rows", [
 ]);
 
 suite.rows("unmatched=fail refuses rows that match nothing", [
-  [
-    "PATCH /orders?on=id&select=id",
-    { body: [{ id: 1, note: "x" }, { id: 99, note: "x" }], headers: representation },
-    200,
-    [{ id: 1 }],
-  ],
-  [
-    "PATCH /orders?on=id&select=id",
-    { body: [{ id: 1, note: "x" }], headers: returned("unmatched=fail") },
-    200,
-    [{ id: 1 }],
-    { "Preference-Applied": "return=representation, unmatched=fail" },
-  ],
-  [
-    "PATCH /orders?on=id",
-    {
-      body: [{ id: 1, note: "lost" }, { id: 99, note: "x" }, { id: 98, note: "x" }],
-      headers: { Prefer: "unmatched=fail" },
-    },
-    404,
-    {
-      code: "SVC146",
-      details: '[{"id" : 99}, {"id" : 98}]',
-      hint: null,
-      message: "2 rows were not found",
-    },
-  ],
-  ["GET /orders?id=eq.1&select=note", {}, 200, [{ note: "a" }]],
-  [
-    "PATCH /orders?on=id",
-    { body: [{ id: 1 }], headers: { Prefer: "unmatched=fail" } },
-    204,
-    undefined,
-  ],
-  [
-    "PATCH /orders?on=id",
-    { body: [{ id: 9, note: "x" }], headers: { Prefer: "unmatched=ignore, handling=strict" } },
-    204,
-    undefined,
-    { "Preference-Applied": "handling=strict, unmatched=ignore" },
-  ],
-  [
-    "PATCH /orders?on=id",
-    {
-      body: [{ id: 1, note: "x" }, { id: 2, note: "x" }],
-      headers: { Prefer: "handling=strict, max-affected=1" },
-    },
-    400,
-    {
-      code: "SVC124",
-      details: "The query affects 2 rows",
-      hint: null,
-      message: "Query result exceeds max-affected preference constraint",
-    },
-  ],
+  ...answers()`
+    PATCH /orders?on=id&select=id
+      Prefer: return=representation
+      with [{"id":1,"note":"x"},{"id":99,"note":"x"}]
+      200 [{"id":1}]
+  `,
+  ...answers({ headers: returned("unmatched=fail") })`
+    PATCH /orders?on=id&select=id
+      with [{"id":1,"note":"x"}]
+      200 [{"id":1}]
+      Preference-Applied: return=representation, unmatched=fail
+  `,
+  ...answers()`
+    PATCH /orders?on=id
+      Prefer: unmatched=fail
+      with [{"id":1,"note":"lost"},{"id":99,"note":"x"},{"id":98,"note":"x"}]
+      404 SVC146 | 2 rows were not found | [{"id" : 99}, {"id" : 98}]
+    GET /orders?id=eq.1&select=note | 200 [{"note":"a"}]
+    PATCH /orders?on=id
+      Prefer: unmatched=fail
+      with [{"id":1}]
+      204
+    PATCH /orders?on=id
+      Prefer: unmatched=ignore, handling=strict
+      with [{"id":9,"note":"x"}]
+      204
+      Preference-Applied: handling=strict, unmatched=ignore
+    PATCH /orders?on=id
+      Prefer: handling=strict, max-affected=1
+      with [{"id":1,"note":"x"},{"id":2,"note":"x"}]
+      400 SVC124 | Query result exceeds max-affected preference constraint | The query affects 2 rows
+  `,
 ]);
 
 suite.rows("rows that cannot be matched are refused", [
@@ -295,48 +225,34 @@ suite.rows("rows that cannot be matched are refused", [
     400,
     refused("Row 2 has the key of an earlier row"),
   ],
-  [
-    "PATCH /tagged?on=tag",
-    { body: [{ tag: "1", n: 1 }, { tag: "01", n: 2 }] },
-    204,
-    undefined,
-    { "Content-Range": "*/*" },
-  ],
+  ...answers()`
+    PATCH /tagged?on=tag
+      with [{"tag":"1","n":1},{"tag":"01","n":2}]
+      204
+      Content-Range: */*
+  `,
   [
     "PATCH /orders?on=id&limit=1&order=id",
     { body: [{ id: 1, note: "x" }] },
     400,
     refused("'on' cannot be combined with 'limit' or 'offset'"),
   ],
-  ["PATCH /orders?on=nope", { body: [{ nope: 1, note: "x" }] }, 400, {
-    code: "SVC204",
-    details: null,
-    hint: null,
-    message: "Could not find the 'nope' column of 'orders' in the schema cache",
-  }],
-  ["PATCH /orders?on=id", { body: [{ id: 1, nope: "x" }] }, 400, {
-    code: "SVC204",
-    details: null,
-    hint: null,
-    message: "Could not find the 'nope' column of 'orders' in the schema cache",
-  }],
-  [
-    "PATCH /orders?on=id",
-    { body: '[{"id":1},5]', headers: { "Content-Type": "application/json" } },
-    400,
-    { code: "SVC102", details: null, hint: null, message: "All object keys must match" },
-  ],
-  [
-    "PATCH /orders?on=id&columns=note",
-    { body: "[5]", headers: { "Content-Type": "application/json" } },
-    400,
-    {
-      code: "22023",
-      details: null,
-      hint: null,
-      message: "cannot call populate_composite on a scalar",
-    },
-  ],
+  ...answers()`
+    PATCH /orders?on=nope
+      with [{"nope":1,"note":"x"}]
+      400 SVC204 | Could not find the 'nope' column of 'orders' in the schema cache
+    PATCH /orders?on=id
+      with [{"id":1,"nope":"x"}]
+      400 SVC204 | Could not find the 'nope' column of 'orders' in the schema cache
+    PATCH /orders?on=id
+      Content-Type: application/json
+      with "[{\"id\":1},5]"
+      400 SVC102 | All object keys must match
+    PATCH /orders?on=id&columns=note
+      Content-Type: application/json
+      with "[5]"
+      400 22023 | cannot call populate_composite on a scalar
+  `,
 ]);
 
 suite.rows("on is a filter where its value is one", [
@@ -344,13 +260,15 @@ suite.rows("on is a filter where its value is one", [
     { on: 1 },
   ]],
   ["GET /odd.names?on=eq.2&select=on", {}, 200, [{ on: 2 }]],
-  ...["GET", "DELETE"].map((method): Row => [`${method} /orders?on=id`, {}, 400, {
-    code: "SVC100",
-    details:
-      '"failed to parse filter (id)" (line 1, column 1): unexpected "i" expecting "not" or operator (eq, gt, ...)',
-    hint: null,
-    message: "on lacks an operator",
-  }]),
+  ...["GET", "DELETE"].map((
+    method,
+  ): Row => [
+    `${method} /orders?on=id`,
+    {},
+    ...answer(
+      '400 SVC100 | on lacks an operator | "failed to parse filter (id)" (line 1, column 1): unexpected "i" expecting "not" or operator (eq, gt, ...)',
+    ),
+  ]),
   // Without a value it is no parameter.
   ["PATCH /orders?on&id=eq.1&select=note", { body: { note: "x" }, headers: representation }, 200, [
     { note: "x" },

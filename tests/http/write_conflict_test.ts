@@ -1,6 +1,7 @@
 /** Upserts by partial indexes, indexes on expressions, and with the columns to update. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite, refusals } from "../support/handler/api.ts";
+import { apiSuite } from "../support/handler/api.ts";
+import { answers } from "../support/handler/rows.ts";
 
 const suite = apiSuite(
   "conflicts",
@@ -19,34 +20,31 @@ const refused = (details: string, hint: string | null = null) => ({
 const slot = { room: "a", day: "2024-01-01", who: "bob", n: 5 };
 
 suite.rows("on_conflict finds partial indexes", [
-  [
-    "POST /slots?on_conflict=room,day&select=id,who,n",
-    { body: slot, headers: merge },
-    200,
-    [{ id: 100, who: "bob", n: 5 }],
-    { "Preference-Applied": "resolution=merge-duplicates, return=representation" },
-  ],
-  [
-    "POST /slots?on_conflict=day,room&select=id,who",
-    { body: slot, headers: merge },
-    200,
-    [{ id: 100, who: "bob" }],
-  ],
-  ["POST /slots?on_conflict=room,day", { body: slot, headers: ignore }, 201, []],
-  // A row outside of the index is no duplicate.
-  [
-    "POST /slots?on_conflict=room,day&select=id,state",
-    { body: { ...slot, id: 7, state: "done" }, headers: merge },
-    201,
-    [{ id: 7, state: "done" }],
-  ],
-  // An index without condition comes first.
-  [
-    "POST /both?on_conflict=k&select=id,v",
-    { body: { k: 1, v: "new" }, headers: merge },
-    200,
-    [{ id: 100, v: "new" }],
-  ],
+  ...answers()`
+    POST /slots?on_conflict=room,day&select=id,who,n
+      Prefer: resolution=merge-duplicates, return=representation
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      200 [{"id":100,"who":"bob","n":5}]
+      Preference-Applied: resolution=merge-duplicates, return=representation
+    POST /slots?on_conflict=day,room&select=id,who
+      Prefer: resolution=merge-duplicates, return=representation
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      200 [{"id":100,"who":"bob"}]
+    POST /slots?on_conflict=room,day
+      Prefer: resolution=ignore-duplicates, return=representation
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      201 []
+    // A row outside of the index is no duplicate.
+    POST /slots?on_conflict=room,day&select=id,state
+      Prefer: resolution=merge-duplicates, return=representation
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5,"id":7,"state":"done"}
+      201 [{"id":7,"state":"done"}]
+    // An index without condition comes first.
+    POST /both?on_conflict=k&select=id,v
+      Prefer: resolution=merge-duplicates, return=representation
+      with {"k":1,"v":"new"}
+      200 [{"id":100,"v":"new"}]
+  `,
   [
     "POST /shared?on_conflict=k",
     { body: { k: 1, flag: true, v: "new" }, headers: merge },
@@ -56,45 +54,36 @@ suite.rows("on_conflict finds partial indexes", [
       "Name one of them by on_conflict.index",
     ),
   ],
-  ["POST /slots?on_conflict=who", { body: slot, headers: merge }, 400, {
-    code: "42P10",
-    details: null,
-    hint: null,
-    message: "there is no unique or exclusion constraint matching the ON CONFLICT specification",
-  }],
+  ...answers()`
+    POST /slots?on_conflict=who
+      Prefer: resolution=merge-duplicates, return=representation
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      400 42P10 | there is no unique or exclusion constraint matching the ON CONFLICT specification
+  `,
 ]);
 
 suite.rows("on_conflict.index names an index", [
-  [
-    "POST /shared?on_conflict.index=shared_true&select=id,v",
-    { body: { k: 1, flag: true, v: "new" }, headers: merge },
-    200,
-    [{ id: 100, v: "new" }],
-  ],
-  [
-    "POST /shared?on_conflict.index=shared_false&select=id,v",
-    { body: [{ k: 1, flag: false, v: "new" }], headers: merge },
-    200,
-    [{ id: 101, v: "new" }],
-  ],
-  [
-    "POST /users?on_conflict.index=users_email&select=id,email,name",
-    { body: { email: "ADA@X.ORG", name: "A." }, headers: merge },
-    200,
-    [{ id: 100, email: "ADA@X.ORG", name: "A." }],
-  ],
-  [
-    "POST /users?on_conflict.index=users_email",
-    { body: { email: "ADA@X.ORG", name: "A." }, headers: ignore },
-    201,
-    [],
-  ],
-  [
-    "POST /slots?on_conflict.index=slots_pkey&select=id,who",
-    { body: { id: 100, who: "eve" }, headers: merge },
-    200,
-    [{ id: 100, who: "eve" }],
-  ],
+  ...answers({ headers: merge })`
+    POST /shared?on_conflict.index=shared_true&select=id,v
+      with {"k":1,"flag":true,"v":"new"}
+      200 [{"id":100,"v":"new"}]
+    POST /shared?on_conflict.index=shared_false&select=id,v
+      with [{"k":1,"flag":false,"v":"new"}]
+      200 [{"id":101,"v":"new"}]
+    POST /users?on_conflict.index=users_email&select=id,email,name
+      with {"email":"ADA@X.ORG","name":"A."}
+      200 [{"id":100,"email":"ADA@X.ORG","name":"A."}]
+  `,
+  ...answers()`
+    POST /users?on_conflict.index=users_email
+      Prefer: resolution=ignore-duplicates, return=representation
+      with {"email":"ADA@X.ORG","name":"A."}
+      201 []
+    POST /slots?on_conflict.index=slots_pkey&select=id,who
+      Prefer: resolution=merge-duplicates, return=representation
+      with {"id":100,"who":"eve"}
+      200 [{"id":100,"who":"eve"}]
+  `,
   [
     "POST /slots?on_conflict.index=nope",
     { body: slot, headers: merge },
@@ -128,140 +117,113 @@ suite.rows("on_conflict.index names an index", [
 ]);
 
 suite.rows("on_conflict.columns names the columns to update", [
-  [
-    "POST /slots?on_conflict=room,day&on_conflict.columns=who&select=id,who,n",
-    { body: slot, headers: merge },
-    200,
-    [{ id: 100, who: "bob", n: 1 }],
-  ],
-  [
-    "POST /slots?on_conflict=room,day&on_conflict.columns=who,n&select=room,who,n",
-    { body: [slot, { ...slot, room: "b" }], headers: merge },
-    201,
-    [{ room: "a", who: "bob", n: 5 }, { room: "b", who: "bob", n: 5 }],
-  ],
+  ...answers()`
+    POST /slots?on_conflict=room,day&on_conflict.columns=who&select=id,who,n
+      Prefer: resolution=merge-duplicates, return=representation
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      200 [{"id":100,"who":"bob","n":1}]
+    POST /slots?on_conflict=room,day&on_conflict.columns=who,n&select=room,who,n
+      Prefer: resolution=merge-duplicates, return=representation
+      with [{"room":"a","day":"2024-01-01","who":"bob","n":5},
+        +{"room":"b","day":"2024-01-01","who":"bob","n":5}]
+      201 [{"room":"a","who":"bob","n":5},{"room":"b","who":"bob","n":5}]
+  `,
   [
     "POST /slots?on_conflict=room,day&on_conflict.columns=state",
     { body: slot, headers: merge },
     400,
     refused("The body does not write 'state'"),
   ],
-  [
-    "POST /slots?on_conflict=room,day&on_conflict.columns=nope",
-    { body: slot, headers: merge },
-    400,
-    {
-      code: "SVC204",
-      details: null,
-      hint: null,
-      message: "Could not find the 'nope' column of 'slots' in the schema cache",
-    },
-  ],
+  ...answers()`
+    POST /slots?on_conflict=room,day&on_conflict.columns=nope
+      Prefer: resolution=merge-duplicates, return=representation
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      400 SVC204 | Could not find the 'nope' column of 'slots' in the schema cache
+  `,
   [
     "POST /slots?on_conflict=room,day&on_conflict.columns=who",
     { body: slot, headers: ignore },
     400,
     refused("'on_conflict.columns' needs resolution=merge-duplicates"),
   ],
-  // A value that is a filter stays one, here on an embed that does not exist.
-  ["POST /slots?on_conflict.index=eq.1", { body: slot, headers: merge }, 400, {
-    code: "SVC108",
-    details: null,
-    hint: "Verify that 'on_conflict' is included in the 'select' query parameter.",
-    message: "'on_conflict' is not an embedded resource in this request",
-  }],
+  ...answers()`
+    // A value that is a filter stays one, here on an embed that does not exist.
+    POST /slots?on_conflict.index=eq.1
+      Prefer: resolution=merge-duplicates, return=representation
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      400 SVC108 | 'on_conflict' is not an embedded resource in this request |  | Verify that 'on_conflict' is included in the 'select' query parameter.
+  `,
 ]);
 
 suite.rows("on_conflict.where is a condition of the update", [
-  [
-    "POST /slots?on_conflict=room,day&on_conflict.where=(n.lt(excluded).n)&select=id,n",
-    { body: slot, headers: merge },
-    200,
-    [{ id: 100, n: 5 }],
-  ],
-  // A row that stays as it is is not returned, and counts neither as inserted nor as updated.
-  [
-    "POST /slots?on_conflict=room,day&on_conflict.where=(n.gt(excluded).n)&select=id,n",
-    { body: slot, headers: merge },
-    200,
-    [],
-    { "Content-Range": "*/*" },
-  ],
-  [
-    "POST /slots?on_conflict=room,day&on_conflict.where=(who.eq.ada,or(n.eq.7,n.lt(excluded).n))" +
-    "&on_conflict.columns=who&select=who,n",
-    { body: slot, headers: merge },
-    200,
-    [{ who: "bob", n: 1 }],
-  ],
-  // A text is a text.
-  [
-    'POST /slots?on_conflict=room,day&on_conflict.where=(who.neq."excluded(who)")&select=id',
-    { body: slot, headers: merge },
-    200,
-    [{ id: 100 }],
-  ],
+  ...answers({ headers: merge })`
+    POST /slots?on_conflict=room,day&on_conflict.where=(n.lt(excluded).n)&select=id,n
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      200 [{"id":100,"n":5}]
+    // A row that stays as it is is not returned, and counts neither as inserted nor as updated.
+    POST /slots?on_conflict=room,day&on_conflict.where=(n.gt(excluded).n)&select=id,n
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      200 []
+      Content-Range: */*
+    POST /slots?on_conflict=room,day&on_conflict.where=(who.eq.ada,or(n.eq.7,n.lt(excluded).n))
+      +&on_conflict.columns=who&select=who,n
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      200 [{"who":"bob","n":1}]
+    // A text is a text.
+    POST /slots?on_conflict=room,day&on_conflict.where=(who.neq."excluded(who)")&select=id
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      200 [{"id":100}]
+  `,
   [
     "POST /slots?on_conflict=room,day&on_conflict.where=(n.lt(excluded).n)",
     { body: slot, headers: ignore },
     400,
     refused("'on_conflict.where' needs resolution=merge-duplicates"),
   ],
-  ...refusals(`
+  ...answers()`
 GET /slots?n=lt(excluded).n | 400 SVC157 | Invalid conflict handling | 'excluded' has a meaning in on_conflict.where only
-`),
+`,
 ]);
 
 suite.rows("merge_action() tells inserted from updated rows", [
-  [
-    "POST /slots?on_conflict=room,day&select=who,merge_action(),n",
-    { body: [slot, { ...slot, room: "b" }], headers: merge },
-    201,
-    [{ who: "bob", merge_action: "UPDATE", n: 5 }, { who: "bob", merge_action: "INSERT", n: 5 }],
-  ],
-  [
-    "POST /slots?on_conflict=room,day&select=done:merge_action()::name,*",
-    { body: slot, headers: merge },
-    200,
-    [{ done: "UPDATE", id: 100, room: "a", day: "2024-01-01", state: "active", who: "bob", n: 5 }],
-  ],
-  [
-    "POST /slots?select=merge_action()&id=eq.7",
-    { body: { id: 7 }, headers: { Prefer: "return=representation" } },
-    201,
-    [{ merge_action: "INSERT" }],
-  ],
-  [
-    "POST /slots?on_conflict=room,day&select=merge_action(),count()",
-    { body: [{ ...slot, room: "b" }, { ...slot, room: "c" }], headers: merge },
-    201,
-    [{ merge_action: "INSERT", count: 2 }],
-  ],
-  [
-    "POST /keyless?on_conflict=k&select=k,merge_action()",
-    { body: [{ k: 1, v: null }, { k: 2, v: "b" }], headers: merge },
-    201,
-    [{ k: 1, merge_action: "UPDATE" }, { k: 2, merge_action: "INSERT" }],
-  ],
-  [
-    "PUT /users?id=eq.100&select=name,merge_action()",
-    { body: { id: 100, name: "A." }, headers: { Prefer: "return=representation" } },
-    200,
-    [{ name: "A.", merge_action: "UPDATE" }],
-  ],
-  [
-    "PUT /users?id=eq.7&select=name,merge_action()",
-    { body: { id: 7, name: "B." }, headers: { Prefer: "return=representation" } },
-    201,
-    [{ name: "B.", merge_action: "INSERT" }],
-  ],
-  // A relationship of that name is an embed, as ever.
-  [
-    "POST /notes?select=id,merge_action()",
-    { body: { id: 1 }, headers: { Prefer: "return=representation" } },
-    201,
-    [{ id: 1 }],
-  ],
+  ...answers()`
+    POST /slots?on_conflict=room,day&select=who,merge_action(),n
+      Prefer: resolution=merge-duplicates, return=representation
+      with [{"room":"a","day":"2024-01-01","who":"bob","n":5},
+        +{"room":"b","day":"2024-01-01","who":"bob","n":5}]
+      201 [{"who":"bob","merge_action":"UPDATE","n":5},
+        +{"who":"bob","merge_action":"INSERT","n":5}]
+    POST /slots?on_conflict=room,day&select=done:merge_action()::name,*
+      Prefer: resolution=merge-duplicates, return=representation
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      200 [{"done":"UPDATE","id":100,"room":"a","day":"2024-01-01","state":"active","who":"bob",
+        +"n":5}]
+    POST /slots?select=merge_action()&id=eq.7
+      Prefer: return=representation
+      with {"id":7}
+      201 [{"merge_action":"INSERT"}]
+    POST /slots?on_conflict=room,day&select=merge_action(),count()
+      Prefer: resolution=merge-duplicates, return=representation
+      with [{"room":"b","day":"2024-01-01","who":"bob","n":5},
+        +{"room":"c","day":"2024-01-01","who":"bob","n":5}]
+      201 [{"merge_action":"INSERT","count":2}]
+    POST /keyless?on_conflict=k&select=k,merge_action()
+      Prefer: resolution=merge-duplicates, return=representation
+      with [{"k":1,"v":null},{"k":2,"v":"b"}]
+      201 [{"k":1,"merge_action":"UPDATE"},{"k":2,"merge_action":"INSERT"}]
+  `,
+  ...answers({ headers: { Prefer: "return=representation" } })`
+    PUT /users?id=eq.100&select=name,merge_action()
+      with {"id":100,"name":"A."}
+      200 [{"name":"A.","merge_action":"UPDATE"}]
+    PUT /users?id=eq.7&select=name,merge_action()
+      with {"id":7,"name":"B."}
+      201 [{"name":"B.","merge_action":"INSERT"}]
+    // A relationship of that name is an embed, as ever.
+    POST /notes?select=id,merge_action()
+      with {"id":1}
+      201 [{"id":1}]
+  `,
   [
     "POST /slots?select=merge_action()",
     { body: slot },
@@ -274,29 +236,17 @@ suite.rows("merge_action() tells inserted from updated rows", [
     400,
     refused("'merge_action()' has a meaning in POST and PUT only"),
   ],
-  [
-    "POST /slots?select=merge_action()::int",
-    { body: { id: 7 }, headers: { Prefer: "return=representation" } },
-    400,
-    {
-      code: "22P02",
-      details: null,
-      hint: null,
-      message: 'invalid input syntax for type integer: "INSERT"',
-    },
-  ],
-  // The column that carries it has no meaning of its own.
-  [
-    "POST /slots?select=svc_merge_action",
-    { body: slot, headers: { Prefer: "return=representation" } },
-    400,
-    {
-      code: "42703",
-      details: null,
-      hint: null,
-      message: "column slots.svc_merge_action does not exist",
-    },
-  ],
+  ...answers()`
+    POST /slots?select=merge_action()::int
+      Prefer: return=representation
+      with {"id":7}
+      400 22P02 | invalid input syntax for type integer: "INSERT"
+    // The column that carries it has no meaning of its own.
+    POST /slots?select=svc_merge_action
+      Prefer: return=representation
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      400 42703 | column slots.svc_merge_action does not exist
+  `,
 ]);
 
 suite.test("merge_action() is no embed of other requests", async (api) => {

@@ -1,5 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { apiSuite, refusals, type Row } from "../support/handler/api.ts";
+import { apiSuite } from "../support/handler/api.ts";
+import { answer, answers, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "writes_shapes, inserts",
@@ -51,38 +52,31 @@ suite.rows("returned", [
     undefined,
     { "Content-Range": "*/2", "Preference-Applied": `count=${count}` },
   ]),
+  ...answers()`
+    POST /single?select=id&order=id.desc
+      Prefer: return=representation
+      with [{"id":3},{"id":4}]
+      201 [{"id":4},{"id":3}]
+    POST /single?select=id&limit=1&offset=1&id=gt.3
+      Prefer: return=representation
+      with [{"id":3},{"id":4}]
+      201 [{"id":3},{"id":4}]
+    POST /single?id=nope.3
+      with {"id":3}
+      400 SVC100 | nope is not an operator | "failed to parse filter (nope.3)" (line 1, column 1): unexpected "p" expecting "not" or operator (eq, gt, ...)
+    POST /single?select=key:id,text:id::text,shout
+      Prefer: return=representation
+      with {"id":3,"note":"loud"}
+      201 [{"key":3,"text":"3","shout":"LOUD"}]
+    POST /single?select=nothing
+      with {"id":3}
+      201
+  `,
   [
-    "POST /single?select=id&order=id.desc",
-    { body: [{ id: 3 }, { id: 4 }], headers: representation },
-    201,
-    [{ id: 4 }, { id: 3 }],
+    "POST /single?select=nothing",
+    { body: { id: 3 }, headers: headersOnly },
+    ...answer("400 42703 | column single.nothing does not exist"),
   ],
-  [
-    "POST /single?select=id&limit=1&offset=1&id=gt.3",
-    { body: [{ id: 3 }, { id: 4 }], headers: representation },
-    201,
-    [{ id: 3 }, { id: 4 }],
-  ],
-  ["POST /single?id=nope.3", { body: { id: 3 } }, 400, {
-    code: "SVC100",
-    details:
-      '"failed to parse filter (nope.3)" (line 1, column 1): unexpected "p" expecting "not" or operator (eq, gt, ...)',
-    hint: null,
-    message: "nope is not an operator",
-  }],
-  [
-    "POST /single?select=key:id,text:id::text,shout",
-    { body: { id: 3, note: "loud" }, headers: representation },
-    201,
-    [{ key: 3, text: "3", shout: "LOUD" }],
-  ],
-  ["POST /single?select=nothing", { body: { id: 3 } }, 201, undefined],
-  ["POST /single?select=nothing", { body: { id: 3 }, headers: headersOnly }, 400, {
-    code: "42703",
-    details: null,
-    hint: null,
-    message: "column single.nothing does not exist",
-  }],
   ["POST /keyless", { body: { a: "x" }, headers: headersOnly }, 201, undefined, {
     Location: null,
     "Preference-Applied": "return=headers-only",
@@ -154,75 +148,44 @@ suite.rows("Location", [
 ]);
 
 suite.rows("types", [
-  [
-    "POST /typed",
-    {
-      body: '{"id":1,"n":1.005,"f":"NaN","t":{"a": 1},"flag":"yes","ts":"2024-01-02T00:00:00Z",' +
-        '"v":"12345","c":"a","b":"1010","ints":[1,null],"grid":[[1,2],[3,4]],"mood":"glad",' +
-        '"place":{"y":2,"x":1},"j":{"a":1,  "a":2},"jb":{"a":1,"a":2},"bytes":"\\\\x00ff",' +
-        '"u":"00000000-0000-0000-0000-000000000001"}',
-      headers: { "Content-Type": "application/json", ...representation },
-    },
-    201,
-    [{
-      id: 1,
-      n: 1.01,
-      f: "NaN",
-      t: '{"a": 1}',
-      flag: true,
-      ts: "2024-01-02T00:00:00+00:00",
-      v: "12345",
-      c: "a  ",
-      b: "1010",
-      ints: [1, null],
-      grid: [[1, 2], [3, 4]],
-      mood: "glad",
-      place: { x: 1, y: 2 },
-      j: { a: 2 },
-      jb: { a: 2 },
-      bytes: "\\x00ff",
-      u: "00000000-0000-0000-0000-000000000001",
-      checked: null,
-    }],
-  ],
-  // json keeps its text, jsonb does not.
-  [
-    "POST /typed?select=j::text,jb::text,t",
-    {
-      body: '{"id":1,"j":{"a":1,  "a":2},"jb":{"a":1,  "a":2},"t":[1, 2]}',
-      headers: { "Content-Type": "application/json", ...representation },
-    },
-    201,
-    [{ j: '{"a":1,  "a":2}', jb: '{"a": 2}', t: "[1, 2]" }],
-  ],
-  // With missing=default the whole body is jsonb first.
-  [
-    "POST /typed?columns=id,j&select=j::text",
-    {
-      body: '{"id":1,"j":{"a":1,  "a":2}}',
-      headers: { "Content-Type": "application/json", ...missing },
-    },
-    201,
-    [{ j: '{"a": 2}' }],
-  ],
-  [
-    "POST /typed?select=j,jb,t",
-    { body: { id: 1, j: null, jb: null, t: null }, headers: representation },
-    201,
-    [{ j: null, jb: null, t: null }],
-  ],
-  [
-    "POST /typed?j=is.null&select=j",
-    { body: { id: 1, j: null }, headers: representation },
-    201,
-    [{ j: null }],
-  ],
-  [
-    "POST /typed?select=ints,t,flag,n",
-    { body: { id: 1, ints: "{1,2}", t: 5, flag: 1, n: "7" }, headers: representation },
-    201,
-    [{ ints: [1, 2], t: "5", flag: true, n: 7 }],
-  ],
+  ...answers()`
+    POST /typed
+      Content-Type: application/json
+      Prefer: return=representation
+      with "{\"id\":1,\"n\":1.005,\"f\":\"NaN\",\"t\":{\"a\": 1},
+        +\"flag\":\"yes\",\"ts\":\"2024-01-02T00:00:00Z\",\"v\":\"12345\",\"c\":\"a\",
+        +\"b\":\"1010\",\"ints\":[1,null],\"grid\":[[1,2],[3,4]],
+        +\"mood\":\"glad\",\"place\":{\"y\":2,\"x\":1},\"j\":{\"a\":1,  \"a\":2},
+        +\"jb\":{\"a\":1,\"a\":2},\"bytes\":\"\\\\x00ff\",
+        +\"u\":\"00000000-0000-0000-0000-000000000001\"}"
+      201 [{"id":1,"n":1.01,"f":"NaN","t":"{\"a\": 1}","flag":true,
+        +"ts":"2024-01-02T00:00:00+00:00","v":"12345","c":"a  ","b":"1010","ints":[1,null],
+        +"grid":[[1,2],[3,4]],"mood":"glad","place":{"x":1,"y":2},"j":{"a":2},"jb":{"a":2},
+        +"bytes":"\\x00ff","u":"00000000-0000-0000-0000-000000000001","checked":null}]
+    // json keeps its text, jsonb does not.
+    POST /typed?select=j::text,jb::text,t
+      Content-Type: application/json
+      Prefer: return=representation
+      with "{\"id\":1,\"j\":{\"a\":1,  \"a\":2},\"jb\":{\"a\":1,  \"a\":2},\"t\":[1, 2]}"
+      201 [{"j":"{\"a\":1,  \"a\":2}","jb":"{\"a\": 2}","t":"[1, 2]"}]
+    // With missing=default the whole body is jsonb first.
+    POST /typed?columns=id,j&select=j::text
+      Content-Type: application/json
+      Prefer: missing=default, return=representation
+      with "{\"id\":1,\"j\":{\"a\":1,  \"a\":2}}"
+      201 [{"j":"{\"a\": 2}"}]
+  `,
+  ...answers({ headers: representation })`
+    POST /typed?select=j,jb,t
+      with {"id":1,"j":null,"jb":null,"t":null}
+      201 [{"j":null,"jb":null,"t":null}]
+    POST /typed?j=is.null&select=j
+      with {"id":1,"j":null}
+      201 [{"j":null}]
+    POST /typed?select=ints,t,flag,n
+      with {"id":1,"ints":"{1,2}","t":5,"flag":1,"n":"7"}
+      201 [{"ints":[1,2],"t":"5","flag":true,"n":7}]
+  `,
   [
     "POST /typed",
     { body: { id: "x" } },
@@ -323,12 +286,13 @@ suite.rows("defaults", [
   ["POST /always?select=base,twice", { body: { base: 2 }, headers: representation }, 201, [
     { base: 2, twice: 4 },
   ]],
-  ["POST /always", { body: { id: 1 } }, 400, {
-    code: "428C9",
-    details: 'Column "id" is an identity column defined as GENERATED ALWAYS.',
-    hint: "Use OVERRIDING SYSTEM VALUE to override.",
-    message: 'cannot insert a non-DEFAULT value into column "id"',
-  }],
+  [
+    "POST /always",
+    { body: { id: 1 } },
+    ...answer(
+      '400 428C9 | cannot insert a non-DEFAULT value into column "id" | Column "id" is an identity column defined as GENERATED ALWAYS. | Use OVERRIDING SYSTEM VALUE to override.',
+    ),
+  ],
   [
     "POST /always",
     { body: { twice: 1 } },
@@ -339,12 +303,13 @@ suite.rows("defaults", [
       'Column "twice" is a generated column.',
     ),
   ],
-  ["POST /always?columns=id,base", { body: [{ base: 1 }], headers: missing }, 400, {
-    code: "428C9",
-    details: 'Column "id" is an identity column defined as GENERATED ALWAYS.',
-    hint: "Use OVERRIDING SYSTEM VALUE to override.",
-    message: 'cannot insert a non-DEFAULT value into column "id"',
-  }],
+  [
+    "POST /always?columns=id,base",
+    { body: [{ base: 1 }], headers: missing },
+    ...answer(
+      '400 428C9 | cannot insert a non-DEFAULT value into column "id" | Column "id" is an identity column defined as GENERATED ALWAYS. | Use OVERRIDING SYSTEM VALUE to override.',
+    ),
+  ],
   [
     "POST /defaults?columns=own",
     { body: 5, headers: missing },
@@ -359,48 +324,43 @@ suite.rows("defaults", [
   ],
 ]);
 
-suite.rows("domains with representations", [
-  ["POST /paints", { body: { id: 2, tint: "#00FF00" }, headers: representation }, 201, [
-    { id: 2, tint: "#00FF00", name: null },
-  ]],
-  [
-    "POST /paints?columns=id,tint",
-    { body: [{ id: 2, tint: "00FF00" }, { id: 3, tint: null }, { id: 4 }], headers: missing },
-    201,
-    [
-      { id: 2, tint: "#00FF00", name: null },
-      { id: 3, tint: null, name: null },
-      { id: 4, tint: "#00000F", name: null },
-    ],
-  ],
-  ["POST /paints?columns=id", { body: { id: 2, tint: "x" }, headers: representation }, 201, [
-    { id: 2, tint: "#00000F", name: null },
-  ]],
-  ["POST /paint_list?select=tint", { body: { id: 2, tint: "#1" }, headers: representation }, 201, [
-    { tint: "#000001" },
-  ]],
-  [
-    "POST /paints?select=tint",
-    { body: "id,tint\n2,#1", headers: { "Content-Type": "text/csv", ...representation } },
-    201,
-    [{ tint: "#000001" }],
-  ],
-  [
-    "PATCH /paints?tint=eq.0000FF&select=id,tint",
-    { body: { tint: "#2" }, headers: representation },
-    200,
-    [{ id: 1, tint: "#000002" }],
-  ],
-  [
-    "PUT /swatches?tint=eq.%230000FF",
-    { body: { tint: "#0000FF", name: "navy" }, headers: representation },
-    200,
-    [{ tint: "#0000FF", name: "navy" }],
-  ],
-  ["POST /swatches", { body: { tint: "#3" }, headers: headersOnly }, 201, undefined, {
-    Location: "/swatches?tint=eq.3",
-  }],
-]);
+suite.answers("domains with representations")`
+  POST /paints
+    Prefer: return=representation
+    with {"id":2,"tint":"#00FF00"}
+    201 [{"id":2,"tint":"#00FF00","name":null}]
+  POST /paints?columns=id,tint
+    Prefer: missing=default, return=representation
+    with [{"id":2,"tint":"00FF00"},{"id":3,"tint":null},{"id":4}]
+    201 [{"id":2,"tint":"#00FF00","name":null},{"id":3,"tint":null,"name":null},
+      +{"id":4,"tint":"#00000F","name":null}]
+  POST /paints?columns=id
+    Prefer: return=representation
+    with {"id":2,"tint":"x"}
+    201 [{"id":2,"tint":"#00000F","name":null}]
+  POST /paint_list?select=tint
+    Prefer: return=representation
+    with {"id":2,"tint":"#1"}
+    201 [{"tint":"#000001"}]
+  POST /paints?select=tint
+    Content-Type: text/csv
+    Prefer: return=representation
+    with "id,tint\n2,#1"
+    201 [{"tint":"#000001"}]
+  PATCH /paints?tint=eq.0000FF&select=id,tint
+    Prefer: return=representation
+    with {"tint":"#2"}
+    200 [{"id":1,"tint":"#000002"}]
+  PUT /swatches?tint=eq.%230000FF
+    Prefer: return=representation
+    with {"tint":"#0000FF","name":"navy"}
+    200 [{"tint":"#0000FF","name":"navy"}]
+  POST /swatches
+    Prefer: return=headers-only
+    with {"tint":"#3"}
+    201
+    Location: /swatches?tint=eq.3
+`;
 
 suite.rows("views, partitions and triggers", [
   ["POST /singles?select=id,note", { body: { id: 5, note: "n" }, headers: representation }, 201, [
@@ -415,25 +375,20 @@ suite.rows("views, partitions and triggers", [
   [
     "POST /singles?select=id,nothing(id)",
     { body: { id: 5 }, headers: { Prefer: "return=minimal" } },
-    400,
-    {
-      code: "SVC200",
-      details:
-        "Searched for a foreign key relationship between 'singles' and 'nothing' in the schema 'api', but no matches were found.",
-      hint: "Perhaps you meant 'rights' instead of 'singles'.",
-      message: "Could not find a relationship between 'singles' and 'nothing' in the schema cache",
-    },
+    ...answer(
+      "400 SVC200 | Could not find a relationship between 'singles' and 'nothing' in the schema cache | Searched for a foreign key relationship between 'singles' and 'nothing' in the schema 'api', but no matches were found. | Perhaps you meant 'rights' instead of 'singles'.",
+    ),
   ],
-  ["POST /frozen", { body: { total: 1 } }, 500, {
-    code: "55000",
-    details: "Views that return aggregate functions are not automatically updatable.",
-    hint:
-      "To enable inserting into the view, provide an INSTEAD OF INSERT trigger or an unconditional ON INSERT DO INSTEAD rule.",
-    message: 'cannot insert into view "frozen"',
-  }],
-  ...refusals(`
+  [
+    "POST /frozen",
+    { body: { total: 1 } },
+    ...answer(
+      '500 55000 | cannot insert into view "frozen" | Views that return aggregate functions are not automatically updatable. | To enable inserting into the view, provide an INSTEAD OF INSERT trigger or an unconditional ON INSERT DO INSTEAD rule.',
+    ),
+  ],
+  ...answers()`
 DELETE /frozen | 500 55000 | cannot delete from view "frozen" | Views that return aggregate functions are not automatically updatable. | To enable deleting from the view, provide an INSTEAD OF DELETE trigger or an unconditional ON DELETE DO INSTEAD rule.
-`),
+`,
   ["POST /parted", { body: { id: 5, region: "a" }, headers: representation }, 201, [
     { id: 5, region: "a", note: null },
   ]],
@@ -447,22 +402,16 @@ DELETE /frozen | 500 55000 | cannot delete from view "frozen" | Views that retur
       "Partition key of the failing row contains (region) = (c).",
     ),
   ],
-  [
-    "POST /quiet",
-    {
-      body: [{ id: 5, note: "swallow" }, { id: 6, note: "x" }],
-      headers: { Prefer: "count=exact" },
-    },
-    201,
-    undefined,
-    { "Content-Range": "*/1" },
-  ],
-  ["POST /quiet", { body: { id: 5, note: "raise" } }, 400, {
-    code: "P0001",
-    details: "why",
-    hint: "how",
-    message: "not wanted",
-  }],
+  ...answers()`
+    POST /quiet
+      Prefer: count=exact
+      with [{"id":5,"note":"swallow"},{"id":6,"note":"x"}]
+      201
+      Content-Range: */1
+    POST /quiet
+      with {"id":5,"note":"raise"}
+      400 P0001 | not wanted | why | how
+  `,
 ]);
 
 suite.rows("rights", [

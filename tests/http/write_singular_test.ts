@@ -1,5 +1,6 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { type Api, apiSuite } from "../support/handler/api.ts";
+import { answers } from "../support/handler/rows.ts";
 
 const suite = apiSuite("writes_shapes", {
   dbSchemas: ["api"],
@@ -108,15 +109,13 @@ suite.rows("an upsert that ignores its row has none", [
     406,
     refusal(0).body,
   ],
-  [
-    "POST /single",
-    {
-      body: { id: 1, note: "n" },
-      headers: { Accept: types[0]!, Prefer: "resolution=merge-duplicates, return=representation" },
-    },
-    200,
-    { id: 1, note: "n", other: "first" },
-  ],
+  ...answers({
+    headers: { Accept: types[0]!, Prefer: "resolution=merge-duplicates, return=representation" },
+  })`
+    POST /single
+      with {"id":1,"note":"n"}
+      200 {"id":1,"note":"n","other":"first"}
+  `,
   // An inner embed takes the only row away.
   [
     "PATCH /self?id=eq.2&select=id,card!inner(text)",
@@ -124,10 +123,9 @@ suite.rows("an upsert that ignores its row has none", [
     406,
     refusal(0).body,
   ],
-  [
-    "PATCH /self?select=id,card!inner(text)",
-    { body: { name: "n" }, headers: { Accept: types[0]!, Prefer: "return=representation" } },
-    200,
-    { id: 1, card: { text: "card of root" } },
-  ],
+  ...answers({ headers: { Accept: types[0]!, Prefer: "return=representation" } })`
+    PATCH /self?select=id,card!inner(text)
+      with {"name":"n"}
+      200 {"id":1,"card":{"text":"card of root"}}
+  `,
 ]);

@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite, refusals, type Row } from "../support/handler/api.ts";
+import { apiSuite } from "../support/handler/api.ts";
+import { answers, errorBody, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "writes_shapes, updates and deletes",
@@ -43,46 +44,32 @@ suite.rows("PATCH", [
   ["PATCH /keyless", { body: { a: "n" }, headers: { Prefer: "count=exact" } }, 204, undefined, {
     "Content-Range": "*/0",
   }],
-  ["PATCH /single?id=eq.1&select=note", { body: { note: null }, headers: representation }, 200, [
-    { note: null },
-  ]],
-  // Filters look at the old rows; all that were updated come back.
-  [
-    "PATCH /single?note=eq.one&select=note",
-    { body: { note: "uno" }, headers: representation },
-    200,
-    [{ note: "uno" }],
-  ],
-  [
-    "PATCH /single?or=(note.eq.one,note.eq.two)&select=id,note&order=id.desc",
-    { body: { note: "n" }, headers: representation },
-    200,
-    [{ id: 2, note: "n" }, { id: 1, note: "n" }],
-  ],
-  [
-    "PATCH /single?not.and=(note.eq.one)&select=id",
-    { body: { note: "n" }, headers: representation },
-    200,
-    [{ id: 2 }],
-  ],
-  [
-    "PATCH /single?shout=eq.ONE&select=id,shout",
-    { body: { note: "n" }, headers: representation },
-    200,
-    [{ id: 1, shout: "N" }],
-  ],
-  [
-    "PATCH /defaults?doc-%3Ea-%3E%3E0=eq.1&select=id",
-    { body: { own: 1 }, headers: representation },
-    200,
-    [],
-  ],
-  ["PATCH /single?zzzzzzzz=eq.1", { body: { note: "n" } }, 400, {
-    code: "42703",
-    details: null,
-    hint: null,
-    message: "column single.zzzzzzzz does not exist",
-  }],
+  ...answers({ headers: representation })`
+    PATCH /single?id=eq.1&select=note
+      with {"note":null}
+      200 [{"note":null}]
+    // Filters look at the old rows; all that were updated come back.
+    PATCH /single?note=eq.one&select=note
+      with {"note":"uno"}
+      200 [{"note":"uno"}]
+    PATCH /single?or=(note.eq.one,note.eq.two)&select=id,note&order=id.desc
+      with {"note":"n"}
+      200 [{"id":2,"note":"n"},{"id":1,"note":"n"}]
+    PATCH /single?not.and=(note.eq.one)&select=id
+      with {"note":"n"}
+      200 [{"id":2}]
+    PATCH /single?shout=eq.ONE&select=id,shout
+      with {"note":"n"}
+      200 [{"id":1,"shout":"N"}]
+    PATCH /defaults?doc-%3Ea-%3E%3E0=eq.1&select=id
+      with {"own":1}
+      200 []
+  `,
+  ...answers()`
+    PATCH /single?zzzzzzzz=eq.1
+      with {"note":"n"}
+      400 42703 | column single.zzzzzzzz does not exist
+  `,
   [
     "PATCH /single?id=eq.x",
     { body: { note: "n" } },
@@ -99,53 +86,43 @@ suite.rows("PATCH", [
       'Column "twice" is a generated column.',
     ),
   ],
-  [
-    "PATCH /parted?id=eq.1&select=id,region",
-    { body: { region: "b" }, headers: representation },
-    200,
-    [{ id: 1, region: "b" }],
-  ],
-  ["PATCH /singles?id=eq.1", { body: { note: "v" }, headers: representation }, 200, [
-    { id: 1, note: "v" },
-  ]],
-  [
-    "PATCH /quiet",
-    { body: { note: "swallow" }, headers: { Prefer: "count=exact" } },
-    204,
-    undefined,
-    { "Content-Range": "*/0" },
-  ],
+  ...answers()`
+    PATCH /parted?id=eq.1&select=id,region
+      Prefer: return=representation
+      with {"region":"b"}
+      200 [{"id":1,"region":"b"}]
+    PATCH /singles?id=eq.1
+      Prefer: return=representation
+      with {"note":"v"}
+      200 [{"id":1,"note":"v"}]
+    PATCH /quiet
+      Prefer: count=exact
+      with {"note":"swallow"}
+      204
+      Content-Range: */0
+  `,
 ]);
 
-suite.rows("PATCH with several objects takes the first", [
-  [
-    "PATCH /single?id=eq.1&select=note",
-    { body: [{ note: "a" }, { note: "b" }], headers: representation },
-    200,
-    [{ note: "a" }],
-  ],
-  [
-    "PATCH /single?id=eq.1&columns=note&select=note",
-    { body: [{ note: "a", x: 1 }, {}], headers: representation },
-    200,
-    [{ note: "a" }],
-  ],
-  [
-    "PATCH /single?id=eq.1&select=note",
-    { body: "note\na\nb\n", headers: { ...representation, "Content-Type": "text/csv" } },
-    200,
-    [{ note: "a" }],
-  ],
-  [
-    "PATCH /single?id=eq.1&select=note",
-    {
-      body: "note=a&note=b",
-      headers: { ...representation, "Content-Type": "application/x-www-form-urlencoded" },
-    },
-    200,
-    [{ note: "b" }],
-  ],
-]);
+suite.answers("PATCH with several objects takes the first")`
+  PATCH /single?id=eq.1&select=note
+    Prefer: return=representation
+    with [{"note":"a"},{"note":"b"}]
+    200 [{"note":"a"}]
+  PATCH /single?id=eq.1&columns=note&select=note
+    Prefer: return=representation
+    with [{"note":"a","x":1},{}]
+    200 [{"note":"a"}]
+  PATCH /single?id=eq.1&select=note
+    Prefer: return=representation
+    Content-Type: text/csv
+    with "note\na\nb\n"
+    200 [{"note":"a"}]
+  PATCH /single?id=eq.1&select=note
+    Prefer: return=representation
+    Content-Type: application/x-www-form-urlencoded
+    with "note=a&note=b"
+    200 [{"note":"b"}]
+`;
 
 const nothing: readonly unknown[] = [{}, [], [{}], [{}, {}], 5, "x", null, true];
 
@@ -181,21 +158,17 @@ suite.rows("PATCH without columns changes nothing", [
   ]],
 ]);
 
-suite.rows("PATCH with missing=default", [
-  [
-    "PATCH /single?id=eq.1&columns=note,other&select=note,other",
-    { body: { note: "n" }, headers: { Prefer: "missing=default, return=representation" } },
-    200,
-    [{ note: "n", other: "given" }],
-    { "Preference-Applied": "missing=default, return=representation" },
-  ],
-  [
-    "PATCH /single?id=eq.1&columns=note,other&select=note,other",
-    { body: { other: null }, headers: { Prefer: "missing=default, return=representation" } },
-    200,
-    [{ note: null, other: null }],
-  ],
-]);
+suite.answers("PATCH with missing=default")`
+  PATCH /single?id=eq.1&columns=note,other&select=note,other
+    Prefer: missing=default, return=representation
+    with {"note":"n"}
+    200 [{"note":"n","other":"given"}]
+    Preference-Applied: missing=default, return=representation
+  PATCH /single?id=eq.1&columns=note,other&select=note,other
+    Prefer: missing=default, return=representation
+    with {"other":null}
+    200 [{"note":null,"other":null}]
+`;
 
 suite.rows("DELETE", [
   ...["", "return=minimal", "return=headers-only"].map((Prefer): Row => {
@@ -208,94 +181,77 @@ suite.rows("DELETE", [
       "Preference-Applied": Prefer || null,
     }];
   }),
-  ["DELETE /single?order=id.desc&select=id", { headers: representation }, 200, [
-    { id: 2 },
-    { id: 1 },
-  ], { ...json, "Content-Range": "*/*" }],
-  ["DELETE /single", { headers: { Prefer: "count=exact" } }, 204, undefined, {
-    "Content-Range": "*/2",
-  }],
-  [
-    "DELETE /single?id=eq.9",
-    { headers: { Prefer: "return=representation, count=exact" } },
-    200,
-    [],
-    { "Content-Range": "*/0" },
-  ],
-  ["DELETE /single?id=eq.9", {}, 204, undefined],
-  [
-    "DELETE /single?or=(id.eq.1,note.eq.two)&select=key:id,note::text",
-    { headers: representation },
-    200,
-    [{ key: 1, note: "one" }, { key: 2, note: "two" }],
-  ],
-  // The body is not looked at, whatever it is.
-  [
-    "DELETE /single?id=eq.1",
-    { body: "<not json", headers: { "Content-Type": "text/xml" } },
-    204,
-    undefined,
-  ],
-  ["DELETE /single?id=eq.1", { body: { id: 2 } }, 204, undefined],
-  ["DELETE /single?shout=eq.ONE&select=shout", { headers: representation }, 200, [
-    { shout: "ONE" },
-  ]],
-  ["DELETE /joined?right_id=eq.1", { headers: representation }, 200, []],
-  ["DELETE /parted?id=eq.1", { headers: representation }, 200, [
-    { id: 1, region: "a", note: "old" },
-  ]],
+  ...answers()`
+    DELETE /single?order=id.desc&select=id
+      Prefer: return=representation
+      200 [{"id":2},{"id":1}]
+      Content-Type: application/json; charset=utf-8
+      Content-Range: */*
+    DELETE /single
+      Prefer: count=exact
+      204
+      Content-Range: */2
+    DELETE /single?id=eq.9
+      Prefer: return=representation, count=exact
+      200 []
+      Content-Range: */0
+    DELETE /single?id=eq.9 | 204
+    DELETE /single?or=(id.eq.1,note.eq.two)&select=key:id,note::text
+      Prefer: return=representation
+      200 [{"key":1,"note":"one"},{"key":2,"note":"two"}]
+    // The body is not looked at, whatever it is.
+    DELETE /single?id=eq.1
+      Content-Type: text/xml
+      with "<not json"
+      204
+    DELETE /single?id=eq.1
+      with {"id":2}
+      204
+  `,
+  ...answers({ headers: representation })`
+    DELETE /single?shout=eq.ONE&select=shout | 200 [{"shout":"ONE"}]
+    DELETE /joined?right_id=eq.1 | 200 []
+    DELETE /parted?id=eq.1 | 200 [{"id":1,"region":"a","note":"old"}]
+  `,
 ]);
 
 suite.rows("embeds show what was before", [
-  [
-    "PATCH /self?id=eq.2&select=name,parent:parent_id(name)",
-    { body: { name: "new" }, headers: representation },
-    200,
-    [{ name: "new", parent: { name: "root" } }],
-  ],
-  [
-    "PATCH /self?id=eq.1&select=name,self!parent_id(name)",
-    { body: { name: "new" }, headers: representation },
-    200,
-    [{ name: "new", self: [{ name: "leaf" }] }],
-  ],
-  [
-    "PATCH /self?id=eq.1&select=name,tags(name),card(text)&tags.order=name.desc",
-    { body: { name: "new" }, headers: representation },
-    200,
-    [{ name: "new", tags: [{ name: "y" }, { name: "x" }], card: { text: "card of root" } }],
-  ],
-  [
-    "PATCH /self?id=eq.1&select=name,tags(name)&tags.name=eq.x",
-    { body: { name: "new" }, headers: representation },
-    200,
-    [{ name: "new", tags: [{ name: "x" }] }],
-  ],
-  [
-    "PATCH /self?select=id,card!inner(text)",
-    { body: { name: "new" }, headers: { Prefer: "return=representation, count=exact" } },
-    200,
-    [{ id: 1, card: { text: "card of root" } }],
-    { "Content-Range": "0-0/1" },
-  ],
+  ...answers({ headers: representation })`
+    PATCH /self?id=eq.2&select=name,parent:parent_id(name)
+      with {"name":"new"}
+      200 [{"name":"new","parent":{"name":"root"}}]
+    PATCH /self?id=eq.1&select=name,self!parent_id(name)
+      with {"name":"new"}
+      200 [{"name":"new","self":[{"name":"leaf"}]}]
+    PATCH /self?id=eq.1&select=name,tags(name),card(text)&tags.order=name.desc
+      with {"name":"new"}
+      200 [{"name":"new","tags":[{"name":"y"},{"name":"x"}],"card":{"text":"card of root"}}]
+    PATCH /self?id=eq.1&select=name,tags(name)&tags.name=eq.x
+      with {"name":"new"}
+      200 [{"name":"new","tags":[{"name":"x"}]}]
+  `,
+  ...answers()`
+    PATCH /self?select=id,card!inner(text)
+      Prefer: return=representation, count=exact
+      with {"name":"new"}
+      200 [{"id":1,"card":{"text":"card of root"}}]
+      Content-Range: 0-0/1
+  `,
   [
     "PATCH /self?select=id&card=is.null",
     { body: { name: "new" }, headers: representation },
     400,
     refused("42703", "column self.card does not exist"),
   ],
-  [
-    "DELETE /self?id=eq.2&select=name,tags(name),parent:parent_id(name)",
-    { headers: representation },
-    200,
-    [{ name: "leaf", tags: [{ name: "z" }], parent: { name: "root" } }],
-  ],
-  [
-    "POST /self?select=name,tags(name),parent:parent_id(name)",
-    { body: { id: 3, name: "n", parent_id: 2 }, headers: representation },
-    201,
-    [{ name: "n", tags: [], parent: { name: "leaf" } }],
-  ],
+  ...answers()`
+    DELETE /self?id=eq.2&select=name,tags(name),parent:parent_id(name)
+      Prefer: return=representation
+      200 [{"name":"leaf","tags":[{"name":"z"}],"parent":{"name":"root"}}]
+    POST /self?select=name,tags(name),parent:parent_id(name)
+      Prefer: return=representation
+      with {"id":3,"name":"n","parent_id":2}
+      201 [{"name":"n","tags":[],"parent":{"name":"leaf"}}]
+  `,
   [
     "PATCH /self?select=id,nothing(id)",
     { body: { name: "new" } },
@@ -308,20 +264,15 @@ suite.rows("embeds show what was before", [
   ],
 ]);
 
-suite.rows("conditions on embeds say nothing about what is changed", [
-  [
-    "PATCH /self?select=id,tags(name)&tags.or=(name.eq.x,name.eq.z)&order=id",
-    { body: { name: "new" }, headers: representation },
-    200,
-    [{ id: 1, tags: [{ name: "x" }] }, { id: 2, tags: [{ name: "z" }] }],
-  ],
-  [
-    "DELETE /self_tags?select=self_id,tags(name)&tags.name=eq.x&order=tag_id",
-    { headers: representation },
-    200,
-    [{ self_id: 1, tags: { name: "x" } }, { self_id: 1, tags: null }, { self_id: 2, tags: null }],
-  ],
-]);
+suite.answers("conditions on embeds say nothing about what is changed")`
+  PATCH /self?select=id,tags(name)&tags.or=(name.eq.x,name.eq.z)&order=id
+    Prefer: return=representation
+    with {"name":"new"}
+    200 [{"id":1,"tags":[{"name":"x"}]},{"id":2,"tags":[{"name":"z"}]}]
+  DELETE /self_tags?select=self_id,tags(name)&tags.name=eq.x&order=tag_id
+    Prefer: return=representation
+    200 [{"self_id":1,"tags":{"name":"x"}},{"self_id":1,"tags":null},{"self_id":2,"tags":null}]
+`;
 
 suite.rows("rights", [
   ["PATCH /columns?id=eq.1", { body: { open: "n" } }, 204, undefined],
@@ -365,12 +316,9 @@ suite.rows("rights", [
   ],
 ]);
 
-const noOrder = {
-  code: "SVC109",
-  details: null,
-  hint: "Apply an 'order' using unique column(s)",
-  message: "A 'limit' was applied without an explicit 'order'",
-};
+const noOrder = errorBody(
+  "SVC109 | A 'limit' was applied without an explicit 'order' |  | Apply an 'order' using unique column(s)",
+);
 const tooMany = (changed: number, limit: number) =>
   refused(
     "SVC110",
@@ -398,18 +346,18 @@ suite.rows("limited", [
   ],
   ["PATCH /compound?order=b,a.desc&limit=1&select=a", note, 200, [{ a: 2 }]],
   ["DELETE /keyless?order=ctid&limit=1", {}, 204, undefined],
-  ["DELETE /single?order=ctid&limit=1&select=id", { headers: representation }, 200, [{ id: 1 }]],
-  ["DELETE /single?order=note.desc.nullslast&limit=1&select=id", { headers: representation }, 200, [
-    { id: 2 },
-  ]],
-  ["DELETE /singles?order=id&limit=1&select=id", { headers: representation }, 200, [{ id: 1 }]],
+  ...answers({ headers: representation })`
+    DELETE /single?order=ctid&limit=1&select=id | 200 [{"id":1}]
+    DELETE /single?order=note.desc.nullslast&limit=1&select=id | 200 [{"id":2}]
+    DELETE /singles?order=id&limit=1&select=id | 200 [{"id":1}]
+  `,
   ["DELETE /single?order=id&limit=1", { headers: { Range: "1-0" } }, 204, undefined],
   ["DELETE /use_list?order=place&limit=1", {}, 400, tooMany(2, 1)],
-  ["DELETE /use_list?order=place&offset=0&select=tag_id", { headers: representation }, 200, [
-    { tag_id: 1 },
-    { tag_id: 2 },
-    { tag_id: 3 },
-  ]],
+  ...answers()`
+    DELETE /use_list?order=place&offset=0&select=tag_id
+      Prefer: return=representation
+      200 [{"tag_id":1},{"tag_id":2},{"tag_id":3}]
+  `,
   // What the representation leaves out was changed all the same.
   [
     "PATCH /use_list?order=place&limit=1&select=tag_id,tags!inner(name)&tags.name=eq.x",
@@ -417,44 +365,35 @@ suite.rows("limited", [
     400,
     tooMany(2, 1),
   ],
-  [
-    "PATCH /tasks?tenant=eq.3&id=eq.2&order=id&limit=20&select=tenant,id",
-    note,
-    200,
-    [{ tenant: 3, id: 2 }],
-  ],
-  ["PATCH /tasks?order=id&limit=3&select=id", note, 200, [{ id: 1 }, { id: 1 }, { id: 1 }]],
-  [
-    "PATCH /tasks?id=eq.1&order=id&limit=2&select=id",
-    {
-      ...note,
-      body: [{ op: "replace", path: "/note", value: "n" }],
-      headers: { ...representation, "Content-Type": "application/json-patch+json" },
-    },
-    200,
-    [{ id: 1 }, { id: 1 }],
-  ],
-  [
-    "DELETE /tasks?tenant=eq.2&order=id.desc&limit=1&select=tenant,id",
-    { headers: representation },
-    200,
-    [{ tenant: 2, id: 2 }],
-  ],
-  [
-    "DELETE /animals?name=eq.poodle&order=id&limit=1&select=name",
-    { headers: representation },
-    200,
-    [{ name: "poodle" }],
-  ],
+  ...answers(note)`
+    PATCH /tasks?tenant=eq.3&id=eq.2&order=id&limit=20&select=tenant,id
+      200 [{"tenant":3,"id":2}]
+    PATCH /tasks?order=id&limit=3&select=id | 200 [{"id":1},{"id":1},{"id":1}]
+  `,
+  ...answers({
+    ...note,
+    headers: { ...representation, "Content-Type": "application/json-patch+json" },
+  })`
+    PATCH /tasks?id=eq.1&order=id&limit=2&select=id
+      with [{"op":"replace","path":"/note","value":"n"}]
+      200 [{"id":1},{"id":1}]
+  `,
+  ...answers()`
+    DELETE /tasks?tenant=eq.2&order=id.desc&limit=1&select=tenant,id
+      Prefer: return=representation
+      200 [{"tenant":2,"id":2}]
+    DELETE /animals?name=eq.poodle&order=id&limit=1&select=name
+      Prefer: return=representation
+      200 [{"name":"poodle"}]
+  `,
   ["PATCH /animals?order=id,name&limit=1&select=name", { ...note, body: { name: "n" } }, 200, [
     { name: "n" },
   ], { "Content-Range": "0-0/*" }],
-  [
-    "DELETE /repeated?order=a,note.desc&limit=2&select=note&note=neq.y",
-    { headers: representation },
-    200,
-    [{ note: "z" }, { note: "x" }],
-  ],
+  ...answers()`
+    DELETE /repeated?order=a,note.desc&limit=2&select=note&note=neq.y
+      Prefer: return=representation
+      200 [{"note":"z"},{"note":"x"}]
+  `,
   ["PATCH /parted?order=note&limit=1&select=id", note, 200, [{ id: 1 }]],
   ["DELETE /single?limit=1", {}, 400, noOrder],
   ["DELETE /single?offset=1", {}, 400, noOrder],
@@ -468,10 +407,10 @@ suite.rows("limited", [
     400,
     noOrder,
   ],
-  ...refusals(`
+  ...answers()`
 DELETE /single?order=id&limit=-1 | 416 SVC103 | Requested range not satisfiable | Limit should be greater than or equal to zero.
 DELETE /single?order=zzzzzzzz&limit=1 | 400 42703 | column single.zzzzzzzz does not exist
-`),
+`,
 ]);
 
 const strict = (rest: string) => ({ Prefer: `handling=strict, ${rest}` });
@@ -555,13 +494,13 @@ suite.rows("strict preferences", [
     ),
   ],
   ["POST /single", { body: { id: 5 }, headers: strict("tx=rollback") }, 201, undefined],
-  [
-    "POST /single",
-    { body: { id: 5 }, headers: { Prefer: "return=minimal, return=representation, foo" } },
-    201,
-    undefined,
-    { "Preference-Applied": "return=minimal" },
-  ],
+  ...answers()`
+    POST /single
+      Prefer: return=minimal, return=representation, foo
+      with {"id":5}
+      201
+      Preference-Applied: return=minimal
+  `,
   [
     "DELETE /single",
     { headers: { ...strict("foo"), Accept: "image/png" } },
@@ -574,22 +513,13 @@ suite.rows("strict preferences", [
     406,
     refused("SVC107", "None of these media types are available: image/png"),
   ],
-  [
-    "POST /single?on_conflict=id",
-    {
-      body: { id: 1, note: "x" },
-      headers: {
-        Prefer:
-          "max-affected=5, timezone=UTC, handling=strict, tx=commit, count=exact, return=minimal, missing=default, resolution=merge-duplicates",
-      },
-    },
-    200,
-    undefined,
-    {
-      "Preference-Applied":
-        "resolution=merge-duplicates, missing=default, return=minimal, count=exact, handling=strict, timezone=UTC",
-    },
-  ],
+  ...answers()`
+    POST /single?on_conflict=id
+      Prefer: max-affected=5, timezone=UTC, handling=strict, tx=commit, count=exact, return=minimal, missing=default, resolution=merge-duplicates
+      with {"id":1,"note":"x"}
+      200
+      Preference-Applied: resolution=merge-duplicates, missing=default, return=minimal, count=exact, handling=strict, timezone=UTC
+  `,
 ]);
 
 const committing = apiSuite("writes_shapes", {

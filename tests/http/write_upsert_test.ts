@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite, type Row } from "../support/handler/api.ts";
+import { apiSuite } from "../support/handler/api.ts";
+import { answer, answers, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "writes_shapes, upserts",
@@ -16,22 +17,22 @@ const refused = (code: string, message: string, hint: string | null = null) => (
 });
 
 suite.rows("merging by primary key", [
-  ["POST /single", { body: { id: 1, note: "new" }, headers: merge }, 200, [
-    { id: 1, note: "new", other: "first" },
-  ], { "Preference-Applied": "resolution=merge-duplicates, return=representation" }],
-  ["POST /single", { body: { id: 3, note: "new" }, headers: merge }, 201, [
-    { id: 3, note: "new", other: "given" },
-  ]],
-  [
-    "POST /single?order=id",
-    {
-      body: [{ id: 3, note: "n" }, { id: 1, note: "m" }],
-      headers: { Prefer: "resolution=merge-duplicates, return=representation, count=exact" },
-    },
-    201,
-    [{ id: 1, note: "m", other: "first" }, { id: 3, note: "n", other: "given" }],
-    { "Content-Range": "*/2" },
-  ],
+  ...answers()`
+    POST /single
+      Prefer: resolution=merge-duplicates, return=representation
+      with {"id":1,"note":"new"}
+      200 [{"id":1,"note":"new","other":"first"}]
+      Preference-Applied: resolution=merge-duplicates, return=representation
+    POST /single
+      Prefer: resolution=merge-duplicates, return=representation
+      with {"id":3,"note":"new"}
+      201 [{"id":3,"note":"new","other":"given"}]
+    POST /single?order=id
+      Prefer: resolution=merge-duplicates, return=representation, count=exact
+      with [{"id":3,"note":"n"},{"id":1,"note":"m"}]
+      201 [{"id":1,"note":"m","other":"first"},{"id":3,"note":"n","other":"given"}]
+      Content-Range: */2
+  `,
   ["POST /single", { body: [{ id: 1 }, { id: 2 }], headers: merge }, 200, [
     { id: 1, note: "one", other: "first" },
     { id: 2, note: "two", other: "second" },
@@ -60,16 +61,13 @@ suite.rows("merging by primary key", [
   ]],
   ["POST /singles", { body: { id: 1, note: "n" }, headers: merge }, 200, [{ id: 1, note: "n" }]],
   ["POST /singles", { body: { id: 5, note: "n" }, headers: merge }, 201, [{ id: 5, note: "n" }]],
-  [
-    "POST /coded?columns=id,code,note&select=code,note",
-    {
-      body: [{ id: 100, code: "d" }, { code: "e", note: "n" }],
-      headers: { Prefer: "resolution=merge-duplicates, missing=default, return=representation" },
-    },
-    201,
-    [{ code: "d", note: null }, { code: "e", note: "n" }],
-    { "Preference-Applied": "resolution=merge-duplicates, missing=default, return=representation" },
-  ],
+  ...answers()`
+    POST /coded?columns=id,code,note&select=code,note
+      Prefer: resolution=merge-duplicates, missing=default, return=representation
+      with [{"id":100,"code":"d"},{"code":"e","note":"n"}]
+      201 [{"code":"d","note":null},{"code":"e","note":"n"}]
+      Preference-Applied: resolution=merge-duplicates, missing=default, return=representation
+  `,
 ]);
 
 suite.rows("the status tells whether a row is new, whatever is returned", [
@@ -140,37 +138,30 @@ suite.rows("ignoring", [
 ]);
 
 suite.rows("on_conflict", [
-  [
-    "POST /coded?on_conflict=code&select=id,note",
-    { body: { code: "c", note: "new" }, headers: merge },
-    200,
-    [{ id: 100, note: "new" }],
-  ],
-  [
-    "POST /coded?on_conflict=x,y&select=id,note",
-    { body: { x: 1, y: 1, note: "new" }, headers: merge },
-    200,
-    [{ id: 100, note: "new" }],
-  ],
-  [
-    "POST /coded?on_conflict=y,x&select=x,y,note",
-    { body: { x: 1, y: 2, note: "new" }, headers: merge },
-    201,
-    [{ x: 1, y: 2, note: "new" }],
-  ],
-  ["POST /coded?on_conflict=code&select=id", { body: { code: "c" }, headers: ignore }, 201, []],
-  [
-    "POST /camelCase?on_conflict=theKey&select=Value",
-    { body: { theKey: 1, Value: "v" }, headers: merge },
-    200,
-    [{ Value: "v" }],
-  ],
-  ["POST /coded?on_conflict=code", { body: { code: "c" } }, 409, {
-    code: "23505",
-    details: "Key (code)=(c) already exists.",
-    hint: null,
-    message: 'duplicate key value violates unique constraint "coded_code_key"',
-  }],
+  ...answers({ headers: merge })`
+    POST /coded?on_conflict=code&select=id,note
+      with {"code":"c","note":"new"}
+      200 [{"id":100,"note":"new"}]
+    POST /coded?on_conflict=x,y&select=id,note
+      with {"x":1,"y":1,"note":"new"}
+      200 [{"id":100,"note":"new"}]
+    POST /coded?on_conflict=y,x&select=x,y,note
+      with {"x":1,"y":2,"note":"new"}
+      201 [{"x":1,"y":2,"note":"new"}]
+  `,
+  ...answers()`
+    POST /coded?on_conflict=code&select=id
+      Prefer: resolution=ignore-duplicates, return=representation
+      with {"code":"c"}
+      201 []
+    POST /camelCase?on_conflict=theKey&select=Value
+      Prefer: resolution=merge-duplicates, return=representation
+      with {"theKey":1,"Value":"v"}
+      200 [{"Value":"v"}]
+    POST /coded?on_conflict=code
+      with {"code":"c"}
+      409 23505 | duplicate key value violates unique constraint "coded_code_key" | Key (code)=(c) already exists.
+  `,
   [
     "POST /coded?on_conflict=note",
     { body: { code: "c" }, headers: merge },
@@ -186,13 +177,13 @@ suite.rows("on_conflict", [
     400,
     refused("42703", 'column "zzzzzzzz" does not exist'),
   ],
-  ["POST /coded?on_conflict=", { body: { code: "c" }, headers: merge }, 400, {
-    code: "SVC100",
-    details:
-      '"failed to parse on_conflict parameter ()" (line 1, column 1): unexpected end of input expecting field name (* or [a..z0..9_$])',
-    hint: null,
-    message: "a name is missing at the end",
-  }],
+  [
+    "POST /coded?on_conflict=",
+    { body: { code: "c" }, headers: merge },
+    ...answer(
+      '400 SVC100 | a name is missing at the end | "failed to parse on_conflict parameter ()" (line 1, column 1): unexpected end of input expecting field name (* or [a..z0..9_$])',
+    ),
+  ],
   [
     "POST /keyless?on_conflict=a",
     { body: { a: "x" }, headers: merge },
@@ -246,69 +237,63 @@ suite.rows("PUT", [
       ["PUT /single?id=eq.3", { body: { id: 3 }, headers }, 204, undefined, facts],
     ];
   }),
-  ["PUT /single?id=eq.01", { body: one }, 204, undefined],
-  [
-    "PUT /single?id=eq.1&select=note",
-    { body: one, headers: { ...representation, Accept: "application/vnd.svc.object+json" } },
-    200,
-    { note: "put" },
-  ],
-  ["PUT /single?id=eq.1", { body: one, headers: { Range: "5-1" } }, 204, undefined],
-  [
-    "PUT /single?id=eq.1",
-    {
-      body: [one],
-      headers: {
-        Prefer:
-          "count=exact, max-affected=0, handling=strict, missing=default, resolution=ignore-duplicates, return=representation",
-      },
-    },
-    200,
-    [{ id: 1, note: "put", other: "first" }],
-    { "Preference-Applied": "return=representation, count=exact, handling=strict" },
-  ],
-  [
-    "PUT /single?id=eq.2",
-    { body: [{ id: 1, note: "a" }, { id: 2, note: "b" }], headers: representation },
-    200,
-    [{ id: 2, note: "b", other: "second" }],
-  ],
-  ["PUT /single?id=eq.1&columns=id", { body: one, headers: representation }, 200, [
-    { id: 1, note: "put", other: "first" },
-  ]],
-  [
-    "PUT /single?id=eq.1",
-    { body: "id,note\n1,put", headers: { "Content-Type": "text/csv", ...representation } },
-    200,
-    [{ id: 1, note: "put", other: "first" }],
-  ],
-  [
-    "PUT /single?id=eq.1",
-    {
-      body: "id=1&note=put",
-      headers: { "Content-Type": "application/x-www-form-urlencoded", ...representation },
-    },
-    200,
-    [{ id: 1, note: "put", other: "first" }],
-  ],
-  ["PUT /compound?b=eq.a&a=eq.1", { body: { a: 1, b: "a", note: "p" } }, 204, undefined],
-  ["PUT /camelCase?theKey=eq.1", { body: { theKey: 1, Value: "p" } }, 204, undefined],
-  ["PUT /only_key?id=eq.1", { body: { id: 1 }, headers: representation }, 200, [{ id: 1 }]],
-  [
-    "PUT /parted?id=eq.1&region=eq.a",
-    { body: { id: 1, region: "a", note: "p" }, headers: representation },
-    200,
-    [{ id: 1, region: "a", note: "p" }],
-  ],
-  ["PUT /singles?id=eq.7", { body: { id: 7, note: "p" }, headers: representation }, 201, [
-    { id: 7, note: "p" },
-  ]],
-  [
-    "PUT /self?id=eq.1&select=name,card(text)",
-    { body: { id: 1, name: "p" }, headers: representation },
-    200,
-    [{ name: "p", card: { text: "card of root" } }],
-  ],
+  ...answers()`
+    PUT /single?id=eq.01
+      with {"id":1,"note":"put"}
+      204
+    PUT /single?id=eq.1&select=note
+      Prefer: return=representation
+      Accept: application/vnd.svc.object+json
+      with {"id":1,"note":"put"}
+      200 {"note":"put"}
+    PUT /single?id=eq.1
+      Range: 5-1
+      with {"id":1,"note":"put"}
+      204
+    PUT /single?id=eq.1
+      Prefer: count=exact, max-affected=0, handling=strict, missing=default, resolution=ignore-duplicates, return=representation
+      with [{"id":1,"note":"put"}]
+      200 [{"id":1,"note":"put","other":"first"}]
+      Preference-Applied: return=representation, count=exact, handling=strict
+    PUT /single?id=eq.2
+      Prefer: return=representation
+      with [{"id":1,"note":"a"},{"id":2,"note":"b"}]
+      200 [{"id":2,"note":"b","other":"second"}]
+    PUT /single?id=eq.1&columns=id
+      Prefer: return=representation
+      with {"id":1,"note":"put"}
+      200 [{"id":1,"note":"put","other":"first"}]
+    PUT /single?id=eq.1
+      Content-Type: text/csv
+      Prefer: return=representation
+      with "id,note\n1,put"
+      200 [{"id":1,"note":"put","other":"first"}]
+    PUT /single?id=eq.1
+      Content-Type: application/x-www-form-urlencoded
+      Prefer: return=representation
+      with "id=1&note=put"
+      200 [{"id":1,"note":"put","other":"first"}]
+    PUT /compound?b=eq.a&a=eq.1
+      with {"a":1,"b":"a","note":"p"}
+      204
+    PUT /camelCase?theKey=eq.1
+      with {"theKey":1,"Value":"p"}
+      204
+  `,
+  ...answers({ headers: representation })`
+    PUT /only_key?id=eq.1
+      with {"id":1}
+      200 [{"id":1}]
+    PUT /parted?id=eq.1&region=eq.a
+      with {"id":1,"region":"a","note":"p"}
+      200 [{"id":1,"region":"a","note":"p"}]
+    PUT /singles?id=eq.7
+      with {"id":7,"note":"p"}
+      201 [{"id":7,"note":"p"}]
+    PUT /self?id=eq.1&select=name,card(text)
+      with {"id":1,"name":"p"}
+      200 [{"name":"p","card":{"text":"card of root"}}]
+  `,
 ]);
 
 suite.rows("PUT is refused", [

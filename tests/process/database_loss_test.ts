@@ -4,6 +4,7 @@ import { withClient } from "../support/database/postgres_client.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { holdLock, waitForLock } from "../support/database/held_lock.ts";
 import { startService } from "../support/server/process.ts";
+import { errorBody } from "../support/handler/rows.ts";
 
 const schema = `
   create role anon nologin;
@@ -66,12 +67,10 @@ Deno.test("a server that restarts is found again", async (t) => {
     const response = await waiting;
     strictEqual(response.status, 503);
     ok(Number(response.headers.get("Retry-After")) >= 1);
-    deepStrictEqual(await response.json(), {
-      code: "SVC001",
-      details: null,
-      hint: null,
-      message: "Database client error. Retrying the connection.",
-    });
+    deepStrictEqual(
+      await response.json(),
+      errorBody("SVC001 | Database client error. Retrying the connection."),
+    );
     deepStrictEqual(await items(), all);
   });
 

@@ -4,6 +4,7 @@ import { freePort } from "../support/server/free_port.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { startPostgres } from "../support/database/postgres_server.ts";
 import { type FileConfig, type ServiceProcess, startService } from "../support/server/process.ts";
+import { answer } from "../support/handler/rows.ts";
 
 const schema = `
   create role anon nologin;
@@ -214,12 +215,10 @@ Deno.test("with a listener a loss is noticed without a request", async () => {
     /channel\. connection to server at "127\.0\.0\.1", port \d+ failed: Connection refused Is the server running on that host and accepting TCP\/IP connections\?$/,
   );
   const response = await service.fetch("GET /items");
-  deepStrictEqual([response.status, await response.json()], [503, {
-    code: "SVC000",
-    details: null,
-    hint: null,
-    message: "Database connection error.",
-  }]);
+  deepStrictEqual(
+    [response.status, await response.json()],
+    answer("503 SVC000 | Database connection error."),
+  );
   match(response.headers.get("Retry-After")!, /^([1-9]|[12]\d|3[0-2])$/);
   await server.resume();
   strictEqual(await statusOf(service, "GET /items"), 200);

@@ -14,6 +14,15 @@
  *   ["GET /entities?order=id.desc&limit=1&select=id", {}, 200, [{ id: 9 }]],
  *   ["POST /entities", { as: "writer", body: { id: 10 } }, 201, undefined, { Location: null }],
  * ]);
+ *
+ * suite.answers("order= sorts", { as: "writer" })`
+ *   GET /entities?order=id.desc&limit=1&select=id | 200 [{"id":9}]
+ *   POST /entities
+ *     Prefer: return=minimal
+ *     with {"id":10}
+ *     201
+ *     no Location
+ * `;
  * ```
  *
  * Nothing that a request writes stays, unless the suite says `dbTxEnd: "commit"`. A suite is one test
@@ -29,6 +38,7 @@ import { createHandler, type Handler, type Observation } from "../../../mod.ts";
 import { type Engine, engines } from "../database/engines.ts";
 import type { Fixture } from "../database/fixture.ts";
 import { buffered, buildRequest, type RequestParts } from "./request.ts";
+import { answers, type Row } from "./rows.ts";
 import { isChosen } from "../runner/row_filter.ts";
 import { testSecret } from "./token.ts";
 
@@ -44,18 +54,6 @@ export interface Api {
   /** The same of a handler that commits; null where there is none, or it is that already. */
   readonly committing: Api | null;
 }
-
-/**
- * One request and its whole answer. The body is compared as JSON where the `Content-Type` says JSON,
- * else as text; `undefined` is a body without any byte. A header that must be absent is `null`.
- */
-export type Row = readonly [
-  line: string,
-  parts: RequestParts,
-  status: number,
-  body: unknown,
-  headers?: Readonly<Record<string, string | null>>,
-];
 
 /** Beside the configuration. */
 export interface SuiteOptions {
@@ -76,28 +74,13 @@ export interface ApiSuite {
   test(name: string, run: (api: Api) => Promise<void>): void;
   /** Adds a test for each row. */
   rows(name: string, rows: readonly Row[]): void;
+  /** Adds the rows of a text: {@linkcode answers}. */
+  answers(name: string, parts?: RequestParts): (table: TemplateStringsArray) => void;
 }
 
 interface Step {
   readonly name: string;
   readonly run: (api: Api) => Promise<void>;
-}
-
-/**
- * Reads rows of refused requests without parts: one per line, `request | status code | message`, and
- * behind it ` | details | hint` where there are any.
- */
-export function refusals(table: string): readonly Row[] {
-  return table.trim().split("\n").map((text): Row => {
-    const [line = "", kind = "", message, details, hint] = text.split(" | ");
-    const [status, code] = kind.split(" ");
-    return [line, {}, Number(status), {
-      code,
-      message,
-      details: details || null,
-      hint: hint || null,
-    }];
-  });
 }
 
 /** What a handler reports when it, or what it needs, is broken. */
@@ -139,15 +122,17 @@ export function apiSuite(fixture: string, config: ApiConfig, options: SuiteOptio
       for (const step of chosen) await runStep(context, step, api.send);
     });
   }
+  const addRows = (name: string, rows: readonly Row[]) => {
+    declared.rows.push(...rows);
+    steps.push(...rows.map((row) => ({
+      name: `${name}: ${row[0]}`,
+      run: (api: Api) => checkRow(api, row, config.dbTxEnd?.startsWith("commit") ?? false),
+    })));
+  };
   return {
     test: (name, run) => void steps.push({ name, run }),
-    rows: (name, rows) => {
-      declared.rows.push(...rows);
-      steps.push(...rows.map((row) => ({
-        name: `${name}: ${row[0]}`,
-        run: (api: Api) => checkRow(api, row, config.dbTxEnd?.startsWith("commit") ?? false),
-      })));
-    },
+    rows: addRows,
+    answers: (name, parts) => (table) => addRows(name, answers(parts)(table)),
   };
 }
 
@@ -178,12 +163,13 @@ async function openApi(engine: Engine, fixture: Fixture, config: ApiConfig): Pro
   parts.defer(() => database.remove());
   const open = async (dbTxEnd: ApiConfig["dbTxEnd"], committing: Api | null) => {
     const embedded = engine === "pglite"
-      ? { embeddedExtensions: fixture.pgliteExtensions ?? {} }
+      // The engine starts in a second, and takes longer beside other work.
+      ? { embeddedExtensions: fixture.pgliteExtensions ?? {}, dbPoolAcquisitionTimeout: 60 }
       : {};
     const { handler, failures } = openHandler({
       dbTxEnd,
-      ...config,
       ...embedded,
+      ...config,
       dbUri: database.uri,
     });
     parts.defer(() => handler.close());
