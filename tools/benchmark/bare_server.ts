@@ -4,8 +4,7 @@
 import { openBareConnection } from "./bare_connection.ts";
 import { makeUsers } from "./fixture.ts";
 import { floorBodies, preparedTransactions } from "./floor.ts";
-import { plainCases } from "./plain_cases.ts";
-import { rlsCases } from "./rls_cases.ts";
+import { caseNamed } from "./cases.ts";
 import { drawAtRandom } from "./template.ts";
 
 const [path = "", name] = Deno.args;
@@ -15,7 +14,7 @@ const [, uri = ""] = /db-uri *= *"([^"]+)/.exec(config) ?? [];
 const [, pool] = /db-pool *= *"?(\d+)/.exec(config) ?? [];
 
 const users = await makeUsers();
-const each = [...plainCases(users), ...rlsCases(users)].find((each) => each.name === name)!;
+const each = caseNamed(name!, users);
 const { preparation, transactions } = preparedTransactions(each);
 const connections = await Promise.all(
   Array.from({ length: Number(pool) }, async () => {

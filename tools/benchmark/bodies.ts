@@ -1,9 +1,9 @@
 /** Measures inserts of long bodies: time, memory, and how long other requests wait meanwhile.
  * @module */
 import { Buffer } from "node:buffer";
-import pg from "pg";
+import { withClient } from "../../tests/support/database/postgres_client.ts";
 import { memoryOf, resetPeak } from "../../tests/support/server/process_memory.ts";
-import { type Bench, progress, runSql, startServers } from "./bench.ts";
+import { type Bench, progress, repeat, runSql, startServers } from "./bench.ts";
 import { serverConfig } from "./fixture.ts";
 import { type BenchServer, startServer, watchedCommand } from "./servers.ts";
 import { longestHold } from "./slow_readers.ts";
@@ -90,6 +90,9 @@ interface BodyFigures {
 
 const [mega, giga] = [1e6, 1e9];
 
+/** Between two of the other requests, which are sent one after the other. */
+const otherPauseMs = 2;
+
 /** Measures all formats, and writes the table as Markdown. */
 export async function measureBodies(bench: Bench): Promise<string> {
   await runSql(bench, tables);
@@ -129,7 +132,11 @@ async function measureInsert(
   const base = await memoryOf(server.pid, "VmRSS");
   await resetPeak(server.pid);
   const heldBefore = server.stderr.all.length;
-  const others = watchOthers(server);
+  const others = repeat(async () => {
+    const began = performance.now();
+    await (await fetch(`${server.origin}/items?id=eq.1`)).text();
+    return performance.now() - began;
+  }, otherPauseMs);
   const began = performance.now();
   const { sent, answer } = await upload(`${server.origin}/uploads`, { format, bytes });
   if (answer !== "201") throw new Error(`${name}: ${answer}`);
@@ -165,27 +172,6 @@ async function upload(
   return { sent, answer: await new Response(child.stdout).text() };
 }
 
-/** Sends short requests, one after the other, until it is stopped. */
-function watchOthers({ origin }: BenchServer): { readonly stop: () => Promise<number> } {
-  let isStopped = false;
-  const done = (async () => {
-    let longest = 0;
-    while (!isStopped) {
-      const began = performance.now();
-      await (await fetch(`${origin}/items?id=eq.1`)).text();
-      longest = Math.max(longest, performance.now() - began);
-      await new Promise((resolve) => setTimeout(resolve, 2));
-    }
-    return longest;
-  })();
-  return {
-    stop: () => {
-      isStopped = true;
-      return done;
-    },
-  };
-}
-
 const statement = `insert into api.uploads (id, name, note, price, tags)
   select b.* from json_to_recordset($1::json)
     as b(id int, name text, note text, price numeric, tags text[])`;
@@ -196,18 +182,12 @@ async function measureBare(bench: Bench, bytes: number): Promise<BodyFigures> {
   progress(name);
   await runSql(bench, "truncate api.uploads");
   const body = Buffer.concat([...partsOf(formats[0]!, bytes)]);
-  const client = new pg.Client({
-    connectionString: String(serverConfig(bench.postgres)["db-uri"]),
-  });
-  await client.connect();
-  try {
+  return await withClient(String(serverConfig(bench.postgres)["db-uri"]), async (client) => {
     await client.query("set role web_anon");
     const began = performance.now();
     await client.query(statement, [body]);
     const total = performance.now() - began;
     const megabytesPerSecond = body.length / 1000 / total;
     return { name, total, megabytesPerSecond, growth: NaN, longestOther: NaN, held: NaN };
-  } finally {
-    await client.end();
-  }
+  });
 }

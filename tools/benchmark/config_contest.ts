@@ -5,6 +5,7 @@ import { exchange } from "./exchange.ts";
 import { median } from "./figures.ts";
 import { serverConfig } from "./fixture.ts";
 import { type LoadFigures, measureLoad } from "./measure.ts";
+import { isWanted } from "./options.ts";
 import { type BenchServer, ownCommand, startServer } from "./servers.ts";
 import { markdownTable, shown } from "./table.ts";
 import type { LoadRequest } from "./wrk.ts";
@@ -42,9 +43,24 @@ interface Entry {
   readonly runs: LoadFigures[];
 }
 
-/** Measures the cases of a group in turn, and returns a table of their ratios to the first one. */
-export async function measureGroup(group: ConfigGroup, bench: Bench): Promise<string> {
-  return caseTable(group, await measureEach(group, bench));
+/**
+ * Measures the groups that the options select by name, the cases of each in turn, and returns a table for each
+ * group with the ratios of its cases to the first one.
+ */
+export async function measureGroups(
+  groups: readonly ConfigGroup[],
+  bench: Bench,
+): Promise<string> {
+  const tables: string[] = [];
+  for (const group of groups) {
+    const cases = group.cases.filter(({ name }, index) =>
+      index === 0 || isWanted(bench.options, `${group.name}, ${name}`)
+    );
+    if (cases.length > 1) {
+      tables.push(caseTable(group, await measureEach({ ...group, cases }, bench)));
+    }
+  }
+  return tables.join("\n\n");
 }
 
 /** A case with its runs. */

@@ -1,5 +1,15 @@
 /** Runs contenders in turn, so that what slows the machine down slows all of them. @module */
+import { memoryOf } from "../../tests/support/server/process_memory.ts";
+import { type Bench, progress, runSql, startServers, untilIdle } from "./bench.ts";
+import { casesOf, type LoadCase, type LoadSet, loadSets } from "./cases.ts";
 import { summarize } from "./figures.ts";
+import { makeUsers, serverConfig } from "./fixture.ts";
+import { openFloor } from "./floor.ts";
+import { type LargeCase, largeCases, type LargeField, measureBare, measureLarge } from "./large.ts";
+import { type LoadField, measureLoad } from "./measure.ts";
+import { isInSet, isWanted } from "./options.ts";
+import { probe } from "./probe.ts";
+import type { BenchServer } from "./servers.ts";
 
 /** Who is measured. */
 export type ContenderName = "service" | "peer" | "floor";
@@ -54,4 +64,106 @@ export async function contest<Field extends string>(
   const summary = (name: ContenderName) =>
     runs[name].length === 0 ? null : summarize(runs[name], highest);
   return { service: summary("service"), peer: summary("peer"), floor: summary("floor") };
+}
+
+/** The figures of a case. */
+export interface LoadStanding extends Standing<LoadField> {
+  readonly set: LoadSet;
+  readonly name: string;
+}
+
+/** Measures all cases that the options select. */
+export async function contestLoads(bench: Bench): Promise<readonly LoadStanding[]> {
+  const users = await makeUsers();
+  const cases = loadSets
+    .filter((set) => isInSet(bench.options, set))
+    .flatMap((set) => casesOf(set, users).map((each) => ({ set, each })))
+    .filter(({ each }) => isWanted(bench.options, each.name));
+  if (cases.length === 0) return [];
+  await using servers = await startServers(bench);
+  const results: LoadStanding[] = [];
+  for (const { set, each } of cases) {
+    const standing = await contestLoad(each, { bench, servers: servers.all });
+    results.push({ set, name: each.name, ...standing });
+  }
+  return results;
+}
+
+async function contestLoad(
+  each: LoadCase,
+  { bench, servers }: { readonly bench: Bench; readonly servers: readonly BenchServer[] },
+): Promise<Standing<LoadField>> {
+  const { postmaster, options: { connections, seconds, rounds } } = bench;
+  const uri = String(serverConfig(bench.postgres)["db-uri"]);
+  const reset = async () => {
+    await untilIdle(bench);
+    if (each.reset !== undefined) await runSql(bench, each.reset);
+  };
+  await probe(each, { servers, uri, reset });
+  await using floor = await openFloor(each, uri);
+  const contenders: Contender<LoadField>[] = [
+    ...servers.map((server): Contender<LoadField> => ({
+      name: server.name,
+      run: (seconds) => measureLoad(each.request, { server, postmaster, connections, seconds }),
+    })),
+    {
+      name: "floor",
+      run: (seconds) => floor.measure({ postmaster, seconds, inFlight: connections }),
+    },
+  ];
+  return await contest(contenders, {
+    rounds,
+    seconds,
+    warmUp: Math.max(3, Math.ceil(seconds / 3)),
+    highest: ["failed", "peakMemory", "otherLoad"],
+    before: reset,
+    progress: (name, { perSecond }) =>
+      progress(`${each.name}, ${name}: ${Math.round(perSecond)} requests/s`),
+  });
+}
+
+/** What came of a case. */
+export interface LargeStanding extends Standing<LargeField> {
+  readonly name: string;
+}
+
+/** Fewer runs of a large request say little. */
+const fewestRounds = 3;
+
+/** Measures all cases that are asked for, each with servers that have seen nothing large before. */
+export async function contestLarge(bench: Bench): Promise<readonly LargeStanding[]> {
+  if (!isInSet(bench.options, "large")) return [];
+  const results: LargeStanding[] = [];
+  for (const [name, make] of largeCases) {
+    if (isWanted(bench.options, name)) results.push(await contestOne(make(), bench));
+  }
+  return results;
+}
+
+async function contestOne(each: LargeCase, bench: Bench): Promise<LargeStanding> {
+  await runSql(bench, each.setup);
+  await using servers = await startServers(bench);
+  const { postmaster } = bench;
+  const contenders: Contender<LargeField>[] = [];
+  for (const server of servers.all) {
+    const baseMemory = await memoryOf(server.pid, "VmRSS");
+    const run = () => measureLarge(each, { server, postmaster, baseMemory });
+    contenders.push({ name: server.name, run });
+  }
+  if (each.floor !== null) {
+    const { floor } = each;
+    const target = { uri: String(serverConfig(bench.postgres)["db-uri"]), postmaster };
+    contenders.push({ name: "floor", run: () => measureBare(floor, target) });
+  }
+  const standing = await contest(contenders, {
+    rounds: Math.max(fewestRounds, bench.options.rounds),
+    seconds: 0,
+    warmUp: null,
+    highest: ["growth"],
+    before: async () => {
+      if (each.reset !== undefined) await runSql(bench, each.reset);
+    },
+    progress: (name, { total }) => progress(`${each.name}, ${name}: ${Math.round(total)} ms`),
+  });
+  return { name: each.name, ...standing };
 }

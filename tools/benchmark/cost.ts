@@ -9,14 +9,11 @@ import { type Bench, progress, runSql, untilIdle } from "./bench.ts";
 import { geometricMean, median } from "./figures.ts";
 import { makeUsers, plainFixture, roles, schema, serverConfig } from "./fixture.ts";
 import { openFloor } from "./floor.ts";
-import type { LoadCase } from "./load_case.ts";
 import { measureLoad } from "./measure.ts";
-import { plainCases } from "./plain_cases.ts";
-import { rlsCases } from "./rls_cases.ts";
+import { caseNamed, type LoadCase } from "./cases.ts";
 import { rlsFixture } from "./rls_fixture.ts";
 import { type BenchServer, ownCommand, startServer } from "./servers.ts";
 import { markdownTable, shown } from "./table.ts";
-import type { User } from "./template.ts";
 
 /** A case, and the highest multiples that it may cost. */
 interface CostCase {
@@ -103,10 +100,6 @@ function times(multiples: readonly number[]): string {
   return `${shown(median(multiples))}×`;
 }
 
-function caseNamed(name: string, users: readonly User[]): LoadCase {
-  return [...plainCases(users), ...rlsCases(users)].find((each) => each.name === name)!;
-}
-
 /** Checks an earlier revision out, and returns its command. */
 async function commandOf(revision: string, resources: AsyncDisposableStack): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "svc_revision_" });
@@ -128,9 +121,12 @@ async function measureCase(
   const { postmaster, options: { connections } } = bench;
   const uri = String(serverConfig(bench.postgres)["db-uri"]);
   await using floor = await openFloor(each, uri);
-  const run = async (server: BenchServer, seconds: number) => {
+  const reset = async () => {
     await untilIdle(bench);
     if (each.reset !== undefined) await runSql(bench, each.reset);
+  };
+  const run = async (server: BenchServer, seconds: number) => {
+    await reset();
     const figures = await measureLoad(each.request, { server, postmaster, connections, seconds });
     if (figures.failed > 0) throw new Error(`${each.name}: ${figures.failed} requests failed`);
     return figures;
@@ -139,8 +135,7 @@ async function measureCase(
   const measured = services.map((): Multiples => ({ service: [], postgres: [] }));
   for (let round = 0; round < rounds; round++) {
     const { cpu: least } = await run(empty, runSeconds);
-    await untilIdle(bench);
-    if (each.reset !== undefined) await runSql(bench, each.reset);
+    await reset();
     const { postgresCpu: handWritten } = await floor.measure({
       postmaster,
       seconds: runSeconds / 2,

@@ -1,8 +1,7 @@
 /** Measures features beside plain requests of the same rows: pages by cursors and by offset, and
  * calls of agents' tools. @module */
 import { type Bench, runSql } from "./bench.ts";
-import { type ConfigGroup, measureGroup } from "./config_contest.ts";
-import { isWanted } from "./options.ts";
+import { type ConfigGroup, measureGroups } from "./config_contest.ts";
 
 const prices = `
   create table api.prices (id int primary key, name text not null, price int);
@@ -77,10 +76,5 @@ const agents: ConfigGroup = {
 /** Returns a table for each request that the options select. */
 export async function measureFeatures(bench: Bench): Promise<string> {
   await runSql(bench, prices);
-  const groups = [pagesBy("id"), pagesBy("price"), agents];
-  const tables: string[] = [];
-  for (const group of groups.filter(({ name }) => isWanted(bench.options, name))) {
-    tables.push(await measureGroup(group, bench));
-  }
-  return tables.join("\n\n");
+  return await measureGroups([pagesBy("id"), pagesBy("price"), agents], bench);
 }

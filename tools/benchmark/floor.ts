@@ -1,7 +1,7 @@
 /** The floor of a case: what PostgreSQL alone takes for the statement that a person would write, in
  * a transaction with the search path, the role and the claims of the request. One connection
  * carries the transactions in a pipeline, each with its own Sync. @module */
-import pg from "pg";
+import { type PostgresClient, withClient } from "../../tests/support/database/postgres_client.ts";
 import {
   type BareConnection,
   concat,
@@ -10,7 +10,7 @@ import {
   parseMessage,
   syncMessage,
 } from "./bare_connection.ts";
-import type { LoadCase } from "./load_case.ts";
+import type { LoadCase } from "./cases.ts";
 import { anonymousRole, userRole } from "./fixture.ts";
 import { type LoadFigures, startUsage } from "./measure.ts";
 import { type Draw, drawAtRandom, fillTemplate } from "./template.ts";
@@ -33,26 +33,21 @@ export async function floorBodies(
   each: LoadCase,
   { uri, draws }: { readonly uri: string; readonly draws: readonly Draw[] },
 ): Promise<readonly unknown[]> {
-  const client = new pg.Client({ connectionString: uri });
-  await client.connect();
-  try {
+  return await withClient(uri, async (client) => {
     const bodies: unknown[] = [];
     for (const draw of draws) {
       await client.query("begin");
       await takeRole(client, draw);
-      const values = [...statementParams(each, draw)];
-      const { rows } = await client.query({ text: each.floor.text, values, rowMode: "array" });
+      const { rows } = await client.query(each.floor.text, [...statementParams(each, draw)]);
       await client.query("commit");
-      bodies.push(rows[0]?.[0] ?? null);
+      bodies.push(Object.values(rows[0] ?? {})[0] ?? null);
     }
     return bodies;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** Makes the settings of a request in a transaction. */
-export async function takeRole(client: pg.Client, draw: Draw): Promise<void> {
+export async function takeRole(client: PostgresClient, draw: Draw): Promise<void> {
   await client.query(settingsText, [...settingsParams(draw)]);
 }
 

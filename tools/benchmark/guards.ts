@@ -1,16 +1,13 @@
 /** Measures the cost of limits, logs, compression and sources of tokens: the service with and
  * without them, in turn. @module */
-import { type OptionKey, options as configOptions } from "../../src/config/options.ts";
 import { freePort } from "../../tests/support/server/free_port.ts";
 import { issuerKey, signWith } from "../../tests/support/handler/key_sets.ts";
 import { withClient } from "../../tests/support/database/postgres_client.ts";
-import type { FileConfig } from "../../tests/support/server/process.ts";
 import { signToken } from "../../tests/support/handler/token.ts";
 import type { Bench } from "./bench.ts";
-import { type ConfigCase, type ConfigGroup, measureGroup } from "./config_contest.ts";
+import { type ConfigCase, type ConfigGroup, measureGroups } from "./config_contest.ts";
 import { userRole } from "./fixture.ts";
-import { isWanted } from "./options.ts";
-import { rowByKey } from "./plain_cases.ts";
+import { rowByKey } from "./cases.ts";
 
 /** Limits that no request of the load reaches. */
 const policies = "address: 90000/1s by ip; role: 90000/1s by role; all: 90000/1s by all on /items";
@@ -90,14 +87,7 @@ export async function measureGuards(bench: Bench): Promise<string> {
   const options = { hostname: "127.0.0.1", port: keysPort, onListen: () => {} };
   await using _issuer = Deno.serve(options, () => Response.json(keys));
   await withClient(bench.postgres.uri(), (client) => client.query(revokedTokens));
-  const tables: string[] = [];
-  for (const group of groups) {
-    const cases = group.cases.filter(({ name, config }, index) =>
-      isKnown(config) && (index === 0 || isWanted(bench.options, `${group.name}, ${name}`))
-    );
-    if (cases.length > 1) tables.push(await measureGroup({ ...group, cases }, bench));
-  }
-  return tables.join("\n\n");
+  return await measureGroups(groups, bench);
 }
 
 /** As many revocations as one instance may have. */
@@ -107,8 +97,3 @@ const revokedTokens = `
       null::timestamptz as until
     from generate_series(1, 100000) n;
   grant select on revoked_tokens to authenticator`;
-
-/** Whether the service has all options of a configuration. */
-function isKnown(config: FileConfig): boolean {
-  return Object.keys(config).every((key) => Object.hasOwn(configOptions, key as OptionKey));
-}

@@ -1,6 +1,6 @@
 /** Requests of which one at a time is enough: large answers and large bodies. @module */
-import pg from "pg";
 import { bulkRows, bulkTable } from "../../tests/support/database/bulk_rows.ts";
+import { withClient } from "../../tests/support/database/postgres_client.ts";
 import { memoryOf, resetPeak } from "../../tests/support/server/process_memory.ts";
 import { exchange, type RawRequest } from "./exchange.ts";
 import { processTime } from "./process_time.ts";
@@ -115,9 +115,7 @@ export async function measureBare(
   text: string,
   { uri, postmaster }: { readonly uri: string; readonly postmaster: number },
 ): Promise<LargeFigures> {
-  const client = new pg.Client({ connectionString: uri });
-  await client.connect();
-  try {
+  return await withClient(uri, async (client) => {
     await client.query("begin");
     await takeRole(client, { chance: 0, user: null });
     const postgres = await processTime(postmaster);
@@ -129,7 +127,5 @@ export async function measureBare(
     const total = performance.now() - began;
     const postgresCpu = (await processTime(postmaster) - postgres) / 1000;
     return { total, firstByte, cpu: NaN, postgresCpu, growth: NaN };
-  } finally {
-    await client.end();
-  }
+  });
 }

@@ -1,7 +1,8 @@
 /** Measures large answers: time, and the memory of the server and of PostgreSQL. @module */
-import pg from "pg";
+import { withClient } from "../../tests/support/database/postgres_client.ts";
 import { memoryOf, resetPeak } from "../../tests/support/server/process_memory.ts";
-import { type Bench, progress, startServers } from "./bench.ts";
+import { type Bench, progress, repeat, startServers } from "./bench.ts";
+import { median } from "./figures.ts";
 import { anonymousRole, serverConfig } from "./fixture.ts";
 import type { BenchServer } from "./servers.ts";
 import { markdownTable, shown } from "./table.ts";
@@ -69,7 +70,7 @@ async function measureAnswer(
   progress(name);
   const base = await memoryOf(server.pid, "VmRSS");
   await resetPeak(server.pid);
-  const postgres = watchMemory(postmaster);
+  const postgres = repeat(() => postgresMemoryOf(postmaster), sampleMs);
   const began = performance.now();
   const response = await fetch(`${server.origin}/${relation}`, { headers: { Accept: accept } });
   let bytes = 0;
@@ -102,20 +103,14 @@ async function measureFirstLine(server: BenchServer): Promise<AnswerFigures> {
 
 /** The first row on a connection without a server around it. */
 async function measureFirstRow(bench: Bench): Promise<AnswerFigures> {
-  const client = new pg.Client({
-    connectionString: String(serverConfig(bench.postgres)["db-uri"]),
-  });
-  await client.connect();
-  try {
+  return await withClient(String(serverConfig(bench.postgres)["db-uri"]), async (client) => {
     await client.query(`set role ${anonymousRole}`);
     return await medianFirstRow("first row, bare connection", async () => {
       const began = performance.now();
       await client.query("select row_to_json(t)::text from api.wide t limit 1");
       return performance.now() - began;
     });
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 async function medianFirstRow(
@@ -124,32 +119,23 @@ async function medianFirstRow(
 ): Promise<AnswerFigures> {
   const times: number[] = [];
   for (let turn = 0; turn < firstRowTurns; turn++) times.push(await measure());
-  const firstByte = times.sort((a, b) => a - b)[firstRowTurns >> 1]!;
-  return { name, megabytes: NaN, firstByte, total: NaN, growth: NaN, postgresMemory: NaN };
+  return {
+    name,
+    megabytes: NaN,
+    firstByte: median(times),
+    total: NaN,
+    growth: NaN,
+    postgresMemory: NaN,
+  };
 }
 
 /** Period of the samples of PostgreSQL's memory. */
 const sampleMs = 20;
 
-/** Samples the private memory of PostgreSQL's processes; returns the highest of one, in megabytes. */
-function watchMemory(postmaster: number): { readonly stop: () => Promise<number> } {
-  let isStopped = false;
-  const done = (async () => {
-    let highest = 0;
-    while (!isStopped) {
-      for (const pid of await childrenOf(postmaster)) {
-        highest = Math.max(highest, await privateMemoryOf(pid));
-      }
-      await new Promise((resolve) => setTimeout(resolve, sampleMs));
-    }
-    return highest / 1e6;
-  })();
-  return {
-    stop: () => {
-      isStopped = true;
-      return done;
-    },
-  };
+/** Returns the highest private memory of one of PostgreSQL's processes, in megabytes. */
+async function postgresMemoryOf(postmaster: number): Promise<number> {
+  const all = (await childrenOf(postmaster)).map(privateMemoryOf);
+  return Math.max(0, ...await Promise.all(all)) / 1e6;
 }
 
 async function childrenOf(pid: number): Promise<readonly string[]> {

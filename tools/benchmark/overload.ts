@@ -6,7 +6,8 @@
  *
  * @module
  */
-import { type Bench, progress, runSql } from "./bench.ts";
+import { type Bench, pause, progress, runSql } from "./bench.ts";
+import { percentile } from "./figures.ts";
 import { serverConfig } from "./fixture.ts";
 import { type BenchServer, ownCommand, startServer } from "./servers.ts";
 import { markdownTable, shown } from "./table.ts";
@@ -62,8 +63,8 @@ export async function measureOverload(bench: Bench): Promise<string> {
         shown(served.length / seconds),
         shown(100 * served.length / seconds / peak),
         shown(refused / seconds),
-        shown(quantile(served, 0.5)),
-        shown(quantile(served, 0.99)),
+        shown(percentile(served, 50)),
+        shown(percentile(served, 99)),
       ]);
     }
   }
@@ -76,7 +77,7 @@ async function peakRate(server: BenchServer, seconds: number): Promise<number> {
   let served = 0;
   const client = async () => {
     while (performance.now() < end) {
-      if (await send(server) === null) await wait(burstMs);
+      if (await send(server) === null) await pause(burstMs);
       else served++;
     }
   };
@@ -110,7 +111,7 @@ async function sendAtRate(server: BenchServer, rate: number, seconds: number): P
         }),
       );
     }
-    await wait(burstMs);
+    await pause(burstMs);
   }
   await Promise.all(pending);
   return { sent, served, refused };
@@ -122,12 +123,4 @@ async function send({ origin }: BenchServer): Promise<number | null> {
   const response = await fetch(`${origin}/rpc/pause`);
   await response.body?.cancel();
   return response.ok ? performance.now() - began : null;
-}
-
-function quantile(times: readonly number[], share: number): number {
-  return times.toSorted((a, b) => a - b)[Math.floor(share * (times.length - 1))] ?? NaN;
-}
-
-function wait(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

@@ -2,7 +2,7 @@
  * @module */
 import { deepStrictEqual } from "node:assert/strict";
 import { buildRequest } from "../../tests/support/handler/request.ts";
-import type { LoadCase } from "./load_case.ts";
+import type { LoadCase } from "./cases.ts";
 import { floorBodies } from "./floor.ts";
 import type { BenchServer } from "./servers.ts";
 import { type Draw, fillTemplate, spreadDraws } from "./template.ts";

@@ -2,11 +2,10 @@
  * verify a position or do not. @module */
 import { startPostgres } from "../../tests/support/database/postgres_server.ts";
 import type { Bench } from "./bench.ts";
-import { type ConfigGroup, measureGroup } from "./config_contest.ts";
+import { type ConfigGroup, measureGroups } from "./config_contest.ts";
 import { quietSettings } from "./fixture.ts";
 import { postmasterOf } from "./measure.ts";
-import { isWanted } from "./options.ts";
-import { note, rowByKey } from "./plain_cases.ts";
+import { note, rowByKey } from "./cases.ts";
 
 /** A position that each server has reached. */
 const oldBookmark = { "Svc-Bookmark": "1-0000000000000001" };
@@ -52,10 +51,7 @@ export async function measureReplicas(bench: Bench): Promise<string> {
       ],
     },
   ];
-  const wanted = groups.filter(({ name }) => isWanted(bench.options, name));
   // The copy for the standby has halted the primary, which is another process now.
   const postmaster = await postmasterOf(bench.postgres.folder);
-  const tables: string[] = [];
-  for (const group of wanted) tables.push(await measureGroup(group, { ...bench, postmaster }));
-  return tables.join("\n\n");
+  return await measureGroups(groups, { ...bench, postmaster });
 }

@@ -1,10 +1,8 @@
 /** Writes what was measured, for people and for machines. @module */
 import { type LoadSet, loadSets } from "./cases.ts";
-import type { ContenderName, Standing } from "./contest.ts";
+import type { ContenderName, LargeStanding, LoadStanding, Standing } from "./contest.ts";
 import { geometricMean } from "./figures.ts";
 import type { LargeField } from "./large.ts";
-import type { LargeStanding } from "./large_contest.ts";
-import type { LoadStanding } from "./load_contest.ts";
 import type { LoadFigures } from "./measure.ts";
 import { markdownTable, shown } from "./table.ts";
 

@@ -10,8 +10,7 @@ import { measureGrowth } from "./growth.ts";
 import { measureGuards } from "./guards.ts";
 import { largeTables, measureAnswers } from "./large_answers.ts";
 import { largeCases } from "./large.ts";
-import { contestLarge } from "./large_contest.ts";
-import { contestLoads } from "./load_contest.ts";
+import { contestLarge, contestLoads } from "./contest.ts";
 import {
   type BenchOptions,
   isInSet,

@@ -1,6 +1,7 @@
 /** Measures how long other requests wait while slow clients read large answers. @module */
 import { memoryOf, resetPeak } from "../../tests/support/server/process_memory.ts";
-import { type Bench, progress } from "./bench.ts";
+import { type Bench, pause, progress } from "./bench.ts";
+import { percentile } from "./figures.ts";
 import { serverConfig } from "./fixture.ts";
 import { type BenchServer, startServer, watchedCommand } from "./servers.ts";
 import { markdownTable, shown } from "./table.ts";
@@ -74,16 +75,12 @@ async function measureOthers(server: BenchServer, end: Promise<unknown>): Promis
   const held = longestHold(server.stderr.all.slice(heldBefore));
   return [
     times.length,
-    quantile(times, 0.5),
-    quantile(times, 0.99),
-    quantile(busyTimes, 0.99),
-    quantile(times, 1),
+    percentile(times, 50),
+    percentile(times, 99),
+    percentile(busyTimes, 99),
+    Math.max(...times),
     held,
   ].map(shown);
-}
-
-function quantile(times: readonly number[], share: number): number {
-  return times.toSorted((a, b) => a - b)[Math.floor(share * (times.length - 1))]!;
 }
 
 /**
@@ -108,8 +105,4 @@ async function readSlowly({ origin }: BenchServer): Promise<void> {
     if (!success || bytes < rowsPerReader * 1000) throw new Error(`a reader got ${bytes} bytes`);
   };
   await Promise.all(Array.from({ length: readers }, read));
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -2,7 +2,7 @@
 import type { Bench } from "./bench.ts";
 import { caseTable, type ConfigGroup, type MeasuredCase, measureEach } from "./config_contest.ts";
 import { median } from "./figures.ts";
-import { rowByKey } from "./plain_cases.ts";
+import { rowByKey } from "./cases.ts";
 import { fitModel, type MeasuredPoint, modelErrors } from "./scalability.ts";
 
 /** Connections to PostgreSQL for each thread. All numbers of threads have as many in all. */

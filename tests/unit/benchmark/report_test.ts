@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { LoadStanding } from "../../../tools/benchmark/load_contest.ts";
+import type { LoadStanding } from "../../../tools/benchmark/contest.ts";
 import type { LoadFigures } from "../../../tools/benchmark/measure.ts";
 import {
   compare,
