@@ -13,13 +13,12 @@ export interface AccessPolicy {
 
 type List = readonly string[] | null;
 
-/** A relation, or a function without events. `automatic` are writes without triggers. */
+/** A relation, or a function without events. */
 export type AccessRow = readonly [
   schema: string,
   name: string,
   events: number,
-  automatic: number,
-  /** Whether `security_invoker` of the view is off and could be on. */
+  /** `security_invoker` of the view is off and could be on. */
   isOwnerView: boolean,
   columnCount: number,
   /** With their command and the positions of the roles that they are for; null for all. */
@@ -36,11 +35,9 @@ type RightsRow = readonly [
   below: Below | null,
 ];
 
-/**
- * Relations below a view, each read as the caller or as the owner of a view: tables whose policies skip
- * that role, tables whose policies bound it, GRANT of reads, and privileges on any of the relations.
- */
-type Below = readonly [past: List, bounded: List, missing: List, privileges: number];
+/** Relations below a view, each read as the caller or as the owner of a view: tables whose policies skip
+ * that role, tables whose policies bound it, GRANT of reads, actions that need it, and granted writes. */
+type Below = readonly [past: List, bounded: List, missing: List, unread: number, writes: number];
 
 /** The result of the query. */
 export interface AccessFacts {
@@ -67,7 +64,8 @@ const hasUsage = (schema: string) => `has_schema_privilege(r.oid, ${schema}, 'US
 /**
  * Parameters: exposed and extra schemas as JSON arrays, a role to include, the only role or NULL, the most
  * objects of each kind. In `steps`, `checked` is the role that a relation is read as, NULL for the caller;
- * `stored` is the owner of a materialized view, with whose rights it is kept.
+ * `stored` is the owner of a materialized view, with whose rights it is kept; `written` are the writes
+ * that reach the relation: the first that the rule of a view names besides it, without INSTEAD OF triggers and rules.
  */
 export const accessQuery = `with recursive ${inputs},
 callers as materialized (
@@ -82,25 +80,35 @@ exposed as materialized (
   select t.* from relations r join tables t on t.oid = r.oid order by r.name collate "C" limit $5::int
 ),
 columns as not materialized (select a.* from pg_attribute a where a.attnum > 0 and not a.attisdropped),
-steps (view, relation, checked, stored) as (
-  select c.oid, c.oid, null::oid, null::oid from exposed c where c.relkind in ('v', 'm')
+steps (view, relation, checked, stored, rule, written) as (
+  select c.oid, c.oid, null::oid, null::oid, null::oid, pg_relation_is_updatable(c.oid, false)
+  from exposed c where c.relkind in ('v', 'm')
   union
-  select s.view, d.refobjid, case when ${isInvokerView("c")} then s.stored else c.relowner end,
-    case c.relkind when 'm' then c.relowner else s.stored end
+  select s.view, d.oid, case when ${isInvokerView("c")} then s.stored else c.relowner end,
+    case c.relkind when 'm' then c.relowner else s.stored end, w.oid, case d.oid::text
+      when (regexp_match(w.ev_action::text, format(' :relid (?!%s )(\\d+) ', c.oid)))[1]
+      then s.written & ~(select coalesce(bit_or(i.bits), 0) from (
+        select (g.tgtype & 12) * 2 + (g.tgtype & 16) / 4 from pg_trigger g where g.tgrelid = c.oid
+        union all select 1 << o.ev_type::text::int from pg_rewrite o where o.ev_class = c.oid and o.is_instead
+      ) i (bits)) else 0 end
   from steps s join pg_class c on c.oid = s.relation and c.relkind in ('v', 'm')
     join pg_rewrite w on w.ev_class = c.oid and w.ev_type = '1'
-    join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
-      and d.refclassid = 'pg_class'::regclass and d.refobjid <> c.oid
+    cross join lateral (select distinct d.refobjid as oid from pg_depend d where d.classid = 'pg_rewrite'::regclass
+      and d.objid = w.oid and d.refclassid = 'pg_class'::regclass and d.refobjid <> c.oid) d
 ),
 below as materialized (
   select s.view, r.oid as role, json_build_array(
     json_agg(distinct t.name) filter (where t.relrowsecurity and not ${policiesApply("o", "t")}),
     json_agg(distinct t.name) filter (where s.stored is null and ${policiesApply("o", "t")}),
-    json_agg(distinct format('grant select on %s to %I;', t.name, o.rolname)) filter (
-      where s.stored is null and not has_any_column_privilege(o.oid, t.oid, 'SELECT')),
-    bit_or(${privilegeBits("o.oid", "t.oid", "has_any_column_privilege")})) as facts
+    json_agg(distinct format('grant select on %s to %I;', t.name, o.rolname)) filter (where not is_read),
+    coalesce(bit_or(21 & ~s.written) filter (where not is_read), 0),
+    bit_and(${privilegeBits("o.oid", "t.oid", "has_any_column_privilege")} | ~s.written)) as facts
   from steps s cross join callers r
     join pg_roles o on o.oid = coalesce(s.checked, r.oid) join tables t on t.oid = s.relation
+    cross join lateral (select s.stored is not null or has_table_privilege(o.oid, t.oid, 'SELECT') or not exists (
+      select from pg_depend d where d.classid = 'pg_rewrite'::regclass and d.objid = s.rule and d.refobjid = t.oid
+        and not case d.refobjsubid when 0 then has_any_column_privilege(o.oid, t.oid, 'SELECT')
+          else has_column_privilege(o.oid, t.oid, d.refobjsubid::int2, 'SELECT') end)) reads (is_read)
   where s.relation <> s.view group by s.view, r.oid
 ),
 rights as materialized (
@@ -126,20 +134,20 @@ select json_build_object(
     case when c.relkind in ('r', 'p') then 28 when c.relkind = 'm' or exists (
         select from pg_foreign_table f join pg_foreign_server s on s.oid = f.ftserver
           join pg_foreign_data_wrapper w on w.oid = s.srvfdw and w.fdwhandler = 0 where f.ftrelid = c.oid) then 0 else pg_relation_is_updatable(c.oid, true) end,
-    case c.relkind when 'v' then pg_relation_is_updatable(c.oid, false) else 0 end,
     c.relkind = 'v' and v.number >= 150000 and not ${isInvokerView("c")},
     (select count(*) from columns a where a.attrelid = c.oid), y.list, x.list) as row
-    from version v cross join exposed c left join rights x on x.oid = c.oid
-      left join policies y on y.polrelid = c.oid
+    from version v cross join exposed c left join rights x on x.oid = c.oid left join policies y on y.polrelid = c.oid
     union all
-    (select json_build_array(s.name, f.name, 0, 0, false, 0, null, (
+    (select json_build_array(s.name, f.name, 0, false, 0, null, (
       select json_agg(json_build_array(${hasUsage("s.oid")}, false,
         has_function_privilege(r.oid, p.oid, 'EXECUTE')::int * 2, null, null) order by r.position) from callers r))
     from pg_proc p join schemas s on s.oid = p.pronamespace and s.exposed
       cross join lateral (select format('%s.%I(%s)', s.name, p.proname,
         pg_get_function_identity_arguments(p.oid))) f (name)
     where p.prokind = 'f' and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
-      and (p.pronargs = 0 or p.proargnames is not null or p.pronargs = 1 and p.proargtypes[0] in
-        ('bytea'::regtype, 'json'::regtype, 'jsonb'::regtype, 'text'::regtype, 'xml'::regtype))
+      and (p.pronargs = 1 and p.proargtypes[0] in
+        ('bytea'::regtype, 'json'::regtype, 'jsonb'::regtype, 'text'::regtype, 'xml'::regtype) or not exists (
+        select from unnest(coalesce(p.proallargtypes, p.proargtypes::oid[]), p.proargnames, p.proargmodes)
+          i (type, name, mode) where coalesce(i.mode, 'i') in ('i', 'b', 'v') and coalesce(i.name, '') = ''))
     order by f.name collate "C" limit $5::int)) o)
 )::text`;

@@ -92,7 +92,7 @@ function cellsOf(
   { roles }: AccessFacts,
   isReadOnly: boolean,
 ): readonly AccessCell[] {
-  const [schema, relation, events, , , , , rights] = row;
+  const [schema, relation, events, , , , rights] = row;
   const isFunction = relation.endsWith(")");
   return actions.filter(([word]) => (word === "execute") === isFunction).flatMap((action) =>
     roles.map(([, role], position): AccessCell => {
@@ -116,14 +116,14 @@ function cellsOf(
 
 /** Judges a granted action by the relations below a view, then by policies. */
 function verdictOf(row: AccessRow, [word, bit, letter]: ActionBit, position: number): Verdict {
-  const [, relation, , automatic, isOwnerView, columnCount, policies, rights] = row;
+  const [, relation, , isOwnerView, columnCount, policies, rights] = row;
   const [, hasPolicies, , columnGrants, below] = rights[position]!;
-  const [past, bounded, missing, writes] = below ?? [null, null, null, -1];
-  if (missing !== null && word !== "insert") {
+  const [past, bounded, missing, unread, writes] = below ?? [null, null, null, 0, -1];
+  if (missing !== null && (unread & bit) !== 0) {
     return no("a relation below the view cannot be read", ...missing);
   }
-  if ((automatic & bit) !== 0 && (writes & bit) === 0) {
-    return no(`${word.toUpperCase()} is not granted on the table below the view`);
+  if (bit > 2 && (writes & bit) === 0) {
+    return no(`${word.toUpperCase()} is not granted on a relation below the view`);
   }
   const list = columnGrants?.[word] ?? null;
   const columns = list?.length === columnCount ? null : list;
