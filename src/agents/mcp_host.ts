@@ -6,7 +6,7 @@ import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import { networkOf } from "../http/client_address.ts";
 import { PlanCache } from "../plan_cache/plan_cache.ts";
-import type { Reply } from "../response/reply.ts";
+import { type Reply, withBookmark } from "../response/reply.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import { receiveBody } from "../request/body/body.ts";
@@ -14,7 +14,6 @@ import { RawDecoder } from "../request/body/decoders.ts";
 import { isFilter, isParameterName } from "../request/url/query_params.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { version } from "../version.ts";
-import { withBookmark } from "../handler/bookmarks.ts";
 import { admitClient, admitIdentity, authenticateRequest } from "../handler/admission.ts";
 import { type AgentsHost, type Context, Exchange } from "../handler/exchange.ts";
 import type {
@@ -27,7 +26,8 @@ import type {
 } from "./mcp_port.ts";
 import { answer, failureReply } from "../handler/pipeline.ts";
 import { bodyOptions } from "../handler/receive_body.ts";
-import { identifiersOf, lengthError } from "../handler/receive.ts";
+import { identifiersOf } from "../handler/receive.ts";
+import { lengthError } from "../request/length_limits.ts";
 import { reportOutcome } from "../handler/report.ts";
 
 /** Loads the module beside this one. A bundle has it as `mcp.js`. */

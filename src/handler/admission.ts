@@ -3,7 +3,7 @@
  * decides the response, and no later one runs:
  *
  * 1. Open connections: `src/server/`.
- * 2. Lengths of URL and header: `receive.ts`.
+ * 2. Lengths of URL and header: `src/request/length_limits.ts`.
  * 3. Preflights, invalid hosts and health checks are answered: `early_answers.ts`.
  * 4. Limits by address, token and its revocation, origin, limits by role, claim and token, requests in
  *    progress: {@linkcode admit}.

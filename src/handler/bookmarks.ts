@@ -1,8 +1,7 @@
 /** Carries bookmarks between clients and the database: positions that later reads must have
  * reached. @module */
-import type { Batch, BatchResult } from "../database/batch.ts";
+import type { Batch } from "../database/batch.ts";
 import type { RawRequest } from "../request/raw_request.ts";
-import type { Reply } from "../response/reply.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import type { RequestOperation } from "../transaction/script.ts";
 import { mayUseStandby, replicatedBatch } from "../transaction/standby_use.ts";
@@ -60,11 +59,6 @@ function cookieName({ auth: { tenant } }: Pick<Snapshot, "auth">): string {
 
 function mayBeBookmark(text: string): boolean {
   return text.length <= maxBookmarkLength && /^[!-~]+$/.test(text);
-}
-
-/** Adds the bookmark of a result to its reply, if it has one. */
-export function withBookmark(reply: Reply, { bookmark }: Pick<BatchResult, "bookmark">): Reply {
-  return bookmark == null ? reply : { ...reply, bookmark };
 }
 
 /** Returns the cookie that holds a bookmark for a minute. */

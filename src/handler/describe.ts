@@ -1,9 +1,9 @@
 /** Responds to the root with a description of the API as the role may use it. @module */
-import type { Reply } from "../response/reply.ts";
+import { type Reply, withBookmark } from "../response/reply.ts";
 import { servedMetadata } from "../response/openapi/served_metadata.ts";
 import { respondToRoot } from "../response/root.ts";
 import { buildRootScript, schemaMetadataOf } from "../transaction/service_scripts.ts";
-import { withBookmark, withReplicas } from "./bookmarks.ts";
+import { withReplicas } from "./bookmarks.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RequestPlan } from "./plan_request.ts";
 import { ownerOf } from "./run.ts";

@@ -4,7 +4,7 @@ import { isHostHeader } from "../http/host.ts";
 import type { Reply } from "../response/reply.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
-import type { EarlyAnswer, Exchange } from "./exchange.ts";
+import { allowedOrigins, type EarlyAnswer, type Exchange } from "./exchange.ts";
 import { emptyReply } from "./headers.ts";
 import { HealthCheck } from "./health_check.ts";
 import { healthRoute, unknownRoute } from "./route_names.ts";
@@ -18,13 +18,6 @@ export function earlyAnswers(
   const { config } = service.snapshot;
   if (config.serverHealthPath === null) return common;
   return [...common, healthAnswer(new HealthCheck(service, config, loading))];
-}
-
-/** Returns the origins that CORS allows; `none` for none, null for any. */
-export function allowedOrigins(
-  { context: { agents, snapshot: { config } }, pieces: { path } }: Exchange,
-): readonly string[] | null | "none" {
-  return agents?.matches(path) ? agents.allowedOrigins(path) : config.serverCorsAllowedOrigins;
 }
 
 function answerPreflight(exchange: Exchange): Reply | null {

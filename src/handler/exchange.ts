@@ -234,5 +234,12 @@ export class Exchange implements Caller {
   }
 }
 
+/** Returns the origins that CORS allows; `none` for none, null for any. */
+export function allowedOrigins(
+  { context: { agents, snapshot: { config } }, pieces: { path } }: Exchange,
+): readonly string[] | null | "none" {
+  return agents?.matches(path) ? agents.allowedOrigins(path) : config.serverCorsAllowedOrigins;
+}
+
 const noStopwatch = new Stopwatch(false);
 const noUses: readonly TargetNameUse[] = [];

@@ -8,7 +8,7 @@ import type { ServiceOptions } from "../service/service_options.ts";
 import { version } from "../version.ts";
 import { cachedContext } from "./context.ts";
 import type { AgentsHost, Exchange, RequestInfo } from "./exchange.ts";
-import { responseWith } from "./headers.ts";
+import { toResponse } from "./headers.ts";
 import { answer } from "./pipeline.ts";
 import { receive } from "./receive.ts";
 import { recordRequest, reportOutcome, reportRequest } from "./report.ts";
@@ -83,22 +83,4 @@ export function errorResponseTo(request: Request, error: ServiceError, dialect: 
       ...headers.map(([...pair]) => pair),
     ],
   });
-}
-
-/** Makes the `Response` of a reply. */
-export function toResponse({ request: { method }, info }: Exchange, reply: Reply): Response {
-  const { status, statusText = "", content, headers } = reply;
-  const isHead = method === "HEAD";
-  if (isHead && content instanceof ReadableStream) content.cancel().catch(() => {});
-  // A server may send an empty body in chunks, but none with its length.
-  const isEmpty = content instanceof Uint8Array && content.length === 0;
-  const body = isHead || isEmpty ? null : content as BodyInit | null;
-  const omitsLength = info.setsContentLength === true && body instanceof Uint8Array;
-  // `encodeBody` keeps Workers from encoding a body that has a `Content-Encoding` once more.
-  const init: ResponseInit & { readonly encodeBody: string } = {
-    status,
-    statusText,
-    encodeBody: "manual",
-  };
-  return responseWith(headers, body, { ...init, omitsLength });
 }

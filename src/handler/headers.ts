@@ -1,6 +1,7 @@
-/** Lists of response headers. @module */
+/** Lists of response headers, and responses made of them. @module */
 import type { HeaderList } from "../lib/header_list.ts";
 import type { Reply } from "../response/reply.ts";
+import type { Exchange } from "./exchange.ts";
 
 /** Adds headers behind those of a reply. */
 export function withHeaders(reply: Reply, added: HeaderList): Reply {
@@ -37,4 +38,18 @@ export function responseWith(
     if (!omitsLength || name !== "Content-Length") response.headers.append(name, value);
   }
   return response;
+}
+
+/** Makes the `Response` of a reply. */
+export function toResponse({ request: { method }, info }: Exchange, reply: Reply): Response {
+  const { status, statusText = "", content, headers } = reply;
+  const isHead = method === "HEAD";
+  if (isHead && content instanceof ReadableStream) content.cancel().catch(() => {});
+  // A server may send an empty body in chunks, but none with its length.
+  const isEmpty = content instanceof Uint8Array && content.length === 0;
+  const body = isHead || isEmpty ? null : content as BodyInit | null;
+  const omitsLength = info.setsContentLength === true && body instanceof Uint8Array;
+  // `encodeBody` keeps Workers from encoding a body that has a `Content-Encoding` once more.
+  const init = { status, statusText, encodeBody: "manual", omitsLength };
+  return responseWith(headers, body, init);
 }

@@ -78,27 +78,22 @@ export function lazyHandler(
 ): Handler {
   let watcher: HandlerWatcher | null = null;
   let isStarting = false;
-  const start = makeStart(source, {
-    connections: dependencies.connections,
-    dependencies: () => watched(dependencies, watcher),
-  });
+  const create = () => createService(source, watched(dependencies, watcher));
+  const start = makeStart(create, dependencies.connections);
   let state: StartedService | null = null;
-  let dialect: Dialect = svcDialect;
   let closed = false;
   const started = async () => {
     if (closed) throw new Error(closedMessage);
     isStarting = true;
     const ready = await start();
     watcher?.start(ready.service);
-    dialect = ready.service.dialect;
     if (closed) await ready.service.close();
     return state = ready;
   };
   return Object.assign(
     async (request: Request, info?: RequestInfo) => {
-      if (closed) return errorResponseTo(request, errors.cannotConnect(closedMessage), dialect);
-      const { handle } = state?.service.snapshot.cache ? state : await started();
-      return await handle(request, info);
+      if (closed) return closedResponse(request, state?.service.dialect);
+      return await (state?.service.snapshot.cache ? state : await started()).handle(request, info);
     },
     {
       ready: async () => checkReady((await started()).service),
@@ -110,9 +105,7 @@ export function lazyHandler(
         if (state !== null) await state.service.close();
       },
       [adminExtension]: (added: HandlerWatcher) => {
-        if (closed) throw new Error(`createAdmin: ${closedMessage}`);
-        if (isStarting) throw new Error("createAdmin: the handler has started");
-        if (watcher !== null) throw new Error("createAdmin: the handler has an admin server");
+        checkUnwatched(closed, { isStarting, watcher });
         watcher = added;
         return async () => closed ? null : (await started()).service;
       },
@@ -121,6 +114,19 @@ export function lazyHandler(
 }
 
 const closedMessage = "the handler was closed";
+
+function checkUnwatched(
+  closed: boolean,
+  { isStarting, watcher }: { readonly isStarting: boolean; readonly watcher: object | null },
+): void {
+  if (closed) throw new Error(`createAdmin: ${closedMessage}`);
+  if (isStarting) throw new Error("createAdmin: the handler has started");
+  if (watcher !== null) throw new Error("createAdmin: the handler has an admin server");
+}
+
+function closedResponse(request: Request, dialect: Dialect = svcDialect): Response {
+  return errorResponseTo(request, errors.cannotConnect(closedMessage), dialect);
+}
 
 function checkReady({ snapshot }: Service): void {
   if (snapshot.cache !== null) return;
@@ -153,13 +159,9 @@ function watched(
  * Otherwise each request that finds no schema cache loads it, since work ends with its request.
  */
 function makeStart(
-  source: () => ConfigSource,
-  { connections, dependencies }: {
-    readonly connections: Connections;
-    readonly dependencies: () => WatchedDependencies;
-  },
+  create: () => Promise<StartedService>,
+  connections: Connections,
 ): () => Promise<StartedService> {
-  const create = () => createService(source, dependencies());
   if (connections === "pooled") {
     let starting: Promise<StartedService> | null = null;
     return () => starting ??= create().then(withSchema);

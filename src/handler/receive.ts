@@ -3,7 +3,6 @@ import { RequestTiming } from "../observe/stopwatch.ts";
 import { readCredential } from "../auth/credential.ts";
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
-import type { ServiceError } from "../errors/service_error.ts";
 import { maskCookie } from "../http/cookie.ts";
 import { uncodedTags } from "../http/etag.ts";
 import {
@@ -12,7 +11,8 @@ import {
   type RequestIdentifiers,
   requestIdOf,
 } from "../http/request_id.ts";
-import { parseTraceparent, type SpanContext } from "../http/trace_context.ts";
+import { spanOf } from "../http/trace_context.ts";
+import { lengthError } from "../request/length_limits.ts";
 import { type RawRequest, readRawRequest } from "../request/raw_request.ts";
 import type { RequestService } from "../service/request_service.ts";
 import { type Context, Exchange, type RequestInfo } from "./exchange.ts";
@@ -101,39 +101,4 @@ export function identifiersOf(
     : requestIdOf(headers.get(serverRequestIdHeader));
   if (!dbTraceApplicationName) return { requestId, applicationName: null };
   return { requestId, applicationName: applicationNameOf(spanOf(headers, service), requestId) };
-}
-
-/** Returns the span that OpenTelemetry has opened, else that of the caller; null for none. */
-export function spanOf(
-  headers: Headers,
-  { activeSpan }: Pick<RequestService, "activeSpan">,
-): SpanContext | null {
-  return activeSpan?.() ?? parseTraceparent(headers.get("traceparent"));
-}
-
-/** Bytes of each header line beside name and value: colon, space and line end. */
-const headerLineBytes = 4;
-
-/** Returns the error `131` or `132` if the URL or the header exceeds its limit; null otherwise. */
-export function lengthError(
-  headers: Iterable<readonly [name: string, value: string]>,
-  { path, query }: Pick<RawRequest, "path" | "query">,
-  { serverMaxUrlLength, serverMaxHeaderSize }: Pick<
-    Config,
-    "serverMaxHeaderSize" | "serverMaxUrlLength"
-  >,
-): ServiceError | null {
-  if (serverMaxUrlLength > 0) {
-    const length = path.length + (query === "" ? 0 : query.length + 1);
-    if (length > serverMaxUrlLength) return errors.urlTooLong(serverMaxUrlLength, length);
-  }
-  if (serverMaxHeaderSize > 0) {
-    let size = 0;
-    // A header value has one character per byte.
-    for (const [name, value] of headers) {
-      size += name.length + value.length + headerLineBytes;
-    }
-    if (size > serverMaxHeaderSize) return errors.headersTooLarge(serverMaxHeaderSize, size);
-  }
-  return null;
 }

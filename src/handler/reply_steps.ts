@@ -12,8 +12,7 @@ import type { Header } from "../response/overrides.ts";
 import type { Reply } from "../response/reply.ts";
 import { version } from "../version.ts";
 import { bookmarkCookie } from "./bookmarks.ts";
-import { allowedOrigins } from "./early_answers.ts";
-import type { Context, Exchange, ReplyStep } from "./exchange.ts";
+import { allowedOrigins, type Context, type Exchange, type ReplyStep } from "./exchange.ts";
 import { hasHeader, withHeaders, withoutHeader } from "./headers.ts";
 
 /** The parts of a context that decide which steps there are. */

@@ -2,13 +2,12 @@
 import type { Statement } from "../database/batch.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { DatabaseError, ServiceError } from "../errors/service_error.ts";
-import type { SpanContext } from "../http/trace_context.ts";
+import { type SpanContext, spanOf } from "../http/trace_context.ts";
 import type { FinishedRequest } from "../observe/observation.ts";
 import type { RequestMetrics } from "../observe/request_metrics.ts";
 import type { Reply } from "../response/reply.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { Exchange, RequestFailure } from "./exchange.ts";
-import { spanOf } from "./receive.ts";
 import { mcpRoute, unknownRoute } from "./route_names.ts";
 
 /** Reports a request that has been answered. */

@@ -8,12 +8,12 @@ import {
   requestFingerprint,
 } from "../request/idempotency_key.ts";
 import { type KeptReply, replyOfKept } from "../response/kept_reply.ts";
-import type { Reply } from "../response/reply.ts";
+import { type Reply, withBookmark } from "../response/reply.ts";
 import { KeyTakenError, type RequestKey } from "../transaction/idempotency.ts";
 import type { TransactionOwner } from "../transaction/preamble.ts";
 import { mayWrite, type RequestOperation, type RequestWork } from "../transaction/script.ts";
 import { buildReplayScript, type KeyedWork } from "../transaction/service_scripts.ts";
-import { withBookmark, withReplicas } from "./bookmarks.ts";
+import { withReplicas } from "./bookmarks.ts";
 import type { Exchange } from "./exchange.ts";
 import type { PayloadRequest } from "./plan_request.ts";
 import { runTransaction, ScriptRun } from "./script_run.ts";

@@ -16,7 +16,7 @@ import { systemClock } from "../lib/clock.ts";
 import { BatchDeadline } from "../lib/time_limits.ts";
 import { resultColumn } from "../query/query.ts";
 import { keptAnswer } from "../response/kept_reply.ts";
-import type { Reply } from "../response/reply.ts";
+import { type Reply, withBookmark } from "../response/reply.ts";
 import { checkCost } from "../transaction/cost_limit.ts";
 import { closingStatement, keyError } from "../transaction/idempotency.ts";
 import type { TransactionOwner } from "../transaction/preamble.ts";
@@ -29,7 +29,7 @@ import {
   type RequestWork,
 } from "../transaction/script.ts";
 import { statementError } from "../transaction/script_errors.ts";
-import { withBookmark, withReplicas } from "./bookmarks.ts";
+import { withReplicas } from "./bookmarks.ts";
 import type { Exchange } from "./exchange.ts";
 import { replyOf } from "./reply.ts";
 

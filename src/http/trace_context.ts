@@ -32,3 +32,11 @@ export function parseTraceparent(value: string | null): SpanContext | null {
 export function traceparentOf({ traceId, spanId, flags }: SpanContext): string {
   return `00-${traceId}-${spanId}-${flags}`;
 }
+
+/** Returns the span that OpenTelemetry has opened, else that of the caller; null for none. */
+export function spanOf(
+  headers: Headers,
+  { activeSpan }: { readonly activeSpan: (() => SpanContext | null) | null },
+): SpanContext | null {
+  return activeSpan?.() ?? parseTraceparent(headers.get("traceparent"));
+}

@@ -1,5 +1,5 @@
 /** A response as data, and the headers that several kinds of responses share. @module */
-import type { ResultBody } from "../database/batch.ts";
+import type { BatchResult, ResultBody } from "../database/batch.ts";
 import { nothingPreferred } from "../request/preferences.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { contentTypeOf } from "../http/media_type.ts";
@@ -27,6 +27,11 @@ export interface Reply {
   readonly failure?: Promise<unknown> | undefined;
   /** Resolves when a stream has ended, in whichever way; absent for other content. */
   readonly ended?: Promise<void> | undefined;
+}
+
+/** Adds the bookmark of a result to its reply, if it has one. */
+export function withBookmark(reply: Reply, { bookmark }: Pick<BatchResult, "bookmark">): Reply {
+  return bookmark == null ? reply : { ...reply, bookmark };
 }
 
 export interface ResultMetadata {

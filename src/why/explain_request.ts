@@ -4,7 +4,7 @@ import type { Identity } from "../auth/jwt_cache.ts";
 import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { cachedContext } from "../handler/context.ts";
-import { toResponse } from "../handler/handler.ts";
+import { toResponse } from "../handler/headers.ts";
 import { answer } from "../handler/pipeline.ts";
 import { planRequest } from "../handler/plan_request.ts";
 import { receive } from "../handler/receive.ts";
@@ -61,10 +61,7 @@ export async function explainRequest(
   if (plan.kind === "call") {
     const [text = "[]"] = await readFacts(routineFactsQuery(plan.call.routine));
     const [name = null, runsAs]: readonly (string | null)[] = JSON.parse(text);
-    const needs = [{ action: "execute", columns: [], use: "" } as const];
-    const [first = "", ...grants] = relationLines(cellsOf(name), needs);
-    const line = `${first}; its body, which is not checked, runs as ${runsAs ?? role}`;
-    return [...answerLines(outcome), line, ...grants].map(printable);
+    return [...answerLines(outcome), ...callLines(cellsOf(name), runsAs ?? role)].map(printable);
   }
   const relation = relationOf(plan)!;
   const cells = cellsOf(nameText(relation.schema, relation.name));
@@ -82,6 +79,15 @@ export async function explainRequest(
     ...relationLines(cells, needsOf(plan)),
     ...typeof found === "string" ? [found] : rowLines(rows ?? [], relation.primaryKey, facts),
   ].map(printable);
+}
+
+function callLines(
+  cells: Parameters<typeof relationLines>[0],
+  runsAs: string,
+): readonly string[] {
+  const needs = [{ action: "execute", columns: [], use: "" } as const];
+  const [first = "", ...grants] = relationLines(cells, needs);
+  return [`${first}; its body, which is not checked, runs as ${runsAs}`, ...grants];
 }
 
 /** Neither a lock of another session nor a policy that loops keeps an explanation waiting. */

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { lengthError } from "../../../src/handler/receive.ts";
+import { lengthError } from "../../../src/request/length_limits.ts";
 
 const noLimits = { serverMaxHeaderSize: 0, serverMaxUrlLength: 0 };
 
