@@ -62,9 +62,8 @@ export async function openStart(
   if (!isQuickMode(args, process.env)) {
     return { reader: configReader(args, defaults), database: null, quick: null };
   }
-  const dialect = args.flags.get("dialect")?.value === pgrstDialect.name
-    ? pgrstDialect
-    : svcDialect;
+  const isPgrst = args.flags.get("dialect")?.value === pgrstDialect.name;
+  const dialect = isPgrst ? pgrstDialect : svcDialect;
   const fixed = { ...fixedDefaults(dialect), ...defaults };
   const first = configReader(args, { ...fixed, dbSchemas: unsetSchemas, serverPort: unsetPort });
   const { config } = first;
@@ -88,14 +87,23 @@ export async function openStart(
       ...(ports === "serves" ? await portDefaults(config) : {}),
     };
     const reader = configReader(args, chosen);
-    const hasMoved = config.serverPort === unsetPort && (chosen.serverPort ?? 3000) !== 3000;
-    const usedPort = hasMoved ? await isFreePort(3000) ? 3001 : 3000 : null;
+    const usedPort = await usedPortOf(config, chosen);
     const isReadOnly = reader.config.dbReadOnly;
     return { reader, database, quick: { facts, choice, usedPort, isReadOnly } };
   } catch (error) {
     await database.close();
     throw error;
   }
+}
+
+/** Returns the port in use that another one replaces; null for none. */
+async function usedPortOf(
+  { serverPort }: Pick<Config, "serverPort">,
+  chosen: Partial<Config>,
+): Promise<number | null> {
+  const hasMoved = serverPort === unsetPort && (chosen.serverPort ?? 3000) !== 3000;
+  if (!hasMoved) return null;
+  return await isFreePort(3000) ? 3001 : 3000;
 }
 
 /** The configuration file that `svc init` writes by default. */

@@ -73,23 +73,25 @@ interface ChartControlsProps {
   readonly onChoice: (choice: ChartChoice) => void;
 }
 
+function select(
+  label: string,
+  options: readonly (readonly [value: string, text: string])[],
+  [value, onValue]: readonly [value: string, onValue: (value: string) => void],
+): View {
+  return html`
+    <label class="field-inline">${label}
+      <select aria-label=${label} onChange=${(event: Event) =>
+        onValue((event.target as HTMLSelectElement).value)}>
+        ${options.map(([key, text]) =>
+          html`<option key=${key} value=${key} selected=${key === value}>${text}</option>`
+        )}
+      </select></label>
+  `;
+}
+
 function ChartControls({ relation, choice, references, onChoice }: ChartControlsProps): View {
   const columns = groupColumns(relation);
   const measured = measuredColumns(relation, references);
-  const select = (
-    label: string,
-    options: readonly (readonly [value: string, text: string])[],
-    [value, onValue]: readonly [value: string, onValue: (value: string) => void],
-  ) =>
-    html`
-      <label class="field-inline">${label}
-        <select aria-label=${label} onChange=${(event: Event) =>
-          onValue((event.target as HTMLSelectElement).value)}>
-          ${options.map(([key, text]) =>
-            html`<option key=${key} value=${key} selected=${key === value}>${text}</option>`
-          )}
-        </select></label>
-    `;
   const functions = [
     ["count ", "count of rows"] as const,
     ...measured.flatMap(({ name }) =>
@@ -144,14 +146,10 @@ function Drawing({ rows, choice, labels, keys }: DrawingProps): View {
       : new Date(String(row[keys.group])),
     y: Number(row[keys.measure]),
   }));
-  useEffect(() => {
-    const element = box.current!;
-    const draw = () => element.replaceChildren(drawn(groups, choice, element));
-    draw();
-    const observer = new ResizeObserver(draw);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [rows, labels]);
+  useEffect(() => redrawing(box.current!, (element) => drawn(groups, choice, element)), [
+    rows,
+    labels,
+  ]);
   const what = of === "" ? measure : `${measure} of ${of}`;
   const title = `${what} by ${period === null ? by : `${period} of ${by}`}`;
   return html`
@@ -167,18 +165,32 @@ function Drawing({ rows, choice, labels, keys }: DrawingProps): View {
             </tr>
           </thead>
           <tbody>${rows.map((row, index) =>
-            html`
-              <tr key=${index}>
-                <td>${nameOf(row)}</td>
-                <td class="is-number">${row[keys.measure] === null
-                  ? "null"
-                  : grouped(Number(row[keys.measure]))}</td>
-              </tr>
-            `
+            groupRow(index, nameOf(row), row[keys.measure])
           )}</tbody>
         </table>
       </details>
     </div>
+  `;
+}
+
+/** Draws into an element, now and when its size changes. Returns the function that ends it. */
+function redrawing(
+  element: HTMLDivElement,
+  drawn: (element: HTMLDivElement) => Node,
+): () => void {
+  const draw = () => element.replaceChildren(drawn(element));
+  draw();
+  const observer = new ResizeObserver(draw);
+  observer.observe(element);
+  return () => observer.disconnect();
+}
+
+function groupRow(index: number, name: string, measure: unknown): View {
+  return html`
+    <tr key=${index}>
+      <td>${name}</td>
+      <td class="is-number">${measure === null ? "null" : grouped(Number(measure))}</td>
+    </tr>
   `;
 }
 

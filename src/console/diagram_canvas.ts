@@ -39,25 +39,7 @@ interface DiagramCanvasProps {
 export function DiagramCanvas({ layout, center, start }: DiagramCanvasProps): View {
   const frame = useRef<HTMLDivElement>(null);
   const [area, setArea] = useState<ShownArea>({ x: 0, y: 0, scale: 1 });
-  const fit = () => {
-    const { clientWidth, clientHeight } = frame.current!;
-    const across = (clientWidth - 2 * margin) / layout.width;
-    const scale = Math.max(
-      minFittedScale,
-      Math.min(across, (clientHeight - 2 * margin) / layout.height, 1),
-    );
-    const [width, height] = [clientWidth / scale, clientHeight / scale];
-    const node = layout.nodes.find(({ relation }) => relation.name === (center ?? start));
-    const at = (middle: number | undefined, length: number, shown: number) =>
-      length + 2 * margin <= shown
-        ? (length - shown) / 2
-        : Math.max(-margin, Math.min((middle ?? 0) - shown / 2, length - shown + margin));
-    setArea({
-      scale,
-      x: at(node && node.x + node.width / 2, layout.width, width),
-      y: at(node && node.y + node.height / 2, layout.height, height),
-    });
-  };
+  const fit = () => setArea(fitted(layout, frame.current!, center ?? start));
   useEffect(fit, [layout, center]);
   const zoom = (factor: number) => {
     const { clientWidth, clientHeight } = frame.current!;
@@ -108,6 +90,28 @@ export function DiagramCanvas({ layout, center, start }: DiagramCanvasProps): Vi
       </div>
     </div>
   `;
+}
+
+/** Returns the area of the whole diagram; if that is too large, the part around a table. */
+function fitted(
+  { nodes, ...size }: DiagramLayout,
+  { clientWidth, clientHeight }: HTMLElement,
+  name: string,
+): ShownArea {
+  const across = (clientWidth - 2 * margin) / size.width;
+  const down = (clientHeight - 2 * margin) / size.height;
+  const scale = Math.max(minFittedScale, Math.min(across, down, 1));
+  const [width, height] = [clientWidth / scale, clientHeight / scale];
+  const node = nodes.find(({ relation }) => relation.name === name);
+  const at = (middle: number | undefined, length: number, shown: number) =>
+    length + 2 * margin <= shown
+      ? (length - shown) / 2
+      : Math.max(-margin, Math.min((middle ?? 0) - shown / 2, length - shown + margin));
+  return {
+    scale,
+    x: at(node && node.x + node.width / 2, size.width, width),
+    y: at(node && node.y + node.height / 2, size.height, height),
+  };
 }
 
 /** Pixels that a key moves the area by. */

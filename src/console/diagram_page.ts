@@ -58,14 +58,7 @@ export function DiagramPage(): View {
         <${Combobox} id="find-table" label="Find a table" placeholder="Find a table" text=${text}
           options=${hits.map(({ name }) => name)} onText=${setText} onChoose=${find} />
         ${around !== null && html`
-          <span>Around <strong>${around}</strong></span>
-          <label class="field-inline">Steps
-            <select onChange=${(event: Event) =>
-              setSteps(Number((event.target as HTMLSelectElement).value))}>
-              ${[1, 2, 3].map((each) =>
-                html`<option key=${each} value=${each} selected=${each === steps}>${each}</option>`
-              )}
-            </select></label>
+          <${Around} name=${around} ...${{ steps, setSteps }} />
           <button type="button" class="button" onClick=${showAll}>All ${relations
             .length} tables</button>
         `}
@@ -80,6 +73,25 @@ export function DiagramPage(): View {
           start=${start} />
       `}
     </div>
+  `;
+}
+
+interface AroundProps {
+  readonly name: string;
+  readonly steps: number;
+  readonly setSteps: (steps: number) => void;
+}
+
+function Around({ name, steps, setSteps }: AroundProps): View {
+  return html`
+    <span>Around <strong>${name}</strong></span>
+    <label class="field-inline">Steps
+      <select onChange=${(event: Event) =>
+        setSteps(Number((event.target as HTMLSelectElement).value))}>
+        ${[1, 2, 3].map((each) =>
+          html`<option key=${each} value=${each} selected=${each === steps}>${each}</option>`
+        )}
+      </select></label>
   `;
 }
 

@@ -66,15 +66,24 @@ interface FilterRowProps {
   readonly onChange: (filter: ColumnFilter | null) => void;
 }
 
+function operatorOption(each: FilterOperator, chosen: FilterOperator): View {
+  return html`<option key=${each} value=${each} selected=${each === chosen}>${
+    filterOperators[each]
+  }</option>`;
+}
+
 function FilterRow({ relation, filter, onChange }: FilterRowProps): View {
   const column = relation.columns.find(({ name }) => name === filter.column) ?? textColumn;
   const known = operatorsOf(column);
   const operators = known.includes(filter.operator) ? known : [filter.operator, ...known];
   const chooseColumn = (event: Event) => {
     const name = (event.target as HTMLSelectElement).value;
-    const next = relation.columns.find((each) => each.name === name)!;
-    onChange({ column: name, path: "", operator: operatorsOf(next)[0]!, value: "" });
+    const [operator] = operatorsOf(relation.columns.find((each) => each.name === name)!);
+    onChange({ column: name, path: "", operator: operator!, value: "" });
   };
+  const hasPath = typeKind(column.baseType) === "json" || filter.path !== "";
+  const choosePath = (event: Event) =>
+    onChange({ ...filter, path: (event.target as HTMLInputElement).value });
   const chooseOperator = (event: Event) => {
     const operator = (event.target as HTMLSelectElement).value as FilterOperator;
     onChange({ ...filter, operator, value: takesValue(operator) ? filter.value : "" });
@@ -86,18 +95,12 @@ function FilterRow({ relation, filter, onChange }: FilterRowProps): View {
           html`<option key=${name} selected=${name === filter.column}>${name}</option>`
         )}
       </select>
-      ${(typeKind(column.baseType) === "json" || filter.path !== "") && html`
-        <input type="text" class="short mono" aria-label="Path within the value" value=${filter
-          .path}
-          placeholder="->>name" onChange=${(event: Event) =>
-            onChange({ ...filter, path: (event.target as HTMLInputElement).value })} />
+      ${hasPath && html`
+        <input type="text" class="short mono" aria-label="Path within the value"
+          value=${filter.path} placeholder="->>name" onChange=${choosePath} />
       `}
       <select aria-label="Operator" onChange=${chooseOperator}>
-        ${operators.map((each) =>
-          html`<option key=${each} value=${each} selected=${each === filter.operator}>${
-            filterOperators[each]
-          }</option>`
-        )}
+        ${operators.map((each) => operatorOption(each, filter.operator))}
       </select>
       ${takesValue(filter.operator) && html`
         <${FilterValue} ...${{ column, filter, onChange }}

@@ -65,12 +65,10 @@ function FunctionForm({ routine, current }: FunctionFormProps): View {
   const [isBusy, setBusy] = useState(false);
   const [call, problem] = callOf(routine, values);
   const change = (name: string) => (value: string) => {
-    const next = new Map(values);
-    if (value === "") next.delete(name);
-    else next.set(name, value);
-    const query = Array.from(next, ([key, text]) => `${encode(key)}=${encode(text)}`).join("&");
+    const query = queryOf(new Map(values).set(name, value));
     navigate({ ...current, query }, { replace: true });
   };
+  const label = call.method === "GET" ? "Run" : "Run (may write)";
   const run = async (event: Event) => {
     event.preventDefault();
     if (problem !== null || isBusy) return;
@@ -84,29 +82,41 @@ function FunctionForm({ routine, current }: FunctionFormProps): View {
         <form class="stack function-form" onSubmit=${run}>
           ${routine.parameters.length === 0 &&
             html`<p class="hint">The function has no parameters.</p>`}
-          ${routine.parameters.map(({ name, type, required }, place) =>
-            html`
-              <div class="form-row" key=${name}>
-                <label for=${`parameter-${place}`}>${name || "body"}${required &&
-                  html`<span class="required"> required</span>`}<small>${type}</small></label>
-                <${ValueInput} id=${`parameter-${place}`}
-                  column=${{ baseType: type, enumLabels: labelsOf(type) }}
-                  value=${values.get(name) ?? ""} placeholder=${required ? "" : "default"}
-                  onValue=${change(name)} />
-              </div>
-            `
+          ${routine.parameters.map((parameter, place) =>
+            parameterRow(parameter, `parameter-${place}`, {
+              value: values.get(parameter.name) ?? "",
+              onValue: change(parameter.name),
+            })
           )}
           ${problem !== null && html`<p class="error" role="alert">${problem}</p>`}
           <div class="actions">
-            <button type="submit" class="button is-primary" disabled=${isBusy}>${call.method ===
-                "GET"
-              ? "Run"
-              : "Run (may write)"}</button>
+            <button type="submit" class="button is-primary" disabled=${isBusy}>${label}</button>
           </div>
         </form>
         ${answer !== null && html`<${Result} ...${{ answer, call }} />`}
       </div>
       ${codeShown.value && html`<${CodePanel} call=${call} schema=${routine.schema} />`}
+    </div>
+  `;
+}
+
+/** Returns the query string of the values that are not empty. */
+function queryOf(values: ReadonlyMap<string, string>): string {
+  return Array.from(values).filter(([, text]) => text !== "")
+    .map(([key, text]) => `${encode(key)}=${encode(text)}`).join("&");
+}
+
+function parameterRow(
+  { name, type, required }: ConsoleFunction["parameters"][number],
+  id: string,
+  field: { readonly value: string; readonly onValue: (value: string) => void },
+): View {
+  return html`
+    <div class="form-row" key=${name}>
+      <label for=${id}>${name || "body"}${required &&
+        html`<span class="required"> required</span>`}<small>${type}</small></label>
+      <${ValueInput} ...${{ id, ...field }} column=${{ baseType: type, enumLabels: labelsOf(type) }}
+        placeholder=${required ? "" : "default"} />
     </div>
   `;
 }

@@ -69,20 +69,7 @@ export function Grid(props: GridProps): View {
     <div class="grid-scroll">
       <table ref=${table} class="grid" role="grid" aria-label=${label} onKeyDown=${onKeyDown}
         aria-rowcount=${rows.length + 1} aria-readonly=${String(onEdit === undefined)}>
-        <thead role="rowgroup">
-          <tr role="row">
-          ${onOpen &&
-            html`<th role="columnheader" class="row-head"><span class="sr-only">Row</span></th>`}
-          ${columns.map((name, index) =>
-            html`
-              <${HeaderCell} key=${name} ...${{ name, column: described[index], relation }}
-                order=${props.order} onSort=${props.onSort} place=${`-1,${index}`}
-                isActive=${place.row === -1 && place.column === index}
-                onFocus=${() => setPlace({ row: -1, column: index })} />
-            `
-          )}
-        </tr>
-        </thead>
+        ${gridHead(props, { described, place, setPlace })}
         <tbody role="rowgroup">
           ${rows.map((row, number) =>
             html`
@@ -102,6 +89,32 @@ export function Grid(props: GridProps): View {
         </tbody>
       </table>
     </div>
+  `;
+}
+
+function gridHead(
+  { columns, relation, order, onSort, onOpen }: GridProps,
+  { described, place, setPlace }: {
+    readonly described: readonly (ConsoleColumn | null)[];
+    readonly place: CellPlace;
+    readonly setPlace: (place: CellPlace) => void;
+  },
+): View {
+  return html`
+    <thead role="rowgroup">
+      <tr role="row">
+        ${onOpen &&
+          html`<th role="columnheader" class="row-head"><span class="sr-only">Row</span></th>`}
+        ${columns.map((name, index) =>
+          html`
+            <${HeaderCell} key=${name} ...${{ name, column: described[index], relation, order }}
+              onSort=${onSort} place=${`-1,${index}`}
+              isActive=${place.row === -1 && place.column === index}
+              onFocus=${() => setPlace({ row: -1, column: index })} />
+          `
+        )}
+      </tr>
+    </thead>
   `;
 }
 

@@ -80,24 +80,26 @@ function Findings(): View {
       ${problem !== null && html`<p class="error" role="alert">The diagnosis fails: ${problem}</p>`}
       ${findings === null && problem === null && html`<p class="loading">Diagnosing…</p>`}
       ${findings?.length === 0 && html`<${Empty} title="Nothing found" />`}
-      ${findings?.map((finding) =>
-        html`<article class="card stack" key=${finding.name + finding.subject}>
-          <header><strong class=${`level-${finding.level}`}>${levelNames[finding.level]}</strong>
-            <code>${finding.name}</code></header>
-          <p>${finding.message}</p>
-          ${
-          finding.sql !== null && html`
-            ${finding.caution !== null && html`<p class="hint">Caution: ${finding.caution}</p>`}
-            <pre class="sql" tabindex="0" aria-label="SQL">${finding.sql}</pre>
-            <div class="actions">
-              <${CopyButton} label="Copy SQL" text=${() => finding.sql} />
-            </div>
-          `
-        }
-        </article>`
-      )}
+      ${findings?.map(findingCard)}
     </section>
   `;
+}
+
+function findingCard(finding: ConsoleFindings[number]): View {
+  return html`<article class="card stack" key=${finding.name + finding.subject}>
+    <header><strong class=${`level-${finding.level}`}>${levelNames[finding.level]}</strong>
+      <code>${finding.name}</code></header>
+    <p>${finding.message}</p>
+    ${
+    finding.sql !== null && html`
+      ${finding.caution !== null && html`<p class="hint">Caution: ${finding.caution}</p>`}
+      <pre class="sql" tabindex="0" aria-label="SQL">${finding.sql}</pre>
+      <div class="actions">
+        <${CopyButton} label="Copy SQL" text=${() => finding.sql} />
+      </div>
+    `
+  }
+  </article>`;
 }
 
 function Configuration(): View {

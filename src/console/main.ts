@@ -31,6 +31,16 @@ import { html, Icon, type IconName, lazy, usePolling, type View } from "./view.t
 const menuOpen = signal(false);
 
 /** The whole console. */
+/** Returns the function that ends it. */
+function listenToMenus(): () => void {
+  addEventListener("keydown", onKey);
+  addEventListener("pointerdown", closeMenus);
+  return () => {
+    removeEventListener("keydown", onKey);
+    removeEventListener("pointerdown", closeMenus);
+  };
+}
+
 function Shell(): View {
   useEffect(() => void loadModel(), [adminToken.value]);
   const name = schemaName.value;
@@ -40,14 +50,7 @@ function Shell(): View {
     void loadAccess(name);
   }, [name, token.value, serviceState.value === null]);
   usePolling(() => serviceState.value === null ? void 0 : void refreshState(), 15_000);
-  useEffect(() => {
-    addEventListener("keydown", onKey);
-    addEventListener("pointerdown", closeMenus);
-    return () => {
-      removeEventListener("keydown", onKey);
-      removeEventListener("pointerdown", closeMenus);
-    };
-  }, []);
+  useEffect(listenToMenus, []);
   useEffect(() => {
     menuOpen.value = false;
     document.title = titleOf(route.value);

@@ -19,25 +19,8 @@ export function PlanView({ call }: { readonly call: ApiCall }): View {
   const type = serviceState.value?.features.planType ?? null;
   const [options, setOptions] = useState<readonly ExplainOption[]>(["analyze", "buffers"]);
   const [isText, setText] = useState(false);
-  const [plan, setPlan] = useState<string | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
   const request = type === null ? null : planCall(call, isText ? textType(type) : type, options);
-  useEffect(() => {
-    if (request === null) return;
-    const controller = new AbortController();
-    setPlan(null);
-    void guarded(async () => {
-      try {
-        const answer = await callApi(request, controller.signal);
-        const failure = errorOf(answer);
-        setError(failure);
-        setPlan(failure === null ? answer.text : null);
-      } catch (thrown) {
-        if (!controller.signal.aborted) throw thrown;
-      }
-    });
-    return () => controller.abort();
-  }, [JSON.stringify(request), token.value]);
+  const { plan, error } = usePlan(request);
   if (type === null) {
     return html`
       <${Empty} title="Plans are off">
@@ -69,6 +52,31 @@ export function PlanView({ call }: { readonly call: ApiCall }): View {
         : html`<${PlanTree} plan=${plan} />`}</div>
     `}
   `;
+}
+
+/** Requests a plan; null for none. The plan is null until it has arrived. */
+function usePlan(
+  request: ApiCall | null,
+): { readonly plan: string | null; readonly error: ApiError | null } {
+  const [plan, setPlan] = useState<string | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  useEffect(() => {
+    if (request === null) return;
+    const controller = new AbortController();
+    setPlan(null);
+    void guarded(async () => {
+      try {
+        const answer = await callApi(request, controller.signal);
+        const failure = errorOf(answer);
+        setError(failure);
+        setPlan(failure === null ? answer.text : null);
+      } catch (thrown) {
+        if (!controller.signal.aborted) throw thrown;
+      }
+    });
+    return () => controller.abort();
+  }, [JSON.stringify(request), token.value]);
+  return { plan, error };
 }
 
 function textType(jsonType: string): string {

@@ -2,7 +2,7 @@
 /** The reference of the API: tables, functions and the grammar of URLs, with examples of this schema.
  * @module */
 import { useState } from "preact/hooks";
-import type { ConsoleFunction, ConsoleRelation } from "../admin/console_data.ts";
+import type { ConsoleColumn, ConsoleFunction, ConsoleRelation } from "../admin/console_data.ts";
 import { callApi } from "./api.ts";
 import {
   encode,
@@ -148,37 +148,41 @@ function RelationEntry({ relation }: { readonly relation: ConsoleRelation }): Vi
         <table class="plain-table">
           <thead><tr><th scope="col">Column</th><th scope="col">Type</th><th scope="col">Default</th>
             <th scope="col">Filters</th></tr></thead>
-          <tbody>${columns.map((column) => {
-            const [operator = "eq"] = operatorsOf(column);
-            const [param, value] = filterParam({
-              column: column.name,
-              path: "",
-              operator,
-              value: takesValue(operator) ? column.enumLabels[0] ?? "…" : "",
-            });
-            return html`
-              <tr key=${column.name}>
-                <td><code>${column.name}</code>${primaryKey.includes(column.name) &&
-                  html`<span class="tag">key</span>`}${column.comment !== null &&
-                  html`<p class="hint">${column.comment}</p>`}</td>
-                <td>${column.type}${column.nullable ? "" : html`
-                  <small>not null</small>
-                `}${column.enumLabels.length > 0 &&
-                  html`<p class="hint">${column.enumLabels.join(", ")}</p>`}</td>
-                <td>${column.default !== null && html`<code>${column.default}</code>`}</td>
-                <td><code class="wrap">${param}=${value}</code>
-                              <p class="hint">${operatorsOf(column).map((each) =>
-                                filterOperators[each]
-                              ).join(", ")}</p></td>
-              </tr>
-            `;
-          })}</tbody>
+          <tbody>${columns.map((column) =>
+            columnRow(column, { isKey: primaryKey.includes(column.name) })
+          )}</tbody>
         </table></div>
         <${Related} ...${{ relation }} />
         <div class="actions"><a class="button" href=${hrefOf(target)}>
           <${Icon} name="table" />Open ${name}</a></div>
       </div>
     </details>
+  `;
+}
+
+function columnRow(column: ConsoleColumn, { isKey }: { readonly isKey: boolean }): View {
+  const [operator = "eq"] = operatorsOf(column);
+  const [param, value] = filterParam({
+    column: column.name,
+    path: "",
+    operator,
+    value: takesValue(operator) ? column.enumLabels[0] ?? "…" : "",
+  });
+  return html`
+    <tr key=${column.name}>
+      <td><code>${column.name}</code>${isKey &&
+        html`<span class="tag">key</span>`}${column.comment !== null &&
+        html`<p class="hint">${column.comment}</p>`}</td>
+      <td>${column.type}${column.nullable ? "" : html`
+        <small>not null</small>
+      `}${column.enumLabels.length > 0 &&
+        html`<p class="hint">${column.enumLabels.join(", ")}</p>`}</td>
+      <td>${column.default !== null && html`<code>${column.default}</code>`}</td>
+      <td><code class="wrap">${param}=${value}</code>
+        <p class="hint">${operatorsOf(column).map((each) => filterOperators[each]).join(
+          ", ",
+        )}</p></td>
+    </tr>
   `;
 }
 

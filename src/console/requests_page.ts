@@ -60,51 +60,84 @@ function RequestList(): View {
     <section aria-labelledby="requests">
       <div class="section-head">
         <h2 id="requests">Requests</h2>
-        <div class="list-controls">
-          <div class="segmented" role="group" aria-label="List">
-            ${(["newest", "slow"] as const).map((each) =>
-              html`
-                <button type="button" key=${each} aria-pressed=${String(each === kind)}
-                  onClick=${() => setKind(each)}>${each === "newest" ? "Newest" : "Slow"}</button>
-              `
-            )}
-          </div>
-          <input type="search" aria-label="Path or role" placeholder="Path or role" value=${text}
-            onInput=${(event: Event) => setText((event.target as HTMLInputElement).value)} />
-          <select aria-label="Status" onChange=${(event: Event) =>
-            setStatus((event.target as HTMLSelectElement).value)}>
-            <option value="">Any status</option><option value="2">2xx</option>
-            <option value="4">4xx</option><option value="5">5xx</option>
-          </select>
-          <button type="button" class="icon-button" aria-label=${isPaused ? "Continue" : "Pause"}
-            onClick=${() => setPaused(!isPaused)}><${Icon} name=${isPaused
-              ? "play"
-              : "pause"} /></button>
-        </div>
+        <${ListControls} ...${{ kind, setKind, text, setText, setStatus, isPaused, setPaused }} />
       </div>
-      ${shown.length === 0 ? html`<${Empty} title="No requests" />` : html`
-        <div class="table-wrap wide" tabindex="0" role="region" aria-label="List of requests">
-          <table class="plain-table requests">
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                <th scope="col">Status</th>
-                <th scope="col">Request</th>
-                <th scope="col">Role</th>
-                <th scope="col" class="is-number">Duration</th>
-                <th scope="col" class="is-number">Size</th>
-              </tr>
-            </thead>
-            <tbody>${shown.map((request) =>
-              html`
-                <${RequestRow} key=${request.id} ...${{ request }} isOpen=${open === request.id}
-                  onToggle=${() => setOpen(open === request.id ? null : request.id)} />
-              `
-            )}</tbody>
-          </table>
-        </div>
-      `}
+      ${shown.length === 0
+        ? html`<${Empty} title="No requests" />`
+        : html`<${RequestTable} ...${{ shown, open, setOpen }} />`}
     </section>
+  `;
+}
+
+interface ListControlsProps {
+  readonly kind: "newest" | "slow";
+  readonly setKind: (kind: "newest" | "slow") => void;
+  readonly text: string;
+  readonly setText: (text: string) => void;
+  readonly setStatus: (status: string) => void;
+  readonly isPaused: boolean;
+  readonly setPaused: (isPaused: boolean) => void;
+}
+
+function ListControls(
+  { kind, setKind, text, setText, setStatus, isPaused, setPaused }: ListControlsProps,
+): View {
+  return html`
+    <div class="list-controls">
+      <div class="segmented" role="group" aria-label="List">
+        ${(["newest", "slow"] as const).map((each) =>
+          html`
+            <button type="button" key=${each} aria-pressed=${String(each === kind)}
+              onClick=${() => setKind(each)}>${each === "newest" ? "Newest" : "Slow"}</button>
+          `
+        )}
+      </div>
+      <input type="search" aria-label="Path or role" placeholder="Path or role" value=${text}
+        onInput=${(event: Event) => setText((event.target as HTMLInputElement).value)} />
+      <select aria-label="Status" onChange=${(event: Event) =>
+        setStatus((event.target as HTMLSelectElement).value)}>
+        <option value="">Any status</option>
+        <option value="2">2xx</option>
+        <option value="4">4xx</option>
+        <option value="5">5xx</option>
+      </select>
+      <button type="button" class="icon-button" aria-label=${isPaused ? "Continue" : "Pause"}
+        onClick=${() => setPaused(!isPaused)}><${Icon} name=${isPaused
+          ? "play"
+          : "pause"} /></button>
+    </div>
+  `;
+}
+
+interface RequestTableProps {
+  readonly shown: readonly ListedRequest[];
+  /** Number of the request that is open; null for none. */
+  readonly open: number | null;
+  readonly setOpen: (open: number | null) => void;
+}
+
+function RequestTable({ shown, open, setOpen }: RequestTableProps): View {
+  return html`
+    <div class="table-wrap wide" tabindex="0" role="region" aria-label="List of requests">
+      <table class="plain-table requests">
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            <th scope="col">Status</th>
+            <th scope="col">Request</th>
+            <th scope="col">Role</th>
+            <th scope="col" class="is-number">Duration</th>
+            <th scope="col" class="is-number">Size</th>
+          </tr>
+        </thead>
+        <tbody>${shown.map((request) =>
+          html`
+            <${RequestRow} key=${request.id} ...${{ request }} isOpen=${open === request.id}
+              onToggle=${() => setOpen(open === request.id ? null : request.id)} />
+          `
+        )}</tbody>
+      </table>
+    </div>
   `;
 }
 

@@ -80,13 +80,7 @@ export function RowForm({ relation, row, only, anchor, onClose, onSaved }: RowFo
               problem=${isSubmitted || values[column.name] !== undefined
                 ? problems.get(column.name) ?? null
                 : null}
-              isFirst=${column === columns[0]} text=${values[column.name] !== undefined
-                ? values[column.name]
-                : shown === null
-                ? ""
-                : shown[column.name] === null
-                ? null
-                : formText(shown[column.name])}
+              isFirst=${column === columns[0]} text=${fieldText(column.name, values, shown)}
               onText=${(text: string | null) =>
                 setValues(Object.assign(Object.create(null), values, { [column.name]: text }))} />
           `
@@ -107,6 +101,14 @@ export function RowForm({ relation, row, only, anchor, onClose, onSaved }: RowFo
       </form>
       <//>
   `;
+}
+
+/** Returns the text of a field, as it was entered or as the row has it; null for null. */
+function fieldText(name: string, values: FormValues, row: GridRow | null): string | null {
+  const entered = values[name];
+  if (entered !== undefined) return entered;
+  if (row === null) return "";
+  return row[name] === null ? null : formText(row[name]);
 }
 
 interface FieldProps {

@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
 /** The first page: the API at a glance. @module */
+import type { ConsoleRelation } from "../admin/console_data.ts";
 import { access, functionsOf, may, relationsOf, schemaName, serviceState } from "./model.ts";
 import { hrefOf } from "./route.ts";
 import { CopyButton, Empty, html, Icon, type View } from "./view.ts";
@@ -31,21 +32,20 @@ export function StartPage(): View {
       ${relations.length === 0 &&
         html`<${Empty} title="The schema has no tables that the service knows" />`}
       <ul class="cards">
-        ${relations.map((relation) =>
-          html`<li key=${relation.name}><a class=${`card-link ${
-            may("get", `/${relation.name}`) ? "" : "is-dim"
-          }`} href=${
-            hrefOf({ page: "table", schema: name, name: relation.name, view: "rows", query: "" })
-          }>
-            <span class="card-title"><${Icon} name=${
-            relation.isView ? "view" : "table"
-          } />${relation.name}</span>
-            <span class="card-text">${relation.comment ?? columnsText(relation.columns)}</span>
-          </a></li>`
-        )}
+        ${relations.map(relationCard)}
       </ul>
     </div>
   `;
+}
+
+function relationCard({ name, isView, comment, columns }: ConsoleRelation): View {
+  const schema = schemaName.value;
+  const href = hrefOf({ page: "table", schema, name, view: "rows", query: "" });
+  return html`<li key=${name}>
+    <a class=${`card-link ${may("get", `/${name}`) ? "" : "is-dim"}`} href=${href}>
+      <span class="card-title"><${Icon} name=${isView ? "view" : "table"} />${name}</span>
+      <span class="card-text">${comment ?? columnsText(columns)}</span>
+    </a></li>`;
 }
 
 function count(number: number, noun: string): string {

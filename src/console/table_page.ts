@@ -76,38 +76,26 @@ function RelationPage({ relation, route }: RelationPageProps): View {
   const [open, setOpen] = useState<GridRow | null>(null);
   const [form, setForm] = useState<RowFormTarget | null>(null);
   const call = readCall(relation, query, countKind);
-  const { loaded, error, isBusy } = useRows(call, [refresh]);
+  const rows = useRows(call, [refresh]);
+  const { loaded, error, isBusy } = rows;
   const setQuery = (next: TableQuery, start: number | null = null) => {
     const text = formatQuery(next);
     if (start !== null) starts.current.set(text, start);
     navigate({ ...route, query: text });
   };
-  const labels = useLabels(relation, loaded?.rows ?? noRows);
   useEffect(() => {
     const isSame = formatQuery(parseQuery(route.query)) === formatQuery(query);
     if (!isSame) navigate({ ...route, query: formatQuery(query) }, { replace: true });
   }, [query]);
   const reload = () => setRefresh(refresh + 1);
-  const columns = useMemo(() => columnsOf(relation, query, loaded?.rows ?? []), [
-    relation,
-    query,
-    loaded,
-  ]);
-  const canEdit = verbsOf(relation).update && loaded?.rows.every((row) => hasKey(relation, row));
-  const sort = (column: string, { adds }: { readonly adds: boolean }) =>
-    setQuery({ ...firstPage(query), order: nextOrder(query, column, adds) });
-  const save = () => {
-    // Cells that a spreadsheet would run begin with an apostrophe.
-    const text = csvText(loaded?.rows ?? [], columns, { guards: true });
-    saveFile(`${relation.name}.csv`, new Blob([text], { type: "text/csv" }));
-  };
+  const shown = loaded?.rows ?? noRows;
+  const columns = useMemo(() => columnsOf(relation, query, shown), [relation, query, loaded]);
+  const isKeyed = relation.primaryKey.length > 0 ||
+    !verbsOf({ ...relation, primaryKey: ["?"] }).update;
+  const save = () => saveRows(relation, columns, shown);
   return html`
     <div class="table-page">
-      <header class="table-head">
-        <h1><span>${relation.name}${relation.isView &&
-          html`<span class="tag">view</span>`}</span><${ViewAs} /></h1>
-        ${relation.comment !== null && html`<p class="lead">${relation.comment}</p>`}
-      </header>
+      ${relationHead(relation)}
       <${Toolbar} ...${{ relation, query }} onQuery=${setQuery}
         view=${route.view} routeQuery=${route.query}
         onRefresh=${reload} onInsert=${() => setForm({ relation, row: null })}
@@ -119,42 +107,13 @@ function RelationPage({ relation, route }: RelationPageProps): View {
             <${ErrorBox} error=${error} call=${call} />
             <${Candidates} ...${{ error, query }} onQuery=${setQuery} />
           `}
-          ${route.view === "plan"
-            ? html`<${PlanView} ...${{ call }} />`
-            : route.view === "chart"
-            ? html`
-              <${ChartView} ...${{ relation, query }} rows=${isBusy ? null : loaded?.rows ?? null}
-                onQuery=${(next: TableQuery) =>
-                  navigate({ ...route, query: formatQuery(next) }, { replace: true })} />
-            `
-            : loaded === null
-            ? error === null && html`<p class="loading">Loading…</p>`
-            : loaded.rows.length === 0
-            ? html`
-              <${Empty} title="No rows">
-                <p>${query.filters.length + query.others.length > 0
-                  ? "No row fits the filters, or a policy hides them from the role."
-                  : "The table is empty, or a policy hides its rows from the role."}</p>
-                <${Why} call=${call} />
-                <//>
-            `
-            : html`
-              <${Grid} ...${{ relation, columns, labels }} rows=${loaded.rows} order=${query.order}
-                label=${relation.name} onSort=${sort} onOpen=${setOpen}
-                onEdit=${canEdit
-                  ? (row: GridRow, only: ConsoleColumn, anchor: DOMRect) =>
-                    setForm({ relation, row, only, anchor })
-                  : undefined} />
-            `}
+          <${RowsView} ...${{ relation, query, route, call, columns, rows, setQuery }}
+            onOpen=${setOpen} onForm=${setForm} />
           ${route.view === "rows" && (error === null || query.offset > 0) && html`
-            <${Pager} ...${{ query }} rows=${loaded?.rows.length ?? 0} count=${loaded?.count ??
-              null} ms=${loaded?.ms ?? null} links=${loaded?.links ?? {}}
-              onQuery=${setQuery}
-              start=${startOf(query, starts.current)}
-              onCount=${() => setCountKind("exact")} />
+            <${Pager} ...${{ query, ...pageOf(loaded) }} onQuery=${setQuery}
+              start=${startOf(query, starts.current)} onCount=${() => setCountKind("exact")} />
           `}
-          ${relation.primaryKey.length === 0 &&
-            verbsOf({ ...relation, primaryKey: ["?"] }).update &&
+          ${!isKeyed &&
             html`<p class="hint">Rows cannot be changed here, since the table has no primary key.</p>`}
         </div>
         ${codeShown.value && html`
@@ -163,6 +122,100 @@ function RelationPage({ relation, route }: RelationPageProps): View {
         `}
       </div>
     </div>
+    <${RowDialogs} ...${{ relation, open, setOpen, form, setForm, reload }} />
+  `;
+}
+
+function pageOf(loaded: LoadedRows | null) {
+  if (loaded === null) return { rows: 0, count: null, ms: null, links: {} };
+  return { ...loaded, rows: loaded.rows.length };
+}
+
+function relationHead({ name, isView, comment }: ConsoleRelation): View {
+  return html`
+    <header class="table-head">
+      <h1><span>${name}${isView && html`<span class="tag">view</span>`}</span><${ViewAs} /></h1>
+      ${comment !== null && html`<p class="lead">${comment}</p>`}
+    </header>
+  `;
+}
+
+function saveRows(
+  { name }: ConsoleRelation,
+  columns: readonly string[],
+  rows: readonly GridRow[],
+): void {
+  // Cells that a spreadsheet would run begin with an apostrophe.
+  const text = csvText(rows, columns, { guards: true });
+  saveFile(`${name}.csv`, new Blob([text], { type: "text/csv" }));
+}
+
+interface RowsViewProps extends RelationPageProps {
+  readonly query: TableQuery;
+  readonly call: ApiCall;
+  readonly columns: readonly string[];
+  readonly rows: ReturnType<typeof useRows>;
+  readonly setQuery: (query: TableQuery) => void;
+  readonly onOpen: (row: GridRow) => void;
+  readonly onForm: (form: RowFormTarget) => void;
+}
+
+/** The rows as a grid, as a chart, or their plan. */
+function RowsView(props: RowsViewProps): View {
+  const { relation, query, route, call, columns, setQuery, onOpen, onForm } = props;
+  const { loaded, error, isBusy } = props.rows;
+  const labels = useLabels(relation, loaded?.rows ?? noRows);
+  if (route.view === "plan") return html`<${PlanView} ...${{ call }} />`;
+  if (route.view === "chart") {
+    return html`
+      <${ChartView} ...${{ relation, query }} rows=${isBusy ? null : loaded?.rows ?? null}
+        onQuery=${(next: TableQuery) =>
+          navigate({ ...route, query: formatQuery(next) }, { replace: true })} />
+    `;
+  }
+  if (loaded === null) return error === null && html`<p class="loading">Loading…</p>`;
+  if (loaded.rows.length === 0) return html`<${NoRows} ...${{ query, call }} />`;
+  const canEdit = verbsOf(relation).update && loaded.rows.every((row) => hasKey(relation, row));
+  const edit = (row: GridRow, only: ConsoleColumn, anchor: DOMRect) =>
+    onForm({ relation, row, only, anchor });
+  const sort = (column: string, { adds }: { readonly adds: boolean }) =>
+    setQuery({ ...firstPage(query), order: nextOrder(query, column, adds) });
+  return html`
+    <${Grid} ...${{ relation, columns, labels, onOpen }} rows=${loaded.rows} order=${query.order}
+      label=${relation.name} onSort=${sort} onEdit=${canEdit ? edit : undefined} />
+  `;
+}
+
+interface NoRowsProps {
+  readonly query: TableQuery;
+  readonly call: ApiCall;
+}
+
+function NoRows({ query, call }: NoRowsProps): View {
+  return html`
+    <${Empty} title="No rows">
+      <p>${query.filters.length + query.others.length > 0
+        ? "No row fits the filters, or a policy hides them from the role."
+        : "The table is empty, or a policy hides its rows from the role."}</p>
+      <${Why} call=${call} />
+      <//>
+  `;
+}
+
+interface RowDialogsProps {
+  readonly relation: ConsoleRelation;
+  /** The row whose panel is open; null for none. */
+  readonly open: GridRow | null;
+  readonly setOpen: (row: GridRow | null) => void;
+  readonly form: RowFormTarget | null;
+  readonly setForm: (form: RowFormTarget | null) => void;
+  readonly reload: () => void;
+}
+
+function RowDialogs(
+  { relation, open, setOpen, form, setForm, reload }: RowDialogsProps,
+): View {
+  return html`
     ${open !== null && html`
       <${RowPanel} ...${{ relation }} row=${open} onClose=${() => setOpen(null)}
         onEdit=${() => {

@@ -7,21 +7,7 @@ export function countedEvents(
   registry: MetricRegistry,
   observe: (event: Observation) => void,
 ): (event: Observation) => void {
-  const shed = registry.counter({
-    name: "requests_shed_total",
-    help: "Requests refused under overload",
-    labels: ["reason"],
-  });
-  const refusals = registry.counter({
-    name: "refusals_total",
-    help: "Requests that failed with 429 or a status of 500 and above, by the code of the error",
-    labels: ["code"],
-  });
-  const reconnections = registry.counter({
-    name: "reconnections_total",
-    help: "Scheduled attempts to connect to the database again",
-    labels: ["connection"],
-  });
+  const { shed, refusals, reconnections } = eventCounters(registry);
   let connections: ConnectionCounts | null = null;
   return function count(event) {
     switch (event.kind) {
@@ -48,6 +34,26 @@ export function countedEvents(
         break;
     }
     observe(event);
+  };
+}
+
+function eventCounters(registry: MetricRegistry) {
+  return {
+    shed: registry.counter({
+      name: "requests_shed_total",
+      help: "Requests refused under overload",
+      labels: ["reason"],
+    }),
+    refusals: registry.counter({
+      name: "refusals_total",
+      help: "Requests that failed with 429 or a status of 500 and above, by the code of the error",
+      labels: ["code"],
+    }),
+    reconnections: registry.counter({
+      name: "reconnections_total",
+      help: "Scheduled attempts to connect to the database again",
+      labels: ["connection"],
+    }),
   };
 }
 

@@ -154,11 +154,9 @@ function planArgument(
     case "s":
       return constantOf(argument, ["number", "text"], place, "text") ?? valueOf(argument, place);
     case "unit":
-      return wordOf(argument, timeUnits);
     case "part":
-      return wordOf(argument, timeParts);
     case "kind":
-      return wordOf(argument, textQueryOperators);
+      return wordOf(argument, argumentWords[kind]);
     case "q":
       return constantOf(argument, ["number", "text"], place, null);
     case "lang":
@@ -184,6 +182,9 @@ const textQueryOperators: ReadonlySet<FullTextOperator> = new Set([
   "phfts",
   "wfts",
 ]);
+
+/** Words of arguments by their kind. */
+const argumentWords = { unit: timeUnits, part: timeParts, kind: textQueryOperators } as const;
 
 function isFraction(argument: ValueArgument): boolean {
   return argument.kind !== "number" || (Number(argument.text) >= 0 && Number(argument.text) <= 1);

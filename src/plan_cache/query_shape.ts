@@ -46,17 +46,12 @@ export function readQueryShape(
   pieces: RawRequest,
   { etagMode }: Pick<Config, "etagMode">,
 ): QueryShape | null {
-  const { method, path, query, headers, received } = pieces;
+  const { method, path, query, headers } = pieces;
   const shaping = shapingHeaders.get(method);
   if (shaping === undefined) return null;
   // NUL separates the parts of the key. A request that contains it is rejected later.
   if (query.length > maxLength || query.includes("%00") || path.includes("%00")) return null;
-  let key = `${method}\0${path}`;
-  if (received !== undefined) key = `${received.method}\0${received.path}\0>${key}`;
-  for (const name of shaping) {
-    const value = headers[name];
-    key += value === undefined ? "\0" : `\0=${value}`;
-  }
+  let key = headKey(pieces, shaping);
   if (etagMode !== "off") key += preconditionsKey(headers);
   if (key.length > maxLength) return null;
   const isRead = shaping !== writingHeaders;
@@ -85,6 +80,20 @@ export function readQueryShape(
     isCall,
     hasBody: method === "POST" || method === "PATCH" || method === "QUERY",
   };
+}
+
+/** Returns the key of method, path and headers. */
+function headKey(
+  { method, path, headers, received }: RawRequest,
+  shaping: readonly string[],
+): string {
+  let key = `${method}\0${path}`;
+  if (received !== undefined) key = `${received.method}\0${received.path}\0>${key}`;
+  for (const name of shaping) {
+    const value = headers[name];
+    key += value === undefined ? "\0" : `\0=${value}`;
+  }
+  return key;
 }
 
 const noParams: readonly QueryParam[] = [];

@@ -135,11 +135,8 @@ function backwards(term: PlannedOrder): PlannedOrder {
 
 /** Renders the parts of a page of groups, or of distinct rows, whose query becomes a subquery. */
 function groupParts(root: PagedRoot, source: JoinSource, range: ReadNode["range"]): PagedParts {
-  const { outputs, values, rows, groups } = flatParts(
-    { ...root, cursor: null },
-    source,
-    { json: "compared" },
-  );
+  const whole = { ...root, cursor: null };
+  const { outputs, values, rows, groups } = flatParts(whole, source, { json: "compared" });
   const alias = ident(root.alias);
   const order = root.order.map((term, index) => ({
     term,

@@ -43,13 +43,17 @@ export function bodyEncoders(
 }
 
 /** Older versions of `node:zlib` lack some codings. */
-function zlibEncoders(zlib: BuiltinModule<"node:zlib">, schedule: Schedule): BodyEncoders {
-  const { constants } = zlib;
-  const options = {
+function zlibOptions({ constants }: BuiltinModule<"node:zlib">) {
+  return {
     gzip: { level: 1, chunkSize: chunkBytes },
     br: { params: { [constants.BROTLI_PARAM_QUALITY]: 1 }, chunkSize: chunkBytes },
     zstd: { params: { [constants.ZSTD_c_compressionLevel]: 3 }, chunkSize: chunkBytes },
   };
+}
+
+function zlibEncoders(zlib: BuiltinModule<"node:zlib">, schedule: Schedule): BodyEncoders {
+  const { constants } = zlib;
+  const options = zlibOptions(zlib);
   const encoders = new Map<ResponseCoding, BodyEncoder>();
   let openStreams = 0;
   const onClose = () => void openStreams--;

@@ -35,8 +35,7 @@ export function indexSchemaCache(data: SchemaCacheData): SchemaCache {
     relation: (name) => relations.get(name.schema)?.get(name.name),
     column: (name, column) => {
       const relation = relations.get(name.schema)?.get(name.name);
-      if (relation === undefined) return undefined;
-      return memoised(columns, relation, columnsByName).get(column);
+      return relation && memoised(columns, relation, columnsByName).get(column);
     },
     fallbacks: (schema) => fallbacks.get(schema) ?? [],
     deprecation: (schema) => deprecated.get(schema),

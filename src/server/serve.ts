@@ -66,9 +66,8 @@ async function serveUntilStopped(
   const diagnosis = new DiagnosisLog(log.observe);
   let created: Service | null = null;
   const team = await makeTeam(config, log.observe);
-  const recorder = hasConsole(config)
-    ? consoleRecorder(() => created === null ? null : team?.recorded(created) ?? created)
-    : null;
+  const recorded = () => created === null ? null : team?.recorded(created) ?? created;
+  const recorder = hasConsole(config) ? consoleRecorder(recorded) : null;
   log.tapDiagnostics(recorder === null ? null : (line) => recorder.addLine(line));
   const observe = (reported: Observation) => {
     const event = team?.eventOf(reported, config) ?? reported;
@@ -82,44 +81,29 @@ async function serveUntilStopped(
   const began = Date.now();
   const embedded = isEmbedded(config.dbUri);
   if (embedded) observe({ kind: "embedded-starting", folder: embeddedFolder(config) });
-  const service = created = await startService(reader, {
-    ...log,
-    observe,
-    onFatal,
-    database,
-    quick,
-    team,
-    isTimed: () => recorder?.isWatched ?? false,
-  });
+  const isTimed = () => recorder?.isWatched ?? false;
+  const options = { ...log, observe, onFatal, database, quick, team, isTimed };
+  const service = created = await startService(reader, options);
   const handleApi = serviceHandler(service, "shared", agentsOf(service));
   const diagnose = () => findingsOfService(service, { quick, program: call.program });
   let api: ServingApi | null = null;
   const isLive = () => api?.isOpen() ?? false;
   const serviceMetrics = team === null ? undefined : () => team.metrics(service);
-  const admin = await serveAdmin(service, {
-    config,
-    isLive,
-    recorder,
-    handleApi,
-    diagnose,
-    serviceMetrics,
-  });
+  const adminOptions = { config, isLive, recorder, handleApi, diagnose, serviceMetrics };
+  const admin = await serveAdmin(service, adminOptions);
   const signals = stopSignals(observe);
   reloads.connect(service);
-  const startsApi = await Promise.race([
-    startEmbedded(service, reader)
-      .then(() => load(service))
-      .then(() => config.serverReuseport ? loaded.seen : undefined)
-      .then(() => !service.isEnding),
-    signals.first.then(() => false),
-  ]);
+  const starting = startEmbedded(service, reader)
+    .then(() => load(service))
+    .then(() => config.serverReuseport ? loaded.seen : undefined)
+    .then(() => !service.isEnding);
+  const startsApi = await Promise.race([starting, signals.first.then(() => false)]);
   if (embedded && startsApi) observe({ kind: "embedded-ready", ms: Date.now() - began });
   if (startsApi) {
-    const isQuick = quick !== null;
-    const { file } = reader;
+    const common = { config, isQuick: quick !== null };
     api = team === null
-      ? await serveApi(service, { config, isQuick, hasStartPage, handleApi })
-      : await team.listen(service, { config, file, call, isQuick, log, recorder, onFatal });
+      ? await serveApi(service, { ...common, hasStartPage, handleApi })
+      : await team.listen(service, { ...common, file: reader.file, call, log, recorder, onFatal });
     diagnosis.start({ diagnose, config: () => service.snapshot.config });
   }
   const signal = await signals.first;
@@ -127,16 +111,28 @@ async function serveUntilStopped(
     const period = config.serverShutdownWaitPeriod;
     await waitBeforeShutdown({ period, service, api, cut: signals.second, observe });
   }
-  service.endStreams();
   reloads.close();
   diagnosis.stop();
   recorder?.stop();
+  await stopServing(service, { api, admin, isEmbedded: embedded });
+}
+
+/** Resolves when all requests are answered and the service is closed. */
+async function stopServing(
+  service: Service,
+  { api, admin, isEmbedded }: {
+    readonly api: ServingApi | null;
+    readonly admin: Awaited<ReturnType<typeof serveAdmin>>;
+    readonly isEmbedded: boolean;
+  },
+): Promise<void> {
+  service.endStreams();
   await untilResponded(
     Promise.all([api?.shutdown(), admin?.shutdown()]),
     () => hasWork(service.database) || api?.isRunning === true,
   );
   // An embedded database must write its data to disk. A server notices the closed connections.
-  await (embedded ? service.close() : closeInTime(service));
+  await (isEmbedded ? service.close() : closeInTime(service));
 }
 
 /** The API, served by this thread or by others. */

@@ -186,14 +186,16 @@ function delay({ scheduleAwaited }: Pick<Clock, "scheduleAwaited">): Promise<voi
   return passed.promise;
 }
 
+interface ServedConnections {
+  readonly table: ConnectionTable;
+  readonly served: Set<TrackedConnection>;
+  readonly isStopping: () => boolean;
+}
+
 function serveOne(
   connection: Deno.Conn,
   { serveConnection, handlerOf, onError, limits }: ConnectionServerOptions,
-  { table, served, isStopping }: {
-    readonly table: ConnectionTable;
-    readonly served: Set<TrackedConnection>;
-    readonly isStopping: () => boolean;
-  },
+  { table, served, isStopping }: ServedConnections,
 ): TrackedConnection | null {
   const abortion = new Abortion();
   const open = table.add(() => abortion.abort());

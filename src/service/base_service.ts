@@ -201,18 +201,14 @@ export function registerReplicaMetrics(
   const byReason = (pick: (all: ReturnType<typeof counts>) => ReadonlyMap<string, number>) => () =>
     Array.from(pick(counts()), ([reason, number]): Sample => [[reason], number]);
   const labels = ["host"];
-  registry.gauge(
-    { name: "replica_up", help: "Whether a standby executes reads", labels },
-    ofStandbys(({ isServing }) => Number(isServing)),
-  );
-  registry.gauge(
-    { name: "replica_lag_seconds", help: "Time that a standby lags behind the primary", labels },
-    ofStandbys(({ lagSeconds }) => lagSeconds),
-  );
-  registry.gauge(
-    { name: "replica_in_flight", help: "Reads in progress on a standby", labels },
-    ofStandbys(({ inFlight }) => inFlight),
-  );
+  const gauge = (name: string, help: string, read: () => readonly Sample[]) =>
+    registry.gauge({ name, help, labels }, read);
+  const isUp = ofStandbys(({ isServing }) => Number(isServing));
+  gauge("replica_up", "Whether a standby executes reads", isUp);
+  const lag = ofStandbys(({ lagSeconds }) => lagSeconds);
+  gauge("replica_lag_seconds", "Time that a standby lags behind the primary", lag);
+  const inFlight = ofStandbys((standby) => standby.inFlight);
+  gauge("replica_in_flight", "Reads in progress on a standby", inFlight);
   registry.observedCounter(
     { name: "replica_reads_total", help: "Reads that a standby has executed", labels },
     ofStandbys(({ reads }) => reads),

@@ -82,15 +82,7 @@ export class Service extends BaseService {
     this.#hasFollowers = options.followers !== undefined;
     this.#missingCacheDetail = options.missingCacheDetail ?? "reason";
     this.#hidesExtensionFunctions = options.hidesExtensionFunctions ?? false;
-    this.#serverCheck = new ServerCheck({
-      database: this.database,
-      observe: this.observe,
-      connections: () => {
-        const { config } = this.snapshot;
-        if (isEmbedded(config.dbUri) || this.database.subscribe === null) return null;
-        return mostConnections(config, options.followers ?? 0);
-      },
-    });
+    this.#serverCheck = this.#makeServerCheck(options.followers ?? 0);
     const exitOnFatal = (thrown: unknown) => this.failurePolicy.exitOnLoginRefused(thrown);
     this.#metadata = new MetadataReader(this.database, this.dialect, this.observe, exitOnFatal);
     this.#configuration = new ServiceConfiguration({
@@ -101,17 +93,33 @@ export class Service extends BaseService {
       remoteKeySets,
       snapshot: () => this.snapshot,
     });
+    this.#schema = this.#makeLoader(options.loading ?? "shared");
+    this.revocations = this.#makeRevocationList(options.loading ?? "shared");
+    this.#notifications = this.#makeNotifications();
+    this.#heartbeat = this.#makeHeartbeat();
+    this.#registerHealth();
+    this.#watch = options.loading === "unshared" ? null : this.#makeWatch();
+    this.#staleness = new StalenessCheck({
+      isExternal: snapshot.cache !== null,
+      maxAgeMs: options.schemaCacheMaxAge ?? Infinity,
+      now: options.now,
+    });
+  }
+
+  #makeLoader(loading: "shared" | "unshared"): LoadScheduler {
     const load = () => this.#loadSchema();
-    this.#schema = options.loading === "unshared" ? unsharedLoader(load) : new Reloader({
+    if (loading === "unshared") return unsharedLoader(load);
+    return new Reloader({
       load,
       isRetried: () => this.failurePolicy.willRetry,
       onRetry: (seconds) => this.observe({ kind: "retrying", seconds }),
-      now: options.now,
+      now: this.now,
       schedule,
     });
-    this.revocations = this.#makeRevocationList(options.loading ?? "shared");
-    this.#notifications = this.#makeNotifications();
-    this.#heartbeat = new Heartbeat({
+  }
+
+  #makeHeartbeat(): Heartbeat {
+    return new Heartbeat({
       ask: () => this.#notifications.ask() ?? this.database.ask?.() ?? null,
       askAnew: () => this.database.version(),
       onSilent: () => this.database.suspect?.(),
@@ -120,12 +128,17 @@ export class Service extends BaseService {
       now: () => performance.now(),
       schedule,
     });
-    this.#registerHealth();
-    this.#watch = options.loading === "unshared" ? null : this.#makeWatch();
-    this.#staleness = new StalenessCheck({
-      isExternal: snapshot.cache !== null,
-      maxAgeMs: options.schemaCacheMaxAge ?? Infinity,
-      now: options.now,
+  }
+
+  #makeServerCheck(followers: number): ServerCheck {
+    return new ServerCheck({
+      database: this.database,
+      observe: this.observe,
+      connections: () => {
+        const { config } = this.snapshot;
+        if (isEmbedded(config.dbUri) || this.database.subscribe === null) return null;
+        return mostConnections(config, followers);
+      },
     });
   }
 
@@ -350,29 +363,19 @@ export class Service extends BaseService {
       }
       config = read?.config ?? config;
       const recordWatchedState = await this.#watch?.beforeLoad(config);
-      const { data, ms: queryMs, timings } = await this.#readCatalogue(config);
-      this.#querySeconds = queryMs / 1000;
+      const reading = await this.#readCatalogue(config);
+      this.#querySeconds = reading.ms / 1000;
       const began = performance.now();
-      const cache = indexSchemaCache(data);
-      const pieces = this.#hasFollowers ? await inSlices(schemaPieces(data)) : null;
+      const cache = indexSchemaCache(reading.data);
+      const pieces = this.#hasFollowers ? await inSlices(schemaPieces(cache.data)) : null;
       // Both change at once, so that no request combines a new configuration with an old cache.
       if (read !== null) this.#applyConfig(read);
-      const cacheLoadedAt = this.now();
-      this.replace({ cache, cacheLoadedAt, cacheError: null });
+      this.replace({ cache, cacheLoadedAt: this.now(), cacheError: null });
       this.#schemaPieces = pieces;
       this.#staleness.markLoaded();
       recordWatchedState?.();
-      const ms = performance.now() - began;
-      this.observe({ kind: "schema-cache-queried", ms: queryMs });
-      if (timings !== null) this.observe({ kind: "schema-cache-timings", timings });
-      this.observe({ kind: "schema-cache-loaded", counts: cacheCounts(data), ms });
-      for (const problem of data.declarationProblems ?? []) {
-        this.observe({ kind: "declared-key-ignored", problem });
-      }
-      this.#reportUnusedStandbys(cache);
+      this.#reportLoad(cache, reading, performance.now() - began);
       if (!first || this.dialect.poolFlush === "every load") this.database.flush();
-      this.#attempts = 0;
-      this.#loadCounts.success++;
       this.#reportReload();
       void this.revocations.reload();
     } catch (thrown) {
@@ -385,6 +388,19 @@ export class Service extends BaseService {
       }
       throw thrown;
     }
+  }
+
+  /** `ms` is the time of the index. */
+  #reportLoad(cache: SchemaCache, { ms: queryMs, timings }: SchemaReading, ms: number): void {
+    this.observe({ kind: "schema-cache-queried", ms: queryMs });
+    if (timings !== null) this.observe({ kind: "schema-cache-timings", timings });
+    this.observe({ kind: "schema-cache-loaded", counts: cacheCounts(cache.data), ms });
+    for (const problem of cache.data.declarationProblems ?? []) {
+      this.observe({ kind: "declared-key-ignored", problem });
+    }
+    this.#reportUnusedStandbys(cache);
+    this.#attempts = 0;
+    this.#loadCounts.success++;
   }
 
   /**

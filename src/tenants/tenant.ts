@@ -60,23 +60,9 @@ export async function openTenant(
     if (isLoaded) onFailed(reason);
   };
   try {
-    const service = await Service.create({
-      source,
-      initialSource,
-      database,
-      now: Date.now,
-      observe: (event) =>
-        dependencies.observe(
-          event.kind === "request-finished" ? event : { ...event, tenant: name },
-        ),
-      onFatal: () => fail("its service has ended"),
-      missingCacheDetail: "none",
-      tenant: { name, claimOf: dependencies.claimOf },
-      ...dependencies.tracing,
-      ...(dependencies.requestMetrics === null
-        ? {}
-        : { requestMetrics: dependencies.requestMetrics }),
-    });
+    const onFatal = () => fail("its service has ended");
+    const options = serviceOptions(name, dependencies);
+    const service = await Service.create({ ...options, source, initialSource, database, onFatal });
     const tenant = await load(service, { version: definition.version, failure: () => failure });
     isLoaded = true;
     return tenant;
@@ -86,6 +72,21 @@ export async function openTenant(
   } finally {
     signal.removeEventListener("abort", abort);
   }
+}
+
+function serviceOptions(
+  name: string,
+  { observe, claimOf, tracing, requestMetrics }: TenantDependencies,
+) {
+  return {
+    now: Date.now,
+    observe: (event: Observation) =>
+      observe(event.kind === "request-finished" ? event : { ...event, tenant: name }),
+    missingCacheDetail: "none",
+    tenant: { name, claimOf },
+    ...tracing,
+    ...requestMetrics === null ? {} : { requestMetrics },
+  } as const;
 }
 
 async function load(

@@ -52,8 +52,7 @@ export function tenantsHandler(options: TenantsHandlerOptions): Handle {
       counts.record(name, { status, seconds: (performance.now() - began) / 1000 });
     try {
       // A copy lacks the client of an object that reads it on first use.
-      const ofTenant = { ...info, client, path: tenant.path };
-      const response = await registry.handle(name, request, ofTenant);
+      const response = await registry.handle(name, request, { ...info, client, path: tenant.path });
       record(response.status);
       if (prefix !== "") addPrefix(response, prefix);
       return response;

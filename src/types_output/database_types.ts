@@ -134,7 +134,10 @@ function helperTypes(defaultSchema: string): string {
 
 type DefaultSchema = ${textType(defaultSchema)};
 
-/** A name of the default schema, or the choice of another schema. */
+${lookupTypes}`;
+}
+
+const lookupTypes = `/** A name of the default schema, or the choice of another schema. */
 type NameOrSchema<Kind extends Kinds> =
   | keyof Members<DefaultSchema, Kind>
   | { schema: keyof Schemas };
@@ -181,7 +184,6 @@ export type CompositeTypes<
   Name extends NameInSchema<Choice, "CompositeTypes"> = never,
 > = Chosen<Choice, Name, "CompositeTypes">;
 `;
-}
 
 /** Writes `Constants`: the labels of each enum, in their order. */
 function enumConstants(

@@ -132,22 +132,50 @@ async function writeFiles(
     exists: facts.roles.some(({ name }) => name === choices.loginRole),
   });
   const verifier = login.password === null ? null : await scramVerifier(login.password);
-  const secret = previous?.jwtSecret ?? null;
-  writePrivateFile(
-    files.conf,
-    configFileText({
-      dbUri: login.uri,
-      schema: choices.schema,
-      anonRole: choices.anonRole,
-      jwtSecret: secret === null ? randomText(32) : new TextDecoder().decode(secret),
-      lacksPassword: login.password === null,
-      keepsAnswers: choices.keepsAnswers,
-      overrides: overridesOf(call),
-    }),
-  );
+  writePrivateFile(files.conf, configText(call, { choices, login, previous }));
   writePublicFile(files.sql, initSql(choices, facts, verifier));
   print(`\nWrote ${files.conf}, which only you can read, and ${files.sql}.\n`);
   print(read.note);
+  printNotes(call, files, { choices, facts, login });
+  if (server === null) {
+    fail(read.problem);
+    return null;
+  }
+  if (!call.flags.has("--apply")) {
+    print(`The database is unchanged. Read ${files.sql}, then apply it.\n`);
+  }
+  const mayApply = server.createsRoles && facts.owners.every(({ isOurs }) => isOurs);
+  return { choices, mayApply };
+}
+
+function configText(
+  call: CommandCall,
+  { choices, login, previous }: {
+    readonly choices: Choices;
+    readonly login: ReturnType<typeof planLogin>;
+    readonly previous: ReturnType<typeof configOfFile>;
+  },
+): string {
+  const secret = previous?.jwtSecret ?? null;
+  return configFileText({
+    dbUri: login.uri,
+    schema: choices.schema,
+    anonRole: choices.anonRole,
+    jwtSecret: secret === null ? randomText(32) : new TextDecoder().decode(secret),
+    lacksPassword: login.password === null,
+    keepsAnswers: choices.keepsAnswers,
+    overrides: overridesOf(call),
+  });
+}
+
+/** Prints what is left to do in the files. */
+function printNotes(
+  call: CommandCall,
+  files: InitFiles,
+  { choices, facts, login }: Pick<Awaited<ReturnType<typeof readChoices>>, "choices" | "facts"> & {
+    readonly login: ReturnType<typeof planLogin>;
+  },
+): void {
   const isUnasked = !isInteractive() || call.flags.has("--yes");
   if (isUnasked && !call.flags.has("--grant") && facts.relations.length > 0) {
     print(
@@ -161,15 +189,6 @@ async function writeFiles(
       `The role ${choices.loginRole} exists: write its password into db-uri of ${files.conf}.\n`,
     );
   }
-  if (server === null) {
-    fail(read.problem);
-    return null;
-  }
-  if (!call.flags.has("--apply")) {
-    print(`The database is unchanged. Read ${files.sql}, then apply it.\n`);
-  }
-  const mayApply = server.createsRoles && facts.owners.every(({ isOurs }) => isOurs);
-  return { choices, mayApply };
 }
 
 function portOf({ config }: CommandCall): string {

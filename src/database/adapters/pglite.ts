@@ -26,19 +26,9 @@ export function openEmbedded(
   config: DatabaseConfig,
   dependencies: DatabaseDependencies,
 ): Database {
-  const { dbUri: uri, dbPoolAcquisitionTimeout, dbPreparedStatements } = config;
+  const { dbUri: uri } = config;
   const engine = engineOf(config, dependencies);
-  const pool = new Pool({
-    max: 1,
-    acquisitionTimeoutMs: dbPoolAcquisitionTimeout * 1000,
-    maxIdleTimeMs: Infinity,
-    maxLifetimeMs: Infinity,
-    prepare: dbPreparedStatements !== false,
-    preparedLimit,
-    setup: connectionSetup,
-    clock: systemClock,
-    connect: () => engine.connect(),
-  });
+  const pool = poolOf(engine, config);
   return {
     async transaction(batch, caller) {
       rejectDeepValues(batch.statements);
@@ -63,6 +53,23 @@ export function openEmbedded(
     },
     close: () => pool.close().then(() => engine.close()),
   };
+}
+
+function poolOf(
+  engine: Engine,
+  { dbPoolAcquisitionTimeout, dbPreparedStatements }: DatabaseConfig,
+): Pool {
+  return new Pool({
+    max: 1,
+    acquisitionTimeoutMs: dbPoolAcquisitionTimeout * 1000,
+    maxIdleTimeMs: Infinity,
+    maxLifetimeMs: Infinity,
+    prepare: dbPreparedStatements !== false,
+    preparedLimit,
+    setup: connectionSetup,
+    clock: systemClock,
+    connect: () => engine.connect(),
+  });
 }
 
 /** Starts an embedded database for one session. Rejects with an `Error` of one line. */

@@ -10,7 +10,7 @@ import {
   type DatabaseOptions,
 } from "../database.ts";
 import { connectToFirst } from "../connect/hosts.ts";
-import { duplicateStatement } from "../protocol/server_error.ts";
+import { duplicateStatement, type StaleStatement } from "../protocol/server_error.ts";
 import { type PoolerFinding, probePooler, statementsLost } from "../connect/pooler_probe.ts";
 import { statementNamePrefix } from "../failure.ts";
 import { Pool, type PoolConfiguration } from "../pool/pool.ts";
@@ -59,7 +59,6 @@ export function openPool(
 ): Database {
   let onPooler = () => {};
   let isEncrypted: boolean | null = null;
-  let checking: Promise<void> | null = null;
   const acquisitionTimeoutMs = config.dbPoolAcquisitionTimeout * 1000;
   const preparation = new StatementPreparation({
     prepare: config.dbPreparedStatements,
@@ -69,6 +68,7 @@ export function openPool(
     apply: (configuration) => pool.configure(configuration),
     onPooler: () => onPooler(),
   });
+  const poolerCheck = new PoolerCheck(() => isPooled(targets), preparation);
   const pool = new Pool({
     max: Math.max(1, config.dbPool),
     acquisitionTimeoutMs,
@@ -86,35 +86,69 @@ export function openPool(
       return transport;
     },
     statementPrefix,
-    onStatementForgotten: (sqlstate) => {
-      // Names are random: another connection has prepared this one on the same server connection.
-      if (sqlstate === duplicateStatement) preparation.poolerFound();
-      // Either a function has deallocated it, or a pooler has switched server connections.
-      else {checking ??= isPooled(targets).then(
-          (pooled) => void (pooled && preparation.poolerFound()),
-          () => void (checking = null),
-        );}
-    },
+    onStatementForgotten: (sqlstate) => poolerCheck.record(sqlstate),
   });
-  const channelUri = config.dbChannelUri ?? null;
-  const channelTargets = channelUri === null
-    ? targets
-    : targetsOf({ ...config, dbUri: channelUri }, dependencies);
   return {
     ...pooledDatabase(pool, preparation),
-    subscribe: (channel, events) => subscribe(channelTargets, channel, events),
-    notify: (channel, payload) =>
-      config.dbPool > 1
-        ? pool.transaction(notifyBatch(channel, payload)).then(() => {})
-        : notify(targets, channel, payload),
+    ...notifications(pool, targets, { config, dependencies }),
     isEncrypted: () => isEncrypted,
     bodySpool: spool,
     watch: (watcher) => {
       onPooler = watcher.onPooler;
       pool.watch(watcher);
     },
-    close: () => pool.close().then(() => checking ?? undefined),
+    close: () => pool.close().then(() => poolerCheck.ended),
   };
+}
+
+function notifications(
+  pool: Pool,
+  targets: Targets,
+  { config, dependencies }: {
+    readonly config: DatabaseConfig;
+    readonly dependencies: DatabaseDependencies;
+  },
+): Pick<Database, "notify" | "subscribe"> {
+  const channelUri = config.dbChannelUri ?? null;
+  const channelTargets = channelUri === null
+    ? targets
+    : targetsOf({ ...config, dbUri: channelUri }, dependencies);
+  return {
+    subscribe: (channel, events) => subscribe(channelTargets, channel, events),
+    notify: (channel, payload) =>
+      config.dbPool > 1
+        ? pool.transaction(notifyBatch(channel, payload)).then(() => {})
+        : notify(targets, channel, payload),
+  };
+}
+
+/** Finds out why the server forgot a statement: a pooler, or a function that has deallocated it. */
+class PoolerCheck {
+  readonly #isPooled: () => Promise<boolean>;
+  readonly #preparation: Pick<StatementPreparation, "poolerFound">;
+  #running: Promise<void> | null = null;
+
+  constructor(
+    isPooled: () => Promise<boolean>,
+    preparation: Pick<StatementPreparation, "poolerFound">,
+  ) {
+    this.#isPooled = isPooled;
+    this.#preparation = preparation;
+  }
+
+  /** Resolves when no check runs. */
+  get ended(): Promise<void> {
+    return this.#running ?? Promise.resolve();
+  }
+
+  record(sqlstate: StaleStatement): void {
+    // Names are random: another connection has prepared this one on the same server connection.
+    if (sqlstate === duplicateStatement) return this.#preparation.poolerFound();
+    this.#running ??= this.#isPooled().then(
+      (isPooled) => void (isPooled && this.#preparation.poolerFound()),
+      () => void (this.#running = null),
+    );
+  }
 }
 
 function pooledDatabase(pool: Pool, preparation: StatementPreparation) {

@@ -32,11 +32,7 @@ export async function subscribe(
     return {
       version,
       place: `${client.host}:${client.port}`,
-      ask: async () => {
-        const timer = setTimeout(() => client.connection.stream.destroy(), maxSilenceMs);
-        // Changes nothing on a connection that listens.
-        await listen(client, channel).finally(() => clearTimeout(timer));
-      },
+      ask: () => ask(client, channel),
       close: async () => {
         onLost = null;
         await end(client);
@@ -50,6 +46,12 @@ export async function subscribe(
 
 /** A connection whose server has not answered by then is closed. */
 const maxSilenceMs = 5000;
+
+async function ask(client: Client, channel: string): Promise<void> {
+  const timer = setTimeout(() => client.connection.stream.destroy(), maxSilenceMs);
+  // Changes nothing on a connection that listens.
+  await listen(client, channel).finally(() => clearTimeout(timer));
+}
 
 /** SQLSTATEs of statements that a server does not have. */
 const unsupportedClass = /^(?:0A|42)/;

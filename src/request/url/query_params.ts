@@ -71,10 +71,7 @@ export function parseQuery(
   const items = readSelect(sorted.select);
   const isAbsent = sorted.select === undefined || sorted.select === null;
   const { filters, filterNames, clauses, callArguments } = readFilters(sorted.filters, mode);
-  const onConflict = readNames("on_conflict parameter", sorted.on_conflict);
-  const [conflictIndex = null] = readNames("on_conflict.index parameter", sorted.conflictIndex) ??
-    nothing;
-  const conflictColumns = readNames("on_conflict.columns parameter", sorted.conflictColumns);
+  const conflict = readConflictNames(sorted);
   const on = readNames("on parameter", sorted.on);
   const bounds = readLimits(sorted.limits);
   return {
@@ -88,16 +85,25 @@ export function parseQuery(
     lock: sorted.lock === undefined ? null : readLock(sorted.lock, mode, bounds.limit),
     ...written,
     levelConflicts: readLevelConflicts(sorted.levels),
-    onConflict,
-    conflictIndex,
+    ...conflict,
     conflictWhere: readCondition(sorted.conflictWhere),
-    conflictColumns: conflictColumns && [...new Set(conflictColumns)],
     on: on && [...new Set(on)],
     clauses,
     texts: sorted.texts.length === 0 ? noTexts : readTexts(sorted.texts),
     callArguments,
     canonical: canonicalOf(params),
   };
+}
+
+/** Returns the names of parameters about conflicts. */
+function readConflictNames(
+  sorted: ReturnType<typeof sortParams>,
+): Pick<QueryParams, "conflictColumns" | "conflictIndex" | "onConflict"> {
+  const onConflict = readNames("on_conflict parameter", sorted.on_conflict);
+  const [conflictIndex = null] = readNames("on_conflict.index parameter", sorted.conflictIndex) ??
+    nothing;
+  const columns = readNames("on_conflict.columns parameter", sorted.conflictColumns);
+  return { onConflict, conflictIndex, conflictColumns: columns && [...new Set(columns)] };
 }
 
 const nothing: readonly never[] = [];

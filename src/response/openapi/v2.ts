@@ -27,15 +27,12 @@ export function openApi2(model: ApiModel, config: DocumentConfig): ObjectMembers
   const { scheme, host, basePath } = addressOf(config);
   const { dialect: { vendor }, bookmarkHeader = null } = config;
   const headers = { keyed: hasKeys(config), tagged: hasTags(config), bookmarkHeader };
-  const types = [...mediaTypes(vendor), "text/csv", "application/x-ndjson"];
+  const produces = mediaTypes(vendor);
+  const types = [...produces, "text/csv", "application/x-ndjson"];
   const rootMethods = config.batchMaxOperations > 0
     ? { ...rootPath, ...batchPath(vendor, headers) }
     : rootPath;
-  const routineContext = {
-    ...headers,
-    produces: mediaTypes(vendor),
-    typeName: model.parameterType,
-  };
+  const routineContext = { ...headers, produces, typeName: model.parameterType };
   const root = {
     swagger: "2.0",
     info: infoOf(model.comment, config),
