@@ -4,7 +4,6 @@ import type { Credential } from "../auth/credential.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
-import { networkOf } from "../http/client_address.ts";
 import { PlanCache } from "../plan_cache/plan_cache.ts";
 import { type Reply, withBookmark } from "../response/reply.ts";
 import type { RequestService } from "../service/request_service.ts";
@@ -14,7 +13,12 @@ import { RawDecoder } from "../request/body/decoders.ts";
 import { isFilter, isParameterName } from "../request/url/query_params.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { version } from "../version.ts";
-import { admitClient, admitIdentity, authenticateRequest } from "../handler/admission.ts";
+import {
+  admitClient,
+  admitIdentity,
+  authenticateRequest,
+  clientKeyOf,
+} from "../handler/admission.ts";
 import { type AgentsHost, type Context, Exchange } from "../handler/exchange.ts";
 import type {
   LoadMcp,
@@ -168,10 +172,7 @@ class HostedMessage implements McpMessage {
   }
 
   get clientKey(): string {
-    const { identity, client } = this.#exchange;
-    const { iss, sub } = JSON.parse(identity!.claims) as Readonly<Record<string, unknown>>;
-    if (typeof sub === "string") return JSON.stringify(["subject", iss, sub]);
-    return JSON.stringify(["network", client === null ? null : networkOf(client)]);
+    return clientKeyOf(this.#exchange);
   }
 
   async admit(audience: string | null): Promise<Identity> {

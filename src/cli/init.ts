@@ -67,6 +67,12 @@ export const initCommand: Command = {
       value: "none",
       doc: "Let the roles of requests log in, as Citus needs it; without a password",
     },
+    {
+      name: "--live",
+      value: "required",
+      placeholder: "LIST",
+      doc: "Only print the SQL that records changes of tables for live queries: TABLE[:COLUMN],…",
+    },
     { name: "--yes", value: "none", doc: "Overwrite files, and apply without a question" },
   ],
   run: (call: CommandCall) => runInit(call),

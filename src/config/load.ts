@@ -102,7 +102,9 @@ export function loadConfig(sources: ConfigSources, database: DatabaseValues = no
     ]),
   );
   attempt(() => rejectSharedPort(loaded), undefined);
-  attempt(() => rejectSharedPath(loaded), undefined);
+  attempt(() => rejectSharedPath(loaded, "mcp-path", "server-health-path"), undefined);
+  attempt(() => rejectSharedPath(loaded, "live-path", "server-health-path"), undefined);
+  attempt(() => rejectSharedPath(loaded, "live-path", "mcp-path"), undefined);
   attempt(() => rejectEmbeddedReplicas(loaded), undefined);
   const fields = Array.from(loaded, ([key, { value }]) => [camelCase(key), value]);
   const appSettings = sources.programmatic?.appSettings ??
@@ -371,17 +373,22 @@ function rejectEmbeddedReplicas(loaded: ReadonlyMap<string, Loaded>): void {
   throw new ConfigError({ origin: replicas.origin, key: "db-replica-uri", problem });
 }
 
-/** Throws if the endpoint for agents has the path of the health check. */
-function rejectSharedPath(loaded: ReadonlyMap<string, Loaded>): void {
-  const [mcp, health] = [loaded.get("mcp-path")!, loaded.get("server-health-path")!];
-  if (typeof mcp.value !== "string" || mcp.value !== health.value) return;
-  if (mcp.origin === null) throw new Error("mcp-path is the path of the health check");
+/** Throws if two options have one path, or that of the other is below a prefix of live queries. */
+function rejectSharedPath(
+  loaded: ReadonlyMap<string, Loaded>,
+  key: "live-path" | "mcp-path",
+  other: "mcp-path" | "server-health-path",
+): void {
+  const [{ value, origin }, { value: path }] = [loaded.get(key)!, loaded.get(other)!];
+  if (typeof value !== "string" || typeof path !== "string") return;
+  const isBelow = key === "live-path" && path.startsWith(`${value}/`);
+  if (value !== path && !isBelow) return;
+  const problem = `${key} cannot be ${isBelow ? "above" : "the same as"} ${other}`;
+  if (origin === null) throw new Error(problem);
   throw new ConfigError({
-    origin: mcp.origin,
-    key: "mcp-path",
-    problem: `mcp-path cannot be the same as server-health-path (expected another path than ${
-      quote(mcp.value)
-    })`,
+    origin,
+    key,
+    problem: `${problem} (expected another path than ${quote(value)})`,
   });
 }
 

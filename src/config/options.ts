@@ -6,6 +6,7 @@ import { batchOptions, writeOptions } from "./options/write_options.ts";
 import { databaseOptions } from "./options/database_options.ts";
 import { generalOptions } from "./options/general_options.ts";
 import { limitOptions } from "./options/limit_options.ts";
+import { liveOptions } from "./options/live_options.ts";
 import { mcpOptions } from "./options/mcp_options.ts";
 import { monitoringOptions } from "./options/monitoring_options.ts";
 import { openapiOptions } from "./options/openapi_options.ts";
@@ -21,6 +22,7 @@ export const options = {
   ...databaseOptions,
   ...generalOptions,
   ...limitOptions,
+  ...liveOptions,
   ...mcpOptions,
   ...monitoringOptions,
   ...openapiOptions,

@@ -3,6 +3,7 @@
 import { batchErrors } from "./batch_errors.ts";
 import { connectionErrors } from "./connection_errors.ts";
 import { guardErrors } from "./guard_errors.ts";
+import { liveErrors } from "./live_errors.ts";
 import { queryErrors } from "./query_errors.ts";
 import { requestErrors } from "./request_errors.ts";
 import { schemaCacheErrors } from "./schema_cache_errors.ts";
@@ -13,6 +14,7 @@ export const errors = {
   ...connectionErrors,
   ...requestErrors,
   ...guardErrors,
+  ...liveErrors,
   ...batchErrors,
   ...writeErrors,
   ...queryErrors,

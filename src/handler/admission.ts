@@ -18,6 +18,7 @@ import { authenticate } from "../auth/authenticate.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { RevocationIndex } from "../auth/revocations.ts";
 import { errors } from "../errors/catalogue.ts";
+import { networkOf } from "../http/client_address.ts";
 import { isForeignWrite } from "../http/foreign_site.ts";
 import { beforeDeadline } from "../lib/time_limits.ts";
 import { Admission } from "../rate_limits/rate_limiter.ts";
@@ -114,4 +115,11 @@ function checkOrigin(
   const host = headers["host"] ?? new URL(request.url).host;
   const rules = { origins: config.jwtCookieOrigins ?? [], ownUrl: config.openapiServerProxyUri };
   if (isForeignWrite({ method, headers, host }, rules)) throw errors.crossOriginWrite();
+}
+
+/** Names the client of an admitted request for limits: by its token's subject, or its network. */
+export function clientKeyOf({ identity, client }: Exchange): string {
+  const { iss, sub } = JSON.parse(identity!.claims) as Readonly<Record<string, unknown>>;
+  if (typeof sub === "string") return JSON.stringify(["subject", iss, sub]);
+  return JSON.stringify(["network", client === null ? null : networkOf(client)]);
 }

@@ -6,7 +6,7 @@ import type { ServiceOptions } from "../service/service_options.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import { ColumnPrivileges } from "./column_privileges.ts";
 import { earlyAnswers } from "./early_answers.ts";
-import type { AgentsHost, Context, RequestCounters } from "./exchange.ts";
+import type { AgentsHost, Context, PathHost, RequestCounters } from "./exchange.ts";
 import { RequestsInFlight } from "./in_flight.ts";
 import { headerSteps, replySteps } from "./reply_steps.ts";
 import { RouteNames } from "./route_names.ts";
@@ -15,6 +15,8 @@ import { Uploads } from "./uploads.ts";
 interface ContextOptions {
   readonly loading: ServiceOptions["loading"];
   readonly agents: AgentsHost | null;
+  /** Default: null, for no live queries. */
+  readonly live?: PathHost | null;
 }
 
 /** Makes the function that returns the context of a snapshot. */
@@ -54,7 +56,7 @@ export function cachedContext(
 }
 
 /** Returns the parts that do not depend on the snapshot. */
-function commonParts(service: RequestService, { loading, agents }: ContextOptions) {
+function commonParts(service: RequestService, { loading, agents, live = null }: ContextOptions) {
   const { database, dialect, now } = service;
   return {
     service,
@@ -62,6 +64,7 @@ function commonParts(service: RequestService, { loading, agents }: ContextOption
     dialect,
     now,
     agents,
+    live,
     uploads: new Uploads(database, database.bodySpool?.space),
     inFlight: new RequestsInFlight(),
     counters: countersOf(service),

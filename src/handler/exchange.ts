@@ -19,6 +19,7 @@ import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { Snapshot } from "../service/snapshot.ts";
+import type { DataPlan } from "../transaction/data_plan.ts";
 import type { ColumnPrivileges } from "./column_privileges.ts";
 import type { RequestsInFlight } from "./in_flight.ts";
 import type { RouteNames } from "./route_names.ts";
@@ -73,6 +74,8 @@ export interface Context {
   readonly anonymous: Identity | null;
   /** The endpoint for agents; null without one. */
   readonly agents: AgentsHost | null;
+  /** The endpoint of live queries; null without one. */
+  readonly live: PathHost | null;
   /** Answer requests in place of the stages, in order. */
   readonly earlyAnswers: readonly EarlyAnswer[];
   /** Change the replies of the stages, in order. */
@@ -93,14 +96,18 @@ export interface RequestCounters {
   readonly preconditionFailed: () => void;
 }
 
-/** Answers the requests of agents. */
-export interface AgentsHost {
-  /** Returns whether a raw path is one of the endpoint's. */
+/** Answers the requests to some paths in place of the stages. */
+export interface PathHost {
+  /** Returns whether a raw path is one of the host's. */
   matches(path: string): boolean;
-  /** Returns the origins that CORS allows; `none` for none, null for any. */
-  allowedOrigins(path: string): readonly string[] | null | "none";
   /** Answers a request to one of the paths. Never rejects. */
   respond(exchange: Exchange): Promise<Reply>;
+}
+
+/** Answers the requests of agents. */
+export interface AgentsHost extends PathHost {
+  /** Returns the origins that CORS allows; `none` for none, null for any. */
+  allowedOrigins(path: string): readonly string[] | null | "none";
 }
 
 /** Answers a request, or returns null for the next one to do so. */
@@ -161,6 +168,8 @@ export class Exchange implements Caller {
   rootReply: "document" | "metadata" = "document";
   /** A load of the schema cache that the request has caused, and that nothing awaits. */
   reload: Promise<void> | null = null;
+  /** The plan of a plain request, once it is planned. */
+  plan: DataPlan | null = null;
   /** Name of the route for logs and metrics; null for that of the path. */
   route: string | null = null;
   /** Epoch milliseconds. */

@@ -9,6 +9,7 @@ import { version } from "../version.ts";
 import { cachedContext } from "./context.ts";
 import type { AgentsHost, Exchange, RequestInfo } from "./exchange.ts";
 import { toResponse } from "./headers.ts";
+import { liveHost } from "./live_host.ts";
 import { answer } from "./pipeline.ts";
 import { receive } from "./receive.ts";
 import { recordRequest, reportOutcome, reportRequest } from "./report.ts";
@@ -21,7 +22,8 @@ export function serviceHandler(
   loading: ServiceOptions["loading"] = "shared",
   agents: AgentsHost | null = null,
 ): (request: Request, info?: RequestInfo) => Promise<Response> {
-  const contextOf = cachedContext(service, { loading, agents });
+  const live = liveHost(service, loading, () => contextOf(service.snapshot));
+  const contextOf = cachedContext(service, { loading, agents, live });
   const { requestMetrics: metrics } = service;
   return async function handle(request, info = noInfo) {
     metrics?.begin();
@@ -50,10 +52,11 @@ function answerEarly(exchange: Exchange): Reply | Promise<Reply> | null {
   return null;
 }
 
-/** Runs the stages of a request, or those of an agent's message. */
+/** Runs the stages of a request, those of an agent's message, or those of a live query. */
 function respond(exchange: Exchange): Promise<Reply> {
-  const { context: { agents }, pieces } = exchange;
-  return agents?.matches(pieces.path) ? agents.respond(exchange) : answer(exchange);
+  const { context: { agents, live }, pieces } = exchange;
+  if (agents?.matches(pieces.path)) return agents.respond(exchange);
+  return live?.matches(pieces.path) ? live.respond(exchange) : answer(exchange);
 }
 
 /** Runs the steps behind the stages, and reports the outcome. */

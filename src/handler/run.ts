@@ -21,6 +21,7 @@ import { runTransaction, ScriptRun } from "./script_run.ts";
 /** Runs the operations of an exchange in one transaction, and makes the reply of their results. */
 export function run(exchange: Exchange, work: RequestWork): Promise<Reply> {
   const [operation] = work.operations;
+  exchange.plan = work.batch === null ? operation!.planned.plan : null;
   exchange.targetNameUses = work.batch === null
     ? targetNameUsesOf(operation!.planned.plan)
     : work.operations.flatMap(({ planned }) => targetNameUsesOf(planned.plan));

@@ -24,6 +24,10 @@ const exposed = [
 /** Headers that few responses have. */
 const optional = ["Link", "Accept-Query", "Svc-Truncated", "Svc-Count", "Deprecation", "Sunset"];
 
+/** Headers of live queries. */
+const ofLiveQueries = ["handle", "offset", "schema", "cursor", "up-to-date"]
+  .map((name) => `electric-${name}`);
+
 const knownMethods: ReadonlySet<string> = new Set(methods);
 
 export interface AllowedMethods {
@@ -90,6 +94,7 @@ function exposedNames(
     ...areWritesKeyed ? ["Idempotent-Replayed"] : [],
     ...areRequestsLimited ? ["RateLimit", "RateLimit-Policy"] : [],
     ...areWritesKeyed || areRequestsLimited ? ["Retry-After"] : [],
+    ...has("electric-handle") ? ofLiveQueries : [],
     ...optional.filter((name) => has(name.toLowerCase())),
   ];
 }

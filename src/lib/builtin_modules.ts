@@ -1,6 +1,7 @@
 /** Built-in modules of Node's API, in runtimes that have them. @module */
 
 interface Modules {
+  readonly "node:crypto": typeof import("node:crypto");
   readonly "node:fs": typeof import("node:fs");
   readonly "node:os": typeof import("node:os");
   readonly "node:zlib": typeof import("node:zlib");

@@ -28,6 +28,8 @@ export interface ReadConfig extends
   > {
   /** Most rows of each embed. Default: `dbMaxRows`. */
   readonly embedMaxRows?: number;
+  /** Results of reads show their snapshot. Default: false. */
+  readonly showsSnapshot?: boolean;
 }
 
 export interface PlanContext {
@@ -78,6 +80,8 @@ export interface ReadPlan {
   readonly cutAt: number | null;
   /** Aliased embeds that parameters address by their target's name, which is deprecated. */
   readonly targetNameUses: readonly TargetNameUse[];
+  /** Whether the last metadata column of the result is its snapshot. Default: false. */
+  readonly showsSnapshot?: boolean;
 }
 
 /**
@@ -123,7 +127,8 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
   const cutAt = purpose === "representation"
     ? null
     : cutOf({ root: node, relation }, bounds, maxRows);
-  return { root: node, relation, cutAt, targetNameUses };
+  const read = { root: node, relation, cutAt, targetNameUses };
+  return config.showsSnapshot ? { ...read, showsSnapshot: true } : read;
 }
 
 /** Returns the name of a source, which its cursors contain as a hash. */

@@ -63,8 +63,7 @@ function isAllowedPlan(
   if (plan.kind === "mutate") return false;
   if (plan.kind === "call" && plan.call.routine.volatility === "volatile") return false;
   const { root, relation } = plan.kind === "read" ? plan.read : plan.call.read;
-  const reach = new Reach(cache);
-  reach.addNode(root, relation);
+  const reach = reachOf(root, relation, cache);
   if (plan.kind === "call") reach.functions.push(plan.call.routine.name);
   const { format } = plan.representation;
   if (format.kind === "aggregate") reach.functions.push(format.function.name);
@@ -74,6 +73,13 @@ function isAllowedPlan(
       const relation = cache.relation(name);
       return relation !== undefined && allows(relation);
     });
+}
+
+/** Returns what reading a node uses. `origin` is the relation that has its columns; null when unknown. */
+export function reachOf(node: ReadNode, origin: QualifiedName | null, cache: SchemaCache): Reach {
+  const reach = new Reach(cache);
+  reach.addNode(node, origin);
+  return reach;
 }
 
 type FieldVisitor = (field: PlannedField) => void;

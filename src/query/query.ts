@@ -104,9 +104,12 @@ export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptio
   const element = tableRows(tagging);
   const version = tagging?.version ?? null;
   const rowFormat = isSentByRow(options) ? rowFormatOf(format, plan) : null;
-  const root = version === null
+  const shown = version === null
     ? renderRoot(plan)
     : cutRows(plan, (read) => renderRowsOf(read, format, version));
+  const root = plan.showsSnapshot
+    ? { ...shown, metadata: [...shown.metadata, currentSnapshot] }
+    : shown;
   if (rowFormat !== null) {
     const result = { root, common: [], total, format: rowFormat, element, tagging };
     return { main: rowsStatement(result, options), estimate };
@@ -281,6 +284,7 @@ function isOneValue({ routine, arguments: given, read: { root } }: CallPlan, cou
 }
 
 const nullText = sql`null::text`;
+const currentSnapshot = sql`pg_catalog.pg_current_snapshot()::text`;
 
 /** The settings that user-defined code can use to change the response. */
 const responseHeaders = sql`current_setting('response.headers', true)`;

@@ -21,6 +21,8 @@ export interface Reply {
   readonly length: number | null;
   /** Whether the answer may be kept for a key: not if an operation of a batch sets a cookie. Default: true. */
   readonly isKept?: boolean;
+  /** Text of `pg_current_snapshot()` of a read that shows it. Default: it shows none. */
+  readonly snapshot?: string;
   /** Position that later reads of the client must have reached. Default: none. */
   readonly bookmark?: string;
   /** Resolves with the error that ends a stream before its end; absent for other content. */

@@ -67,7 +67,8 @@ export function respondToRead(
       maxRows: true,
     }),
   ];
-  return rangedReply(request, plan, { metadata, range, headers, body: reply.body, config });
+  const ranged = rangedReply(request, plan, { metadata, range, headers, body: reply.body, config });
+  return plan.read.showsSnapshot ? { ...ranged, snapshot: reply.columns.at(-1)! } : ranged;
 }
 
 /** Returns the headers of a page: its range, which a cursor does not tell, and links to others. */

@@ -1,6 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { createHandler } from "../../mod.ts";
 import { reloadTriggerSql } from "../../src/schema_cache/reload_trigger.ts";
+import { liveSql } from "../../src/live/live_schema.ts";
 import { findingsSql } from "../../src/diagnosis/finding.ts";
 import { citusFake } from "../support/database/citus_fake.ts";
 import { diagnosedDatabase, type FileOptions } from "../support/handler/diagnosis.ts";
@@ -24,6 +25,15 @@ interface Row {
   readonly from?: number;
   readonly to?: number;
 }
+
+/** SQL that records the changes of some tables of `api`. */
+function recording(...tables: readonly (readonly [name: string, scope: string | null])[]): string {
+  return liveSql("{auth}", tables.map(([name, scope]) => ({ schema: "api", name, scope })));
+}
+
+const liveTrigger = (table: string) =>
+  `create or replace trigger svc_live after insert or update or delete or truncate on ${table}\n` +
+  "  for each statement execute function svc_live.changed();";
 
 const rows: readonly Row[] = [
   {
@@ -377,6 +387,49 @@ const rows: readonly Row[] = [
     finding: "warn definer-search-path api.p(): api.p() is SECURITY DEFINER without a " +
       "search_path: callers choose which objects it uses",
     mend: "alter procedure api.p() set search_path = api, public, pg_temp;",
+  },
+  {
+    label: "tables without trigger, beside one of live queries",
+    sql: "create table api.log (id int primary key); grant select on api.log to {anon}; " +
+      "create schema private; create table private.b (id int primary key); " +
+      "create view api.b with (security_invoker) as select * from private.b; " +
+      `grant select on api.b to {user}; ${recording(["film", null])}`,
+    finding: "info live-table svc_live: live queries of api.log and private.b fail with SVC181: " +
+      "changes are not recorded",
+    mend: ["api.log", "private.b"].map((table) =>
+      `${liveTrigger(table)}\nalter table ${table} enable always trigger svc_live;`
+    ).join("\n"),
+    from: 15,
+  },
+  {
+    label: "a partition without trigger",
+    sql: "create table api.log (id int primary key) partition by range (id); " +
+      `grant select on api.log to {anon}; ${recording(["film", null], ["log", "id"])}; ` +
+      "create table api.log_1 partition of api.log for values from (1) to (9)",
+    finding: "warn live-trigger api.log_1: live queries see changes of api.log_1 at live-recheck " +
+      "alone: it has no trigger",
+    mend: `${liveTrigger("api.log_1")}\nalter table api.log_1 enable always trigger svc_live;`,
+  },
+  {
+    label: "a table of a function of a policy without trigger",
+    sql: "create schema private; create table private.members (id int primary key); " +
+      "create function private.may(int) returns boolean stable security definer " +
+      "set search_path = '' begin atomic select exists (select from private.members where id = $1); end; " +
+      "create policy may on api.film using (private.may(id)); " +
+      recording(["film", null]),
+    finding: "warn live-trigger private.members: live queries see changes of private.members at " +
+      "live-recheck alone: it has no trigger",
+    mend: `${liveTrigger("private.members")}\n` +
+      "alter table private.members enable always trigger svc_live;",
+  },
+  {
+    label: "a scope of live queries is gone",
+    sql: `${recording(["film", "title"])}; alter table api.film rename title to name`,
+    finding: "error live-column api.film: writes to api.film fail: its triggers of live queries " +
+      "use title, which is gone",
+    mend:
+      ["insert", "update", "delete"].map((event) => `drop trigger svc_live_${event} on api.film;\n`)
+        .join("") + liveTrigger("api.film"),
   },
   {
     label: "every role may create in an extra schema",

@@ -669,3 +669,66 @@ Deno.test({
     );
   },
 });
+
+/** Lists of `--live`, and the line of standard error. */
+const wrongLists: readonly (readonly [list: string, problem: string])[] = [
+  ["film,flim", "svc: --live: flim does not exist"],
+  ["film_list", "svc: --live: film_list is not a table: name the tables below it"],
+  ["film:owner", "svc: --live: film has no column owner"],
+  [
+    "films:at",
+    "svc: --live: films at: expected int2, int4, int8, uuid, text, varchar, got timestamptz",
+  ],
+  ['films:"a$b"', "svc: --live: films a$b: too long, or with a dollar sign"],
+];
+
+Deno.test("svc init --live prints the SQL that records changes of tables and partitions", async (t) => {
+  await using shop = await makeShop();
+  await using folder = await programFolder();
+  const { superuserUri } = shop;
+  const inDatabase = (sql: string) => withClient(superuserUri, (client) => client.query(sql));
+  await inDatabase(
+    `create role ${shop.loginRole};
+     create table films (id int, at timestamptz, "a$b" int) partition by range (id);
+     create table films_1 partition of films for values from (1) to (9)`,
+  );
+  const init = (list: string) =>
+    folder.run(
+      ["init", "--schemas=public", `--live=${list}`, `--login-role=${shop.loginRole}`],
+      environment(superuserUri),
+    );
+  for (const [list, problem] of wrongLists) {
+    await t.step(list, async () => {
+      const { code, stdout, stderr } = await init(list);
+      deepStrictEqual([code, stdout, stderr.trim()], [1, "", problem]);
+    });
+  }
+  await t.step("twice is as once", async () => {
+    for (let time = 0; time < 2; time++) {
+      const { code, stdout, stderr } = await init('films:id, "two ""W,ords"');
+      deepStrictEqual([code, stderr], [0, ""]);
+      await inDatabase(stdout);
+    }
+    deepStrictEqual(
+      await shop.read(
+        "select json_object_agg(name, triggers) from (select tgrelid::regclass::text as name, " +
+          "string_agg(tgname || ' ' || tgenabled::text, ', ' order by tgname) as triggers " +
+          "from pg_trigger where tgname ~ 'svc_live' group by 1) t",
+      ),
+      Object.fromEntries([
+        ...["films", "films_1"].map((name) => [
+          name,
+          "svc_live A, svc_live_delete A, svc_live_insert A, svc_live_update A",
+        ]),
+        ['"two ""W,ords"', "svc_live A"],
+      ]),
+    );
+  });
+  deepStrictEqual(Array.from(Deno.readDirSync(folder.path)), []);
+  strictEqual(
+    await shop.read(
+      `select has_function_privilege('${shop.loginRole}', 'svc_live.renew(pg_snapshot)', 'execute')`,
+    ),
+    true,
+  );
+});

@@ -201,6 +201,25 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   ],
   "db-anon-statement-timeout": time,
   "db-max-cost": ['"much"', 'expected a whole number of at least 0, got "much"'],
+  "live-interval": [
+    '"soon"',
+    'expected seconds from 0.01 to 2, or a text such as "500ms", "10s", "2m", got "soon"',
+  ],
+  "live-max-memory": [
+    '"big"',
+    'expected bytes of at least 1048576, or a text such as "64k", "10m", "1g", ' +
+    'got "big"',
+  ],
+  "live-max-rows": whole("from 1 to 1000000"),
+  "live-max-streams": whole("from 1 to 1000000"),
+  "live-path": [
+    '"/"',
+    'expected a path in quotes that is not below /rpc, such as "/live", got "/"',
+  ],
+  "live-recheck": [
+    '"soon"',
+    'expected seconds from 1 to 86400, or a text such as "500ms", "10s", "2m", got "soon"',
+  ],
   "mcp-allowed-origins": list(
     'origins in quotes, separated by commas, such as "https://example.com"',
   ),

@@ -31,6 +31,7 @@ const ranks: readonly (readonly string[])[] = [
   ["src/access"],
   ["src/contract"],
   ["src/service"],
+  ["src/live"],
   ["src/handler"],
   ["src/agents"],
   ["src/policy_test"],

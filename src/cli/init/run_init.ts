@@ -24,6 +24,7 @@ import {
 import { initSql, summaryOf } from "./init_sql.ts";
 import { loginOf } from "./login_uri.ts";
 import { planLogin } from "./login_password.ts";
+import { printLiveSql } from "./live_init.ts";
 import { printNextSteps, superuserCall, whoApplies } from "./next_steps.ts";
 import { confirm, isInteractive } from "./prompt.ts";
 import { readServer } from "./facts.ts";
@@ -50,6 +51,7 @@ const choiceFlags = [
 /** Runs the command. Resolves with the exit code. */
 export async function runInit(call: CommandCall): Promise<number> {
   const { flags } = call;
+  if (flags.has("--live")) return await printLiveSql(call);
   const files = {
     conf: flags.get("--out") ?? "svc.conf",
     sql: flags.get("--sql") ?? "svc-init.sql",

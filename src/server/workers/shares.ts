@@ -29,6 +29,8 @@ export function sharedConfig(config: Config, part: PartOfProcess): Config {
     ...config,
     dbPool: shareOf(config.dbPool, part),
     dbReplicaPool: config.dbReplicaPool === null ? null : shareOf(config.dbReplicaPool, part),
+    liveMaxMemory: shareOf(config.liveMaxMemory, part),
+    liveMaxStreams: shareOf(config.liveMaxStreams, part),
     serverMaxConnections: shareOf(config.serverMaxConnections, part),
     serverMaxRequests: shareOf(config.serverMaxRequests, part),
     serverSpoolSize: shareOf(config.serverSpoolSize, part),

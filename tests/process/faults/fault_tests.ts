@@ -8,7 +8,7 @@ import { describeReport } from "./report.ts";
 /** Files by a word of their names, and their faults. `faults_test.ts` has all others. */
 const files = {
   server: ["promoted standby", "full disk", "connection shortage"],
-  load: ["slow readers", "idle connections", "many clients", "reloads"],
+  load: ["slow readers", "idle connections", "many clients", "reloads", "live queries"],
   end: ["chaos", "shutdown", "rolling upgrade"],
 } as const;
 

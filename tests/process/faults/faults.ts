@@ -4,6 +4,7 @@ import { chaos } from "./chaos.ts";
 import { connectionShortage } from "./connection_shortage.ts";
 import { fullDisk } from "./full_disk.ts";
 import { idleConnections } from "./idle_connections.ts";
+import { disturbLiveQueries } from "./live.ts";
 import { manyClients } from "./many_clients.ts";
 import { promoteStandby } from "./promotion.ts";
 import { reloadUnderLoad } from "./reloads.ts";
@@ -29,6 +30,7 @@ export const faults: Readonly<Record<string, Fault>> = {
   "many clients": manyClients,
   "reloads": reloadUnderLoad,
   "chaos": chaos,
+  "live queries": disturbLiveQueries,
   "shutdown": shutDownUnderLoad,
   "rolling upgrade": upgradeRolling,
 };

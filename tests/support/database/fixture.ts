@@ -1,5 +1,6 @@
 /** Puts fixtures into databases: the same SQL for every engine. @module */
 import type { Extensions } from "@electric-sql/pglite";
+import { liveSql } from "../../../src/live/live_schema.ts";
 import { quoteIdent } from "../../../src/sql/fragment.ts";
 
 /** What a test database is filled with. */
@@ -19,6 +20,7 @@ export const authenticator = "authenticator";
  * Gives the SQL that fills an empty database: the roles, the fixture's file, and last the right of the
  * authenticator to become each role that the fixture uses. Roles belong to the whole server, where
  * another database may have brought them along already. `\ir other.sql` includes another fixture, as in psql.
+ * `\live api.orders:owner, api.members` is the SQL that records changes of tables of simple names.
  */
 export async function fixtureSql({ name, roles }: Fixture): Promise<string> {
   const file = name.endsWith(".sql") ? `../../../${name}` : `../../fixtures/${name}.sql`;
@@ -30,10 +32,20 @@ export async function fixtureSql({ name, roles }: Fixture): Promise<string> {
       /^\\ir ([\w/]+\.sql)$/gm,
       (_, included: string) =>
         Deno.readTextFileSync(new URL(`../../fixtures/${included}`, import.meta.url)),
-    ),
+    ).replace(/^\\live (.*)$/gm, (_, tables: string) => recordingSql(tables)),
     ...roles.map((role) => `grant ${quoteIdent(role)} to ${authenticator};`),
     grantUsedRoles,
   ].join("\n");
+}
+
+function recordingSql(tables: string): string {
+  return liveSql(
+    authenticator,
+    tables.split(", ").map((table) => {
+      const [, schema = "", name = "", scope = null] = /^(\w+)\.(\w+)(?::(\w+))?$/.exec(table)!;
+      return { schema, name, scope };
+    }),
+  );
 }
 
 function createRole(definition: string): string {

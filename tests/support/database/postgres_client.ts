@@ -15,6 +15,8 @@ export async function withClient<Result>(
   use: (client: PostgresClient) => Promise<Result>,
 ): Promise<Result> {
   const client = new pg.Client({ connectionString: uri });
+  // Without a listener, the loss of an idle connection would end the process.
+  client.on("error", () => {});
   await client.connect();
   try {
     return await use(client);

@@ -31,7 +31,7 @@ Deno.test("loadConfig takes the defaults", () => {
       adminAllowedHosts adminServerPort adminServerUnixSocket adminToken dbAnonRole dbChannelUri
       dbReplicaPool dbReplicaUri dbPasswordFile dbEmbeddedInit dbMaxRows dbPreConfig dbPreRequest
       dbRelationships dbRootSpec dbStatementTimeout idempotencyTable jwtAud jwtCookieName
-      jwtCookieOrigins jwtIssuer jwtIssuers jwtJwksUrl jwtRevocations jwtSecret mcpAllowedOrigins
+      jwtCookieOrigins jwtIssuer jwtIssuers jwtJwksUrl jwtRevocations jwtSecret livePath mcpAllowedOrigins
       mcpAuthorizationServers mcpFunctions mcpPath mcpResource mcpRoles mcpWrite
       openapiServerProxyUri serverCorsAllowedOrigins serverHealthPath serverPathPrefix
       serverRequestIdHeader serverResponseHeaders dbAnonStatementTimeout dbMaxCost rateLimits
@@ -82,6 +82,11 @@ Deno.test("loadConfig takes the defaults", () => {
     jwtCacheMaxEntries: 1000,
     jwtRoleClaimKey: "$.role",
     jwtSkew: 30,
+    liveInterval: 0.1,
+    liveMaxMemory: 134_217_728,
+    liveMaxRows: 10_000,
+    liveMaxStreams: 10_000,
+    liveRecheck: 60,
     logFormat: "text",
     logLevel: "error",
     mcpMaxRows: 100,
@@ -328,6 +333,18 @@ const failures: readonly (readonly [title: string, sources: Sources, message: st
     { file: needed + '\nserver-health-path = "/a/b"\nmcp-path = "/a/b"' },
     "svc.conf:5: mcp-path: mcp-path cannot be the same as server-health-path " +
     '(expected another path than "/a/b")',
+  ],
+  [
+    "a prefix of live queries that is the path for agents",
+    { file: needed + '\nlive-path = "/a"\nmcp-path = "/a"' },
+    "svc.conf:4: live-path: live-path cannot be the same as mcp-path " +
+    '(expected another path than "/a")',
+  ],
+  [
+    "a prefix of live queries above the health check",
+    { file: needed + '\nlive-path = "/a"\nserver-health-path = "/a/b"' },
+    "svc.conf:4: live-path: live-path cannot be above server-health-path " +
+    '(expected another path than "/a")',
   ],
   [
     "standbys of an embedded database",

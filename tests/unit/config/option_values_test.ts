@@ -269,6 +269,10 @@ const mcpTime = 'seconds of at least 0.001, or a text such as "500ms", "10s", "2
 const mcpPath = 'a path in quotes that is not below /rpc, such as "/mcp"';
 const mcpToolNames = "names in quotes, separated by commas, of list_relations, " +
   "describe_relation, query, call_function";
+const livePath = 'a path in quotes that is not below /rpc, such as "/live"';
+const liveInterval = 'seconds from 0.01 to 2, or a text such as "500ms", "10s", "2m"';
+const liveRecheck = 'seconds from 1 to 86400, or a text such as "500ms", "10s", "2m"';
+const liveMemory = 'bytes of at least 1048576, or a text such as "64k", "10m", "1g"';
 const policies = 'policies in quotes, such as "anon: 60/1m by ip for web_anon"';
 const ranges = 'addresses or ranges in quotes, separated by commas, such as "10.0.0.0/8"';
 const codings = 'codings in quotes, separated by commas: "zstd", "br", "gzip"';
@@ -686,6 +690,25 @@ const cases: Readonly<Record<string, Cases>> = {
       ["-1", `${skewText}, got -1`],
       ['"x"', `${skewText}, got "x"`],
     ],
+  },
+  "live-interval": {
+    accepted: [["250ms", 0.25], ["2", 2]],
+    rejected: [["0", `expected ${liveInterval}, got 0`], ["3", `expected ${liveInterval}, got 3`]],
+  },
+  "live-max-memory": {
+    accepted: [["1m", 1_048_576], ["1g", 1_073_741_824]],
+    rejected: [["1", `expected ${liveMemory}, got 1`]],
+  },
+  "live-max-rows": bounded(1, 1_000_000),
+  "live-max-streams": bounded(1, 1_000_000),
+  "live-path": {
+    accepted: [["/live", "/live"], ["/-/live", "/-/live"]],
+    rejected: ["/", "live", "/rpc/live", "/live/"]
+      .map((path): Rejected => [`"${path}"`, `expected ${livePath}, got "${path}"`]),
+  },
+  "live-recheck": {
+    accepted: [["1s", 1], ["5m", 300]],
+    rejected: [["0", `expected ${liveRecheck}, got 0`]],
   },
   "mcp-allowed-origins": {
     accepted: [["https://a.b, null", ["https://a.b", "null"]]],

@@ -78,6 +78,25 @@ const rows: readonly Row[] = [
   [errors.moreRows(1), "179", 400, "The result has more than 1 row", {
     hint: "Request fewer rows with 'limit', or pages of them",
   }],
+  [errors.invalidLiveQuery("a log"), "180", 400, "Invalid live query", {
+    details: "a log",
+    hint: "Use select and the filters of GET",
+  }],
+  [errors.changesNotRecorded("api.log", "s"), "181", 406, "Changes of 'api.log' are not recorded", {
+    hint: "s",
+  }],
+  [errors.liveResultTooLarge(2), "182", 413, "The result has more than 2 rows", {
+    hint: "Add a filter, or a limit",
+  }],
+  [errors.noLiveCapacity("live-max-streams is 2", 5), "183", 503, "No live capacity", {
+    details: "live-max-streams is 2",
+    headers: [["Retry-After", "5"]],
+  }],
+  [errors.tooManyStreams(2), "184", 429, "Too many streams", {
+    details: "At most 2 of one client",
+    headers: [["Retry-After", "5"]],
+  }],
+  [errors.liveUnavailable(), "185", 501, "Live queries are not available here"],
   [errors.invalidToken('a "b" \\c', "d"), "301", 401, 'a "b" \\c', {
     details: "d",
     headers: [[
@@ -127,7 +146,7 @@ const codes = [
   "141:413 142:400 143:409 144:504 145:400 146:404 147:400 148:409 149:400 150:409 151:412",
   "152:428 153:400 154:422 155:409 156:413 157:400 158:400 159:400 160:400 161:400 162:400",
   "163:400 164:400 165:400 166:400 167:400 168:400 169:400 170:400 171:400 172:400 173:400",
-  "174:400 176:413 177:400 178:400 179:400 191:403 192:403 193:403 195:400 200:400 201:300",
+  "174:400 176:413 177:400 178:400 179:400 180:400 181:406 182:413 183:503 184:429 185:501 191:403 192:403 193:403 195:400 200:400 201:300",
   "202:404 203:300 204:400 205:404 300:500 301:401 302:401 310:503 313:403 315:403 316:404",
   "317:503 319:403 X00:500",
 ];

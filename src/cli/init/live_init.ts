@@ -1,0 +1,67 @@
+/** `svc init --live`: prints the SQL that records changes of tables. @module */
+import { metadataBatch } from "../../database/batch.ts";
+import { liveSql, type RecordedTable, scopeProblem, scopeTypes } from "../../live/live_schema.ts";
+import { quoteIdent } from "../../sql/fragment.ts";
+import type { CommandCall } from "../command.ts";
+import { print } from "../output.ts";
+import { withDatabase } from "../with_service.ts";
+
+/** Prints the SQL for the tables of the flag. Resolves with the exit code; rejects for a wrong table. */
+export async function printLiveSql({ config, flags }: CommandCall): Promise<number> {
+  return await withDatabase(config, async (service) => {
+    const path = (await service.readConfig()).dbSchemas.map(quoteIdent).join(", ");
+    const items = Array.from(
+      flags.get("--live")!.matchAll(listItem),
+      ([, table, column]) => [table!.trim(), column],
+    );
+    const { rows } = await service.database.transaction(metadataBatch([
+      { text: "select set_config('search_path', $1, true)", params: [path], use: "none" },
+      { text: tablesQuery, params: [JSON.stringify(items)], use: "rows" },
+    ], "rollback"));
+    const facts: readonly LiveTable[] = JSON.parse(rows.at(-1)![0]![0]!);
+    print(liveSql(flags.get("--login-role") ?? facts[0]!.login, facts.map(recordedTable)));
+    return 0;
+  });
+}
+
+/** A table and perhaps a column, with commas and colons in quotes alone. */
+const listItem = /((?:"(?:[^"]|"")*"|[^,":])+)(?::((?:"(?:[^"]|"")*"|[^,"])+))?/g;
+
+interface LiveTable {
+  readonly login: string;
+  readonly item: string;
+  readonly schema: string | null;
+  readonly name: string;
+  readonly isTable: boolean;
+  readonly column: string | null;
+  /** Type of the column; null without that column. */
+  readonly type: string | null;
+}
+
+/** Parameter: JSON arrays of a table and a column, as SQL writes them. Partitions follow their parents. */
+const tablesQuery = `with recursive items (place, item, name, oid) as (
+  select place, item->>0, (parse_ident(item->>1))[1], to_regclass(item->>0)::oid
+  from json_array_elements($1) with ordinality i (item, place)
+  union select t.place, t.item, t.name, h.inhrelid from items t join pg_inherits h on h.inhparent = t.oid
+)
+select json_agg(json_build_object('login', session_user, 'item', i.item, 'schema', n.nspname, 'name', c.relname,
+  'isTable', c.relkind in ('r', 'p'), 'column', i.name, 'type', y.typname) order by i.place, c.oid)::text
+from items i left join pg_class c on c.oid = i.oid left join pg_namespace n on n.oid = c.relnamespace
+  left join pg_attribute a on a.attrelid = c.oid and a.attname = i.name and a.attnum > 0 and not a.attisdropped
+  left join pg_type y on y.oid = a.atttypid`;
+
+function recordedTable(facts: LiveTable): RecordedTable {
+  const { schema, name, column } = facts;
+  const problem = problemOf(facts);
+  if (schema === null || problem !== null) throw new Error(`--live: ${facts.item} ${problem}`);
+  return { schema, name, scope: column };
+}
+
+function problemOf({ schema, isTable, column, type }: LiveTable): string | null {
+  if (schema === null) return "does not exist";
+  if (!isTable) return "is not a table: name the tables below it";
+  if (column === null) return null;
+  if (type === null) return `has no column ${column}`;
+  if ((scopeTypes as readonly string[]).includes(type)) return scopeProblem(column);
+  return `${column}: expected ${scopeTypes.join(", ")}, got ${type}`;
+}

@@ -1,0 +1,134 @@
+/** The rows of a live query, and their difference to those of a new run. @module */
+import { sumOf } from "./offset.ts";
+
+export interface LineKey {
+  readonly text: string;
+  /** JSON object with the columns of the key. */
+  readonly value: string;
+}
+
+/** Returns the key of a row; null for one that only its text identifies. */
+export type ReadLineKey = (line: string) => LineKey | null;
+
+/** A row of a difference. Its value is JSON text. */
+export interface ChangedRow {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** The changes that lead from one content to the next; a deleted row has the columns of its key. */
+export interface Difference {
+  readonly deleted: readonly ChangedRow[];
+  readonly updated: readonly ChangedRow[];
+  readonly inserted: readonly ChangedRow[];
+}
+
+/** Bytes that a row takes beside its text. */
+const rowOverheadBytes = 120;
+
+/** Returns the reader of keys of these columns. */
+export function lineKeyReader(columns: readonly string[]): ReadLineKey {
+  if (columns.length === 0) return () => null;
+  return (line) => {
+    const row = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    const values = columns.map((name) => row[name]);
+    if (!values.every(isExact)) return null;
+    const text = values.map((value) => JSON.stringify(String(value))).join("/");
+    const members = columns.map((name, index) => [name, values[index]]);
+    return { text, value: JSON.stringify(Object.fromEntries(members)) };
+  };
+}
+
+/** Whether JSON has kept a value: it rounds other numbers, so that two keys may become one. */
+function isExact(value: unknown): boolean {
+  return typeof value === "string" || typeof value === "boolean" || Number.isSafeInteger(value);
+}
+
+/** The rows of a result as lines of JSON. */
+export class ResultRows {
+  /** Keys by slot: the line, with a number behind a line end if the result repeats it. */
+  #keys = new Map<string, string>();
+  /** Slots by key. */
+  readonly #slots = new Map<string, string>();
+  #sum = 0n;
+  #bytes = 0;
+
+  get sum(): bigint {
+    return this.#sum;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Returns all rows as inserted ones. */
+  *all(): Iterable<ChangedRow> {
+    for (const [slot, key] of this.#keys) yield { key, value: lineOf(slot) };
+  }
+
+  /** Replaces the rows, and returns the difference, or null without one. Reads the keys of new lines only. */
+  update(lines: readonly string[], keyOf: ReadLineKey): Difference | null {
+    const { next, added } = this.#place(lines);
+    const missing = new Map<string, string>();
+    if (next.size - added.length < this.#keys.size) {
+      for (const [slot, key] of this.#keys) if (!next.has(slot)) missing.set(key, slot);
+    }
+    for (const [key, slot] of missing) {
+      this.#slots.delete(key);
+      this.#count(slot, -1);
+    }
+    const updated: ChangedRow[] = [];
+    const inserted: ChangedRow[] = [];
+    for (const slot of added) {
+      const value = lineOf(slot);
+      const key = this.#freeKey(keyOf(value)?.text ?? slot);
+      next.set(slot, key);
+      this.#slots.set(key, slot);
+      this.#count(slot, 1);
+      (missing.delete(key) ? updated : inserted).push({ key, value });
+    }
+    const deleted = Array.from(missing, ([key, slot]): ChangedRow => {
+      const line = lineOf(slot);
+      return { key, value: keyOf(line)?.value ?? line };
+    });
+    this.#keys = next;
+    if (deleted.length + added.length === 0) return null;
+    return { deleted, updated, inserted };
+  }
+
+  /** Gives each line its slot, with the key that it has; returns the slots without one. */
+  #place(lines: readonly string[]) {
+    const next = new Map<string, string>();
+    const added: string[] = [];
+    const repeats = new Map<string, number>();
+    for (const line of lines) {
+      let slot = line;
+      if (next.has(line)) {
+        const number = (repeats.get(line) ?? 1) + 1;
+        repeats.set(line, number);
+        slot = `${line}\n${number}`;
+      }
+      const key = this.#keys.get(slot);
+      next.set(slot, key ?? "");
+      if (key === undefined) added.push(slot);
+    }
+    return { next, added };
+  }
+
+  /** Returns a key that no other row has: a result may repeat the key of a table. */
+  #freeKey(key: string): string {
+    let free = key;
+    for (let number = 2; this.#slots.has(free); number++) free = `${key}/${number}`;
+    return free;
+  }
+
+  #count(slot: string, sign: 1 | -1): void {
+    this.#sum = BigInt.asUintN(64, this.#sum + BigInt(sign) * sumOf(lineOf(slot)));
+    this.#bytes += sign * (slot.length + rowOverheadBytes);
+  }
+}
+
+function lineOf(slot: string): string {
+  const end = slot.indexOf("\n");
+  return end < 0 ? slot : slot.slice(0, end);
+}

@@ -1,0 +1,75 @@
+/** Streams of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+ * @module */
+import type { Schedule } from "../lib/timers.ts";
+import type { Subscriber } from "./group.ts";
+import type { MessageBatch } from "./messages.ts";
+
+/** A client that has more of them to read is too slow. */
+const maxUnsentBytes = 2 ** 20;
+/** Proxies close connections that are silent for longer. */
+const commentMs = 15_000;
+const comment = new TextEncoder().encode(":\n\n");
+
+/** A stream of batches. It ends at the end of a batch, so that its reader can resume. */
+export class EventStream implements Subscriber {
+  readonly body: ReadableStream<Uint8Array>;
+  readonly #schedule: Schedule;
+  /** Null when the stream has ended. */
+  #ends: (() => void)[] | null = [];
+  #controller!: ReadableStreamDefaultController<Uint8Array>;
+  #cancelComment = () => {};
+
+  constructor(lifeMs: number, schedule: Schedule) {
+    this.#schedule = schedule;
+    this.body = new ReadableStream<Uint8Array>({
+      start: (controller) => void (this.#controller = controller),
+      cancel: () => this.#leave(),
+    }, new ByteLengthQueuingStrategy({ highWaterMark: maxUnsentBytes }));
+    this.onEnd(schedule(() => this.close(), lifeMs));
+    this.onEnd(() => this.#cancelComment());
+    this.#comment();
+  }
+
+  /** Calls a function when the stream ends, in whichever way. */
+  onEnd(run: () => void): void {
+    if (this.#ends === null) run();
+    else this.#ends.push(run);
+  }
+
+  /** Sends events, unless the client is too slow: then the stream ends before them. */
+  send(events: Uint8Array): void {
+    if (this.#ends === null) return;
+    if (this.#controller.desiredSize! <= 0) this.close();
+    else this.#controller.enqueue(events);
+  }
+
+  receive(batch: MessageBatch): void {
+    this.send(batch.events);
+  }
+
+  /** The stream stays silent until a later run succeeds. */
+  fail(): void {}
+
+  end(): void {
+    this.close();
+  }
+
+  close(): void {
+    if (this.#ends === null) return;
+    this.#leave();
+    this.#controller.close();
+  }
+
+  #leave(): void {
+    const ends = this.#ends ?? [];
+    this.#ends = null;
+    for (const run of ends) run();
+  }
+
+  #comment(): void {
+    this.#cancelComment = this.#schedule(() => {
+      this.send(comment);
+      if (this.#ends !== null) this.#comment();
+    }, commentMs);
+  }
+}

@@ -1,0 +1,147 @@
+/** The groups of a service: their runs, and the limits of streams and memory. @module */
+import type { Config } from "../config/options.ts";
+import { errors } from "../errors/catalogue.ts";
+import { type GroupSurroundings, LiveGroup } from "./group.ts";
+import type { LiveQuery } from "./port.ts";
+import { type ChangeRecords, concerns } from "./scope.ts";
+
+/** One client has at most this part of the streams. */
+const clientShare = 10;
+/** Runs have at most this part of the pool. */
+const poolShare = 4;
+
+type GroupsConfig = Pick<Config, "dbPool" | "liveMaxMemory" | "liveMaxStreams" | "liveRecheck">;
+
+interface GroupsOptions
+  extends Omit<GroupSurroundings, "enqueue" | "ended" | "recheckMs" | "resized"> {
+  readonly config: () => GroupsConfig;
+  /** A scope has kept a group from a run. */
+  readonly excluded: () => void;
+}
+
+export class LiveGroups {
+  readonly #options: GroupsOptions;
+  readonly #groups = new Map<string, LiveGroup>();
+  /** Groups that wait for a run, the longest waiting one first. */
+  readonly #queue = new Set<LiveGroup>();
+  /** Number of streams by client. */
+  readonly #clients = new Map<string, number>();
+  readonly #surroundings: GroupSurroundings;
+  #running = 0;
+  #streams = 0;
+  #bytes = 0;
+
+  constructor(options: GroupsOptions) {
+    this.#options = options;
+    this.#surroundings = {
+      ...options,
+      enqueue: (group) => {
+        this.#queue.add(group);
+        this.#serve();
+      },
+      resized: (bytes) => void (this.#bytes += bytes),
+      ended: (group) => {
+        this.#bytes -= group.bytes;
+        this.#queue.delete(group);
+        this.#groups.delete(group.key);
+      },
+      recheckMs: () => options.config().liveRecheck * 1000,
+    };
+  }
+
+  get size(): number {
+    return this.#groups.size;
+  }
+
+  get streams(): number {
+    return this.#streams;
+  }
+
+  /** Returns the group of a query. Throws `183` if the memory is used up. */
+  groupOf(query: LiveQuery): LiveGroup {
+    const { path, profile, timezone, identity: { role, claims } } = query;
+    const key = JSON.stringify([path, query.query, profile, timezone, role, claims]);
+    const known = this.#groups.get(key);
+    if (known !== undefined) return known;
+    this.#makeRoom();
+    const group = new LiveGroup(key, query, this.#surroundings);
+    this.#groups.set(key, group);
+    return group;
+  }
+
+  /** Counts a stream. Returns the function that ends it. Throws `183` and `184`. */
+  enter(client: string): () => void {
+    const { liveMaxStreams: max } = this.#options.config();
+    const count = this.#clients.get(client) ?? 0;
+    const share = Math.max(1, Math.floor(max / clientShare));
+    if (count >= share) throw errors.tooManyStreams(share);
+    if (this.#streams >= max) throw errors.noLiveCapacity(`live-max-streams is ${max}`, 1);
+    this.#clients.set(client, count + 1);
+    this.#streams++;
+    let isOpen = true;
+    return () => {
+      if (isOpen) this.#leave(client);
+      isOpen = false;
+    };
+  }
+
+  /** Makes runs due of the groups that depend on changes. */
+  record(records: ChangeRecords): void {
+    for (const group of this.#groups.values()) {
+      const isConcerned = group.interest === null || concerns(group.interest, records);
+      if (isConcerned === "excluded") this.#options.excluded();
+      else if (isConcerned) group.mark();
+    }
+  }
+
+  markAll(): void {
+    for (const group of this.#groups.values()) group.mark();
+  }
+
+  /** Makes all groups run, and read their dependencies: the schema has changed. */
+  reload(): void {
+    for (const group of this.#groups.values()) group.interest = null;
+    this.markAll();
+  }
+
+  /** Ends unused groups, and renews old results. */
+  check(): void {
+    for (const group of [...this.#groups.values()]) group.check();
+  }
+
+  close(): void {
+    for (const group of [...this.#groups.values()]) group.end(null);
+  }
+
+  #leave(client: string): void {
+    this.#streams--;
+    const count = this.#clients.get(client)! - 1;
+    if (count === 0) this.#clients.delete(client);
+    else this.#clients.set(client, count);
+  }
+
+  #serve(): void {
+    const maxRuns = Math.max(1, Math.floor(this.#options.config().dbPool / poolShare));
+    for (const group of this.#queue) {
+      if (this.#running >= maxRuns) return;
+      this.#queue.delete(group);
+      this.#running++;
+      void group.run().finally(() => {
+        this.#running--;
+        this.#serve();
+      });
+    }
+  }
+
+  /** Ends groups without subscribers while the memory is used up. */
+  #makeRoom(): void {
+    const { liveMaxMemory: max } = this.#options.config();
+    for (const group of [...this.#groups.values()]) {
+      if (this.#bytes < max) return;
+      if (!group.isUsed) group.end(null);
+    }
+    if (this.#bytes >= max) {
+      throw errors.noLiveCapacity(`live-max-memory is ${max} bytes`, 1);
+    }
+  }
+}

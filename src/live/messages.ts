@@ -1,0 +1,82 @@
+/** The messages of live queries, in the format of Electric's shape log
+ * (https://electric-sql.com/docs/api/http). @module */
+import type { ChangedRow, Difference } from "./difference.ts";
+import type { PgSnapshot } from "./offset.ts";
+
+const encoder = new TextEncoder();
+
+export const mustRefetch = control("must-refetch");
+
+/** Messages up to `up-to-date`, with their encodings, which all subscribers share. */
+export class MessageBatch {
+  /** Number of the offset behind the messages. */
+  readonly offset: string;
+  readonly messages: readonly string[];
+  /** Characters of the messages. */
+  readonly size: number;
+  #events: Uint8Array<ArrayBuffer> | null = null;
+
+  constructor(offset: string, messages: readonly string[]) {
+    this.offset = offset;
+    this.messages = messages;
+    this.size = messages.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  /** Events of a stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
+  get events(): Uint8Array<ArrayBuffer> {
+    return this.#events ??= encodeEvents(this.messages, this.offset);
+  }
+}
+
+/** Returns one event per message, the last one with an id if there is an offset. */
+export function encodeEvents(
+  messages: readonly string[],
+  offset: string | null,
+): Uint8Array<ArrayBuffer> {
+  const events = messages.map((message) => `data: ${message}\n\n`);
+  if (offset !== null) events.push(`id: ${offset}_0\n${events.pop()}`);
+  return encoder.encode(events.join(""));
+}
+
+export function encodeJson(messages: readonly string[]): Uint8Array<ArrayBuffer> {
+  return encoder.encode(`[${messages.join(",\n")}]`);
+}
+
+/** Returns the messages of a whole result. */
+export function resultMessages(
+  rows: Iterable<ChangedRow>,
+  { snapshot, offset }: { readonly snapshot: PgSnapshot; readonly offset: string },
+): readonly string[] {
+  const inserts = Array.from(rows, (row) => change(row, { operation: "insert" }));
+  return [...inserts, snapshotEnd(snapshot), upToDate(offset)];
+}
+
+/** Returns the messages of a difference. Deleted rows precede, so that a key may move. */
+export function changeMessages(
+  { deleted, updated, inserted }: Difference,
+  { snapshot, offset: lsn }: { readonly snapshot: PgSnapshot; readonly offset: string },
+): readonly string[] {
+  return [
+    ...deleted.map((row) => change(row, { operation: "delete", lsn })),
+    ...updated.map((row) => change(row, { operation: "update", lsn })),
+    ...inserted.map((row) => change(row, { operation: "insert", lsn })),
+    snapshotEnd(snapshot),
+    upToDate(lsn),
+  ];
+}
+
+export function upToDate(offset: string): string {
+  return control("up-to-date", { global_last_seen_lsn: offset });
+}
+
+function snapshotEnd({ xmin, xmax, xips }: PgSnapshot): string {
+  return control("snapshot-end", { xmin: `${xmin}`, xmax: `${xmax}`, xip_list: xips });
+}
+
+function change({ key, value }: ChangedRow, headers: Readonly<Record<string, string>>): string {
+  return `{"headers":${JSON.stringify(headers)},"key":${JSON.stringify(key)},"value":${value}}`;
+}
+
+function control(name: string, others: Readonly<Record<string, unknown>> = {}): string {
+  return JSON.stringify({ headers: { control: name, ...others } });
+}

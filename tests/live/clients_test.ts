@@ -1,0 +1,150 @@
+/** Clients of Electric's protocol, which live queries serve without changes. */
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { Shape, ShapeStream } from "@electric-sql/client";
+import { createCollection } from "@tanstack/db";
+import { electricCollectionOptions } from "@tanstack/electric-db-collection";
+import { deferred } from "../../src/lib/deferred.ts";
+import { type LiveApi, openLiveApi } from "../support/handler/live_api.ts";
+import { signToken } from "../support/handler/token.ts";
+
+const a = { role: "writer", sub: "a" };
+const url = "http://localhost:3000/live/orders?select=id,status,total&status=eq.open";
+
+/** Options of a client that reads from a service in this process. */
+async function shapeOptions({ handler }: LiveApi) {
+  const Authorization = `Bearer ${await signToken(a)}`;
+  const fetchClient: typeof fetch = async (input, init) => await handler(new Request(input, init));
+  return { url, headers: { Authorization }, fetchClient };
+}
+
+/** Returns the rows of the GET, by id. */
+async function rowsOf(api: LiveApi): Promise<readonly unknown[]> {
+  const response = await api.send(
+    `GET ${url.slice("http://localhost:3000/live".length)}&order=id`,
+    { as: a },
+  );
+  return await response.json();
+}
+
+for (const liveSse of [false, true]) {
+  Deno.test({
+    name: `@electric-sql/client follows ${liveSse ? "a stream" : "polls"}`,
+    sanitizeOps: false,
+    sanitizeResources: false,
+    async fn() {
+      await using api = await openLiveApi();
+      const aborting = new AbortController();
+      const options = { ...await shapeOptions(api), liveSse, signal: aborting.signal };
+      const shape = new Shape<{ id: number }>(new ShapeStream<{ id: number }>(options));
+      const sorted = () => shape.currentRows.toSorted((one, other) => one.id - other.id);
+      const reaches = async () => {
+        const expected = JSON.stringify(await rowsOf(api));
+        const done = deferred<void>();
+        const check = () => JSON.stringify(sorted()) === expected && done.resolve();
+        const unsubscribe = shape.subscribe(check);
+        check();
+        await done.promise;
+        unsubscribe();
+      };
+      await shape.rows;
+      await reaches();
+      for (
+        const sql of [
+          "insert into api.orders values (70, 'a', 'open', 7), (71, 'a', 'open', 8)",
+          "update api.orders set total = total + 1",
+          "update api.orders set status = 'done' where id = 1",
+          "delete from api.orders where id = 70",
+          "truncate api.orders",
+          "insert into api.orders values (72, 'a', 'open', 7)",
+        ]
+      ) {
+        await api.sql(sql);
+        await reaches();
+      }
+      deepStrictEqual(sorted(), await rowsOf(api));
+      aborting.abort();
+    },
+  });
+}
+
+Deno.test({
+  name:
+    "@electric-sql/client refetches behind a restart with other content, and keeps the same content",
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    await using api = await openLiveApi();
+    let current = api;
+    const aborting = new AbortController();
+    const stream = new ShapeStream<{ id: number }>({
+      ...await shapeOptions(api),
+      signal: aborting.signal,
+      fetchClient: async (input, init) => await current.handler(new Request(input, init)),
+    });
+    const shape = new Shape<{ id: number }>(stream);
+    strictEqual((await shape.rows).length, 1);
+    await using other = await api.open();
+    current = other;
+    await api.handler.close();
+    await other.sql("insert into api.orders values (70, 'a')");
+    const done = deferred<void>();
+    shape.subscribe(({ rows }) => rows.length === 2 && done.resolve());
+    await done.promise;
+    await using third = await other.open();
+    const writer = await third.connect();
+    await other.handler.close();
+    await writer.query("insert into api.orders values (71, 'a')");
+    current = third;
+    const refetched = deferred<void>();
+    shape.subscribe(({ rows }) => rows.length === 3 && refetched.resolve());
+    await refetched.promise;
+    await writer[Symbol.asyncDispose]();
+    aborting.abort();
+  },
+});
+
+Deno.test({
+  name: "TanStack DB confirms optimistic writes by their transactions",
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    await using api = await openLiveApi({
+      dbPreRequest: { schema: "private", name: "name_write" },
+    });
+    await api.sql(`create function private.name_write() returns void language plpgsql as $$ begin
+      if current_setting('request.method') <> 'GET' then
+        perform set_config('response.headers',
+          json_build_array(json_build_object('electric-txid', pg_current_xact_id()::text))::text, true);
+      end if; end $$`);
+    const write = async (line: string, body: unknown) => {
+      const response = await api.send(line, { as: a, body });
+      const txid = Number(response.headers.get("electric-txid"));
+      strictEqual(response.ok, true, await response.text());
+      return { txid };
+    };
+    type Order = { id: number; status: string; total: number };
+    const collection = createCollection(electricCollectionOptions<Order>({
+      id: "orders",
+      syncMode: "eager",
+      shapeOptions: { ...await shapeOptions(api) },
+      getKey: ({ id }) => id,
+      onInsert: ({ transaction: { mutations: [{ modified }] } }) =>
+        write("POST /orders", { ...modified, owner: "a" }),
+      onUpdate: ({ transaction: { mutations: [{ key, changes }] } }) =>
+        write(`PATCH /orders?id=eq.${key}`, changes),
+    }));
+    await collection.stateWhenReady();
+    deepStrictEqual([...collection.toArray].map(({ id }) => id), [1]);
+    const insert = collection.insert({ id: 80, status: "open", total: 8 });
+    strictEqual(collection.has(80), true);
+    await insert.isPersisted.promise;
+    const update = collection.update(80, (draft) => void (draft.total = 9));
+    await update.isPersisted.promise;
+    strictEqual(collection.get(80)?.total, 9);
+    deepStrictEqual(
+      collection.toArray.map(({ id, total }) => [id, total]).toSorted(),
+      (await rowsOf(api) as readonly Order[]).map(({ id, total }) => [id, total]),
+    );
+    await collection.cleanup();
+  },
+});

@@ -1,0 +1,116 @@
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import type { Batch, BatchResult } from "../../../src/database/batch.ts";
+import type { Database } from "../../../src/database/database.ts";
+import { errors } from "../../../src/errors/catalogue.ts";
+import { ChangeReader } from "../../../src/live/reader.ts";
+import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
+
+const empty = { length: 0, content: new Uint8Array(0) };
+
+/** A reader, and a database that the test changes. */
+async function stage() {
+  const clock = fakeClock();
+  const events: string[] = [];
+  const state = {
+    /** Null while the database is away. */
+    snapshot: "10:12:10" as string | null,
+    epoch: "5",
+    records: [] as readonly (readonly [number, string | null])[],
+    isNeeded: true,
+  };
+  const transaction = (batch: Batch): Promise<BatchResult> => {
+    const { text, params } = batch.statements.at(-1)!;
+    if (state.snapshot === null) return Promise.reject(errors.connectionLost(null));
+    const isRenewal = text.includes("renew");
+    if (isRenewal) events.push(`renew ${params[0]}`);
+    const json = JSON.stringify([...state.records, [0, state.epoch]]);
+    const rows = isRenewal ? [] : [[state.snapshot, json]];
+    return Promise.resolve({ end: "commit", columns: [], body: empty, rows: [rows] });
+  };
+  const reader = new ChangeReader({
+    database: { transaction } as Pick<Database, "transaction"> as Database,
+    intervalMs: () => 100,
+    isNeeded: () => state.isNeeded,
+    found: (records) => void events.push(`found ${[...records.keys()]}`),
+    missed: () => void events.push("missed"),
+    polled: () => {},
+    now: clock.now,
+    schedule: clock.schedule,
+  });
+  const take = () => events.splice(0);
+  await reader.start();
+  await settled();
+  return { clock, reader, state, take };
+}
+
+Deno.test("a reader begins anew when transactions that had not seen it have ended", async () => {
+  const { clock, state, take } = await stage();
+  deepStrictEqual(take(), ["renew null", "missed"]);
+  state.snapshot = "11:13:11";
+  state.records = [[16_384, "a"], [16_384, null], [16_385, null]];
+  await clock.pass(100);
+  deepStrictEqual(take(), ["found 16384,16385"]);
+  state.records = [];
+  state.snapshot = "12:14:";
+  await clock.pass(100);
+  deepStrictEqual(take(), ["missed"]);
+  await clock.pass(100);
+  deepStrictEqual(take(), []);
+});
+
+Deno.test("a reader renews each 5 s by the poll 5 s ago", async () => {
+  const { clock, state, take } = await stage();
+  take();
+  state.snapshot = "11:20:";
+  await clock.pass(4900);
+  deepStrictEqual(take(), []);
+  await clock.pass(100);
+  deepStrictEqual(take(), ["renew 10:12:10"]);
+  await clock.pass(5000);
+  deepStrictEqual(take(), ["renew 11:20:"]);
+});
+
+/** Why records may be lost. */
+const losses = [
+  ["a failed poll", async ({ clock, state }) => {
+    state.snapshot = null;
+    await clock.pass(100);
+    state.snapshot = "10:12:10";
+    await clock.pass(250);
+  }],
+  ["a crash that no poll has seen", async ({ clock, state }) => {
+    state.epoch = "6";
+    await clock.pass(100);
+  }],
+  ["a gap of more than 4 s", async ({ clock, reader, state }) => {
+    state.isNeeded = false;
+    await clock.pass(4101);
+    state.isNeeded = true;
+    await reader.start();
+  }],
+] as const satisfies readonly (readonly [
+  string,
+  (parts: Awaited<ReturnType<typeof stage>>) => Promise<void>,
+])[];
+
+for (const [label, lose] of losses) {
+  Deno.test(`a reader begins anew behind ${label}`, async () => {
+    const parts = await stage();
+    parts.take();
+    await lose(parts);
+    deepStrictEqual(parts.take(), ["renew null", "missed"]);
+  });
+}
+
+Deno.test("a reader does not poll without groups, and continues within 4 s", async () => {
+  const { clock, reader, state, take } = await stage();
+  take();
+  state.isNeeded = false;
+  await clock.pass(3000);
+  state.isNeeded = true;
+  await reader.start();
+  deepStrictEqual([take(), reader.isReading], [[], true]);
+  reader.close();
+  await clock.pass(5000);
+  strictEqual(reader.isReading, false);
+});
