@@ -56,6 +56,10 @@ export function findingsOf(
     ...agentFindings(catalogue, config),
   ]
     .filter(({ name }) => !(config.dbReadOnly && writeFindings.has(name)))
+    // An index mends the first of several findings, and the others with it.
+    .filter((finding, at, list) =>
+      !finding.name.endsWith("-index") || list.findIndex(({ sql }) => sql === finding.sql) === at
+    )
     // The only user of an embedded database is a superuser.
     .filter(({ name }) => name !== "login-superuser" || !isEmbedded(config.dbUri));
   return findingLevels.flatMap((level) => all.filter((finding) => finding.level === level));

@@ -234,6 +234,15 @@ const rows: readonly Row[] = [
     mend: "create index concurrently on api.doc (team);",
   },
   {
+    label: "two policies compare the column of a foreign key without an index",
+    sql: `${many} create table api.owner (id int primary key); alter table api.doc add ` +
+      "foreign key (owner_id) references api.owner not valid; create policy p on api.doc for " +
+      "select using (owner_id = (select app.uid())); create policy q on api.doc to {user} " +
+      "using (owner_id = (select app.uid()))",
+    finding: null,
+    absent: "foreign-key-index",
+  },
+  {
     label: "an index begins with the column",
     sql: `${many} create index on api.doc (owner_id, id); ` +
       "create policy p on api.doc using (owner_id = app.uid())",
