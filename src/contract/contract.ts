@@ -157,9 +157,10 @@ function functionFact({ schema, name, parameters, returns, volatility }: Routine
     (each.required ? "" : " = default")
   );
   const signature = `${nameOf({ schema, name })}(${list.join(", ")})`;
-  const { typeSchema, typeName, set } = returns;
+  const { typeSchema, typeName, set, columns } = returns;
   const type = nameOf({ schema: typeSchema, name: typeName }).replace(/^pg_catalog\./, "");
-  return [`function ${signature}`, `${set ? "setof " : ""}${type}, ${volatility}`];
+  const result = type + (columns === undefined ? "" : ` (${columns.map(quoted).join(" ")})`);
+  return [`function ${signature}`, `${set ? "setof " : ""}${result}, ${volatility}`];
 }
 
 function grantFacts({ cells }: AccessMatrix, relations: readonly Relation[]): readonly Fact[] {
@@ -181,7 +182,10 @@ const policiesQuery = `select format('policy %I.%I %I', schemaname, tablename, p
   lower(cmd) || ' to ' || array_to_string(array(select quote_ident(r) from unnest(roles) r order by r), ', ')
     || case permissive when 'RESTRICTIVE' then ' restrictive' else '' end,
   coalesce(' using ' || qual, '') || coalesce(' with check ' || with_check, '')
-from pg_catalog.pg_policies where schemaname in (select json_array_elements_text($1::json))`;
+from pg_catalog.pg_policies where schemaname in (select json_array_elements_text($1::json))
+union all select format('policy %I.%I', n.nspname, c.relname), 'enabled', case when c.relforcerowsecurity then ', forced' end
+from pg_class c join pg_namespace n on n.oid = c.relnamespace and c.relrowsecurity
+where n.nspname in (select json_array_elements_text($1::json))`;
 
 async function policyFacts(database: Database, { dbSchemas }: Config): Promise<readonly Fact[]> {
   const path = "select pg_catalog.set_config('search_path', '', true)";
@@ -191,5 +195,5 @@ async function policyFacts(database: Database, { dbSchemas }: Config): Promise<r
   ], "rollback"));
   return rows.at(-1)!.map((
     row,
-  ): Fact => [requoted(row[0]!), requoted(row[1]!) + printable(row[2]!)]);
+  ): Fact => [requoted(row[0]!), requoted(row[1]!) + printable(row[2] ?? "")]);
 }
