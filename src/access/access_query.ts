@@ -59,8 +59,6 @@ const policiesApply = (role: string, table: string) =>
   `(${table}.relrowsecurity and not (${role}.rolsuper or ${role}.rolbypassrls)
     and (${table}.relforcerowsecurity or not pg_has_role(${role}.oid, ${table}.relowner, 'USAGE')))`;
 
-const hasUsage = (schema: string) => `has_schema_privilege(r.oid, ${schema}, 'USAGE')`;
-
 /**
  * Parameters: exposed and extra schemas as JSON arrays, a role to include, the only role or NULL, the most
  * objects of each kind. In `steps`, `checked` is the role that a relation is read as, NULL for the caller;
@@ -103,8 +101,7 @@ below as materialized (
     json_agg(distinct format('grant select on %s to %I;', t.name, o.rolname)) filter (where not is_read),
     coalesce(bit_or(21 & ~s.written) filter (where not is_read), 0),
     bit_and(${privilegeBits("o.oid", "t.oid", "has_any_column_privilege")} | ~s.written)) as facts
-  from steps s cross join callers r
-    join pg_roles o on o.oid = coalesce(s.checked, r.oid) join tables t on t.oid = s.relation
+  from steps s cross join callers r join pg_roles o on o.oid = coalesce(s.checked, r.oid) join tables t on t.oid = s.relation
     cross join lateral (select s.stored is not null or has_table_privilege(o.oid, t.oid, 'SELECT') or not exists (
       select from pg_depend d where d.classid = 'pg_rewrite'::regclass and d.objid = s.rule and d.refobjid = t.oid
         and not case d.refobjsubid when 0 then has_any_column_privilege(o.oid, t.oid, 'SELECT')
@@ -112,13 +109,16 @@ below as materialized (
   where s.relation <> s.view group by s.view, r.oid
 ),
 rights as materialized (
-  select c.oid, json_agg(json_build_array(${hasUsage("c.relnamespace")}, ${policiesApply("r", "c")},
+  select c.oid, json_agg(json_build_array(has_schema_privilege(r.oid, c.relnamespace, 'USAGE'), ${
+  policiesApply("r", "c")
+},
     ${privilegeBits("r.oid", "c.oid", "has_table_privilege")},
     case when g.attrelid is not null then json_build_object(
-      ${["select", "insert", "update"].map(grantedColumns).join(",\n      ")}) end,
-    b.facts) order by r.position) as list
-  from exposed c cross join callers r left join column_grants g on g.attrelid = c.oid
-    left join below b on b.view = c.oid and b.role = r.oid group by c.oid
+      ${
+  ["select", "insert", "update"].map(grantedColumns).join(",\n      ")
+}) end, b.facts) order by r.position) as list
+  from exposed c cross join callers r left join column_grants g on g.attrelid = c.oid left join below b
+    on b.view = c.oid and b.role = r.oid group by c.oid
 ),
 policies as materialized (
   select p.polrelid, json_agg(json_build_array(p.polcmd, case when not 0 = any (p.polroles) then (
@@ -139,7 +139,7 @@ select json_build_object(
     from version v cross join exposed c left join rights x on x.oid = c.oid left join policies y on y.polrelid = c.oid
     union all
     (select json_build_array(s.name, f.name, 0, false, 0, null, (
-      select json_agg(json_build_array(${hasUsage("s.oid")}, false,
+      select json_agg(json_build_array(has_schema_privilege(r.oid, s.oid, 'USAGE'), false,
         has_function_privilege(r.oid, p.oid, 'EXECUTE')::int * 2, null, null) order by r.position) from callers r))
     from pg_proc p join schemas s on s.oid = p.pronamespace and s.exposed
       cross join lateral (select format('%s.%I(%s)', s.name, p.proname,

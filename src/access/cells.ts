@@ -1,6 +1,6 @@
 /** The matrix of access: what each role of requests may do with each relation and function. @module */
 import type { Config } from "../config/options.ts";
-import { metadataBatch, type Statement } from "../database/batch.ts";
+import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import {
   type AccessFacts,
@@ -49,17 +49,15 @@ export interface AccessInput {
 
 /** Reads the matrix in a read-only transaction, whose waits for locks end after 2 s (55P03). */
 export async function readAccess(database: Database, input: AccessInput): Promise<AccessMatrix> {
-  const { config: { dbSchemas, dbExtraSearchPath, dbAnonRole, dbReadOnly }, role = null, limit } =
-    input;
-  const lists = [dbSchemas, dbExtraSearchPath].map((names) => JSON.stringify(names));
-  const params = [...lists, role ?? dbAnonRole, role, limit?.toString() ?? null];
-  const statements: Statement[] = [
+  const { config, role = null, limit } = input;
+  const lists = [config.dbSchemas, config.dbExtraSearchPath].map((names) => JSON.stringify(names));
+  const params = [...lists, role ?? config.dbAnonRole, role, limit?.toString() ?? null];
+  const { rows } = await database.transaction(metadataBatch([
     { text: settingsQuery, params: [], use: "none" },
     { text: accessQuery, params, use: "rows" },
-  ];
-  const { rows } = await database.transaction(metadataBatch(statements, "rollback"));
+  ], "rollback"));
   const facts: AccessFacts = JSON.parse(rows.at(-1)![0]![0]!);
-  const cells = facts.objects.flatMap((row) => cellsOf(row, facts, dbReadOnly));
+  const cells = facts.objects.flatMap((row) => cellsOf(row, facts.roles, config.dbReadOnly));
   cells.sort((a, b) => a.relation < b.relation ? -1 : a.relation > b.relation ? 1 : 0);
   return { roles: facts.roles, cells };
 }
@@ -87,11 +85,7 @@ function no(reason: string, ...sql: readonly string[]): Verdict {
   return { ...all, may: "no", reason, sql: sql.length === 0 ? null : sql.join("\n") };
 }
 
-function cellsOf(
-  row: AccessRow,
-  { roles }: AccessFacts,
-  isReadOnly: boolean,
-): readonly AccessCell[] {
+function cellsOf(row: AccessRow, roles: AccessFacts["roles"], isReadOnly: boolean): AccessCell[] {
   const [schema, relation, events, , , , rights] = row;
   const isFunction = relation.endsWith(")");
   return actions.filter(([word]) => (word === "execute") === isFunction).flatMap((action) =>
@@ -127,14 +121,13 @@ function verdictOf(row: AccessRow, [word, bit, letter]: ActionBit, position: num
   }
   const list = columnGrants?.[word] ?? null;
   const columns = list?.length === columnCount ? null : list;
-  const may = bounded === null ? "all" : "rows";
   if (past !== null || bounded !== null) {
-    const reason = `policies of ${(past ?? bounded)!.join(", ")} ${
-      past ? "do not " : ""
-    }apply below the view`;
+    const [verb, tables] = past === null ? ["apply", bounded!] : ["do not apply", past];
+    const reason = `policies of ${tables.join(", ")} ${verb} below the view`;
     const sql = `alter view ${relation} set (security_invoker = true);`;
     const mends = past !== null && isOwnerView;
-    return { ...all, may, columns, past: past ?? [], reason, sql: mends ? sql : null };
+    const own = { columns, past: past ?? [], reason, sql: mends ? sql : null };
+    return { ...all, ...own, may: bounded === null ? "all" : "rows" };
   }
   if (!hasPolicies) return { ...all, columns };
   const own = (policies ?? []).filter(([command, roles]) =>

@@ -38,12 +38,8 @@ function keyOf({ name, subject }: Pick<Finding, "name" | "subject">): string {
 
 function keyExperiment([name, , subject, , objects]: CatalogueRow) {
   const [relation, columns, owner, rows] = objects.map(String) as [string, string, string, string];
-  return [keyOf({ name, subject }), {
-    relation,
-    owner,
-    rows: Number(rows),
-    change: { columns },
-  }] as const;
+  const experiment = { relation, owner, rows: Number(rows), change: { columns } };
+  return [keyOf({ name, subject }), experiment] as const;
 }
 
 async function measure(database: Database, experiment: Experiment): Promise<string> {
