@@ -139,7 +139,7 @@ export class LiveEndpoint {
       signal.addEventListener("abort", unchanged);
       ends.push(
         () => signal.removeEventListener("abort", unchanged),
-        this.#options.schedule(unchanged, pollMs),
+        this.#options.schedule(unchanged, Math.max(1000, this.#lifeMs(request.identity, pollMs))),
         group.subscribe({
           receive: (batch) => resolve(this.#messages(request, group, [batch])),
           fail: () => reject(errors.noLiveCapacity("The rows cannot be read", 1)),
@@ -164,6 +164,10 @@ export class LiveEndpoint {
         throw error;
       }
       if (this.#silent === null) return stream.close();
+      if (this.#silent.size >= request.message.config.liveMaxStreams) {
+        stream.close();
+        throw error;
+      }
       this.#silent.add(stream);
       const retry = () => void this.#begin(stream, request).catch(() => {});
       const cancel = this.#options.schedule(retry, capacityMs);
@@ -182,11 +186,15 @@ export class LiveEndpoint {
   }
 
   /** Makes a stream that ends when its token does. Others end at different times. */
-  #newStream({ identity: { claims }, message: { config } }: AdmittedMessage): EventStream {
-    const { exp = Infinity } = JSON.parse(claims) as { readonly exp?: number };
+  #newStream({ identity, message: { config } }: AdmittedMessage): EventStream {
     const lifeMs = config.liveRecheck * 1000 * (0.75 + Math.random() / 2);
-    const restMs = exp * 1000 - this.#options.time();
-    return new EventStream(Math.max(0, Math.min(lifeMs, restMs)), this.#options.schedule);
+    return new EventStream(this.#lifeMs(identity, lifeMs), this.#options.schedule);
+  }
+
+  /** Returns the milliseconds until the token expires, at most `max`. */
+  #lifeMs({ claims }: Identity, max: number): number {
+    const { exp = Infinity } = JSON.parse(claims) as { readonly exp?: number };
+    return Math.max(0, Math.min(max, exp * 1000 - this.#options.time()));
   }
 
   #headers(handle: string | null, offset: string): HeaderList {

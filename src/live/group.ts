@@ -49,6 +49,8 @@ export interface GroupSurroundings {
 
 /** Most bytes of the batches that a group keeps. */
 const maxLogBytes = 2 ** 20;
+/** Bytes of a group without rows, beside its key. */
+const groupOverheadBytes = 4096;
 /** Life of a group without subscribers. */
 const unusedMs = 60_000;
 const maxRetryMs = 60_000;
@@ -99,6 +101,7 @@ export class LiveGroup {
     this.query = query;
     this.#around = around;
     this.#usedAt = around.now();
+    this.#resize();
   }
 
   get state(): GroupState {
@@ -140,6 +143,7 @@ export class LiveGroup {
    * error of the run.
    */
   async ready(xmax: bigint | null): Promise<void> {
+    if (this.#state === "ended") throw groupEnded();
     this.#usedAt = this.#around.now();
     const isNew = this.#offset !== null && (xmax === null || this.#offset.xmax > xmax);
     // Nothing has renewed the result while no client needed it.
@@ -209,7 +213,7 @@ export class LiveGroup {
     this.#abort.abort();
     this.#around.ended(this);
     this.#served.push(...this.#waiters);
-    this.#settle(error ?? errors.noLiveCapacity("The service stops", 1));
+    this.#settle(error ?? groupEnded());
     for (const subscriber of [...this.#subscribers]) subscriber.end(error);
   }
 
@@ -288,8 +292,13 @@ export class LiveGroup {
 
   #resize(): void {
     const log = this.#log.reduce((sum, { batch }) => sum + batch.size, 0);
-    const bytes = this.#rows.bytes + log + (this.#whole?.size ?? 0);
+    const bytes = groupOverheadBytes + 2 * this.key.length + this.#rows.bytes + log +
+      (this.#whole?.size ?? 0);
     this.#around.resized(bytes - this.#bytes);
     this.#bytes = bytes;
   }
+}
+
+function groupEnded(): ServiceError {
+  return errors.noLiveCapacity("The result was dropped", 1);
 }

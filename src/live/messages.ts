@@ -28,12 +28,15 @@ export class MessageBatch {
   }
 }
 
-/** Returns one event per message, the last one with an id if there is an offset. */
+/**
+ * Returns one event per message, the last one with an id if there is an offset. JSON has carriage returns between
+ * its tokens only; in an event they end the line.
+ */
 export function encodeEvents(
   messages: readonly string[],
   offset: string | null,
 ): Uint8Array<ArrayBuffer> {
-  const events = messages.map((message) => `data: ${message}\n\n`);
+  const events = messages.map((message) => `data: ${message.replaceAll("\r", " ")}\n\n`);
   if (offset !== null) events.push(`id: ${offset}_0\n${events.pop()}`);
   return encoder.encode(events.join(""));
 }

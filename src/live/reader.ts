@@ -65,7 +65,8 @@ export class ChangeReader {
 
   /** Whether no change can be missed: a poll succeeded a short time ago. */
   get isReading(): boolean {
-    return this.#last !== null && this.#options.now() - this.#last.at <= maxGapMs;
+    return this.#state !== "closed" && this.#last !== null &&
+      this.#options.now() - this.#last.at <= maxGapMs;
   }
 
   /** Whether the database has what polls need, as far as is known. */

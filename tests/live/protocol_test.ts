@@ -265,6 +265,7 @@ Deno.test("an EventSource waits for capacity in a silent stream", async () => {
   await first.next();
   await using silent = await api.stream("/live/orders?select=id", { as: a });
   strictEqual(silent.messages.length, 0);
+  strictEqual((await api.stream("/live/orders?select=id", { as: a })).response.status, 503);
   await first[Symbol.asyncDispose]();
   await silent.until(({ rows }) => rows.size === 2);
   await using other = await api.stream("/live/orders?select=id", { as: { ...a, sub: "b" } });

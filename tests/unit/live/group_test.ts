@@ -123,6 +123,7 @@ for (const [label, end, event, status] of ends) {
     await rejects(ready, ({ fields }: ServiceError) => fields.status === status);
     group.mark();
     await clock.pass(120_000);
+    await rejects(group.ready(null), ({ fields }: ServiceError) => fields.status === 503);
     strictEqual(reads.length, 1);
   });
 }

@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
+import { deepStrictEqual, ok, strictEqual, throws } from "node:assert/strict";
 import { type Deferred, deferred } from "../../../src/lib/deferred.ts";
 import { LiveGroups } from "../../../src/live/groups.ts";
 import { parsePgSnapshot } from "../../../src/live/offset.ts";
@@ -76,7 +76,7 @@ Deno.test("a record with a scope makes one of 1,000 groups run, one without all"
 });
 
 Deno.test("a group that is used up memory for gives way if it has no subscriber", async () => {
-  const { groups, answer } = stage({ liveMaxMemory: 2000 });
+  const { groups, answer } = stage({ liveMaxMemory: 6000 });
   const lines = Array.from({ length: 20 }, (_, id) => JSON.stringify({ id }));
   const leave = groups.groupOf(queryOf("a")).subscribe(subscriber);
   await answer(lines);
@@ -84,6 +84,12 @@ Deno.test("a group that is used up memory for gives way if it has no subscriber"
   leave();
   groups.groupOf(queryOf("b"));
   strictEqual(groups.size, 1);
+});
+
+Deno.test("groups without rows use up memory, too", () => {
+  const { groups } = stage({ liveMaxMemory: 2 ** 20 });
+  for (let index = 0; index < 1000; index++) groups.groupOf(queryOf(`${index}`));
+  ok(groups.size <= 256, String(groups.size));
 });
 
 Deno.test("enter() counts streams of a client, and of all", () => {
