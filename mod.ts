@@ -33,6 +33,7 @@ import type { RequestInfo } from "./src/handler/handler.ts";
 import { type Handler, type HandlerDependencies, lazyHandler } from "./src/handler/lazy_handler.ts";
 import { McpExtension } from "./src/agents/mcp_extension.ts";
 import { agentsOf } from "./src/agents/mcp_host.ts";
+import { liveOf } from "./src/live/live_host.ts";
 import { mcpExtension } from "./src/agents/mcp_port.ts";
 import type {
   FinishedRequest,
@@ -187,6 +188,7 @@ function makeHandler(options: HandlerOptions, tenant: string | null): Handler {
     fetch: fetchKeys ?? usualFetch,
     keyStore: keyStore ?? null,
     agentsOf: (service) => agentsOf(service, () => mcp.load()),
+    liveOf,
     tenant: tenant === null ? null : { name: tenant, claimOf: null },
   });
   return Object.assign(handler, { [mcpExtension]: mcp.extend });
@@ -270,6 +272,7 @@ function environmentDependencies(): HandlerDependencies {
     fetch: usualFetch,
     keyStore: null,
     agentsOf,
+    liveOf,
   };
 }
 

@@ -15,8 +15,7 @@ import { Uploads } from "./uploads.ts";
 interface ContextOptions {
   readonly loading: ServiceOptions["loading"];
   readonly agents: AgentsHost | null;
-  /** Default: null, for no live queries. */
-  readonly live?: PathHost | null;
+  readonly live: PathHost | null;
 }
 
 /** Makes the function that returns the context of a snapshot. */
@@ -34,6 +33,7 @@ export function cachedContext(
     return {
       ...common,
       snapshot,
+      current: () => current(service.snapshot),
       planCache,
       columnPrivileges,
       routes: new RouteNames(snapshot.cache, snapshot.config),
@@ -47,16 +47,17 @@ export function cachedContext(
     columnPrivileges: new ColumnPrivileges(service.database),
   });
   let context = contextOf(service.snapshot, newPlans(service.snapshot));
-  return (snapshot) => {
+  const current = (snapshot: Snapshot): Context => {
     if (snapshot === context.snapshot) return context;
     const isKept = context.planCache.isOf(snapshot);
     context = contextOf(snapshot, isKept ? context : newPlans(snapshot));
     return context;
   };
+  return current;
 }
 
 /** Returns the parts that do not depend on the snapshot. */
-function commonParts(service: RequestService, { loading, agents, live = null }: ContextOptions) {
+function commonParts(service: RequestService, { loading, agents, live }: ContextOptions) {
   const { database, dialect, now } = service;
   return {
     service,

@@ -76,6 +76,8 @@ export interface Context {
   readonly agents: AgentsHost | null;
   /** The endpoint of live queries; null without one. */
   readonly live: PathHost | null;
+  /** Returns the context of the service's present snapshot. */
+  readonly current: () => Context;
   /** Answer requests in place of the stages, in order. */
   readonly earlyAnswers: readonly EarlyAnswer[];
   /** Change the replies of the stages, in order. */

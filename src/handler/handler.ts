@@ -7,22 +7,21 @@ import type { RequestService } from "../service/request_service.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
 import { version } from "../version.ts";
 import { cachedContext } from "./context.ts";
-import type { AgentsHost, Exchange, RequestInfo } from "./exchange.ts";
+import type { AgentsHost, Exchange, PathHost, RequestInfo } from "./exchange.ts";
 import { toResponse } from "./headers.ts";
-import { liveHost } from "./live_host.ts";
 import { answer } from "./pipeline.ts";
 import { receive } from "./receive.ts";
 import { recordRequest, reportOutcome, reportRequest } from "./report.ts";
 
 export type { RequestInfo };
 
-/** Makes the function that handles requests with a service. It never rejects. `agents` may answer some of them. */
+/** Makes the function that handles requests with a service. It never rejects. `agents` and `live` may answer some. */
 export function serviceHandler(
   service: RequestService,
   loading: ServiceOptions["loading"] = "shared",
   agents: AgentsHost | null = null,
+  live: PathHost | null = null,
 ): (request: Request, info?: RequestInfo) => Promise<Response> {
-  const live = liveHost(service, loading, () => contextOf(service.snapshot));
   const contextOf = cachedContext(service, { loading, agents, live });
   const { requestMetrics: metrics } = service;
   return async function handle(request, info = noInfo) {

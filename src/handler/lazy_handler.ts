@@ -10,12 +10,13 @@ import type { Connections } from "../database/database.ts";
 import { type Dialect, svcDialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import { adminExtension, type HandlerWatcher } from "./admin_port.ts";
-import type { AgentsHost } from "./exchange.ts";
+import type { AgentsHost, PathHost } from "./exchange.ts";
 import { errorResponseTo, type RequestInfo, serviceHandler } from "./handler.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { RequestService } from "../service/request_service.ts";
 import { Service } from "../service/service.ts";
+import type { ServiceOptions } from "../service/service_options.ts";
 
 /** Handles requests. Failures of requests and of the database are responses, not rejections. */
 export interface Handler {
@@ -62,6 +63,8 @@ export interface HandlerDependencies {
   readonly keyStore: KeyStore | null;
   /** Opens the endpoint for agents; null without one. */
   readonly agentsOf: (service: RequestService) => AgentsHost | null;
+  /** Opens the endpoint of live queries; null without one. */
+  readonly liveOf: (service: RequestService, loading: ServiceOptions["loading"]) => PathHost | null;
   /** The tenant that the handler serves. Default: null, for none. */
   readonly tenant?: TenantRule | null;
 }
@@ -179,7 +182,7 @@ async function createService(
   source: () => ConfigSource,
   dependencies: WatchedDependencies,
 ): Promise<StartedService> {
-  const { embeddedInit, embeddedExtensions, connections, agentsOf, observe } = dependencies;
+  const { embeddedInit, embeddedExtensions, connections, agentsOf, liveOf, observe } = dependencies;
   const config = source().configure(noValues);
   const withoutEffect = limitKeys(config);
   if (withoutEffect.length > 0) observe({ kind: "limits-unavailable", keys: withoutEffect });
@@ -192,5 +195,6 @@ async function createService(
   const loading = connections === "pooled" ? "shared" : "unshared";
   const service = await Service.create({ ...dependencies, source, database, loading });
   if (connections === "pooled") service.listen();
-  return { service, handle: serviceHandler(service, loading, agentsOf(service)) };
+  const live = liveOf(service, loading);
+  return { service, handle: serviceHandler(service, loading, agentsOf(service), live) };
 }

@@ -24,12 +24,9 @@ export interface LiveScope {
 export type DependentTables = ReadonlyMap<number, LiveScope | null>;
 
 export class LiveDependencies {
-  readonly #database: Pick<Database, "transaction">;
   readonly #tables = new WeakMap<SchemaCache, Map<string, DependentTables>>();
 
-  constructor(database: Pick<Database, "transaction">) {
-    this.#database = database;
-  }
+  constructor(readonly database: Pick<Database, "transaction">) {}
 
   /** Reads once per schema cache, unless something is missing. */
   async of({ root, relation }: ReadPlan, cache: SchemaCache): Promise<DependentTables> {
@@ -45,7 +42,7 @@ export class LiveDependencies {
 
   async #read(params: readonly string[]): Promise<DependentTables> {
     const statement = { text: dependenciesQuery, params, use: "rows" } as const;
-    const { rows } = await this.#database.transaction(metadataBatch([emptySearchPath, statement]));
+    const { rows } = await this.database.transaction(metadataBatch([emptySearchPath, statement]));
     const tables: readonly TableRow[] = JSON.parse(rows.at(-1)![0]![0]!);
     const [, name] = tables.find(([, , isMissing]) => isMissing) ?? [];
     if (name !== undefined) throw errors.changesNotRecorded(name.join("."), recordSql(...name));

@@ -10,18 +10,16 @@ export interface LineKey {
 /** Returns the key of a row; null for one that only its text identifies. */
 export type ReadLineKey = (line: string) => LineKey | null;
 
-/** A row of a difference. Its value is JSON text. */
+/** A row of a difference. Its value is JSON text; that of a deleted row has the columns of its key. */
 export interface ChangedRow {
   readonly key: string;
   readonly value: string;
 }
 
-/** The changes that lead from one content to the next; a deleted row has the columns of its key. */
-export interface Difference {
-  readonly deleted: readonly ChangedRow[];
-  readonly updated: readonly ChangedRow[];
-  readonly inserted: readonly ChangedRow[];
-}
+/** The changes that lead from one content to the next. */
+export type Difference = Readonly<
+  Record<"deleted" | "updated" | "inserted", readonly ChangedRow[]>
+>;
 
 /** Bytes that a row takes beside its text. */
 const rowOverheadBytes = 120;
@@ -50,16 +48,8 @@ export class ResultRows {
   #keys = new Map<string, string>();
   /** Slots by key. */
   readonly #slots = new Map<string, string>();
-  #sum = 0n;
-  #bytes = 0;
-
-  get sum(): bigint {
-    return this.#sum;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
-  }
+  sum = 0n;
+  bytes = 0;
 
   /** Returns all rows as inserted ones. */
   *all(): Iterable<ChangedRow> {
@@ -123,12 +113,11 @@ export class ResultRows {
   }
 
   #count(slot: string, sign: 1 | -1): void {
-    this.#sum = BigInt.asUintN(64, this.#sum + BigInt(sign) * sumOf(lineOf(slot)));
-    this.#bytes += sign * (slot.length + rowOverheadBytes);
+    this.sum = BigInt.asUintN(64, this.sum + BigInt(sign) * sumOf(lineOf(slot)));
+    this.bytes += sign * (slot.length + rowOverheadBytes);
   }
 }
 
 function lineOf(slot: string): string {
-  const end = slot.indexOf("\n");
-  return end < 0 ? slot : slot.slice(0, end);
+  return slot.split("\n", 1)[0]!;
 }

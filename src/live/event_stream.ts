@@ -13,19 +13,17 @@ const comment = new TextEncoder().encode(":\n\n");
 /** A stream of batches. It ends at the end of a batch, so that its reader can resume. */
 export class EventStream implements Subscriber {
   readonly body: ReadableStream<Uint8Array>;
-  readonly #schedule: Schedule;
   /** Null when the stream has ended. */
   #ends: (() => void)[] | null = [];
   #controller!: ReadableStreamDefaultController<Uint8Array>;
   #cancelComment = () => {};
 
-  constructor(lifeMs: number, schedule: Schedule) {
-    this.#schedule = schedule;
+  constructor(lifeMs: number, readonly schedule: Schedule) {
     this.body = new ReadableStream<Uint8Array>({
       start: (controller) => void (this.#controller = controller),
       cancel: () => this.#leave(),
     }, new ByteLengthQueuingStrategy({ highWaterMark: maxUnsentBytes }));
-    this.onEnd(schedule(() => this.close(), lifeMs));
+    this.onEnd(schedule(() => this.end(), lifeMs));
     this.onEnd(() => this.#cancelComment());
     this.#comment();
   }
@@ -39,7 +37,7 @@ export class EventStream implements Subscriber {
   /** Sends events, unless the client is too slow: then the stream ends before them. */
   send(events: Uint8Array): void {
     if (this.#ends === null) return;
-    if (this.#controller.desiredSize! <= 0) this.close();
+    if (this.#controller.desiredSize! <= 0) this.end();
     else this.#controller.enqueue(events);
   }
 
@@ -51,10 +49,6 @@ export class EventStream implements Subscriber {
   fail(): void {}
 
   end(): void {
-    this.close();
-  }
-
-  close(): void {
     if (this.#ends === null) return;
     this.#leave();
     this.#controller.close();
@@ -67,7 +61,7 @@ export class EventStream implements Subscriber {
   }
 
   #comment(): void {
-    this.#cancelComment = this.#schedule(() => {
+    this.#cancelComment = this.schedule(() => {
       this.send(comment);
       if (this.#ends !== null) this.#comment();
     }, commentMs);

@@ -1,13 +1,4 @@
-/** Live queries that share a result: one query under one role and claims. A group is a state machine:
- *
- * - `idle`: no run is due, or no client needs one
- * - `queued`: waits for a free run
- * - `running`: reads its rows
- * - `resting`: a run is due behind the rest that follows on the last one
- * - `failed`: waits for the next attempt
- * - `ended`: left; nothing follows
- *
- * @module */
+/** Live queries that share a result: one query under one role and claims. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import type { Schedule } from "../lib/timers.ts";
@@ -17,6 +8,10 @@ import { type LiveOffset, offsetText, type PgSnapshot } from "./offset.ts";
 import type { LiveQuery, LiveRows, ReadRows } from "./port.ts";
 import type { Interest } from "./scope.ts";
 
+/**
+ * `idle`: no run is due, or no client needs one; `resting`: a run is due behind the rest that follows on the last
+ * one; `failed`: waits for the next attempt.
+ */
 export type GroupState = "idle" | "queued" | "running" | "resting" | "failed" | "ended";
 
 /** A stream, or a poll that waits. */
@@ -33,16 +28,13 @@ export interface GroupSurroundings {
   readonly read: ReadRows;
   /** Calls {@linkcode LiveGroup.run} when a run is free. */
   enqueue(group: LiveGroup): void;
-  /** The memory of the group has grown. */
+  /** The memory of the group has grown by these bytes. */
   resized(bytes: number): void;
   ended(group: LiveGroup): void;
-  /** Receives the milliseconds from a mark to the batch with its change. */
-  delayed(ms: number): void;
   /** Longest rest, and longest age of a result with subscribers. */
   recheckMs(): number;
-  /** Monotonic milliseconds. */
+  /** Monotonic milliseconds; those of the epoch. */
   readonly now: () => number;
-  /** Epoch milliseconds. */
   readonly time: () => number;
   readonly schedule: Schedule;
 }
@@ -57,32 +49,20 @@ const maxRetryMs = 60_000;
 /** A group uses at most a tenth of a connection. */
 const restPerRun = 9;
 
-/** A batch, and the sum of the content that it changes. */
-interface LogEntry {
-  readonly from: bigint;
-  readonly batch: MessageBatch;
-}
-
-/** A request that waits for the end of a run. */
-type Waiter = (error: ServiceError | null) => void;
-
 export class LiveGroup {
-  readonly key: string;
-  readonly query: LiveQuery;
   /** Records that make the group run; null while all do. */
   interest: Interest | null = null;
-  readonly #around: GroupSurroundings;
   readonly #rows = new ResultRows();
   readonly #subscribers = new Set<Subscriber>();
   readonly #abort = new AbortController();
-  #log: LogEntry[] = [];
+  /** Batches, each with the sum of the content that it changes. */
+  #log: { readonly from: bigint; readonly batch: MessageBatch }[] = [];
   #state: GroupState = "idle";
   /** Whether a run must begin that has not begun. */
   #isDue = true;
-  #markedAt: number | null = null;
   /** Requests that wait for the next run, and for that in progress. */
-  #waiters: Waiter[] = [];
-  #served: Waiter[] = [];
+  #waiters: ((error: ServiceError | null) => void)[] = [];
+  #served: ((error: ServiceError | null) => void)[] = [];
   /** That of the last run; null before the first. */
   #offset: LiveOffset | null = null;
   #whole: MessageBatch | null = null;
@@ -96,10 +76,7 @@ export class LiveGroup {
   #bytes = 0;
   #cancelTimer = () => {};
 
-  constructor(key: string, query: LiveQuery, around: GroupSurroundings) {
-    this.key = key;
-    this.query = query;
-    this.#around = around;
+  constructor(readonly key: string, readonly query: LiveQuery, readonly around: GroupSurroundings) {
     this.#usedAt = around.now();
     this.#resize();
   }
@@ -108,25 +85,19 @@ export class LiveGroup {
     return this.#state;
   }
 
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   /** Whether a client needs the result now. */
   get isUsed(): boolean {
     return this.#subscribers.size + this.#waiters.length + this.#served.length > 0;
   }
 
-  /** Offset of the last run. */
   get offset(): string {
     return offsetText(this.#offset!);
   }
 
   /** The whole result. */
   get whole(): MessageBatch {
-    const { offset } = this;
-    const parts = { snapshot: this.#snapshot!, offset };
-    this.#whole ??= new MessageBatch(offset, resultMessages(this.#rows.all(), parts));
+    const parts = { snapshot: this.#snapshot!, offset: this.offset };
+    this.#whole ??= new MessageBatch(this.offset, resultMessages(this.#rows.all(), parts));
     this.#resize();
     return this.#whole;
   }
@@ -134,7 +105,6 @@ export class LiveGroup {
   /** Makes a run due: the rows may have changed. */
   mark(): void {
     this.#isDue = true;
-    this.#markedAt ??= this.#around.now();
     this.#advance();
   }
 
@@ -144,7 +114,7 @@ export class LiveGroup {
    */
   async ready(xmax: bigint | null): Promise<void> {
     if (this.#state === "ended") throw groupEnded();
-    this.#usedAt = this.#around.now();
+    this.#usedAt = this.around.now();
     const isNew = this.#offset !== null && (xmax === null || this.#offset.xmax > xmax);
     // Nothing has renewed the result while no client needed it.
     const isLeft = this.#state === "idle" && (this.#isDue || this.#isOld);
@@ -156,14 +126,12 @@ export class LiveGroup {
   /** Whether the log contains an offset, so that no run is necessary to continue from it. */
   hasOffset(offset: LiveOffset): boolean {
     const text = offsetText(offset);
-    return this.#offset !== null &&
-      (text === this.offset || this.#log.some(({ batch }) => batch.offset === text));
+    return this.#offset !== null && (text === this.offset || this.#indexOf(text) >= 0);
   }
 
   /** Returns the batches that lead from an offset to the result; null if the log lacks them. */
   since(offset: LiveOffset): readonly MessageBatch[] | null {
-    const text = offsetText(offset);
-    const known = this.#log.findIndex(({ batch }) => batch.offset === text);
+    const known = this.#indexOf(offsetText(offset));
     if (known < 0 && offset.sum === this.#rows.sum) return [];
     const first = known < 0
       ? this.#log.findLastIndex(({ from }) => from === offset.sum)
@@ -177,14 +145,14 @@ export class LiveGroup {
     this.#advance();
     return () => {
       this.#subscribers.delete(subscriber);
-      this.#usedAt = this.#around.now();
+      this.#usedAt = this.around.now();
     };
   }
 
   /** Ends the group if it was unused for long, or makes a run due if the result is old. */
   check(): void {
     if (this.isUsed && this.#isOld) this.mark();
-    else if (!this.isUsed && this.#around.now() - this.#usedAt > unusedMs) this.end(null);
+    else if (!this.isUsed && this.around.now() - this.#usedAt > unusedMs) this.end(null);
   }
 
   /** Reads the rows, and sends the difference. A mark from now on makes another run due. */
@@ -192,14 +160,12 @@ export class LiveGroup {
     if (this.#state !== "queued") return;
     this.#state = "running";
     this.#isDue = false;
-    const markedAt = this.#markedAt;
-    this.#markedAt = null;
     this.#served = this.#waiters.splice(0);
-    const result = await this.#around.read(this.query, this.#abort.signal);
+    const result = await this.around.read(this.query, this.#abort.signal);
     if (this.state === "ended") return;
-    this.#ranAt = this.#around.now();
+    this.#ranAt = this.around.now();
     if (!("lines" in result)) return this.#fail(result);
-    this.#apply(result, markedAt);
+    this.#apply(result);
     this.#settle(null);
     this.#state = "idle";
     this.#advance();
@@ -211,28 +177,32 @@ export class LiveGroup {
     this.#state = "ended";
     this.#cancelTimer();
     this.#abort.abort();
-    this.#around.ended(this);
+    this.around.resized(-this.#bytes);
+    this.around.ended(this);
     this.#served.push(...this.#waiters);
     this.#settle(error ?? groupEnded());
     for (const subscriber of [...this.#subscribers]) subscriber.end(error);
   }
 
-  get #isOld(): boolean {
-    return this.#around.now() - this.#ranAt > this.#around.recheckMs();
+  #indexOf(offset: string): number {
+    return this.#log.findIndex(({ batch }) => batch.offset === offset);
   }
 
-  /** Leaves `idle` if a run is due and a client needs it. */
+  get #isOld(): boolean {
+    return this.around.now() - this.#ranAt > this.around.recheckMs();
+  }
+
   #advance(): void {
     if (this.#state !== "idle" || !this.#isDue || !this.isUsed) return;
-    const restMs = this.#restUntil - this.#around.now();
+    const restMs = this.#restUntil - this.around.now();
     if (restMs > 0) return this.#pause("resting", restMs);
     this.#state = "queued";
-    this.#around.enqueue(this);
+    this.around.enqueue(this);
   }
 
   #pause(state: "resting" | "failed", ms: number): void {
     this.#state = state;
-    this.#cancelTimer = this.#around.schedule(() => {
+    this.#cancelTimer = this.around.schedule(() => {
       this.#state = "idle";
       this.#advance();
     }, ms);
@@ -247,9 +217,9 @@ export class LiveGroup {
     });
   }
 
-  #apply(result: LiveRows, markedAt: number | null): void {
+  #apply(result: LiveRows): void {
     const { lines, snapshot, ms, keyColumns, interest } = result;
-    const { now, time, recheckMs, delayed } = this.#around;
+    const { now, time, recheckMs } = this.around;
     this.#restUntil = now() + Math.min(restPerRun * Math.min(ms, this.#runMs), recheckMs());
     this.#runMs = ms;
     this.#retryMs = 1000;
@@ -271,7 +241,6 @@ export class LiveGroup {
       const dropped = this.#log.findLastIndex((entry) => (bytes += entry.batch.size) > maxLogBytes);
       this.#log = this.#log.slice(dropped + 1);
       for (const subscriber of [...this.#subscribers]) subscriber.receive(batch);
-      if (markedAt !== null) delayed(now() - markedAt);
     }
     this.#resize();
   }
@@ -294,7 +263,7 @@ export class LiveGroup {
     const log = this.#log.reduce((sum, { batch }) => sum + batch.size, 0);
     const bytes = groupOverheadBytes + 2 * this.key.length + this.#rows.bytes + log +
       (this.#whole?.size ?? 0);
-    this.#around.resized(bytes - this.#bytes);
+    this.around.resized(bytes - this.#bytes);
     this.#bytes = bytes;
   }
 }

@@ -20,7 +20,6 @@ interface GroupsOptions
 }
 
 export class LiveGroups {
-  readonly #options: GroupsOptions;
   readonly #groups = new Map<string, LiveGroup>();
   /** Groups that wait for a run, the longest waiting one first. */
   readonly #queue = new Set<LiveGroup>();
@@ -28,11 +27,11 @@ export class LiveGroups {
   readonly #clients = new Map<string, number>();
   readonly #surroundings: GroupSurroundings;
   #running = 0;
-  #streams = 0;
+  /** Number of streams. */
+  streams = 0;
   #bytes = 0;
 
-  constructor(options: GroupsOptions) {
-    this.#options = options;
+  constructor(readonly options: GroupsOptions) {
     this.#surroundings = {
       ...options,
       enqueue: (group) => {
@@ -41,7 +40,6 @@ export class LiveGroups {
       },
       resized: (bytes) => void (this.#bytes += bytes),
       ended: (group) => {
-        this.#bytes -= group.bytes;
         this.#queue.delete(group);
         this.#groups.delete(group.key);
       },
@@ -51,10 +49,6 @@ export class LiveGroups {
 
   get size(): number {
     return this.#groups.size;
-  }
-
-  get streams(): number {
-    return this.#streams;
   }
 
   /** Returns the group of a query. Throws `183` if the memory is used up. */
@@ -71,25 +65,28 @@ export class LiveGroups {
 
   /** Counts a stream. Returns the function that ends it. Throws `183` and `184`. */
   enter(client: string): () => void {
-    const { liveMaxStreams: max } = this.#options.config();
+    const { liveMaxStreams: max } = this.options.config();
     const count = this.#clients.get(client) ?? 0;
     const share = Math.max(1, Math.floor(max / clientShare));
     if (count >= share) throw errors.tooManyStreams(share);
-    if (this.#streams >= max) throw errors.noLiveCapacity(`live-max-streams is ${max}`, 1);
+    if (this.streams >= max) throw errors.noLiveCapacity(`live-max-streams is ${max}`, 1);
     this.#clients.set(client, count + 1);
-    this.#streams++;
-    let isOpen = true;
-    return () => {
-      if (isOpen) this.#leave(client);
-      isOpen = false;
+    this.streams++;
+    let leave = () => {
+      this.streams--;
+      const left = this.#clients.get(client)! - 1;
+      if (left === 0) this.#clients.delete(client);
+      else this.#clients.set(client, left);
+      leave = () => {};
     };
+    return () => leave();
   }
 
   /** Makes runs due of the groups that depend on changes. */
   record(records: ChangeRecords): void {
     for (const group of this.#groups.values()) {
       const isConcerned = group.interest === null || concerns(group.interest, records);
-      if (isConcerned === "excluded") this.#options.excluded();
+      if (isConcerned === "excluded") this.options.excluded();
       else if (isConcerned) group.mark();
     }
   }
@@ -113,15 +110,8 @@ export class LiveGroups {
     for (const group of [...this.#groups.values()]) group.end(null);
   }
 
-  #leave(client: string): void {
-    this.#streams--;
-    const count = this.#clients.get(client)! - 1;
-    if (count === 0) this.#clients.delete(client);
-    else this.#clients.set(client, count);
-  }
-
   #serve(): void {
-    const maxRuns = Math.max(1, Math.floor(this.#options.config().dbPool / poolShare));
+    const maxRuns = Math.max(1, Math.floor(this.options.config().dbPool / poolShare));
     for (const group of this.#queue) {
       if (this.#running >= maxRuns) return;
       this.#queue.delete(group);
@@ -135,13 +125,10 @@ export class LiveGroups {
 
   /** Ends groups without subscribers while the memory is used up. */
   #makeRoom(): void {
-    const { liveMaxMemory: max } = this.#options.config();
+    const { liveMaxMemory: max } = this.options.config();
     for (const group of [...this.#groups.values()]) {
-      if (this.#bytes < max) return;
-      if (!group.isUsed) group.end(null);
+      if (this.#bytes >= max && !group.isUsed) group.end(null);
     }
-    if (this.#bytes >= max) {
-      throw errors.noLiveCapacity(`live-max-memory is ${max} bytes`, 1);
-    }
+    if (this.#bytes >= max) throw errors.noLiveCapacity(`live-max-memory is ${max} bytes`, 1);
   }
 }

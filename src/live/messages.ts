@@ -9,20 +9,15 @@ export const mustRefetch = control("must-refetch");
 
 /** Messages up to `up-to-date`, with their encodings, which all subscribers share. */
 export class MessageBatch {
-  /** Number of the offset behind the messages. */
-  readonly offset: string;
-  readonly messages: readonly string[];
   /** Characters of the messages. */
   readonly size: number;
   #events: Uint8Array<ArrayBuffer> | null = null;
 
-  constructor(offset: string, messages: readonly string[]) {
-    this.offset = offset;
-    this.messages = messages;
+  /** The offset is the one behind the messages. */
+  constructor(readonly offset: string, readonly messages: readonly string[]) {
     this.size = messages.reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** Events of a stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
   get events(): Uint8Array<ArrayBuffer> {
     return this.#events ??= encodeEvents(this.messages, this.offset);
   }
@@ -32,23 +27,30 @@ export class MessageBatch {
  * Returns one event per message, the last one with an id if there is an offset. JSON has carriage returns between
  * its tokens only; in an event they end the line.
  */
-export function encodeEvents(
-  messages: readonly string[],
-  offset: string | null,
-): Uint8Array<ArrayBuffer> {
+export function encodeEvents(messages: readonly string[], offset: string | null) {
   const events = messages.map((message) => `data: ${message.replaceAll("\r", " ")}\n\n`);
   if (offset !== null) events.push(`id: ${offset}_0\n${events.pop()}`);
   return encoder.encode(events.join(""));
+}
+
+/** Returns what makes an EventSource connect again after a second. */
+export function encodeRetry(): Uint8Array<ArrayBuffer> {
+  return encoder.encode("retry: 1000\n\n");
 }
 
 export function encodeJson(messages: readonly string[]): Uint8Array<ArrayBuffer> {
   return encoder.encode(`[${messages.join(",\n")}]`);
 }
 
+interface BatchEnd {
+  readonly snapshot: PgSnapshot;
+  readonly offset: string;
+}
+
 /** Returns the messages of a whole result. */
 export function resultMessages(
   rows: Iterable<ChangedRow>,
-  { snapshot, offset }: { readonly snapshot: PgSnapshot; readonly offset: string },
+  { snapshot, offset }: BatchEnd,
 ): readonly string[] {
   const inserts = Array.from(rows, (row) => change(row, { operation: "insert" }));
   return [...inserts, snapshotEnd(snapshot), upToDate(offset)];
@@ -57,15 +59,11 @@ export function resultMessages(
 /** Returns the messages of a difference. Deleted rows precede, so that a key may move. */
 export function changeMessages(
   { deleted, updated, inserted }: Difference,
-  { snapshot, offset: lsn }: { readonly snapshot: PgSnapshot; readonly offset: string },
+  { snapshot, offset: lsn }: BatchEnd,
 ): readonly string[] {
-  return [
-    ...deleted.map((row) => change(row, { operation: "delete", lsn })),
-    ...updated.map((row) => change(row, { operation: "update", lsn })),
-    ...inserted.map((row) => change(row, { operation: "insert", lsn })),
-    snapshotEnd(snapshot),
-    upToDate(lsn),
-  ];
+  const changes = Object.entries({ delete: deleted, update: updated, insert: inserted })
+    .flatMap(([operation, rows]) => rows.map((row) => change(row, { operation, lsn })));
+  return [...changes, snapshotEnd(snapshot), upToDate(lsn)];
 }
 
 export function upToDate(offset: string): string {

@@ -1,6 +1,5 @@
-/** The interface between live queries and the handler, which makes their reads. @module */
+/** The interface of groups to the reads of their rows. @module */
 import type { Identity } from "../auth/jwt_cache.ts";
-import type { Config } from "../config/options.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import type { PgSnapshot } from "./offset.ts";
 import type { Interest } from "./scope.ts";
@@ -29,20 +28,6 @@ export interface LiveRows {
   readonly keyColumns: readonly string[];
   /** Null if it is unknown. */
   readonly interest: Interest | null;
-}
-
-/** A request below the prefix. */
-export interface LiveMessage extends Pick<LiveQuery, "path"> {
-  readonly method: string;
-  readonly query: string;
-  /** By lower-case name. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
-  readonly config: Config;
-  /** Names the client for limits, once it is admitted. */
-  readonly clientKey: string;
-  /** Verifies the token; counts the start of a stream for `rate-limits`. Rejects with the API's errors. */
-  admit(use: "start" | "poll"): Promise<Identity>;
 }
 
 /** Reads the rows of a query. */

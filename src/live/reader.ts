@@ -7,21 +7,17 @@ import type { Schedule } from "../lib/timers.ts";
 import { parsePgSnapshot, type PgSnapshot } from "./offset.ts";
 import type { ChangeRecords } from "./scope.ts";
 
-/** Receives what polls find. */
-export interface ReaderEvents {
-  found(records: ChangeRecords): void;
-  /** Changes may have been missed: all results may be old. */
-  missed(): void;
-  /** A poll has ended: within milliseconds, or null if it failed. */
-  polled(ms: number | null): void;
-}
-
-interface ReaderOptions extends ReaderEvents {
+interface ReaderOptions {
   readonly database: Database;
   /** Milliseconds between two polls. */
   readonly intervalMs: () => number;
   /** Whether there are groups. Without them the reader stops. */
   readonly isNeeded: () => boolean;
+  found(records: ChangeRecords): void;
+  /** Changes may have been missed: all results may be old. */
+  missed(): void;
+  /** A poll has ended, or failed. */
+  polled(): void;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   readonly schedule: Schedule;
@@ -47,31 +43,24 @@ interface Position {
 }
 
 export class ChangeReader {
-  readonly #options: ReaderOptions;
   /** Null before the first poll, and behind a failure. */
   #last: Position | null = null;
   /** The poll at the last renewal: what it saw may be deleted with the next one. */
   #renewed: Position | null = null;
   /** Transactions below may not have seen the reader; null once they have ended. */
   #unseenBelow: bigint | null = null;
-  #isInstalled = true;
+  /** Whether the database has what polls need, as far as is known. */
+  isInstalled = true;
   #state: "stopped" | "polling" | "closed" = "stopped";
   #waiters: (() => void)[] = [];
   #cancelTimer = () => {};
 
-  constructor(options: ReaderOptions) {
-    this.#options = options;
-  }
+  constructor(readonly options: ReaderOptions) {}
 
   /** Whether no change can be missed: a poll succeeded a short time ago. */
   get isReading(): boolean {
     return this.#state !== "closed" && this.#last !== null &&
-      this.#options.now() - this.#last.at <= maxGapMs;
-  }
-
-  /** Whether the database has what polls need, as far as is known. */
-  get isInstalled(): boolean {
-    return this.#isInstalled;
+      this.options.now() - this.#last.at <= maxGapMs;
   }
 
   /** Starts to poll. Resolves when changes are read, or when a poll has failed. */
@@ -92,21 +81,20 @@ export class ChangeReader {
   }
 
   async #poll(): Promise<void> {
-    const { intervalMs, isNeeded, now, schedule, polled } = this.#options;
+    const { intervalMs, isNeeded, now, schedule, polled } = this.options;
     const at = now();
     let pauseMs = intervalMs();
     try {
       await this.#read(at);
-      this.#isInstalled = true;
-      polled(now() - at);
+      this.isInstalled = true;
     } catch (error) {
-      this.#isInstalled =
+      this.isInstalled =
         !(error instanceof DatabaseError && missingStates.has(error.failure.sqlstate));
       // Requests show why the database fails: each group reads it, too.
       this.#last = null;
-      polled(null);
       pauseMs = Math.max(pauseMs, retryMs);
     }
+    polled();
     this.#settle();
     if (this.#state !== "polling") return;
     if (!isNeeded()) this.#state = "stopped";
@@ -115,16 +103,15 @@ export class ChangeReader {
 
   /** Reads the records since the last poll, or begins anew. */
   async #read(at: number): Promise<void> {
-    const { now, missed, found } = this.#options;
+    const { now, missed, found } = this.options;
     const last = this.#last;
     if (last === null || now() - last.at > maxGapMs) return await this.#begin(at);
     if (at - this.#renewed!.at >= renewalMs) {
       await this.#renew(this.#renewed!.snapshot);
       this.#renewed = last;
     }
-    const { records, ...next } = await this.#query(poll, { at, since: [last.snapshot.text] });
-    const isGap = now() - last.at > maxGapMs || next.epoch !== last.epoch;
-    if (isGap) return await this.#begin(at);
+    const { records, ...next } = await this.#query(at, { ...poll, params: [last.snapshot.text] });
+    if (now() - last.at > maxGapMs || next.epoch !== last.epoch) return await this.#begin(at);
     this.#last = next;
     if (records.size > 0) found(records);
     if (this.#unseenBelow === null || next.snapshot.xmin < this.#unseenBelow) return;
@@ -135,25 +122,22 @@ export class ChangeReader {
   /** Has the triggers record, and takes the snapshot from which on they do. */
   async #begin(at: number): Promise<void> {
     await this.#renew(null);
-    const { records: _, ...first } = await this.#query(start, { at, since: [] });
+    const { records: _, ...first } = await this.#query(at, start);
     this.#last = first;
     this.#renewed = first;
     this.#unseenBelow = first.snapshot.xmax;
-    this.#options.missed();
+    this.options.missed();
   }
 
   async #renew(seen: PgSnapshot | null): Promise<void> {
     const statement = { ...renewal, params: [seen?.text ?? null] };
     const batch: WriteBatch = { ...metadataBatch([statement]), access: "read write" };
-    await this.#options.database.transaction({ ...batch, isTraced: false });
+    await this.options.database.transaction({ ...batch, isTraced: false });
   }
 
-  async #query(
-    statement: Statement,
-    { at, since }: { readonly at: number; readonly since: Statement["params"] },
-  ): Promise<Position & { readonly records: ChangeRecords }> {
-    const batch = { ...metadataBatch([{ ...statement, params: since }]), isTraced: false };
-    const { rows } = await this.#options.database.transaction(batch);
+  async #query(at: number, statement: Statement) {
+    const batch = { ...metadataBatch([statement]), isTraced: false };
+    const { rows } = await this.options.database.transaction(batch);
     const [text, changes] = rows.at(-1)![0]!;
     const records = recordsOf(changes!);
     const [epoch = null] = records.get(0)!;
@@ -166,12 +150,12 @@ export class ChangeReader {
   }
 }
 
-function pollSince(since: string): Statement {
-  const text = `select pg_catalog.pg_current_snapshot()::text, (select pg_catalog.json_agg(
-    pg_catalog.json_build_array(c.relation, c.scope)) from svc_live.changes(${since}) c)`;
-  return { text, params: [], use: "rows" };
-}
-
+const pollSince = (since: string): Statement => ({
+  text: `select pg_catalog.pg_current_snapshot()::text, (select pg_catalog.json_agg(
+    pg_catalog.json_build_array(c.relation, c.scope)) from svc_live.changes(${since}) c)`,
+  params: [],
+  use: "rows",
+});
 const poll = pollSince("$1");
 const start = pollSince("pg_catalog.pg_current_snapshot()");
 const renewal: Statement = { text: "select svc_live.renew($1)", params: [], use: "none" };
@@ -181,9 +165,7 @@ function recordsOf(text: string): Map<number, Set<string | null>> {
   const records = new Map<number, Set<string | null>>();
   for (const [table, scope] of JSON.parse(text) as (readonly [string, string | null])[]) {
     const oid = Number(table);
-    const scopes = records.get(oid);
-    if (scopes === undefined) records.set(oid, new Set([scope]));
-    else scopes.add(scope);
+    records.set(oid, (records.get(oid) ?? new Set()).add(scope));
   }
   return records;
 }

@@ -1,7 +1,7 @@
 /** Which records of changes make a group run. @module */
 import type { Condition, ReadNode } from "../plan/read_node.ts";
 import { splitQuery } from "../request/url/query_string.ts";
-import type { DependentTables } from "./dependencies.ts";
+import type { DependentTables, LiveScope } from "./dependencies.ts";
 import type { ScopeType } from "./live_schema.ts";
 
 /** Tables whose records make a group run, with the value of the scope that these must have; null for any. */
@@ -23,13 +23,10 @@ export function concerns(interest: Interest, records: ChangeRecords): boolean | 
 }
 
 /** Returns the interest of a query with this plan of its root. */
-export function interestOf(
-  tables: DependentTables,
-  { conditions }: ReadNode,
-  query: string,
-): Interest {
+export function interestOf(tables: DependentTables, root: ReadNode, query: string): Interest {
   return new Map(Array.from(tables, ([table, scope]) => {
-    const isFixed = scope !== null && conditions.some((each) => isEquality(each, scope.column));
+    const isFixed = scope !== null &&
+      root.conditions.some((each) => isEquality(each, scope.column));
     return [table, isFixed ? comparedValue(query, scope) : null];
   }));
 }
@@ -42,10 +39,7 @@ function isEquality(condition: Condition, column: string): boolean {
 }
 
 /** Returns the value of a filter as PostgreSQL writes it; null if that is unknown. The plan may lack values. */
-function comparedValue(
-  query: string,
-  { column, type }: { readonly column: string; readonly type: ScopeType },
-): string | null {
+function comparedValue(query: string, { column, type }: LiveScope): string | null {
   const filters = splitQuery(query).filter(({ name }) => name === column);
   const [, value] = /^eq\.(.*)$/s.exec(filters[0]?.value ?? "") ?? [];
   return filters.length !== 1 || value === undefined ? null : writers[type](value);
@@ -53,13 +47,13 @@ function comparedValue(
 
 const integer = (value: string) => /^-?\d{1,19}$/.test(value) ? String(BigInt(value)) : null;
 const same = (value: string) => value;
-
+const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const uuid = (value: string) => uuidPattern.test(value) ? value.toLowerCase() : null;
 const writers: Readonly<Record<ScopeType, (value: string) => string | null>> = {
   int2: integer,
   int4: integer,
   int8: integer,
   text: same,
-  uuid: (value) =>
-    /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value) ? value.toLowerCase() : null,
+  uuid,
   varchar: same,
 };

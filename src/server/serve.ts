@@ -9,6 +9,7 @@ import type { Finding } from "../diagnosis/finding.ts";
 import { DiagnosisLog } from "../diagnosis/diagnosis_log.ts";
 import { serviceHandler } from "../handler/handler.ts";
 import { agentsOf, loadMcp } from "../agents/mcp_host.ts";
+import { liveOf } from "../live/live_host.ts";
 import type { CallWords } from "../observe/call_words.ts";
 import type { Observation } from "../observe/observation.ts";
 import { Service } from "../service/service.ts";
@@ -84,7 +85,7 @@ async function serveUntilStopped(
   const isTimed = () => recorder?.isWatched ?? false;
   const options = { ...log, observe, onFatal, database, quick, team, isTimed };
   const service = created = await startService(reader, options);
-  const handleApi = serviceHandler(service, "shared", agentsOf(service));
+  const handleApi = serviceHandler(service, "shared", agentsOf(service), liveOf(service));
   const diagnose = () => findingsOfService(service, { quick, program: call.program });
   let api: ServingApi | null = null;
   const isLive = () => api?.isOpen() ?? false;

@@ -6,6 +6,7 @@ import type { Config } from "../config/options.ts";
 import { isEmbedded } from "../database/open.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { agentsOf } from "../agents/mcp_host.ts";
+import { liveOf } from "../live/live_host.ts";
 import { serviceHandler } from "../handler/handler.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { RequestMetrics } from "../observe/request_metrics.ts";
@@ -107,7 +108,7 @@ async function load(
     await service.close();
     throw error;
   }
-  const handle = serviceHandler(service, "shared", agentsOf(service));
+  const handle = serviceHandler(service, "shared", agentsOf(service), liveOf(service));
   return {
     version,
     handle,

@@ -5,6 +5,7 @@ import { openConfiguredDatabase } from "../../cli/config_files.ts";
 import type { Config } from "../../config/options.ts";
 import { dialects } from "../../dialect.ts";
 import { agentsOf } from "../../agents/mcp_host.ts";
+import { liveOf } from "../../live/live_host.ts";
 import { serviceHandler } from "../../handler/handler.ts";
 import { schedule } from "../../lib/timers.ts";
 import type { Observation } from "../../observe/observation.ts";
@@ -81,7 +82,7 @@ function listenBy(
   return serveApi(service, {
     config: { ...config, serverPort: port, serverReuseport: true },
     isQuick,
-    handleApi: serviceHandler(service, "shared", agentsOf(service)),
+    handleApi: serviceHandler(service, "shared", agentsOf(service), liveOf(service)),
     observe: (event) => {
       // The owner reports when all workers listen, and one of them reports for all.
       const isOfAll = event.kind === "listening" ||

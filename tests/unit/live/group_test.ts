@@ -25,7 +25,6 @@ function stage() {
     enqueue: (queued) => void (queued as LiveGroup).run(),
     resized: () => {},
     ended: () => events.push("ended"),
-    delayed: () => {},
     recheckMs: () => 60_000,
     now: clock.now,
     time: () => 1000,

@@ -30,7 +30,6 @@ function stage(parts: Partial<typeof defaults> = {}) {
       reads.push({ query, read });
       return read.promise;
     },
-    delayed: () => {},
     excluded: () => excluded++,
     now,
     time: () => 1000,

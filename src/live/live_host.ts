@@ -4,50 +4,50 @@ import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import { noIdentifiers } from "../http/request_id.ts";
 import { schedule } from "../lib/timers.ts";
-import { LiveDependencies } from "../live/dependencies.ts";
-import { LiveEndpoint } from "../live/endpoint.ts";
-import { LiveGroups } from "../live/groups.ts";
-import { hasSums, parsePgSnapshot } from "../live/offset.ts";
-import type { LiveMessage, LiveQuery, LiveRows } from "../live/port.ts";
-import { ChangeReader } from "../live/reader.ts";
-import { interestOf } from "../live/scope.ts";
-import { registerLiveMetrics } from "../observe/live_metrics.ts";
+import { LiveDependencies } from "./dependencies.ts";
+import { LiveEndpoint } from "./endpoint.ts";
+import { LiveGroups } from "./groups.ts";
+import { hasSums, parsePgSnapshot } from "./offset.ts";
+import type { LiveQuery, LiveRows } from "./port.ts";
+import { ChangeReader } from "./reader.ts";
+import { interestOf } from "./scope.ts";
 import { RequestTiming } from "../observe/stopwatch.ts";
 import type { ReadNode } from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { PlanCache } from "../plan_cache/plan_cache.ts";
-import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
 import type { Snapshot } from "../service/snapshot.ts";
-import { admitClient, admitIdentity, authenticateRequest, clientKeyOf } from "./admission.ts";
-import { type Context, Exchange, type PathHost } from "./exchange.ts";
-import { answer, failureReply } from "./pipeline.ts";
-import { reportOutcome } from "./report.ts";
+import { type Context, Exchange, type PathHost } from "../handler/exchange.ts";
+import { answer, failureReply } from "../handler/pipeline.ts";
+import { reportOutcome } from "../handler/report.ts";
 
 /** Milliseconds between two looks for unused groups and old results. */
 const checkMs = 1000;
 
-/** Returns the host of a service; null without `live-path`. `context` returns that of the current snapshot. */
-export function liveHost(
+/** Returns the host of a service; null without `live-path`. */
+export function liveOf(
   service: RequestService,
-  loading: ServiceOptions["loading"],
-  context: () => Context,
+  loading: ServiceOptions["loading"] = "shared",
 ): PathHost | null {
   const { livePath: prefix } = service.snapshot.config;
   if (prefix === null) return null;
+  let context: () => Context;
   // Where connections end with the request, there is no endpoint.
-  const endpoint = loading === "unshared" || !hasSums() ? null : openEndpoint(service, context);
+  const endpoint = loading === "unshared" || !hasSums()
+    ? null
+    : openEndpoint(service, () => context());
   return {
     matches: (path) => path.startsWith(`${prefix}/`),
     async respond(exchange) {
+      context = exchange.context.current;
       const path = exchange.pieces.path.slice(prefix.length);
       exchange.route = prefix + exchange.context.routes.of(path);
       try {
         if (exchange.refusal !== null) throw exchange.refusal;
         if (endpoint === null) throw errors.liveUnavailable();
-        return await endpoint.respond(messageOf(exchange, path));
+        return await endpoint.respond(exchange, path);
       } catch (thrown) {
         return failureReply(exchange, thrown);
       }
@@ -55,47 +55,24 @@ export function liveHost(
   };
 }
 
-/** Returns a request as the endpoint sees it. */
-function messageOf(exchange: Exchange, path: string): LiveMessage {
-  const { request, pieces: { method, query, headers }, context: { snapshot } } = exchange;
-  return {
-    method,
-    path,
-    query,
-    headers,
-    config: snapshot.config,
-    get signal() {
-      return request.signal;
-    },
-    get clientKey() {
-      return clientKeyOf(exchange);
-    },
-    async admit(use) {
-      if (use === "start") admitClient(exchange);
-      const identity = await authenticateRequest(exchange, snapshot.config.jwtAud);
-      exchange.identity = identity;
-      admitIdentity(exchange, identity);
-      return identity;
-    },
-  };
-}
-
 function openEndpoint(service: RequestService, context: () => Context): LiveEndpoint {
-  const { database, metricRegistry, ending, now: time } = service;
+  const { database, metricRegistry: registry, ending, now: time } = service;
   const now = () => performance.now();
-  const metrics = registerLiveMetrics(metricRegistry, () => ({
-    streams: groups.streams,
-    groups: groups.size,
-  }));
+  const gauge = (name: string, help: string, read: () => number) =>
+    registry.gauge({ name, help }, () => [[[], read()]]);
+  gauge("live_streams", "Streams and waiting polls of live queries", () => groups.streams);
+  gauge("live_groups", "Results that live queries share", () => groups.size);
+  const counter = (name: string, help: string) => registry.counter({ name, help });
+  const runs = counter("live_runs_total", "Reads of results of live queries");
+  const excluded = counter("live_excluded_total", "Reads that a scope made unnecessary");
   const reads = new LiveReads(service, context);
   const groups = new LiveGroups({
     config: () => service.snapshot.config,
     read: (query, signal) => {
-      metrics.runs.increment();
+      runs.increment();
       return reads.read(query, signal);
     },
-    delayed: (ms) => metrics.delays.record(ms / 1000),
-    excluded: () => metrics.excluded.increment(),
+    excluded: () => excluded.increment(),
     now,
     time,
     schedule,
@@ -108,8 +85,7 @@ function openEndpoint(service: RequestService, context: () => Context): LiveEndp
     isNeeded: () => groups.size > 0,
     found: (records) => groups.record(records),
     missed: () => groups.markAll(),
-    polled: (ms) => {
-      if (ms !== null) metrics.polls.record(ms / 1000);
+    polled: () => {
       if (service.snapshot.cache !== cache) groups.reload();
       cache = service.snapshot.cache;
       if (now() - checkedAt < checkMs) return;
@@ -119,30 +95,25 @@ function openEndpoint(service: RequestService, context: () => Context): LiveEndp
     now,
     schedule,
   });
-  const refetched = () => metrics.refetches.increment();
-  const endpoint = new LiveEndpoint({ groups, reader, refetched, time, schedule });
   ending.addEventListener("abort", () => {
-    for (const part of [reader, groups, endpoint]) part.close();
+    for (const part of [reader, groups]) part.close();
   }, { once: true });
-  return endpoint;
+  return new LiveEndpoint({ groups, reader, time, schedule });
 }
 
 /** Reads the rows of groups: each read is an ordinary GET, whose answer shows its snapshot. */
 class LiveReads {
-  readonly #service: RequestService;
-  readonly #context: () => Context;
   readonly #contexts = new WeakMap<Snapshot, Context>();
   readonly #dependencies: LiveDependencies;
 
-  constructor(service: RequestService, context: () => Context) {
-    this.#service = service;
-    this.#context = context;
+  constructor(readonly service: RequestService, readonly context: () => Context) {
     this.#dependencies = new LiveDependencies(service.database);
   }
 
   async read(query: LiveQuery, signal: AbortSignal): Promise<LiveRows | ServiceError> {
+    const { service } = this;
     const timing = new RequestTiming();
-    const exchange = this.#exchangeOf(query, signal, timing);
+    const exchange = exchangeOf(query, { signal, timing, context: this.#liveContext() });
     const { snapshot: { cache, config } } = exchange.context;
     const startedAt = performance.now();
     const reply = await answer(exchange);
@@ -152,50 +123,24 @@ class LiveReads {
         const ms = performance.now() - startedAt - timing.queueMs;
         const { read } = exchange.plan;
         const tables = await this.#dependencies.of(read, cache!);
-        return {
-          lines,
-          snapshot: parsePgSnapshot(reply.snapshot!),
-          ms,
-          keyColumns: keyColumnsOf(read),
-          // A cache that was replaced meanwhile may know other dependencies.
-          interest: this.#service.snapshot.cache === cache
-            ? interestOf(tables, read.root, query.query)
-            : null,
-        };
+        // A cache that was replaced meanwhile may know other dependencies.
+        const isCurrent = service.snapshot.cache === cache;
+        const interest = isCurrent ? interestOf(tables, read.root, query.query) : null;
+        const snapshot = parsePgSnapshot(reply.snapshot!);
+        return { lines, snapshot, ms, keyColumns: keyColumnsOf(read), interest };
       }
     } catch (thrown) {
       failureReply(exchange, thrown);
     }
     reportOutcome(exchange);
     const error = exchange.failure?.error ?? errors.invalidLiveQuery("It does not read a relation");
-    void this.#service.reloadIfStale(error);
+    void service.reloadIfStale(error);
     return error;
-  }
-
-  #exchangeOf(query: LiveQuery, signal: AbortSignal, timing: RequestTiming): Exchange {
-    const { path, query: text, profile, timezone, identity } = query;
-    const headers = {
-      accept: "application/x-ndjson",
-      ...profile === null ? {} : { "accept-profile": profile },
-      ...timezone === null ? {} : { prefer: `timezone=${timezone}` },
-    };
-    const pieces: RawRequest = { method: "GET", path, query: text, headers, cookies: {} };
-    const request = new Request(`http://localhost${path}${text === "" ? "" : `?${text}`}`, {
-      signal,
-    });
-    return new Exchange(request, this.#liveContext(), {
-      info: { identity, isUnlogged: true },
-      pieces,
-      credential: { token: null, source: "none" },
-      identifiers: noIdentifiers,
-      refusal: null,
-      timing,
-    });
   }
 
   /** Returns the context of reads: the primary executes them, and no policy of `rate-limits` counts them. */
   #liveContext(): Context {
-    const context = this.#context();
+    const context = this.context();
     const { snapshot } = context;
     const known = this.#contexts.get(snapshot);
     if (known !== undefined) return known;
@@ -208,35 +153,53 @@ class LiveReads {
   }
 }
 
+function exchangeOf(
+  { path, query, profile, timezone, identity }: LiveQuery,
+  { signal, timing, context }: {
+    readonly signal: AbortSignal;
+    readonly timing: RequestTiming;
+    readonly context: Context;
+  },
+): Exchange {
+  const headers = {
+    accept: "application/x-ndjson",
+    ...profile === null ? {} : { "accept-profile": profile },
+    ...timezone === null ? {} : { prefer: `timezone=${timezone}` },
+  };
+  const url = `http://localhost${path}${query === "" ? "" : `?${query}`}`;
+  return new Exchange(new Request(url, { signal }), context, {
+    info: { identity, isUnlogged: true },
+    pieces: { method: "GET", path, query, headers, cookies: {} },
+    credential: { token: null, source: "none" },
+    identifiers: noIdentifiers,
+    refusal: null,
+    timing,
+  });
+}
+
 /** Returns the lines of a reply. Throws `182` if there are more than `max`. */
 async function linesOf({ content }: Reply, max: number): Promise<readonly string[]> {
-  if (content === null) return [];
   const lines: string[] = [];
   const decoder = new TextDecoder();
   let rest = "";
-  const add = (text: string) => {
-    const parts = (rest + text).split("\n");
+  for await (const chunk of content instanceof Uint8Array ? [content] : content ?? []) {
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = parts.pop()!;
     for (const part of parts) lines.push(part);
     if (lines.length > max) throw errors.liveResultTooLarge(max);
-  };
-  if (content instanceof Uint8Array) add(decoder.decode(content));
-  else for await (const chunk of content) add(decoder.decode(chunk, { stream: true }));
+  }
   return lines;
 }
 
 /** Returns the output names of the primary key's columns; empty if the rows lack one. */
 function keyColumnsOf({ root: { items }, relation }: ReadPlan): readonly string[] {
-  const names = relation!.primaryKey.map((column) => keyNameOf(column, items));
+  const names = relation!.primaryKey.map((column) => {
+    if (items.some(({ kind }) => kind === "all")) return column;
+    const isKey = (item: ReadNode["items"][number]) =>
+      item.kind === "column" && item.field.column === column && item.field.path.length === 0 &&
+      item.cast === null;
+    const item = items.find(isKey);
+    return item?.kind === "column" ? item.key : null;
+  });
   return names.every((name) => name !== null) ? names : [];
-}
-
-function keyNameOf(column: string, items: ReadNode["items"]): string | null {
-  for (const item of items) {
-    if (item.kind === "all") return column;
-    const isKey = item.kind === "column" && item.field.column === column &&
-      item.field.path.length === 0 && item.cast === null;
-    if (isKey) return item.key;
-  }
-  return null;
 }
