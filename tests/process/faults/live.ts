@@ -92,6 +92,8 @@ export async function disturbLiveQueries(scale: Scale): Promise<FaultReport> {
     await rest();
   }
   for (const subscriber of subscribers) subscriber.stop();
+  // An aborted fetch may wait until the service ends.
+  await services[Symbol.asyncDispose]();
   await Promise.all(running);
   const requests = Object.values(counts.byStatus).reduce((a, b) => a + b, 0);
   return {
@@ -171,7 +173,7 @@ class Services implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const service of this.#services) await service[Symbol.asyncDispose]();
+    for (const service of this.#services.splice(0)) await service[Symbol.asyncDispose]();
   }
 }
 
