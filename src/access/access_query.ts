@@ -80,8 +80,7 @@ exposed as materialized (
 columns as not materialized (select a.* from pg_attribute a where a.attnum > 0 and not a.attisdropped),
 steps (view, relation, checked, stored, rule, written) as (
   select c.oid, c.oid, null::oid, null::oid, null::oid, pg_relation_is_updatable(c.oid, false)
-  from exposed c where c.relkind in ('v', 'm')
-  union
+  from exposed c where c.relkind in ('v', 'm') union
   select s.view, d.oid, case when ${isInvokerView("c")} then s.stored else c.relowner end,
     case c.relkind when 'm' then c.relowner else s.stored end, w.oid, case d.oid::text
       when (regexp_match(w.ev_action::text, format(' :relid (?!%s )(\\d+) ', c.oid)))[1]
