@@ -33,7 +33,7 @@ export function readLiveParams(
   const wrong = isFull ? params.find(({ name }) => unsupported.test(name))?.name : "log";
   if (wrong !== undefined) throw errors.invalidLiveQuery(`'${wrong}' is not supported`);
   const isLive = own.get("live") === "true";
-  const isStream = own.get("live_sse") === "true" || own.get("experimental_live_sse") === "true";
+  const isStream = [own.get("live_sse"), own.get("experimental_live_sse")].includes("true");
   const isEvents = !isLive && /\btext\/event-stream\b/.test(headers["accept"] ?? "");
   const lastId = isEvents ? headers["last-event-id"] : undefined;
   const text = lastId ?? own.get("offset") ?? "-1";

@@ -11,7 +11,6 @@ export interface RecordedTable extends QualifiedName {
 
 /** Types of scope columns: their texts do not depend on settings. */
 export const scopeTypes = ["int2", "int4", "int8", "uuid", "text", "varchar"] as const;
-
 export type ScopeType = typeof scopeTypes[number];
 
 /** Returns why a column cannot be a scope by its name; null if it can. */
@@ -26,8 +25,9 @@ export function liveSql(login: string, tables: readonly RecordedTable[]): string
   const functions = [schemaSql, ...Array.from(scopes, scopeFunction)];
   const rights = sql`revoke execute on all functions in schema svc_live from public;
 grant usage on schema svc_live to ${ident(login)};
-grant execute on function svc_live.changes(pg_snapshot), svc_live.renew(pg_snapshot)
-  to ${ident(login)};
+grant execute on function svc_live.changes(pg_snapshot), svc_live.renew(pg_snapshot) to ${
+    ident(login)
+  };
 `;
   const text = compile(join([...functions, rights, ...tables.map(triggers)], sql``)).text;
   return `-- svc_live records which tables change, while a service polls.\nbegin read write;\n${text}commit;\n`;
@@ -76,19 +76,15 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
 function scopeFunction(column: string): Sql {
   const record = (rows: Sql) =>
     sql`select tg_relid, concat(r.${ident(column)}) collate "C" from ${rows} r`;
+  const [before, after] = [record(sql`old_rows`), record(sql`new_rows`)];
   return sql`create or replace function svc_live.${ident(`scope_${column}`)}() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 begin
   if (select last_value from svc_live.reader_until) < extract(epoch from clock_timestamp()) then return null;
-  elsif tg_op = 'INSERT' then
-    insert into svc_live.change (relation, scope) ${record(sql`new_rows`)} group by 2;
-  elsif tg_op = 'DELETE' then
-    insert into svc_live.change (relation, scope) ${record(sql`old_rows`)} group by 2;
-  else
-    insert into svc_live.change (relation, scope) ${record(sql`old_rows`)} union ${
-    record(sql`new_rows`)
-  };
+  elsif tg_op = 'INSERT' then insert into svc_live.change (relation, scope) ${after} group by 2;
+  elsif tg_op = 'DELETE' then insert into svc_live.change (relation, scope) ${before} group by 2;
+  else insert into svc_live.change (relation, scope) ${before} union ${after};
   end if; return null; end $$;
 `;
 }

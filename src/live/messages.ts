@@ -48,30 +48,27 @@ interface BatchEnd {
 }
 
 /** Returns the messages of a whole result. */
-export function resultMessages(
-  rows: Iterable<ChangedRow>,
-  { snapshot, offset }: BatchEnd,
-): readonly string[] {
-  const inserts = Array.from(rows, (row) => change(row, { operation: "insert" }));
-  return [...inserts, snapshotEnd(snapshot), upToDate(offset)];
+export function resultMessages(rows: Iterable<ChangedRow>, end: BatchEnd): readonly string[] {
+  return [...Array.from(rows, (row) => change(row, { operation: "insert" })), ...endMessages(end)];
 }
 
 /** Returns the messages of a difference. Deleted rows precede, so that a key may move. */
 export function changeMessages(
   { deleted, updated, inserted }: Difference,
-  { snapshot, offset: lsn }: BatchEnd,
+  end: BatchEnd,
 ): readonly string[] {
   const changes = Object.entries({ delete: deleted, update: updated, insert: inserted })
-    .flatMap(([operation, rows]) => rows.map((row) => change(row, { operation, lsn })));
-  return [...changes, snapshotEnd(snapshot), upToDate(lsn)];
+    .flatMap(([operation, rows]) => rows.map((row) => change(row, { operation, lsn: end.offset })));
+  return [...changes, ...endMessages(end)];
+}
+
+function endMessages({ snapshot: { xmin, xmax, xips }, offset }: BatchEnd): readonly string[] {
+  const parts = { xmin: `${xmin}`, xmax: `${xmax}`, xip_list: xips };
+  return [control("snapshot-end", parts), upToDate(offset)];
 }
 
 export function upToDate(offset: string): string {
   return control("up-to-date", { global_last_seen_lsn: offset });
-}
-
-function snapshotEnd({ xmin, xmax, xips }: PgSnapshot): string {
-  return control("snapshot-end", { xmin: `${xmin}`, xmax: `${xmax}`, xip_list: xips });
 }
 
 function change({ key, value }: ChangedRow, headers: Readonly<Record<string, string>>): string {

@@ -2,7 +2,6 @@
  * @module */
 import { builtinModule } from "../lib/builtin_modules.ts";
 
-/** A snapshot of PostgreSQL, as `pg_current_snapshot()` prints it. */
 export interface PgSnapshot {
   readonly text: string;
   readonly xmin: bigint;

@@ -10,16 +10,15 @@ export interface LiveQuery {
   readonly path: string;
   /** Percent-encoded, without the parameters of the protocol. */
   readonly query: string;
-  /** Value of `Accept-Profile`; null without it. */
+  /** Values of `Accept-Profile`, and of `timezone` in `Prefer`; null without them. */
   readonly profile: string | null;
-  /** Time zone of `Prefer`; null without it. */
   readonly timezone: string | null;
   readonly identity: Identity;
 }
 
 /** The result of a run. */
 export interface LiveRows {
-  /** Rows as JSON, each on a line. */
+  /** Rows as JSON. */
   readonly lines: readonly string[];
   readonly snapshot: PgSnapshot;
   /** Time in PostgreSQL, without that in the queue. */
@@ -30,5 +29,4 @@ export interface LiveRows {
   readonly interest: Interest | null;
 }
 
-/** Reads the rows of a query. */
 export type ReadRows = (query: LiveQuery, signal: AbortSignal) => Promise<LiveRows | ServiceError>;

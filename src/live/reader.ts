@@ -33,7 +33,6 @@ const retryMs = 250;
 /** The schema svc_live, a function of it, or the right to use them is missing. */
 const missingStates: ReadonlySet<string> = new Set(["3F000", "42883", "42501"]);
 
-/** The poll that was last. */
 interface Position {
   readonly snapshot: PgSnapshot;
   /** Another one if PostgreSQL has lost records, in a crash. */

@@ -204,13 +204,17 @@ Deno.test("a changed policy takes effect within live-recheck", async () => {
   await stream.until(({ rows }) => rows.size === 0);
 });
 
-Deno.test("a stream ends when its token does", async () => {
+Deno.test("a stream and a poll end when their token does", async () => {
   await using api = await openLiveApi();
-  const [{ exp } = {}] = await api.sql("select extract(epoch from now())::int + 2 as exp");
+  const [{ exp } = {}] = await api.sql("select extract(epoch from now())::int + 4 as exp");
   const as = { ...a, exp };
+  const { next } = await poll(api, "/live/orders?select=id&offset=-1", { as });
+  const waiting = poll(api, `/live/orders?select=id&${next}&live=true`, { as });
   await using stream = await api.stream("/live/orders?select=id", { as });
   await stream.next();
   await stream.ended();
+  await api.sql("insert into api.orders values (61, 'a')");
+  deepStrictEqual(operations((await waiting).messages), ["up-to-date"]);
   const response = await api.send("GET /live/orders?select=id", {
     as: { ...a, exp: Number(exp) - 60 },
   });

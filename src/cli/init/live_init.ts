@@ -50,18 +50,17 @@ from items i left join pg_class c on c.oid = i.oid left join pg_namespace n on n
   left join pg_attribute a on a.attrelid = c.oid and a.attname = i.name and a.attnum > 0 and not a.attisdropped
   left join pg_type y on y.oid = a.atttypid`;
 
-function recordedTable(facts: LiveTable): RecordedTable {
-  const { schema, name, column } = facts;
-  const problem = problemOf(facts);
-  if (schema === null || problem !== null) throw new Error(`--live: ${facts.item} ${problem}`);
-  return { schema, name, scope: column };
-}
-
-function problemOf({ schema, isTable, column, type }: LiveTable): string | null {
-  if (schema === null) return "does not exist";
-  if (!isTable) return "is not a table: name the tables below it";
-  if (column === null) return null;
-  if (type === null) return `has no column ${column}`;
-  if ((scopeTypes as readonly string[]).includes(type)) return scopeProblem(column);
-  return `${column}: expected ${scopeTypes.join(", ")}, got ${type}`;
+function recordedTable({ item, schema, name, isTable, column, type }: LiveTable): RecordedTable {
+  const refuse = (problem: string) => {
+    throw new Error(`--live: ${item} ${problem}`);
+  };
+  if (schema === null) return refuse("does not exist");
+  if (!isTable) refuse("is not a table: name the tables below it");
+  if (column === null) return { schema, name, scope: null };
+  if (type === null) refuse(`has no column ${column}`);
+  if (!(scopeTypes as readonly (string | null)[]).includes(type)) {
+    refuse(`${column}: expected ${scopeTypes.join(", ")}, got ${type}`);
+  }
+  const problem = scopeProblem(column);
+  return problem === null ? { schema, name, scope: column } : refuse(problem);
 }
