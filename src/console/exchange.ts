@@ -3,8 +3,10 @@
 import { type ApiError, isRecord } from "./api.ts";
 import { type ApiCall, targetOf } from "./code.ts";
 import { decode } from "./filters.ts";
-import { html, type View } from "./view.ts";
-import { Why } from "./why.ts";
+import { html, lazy, type View } from "./view.ts";
+
+/** The button that explains an answer; it is loaded with the first answer that has it. */
+export const Why = lazy(async () => (await import("./why.ts")).Why as never);
 
 /** Method, target, headers and body of a request. */
 export function CallPreview({ call }: { readonly call: ApiCall }): View {

@@ -7,7 +7,7 @@ import { csvText } from "./cells.ts";
 import type { ApiCall } from "./code.ts";
 import { CodePanel, codeShown } from "./code_panel.ts";
 import { type GridRow, hasKey } from "./edit.ts";
-import { ErrorBox } from "./exchange.ts";
+import { ErrorBox, Why } from "./exchange.ts";
 import { FilterBar } from "./filter_bar.ts";
 import {
   fieldName,
@@ -29,7 +29,6 @@ import type { RowFormTarget } from "./row_form.ts";
 import { token } from "./session.ts";
 import { Toolbar } from "./toolbar.ts";
 import { Empty, html, lazy, saveFile, type View } from "./view.ts";
-import { Why } from "./why.ts";
 
 /** Parts that are loaded when they are first shown. */
 const RowForm = lazy(async () => (await import("./row_form.ts")).RowForm as never);
