@@ -31,7 +31,7 @@ for (
   const suite = serviceSuite("rows_form", {
     dbSchemas: ["api"],
     dbAnonRole: "anon",
-    dbStatementTimeout: 2,
+    dbStatementTimeout: 6,
     observe: (event) => void events.push(event),
     ...options,
   }, { title: `the end of many rows, with ${title}` });
