@@ -29,17 +29,13 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 begin
   if (select last_value from svc_live.reader_until) < extract(epoch from clock_timestamp()) then return null;
-  elsif tg_op = 'INSERT' then
-    insert into svc_live.change (relation, scope) select tg_relid, concat(r."customer_id") collate "C" from new_rows r group by 2;
-  elsif tg_op = 'DELETE' then
-    insert into svc_live.change (relation, scope) select tg_relid, concat(r."customer_id") collate "C" from old_rows r group by 2;
-  else
-    insert into svc_live.change (relation, scope) select tg_relid, concat(r."customer_id") collate "C" from old_rows r union select tg_relid, concat(r."customer_id") collate "C" from new_rows r;
+  elsif tg_op = 'INSERT' then insert into svc_live.change (relation, scope) select tg_relid, concat(r."customer_id") collate "C" from new_rows r group by 2;
+  elsif tg_op = 'DELETE' then insert into svc_live.change (relation, scope) select tg_relid, concat(r."customer_id") collate "C" from old_rows r group by 2;
+  else insert into svc_live.change (relation, scope) select tg_relid, concat(r."customer_id") collate "C" from old_rows r union select tg_relid, concat(r."customer_id") collate "C" from new_rows r;
   end if; return null; end $$;
 revoke execute on all functions in schema svc_live from public;
 grant usage on schema svc_live to "postgres";
-grant execute on function svc_live.changes(pg_snapshot), svc_live.renew(pg_snapshot)
-  to "postgres";
+grant execute on function svc_live.changes(pg_snapshot), svc_live.renew(pg_snapshot) to "postgres";
 create or replace trigger svc_live after truncate on "api"."orders"
   for each statement execute function svc_live.changed();
 alter table "api"."orders" enable always trigger svc_live;
