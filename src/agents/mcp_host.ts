@@ -4,7 +4,6 @@ import type { Credential } from "../auth/credential.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
-import { PlanCache } from "../plan_cache/plan_cache.ts";
 import { type Reply, withBookmark } from "../response/reply.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { Snapshot } from "../service/snapshot.ts";
@@ -19,6 +18,7 @@ import {
   authenticateRequest,
   clientKeyOf,
 } from "../handler/admission.ts";
+import { changedContext } from "../handler/context.ts";
 import { type AgentsHost, type Context, Exchange } from "../handler/exchange.ts";
 import type {
   LoadMcp,
@@ -51,8 +51,12 @@ class McpHost implements AgentsHost {
   readonly #service: RequestService;
   readonly #load: LoadMcp;
   readonly #path: string;
-  readonly #contexts = new WeakMap<Snapshot, Context>();
   #opening: Promise<McpEndpoint> | null = null;
+  /** Returns the context of the requests that a message causes. */
+  readonly contextOf = changedContext((snapshot) => ({
+    ...snapshot,
+    config: limitedConfig(snapshot.config),
+  }));
 
   /** The path is that of the start: the option is not reloadable. */
   constructor(service: RequestService, path: string, load: LoadMcp) {
@@ -84,17 +88,6 @@ class McpHost implements AgentsHost {
     } catch (thrown) {
       return message.answered(message.fail(thrown));
     }
-  }
-
-  /** Returns the context of the requests that a message causes. */
-  contextOf(context: Context): Context {
-    const { snapshot } = context;
-    const known = this.#contexts.get(snapshot);
-    if (known !== undefined) return known;
-    const limited = { ...snapshot, config: limitedConfig(snapshot.config) };
-    const made = { ...context, snapshot: limited, planCache: new PlanCache(limited) };
-    this.#contexts.set(snapshot, made);
-    return made;
   }
 
   async #open(): Promise<McpEndpoint> {

@@ -5,6 +5,7 @@ import { withCounts } from "../access/counts.ts";
 import { callerFlags, callerOf } from "./caller_flags.ts";
 import type { Command } from "./command.ts";
 import { print } from "./output.ts";
+import { groupBy } from "../lib/group_by.ts";
 import { printable, printableJson } from "../lib/printable.ts";
 import { withDatabase } from "./with_service.ts";
 
@@ -39,8 +40,7 @@ function cellsText(cells: readonly AccessCell[]): string {
 /** Returns the matrix of all roles as Markdown. */
 function matrixText(roles: AccessMatrix["roles"], cells: readonly AccessCell[]): string {
   const names = roles.map(([, role]) => role);
-  const relations = Map.groupBy(cells, ({ relation }) => relation);
-  const rows = Array.from(relations, ([relation, own]) => [
+  const rows = Array.from(groupBy(cells, ({ relation }) => relation), ([relation, own]) => [
     relation,
     ...names.map((role) =>
       own.filter((cell) => cell.role === role && cell.may !== "no").map(markOf).join(" ") || "-"

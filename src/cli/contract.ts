@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { type Contract, contractText, parseContract, readContract } from "../contract/contract.ts";
 import { contractChanges } from "../contract/diff.ts";
 import { svcDialect } from "../dialect.ts";
+import { groupBy } from "../lib/group_by.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import type { Service } from "../service/service.ts";
 import type { Command } from "./command.ts";
@@ -40,7 +41,7 @@ export const diffCommand: Command = {
         print(`${level.padEnd(8)}  ${text}${sql === null ? "" : `        -- ${sql}`}\n`);
       }
       const counts = Array.from(
-        Map.groupBy(changes, ({ level }) => level),
+        groupBy(changes, ({ level }) => level),
         ([level, found]) => `${found.length} ${level}`,
       );
       printError(`${svcDialect.productToken} diff: ${counts.join(", ") || "no changes"}`);

@@ -6,6 +6,7 @@ import type { Database } from "../database/database.ts";
 import { versionNumber } from "../database/server_version.ts";
 import { printable } from "../lib/printable.ts";
 import { matchingRelationships } from "../plan/find_relationship.ts";
+import { emptySearchPath } from "../schema_cache/load.ts";
 import type {
   Column,
   QualifiedName,
@@ -188,9 +189,8 @@ from pg_class c join pg_namespace n on n.oid = c.relnamespace and c.relrowsecuri
 where n.nspname in (select json_array_elements_text($1::json))`;
 
 async function policyFacts(database: Database, { dbSchemas }: Config): Promise<readonly Fact[]> {
-  const path = "select pg_catalog.set_config('search_path', '', true)";
   const { rows } = await database.transaction(metadataBatch([
-    { text: path, params: [], use: "none" },
+    emptySearchPath,
     { text: policiesQuery, params: [JSON.stringify(dbSchemas)], use: "rows" },
   ], "rollback"));
   return rows.at(-1)!.map((

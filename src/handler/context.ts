@@ -56,6 +56,22 @@ export function cachedContext(
   return current;
 }
 
+/** Returns the function that makes the contexts of requests from within, once for each snapshot. */
+export function changedContext(
+  change: (snapshot: Snapshot) => Snapshot,
+): (context: Context) => Context {
+  const known = new WeakMap<Snapshot, Context>();
+  return (context) => {
+    let made = known.get(context.snapshot);
+    if (made === undefined) {
+      const snapshot = change(context.snapshot);
+      made = { ...context, snapshot, planCache: new PlanCache(snapshot) };
+      known.set(context.snapshot, made);
+    }
+    return made;
+  };
+}
+
 /** Returns the parts that do not depend on the snapshot. */
 function commonParts(service: RequestService, { loading, agents, live }: ContextOptions) {
   const { database, dialect, now } = service;

@@ -10,6 +10,7 @@ import {
   clientKeyOf,
 } from "../handler/admission.ts";
 import type { Exchange } from "../handler/exchange.ts";
+import { emptyReply } from "../handler/headers.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { Schedule } from "../lib/timers.ts";
 import { parsePreferences } from "../request/preferences.ts";
@@ -63,7 +64,7 @@ export class LiveEndpoint {
   async respond(exchange: Exchange, path: string): Promise<Reply> {
     const { pieces: { method, query, headers }, context: { snapshot: { config } } } = exchange;
     if (method === "OPTIONS") {
-      return { status: 200, headers: [["Allow", "OPTIONS,GET"]], content: null, length: null };
+      return emptyReply(200, [["Allow", "OPTIONS,GET"]]);
     }
     if (method !== "GET") throw errors.unsupportedMethod(method);
     if (!/^\/[^/]+$/.test(path)) throw errors.invalidLiveQuery("The path names no relation");

@@ -14,11 +14,10 @@ import { interestOf } from "./scope.ts";
 import { RequestTiming } from "../observe/stopwatch.ts";
 import type { ReadNode } from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
-import { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { Reply } from "../response/reply.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
-import type { Snapshot } from "../service/snapshot.ts";
+import { changedContext } from "../handler/context.ts";
 import { type Context, Exchange, type PathHost } from "../handler/exchange.ts";
 import { answer, failureReply } from "../handler/pipeline.ts";
 import { reportOutcome } from "../handler/report.ts";
@@ -103,7 +102,12 @@ function openEndpoint(service: RequestService, context: () => Context): LiveEndp
 
 /** Reads the rows of groups: each read is an ordinary GET, whose answer shows its snapshot. */
 class LiveReads {
-  readonly #contexts = new WeakMap<Snapshot, Context>();
+  /** Their context: the primary executes them, and no policy of `rate-limits` counts them. */
+  readonly #contextOf = changedContext((snapshot) => ({
+    ...snapshot,
+    config: { ...snapshot.config, showsSnapshot: true },
+    rateLimits: null,
+  }));
   readonly #dependencies: LiveDependencies;
 
   constructor(readonly service: RequestService, readonly context: () => Context) {
@@ -113,7 +117,8 @@ class LiveReads {
   async read(query: LiveQuery, signal: AbortSignal): Promise<LiveRows | ServiceError> {
     const { service } = this;
     const timing = new RequestTiming();
-    const exchange = exchangeOf(query, { signal, timing, context: this.#liveContext() });
+    const context = { ...this.#contextOf(this.context()), bookmarkHeader: null };
+    const exchange = exchangeOf(query, { signal, timing, context });
     const { snapshot: { cache, config } } = exchange.context;
     const startedAt = performance.now();
     const reply = await answer(exchange);
@@ -136,20 +141,6 @@ class LiveReads {
     const error = exchange.failure?.error ?? errors.invalidLiveQuery("It does not read a relation");
     void service.reloadIfStale(error);
     return error;
-  }
-
-  /** Returns the context of reads: the primary executes them, and no policy of `rate-limits` counts them. */
-  #liveContext(): Context {
-    const context = this.context();
-    const { snapshot } = context;
-    const known = this.#contexts.get(snapshot);
-    if (known !== undefined) return known;
-    const config = { ...snapshot.config, showsSnapshot: true };
-    const shown = { ...snapshot, config, rateLimits: null };
-    const planCache = new PlanCache(shown);
-    const made = { ...context, snapshot: shown, planCache, bookmarkHeader: null };
-    this.#contexts.set(snapshot, made);
-    return made;
   }
 }
 

@@ -1,5 +1,6 @@
 /** Which records of changes make a group run. @module */
-import type { Condition, ReadNode } from "../plan/read_node.ts";
+import { isEqual } from "../plan/max_rows.ts";
+import type { ReadNode } from "../plan/read_node.ts";
 import { splitQuery } from "../request/url/query_string.ts";
 import type { DependentTables, LiveScope } from "./dependencies.ts";
 import type { ScopeType } from "./live_schema.ts";
@@ -26,16 +27,9 @@ export function concerns(interest: Interest, records: ChangeRecords): boolean | 
 export function interestOf(tables: DependentTables, root: ReadNode, query: string): Interest {
   return new Map(Array.from(tables, ([table, scope]) => {
     const isFixed = scope !== null &&
-      root.conditions.some((each) => isEquality(each, scope.column));
+      root.conditions.some((each) => isEqual(each, scope.column) && each.convert === null);
     return [table, isFixed ? comparedValue(query, scope) : null];
   }));
-}
-
-function isEquality(condition: Condition, column: string): boolean {
-  if (condition.kind !== "compare" || condition.operator !== "eq") return false;
-  const { field, negated, quantifier, convert } = condition;
-  return !negated && quantifier === null && convert === null && "column" in field &&
-    field.column === column && field.path.length === 0 && !field.toJsonb;
 }
 
 /** Returns the value of a filter as PostgreSQL writes it; null if that is unknown. The plan may lack values. */

@@ -38,7 +38,10 @@ export function isByKey({ root, relation }: Pick<ReadPlan, "root" | "relation">)
     primaryKey.every((name) => root.conditions.some((condition) => isEqual(condition, name)));
 }
 
-function isEqual(condition: Condition, column: string): boolean {
+export function isEqual(
+  condition: Condition,
+  column: string,
+): condition is Extract<Condition, { readonly kind: "compare" }> {
   return condition.kind === "compare" && condition.operator === "eq" && !condition.negated &&
     condition.quantifier === null && isPlainField(condition.field) &&
     condition.field.column === column && condition.field.path.length === 0;

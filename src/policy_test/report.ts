@@ -1,5 +1,6 @@
 /** Reports of policy tests: lines, JUnit, and answers for cases without any. @module */
 import { readAccess } from "../access/cells.ts";
+import { groupBy } from "../lib/group_by.ts";
 import { printable } from "../lib/printable.ts";
 import { type CaseResult, type RunSetup, withCaseService } from "./case_handler.ts";
 
@@ -61,7 +62,7 @@ export async function gapsText(results: readonly CaseResult[], setup: RunSetup):
 
 /** Returns the document of JUnit: a suite for each file, a test case for each line. */
 export function junitText(results: readonly CaseResult[]): string {
-  const suites = Array.from(Map.groupBy(results, ({ file }) => file), ([file, own]) => [
+  const suites = Array.from(groupBy(results, ({ file }) => file), ([file, own]) => [
     `<testsuite name="${xml(file)}" tests="${own.length}" failures="${failuresOf(own).length}">`,
     ...own.map((result) => {
       const { case: { line }, difference } = result;

@@ -2,6 +2,7 @@
  */
 import { metadataBatch } from "../../database/batch.ts";
 import type { Database } from "../../database/database.ts";
+import { emptySearchPath } from "../../schema_cache/load.ts";
 import { defaultNames } from "./default_names.ts";
 
 /** The server and its schemas. */
@@ -113,12 +114,7 @@ async function readJson<Result>(
   text: string,
   params: readonly string[],
 ): Promise<Result> {
-  const setting = {
-    text: "select pg_catalog.set_config('search_path', '', true)",
-    params: [],
-    use: "none",
-  } as const;
-  const batch = metadataBatch([setting, { text, params, use: "rows" }], "rollback");
+  const batch = metadataBatch([emptySearchPath, { text, params, use: "rows" }], "rollback");
   const { rows } = await database.transaction(batch);
   return JSON.parse(rows.at(-1)![0]![0]!);
 }
