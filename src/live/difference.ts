@@ -24,6 +24,11 @@ export type Difference = Readonly<
 /** Bytes that a row takes beside its text. */
 const rowOverheadBytes = 120;
 
+/** Returns the bytes that rows with these texts take. */
+export function linesBytes(lines: readonly string[]): number {
+  return lines.reduce((sum, { length }) => sum + length + rowOverheadBytes, 0);
+}
+
 /** Returns the reader of keys of these columns. */
 export function lineKeyReader(columns: readonly string[]): ReadLineKey {
   if (columns.length === 0) return () => null;

@@ -1,6 +1,5 @@
 /** The endpoint of live queries, in the protocol of Electric's shape log
  * (https://electric-sql.com/docs/api/http). @module */
-import type { Identity } from "../auth/jwt_cache.ts";
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
 import {
@@ -12,11 +11,9 @@ import {
 import type { Exchange } from "../handler/exchange.ts";
 import { emptyReply } from "../handler/headers.ts";
 import type { HeaderList } from "../lib/header_list.ts";
-import type { Schedule } from "../lib/timers.ts";
-import { parsePreferences } from "../request/preferences.ts";
 import type { Reply } from "../response/reply.ts";
 import { EventStream } from "./event_stream.ts";
-import type { LiveGroup } from "./group.ts";
+import type { LiveGroup, LiveQuery } from "./group.ts";
 import type { LiveGroups } from "./groups.ts";
 import { type LiveParams, readLiveParams } from "./live_params.ts";
 import {
@@ -29,23 +26,20 @@ import {
 } from "./messages.ts";
 import type { ChangeReader } from "./reader.ts";
 
-/** Longest wait of a poll. */
-const pollMs = 20_000;
+/** Longest wait of a poll, up to the check that ends it. */
+const pollMs = 19_000;
 
 interface EndpointOptions {
   readonly groups: LiveGroups;
   readonly reader: ChangeReader;
   /** Epoch milliseconds. */
   readonly time: () => number;
-  readonly schedule: Schedule;
 }
 
 interface LiveRequest {
   readonly exchange: Exchange;
-  /** Below the prefix. */
-  readonly path: string;
   readonly params: LiveParams;
-  readonly identity: Identity;
+  readonly query: LiveQuery;
 }
 
 /** A group that can continue from a client's offset. */
@@ -73,8 +67,11 @@ export class LiveEndpoint {
     if (!isPoll) admitClient(exchange);
     const identity = await authenticateRequest(exchange, config.jwtAud);
     exchange.identity = identity;
+    const profile = headers["accept-profile"] ?? null;
+    const request = { exchange, params, query: { path, query: params.query, profile, identity } };
+    // A poll without a group to continue reads the rows, as the start of a stream does.
+    if (isPoll && !this.options.groups.has(request.query)) admitClient(exchange);
     admitIdentity(exchange, identity);
-    const request = { exchange, path, params, identity };
     try {
       return await this.#answer(request, await this.#open(request));
     } catch (error) {
@@ -86,15 +83,12 @@ export class LiveEndpoint {
   }
 
   /** Waits until the group can continue from the client's offset. Rejects with `183`, `184`, or the error of the run. */
-  async #open({ exchange, path, params, identity }: LiveRequest): Promise<OpenedGroup> {
+  async #open({ exchange, params, query }: LiveRequest): Promise<OpenedGroup> {
     const { groups, reader } = this.options;
-    const { form, offset, query, minXmax } = params;
-    const { headers } = exchange.pieces;
+    const { form, offset, minXmax } = params;
     const leave = form === "rows" ? () => {} : groups.enter(clientKeyOf(exchange));
     try {
-      const { timezone } = parsePreferences(headers["prefer"] ?? null);
-      const profile = headers["accept-profile"] ?? null;
-      const group = groups.groupOf({ path, query, profile, timezone, identity });
+      const group = groups.groupOf(query);
       await reader.start();
       const isKnown = offset !== null && group.hasOffset(offset);
       // Without the schema svc_live, the run tells what is missing.
@@ -129,32 +123,31 @@ export class LiveEndpoint {
   }
 
   /** Answers with the next batch, or after 20 s without one. */
-  #wait({ exchange, params: { handle }, identity }: LiveRequest, opened: OpenedGroup) {
-    const { signal } = exchange.request;
-    const { group, leave } = opened;
-    const ends = [leave];
+  #wait({ exchange, params: { handle }, query }: LiveRequest, { group, leave }: OpenedGroup) {
+    // Clocks of issuers differ: a client does not poll without a pause until its token is refused.
+    const endsAt = this.options.time() + Math.max(1000, this.#lifeMs(query, pollMs));
+    let unsubscribe = () => {};
     return new Promise<Reply>((resolve, reject) => {
       const unchanged = () => resolve(this.#messages(handle, group, []));
-      signal.addEventListener("abort", unchanged);
-      ends.push(
-        () => signal.removeEventListener("abort", unchanged),
-        // Clocks of issuers differ: a client does not poll without a pause until its token is refused.
-        this.options.schedule(unchanged, Math.max(1000, this.#lifeMs(identity, pollMs))),
-        group.subscribe({
-          receive: (batch) => resolve(this.#messages(handle, group, [batch])),
-          fail: () => reject(errors.noLiveCapacity("The rows cannot be read", 1)),
-          end: (error) => error === null ? unchanged() : reject(error),
-        }),
-      );
-    }).finally(() => ends.forEach((end) => end()));
+      exchange.request.signal.addEventListener("abort", unchanged, { once: true });
+      unsubscribe = group.subscribe({
+        receive: (batch) => resolve(this.#messages(handle, group, [batch])),
+        fail: () => reject(errors.noLiveCapacity("The rows cannot be read", 1)),
+        check: (time) => time >= endsAt && unchanged(),
+        end: (error) => error === null ? unchanged() : reject(error),
+      });
+    }).finally(() => {
+      unsubscribe();
+      leave();
+    });
   }
 
   /** Makes a stream that ends when its token does. Others end at different times. */
-  #stream({ exchange, params, identity }: LiveRequest, opened: OpenedGroup): Reply {
+  #stream({ exchange, params, query }: LiveRequest, opened: OpenedGroup): Reply {
     const { group, leave } = opened;
     const { liveRecheck } = exchange.context.snapshot.config;
     const lifeMs = liveRecheck * 1000 * (0.75 + Math.random() / 2);
-    const stream = new EventStream(this.#lifeMs(identity, lifeMs), this.options.schedule);
+    const stream = new EventStream(this.options.time(), this.#lifeMs(query, lifeMs));
     if (opened.batches === null) stream.send(encodeEvents([mustRefetch], null));
     const batches = opened.batches ?? [group.whole];
     for (const batch of batches) stream.receive(batch);
@@ -165,8 +158,8 @@ export class LiveEndpoint {
   }
 
   /** Returns the milliseconds until the token expires, at most `max`. */
-  #lifeMs({ claims }: Identity, max: number): number {
-    const { exp = Infinity } = JSON.parse(claims) as { readonly exp?: number };
+  #lifeMs({ identity }: LiveQuery, max: number): number {
+    const { exp = Infinity } = JSON.parse(identity.claims) as { readonly exp?: number };
     return Math.max(0, Math.min(max, exp * 1000 - this.options.time()));
   }
 

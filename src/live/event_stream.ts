@@ -1,6 +1,5 @@
 /** Streams of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
  * @module */
-import type { Schedule } from "../lib/timers.ts";
 import type { Subscriber } from "./group.ts";
 import type { MessageBatch } from "./messages.ts";
 
@@ -16,16 +15,17 @@ export class EventStream implements Subscriber {
   /** Null when the stream has ended. */
   #ends: (() => void)[] | null = [];
   #controller!: ReadableStreamDefaultController<Uint8Array>;
-  #cancelComment = () => {};
+  readonly #endsAt: number;
+  #commentAt: number;
 
-  constructor(lifeMs: number, readonly schedule: Schedule) {
+  /** Begins a stream with its longest life. */
+  constructor(time: number, lifeMs: number) {
+    this.#endsAt = time + lifeMs;
+    this.#commentAt = time + commentMs;
     this.body = new ReadableStream<Uint8Array>({
       start: (controller) => void (this.#controller = controller),
       cancel: () => this.#leave(),
     }, new ByteLengthQueuingStrategy({ highWaterMark: maxUnsentBytes }));
-    this.onEnd(schedule(() => this.end(), lifeMs));
-    this.onEnd(() => this.#cancelComment());
-    this.#comment();
   }
 
   /** Calls a function when the stream ends, in whichever way. */
@@ -48,6 +48,13 @@ export class EventStream implements Subscriber {
   /** The stream stays silent until a later run succeeds. */
   fail(): void {}
 
+  check(time: number): void {
+    if (time >= this.#endsAt) return this.end();
+    if (time < this.#commentAt) return;
+    this.#commentAt = time + commentMs;
+    this.send(comment);
+  }
+
   end(): void {
     if (this.#ends === null) return;
     this.#leave();
@@ -58,12 +65,5 @@ export class EventStream implements Subscriber {
     const ends = this.#ends ?? [];
     this.#ends = null;
     for (const run of ends) run();
-  }
-
-  #comment(): void {
-    this.#cancelComment = this.schedule(() => {
-      this.send(comment);
-      if (this.#ends !== null) this.#comment();
-    }, commentMs);
   }
 }

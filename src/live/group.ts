@@ -1,12 +1,36 @@
 /** Live queries that share a result: one query under one role and claims. @module */
+import type { Identity } from "../auth/jwt_cache.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import type { Schedule } from "../lib/timers.ts";
-import { lineKeyReader, ResultRows } from "./difference.ts";
+import { lineKeyReader, linesBytes, ResultRows } from "./difference.ts";
 import { changeMessages, MessageBatch, resultMessages } from "./messages.ts";
 import { type LiveOffset, offsetText, type PgSnapshot } from "./offset.ts";
-import type { LiveQuery, LiveRows, ReadRows } from "./port.ts";
 import type { Interest } from "./scope.ts";
+
+/** The request that all subscribers of a group have made. */
+export interface LiveQuery {
+  /** As received, below the prefix. */
+  readonly path: string;
+  /** Percent-encoded, without the parameters of the protocol. */
+  readonly query: string;
+  /** Value of `Accept-Profile`; null without it. */
+  readonly profile: string | null;
+  readonly identity: Identity;
+}
+
+/** The result of a run. */
+export interface LiveRows {
+  /** Rows as JSON. */
+  readonly lines: readonly string[];
+  readonly snapshot: PgSnapshot;
+  /** Time in PostgreSQL, without that in the queue. */
+  readonly ms: number;
+  /** Output names of the primary key's columns; empty if the rows lack one. */
+  readonly keyColumns: readonly string[];
+  /** Null if it is unknown. */
+  readonly interest: Interest | null;
+}
 
 /**
  * `idle`: no run is due, or no client needs one; `resting`: a run is due behind the rest that follows on the last
@@ -19,15 +43,19 @@ export interface Subscriber {
   receive(batch: MessageBatch): void;
   /** The run failed, but another one follows. */
   fail(): void;
+  /** Called each second, with the milliseconds of the epoch. */
+  check(time: number): void;
   /** Nothing follows: with the error of the run, or null when the service stops. */
   end(error: ServiceError | null): void;
 }
 
 /** The parts of a service that a group uses. */
 export interface GroupSurroundings {
-  readonly read: ReadRows;
+  read(query: LiveQuery, signal: AbortSignal): Promise<LiveRows | ServiceError>;
   /** Calls {@linkcode LiveGroup.run} when a run is free. */
   enqueue(group: LiveGroup): void;
+  /** Returns the error of a group that needs more bytes than there are; null if there is room. */
+  reserve(bytes: number, group: LiveGroup): ServiceError | null;
   /** The memory of the group has grown by these bytes. */
   resized(bytes: number): void;
   ended(group: LiveGroup): void;
@@ -42,7 +70,7 @@ export interface GroupSurroundings {
 /** Most bytes of the batches that a group keeps. */
 const maxLogBytes = 2 ** 20;
 /** Bytes of a group without rows, beside its key. */
-const groupOverheadBytes = 4096;
+export const groupOverheadBytes = 4096;
 /** Life of a group without subscribers. */
 const unusedMs = 60_000;
 const maxRetryMs = 60_000;
@@ -94,10 +122,13 @@ export class LiveGroup {
     return offsetText(this.#offset!);
   }
 
-  /** The whole result. */
+  /** The whole result. Throws `183` if the memory has no room for it. */
   get whole(): MessageBatch {
+    if (this.#whole !== null) return this.#whole;
+    const error = this.around.reserve(this.#rows.bytes, this);
+    if (error !== null) throw error;
     const parts = { snapshot: this.#snapshot!, offset: this.offset };
-    this.#whole ??= new MessageBatch(this.offset, resultMessages(this.#rows.all(), parts));
+    this.#whole = new MessageBatch(this.offset, resultMessages(this.#rows.all(), parts));
     this.#resize();
     return this.#whole;
   }
@@ -142,6 +173,7 @@ export class LiveGroup {
   /** Adds a subscriber; returns the function that removes it. */
   subscribe(subscriber: Subscriber): () => void {
     this.#subscribers.add(subscriber);
+    if (this.#state === "ended") subscriber.end(null);
     this.#advance();
     return () => {
       this.#subscribers.delete(subscriber);
@@ -151,6 +183,7 @@ export class LiveGroup {
 
   /** Ends the group if it was unused for long, or makes a run due if the result is old. */
   check(): void {
+    for (const subscriber of [...this.#subscribers]) subscriber.check(this.around.time());
     if (this.isUsed && this.#isOld) this.mark();
     else if (!this.isUsed && this.around.now() - this.#usedAt > unusedMs) this.end(null);
   }
@@ -165,6 +198,8 @@ export class LiveGroup {
     if (this.state === "ended") return;
     this.#ranAt = this.around.now();
     if (!("lines" in result)) return this.#fail(result);
+    const error = this.around.reserve(linesBytes(result.lines) - this.#rows.bytes, this);
+    if (error !== null) return this.#fail(error);
     this.#apply(result);
     this.#settle(null);
     this.#state = "idle";
@@ -237,8 +272,9 @@ export class LiveGroup {
       const { offset } = this;
       const batch = new MessageBatch(offset, changeMessages(difference, { snapshot, offset }));
       this.#log.push({ from, batch });
+      const max = this.around.reserve(batch.size, this) === null ? maxLogBytes : 0;
       let bytes = 0;
-      const dropped = this.#log.findLastIndex((entry) => (bytes += entry.batch.size) > maxLogBytes);
+      const dropped = this.#log.findLastIndex((entry) => (bytes += entry.batch.size) > max);
       this.#log = this.#log.slice(dropped + 1);
       for (const subscriber of [...this.#subscribers]) subscriber.receive(batch);
     }
@@ -260,6 +296,7 @@ export class LiveGroup {
   }
 
   #resize(): void {
+    if (this.#state === "ended") return;
     const log = this.#log.reduce((sum, { batch }) => sum + batch.size, 0);
     const bytes = groupOverheadBytes + 2 * this.key.length + this.#rows.bytes + log +
       (this.#whole?.size ?? 0);

@@ -1,19 +1,21 @@
 /** The groups of a service: their runs, and the limits of streams and memory. @module */
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
-import { type GroupSurroundings, LiveGroup } from "./group.ts";
-import type { LiveQuery } from "./port.ts";
+import type { ServiceError } from "../errors/service_error.ts";
+import { groupOverheadBytes, type GroupSurroundings, LiveGroup, type LiveQuery } from "./group.ts";
 import { type ChangeRecords, concerns } from "./scope.ts";
 
 /** One client has at most this part of the streams. */
 const clientShare = 10;
 /** Runs have at most this part of the pool. */
 const poolShare = 4;
+/** Milliseconds between two checks of groups. */
+const checkMs = 1000;
 
 type GroupsConfig = Pick<Config, "dbPool" | "liveMaxMemory" | "liveMaxStreams" | "liveRecheck">;
 
 interface GroupsOptions
-  extends Omit<GroupSurroundings, "enqueue" | "ended" | "recheckMs" | "resized"> {
+  extends Omit<GroupSurroundings, "enqueue" | "ended" | "recheckMs" | "reserve" | "resized"> {
   readonly config: () => GroupsConfig;
   /** A scope has kept a group from a run. */
   readonly excluded: () => void;
@@ -30,6 +32,7 @@ export class LiveGroups {
   /** Number of streams. */
   streams = 0;
   #bytes = 0;
+  #cancelCheck = () => {};
 
   constructor(readonly options: GroupsOptions) {
     this.#surroundings = {
@@ -38,6 +41,7 @@ export class LiveGroups {
         this.#queue.add(group);
         this.#serve();
       },
+      reserve: (bytes, group) => this.#reserve(bytes, group),
       resized: (bytes) => void (this.#bytes += bytes),
       ended: (group) => {
         this.#queue.delete(group);
@@ -51,13 +55,18 @@ export class LiveGroups {
     return this.#groups.size;
   }
 
+  has(query: LiveQuery): boolean {
+    return this.#groups.has(keyOf(query));
+  }
+
   /** Returns the group of a query. Throws `183` if the memory is used up. */
   groupOf(query: LiveQuery): LiveGroup {
-    const { path, profile, timezone, identity: { role, claims } } = query;
-    const key = JSON.stringify([path, query.query, profile, timezone, role, claims]);
+    const key = keyOf(query);
     const known = this.#groups.get(key);
     if (known !== undefined) return known;
-    this.#makeRoom();
+    const error = this.#reserve(groupOverheadBytes);
+    if (error !== null) throw error;
+    if (this.#groups.size === 0) this.#check();
     const group = new LiveGroup(key, query, this.#surroundings);
     this.#groups.set(key, group);
     return group;
@@ -101,13 +110,9 @@ export class LiveGroups {
     this.markAll();
   }
 
-  /** Ends unused groups, and renews old results. */
-  check(): void {
-    for (const group of [...this.#groups.values()]) group.check();
-  }
-
   close(): void {
-    for (const group of [...this.#groups.values()]) group.end(null);
+    this.#cancelCheck();
+    for (const group of this.#groups.values()) group.end(null);
   }
 
   #serve(): void {
@@ -123,12 +128,27 @@ export class LiveGroups {
     }
   }
 
-  /** Ends groups without subscribers while the memory is used up. */
-  #makeRoom(): void {
-    const { liveMaxMemory: max } = this.options.config();
-    for (const group of [...this.#groups.values()]) {
-      if (this.#bytes >= max && !group.isUsed) group.end(null);
-    }
-    if (this.#bytes >= max) throw errors.noLiveCapacity(`live-max-memory is ${max} bytes`, 1);
+  /** Ends unused groups and what has expired, and renews old results, until there are no groups. */
+  #check(): void {
+    for (const group of this.#groups.values()) group.check();
+    this.#cancelCheck();
+    this.#cancelCheck = this.options.schedule(() => {
+      if (this.#groups.size > 0) this.#check();
+    }, checkMs);
   }
+
+  /** Returns `183` if more bytes exceed the memory, also without the groups that no client uses. */
+  #reserve(bytes: number, user: LiveGroup | null = null): ServiceError | null {
+    const { liveMaxMemory: max } = this.options.config();
+    const isFull = () => bytes > 0 && this.#bytes + bytes > max;
+    if (!isFull()) return null;
+    for (const group of this.#groups.values()) {
+      if (isFull() && group !== user && !group.isUsed) group.end(null);
+    }
+    return isFull() ? errors.noLiveCapacity(`live-max-memory is ${max} bytes`, 1) : null;
+  }
+}
+
+function keyOf({ path, query, profile, identity: { role, claims } }: LiveQuery): string {
+  return JSON.stringify([path, query, profile, role, claims]);
 }

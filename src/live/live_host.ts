@@ -8,12 +8,13 @@ import { LiveDependencies } from "./dependencies.ts";
 import { LiveEndpoint } from "./endpoint.ts";
 import { LiveGroups } from "./groups.ts";
 import { hasSums, parsePgSnapshot } from "./offset.ts";
-import type { LiveQuery, LiveRows } from "./port.ts";
+import type { LiveQuery, LiveRows } from "./group.ts";
 import { ChangeReader } from "./reader.ts";
 import { interestOf } from "./scope.ts";
 import { RequestTiming } from "../observe/stopwatch.ts";
 import type { ReadNode } from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
+import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
@@ -21,9 +22,6 @@ import { changedContext } from "../handler/context.ts";
 import { type Context, Exchange, type PathHost } from "../handler/exchange.ts";
 import { answer, failureReply } from "../handler/pipeline.ts";
 import { reportOutcome } from "../handler/report.ts";
-
-/** Milliseconds between two looks for unused groups and old results. */
-const checkMs = 1000;
 
 /** Returns the host of a service; null without `live-path`. */
 export function liveOf(
@@ -77,7 +75,6 @@ function openEndpoint(service: RequestService, context: () => Context): LiveEndp
     schedule,
   });
   let { cache } = service.snapshot;
-  let checkedAt = now();
   const reader = new ChangeReader({
     database,
     intervalMs: () => service.snapshot.config.liveInterval * 1000,
@@ -87,9 +84,6 @@ function openEndpoint(service: RequestService, context: () => Context): LiveEndp
     polled: () => {
       if (service.snapshot.cache !== cache) groups.reload();
       cache = service.snapshot.cache;
-      if (now() - checkedAt < checkMs) return;
-      checkedAt = now();
-      groups.check();
     },
     now,
     schedule,
@@ -97,7 +91,7 @@ function openEndpoint(service: RequestService, context: () => Context): LiveEndp
   ending.addEventListener("abort", () => {
     for (const part of [reader, groups]) part.close();
   }, { once: true });
-  return new LiveEndpoint({ groups, reader, time, schedule });
+  return new LiveEndpoint({ groups, reader, time });
 }
 
 /** Reads the rows of groups: each read is an ordinary GET, whose answer shows its snapshot. */
@@ -145,18 +139,17 @@ class LiveReads {
 }
 
 function exchangeOf(
-  { path, query, profile, timezone, identity }: LiveQuery,
+  { path, query, profile, identity }: LiveQuery,
   { signal, timing, context }: {
     readonly signal: AbortSignal;
     readonly timing: RequestTiming;
     readonly context: Context;
   },
 ): Exchange {
-  const headers = {
-    accept: "application/x-ndjson",
-    ...profile === null ? {} : { "accept-profile": profile },
-    ...timezone === null ? {} : { prefer: `timezone=${timezone}` },
-  };
+  const accept = "application/x-ndjson";
+  const headers: RawRequest["headers"] = profile === null
+    ? { accept }
+    : { accept, "accept-profile": profile };
   const url = `http://localhost${path}${query === "" ? "" : `?${query}`}`;
   return new Exchange(new Request(url, { signal }), context, {
     info: { identity, isUnlogged: true },

@@ -286,6 +286,16 @@ Deno.test("live queries need connections that outlive a request", async () => {
   deepStrictEqual([response.status, (await response.json()).code], [501, "SVC185"]);
 });
 
+Deno.test("polls of ever other results count for rate-limits", async () => {
+  await using api = await openLiveApi({ rateLimits: "starts: 2/1h by ip" });
+  const statuses = [];
+  for (const total of [11, 12, 13]) {
+    const path = `/live/orders?select=id&total=lt.${total}&offset=0_0`;
+    for (const live of ["", "&live=true"]) statuses.push((await poll(api, path + live)).status);
+  }
+  deepStrictEqual(statuses, [409, 409, 409, 409, 429, 429]);
+});
+
 Deno.test("starts of streams count for rate-limits, polls do not", async () => {
   await using api = await openLiveApi({ rateLimits: "starts: 2/1h by ip" });
   const path = "/live/orders?select=id";

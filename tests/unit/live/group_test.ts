@@ -2,13 +2,12 @@ import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { errors } from "../../../src/errors/catalogue.ts";
 import { ServiceError } from "../../../src/errors/service_error.ts";
 import { type Deferred, deferred } from "../../../src/lib/deferred.ts";
-import { LiveGroup, type Subscriber } from "../../../src/live/group.ts";
+import { LiveGroup, type LiveRows, type Subscriber } from "../../../src/live/group.ts";
 import { parsePgSnapshot, readOffset } from "../../../src/live/offset.ts";
-import type { LiveRows } from "../../../src/live/port.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 const identity = { role: "writer", authenticated: true, claims: "{}" };
-const query = { path: "/orders", query: "", profile: null, timezone: null, identity };
+const query = { path: "/orders", query: "", profile: null, identity };
 
 /** A group whose reads the test answers. */
 function stage() {
@@ -23,6 +22,7 @@ function stage() {
       return read.promise;
     },
     enqueue: (queued) => void (queued as LiveGroup).run(),
+    reserve: () => null,
     resized: () => {},
     ended: () => events.push("ended"),
     recheckMs: () => 60_000,
@@ -33,6 +33,7 @@ function stage() {
   const subscriber: Subscriber = {
     receive: ({ messages }) => void events.push(`batch of ${messages.length}`),
     fail: () => void events.push("fail"),
+    check: () => {},
     end: (error) => void events.push(`end ${error?.fields.status ?? "null"}`),
   };
   let xmax = 10;

@@ -1,8 +1,8 @@
-import { deepStrictEqual, ok, strictEqual, throws } from "node:assert/strict";
+import { deepStrictEqual, ok, rejects, strictEqual, throws } from "node:assert/strict";
 import { type Deferred, deferred } from "../../../src/lib/deferred.ts";
 import { LiveGroups } from "../../../src/live/groups.ts";
 import { parsePgSnapshot } from "../../../src/live/offset.ts";
-import type { LiveQuery, LiveRows } from "../../../src/live/port.ts";
+import type { LiveQuery, LiveRows } from "../../../src/live/group.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 const orders = 16_384;
@@ -10,10 +10,10 @@ const orders = 16_384;
 function queryOf(owner: string): LiveQuery {
   const identity = { role: "writer", authenticated: true, claims: "{}" };
   const query = `owner=eq.${owner}`;
-  return { path: "/orders", query, profile: null, timezone: null, identity };
+  return { path: "/orders", query, profile: null, identity };
 }
 
-const subscriber = { receive: () => {}, fail: () => {}, end: () => {} };
+const subscriber = { receive: () => {}, fail: () => {}, check: () => {}, end: () => {} };
 
 const defaults = { dbPool: 8, liveMaxMemory: 2 ** 27, liveMaxStreams: 10_000, liveRecheck: 60 };
 
@@ -75,7 +75,7 @@ Deno.test("a record with a scope makes one of 1,000 groups run, one without all"
 });
 
 Deno.test("a group that is used up memory for gives way if it has no subscriber", async () => {
-  const { groups, answer } = stage({ liveMaxMemory: 6000 });
+  const { groups, answer } = stage({ liveMaxMemory: 8000 });
   const lines = Array.from({ length: 20 }, (_, id) => JSON.stringify({ id }));
   const leave = groups.groupOf(queryOf("a")).subscribe(subscriber);
   await answer(lines);
@@ -83,6 +83,32 @@ Deno.test("a group that is used up memory for gives way if it has no subscriber"
   leave();
   groups.groupOf(queryOf("b"));
   strictEqual(groups.size, 1);
+});
+
+Deno.test("a result that outgrows the memory stays as it is, and fails until there is room", async () => {
+  const { groups, reads, answer, pass } = stage({ liveMaxMemory: 16_000 });
+  const lines = (count: number) => Array.from({ length: count }, (_, id) => JSON.stringify({ id }));
+  const events: string[] = [];
+  const group = groups.groupOf(queryOf("a"));
+  group.subscribe({
+    ...subscriber,
+    receive: ({ messages }) => events.push(`batch of ${messages.length}`),
+    fail: () => events.push("fail"),
+  });
+  await answer(lines(20));
+  const leave = groups.groupOf(queryOf("b")).subscribe(subscriber);
+  await answer(lines(20));
+  await pass(9);
+  group.mark();
+  await answer(lines(80));
+  deepStrictEqual([group.state, events], ["failed", ["fail"]]);
+  await rejects(group.ready(null), { message: "No live capacity" });
+  throws(() => group.whole.messages, { message: "No live capacity" });
+  leave();
+  await pass(1000);
+  strictEqual(reads.length, 1);
+  await answer(lines(70));
+  deepStrictEqual([group.state, groups.size, events], ["idle", 1, ["fail", "batch of 52"]]);
 });
 
 Deno.test("groups without rows use up memory, too", () => {
