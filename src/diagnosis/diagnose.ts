@@ -49,6 +49,7 @@ export function findingsOf(
   catalogue: CatalogueFacts,
   { config, program }: DiagnosisInput,
 ): readonly Finding[] {
+  const indexes = new Set<string | null>();
   const all = [
     ...policyFindings(catalogue).map(([finding]) => finding),
     ...catalogueFindings(catalogue, program),
@@ -57,9 +58,7 @@ export function findingsOf(
   ]
     .filter(({ name }) => !(config.dbReadOnly && writeFindings.has(name)))
     // An index mends the first of several findings, and the others with it.
-    .filter((finding, at, list) =>
-      !finding.name.endsWith("-index") || list.findIndex(({ sql }) => sql === finding.sql) === at
-    )
+    .filter(({ name, sql }) => !name.endsWith("-index") || indexes.size < indexes.add(sql).size)
     // The only user of an embedded database is a superuser.
     .filter(({ name }) => name !== "login-superuser" || !isEmbedded(config.dbUri));
   return findingLevels.flatMap((level) => all.filter((finding) => finding.level === level));

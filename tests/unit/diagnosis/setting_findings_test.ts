@@ -2,6 +2,7 @@ import { deepStrictEqual } from "node:assert/strict";
 import { findingsOf } from "../../../src/diagnosis/diagnose.ts";
 import type { CatalogueFacts } from "../../../src/diagnosis/query.ts";
 import { configOf, type FileOptions } from "../../support/handler/diagnosis.ts";
+import { assertLinearTime } from "../../support/timing/linear_time.ts";
 
 const wellSetUp: CatalogueFacts = {
   rows: [],
@@ -293,3 +294,18 @@ for (const { label, facts = {}, options = {}, findings } of rows) {
     );
   });
 }
+
+Deno.test("findingsOf() takes linear time for many indexes", () => {
+  const config = configOf(base);
+  assertLinearTime("findingsOf", {
+    size: 16_000,
+    make: (size) => ({
+      ...wellSetUp,
+      rows: Array.from({ length: size }, (_, at) => {
+        const sql = `create index concurrently on api.orders_of_the_year (customer_${at});`;
+        return ["foreign-key-index", false, `${at}`, [], [], [sql]] as const;
+      }),
+    }),
+    run: (catalogue) => void findingsOf(catalogue, { config, program: "svc" }),
+  });
+});
