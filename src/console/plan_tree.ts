@@ -1,7 +1,7 @@
 /** The tree of a plan that `EXPLAIN (FORMAT JSON)` returns. @module */
 import { isRecord } from "./api.ts";
 
-/** A node of a plan. Rows and times are sums over its loops. */
+/** A node of a plan. Rows are sums over its loops, times those of loops that follow each other. */
 export interface PlanNode {
   readonly facts: Readonly<Record<string, unknown>>;
   readonly planRows: number;
@@ -36,21 +36,31 @@ export function planRoot(text: string): ExplainedPlan | null {
   const statement = Array.isArray(value) ? value[0] : value;
   if (!isRecord(statement) || !isRecord(statement.Plan)) return null;
   return {
-    root: nodeOf(statement.Plan, false),
+    root: nodeOf(statement.Plan, { isCutShort: false, processes: 1 }),
     planningMs: numberOf(statement["Planning Time"]),
     executionMs: numberOf(statement["Execution Time"]),
   };
 }
 
-function nodeOf(facts: Readonly<Record<string, unknown>>, isCutShort: boolean): PlanNode {
-  const isLimit = facts["Node Type"] === "Limit" || isCutShort;
+/** Facts of a node that the nodes above it decide. */
+interface PlanPlace {
+  readonly isCutShort: boolean;
+  /** Number of processes that run the node at once: the leader, and the workers of a Gather above. */
+  readonly processes: number;
+}
+
+function nodeOf(facts: PlanNode["facts"], { isCutShort, processes }: PlanPlace): PlanNode {
+  const below: PlanPlace = {
+    isCutShort: facts["Node Type"] === "Limit" || isCutShort,
+    processes: processes + (numberOf(facts["Workers Launched"]) ?? 0),
+  };
   const children = (Array.isArray(facts.Plans) ? facts.Plans : []).filter(isRecord)
-    .map((each) => nodeOf(each, isLimit));
+    .map((each) => nodeOf(each, below));
   const loops = numberOf(facts["Actual Loops"]) ?? 1;
   const time = numberOf(facts["Actual Total Time"]);
   const rows = numberOf(facts["Actual Rows"]);
-  const ms = time === null ? null : time * loops;
-  const below = children.reduce((sum, child) => sum + (child.ms ?? 0), 0);
+  const ms = time === null ? null : time * Math.max(1, loops / processes);
+  const childMs = children.reduce((sum, child) => sum + (child.ms ?? 0), 0);
   return {
     facts,
     children,
@@ -58,7 +68,7 @@ function nodeOf(facts: Readonly<Record<string, unknown>>, isCutShort: boolean): 
     isCutShort,
     planRows: Math.round((numberOf(facts["Plan Rows"]) ?? 0) * Math.max(1, loops)),
     actualRows: rows === null ? null : Math.round(rows * loops),
-    ownMs: ms === null ? null : Math.max(0, ms - below),
+    ownMs: ms === null ? null : Math.max(0, ms - childMs),
     cost: numberOf(facts["Total Cost"]) ?? 0,
     buffers: buffersOf(facts),
   };

@@ -30,6 +30,21 @@ Deno.test("planRoot() sums rows and times over the loops", () => {
   deepStrictEqual([ms, planRows, actualRows, buffers], [3, 6, 100, "12 hit, 3 read"]);
 });
 
+Deno.test("planRoot() counts the time of processes that run at once only once", () => {
+  const { root } = planOf({
+    "Node Type": "Gather",
+    "Actual Total Time": 12,
+    "Actual Loops": 1,
+    "Workers Launched": 2,
+    Plans: [
+      { ...scan, "Actual Total Time": 9, "Actual Rows": 5, "Actual Loops": 3 },
+      { ...scan, "Actual Total Time": 1, "Actual Rows": 5, "Actual Loops": 1 },
+    ],
+  });
+  deepStrictEqual(root.children.map(({ ms, actualRows }) => [ms, actualRows]), [[9, 15], [1, 5]]);
+  strictEqual(root.ownMs, 2);
+});
+
 Deno.test("planRoot() reads a plan without ANALYZE, and no other text", () => {
   const { root } = planOf({ "Node Type": "Result", "Plan Rows": 7, "Total Cost": 2 });
   deepStrictEqual([root.ms, root.actualRows, root.buffers, root.planRows], [null, null, null, 7]);
