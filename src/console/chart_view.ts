@@ -3,7 +3,6 @@
 import * as Plot from "@observablehq/plot";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { ConsoleRelation } from "../admin/console_data.ts";
-import { cellText } from "./cells.ts";
 import {
   type ChartChoice,
   chartKeys,
@@ -11,6 +10,8 @@ import {
   choiceOf,
   firstChoice,
   groupColumns,
+  groupNames,
+  maxGroups,
   measuredColumns,
   measures,
   periods,
@@ -129,23 +130,22 @@ interface DrawingProps {
 
 /** A group of the chart. */
 interface Group {
-  readonly x: string | Date;
+  /** Start of the period; null for other groups, and for rows without a time. */
+  readonly time: Date | null;
+  readonly name: string;
   readonly y: number;
 }
 
 function Drawing({ rows, choice, labels, keys }: DrawingProps): View {
   const box = useRef<HTMLDivElement>(null);
   const { by, period, measure, of } = choice;
-  const nameOf = (row: GridRow) => {
-    const value = row[keys.group];
-    return labels.get(by)?.get(String(value)) ?? cellText(value);
-  };
-  const groups = rows.filter((row) => row[keys.measure] !== null).map((row): Group => ({
-    x: period === null || row[keys.group] === null
-      ? nameOf(row)
-      : new Date(String(row[keys.group])),
+  const names = groupNames(rows.map((row) => row[keys.group]), labels.get(by));
+  const groups = rows.map((row, index): Group => ({
+    time: period === null || row[keys.group] === null ? null : new Date(String(row[keys.group])),
+    name: names[index]!,
     y: Number(row[keys.measure]),
-  }));
+  })).filter((_, index) => rows[index]![keys.measure] !== null);
+  const most = maxGroups(choice);
   useEffect(() => redrawing(box.current!, (element) => drawn(groups, choice, element)), [
     rows,
     labels,
@@ -155,6 +155,10 @@ function Drawing({ rows, choice, labels, keys }: DrawingProps): View {
   return html`
     <div class="chart">
       <div ref=${box} class="plot-box" role="img" aria-label=${`${title}, ${groups.length} groups`}></div>
+      ${rows.length >= most &&
+        html`<p class="hint" role="status">These are the ${
+          period === null ? "greatest" : "first"
+        } ${grouped(most)} groups.</p>`}
       <details class="others">
         <summary class="button">As a table</summary>
         <table class="plain-table" aria-label=${title}>
@@ -165,7 +169,7 @@ function Drawing({ rows, choice, labels, keys }: DrawingProps): View {
             </tr>
           </thead>
           <tbody>${rows.map((row, index) =>
-            groupRow(index, nameOf(row), row[keys.measure])
+            groupRow(index, names[index]!, row[keys.measure])
           )}</tbody>
         </table>
       </details>
@@ -199,7 +203,7 @@ function drawn(groups: readonly Group[], choice: ChartChoice, element: HTMLEleme
   const { by, period, measure, of } = choice;
   const paint = getComputedStyle(element).color;
   const isTilted = period === null && groups.length * 90 > element.clientWidth;
-  const times = groups.filter(({ x }) => x instanceof Date) as Plot.Data;
+  const times = groups.filter(({ time }) => time !== null) as Plot.Data;
   const figure = Plot.plot({
     className: "drawn",
     width: Math.max(280, element.clientWidth),
@@ -210,7 +214,9 @@ function drawn(groups: readonly Group[], choice: ChartChoice, element: HTMLEleme
       ? {
         label: by,
         type: "band",
-        domain: groups.map(({ x }) => x),
+        // Names may be equal, where groups are not.
+        domain: groups.map((_, index) => index),
+        tickFormat: (index: number) => groups[index]!.name,
         tickRotate: isTilted ? -40 : 0,
       }
       : { label: by },
@@ -218,8 +224,8 @@ function drawn(groups: readonly Group[], choice: ChartChoice, element: HTMLEleme
     marks: [
       Plot.ruleY([0]),
       period === null
-        ? Plot.barY(groups as Plot.Data, { x: "x", y: "y", fill: paint })
-        : Plot.lineY(times, { x: "x", y: "y", stroke: paint, marker: "circle" }),
+        ? Plot.barY(groups as Plot.Data, { x: (_, index) => index, y: "y", fill: paint })
+        : Plot.lineY(times, { x: "time", y: "y", stroke: paint, marker: "circle" }),
     ],
   });
   figure.querySelectorAll("style").forEach((style) => style.remove());
