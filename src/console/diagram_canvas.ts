@@ -25,7 +25,7 @@ const scaleBounds = [0.1, 3] as const;
 const minFittedScale = 0.6;
 
 /** Pixels around a diagram that fits. */
-const margin = 24;
+const margin = 16;
 
 interface DiagramCanvasProps {
   readonly layout: DiagramLayout;

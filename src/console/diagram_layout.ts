@@ -25,14 +25,22 @@ export interface DiagramNode {
 export interface DiagramEdge {
   readonly from: string;
   readonly to: string;
-  readonly points: readonly { readonly x: number; readonly y: number }[];
+  readonly points: readonly Point[];
 }
 
-export interface DiagramLayout {
-  readonly nodes: readonly DiagramNode[];
-  readonly edges: readonly DiagramEdge[];
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+interface Size {
   readonly width: number;
   readonly height: number;
+}
+
+export interface DiagramLayout extends Size {
+  readonly nodes: readonly DiagramNode[];
+  readonly edges: readonly DiagramEdge[];
 }
 
 /** Returns the names of relations that are within some steps of one. */
@@ -52,8 +60,8 @@ export function neighbourhood(
 
 type Box = Omit<DiagramNode, "x" | "y">;
 
-/** Pixels between boxes, and between groups of connected boxes. */
-const [boxGap, rankGap, blockGap] = [28, 72, 40];
+/** Pixels between boxes, edges, layers, and groups of connected boxes. */
+const [boxGap, edgeGap, rankGap, blockGap] = [20, 8, 56, 32];
 
 /**
  * Lays out relations and the foreign keys between them. Connected tables stand together in layers. The
@@ -94,24 +102,36 @@ function componentsOf(
   return components;
 }
 
-/** Lays out connected boxes in the direction that is shown larger in the window. */
+/** Directions and rankers of dagre to choose from. */
+const layerings = [
+  { rankdir: "LR", ranker: "network-simplex" },
+  { rankdir: "TB", ranker: "network-simplex" },
+  { rankdir: "LR", ranker: "longest-path" },
+  { rankdir: "TB", ranker: "longest-path" },
+] as const;
+
+/** Lays out connected boxes in the way that is shown largest in the window. */
 function layoutBlock(
   boxes: readonly Box[],
   keys: readonly ConsoleRelationship[],
   aspect: number,
 ): DiagramLayout {
-  const layouts = (["LR", "TB"] as const).map((rankdir) => layoutLayers(boxes, keys, rankdir));
-  const size = ({ width, height }: DiagramLayout) => Math.max(width / aspect, height);
+  return largestShown(layerings.map((each) => layoutLayers(boxes, keys, each)), aspect);
+}
+
+/** Returns the layout that is shown largest in a window. */
+function largestShown<Layout extends Size>(layouts: readonly Layout[], aspect: number): Layout {
+  const size = ({ width, height }: Size) => Math.max(width / aspect, height);
   return layouts.reduce((best, other) => size(other) < size(best) ? other : best);
 }
 
 function layoutLayers(
   boxes: readonly Box[],
   keys: readonly ConsoleRelationship[],
-  rankdir: "LR" | "TB",
+  layering: typeof layerings[number],
 ): DiagramLayout {
   const graph = new dagre.graphlib.Graph({ multigraph: true });
-  graph.setGraph({ rankdir, nodesep: boxGap, ranksep: rankGap });
+  graph.setGraph({ ...layering, nodesep: boxGap, edgesep: edgeGap, ranksep: rankGap });
   graph.setDefaultEdgeLabel(() => ({}));
   // Dagre keeps nodes as members of an object, where a table may be named `__proto__`.
   const idOf = (name: string) => `.${name}`;
@@ -158,32 +178,50 @@ function loopOf({ relation: { name }, x, y, width }: DiagramNode): DiagramEdge {
   };
 }
 
-/** Puts blocks into rows, the highest first, so that the whole has about the shape of the window. */
+/** Puts blocks into rows or columns, so that the whole has about the shape of the window. */
 function packed(blocks: readonly DiagramLayout[], aspect: number): DiagramLayout {
+  const columns = placesInRows(blocks.map(turned), 1 / aspect);
+  const { places, width, height } = largestShown([
+    placesInRows(blocks, aspect),
+    { ...turned(columns), places: columns.places.map(({ x, y }) => ({ x: y, y: x })) },
+  ], aspect);
+  const placed = blocks.map((block, index) => shifted(block, places[index]!));
+  return {
+    nodes: placed.flatMap(({ nodes }) => nodes),
+    edges: placed.flatMap(({ edges }) => edges),
+    width,
+    height,
+  };
+}
+
+function turned({ width, height }: Size): Size {
+  return { width: height, height: width };
+}
+
+/** Returns the places of blocks in rows, the highest first, and the size of all. */
+function placesInRows(
+  blocks: readonly Size[],
+  aspect: number,
+): Size & { readonly places: readonly Point[] } {
   const area = blocks.reduce(
     (sum, { width, height }) => sum + (width + blockGap) * (height + blockGap),
     0,
   );
   const rowWidth = Math.max(Math.sqrt(area * aspect), ...blocks.map(({ width }) => width));
+  const places: Point[] = [];
   let [x, y, rowHeight, widest] = [0, 0, 0, 1];
-  const placed = blocks.toSorted((a, b) => b.height - a.height).map((block) => {
+  for (const [index, block] of [...blocks.entries()].sort(([, a], [, b]) => b.height - a.height)) {
     if (x > 0 && x + block.width > rowWidth) [x, y, rowHeight] = [0, y + rowHeight + blockGap, 0];
-    const moved = shifted(block, x, y);
+    places[index] = { x, y };
     x += block.width + blockGap;
     rowHeight = Math.max(rowHeight, block.height);
     widest = Math.max(widest, x - blockGap);
-    return moved;
-  });
-  return {
-    nodes: placed.flatMap(({ nodes }) => nodes),
-    edges: placed.flatMap(({ edges }) => edges),
-    width: widest,
-    height: Math.max(1, y + rowHeight),
-  };
+  }
+  return { places, width: widest, height: Math.max(1, y + rowHeight) };
 }
 
-function shifted(layout: DiagramLayout, x: number, y: number): DiagramLayout {
-  const move = <Point extends { readonly x: number; readonly y: number }>(point: Point): Point => ({
+function shifted(layout: DiagramLayout, { x, y }: Point): DiagramLayout {
+  const move = <Moved extends Point>(point: Moved): Moved => ({
     ...point,
     x: point.x + x,
     y: point.y + y,
