@@ -30,8 +30,7 @@ import { html, Icon, type IconName, lazy, usePolling, type View } from "./view.t
 
 const menuOpen = signal(false);
 
-/** The whole console. */
-/** Returns the function that ends it. */
+/** Listens to keys and clicks beside menus. Returns the function that ends it. */
 function listenToMenus(): () => void {
   addEventListener("keydown", onKey);
   addEventListener("pointerdown", closeMenus);
@@ -41,6 +40,7 @@ function listenToMenus(): () => void {
   };
 }
 
+/** The whole console. */
 function Shell(): View {
   useEffect(() => void loadModel(), [adminToken.value]);
   const name = schemaName.value;

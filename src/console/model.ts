@@ -125,7 +125,8 @@ function methodsOf(
 export function may(method: "get" | "post" | "patch" | "delete", path: string): boolean {
   const isWrite = method !== "get" && !path.startsWith("/rpc/");
   if (isWrite && serviceState.value?.features.readOnly) return false;
-  const methods = access.value?.methods ?? null;
+  const current = access.value;
+  const methods = current?.schema === schemaName.value ? current.methods : null;
   return methods === null ? true : methods.get(path)?.has(method) ?? false;
 }
 

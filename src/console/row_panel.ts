@@ -3,10 +3,9 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_data.ts";
 import { callApi } from "./api.ts";
-import { CallPreview } from "./exchange.ts";
 import { cellText, valueText } from "./cells.ts";
 import { deleteCall, type GridRow, hasKey } from "./edit.ts";
-import { ErrorBox } from "./exchange.ts";
+import { CallPreview, ErrorBox } from "./exchange.ts";
 import { filtersText, foreignLinks, useLabels } from "./labels.ts";
 import { guarded, profileHeader, relationshipsOf, verbsOf } from "./model.ts";
 import { hrefOf } from "./route.ts";
