@@ -36,11 +36,9 @@ copy-exposed warn {roles} may read all rows of {subject}, past policies: they co
 policy-volatile warn the policy {subject} calls {objects} for each row: VOLATILE forbids to do it once
 policies-merge info {objects} on {subject} are evaluated together for {roles}: make them one, or separate them
 foreign-key-index info no index begins with the columns of {subject}: embeds and deletes scan the table
-live-column error writes to {subject} fail: its triggers of live queries use {objects}, which is gone
 live-trigger warn live queries see changes of {subject} at live-recheck alone: it has no trigger
 index-duplicate info the index {subject} finds the rows that {objects} finds
 no-primary-key info {subject} has no primary key: requests have neither PUT nor cursors
-live-table info live queries of {objects} fail with SVC181: changes are not recorded
 `;
 
 /** The findings in the order of the output. */

@@ -5,7 +5,7 @@ import { notifyPattern, reloadTriggerQuery } from "../schema_cache/reload_trigge
 import { distributedChecks } from "./queries/distributed_checks.ts";
 import { type FunctionInput, inputs, maxRoles } from "./queries/inputs.ts";
 import { indexChecks, indexInputs, policyFacts } from "./queries/index_checks.ts";
-import { liveChecks, liveInputs } from "./queries/live_checks.ts";
+import { liveCheck, liveInputs } from "./queries/live_checks.ts";
 import { policyChecks, policyInputs } from "./queries/policy_checks.ts";
 import { relationChecks, relationInputs } from "./queries/relation_checks.ts";
 import { roleChecks } from "./queries/role_checks.ts";
@@ -138,7 +138,7 @@ const settingsQuery = "select pg_catalog.set_config(name, value, true) from (val
   "('search_path', ''), ('jit', 'off'), ('join_collapse_limit', '1'), ('from_collapse_limit', '1')" +
   ") settings (name, value)";
 
-const ownChecks = [...policyChecks, ...indexChecks, ...liveChecks];
+const ownChecks = [...policyChecks, ...indexChecks, liveCheck];
 const commonChecks = [...roleChecks, ...schemaChecks, ...relationChecks, ...ownChecks];
 
 /** Renders the query with further checks. */

@@ -10,19 +10,19 @@ import {
 } from "../handler/admission.ts";
 import type { Exchange } from "../handler/exchange.ts";
 import { emptyReply } from "../handler/headers.ts";
+import { deferred } from "../lib/deferred.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { Reply } from "../response/reply.ts";
 import { EventStream } from "./event_stream.ts";
-import type { LiveGroup, LiveQuery } from "./group.ts";
+import type { LiveGroup, LiveQuery, Subscriber } from "./group.ts";
 import type { LiveGroups } from "./groups.ts";
 import { type LiveParams, readLiveParams } from "./live_params.ts";
 import {
-  encodeEvents,
   encodeJson,
-  encodeRetry,
   type MessageBatch,
   mustRefetch,
-  upToDate,
+  refetchBatch,
+  retryEvents,
 } from "./messages.ts";
 import type { ChangeReader } from "./reader.ts";
 
@@ -78,7 +78,7 @@ export class LiveEndpoint {
       const isLater = error instanceof ServiceError && error.fields.status === 503;
       if (params.form !== "events" || !isLater) throw error;
       // An EventSource would stop at 503. It connects again behind the end of a stream.
-      return streamReply(encodeRetry(), [cacheControl]);
+      return streamReply(retryEvents, [cacheControl]);
     }
   }
 
@@ -94,7 +94,10 @@ export class LiveEndpoint {
       // Without the schema svc_live, the run tells what is missing.
       if (reader.isReading || !reader.isInstalled) await group.ready(isKnown ? null : minXmax);
       if (!reader.isReading) throw errors.noLiveCapacity("Changes cannot be read", 1);
-      return { group, leave, batches: offset === null ? [group.whole] : group.since(offset) };
+      if (offset === null) return { group, leave, batches: [group.whole] };
+      const batches = group.since(offset);
+      const isRefetch = batches === null && form === "events";
+      return { group, leave, batches: isRefetch ? [refetchBatch, group.whole] : batches };
     } catch (error) {
       leave();
       throw error;
@@ -105,9 +108,8 @@ export class LiveEndpoint {
     const { form, offset, handle } = request.params;
     const { group, leave, batches } = opened;
     if (form === "poll" && batches?.length === 0) return this.#wait(request, opened);
-    if (form === "events" || form === "changes" && batches !== null) {
-      return this.#stream(request, opened);
-    }
+    const isStream = form === "events" || form === "changes";
+    if (isStream && batches !== null) return this.#stream(request, opened, batches);
     leave();
     if (batches !== null) return this.#messages(handle, group, batches);
     // The next request of the client waits until the result is as new as the client's.
@@ -116,51 +118,56 @@ export class LiveEndpoint {
   }
 
   #messages(handle: string | null, group: LiveGroup, batches: readonly MessageBatch[]): Reply {
-    const last = batches.at(-1)?.offset ?? group.offset;
-    const messages = batches.flatMap((batch) => batch.messages);
-    const content = messages.length === 0 ? [upToDate(last)] : messages;
-    return jsonReply(200, this.#headers(handle, last), content);
+    const { offset } = batches.at(-1) ?? group;
+    const content = (batches.length > 0 ? batches : [group.unchanged]).flatMap((each) =>
+      each.messages
+    );
+    return jsonReply(200, this.#headers(handle, offset!), content);
   }
 
   /** Answers with the next batch, or after 20 s without one. */
   #wait({ exchange, params: { handle }, query }: LiveRequest, { group, leave }: OpenedGroup) {
     // Clocks of issuers differ: a client does not poll without a pause until its token is refused.
-    const endsAt = this.options.time() + Math.max(1000, this.#lifeMs(query, pollMs));
-    let unsubscribe = () => {};
-    return new Promise<Reply>((resolve, reject) => {
-      const unchanged = () => resolve(this.#messages(handle, group, []));
-      exchange.request.signal.addEventListener("abort", unchanged, { once: true });
-      unsubscribe = group.subscribe({
-        receive: (batch) => resolve(this.#messages(handle, group, [batch])),
-        fail: () => reject(errors.noLiveCapacity("The rows cannot be read", 1)),
-        check: (time) => time >= endsAt && unchanged(),
-        end: (error) => error === null ? unchanged() : reject(error),
-      });
-    }).finally(() => {
-      unsubscribe();
+    const endsAt = Math.max(this.options.time() + 1000, this.#endOf(query, pollMs));
+    const { promise, resolve, reject } = deferred<Reply>();
+    const unchanged = () => resolve(this.#messages(handle, group, []));
+    exchange.request.signal.addEventListener("abort", unchanged, { once: true });
+    const subscriber: Subscriber = {
+      receive: (batch) => resolve(this.#messages(handle, group, [batch])),
+      fail: () => reject(errors.noLiveCapacity("The rows cannot be read", 1)),
+      check: (time) => time >= endsAt && unchanged(),
+      end: (error) => error === null ? unchanged() : reject(error),
+    };
+    group.subscribe(subscriber);
+    return promise.finally(() => {
+      group.unsubscribe(subscriber);
       leave();
     });
   }
 
   /** Makes a stream that ends when its token does. Others end at different times. */
-  #stream({ exchange, params, query }: LiveRequest, opened: OpenedGroup): Reply {
-    const { group, leave } = opened;
+  #stream(
+    { exchange, params: { handle }, query }: LiveRequest,
+    { group, leave }: OpenedGroup,
+    batches: readonly MessageBatch[],
+  ): Reply {
     const { liveRecheck } = exchange.context.snapshot.config;
-    const lifeMs = liveRecheck * 1000 * (0.75 + Math.random() / 2);
-    const stream = new EventStream(this.options.time(), this.#lifeMs(query, lifeMs));
-    if (opened.batches === null) stream.send(encodeEvents([mustRefetch], null));
-    const batches = opened.batches ?? [group.whole];
-    for (const batch of batches) stream.receive(batch);
-    if (batches.length === 0) stream.send(encodeEvents([upToDate(group.offset)], group.offset));
-    stream.onEnd(group.subscribe(stream));
-    stream.onEnd(leave);
-    return streamReply(stream.body, this.#headers(params.handle, group.offset));
+    const time = this.options.time();
+    const endsAt = this.#endOf(query, liveRecheck * 1000 * (0.75 + Math.random() / 2));
+    const onEnd = () => {
+      group.unsubscribe(stream);
+      leave();
+    };
+    const stream: EventStream = new EventStream({ time, endsAt, onEnd });
+    group.subscribe(stream);
+    for (const batch of batches.length > 0 ? batches : [group.unchanged]) stream.receive(batch);
+    return streamReply(stream.body, this.#headers(handle, group.offset));
   }
 
-  /** Returns the milliseconds until the token expires, at most `max`. */
-  #lifeMs({ identity }: LiveQuery, max: number): number {
+  /** Returns the time at which the token has expired, or `ms` have passed. */
+  #endOf({ identity }: LiveQuery, ms: number): number {
     const { exp = Infinity } = JSON.parse(identity.claims) as { readonly exp?: number };
-    return Math.max(0, Math.min(max, exp * 1000 - this.options.time()));
+    return Math.min(this.options.time() + ms, exp * 1000);
   }
 
   #headers(handle: string | null, offset: string): HeaderList {

@@ -9,34 +9,32 @@ const maxUnsentBytes = 2 ** 20;
 const commentMs = 15_000;
 const comment = new TextEncoder().encode(":\n\n");
 
+interface EventStreamOptions {
+  /** When it begins and ends at the latest, in milliseconds of the epoch. */
+  readonly time: number;
+  readonly endsAt: number;
+  /** Called once, in whichever way the stream ends. */
+  readonly onEnd: () => void;
+}
+
 /** A stream of batches. It ends at the end of a batch, so that its reader can resume. */
 export class EventStream implements Subscriber {
   readonly body: ReadableStream<Uint8Array>;
-  /** Null when the stream has ended. */
-  #ends: (() => void)[] | null = [];
   #controller!: ReadableStreamDefaultController<Uint8Array>;
-  readonly #endsAt: number;
   #commentAt: number;
+  #isOpen = true;
 
-  /** Begins a stream with its longest life. */
-  constructor(time: number, lifeMs: number) {
-    this.#endsAt = time + lifeMs;
-    this.#commentAt = time + commentMs;
+  constructor(readonly options: EventStreamOptions) {
+    this.#commentAt = options.time + commentMs;
     this.body = new ReadableStream<Uint8Array>({
       start: (controller) => void (this.#controller = controller),
       cancel: () => this.#leave(),
     }, new ByteLengthQueuingStrategy({ highWaterMark: maxUnsentBytes }));
   }
 
-  /** Calls a function when the stream ends, in whichever way. */
-  onEnd(run: () => void): void {
-    if (this.#ends === null) run();
-    else this.#ends.push(run);
-  }
-
   /** Sends events, unless the client is too slow: then the stream ends before them. */
   send(events: Uint8Array): void {
-    if (this.#ends === null) return;
+    if (!this.#isOpen) return;
     if (this.#controller.desiredSize! <= 0) this.end();
     else this.#controller.enqueue(events);
   }
@@ -49,21 +47,20 @@ export class EventStream implements Subscriber {
   fail(): void {}
 
   check(time: number): void {
-    if (time >= this.#endsAt) return this.end();
+    if (time >= this.options.endsAt) return this.end();
     if (time < this.#commentAt) return;
     this.#commentAt = time + commentMs;
     this.send(comment);
   }
 
   end(): void {
-    if (this.#ends === null) return;
+    if (!this.#isOpen) return;
     this.#leave();
     this.#controller.close();
   }
 
   #leave(): void {
-    const ends = this.#ends ?? [];
-    this.#ends = null;
-    for (const run of ends) run();
+    this.#isOpen = false;
+    this.options.onEnd();
   }
 }

@@ -4,7 +4,7 @@ import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import type { Schedule } from "../lib/timers.ts";
 import { lineKeyReader, linesBytes, ResultRows } from "./difference.ts";
-import { changeMessages, MessageBatch, resultMessages } from "./messages.ts";
+import { changeMessages, MessageBatch, resultMessages, upToDate } from "./messages.ts";
 import { type LiveOffset, offsetText, type PgSnapshot } from "./offset.ts";
 import type { Interest } from "./scope.ts";
 
@@ -133,6 +133,11 @@ export class LiveGroup {
     return this.#whole;
   }
 
+  /** The batch without a change. */
+  get unchanged(): MessageBatch {
+    return new MessageBatch(this.offset, [upToDate(this.offset)]);
+  }
+
   /** Makes a run due: the rows may have changed. */
   mark(): void {
     this.#isDue = true;
@@ -170,15 +175,15 @@ export class LiveGroup {
     return first < 0 ? null : this.#log.slice(first).map(({ batch }) => batch);
   }
 
-  /** Adds a subscriber; returns the function that removes it. */
-  subscribe(subscriber: Subscriber): () => void {
+  subscribe(subscriber: Subscriber): void {
     this.#subscribers.add(subscriber);
     if (this.#state === "ended") subscriber.end(null);
     this.#advance();
-    return () => {
-      this.#subscribers.delete(subscriber);
-      this.#usedAt = this.around.now();
-    };
+  }
+
+  unsubscribe(subscriber: Subscriber): void {
+    this.#subscribers.delete(subscriber);
+    this.#usedAt = this.around.now();
   }
 
   /** Ends the group if it was unused for long, or makes a run due if the result is old. */

@@ -72,7 +72,7 @@ export class LiveGroups {
     return group;
   }
 
-  /** Counts a stream. Returns the function that ends it. Throws `183` and `184`. */
+  /** Counts a stream. Returns the function that its end calls once. Throws `183` and `184`. */
   enter(client: string): () => void {
     const { liveMaxStreams: max } = this.options.config();
     const count = this.#clients.get(client) ?? 0;
@@ -81,14 +81,12 @@ export class LiveGroups {
     if (this.streams >= max) throw errors.noLiveCapacity(`live-max-streams is ${max}`, 1);
     this.#clients.set(client, count + 1);
     this.streams++;
-    let leave = () => {
+    return () => {
       this.streams--;
       const left = this.#clients.get(client)! - 1;
       if (left === 0) this.#clients.delete(client);
       else this.#clients.set(client, left);
-      leave = () => {};
     };
-    return () => leave();
   }
 
   /** Makes runs due of the groups that depend on changes. */

@@ -6,6 +6,8 @@ import type { PgSnapshot } from "./offset.ts";
 const encoder = new TextEncoder();
 
 export const mustRefetch = control("must-refetch");
+/** They make an EventSource connect again after a second. */
+export const retryEvents = encoder.encode("retry: 1000\n\n");
 
 /** Messages up to `up-to-date`, with their encodings, which all subscribers share. */
 export class MessageBatch {
@@ -13,8 +15,8 @@ export class MessageBatch {
   readonly size: number;
   #events: Uint8Array<ArrayBuffer> | null = null;
 
-  /** The offset is the one behind the messages. */
-  constructor(readonly offset: string, readonly messages: readonly string[]) {
+  /** The offset is the one behind the messages; null in the midst of a result. */
+  constructor(readonly offset: string | null, readonly messages: readonly string[]) {
     this.size = messages.reduce((sum, { length }) => sum + length, 0);
   }
 
@@ -22,6 +24,9 @@ export class MessageBatch {
     return this.#events ??= encodeEvents(this.messages, this.offset);
   }
 }
+
+/** Makes a stream begin anew. */
+export const refetchBatch = new MessageBatch(null, [mustRefetch]);
 
 /**
  * Returns one event per message, the last one with an id if there is an offset. JSON has carriage returns between
@@ -31,11 +36,6 @@ export function encodeEvents(messages: readonly string[], offset: string | null)
   const events = messages.map((message) => `data: ${message.replaceAll("\r", " ")}\n\n`);
   if (offset !== null) events.push(`id: ${offset}_0\n${events.pop()}`);
   return encoder.encode(events.join(""));
-}
-
-/** Returns what makes an EventSource connect again after a second. */
-export function encodeRetry(): Uint8Array<ArrayBuffer> {
-  return encoder.encode("retry: 1000\n\n");
 }
 
 export function encodeJson(messages: readonly string[]): Uint8Array<ArrayBuffer> {

@@ -389,19 +389,6 @@ const rows: readonly Row[] = [
     mend: "alter procedure api.p() set search_path = api, public, pg_temp;",
   },
   {
-    label: "tables without trigger, beside one of live queries",
-    sql: "create table api.log (id int primary key); grant select on api.log to {anon}; " +
-      "create schema private; create table private.b (id int primary key); " +
-      "create view api.b with (security_invoker) as select * from private.b; " +
-      `grant select on api.b to {user}; ${recording(["film", null])}`,
-    finding: "info live-table svc_live: live queries of api.log and private.b fail with SVC181: " +
-      "changes are not recorded",
-    mend: ["api.log", "private.b"].map((table) =>
-      `${liveTrigger(table)}\nalter table ${table} enable always trigger svc_live;`
-    ).join("\n"),
-    from: 15,
-  },
-  {
     label: "a partition without trigger",
     sql: "create table api.log (id int primary key) partition by range (id); " +
       `grant select on api.log to {anon}; ${recording(["film", null], ["log", "id"])}; ` +
@@ -421,15 +408,6 @@ const rows: readonly Row[] = [
       "live-recheck alone: it has no trigger",
     mend: `${liveTrigger("private.members")}\n` +
       "alter table private.members enable always trigger svc_live;",
-  },
-  {
-    label: "a scope of live queries is gone",
-    sql: `${recording(["film", "title"])}; alter table api.film rename title to name`,
-    finding: "error live-column api.film: writes to api.film fail: its triggers of live queries " +
-      "use title, which is gone",
-    mend:
-      ["insert", "update", "delete"].map((event) => `drop trigger svc_live_${event} on api.film;\n`)
-        .join("") + liveTrigger("api.film"),
   },
   {
     label: "every role may create in an extra schema",

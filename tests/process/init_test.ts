@@ -675,10 +675,6 @@ const wrongLists: readonly (readonly [list: string, problem: string])[] = [
   ["film,flim", "svc: --live: flim does not exist"],
   ["film_list", "svc: --live: film_list is not a table: name the tables below it"],
   ["film:owner", "svc: --live: film has no column owner"],
-  [
-    "films:at",
-    "svc: --live: films at: expected int2, int4, int8, uuid, text, varchar, got timestamptz",
-  ],
   ['films:"a$b"', "svc: --live: films a$b: too long, or with a dollar sign"],
 ];
 

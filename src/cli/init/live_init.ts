@@ -1,6 +1,6 @@
 /** `svc init --live`: prints the SQL that records changes of tables. @module */
 import { metadataBatch } from "../../database/batch.ts";
-import { liveSql, type RecordedTable, scopeProblem, scopeTypes } from "../../live/live_schema.ts";
+import { liveSql, type RecordedTable, scopeProblem } from "../../live/live_schema.ts";
 import { quoteIdent } from "../../sql/fragment.ts";
 import type { CommandCall } from "../command.ts";
 import { print } from "../output.ts";
@@ -34,8 +34,7 @@ interface LiveTable {
   readonly name: string;
   readonly isTable: boolean;
   readonly column: string | null;
-  /** Type of the column; null without that column. */
-  readonly type: string | null;
+  readonly hasColumn: boolean;
 }
 
 /** Parameter: JSON arrays of a table and a column, as SQL writes them. Partitions follow their parents. */
@@ -45,22 +44,20 @@ const tablesQuery = `with recursive items (place, item, name, oid) as (
   union select t.place, t.item, t.name, h.inhrelid from items t join pg_inherits h on h.inhparent = t.oid
 )
 select json_agg(json_build_object('login', session_user, 'item', i.item, 'schema', n.nspname, 'name', c.relname,
-  'isTable', c.relkind in ('r', 'p'), 'column', i.name, 'type', y.typname) order by i.place, c.oid)::text
+  'isTable', c.relkind in ('r', 'p'), 'column', i.name, 'hasColumn', a.attname is not null) order by i.place, c.oid)::text
 from items i left join pg_class c on c.oid = i.oid left join pg_namespace n on n.oid = c.relnamespace
-  left join pg_attribute a on a.attrelid = c.oid and a.attname = i.name and a.attnum > 0 and not a.attisdropped
-  left join pg_type y on y.oid = a.atttypid`;
+  left join pg_attribute a on a.attrelid = c.oid and a.attname = i.name and a.attnum > 0 and not a.attisdropped`;
 
-function recordedTable({ item, schema, name, isTable, column, type }: LiveTable): RecordedTable {
+function recordedTable(
+  { item, schema, name, isTable, column, hasColumn }: LiveTable,
+): RecordedTable {
   const refuse = (problem: string) => {
     throw new Error(`--live: ${item} ${problem}`);
   };
   if (schema === null) return refuse("does not exist");
   if (!isTable) refuse("is not a table: name the tables below it");
   if (column === null) return { schema, name, scope: null };
-  if (type === null) refuse(`has no column ${column}`);
-  if (!(scopeTypes as readonly (string | null)[]).includes(type)) {
-    refuse(`${column}: expected ${scopeTypes.join(", ")}, got ${type}`);
-  }
+  if (!hasColumn) refuse(`has no column ${column}`);
   const problem = scopeProblem(column);
   return problem === null ? { schema, name, scope: column } : refuse(problem);
 }

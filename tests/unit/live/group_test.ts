@@ -167,7 +167,7 @@ Deno.test("since() finds batches by offset and by content", async () => {
 
 Deno.test("check() renews an old result of a subscriber, and ends an unused group", async () => {
   const { clock, group, reads, subscriber, answer } = stage();
-  const unsubscribe = group.subscribe(subscriber);
+  group.subscribe(subscriber);
   await answer([]);
   await clock.pass(60_000);
   group.check();
@@ -176,7 +176,7 @@ Deno.test("check() renews an old result of a subscriber, and ends an unused grou
   group.check();
   deepStrictEqual([group.state, reads.length], ["running", 2]);
   await answer([]);
-  unsubscribe();
+  group.unsubscribe(subscriber);
   await clock.pass(60_000);
   group.check();
   strictEqual(group.state, "idle");
