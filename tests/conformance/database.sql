@@ -246,8 +246,8 @@ create function api.slow() returns void language sql
 create function api.fail(state text, message text, detail text default null, hint text default null)
   returns void stable language plpgsql as $$
 begin
-  raise exception using errcode = state, message = message,
-    detail = coalesce(detail, ''), hint = coalesce(hint, '');
+  if detail is null then raise exception using errcode = state, message = message; end if;
+  raise exception using errcode = state, message = message, detail = detail, hint = coalesce(hint, '');
 end $$;
 create function api.respond(status text, headers text) returns json stable language plpgsql as $$
 begin
