@@ -15,7 +15,7 @@ const {
   JWT_SECRET = "an-example-secret-of-32-characters-or-more",
 } = Deno.env.toObject();
 const read = (file: string) => Deno.readTextFileSync(new URL(file, import.meta.url));
-const page = read("index.html");
+const [page, notesSql] = [read("index.html"), read("notes.sql")];
 
 const api = createHandler({
   dbUri: DB_URI,
@@ -24,8 +24,11 @@ const api = createHandler({
   jwtSecret: JWT_SECRET,
   // Ten calls of login and sign_up a minute from one address.
   rateLimits: "login: 10/1m by ip on /rpc",
-  embeddedExtensions: { pgcrypto },
-  embeddedInit: read("notes.sql").replace(":'secret'", `'${JWT_SECRET.replaceAll("'", "''")}'`),
+  // On a server, psql runs the file.
+  ...(DB_URI.startsWith("pglite:") && {
+    embeddedExtensions: { pgcrypto },
+    embeddedInit: notesSql.replace(":'secret'", `'${JWT_SECRET.replaceAll("'", "''")}'`),
+  }),
 });
 
 const server = Deno.serve({

@@ -1,5 +1,7 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
+import { engines } from "../support/database/engines.ts";
+import { withClient } from "../support/database/postgres_client.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { startDeno } from "../support/server/process.ts";
 
@@ -23,6 +25,27 @@ Deno.test("examples/app signs users up, and shows them their own notes", async (
     match(new TextDecoder().decode(types.stdout), /\n {6}notes: \{\n {8}Row: \{\n/);
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("examples/app serves a database that psql filled", async () => {
+  const roles = ["web_anon", "web_user", "anon", "writer"];
+  const database = await engines.pg({ name: "preferences", roles });
+  try {
+    const sql = "drop schema api cascade;" +
+      await Deno.readTextFile(file("examples/app/notes.sql"));
+    const secret = "a-secret-of-32-characters-or-more";
+    await withClient(
+      database.superuserUri!,
+      (client) => client.query(sql.replace(":'secret'", `'${secret}'`)),
+    );
+    const port = freePort();
+    const env = { PORT: String(port), DB_URI: database.uri, JWT_SECRET: secret };
+    await using app = startDeno(["run", "-A", file("examples/app/app.ts")], { env });
+    await app.stdout.waitFor(/^Listening on/);
+    await checkApplication(`http://127.0.0.1:${port}`);
+  } finally {
+    await database.remove();
   }
 });
 
