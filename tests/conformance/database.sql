@@ -294,4 +294,4 @@ revoke select on api.letters from conf_anon;
 revoke insert on api.secrets from conf_user;
 revoke select on api.cities from conf_user;
 grant execute on function api.secret_one() to conf_user;
-analyze;
+analyze api.numbers;
