@@ -91,6 +91,8 @@ export interface Dialect {
   readonly poolFlush: "every load" | "all but the first";
   /** The service stays ready for this time without its listening connection, while the database answers. */
   readonly maxListenerLossMs: number;
+  /** How the log explains the new syntax of `jwt-role-claim-key`. */
+  readonly rolePathGuide: string;
   /** Value of `Retry-After`: the seconds until the next connection attempt, or always 0. */
   readonly retryAfter: "seconds" | "zero";
   /** Trace header of the response if the request has none. */
@@ -168,6 +170,7 @@ export const svcDialect: Dialect = {
   advice: "logged",
   poolFlush: "all but the first",
   maxListenerLossMs: 30_000,
+  rolePathGuide: '`.a.b` is written `$.a.b`, `."a b"` is written `$["a b"]`.',
   retryAfter: "seconds",
   missingTrace: "omitted",
   notServingStatus: 503,
@@ -235,6 +238,9 @@ export const pgrstDialect: Dialect = {
   advice: "not logged",
   poolFlush: "every load",
   maxListenerLossMs: 0,
+  rolePathGuide:
+    "See the migration guide on how to update: https://github.com/PostgREST/postgrest/" +
+    "blob/main/CHANGELOG.md#changed-syntax-for-jwt-role-extraction",
   retryAfter: "zero",
   missingTrace: "empty",
   notServingStatus: 500,

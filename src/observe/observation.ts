@@ -354,12 +354,11 @@ export const diagnostics = {
       : `Failed to query database settings for the config parameters.${toJson(error)}`
   ),
   /** `jwt-role-claim-key` uses the old syntax; `path` is its value as parsed. */
-  "legacy-role-path": warning(({ path }: { path: string }) => [
+  "legacy-role-path": warning(({ path, guide }: { path: string; guide: string }) => [
     `WARNING: The config \`jwt-role-claim-key=${redact(path)}\` is using the deprecated JSPath ` +
     "syntax.",
     `Update \`jwt-role-claim-key=${redact(path)}\` to the new JSONPath syntax as support for ` +
-    'JSPath will be removed in a future release. `.a.b` is written `$.a.b`, `."a b"` is written ' +
-    '`$["a b"]`.',
+    `JSPath will be removed in a future release. ${guide}`,
   ]),
   "embedded-starting": notice(({ folder }: { folder: string | null }) =>
     "Starting the embedded PostgreSQL " +

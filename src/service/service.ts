@@ -482,7 +482,9 @@ export class Service extends BaseService {
 
   #warnOfOldRolePath(): void {
     const { rolePath } = this.snapshot.auth;
-    if (rolePath.deprecated) this.observe({ kind: "legacy-role-path", path: rolePath.text });
+    if (!rolePath.deprecated) return;
+    const guide = this.dialect.rolePathGuide;
+    this.observe({ kind: "legacy-role-path", path: rolePath.text, guide });
   }
 
   #reportSchemaFailure(thrown: unknown, config: Config): void {

@@ -16,6 +16,7 @@ db-anon-role = "web_anon"
 db-pool = "many"           # no number: the default
 jwt-secret =
   "${testSecret}"
+role-claim-key = ".role"   # the syntax before JSONPath
 log-level = "info"
 raw-media-types = "image/png"
 db-use-legacy-gucs = on
@@ -31,6 +32,7 @@ app { settings { region = "eu" } }
   });
   await service.listening();
   await service.stderr.waitFor(/: Starting PostgREST \d/);
+  await service.stderr.waitFor(/See the migration guide on how to update: https:\/\/\S+#\S+$/);
   const response = await service.fetch("GET /todos?select=id&order=id", { as: "todo_user" });
   match(response.headers.get("Server")!, /^postgrest\//);
   deepStrictEqual(await response.json(), [{ id: 1 }]);

@@ -88,7 +88,7 @@ Deno.test("SIGUSR2 reads the file and the files that it names again", async (t) 
         /: WARNING: The config `jwt-role-claim-key=\."roles"\[0\]` is using the deprecated JSPath syntax\.$/,
       );
       await service.stderr.waitFor(
-        /: Update `jwt-role-claim-key=\."roles"\[0\]` to the new JSONPath/,
+        /: Update `jwt-role-claim-key=\."roles"\[0\]` to the new JSONPath .* is written `\$\["a b"\]`\.$/,
       );
     });
 

@@ -208,12 +208,11 @@ const events: {
     "Failed to query database settings for the config parameters." +
     '{"code":"42883","details":null,"hint":null,"message":"function f() does not exist"}',
   ],
-  "legacy-role-path": [{ path: '."roles"."user_role"' }, [
+  "legacy-role-path": [{ path: '."roles"."user_role"', guide: "See the guide." }, [
     'WARNING: The config `jwt-role-claim-key=."roles"."user_role"` is using the deprecated ' +
     "JSPath syntax.",
     'Update `jwt-role-claim-key=."roles"."user_role"` to the new JSONPath syntax as support ' +
-    'for JSPath will be removed in a future release. `.a.b` is written `$.a.b`, `."a b"` is ' +
-    'written `$["a b"]`.',
+    "for JSPath will be removed in a future release. See the guide.",
   ]],
   "target-names-used": [{
     uses: [["films", "all_films"], ["awards", "best\n"]],
