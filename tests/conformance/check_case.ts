@@ -6,7 +6,7 @@ import type { Case, Exchange } from "./table.ts";
 export type Send = (request: Request) => Promise<Response>;
 
 /** A server that does not answer, or not to the end, fails the case alone. */
-const answerTimeoutMs = 10_000;
+const answerTimeoutMs = 30_000;
 
 /** Returns a text for each difference between the answers and those of the table. */
 export async function checkCase(send: Send, { exchanges }: Case, url: string): Promise<string[]> {
