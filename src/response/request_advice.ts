@@ -23,7 +23,11 @@ type Correction = (fields: ErrorFields, context: AdviceContext) => string | null
 
 /** By codes without prefix. */
 const ownCorrections: ReadonlyMap<string, Correction> = new Map<string, Correction>([
-  ["100", (_, context) => functionPath(context) ?? clauseCorrection(context)],
+  [
+    "100",
+    (fields, context) =>
+      functionPath(context) ?? clauseCorrection(context) ?? otherParameter(fields, context),
+  ],
   ["125", (_, context) => pathCorrection(context)],
   ["200", embedPath],
   ["202", functionName],
@@ -71,12 +75,12 @@ function functionPath({ pieces, cache }: AdviceContext): string | null {
 }
 
 /** Corrects `select`, `order`, `or` and `and` that cannot be parsed, and filters like those of SQL. */
-function clauseCorrection({ pieces }: AdviceContext): string | null {
-  for (const { name, value } of paramsOf(pieces.query)) {
+function clauseCorrection(context: AdviceContext): string | null {
+  for (const { name, value } of paramsOf(context.pieces.query)) {
     const corrected = name === "order"
       ? correctedOrder(value)
       : name === "select"
-      ? correctedSelect(value)
+      ? correctedSelect(value, context)
       : /^(not\.)?(or|and)$/.test(name)
       ? correctedTree(value)
       : ["page", "per_page", "size"].includes(name)
@@ -101,8 +105,13 @@ function correctedOrder(value: string): string {
   ).join(",");
 }
 
-function correctedSelect(value: string): string {
-  const text = value.replaceAll("count(*)", "count()").replace(/,{2,}/g, ",").replace(/^,|,$/g, "");
+function correctedSelect(value: string, { cache }: AdviceContext): string {
+  const text = value.replaceAll("count(*)", "count()").replace(/,{2,}/g, ",").replace(/^,|,$/g, "")
+    .replace(
+      /(?<=^|,)(\w+)\.(\w+)(?=,|$)/g,
+      (path, name, column) =>
+        cache?.relations.some((relation) => relation.name === name) ? `${name}(${column})` : path,
+    );
   return text + ")".repeat(Math.max(0, openParentheses(text)));
 }
 
@@ -143,9 +152,43 @@ function sqlFilter(name: string, value: string): string | null {
   return word === undefined ? null : `${name}=${word}.${rest}`;
 }
 
-/** Names the path from one relation to another over a third. */
+/** Clauses by their names in other interfaces. */
+const clauseNames: ReadonlyMap<string, string> = new Map([
+  ["sort", "order"],
+  ["sort_by", "order"],
+  ["orderby", "order"],
+  ["order_by", "order"],
+  ["fields", "select"],
+]);
+
+/** `sort=price`, `where=price>5`, `price[gt]=5` and `price__gt=5`, which other interfaces have. */
+function otherParameter({ message }: ErrorFields, context: AdviceContext): string | null {
+  const text = /^"failed to parse filter \((.*)\)" \(line/s.exec(message)?.[1];
+  const { name = "", value = "" } = paramsOf(context.pieces.query)
+    .find((param) => param.value === text && param.name !== "select") ?? {};
+  const relation = targetRelation(context);
+  const columns = relation?.columns.map((column) => column.name);
+  if (columns === undefined || columns.includes(name)) return null;
+  const clause = clauseNames.get(name);
+  if (clause !== undefined) {
+    return `Write ${clause}=${clause === "order" ? correctedOrder(value) : value}`;
+  }
+  const [, column, bracketed, operator = bracketed] = /^(\w+?)(?:\[(\w+)\]|__(\w+))$/.exec(name) ??
+    [];
+  if (operator !== undefined) return `Write ${column}=${operator}.${value}`;
+  const [, compared = "", sign, operand] = /^(\w+) *([<>=!]{1,2}) *(.*)$/.exec(value) ?? [];
+  const filter = columns.includes(compared) ? sqlFilter(compared, `${sign}${operand}`) : null;
+  if (filter !== null) return `Write ${filter}`;
+  return /^\w+$/.test(name) && nearest(name, columns) === null
+    ? `${relation!.name} has no column ${name}`
+    : null;
+}
+
+/** Names the path from one relation to another over a third; `max(price)` is an aggregate. */
 function embedPath({ message }: ErrorFields, { cache, pieces }: AdviceContext): string | null {
   const [, from, to] = /between '(.*)' and '(.*)' in the schema cache$/s.exec(message) ?? [];
+  const [, call, operand] = /\b(sum|avg|min|max)\((\w+)\)/.exec(decoded(pieces.query)) ?? [];
+  if (call !== undefined && call === to) return `Write ${operand}.${call}()`;
   const ends = cache?.relationships ?? [];
   const target = from === undefined ? null : relationNamed(to!, cache);
   if (target === null) return null;
@@ -162,7 +205,7 @@ function embedPath({ message }: ErrorFields, { cache, pieces }: AdviceContext): 
 
 function tableName({ message }: ErrorFields, { cache }: AdviceContext): string | null {
   const [, name = ""] = /^Could not find the table '.*?\.(.*)' in/s.exec(message) ?? [];
-  const found = relationNamed(name, cache);
+  const found = relationNamed(name.replace(/\.(json|csv)$/, ""), cache);
   return found && `Perhaps you meant the table '${found.schema}.${found.name}'`;
 }
 
@@ -204,8 +247,11 @@ function columnCorrection({ message }: ErrorFields, context: AdviceContext): str
   return columnName(/\.(.*) does not exist$/s, message, context);
 }
 
-/** Names the labels of an enum, or the column whose type a value does not fit. */
+/** Names the labels of an enum, the column whose type a value does not fit, or `cs` of an array. */
 function valueCorrection({ message }: ErrorFields, context: AdviceContext): string | null {
+  const item = /^malformed array literal: "(.*)"$/s.exec(message)?.[1];
+  const array = paramsOf(context.pieces.query).find((each) => each.value === `eq.${item}`);
+  if (array !== undefined) return `Write ${array.name}=cs.{${item}}`;
   const [, type, value] = /^invalid input (?:value|syntax) for (?:enum|type) (.+): "(.*)"$/s
     .exec(message) ?? [];
   const columns = targetRelation(context)?.columns ?? [];
@@ -230,16 +276,7 @@ function checkDefinition({ message }: ErrorFields, { cache }: AdviceContext): st
 }
 
 /** Types that requests cast to. */
-const types = [
-  "text",
-  "date",
-  "integer",
-  "bigint",
-  "numeric",
-  "timestamptz",
-  "timestamp",
-  "boolean",
-];
+const types = "text date integer bigint numeric timestamptz timestamp boolean".split(" ");
 
 function typeName({ message }: ErrorFields): string | null {
   const found = nearest(/^type "(.*)" does not exist$/s.exec(message)?.[1] ?? "", types);
