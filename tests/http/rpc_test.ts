@@ -793,6 +793,7 @@ const capped = serviceSuite("functions", {
   dbSchemas: ["api", "hidden"],
   dbAnonRole: "anon",
   dbMaxRows: 2,
+  dbAggregatesEnabled: true,
 }, { title: "functions, two rows at most" });
 capped.rows("db-max-rows limits results, and several schemas are told apart", [
   ["GET /rpc/range_of?min=1&max=9", {}, 200, [{ id: 1 }, { id: 2 }], {
@@ -805,6 +806,8 @@ capped.rows("db-max-rows limits results, and several schemas are told apart", [
     { id: 2 },
   ], { "Content-Range": "0-1/9" }],
   ["HEAD /rpc/range_of?min=1&max=9", {}, 200, undefined, { "Content-Range": "0-1/*" }],
+  // Other items than the value of a scalar function give objects.
+  ["GET /rpc/r_ints?select=n:count()", {}, 200, [{ n: 3 }]],
   [
     "GET /rpc/not_here",
     { headers: { "Accept-Profile": "hidden" } },
