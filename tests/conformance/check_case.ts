@@ -19,7 +19,9 @@ export async function checkCase(send: Send, { exchanges }: Case, url: string): P
 }
 
 async function buildRequest(exchange: Exchange, url: string): Promise<Request> {
-  const headers = new Headers(exchange.headers.map(([name, value]) => [name, value]));
+  const headers = new Headers(
+    exchange.headers.map(([name, value]): [string, string] => [name, value]),
+  );
   if (exchange.claims !== null) {
     const claims = JSON.parse(exchange.claims, (_, value) => {
       const [, seconds] = /^@([+-]\d+)$/.exec(String(value)) ?? [];
