@@ -42,15 +42,6 @@ interface LiveRequest {
   readonly query: LiveQuery;
 }
 
-/** A group that can continue from a client's offset. */
-interface OpenedGroup {
-  readonly group: LiveGroup;
-  /** Ends the client's use of a stream. */
-  readonly leave: () => void;
-  /** Null if the client must read its rows again. */
-  readonly batches: readonly MessageBatch[] | null;
-}
-
 export class LiveEndpoint {
   constructor(readonly options: EndpointOptions) {}
 
@@ -73,7 +64,7 @@ export class LiveEndpoint {
     if (isPoll && !this.options.groups.has(request.query)) admitClient(exchange);
     admitIdentity(exchange, identity);
     try {
-      return await this.#answer(request, await this.#open(request));
+      return await this.#answer(request);
     } catch (error) {
       const isLater = error instanceof ServiceError && error.fields.status === 503;
       if (params.form !== "events" || !isLater) throw error;
@@ -82,51 +73,39 @@ export class LiveEndpoint {
     }
   }
 
-  /** Waits until the group can continue from the client's offset. Rejects with `183`, `184`, or the error of the run. */
-  async #open({ exchange, params, query }: LiveRequest): Promise<OpenedGroup> {
+  /** Answers once the group can continue from the client's offset. Rejects with `183`, `184`, or the error of the run. */
+  async #answer(request: LiveRequest): Promise<Reply> {
     const { groups, reader } = this.options;
-    const { form, offset, minXmax } = params;
-    const leave = form === "rows" ? () => {} : groups.enter(clientKeyOf(exchange));
-    try {
-      const group = groups.groupOf(query);
-      await reader.start();
-      const isKnown = offset !== null && group.hasOffset(offset);
-      // Without the schema svc_live, the run tells what is missing.
-      if (reader.isReading || !reader.isInstalled) await group.ready(isKnown ? null : minXmax);
-      if (!reader.isReading) throw errors.noLiveCapacity("Changes cannot be read", 1);
-      if (offset === null) return { group, leave, batches: [group.whole] };
-      const batches = group.since(offset);
-      const isRefetch = batches === null && form === "events";
-      return { group, leave, batches: isRefetch ? [refetchBatch, group.whole] : batches };
-    } catch (error) {
-      leave();
-      throw error;
+    const { params: { form, offset, handle, minXmax }, query } = request;
+    const group = groups.groupOf(query);
+    await reader.start();
+    const isKnown = offset !== null && group.hasOffset(offset);
+    // Without the schema svc_live, the run tells what is missing.
+    if (reader.isReading || !reader.isInstalled) await group.ready(isKnown ? null : minXmax);
+    if (!reader.isReading) throw errors.noLiveCapacity("Changes cannot be read", 1);
+    const batches = offset === null ? [group.whole] : group.since(offset);
+    if (form === "events") {
+      return this.#stream(request, group, batches ?? [refetchBatch, group.whole]);
     }
-  }
-
-  #answer(request: LiveRequest, opened: OpenedGroup): Reply | Promise<Reply> {
-    const { form, offset, handle } = request.params;
-    const { group, leave, batches } = opened;
-    if (form === "poll" && batches?.length === 0) return this.#wait(request, opened);
-    const isStream = form === "events" || form === "changes";
-    if (isStream && batches !== null) return this.#stream(request, opened, batches);
-    leave();
-    if (batches !== null) return this.#messages(handle, group, batches);
-    // The next request of the client waits until the result is as new as the client's.
-    const headers = this.#headers(`${offset!.xmax}-${crypto.randomUUID()}`, group.offset);
-    return jsonReply(409, headers, [mustRefetch]);
+    if (batches === null) {
+      // The next request of the client waits until the result is as new as the client's.
+      const headers = this.#headers(`${offset!.xmax}-${crypto.randomUUID()}`, group.offset);
+      return jsonReply(409, headers, [mustRefetch]);
+    }
+    if (form === "changes") return this.#stream(request, group, batches);
+    if (form === "poll" && batches.length === 0) return await this.#wait(request, group);
+    return this.#messages(handle, group, batches);
   }
 
   #messages(handle: string | null, group: LiveGroup, batches: readonly MessageBatch[]): Reply {
-    const { offset } = batches.at(-1) ?? group;
-    const content = (batches.length > 0 ? batches : [group.unchanged]).flatMap((each) =>
-      each.messages
-    );
-    return jsonReply(200, this.#headers(handle, offset!), content);
+    const shown = batches.length > 0 ? batches : [group.unchanged];
+    const headers = this.#headers(handle, shown.at(-1)!.offset!);
+    return jsonReply(200, headers, shown.flatMap(({ messages }) => messages));
   }
 
   /** Answers with the next batch, or after 20 s without one. */
-  #wait({ exchange, params: { handle }, query }: LiveRequest, { group, leave }: OpenedGroup) {
+  #wait({ exchange, params: { handle }, query }: LiveRequest, group: LiveGroup): Promise<Reply> {
+    const leave = this.options.groups.enter(clientKeyOf(exchange));
     // Clocks of issuers differ: a client does not poll without a pause until its token is refused.
     const endsAt = Math.max(this.options.time() + 1000, this.#endOf(query, pollMs));
     const { promise, resolve, reject } = deferred<Reply>();
@@ -148,10 +127,11 @@ export class LiveEndpoint {
   /** Makes a stream that ends when its token does. Others end at different times. */
   #stream(
     { exchange, params: { handle }, query }: LiveRequest,
-    { group, leave }: OpenedGroup,
+    group: LiveGroup,
     batches: readonly MessageBatch[],
   ): Reply {
     const { liveRecheck } = exchange.context.snapshot.config;
+    const leave = this.options.groups.enter(clientKeyOf(exchange));
     const time = this.options.time();
     const endsAt = this.#endOf(query, liveRecheck * 1000 * (0.75 + Math.random() / 2));
     const onEnd = () => {

@@ -127,8 +127,8 @@ export class LiveGroup {
     if (this.#whole !== null) return this.#whole;
     const error = this.around.reserve(this.#rows.bytes, this);
     if (error !== null) throw error;
-    const parts = { snapshot: this.#snapshot!, offset: this.offset };
-    this.#whole = new MessageBatch(this.offset, resultMessages(this.#rows.all(), parts));
+    const messages = resultMessages(this.#rows.all(), this.#snapshot!, this.offset);
+    this.#whole = new MessageBatch(this.offset, messages);
     this.#resize();
     return this.#whole;
   }
@@ -275,7 +275,7 @@ export class LiveGroup {
     }
     if (!isFirst && difference !== null) {
       const { offset } = this;
-      const batch = new MessageBatch(offset, changeMessages(difference, { snapshot, offset }));
+      const batch = new MessageBatch(offset, changeMessages(difference, snapshot, offset));
       this.#log.push({ from, batch });
       const max = this.around.reserve(batch.size, this) === null ? maxLogBytes : 0;
       let bytes = 0;

@@ -7,7 +7,7 @@ import { schedule } from "../lib/timers.ts";
 import { LiveDependencies } from "./dependencies.ts";
 import { LiveEndpoint } from "./endpoint.ts";
 import { LiveGroups } from "./groups.ts";
-import { hasSums, parsePgSnapshot } from "./offset.ts";
+import { parsePgSnapshot } from "./offset.ts";
 import type { LiveQuery, LiveRows } from "./group.ts";
 import { ChangeReader } from "./reader.ts";
 import { interestOf } from "./scope.ts";
@@ -32,9 +32,7 @@ export function liveOf(
   if (prefix === null) return null;
   let context: () => Context;
   // Where connections end with the request, there is no endpoint.
-  const endpoint = loading === "unshared" || !hasSums()
-    ? null
-    : openEndpoint(service, () => context());
+  const endpoint = loading === "unshared" ? null : openEndpoint(service, () => context());
   return {
     matches: (path) => path.startsWith(`${prefix}/`),
     async respond(exchange) {

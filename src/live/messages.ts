@@ -42,27 +42,28 @@ export function encodeJson(messages: readonly string[]): Uint8Array<ArrayBuffer>
   return encoder.encode(`[${messages.join(",\n")}]`);
 }
 
-interface BatchEnd {
-  readonly snapshot: PgSnapshot;
-  readonly offset: string;
-}
-
 /** Returns the messages of a whole result. */
-export function resultMessages(rows: Iterable<ChangedRow>, end: BatchEnd): readonly string[] {
-  return [...Array.from(rows, (row) => change(row, { operation: "insert" })), ...endMessages(end)];
+export function resultMessages(
+  rows: Iterable<ChangedRow>,
+  snapshot: PgSnapshot,
+  offset: string,
+): readonly string[] {
+  const changes = Array.from(rows, (row) => change(row, { operation: "insert" }));
+  return [...changes, ...endMessages(snapshot, offset)];
 }
 
 /** Returns the messages of a difference. Deleted rows precede, so that a key may move. */
 export function changeMessages(
   { deleted, updated, inserted }: Difference,
-  end: BatchEnd,
+  snapshot: PgSnapshot,
+  offset: string,
 ): readonly string[] {
   const changes = Object.entries({ delete: deleted, update: updated, insert: inserted })
-    .flatMap(([operation, rows]) => rows.map((row) => change(row, { operation, lsn: end.offset })));
-  return [...changes, ...endMessages(end)];
+    .flatMap(([operation, rows]) => rows.map((row) => change(row, { operation, lsn: offset })));
+  return [...changes, ...endMessages(snapshot, offset)];
 }
 
-function endMessages({ snapshot: { xmin, xmax, xips }, offset }: BatchEnd): readonly string[] {
+function endMessages({ xmin, xmax, xips }: PgSnapshot, offset: string): readonly string[] {
   const parts = { xmin: `${xmin}`, xmax: `${xmax}`, xip_list: xips };
   return [control("snapshot-end", parts), upToDate(offset)];
 }

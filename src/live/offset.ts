@@ -37,11 +37,6 @@ export function readOffset(text: string): LiveOffset | null {
   return { xmax: number >> 112n, ms, sum: BigInt.asUintN(64, number) };
 }
 
-/** Whether the runtime has the hash that {@linkcode sumOf} needs. */
-export function hasSums(): boolean {
-  return builtinModule("node:crypto") !== null;
-}
-
 /** Returns the first 64 bits of SHA-256. The sum of those of a result's rows, modulo 2^64, names its content. */
 export function sumOf(text: string): bigint {
   const hash = builtinModule("node:crypto")!.createHash("sha256").update(text).digest();
