@@ -104,7 +104,7 @@ export class LiveFigures {
 }
 
 /** Returns the value at a rank (nearest rank); null for an empty list. */
-function percentile(sorted: readonly number[], share: number): number | null {
+export function percentile(sorted: readonly number[], share: number): number | null {
   const value = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
   return value === undefined ? null : Math.round(value * 100) / 100;
 }

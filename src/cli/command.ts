@@ -1,5 +1,6 @@
 /** A command of the command line, such as `svc check`: its word, its flags, and the function that
  * runs it. @module */
+import type { HandleApi } from "../admin/console_api.ts";
 import type { ConfigFlags } from "../config/load.ts";
 import type { Config } from "../config/options.ts";
 
@@ -62,6 +63,15 @@ export interface ServeEvents {
   readonly onListening?: (config: Config) => void;
   /** Shows a page with links to browsers. Default: only in quick mode. */
   readonly hasStartPage?: boolean;
+  /** Answers the requests of the API's port, with the handler at hand. Default: the handler answers. */
+  readonly front?: (handle: HandleApi) => ApiFront;
+}
+
+/** Answers requests in place of the API. */
+export interface ApiFront {
+  readonly handle: HandleApi;
+  /** Resolves when it uses the handler no more. The service closes after that. */
+  readonly stop: () => Promise<void>;
 }
 
 /** A command. */

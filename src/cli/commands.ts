@@ -7,6 +7,7 @@ import { contractCommand, diffCommand } from "./contract.ts";
 import { demoCommand } from "./demo.ts";
 import { initCommand } from "./init.ts";
 import { testCommand } from "./policy_tests.ts";
+import { shadowCommand } from "./shadow.ts";
 import { sqlCommand } from "./sql.ts";
 import { tokenCommand } from "./token.ts";
 import { whyCommand } from "./why.ts";
@@ -20,6 +21,7 @@ export const commands: readonly Command[] = [
   whyCommand,
   contractCommand,
   diffCommand,
+  shadowCommand,
   sqlCommand,
   tokenCommand,
 ];

@@ -51,6 +51,7 @@ export async function withDatabase(
   });
 }
 
-function refuseTenants(): never {
+/** Throws the error of commands that read one database. */
+export function refuseTenants(): never {
   throw new Error("tenants: this command reads one database: give a configuration without tenants");
 }

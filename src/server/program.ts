@@ -14,7 +14,7 @@ import { quickObserver, readyObserver } from "../cli/quick/quick_report.ts";
 import { readyCheck, readyVerdict } from "../cli/ready.ts";
 import { secretWarnings } from "../cli/secret_flags.ts";
 import { openStart } from "../cli/start.ts";
-import { withService } from "../cli/with_service.ts";
+import { refuseTenants, withService } from "../cli/with_service.ts";
 import { ConfigError } from "../config/config_error.ts";
 import type { Config } from "../config/options.ts";
 import { dumpConfig, exampleFile } from "../config/print.ts";
@@ -161,6 +161,7 @@ async function serveConfig(
   const stopWatching = flags.watches ? watch(reader, reloads) : () => {};
   try {
     if (reader.config.tenants !== null) {
+      if (events.front !== undefined) refuseTenants();
       const { serveTenants } = await import("./serve_tenants.ts");
       return await serveTenants({ reader, log: { ...log, observe }, reloads });
     }
@@ -173,6 +174,7 @@ async function serveConfig(
       database,
       quick,
       hasStartPage,
+      front: events.front,
     });
   } finally {
     stopWatching();

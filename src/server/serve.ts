@@ -24,6 +24,7 @@ import {
   openConfiguredDatabase,
   shortPath,
 } from "../cli/config_files.ts";
+import type { ApiFront, ServeEvents } from "../cli/command.ts";
 import type { Listening } from "./listen.ts";
 import type { Log } from "../cli/log.ts";
 import { shellWord } from "../cli/shell_word.ts";
@@ -46,6 +47,8 @@ export interface ServeDependencies {
   readonly quick?: QuickStart | null;
   /** Shows a page with links to browsers. Default: false. */
   readonly hasStartPage?: boolean;
+  /** Answers the requests of the API's port. Default: the handler does. */
+  readonly front?: ServeEvents["front"];
 }
 
 /**
@@ -59,7 +62,7 @@ export async function serve(dependencies: ServeDependencies): Promise<number> {
 }
 
 async function serveUntilStopped(
-  { reader, log, call, reloads, database = null, quick = null, hasStartPage }: ServeDependencies,
+  { reader, log, call, reloads, database = null, quick = null, ...shown }: ServeDependencies,
   onFatal: () => void,
 ): Promise<void> {
   const { config } = reader;
@@ -86,6 +89,7 @@ async function serveUntilStopped(
   const options = { ...log, observe, onFatal, database, quick, team, isTimed };
   const service = created = await startService(reader, options);
   const handleApi = serviceHandler(service, "shared", agentsOf(service), liveOf(service));
+  const front = shown.front?.(handleApi) ?? null;
   const diagnose = () => findingsOfService(service, { quick, program: call.program });
   let api: ServingApi | null = null;
   const isLive = () => api?.isOpen() ?? false;
@@ -103,7 +107,7 @@ async function serveUntilStopped(
   if (startsApi) {
     const common = { config, isQuick: quick !== null };
     api = team === null
-      ? await serveApi(service, { ...common, hasStartPage, handleApi })
+      ? await serveApi(service, { ...common, ...shown, handleApi: front?.handle ?? handleApi })
       : await team.listen(service, { ...common, file: reader.file, call, log, recorder, onFatal });
     diagnosis.start({ diagnose, config: () => service.snapshot.config });
   }
@@ -115,21 +119,22 @@ async function serveUntilStopped(
   reloads.close();
   diagnosis.stop();
   recorder?.stop();
-  await stopServing(service, { api, admin, isEmbedded: embedded });
+  await stopServing(service, { api, admin, front, isEmbedded: embedded });
 }
 
 /** Resolves when all requests are answered and the service is closed. */
 async function stopServing(
   service: Service,
-  { api, admin, isEmbedded }: {
+  { api, admin, front, isEmbedded }: {
     readonly api: ServingApi | null;
+    readonly front: ApiFront | null;
     readonly admin: Awaited<ReturnType<typeof serveAdmin>>;
     readonly isEmbedded: boolean;
   },
 ): Promise<void> {
   service.endStreams();
   await untilResponded(
-    Promise.all([api?.shutdown(), admin?.shutdown()]),
+    Promise.all([api?.shutdown().then(front?.stop), admin?.shutdown()]),
     () => hasWork(service.database) || api?.isRunning === true,
   );
   // An embedded database must write its data to disk. A server notices the closed connections.

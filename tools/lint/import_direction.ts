@@ -38,6 +38,7 @@ const ranks: readonly (readonly string[])[] = [
   ["src/why"],
   ["src/mcp"],
   ["src/admin"],
+  ["src/shadow"],
   ["src/console"],
   ["src/cli"],
   ["src/tenants"],

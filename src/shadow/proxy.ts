@@ -1,0 +1,67 @@
+/** Passes requests to an upstream server, and reads to a shadow. @module */
+import type { HandleApi } from "../admin/console_api.ts";
+import { framingHeaders, hasBody } from "../errors/http_text.ts";
+import type { RepeatedRead, Shadow } from "./shadow.ts";
+import { observedAnswer } from "./timed_answer.ts";
+
+/** Makes the function that answers requests with the answers of the upstream. */
+export function proxyHandler(shadow: Shadow): HandleApi {
+  const { upstream, fetch, tally, now } = shadow.options;
+  return async function proxy(request) {
+    tally.requests++;
+    const { method, body, signal, headers: received } = request;
+    // Clients that offer HTTP/2 accept an answer in HTTP/1.1.
+    if (/websocket/i.test(received.get("Upgrade") ?? "")) return refusal(501, "no upgrades");
+    const headers = endToEnd(received, ["content-length", "expect", "host"]);
+    // A compressed answer could not be compared.
+    headers.set("Accept-Encoding", "identity");
+    const read = { method, target: targetOf(request), headers };
+    const init = { method, headers, body, signal, redirect: "manual" } as const;
+    const send = () => fetch(upstream + read.target, { ...init, ...body && { duplex: "half" } });
+    const isCompared = isRead(read) && shadow.reserve();
+    try {
+      return responseOf(
+        await (isCompared
+          ? observedAnswer(send, now, (answer) => shadow.compareLater(read, answer))
+          : send()),
+      );
+    } catch {
+      if (isCompared) shadow.compareLater(read, null);
+      return refusal(502, `cannot reach ${upstream}: start that server, or correct --upstream`);
+    }
+  };
+}
+
+/** Returns whether a request only reads, and has an answer that can be compared. */
+export function isRead({ method, headers }: Pick<RepeatedRead, "method" | "headers">): boolean {
+  if (method !== "GET" && method !== "HEAD") return false;
+  return !/text\/event-stream|\.plan\b/i.test(headers.get("Accept") ?? "");
+}
+
+/** Returns path and query string as the client sent them. */
+function targetOf({ url }: Request): string {
+  const start = url.indexOf("/", url.indexOf("//") + 2);
+  return start < 0 ? "/" : url.slice(start);
+}
+
+/** Returns headers without those of the connection (RFC 9110, section 7.6.1), and without others. */
+function endToEnd(received: Headers, others: readonly string[]): Headers {
+  const headers = new Headers(received);
+  const options = received.get("Connection")?.match(/[\w-]+/g) ?? [];
+  for (const name of [...framingHeaders, ...options]) {
+    if (name !== "content-length") headers.delete(name);
+  }
+  for (const name of others) headers.delete(name);
+  return headers;
+}
+
+function responseOf({ status, statusText, headers: received, body }: Response): Response {
+  // The runtime has decompressed such a body.
+  const isDecoded = received.has("Content-Encoding");
+  const headers = endToEnd(received, isDecoded ? ["content-encoding", "content-length"] : []);
+  return new Response(hasBody(status) ? body : null, { status, statusText, headers });
+}
+
+function refusal(status: number, message: string): Response {
+  return Response.json({ message: `svc shadow: ${message}` }, { status });
+}

@@ -1,0 +1,51 @@
+/** Shapes of reads, and texts of a report, which contain no secrets. @module */
+import { printable } from "../lib/printable.ts";
+import { redact } from "../observe/redact.ts";
+import { operators } from "../request/url/operators.ts";
+import { splitQuery } from "../request/url/query_string.ts";
+import type { ReadLine } from "./tally.ts";
+
+/** Characters of a text in a report. */
+const maxTextChars = 160;
+
+/** Returns the shape of a read: the path, and the names of parameters and operators without values. */
+export function shapeOf({ method, target }: ReadLine): string {
+  const [path = "", ...query] = target.split("?");
+  const names = splitQuery(query.join("?")).map(({ name, value }) =>
+    name + operatorOf(value ?? "")
+  );
+  const params = [...new Set(names)].sort().join("&");
+  return shownText(`${method} ${path}${params && `?${params}`}`);
+}
+
+function operatorOf(value: string): string {
+  const [, not = "", word = ""] = /^(not\.)?([a-z]+)(?:\([^)]*\))?\./.exec(value) ?? [];
+  return operators.has(word) ? `=${not}${word}` : "";
+}
+
+/** Returns a target for a report. */
+export function shownTarget(target: string): string {
+  const hidden = target.replace(
+    /([?&;]([^=&;]*)=)[^&;]*/g,
+    (whole, head: string, name: string) => isSecretName(name) ? `${head}***` : whole,
+  );
+  return shownText(hidden);
+}
+
+/** Returns a value of a body for a report. `place` names it. */
+export function shownValue(value: unknown, place: string): string {
+  if (value === undefined) return "nothing";
+  const hide = (name: string, member: unknown) => isSecretName(name) ? "***" : member;
+  return isSecretName(place) ? "***" : shownText(JSON.stringify(value, hide));
+}
+
+/** Returns whether the values of a name may be secrets. */
+export function isSecretName(name: string): boolean {
+  return /token|secret|passw|jwt|api_?key|authorization|cookie|session/i.test(name);
+}
+
+/** Returns one line without tokens, with at most {@linkcode maxTextChars} characters. */
+function shownText(text: string): string {
+  const line = printable(redact(text));
+  return line.length > maxTextChars ? `${line.slice(0, maxTextChars)}…` : line;
+}
