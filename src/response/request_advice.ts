@@ -173,8 +173,7 @@ function otherParameter({ message }: ErrorFields, context: AdviceContext): strin
   if (clause !== undefined) {
     return `Write ${clause}=${clause === "order" ? correctedOrder(value) : value}`;
   }
-  const [, column, bracketed, operator = bracketed] = /^(\w+?)(?:\[(\w+)\]|__(\w+))$/.exec(name) ??
-    [];
+  const [, column, operator] = /^(\w+?)(?:\[|__)(\w+?)\]?$/.exec(name) ?? [];
   if (operator !== undefined) return `Write ${column}=${operator}.${value}`;
   const [, compared = "", sign, operand] = /^(\w+) *([<>=!]{1,2}) *(.*)$/.exec(value) ?? [];
   const filter = columns.includes(compared) ? sqlFilter(compared, `${sign}${operand}`) : null;
