@@ -84,7 +84,11 @@ export function Dialog({ title, onClose, children, kind = "", anchor = null }: D
     const previous = document.activeElement;
     element.showModal();
     if (anchor !== null) placeBelow(element, anchor);
+    // Previews and errors appear later.
+    const observer = new ResizeObserver(() => anchor !== null && keepInside(element));
+    observer.observe(element);
     return () => {
+      observer.disconnect();
       element.close();
       if (previous instanceof HTMLElement && previous.isConnected) previous.focus();
     };
@@ -107,14 +111,25 @@ export function Dialog({ title, onClose, children, kind = "", anchor = null }: D
   `;
 }
 
+/** Pixels between a popover and the edge of the window. */
+const popoverMargin = 8;
+
 function placeBelow(element: HTMLElement, { left, bottom, top }: DOMRect): void {
   const { width, height } = element.getBoundingClientRect();
-  const margin = 8;
   const below = bottom + 4;
-  const y = below + height + margin <= innerHeight ? below : Math.max(margin, top - height - 4);
-  element.style.left = `${Math.max(margin, Math.min(left, innerWidth - width - margin))}px`;
-  element.style.top = `${Math.max(margin, Math.min(y, innerHeight - height - margin))}px`;
+  const isBelow = below + height + popoverMargin <= innerHeight;
+  const most = innerWidth - width - popoverMargin;
+  element.style.left = `${Math.max(popoverMargin, Math.min(left, most))}px`;
+  element.style.top = `${isBelow ? below : top - height - 4}px`;
   element.style.margin = "0";
+  keepInside(element);
+}
+
+/** Moves a popover up or down into the window. */
+function keepInside(element: HTMLElement): void {
+  const { top, height } = element.getBoundingClientRect();
+  const most = innerHeight - height - popoverMargin;
+  element.style.top = `${Math.max(popoverMargin, Math.min(top, most))}px`;
 }
 
 /** A line that says that a list has no entries. */

@@ -9,6 +9,7 @@ import {
 } from "../support/clients/console_browser.ts";
 import { signToken } from "../support/handler/token.ts";
 import { withConsole } from "../support/server/console_service.ts";
+import { eventually } from "../support/timing/eventually.ts";
 
 /** What a reader does on each width and in each theme, after the steps of `console_test.ts`. */
 const points:
@@ -54,16 +55,26 @@ const points:
       await form.getByRole("button", { name: "Save" }).click();
       await page.getByRole("gridcell", { name: "75" }).waitFor();
     }],
-    ["a pencil opens the form of a cell", async ({ page, cell }) => {
-      await cell(0, 1).hover();
-      await cell(0, 1).getByRole("button", { name: "Change title" }).click();
-      await page.getByRole("dialog", { name: "Change title" }).waitFor();
-      await page.keyboard.press("Escape");
+    ["a pencil changes a cell, whose row stays where it is", async ({ open, page, cell }) => {
+      await open("#/table/api/film?limit=20");
+      const shown = cell(4, 1);
+      const title = `${await shown.locator(".cell-text").innerText()}, again`;
+      await shown.hover();
+      await shown.getByRole("button", { name: "Change title" }).click();
+      const form = page.getByRole("dialog", { name: "Change title" });
+      await form.getByRole("textbox", { name: "title" }).fill(title);
+      await form.getByRole("button", { name: "Save" }).click();
+      await shown.getByText(title, { exact: true }).waitFor();
     }],
-    ["the code is closed at first", async ({ page }) => {
+    ["the code is closed at first, and stays as it was left", async ({ page }) => {
       strictEqual(await page.getByLabel("URL of the request").count(), 0);
       const { height } = (await page.locator(".pager").boundingBox())!;
       ok(height <= 60 || page.viewportSize()!.width < 600, `the pager is ${height} px high`);
+      await page.getByRole("button", { name: "Code", exact: true }).click();
+      await page.reload();
+      const top = (await page.getByLabel("URL of the request").boundingBox())!.y;
+      ok(top < page.viewportSize()!.height, `the code begins at ${top} px`);
+      await page.getByRole("button", { name: "Code", exact: true }).click();
     }],
     ["a chart counts all rows", async ({ open, page, violations }) => {
       await open("#/table/api/film/chart");
@@ -92,6 +103,26 @@ const points:
       await pan("ArrowLeft", button.x - box.x);
       deepStrictEqual(await violations(), []);
     }],
+    ["the diagram of many tables begins with neighbours", async ({ open, page, violations }) => {
+      const path = "**/console/schema";
+      await page.route(path, async (route) => {
+        const { relations, ...others } = await (await route.fetch()).json();
+        const more = Array.from(
+          { length: 200 },
+          (_, index) => ({ ...relations[0], name: `t${index}` }),
+        );
+        await route.fulfill({ json: { ...others, relations: [...relations, ...more] } });
+      });
+      await page.reload();
+      await open("#/diagram/api");
+      await page.getByText("Around film").waitFor();
+      strictEqual(await page.locator(".node", { hasText: "t199" }).count(), 0);
+      await page.getByRole("button", { name: /^All 20\d tables$/ }).click();
+      await page.locator(".node", { hasText: "t199" }).waitFor({ state: "attached" });
+      deepStrictEqual(await violations(), []);
+      await page.unroute(path);
+      await page.reload();
+    }],
     ["a plan is a tree", async ({ open, page, violations }) => {
       await open("#/table/api/film/plan?id=gt.5&limit=20");
       await page.locator("summary", { hasText: "Limit" }).first().waitFor();
@@ -102,6 +133,12 @@ const points:
       await page.getByText("Save", { exact: true }).click();
       await page.getByLabel("Name of the view").fill("Family");
       await page.getByRole("button", { name: "Save view" }).click();
+      await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+      await page.getByRole("button", { name: "Copy link" }).click();
+      await eventually(
+        "the link is copied",
+        async () => await page.evaluate("navigator.clipboard.readText()") === page.url(),
+      );
       await page.keyboard.press("Escape");
       await open("#/health");
       if (page.viewportSize()!.width < 800) {
@@ -130,6 +167,14 @@ const points:
       await page.getByRole("button", { name: "Insert" }).waitFor({ state: "detached" });
       await page.getByLabel("View as").selectOption("writer");
       await page.getByRole("button", { name: "Insert" }).waitFor();
+      await page.getByRole("button", { name: /^writer, ends in/ }).click();
+      await page.getByLabel("Claims").fill('{"sub":"7"}');
+      await page.getByRole("button", { name: "Act as the role" }).click();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      const claims = await page.evaluate(
+        `JSON.parse(atob(sessionStorage.getItem("svc-token").split(".")[1]))`,
+      ) as Record<string, unknown>;
+      deepStrictEqual([claims.role, claims.sub], ["writer", "7"]);
     }],
   ];
 
