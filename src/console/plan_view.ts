@@ -54,29 +54,36 @@ export function PlanView({ call }: { readonly call: ApiCall }): View {
   `;
 }
 
-/** Requests a plan; null for none. The plan is null until it has arrived. */
+interface LoadedPlan {
+  /** Text of the request. */
+  readonly key: string;
+  readonly text: string | null;
+}
+
+/** Requests a plan; null for none. The plan is null until that of the request has arrived. */
 function usePlan(
   request: ApiCall | null,
 ): { readonly plan: string | null; readonly error: ApiError | null } {
-  const [plan, setPlan] = useState<string | null>(null);
+  const [loaded, setLoaded] = useState<LoadedPlan | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
+  const key = JSON.stringify(request);
   useEffect(() => {
     if (request === null) return;
     const controller = new AbortController();
-    setPlan(null);
+    setLoaded(null);
     void guarded(async () => {
       try {
         const answer = await callApi(request, controller.signal);
         const failure = errorOf(answer);
         setError(failure);
-        setPlan(failure === null ? answer.text : null);
+        setLoaded({ key, text: failure === null ? answer.text : null });
       } catch (thrown) {
         if (!controller.signal.aborted) throw thrown;
       }
     });
     return () => controller.abort();
-  }, [JSON.stringify(request), token.value]);
-  return { plan, error };
+  }, [key, token.value]);
+  return { plan: loaded?.key === key ? loaded.text : null, error };
 }
 
 function textType(jsonType: string): string {
