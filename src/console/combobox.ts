@@ -12,7 +12,6 @@ interface ComboboxProps {
   /** The list is shown without the focus. Default: false. */
   readonly isAlwaysOpen?: boolean;
   readonly autofocus?: boolean;
-  readonly disabled?: boolean;
   readonly onText: (text: string) => void;
   readonly onChoose: (index: number) => void;
   readonly onFocus?: () => void;
@@ -42,7 +41,7 @@ export function Combobox(props: ComboboxProps): View {
     <div class="combobox">
       <input type="text" role="combobox" ...${{ id, placeholder }} aria-label=${label}
         autocomplete="off" spellcheck="false" autofocus=${props.autofocus}
-        disabled=${props.disabled} aria-expanded=${String(isOpen)} aria-controls=${`${id}-list`}
+        aria-expanded=${String(isOpen)} aria-controls=${`${id}-list`}
         aria-activedescendant=${isOpen ? `${id}-${chosen}` : null} value=${text}
         onKeyDown=${onKeyDown} onBlur=${() => setFocus(false)}
         onFocus=${() => {

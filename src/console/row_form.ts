@@ -134,8 +134,8 @@ function Field(props: FieldProps): View {
       <div class="field-row">
         <${ValueInput} id=${`field-${name}`} ...${{ column, reference }} value=${text ?? ""}
           aria-invalid=${problem === null ? null : "true"}
-          disabled=${text === null} autofocus=${isFirst} onValue=${onText}
-          placeholder=${isNew ? placeholderOf(column) : ""} />
+          autofocus=${isFirst} onValue=${onText}
+          placeholder=${isNew ? placeholderOf(column) : text === null ? "null" : ""} />
         ${nullable && !isNew && html`<label class="check"><input type="checkbox"
           checked=${text === null} onChange=${toggleNull} />null</label>`}
       </div>

@@ -17,7 +17,6 @@ interface ValueInputProps {
   readonly onValue: (value: string) => void;
   readonly label?: string;
   readonly id?: string;
-  readonly disabled?: boolean;
   readonly autofocus?: boolean;
   readonly placeholder?: string;
 }
@@ -77,8 +76,9 @@ function ReferenceInput(props: ValueInputProps): View {
   return html`
     <span class="reference">
       <${Combobox} ...${{ ...others, id, label, options }} text=${value}
-        placeholder=${others.placeholder ||
-          `${reference.label} or ${reference.key}`} onText=${onValue}
+        placeholder=${`${reference.label} or ${reference.key}${
+          others.placeholder ? `, else ${others.placeholder}` : ""
+        }`} onText=${onValue}
         onFocus=${() => setActive(true)} onChoose=${(index: number) => onValue(found[index]![0])} />
       ${current !== null && html`<span class="label">${current}</span>`}
     </span>
