@@ -73,8 +73,22 @@ export class LiveEndpoint {
     }
   }
 
-  /** Answers once the group can continue from the client's offset. Rejects with `183`, `184`, or the error of the run. */
+  /** Counts streams and polls, also those that wait for a run. Rejects with `183`, `184`, or the error of the run. */
   async #answer(request: LiveRequest): Promise<Reply> {
+    const isCounted = request.params.form !== "rows";
+    const leave = isCounted ? this.options.groups.enter(clientKeyOf(request.exchange)) : () => {};
+    let isStream = false;
+    try {
+      const reply = await this.#continue(request, leave);
+      isStream = reply.content instanceof ReadableStream;
+      return reply;
+    } finally {
+      if (!isStream) leave();
+    }
+  }
+
+  /** Answers once the group can continue from the client's offset. */
+  async #continue(request: LiveRequest, leave: () => void): Promise<Reply> {
     const { groups, reader } = this.options;
     const { params: { form, offset, handle, minXmax }, query } = request;
     const group = groups.groupOf(query);
@@ -85,14 +99,18 @@ export class LiveEndpoint {
     if (!reader.isReading) throw errors.noLiveCapacity("Changes cannot be read", 1);
     const batches = offset === null ? [group.whole] : group.since(offset);
     if (form === "events") {
-      return this.#stream(request, group, batches ?? [refetchBatch, group.whole]);
+      return this.#stream(request, {
+        group,
+        leave,
+        batches: batches ?? [refetchBatch, group.whole],
+      });
     }
     if (batches === null) {
       // The next request of the client waits until the result is as new as the client's.
       const headers = this.#headers(`${offset!.xmax}-${crypto.randomUUID()}`, group.offset);
       return jsonReply(409, headers, [mustRefetch]);
     }
-    if (form === "changes") return this.#stream(request, group, batches);
+    if (form === "changes") return this.#stream(request, { group, leave, batches });
     if (form === "poll" && batches.length === 0) return await this.#wait(request, group);
     return this.#messages(handle, group, batches);
   }
@@ -105,7 +123,6 @@ export class LiveEndpoint {
 
   /** Answers with the next batch, or after 20 s without one. */
   #wait({ exchange, params: { handle }, query }: LiveRequest, group: LiveGroup): Promise<Reply> {
-    const leave = this.options.groups.enter(clientKeyOf(exchange));
     // Clocks of issuers differ: a client does not poll without a pause until its token is refused.
     const endsAt = Math.max(this.options.time() + 1000, this.#endOf(query, pollMs));
     const { promise, resolve, reject } = deferred<Reply>();
@@ -118,20 +135,19 @@ export class LiveEndpoint {
       end: (error) => error === null ? unchanged() : reject(error),
     };
     group.subscribe(subscriber);
-    return promise.finally(() => {
-      group.unsubscribe(subscriber);
-      leave();
-    });
+    return promise.finally(() => group.unsubscribe(subscriber));
   }
 
   /** Makes a stream that ends when its token does. Others end at different times. */
   #stream(
     { exchange, params: { handle }, query }: LiveRequest,
-    group: LiveGroup,
-    batches: readonly MessageBatch[],
+    { group, leave, batches }: {
+      readonly group: LiveGroup;
+      readonly leave: () => void;
+      readonly batches: readonly MessageBatch[];
+    },
   ): Reply {
     const { liveRecheck } = exchange.context.snapshot.config;
-    const leave = this.options.groups.enter(clientKeyOf(exchange));
     const time = this.options.time();
     const endsAt = this.#endOf(query, liveRecheck * 1000 * (0.75 + Math.random() / 2));
     const onEnd = () => {

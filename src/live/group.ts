@@ -14,14 +14,11 @@ export interface LiveQuery {
   readonly path: string;
   /** Percent-encoded, without the parameters of the protocol. */
   readonly query: string;
-  /** Value of `Accept-Profile`; null without it. */
   readonly profile: string | null;
   readonly identity: Identity;
 }
 
-/** The result of a run. */
 export interface LiveRows {
-  /** Rows as JSON. */
   readonly lines: readonly string[];
   readonly snapshot: PgSnapshot;
   /** Time in PostgreSQL, without that in the queue. */
@@ -133,7 +130,6 @@ export class LiveGroup {
     return this.#whole;
   }
 
-  /** The batch without a change. */
   get unchanged(): MessageBatch {
     return new MessageBatch(this.offset, [upToDate(this.offset)]);
   }

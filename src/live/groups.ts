@@ -25,11 +25,9 @@ export class LiveGroups {
   readonly #groups = new Map<string, LiveGroup>();
   /** Groups that wait for a run, the longest waiting one first. */
   readonly #queue = new Set<LiveGroup>();
-  /** Number of streams by client. */
   readonly #clients = new Map<string, number>();
   readonly #surroundings: GroupSurroundings;
   #running = 0;
-  /** Number of streams. */
   streams = 0;
   #bytes = 0;
   #cancelCheck = () => {};

@@ -11,7 +11,6 @@ export const retryEvents = encoder.encode("retry: 1000\n\n");
 
 /** Messages up to `up-to-date`, with their encodings, which all subscribers share. */
 export class MessageBatch {
-  /** Characters of the messages. */
   readonly size: number;
   #events: Uint8Array<ArrayBuffer> | null = null;
 
@@ -42,7 +41,6 @@ export function encodeJson(messages: readonly string[]): Uint8Array<ArrayBuffer>
   return encoder.encode(`[${messages.join(",\n")}]`);
 }
 
-/** Returns the messages of a whole result. */
 export function resultMessages(
   rows: Iterable<ChangedRow>,
   snapshot: PgSnapshot,

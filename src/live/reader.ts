@@ -9,7 +9,6 @@ import type { ChangeRecords } from "./scope.ts";
 
 interface ReaderOptions {
   readonly database: Database;
-  /** Milliseconds between two polls. */
   readonly intervalMs: () => number;
   /** Whether there are groups. Without them the reader stops. */
   readonly isNeeded: () => boolean;
@@ -37,7 +36,6 @@ interface Position {
   readonly snapshot: PgSnapshot;
   /** Another one if PostgreSQL has lost records, in a crash. */
   readonly epoch: string | null;
-  /** When the poll began. */
   readonly at: number;
 }
 
