@@ -22,13 +22,13 @@ import {
   serviceState,
 } from "./model.ts";
 import { hrefOf, navigate, type PageRoute, route } from "./route.ts";
-import { Search, searchOpen } from "./search.ts";
 import { adminToken, token } from "./session.ts";
 import { StartPage } from "./start_page.ts";
 import { TablePage } from "./table_page.ts";
 import { html, Icon, type IconName, lazy, usePolling, type View } from "./view.ts";
 
 const menuOpen = signal(false);
+const searchOpen = signal(false);
 
 /** Listens to keys and clicks beside menus. Returns the function that ends it. */
 function listenToMenus(): () => void {
@@ -75,7 +75,7 @@ function Shell(): View {
         </main>
       </div>
     </div>
-    ${searchOpen.value && html`<${Search} />`}
+    ${searchOpen.value && html`<${Search} onClose=${() => searchOpen.value = false} />`}
   `;
 }
 
@@ -90,6 +90,8 @@ const lazyPages: Readonly<Partial<Record<PageRoute["page"], PageComponent>>> = {
   access: lazy(async () => (await import("./access_page.ts")).AccessPage as PageComponent),
   health: lazy(async () => (await import("./health_page.ts")).HealthPage as PageComponent),
 };
+
+const Search = lazy(async () => (await import("./search.ts")).Search as never);
 
 /** The page of the current route. */
 function Page(): View {

@@ -1,13 +1,10 @@
 /// <reference lib="dom" />
 /** Search over relations, functions and pages. @module */
-import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { Combobox } from "./combobox.ts";
 import { functionsOf, relationsOf, schemaName } from "./model.ts";
 import { navigate, type PageRoute } from "./route.ts";
 import { Dialog, html, Icon, type IconName, type View } from "./view.ts";
-
-export const searchOpen = signal(false);
 
 interface Hit {
   readonly icon: IconName;
@@ -18,19 +15,18 @@ interface Hit {
 const maxHits = 12;
 
 /** The dialog of the search. */
-export function Search(): View {
+export function Search({ onClose }: { readonly onClose: () => void }): View {
   const [text, setText] = useState("");
   const hits = find(text).slice(0, maxHits);
-  const close = () => searchOpen.value = false;
   const options = hits.map(({ icon, label }) =>
     html`<${Icon} name=${icon} /><span>${label}</span>`
   );
   return html`
-    <${Dialog} title="Search" onClose=${close} kind="search">
+    <${Dialog} title="Search" onClose=${onClose} kind="search">
       <${Combobox} id="hit" label="Table, function or page" placeholder="Table, function or page"
         ...${{ text, options }} isAlwaysOpen=${true} autofocus=${true} onText=${setText}
         onChoose=${(index: number) => {
-          close();
+          onClose();
           navigate(hits[index]!.to);
         }} />
       <p role="status" class="hint">${hits.length === 0 ? "Nothing found" : ""}</p>
