@@ -66,6 +66,15 @@ const points:
       await form.getByRole("button", { name: "Save" }).click();
       await shown.getByText(title, { exact: true }).waitFor();
     }],
+    ["a text replaces null", async ({ page, cell }) => {
+      await cell(4, 2).filter({ hasText: "null" }).hover();
+      await cell(4, 2).getByRole("button", { name: "Change description" }).click();
+      const form = page.getByRole("dialog", { name: "Change description" });
+      await form.getByRole("textbox", { name: "description" }).fill("Long");
+      await form.getByLabel("Request").filter({ hasText: '"description": "Long"' }).waitFor();
+      strictEqual(await form.getByLabel("null").isChecked(), false);
+      await page.keyboard.press("Escape");
+    }],
     ["the code is closed at first, and stays as it was left", async ({ page }) => {
       strictEqual(await page.getByLabel("URL of the request").count(), 0);
       const { height } = (await page.locator(".pager").boundingBox())!;
