@@ -217,6 +217,16 @@ adviceSuite("no description", { openapiMode: "disabled" }, [
   ["GET /", {}, "SVC126", 'Set openapi-mode = "follow-privileges"'],
 ]);
 
+// PGlite has no timers of its own.
+adviceSuite("timeouts", { dbStatementTimeout: 0.2 }, [
+  [
+    "POST /rpc/waits",
+    {},
+    "57014",
+    "Raise it: alter role anon set statement_timeout, or db-statement-timeout",
+  ],
+]);
+
 const made = "If it was made just now, ask again";
 
 adviceSuite("a polled schema", { dbSchemaWatch: "poll" }, [

@@ -41,7 +41,16 @@ for (const [name, { requests }] of examples) {
       ok(response.ok, `${command}: ${JSON.stringify(body)}`);
       ok(!Array.isArray(body) || body.length > 0, `${command} shows nothing`);
     }
-    await checkStartPage(new URL("/", readCurl(commands[0]!).request.url));
+    const { origin, pathname } = new URL(readCurl(commands[0]!).request.url);
+    await checkStartPage(new URL("/", origin));
+    const advised = await fetch(`${origin}${pathname}?limit=abc`, {
+      headers: { Authorization: "no.scheme" },
+    });
+    await advised.body?.cancel();
+    await process.stderr.waitFor(/Hint: limit has no effect: it is not an integer$/);
+    await process.stderr.waitFor(
+      /Hint: Authorization has no effect: write Bearer before the token$/,
+    );
     strictEqual((await process.stop("SIGINT")).code, 0);
     deepStrictEqual(process.left(), []);
   });

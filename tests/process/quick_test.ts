@@ -232,6 +232,17 @@ Deno.test("quick mode runs a superuser's requests for this machine only", async 
   );
 });
 
+Deno.test("quick mode refuses a role that does not exist", async () => {
+  await using database = await createDatabase(film);
+  await using refused = startQuick(["--anon-role=nosuch", database.uri]);
+  strictEqual((await refused.status).code, 1);
+  await refused.stderr.ended;
+  strictEqual(
+    refused.stderr.all.at(-1),
+    'svc: cannot run requests as "nosuch": the role does not exist',
+  );
+});
+
 Deno.test("quick mode takes the next free port, and a given port alone", async () => {
   await using database = await createDatabase(film);
   // Another program may use the port already.
