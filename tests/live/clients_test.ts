@@ -83,21 +83,25 @@ Deno.test({
     });
     const shape = new Shape<{ id: number }>(stream);
     strictEqual((await shape.rows).length, 1);
+    // The rows may have arrived before the subscription.
+    const hasRows = (count: number) => {
+      const done = deferred<void>();
+      const check = () => shape.currentRows.length === count && done.resolve();
+      shape.subscribe(check);
+      check();
+      return done.promise;
+    };
     await using other = await api.open();
     current = other;
     await api.handler.close();
     await other.sql("insert into api.orders values (70, 'a')");
-    const done = deferred<void>();
-    shape.subscribe(({ rows }) => rows.length === 2 && done.resolve());
-    await done.promise;
+    await hasRows(2);
     await using third = await other.open();
     const writer = await third.connect();
     await other.handler.close();
     await writer.query("insert into api.orders values (71, 'a')");
     current = third;
-    const refetched = deferred<void>();
-    shape.subscribe(({ rows }) => rows.length === 3 && refetched.resolve());
-    await refetched.promise;
+    await hasRows(3);
     await writer[Symbol.asyncDispose]();
     aborting.abort();
   },
