@@ -2,6 +2,7 @@ import { deepStrictEqual, ok } from "node:assert";
 import consoleConfig from "../../src/console/deno.json" with { type: "json" };
 import programConfig from "../../deno.json" with { type: "json" };
 import testConfig from "../deno.json" with { type: "json" };
+import { manifest } from "../../tools/build/npm.ts";
 
 /** Packages that the first command of the README fetches, those of packages included. */
 const maxProgramPackages = 25;
@@ -19,4 +20,16 @@ Deno.test("the tests use the packages and compiler options of program and consol
     compilerOptions: programConfig.compilerOptions,
     unstable: programConfig.unstable,
   });
+});
+
+Deno.test("the npm package requires no package, and its page lists the optional ones", async () => {
+  const { peerDependencies, peerDependenciesMeta, ...others } = manifest("0.0.0");
+  const required = /dependencies|scripts/i;
+  deepStrictEqual(Object.keys(others).filter((key) => required.test(key)), []);
+  const names = Object.keys(peerDependencies as Readonly<Record<string, string>>);
+  const areOptional = Object.fromEntries(names.map((name) => [name, { optional: true }]));
+  deepStrictEqual(peerDependenciesMeta, areOptional);
+  const page = await Deno.readTextFile(new URL("../../docs/reference/support.md", import.meta.url));
+  const listed = Array.from(page.matchAll(/^\| `(@?[\w/-]+)` +\|/gm), ([, name]) => name);
+  deepStrictEqual(listed, names);
 });
