@@ -4,6 +4,7 @@ import type { ContenderName, LargeStanding, LoadStanding, Standing } from "./con
 import { geometricMean } from "./figures.ts";
 import type { LargeField } from "./large.ts";
 import type { LoadFigures } from "./measure.ts";
+import type { RunFacts } from "./run_facts.ts";
 import { markdownTable, shown } from "./table.ts";
 
 /** All that was measured. */
@@ -22,10 +23,11 @@ export function resultTables({ loads, large }: Results): string {
   ].filter((part) => part !== "").join("\n\n");
 }
 
-/** The same for machines; what was not measured is null. */
-export function resultJson({ loads, large }: Results): string {
+/** The same for machines, with the facts of the run; what was not measured is null. */
+export function resultJson({ loads, large }: Results, run: RunFacts | null): string {
   const comparisons = loads.map((load) => ({ set: load.set, name: load.name, ...compare(load) }));
-  return JSON.stringify({ loads, large, comparisons, means: meansOfSets(loads) });
+  const results = { run, loads, large, comparisons, means: meansOfSets(loads) };
+  return JSON.stringify(results, null, 2);
 }
 
 /** Whether all answers were what they should be. */
@@ -200,7 +202,8 @@ const underLarge: readonly (readonly [name: ContenderName, label: string])[] = [
   ["floor", "– its statement on a bare connection"],
 ];
 
-function largeTable(standings: readonly LargeStanding[]): string {
+/** One table of the large requests. */
+export function largeTable(standings: readonly LargeStanding[]): string {
   const cells = (figures: Standing<LargeField>[ContenderName]) =>
     largeColumns.map(([, field]) => shown(figures?.[field] ?? null));
   const rows = standings.flatMap((standing) => [
@@ -211,6 +214,7 @@ function largeTable(standings: readonly LargeStanding[]): string {
   return markdownTable(["one at a time", ...largeColumns.map(([head]) => head)], rows);
 }
 
-function times(ratio: number | null): string {
+/** `5.29×` */
+export function times(ratio: number | null): string {
   return ratio === null ? "–" : `${ratio.toFixed(2)}×`;
 }

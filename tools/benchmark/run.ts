@@ -23,6 +23,7 @@ import {
 import { measureOverload } from "./overload.ts";
 import { measureReplicas } from "./replicas.ts";
 import { isFlawless, resultJson, resultTables } from "./report.ts";
+import { runFacts } from "./run_facts.ts";
 import { rlsFixture } from "./rls_fixture.ts";
 import { measureSlowReaders } from "./slow_readers.ts";
 import { measureWorkers } from "./workers.ts";
@@ -99,7 +100,8 @@ async function measureCases(bench: Bench): Promise<number> {
   await runSql(bench, `${roles}${schema}${plainFixture}${rlsFixture}`);
   await runSql(bench, "vacuum analyze");
   const results = { loads: await contestLoads(bench), large: await contestLarge(bench) };
-  console.log(bench.options.json ? resultJson(results) : resultTables(results));
+  const { json } = bench.options;
+  console.log(json ? resultJson(results, await runFacts(bench)) : resultTables(results));
   return isFlawless(results) ? 0 : 1;
 }
 

@@ -132,7 +132,9 @@ Deno.test("resultTables leaves out what was not measured", () => {
 });
 
 Deno.test("resultJson has null for what was not measured", () => {
-  const { loads, comparisons, means } = JSON.parse(resultJson({ loads: [faster], large: [] }));
+  const { loads, comparisons, means } = JSON.parse(
+    resultJson({ loads: [faster], large: [] }, null),
+  );
   strictEqual(loads[0].floor.p50, null);
   deepStrictEqual(comparisons.map(({ set, name }: LoadStanding) => [set, name]), [["plain", "a"]]);
   strictEqual(means.plain.speed, 4);
