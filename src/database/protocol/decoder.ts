@@ -242,6 +242,7 @@ export class FrameDecoder {
       head.push(length < 0 ? null : readText(bytes, at, at + length));
       if (length > 0) at += length;
     }
+    if (at !== end) throw new ProtocolError("a row has bytes left over");
     this.#sink.rowStart(head, null);
     return at;
   }
@@ -271,7 +272,9 @@ function lastColumnAt(
 ): number {
   let at = start + 2;
   if (at > bytes.length) return -1;
-  for (let left = view.getInt16(start); left > 0; left--) {
+  const columns = view.getInt16(start);
+  if (columns <= 0 && at !== end) throw new ProtocolError("a row has bytes left over");
+  for (let left = columns; left > 0; left--) {
     if (at + 4 > bytes.length) return -1;
     const length = Math.max(view.getInt32(at), 0);
     at += 4;

@@ -1,5 +1,4 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
-import fc from "fast-check";
 import { quotable } from "../../../src/errors/quoting.ts";
 import { ServiceError } from "../../../src/errors/service_error.ts";
 import { parseAccept } from "../../../src/http/accept.ts";
@@ -181,29 +180,6 @@ Deno.test("parseQuery() refuses parentheses that nest too deep", () => {
       );
     }
   }
-});
-
-Deno.test("parseQuery() reads or refuses any text, and throws nothing else", () => {
-  const unit = fc.constantFrom(
-    ...'abn .,:;()*!"\\->{}=&+%0é😀',
-    "\ud800",
-    "\udc00",
-    "\0",
-    "%FF",
-    "%00",
-    "%C3",
-    "eq.",
-    "in.(",
-    "not.",
-    "and",
-    "or=(",
-    "select=",
-    "order=",
-    "limit=",
-    "is.",
-  );
-  const modes = fc.constantFrom<QueryMode>("relation", "call-get", "call-post");
-  fc.assert(fc.property(fc.string({ unit, maxLength: 40 }), modes, tryQuery), { numRuns: 20_000 });
 });
 
 function readJsonRows(bytes: Uint8Array): JsonRows {

@@ -165,6 +165,7 @@ const garbage: readonly [string, Uint8Array][] = [
   ["a message of a gigabyte", new Uint8Array([0x43, 0x40, 0, 0, 0])],
   ["a column longer than its row", frame("D", [0, 1], int32(10), [1])],
   ["bytes behind the last column", frame("D", [0, 1], int32(1), [1, 2, 3])],
+  ["bytes in a row without columns", frame("D", [0, 0], [1])],
 ];
 
 Deno.test("FrameDecoder refuses what is not of the protocol", async (t) => {

@@ -62,6 +62,7 @@ Deno.test("FrameDecoder.push() joins the values of a run whose chunks are cut on
 const broken: readonly (readonly [name: string, bytes: Uint8Array])[] = [
   ["a column exceeds its row", frame("D", [0, 1], int32(5), [65])],
   ["a row has bytes left over", frame("D", [0, 1], int32(1), [65, 66])],
+  ["a row has bytes left over", frame("D", [0, 0], [65])],
 ];
 
 for (const [message, bytes] of broken) {
