@@ -2,6 +2,7 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { serviceHandler } from "../handler/handler.ts";
+import { turn } from "../lib/timers.ts";
 import { requestOfLine } from "../shadow/access_log.ts";
 import { isRead, proxyHandler } from "../shadow/proxy.ts";
 import { Shadow } from "../shadow/shadow.ts";
@@ -17,6 +18,7 @@ export const shadowCommand: Command = {
   flags: [
     { name: "--upstream", value: "next", placeholder: "URL", doc: "The server that answers" },
     { name: "--log", value: "next", placeholder: "FILE", doc: "Repeat the reads of an access log" },
+    { name: "--sample", value: "next", placeholder: "N", doc: "Compare N percent of the reads" },
     { name: "--token", value: "next", placeholder: "JWT", doc: "Token of the reads of the log" },
   ],
   failureCode: 2,
@@ -30,7 +32,10 @@ async function shadow({ config, flags }: CommandCall, context: CommandContext): 
   if (token !== undefined && log === undefined) throw new Error("--token needs --log FILE");
   const tally = new Tally();
   const upstream = upstreamOf(flags.get("--upstream") ?? "");
-  const options = { upstream, fetch, tally, now: () => performance.now() };
+  const percent = Number(flags.get("--sample") ?? 100);
+  if (!(percent > 0 && percent <= 100)) throw new Error("expected --sample N with 0 < N <= 100");
+  const isSampled = () => Math.random() * 100 < percent;
+  const options = { upstream, fetch, tally, now: () => performance.now(), isSampled, pause: turn };
   const own = { ...config, flags: new Map([...config.flags, ...unusedOptions]) };
   if (log !== undefined) {
     return await withDatabase(own, async (service) => {
@@ -73,7 +78,7 @@ const maxReplayed = 4;
 
 /** Repeats the reads of a log on both servers. Rejects if the log cannot be read. */
 async function replay(log: string, token: string | undefined, shadow: Shadow): Promise<void> {
-  const { tally } = shadow.options;
+  const { tally, isSampled } = shadow.options;
   const headers = new Headers({ "Accept-Encoding": "identity" });
   if (token !== undefined) headers.set("Authorization", `Bearer ${token}`);
   const lines = createInterface({ input: createReadStream(log) })[Symbol.asyncIterator]();
@@ -82,7 +87,7 @@ async function replay(log: string, token: string | undefined, shadow: Shadow): P
       const found = requestOfLine(line.value);
       if (found !== null) tally.requests++;
       const read = found && { ...found, headers };
-      if (read === null || !isRead(read)) continue;
+      if (read === null || !isRead(read) || !isSampled()) continue;
       await shadow.compare(read, await shadow.request(read).catch(() => null));
     }
   };

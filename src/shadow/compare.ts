@@ -2,7 +2,9 @@
 import { isJsonObject, type JsonObject } from "../lib/json_object.ts";
 import type { RowOrder } from "./row_order.ts";
 import { shownValue } from "./shape.ts";
-import type { ReadAnswer } from "./timed_answer.ts";
+import type { TimedAnswer } from "./timed_answer.ts";
+
+type ReadAnswer = Omit<TimedAnswer, "milliseconds">;
 
 /** Texts of both sides by their places: `status`, `header Content-Range`, `[].price`. */
 export type AnswerDifferences = ReadonlyMap<string, readonly [upstream: string, own: string]>;
@@ -26,15 +28,14 @@ export function compareAnswers(
   options: CompareOptions,
 ): AnswerDifferences {
   const comparison = new AnswerComparison(options);
-  const [body, ownBody] = [bodyOf(upstream), bodyOf(own)];
   if (upstream.status !== own.status) {
-    comparison.add("status", errorOf(upstream, body), errorOf(own, ownBody));
+    comparison.add("status", errorOf(upstream), errorOf(own));
   } else if (!options.noise.has("status")) {
     for (const name of comparedHeaders) {
       const [one, other] = [upstream, own].map(({ headers }) => headerText(headers, name));
       if (one !== other) comparison.add(`header ${name}`, one, other);
     }
-    if (upstream.text !== own.text) comparison.compare(body, ownBody, "");
+    if (upstream.text !== own.text) comparison.compare(bodyOf(upstream), bodyOf(own), "");
   }
   return comparison.found;
 }
@@ -44,31 +45,48 @@ function headerText(headers: Headers, name: string): string | undefined {
   return name === "Content-Type" ? value?.toLowerCase() : value;
 }
 
-/** Returns the value of JSON, the lines of CSV, else the text. */
+/** Returns the value of JSON, the lines of CSV by the line of names, else the text. */
 function bodyOf({ headers, text }: ReadAnswer): unknown {
   const type = headers.get("Content-Type") ?? "";
-  if (/^text\/csv\b/.test(type)) return text.split("\n");
+  const [names = "", ...lines] = /^text\/csv\b/.test(type) ? text.split("\n") : [];
+  if (names !== "") return lines.map((line) => ({ [names]: line }));
   try {
-    return /[/+]json\b/.test(type) ? JSON.parse(text, exactNumber) : text;
+    return /[/+]json\b/.test(type) ? JSON.parse(text.replace(stringOrLongNumber, exact)) : text;
   } catch {
     return text;
   }
 }
 
-/** Returns the text of an integer that a number cannot hold. */
-function exactNumber(_name: string, value: unknown, context?: { readonly source?: string }) {
-  const isInexact = typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER;
-  return isInexact ? context?.source ?? value : value;
+const stringOrLongNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]{15,}/g;
+
+/** Returns a string in place of a number that JavaScript would round. */
+function exact(part: string): string {
+  return part.startsWith('"') ? part : `"number ${part}"`;
 }
 
-function errorOf({ status }: ReadAnswer, body: unknown): unknown {
-  if (status < 400 || !isJsonObject(body)) return status;
-  return { status, code: body["code"], message: body["message"] };
+function errorOf(answer: ReadAnswer): unknown {
+  const { status } = answer;
+  const body = status < 400 ? null : bodyOf(answer);
+  return isJsonObject(body) ? { status, code: body["code"], message: body["message"] } : status;
+}
+
+/** Values at longer places are compared as texts, so that the time does not grow with the depth. */
+const maxPlaceChars = 120;
+
+interface Element {
+  readonly value: unknown;
+  /** Equal values share it. */
+  readonly text: string;
+  /** Elements of a run have no order among each other. */
+  readonly run: number;
 }
 
 /** Compares bodies. The place of a value has `[]` for every index, so that rows share places. */
 class AnswerComparison {
   readonly found = new Map<string, readonly [upstream: string, own: string]>();
+
+  /** Texts of arrays and objects, which are parts of others. */
+  readonly #texts = new WeakMap<object, string>();
 
   constructor(private readonly options: CompareOptions) {}
 
@@ -78,8 +96,9 @@ class AnswerComparison {
   }
 
   compare(upstream: unknown, own: unknown, place: string): void {
-    if (this.options.noise.has(place)) return;
-    if (Array.isArray(upstream) && Array.isArray(own)) {
+    if (this.options.noise.has(place) || JSON.stringify(upstream) === JSON.stringify(own)) return;
+    if (place.length > maxPlaceChars) this.add(place, upstream, own);
+    else if (Array.isArray(upstream) && Array.isArray(own)) {
       this.#compareArrays(upstream, own, `${place}[]`);
     } else if (isJsonObject(upstream) && isJsonObject(own)) {
       for (const name of new Set([...Object.keys(upstream), ...Object.keys(own)])) {
@@ -88,67 +107,69 @@ class AnswerComparison {
         );
         this.compare(one, other, `${place}.${name}`);
       }
-    } else if (upstream !== own) this.add(place || "body", upstream, own);
+    } else this.add(place || "body", upstream, own);
   }
 
   #compareArrays(upstream: readonly unknown[], own: readonly unknown[], place: string): void {
     if (this.options.noise.has(place)) return;
-    const [texts, ownTexts] = [this.#texts(upstream, place), this.#texts(own, place)];
-    if (texts.join() === ownTexts.join()) return;
-    const rows = without(upstream.map((row) => ({ row, text: this.#text(row, place) })), ownTexts);
-    const ownRows = without(own.map((row) => ({ row, text: this.#text(row, place) })), texts);
+    const [elements, ownElements] = [this.#elements(upstream, place), this.#elements(own, place)];
+    const differsAt = elements.findIndex(({ text }, at) => text !== ownElements[at]?.text);
+    if (differsAt < 0 && upstream.length === own.length) return;
+    const rows = without(elements, ownElements);
+    const ownRows = without(ownElements, elements);
     if (upstream.length !== own.length) {
       const [one, other] = [{ rows: upstream.length }, { rows: own.length }];
-      this.add(place, { ...one, only: rows[0]?.row }, { ...other, only: ownRows[0]?.row });
+      this.add(place, { ...one, only: rows[0]?.value }, { ...other, only: ownRows[0]?.value });
     } else if (rows.length === 0) {
-      const at = texts.findIndex((text, index) => text !== ownTexts[index]);
-      this.add(`order of ${place}`, upstream[at], own[at]);
-    } else rows.forEach(({ row }, at) => this.compare(row, ownRows[at]!.row, place));
+      this.add(`order of ${place}`, elements[differsAt]!.value, ownElements[differsAt]!.value);
+    } else rows.forEach(({ value }, at) => this.compare(value, ownRows[at]!.value, place));
   }
 
-  /** Returns the texts of elements in an order that both arrays share if they are equal. */
-  #texts(elements: readonly unknown[], place: string): readonly string[] {
-    const keys = this.options.order(place, elements);
+  /** Returns elements in an order that both arrays share if they are equal. */
+  #elements(values: readonly unknown[], place: string): readonly Element[] {
+    const keys = this.options.order(place, values);
     let run = 0;
     let last = "";
-    const texts = elements.map((row, at) => {
+    return values.map((value, at) => {
       // Rows of equal keys have no order among each other.
       const key = typeof keys === "string"
         ? ""
-        : JSON.stringify(keys.map((each) => (row as JsonObject)[each]));
+        : JSON.stringify(keys.map((each) => (value as JsonObject)[each]));
       run = keys === "as is" ? at : key === last ? run : run + 1;
       last = key;
-      return { run, text: this.#text(row, place) };
-    });
-    return texts.sort((one, other) => one.run - other.run || (one.text < other.text ? -1 : 1))
-      .map(({ text }) => text);
+      return { value, run, text: this.#text(value, place) };
+    }).sort((one, other) => one.run - other.run || (one.text < other.text ? -1 : 1));
   }
 
   /** Returns a text that equal values share: without noise, members by name, rows in their order. */
   #text(value: unknown, place: string): string {
     const { noise } = this.options;
-    if (noise.has(place)) return "";
-    if (Array.isArray(value)) {
-      return noise.has(`${place}[]`) ? "[]" : `[${this.#texts(value, `${place}[]`)}]`;
+    if (noise.has(place) || noise.has(`${place}[]`)) return "";
+    if (typeof value !== "object" || value === null || place.length > maxPlaceChars) {
+      return JSON.stringify(value);
     }
-    if (!isJsonObject(value)) return JSON.stringify(value);
-    const members = Object.keys(value).sort().map((name) =>
-      `${JSON.stringify(name)}:${this.#text(value[name], `${place}.${name}`)}`
-    );
-    return `{${members}}`;
+    let text = this.#texts.get(value);
+    if (text !== undefined) return text;
+    if (Array.isArray(value)) {
+      text = `[${this.#elements(value, `${place}[]`).map((each) => each.text)}]`;
+    } else {
+      const members = Object.entries(value).sort(([one], [other]) => one < other ? -1 : 1);
+      text = `{${
+        members.map(([name, each]) =>
+          `${JSON.stringify(name)}:${this.#text(each, `${place}.${name}`)}`
+        )
+      }}`;
+    }
+    this.#texts.set(value, text);
+    return text;
   }
 }
 
-interface TextOfRow {
-  readonly row: unknown;
-  readonly text: string;
-}
-
-/** Returns the rows that are not among the texts of others, each of which stands for one row. */
-function without(rows: readonly TextOfRow[], others: readonly string[]): readonly TextOfRow[] {
+/** Returns the elements whose texts are not among others, each of which stands for one element. */
+function without(elements: readonly Element[], others: readonly Element[]): readonly Element[] {
   const counts = new Map<string, number>();
-  for (const text of others) counts.set(text, (counts.get(text) ?? 0) + 1);
-  return rows.filter(({ text }) => {
+  for (const { text } of others) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return elements.filter(({ text }) => {
     const left = counts.get(text) ?? 0;
     counts.set(text, left - 1);
     return left <= 0;

@@ -1,6 +1,6 @@
 /** Passes requests to an upstream server, and reads to a shadow. @module */
 import type { HandleApi } from "../admin/console_api.ts";
-import { framingHeaders, hasBody } from "../errors/http_text.ts";
+import { framingHeaders, hasBody, isHeaderName } from "../errors/http_text.ts";
 import type { RepeatedRead, Shadow } from "./shadow.ts";
 import { observedAnswer } from "./timed_answer.ts";
 
@@ -9,22 +9,22 @@ export function proxyHandler(shadow: Shadow): HandleApi {
   const { upstream, fetch, tally, now } = shadow.options;
   return async function proxy(request) {
     tally.requests++;
-    const { method, body, signal, headers: received } = request;
-    // Clients that offer HTTP/2 accept an answer in HTTP/1.1.
-    if (/websocket/i.test(received.get("Upgrade") ?? "")) return refusal(501, "no upgrades");
+    const { method, signal, headers: received } = request;
     const headers = endToEnd(received, ["content-length", "expect", "host"]);
-    // A compressed answer could not be compared.
+    // A compressed answer cannot be compared.
     headers.set("Accept-Encoding", "identity");
     const read = { method, target: targetOf(request), headers };
+    if (changedPath.test(read.target)) return refusal(400, "expected a path without . and ..");
+    const hasContent = received.has("Content-Length") || received.has("Transfer-Encoding");
+    const body = hasContent ? request.body : null;
     const init = { method, headers, body, signal, redirect: "manual" } as const;
     const send = () => fetch(upstream + read.target, { ...init, ...body && { duplex: "half" } });
     const isCompared = isRead(read) && shadow.reserve();
     try {
-      return responseOf(
-        await (isCompared
-          ? observedAnswer(send, now, (answer) => shadow.compareLater(read, answer))
-          : send()),
-      );
+      if (!isCompared) return responseOf(await send());
+      const { response, copy } = await observedAnswer(send, now);
+      void copy.then((answer) => shadow.compareLater(read, answer));
+      return responseOf(response);
     } catch {
       if (isCompared) shadow.compareLater(read, null);
       return refusal(502, `cannot reach ${upstream}: start that server, or correct --upstream`);
@@ -32,9 +32,12 @@ export function proxyHandler(shadow: Shadow): HandleApi {
   };
 }
 
+/** Dot segments, backslashes and fragments: `fetch` would request another path. */
+const changedPath = /#|^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?]|$))/i;
+
 /** Returns whether a request only reads, and has an answer that can be compared. */
-export function isRead({ method, headers }: Pick<RepeatedRead, "method" | "headers">): boolean {
-  if (method !== "GET" && method !== "HEAD") return false;
+export function isRead({ method, target, headers }: RepeatedRead): boolean {
+  if (method !== "GET" && method !== "HEAD" || changedPath.test(target)) return false;
   return !/text\/event-stream|\.plan\b/i.test(headers.get("Accept") ?? "");
 }
 
@@ -47,17 +50,17 @@ function targetOf({ url }: Request): string {
 /** Returns headers without those of the connection (RFC 9110, section 7.6.1), and without others. */
 function endToEnd(received: Headers, others: readonly string[]): Headers {
   const headers = new Headers(received);
-  const options = received.get("Connection")?.match(/[\w-]+/g) ?? [];
+  const options = received.get("Connection")?.split(/[\s,]+/).filter(isHeaderName) ?? [];
   for (const name of [...framingHeaders, ...options]) {
-    if (name !== "content-length") headers.delete(name);
+    if (name.toLowerCase() !== "content-length") headers.delete(name);
   }
   for (const name of others) headers.delete(name);
   return headers;
 }
 
 function responseOf({ status, statusText, headers: received, body }: Response): Response {
-  // The runtime has decompressed such a body.
-  const isDecoded = received.has("Content-Encoding");
+  // Node decompresses bodies. Deno does not if the request has `Accept-Encoding`.
+  const isDecoded = body !== null && !("Deno" in globalThis) && received.has("Content-Encoding");
   const headers = endToEnd(received, isDecoded ? ["content-encoding", "content-length"] : []);
   return new Response(hasBody(status) ? body : null, { status, statusText, headers });
 }

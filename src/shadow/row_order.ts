@@ -21,19 +21,17 @@ export function rowOrder(target: string): RowOrder {
     if (path === null) continue;
     orders.set(path ?? "", (value ?? "").split(",").map((term) => term.split(".")[0]!));
   }
+  // Other arrays in rows are values of columns.
+  const isEmbed = (rows: readonly unknown[]) =>
+    select.includes("(") && (select.includes("...") || rows.every(isJsonObject));
   return (place, rows) => {
     const path = place.replaceAll("[]", "").slice(1);
     const keys = orders.get(path);
-    if (keys === undefined) return path === "" || isEmbed(select, rows) ? "any" : "as is";
+    if (keys === undefined) return path === "" || isEmbed(rows) ? "any" : "as is";
     // Ties are unknown if a key is not a member of the rows.
     const hasKeys = rows.every((row) =>
       isJsonObject(row) && keys.every((key) => Object.hasOwn(row, key))
     );
     return hasKeys ? keys : "as is";
   };
-}
-
-/** Other arrays in rows are values of columns. */
-function isEmbed(select: string, rows: readonly unknown[]): boolean {
-  return select.includes("(") && (select.includes("...") || rows.every(isJsonObject));
 }

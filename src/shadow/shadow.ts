@@ -1,10 +1,9 @@
 /** Repeats reads of an upstream server in this process, and compares the answers. @module */
 import type { HandleApi } from "../admin/console_api.ts";
-import { deferred } from "../lib/deferred.ts";
 import { compareAnswers } from "./compare.ts";
 import { rowOrder } from "./row_order.ts";
 import type { ReadLine, Tally } from "./tally.ts";
-import { maxComparedBytes, observedAnswer, type TimedAnswer } from "./timed_answer.ts";
+import { observedAnswer, type TimedAnswer } from "./timed_answer.ts";
 
 /** Dependencies of a {@linkcode Shadow}. */
 export interface ShadowOptions {
@@ -16,6 +15,10 @@ export interface ShadowOptions {
   readonly tally: Tally;
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
+  /** Selects the reads that are compared. */
+  readonly isSampled: () => boolean;
+  /** Resolves when the answer that has ended is on its way to the client. */
+  readonly pause: () => Promise<void>;
 }
 
 /** A read without a body. */
@@ -23,24 +26,25 @@ export interface RepeatedRead extends ReadLine {
   readonly headers: Headers;
 }
 
-/** Reads of which an answer is kept until it is compared: at most 1 MiB each. */
+/** Reads of which an answer is kept until it is compared: at most 256 KiB each. */
 const maxOpen = 64;
 /** Comparisons that run at a time. Each takes a connection of the pool. */
 const maxRunning = 4;
+/** An upstream that does not answer in this time would end all comparisons. */
+const timeoutMs = 60_000;
 
 /** Compares reads within limits. Others are counted as not compared. */
 export class Shadow {
-  readonly #queue: (() => Promise<void>)[] = [];
+  readonly #lanes = Array.from({ length: maxRunning }, () => Promise.resolve());
+  #count = 0;
   #open = 0;
-  #running = 0;
   #isStopping = false;
-  readonly #idle = deferred<void>();
 
   constructor(readonly options: ShadowOptions) {}
 
   /** Returns whether to compare a read. If so, call {@linkcode compareLater} once. */
   reserve(): boolean {
-    const isFree = this.#open < maxOpen;
+    const isFree = this.#open < maxOpen && this.options.isSampled();
     if (isFree) this.#open++;
     else this.options.tally.notCompared++;
     return isFree;
@@ -48,33 +52,25 @@ export class Shadow {
 
   /** Compares the answer to a read when others have ended; null stands for a failure. */
   compareLater(read: RepeatedRead, upstream: TimedAnswer | null): void {
-    this.#queue.push(() => this.compare(read, this.#isStopping ? null : upstream));
-    this.#runNext();
-  }
-
-  #runNext(): void {
-    if (this.#isStopping && this.#running + this.#queue.length === 0) this.#idle.resolve();
-    if (this.#running === maxRunning || this.#queue.length === 0) return;
-    this.#running++;
-    void this.#queue.shift()!().then(() => {
-      this.#running--;
-      this.#open--;
-      this.#runNext();
-    });
+    const lane = this.#count++ % maxRunning;
+    this.#lanes[lane] = this.#lanes[lane]!.then(this.options.pause)
+      .then(() => this.compare(read, this.#isStopping ? null : upstream))
+      .then(() => void this.#open--);
   }
 
   /** Begins no further comparison. Resolves when those that run have ended. */
-  stop(): Promise<void> {
+  async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#runNext();
-    return this.#idle.promise;
+    await Promise.all(this.#lanes);
   }
 
   /** Compares the answer to a read with that of the handler. Never rejects. */
   async compare(read: RepeatedRead, upstream: TimedAnswer | null): Promise<void> {
     const { handle, tally, upstream: base } = this.options;
     const { method, target, headers } = read;
-    if (upstream === null) return void tally.notCompared++;
+    // A repeated read would add to the load of a server that refuses requests for now.
+    const isOverload = upstream?.status === 429 || (upstream?.status ?? 0) >= 502;
+    if (upstream === null || isOverload) return void tally.notCompared++;
     try {
       const request = new Request(new URL(base).origin + target, { method, headers });
       const own = await this.#answer(() => handle(request, { isUnlogged: true }));
@@ -93,16 +89,16 @@ export class Shadow {
   /** Sends a read to the upstream. Rejects if that fails, or if the body is too long. */
   request({ method, target, headers }: RepeatedRead): Promise<TimedAnswer> {
     const { fetch, upstream } = this.options;
-    return this.#answer(() => fetch(upstream + target, { method, headers, redirect: "manual" }));
+    const signal = AbortSignal.timeout(timeoutMs);
+    const init = { method, headers, signal, redirect: "manual" } as const;
+    return this.#answer(() => fetch(upstream + target, init));
   }
 
   async #answer(send: () => Promise<Response>): Promise<TimedAnswer> {
-    const ended = deferred<TimedAnswer | null>();
-    const { body } = await observedAnswer(send, this.options.now, ended.resolve);
-    let bytes = 0;
-    for await (const piece of body ?? []) if ((bytes += piece.length) > maxComparedBytes) break;
-    const answer = await ended.promise;
-    if (answer === null) throw new Error("the body is too long, or ended early");
+    const { response, copy } = await observedAnswer(send, this.options.now);
+    await response.body?.pipeTo(new WritableStream());
+    const answer = await copy;
+    if (answer === null) throw new Error("the body is too long");
     return answer;
   }
 }

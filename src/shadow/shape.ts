@@ -1,7 +1,7 @@
 /** Shapes of reads, and texts of a report, which contain no secrets. @module */
-import { printable } from "../lib/printable.ts";
 import { redact } from "../observe/redact.ts";
 import { operators } from "../request/url/operators.ts";
+import { percentDecode } from "../request/url/percent.ts";
 import { splitQuery } from "../request/url/query_string.ts";
 import type { ReadLine } from "./tally.ts";
 
@@ -23,29 +23,29 @@ function operatorOf(value: string): string {
   return operators.has(word) ? `=${not}${word}` : "";
 }
 
-/** Returns a target for a report. */
-export function shownTarget(target: string): string {
-  const hidden = target.replace(
-    /([?&;]([^=&;]*)=)[^&;]*/g,
-    (whole, head: string, name: string) => isSecretName(name) ? `${head}***` : whole,
-  );
-  return shownText(hidden);
+/** Returns a target, or a text that may contain one, for a report. */
+export function shownTarget(text: string): string {
+  return shownText(text.replace(
+    /([?&;][^=&;]*=)[^&;]*/g,
+    (param, head: string) => isSecretName(percentDecode(param, "replace")) ? `${head}***` : param,
+  ));
 }
 
 /** Returns a value of a body for a report. `place` names it. */
 export function shownValue(value: unknown, place: string): string {
   if (value === undefined) return "nothing";
   const hide = (name: string, member: unknown) => isSecretName(name) ? "***" : member;
-  return isSecretName(place) ? "***" : shownText(JSON.stringify(value, hide));
+  return isSecretName(place) ? "***" : shownTarget(JSON.stringify(value, hide));
 }
 
 /** Returns whether the values of a name may be secrets. */
 export function isSecretName(name: string): boolean {
-  return /token|secret|passw|jwt|api_?key|authorization|cookie|session/i.test(name);
+  return /token|secret|pass|pwd|jwt|api_?key|private|credential|authorization|cookie|session/i
+    .test(name);
 }
 
-/** Returns one line without tokens, with at most {@linkcode maxTextChars} characters. */
-function shownText(text: string): string {
-  const line = printable(redact(text));
+/** Returns one line without tokens and control characters, with at most {@linkcode maxTextChars} characters. */
+export function shownText(text: string): string {
+  const line = redact(text);
   return line.length > maxTextChars ? `${line.slice(0, maxTextChars)}…` : line;
 }

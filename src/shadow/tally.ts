@@ -1,7 +1,7 @@
 /** Counts reads by their shape, and writes the report. @module */
 import { percentile } from "../admin/live_figures.ts";
 import type { AnswerDifferences } from "./compare.ts";
-import { isSecretName, shapeOf, shownTarget } from "./shape.ts";
+import { isSecretName, shapeOf, shownTarget, shownText } from "./shape.ts";
 
 /** Shapes that are counted each by itself; reads of others are counted together. */
 const maxShapes = 1000;
@@ -86,7 +86,7 @@ function exampleOf({ method, target }: ReadLine, differences: AnswerDifferences)
   const lines = Array.from(
     differences,
     ([place, [upstream, own]]) =>
-      isSecret ? `  ${place}` : `  ${place}: upstream ${upstream}, svc ${own}`,
+      `  ${shownText(place)}${isSecret ? "" : `: upstream ${upstream}, svc ${own}`}`,
   );
   return [`${method} ${shownTarget(target)}`, ...lines.slice(0, maxShown)];
 }

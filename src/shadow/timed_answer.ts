@@ -1,59 +1,59 @@
 /** Copies and times answers while their bodies are read. @module */
+import { deferred } from "../lib/deferred.ts";
 
-/** Longer bodies are not compared. */
-export const maxComparedBytes = 1024 * 1024;
+/** Longer bodies are not compared: a comparison delays the requests of clients. */
+const maxComparedBytes = 256 * 1024;
 
-/** An answer with its body. */
-export interface ReadAnswer {
+/** A copy of an answer, and the time that it took. */
+export interface TimedAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-}
-
-/** An answer, and the time that it took. */
-export interface TimedAnswer extends ReadAnswer {
   /** From the request to the end of the body, without time in which the reader took nothing. */
   readonly milliseconds: number;
 }
 
-/** Sends a request, and reports the answer when its body was read: null if that is long, or broken. */
+/**
+ * Sends a request. Rejects if that does. The copy of the answer is complete when the answer was read:
+ * null if it is long, compressed or broken.
+ */
 export async function observedAnswer(
   send: () => Promise<Response>,
   now: () => number,
-  onEnd: (answer: TimedAnswer | null) => void,
-): Promise<Response> {
+): Promise<{ readonly response: Response; readonly copy: Promise<TimedAnswer | null> }> {
   const start = now();
-  const answer = await send();
+  const response = await send();
   let milliseconds = now() - start;
-  const { status, statusText, headers, body } = answer;
+  const { status, statusText, headers, body } = response;
+  const copy = deferred<TimedAnswer | null>();
   if (body === null) {
-    onEnd({ status, headers, text: "", milliseconds });
-    return answer;
+    copy.resolve({ status, headers, text: "", milliseconds });
+    return { response, copy: copy.promise };
   }
   const reader = body.getReader();
   const decoder = new TextDecoder();
-  let [text, bytes] = ["", 0];
+  let text = "";
+  let left = headers.has("Content-Encoding") ? -1 : maxComparedBytes;
   const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const start = now();
       const { done, value } = await reader.read().catch((error) => {
-        onEnd(null);
+        copy.resolve(null);
         throw error;
       });
       milliseconds += now() - start;
       if (done) {
-        const whole = { status, headers, text: text + decoder.decode(), milliseconds };
-        onEnd(bytes > maxComparedBytes ? null : whole);
+        copy.resolve(left < 0 ? null : { status, headers, text, milliseconds });
         return controller.close();
       }
-      bytes += value.length;
-      text = bytes > maxComparedBytes ? "" : text + decoder.decode(value, { stream: true });
+      left -= value.length;
+      text = left < 0 ? "" : text + decoder.decode(value, { stream: true });
       controller.enqueue(value);
     },
     cancel(reason) {
-      onEnd(null);
+      copy.resolve(null);
       return reader.cancel(reason);
     },
   }, { highWaterMark: 0 });
-  return new Response(stream, { status, statusText, headers });
+  return { response: new Response(stream, { status, statusText, headers }), copy: copy.promise };
 }

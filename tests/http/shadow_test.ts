@@ -92,6 +92,8 @@ async function withShadow(
     handle,
     tally,
     now: () => performance.timeOrigin,
+    isSampled: () => true,
+    pause: () => Promise.resolve(),
   });
   const proxy = proxyHandler(shadow);
   const server = parts.use(serve((request) => proxy(request, {})));

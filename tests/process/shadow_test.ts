@@ -74,6 +74,7 @@ Deno.test("svc shadow compares the answers of another server", async (t) => {
       [[], "expected --upstream URL, such as http://postgrest:3000"],
       [["--upstream", "postgrest:3000"], "expected --upstream URL, such as http://postgrest:3000"],
       [["--upstream", upstream, "--token", "x"], "--token needs --log FILE"],
+      [["--upstream", upstream, "--sample", "0"], "expected --sample N with 0 < N <= 100"],
     ] as const
   ) {
     await t.step(`arguments: ${args.slice(2).join(" ") || args[1] || "none"}`, async () => {

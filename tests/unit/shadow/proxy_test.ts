@@ -8,7 +8,11 @@ import { Tally } from "../../../src/shadow/tally.ts";
 type Send = (url: string, init: RequestInit) => Promise<Response>;
 
 /** A proxy, and the requests that reach both sides. */
-function proxied(fetch: Send, own: () => Promise<Response> = () => Promise.resolve(json("[1]"))) {
+function proxied(
+  fetch: Send,
+  own: () => Promise<Response> = () => Promise.resolve(json("[1]")),
+  isSampled = () => true,
+) {
   const sent: { url: string; init: RequestInit }[] = [];
   const repeated: Request[] = [];
   const tally = new Tally();
@@ -24,6 +28,8 @@ function proxied(fetch: Send, own: () => Promise<Response> = () => Promise.resol
     },
     tally,
     now: () => 0,
+    isSampled,
+    pause: () => Promise.resolve(),
   });
   const handle = proxyHandler(shadow);
   const send = (target: string, init: RequestInit = {}) =>
@@ -68,11 +74,26 @@ const answers: readonly (readonly [
     "1 / 0",
   ],
   [
-    "a decoded body",
+    "a compressed body, which Deno leaves as it is",
     {},
-    () => json("[1]", { "Content-Encoding": "gzip", "Content-Length": "20" }),
-    { status: 200, headers: { "content-type": "application/json" }, text: "[1]" },
-    "1 / 0",
+    () => json("x", { "Content-Encoding": "gzip", "Content-Length": "1" }),
+    {
+      status: 200,
+      headers: {
+        "content-encoding": "gzip",
+        "content-length": "1",
+        "content-type": "application/json",
+      },
+      text: "x",
+    },
+    "0 / 1",
+  ],
+  [
+    "the refusal of an upstream that is overloaded, without a repetition",
+    {},
+    () => new Response("x", { status: 503, headers: { "Content-Type": "text/plain" } }),
+    { status: 503, headers: { "content-type": "text/plain" }, text: "x" },
+    "0 / 1",
   ],
   [
     "HEAD",
@@ -134,7 +155,13 @@ for (const [label, request, answer, expected, counted] of answers) {
 
 Deno.test("proxyHandler() sends both sides the request without headers of the connection", async () => {
   const { send, sent, repeated } = proxied(() => Promise.resolve(json("[1]")));
-  const headers = { Authorization: "Bearer a", Connection: "X-Hop", "X-Hop": "1", Host: "me" };
+  const headers = {
+    Authorization: "Bearer a",
+    Connection: 'X-Hop, x!b, "',
+    "X-Hop": "1",
+    "X!B": "1",
+    Host: "me",
+  };
   await (await send('/a?b=eq."1"', { headers })).text();
   await settled();
   strictEqual(sent[0]!.url, "http://up:3000/v1/a?b=eq.%221%22");
@@ -151,17 +178,75 @@ Deno.test("proxyHandler() passes writes to the upstream alone", async () => {
   const { send, sent, repeated, tally } = proxied((url, { body, method }) =>
     new Response(body as ReadableStream).text().then((text) => json(`["${method} ${url} ${text}"]`))
   );
-  const response = await send("/rpc/f", { method: "POST", body: "{}" });
+  const headers = { "Content-Length": "2" };
+  const response = await send("/rpc/f", { method: "POST", body: "{}", headers });
   strictEqual(await response.text(), '["POST http://up:3000/v1/rpc/f {}"]');
   await settled();
   deepStrictEqual([sent.length, repeated.length], [1, 0]);
   match(tally.report(), / 0 reads compared, 0 not compared, 1 other requests/);
 });
 
-Deno.test("proxyHandler() refuses upgrades", async () => {
-  const { send, sent } = proxied(() => Promise.resolve(json("[1]")));
-  const response = await send("/a", { headers: { Upgrade: "websocket", Connection: "upgrade" } });
-  deepStrictEqual([response.status, sent.length], [501, 0]);
+Deno.test("proxyHandler() refuses paths that fetch would change", async () => {
+  const { shadow, sent } = proxied(() => Promise.resolve(json("[1]")));
+  const statuses = [];
+  for (
+    const target of [
+      "/../a",
+      "/a/..",
+      "/%2E./a",
+      "/./a",
+      "/a\\b",
+      "/a?b#c",
+      "//a",
+      "/..a/a.?b=/../\\",
+    ]
+  ) {
+    const request = {
+      url: `http://me${target}`,
+      method: "GET",
+      headers: new Headers(),
+      body: null,
+    };
+    statuses.push((await proxyHandler(shadow)(request as Request, {})).status);
+  }
+  deepStrictEqual(statuses, [400, 400, 400, 400, 400, 400, 200, 200]);
+  deepStrictEqual(sent.map(({ url }) => url), [
+    "http://up:3000/v1//a",
+    "http://up:3000/v1/..a/a.?b=/../\\",
+  ]);
+});
+
+Deno.test("proxyHandler() counts a body once that the client cancels while it waits", async () => {
+  const body = new ReadableStream({ pull: () => deferred<void>().promise });
+  const { send, counts } = proxied(() => Promise.resolve(new Response(body)));
+  const reader = (await send("/a")).body!.getReader();
+  void reader.read();
+  await settled();
+  await reader.cancel();
+  await settled();
+  strictEqual(counts(), "0 / 1");
+});
+
+Deno.test("proxyHandler() compares reads of the sample", async () => {
+  const sample = [true, false, false].values();
+  const { send, repeated, counts } = proxied(
+    () => Promise.resolve(json("[1]")),
+    undefined,
+    () => sample.next().value!,
+  );
+  for (let at = 0; at < 3; at++) await (await send("/a")).text();
+  await settled();
+  deepStrictEqual([repeated.length, counts()], [1, "1 / 2"]);
+});
+
+Deno.test("Shadow shows no control characters of names", async () => {
+  const { send, tally } = proxied(
+    () => Promise.resolve(json('{"\\u001b[2J":1}')),
+    () => Promise.resolve(json("{}")),
+  );
+  await (await send("/a")).text();
+  await settled();
+  match(tally.report(), /^ {4}\. \[2J: upstream 1, svc nothing$/m);
 });
 
 Deno.test("proxyHandler() answers 502 with advice without an upstream", async () => {

@@ -24,8 +24,8 @@ for (const [target, shape] of shapes) {
 Deno.test("shownTarget() hides secrets", () => {
   const token = "eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoiYSJ9.c2ln";
   strictEqual(
-    shownTarget(`/rpc/f?apikey=abc&n=1&reset_token=eq.x&x=${token}`),
-    "/rpc/f?apikey=***&n=1&reset_token=***&x=***",
+    shownTarget(`/f?apikey=a&n=1&reset_token=eq.x&x=${token}&or=(pwd.eq.x)&%74oken=x`),
+    "/f?apikey=***&n=1&reset_token=***&x=***&or=***&%74oken=***",
   );
 });
 
