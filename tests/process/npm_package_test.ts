@@ -159,7 +159,7 @@ const cases: Readonly<Record<string, (installed: InstalledPackage) => Promise<vo
       const pattern of [
         /^main-[0-9a-f]{12}\.js$/,
         /^main-[0-9a-f]{12}\.css$/,
-        /^plan_view-[0-9A-Z]{8}\.js$/,
+        /^plan_view-[0-9a-f]{12}\.js$/,
       ]
     ) {
       ok(files.some(({ name }) => pattern.test(name)), String(pattern));

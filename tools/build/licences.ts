@@ -42,8 +42,23 @@ export async function thirdPartyLicences(entries: Iterable<string>): Promise<str
       packages.set(`${name} ${version}`, await licenceIn(folder));
     }
   }
+  for (const { name, version } of await stylesheets()) {
+    const folder = join(cache, "registry.npmjs.org", name, version);
+    packages.set(`${name} ${version}`, await licenceIn(folder));
+  }
   const sections = Array.from(packages).sort().map(([title, text]) => `## ${title}\n\n${text}\n`);
   return ["# Licences of the packages in dist/\n", ...sections].join("\n");
+}
+
+/** Returns the packages of style sheets, which no module graph has: the console's folders of npm. */
+async function stylesheets(): Promise<
+  readonly { readonly name: string; readonly version: string }[]
+> {
+  const { imports } = JSON.parse(await Deno.readTextFile(join(root, "src/console/deno.json")));
+  return Object.values<string>(imports).flatMap((specifier) => {
+    const [, name, version] = /^npm:\/(.+)@([^@]+)\/$/.exec(specifier) ?? [];
+    return name === undefined || version === undefined ? [] : [{ name, version }];
+  });
 }
 
 /** The console's packages have an import map of their own. */
