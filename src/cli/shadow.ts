@@ -25,8 +25,6 @@ export const shadowCommand: Command = {
   run: shadow,
 };
 
-const minuteMs = 60_000;
-
 async function shadow({ config, flags }: CommandCall, context: CommandContext): Promise<number> {
   const [log, token] = [flags.get("--log"), flags.get("--token")];
   if (token !== undefined && log === undefined) throw new Error("--token needs --log FILE");
@@ -47,7 +45,7 @@ async function shadow({ config, flags }: CommandCall, context: CommandContext): 
       return tally.differing.length > 0 ? 1 : 0;
     });
   }
-  const timer = setInterval(() => printError(tally.line()), minuteMs);
+  const timer = setInterval(() => printError(tally.line()), reportMs);
   const code = await context.serve(own, {
     hasStartPage: false,
     front: (handle) => {
@@ -73,6 +71,8 @@ const unusedOptions = (["live-path", "mcp-path", "rate-limits", "server-workers"
   (key) => [key, { name: `--${key}`, value: "" }] as const,
 );
 
+/** Milliseconds between lines of progress. */
+const reportMs = 60_000;
 /** Reads of a log that run at a time. */
 const maxReplayed = 4;
 

@@ -65,9 +65,7 @@ function exact(part: string): string {
 }
 
 function errorOf(answer: ReadAnswer): unknown {
-  const { status } = answer;
-  const body = status < 400 ? null : bodyOf(answer);
-  return isJsonObject(body) ? { status, code: body["code"], message: body["message"] } : status;
+  return answer.status < 400 ? answer.status : { status: answer.status, body: bodyOf(answer) };
 }
 
 /** Values at longer places are compared as texts, so that the time does not grow with the depth. */
@@ -96,7 +94,7 @@ class AnswerComparison {
   }
 
   compare(upstream: unknown, own: unknown, place: string): void {
-    if (this.options.noise.has(place) || JSON.stringify(upstream) === JSON.stringify(own)) return;
+    if (this.#isNoise(place) || JSON.stringify(upstream) === JSON.stringify(own)) return;
     if (place.length > maxPlaceChars) this.add(place, upstream, own);
     else if (Array.isArray(upstream) && Array.isArray(own)) {
       this.#compareArrays(upstream, own, `${place}[]`);
@@ -110,13 +108,16 @@ class AnswerComparison {
     } else this.add(place || "body", upstream, own);
   }
 
+  /** Values of an array of another length are noise, too. */
+  #isNoise(place: string): boolean {
+    return this.options.noise.has(place) || this.options.noise.has(`${place}[]`);
+  }
+
   #compareArrays(upstream: readonly unknown[], own: readonly unknown[], place: string): void {
-    if (this.options.noise.has(place)) return;
     const [elements, ownElements] = [this.#elements(upstream, place), this.#elements(own, place)];
     const differsAt = elements.findIndex(({ text }, at) => text !== ownElements[at]?.text);
     if (differsAt < 0 && upstream.length === own.length) return;
-    const rows = without(elements, ownElements);
-    const ownRows = without(ownElements, elements);
+    const [rows, ownRows] = [without(elements, ownElements), without(ownElements, elements)];
     if (upstream.length !== own.length) {
       const [one, other] = [{ rows: upstream.length }, { rows: own.length }];
       this.add(place, { ...one, only: rows[0]?.value }, { ...other, only: ownRows[0]?.value });
@@ -143,8 +144,7 @@ class AnswerComparison {
 
   /** Returns a text that equal values share: without noise, members by name, rows in their order. */
   #text(value: unknown, place: string): string {
-    const { noise } = this.options;
-    if (noise.has(place) || noise.has(`${place}[]`)) return "";
+    if (this.#isNoise(place)) return "";
     if (typeof value !== "object" || value === null || place.length > maxPlaceChars) {
       return JSON.stringify(value);
     }

@@ -17,10 +17,10 @@ export interface TimedAnswer {
  * Sends a request. Rejects if that does. The copy of the answer is complete when the answer was read:
  * null if it is long, compressed or broken.
  */
-export async function observedAnswer(
-  send: () => Promise<Response>,
-  now: () => number,
-): Promise<{ readonly response: Response; readonly copy: Promise<TimedAnswer | null> }> {
+export async function observedAnswer(send: () => Promise<Response>, now: () => number): Promise<{
+  readonly response: Response;
+  readonly copy: Promise<TimedAnswer | null>;
+}> {
   const start = now();
   const response = await send();
   let milliseconds = now() - start;

@@ -143,7 +143,7 @@ const rows: readonly Row[] = [
     label: "a status",
     upstream: "[]",
     own: { status: 404, text: '{"code":"42P01","message":"x","hint":null}' },
-    lines: ['status: 200, {"status":404,"code":"42P01","message":"x"}'],
+    lines: ['status: 200, {"status":404,"body":{"code":"42P01","message":"x","hint":null}}'],
   },
   {
     label: "headers that matter",

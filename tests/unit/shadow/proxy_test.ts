@@ -1,7 +1,7 @@
 /** The proxy between a client and an upstream, without sockets. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { deferred } from "../../../src/lib/deferred.ts";
-import { proxyHandler } from "../../../src/shadow/proxy.ts";
+import { isRead, proxyHandler } from "../../../src/shadow/proxy.ts";
 import { Shadow } from "../../../src/shadow/shadow.ts";
 import { Tally } from "../../../src/shadow/tally.ts";
 
@@ -186,6 +186,12 @@ Deno.test("proxyHandler() passes writes to the upstream alone", async () => {
   match(tally.report(), / 0 reads compared, 0 not compared, 1 other requests/);
 });
 
+Deno.test("proxyHandler() sends no body for a write without one", async () => {
+  const { send, sent } = proxied(() => Promise.resolve(new Response(null, { status: 204 })));
+  await send("/a", { method: "DELETE", body: "" });
+  strictEqual(sent[0]!.init.body, null);
+});
+
 Deno.test("proxyHandler() refuses paths that fetch would change", async () => {
   const { shadow, sent } = proxied(() => Promise.resolve(json("[1]")));
   const statuses = [];
@@ -201,13 +207,12 @@ Deno.test("proxyHandler() refuses paths that fetch would change", async () => {
       "/..a/a.?b=/../\\",
     ]
   ) {
-    const request = {
-      url: `http://me${target}`,
-      method: "GET",
-      headers: new Headers(),
-      body: null,
-    };
-    statuses.push((await proxyHandler(shadow)(request as Request, {})).status);
+    const headers = new Headers();
+    const request = { url: `http://me${target}`, method: "GET", headers, body: null };
+    const { status } = await proxyHandler(shadow)(request as Request, {});
+    statuses.push(status);
+    // Reads of a log are sent to the same servers.
+    strictEqual(isRead({ method: "GET", target, headers }), status === 200);
   }
   deepStrictEqual(statuses, [400, 400, 400, 400, 400, 400, 200, 200]);
   deepStrictEqual(sent.map(({ url }) => url), [
