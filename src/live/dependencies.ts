@@ -1,12 +1,4 @@
-/**
- * The tables that a live query depends on, each by its oid, which records name.
- *
- * `new LiveDependencies(database)`, one per service, then `of(plan.read, cache)` with the cache that planned it.
- * It rejects with SVC181 if changes of a table are not recorded. A table has a {@linkcode LiveScope} if records
- * with another value of the column cannot change the result of a query with the filter `<column>=eq.<value>`.
- *
- * @module
- */
+/** The tables that a live query depends on, each by its oid, which records name. @module */
 import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { errors } from "../errors/catalogue.ts";
@@ -14,40 +6,39 @@ import type { ReadPlan } from "../plan/read_plan.ts";
 import { reachOf } from "../plan/retry_safe.ts";
 import { emptySearchPath } from "../schema_cache/load.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
-import { recordSql, type ScopeType, scopeTypes } from "./live_schema.ts";
+import { recordSql } from "./live_schema.ts";
+import { type DependentTables, type LiveScope, scopeTypes } from "./scope.ts";
 
-export interface LiveScope {
-  readonly column: string;
-  readonly type: ScopeType;
+/**
+ * Returns the tables of a plan that was made with `cache`. Reads once per schema cache, unless something is
+ * missing. Rejects with `181` if changes of a table are not recorded.
+ */
+export async function dependentTables(
+  { root, relation }: ReadPlan,
+  cache: SchemaCache,
+  database: Pick<Database, "transaction">,
+): Promise<DependentTables> {
+  const { relations, functions } = reachOf(root, relation, cache);
+  const names = relations.map(({ schema, name }) => [schema, name]);
+  const params = [JSON.stringify(names), JSON.stringify(functions)];
+  const known = cache.derived(noTables);
+  const tables = known.get(params.join()) ?? await readTables(params, database);
+  known.set(params.join(), tables);
+  return tables;
 }
 
-export type DependentTables = ReadonlyMap<number, LiveScope | null>;
+const noTables = () => new Map<string, DependentTables>();
 
-export class LiveDependencies {
-  readonly #tables = new WeakMap<SchemaCache, Map<string, DependentTables>>();
-
-  constructor(readonly database: Pick<Database, "transaction">) {}
-
-  /** Reads once per schema cache, unless something is missing. */
-  async of({ root, relation }: ReadPlan, cache: SchemaCache): Promise<DependentTables> {
-    const { relations, functions } = reachOf(root, relation, cache);
-    const names = relations.map(({ schema, name }) => [schema, name]);
-    const params = [JSON.stringify(names), JSON.stringify(functions)];
-    const tables = this.#tables.get(cache) ?? new Map<string, DependentTables>();
-    this.#tables.set(cache, tables);
-    const found = tables.get(params.join()) ?? await this.#read(params);
-    tables.set(params.join(), found);
-    return found;
-  }
-
-  async #read(params: readonly string[]): Promise<DependentTables> {
-    const statement = { text: dependenciesQuery, params, use: "rows" } as const;
-    const { rows } = await this.database.transaction(metadataBatch([emptySearchPath, statement]));
-    const tables: readonly TableRow[] = JSON.parse(rows.at(-1)![0]![0]!);
-    const [, name] = tables.find(([, , isMissing]) => isMissing) ?? [];
-    if (name !== undefined) throw errors.changesNotRecorded(name.join("."), recordSql(...name));
-    return new Map(tables.map(([oid, , , scope]) => [oid, scope]));
-  }
+async function readTables(
+  params: readonly string[],
+  database: Pick<Database, "transaction">,
+): Promise<DependentTables> {
+  const statement = { text: dependenciesQuery, params, use: "rows" } as const;
+  const { rows } = await database.transaction(metadataBatch([emptySearchPath, statement]));
+  const tables: readonly TableRow[] = JSON.parse(rows.at(-1)![0]![0]!);
+  const [, name] = tables.find(([, , isMissing]) => isMissing) ?? [];
+  if (name !== undefined) throw errors.changesNotRecorded(name.join("."), recordSql(...name));
+  return new Map(tables.map(([oid, , , scope]) => [oid, scope]));
 }
 
 type TableRow = readonly [
@@ -96,7 +87,7 @@ select coalesce(json_agg(json_build_array(t.oid::int8, t.name, t.is_needed and c
     select json_build_object('column', a.attname, 'type', y.typname) from pg_attribute a join pg_type y on y.oid = a.atttypid
       left join pg_collation l on l.oid = a.attcollation
     where r.scopes = 1 and a.attrelid = t.oid and a.attname = r.scope and coalesce(l.collisdeterministic, true)
-      and y.oid = any ('{${scopeTypes.join()}}'::regtype[])
+      and y.oid = any ('{${Object.keys(scopeTypes).join()}}'::regtype[])
   ) end) order by t.place), '[]')::text
 from tables t cross join lateral (
   -- The bits 4, 8, 16 and 32 are INSERT, DELETE, UPDATE and TRUNCATE.

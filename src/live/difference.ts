@@ -1,32 +1,24 @@
 /** The rows of a live query, and their difference to those of a new run. @module */
 import { sumOf } from "./offset.ts";
 
-export interface LineKey {
-  readonly text: string;
-  /** JSON object with the columns of the key. */
-  readonly value: string;
-}
-
-/** Returns the key of a row; null for one that only its text identifies. */
-export type ReadLineKey = (line: string) => LineKey | null;
-
 /** A row of a difference. Its value is JSON text; that of a deleted row has the columns of its key. */
 export interface ChangedRow {
   readonly key: string;
   readonly value: string;
 }
 
-/** The changes that lead from one content to the next. */
-export type Difference = Readonly<
-  Record<"deleted" | "updated" | "inserted", readonly ChangedRow[]>
->;
+/** Returns a row as a deleted one; null for one that only its text identifies. */
+export type ReadLineKey = (line: string) => ChangedRow | null;
 
-/** Bytes that a row takes beside its text. */
+/** The changes that lead from one content to the next, in their order. */
+export type Difference = Readonly<Record<"delete" | "update" | "insert", readonly ChangedRow[]>>;
+
+/** Bytes that a row takes beside its text, and those of its message. */
 const rowOverheadBytes = 120;
 
-/** Returns the bytes that rows with these texts take. */
+/** Returns the bytes that rows with these texts take, with the messages for a client that begins. */
 export function linesBytes(lines: readonly string[]): number {
-  return lines.reduce((sum, { length }) => sum + length + rowOverheadBytes, 0);
+  return lines.reduce((sum, { length }) => sum + 2 * (length + rowOverheadBytes), 0);
 }
 
 /** Returns the reader of keys of these columns. */
@@ -36,9 +28,9 @@ export function lineKeyReader(columns: readonly string[]): ReadLineKey {
     const row = JSON.parse(line) as Readonly<Record<string, unknown>>;
     const values = columns.map((name) => row[name]);
     if (!values.every(isExact)) return null;
-    const text = values.map((value) => JSON.stringify(String(value))).join("/");
+    const key = values.map((value) => JSON.stringify(String(value))).join("/");
     const members = columns.map((name, index) => [name, values[index]]);
-    return { text, value: JSON.stringify(Object.fromEntries(members)) };
+    return { key, value: JSON.stringify(Object.fromEntries(members)) };
   };
 }
 
@@ -56,9 +48,8 @@ export class ResultRows {
   sum = 0n;
   bytes = 0;
 
-  /** Returns all rows as inserted ones. */
-  *all(): Iterable<ChangedRow> {
-    for (const [slot, key] of this.#keys) yield { key, value: lineOf(slot) };
+  all(): readonly ChangedRow[] {
+    return Array.from(this.#keys, ([slot, key]) => ({ key, value: lineOf(slot) }));
   }
 
   /** Replaces the rows, and returns the difference, or null without one. Reads the keys of new lines only. */
@@ -72,23 +63,22 @@ export class ResultRows {
       this.#slots.delete(key);
       this.#count(slot, -1);
     }
-    const updated: ChangedRow[] = [];
-    const inserted: ChangedRow[] = [];
+    const changed = { update: [] as ChangedRow[], insert: [] as ChangedRow[] };
     for (const slot of added) {
       const value = lineOf(slot);
-      const key = this.#freeKey(keyOf(value)?.text ?? slot);
+      const key = this.#freeKey(keyOf(value)?.key ?? slot);
       next.set(slot, key);
       this.#slots.set(key, slot);
       this.#count(slot, 1);
-      (missing.delete(key) ? updated : inserted).push({ key, value });
+      changed[missing.delete(key) ? "update" : "insert"].push({ key, value });
     }
-    const deleted = Array.from(missing, ([key, slot]): ChangedRow => {
+    const gone = Array.from(missing, ([key, slot]): ChangedRow => {
       const line = lineOf(slot);
       return { key, value: keyOf(line)?.value ?? line };
     });
     this.#keys = next;
-    if (deleted.length + added.length === 0) return null;
-    return { deleted, updated, inserted };
+    this.bytes = linesBytes(lines);
+    return gone.length + added.length === 0 ? null : { delete: gone, ...changed };
   }
 
   /** Gives each line its slot, with the key that it has; returns the slots without one. */
@@ -119,7 +109,6 @@ export class ResultRows {
 
   #count(slot: string, sign: 1 | -1): void {
     this.sum = BigInt.asUintN(64, this.sum + BigInt(sign) * sumOf(lineOf(slot)));
-    this.bytes += sign * (slot.length + rowOverheadBytes);
   }
 }
 

@@ -29,28 +29,21 @@ import type { ChangeReader } from "./reader.ts";
 /** Longest wait of a poll, up to the check that ends it. */
 const pollMs = 19_000;
 
-interface EndpointOptions {
-  readonly groups: LiveGroups;
-  readonly reader: ChangeReader;
-  /** Epoch milliseconds. */
-  readonly time: () => number;
-}
-
 interface LiveRequest {
   readonly exchange: Exchange;
   readonly params: LiveParams;
   readonly query: LiveQuery;
+  /** Called at the end of a stream. */
+  readonly leave: () => void;
 }
 
 export class LiveEndpoint {
-  constructor(readonly options: EndpointOptions) {}
+  constructor(readonly groups: LiveGroups, readonly reader: ChangeReader) {}
 
   /** Answers a request. Rejects with errors of the API. */
   async respond(exchange: Exchange, path: string): Promise<Reply> {
     const { pieces: { method, query, headers }, context: { snapshot: { config } } } = exchange;
-    if (method === "OPTIONS") {
-      return emptyReply(200, [["Allow", "OPTIONS,GET"]]);
-    }
+    if (method === "OPTIONS") return emptyReply(200, [["Allow", "OPTIONS,GET"]]);
     if (method !== "GET") throw errors.unsupportedMethod(method);
     if (!/^\/[^/]+$/.test(path)) throw errors.invalidLiveQuery("The path names no relation");
     const params = readLiveParams(query, headers);
@@ -58,59 +51,51 @@ export class LiveEndpoint {
     if (!isPoll) admitClient(exchange);
     const identity = await authenticateRequest(exchange, config.jwtAud);
     exchange.identity = identity;
-    const profile = headers["accept-profile"] ?? null;
+    const profile = exchange.request.headers.get("accept-profile");
     const request = { exchange, params, query: { path, query: params.query, profile, identity } };
     // A poll without a group to continue reads the rows, as the start of a stream does.
-    if (isPoll && !this.options.groups.has(request.query)) admitClient(exchange);
+    if (isPoll && !this.groups.has(request.query)) admitClient(exchange);
     admitIdentity(exchange, identity);
-    try {
-      return await this.#answer(request);
-    } catch (error) {
-      const isLater = error instanceof ServiceError && error.fields.status === 503;
-      if (params.form !== "events" || !isLater) throw error;
-      // An EventSource would stop at 503. It connects again behind the end of a stream.
-      return streamReply(retryEvents, [cacheControl]);
-    }
+    return await this.#answer(request);
   }
 
   /** Counts streams and polls, also those that wait for a run. Rejects with `183`, `184`, or the error of the run. */
-  async #answer(request: LiveRequest): Promise<Reply> {
-    const isCounted = request.params.form !== "rows";
-    const leave = isCounted ? this.options.groups.enter(clientKeyOf(request.exchange)) : () => {};
+  async #answer(request: Omit<LiveRequest, "leave">): Promise<Reply> {
+    const { exchange, params: { form } } = request;
+    let leave = () => {};
     let isStream = false;
     try {
-      const reply = await this.#continue(request, leave);
+      if (form !== "rows") leave = this.groups.enter(clientKeyOf(exchange));
+      const reply = await this.#continue({ ...request, leave });
       isStream = reply.content instanceof ReadableStream;
       return reply;
+    } catch (error) {
+      const isLater = error instanceof ServiceError && error.fields.status >= 503;
+      if (form !== "events" || !isLater) throw error;
+      // An EventSource would stop at an error. It connects again behind the end of a stream.
+      return streamReply(retryEvents, [cacheControl]);
     } finally {
       if (!isStream) leave();
     }
   }
 
   /** Answers once the group can continue from the client's offset. */
-  async #continue(request: LiveRequest, leave: () => void): Promise<Reply> {
-    const { groups, reader } = this.options;
+  async #continue(request: LiveRequest): Promise<Reply> {
     const { params: { form, offset, handle, minXmax }, query } = request;
-    const group = groups.groupOf(query);
-    await reader.start();
+    const group = this.groups.groupOf(query);
+    await this.reader.start();
     const isKnown = offset !== null && group.hasOffset(offset);
     // Without the schema svc_live, the run tells what is missing.
-    if (reader.isReading || !reader.isInstalled) await group.ready(isKnown ? null : minXmax);
-    if (!reader.isReading) throw errors.noLiveCapacity("Changes cannot be read", 1);
-    const batches = offset === null ? [group.whole] : group.since(offset);
-    if (form === "events") {
-      return this.#stream(request, {
-        group,
-        leave,
-        batches: batches ?? [refetchBatch, group.whole],
-      });
-    }
-    if (batches === null) {
+    await group.ready(isKnown ? null : minXmax);
+    if (!this.reader.isReading) throw errors.noLiveCapacity("Changes cannot be read", 1);
+    const known = offset === null ? [group.whole] : group.since(offset);
+    if (known === null && form !== "events") {
       // The next request of the client waits until the result is as new as the client's.
       const headers = this.#headers(`${offset!.xmax}-${crypto.randomUUID()}`, group.offset);
       return jsonReply(409, headers, [mustRefetch]);
     }
-    if (form === "changes") return this.#stream(request, { group, leave, batches });
+    const batches = known ?? [refetchBatch, group.whole];
+    if (form === "events" || form === "changes") return this.#stream(request, group, batches);
     if (form === "poll" && batches.length === 0) return await this.#wait(request, group);
     return this.#messages(handle, group, batches);
   }
@@ -124,7 +109,7 @@ export class LiveEndpoint {
   /** Answers with the next batch, or after 20 s without one. */
   #wait({ exchange, params: { handle }, query }: LiveRequest, group: LiveGroup): Promise<Reply> {
     // Clocks of issuers differ: a client does not poll without a pause until its token is refused.
-    const endsAt = Math.max(this.options.time() + 1000, this.#endOf(query, pollMs));
+    const endsAt = Math.max(this.groups.options.time() + 1000, this.#endOf(query, pollMs));
     const { promise, resolve, reject } = deferred<Reply>();
     const unchanged = () => resolve(this.#messages(handle, group, []));
     exchange.request.signal.addEventListener("abort", unchanged, { once: true });
@@ -140,15 +125,12 @@ export class LiveEndpoint {
 
   /** Makes a stream that ends when its token does. Others end at different times. */
   #stream(
-    { exchange, params: { handle }, query }: LiveRequest,
-    { group, leave, batches }: {
-      readonly group: LiveGroup;
-      readonly leave: () => void;
-      readonly batches: readonly MessageBatch[];
-    },
+    { exchange, params: { handle }, query, leave }: LiveRequest,
+    group: LiveGroup,
+    batches: readonly MessageBatch[],
   ): Reply {
     const { liveRecheck } = exchange.context.snapshot.config;
-    const time = this.options.time();
+    const time = this.groups.options.time();
     const endsAt = this.#endOf(query, liveRecheck * 1000 * (0.75 + Math.random() / 2));
     const onEnd = () => {
       group.unsubscribe(stream);
@@ -163,7 +145,7 @@ export class LiveEndpoint {
   /** Returns the time at which the token has expired, or `ms` have passed. */
   #endOf({ identity }: LiveQuery, ms: number): number {
     const { exp = Infinity } = JSON.parse(identity.claims) as { readonly exp?: number };
-    return Math.min(this.options.time() + ms, exp * 1000);
+    return Math.min(this.groups.options.time() + ms, exp * 1000);
   }
 
   #headers(handle: string | null, offset: string): HeaderList {
@@ -173,7 +155,7 @@ export class LiveEndpoint {
       ["electric-handle", handle ?? `0-${crypto.randomUUID()}`],
       ["electric-schema", "{}"],
       // Electric's client takes an answer with the cursor of an earlier one for a cached one.
-      ["electric-cursor", String(this.options.time())],
+      ["electric-cursor", String(this.groups.options.time())],
       ["electric-up-to-date", ""],
     ];
   }

@@ -2,9 +2,11 @@
 import type { Identity } from "../auth/jwt_cache.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
-import type { Schedule } from "../lib/timers.ts";
-import { lineKeyReader, linesBytes, ResultRows } from "./difference.ts";
-import { changeMessages, MessageBatch, resultMessages, upToDate } from "./messages.ts";
+import { type Deferred, deferred } from "../lib/deferred.ts";
+import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import { type Difference, lineKeyReader, linesBytes, ResultRows } from "./difference.ts";
+import type { LiveGroups } from "./groups.ts";
+import { changeMessages, endMessages, MessageBatch, upToDate } from "./messages.ts";
 import { type LiveOffset, offsetText, type PgSnapshot } from "./offset.ts";
 import type { Interest } from "./scope.ts";
 
@@ -25,8 +27,9 @@ export interface LiveRows {
   readonly ms: number;
   /** Output names of the primary key's columns; empty if the rows lack one. */
   readonly keyColumns: readonly string[];
-  /** Null if it is unknown. */
-  readonly interest: Interest | null;
+  readonly interest: Interest;
+  /** That of the plan, and of the interest. */
+  readonly cache: SchemaCache | null;
 }
 
 /**
@@ -44,24 +47,6 @@ export interface Subscriber {
   check(time: number): void;
   /** Nothing follows: with the error of the run, or null when the service stops. */
   end(error: ServiceError | null): void;
-}
-
-/** The parts of a service that a group uses. */
-export interface GroupSurroundings {
-  read(query: LiveQuery, signal: AbortSignal): Promise<LiveRows | ServiceError>;
-  /** Calls {@linkcode LiveGroup.run} when a run is free. */
-  enqueue(group: LiveGroup): void;
-  /** Returns the error of a group that needs more bytes than there are; null if there is room. */
-  reserve(bytes: number, group: LiveGroup): ServiceError | null;
-  /** The memory of the group has grown by these bytes. */
-  resized(bytes: number): void;
-  ended(group: LiveGroup): void;
-  /** Longest rest, and longest age of a result with subscribers. */
-  recheckMs(): number;
-  /** Monotonic milliseconds; those of the epoch. */
-  readonly now: () => number;
-  readonly time: () => number;
-  readonly schedule: Schedule;
 }
 
 /** Most bytes of the batches that a group keeps. */
@@ -85,13 +70,14 @@ export class LiveGroup {
   #state: GroupState = "idle";
   /** Whether a run must begin that has not begun. */
   #isDue = true;
-  /** Requests that wait for the next run, and for that in progress. */
-  #waiters: ((error: ServiceError | null) => void)[] = [];
-  #served: ((error: ServiceError | null) => void)[] = [];
+  /** Resolve with the error of the run in progress, and of the next one; null while no request waits. */
+  #current: Deferred<ServiceError | null> | null = null;
+  #next: Deferred<ServiceError | null> | null = null;
   /** That of the last run; null before the first. */
   #offset: LiveOffset | null = null;
   #whole: MessageBatch | null = null;
   #snapshot: PgSnapshot | null = null;
+  #cache: SchemaCache | null = null;
   #failure: ServiceError | null = null;
   #retryMs = 1000;
   #runMs = Infinity;
@@ -101,8 +87,8 @@ export class LiveGroup {
   #bytes = 0;
   #cancelTimer = () => {};
 
-  constructor(readonly key: string, readonly query: LiveQuery, readonly around: GroupSurroundings) {
-    this.#usedAt = around.now();
+  constructor(readonly key: string, readonly query: LiveQuery, readonly groups: LiveGroups) {
+    this.#usedAt = groups.options.now();
     this.#resize();
   }
 
@@ -112,22 +98,15 @@ export class LiveGroup {
 
   /** Whether a client needs the result now. */
   get isUsed(): boolean {
-    return this.#subscribers.size + this.#waiters.length + this.#served.length > 0;
+    return this.#subscribers.size > 0 || this.#current !== null || this.#next !== null;
   }
 
   get offset(): string {
     return offsetText(this.#offset!);
   }
 
-  /** The whole result. Throws `183` if the memory has no room for it. */
   get whole(): MessageBatch {
-    if (this.#whole !== null) return this.#whole;
-    const error = this.around.reserve(this.#rows.bytes, this);
-    if (error !== null) throw error;
-    const messages = resultMessages(this.#rows.all(), this.#snapshot!, this.offset);
-    this.#whole = new MessageBatch(this.offset, messages);
-    this.#resize();
-    return this.#whole;
+    return this.#whole ??= this.#batch({ insert: this.#rows.all() }, {});
   }
 
   get unchanged(): MessageBatch {
@@ -146,12 +125,10 @@ export class LiveGroup {
    */
   async ready(xmax: bigint | null): Promise<void> {
     if (this.#state === "ended") throw groupEnded();
-    this.#usedAt = this.around.now();
+    this.#usedAt = this.groups.options.now();
     const isNew = this.#offset !== null && (xmax === null || this.#offset.xmax > xmax);
-    // Nothing has renewed the result while no client needed it.
-    const isLeft = this.#state === "idle" && (this.#isDue || this.#isOld);
-    if (isNew && !isLeft && this.#state !== "failed") return;
-    const error = this.#state === "failed" ? this.#failure : await this.#nextRun(xmax === null);
+    if (this.#state === "failed") throw this.#failure;
+    const error = isNew && !this.#isStale ? null : await this.#nextRun(xmax === null);
     if (error !== null) throw error;
   }
 
@@ -179,14 +156,15 @@ export class LiveGroup {
 
   unsubscribe(subscriber: Subscriber): void {
     this.#subscribers.delete(subscriber);
-    this.#usedAt = this.around.now();
+    this.#usedAt = this.groups.options.now();
   }
 
   /** Ends the group if it was unused for long, or makes a run due if the result is old. */
   check(): void {
-    for (const subscriber of [...this.#subscribers]) subscriber.check(this.around.time());
-    if (this.isUsed && this.#isOld) this.mark();
-    else if (!this.isUsed && this.around.now() - this.#usedAt > unusedMs) this.end(null);
+    const time = this.groups.options.time();
+    for (const subscriber of [...this.#subscribers]) subscriber.check(time);
+    if (this.isUsed && this.#isStale) this.mark();
+    else if (!this.isUsed && this.groups.options.now() - this.#usedAt > unusedMs) this.end(null);
   }
 
   /** Reads the rows, and sends the difference. A mark from now on makes another run due. */
@@ -194,12 +172,13 @@ export class LiveGroup {
     if (this.#state !== "queued") return;
     this.#state = "running";
     this.#isDue = false;
-    this.#served = this.#waiters.splice(0);
-    const result = await this.around.read(this.query, this.#abort.signal);
+    this.#current = this.#next;
+    this.#next = null;
+    const result = await this.groups.options.read(this.query, this.#abort.signal);
     if (this.state === "ended") return;
-    this.#ranAt = this.around.now();
+    this.#ranAt = this.groups.options.now();
     if (!("lines" in result)) return this.#fail(result);
-    const error = this.around.reserve(linesBytes(result.lines) - this.#rows.bytes, this);
+    const error = this.groups.reserve(linesBytes(result.lines) - this.#rows.bytes, this);
     if (error !== null) return this.#fail(error);
     this.#apply(result);
     this.#settle(null);
@@ -213,10 +192,9 @@ export class LiveGroup {
     this.#state = "ended";
     this.#cancelTimer();
     this.#abort.abort();
-    this.around.resized(-this.#bytes);
-    this.around.ended(this);
-    this.#served.push(...this.#waiters);
-    this.#settle(error ?? groupEnded());
+    this.groups.bytes -= this.#bytes;
+    this.groups.remove(this);
+    for (const run of [this.#current, this.#next]) run?.resolve(error ?? groupEnded());
     for (const subscriber of [...this.#subscribers]) subscriber.end(error);
   }
 
@@ -224,42 +202,43 @@ export class LiveGroup {
     return this.#log.findIndex(({ batch }) => batch.offset === offset);
   }
 
-  get #isOld(): boolean {
-    return this.around.now() - this.#ranAt > this.around.recheckMs();
+  /** Whether the result is old, and no run is due for a client: nothing renews it while none needs it. */
+  get #isStale(): boolean {
+    const { options: { now, snapshot }, recheckMs } = this.groups;
+    const isOld = now() - this.#ranAt > recheckMs || this.#cache !== snapshot().cache;
+    return this.#state === "idle" && (this.#isDue || isOld);
   }
 
   #advance(): void {
     if (this.#state !== "idle" || !this.#isDue || !this.isUsed) return;
-    const restMs = this.#restUntil - this.around.now();
+    const restMs = this.#restUntil - this.groups.options.now();
     if (restMs > 0) return this.#pause("resting", restMs);
     this.#state = "queued";
-    this.around.enqueue(this);
+    this.groups.enqueue(this);
   }
 
   #pause(state: "resting" | "failed", ms: number): void {
     this.#state = state;
-    this.#cancelTimer = this.around.schedule(() => {
+    this.#cancelTimer = this.groups.options.schedule(() => {
       this.#state = "idle";
       this.#advance();
     }, ms);
   }
 
   #nextRun(isCurrentEnough: boolean): Promise<ServiceError | null> {
-    return new Promise((resolve) => {
-      if (isCurrentEnough && this.#state === "running") return void this.#served.push(resolve);
-      this.#waiters.push(resolve);
-      this.#isDue = true;
-      this.#advance();
-    });
+    if (isCurrentEnough && this.#state === "running") return (this.#current ??= deferred()).promise;
+    const { promise } = this.#next ??= deferred<ServiceError | null>();
+    this.mark();
+    return promise;
   }
 
-  #apply(result: LiveRows): void {
-    const { lines, snapshot, ms, keyColumns, interest } = result;
-    const { now, time, recheckMs } = this.around;
-    this.#restUntil = now() + Math.min(restPerRun * Math.min(ms, this.#runMs), recheckMs());
+  #apply({ lines, snapshot, ms, keyColumns, interest, cache }: LiveRows): void {
+    const { options: { now, time }, recheckMs } = this.groups;
+    this.#restUntil = now() + Math.min(restPerRun * Math.min(ms, this.#runMs), recheckMs);
     this.#runMs = ms;
     this.#retryMs = 1000;
     this.interest = interest;
+    this.#cache = cache;
     const isFirst = this.#offset === null;
     const from = this.#rows.sum;
     const difference = this.#rows.update(lines, lineKeyReader(keyColumns));
@@ -270,16 +249,22 @@ export class LiveGroup {
       this.#whole = null;
     }
     if (!isFirst && difference !== null) {
-      const { offset } = this;
-      const batch = new MessageBatch(offset, changeMessages(difference, snapshot, offset));
+      const batch = this.#batch(difference, { lsn: this.offset });
       this.#log.push({ from, batch });
-      const max = this.around.reserve(batch.size, this) === null ? maxLogBytes : 0;
+      const max = this.groups.reserve(batch.size, this) === null ? maxLogBytes : 0;
       let bytes = 0;
       const dropped = this.#log.findLastIndex((entry) => (bytes += entry.batch.size) > max);
       this.#log = this.#log.slice(dropped + 1);
       for (const subscriber of [...this.#subscribers]) subscriber.receive(batch);
     }
     this.#resize();
+  }
+
+  /** Returns the messages of changes that lead to the result. */
+  #batch(changes: Partial<Difference>, headers: { readonly lsn?: string }): MessageBatch {
+    const { offset } = this;
+    const end = endMessages(this.#snapshot!, offset);
+    return new MessageBatch(offset, [...changeMessages(changes, headers), ...end]);
   }
 
   #fail(error: ServiceError): void {
@@ -293,15 +278,14 @@ export class LiveGroup {
   }
 
   #settle(error: ServiceError | null): void {
-    for (const resolve of this.#served.splice(0)) resolve(error);
+    this.#current?.resolve(error);
+    this.#current = null;
   }
 
   #resize(): void {
-    if (this.#state === "ended") return;
     const log = this.#log.reduce((sum, { batch }) => sum + batch.size, 0);
-    const bytes = groupOverheadBytes + 2 * this.key.length + this.#rows.bytes + log +
-      (this.#whole?.size ?? 0);
-    this.around.resized(bytes - this.#bytes);
+    const bytes = groupOverheadBytes + 2 * this.key.length + this.#rows.bytes + log;
+    this.groups.bytes += bytes - this.#bytes;
     this.#bytes = bytes;
   }
 }

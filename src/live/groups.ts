@@ -2,7 +2,9 @@
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
-import { groupOverheadBytes, type GroupSurroundings, LiveGroup, type LiveQuery } from "./group.ts";
+import type { Schedule } from "../lib/timers.ts";
+import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import { groupOverheadBytes, LiveGroup, type LiveQuery, type LiveRows } from "./group.ts";
 import { type ChangeRecords, concerns } from "./scope.ts";
 
 /** One client has at most this part of the streams. */
@@ -14,11 +16,13 @@ const checkMs = 1000;
 
 type GroupsConfig = Pick<Config, "dbPool" | "liveMaxMemory" | "liveMaxStreams" | "liveRecheck">;
 
-interface GroupsOptions
-  extends Omit<GroupSurroundings, "enqueue" | "ended" | "recheckMs" | "reserve" | "resized"> {
-  readonly config: () => GroupsConfig;
-  /** A scope has kept a group from a run. */
-  readonly excluded: () => void;
+export interface GroupsOptions {
+  readonly snapshot: () => { readonly config: GroupsConfig; readonly cache: SchemaCache | null };
+  readonly read: (query: LiveQuery, signal: AbortSignal) => Promise<LiveRows | ServiceError>;
+  /** Monotonic milliseconds; those of the epoch. */
+  readonly now: () => number;
+  readonly time: () => number;
+  readonly schedule: Schedule;
 }
 
 export class LiveGroups {
@@ -26,31 +30,25 @@ export class LiveGroups {
   /** Groups that wait for a run, the longest waiting one first. */
   readonly #queue = new Set<LiveGroup>();
   readonly #clients = new Map<string, number>();
-  readonly #surroundings: GroupSurroundings;
   #running = 0;
   streams = 0;
-  #bytes = 0;
+  /** Bytes of all groups. */
+  bytes = 0;
   #cancelCheck = () => {};
 
-  constructor(readonly options: GroupsOptions) {
-    this.#surroundings = {
-      ...options,
-      enqueue: (group) => {
-        this.#queue.add(group);
-        this.#serve();
-      },
-      reserve: (bytes, group) => this.#reserve(bytes, group),
-      resized: (bytes) => void (this.#bytes += bytes),
-      ended: (group) => {
-        this.#queue.delete(group);
-        this.#groups.delete(group.key);
-      },
-      recheckMs: () => options.config().liveRecheck * 1000,
-    };
-  }
+  constructor(readonly options: GroupsOptions) {}
 
   get size(): number {
     return this.#groups.size;
+  }
+
+  /** Longest rest of a group, and longest age of a result with subscribers. */
+  get recheckMs(): number {
+    return this.#config.liveRecheck * 1000;
+  }
+
+  get #config(): GroupsConfig {
+    return this.options.snapshot().config;
   }
 
   has(query: LiveQuery): boolean {
@@ -62,17 +60,17 @@ export class LiveGroups {
     const key = keyOf(query);
     const known = this.#groups.get(key);
     if (known !== undefined) return known;
-    const error = this.#reserve(groupOverheadBytes);
+    const error = this.reserve(groupOverheadBytes);
     if (error !== null) throw error;
     if (this.#groups.size === 0) this.#check();
-    const group = new LiveGroup(key, query, this.#surroundings);
+    const group = new LiveGroup(key, query, this);
     this.#groups.set(key, group);
     return group;
   }
 
   /** Counts a stream. Returns the function that its end calls once. Throws `183` and `184`. */
   enter(client: string): () => void {
-    const { liveMaxStreams: max } = this.options.config();
+    const { liveMaxStreams: max } = this.#config;
     const count = this.#clients.get(client) ?? 0;
     const share = Math.max(1, Math.floor(max / clientShare));
     if (count >= share) throw errors.tooManyStreams(share);
@@ -90,9 +88,7 @@ export class LiveGroups {
   /** Makes runs due of the groups that depend on changes. */
   record(records: ChangeRecords): void {
     for (const group of this.#groups.values()) {
-      const isConcerned = group.interest === null || concerns(group.interest, records);
-      if (isConcerned === "excluded") this.options.excluded();
-      else if (isConcerned) group.mark();
+      if (group.interest === null || concerns(group.interest, records)) group.mark();
     }
   }
 
@@ -100,10 +96,26 @@ export class LiveGroups {
     for (const group of this.#groups.values()) group.mark();
   }
 
-  /** Makes all groups run, and read their dependencies: the schema has changed. */
-  reload(): void {
-    for (const group of this.#groups.values()) group.interest = null;
-    this.markAll();
+  /** Calls {@linkcode LiveGroup.run} when a run is free. */
+  enqueue(group: LiveGroup): void {
+    this.#queue.add(group);
+    this.#serve();
+  }
+
+  remove(group: LiveGroup): void {
+    this.#queue.delete(group);
+    this.#groups.delete(group.key);
+  }
+
+  /** Returns `183` if more bytes of `user` exceed the memory, also without the groups that no client uses. */
+  reserve(bytes: number, user: LiveGroup | null = null): ServiceError | null {
+    const { liveMaxMemory: max } = this.#config;
+    const isFull = () => bytes > 0 && this.bytes + bytes > max;
+    if (!isFull()) return null;
+    for (const group of this.#groups.values()) {
+      if (isFull() && group !== user && !group.isUsed) group.end(null);
+    }
+    return isFull() ? errors.noLiveCapacity(`live-max-memory is ${max} bytes`, 1) : null;
   }
 
   close(): void {
@@ -112,7 +124,7 @@ export class LiveGroups {
   }
 
   #serve(): void {
-    const maxRuns = Math.max(1, Math.floor(this.options.config().dbPool / poolShare));
+    const maxRuns = Math.max(1, Math.floor(this.#config.dbPool / poolShare));
     for (const group of this.#queue) {
       if (this.#running >= maxRuns) return;
       this.#queue.delete(group);
@@ -131,17 +143,6 @@ export class LiveGroups {
     this.#cancelCheck = this.options.schedule(() => {
       if (this.#groups.size > 0) this.#check();
     }, checkMs);
-  }
-
-  /** Returns `183` if more bytes exceed the memory, also without the groups that no client uses. */
-  #reserve(bytes: number, user: LiveGroup | null = null): ServiceError | null {
-    const { liveMaxMemory: max } = this.options.config();
-    const isFull = () => bytes > 0 && this.#bytes + bytes > max;
-    if (!isFull()) return null;
-    for (const group of this.#groups.values()) {
-      if (isFull() && group !== user && !group.isUsed) group.end(null);
-    }
-    return isFull() ? errors.noLiveCapacity(`live-max-memory is ${max} bytes`, 1) : null;
   }
 }
 

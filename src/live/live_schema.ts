@@ -9,10 +9,6 @@ export interface RecordedTable extends QualifiedName {
   readonly scope: string | null;
 }
 
-/** Types of scope columns: their texts do not depend on settings. */
-export const scopeTypes = ["int2", "int4", "int8", "uuid", "text", "varchar"] as const;
-export type ScopeType = typeof scopeTypes[number];
-
 /** Returns why a column cannot be a scope by its name; null if it can. */
 export function scopeProblem(column: string): string | null {
   const isLong = new TextEncoder().encode(`scope_${column}`).length > 63;

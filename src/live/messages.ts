@@ -1,6 +1,6 @@
 /** The messages of live queries, in the format of Electric's shape log
  * (https://electric-sql.com/docs/api/http). @module */
-import type { ChangedRow, Difference } from "./difference.ts";
+import type { Difference } from "./difference.ts";
 import type { PgSnapshot } from "./offset.ts";
 
 const encoder = new TextEncoder();
@@ -41,37 +41,25 @@ export function encodeJson(messages: readonly string[]): Uint8Array<ArrayBuffer>
   return encoder.encode(`[${messages.join(",\n")}]`);
 }
 
-export function resultMessages(
-  rows: Iterable<ChangedRow>,
-  snapshot: PgSnapshot,
-  offset: string,
-): readonly string[] {
-  const changes = Array.from(rows, (row) => change(row, { operation: "insert" }));
-  return [...changes, ...endMessages(snapshot, offset)];
-}
-
-/** Returns the messages of a difference. Deleted rows precede, so that a key may move. */
+/** Returns the messages of changes, each with these headers. Deleted rows precede, so that a key may move. */
 export function changeMessages(
-  { deleted, updated, inserted }: Difference,
-  snapshot: PgSnapshot,
-  offset: string,
+  changes: Partial<Difference>,
+  headers: { readonly lsn?: string },
 ): readonly string[] {
-  const changes = Object.entries({ delete: deleted, update: updated, insert: inserted })
-    .flatMap(([operation, rows]) => rows.map((row) => change(row, { operation, lsn: offset })));
-  return [...changes, ...endMessages(snapshot, offset)];
+  return Object.entries(changes).flatMap(([operation, rows]) => {
+    const start = `{"headers":${JSON.stringify({ operation, ...headers })},"key":`;
+    return rows.map(({ key, value }) => `${start}${JSON.stringify(key)},"value":${value}}`);
+  });
 }
 
-function endMessages({ xmin, xmax, xips }: PgSnapshot, offset: string): readonly string[] {
+/** Returns the messages behind the rows, or the changes, up to a snapshot. */
+export function endMessages({ xmin, xmax, xips }: PgSnapshot, offset: string): readonly string[] {
   const parts = { xmin: `${xmin}`, xmax: `${xmax}`, xip_list: xips };
   return [control("snapshot-end", parts), upToDate(offset)];
 }
 
 export function upToDate(offset: string): string {
   return control("up-to-date", { global_last_seen_lsn: offset });
-}
-
-function change({ key, value }: ChangedRow, headers: Readonly<Record<string, string>>): string {
-  return `{"headers":${JSON.stringify(headers)},"key":${JSON.stringify(key)},"value":${value}}`;
 }
 
 function control(name: string, others: Readonly<Record<string, unknown>> = {}): string {

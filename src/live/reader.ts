@@ -1,22 +1,17 @@
 /** Reads the records of changes: polls while there are groups, and keeps the triggers recording.
  * @module */
-import { metadataBatch, type Statement, type WriteBatch } from "../database/batch.ts";
+import { metadataBatch, type ReadBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
-import { DatabaseError } from "../errors/service_error.ts";
+import { type Deferred, deferred } from "../lib/deferred.ts";
 import type { Schedule } from "../lib/timers.ts";
+import type { LiveGroups } from "./groups.ts";
 import { parsePgSnapshot, type PgSnapshot } from "./offset.ts";
-import type { ChangeRecords } from "./scope.ts";
 
 interface ReaderOptions {
   readonly database: Database;
   readonly intervalMs: () => number;
-  /** Whether there are groups. Without them the reader stops. */
-  readonly isNeeded: () => boolean;
-  found(records: ChangeRecords): void;
-  /** Changes may have been missed: all results may be old. */
-  missed(): void;
-  /** A poll has ended, or failed. */
-  polled(): void;
+  /** Without groups the reader stops. */
+  readonly groups: Pick<LiveGroups, "markAll" | "record" | "size">;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   readonly schedule: Schedule;
@@ -28,9 +23,6 @@ const maxGapMs = 4000;
 const renewalMs = 5000;
 /** Pause behind a poll that failed. */
 const retryMs = 250;
-
-/** The schema svc_live, a function of it, or the right to use them is missing. */
-const missingStates: ReadonlySet<string> = new Set(["3F000", "42883", "42501"]);
 
 interface Position {
   readonly snapshot: PgSnapshot;
@@ -46,10 +38,9 @@ export class ChangeReader {
   #renewed: Position | null = null;
   /** Transactions below may not have seen the reader; null once they have ended. */
   #unseenBelow: bigint | null = null;
-  /** Whether the database has what polls need, as far as is known. */
-  isInstalled = true;
   #state: "stopped" | "polling" | "closed" = "stopped";
-  #waiters: (() => void)[] = [];
+  /** Resolves behind the next poll; null while no request waits for it. */
+  #polled: Deferred<void> | null = null;
   #cancelTimer = () => {};
 
   constructor(readonly options: ReaderOptions) {}
@@ -63,12 +54,12 @@ export class ChangeReader {
   /** Starts to poll. Resolves when changes are read, or when a poll has failed. */
   async start(): Promise<void> {
     if (this.#state === "closed" || this.isReading && this.#state === "polling") return;
-    await new Promise<void>((resolve) => {
-      this.#waiters.push(resolve);
-      if (this.#state === "polling") return;
+    const { promise } = this.#polled ??= deferred<void>();
+    if (this.#state === "stopped") {
       this.#state = "polling";
       void this.#poll();
-    });
+    }
+    await promise;
   }
 
   close(): void {
@@ -78,63 +69,57 @@ export class ChangeReader {
   }
 
   async #poll(): Promise<void> {
-    const { intervalMs, isNeeded, now, schedule, polled } = this.options;
+    const { intervalMs, groups, now, schedule } = this.options;
     const at = now();
     let pauseMs = intervalMs();
     try {
       await this.#read(at);
-      this.isInstalled = true;
-    } catch (error) {
-      this.isInstalled =
-        !(error instanceof DatabaseError && missingStates.has(error.failure.sqlstate));
+    } catch {
       // Requests show why the database fails: each group reads it, too.
       this.#last = null;
       pauseMs = Math.max(pauseMs, retryMs);
     }
-    polled();
     this.#settle();
     if (this.#state !== "polling") return;
-    if (!isNeeded()) this.#state = "stopped";
+    if (groups.size === 0) this.#state = "stopped";
     else this.#cancelTimer = schedule(() => void this.#poll(), pauseMs);
   }
 
   /** Reads the records since the last poll, or begins anew. */
   async #read(at: number): Promise<void> {
-    const { now, missed, found } = this.options;
+    const { now, groups } = this.options;
     const last = this.#last;
     if (last === null || now() - last.at > maxGapMs) return await this.#begin(at);
     if (at - this.#renewed!.at >= renewalMs) {
       await this.#renew(this.#renewed!.snapshot);
       this.#renewed = last;
     }
-    const { records, ...next } = await this.#query(at, { ...poll, params: [last.snapshot.text] });
+    const { records, ...next } = await this.#query(at, last.snapshot);
     if (now() - last.at > maxGapMs || next.epoch !== last.epoch) return await this.#begin(at);
     this.#last = next;
-    if (records.size > 0) found(records);
+    if (records.size > 0) groups.record(records);
     if (this.#unseenBelow === null || next.snapshot.xmin < this.#unseenBelow) return;
     this.#unseenBelow = null;
-    missed();
+    groups.markAll();
   }
 
   /** Has the triggers record, and takes the snapshot from which on they do. */
   async #begin(at: number): Promise<void> {
     await this.#renew(null);
-    const { records: _, ...first } = await this.#query(at, start);
+    const { records: _, ...first } = await this.#query(at, null);
     this.#last = first;
     this.#renewed = first;
     this.#unseenBelow = first.snapshot.xmax;
-    this.options.missed();
+    this.options.groups.markAll();
   }
 
   async #renew(seen: PgSnapshot | null): Promise<void> {
-    const statement = { ...renewal, params: [seen?.text ?? null] };
-    const batch: WriteBatch = { ...metadataBatch([statement]), access: "read write" };
-    await this.options.database.transaction({ ...batch, isTraced: false });
+    const batch = batchOf("select svc_live.renew($1)", seen);
+    await this.options.database.transaction({ ...batch, access: "read write" });
   }
 
-  async #query(at: number, statement: Statement) {
-    const batch = { ...metadataBatch([statement]), isTraced: false };
-    const { rows } = await this.options.database.transaction(batch);
+  async #query(at: number, since: PgSnapshot | null) {
+    const { rows } = await this.options.database.transaction(batchOf(pollQuery, since));
     const [text, changes] = rows.at(-1)![0]!;
     const records = recordsOf(changes!);
     const [epoch = null] = records.get(0)!;
@@ -143,19 +128,20 @@ export class ChangeReader {
   }
 
   #settle(): void {
-    for (const resolve of this.#waiters.splice(0)) resolve();
+    this.#polled?.resolve();
+    this.#polled = null;
   }
 }
 
-const pollSince = (since: string): Statement => ({
-  text: `select pg_catalog.pg_current_snapshot()::text, (select pg_catalog.json_agg(
-    pg_catalog.json_build_array(c.relation, c.scope)) from svc_live.changes(${since}) c)`,
-  params: [],
-  use: "rows",
-});
-const poll = pollSince("$1");
-const start = pollSince("pg_catalog.pg_current_snapshot()");
-const renewal: Statement = { text: "select svc_live.renew($1)", params: [], use: "none" };
+/** Without a snapshot, it returns the epoch alone. */
+const pollQuery = `select pg_catalog.pg_current_snapshot()::text, (select pg_catalog.json_agg(
+  pg_catalog.json_build_array(c.relation, c.scope))
+  from svc_live.changes(coalesce($1, pg_catalog.pg_current_snapshot())) c)`;
+
+function batchOf(text: string, snapshot: PgSnapshot | null): ReadBatch {
+  const statement = { text, params: [snapshot?.text ?? null], use: "rows" } as const;
+  return { ...metadataBatch([statement]), isTraced: false };
+}
 
 /** Reads a JSON array of OIDs with scopes. */
 function recordsOf(text: string): Map<number, Set<string | null>> {

@@ -4,7 +4,7 @@ import { noValues } from "../../src/config/load.ts";
 import { configSource } from "../../src/config/source.ts";
 import type { Database } from "../../src/database/database.ts";
 import type { ServiceError } from "../../src/errors/service_error.ts";
-import { LiveDependencies } from "../../src/live/dependencies.ts";
+import { dependentTables } from "../../src/live/dependencies.ts";
 import { plan } from "../../src/plan/plan.ts";
 import type { ReadPlan } from "../../src/plan/read_plan.ts";
 import { parseHead } from "../../src/request/parse_request.ts";
@@ -77,17 +77,17 @@ function databaseOf(client: PostgresClient): Pick<Database, "transaction"> & { b
 }
 
 for (const engine of Object.keys(engines) as Engine[]) {
-  Deno.test(`[${engine}] LiveDependencies.of() lists the tables below a query`, async (context) => {
+  Deno.test(`[${engine}] dependentTables() lists the tables below a query`, async (context) => {
     await withFixture(engine, { name: "live", roles: ["anon", "writer"] }, async (client) => {
       const { rows } = await client.query("select oid::int8::int4 as oid, relname from pg_class");
       const names = new Map(rows.map(({ oid, relname }) => [Number(oid), String(relname)]));
       const cache = await load(client, {});
-      const dependencies = new LiveDependencies(databaseOf(client));
+      const database = databaseOf(client);
       const step = (name: string, fn: () => Promise<void>) =>
         context.step({ name, fn, sanitizeOps: false, sanitizeResources: false });
       for (const [line, expected] of dependent) {
         await step(line, async () => {
-          const tables = await dependencies.of(await planOf(line, cache), cache);
+          const tables = await dependentTables(await planOf(line, cache), cache, database);
           const texts = Array.from(
             tables,
             ([oid, scope]) => names.get(oid) + (scope === null ? "" : `:${scope.column}`),
@@ -98,7 +98,7 @@ for (const engine of Object.keys(engines) as Engine[]) {
       for (const [line, table] of missing) {
         await step(line, async () => {
           const read = await planOf(line, cache);
-          await rejects(dependencies.of(read, cache), ({ fields }: ServiceError) => {
+          await rejects(dependentTables(read, cache, database), ({ fields }: ServiceError) => {
             deepStrictEqual([fields.code, fields.message], [
               "181",
               `Changes of '${table}' are not recorded`,
@@ -111,24 +111,23 @@ for (const engine of Object.keys(engines) as Engine[]) {
   });
 }
 
-Deno.test("LiveDependencies.of() reads once per cache, and again while something is missing", async () => {
+Deno.test("dependentTables() reads once per cache, and again while something is missing", async () => {
   await withFixture("pg", { name: "live", roles: ["anon", "writer"] }, async (client) => {
     const cache = await load(client, {});
     const database = databaseOf(client);
-    const dependencies = new LiveDependencies(database);
     const [orders, log] = [await planOf("/orders?id=eq.1", cache), await planOf("/log", cache)];
-    await dependencies.of(orders, cache);
-    await dependencies.of(await planOf("/orders?id=eq.2", cache), cache);
+    await dependentTables(orders, cache, database);
+    await dependentTables(await planOf("/orders?id=eq.2", cache), cache, database);
     deepStrictEqual(database.batches, 1);
     let hint = "";
-    await rejects(dependencies.of(log, cache), ({ fields }: ServiceError) => {
+    await rejects(dependentTables(log, cache, database), ({ fields }: ServiceError) => {
       hint = fields.hint!;
       return true;
     });
     await client.query(hint);
-    deepStrictEqual((await dependencies.of(log, cache)).size, 1);
+    deepStrictEqual((await dependentTables(log, cache, database)).size, 1);
     await client.query("alter table api.log disable trigger svc_live");
-    await rejects(dependencies.of(log, await load(client, {})));
+    await rejects(dependentTables(log, await load(client, {}), database));
   });
 });
 
@@ -149,12 +148,12 @@ const scopes: readonly (readonly [label: string, sql: string])[] = [
 ];
 
 for (const [label, sql] of scopes) {
-  Deno.test(`LiveDependencies.of() has no scope with ${label}`, async () => {
+  Deno.test(`dependentTables() has no scope with ${label}`, async () => {
     await withFixture("pg", { name: "live", roles: ["anon", "writer"] }, async (client) => {
       const scopeOf = async () => {
         const cache = await load(client, {});
-        const dependencies = new LiveDependencies(databaseOf(client));
-        return [...(await dependencies.of(await planOf("/nodes", cache), cache)).values()];
+        const read = await planOf("/nodes", cache);
+        return [...(await dependentTables(read, cache, databaseOf(client))).values()];
       };
       deepStrictEqual(await scopeOf(), [{ column: "owner", type: "text" }]);
       await client.query(`set search_path = public; ${sql}`);

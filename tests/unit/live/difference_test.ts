@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { type Difference, lineKeyReader, ResultRows } from "../../../src/live/difference.ts";
 import { sumOf } from "../../../src/live/offset.ts";
 
-const noRows: Difference = { deleted: [], updated: [], inserted: [] };
+const noRows: Difference = { delete: [], update: [], insert: [] };
 
 /** Name, columns of the key, lines before and after, difference. */
 const rows = [
@@ -11,36 +11,36 @@ const rows = [
   ["another order", ["id"], [`{"id":1}`, `{"id":2}`], [`{"id":2}`, `{"id":1}`], null],
   ["a new key", ["id"], [], [`{"id":1,"a":2}`], {
     ...noRows,
-    inserted: [{ key: '"1"', value: `{"id":1,"a":2}` }],
+    insert: [{ key: '"1"', value: `{"id":1,"a":2}` }],
   }],
   ["a known key", ["id"], [`{"id":1,"a":2}`], [`{"id":1,"a":3}`], {
     ...noRows,
-    updated: [{ key: '"1"', value: `{"id":1,"a":3}` }],
+    update: [{ key: '"1"', value: `{"id":1,"a":3}` }],
   }],
   ["a missing key", ["id"], [`{"id":1,"a":2}`], [], {
     ...noRows,
-    deleted: [{ key: '"1"', value: `{"id":1}` }],
+    delete: [{ key: '"1"', value: `{"id":1}` }],
   }],
   ["a key of two columns", ["a", "b"], [], [`{"a":"x/y","b":true}`], {
     ...noRows,
-    inserted: [{ key: '"x/y"/"true"', value: `{"a":"x/y","b":true}` }],
+    insert: [{ key: '"x/y"/"true"', value: `{"a":"x/y","b":true}` }],
   }],
   ["rows without a key", [], [`{"a":1}`], [`{"a":2}`], {
     ...noRows,
-    deleted: [{ key: `{"a":1}`, value: `{"a":1}` }],
-    inserted: [{ key: `{"a":2}`, value: `{"a":2}` }],
+    delete: [{ key: `{"a":1}`, value: `{"a":1}` }],
+    insert: [{ key: `{"a":2}`, value: `{"a":2}` }],
   }],
   ["a key that JSON rounds", ["id"], [], [`{"id":9007199254740993}`], {
     ...noRows,
-    inserted: [{ key: `{"id":9007199254740993}`, value: `{"id":9007199254740993}` }],
+    insert: [{ key: `{"id":9007199254740993}`, value: `{"id":9007199254740993}` }],
   }],
   ["one of three equal rows", [], [`{"a":1}`, `{"a":1}`, `{"a":1}`], [`{"a":1}`, `{"a":1}`], {
     ...noRows,
-    deleted: [{ key: `{"a":1}\n3`, value: `{"a":1}` }],
+    delete: [{ key: `{"a":1}\n3`, value: `{"a":1}` }],
   }],
   ["rows of one key", ["id"], [`{"id":1,"a":1}`], [`{"id":1,"a":1}`, `{"id":1,"a":2}`], {
     ...noRows,
-    inserted: [{ key: '"1"/2', value: `{"id":1,"a":2}` }],
+    insert: [{ key: '"1"/2', value: `{"id":1,"a":2}` }],
   }],
 ] as const;
 
@@ -64,16 +64,16 @@ Deno.test("ResultRows.update() leads clients to the rows, and the sum names them
     const result = new ResultRows();
     const client = new Map<string, string>();
     for (const [content, columns] of all) {
-      const { deleted, updated, inserted } = result.update(content, lineKeyReader(columns)) ??
+      const difference = result.update(content, lineKeyReader(columns)) ??
         noRows;
-      for (const { key } of deleted) strictEqual(client.delete(key), true);
-      for (const { key, value } of updated) client.set(key, value);
-      for (const { key, value } of inserted) {
+      for (const { key } of difference.delete) strictEqual(client.delete(key), true);
+      for (const { key, value } of difference.update) client.set(key, value);
+      for (const { key, value } of difference.insert) {
         strictEqual(client.has(key), false);
         client.set(key, value);
       }
       deepStrictEqual([...client.values()].toSorted(), content.toSorted());
-      deepStrictEqual(new Map(Array.from(result.all(), ({ key, value }) => [key, value])), client);
+      deepStrictEqual(new Map(result.all().map(({ key, value }) => [key, value])), client);
       const sum = content.reduce((total, line) => total + sumOf(line), 0n);
       strictEqual(result.sum, BigInt.asUintN(64, sum));
     }

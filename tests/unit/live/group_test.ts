@@ -2,8 +2,10 @@ import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { errors } from "../../../src/errors/catalogue.ts";
 import { ServiceError } from "../../../src/errors/service_error.ts";
 import { type Deferred, deferred } from "../../../src/lib/deferred.ts";
-import { LiveGroup, type LiveRows, type Subscriber } from "../../../src/live/group.ts";
+import type { LiveRows, Subscriber } from "../../../src/live/group.ts";
+import { LiveGroups } from "../../../src/live/groups.ts";
 import { parsePgSnapshot, readOffset } from "../../../src/live/offset.ts";
+import type { SchemaCache } from "../../../src/schema_cache/schema_cache.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 const identity = { role: "writer", authenticated: true, claims: "{}" };
@@ -14,22 +16,21 @@ function stage() {
   const clock = fakeClock();
   const reads: Deferred<LiveRows | ServiceError>[] = [];
   const events: string[] = [];
-  const group: LiveGroup = new LiveGroup("key", query, {
+  let cache = {} as SchemaCache;
+  const config = { dbPool: 8, liveMaxMemory: 2 ** 27, liveMaxStreams: 10, liveRecheck: 60 };
+  const groups = new LiveGroups({
+    snapshot: () => ({ config, cache }),
     read: (_query, signal) => {
       const read = deferred<LiveRows | ServiceError>();
       reads.push(read);
       signal.addEventListener("abort", () => read.resolve(failure(500)));
       return read.promise;
     },
-    enqueue: (queued) => void (queued as LiveGroup).run(),
-    reserve: () => null,
-    resized: () => {},
-    ended: () => events.push("ended"),
-    recheckMs: () => 60_000,
     now: clock.now,
     time: () => 1000,
     schedule: clock.schedule,
   });
+  const group = groups.groupOf(query);
   const subscriber: Subscriber = {
     receive: ({ messages }) => void events.push(`batch of ${messages.length}`),
     fail: () => void events.push("fail"),
@@ -40,11 +41,12 @@ function stage() {
   /** Answers the last read. */
   const answer = async (read: ServiceError | readonly string[]) => {
     const snapshot = parsePgSnapshot(`5:${xmax++}:`);
-    const rows = { snapshot, ms: 2, keyColumns: ["id"], interest: new Map() };
+    const rows = { snapshot, ms: 2, keyColumns: ["id"], interest: new Map(), cache };
     reads.at(-1)!.resolve(Array.isArray(read) ? { ...rows, lines: read } : read as ServiceError);
     await settled();
   };
-  return { clock, group, reads, events, subscriber, answer };
+  const reload = () => void (cache = {} as SchemaCache);
+  return { clock, groups, group, reads, events, subscriber, answer, reload };
 }
 
 function failure(status: number): ServiceError {
@@ -113,13 +115,13 @@ const ends = [
 for (const [label, end, event, status] of ends) {
   Deno.test(`a group ends by ${label}, and never runs again`, async () => {
     const parts = stage();
-    const { clock, group, reads, events, subscriber } = parts;
+    const { clock, groups, group, reads, events, subscriber } = parts;
     group.subscribe(subscriber);
     const ready = group.ready(null);
     ready.catch(() => {});
     await end(parts);
     await settled();
-    deepStrictEqual([group.state, events], ["ended", ["ended", event]]);
+    deepStrictEqual([group.state, groups.size, events], ["ended", 0, [event]]);
     await rejects(ready, ({ fields }: ServiceError) => fields.status === status);
     group.mark();
     await clock.pass(120_000);
@@ -183,4 +185,16 @@ Deno.test("check() renews an old result of a subscriber, and ends an unused grou
   await clock.pass(1);
   group.check();
   strictEqual(group.state, "ended");
+});
+
+Deno.test("check() renews a result of another schema cache", async () => {
+  const { clock, group, reads, subscriber, answer, reload } = stage();
+  group.subscribe(subscriber);
+  await answer([]);
+  reload();
+  await clock.pass(1000);
+  deepStrictEqual([group.state, reads.length], ["running", 2]);
+  await answer([]);
+  await clock.pass(2000);
+  deepStrictEqual([group.state, reads.length], ["idle", 2]);
 });

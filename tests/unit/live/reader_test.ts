@@ -30,10 +30,13 @@ async function stage() {
   const reader = new ChangeReader({
     database: { transaction } as Pick<Database, "transaction"> as Database,
     intervalMs: () => 100,
-    isNeeded: () => state.isNeeded,
-    found: (records) => void events.push(`found ${[...records.keys()]}`),
-    missed: () => void events.push("missed"),
-    polled: () => {},
+    groups: {
+      get size() {
+        return state.isNeeded ? 1 : 0;
+      },
+      record: (records) => void events.push(`found ${[...records.keys()]}`),
+      markAll: () => void events.push("missed"),
+    },
     now: clock.now,
     schedule: clock.schedule,
   });
