@@ -44,8 +44,8 @@ export function isSecretName(name: string): boolean {
     .test(name);
 }
 
-/** Returns one line without tokens and control characters, with at most {@linkcode maxTextChars} characters. */
+/** Returns one line without tokens, and without characters that control a terminal. */
 export function shownText(text: string): string {
-  const line = redact(text);
+  const line = redact(text).replace(/\p{Cf}/gu, " ");
   return line.length > maxTextChars ? `${line.slice(0, maxTextChars)}…` : line;
 }

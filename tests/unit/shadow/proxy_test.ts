@@ -246,12 +246,12 @@ Deno.test("proxyHandler() compares reads of the sample", async () => {
 
 Deno.test("Shadow shows no control characters of names", async () => {
   const { send, tally } = proxied(
-    () => Promise.resolve(json('{"\\u001b[2J":1}')),
+    () => Promise.resolve(json('{"\\u001b[2J\\u202e":1}')),
     () => Promise.resolve(json("{}")),
   );
   await (await send("/a")).text();
   await settled();
-  match(tally.report(), /^ {4}\. \[2J: upstream 1, svc nothing$/m);
+  match(tally.report(), /^ {4}\. \[2J : upstream 1, svc nothing$/m);
 });
 
 Deno.test("proxyHandler() answers 502 with advice without an upstream", async () => {
