@@ -292,7 +292,7 @@ Deno.test("the lines of a start, and those of the pool at debug", async () => {
   );
   const kinds = lines.map((line) => line.split(":")[0]!.split(" ").slice(0, 3).join(" "));
   deepStrictEqual(kinds.filter((kind) => !kind.startsWith("Listener")), [
-    "Starting SVC 0.1.0...",
+    "Starting SVC 0.2.0...",
     "Admin server listening",
     "Successfully connected to",
     "Connections to the",
