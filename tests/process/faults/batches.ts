@@ -137,6 +137,7 @@ function batchTurns(ledger: BatchLedger): Readonly<Record<"plain" | "keyed" | "r
           ledger.note(batch, verdictOf(answer));
           return answer;
         }
+        turn[1].failed?.add();
         await delay(retryPauseMs);
       }
       const last = answer === null ? "no answer" : `${answer.status} ${errorCode(answer)}`;

@@ -33,6 +33,8 @@ export type Turn = (connection: HttpConnection, books: Books) => Promise<Answer 
 export interface Books {
   readonly tally: Tally;
   readonly ledger: Ledger;
+  /** Counts turns of a running load that failed, and the failed tries of those that try again. */
+  readonly failed?: Milestones;
 }
 
 /** A load that runs. */
@@ -173,7 +175,7 @@ async function runClient(
       if (endsWhenClosed) return;
       connection = await HttpConnection.connect(port);
     }
-    const answer = await turns[turn % turns.length]!(connection, books);
+    const answer = await turns[turn % turns.length]!(connection, { ...books, failed: pace.failed });
     if (answer !== null && answer.status < 300) {
       pace.served.add();
     } else {
