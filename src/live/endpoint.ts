@@ -130,13 +130,11 @@ export class LiveEndpoint {
     batches: readonly MessageBatch[],
   ): Reply {
     const { liveRecheck } = exchange.context.snapshot.config;
-    const time = this.groups.options.time();
     const endsAt = this.#endOf(query, liveRecheck * 1000 * (0.75 + Math.random() / 2));
-    const onEnd = () => {
+    const stream: EventStream = new EventStream(endsAt, () => {
       group.unsubscribe(stream);
       leave();
-    };
-    const stream: EventStream = new EventStream({ time, endsAt, onEnd });
+    });
     group.subscribe(stream);
     for (const batch of batches.length > 0 ? batches : [group.unchanged]) stream.receive(batch);
     return streamReply(stream.body, this.#headers(handle, group.offset));

@@ -7,50 +7,38 @@ import type { MessageBatch } from "./messages.ts";
 const maxUnsentBytes = 2 ** 20;
 /** Proxies close connections that are silent for longer. */
 const commentMs = 15_000;
-const comment = new TextEncoder().encode(":\n\n");
-
-interface EventStreamOptions {
-  /** When it begins and ends at the latest, in milliseconds of the epoch. */
-  readonly time: number;
-  readonly endsAt: number;
-  /** Called once, in whichever way the stream ends. */
-  readonly onEnd: () => void;
-}
+const comment = { events: new TextEncoder().encode(":\n\n") };
 
 /** A stream of batches. It ends at the end of a batch, so that its reader can resume. */
 export class EventStream implements Subscriber {
   readonly body: ReadableStream<Uint8Array>;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
-  #commentAt: number;
+  #commentAt = 0;
   #isOpen = true;
 
-  constructor(readonly options: EventStreamOptions) {
-    this.#commentAt = options.time + commentMs;
+  /** It ends at `endsAt`, in milliseconds of the epoch. Calls `onEnd` once, in whichever way it ends. */
+  constructor(readonly endsAt: number, readonly onEnd: () => void) {
     this.body = new ReadableStream<Uint8Array>({
       start: (controller) => void (this.#controller = controller),
       cancel: () => this.#leave(),
     }, new ByteLengthQueuingStrategy({ highWaterMark: maxUnsentBytes }));
   }
 
-  /** Sends events, unless the client is too slow: then the stream ends before them. */
-  send(events: Uint8Array): void {
+  /** Sends a batch, unless the client is too slow: then the stream ends before it. */
+  receive(batch: Pick<MessageBatch, "events">): void {
     if (!this.#isOpen) return;
     if (this.#controller.desiredSize! <= 0) this.end();
-    else this.#controller.enqueue(events);
-  }
-
-  receive(batch: MessageBatch): void {
-    this.send(batch.events);
+    else this.#controller.enqueue(batch.events);
   }
 
   /** The stream stays silent until a later run succeeds. */
   fail(): void {}
 
   check(time: number): void {
-    if (time >= this.options.endsAt) return this.end();
+    if (time >= this.endsAt) return this.end();
     if (time < this.#commentAt) return;
     this.#commentAt = time + commentMs;
-    this.send(comment);
+    this.receive(comment);
   }
 
   end(): void {
@@ -61,6 +49,6 @@ export class EventStream implements Subscriber {
 
   #leave(): void {
     this.#isOpen = false;
-    this.options.onEnd();
+    this.onEnd();
   }
 }

@@ -9,12 +9,6 @@ export interface RecordedTable extends QualifiedName {
   readonly scope: string | null;
 }
 
-/** Returns why a column cannot be a scope by its name; null if it can. */
-export function scopeProblem(column: string): string | null {
-  const isLong = new TextEncoder().encode(`scope_${column}`).length > 63;
-  return isLong || column.includes("$") ? `${column}: too long, or with a dollar sign` : null;
-}
-
 /** Returns the SQL file; `login` is the role that polls. */
 export function liveSql(login: string, tables: readonly RecordedTable[]): string {
   const scopes = new Set(tables.flatMap(({ scope }) => scope ?? []));

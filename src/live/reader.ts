@@ -21,8 +21,6 @@ interface ReaderOptions {
 const maxGapMs = 4000;
 /** The triggers record for 20 s behind each renewal. */
 const renewalMs = 5000;
-/** Pause behind a poll that failed. */
-const retryMs = 250;
 
 interface Position {
   readonly snapshot: PgSnapshot;
@@ -71,18 +69,16 @@ export class ChangeReader {
   async #poll(): Promise<void> {
     const { intervalMs, groups, now, schedule } = this.options;
     const at = now();
-    let pauseMs = intervalMs();
     try {
       await this.#read(at);
     } catch {
       // Requests show why the database fails: each group reads it, too.
       this.#last = null;
-      pauseMs = Math.max(pauseMs, retryMs);
     }
     this.#settle();
     if (this.#state !== "polling") return;
     if (groups.size === 0) this.#state = "stopped";
-    else this.#cancelTimer = schedule(() => void this.#poll(), pauseMs);
+    else this.#cancelTimer = schedule(() => void this.#poll(), intervalMs());
   }
 
   /** Reads the records since the last poll, or begins anew. */
@@ -94,11 +90,11 @@ export class ChangeReader {
       await this.#renew(this.#renewed!.snapshot);
       this.#renewed = last;
     }
-    const { records, ...next } = await this.#query(at, last.snapshot);
-    if (now() - last.at > maxGapMs || next.epoch !== last.epoch) return await this.#begin(at);
-    this.#last = next;
+    const { records, position } = await this.#query(at, last.snapshot);
+    if (now() - last.at > maxGapMs || position.epoch !== last.epoch) return await this.#begin(at);
+    this.#last = position;
     if (records.size > 0) groups.record(records);
-    if (this.#unseenBelow === null || next.snapshot.xmin < this.#unseenBelow) return;
+    if (this.#unseenBelow === null || position.snapshot.xmin < this.#unseenBelow) return;
     this.#unseenBelow = null;
     groups.markAll();
   }
@@ -106,10 +102,10 @@ export class ChangeReader {
   /** Has the triggers record, and takes the snapshot from which on they do. */
   async #begin(at: number): Promise<void> {
     await this.#renew(null);
-    const { records: _, ...first } = await this.#query(at, null);
-    this.#last = first;
-    this.#renewed = first;
-    this.#unseenBelow = first.snapshot.xmax;
+    const { position } = await this.#query(at, null);
+    this.#last = position;
+    this.#renewed = position;
+    this.#unseenBelow = position.snapshot.xmax;
     this.options.groups.markAll();
   }
 
@@ -124,7 +120,7 @@ export class ChangeReader {
     const records = recordsOf(changes!);
     const [epoch = null] = records.get(0)!;
     records.delete(0);
-    return { snapshot: parsePgSnapshot(text!), epoch, at, records };
+    return { position: { snapshot: parsePgSnapshot(text!), epoch, at }, records };
   }
 
   #settle(): void {

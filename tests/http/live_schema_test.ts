@@ -1,6 +1,6 @@
 /** The SQL of live queries: which changes it records, and for whom. */
 import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
-import { liveSql, scopeProblem } from "../../src/live/live_schema.ts";
+import { liveSql } from "../../src/live/live_schema.ts";
 import { type Engine, engines } from "../support/database/engines.ts";
 import { type Session, withFixture } from "../support/database/sessions.ts";
 import type { PostgresClient } from "../support/database/postgres_client.ts";
@@ -274,10 +274,4 @@ Deno.test("liveSql() applied again moves a table from one scope to another, and 
     deepStrictEqual(await record(null), ["orders"]);
     deepStrictEqual(await record("owner"), ["orders a"]);
   });
-});
-
-Deno.test("scopeProblem() refuses names that a function cannot have", () => {
-  strictEqual(scopeProblem("a".repeat(57)), null);
-  strictEqual(scopeProblem("é".repeat(29)), `${"é".repeat(29)}: too long, or with a dollar sign`);
-  strictEqual(scopeProblem("a$$b"), "a$$b: too long, or with a dollar sign");
 });

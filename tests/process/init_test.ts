@@ -670,12 +670,16 @@ Deno.test({
   },
 });
 
+/** With the prefix of the function's name, it has 64 bytes. */
+const longName = "é".repeat(29);
+
 /** Lists of `--live`, and the line of standard error. */
 const wrongLists: readonly (readonly [list: string, problem: string])[] = [
   ["film,flim", "svc: --live: flim does not exist"],
   ["film_list", "svc: --live: film_list is not a table: name the tables below it"],
   ["film:owner", "svc: --live: film has no column owner"],
   ['films:"a$b"', "svc: --live: films a$b: too long, or with a dollar sign"],
+  [`films:${longName}`, `svc: --live: films ${longName}: too long, or with a dollar sign`],
 ];
 
 Deno.test("svc init --live prints the SQL that records changes of tables and partitions", async (t) => {
@@ -685,7 +689,7 @@ Deno.test("svc init --live prints the SQL that records changes of tables and par
   const inDatabase = (sql: string) => withClient(superuserUri, (client) => client.query(sql));
   await inDatabase(
     `create role ${shop.loginRole};
-     create table films (id int, at timestamptz, "a$b" int) partition by range (id);
+     create table films (id int, at timestamptz, "a$b" int, ${longName} int) partition by range (id);
      create table films_1 partition of films for values from (1) to (9)`,
   );
   const init = (list: string) =>
