@@ -61,7 +61,7 @@ export class ResultRows {
     }
     for (const [key, slot] of missing) {
       this.#slots.delete(key);
-      this.#count(slot, -1);
+      this.#add(slot, -1);
     }
     const changed = { update: [] as ChangedRow[], insert: [] as ChangedRow[] };
     for (const slot of added) {
@@ -69,16 +69,16 @@ export class ResultRows {
       const key = this.#freeKey(keyOf(value)?.key ?? slot);
       next.set(slot, key);
       this.#slots.set(key, slot);
-      this.#count(slot, 1);
+      this.#add(slot, 1);
       changed[missing.delete(key) ? "update" : "insert"].push({ key, value });
     }
-    const gone = Array.from(missing, ([key, slot]): ChangedRow => {
+    const deleted = Array.from(missing, ([key, slot]): ChangedRow => {
       const line = lineOf(slot);
       return { key, value: keyOf(line)?.value ?? line };
     });
     this.#keys = next;
     this.bytes = linesBytes(lines);
-    return gone.length + added.length === 0 ? null : { delete: gone, ...changed };
+    return deleted.length + added.length === 0 ? null : { delete: deleted, ...changed };
   }
 
   /** Gives each line its slot, with the key that it has; returns the slots without one. */
@@ -107,7 +107,8 @@ export class ResultRows {
     return free;
   }
 
-  #count(slot: string, sign: 1 | -1): void {
+  /** Adds a row to the sum, or takes it off. */
+  #add(slot: string, sign: 1 | -1): void {
     this.sum = BigInt.asUintN(64, this.sum + BigInt(sign) * sumOf(lineOf(slot)));
   }
 }

@@ -95,15 +95,15 @@ export class LiveEndpoint {
       return jsonReply(409, headers, [mustRefetch]);
     }
     const batches = known ?? [refetchBatch, group.whole];
-    if (form === "events" || form === "changes") return this.#stream(request, group, batches);
     if (form === "poll" && batches.length === 0) return await this.#wait(request, group);
-    return this.#messages(handle, group, batches);
+    const shown = batches.length > 0 ? batches : [group.unchanged];
+    if (form === "rows" || form === "poll") return this.#messages(handle, shown);
+    return this.#stream(request, group, shown);
   }
 
-  #messages(handle: string | null, group: LiveGroup, batches: readonly MessageBatch[]): Reply {
-    const shown = batches.length > 0 ? batches : [group.unchanged];
-    const headers = this.#headers(handle, shown.at(-1)!.offset!);
-    return jsonReply(200, headers, shown.flatMap(({ messages }) => messages));
+  #messages(handle: string | null, batches: readonly MessageBatch[]): Reply {
+    const headers = this.#headers(handle, batches.at(-1)!.offset!);
+    return jsonReply(200, headers, batches.flatMap(({ messages }) => messages));
   }
 
   /** Answers with the next batch, or after 20 s without one. */
@@ -111,10 +111,10 @@ export class LiveEndpoint {
     // Clocks of issuers differ: a client does not poll without a pause until its token is refused.
     const endsAt = Math.max(this.groups.options.time() + 1000, this.#endOf(query, pollMs));
     const { promise, resolve, reject } = deferred<Reply>();
-    const unchanged = () => resolve(this.#messages(handle, group, []));
+    const unchanged = () => resolve(this.#messages(handle, [group.unchanged]));
     exchange.request.signal.addEventListener("abort", unchanged, { once: true });
     const subscriber: Subscriber = {
-      receive: (batch) => resolve(this.#messages(handle, group, [batch])),
+      receive: (batch) => resolve(this.#messages(handle, [batch])),
       fail: () => reject(errors.noLiveCapacity("The rows cannot be read", 1)),
       check: (time) => time >= endsAt && unchanged(),
       end: (error) => error === null ? unchanged() : reject(error),
@@ -136,7 +136,7 @@ export class LiveEndpoint {
       leave();
     });
     group.subscribe(stream);
-    for (const batch of batches.length > 0 ? batches : [group.unchanged]) stream.receive(batch);
+    for (const batch of batches) stream.receive(batch);
     return streamReply(stream.body, this.#headers(handle, group.offset));
   }
 
