@@ -65,8 +65,8 @@ export class LiveGroup {
   readonly #rows = new ResultRows();
   readonly #subscribers = new Set<Subscriber>();
   readonly #abort = new AbortController();
-  /** Batches, each with the sum of the content that it changes. */
-  #log: { readonly from: bigint; readonly batch: MessageBatch }[] = [];
+  /** Batches, each with the sum of the content that it changes, and the `xmax` of the one that it makes. */
+  #log: { readonly from: bigint; readonly xmax: bigint; readonly batch: MessageBatch }[] = [];
   #state: GroupState = "idle";
   /** Whether a run must begin that has not begun. */
   #isDue = true;
@@ -142,8 +142,9 @@ export class LiveGroup {
   since(offset: LiveOffset): readonly MessageBatch[] | null {
     const known = this.#indexOf(offsetText(offset));
     if (known < 0 && offset.sum === this.#rows.sum) return [];
+    // Content may come back: a batch that is not behind the offset would show an older state.
     const first = known < 0
-      ? this.#log.findLastIndex(({ from }) => from === offset.sum)
+      ? this.#log.findLastIndex(({ from, xmax }) => from === offset.sum && xmax > offset.xmax)
       : known + 1;
     return first < 0 ? null : this.#log.slice(first).map(({ batch }) => batch);
   }
@@ -250,7 +251,7 @@ export class LiveGroup {
     }
     if (!isFirst && difference !== null) {
       const batch = this.#batch(difference, { lsn: this.offset });
-      this.#log.push({ from, batch });
+      this.#log.push({ from, xmax: snapshot.xmax, batch });
       const max = this.groups.reserve(batch.size, this) === null ? maxLogBytes : 0;
       let bytes = 0;
       const dropped = this.#log.findLastIndex((entry) => (bytes += entry.batch.size) > max);

@@ -163,6 +163,8 @@ Deno.test("since() finds batches by offset and by content", async () => {
   deepStrictEqual(offsets.map((offset) => group.since(offset)?.length), [2, 1, 0]);
   deepStrictEqual(offsets.map((offset) => group.hasOffset(offset)), [false, true, true]);
   strictEqual(group.since({ ...first, xmax: 1n })?.length, 2);
+  // A client that has the first content again, behind the snapshot of the second one.
+  strictEqual(group.since({ ...first, xmax: second.xmax }), null);
   strictEqual(group.since({ ...third, xmax: 1n })?.length, 0);
   strictEqual(group.since({ ...second, sum: 1n, ms: 2 }), null);
 });
