@@ -93,6 +93,14 @@ Deno.test("quick mode serves a database for reading, and for this machine only",
     match(lines[1]!, new RegExp(`warning: (?:${missing}): requests run as "${database.user}"`));
     match(lines[2]!, /warning: "\w+" owns 1 relation: row-level security does not hold for it\./);
   });
+  await t.step("a browser gets a page at /, other clients the description", async () => {
+    const types = await Promise.all(["text/html,*/*;q=0.8", "*/*"].map(async (accepted) => {
+      const response = await fetch(service.origin, { headers: { Accept: accepted } });
+      await response.body?.cancel();
+      return response.headers.get("Content-Type")?.split(";")[0];
+    }));
+    deepStrictEqual(types, ["text/html", "application/openapi+json"]);
+  });
   await t.step("rows are read", async () => {
     deepStrictEqual(await (await fetch(url)).json(), [
       { id: 1, title: "a" },

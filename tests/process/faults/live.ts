@@ -183,17 +183,18 @@ function disturbancesOf(
   services: Services,
   random: Random,
 ): readonly (() => Promise<unknown>)[] {
-  const onServer = (sql: string) => withLossyClient(server.uri(), (client) => client.query(sql));
   return [
     // No trigger records a policy: the services reload.
     () =>
       onServer(
+        server,
         `alter policy altered on api.items using (${random.pick(alteredConditions)});
          notify svc, 'reload schema'`,
       ),
     () => services.restart(random.below(2), "SIGTERM"),
     () =>
       onServer(
+        server,
         "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'authenticator'",
       ),
     async () => {
@@ -208,19 +209,22 @@ function disturbancesOf(
 
 /** Kills one process of PostgreSQL, so that all others end and unlogged tables become empty. */
 async function crash(server: PostgresServer): Promise<void> {
-  const [{ pid } = {}] = await withLossyClient(server.uri(), async (client) => {
-    const { rows } = await client.query(
-      "select pid from pg_stat_activity where usename = 'authenticator' limit 1",
-    );
-    return rows;
-  });
+  const sessions = "select pid from pg_stat_activity where usename = 'authenticator' limit 1";
+  const [{ pid } = {}] = await onServer(server, sessions);
   if (pid !== undefined) await new Deno.Command("kill", { args: ["-9", String(pid)] }).output();
-  await eventually(
-    "PostgreSQL is back",
-    () =>
-      withLossyClient(server.uri(), (client) => client.query("select 1")).then(
-        () => true,
-        () => false,
-      ),
-  );
+  await onServer(server, "select 1");
+}
+
+/** Returns the rows of a statement, which is sent again while PostgreSQL recovers. */
+async function onServer(
+  server: PostgresServer,
+  sql: string,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  let rows: readonly Readonly<Record<string, unknown>>[] = [];
+  const send = () =>
+    withLossyClient(server.uri(), async (client) => {
+      ({ rows = [] } = await client.query(sql));
+    });
+  await eventually("PostgreSQL is back", () => send().then(() => true, () => false));
+  return rows;
 }
