@@ -199,7 +199,7 @@ const largeColumns: readonly (readonly [head: string, field: LargeField])[] = [
 /** Lines under a large request are those of others than the service. */
 const underLarge: readonly (readonly [name: ContenderName, label: string])[] = [
   ["peer", "– peer"],
-  ["floor", "– its statement on a bare connection"],
+  ["floor", "– statement, bare connection"],
 ];
 
 /** One table of the large requests. */

@@ -108,10 +108,10 @@ Deno.test("resultTables says all that was measured", () => {
 
 c, service: 3 answers failed
 
-| one at a time                        |  ms | first byte ms | CPU ms | PostgreSQL CPU ms | growth MB |
-| ------------------------------------ | --: | ------------: | -----: | ----------------: | --------: |
-| big                                  | 500 |           400 |     50 |               300 |        90 |
-| – its statement on a bare connection | 500 |           400 |      – |               300 |         – |
+| one at a time                |  ms | first byte ms | CPU ms | PostgreSQL CPU ms | growth MB |
+| ---------------------------- | --: | ------------: | -----: | ----------------: | --------: |
+| big                          | 500 |           400 |     50 |               300 |        90 |
+| – statement, bare connection | 500 |           400 |      – |               300 |         – |
 `.trim(),
   );
 });
