@@ -106,11 +106,11 @@ function correctedOrder(value: string): string {
 }
 
 function correctedSelect(value: string, { cache }: AdviceContext): string {
+  const relations = new Set(cache?.relations.map(({ name }) => name));
   const text = value.replaceAll("count(*)", "count()").replace(/,{2,}/g, ",").replace(/^,|,$/g, "")
     .replace(
       /(?<=^|,)(\w+)\.(\w+)(?=,|$)/g,
-      (path, name, column) =>
-        cache?.relations.some((relation) => relation.name === name) ? `${name}(${column})` : path,
+      (path, name, column) => relations.has(name) ? `${name}(${column})` : path,
     );
   return text + ")".repeat(Math.max(0, openParentheses(text)));
 }
@@ -173,7 +173,9 @@ function otherParameter({ message }: ErrorFields, context: AdviceContext): strin
   if (clause !== undefined) {
     return `Write ${clause}=${clause === "order" ? correctedOrder(value) : value}`;
   }
-  const [, column, operator] = /^(\w+?)(?:\[|__)(\w+?)\]?$/.exec(name) ?? [];
+  // The lookahead keeps a long name from being tried at each of its underscores.
+  const [, column, operator] = /^(\w+)\[(\w+)\]?$/.exec(name) ??
+    /^(?=\w+\]?$)(\w+?)__(\w+?)\]?$/.exec(name) ?? [];
   if (operator !== undefined) return `Write ${column}=${operator}.${value}`;
   const [, compared = "", sign, operand] = /^(\w+) *([<>=!]{1,2}) *(.*)$/.exec(value) ?? [];
   const filter = columns.includes(compared) ? sqlFilter(compared, `${sign}${operand}`) : null;
