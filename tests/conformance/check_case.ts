@@ -1,4 +1,5 @@
 /** Sends the requests of a case and compares the answers. @module */
+import { isJsonObject } from "../../src/lib/json_object.ts";
 import { signToken } from "../support/handler/token.ts";
 import type { Case, Exchange } from "./table.ts";
 
@@ -95,26 +96,23 @@ function isSame(actual: unknown, expected: unknown, { rows, embeds }: Order): bo
     const [one, other] = rows ? [actual, expected] : [sorted(actual), sorted(expected)];
     return one.every((item, at) => isSame(item, other[at], inside));
   }
-  if (!isObject(expected) || !isObject(actual)) return Object.is(actual, expected);
+  if (!isJsonObject(expected) || !isJsonObject(actual)) return Object.is(actual, expected);
   const { "*": others, ...members } = expected;
   const names = Object.keys(members);
   return (others !== undefined || Object.keys(actual).length === names.length) &&
     names.every((name) => isSame(actual[name], members[name], inside));
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Sorts objects by their text; arrays of other values keep their order. */
 function sorted(items: readonly unknown[]): readonly unknown[] {
-  if (!items.every(isObject)) return items;
+  if (!items.every(isJsonObject)) return items;
   return items.toSorted((one, other) => canonical(one) < canonical(other) ? -1 : 1);
 }
 
 function canonical(value: unknown): string {
   return JSON.stringify(
     value,
-    (_, inside) => isObject(inside) ? Object.fromEntries(Object.entries(inside).sort()) : inside,
+    (_, inside) =>
+      isJsonObject(inside) ? Object.fromEntries(Object.entries(inside).sort()) : inside,
   );
 }

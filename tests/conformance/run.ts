@@ -6,7 +6,6 @@
  */
 import { parseArgs } from "node:util";
 import { checkCase, type Send } from "./check_case.ts";
-import { writeSection } from "./docs_section.ts";
 import { type Case, readDifferences, readTable } from "./table.ts";
 
 const usage = `usage: deno task conformance --url <url> [options]
@@ -15,8 +14,7 @@ const usage = `usage: deno task conformance --url <url> [options]
   --prefix <text>   prefix of its error codes; default: PGRST
   --server <name>   expect the differences in differences/<name>.txt
   --only <text>     run the cases whose request contains the text
-  --details         print each difference
-  --docs            write docs/reference/conformance.md from the lists, without a server`;
+  --details         print each difference`;
 
 /** What became of a case: the differences from its answer. */
 export interface Result {
@@ -65,10 +63,8 @@ async function run(args: string[]): Promise<number> {
       server: { type: "string" },
       only: { type: "string", default: "" },
       details: { type: "boolean", default: false },
-      docs: { type: "boolean", default: false },
     },
   });
-  if (values.docs) return await writeSection().then(() => 0);
   if (values.url === undefined) throw new Error(usage);
   const cases = (await readTable(values.prefix)).filter(({ label }) => label.includes(values.only));
   const send = (request: Request) => fetch(request, { redirect: "manual" });

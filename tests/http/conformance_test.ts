@@ -1,6 +1,5 @@
 /** The conformance table against the service, in both dialects. @module */
 import { deepStrictEqual, ok } from "node:assert/strict";
-import { writtenPage } from "../conformance/docs_section.ts";
 import { runTable, unexplained } from "../conformance/run.ts";
 import { readTable } from "../conformance/table.ts";
 import { serviceSuite } from "../support/handler/api.ts";
@@ -31,11 +30,3 @@ for (const [dialect, prefix, list] of dialects) {
     deepStrictEqual(await unexplained(results, list), []);
   });
 }
-
-Deno.test("docs/reference/conformance.md has a generated section that is up to date", async () => {
-  const page = await Deno.readTextFile(
-    new URL("../../docs/reference/conformance.md", import.meta.url),
-  );
-  const words = (text: string) => text.replace(/[\s|:-]+/g, " ");
-  ok(words(await writtenPage()) === words(page), "run `deno task conformance --docs`");
-});

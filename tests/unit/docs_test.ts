@@ -25,7 +25,7 @@ function cells(text: string): string {
 for (const path of generatedPages) {
   Deno.test(`docs/${path} has generated sections that are up to date`, async () => {
     const text = await readPage(path);
-    ok(cells(withSections(text)) === cells(text), "run `deno task generate`");
+    ok(cells(await withSections(text)) === cells(text), "run `deno task generate`");
   });
 }
 
