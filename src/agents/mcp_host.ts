@@ -9,15 +9,10 @@ import type { RequestService } from "../service/request_service.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 import { receiveBody } from "../request/body/body.ts";
 import { RawDecoder } from "../request/body/decoders.ts";
-import { isFilter, isParameterName } from "../request/url/query_params.ts";
+import { isParameterName } from "../request/url/query_params.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { version } from "../version.ts";
-import {
-  admitClient,
-  admitIdentity,
-  authenticateRequest,
-  clientKeyOf,
-} from "../handler/admission.ts";
+import { admitClient, admitIdentity, authenticateRequest } from "../handler/admission.ts";
 import { changedContext } from "../handler/context.ts";
 import { type AgentsHost, type Context, Exchange } from "../handler/exchange.ts";
 import type {
@@ -68,7 +63,7 @@ class McpHost implements AgentsHost {
   /** Returns whether a raw path is one of the endpoint's. */
   matches(path: string): boolean {
     const { mcpAuthorizationServers } = this.#service.snapshot.config;
-    return path === this.#path || path === `${this.#path}/llms.txt` ||
+    return path === this.#path ||
       (mcpAuthorizationServers !== null && path === metadataPrefix + this.#path);
   }
 
@@ -84,18 +79,16 @@ class McpHost implements AgentsHost {
     try {
       admitClient(exchange);
       const endpoint = await this.#open();
-      return message.answered(await endpoint.respond(message));
+      return message.answered(await endpoint(message));
     } catch (thrown) {
       return message.answered(message.fail(thrown));
     }
   }
 
   async #open(): Promise<McpEndpoint> {
-    this.#opening ??= this.#load().then(({ openEndpoint }) => {
-      const endpoint = openEndpoint(hostFacts(this.#service));
-      this.#service.onReload = () => endpoint.notifyToolsChanged();
-      return endpoint;
-    });
+    this.#opening ??= this.#load().then(({ openEndpoint }) =>
+      openEndpoint(hostFacts(this.#service))
+    );
     try {
       return await this.#opening;
     } catch (error) {
@@ -120,7 +113,7 @@ function metadataConfig(config: Config): Config {
 }
 
 function hostFacts(service: RequestService): McpHostFacts {
-  const { metricRegistry, ending, now, dialect } = service;
+  const { metricRegistry, dialect } = service;
   const calls = metricRegistry.counter({
     name: "mcp_calls_total",
     help: "Calls of tools by agents",
@@ -131,11 +124,8 @@ function hostFacts(service: RequestService): McpHostFacts {
     version,
     errors,
     isParameterName,
-    isFilter,
-    ending,
-    now,
     reportFailure: (error) => service.observe({ kind: "unexpected-error", error }),
-    countCall: ({ tool, outcome }) => calls.increment(tool, outcome),
+    countCall: (tool, outcome) => calls.increment(tool, outcome),
     reportWrite: (write) => service.observe({ kind: "agent-write", ...write }),
   };
 }
@@ -162,10 +152,6 @@ class HostedMessage implements McpMessage {
 
   get snapshot(): Snapshot {
     return this.#exchange.context.snapshot;
-  }
-
-  get clientKey(): string {
-    return clientKeyOf(this.#exchange);
   }
 
   async admit(audience: string | null): Promise<Identity> {

@@ -10,7 +10,8 @@ import type { Snapshot } from "../service/snapshot.ts";
 
 /** The module of the endpoint. */
 export interface McpModule {
-  readonly openEndpoint: (host: McpHostFacts) => McpEndpoint;
+  /** Rejects if the library cannot be loaded. */
+  readonly openEndpoint: (host: McpHostFacts) => Promise<McpEndpoint>;
   /** Loads the library of the protocol. Rejects if its package is missing. */
   readonly loadLibrary: () => Promise<unknown>;
 }
@@ -27,13 +28,8 @@ export interface ExtensibleHandler {
   readonly [mcpExtension]?: (load: LoadMcp, options: Readonly<Record<string, unknown>>) => void;
 }
 
-/** The endpoint of one handler. */
-export interface McpEndpoint {
-  /** Answers a request to one of the endpoint's paths. Rejects with errors of the message's methods. */
-  respond(message: McpMessage): Promise<Reply>;
-  /** Tells clients that listen that their tools may have changed. */
-  notifyToolsChanged(): void;
-}
+/** Answers a request to one of the endpoint's paths. Rejects with errors of the message's methods. */
+export type McpEndpoint = (message: McpMessage) => Promise<Reply>;
 
 /** Facts about the service that do not change. */
 export interface McpHostFacts {
@@ -41,27 +37,17 @@ export interface McpHostFacts {
   readonly serviceName: string;
   readonly version: string;
   readonly errors: typeof errors;
-  /** Aborted when the service stops. */
-  readonly ending: AbortSignal;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
   /** Returns whether a query string may use the name for something else than a filter. */
   readonly isParameterName: (name: string) => boolean;
-  /** Returns whether the value of a parameter reads as a filter. */
-  readonly isFilter: (value: string) => boolean;
   /** Reports a failure within the protocol's library. */
   readonly reportFailure: (error: unknown) => void;
-  readonly countCall: (call: McpCallFacts) => void;
+  /** Counts the end of a call of a tool that exists, or of `_unknown`. */
+  readonly countCall: (tool: string, outcome: McpOutcome) => void;
   readonly reportWrite: (write: Omit<AgentWrite, "kind">) => void;
 }
 
-/** The end of a call of a tool. */
-export interface McpCallFacts {
-  /** Name of a tool that exists; `_unknown` for others. */
-  readonly tool: string;
-  /** `invalid`: wrong arguments; `error`: the API refused the request, or it failed. */
-  readonly outcome: "success" | "error" | "invalid";
-}
+/** `invalid`: wrong arguments; `error`: the API refused the request, or it failed. */
+export type McpOutcome = "success" | "error" | "invalid";
 
 /** A request to one of the endpoint's paths. */
 export interface McpMessage {
@@ -69,8 +55,6 @@ export interface McpMessage {
   /** As received. */
   readonly path: string;
   readonly snapshot: Snapshot;
-  /** Names the client for limits, once it is admitted: by its token's subject, or its network. */
-  readonly clientKey: string;
   /**
    * Verifies the token, and counts the request for policies of `rate-limits` that need one. `audience` is
    * the URI that the token must name; null leaves that to `jwt-aud`. Rejects with the API's errors.
@@ -99,7 +83,7 @@ export interface McpCall {
   /** `metadata` reads the metadata of a schema, as JSON, instead of `path`. Default: `path`. */
   readonly subject?: "path" | "metadata";
   /** The transaction is read only, whatever the method. Default: the method decides. */
-  readonly isReadOnly?: true;
+  readonly isReadOnly?: boolean;
   readonly prefer?: string;
   /** JSON text. */
   readonly body?: string;

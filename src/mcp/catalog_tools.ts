@@ -8,11 +8,10 @@ import type {
   Routine,
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
-import { InvalidParams } from "./invalid_params.ts";
 import { type RoleView, roleView } from "./privileges.ts";
-import type { MessageFacts, Session } from "./session.ts";
+import { InvalidParams, type Session } from "./session.ts";
 import { queryOf, relationPath } from "./target.ts";
-import { dataText, errorResult, type ToolResult } from "./tool_result.ts";
+import { dataText, errorOf, errorResult, type ToolResult } from "./tool_result.ts";
 
 /** Arguments of `list_relations`. */
 export interface ListArguments {
@@ -37,11 +36,10 @@ const maxCommentLength = 500;
 export async function listRelations(
   { schema: schemaName, search, cursor = "0" }: ListArguments,
   session: Session,
-  facts: MessageFacts,
 ): Promise<ToolResult> {
   if (!/^[0-9]{1,9}$/.test(cursor)) throw new InvalidParams("cursor: expected a nextCursor");
   const schema = session.schemaOf(schemaName);
-  const view = await roleView(schema, session, facts);
+  const view = await roleView(schema, session);
   const entries = entriesOf(view).filter((entry) => search === undefined || isFound(entry, search));
   const start = Number(cursor);
   const shown = entries.slice(start, start + pageSize)
@@ -102,12 +100,11 @@ export function shortComment(comment: string | null): string | null {
 export async function describeRelation(
   { relation: name, schema: schemaName }: DescribeArguments,
   session: Session,
-  facts: MessageFacts,
 ): Promise<ToolResult> {
   const schema = session.schemaOf(schemaName);
-  const view = await roleView(schema, session, facts);
+  const view = await roleView(schema, session);
   const description = descriptionOf(name, view, session.cache!);
-  if (description === null) return await refusalOf(name, schema, session, facts);
+  if (description === null) return await refusalOf(name, schema, session);
   return {
     isError: false,
     structuredContent: description,
@@ -137,7 +134,6 @@ async function refusalOf(
   name: string,
   schema: string,
   session: Session,
-  facts: MessageFacts,
 ): Promise<ToolResult> {
   const call = {
     method: "GET",
@@ -145,8 +141,8 @@ async function refusalOf(
     query: queryOf([["limit", "0"]]),
     schema,
   };
-  const reply = await session.call({ ...call, method: "GET" }, facts);
-  if (reply.status >= 400) return await session.errorOf(reply);
+  const reply = await session.call({ ...call, method: "GET" });
+  if (reply.status >= 400) return await errorOf(reply);
   return errorResult(`${schema}.${name} has no description`);
 }
 

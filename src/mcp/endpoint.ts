@@ -3,14 +3,13 @@
  * of a tool is a request of the API with the token of the message. @module */
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { McpEndpoint, McpHostFacts, McpMessage } from "../agents/mcp_port.ts";
+import type { Config } from "../config/options.ts";
+import type { HeaderList } from "../lib/header_list.ts";
+import { addressOf } from "../response/openapi/about.ts";
 import type { Reply } from "../response/reply.ts";
-import { guide } from "./guide.ts";
-import { methodNotAllowed, protocolError, replyOf, textReply, withChallenge } from "./http.ts";
-import { Listeners } from "./listeners.ts";
-import { parseExactly } from "./numbers.ts";
-import { type Library, Protocol, type ProtocolMessage } from "./protocol.ts";
-import { metadataUrlOf, resourceMetadata, resourceUri } from "./resource_metadata.ts";
+import { type AnswerMessage, type Library, openProtocol } from "./protocol.ts";
 import { type MessageFacts, Session } from "./session.ts";
+import { parseExactly } from "./tool_result.ts";
 
 /** Loads the library of the protocol. Rejects if its package is missing. */
 export async function loadLibrary(): Promise<Library> {
@@ -18,156 +17,69 @@ export async function loadLibrary(): Promise<Library> {
 }
 
 /** Opens the endpoint of a handler. */
-export function openEndpoint(host: McpHostFacts): McpEndpoint {
-  return new Endpoint(host);
-}
-
-/** A message of an authenticated client. */
-type ReceivedMessage = Omit<ProtocolMessage, "left">;
-
-class Endpoint implements McpEndpoint {
-  readonly #host: McpHostFacts;
-  readonly #listeners = new Listeners();
-  readonly #protocol: Protocol;
-
-  constructor(host: McpHostFacts) {
-    this.#host = host;
-    this.#protocol = new Protocol(host, loadLibrary);
-  }
-
-  notifyToolsChanged(): void {
-    this.#protocol.notifyToolsChanged();
-  }
-
-  async respond(message: McpMessage): Promise<Reply> {
-    const { path, request: { method } } = message;
-    const { mcpPath } = message.snapshot.config;
-    if (path !== mcpPath && path.startsWith("/.well-known/")) return this.#metadata(message);
-    if (path !== mcpPath) return await this.#guide(message);
+export async function openEndpoint(host: McpHostFacts): Promise<McpEndpoint> {
+  const answer = openProtocol(await loadLibrary(), host);
+  return async function respond(message) {
+    const { path, request: { method, headers }, snapshot: { config } } = message;
+    if (path !== config.mcpPath) return metadataReply(message);
     if (method !== "POST") return methodNotAllowed("POST");
-    this.#checkOrigin(message);
-    const admitted = await this.#admit(message);
-    if ("reply" in admitted) return admitted.reply;
-    return await this.#receive(message, admitted.identity);
-  }
-
-  #metadata(message: McpMessage): Reply {
-    const { method } = message.request;
-    if (method !== "GET" && method !== "HEAD") return methodNotAllowed("GET, HEAD");
-    const metadata = resourceMetadata(message.snapshot.config);
-    return textReply(200, "application/json", JSON.stringify(metadata));
-  }
-
-  async #guide(message: McpMessage): Promise<Reply> {
-    const { method } = message.request;
-    if (method !== "GET" && method !== "HEAD") return methodNotAllowed("GET, HEAD");
-    this.#checkOrigin(message);
-    const admitted = await this.#admit(message);
+    // Browsers send `Origin`: a page must not use the network, or the cookie, of its visitor.
+    const origin = headers.get("origin");
+    if (origin !== null && config.mcpAllowedOrigins?.includes(origin) !== true) {
+      throw host.errors.foreignOrigin();
+    }
+    const admitted = await admit(message, host);
     return "reply" in admitted
       ? admitted.reply
-      : textReply(200, "text/markdown; charset=utf-8", guide);
-  }
+      : await receive(message, { host, answer, identity: admitted.identity });
+  };
+}
 
-  /** Browsers send `Origin`: a page must not use the network, or the cookie, of its visitor. */
-  #checkOrigin({ request: { headers }, snapshot: { config } }: McpMessage): void {
-    const origin = headers.get("origin");
-    if (origin === null || config.mcpAllowedOrigins?.includes(origin)) return;
-    throw this.#host.errors.foreignOrigin();
-  }
-
-  /** Authenticates a message. A reply 401 tells where tokens come from. */
-  async #admit(
-    message: McpMessage,
-  ): Promise<{ readonly identity: Identity } | { readonly reply: Reply }> {
-    const { config } = message.snapshot;
-    const isIssued = config.mcpAuthorizationServers !== null;
-    try {
-      const identity = await message.admit(isIssued ? resourceUri(config) : null);
-      if (config.mcpRoles?.includes(identity.role) === false) {
-        throw this.#host.errors.roleNotListed();
-      }
-      return { identity };
-    } catch (thrown) {
-      const reply = message.fail(thrown);
-      if (reply.status !== 401 || !isIssued) return { reply };
-      return { reply: { ...reply, headers: withChallenge(reply.headers, metadataUrlOf(config)) } };
-    }
-  }
-
-  async #receive(message: McpMessage, identity: Identity): Promise<Reply> {
-    const { request } = message;
-    const bytes = await message.receive(maxMessageBytes);
-    const body = parsed(bytes);
-    if (body === undefined) return protocolError(-32700, "Parse error: expected JSON");
-    if (Array.isArray(body)) return protocolError(-32600, "Invalid request: batches are not taken");
-    const session = new Session(this.#host, message, identity);
-    const received = { request, body, session, facts: factsOf(body) };
-    return received.facts.method === "subscriptions/listen"
-      ? await this.#listen(received)
-      : await this.#answer(received);
-  }
-
-  async #answer(message: ReceivedMessage): Promise<Reply> {
-    const cancelled = new AbortController();
-    const left = AbortSignal.any([message.request.signal, cancelled.signal]);
-    const response = await this.#protocol.respond({ ...message, left });
-    return await replyOf(response, () => cancelled.abort());
-  }
-
-  /** Opens a stream of changes, unless the client has too many. */
-  async #listen(message: ReceivedMessage): Promise<Reply> {
-    const { request, body, session } = message;
-    const leave = this.#listeners.enter(session.message.clientKey);
-    if (leave === null) {
-      const { id } = objectOf(body);
-      return protocolError(-32603, "Subscription limit reached", { status: 200, id });
-    }
-    const { signal, clear } = this.#endOf(session.identity, request.signal);
-    const finish = () => {
-      signal.removeEventListener("abort", finish);
-      clear();
-      leave();
-    };
-    // A client that has left does not read the stream to its end.
-    if (signal.aborted) finish();
-    else signal.addEventListener("abort", finish);
-    try {
-      const reply = await this.#answer({ ...message, request: headOf(request, signal) });
-      void (reply.ended ?? Promise.resolve()).then(finish);
-      return reply;
-    } catch (error) {
-      finish();
-      throw error;
-    }
-  }
-
-  /** Returns when a stream without an end of its own ends: with the token, the client or the service. */
-  #endOf(
-    { claims }: Identity,
-    client: AbortSignal,
-  ): { readonly signal: AbortSignal; readonly clear: () => void } {
-    const expired = new AbortController();
-    const { exp } = JSON.parse(claims) as { readonly exp?: unknown };
-    const left = typeof exp === "number" ? exp * 1000 - this.#host.now() : Infinity;
-    const timer = left < maxTimerMs ? setTimeout(() => expired.abort(), Math.max(left, 0)) : null;
-    return {
-      signal: AbortSignal.any([client, this.#host.ending, expired.signal]),
-      clear: () => {
-        if (timer !== null) clearTimeout(timer);
-      },
-    };
+/** Authenticates a message. A reply 401 tells where tokens come from. */
+async function admit(
+  message: McpMessage,
+  { errors }: McpHostFacts,
+): Promise<{ readonly identity: Identity } | { readonly reply: Reply }> {
+  const { config } = message.snapshot;
+  const isIssued = config.mcpAuthorizationServers !== null;
+  try {
+    const identity = await message.admit(isIssued ? resourceUri(config) : null);
+    if (config.mcpRoles?.includes(identity.role) === false) throw errors.roleNotListed();
+    return { identity };
+  } catch (thrown) {
+    const reply = message.fail(thrown);
+    if (reply.status !== 401 || !isIssued) return { reply };
+    return { reply: { ...reply, headers: withChallenge(reply.headers, metadataUrlOf(config)) } };
   }
 }
 
 /** Most bytes of a message. */
 const maxMessageBytes = 1024 * 1024;
 
-/** Timers count milliseconds in 31 bits. */
-const maxTimerMs = 2 ** 31 - 1;
-
-/** Returns a request with the head of another one, which ends with a signal. */
-function headOf({ url, method, headers }: Request, signal: AbortSignal): Request {
-  return new Request(url, { method, headers, signal });
+async function receive(
+  message: McpMessage,
+  { host, answer, identity }: {
+    readonly host: McpHostFacts;
+    readonly answer: AnswerMessage;
+    readonly identity: Identity;
+  },
+): Promise<Reply> {
+  const body = parsed(await message.receive(maxMessageBytes));
+  if (body === undefined) return protocolError(-32700, "Parse error: expected JSON");
+  if (Array.isArray(body)) return protocolError(-32600, "Invalid request: batches are not taken");
+  const facts = factsOf(body);
+  if (facts.method === "subscriptions/listen") {
+    const { id } = objectOf(body);
+    return protocolError(-32601, "Method not found", { status: 404, id });
+  }
+  const response = await answer(new Session(host, message, { identity, facts }), body);
+  const { status } = response;
+  const headers = [...response.headers];
+  // The library answers messages of 2025 by a stream with one event.
+  const content = response.body === null ? null : await response.bytes();
+  const length = content?.length ?? 0;
+  if (status !== 202) headers.push(["Content-Length", String(length)]);
+  return { status, headers, content, length };
 }
 
 /** Returns the JSON of a body; undefined for other texts. */
@@ -180,7 +92,7 @@ function parsed(bytes: Uint8Array): unknown {
 }
 
 /** Returns what a message says about itself. The library checks its form. */
-function factsOf(body: unknown): Omit<MessageFacts, "signal"> {
+function factsOf(body: unknown): MessageFacts {
   const { method, params } = objectOf(body);
   const { name, uri, _meta } = objectOf(params);
   const { traceparent } = objectOf(_meta);
@@ -199,4 +111,73 @@ function objectOf(value: unknown): Readonly<Record<string, unknown>> {
 /** A text that cannot be a header would make the request fail (W3C Trace Context, section 3.2). */
 function isTraceparent(text: string): boolean {
   return /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(text);
+}
+
+/** Returns an error of JSON-RPC. A message that cannot be read has no `id`. */
+function protocolError(
+  code: number,
+  message: string,
+  { status = 400, id = null }: { readonly status?: number; readonly id?: unknown } = {},
+): Reply {
+  const named = typeof id === "string" || typeof id === "number" ? id : null;
+  return jsonReply(status, { jsonrpc: "2.0", error: { code, message }, id: named });
+}
+
+function jsonReply(status: number, value: unknown): Reply {
+  const content = new TextEncoder().encode(JSON.stringify(value));
+  const { length } = content;
+  const headers = [
+    ["Content-Type", "application/json"],
+    ["Content-Length", String(length)],
+  ] as const;
+  return { status, headers, content, length };
+}
+
+/** Returns the reply to a method that the path does not take. */
+function methodNotAllowed(allow: string): Reply {
+  const headers = [["Allow", allow], ["Content-Length", "0"]] as const;
+  return { status: 405, headers, content: null, length: 0 };
+}
+
+/** Tells clients where tokens for the endpoint come from (RFC 9728, section 2). */
+function metadataReply({ request: { method }, snapshot: { config } }: McpMessage): Reply {
+  if (method !== "GET" && method !== "HEAD") return methodNotAllowed("GET, HEAD");
+  return jsonReply(200, {
+    resource: resourceUri(config),
+    authorization_servers: config.mcpAuthorizationServers ?? [],
+    bearer_methods_supported: ["header"],
+    resource_name: config.dialect.productToken,
+  });
+}
+
+/** Returns headers whose challenge tells where tokens come from (RFC 9728, section 5.1). */
+function withChallenge(headers: HeaderList, metadataUrl: string): HeaderList {
+  const parameter = `resource_metadata="${metadataUrl}"`;
+  return headers.map(([name, value]) =>
+    name.toLowerCase() !== "www-authenticate"
+      ? [name, value] as const
+      : [name, value === "Bearer" ? `Bearer ${parameter}` : `${value}, ${parameter}`] as const
+  );
+}
+
+/**
+ * Returns the URI that tokens must name in `aud` (RFC 8707). It depends on the configuration alone: a
+ * `Host` header could name the service that a stolen token is for.
+ */
+function resourceUri(config: Config): string {
+  const { mcpResource, mcpPath, openapiServerProxyUri, serverPathPrefix } = config;
+  if (mcpResource !== null) return mcpResource;
+  if (openapiServerProxyUri !== null) return openapiServerProxyUri.replace(/\/$/, "") + mcpPath;
+  const { scheme, host } = addressOf(config);
+  return `${scheme}://${host}${serverPathPrefix ?? ""}${mcpPath}`;
+}
+
+/** Returns the URL of the metadata. A proxy that adds a prefix to `mcp-path` adds it to this path too. */
+function metadataUrlOf(config: Config): string {
+  const path = config.mcpPath ?? "";
+  const resource = resourceUri(config);
+  const base = resource.endsWith(path)
+    ? resource.slice(0, resource.length - path.length)
+    : new URL(resource).origin;
+  return `${base}/.well-known/oauth-protected-resource${path}`;
 }

@@ -1,4 +1,5 @@
-/** The relations and functions that the role of a message may use. @module */
+/** The relations and functions that the role of a message, and the configuration, let tools use. @module */
+import type { Config } from "../config/options.ts";
 import {
   permittedRoutines,
   privilegesByName,
@@ -7,8 +8,13 @@ import {
   typeShortener,
 } from "../response/openapi/model.ts";
 import type { SchemaMetadata } from "../query/schema_metadata.ts";
-import type { Relation, Routine, SchemaCache } from "../schema_cache/schema_cache.ts";
-import type { MessageFacts, Session } from "./session.ts";
+import type {
+  QualifiedName,
+  Relation,
+  Routine,
+  SchemaCache,
+} from "../schema_cache/schema_cache.ts";
+import type { Session } from "./session.ts";
 
 /** The part of a schema that a role may use. */
 export class RoleView {
@@ -53,8 +59,36 @@ export class RoleView {
 export async function roleView(
   schema: string,
   session: Session,
-  facts: MessageFacts,
 ): Promise<RoleView> {
-  const metadata = await session.metadata(schema, facts);
+  const metadata = await session.metadata(schema);
   return new RoleView(schema, metadata, session.cache!);
+}
+
+/** Returns whether write tools may use a relation or function: `*`, `name` or `schema.name`. */
+export function mayWrite(
+  { schema, name }: QualifiedName,
+  { mcpWrite, dbSchemas }: Pick<Config, "dbSchemas" | "mcpWrite">,
+): boolean {
+  if (mcpWrite === null) return false;
+  return mcpWrite.some((item) =>
+    item === "*" || item === `${schema}.${name}` || item === name && schema === dbSchemas[0]
+  );
+}
+
+/** A function that is a tool of its own. */
+export interface ToolFunction extends QualifiedName {
+  readonly tool: string;
+}
+
+/** Returns the functions of `mcp-functions`. A name without a schema is one of the first schema. */
+export function toolFunctions(
+  { mcpFunctions, dbSchemas }: Pick<Config, "dbSchemas" | "mcpFunctions">,
+): readonly ToolFunction[] {
+  return (mcpFunctions ?? []).map((item) => {
+    const [first = ""] = dbSchemas;
+    const schema = dbSchemas.find((each) => item.startsWith(`${each}.`)) ?? null;
+    const name = schema === null ? item : item.slice(schema.length + 1);
+    const isFirst = schema === null || schema === first;
+    return { schema: schema ?? first, name, tool: `rpc.${isFirst ? name : item}` };
+  });
 }

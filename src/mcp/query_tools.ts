@@ -1,12 +1,9 @@
 /** The tools that read rows and call functions. @module */
 import type { McpCall, McpReply } from "../agents/mcp_port.ts";
 import type { Routine } from "../schema_cache/schema_cache.ts";
-import { InvalidParams } from "./invalid_params.ts";
-import type { MessageFacts, Session } from "./session.ts";
+import { InvalidParams, type Session } from "./session.ts";
 import {
-  argumentParams,
   filterParams,
-  fitQueryString,
   functionPath,
   queryOf,
   type QueryParamPair,
@@ -15,13 +12,14 @@ import {
 } from "./target.ts";
 import {
   dataText,
+  errorOf,
   errorResult,
   readResult,
   type ResultContent,
   tooLongText,
   type ToolResult,
 } from "./tool_result.ts";
-import { mayWrite } from "./write_list.ts";
+import { mayWrite } from "./privileges.ts";
 
 /** Arguments that choose rows of a result. */
 interface RowArguments {
@@ -55,7 +53,6 @@ const defaultLimit = 20;
 export async function query(
   { relation, schema, ...rows }: QueryArguments,
   session: Session,
-  facts: MessageFacts,
 ): Promise<ToolResult> {
   const page = pageOf(rows, session);
   const call = {
@@ -65,14 +62,13 @@ export async function query(
     schema: session.schemaOf(schema),
     ...preferCount(rows),
   } as const;
-  return await rowsResult(call, await session.call(call, facts), page, session);
+  return await rowsResult(call, await session.call(call), page, session);
 }
 
 /** Calls a function. Only functions of `mcp-write` are called in a transaction that writes. */
 export async function callFunction(
   { function: name, schema: schemaName, arguments: values = {}, ...rows }: FunctionArguments,
   session: Session,
-  facts: MessageFacts,
 ): Promise<ToolResult> {
   const schema = session.schemaOf(schemaName);
   const routines = session.cache?.routines({ schema, name }) ?? [];
@@ -81,23 +77,18 @@ export async function callFunction(
     mayWrite({ schema, name }, session.config);
   const returnsSet = routines.some(({ returns }) => returns.set);
   const page = returnsSet ? pageOf(rows, session) : null;
-  const params = [...rowParams(rows, session), ...limitParam(page)];
   const call: Call = {
+    method: "POST",
     path: functionPath(name),
+    query: queryOf([...rowParams(rows, session), ...limitParam(page)]),
     schema,
     ...preferCount(rows),
-    ...(!writes && fitQueryString(values, session.host.isFilter)
-      ? { method: "GET", query: queryOf([...argumentParams(values, routines), ...params]) } as const
-      : {
-        method: "POST",
-        query: queryOf(params),
-        body: JSON.stringify(values),
-        ...(writes ? {} : { isReadOnly: true as const }),
-      } as const),
+    body: JSON.stringify(values),
+    ...(writes ? {} : { isReadOnly: true }),
   };
-  const reply = await session.call(call, facts);
+  const reply = await session.call(call);
   if (writes) {
-    session.reportWrite(call, { tool: facts.name ?? "", status: reply.status, rows: null });
+    session.reportWrite(call, { status: reply.status, rows: null });
   }
   return await rowsResult(call, reply, page, session);
 }
@@ -156,7 +147,7 @@ async function rowsResult(
   page: Page | null,
   session: Session,
 ): Promise<ToolResult> {
-  if (reply.status >= 400) return await session.errorOf(reply);
+  if (reply.status >= 400) return await errorOf(reply);
   const result = await readResult(reply);
   const line = requestLine(call, session);
   switch (result.kind) {

@@ -6,10 +6,11 @@ import type { McpCall, McpHostFacts, McpMessage, McpReply } from "../agents/mcp_
 import type { AgentWrite } from "../observe/observation.ts";
 import type { SchemaMetadata } from "../query/schema_metadata.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
-import { InvalidParams } from "./invalid_params.ts";
-import { errorOf, type ToolResult } from "./tool_result.ts";
 
-/** Facts that a message has about itself, and the signal that cancels it. */
+/** The parameters of a message are wrong: `-32602` of JSON-RPC. The client sees the error's message. */
+export class InvalidParams extends Error {}
+
+/** Facts that a message has about itself. */
 export interface MessageFacts {
   /** `tools/call` */
   readonly method: string;
@@ -17,7 +18,6 @@ export interface MessageFacts {
   readonly name: string | null;
   /** Value of `_meta.traceparent`; null without one. */
   readonly traceparent: string | null;
-  readonly signal: AbortSignal;
 }
 
 /** The failure of a request of the API that a tool needs. */
@@ -35,11 +35,17 @@ export class Session {
   readonly host: McpHostFacts;
   readonly message: McpMessage;
   readonly identity: Identity;
+  readonly facts: MessageFacts;
 
-  constructor(host: McpHostFacts, message: McpMessage, identity: Identity) {
+  constructor(
+    host: McpHostFacts,
+    message: McpMessage,
+    { identity, facts }: Pick<Session, "identity" | "facts">,
+  ) {
     this.host = host;
     this.message = message;
     this.identity = identity;
+    this.facts = facts;
   }
 
   get config(): Config {
@@ -60,12 +66,10 @@ export class Session {
   }
 
   /** Makes a request of the API. */
-  async call(
-    call: Omit<McpCall, "headers" | "signal" | "tool">,
-    facts: MessageFacts,
-  ): Promise<McpReply> {
-    const { method, name, traceparent, signal } = facts;
-    const hasTrace = this.message.request.headers.has("traceparent");
+  async call(call: Omit<McpCall, "headers" | "signal" | "tool">): Promise<McpReply> {
+    const { method, name, traceparent } = this.facts;
+    const { signal, headers } = this.message.request;
+    const hasTrace = headers.has("traceparent");
     return await this.message.call({
       ...call,
       tool: method === "tools/call" ? name : null,
@@ -79,7 +83,7 @@ export class Session {
   }
 
   /** Reads what the role may use in a schema. Throws `ApiFailure`. */
-  async metadata(schema: string, facts: MessageFacts): Promise<SchemaMetadata> {
+  async metadata(schema: string): Promise<SchemaMetadata> {
     const reply = await this.call({
       method: "GET",
       path: "/",
@@ -87,7 +91,7 @@ export class Session {
       schema,
       subject: "metadata",
       accept: "application/openapi+json;version=3.1",
-    }, facts);
+    });
     if (reply.status >= 400) throw new ApiFailure(reply);
     const text = new TextDecoder().decode(reply.content as Uint8Array);
     return JSON.parse(text) ?? { comment: null, privileges: [], functions: [], overloads: [] };
@@ -96,15 +100,10 @@ export class Session {
   /** Reports a write to the log. `rows` is null if it failed or has no rows. */
   reportWrite(
     { method, path, query }: Pick<McpCall, "method" | "path" | "query">,
-    { status, rows, tool }: Pick<AgentWrite, "rows" | "status" | "tool">,
+    { status, rows }: Pick<AgentWrite, "rows" | "status">,
   ): void {
     const target = query === "" ? path : `${path}?${query}`;
-    const { role } = this.identity;
-    this.host.reportWrite({ role, tool, method, target, status, rows });
-  }
-
-  /** Returns a failed reply as the result of a tool. */
-  errorOf(reply: McpReply): Promise<ToolResult> {
-    return errorOf(reply);
+    const { identity: { role }, facts: { name } } = this;
+    this.host.reportWrite({ role, tool: name ?? "", method, target, status, rows });
   }
 }

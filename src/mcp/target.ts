@@ -1,9 +1,8 @@
 /** Turns arguments of tools into paths and query strings of the API. Each name and value is
  * percent-encoded, so that none of them can add a parameter or name another resource. @module */
-import { arrayLiteral } from "../query/array_literal.ts";
-import type { Relation, Routine } from "../schema_cache/schema_cache.ts";
+import type { Relation } from "../schema_cache/schema_cache.ts";
 import { queryName } from "../response/openapi/names.ts";
-import { InvalidParams } from "./invalid_params.ts";
+import { InvalidParams } from "./session.ts";
 
 /** Filters: one condition of a column, or several. */
 export type Where = Readonly<Record<string, string | readonly string[]>>;
@@ -70,45 +69,4 @@ function isQuotedColumn(key: string, columns: Relation["columns"]): boolean {
   const column = quoted.slice(1, -1).replace(/\\(.)/gs, "$1");
   const rest = key.slice(quoted.length);
   return columns.some(({ name }) => name === column) && (rest === "" || rest.startsWith("->"));
-}
-
-/** Returns whether a query string can carry arguments: no null, no reserved name, no text like `eq.5`. */
-export function fitQueryString(
-  values: Readonly<Record<string, unknown>>,
-  isFilter: (value: string) => boolean,
-): boolean {
-  return Object.entries(values).every(([name, value]) =>
-    queryName(name) !== null && value !== null && !(typeof value === "string" && isFilter(value))
-  );
-}
-
-/** Returns the parameters of a function's arguments. */
-export function argumentParams(
-  values: Readonly<Record<string, unknown>>,
-  routines: readonly Routine[],
-): readonly QueryParamPair[] {
-  const parameters = routines.flatMap((routine) => routine.parameters);
-  return Object.entries(values).flatMap(([name, value]): readonly QueryParamPair[] => {
-    const parameter = parameters.find((each) => each.name === name);
-    if (parameter?.variadic && Array.isArray(value)) {
-      return value.map((each) => [name, argumentText(each, "")]);
-    }
-    return [[name, argumentText(value, parameter?.type ?? "")]];
-  });
-}
-
-function argumentText(value: unknown, type: string): string {
-  if (Array.isArray(value) && type.endsWith("[]")) return arrayText(value);
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
-}
-
-/** Returns the literal of an array. Elements that are arrays make dimensions. */
-function arrayText(values: readonly unknown[]): string {
-  if (values.length > 0 && values.every(Array.isArray)) {
-    return `{${values.map((each) => arrayText(each)).join(",")}}`;
-  }
-  const parts = values.map((value) =>
-    value === null ? "null" : arrayLiteral([argumentText(value, "")]).slice(1, -1)
-  );
-  return `{${parts.join(",")}}`;
 }

@@ -1,6 +1,5 @@
 /** Makes results of tools of the API's replies. @module */
 import type { McpReply } from "../agents/mcp_port.ts";
-import { parseExactly } from "./numbers.ts";
 
 /** The result of a tool, as the protocol defines it. */
 export interface ToolResult {
@@ -24,7 +23,7 @@ export type ResultContent =
   | { readonly kind: "too long"; readonly bytes: number | null };
 
 /** Most bytes of the result of one call. */
-export const maxResultBytes = 65_536;
+const maxResultBytes = 65_536;
 
 /** Returns a result that shows an error. */
 export function errorResult(text: string): ToolResult {
@@ -32,11 +31,8 @@ export function errorResult(text: string): ToolResult {
 }
 
 /** Returns the API's error as a result, so that the model can mend its call. */
-export async function errorOf(
-  reply: McpReply,
-  maxBytes: number = maxResultBytes,
-): Promise<ToolResult> {
-  const body = await readText(reply, maxBytes);
+export async function errorOf(reply: McpReply): Promise<ToolResult> {
+  const body = await readText(reply);
   const retryAfter = headerOf("retry-after", reply);
   const text = body.kind === "text" ? body.text : `The API answered with status ${reply.status}`;
   return errorResult(retryAfter === null ? text : `${text}\nRetry-After: ${retryAfter} s`);
@@ -44,7 +40,7 @@ export async function errorOf(
 
 /** Reads the content of a successful reply. */
 export async function readResult(reply: McpReply): Promise<ResultContent> {
-  const body = await readText(reply, maxResultBytes);
+  const body = await readText(reply);
   if (body.kind === "too long") return body;
   const value = body.text === "" ? null : parseOrText(body.text);
   if (!Array.isArray(value)) return { kind: "value", value };
@@ -62,22 +58,19 @@ function parseOrText(text: string): unknown {
 }
 
 /** Returns the value of a header; null if the reply has none. */
-export function headerOf(name: string, { headers }: Pick<McpReply, "headers">): string | null {
+function headerOf(name: string, { headers }: Pick<McpReply, "headers">): string | null {
   return headers.find(([key]) => key.toLowerCase() === name)?.[1] ?? null;
 }
 
 /** The text of a reply. */
-export type ReplyText =
+type ReplyText =
   | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "too long"; readonly bytes: number | null };
+  | Extract<ResultContent, { readonly kind: "too long" }>;
 
-/** Reads the content of a reply as UTF-8, up to `maxBytes`. */
-export async function readText(
-  { content, length }: McpReply,
-  maxBytes: number,
-): Promise<ReplyText> {
+/** Reads the content of a reply as UTF-8. */
+async function readText({ content, length }: McpReply): Promise<ReplyText> {
   if (content === null) return { kind: "text", text: "" };
-  if (length !== null && length > maxBytes) {
+  if (length !== null && length > maxResultBytes) {
     if (content instanceof ReadableStream) await content.cancel();
     return { kind: "too long", bytes: length };
   }
@@ -87,7 +80,7 @@ export async function readText(
   // Leaving the loop cancels the stream.
   for await (const chunk of content) {
     size += chunk.length;
-    if (size > maxBytes) return { kind: "too long", bytes: null };
+    if (size > maxResultBytes) return { kind: "too long", bytes: null };
     chunks.push(chunk);
   }
   return decode(chunks);
@@ -100,17 +93,9 @@ function decode(chunks: readonly Uint8Array[]): ReplyText {
 }
 
 /** Returns the text for a result with too many bytes. */
-export function tooLongText(
-  bytes: number | null,
-  maxBytes: number = maxResultBytes,
-): string {
-  const size = bytes === null ? `more than ${kilobytes(maxBytes)}` : kilobytes(bytes);
-  return `The result has ${size}, ${kilobytes(maxBytes)} are allowed: ` +
-    "select fewer columns or rows";
-}
-
-function kilobytes(bytes: number): string {
-  return bytes < 1024 ? `${bytes} bytes` : `${Math.round(bytes / 1024)} kB`;
+export function tooLongText(bytes: number | null): string {
+  const size = bytes === null ? "more than 64 kB" : `${Math.round(bytes / 1024)} kB`;
+  return `The result has ${size}, 64 kB are allowed: select fewer columns or rows`;
 }
 
 /**
@@ -126,4 +111,33 @@ export function dataText(summary: string, data: unknown): string {
 function randomHex(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(8));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Numbers of at most 15 digits are exact as doubles. */
+const longNumber = /[0-9.]{16}/;
+
+/**
+ * Parses JSON. A number that a double cannot hold, such as a large `bigint`, becomes a text with its
+ * digits: a changed key would name another row. Throws `SyntaxError`.
+ *
+ * Runtimes without the source text of numbers round them (ECMAScript, `JSON.parse` source text access).
+ */
+export function parseExactly(text: string): unknown {
+  if (!longNumber.test(text)) return JSON.parse(text);
+  return JSON.parse(text, exactNumber);
+}
+
+function exactNumber(
+  this: unknown,
+  _key: string,
+  value: unknown,
+  context?: { readonly source?: string },
+): unknown {
+  const source = context?.source;
+  if (typeof value !== "number" || source === undefined || String(value) === source) return value;
+  return significantDigits(source) > 15 ? source : value;
+}
+
+function significantDigits(source: string): number {
+  return source.replace(/[eE].*$/, "").replace(/[^0-9]/g, "").replace(/^0+/, "").length;
 }

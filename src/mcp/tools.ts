@@ -3,19 +3,23 @@ import type { Config } from "../config/options.ts";
 import { typeSchema } from "../response/openapi/v3_types.ts";
 import type { Routine } from "../schema_cache/schema_cache.ts";
 import { describeRelation, listRelations, shortComment } from "./catalog_tools.ts";
-import { InvalidParams } from "./invalid_params.ts";
-import { type RoleView, roleView } from "./privileges.ts";
 import { callFunction, query } from "./query_tools.ts";
-import { ApiFailure, type MessageFacts, type Session } from "./session.ts";
+import { ApiFailure, InvalidParams, type Session } from "./session.ts";
 import { readTools, type ToolDefinition, writeTools } from "./tool_schemas.ts";
-import type { ToolResult } from "./tool_result.ts";
-import { mayWrite, type ToolFunction, toolFunctions } from "./write_list.ts";
+import { errorOf, type ToolResult } from "./tool_result.ts";
+import {
+  mayWrite,
+  type RoleView,
+  roleView,
+  type ToolFunction,
+  toolFunctions,
+} from "./privileges.ts";
 import { deleteRows, insertRows, updateRows } from "./write_tools.ts";
 
 /** Checks arguments by the schema of a tool. Returns the problem, or null. */
 export type CheckArguments = (tool: ToolDefinition, values: unknown) => Promise<string | null>;
 
-type RunTool = (args: never, session: Session, facts: MessageFacts) => Promise<ToolResult>;
+type RunTool = (args: never, session: Session) => Promise<ToolResult>;
 
 const runs: ReadonlyMap<string, RunTool> = new Map<string, RunTool>([
   ["list_relations", listRelations],
@@ -39,11 +43,10 @@ const toolName = /^[A-Za-z0-9_.-]{1,128}$/;
 /** Lists the tools that the role can use with anything, in a fixed order. Throws `ApiFailure`. */
 export async function listTools(
   session: Session,
-  facts: MessageFacts,
 ): Promise<readonly ToolDefinition[]> {
   const { config } = session;
   const views: RoleView[] = [];
-  for (const schema of config.dbSchemas) views.push(await roleView(schema, session, facts));
+  for (const schema of config.dbSchemas) views.push(await roleView(schema, session));
   const uses = usesOf(views, config);
   return [
     ...configuredTools(config).filter(({ name }) => uses.get(name)!()),
@@ -109,7 +112,6 @@ export interface ToolCall {
 export async function callTool(
   { name, arguments: values = {} }: ToolCall,
   session: Session,
-  facts: MessageFacts,
   check: CheckArguments,
 ): Promise<ToolResult> {
   const { host, config } = session;
@@ -118,16 +120,16 @@ export async function callTool(
   const label = tool !== undefined || ofFunction !== undefined ? name : "_unknown";
   try {
     const result = ofFunction !== undefined
-      ? await callFunctionTool(ofFunction, values, session, facts)
-      : await runTool(tool, { name, arguments: values }, session, facts, check);
-    host.countCall({ tool: label, outcome: result.isError ? "error" : "success" });
+      ? await callFunctionTool(ofFunction, values, session)
+      : await runTool(tool, { name, arguments: values }, session, check);
+    host.countCall(label, result.isError ? "error" : "success");
     return result;
   } catch (thrown) {
     if (thrown instanceof ApiFailure) {
-      host.countCall({ tool: label, outcome: "error" });
-      return await session.errorOf(thrown.reply);
+      host.countCall(label, "error");
+      return await errorOf(thrown.reply);
     }
-    host.countCall({ tool: label, outcome: thrown instanceof InvalidParams ? "invalid" : "error" });
+    host.countCall(label, thrown instanceof InvalidParams ? "invalid" : "error");
     throw thrown;
   }
 }
@@ -136,20 +138,18 @@ async function runTool(
   tool: ToolDefinition | undefined,
   { name, arguments: values }: ToolCall,
   session: Session,
-  facts: MessageFacts,
   check: CheckArguments,
 ): Promise<ToolResult> {
   if (tool === undefined) throw new InvalidParams(`Unknown tool: ${name}`);
   const problem = await check(tool, values);
   if (problem !== null) throw new InvalidParams(`${name}: ${problem}`);
-  return await runs.get(name)!(values as never, session, facts);
+  return await runs.get(name)!(values as never, session);
 }
 
 async function callFunctionTool(
   { schema, name, tool }: ToolFunction,
   values: Readonly<Record<string, unknown>>,
   session: Session,
-  facts: MessageFacts,
 ): Promise<ToolResult> {
   const routines = session.cache?.routines({ schema, name }) ?? [];
   const known = new Set(routines.flatMap(({ parameters }) => parameters.map((each) => each.name)));
@@ -157,5 +157,5 @@ async function callFunctionTool(
   if (routines.length > 0 && unknown !== undefined) {
     throw new InvalidParams(`${tool}: no parameter ${JSON.stringify(unknown)}`);
   }
-  return await callFunction({ function: name, schema, arguments: values }, session, facts);
+  return await callFunction({ function: name, schema, arguments: values }, session);
 }

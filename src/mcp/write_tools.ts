@@ -1,9 +1,8 @@
 /** The tools that write rows. @module */
 import type { McpCall } from "../agents/mcp_port.ts";
 import type { Relation } from "../schema_cache/schema_cache.ts";
-import { InvalidParams } from "./invalid_params.ts";
 import { requestLine } from "./query_tools.ts";
-import type { MessageFacts, Session } from "./session.ts";
+import { InvalidParams, type Session } from "./session.ts";
 import {
   checkColumnFilters,
   filterParams,
@@ -14,13 +13,14 @@ import {
 } from "./target.ts";
 import {
   dataText,
+  errorOf,
   errorResult,
   readResult,
   type ResultContent,
   tooLongText,
   type ToolResult,
 } from "./tool_result.ts";
-import { mayWrite } from "./write_list.ts";
+import { mayWrite } from "./privileges.ts";
 
 interface WriteArguments {
   readonly relation: string;
@@ -48,12 +48,11 @@ export interface UpdateArguments extends DeleteArguments {
 export async function insertRows(
   args: InsertArguments,
   session: Session,
-  facts: MessageFacts,
 ): Promise<ToolResult> {
   const { mcpMaxRows } = session.config;
   if (args.rows.length > mcpMaxRows) throw new InvalidParams(`rows: at most ${mcpMaxRows}`);
   for (const row of args.rows) checkColumns(row, relationOf(args, session));
-  return await write(args, session, facts, {
+  return await write(args, session, {
     method: "POST",
     filters: columnsParam(args.rows),
     preferences: ["missing=default"],
@@ -73,10 +72,9 @@ function columnsParam(rows: InsertArguments["rows"]): readonly QueryParamPair[] 
 export async function updateRows(
   args: UpdateArguments,
   session: Session,
-  facts: MessageFacts,
 ): Promise<ToolResult> {
   checkColumns(args.values, relationOf(args, session));
-  return await write(args, session, facts, {
+  return await write(args, session, {
     method: "PATCH",
     filters: writeFilters(args, session),
     preferences: [`max-affected=${session.config.mcpMaxRows}`],
@@ -88,9 +86,8 @@ export async function updateRows(
 export async function deleteRows(
   args: DeleteArguments,
   session: Session,
-  facts: MessageFacts,
 ): Promise<ToolResult> {
-  return await write(args, session, facts, {
+  return await write(args, session, {
     method: "DELETE",
     filters: writeFilters(args, session),
     preferences: [`max-affected=${session.config.mcpMaxRows}`],
@@ -136,7 +133,6 @@ interface WriteForm extends Pick<McpCall, "body"> {
 async function write(
   { relation, schema: schemaName, select, dry_run: isDryRun = false }: WriteArguments,
   session: Session,
-  facts: MessageFacts,
   { method, filters, preferences, body }: WriteForm,
 ): Promise<ToolResult> {
   const { config } = session;
@@ -161,15 +157,14 @@ async function write(
     prefer: prefer.join(", "),
     ...(body === undefined ? {} : { body }),
   };
-  const reply = await session.call(call, facts);
+  const reply = await session.call(call);
   const isDone = reply.status < 400;
   const result = isDone ? await readResult(reply) : null;
   session.reportWrite(call, {
-    tool: facts.name ?? "",
     status: reply.status,
     rows: result?.kind === "rows" ? result.rows.length : null,
   });
-  if (result === null) return await session.errorOf(reply);
+  if (result === null) return await errorOf(reply);
   return writeResult(result, { isDryRun, line: requestLine(call, session) });
 }
 

@@ -52,8 +52,6 @@ export abstract class BaseService {
   /** Null if requests are not counted. */
   readonly requestMetrics: RequestMetrics | null;
   readonly isTimed: () => boolean;
-  /** Called after each reload of the schema cache or of the configuration. */
-  onReload = (): void => {};
   protected readonly failurePolicy: FailurePolicy;
   readonly #ending = new AbortController();
   readonly #eventLoop = new EventLoopDelay(schedule, () => performance.now());

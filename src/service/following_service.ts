@@ -179,7 +179,6 @@ export class FollowingService extends BaseService implements RequestService {
     if (isReloaded && (previous.cache !== null || this.dialect.poolFlush === "every load")) {
       this.database.flush();
     }
-    if (isReloaded || next.config !== previous.config) this.onReload();
   }
 
   #keepKeys(): void {

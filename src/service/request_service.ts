@@ -16,7 +16,6 @@ export interface RequestService extends
     | "metricRegistry"
     | "now"
     | "observe"
-    | "onReload"
     | "reloadIfStale"
     | "requestMetrics"
     | "retryAfter"

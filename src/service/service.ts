@@ -376,7 +376,7 @@ export class Service extends BaseService {
       recordWatchedState?.();
       this.#reportLoad(cache, reading, performance.now() - began);
       if (!first || this.dialect.poolFlush === "every load") this.database.flush();
-      this.#reportReload();
+      this.#onFollowedChange();
       void this.revocations.reload();
     } catch (thrown) {
       this.#configuration.dropInitialSource();
@@ -472,11 +472,6 @@ export class Service extends BaseService {
     this.configureDatabase();
     this.#notifications.configure();
     this.#watch?.configure(config);
-    this.#reportReload();
-  }
-
-  #reportReload(): void {
-    this.onReload();
     this.#onFollowedChange();
   }
 

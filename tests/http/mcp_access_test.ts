@@ -4,7 +4,6 @@ import { engines } from "../support/database/engines.ts";
 import { deepStrictEqual, match, ok, rejects, strictEqual, throws } from "node:assert/strict";
 import { type Api, apiSuite } from "../support/handler/api.ts";
 import { answer, answers } from "../support/handler/rows.ts";
-import { eventually } from "../support/timing/eventually.ts";
 import {
   callMcp,
   type ClientParts,
@@ -164,71 +163,6 @@ limited.test("a message above 120 a minute is refused", async (api) => {
   strictEqual(last.status, 429);
   match(last.headers.get("Retry-After")!, /^\d+$/);
   match(await last.text(), /SVC136/);
-});
-
-limited.test("listeners hear that the tools may have changed", async (api) => {
-  const { handler } = api;
-  await using mcp = await connect(api);
-  let changes = 0;
-  mcp.client.setNotificationHandler("notifications/tools/list_changed", () => void changes++);
-  const subscription = await mcp.client.listen({ toolsListChanged: true });
-  await handler.reloadSchema();
-  await eventually("the listener hears of it", () => changes > 0);
-  await subscription.close();
-});
-
-/** Who listens after five streams of one client, and whether a sixth stream is refused. */
-const sixthStreams: readonly (readonly [string, ClientParts & { client?: string }, boolean])[] = [
-  ["its address", { client: "2001:db8::1" }, true],
-  ["its network", { client: "2001:db8::2" }, true],
-  ["a token without a subject", { client: "2001:db8::1", as: "agent" }, true],
-  ["another network", { client: "2001:db8:1::1" }, false],
-  ["an unknown address", {}, false],
-  ["a subject", { client: "2001:db8::1", as: { role: "agent", sub: "a" } }, false],
-];
-
-limited.test("a client has five streams, by its subject or network", async (api) => {
-  const listen = async ({ client = null, ...parts }: ClientParts & { client?: string | null }) => {
-    const mcp = await connectMcp((request) => api.handler(request, { client }), parts);
-    const stream = await mcp.client.listen({ toolsListChanged: true }).catch(async (error) => {
-      await mcp.client.close();
-      throw error;
-    });
-    return async () => {
-      await stream.close();
-      await mcp.client.close();
-    };
-  };
-  const closing = [];
-  for (let count = 0; count < 5; count++) closing.push(await listen({ client: "2001:db8::1" }));
-  for (const [label, parts, isRefused] of sixthStreams) {
-    if (isRefused) await rejects(listen(parts), /Subscription limit reached/, label);
-    else await (await listen(parts))();
-  }
-  await closing.pop()!();
-  closing.push(await listen({ client: "2001:db8::1" }));
-  for (const close of closing) await close();
-});
-
-/** Epoch milliseconds at which the clock of the handler stands. */
-const nowMs = 2_000_000_000_000;
-
-const streams = apiSuite("mcp", { dbSchemas, mcpPath: "/mcp", now: () => nowMs }, {
-  ...options,
-  title: "mcp streams",
-});
-
-streams.test("a stream ends with the token, and with the handler", async (api) => {
-  const listen = async (exp: number) => {
-    const mcp = await connect(api, { as: { role: "agent", exp } });
-    return { mcp, stream: await mcp.client.listen({ toolsListChanged: true }) };
-  };
-  const short = await listen(nowMs / 1000 + 0.05);
-  const long = await listen(nowMs / 1000 + 3600);
-  strictEqual(await short.stream.closed, "remote");
-  await api.handler.close();
-  ok(["remote", "graceful"].includes(await long.stream.closed));
-  for (const { mcp } of [short, long]) await mcp.client.close();
 });
 
 Deno.test("withMcp() gives a handler the endpoint and its options", async () => {

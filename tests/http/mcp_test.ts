@@ -349,7 +349,7 @@ suite.test("database code sees the message's headers, and the request of the cal
   const headers = { "X-Team": "shop", Prefer: "count=exact, tx=rollback", Range: "0-0" };
   const { headers: found, application: _, ...others } = await seen({ headers });
   deepStrictEqual(others, {
-    method: "GET",
+    method: "POST",
     path: "/rpc/seen",
     role: "anon",
     timeout: "10s",
@@ -359,7 +359,7 @@ suite.test("database code sees the message's headers, and the request of the cal
   strictEqual(found["mcp-method"], "tools/call");
   strictEqual(found["mcp-name"], "call_function");
   strictEqual(found["accept"], "application/json");
-  strictEqual(found["accept-profile"], "api");
+  strictEqual(found["content-profile"], "api");
   deepStrictEqual([found["prefer"], found["range"], found["content-length"]], [
     undefined,
     undefined,
@@ -370,21 +370,14 @@ suite.test("database code sees the message's headers, and the request of the cal
   strictEqual(forged.headers["mcp-name"], "call_function");
 });
 
-suite.test("resources describe relations and the API of the role", async (api) => {
+suite.test("the guide is the one resource", async (api) => {
   await using mcp = await connect(api);
-  const read = async (uri: string) =>
-    (await mcp.client.readResource({ uri })).contents[0] as Result;
   const { resources } = await mcp.client.listResources();
-  deepStrictEqual(resources.map(({ uri }) => uri), ["svc://guide", "svc://openapi"]);
-  const { resourceTemplates } = await mcp.client.listResourceTemplates();
-  strictEqual(resourceTemplates[0]?.uriTemplate, "svc://relation/{schema}/{name}");
-  const film = JSON.parse((await read("svc://relation/api/film")).text);
-  strictEqual(film.name, "film");
-  const { paths } = JSON.parse((await read("svc://openapi")).text);
-  deepStrictEqual(Object.keys(paths["/film"]), ["get"]);
-  for (const uri of ["svc://nothing", "svc://relation/api/secret", "svc://relation/x/film"]) {
-    await rejects(read(uri), ({ code }: Result) => code === -32602);
-  }
+  deepStrictEqual(resources.map(({ uri }) => uri), ["svc://guide"]);
+  await rejects(
+    mcp.client.readResource({ uri: "svc://nothing" }),
+    ({ code }: Result) => code === -32602,
+  );
 });
 
 suite.test("comments are cut, and stand in fields", async (api) => {
@@ -468,6 +461,13 @@ const answers: readonly (readonly [string, string, Parameters<Api>[1], number, R
     /-32601/,
   ],
   [
+    "a stream of changes",
+    "POST /mcp",
+    { body: modern("subscriptions/listen"), headers: modernHeaders("subscriptions/listen") },
+    404,
+    /-32601/,
+  ],
+  [
     "a name in the header that differs",
     "POST /mcp",
     {
@@ -527,12 +527,6 @@ suite.test("hostile arguments show nothing internal, and leave the handler whole
     strictEqual(/at .*\.ts|Internal error/.test(JSON.stringify(result)), false);
   }
   strictEqual((await mcp.call("query", { relation: "film", limit: 1 })).isError, false);
-});
-
-suite.test("llms.txt is the guide", async (api) => {
-  const response = await api("GET /mcp/llms.txt");
-  strictEqual(response.headers.get("Content-Type"), "text/markdown; charset=utf-8");
-  match(await response.text(), /^# How to read and write this database/);
 });
 
 suite.test("a client that leaves cancels its statement", async (api) => {

@@ -1,6 +1,5 @@
 /** The endpoint for agents over a real connection: the official client, the log, metrics, memory. */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { eventually } from "../support/timing/eventually.ts";
 import { connectMcp, resultText } from "../support/clients/mcp_client.ts";
 import { type FileConfig, startService } from "../support/server/process.ts";
 import { signToken, testSecret } from "../support/handler/token.ts";
@@ -49,17 +48,4 @@ Deno.test("the official client works over a connection, and leaves traces", asyn
   match(metrics, /^svc_mcp_calls_total\{tool="insert_rows",outcome="success"\} 2\.0$/m);
   match(metrics, /^svc_mcp_calls_total\{tool="insert_rows",outcome="error"\} 1\.0$/m);
   match(metrics, /http_route="_mcp"/);
-});
-
-Deno.test("SIGTERM ends streams of listeners at once", async () => {
-  await using service = await startService(config);
-  await service.listening();
-  const url = `${service.origin}/mcp`;
-  await using mcp = await connectMcp((request) => fetch(request), { url });
-  let isOver = false;
-  const stream = await mcp.client.listen({ toolsListChanged: true });
-  void stream.closed.then(() => isOver = true);
-  service.signal("SIGTERM");
-  await eventually("the stream is over", () => isOver);
-  strictEqual((await service.status).code, 0);
 });

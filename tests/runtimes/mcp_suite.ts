@@ -33,8 +33,8 @@ const runs: Readonly<Record<string, Run>> = {
     await rejects(mcp.call("query", { relation: "orders", limit: "5" }), { code: -32602 });
   },
   "a resource": async ({ client }) => {
-    const { contents } = await client.readResource({ uri: "svc://relation/api/orders" });
-    match(JSON.stringify(contents), /customer_id/);
+    const { contents } = await client.readResource({ uri: "svc://guide" });
+    match(JSON.stringify(contents), /list_relations/);
   },
 };
 
