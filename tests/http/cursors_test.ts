@@ -2,7 +2,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { writeCursor } from "../../src/request/url/cursor_text.ts";
 import { apiSuite, serviceSuite } from "../support/handler/api.ts";
-import { answer, answers } from "../support/handler/rows.ts";
+import { answers } from "../support/handler/rows.ts";
 import { linksOf, walk } from "../support/server/links.ts";
 
 const suite = apiSuite("cursors", {
@@ -187,30 +187,25 @@ suite.rows("refusals", [
   ["GET /tools?select=n:count(),@cursor", {}, 400, conflict("aggregates")],
   ["GET /tools?select=name,@cursor&distinct=name", {}, 400, conflict("'distinct'")],
   ...answers()`
-GET /makers?select=id,tools(name)&tools.distinct=*&tools.after= | 400 SVC171 | A cursor cannot be combined with 'distinct'
-`,
+    GET /makers?select=id,tools(name)&tools.distinct=*&tools.after= | 400 SVC171 | A cursor cannot be combined with 'distinct'
+  `,
   ["GET /unkeyed?after=", {}, 400, noKey("unkeyed")],
   ["GET /unkeyed?select=name,@cursor", {}, 400, noKey("unkeyed")],
   ["GET /rpc/prices?after=", {}, 400, noKey("prices")],
   ["GET /rpc/amounts?after=", {}, 400, noKey("amounts")],
   ["GET /rpc/amounts?distinct=*&after=", {}, 400, noKey("amounts")],
   ["GET /rpc/amounts?distinct=svc_scalar&after=", {}, 400, noKey("amounts")],
-  [
-    "DELETE /tools?after=&id=eq.1",
-    { as: "writer" },
-    400,
-    refusal("SVC160", "'after' can only be used to read", null, null),
-  ],
-  [
-    "PATCH /tools?select=id,@cursor&id=eq.1",
-    { as: "writer", body: {}, headers: { Prefer: "return=representation" } },
-    400,
-    refusal("SVC160", "'@cursor' can only be used to read", null, null),
-  ],
+  ...answers({ as: "writer" })`
+    DELETE /tools?after=&id=eq.1 | 400 SVC160 | 'after' can only be used to read
+    PATCH /tools?select=id,@cursor&id=eq.1
+      Prefer: return=representation
+      with {}
+      400 SVC160 | '@cursor' can only be used to read
+  `,
   ...answers()`
-GET /secret_keys?select=name&after= | 401 42501 | permission denied for table secret_keys
-`,
-  ["GET /secret_keys?select=name", {}, 200, [{ name: "a" }]],
+    GET /secret_keys?select=name&after= | 401 42501 | permission denied for table secret_keys
+    GET /secret_keys?select=name | 200 [{"name":"a"}]
+  `,
   [
     `GET /tools?order=${Array.from({ length: 17 }, (_, n) => `price.add(${n})`).join()}&after=`,
     {},
@@ -478,18 +473,13 @@ const link = (targets: Readonly<Record<string, string>>) => ({
 
 windows.rows("windows", [
   ["GET /unkeyed?select=name&order=name.desc&limit=1&after=", {}, 200, [{ name: "saw" }]],
-  [
-    "GET /tools?select=id&limit=2&offset=2&order=id",
-    exact,
-    206,
-    [{ id: 3 }, { id: 4 }],
-    link({
-      first: "select=id&limit=2&order=id",
-      prev: "select=id&limit=2&order=id",
-      next: "select=id&limit=2&order=id&offset=4",
-      last: "select=id&limit=2&order=id&offset=4",
-    }),
-  ],
+  ...answers({ headers: { Prefer: "count=exact" } })`
+    GET /tools?select=id&limit=2&offset=2&order=id
+      206 [{"id":3},{"id":4}]
+      Link: <?select=id&limit=2&order=id>; rel="first", <?select=id&limit=2&order=id>; rel="prev",
+        + <?select=id&limit=2&order=id&offset=4>; rel="next",
+        + <?select=id&limit=2&order=id&offset=4>; rel="last"
+  `,
   ["GET /tools?select=id&limit=5&order=id", exact, 206, [1, 2, 3, 4, 5].map((id) => ({ id })), {
     ...link({
       first: "select=id&limit=5&order=id",
@@ -497,45 +487,28 @@ windows.rows("windows", [
       last: "select=id&limit=5&order=id&offset=5",
     }),
   }],
-  ["GET /tools?select=id&limit=3&offset=3&order=id", {}, 200, [{ id: 4 }, { id: 5 }, { id: 6 }], {
-    ...link({
-      first: "select=id&limit=3&order=id",
-      prev: "select=id&limit=3&order=id",
-      next: "select=id&limit=3&order=id&offset=6",
-    }),
-  }],
-  [
-    "GET /tools?select=id&order=id",
-    { headers: { Range: "1-1" } },
-    200,
-    [{ id: 2 }],
-    link({
-      first: "select=id&order=id&limit=1",
-      prev: "select=id&order=id&limit=1",
-      next: "select=id&order=id&limit=1&offset=2",
-    }),
-  ],
-  ["GET /tools?select=id&offset=5&order=id", {}, 200, [{ id: 6 }], { Link: null }],
-  [
-    "GET /tools?select=id&offset=7&limit=1",
-    exact,
-    ...answer(
-      "416 SVC103 | Requested range not satisfiable | An offset of 7 was requested, but there are only 6 rows.",
-    ),
-    { Link: null },
-  ],
-  [
-    "GET /rpc/dear_tools?price_from=40&select=id&order=id&limit=2",
-    {},
-    200,
-    [{ id: 2 }, { id: 3 }],
-    {
-      ...link({
-        first: "price_from=40&select=id&order=id&limit=2",
-        next: "price_from=40&select=id&order=id&limit=2&offset=2",
-      }),
-    },
-  ],
+  ...answers()`
+    GET /tools?select=id&limit=3&offset=3&order=id
+      200 [{"id":4},{"id":5},{"id":6}]
+      Link: <?select=id&limit=3&order=id>; rel="first", <?select=id&limit=3&order=id>; rel="prev",
+        + <?select=id&limit=3&order=id&offset=6>; rel="next"
+    GET /tools?select=id&order=id
+      Range: 1-1
+      200 [{"id":2}]
+      Link: <?select=id&order=id&limit=1>; rel="first", <?select=id&order=id&limit=1>; rel="prev",
+        + <?select=id&order=id&limit=1&offset=2>; rel="next"
+    GET /tools?select=id&offset=5&order=id
+      200 [{"id":6}]
+      no Link
+    GET /tools?select=id&offset=7&limit=1
+      Prefer: count=exact
+      416 SVC103 | Requested range not satisfiable | An offset of 7 was requested, but there are only 6 rows.
+      no Link
+    GET /rpc/dear_tools?price_from=40&select=id&order=id&limit=2
+      200 [{"id":2},{"id":3}]
+      Link: <?price_from=40&select=id&order=id&limit=2>; rel="first",
+        + <?price_from=40&select=id&order=id&limit=2&offset=2>; rel="next"
+  `,
   [
     "GET /tools?select=id&limit=1&after=",
     {},

@@ -1,6 +1,6 @@
 /** Embeds of relations in another exposed schema. */
 import { apiSuite } from "../support/handler/api.ts";
-import { answer } from "../support/handler/rows.ts";
+import { answers } from "../support/handler/rows.ts";
 
 const suite = apiSuite("declared_keys", {
   dbSchemas: ["api", "finance"],
@@ -8,55 +8,32 @@ const suite = apiSuite("declared_keys", {
   dbAggregatesEnabled: true,
 }, { title: "embeds of other schemas" });
 
-const small = { name: "small" };
-const large = { name: "large" };
-
-suite.rows("select= embeds a relation of another schema", [
-  ["GET /projects?select=id,finance/budgets!projects_budget(name)&order=id", {}, 200, [
-    { id: 1, budgets: small },
-    { id: 2, budgets: large },
-    { id: 3, budgets: null },
-  ]],
-  ["GET /projects?select=id,b:finance/budgets!reserve_id(name)&b=not.is.null", {}, 200, [
-    { id: 1, b: large },
-  ]],
-  [
-    "GET /projects?select=id,b:finance/budgets!projects_budget(name,total)&b.total=gt.20&id=lt.3&order=id",
-    {},
-    200,
-    [{ id: 1, b: null }, { id: 2, b: { name: "large", total: 90 } }],
-  ],
-  ["GET /projects?select=id,...finance/projects_budget(budget:name)&id=eq.1", {}, 200, [
-    { id: 1, budget: "small" },
-  ]],
-  ["GET /projects?select=id,finance/budgets!projects_budget!inner()&order=id", {}, 200, [
-    { id: 1 },
-    { id: 2 },
-  ]],
-  ["GET /projects?select=id,finance/budgets!grants(name)&id=eq.1&budgets.order=name", {}, 200, [
-    { id: 1, budgets: [large, small] },
-  ]],
-  ["GET /projects?select=id,finance/largest(name)&id=eq.1", {}, 200, [{ id: 1, largest: large }]],
-  ['GET /projects?select=id,"finance"/"projects_budget"(name)&id=eq.1', {}, 200, [
-    { id: 1, projects_budget: small },
-  ]],
-  ["GET /projects?select=id, b : finance / projects_budget ( name )&id=eq.1", {}, 200, [
-    { id: 1, b: small },
-  ]],
-  [
-    "GET /projects?select=name,projects_budget(name)&id=eq.1",
-    {},
-    ...answer(
-      "400 SVC200 | Could not find a relationship between 'projects' and 'projects_budget' in the schema cache | Searched for a foreign key relationship between 'projects' and 'projects_budget' in the schema 'api', but no matches were found.",
-    ),
-  ],
-  [
-    "GET /projects?select=id,finance/budget_id(name,total.sum())&id=eq.1",
-    {},
-    200,
-    [{ id: 1, budget_id: { name: "small", sum: 10 } }],
-  ],
-]);
+suite.answers("select= embeds a relation of another schema")`
+  GET /projects?select=id,finance/budgets!projects_budget(name)&order=id
+    200 [{"id":1,"budgets":{"name":"small"}},{"id":2,"budgets":{"name":"large"}},{"id":3,
+      +"budgets":null}]
+  GET /projects?select=id,b:finance/budgets!reserve_id(name)&b=not.is.null
+    200 [{"id":1,"b":{"name":"large"}}]
+  GET /projects?select=id,b:finance/budgets!projects_budget(name,total)&b.total=gt.20&id=lt.3
+    +&order=id
+    200 [{"id":1,"b":null},{"id":2,"b":{"name":"large","total":90}}]
+  GET /projects?select=id,...finance/projects_budget(budget:name)&id=eq.1
+    200 [{"id":1,"budget":"small"}]
+  GET /projects?select=id,finance/budgets!projects_budget!inner()&order=id
+    200 [{"id":1},{"id":2}]
+  GET /projects?select=id,finance/budgets!grants(name)&id=eq.1&budgets.order=name
+    200 [{"id":1,"budgets":[{"name":"large"},{"name":"small"}]}]
+  GET /projects?select=id,finance/largest(name)&id=eq.1
+    200 [{"id":1,"largest":{"name":"large"}}]
+  GET /projects?select=id,"finance"/"projects_budget"(name)&id=eq.1
+    200 [{"id":1,"projects_budget":{"name":"small"}}]
+  GET /projects?select=id, b : finance / projects_budget ( name )&id=eq.1
+    200 [{"id":1,"b":{"name":"small"}}]
+  GET /projects?select=name,projects_budget(name)&id=eq.1
+    400 SVC200 | Could not find a relationship between 'projects' and 'projects_budget' in the schema cache | Searched for a foreign key relationship between 'projects' and 'projects_budget' in the schema 'api', but no matches were found.
+  GET /projects?select=id,finance/budget_id(name,total.sum())&id=eq.1
+    200 [{"id":1,"budget_id":{"name":"small","sum":10}}]
+`;
 
 suite.answers("a level without a schema is searched in the request's schema")`
   GET /projects?select=id,b:finance/budget_id(name,finance/lines(amount))&id=eq.1&b.lines.order=id
@@ -117,37 +94,23 @@ suite.rows("an embed fails", [
   ["GET /projects?select=id,private/plans(*)", {}, 400, invalid("private")],
   ["GET /projects?select=id,pg_catalog/pg_authid(*)", {}, 400, invalid("pg_catalog")],
   ["GET /projects?select=id,x:finance/projects_budget(api2/lines(*))", {}, 400, invalid("api2")],
-  ["GET /projects?select=id,finance/budgets(*)", {}, 300, {
-    code: "SVC201",
-    details: [
-      {
-        cardinality: "many-to-one",
-        embedding: "projects with budgets",
-        relationship: "projects_budget using projects(budget_id) and budgets(id)",
-      },
-      {
-        cardinality: "many-to-one",
-        embedding: "projects with budgets",
-        relationship: "projects_reserve using projects(reserve_id) and budgets(id)",
-      },
-      {
-        cardinality: "many-to-many",
-        embedding: "projects with budgets",
-        relationship: "grants using grants_project_id_fkey(project_id) and " +
-          "grants_budget_id_fkey(budget_id)",
-      },
-    ],
-    hint: "Try changing 'finance/budgets' to one of the following: " +
-      "'finance/budgets!projects_budget', 'finance/budgets!projects_reserve', " +
-      "'finance/budgets!grants'. Find the desired relationship in the 'details' key.",
-    message: "Could not embed because more than one relationship was found for 'projects' and " +
-      "'finance/budgets'",
-  }],
-  [
-    "GET /projects?select=id,finance/projects_budget(name)",
-    { as: "writer" },
-    ...answer("403 42501 | permission denied for schema finance"),
-  ],
+  ...answers()`
+    GET /projects?select=id,finance/budgets(*)
+      300 {"code":"SVC201","details":[{"cardinality":"many-to-one","embedding":"projects with
+        + budgets","relationship":"projects_budget using projects(budget_id) and budgets(id)"},
+        +{"cardinality":"many-to-one","embedding":"projects with budgets",
+        +"relationship":"projects_reserve using projects(reserve_id) and budgets(id)"},
+        +{"cardinality":"many-to-many","embedding":"projects with budgets","relationship":"grants
+        + using grants_project_id_fkey(project_id) and grants_budget_id_fkey(budget_id)"}],
+        +"hint":"Try changing 'finance/budgets' to one of the following:
+        + 'finance/budgets!projects_budget', 'finance/budgets!projects_reserve',
+        + 'finance/budgets!grants'. Find the desired relationship in the 'details' key.",
+        +"message":"Could not embed because more than one relationship was found for 'projects'
+        + and 'finance/budgets'"}
+    GET /projects?select=id,finance/projects_budget(name)
+      as writer
+      403 42501 | permission denied for schema finance
+  `,
   ...syntaxErrors.map(([item, details, column, words]) =>
     [`GET /projects?select=${item}`, {}, 400, {
       code: "SVC100",

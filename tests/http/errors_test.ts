@@ -1,7 +1,7 @@
 /** Which of several errors is answered, and what the errors' headers and bodies have in common. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { serviceSuite } from "../support/handler/api.ts";
-import { answer, type Row } from "../support/handler/rows.ts";
+import { answers, type Row } from "../support/handler/rows.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 const suite = serviceSuite("dialect", base, { title: "errors" });
@@ -104,31 +104,24 @@ suite.rows("raises", [
   ["POST /rpc/fail", raise("PT503", "Busy"), 503, told("PT503", "Busy"), { "Retry-After": "1" }],
   ["POST /rpc/fail", raise("PT999", "Odd"), 500, told("PT999", "Odd"), { "Retry-After": null }],
   ["POST /rpc/fail", raise("PT40A", "Odd"), 500, told("PT40A", "Odd")],
-  [
-    "POST /rpc/fail",
-    raise(
-      "SVC00",
-      '{"code":"123","message":"ABC","details":"DEF","hint":"XYZ"}',
-      '{"status":432,"status_text":"My Custom Status","headers":{"X-Header":"str"}}',
-    ),
-    432,
-    { code: "123", details: "DEF", hint: "XYZ", message: "ABC" },
-    { "X-Header": "str", "Proxy-Status": "SVC; error=123" },
-  ],
-  [
-    "POST /rpc/fail",
-    raise("SVC00", '{"code":"1","message":"m"}', '{"status":401,"headers":{}}'),
-    401,
-    told("1", "m"),
-    { "WWW-Authenticate": null },
-  ],
-  [
-    "POST /rpc/fail",
-    raise("SVC00", '{"code":"1"}', '{"status":401,"headers":{}}'),
-    ...answer(
-      "400 SVC121 | Could not parse JSON in the \"RAISE SQLSTATE 'SVC'\" error | Invalid JSON value for MESSAGE: '{\"code\":\"1\"}' | MESSAGE must be a JSON object with obligatory keys: 'code', 'message' and optional keys: 'details', 'hint'.",
-    ),
-  ],
+  ...answers()`
+    POST /rpc/fail
+      with {"state":"SVC00","message":"{\"code\":\"123\",\"message\":\"ABC\",\"details\":\"DEF\"
+        +,\"hint\":\"XYZ\"}","detail":"{\"status\":432,\"status_text\":\"My Custom
+        + Status\",\"headers\":{\"X-Header\":\"str\"}}"}
+      432 123 | ABC | DEF | XYZ
+      X-Header: str
+      Proxy-Status: SVC; error=123
+    POST /rpc/fail
+      with {"state":"SVC00","message":"{\"code\":\"1\",\"message\":\"m\"}",
+        +"detail":"{\"status\":401,\"headers\":{}}"}
+      401 1 | m
+      no WWW-Authenticate
+    POST /rpc/fail
+      with {"state":"SVC00","message":"{\"code\":\"1\"}",
+        +"detail":"{\"status\":401,\"headers\":{}}"}
+      400 SVC121 | Could not parse JSON in the "RAISE SQLSTATE 'SVC'" error | Invalid JSON value for MESSAGE: '{"code":"1"}' | MESSAGE must be a JSON object with obligatory keys: 'code', 'message' and optional keys: 'details', 'hint'.
+  `,
 ]);
 
 suite.test("PTnnn and full control say the reason phrase", async (api) => {

@@ -3,7 +3,6 @@ import { createHandler } from "../../mod.ts";
 import { engines } from "../support/database/engines.ts";
 import { deepStrictEqual, match, ok, rejects, strictEqual, throws } from "node:assert/strict";
 import { type Api, apiSuite } from "../support/handler/api.ts";
-import { answer, answers } from "../support/handler/rows.ts";
 import {
   callMcp,
   type ClientParts,
@@ -192,13 +191,9 @@ Deno.test("withMcp() gives a handler the endpoint and its options", async () => 
 
 const off = apiSuite("mcp", { dbSchemas, dbAnonRole: "anon" }, { ...options, title: "mcp is off" });
 
-off.rows("without mcp-path", [
-  [
-    "POST /mcp",
-    { body: {} },
-    ...answer("404 SVC205 | Could not find the table 'api.mcp' in the schema cache"),
-  ],
-  ...answers()`
-GET /mcp/llms.txt | 404 SVC125 | Invalid path specified in request URL
-`,
-]);
+off.answers("without mcp-path")`
+  POST /mcp
+    with {}
+    404 SVC205 | Could not find the table 'api.mcp' in the schema cache
+  GET /mcp/llms.txt | 404 SVC125 | Invalid path specified in request URL
+`;

@@ -27,13 +27,12 @@ const plainCsv = "id,name\n1,x\n2,";
 suite.rows("built-in types of a relation", [
   ["GET /plain", {}, 200, plainJson, json],
   ["GET /plain", accept("*/*"), 200, plainJson, json],
-  [
-    "GET /plain",
-    accept("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"),
-    200,
-    plainJson,
-    json,
-  ],
+  ...answers()`
+    GET /plain
+      Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
+      200 [{"id":1,"name":"x"},{"id":2,"name":null}]
+      Content-Type: application/json; charset=utf-8
+  `,
   ["GET /plain", accept("Application/JSON;charset=utf-8"), 200, plainJson, json],
   ["GET /plain", accept("text/csv"), 200, plainCsv, csv],
   ["GET /plain", accept("text/csv, */*"), 200, plainCsv, csv],
@@ -50,27 +49,20 @@ suite.rows("built-in types of a relation", [
     { id: 2 },
   ], typed("application/vnd.svc.array+json;nulls=stripped; charset=utf-8")],
   ["GET /plain", accept("application/vnd.svc.array"), 200, plainJson, json],
-  [
-    "GET /plain?id=eq.2",
-    accept("application/vnd.svc.object"),
-    200,
-    { id: 2, name: null },
-    typed("application/vnd.svc.object+json; charset=utf-8"),
-  ],
-  [
-    "GET /plain?id=eq.2",
-    accept('application/vnd.svc.object+json; nulls="stripped"'),
-    200,
-    { id: 2 },
-    typed("application/vnd.svc.object+json;nulls=stripped; charset=utf-8"),
-  ],
-  [
-    "GET /plain?id=eq.2",
-    accept("application/vnd.pgrst.object+json"),
-    200,
-    { id: 2, name: null },
-    typed("application/vnd.pgrst.object+json; charset=utf-8"),
-  ],
+  ...answers()`
+    GET /plain?id=eq.2
+      Accept: application/vnd.svc.object
+      200 {"id":2,"name":null}
+      Content-Type: application/vnd.svc.object+json; charset=utf-8
+    GET /plain?id=eq.2
+      Accept: application/vnd.svc.object+json; nulls="stripped"
+      200 {"id":2}
+      Content-Type: application/vnd.svc.object+json;nulls=stripped; charset=utf-8
+    GET /plain?id=eq.2
+      Accept: application/vnd.pgrst.object+json
+      200 {"id":2,"name":null}
+      Content-Type: application/vnd.pgrst.object+json; charset=utf-8
+  `,
   ["HEAD /plain", accept("text/csv"), 200, undefined, csv],
 ]);
 
@@ -121,21 +113,17 @@ suite.rows("aggregates over a relation's rows", [
   ["GET /rpc/items_from?first=1&limit=2", accept(tabs), 200, tsv, typed(tabs)],
   ["GET /rpc/first_item", accept(tabs), 200, "1\ta\n", typed(tabs)],
   ["GET /rpc/items_from?first=1&limit=2&select=id", accept(tabs), 406, none(tabs)],
-  [
-    "POST /items",
-    { body: { id: 7, name: "n" }, ...accept(tabs, { Prefer: "return=representation" }) },
-    201,
-    "7\tn\n",
-    typed(tabs),
-  ],
-  [
-    "PATCH /items?id=eq.1",
-    { body: { name: "n" }, ...accept(tabs, { Prefer: "return=representation" }) },
-    200,
-    "1\tn\n",
-    typed(tabs),
-  ],
-  ["DELETE /items?id=eq.1", accept(tabs, { Prefer: "return=representation" }), 200, "1\ta\n"],
+  ...answers({ headers: { Accept: "text/tab-separated-values", Prefer: "return=representation" } })`
+    POST /items
+      with {"id":7,"name":"n"}
+      201 "7\tn\n"
+      Content-Type: text/tab-separated-values
+    PATCH /items?id=eq.1
+      with {"name":"n"}
+      200 "1\tn\n"
+      Content-Type: text/tab-separated-values
+    DELETE /items?id=eq.1 | 200 "1\ta\n"
+  `,
   ["POST /items", { body: { id: 7 }, ...accept(tabs) }, 201, undefined, typed(null)],
   // The built-in types stay.
   ["GET /items?id=eq.1&select=id", {}, 200, [{ id: 1 }], json],
@@ -148,14 +136,13 @@ suite.rows("aggregates over a relation's rows", [
     "Content-Length": "3",
     ...typed("application/octet-stream"),
   }],
-  // Rows are not shown as JSON before the aggregate gets them.
-  [
-    "GET /todos?order=id",
-    accept("text/plain"),
-    200,
-    "255;65280;-1;",
-    typed("text/plain; charset=utf-8"),
-  ],
+  ...answers()`
+    // Rows are not shown as JSON before the aggregate gets them.
+    GET /todos?order=id
+      Accept: text/plain
+      200 "255;65280;-1;"
+      Content-Type: text/plain; charset=utf-8
+  `,
   ...answers({ ...accept("text/plain", { Prefer: "return=representation" }) })`
     POST /todos
       with {"id":9,"label":"#000001"}

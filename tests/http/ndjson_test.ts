@@ -76,14 +76,11 @@ suite.rows("application/x-ndjson", [
       Accept: application/x-ndjson
       200 "{\"id\":1,\"tags\":null,\"makers\":{\"name\":\"maker 2\"}}\n{\"id\":2,\"tags\":[\"a\",
         +\"b\"],\"makers\":{\"name\":\"maker 3\"}}\n"
+    GET /parts?id=eq.1&select=id,tags
+      Accept: application/x-ndjson;nulls=stripped
+      200 "{\"id\":1}\n"
+      Content-Type: application/x-ndjson;nulls=stripped; charset=utf-8
   `,
-  [
-    "GET /parts?id=eq.1&select=id,tags",
-    { headers: { Accept: `${type};nulls=stripped` } },
-    200,
-    '{"id":1}\n',
-    { "Content-Type": `${type};nulls=stripped; charset=utf-8` },
-  ],
   ...answers(accept)`
     GET /rpc/words?n=2 | 200 "\"word 1\"\n\"word 2\"\n"
     GET /rpc/documents | 200 "{\"a\": 1,   \"b\": [1]}\n"

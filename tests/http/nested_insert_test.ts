@@ -1,7 +1,7 @@
 /** Inserts of rows together with the rows of related relations. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { apiSuite } from "../support/handler/api.ts";
-import { answer, answers } from "../support/handler/rows.ts";
+import { answers } from "../support/handler/rows.ts";
 
 const suite = apiSuite(
   "nested",
@@ -17,90 +17,77 @@ const refused = (path: string, details: string) => ({
   hint: null,
   message: `Cannot write '${path}' nested`,
 });
-const conflict = (details: string) => ({
-  code: "SVC157",
-  details,
-  hint: null,
-  message: "Invalid conflict handling",
-});
 
-suite.rows("rows belong to the rows around them", [
-  ...answers({ headers: shown })`
-    POST /orders?columns=status,lines(sku,qty)&select=status,lines(sku,qty)
-      with [{"status":"a","lines":[{"sku":"x","qty":2},{"sku":"y","qty":3}]},{"status":"b"},
-        +{"status":"c","lines":[{"sku":"x","qty":1}]}]
-      201 [{"status":"a","lines":[{"sku":"x","qty":2},{"sku":"y","qty":3}]},
-        +{"status":"b","lines":[]},{"status":"c","lines":[{"sku":"x","qty":1}]}]
-      Content-Range: */*
-      Preference-Applied: return=representation
-    // The order of the body, or that of the request.
-    POST /orders?columns=status,lines(sku)&select=status&order=status.desc
-      with [{"status":"a"},{"status":"c"},{"status":"b"}]
-      201 [{"status":"c"},{"status":"b"},{"status":"a"}]
-    POST /orders?columns=lines(sku,comments(text),products(name))
-      +&select=lines(sku,comments(text),products(name))
-      with [{"lines":[{"sku":"x","comments":[]},{"sku":"y","comments":[{"text":"1"}]}]},
-        +{"lines":[{"sku":"x","comments":[{"text":"2"},{"text":"3"}],
-        +"products":{"name":"saw"}}]}]
-      201 [{"lines":[{"sku":"x","comments":[],"products":null},
-        +{"sku":"y","comments":[{"text":"1"}],"products":null}]},
-        +{"lines":[{"sku":"x","comments":[{"text":"2"},{"text":"3"}],
-        +"products":{"name":"saw"}}]}]
-    // To-one: rows that refer to nested ones, and a row that refers to the one around.
-    POST /orders?columns=status,customers(name),invoices(total)
-      +&select=status,customers(name,country),invoices(total)
-      with [{"status":"a","customers":{"name":"Ada"},"invoices":{"total":1.5}},
-        +{"status":"b","customers":null,"invoices":null},
-        +{"status":"c","customers":{"name":"Cy"}}]
-      201 [{"status":"a","customers":{"name":"Ada","country":"CH"},"invoices":{"total":1.5}},
-        +{"status":"b","customers":null,"invoices":null},
-        +{"status":"c","customers":{"name":"Cy","country":"CH"},"invoices":null}]
-    POST /orders?columns=status,labels(name)&select=status,labels(name)
-      with [{"status":"a","labels":[{"name":"red"},{"name":"blue"}]},{"status":"b"}]
-      201 [{"status":"a","labels":[{"name":"red"},{"name":"blue"}]},{"status":"b","labels":[]}]
-    // The junction itself, for its columns and for rows that exist.
-    POST /orders?columns=order_labels(note,labels(name))&select=order_labels(note,labels(name))
-      with {"order_labels":[{"note":"n","labels":{"name":"red"}}]}
-      201 [{"order_labels":[{"note":"n","labels":{"name":"red"}}]}]
-    POST /orders?columns=order_labels(label_id)&select=labels(name)
-      with {"order_labels":[{"label_id":100}]}
-      201 [{"labels":[{"name":"old"}]}]
-    // Aliases are keys of the body; hints choose among relationships.
-    POST /trips?columns=start:places!from_id(name),end:places!to_id(name)
-      +&select=start:places!from_id(name),end:places!to_id(name)
-      with {"start":{"name":"A"},"end":{"name":"B"}}
-      201 [{"start":{"name":"A"},"end":{"name":"B"}}]
-  `,
-  [
-    `POST /orders?columns=${encodeURIComponent(`"it's \\"\\\\x\\"":lines(sku)`)}&select=lines(sku)`,
-    { body: { 'it\'s "\\x"': [{ sku: "x" }] }, headers: shown },
-    201,
-    [{ lines: [{ sku: "x" }] }],
-  ],
-  ...answers({ headers: shown })`
-    POST /parts?columns=name,parts(name,parts(name))&select=name,parts(name,parts(name))
-      +&parts.order=name&parts.parts.order=name
-      with [{"name":"car","parts":[{"name":"door","parts":[{"name":"lock"}]},{"name":"wheel"}]},
-        +{"name":"bike","parts":[{"name":"bell","parts":[{"name":"a"},{"name":"b"}]}]}]
-      201 [{"name":"car","parts":[{"name":"door","parts":[{"name":"lock"}]},
-        +{"name":"wheel","parts":[]}]},{"name":"bike","parts":[{"name":"bell",
-        +"parts":[{"name":"a"},{"name":"b"}]}]}]
-    // A column of two keys has the value of the row around.
-    POST /tenants?columns=id,name,tasks(id,title,projects(tenant_id,id,name))
-      +&select=id,tasks(tenant_id,project_id,title)
-      with {"id":1,"name":"t","tasks":[{"id":1,"title":"a","projects":{"tenant_id":1,"id":7,
-        +"name":"p"}},{"id":2,"title":"b"}]}
-      201 [{"id":1,"tasks":[{"tenant_id":1,"project_id":7,"title":"a"},
-        +{"tenant_id":1,"project_id":null,"title":"b"}]}]
-    POST /shown_orders?columns=status,shown_lines(sku)&select=status,shown_lines(sku,qty)
-      with {"status":"v","shown_lines":[{"sku":"x"}]}
-      201 [{"status":"v","shown_lines":[{"sku":"x","qty":1}]}]
-    // Policies and triggers see the row around.
-    POST /accounts?columns=entries(amount)&select=owner,entries(amount)
-      with [{"entries":[{"amount":1},{"amount":2}]},{"entries":[]}]
-      201 [{"owner":"me","entries":[{"amount":1},{"amount":2}]},{"owner":"me","entries":[]}]
-  `,
-]);
+suite.answers("rows belong to the rows around them", { headers: shown })`
+  POST /orders?columns=status,lines(sku,qty)&select=status,lines(sku,qty)
+    with [{"status":"a","lines":[{"sku":"x","qty":2},{"sku":"y","qty":3}]},{"status":"b"},
+      +{"status":"c","lines":[{"sku":"x","qty":1}]}]
+    201 [{"status":"a","lines":[{"sku":"x","qty":2},{"sku":"y","qty":3}]},
+      +{"status":"b","lines":[]},{"status":"c","lines":[{"sku":"x","qty":1}]}]
+    Content-Range: */*
+    Preference-Applied: return=representation
+  // The order of the body, or that of the request.
+  POST /orders?columns=status,lines(sku)&select=status&order=status.desc
+    with [{"status":"a"},{"status":"c"},{"status":"b"}]
+    201 [{"status":"c"},{"status":"b"},{"status":"a"}]
+  POST /orders?columns=lines(sku,comments(text),products(name))
+    +&select=lines(sku,comments(text),products(name))
+    with [{"lines":[{"sku":"x","comments":[]},{"sku":"y","comments":[{"text":"1"}]}]},
+      +{"lines":[{"sku":"x","comments":[{"text":"2"},{"text":"3"}],
+      +"products":{"name":"saw"}}]}]
+    201 [{"lines":[{"sku":"x","comments":[],"products":null},
+      +{"sku":"y","comments":[{"text":"1"}],"products":null}]},
+      +{"lines":[{"sku":"x","comments":[{"text":"2"},{"text":"3"}],
+      +"products":{"name":"saw"}}]}]
+  // To-one: rows that refer to nested ones, and a row that refers to the one around.
+  POST /orders?columns=status,customers(name),invoices(total)
+    +&select=status,customers(name,country),invoices(total)
+    with [{"status":"a","customers":{"name":"Ada"},"invoices":{"total":1.5}},
+      +{"status":"b","customers":null,"invoices":null},
+      +{"status":"c","customers":{"name":"Cy"}}]
+    201 [{"status":"a","customers":{"name":"Ada","country":"CH"},"invoices":{"total":1.5}},
+      +{"status":"b","customers":null,"invoices":null},
+      +{"status":"c","customers":{"name":"Cy","country":"CH"},"invoices":null}]
+  POST /orders?columns=status,labels(name)&select=status,labels(name)
+    with [{"status":"a","labels":[{"name":"red"},{"name":"blue"}]},{"status":"b"}]
+    201 [{"status":"a","labels":[{"name":"red"},{"name":"blue"}]},{"status":"b","labels":[]}]
+  // The junction itself, for its columns and for rows that exist.
+  POST /orders?columns=order_labels(note,labels(name))&select=order_labels(note,labels(name))
+    with {"order_labels":[{"note":"n","labels":{"name":"red"}}]}
+    201 [{"order_labels":[{"note":"n","labels":{"name":"red"}}]}]
+  POST /orders?columns=order_labels(label_id)&select=labels(name)
+    with {"order_labels":[{"label_id":100}]}
+    201 [{"labels":[{"name":"old"}]}]
+  // Aliases are keys of the body; hints choose among relationships.
+  POST /trips?columns=start:places!from_id(name),end:places!to_id(name)
+    +&select=start:places!from_id(name),end:places!to_id(name)
+    with {"start":{"name":"A"},"end":{"name":"B"}}
+    201 [{"start":{"name":"A"},"end":{"name":"B"}}]
+  POST /orders?columns=%22it's%20%5C%22%5C%5Cx%5C%22%22%3Alines(sku)&select=lines(sku)
+    with {"it's \"\\x\"":[{"sku":"x"}]}
+    201 [{"lines":[{"sku":"x"}]}]
+  POST /parts?columns=name,parts(name,parts(name))&select=name,parts(name,parts(name))
+    +&parts.order=name&parts.parts.order=name
+    with [{"name":"car","parts":[{"name":"door","parts":[{"name":"lock"}]},{"name":"wheel"}]},
+      +{"name":"bike","parts":[{"name":"bell","parts":[{"name":"a"},{"name":"b"}]}]}]
+    201 [{"name":"car","parts":[{"name":"door","parts":[{"name":"lock"}]},
+      +{"name":"wheel","parts":[]}]},{"name":"bike","parts":[{"name":"bell",
+      +"parts":[{"name":"a"},{"name":"b"}]}]}]
+  // A column of two keys has the value of the row around.
+  POST /tenants?columns=id,name,tasks(id,title,projects(tenant_id,id,name))
+    +&select=id,tasks(tenant_id,project_id,title)
+    with {"id":1,"name":"t","tasks":[{"id":1,"title":"a","projects":{"tenant_id":1,"id":7,
+      +"name":"p"}},{"id":2,"title":"b"}]}
+    201 [{"id":1,"tasks":[{"tenant_id":1,"project_id":7,"title":"a"},
+      +{"tenant_id":1,"project_id":null,"title":"b"}]}]
+  POST /shown_orders?columns=status,shown_lines(sku)&select=status,shown_lines(sku,qty)
+    with {"status":"v","shown_lines":[{"sku":"x"}]}
+    201 [{"status":"v","shown_lines":[{"sku":"x","qty":1}]}]
+  // Policies and triggers see the row around.
+  POST /accounts?columns=entries(amount)&select=owner,entries(amount)
+    with [{"entries":[{"amount":1},{"amount":2}]},{"entries":[]}]
+    201 [{"owner":"me","entries":[{"amount":1},{"amount":2}]},{"owner":"me","entries":[]}]
+`;
 
 suite.answers("the response is that of its root")`
   POST /orders?columns=status,lines(sku)
@@ -140,83 +127,44 @@ suite.answers("the response is that of its root")`
 `;
 
 suite.rows("only the named columns are written", [
-  [
-    "POST /orders?columns=status,lines(sku)&select=status,customer_id,lines(sku,qty)",
-    {
-      body: { status: "a", customer_id: 100, lines: [{ sku: "x", qty: 9, id: 5, order_id: 100 }] },
-      headers: shown,
-    },
-    201,
-    [{ status: "a", customer_id: null, lines: [{ sku: "x", qty: 1 }] }],
-  ],
-  // Keys that are absent are NULL, or the default.
-  [
-    "POST /orders?columns=status,extra,lines(sku,qty)&select=status,extra,lines(sku,qty)",
-    {
-      body: { extra: { a: 1 }, lines: [{ sku: "x" }, { sku: "y", qty: 4 }] },
-      headers: { Prefer: "return=representation, missing=default" },
-    },
-    201,
-    [{ status: "new", extra: { a: 1 }, lines: [{ sku: "x", qty: 1 }, { sku: "y", qty: 4 }] }],
-    { "Preference-Applied": "missing=default, return=representation" },
-  ],
-  [
-    "POST /paints?columns=name,tints(tint)&select=name,tints(tint)",
-    { body: { name: "p", tints: [{ tint: "ff" }, {}] }, headers: shown },
-    201,
-    [{ name: "p", tints: [{ tint: 255 }, { tint: null }] }],
-  ],
-  [
-    "POST /paints?columns=name,tints(tint)&select=name,tints(tint)",
-    {
-      body: { name: "p", tints: [{ tint: "ff" }, {}] },
-      headers: { Prefer: "return=representation, missing=default" },
-    },
-    201,
-    [{ name: "p", tints: [{ tint: 255 }, { tint: 7 }] }],
-  ],
-  // Rows without columns of their own.
-  [
-    "POST /parts?columns=parts()&select=parts(name)",
-    { body: { parts: [{}, {}] }, headers: shown },
-    201,
-    [{ parts: [{ name: null }, { name: null }] }],
-  ],
-  // `*` stands for the keys of the level.
-  [
-    "POST /orders?columns=*,lines(*,comments(*))&select=status,extra,lines(sku,qty,comments(text))",
-    {
-      body: [
-        { status: "a", extra: null, lines: [{ sku: "x", qty: 1, comments: [{ text: "t" }] }] },
-        { status: "b", extra: 1, lines: [{ sku: "y", qty: 2 }] },
-      ],
-      headers: shown,
-    },
-    201,
-    [
-      { status: "a", extra: null, lines: [{ sku: "x", qty: 1, comments: [{ text: "t" }] }] },
-      { status: "b", extra: 1, lines: [{ sku: "y", qty: 2, comments: [] }] },
-    ],
-  ],
-  [
-    "POST /orders?columns=*,lines(*)",
-    { body: [{ status: "a", lines: [{ sku: "x" }, { qty: 1 }] }] },
-    400,
-    { code: "SVC102", details: null, hint: null, message: "All object keys must match" },
-  ],
-  [
-    "POST /orders?columns=*,lines(*)",
-    { body: [{ status: "a" }, { id: 7 }] },
-    400,
-    { code: "SVC102", details: null, hint: null, message: "All object keys must match" },
-  ],
-  [
-    "POST /orders?columns=*,lines(*)",
-    { body: [{ lines: [{ sku: "x", order_id: 100 }] }] },
-    400,
-    refused("lines", "Column 'order_id' gets its value from a related row"),
-  ],
+  ...answers({ headers: { Prefer: "return=representation" } })`
+    POST /orders?columns=status,lines(sku)&select=status,customer_id,lines(sku,qty)
+      with {"status":"a","customer_id":100,"lines":[{"sku":"x","qty":9,"id":5,"order_id":100}]}
+      201 [{"status":"a","customer_id":null,"lines":[{"sku":"x","qty":1}]}]
+    // Keys that are absent are NULL, or the default.
+    POST /orders?columns=status,extra,lines(sku,qty)&select=status,extra,lines(sku,qty)
+      Prefer: return=representation, missing=default
+      with {"extra":{"a":1},"lines":[{"sku":"x"},{"sku":"y","qty":4}]}
+      201 [{"status":"new","extra":{"a":1},"lines":[{"sku":"x","qty":1},{"sku":"y","qty":4}]}]
+      Preference-Applied: missing=default, return=representation
+    POST /paints?columns=name,tints(tint)&select=name,tints(tint)
+      with {"name":"p","tints":[{"tint":"ff"},{}]}
+      201 [{"name":"p","tints":[{"tint":255},{"tint":null}]}]
+    POST /paints?columns=name,tints(tint)&select=name,tints(tint)
+      Prefer: return=representation, missing=default
+      with {"name":"p","tints":[{"tint":"ff"},{}]}
+      201 [{"name":"p","tints":[{"tint":255},{"tint":7}]}]
+    // Rows without columns of their own.
+    POST /parts?columns=parts()&select=parts(name)
+      with {"parts":[{},{}]}
+      201 [{"parts":[{"name":null},{"name":null}]}]
+    // "*" stands for the keys of the level.
+    POST /orders?columns=*,lines(*,comments(*))&select=status,extra,lines(sku,qty,comments(text))
+      with [{"status":"a","extra":null,"lines":[{"sku":"x","qty":1,"comments":[{"text":"t"}]}]},
+        +{"status":"b","extra":1,"lines":[{"sku":"y","qty":2}]}]
+      201 [{"status":"a","extra":null,"lines":[{"sku":"x","qty":1,"comments":[{"text":"t"}]}]},
+        +{"status":"b","extra":1,"lines":[{"sku":"y","qty":2,"comments":[]}]}]
+  `,
   ...answers()`
+    POST /orders?columns=*,lines(*)
+      with [{"status":"a","lines":[{"sku":"x"},{"qty":1}]}]
+      400 SVC102 | All object keys must match
+    POST /orders?columns=*,lines(*)
+      with [{"status":"a"},{"id":7}]
+      400 SVC102 | All object keys must match
+    POST /orders?columns=*,lines(*)
+      with [{"lines":[{"sku":"x","order_id":100}]}]
+      400 SVC147 | Cannot write 'lines' nested | Column 'order_id' gets its value from a related row
     POST /orders?columns=*&select=id,status
       Prefer: return=representation
       with {"id":7,"status":"a"}
@@ -270,17 +218,10 @@ suite.rows("levels resolve conflicts", [
       Prefer: return=representation, resolution=ignore-duplicates
       with [{"id":100,"lines":[{"sku":"x"}]},{"id":7,"lines":[{"sku":"y"}]}]
       201 [{"id":100,"lines":[{"sku":"x"}]},{"id":7,"lines":[{"sku":"y"}]}]
-  `,
-  [
-    "POST /orders?columns=id,lines(sku)&select=id,merge_action()",
-    {
-      body: { id: 100, lines: [] },
-      headers: { Prefer: "return=representation, resolution=ignore-duplicates" },
-    },
-    400,
-    conflict("'merge_action()' does not tell found from inserted rows"),
-  ],
-  ...answers()`
+    POST /orders?columns=id,lines(sku)&select=id,merge_action()
+      Prefer: return=representation, resolution=ignore-duplicates
+      with {"id":100,"lines":[]}
+      400 SVC157 | Invalid conflict handling | 'merge_action()' does not tell found from inserted rows
     // Without rows that refer to them, rows that exist are left out as ever.
     POST /orders?columns=id,customers(name)&select=id
       Prefer: return=representation, resolution=ignore-duplicates
@@ -293,45 +234,20 @@ suite.rows("levels resolve conflicts", [
       with {"id":100,"labels":[{"name":"old"}]}
       200 [{"id":100,"labels":[{"name":"old"}]}]
   `,
-  [
-    "POST /orders?columns=status,labels(name)&labels.on_conflict=name",
-    { body: [] },
-    400,
-    conflict("'labels.on_conflict' needs 'labels.resolution'"),
-  ],
-  [
-    "POST /orders?columns=status,labels(name)&labels.resolution=ignore-duplicates",
-    { body: [] },
-    400,
-    conflict("The body does not write 'id' of 'labels'"),
-  ],
-  [
-    "POST /orders?columns=status,notes(text)&notes.resolution=merge-duplicates",
-    { body: [] },
-    400,
-    conflict("'notes' has no primary key, so name the columns"),
-  ],
-  [
-    "POST /orders?columns=status,labels(name)&lines.on_conflict=sku",
-    { body: [] },
-    ...answer(
-      "400 SVC108 | 'lines' is not a nested item of this request |  | Verify that it is included in the 'columns' query parameter.",
-    ),
-  ],
-  [
-    "POST /orders?labels.on_conflict=name",
-    { body: [] },
-    ...answer(
-      "400 SVC108 | 'labels' is not a nested item of this request |  | Verify that it is included in the 'columns' query parameter.",
-    ),
-  ],
-  [
-    "POST /orders?columns=labels(name)&labels.resolution=replace",
-    { body: [] },
-    ...answer(
-      '400 SVC100 | "failed to parse labels.resolution (replace)" (line 1, column 1) | unexpected "r" expecting "merge-duplicates", "ignore-duplicates" or "return-existing"',
-    ),
-  ],
+  ...answers({ body: [] })`
+    POST /orders?columns=status,labels(name)&labels.on_conflict=name
+      400 SVC157 | Invalid conflict handling | 'labels.on_conflict' needs 'labels.resolution'
+    POST /orders?columns=status,labels(name)&labels.resolution=ignore-duplicates
+      400 SVC157 | Invalid conflict handling | The body does not write 'id' of 'labels'
+    POST /orders?columns=status,notes(text)&notes.resolution=merge-duplicates
+      400 SVC157 | Invalid conflict handling | 'notes' has no primary key, so name the columns
+    POST /orders?columns=status,labels(name)&lines.on_conflict=sku
+      400 SVC108 | 'lines' is not a nested item of this request |  | Verify that it is included in the 'columns' query parameter.
+    POST /orders?labels.on_conflict=name
+      400 SVC108 | 'labels' is not a nested item of this request |  | Verify that it is included in the 'columns' query parameter.
+    POST /orders?columns=labels(name)&labels.resolution=replace
+      400 SVC100 | "failed to parse labels.resolution (replace)" (line 1, column 1) | unexpected "r" expecting "merge-duplicates", "ignore-duplicates" or "return-existing"
+  `,
 ]);
 
 suite.rows("errors of one level leave nothing", [
@@ -343,61 +259,30 @@ suite.rows("errors of one level leave nothing", [
       +&secrets.resolution=ignore-duplicates
       with {"order_id":100,"secrets":{"name":"hidden"}}
       409 SVC148 | Rows of 'secrets' cannot be assigned to the body | 1 sent, 0 written
-  `,
-  [
-    "POST /orders?columns=status,lines(sku)",
-    { body: "sku\nx", headers: { "Content-Type": "text/csv" } },
-    400,
-    refused("orders", "The body is not JSON"),
-  ],
-  ...answers()`
+    POST /orders?columns=status,lines(sku)
+      Content-Type: text/csv
+      with "sku\nx"
+      400 SVC147 | Cannot write 'orders' nested | The body is not JSON
     POST /orders?columns=lines(sku,nope)
       with {}
       400 SVC204 | Could not find the 'nope' column of 'lines' in the schema cache
   `,
-  [
-    "POST /orders?columns=latest_lines(sku)",
-    { body: {} },
-    400,
-    refused("latest_lines", "A function computes its rows"),
-  ],
-  [
-    "POST /orders?columns=lines(sku,order_id)",
-    { body: {} },
-    400,
-    refused("lines", "Column 'order_id' gets its value from a related row"),
-  ],
-  [
-    "POST /orders?columns=customer_id,customers(name)",
-    { body: {} },
-    400,
-    refused("orders", "Column 'customer_id' gets its value from a related row"),
-  ],
-  [
-    "POST /orders?columns=lines(sku,orders(status))",
-    { body: {} },
-    400,
-    refused("lines.orders", "Column 'order_id' gets its value from another row"),
-  ],
-  [
-    "POST /trips?columns=a:places!from_id(name),b:places!from_id(name)",
-    { body: {} },
-    400,
-    refused("b", "Column 'from_id' gets its value from another row"),
-  ],
-  [
-    "POST /orders?columns=lines(sku),lines(qty)",
-    { body: {} },
-    400,
-    refused("lines", "Two items have this name"),
-  ],
-  [
-    "POST /orders?columns=lines(comments:sku)",
-    { body: {} },
-    ...answer(
-      '400 SVC100 | a ( is missing before ) | "failed to parse columns parameter (lines(comments:sku))" (line 1, column 19): unexpected ")" expecting letter, digit, "-" or "("',
-    ),
-  ],
+  ...answers({ body: {} })`
+    POST /orders?columns=latest_lines(sku)
+      400 SVC147 | Cannot write 'latest_lines' nested | A function computes its rows
+    POST /orders?columns=lines(sku,order_id)
+      400 SVC147 | Cannot write 'lines' nested | Column 'order_id' gets its value from a related row
+    POST /orders?columns=customer_id,customers(name)
+      400 SVC147 | Cannot write 'orders' nested | Column 'customer_id' gets its value from a related row
+    POST /orders?columns=lines(sku,orders(status))
+      400 SVC147 | Cannot write 'lines.orders' nested | Column 'order_id' gets its value from another row
+    POST /trips?columns=a:places!from_id(name),b:places!from_id(name)
+      400 SVC147 | Cannot write 'b' nested | Column 'from_id' gets its value from another row
+    POST /orders?columns=lines(sku),lines(qty)
+      400 SVC147 | Cannot write 'lines' nested | Two items have this name
+    POST /orders?columns=lines(comments:sku)
+      400 SVC100 | a ( is missing before ) | "failed to parse columns parameter (lines(comments:sku))" (line 1, column 19): unexpected ")" expecting letter, digit, "-" or "("
+  `,
   [
     `POST /parts?columns=${Array.from({ length: 17 }, (_, at) => `p${at}:parts(name)`)}`,
     { body: {} },
@@ -410,12 +295,11 @@ suite.rows("errors of one level leave nothing", [
     400,
     refused(Array(17).fill("parts").join("."), "A request has at most 16 nested items"),
   ],
-  [
-    "POST /notes?columns=text,orders(status)",
-    { body: {}, headers: shown },
-    400,
-    refused("notes", "It has no primary key, so only return=minimal is possible"),
-  ],
+  ...answers({ body: {} })`
+    POST /notes?columns=text,orders(status)
+      Prefer: return=representation
+      400 SVC147 | Cannot write 'notes' nested | It has no primary key, so only return=minimal is possible
+  `,
 ]);
 
 // A column before a parenthesis is that column, as in PostgREST.

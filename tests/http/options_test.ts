@@ -1,5 +1,5 @@
 import { apiSuite, serviceSuite } from "../support/handler/api.ts";
-import { answers, type Row } from "../support/handler/rows.ts";
+import { type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("options", { dbSchemas: ["api"], dbAnonRole: "anon" });
 
@@ -46,60 +46,27 @@ const error = (code: string, message: string, more: object = {}) => ({
   ...more,
 });
 
-suite.rows("OPTIONS refuses what other methods refuse", [
-  [
-    "OPTIONS /keyyed",
-    {},
-    404,
-    error("SVC205", "Could not find the table 'api.keyyed' in the schema cache", {
-      hint: "Perhaps you meant the table 'api.keyed'",
-    }),
-    { Allow: null },
-  ],
-  [
-    "OPTIONS /rpc/readin",
-    {},
-    404,
-    error(
-      "SVC202",
-      "Could not find the function api.readin without parameters in the schema cache",
-      {
-        details:
-          "Searched for the function api.readin without parameters, but no matches were found in the schema cache.",
-        hint: "Perhaps you meant to call the function api.reading",
-      },
-    ),
-  ],
-  ...answers()`
-OPTIONS /rpc/unclear | 300 SVC203 | Could not choose the best candidate function between: api.unclear(), api.unclear(a => integer) |  | Try renaming the parameters or the function itself in the database so function overloading can be resolved
-OPTIONS /rpc/fixed?a=1 | 400 SVC100 | a lacks an operator | "failed to parse filter (1)" (line 1, column 1): unexpected "1" expecting "not" or operator (eq, gt, ...)
-OPTIONS /rpc/reading?nope.id=eq.1 | 400 SVC108 | 'nope' is not an embedded resource in this request |  | Verify that 'nope' is included in the 'select' query parameter.
-`,
-  [
-    "OPTIONS /rpc/reading",
-    { headers: { Accept: "a/b" } },
-    406,
-    error("SVC107", "None of these media types are available: a/b"),
-  ],
-  [
-    "OPTIONS /rpc/reading",
-    { headers: { Prefer: "handling=strict, x" } },
-    400,
-    error("SVC122", "Invalid preferences given with handling=strict", {
-      details: "Invalid preferences: x",
-    }),
-  ],
-  ...answers()`
-OPTIONS /keyed?order=a.b.c | 400 SVC100 | order takes asc, desc, nullsfirst and nullslast | "failed to parse order (a.b.c)" (line 1, column 3): unexpected "b" expecting "asc", "desc", "nullsfirst" or "nullslast"
-`,
-  ["OPTIONS /a/b", {}, 404, error("SVC125", "Invalid path specified in request URL")],
-  [
-    "OPTIONS /keyed",
-    { headers: { "Accept-Profile": "no" } },
-    406,
-    error("SVC106", "Invalid schema: no", { hint: "Only the following schemas are exposed: api" }),
-  ],
-]);
+suite.answers("OPTIONS refuses what other methods refuse")`
+  OPTIONS /keyyed
+    404 SVC205 | Could not find the table 'api.keyyed' in the schema cache |  | Perhaps you meant the table 'api.keyed'
+    no Allow
+  OPTIONS /rpc/readin
+    404 SVC202 | Could not find the function api.readin without parameters in the schema cache | Searched for the function api.readin without parameters, but no matches were found in the schema cache. | Perhaps you meant to call the function api.reading
+  OPTIONS /rpc/unclear | 300 SVC203 | Could not choose the best candidate function between: api.unclear(), api.unclear(a => integer) |  | Try renaming the parameters or the function itself in the database so function overloading can be resolved
+  OPTIONS /rpc/fixed?a=1 | 400 SVC100 | a lacks an operator | "failed to parse filter (1)" (line 1, column 1): unexpected "1" expecting "not" or operator (eq, gt, ...)
+  OPTIONS /rpc/reading?nope.id=eq.1 | 400 SVC108 | 'nope' is not an embedded resource in this request |  | Verify that 'nope' is included in the 'select' query parameter.
+  OPTIONS /rpc/reading
+    Accept: a/b
+    406 SVC107 | None of these media types are available: a/b
+  OPTIONS /rpc/reading
+    Prefer: handling=strict, x
+    400 SVC122 | Invalid preferences given with handling=strict | Invalid preferences: x
+  OPTIONS /keyed?order=a.b.c | 400 SVC100 | order takes asc, desc, nullsfirst and nullslast | "failed to parse order (a.b.c)" (line 1, column 3): unexpected "b" expecting "asc", "desc", "nullsfirst" or "nullslast"
+  OPTIONS /a/b | 404 SVC125 | Invalid path specified in request URL
+  OPTIONS /keyed
+    Accept-Profile: no
+    406 SVC106 | Invalid schema: no |  | Only the following schemas are exposed: api
+`;
 
 const closed = serviceSuite("options", { dbSchemas: ["api"] }, {
   title: "options without anonymous role",

@@ -61,51 +61,34 @@ suite.rows("response.headers", [
     "X-One": "1",
   }],
   [`GET /rpc/respond?headers=[]`, {}, 200, "done", { Vary: "Accept, Prefer, Range" }],
-  [`GET /rpc/respond?${headersOf({ "content-type": "a/b" })}`, {}, 200, '"done"', {
-    "Content-Type": "a/b",
-  }],
-  [
-    `GET /rpc/respond?${
-      headersOf({ vary: "Cookie" }, { "content-range": "x" }, { server: "mine" })
-    }`,
-    {},
-    200,
-    "done",
-    { Vary: "Cookie", "Content-Range": "x", Server: "mine" },
-  ],
-  [
-    `GET /rpc/respond?${headersOf({ "Preference-Applied": "own" })}`,
-    { headers: { Prefer: "count=exact" } },
-    200,
-    "done",
-    { "Preference-Applied": "own" },
-  ],
-  // Nothing of the client's or the database's can end the head or the body early.
-  [
-    `GET /rpc/respond?${
-      headersOf(
-        { "Content-Length": "1" },
-        { Connection: "close" },
-        { Upgrade: "h2c" },
-        { "transfer-encoding": "chunked" },
-        { X: "" },
-        { Y: "é" },
-      )
-    }`,
-    {},
-    200,
-    "done",
-    {
-      "Content-Length": "6",
-      Connection: null,
-      Upgrade: null,
-      "Transfer-Encoding": null,
-      X: null,
-      Y: "Ã©",
-    },
-  ],
-  [`GET /rpc/respond?${headersOf({ Vary: "" })}`, {}, 200, "done", { Vary: null }],
   ...answers()`
+    GET /rpc/respond?headers=%5B%7B%22content-type%22%3A%22a%2Fb%22%7D%5D
+      200 "\"done\""
+      Content-Type: a/b
+    GET /rpc/respond?headers=%5B%7B%22vary%22%3A%22Cookie%22%7D%2C%7B%22content-range%22%3A%22x%22
+      +%7D%2C%7B%22server%22%3A%22mine%22%7D%5D
+      200 "done"
+      Vary: Cookie
+      Content-Range: x
+      Server: mine
+    GET /rpc/respond?headers=%5B%7B%22Preference-Applied%22%3A%22own%22%7D%5D
+      Prefer: count=exact
+      200 "done"
+      Preference-Applied: own
+    // Nothing of the client's or the database's can end the head or the body early.
+    GET /rpc/respond?headers=%5B%7B%22Content-Length%22%3A%221%22%7D%2C%7B%22Connection%22%3A%22cl
+      +ose%22%7D%2C%7B%22Upgrade%22%3A%22h2c%22%7D%2C%7B%22transfer-encoding%22%3A%22chunked%22%7D
+      +%2C%7B%22X%22%3A%22%22%7D%2C%7B%22Y%22%3A%22%C3%A9%22%7D%5D
+      200 "done"
+      Content-Length: 6
+      no Connection
+      no Upgrade
+      no Transfer-Encoding
+      no X
+      Y: Ã©
+    GET /rpc/respond?headers=%5B%7B%22Vary%22%3A%22%22%7D%5D
+      200 "done"
+      no Vary
     POST /logged
       Prefer: return=headers-only
       with {"id":12,"status":null,"headers":"[{\"Location\": \"/elsewhere\"}]"}

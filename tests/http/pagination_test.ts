@@ -91,51 +91,39 @@ suite.rows("numbers of rows are exact, and bigint's largest is the last one", [
     "Content-Range": "0-0/*",
   }],
   ["GET /items?limit=9223372036854775808", {}, 400, tooLarge("9223372036854775808")],
-  [
-    "GET /items?limit=9223372036854775808",
-    { headers: exact },
-    400,
-    tooLarge("9223372036854775808"),
-  ],
+  ...answers({ headers: { Prefer: "count=exact" } })`
+    GET /items?limit=9223372036854775808
+      400 22003 | value "9223372036854775808" is out of range for type bigint
+  `,
   ["HEAD /items?limit=9223372036854775808", {}, 400, undefined],
   ["GET /items?offset=9007199254740993", { headers: exact }, 416, beyond("9007199254740993", 15), {
     "Content-Range": "*/15",
   }],
   ["GET /items?offset=9223372036854775807", {}, 200, [], { "Content-Range": "*/*" }],
   ["GET /items?offset=9223372036854775808", {}, 400, tooLarge("9223372036854775808")],
-  [
-    "GET /items",
-    { headers: { Range: "0-9223372036854775807" } },
-    400,
-    tooLarge("9223372036854775808"),
-  ],
-  [
-    "GET /items",
-    { headers: { Range: "99999999999999999999-" } },
-    400,
-    tooLarge("99999999999999999999"),
-  ],
   ...answers()`
-GET /makers?select=tools(id)&tools.limit=9223372036854775808 | 400 22003 | value "9223372036854775808" is out of range for type bigint
-GET /makers?select=tools(id)&tools.offset=-99999999999999999999 | 400 22003 | value "-99999999999999999999" is out of range for type bigint
-`,
+    GET /items
+      Range: 0-9223372036854775807
+      400 22003 | value "9223372036854775808" is out of range for type bigint
+    GET /items
+      Range: 99999999999999999999-
+      400 22003 | value "99999999999999999999" is out of range for type bigint
+    GET /makers?select=tools(id)&tools.limit=9223372036854775808 | 400 22003 | value "9223372036854775808" is out of range for type bigint
+    GET /makers?select=tools(id)&tools.offset=-99999999999999999999 | 400 22003 | value "-99999999999999999999" is out of range for type bigint
+  `,
   ["GET /rpc/first_items?n=5&limit=9223372036854775808", {}, 400, tooLarge("9223372036854775808")],
   ["GET /rpc/one?offset=9223372036854775808", {}, 400, tooLarge("9223372036854775808")],
 ]);
 
-suite.rows("windows of embeds", [
-  ...answers()`
-    GET /makers?select=id,tools(id)&order=id&tools.order=id&tools.limit=1
-      200 [{"id":1,"tools":[{"id":1}]},{"id":2,"tools":[{"id":3}]},{"id":3,"tools":[]}]
-    GET /makers?select=id,tools(id)&order=id&tools.order=id.desc&tools.offset=1&limit=1
-      200 [{"id":1,"tools":[{"id":1}]}]
-    GET /tools?select=id,makers(name)&makers.offset=1&limit=1&order=id
-      200 [{"id":1,"makers":null}]
-  `,
-  ...answers()`
-GET /makers?select=id,tools(id)&tools.limit=-1 | 400 2201W | LIMIT must not be negative
-`,
-]);
+suite.answers("windows of embeds")`
+  GET /makers?select=id,tools(id)&order=id&tools.order=id&tools.limit=1
+    200 [{"id":1,"tools":[{"id":1}]},{"id":2,"tools":[{"id":3}]},{"id":3,"tools":[]}]
+  GET /makers?select=id,tools(id)&order=id&tools.order=id.desc&tools.offset=1&limit=1
+    200 [{"id":1,"tools":[{"id":1}]}]
+  GET /tools?select=id,makers(name)&makers.offset=1&limit=1&order=id
+    200 [{"id":1,"makers":null}]
+  GET /makers?select=id,tools(id)&tools.limit=-1 | 400 2201W | LIMIT must not be negative
+`;
 
 suite.rows("HEAD", [
   ["HEAD /items", { headers: { Range: "0-0", ...exact } }, 200, undefined, {

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { type ApiConfig, apiSuite } from "../support/handler/api.ts";
-import { answer, answers, type Row } from "../support/handler/rows.ts";
+import { answers, type Row } from "../support/handler/rows.ts";
 
 const base: ApiConfig = { dbSchemas: ["api"], dbAnonRole: "anon" };
 const suite = apiSuite("preferences", { ...base, dbTxEnd: "rollback-allow-override" });
@@ -16,57 +16,49 @@ const common = "count=exact, tx=rollback, handling=strict, timezone=UTC";
 suite.rows("Preference-Applied", [
   ["GET /stamps?id=eq.9", prefer(everything), 200, [], applied(common)],
   ["HEAD /stamps", prefer(everything), 200, undefined, applied(common)],
-  [
-    "POST /stamps",
-    prefer(everything, { body: { id: 5 } }),
-    201,
-    undefined,
-    applied(`resolution=merge-duplicates, missing=default, return=minimal, ${common}`),
-  ],
-  [
-    "PATCH /stamps?id=eq.1",
-    prefer(everything, { body: { note: "x" } }),
-    204,
-    undefined,
-    applied(`missing=default, return=minimal, ${common}, max-affected=9`),
-  ],
-  [
-    "PUT /stamps?id=eq.1",
-    prefer(everything, { body: { id: 1, note: "x" } }),
-    204,
-    undefined,
-    applied(`return=minimal, ${common}`),
-  ],
-  [
-    "DELETE /stamps?id=eq.1",
-    prefer(everything),
-    204,
-    undefined,
-    applied(`return=minimal, ${common}, max-affected=9`),
-  ],
+  ...answers({
+    headers: {
+      Prefer:
+        "max-affected=9, timezone=UTC, handling=strict, tx=rollback, count=exact, return=minimal, missing=default, resolution=merge-duplicates",
+    },
+  })`
+    POST /stamps
+      with {"id":5}
+      201
+      Preference-Applied: resolution=merge-duplicates, missing=default, return=minimal,
+        + count=exact, tx=rollback, handling=strict, timezone=UTC
+    PATCH /stamps?id=eq.1
+      with {"note":"x"}
+      204
+      Preference-Applied: missing=default, return=minimal, count=exact, tx=rollback,
+        + handling=strict, timezone=UTC, max-affected=9
+    PUT /stamps?id=eq.1
+      with {"id":1,"note":"x"}
+      204
+      Preference-Applied: return=minimal, count=exact, tx=rollback, handling=strict, timezone=UTC
+    DELETE /stamps?id=eq.1
+      204
+      Preference-Applied: return=minimal, count=exact, tx=rollback, handling=strict, timezone=UTC,
+        + max-affected=9
+  `,
   ["GET /rpc/numbers", prefer(everything), 200, [1, 2, 3], applied(`${common}, max-affected=9`)],
   ["POST /rpc/numbers", prefer(everything), 200, [1, 2, 3], applied(`${common}, max-affected=9`)],
-  [
-    "DELETE /stamps?id=lt.10",
-    prefer("handling=lenient, max-affected=10"),
-    204,
-    undefined,
-    applied("handling=lenient"),
-  ],
-  [
-    "POST /keyless",
-    prefer("return=representation, resolution=merge-duplicates", { body: { a: 1 } }),
-    201,
-    [{ a: 1 }],
-    applied("return=representation"),
-  ],
-  [
-    "POST /stamps?on_conflict=id",
-    prefer("resolution=ignore-duplicates", { body: { id: 1 } }),
-    201,
-    undefined,
-    applied("resolution=ignore-duplicates"),
-  ],
+  ...answers()`
+    DELETE /stamps?id=lt.10
+      Prefer: handling=lenient, max-affected=10
+      204
+      Preference-Applied: handling=lenient
+    POST /keyless
+      Prefer: return=representation, resolution=merge-duplicates
+      with {"a":1}
+      201 [{"a":1}]
+      Preference-Applied: return=representation
+    POST /stamps?on_conflict=id
+      Prefer: resolution=ignore-duplicates
+      with {"id":1}
+      201
+      Preference-Applied: resolution=ignore-duplicates
+  `,
   ["GET /stamps?id=eq.9", {}, 200, [], applied(null)],
   ["GET /stamps?id=eq.9", prefer("anything"), 200, [], applied(null)],
   ["GET /stamps?id=eq.9", prefer("count=exact;x=y"), 200, [], applied(null)],
@@ -77,12 +69,11 @@ suite.rows("Preference-Applied", [
   }],
   ["OPTIONS /stamps", prefer(common), 200, undefined, applied(null)],
   ["OPTIONS /rpc/numbers", prefer(common), 200, undefined, applied(null)],
-  [
-    "GET /nothing",
-    prefer(common),
-    ...answer("404 SVC205 | Could not find the table 'api.nothing' in the schema cache"),
-    applied(null),
-  ],
+  ...answers({ headers: { Prefer: "count=exact, tx=rollback, handling=strict, timezone=UTC" } })`
+    GET /nothing
+      404 SVC205 | Could not find the table 'api.nothing' in the schema cache
+      no Preference-Applied
+  `,
 ]);
 
 const invalid = (tokens: string) => ({
@@ -116,29 +107,23 @@ suite.rows("handling=strict", [
   ["GET /stamps?id=eq.9", prefer("handling=lenient, handling=strict, x"), 200, []],
 ]);
 
-suite.rows("which error comes first", [
-  [
-    "GET /nothing",
-    strict("x"),
-    ...answer("404 SVC205 | Could not find the table 'api.nothing' in the schema cache"),
-  ],
-  ...answers()`
-    GET /stamps
-      Prefer: handling=strict, x
-      Accept: a/b
-      406 SVC107 | None of these media types are available: a/b
-    POST /rpc/numbers
-      Prefer: handling=strict, x
-      Accept: a/b
-      406 SVC107 | None of these media types are available: a/b
-  `,
-  [
-    "DELETE /stamps",
-    { headers: { Prefer: "handling=strict, x", Accept: "a/b" } },
-    400,
-    invalid("x"),
-  ],
-]);
+suite.answers("which error comes first")`
+  GET /nothing
+    Prefer: handling=strict, x
+    404 SVC205 | Could not find the table 'api.nothing' in the schema cache
+  GET /stamps
+    Prefer: handling=strict, x
+    Accept: a/b
+    406 SVC107 | None of these media types are available: a/b
+  POST /rpc/numbers
+    Prefer: handling=strict, x
+    Accept: a/b
+    406 SVC107 | None of these media types are available: a/b
+  DELETE /stamps
+    Prefer: handling=strict, x
+    Accept: a/b
+    400 SVC122 | Invalid preferences given with handling=strict | Invalid preferences: x
+`;
 
 const stamp = (text: string) => [{ at: text }];
 const zone = (name: string, text: string): Row => [

@@ -42,37 +42,31 @@ suite.rows("QUERY reads a relation", [
   ["QUERY /tools", send("name=eq.s%61w&select=name,makers(name)"), 200, [
     { name: "saw", makers: { name: "Bosk" } },
   ]],
-  [
-    "QUERY /tools",
-    send("select=id,name&order=id&makers.name=eq.Bosk", {
-      "Content-Type": `${form}; charset=UTF-8`,
-      Range: "1-1",
-      Prefer: "count=exact",
-      Accept: "text/csv",
-    }),
-    ...answer(
-      "400 SVC108 | 'makers' is not an embedded resource in this request |  | Verify that 'makers' is included in the 'select' query parameter.",
-    ),
-  ],
-  [
-    "QUERY /tools",
-    send("select=id,name&order=id", {
-      "Content-Type": "Application/X-WWW-Form-Urlencoded;charset=UTF-8",
-      Range: "1-1",
-      Prefer: "count=exact",
-      Accept: "text/csv",
-    }),
-    206,
-    "id,name\n2,drill",
-    { "Content-Range": "1-1/3", "Preference-Applied": "count=exact" },
-  ],
-  [
-    "QUERY /tools",
-    send("select=name", { "Accept-Profile": "other", "Content-Profile": "nope" }),
-    200,
-    [{ name: "other" }],
-    { "Content-Profile": "other" },
-  ],
+  ...answers()`
+    QUERY /tools
+      Content-Type: application/x-www-form-urlencoded; charset=UTF-8
+      Range: 1-1
+      Prefer: count=exact
+      Accept: text/csv
+      with "select=id,name&order=id&makers.name=eq.Bosk"
+      400 SVC108 | 'makers' is not an embedded resource in this request |  | Verify that 'makers' is included in the 'select' query parameter.
+    QUERY /tools
+      Content-Type: Application/X-WWW-Form-Urlencoded;charset=UTF-8
+      Range: 1-1
+      Prefer: count=exact
+      Accept: text/csv
+      with "select=id,name&order=id"
+      206 "id,name\n2,drill"
+      Content-Range: 1-1/3
+      Preference-Applied: count=exact
+    QUERY /tools
+      Content-Type: application/x-www-form-urlencoded
+      Accept-Profile: other
+      Content-Profile: nope
+      with "select=name"
+      200 [{"name":"other"}]
+      Content-Profile: other
+  `,
   ["QUERY /a%20b%2Fc", send("select=id"), 200, [{ id: 4 }], { Location: "/a%20b%2Fc?select=id" }],
   ["QUERY /tools", send("id=eq.1&select=id", { Accept: "application/vnd.svc.object+json" }), 200, {
     id: 1,
@@ -196,13 +190,11 @@ suite.rows("QUERY refuses hostile bodies", [
   ["QUERY /tools", send(Uint8Array.from([0xc3])), 400, unreadable],
   ["QUERY /tools", send("name=eq.%00"), 400, unreadable],
   ["QUERY /tools", send("name=eq.\0"), 400, unreadable],
-  [
-    "QUERY /tools?name=eq.%00",
-    send("select=id"),
-    ...answer(
-      '400 SVC100 | "failed to parse query parameter (eq.%00)" (line 1, column 4) | unexpected "%00": PostgreSQL has no text with the character U+0000',
-    ),
-  ],
+  ...answers({ headers: { "Content-Type": "application/x-www-form-urlencoded" } })`
+    QUERY /tools?name=eq.%00
+      with "select=id"
+      400 SVC100 | "failed to parse query parameter (eq.%00)" (line 1, column 4) | unexpected "%00": PostgreSQL has no text with the character U+0000
+  `,
   ["QUERY /tools", send("name=eq.%2500&select=id"), 200, []],
   ["QUERY /tools", send("name=eq.%FF&select=id"), 200, []],
   ["QUERY /tools", send("\uFEFFselect=id&id=eq.1"), 200, [{ id: 1 }]],
@@ -246,24 +238,20 @@ suite.rows("QUERY refuses hostile bodies", [
     send('{"prefix":', { "Content-Type": "application/json" }),
     ...answer("400 SVC102 | Empty or invalid json"),
   ],
-  [
-    "QUERY /tools",
-    send("select=id&id=eq.(1"),
-    ...answer('400 22P02 | invalid input syntax for type integer: "(1"'),
-  ],
-  [
-    "QUERY /tools",
-    send("having=(x.eq.1"),
-    ...answer(
-      '400 SVC100 | a ) is missing | "failed to parse logic tree ((x.eq.1)" (line 1, column 8): unexpected end of input expecting "," or ")"',
-    ),
-  ],
+  ...answers({ headers: { "Content-Type": "application/x-www-form-urlencoded" } })`
+    QUERY /tools
+      with "select=id&id=eq.(1"
+      400 22P02 | invalid input syntax for type integer: "(1"
+    QUERY /tools
+      with "having=(x.eq.1"
+      400 SVC100 | a ) is missing | "failed to parse logic tree ((x.eq.1)" (line 1, column 8): unexpected end of input expecting "," or ")"
+  `,
 ]);
 
 suite.rows("other methods and paths stay as they are", [
   ...answers()`
-GET /tools/$query | 405 SVC117 | Unsupported HTTP method: GET
-`,
+    GET /tools/$query | 405 SVC117 | Unsupported HTTP method: GET
+  `,
   ...["PUT", "PATCH", "DELETE", "QUERY"].map((method) =>
     [
       `${method} /tools/$query`,
@@ -273,8 +261,8 @@ GET /tools/$query | 405 SVC117 | Unsupported HTTP method: GET
     ] as Row
   ),
   ...answers()`
-GET /rpc/named/$query | 405 SVC101 | Cannot use the GET method on RPC
-`,
+    GET /rpc/named/$query | 405 SVC101 | Cannot use the GET method on RPC
+  `,
   ["query /tools", send("select=id"), ...answer("405 SVC117 | Unsupported HTTP method: query")],
   ["QUERY /", send("select=id"), ...answer("405 SVC117 | Unsupported HTTP method: QUERY")],
   ...["/tools//$query", "/a/tools/$query", "//$query", "/tools/$query/", "/tools/$query/$query"]
@@ -285,11 +273,12 @@ GET /rpc/named/$query | 405 SVC101 | Cannot use the GET method on RPC
         ...answer("404 SVC125 | Invalid path specified in request URL"),
       ] as Row
     ),
-  [
-    "POST /nope/$query",
-    send("select=id"),
-    ...answer("404 SVC205 | Could not find the table 'api.nope' in the schema cache"),
-  ],
+  ...answers({
+    headers: { "Content-Type": "application/x-www-form-urlencoded" },
+    body: "select=id",
+  })`
+    POST /nope/$query | 404 SVC205 | Could not find the table 'api.nope' in the schema cache
+  `,
   ...answers({
     as: "writer",
     ...send("id=9&name=x", {
@@ -499,27 +488,24 @@ const off = serviceSuite("query_method", { ...config, serverQueryMethod: false }
 
 off.rows("QUERY is no method", [
   ["QUERY /tools", send("select=id"), ...answer("405 SVC117 | Unsupported HTTP method: QUERY")],
-  [
-    "QUERY /rpc/named",
-    { body: { prefix: "s" } },
-    ...answer("405 SVC101 | Cannot use the QUERY method on RPC"),
-  ],
-  [
-    "POST /tools/$query",
-    send("select=id"),
-    ...answer("404 SVC125 | Invalid path specified in request URL"),
-  ],
-  ["OPTIONS /tools", {}, 200, undefined, {
-    Allow: "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE",
-    "Accept-Query": null,
-  }],
-  [
-    "OPTIONS /tools",
-    { headers: { Origin: "http://a.example", "Access-Control-Request-Method": "QUERY" } },
-    200,
-    undefined,
-    { "Access-Control-Allow-Methods": null },
-  ],
+  ...answers()`
+    QUERY /rpc/named
+      with {"prefix":"s"}
+      405 SVC101 | Cannot use the QUERY method on RPC
+    POST /tools/$query
+      Content-Type: application/x-www-form-urlencoded
+      with "select=id"
+      404 SVC125 | Invalid path specified in request URL
+    OPTIONS /tools
+      200
+      Allow: OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE
+      no Accept-Query
+    OPTIONS /tools
+      Origin: http://a.example
+      Access-Control-Request-Method: QUERY
+      200
+      no Access-Control-Allow-Methods
+  `,
 ]);
 
 const pgrst = serviceSuite("query_method", { ...config, dialect: "pgrst" }, {

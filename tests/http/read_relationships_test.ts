@@ -1,6 +1,6 @@
 /** Which relationship a target and a hint mean. */
 import { apiSuite } from "../support/handler/api.ts";
-import { answer, answers, type Row } from "../support/handler/rows.ts";
+import { answers, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("relationships", {
   dbSchemas: ["api"],
@@ -42,32 +42,18 @@ suite.rows("several keys between two relations", [
         { x: [{ id: 1 }, { id: 2 }] },
       ]] as const,
   ),
-  ["GET /orders?select=places(name)", {}, 300, {
-    code: "SVC201",
-    message:
-      "Could not embed because more than one relationship was found for 'orders' and 'places'",
-    details: [
-      {
-        cardinality: "many-to-one",
-        embedding: "orders with places",
-        relationship: "orders_from_fkey using orders(from_id) and places(id)",
-      },
-      {
-        cardinality: "many-to-one",
-        embedding: "orders with places",
-        relationship: "orders_to_fkey using orders(to_id) and places(id)",
-      },
-    ],
-    hint: "Try changing 'places' to one of the following: 'places!orders_from_fkey', " +
-      "'places!orders_to_fkey'. Find the desired relationship in the 'details' key.",
-  }],
-  [
-    "GET /visits?select=nope(*)",
-    {},
-    ...answer(
-      "400 SVC200 | Could not find a relationship between 'visits' and 'nope' in the schema cache | Searched for a foreign key relationship between 'visits' and 'nope' in the schema 'api', but no matches were found. | Perhaps you meant 'people' instead of 'nope'.",
-    ),
-  ],
+  ...answers()`
+    GET /orders?select=places(name)
+      300 {"code":"SVC201","message":"Could not embed because more than one relationship was found
+        + for 'orders' and 'places'","details":[{"cardinality":"many-to-one","embedding":"orders
+        + with places","relationship":"orders_from_fkey using orders(from_id) and places(id)"},
+        +{"cardinality":"many-to-one","embedding":"orders with places",
+        +"relationship":"orders_to_fkey using orders(to_id) and places(id)"}],"hint":"Try changing
+        + 'places' to one of the following: 'places!orders_from_fkey', 'places!orders_to_fkey'.
+        + Find the desired relationship in the 'details' key."}
+    GET /visits?select=nope(*)
+      400 SVC200 | Could not find a relationship between 'visits' and 'nope' in the schema cache | Searched for a foreign key relationship between 'visits' and 'nope' in the schema 'api', but no matches were found. | Perhaps you meant 'people' instead of 'nope'.
+  `,
   ...([
     ["visitors", "sitings", ""],
     ["sitings", "visitors", ""],
@@ -88,25 +74,14 @@ suite.rows("several keys between two relations", [
       hint,
     },
   ]),
-  [
-    "GET /people?select=visits!nope(*)",
-    {},
-    ...answer(
-      "400 SVC200 | Could not find a relationship between 'people' and 'visits' in the schema cache | Searched for a foreign key relationship between 'people' and 'visits' using the hint 'nope' in the schema 'api', but no matches were found.",
-    ),
-  ],
-  [
-    "GET /visits?select=id,guide:visits_guide(name)&order=guide(name).desc.nullslast,id&limit=2",
-    {},
-    200,
-    [{ id: 3, guide: { name: "Ben" } }, { id: 1, guide: { name: "Ann" } }],
-  ],
-  [
-    "GET /people?select=a:visits!visits_guide(id),b:visits!visits_guest(id)&b.id=gt.1&id=eq.2",
-    {},
-    200,
-    [{ a: [{ id: 3 }], b: [] }],
-  ],
+  ...answers()`
+    GET /people?select=visits!nope(*)
+      400 SVC200 | Could not find a relationship between 'people' and 'visits' in the schema cache | Searched for a foreign key relationship between 'people' and 'visits' using the hint 'nope' in the schema 'api', but no matches were found.
+    GET /visits?select=id,guide:visits_guide(name)&order=guide(name).desc.nullslast,id&limit=2
+      200 [{"id":3,"guide":{"name":"Ben"}},{"id":1,"guide":{"name":"Ann"}}]
+    GET /people?select=a:visits!visits_guide(id),b:visits!visits_guest(id)&b.id=gt.1&id=eq.2
+      200 [{"a":[{"id":3}],"b":[]}]
+  `,
 ]);
 
 suite.answers("keys to oneself")`
@@ -149,44 +124,34 @@ const deep = (select: string, rest = "") =>
 const found = (...people: readonly unknown[]) => [{ b: { b: { p: people } } }];
 
 suite.rows("levels deep down are chosen by their embeds", [
-  [
-    deep("name,q:people!boss_id!inner(name)"),
-    {},
-    200,
-    found({ name: "Ben", q: [{ name: "Dot" }] }),
-  ],
+  ...answers()`
+    GET /people?id=eq.4&select=b:boss_id(b:boss_id(p:people!boss_id(name
+      +,q:people!boss_id!inner(name))))&b.b.p.order=name
+      200 [{"b":{"b":{"p":[{"name":"Ben","q":[{"name":"Dot"}]}]}}}]
+  `,
   [deep("name,q:people!boss_id(name)", "&b.b.p.q=is.null"), {}, 200, found({ name: "Cid", q: [] })],
   [deep("name,q:people!boss_id()", "&b.b.p.q=not.is.null"), {}, 200, found({ name: "Ben" })],
-  [
-    deep("name,q:people!boss_id(name)", "&b.b.p.or=(q.not.is.null,name.eq.Cid)"),
-    {},
-    200,
-    found({ name: "Ben", q: [{ name: "Dot" }] }, { name: "Cid", q: [] }),
-  ],
-  [
-    deep("name,q:people!boss_id()", "&b.b.p.or=(q.is.null,q.not.is.null)&b.b.p.limit=1"),
-    {},
-    200,
-    found({ name: "Ben" }),
-  ],
-  [
-    deep("name,badges!inner(code)", "&b.b.p.limit=1"),
-    {},
-    200,
-    found({ name: "Ben", badges: { code: null } }),
-  ],
-  [deep("name,badges()", "&b.b.p.badges=is.null"), {}, 200, found({ name: "Cid" })],
-  [
-    deep("name,...badges(code)", "&b.b.p.badges=is.null"),
-    {},
-    200,
-    found({ name: "Cid", code: null }),
-  ],
-  [deep("name,...badges!inner(code)"), {}, 200, found({ name: "Ben", code: null })],
-  [
-    deep("name,badges(code)").replace("order=name", "order=badges(code),name.desc"),
-    {},
-    200,
-    found({ name: "Cid", badges: null }, { name: "Ben", badges: { code: null } }),
-  ],
+  ...answers()`
+    GET /people?id=eq.4&select=b:boss_id(b:boss_id(p:people!boss_id(name,q:people!boss_id(name))))
+      +&b.b.p.order=name&b.b.p.or=(q.not.is.null,name.eq.Cid)
+      200 [{"b":{"b":{"p":[{"name":"Ben","q":[{"name":"Dot"}]},{"name":"Cid","q":[]}]}}}]
+    GET /people?id=eq.4&select=b:boss_id(b:boss_id(p:people!boss_id(name,q:people!boss_id())))
+      +&b.b.p.order=name&b.b.p.or=(q.is.null,q.not.is.null)&b.b.p.limit=1
+      200 [{"b":{"b":{"p":[{"name":"Ben"}]}}}]
+    GET /people?id=eq.4&select=b:boss_id(b:boss_id(p:people!boss_id(name,badges!inner(code))))
+      +&b.b.p.order=name&b.b.p.limit=1
+      200 [{"b":{"b":{"p":[{"name":"Ben","badges":{"code":null}}]}}}]
+    GET /people?id=eq.4&select=b:boss_id(b:boss_id(p:people!boss_id(name,badges())))
+      +&b.b.p.order=name&b.b.p.badges=is.null
+      200 [{"b":{"b":{"p":[{"name":"Cid"}]}}}]
+    GET /people?id=eq.4&select=b:boss_id(b:boss_id(p:people!boss_id(name,...badges(code))))
+      +&b.b.p.order=name&b.b.p.badges=is.null
+      200 [{"b":{"b":{"p":[{"name":"Cid","code":null}]}}}]
+    GET /people?id=eq.4&select=b:boss_id(b:boss_id(p:people!boss_id(name,...badges!inner(code))))
+      +&b.b.p.order=name
+      200 [{"b":{"b":{"p":[{"name":"Ben","code":null}]}}}]
+    GET /people?id=eq.4&select=b:boss_id(b:boss_id(p:people!boss_id(name,badges(code))))
+      +&b.b.p.order=badges(code),name.desc
+      200 [{"b":{"b":{"p":[{"name":"Cid","badges":null},{"name":"Ben","badges":{"code":null}}]}}}]
+  `,
 ]);

@@ -1,6 +1,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
 import { apiSuite } from "../support/handler/api.ts";
+import { answers } from "../support/handler/rows.ts";
 import { buildRequest, type RequestParts } from "../support/handler/request.ts";
 
 const suite = apiSuite("representations", {
@@ -27,22 +28,19 @@ suite.answers("domains show themselves as JSON")`
 `;
 
 suite.rows("domains read themselves from JSON", [
-  ["POST /todos", { body: { id: 9, label: "#000010" }, headers: shown }, 201, [
-    { id: 9, label: "#000010", done: false },
-  ]],
-  ["POST /todos?columns=id", { body: { id: 9, label: "#000010" }, headers: shown }, 201, [
-    { id: 9, label: null, done: false },
-  ]],
-  ["PATCH /todos?id=eq.2", { body: { label: "#000011" }, headers: shown }, 200, [
-    { id: 2, label: "#000011", done: false },
-  ]],
-  [
-    "PUT /todos?id=eq.2&select=label",
-    { body: { id: 2, label: "#000012", done: true }, headers: shown },
-    200,
-    [{ label: "#000012" }],
-  ],
-  ["DELETE /todos?id=eq.2", { headers: shown }, 200, [{ id: 2, label: "#00FF00", done: false }]],
+  ...answers({ headers: { Prefer: "return=representation" }, body: { id: 9, label: "#000010" } })`
+    POST /todos | 201 [{"id":9,"label":"#000010","done":false}]
+    POST /todos?columns=id | 201 [{"id":9,"label":null,"done":false}]
+  `,
+  ...answers({ headers: { Prefer: "return=representation" } })`
+    PATCH /todos?id=eq.2
+      with {"label":"#000011"}
+      200 [{"id":2,"label":"#000011","done":false}]
+    PUT /todos?id=eq.2&select=label
+      with {"id":2,"label":"#000012","done":true}
+      200 [{"label":"#000012"}]
+    DELETE /todos?id=eq.2 | 200 [{"id":2,"label":"#00FF00","done":false}]
+  `,
   // Arguments are read as PostgreSQL reads them.
   ["GET /rpc/take?c=5", {}, 200, 5],
   ["POST /rpc/take", { body: { c: 5 } }, 200, 5],

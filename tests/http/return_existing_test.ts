@@ -4,7 +4,7 @@ import { apiSuite } from "../support/handler/api.ts";
 import { sessionsAreBlocked } from "../support/database/blocked_sessions.ts";
 import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
 import { buildRequest, type RequestParts } from "../support/handler/request.ts";
-import { answer, type Row } from "../support/handler/rows.ts";
+import { answers, type Row } from "../support/handler/rows.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 const suite = apiSuite("return_existing", base);
@@ -19,12 +19,6 @@ const returned = { Prefer: "resolution=return-existing, return=representation" }
 const found = (body: unknown, headers: RequestParts["headers"] = returned): RequestParts => ({
   body,
   headers,
-});
-const refused = (details: string, code = "SVC157") => ({
-  code,
-  details,
-  hint: null,
-  message: "Invalid conflict handling",
 });
 const hidden = (row: number, path = "secrets") => ({
   code: "42501",
@@ -116,164 +110,118 @@ const rows: readonly Row[] = [
 suite.rows("return-existing gets rows or makes them", rows);
 pgrst.rows("return-existing gets rows or makes them", rows.slice(0, 4));
 
-const as = { as: "writer" } as const;
 suite.rows("a row that a policy hides is an error with its place", [
   ["POST /secrets?on_conflict=name", found([{ name: "mine" }, { name: "theirs" }]), 401, hidden(2)],
-  [
-    "POST /secrets?on_conflict=name",
-    found([{ name: "new" }, { name: "x" }, { name: "theirs" }], minimal),
-    401,
-    { ...hidden(3) },
-  ],
-  [
-    "POST /secrets?on_conflict=name&select=name",
-    { ...found([{ name: "written" }, { name: "mine" }]), ...as },
-    403,
-    { ...hidden(2) },
-  ],
-  [
-    "POST /secrets?on_conflict=name&select=id,merge_action()",
-    { ...found({ name: "written" }), ...as },
-    200,
-    [{ id: 102, merge_action: "EXISTING" }],
-  ],
+  ...answers({ headers: { Prefer: "resolution=return-existing, return=representation" } })`
+    POST /secrets?on_conflict=name
+      Prefer: resolution=return-existing
+      with [{"name":"new"},{"name":"x"},{"name":"theirs"}]
+      401 42501 | row 3 of "secrets" exists and is hidden by row-level security
+    POST /secrets?on_conflict=name&select=name
+      as writer
+      with [{"name":"written"},{"name":"mine"}]
+      403 42501 | row 2 of "secrets" exists and is hidden by row-level security
+    POST /secrets?on_conflict=name&select=id,merge_action()
+      as writer
+      with {"name":"written"}
+      200 [{"id":102,"merge_action":"EXISTING"}]
+  `,
   ["GET /secrets?select=name&order=name", {}, 200, [{ name: "mine" }]],
 ]);
 
-suite.rows("return-existing fails where rows cannot be found again", [
-  [
-    "POST /keyless",
-    found({ name: "old" }),
-    400,
-    refused("'keyless' has no primary key, so name the columns"),
-  ],
-  ["POST /tags", found({ name: "x" }), 400, refused("The body does not write 'id' of 'tags'")],
-  [
-    "POST /tags?on_conflict=name",
-    found({ note: "x" }),
-    400,
-    refused("The body does not write 'name' of 'tags'"),
-  ],
-  [
-    "POST /tags?on_conflict=name",
-    found({}),
-    400,
-    refused("Row 1 has NULL where rows are found by their values"),
-  ],
-  ["POST /tags?on_conflict=name&columns=name,note", found([{ name: "blue" }, { note: "x" }]), 400, {
-    ...refused("Row 2 has NULL where rows are found by their values"),
-  }],
-  ["POST /tags?on_conflict=name", found([{ name: null }]), 400, {
-    ...refused("Row 1 has NULL where rows are found by their values"),
-  }],
-  ["POST /tags?on_conflict=nope", found({ name: "x" }), 400, {
-    ...refused("The body does not write 'nope' of 'tags'"),
-  }],
-  [
-    "POST /tags?on_conflict=note",
-    found({ name: "x", note: "y" }),
-    ...answer(
-      "400 42P10 | there is no unique or exclusion constraint matching the ON CONFLICT specification",
-    ),
-  ],
-  ["POST /tags?on_conflict=name&on_conflict.columns=note", found({ name: "x", note: "y" }), 400, {
-    ...refused("'on_conflict.columns' needs resolution=merge-duplicates"),
-  }],
-  ["POST /slots?on_conflict.index=slots_lower", found({ room: "x", day: 2, state: "gone" }), 400, {
-    ...refused("Rows that exist are found by columns only"),
-  }],
-  [
-    "POST /made?on_conflict=slug",
-    found({ name: "x" }),
-    400,
-    refused("The body does not write 'slug' of 'made'"),
-  ],
-  ["POST /normal?on_conflict=name", found([{ name: "X" }]), 400, {
-    ...refused("An inserted row is not found by the values of the body"),
-  }],
-  ["POST /skipping?on_conflict=name", found([{ name: "kept" }, { name: "skip" }]), 400, {
-    ...refused("Row 2 was neither found nor inserted"),
-  }],
-  ["POST /skipping?on_conflict=name&select=name", found([{ name: "old" }]), 200, [
-    { name: "old" },
-  ]],
-  [
-    "POST /triggered?on_conflict=name",
-    found({ name: "x" }),
-    ...answer(
-      "400 42P10 | there is no unique or exclusion constraint matching the ON CONFLICT specification",
-    ),
-  ],
-]);
+suite.answers("return-existing fails where rows cannot be found again", {
+  headers: { Prefer: "resolution=return-existing, return=representation" },
+})`
+  POST /keyless
+    with {"name":"old"}
+    400 SVC157 | Invalid conflict handling | 'keyless' has no primary key, so name the columns
+  POST /tags
+    with {"name":"x"}
+    400 SVC157 | Invalid conflict handling | The body does not write 'id' of 'tags'
+  POST /tags?on_conflict=name
+    with {"note":"x"}
+    400 SVC157 | Invalid conflict handling | The body does not write 'name' of 'tags'
+  POST /tags?on_conflict=name
+    with {}
+    400 SVC157 | Invalid conflict handling | Row 1 has NULL where rows are found by their values
+  POST /tags?on_conflict=name&columns=name,note
+    with [{"name":"blue"},{"note":"x"}]
+    400 SVC157 | Invalid conflict handling | Row 2 has NULL where rows are found by their values
+  POST /tags?on_conflict=name
+    with [{"name":null}]
+    400 SVC157 | Invalid conflict handling | Row 1 has NULL where rows are found by their values
+  POST /tags?on_conflict=nope
+    with {"name":"x"}
+    400 SVC157 | Invalid conflict handling | The body does not write 'nope' of 'tags'
+  POST /tags?on_conflict=note
+    with {"name":"x","note":"y"}
+    400 42P10 | there is no unique or exclusion constraint matching the ON CONFLICT specification
+  POST /tags?on_conflict=name&on_conflict.columns=note
+    with {"name":"x","note":"y"}
+    400 SVC157 | Invalid conflict handling | 'on_conflict.columns' needs resolution=merge-duplicates
+  POST /slots?on_conflict.index=slots_lower
+    with {"room":"x","day":2,"state":"gone"}
+    400 SVC157 | Invalid conflict handling | Rows that exist are found by columns only
+  POST /made?on_conflict=slug
+    with {"name":"x"}
+    400 SVC157 | Invalid conflict handling | The body does not write 'slug' of 'made'
+  POST /normal?on_conflict=name
+    with [{"name":"X"}]
+    400 SVC157 | Invalid conflict handling | An inserted row is not found by the values of the body
+  POST /skipping?on_conflict=name
+    with [{"name":"kept"},{"name":"skip"}]
+    400 SVC157 | Invalid conflict handling | Row 2 was neither found nor inserted
+  POST /skipping?on_conflict=name&select=name
+    with [{"name":"old"}]
+    200 [{"name":"old"}]
+  POST /triggered?on_conflict=name
+    with {"name":"x"}
+    400 42P10 | there is no unique or exclusion constraint matching the ON CONFLICT specification
+`;
 
-suite.rows("return-existing with other tables, views and indexes", [
-  [
-    "POST /keyless?on_conflict=name&select=name,note,merge_action()",
-    found([{ name: "old" }, { name: "new" }]),
-    201,
-    [
-      { name: "old", note: "kept", merge_action: "EXISTING" },
-      { name: "new", note: null, merge_action: "INSERT" },
-    ],
-  ],
-  ["POST /shown?on_conflict=name&select=id,name", found([{ name: "blue" }]), 200, [{
-    id: 100,
-    name: "blue",
-  }]],
-  ["POST /slots?on_conflict=room,day&select=id,merge_action()", found({ room: "a", day: 1 }), 200, [
-    { id: 100, merge_action: "EXISTING" },
-  ]],
-  [
-    "POST /slots?on_conflict.index=slots_active&select=room,day,state,merge_action()",
-    found([{ room: "a", day: 2, state: "active" }, { room: "a", day: 1, state: "active" }]),
-    201,
-    [
-      { room: "a", day: 2, state: "active", merge_action: "INSERT" },
-      { room: "a", day: 1, state: "active", merge_action: "EXISTING" },
-    ],
-  ],
-  ["POST /slots?on_conflict=room,day", found({ room: "a", day: 1, state: "done" }), 400, {
-    ...refused("An inserted row is not found by the values of the body"),
-  }],
-  [
-    "POST /made?on_conflict=code&columns=name,code&select=name,code",
-    {
-      body: [{ name: "a" }],
-      headers: { Prefer: "resolution=return-existing, return=representation, missing=default" },
-    },
-    201,
-    [{ name: "a", code: 7 }],
-  ],
-  [
-    "POST /typed?on_conflict=at,amount&select=amount",
-    found([
-      { at: "2024-01-01T10:00:00.123456+02:00", amount: "1.005" },
-      { at: "2024-01-01T08:00:00.123456Z", amount: 1.01 },
-    ]),
-    201,
-    [{ amount: 1.01 }, { amount: 1.01 }],
-  ],
-]);
+suite.answers("return-existing with other tables, views and indexes", {
+  headers: { Prefer: "resolution=return-existing, return=representation" },
+})`
+  POST /keyless?on_conflict=name&select=name,note,merge_action()
+    with [{"name":"old"},{"name":"new"}]
+    201 [{"name":"old","note":"kept","merge_action":"EXISTING"},{"name":"new","note":null,
+      +"merge_action":"INSERT"}]
+  POST /shown?on_conflict=name&select=id,name
+    with [{"name":"blue"}]
+    200 [{"id":100,"name":"blue"}]
+  POST /slots?on_conflict=room,day&select=id,merge_action()
+    with {"room":"a","day":1}
+    200 [{"id":100,"merge_action":"EXISTING"}]
+  POST /slots?on_conflict.index=slots_active&select=room,day,state,merge_action()
+    with [{"room":"a","day":2,"state":"active"},{"room":"a","day":1,"state":"active"}]
+    201 [{"room":"a","day":2,"state":"active","merge_action":"INSERT"},{"room":"a","day":1,
+      +"state":"active","merge_action":"EXISTING"}]
+  POST /slots?on_conflict=room,day
+    with {"room":"a","day":1,"state":"done"}
+    400 SVC157 | Invalid conflict handling | An inserted row is not found by the values of the body
+  POST /made?on_conflict=code&columns=name,code&select=name,code
+    Prefer: resolution=return-existing, return=representation, missing=default
+    with [{"name":"a"}]
+    201 [{"name":"a","code":7}]
+  POST /typed?on_conflict=at,amount&select=amount
+    with [{"at":"2024-01-01T10:00:00.123456+02:00","amount":"1.005"},
+      +{"at":"2024-01-01T08:00:00.123456Z","amount":1.01}]
+    201 [{"amount":1.01},{"amount":1.01}]
+`;
 
-suite.rows("return-existing with nested rows", [
-  [
-    "POST /orders?columns=ref,lines(sku)&on_conflict=ref&lines.resolution=return-existing&lines.on_conflict=order_id,sku&select=id,ref,merge_action(),lines(sku)",
-    found([{ ref: "A", lines: [{ sku: "x" }, { sku: "x" }] }, { ref: "A", lines: [{ sku: "y" }] }]),
-    200,
-    [
-      { id: 100, ref: "A", merge_action: "EXISTING", lines: [{ sku: "x" }, { sku: "y" }] },
-      { id: 100, ref: "A", merge_action: "EXISTING", lines: [{ sku: "x" }, { sku: "y" }] },
-    ],
-  ],
-  [
-    "POST /orders?columns=ref,labels(name)&labels.on_conflict=name&labels.resolution=return-existing&select=ref,labels(name)",
-    found([
-      { ref: "B", labels: [{ name: "urgent" }, { name: "new" }] },
-    ], { Prefer: "return=representation" }),
-    201,
-    [{ ref: "B", labels: [{ name: "urgent" }, { name: "new" }] }],
-  ],
-]);
+suite.answers("return-existing with nested rows")`
+  POST /orders?columns=ref,lines(sku)&on_conflict=ref&lines.resolution=return-existing
+    +&lines.on_conflict=order_id,sku&select=id,ref,merge_action(),lines(sku)
+    Prefer: resolution=return-existing, return=representation
+    with [{"ref":"A","lines":[{"sku":"x"},{"sku":"x"}]},{"ref":"A","lines":[{"sku":"y"}]}]
+    200 [{"id":100,"ref":"A","merge_action":"EXISTING","lines":[{"sku":"x"},{"sku":"y"}]},
+      +{"id":100,"ref":"A","merge_action":"EXISTING","lines":[{"sku":"x"},{"sku":"y"}]}]
+  POST /orders?columns=ref,labels(name)&labels.on_conflict=name
+    +&labels.resolution=return-existing&select=ref,labels(name)
+    Prefer: return=representation
+    with [{"ref":"B","labels":[{"name":"urgent"},{"name":"new"}]}]
+    201 [{"ref":"B","labels":[{"name":"urgent"},{"name":"new"}]}]
+`;
 
 const committing = apiSuite("return_existing", {
   ...base,

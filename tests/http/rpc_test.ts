@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { apiSuite, serviceSuite } from "../support/handler/api.ts";
-import { answer, type Row } from "../support/handler/rows.ts";
+import { answer, answers, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("functions", {
   dbSchemas: ["api"],
@@ -109,20 +109,14 @@ suite.rows("arguments in a body", [
   ],
 ]);
 
-suite.rows("what PostgreSQL refuses of a body", [
-  [
-    ...post("three?columns=a", "{"),
-    ...answer(
-      "400 22P02 | invalid input syntax for type json | The input string ended unexpectedly.",
-    ),
-  ],
-  [
-    ...post("sayhello", '{"name":"a\\u0000"}'),
-    ...answer(
-      "400 22P05 | unsupported Unicode escape sequence | \\u0000 cannot be converted to text.",
-    ),
-  ],
-]);
+suite.answers("what PostgreSQL refuses of a body")`
+  POST /rpc/three?columns=a
+    with "{"
+    400 22P02 | invalid input syntax for type json | The input string ended unexpectedly.
+  POST /rpc/sayhello
+    with "{\"name\":\"a\\u0000\"}"
+    400 22P05 | unsupported Unicode escape sequence | \u0000 cannot be converted to text.
+`;
 
 suite.rows("a body for the single unnamed parameter", [
   [...post("echo", '{"a":1,  "a":2}'), 200, { a: 2 }],
@@ -808,17 +802,11 @@ capped.rows("db-max-rows limits results, and several schemas are told apart", [
   ["HEAD /rpc/range_of?min=1&max=9", {}, 200, undefined, { "Content-Range": "0-1/*" }],
   // Other items than the value of a scalar function give objects.
   ["GET /rpc/r_ints?select=n:count()", {}, 200, [{ n: 3 }]],
-  [
-    "GET /rpc/not_here",
-    { headers: { "Accept-Profile": "hidden" } },
-    ...answer("401 42501 | permission denied for schema hidden"),
-    { "Content-Profile": null },
-  ],
-  [
-    "POST /rpc/not_here",
-    { headers: { "Accept-Profile": "hidden" } },
-    ...answer(
-      "404 SVC202 | Could not find the function api.not_here without parameters in the schema cache | Searched for the function api.not_here without parameters or with a single unnamed json/jsonb parameter, but no matches were found in the schema cache.",
-    ),
-  ],
+  ...answers({ headers: { "Accept-Profile": "hidden" } })`
+    GET /rpc/not_here
+      401 42501 | permission denied for schema hidden
+      no Content-Profile
+    POST /rpc/not_here
+      404 SVC202 | Could not find the function api.not_here without parameters in the schema cache | Searched for the function api.not_here without parameters or with a single unnamed json/jsonb parameter, but no matches were found in the schema cache.
+  `,
 ]);

@@ -35,92 +35,61 @@ GET /tagz | 404 SVC205 | Could not find the table 'api.tagz' in the schema cache
   ["DELETE /tags?id=eq.7", {}, 204, undefined],
 ]);
 
-suite.rows("an embed reaches what its schema reaches", [
+suite.answers("an embed reaches what its schema reaches")`
   // A table of v1 and a view of api in place of the table of v1, either way.
-  ["GET /orders?select=id,people!person_id(first_name)&order=id&limit=1", {}, 200, [
-    { id: 10, people: { first_name: "Ann" } },
-  ]],
-  ["GET /people?select=first_name,orders!person_id(total)&id=eq.2", {}, 200, [
-    { first_name: "Ben", orders: [{ total: 7 }] },
-  ]],
-  ["GET /orders?select=id,people!person_id(name)&id=eq.10", v1, 200, [
-    { id: 10, people: { name: "Ann Lee" } },
-  ]],
-  ["GET /orders?select=id,people(first_name)", {}, 300, {
-    code: "SVC201",
-    details: [
-      {
-        cardinality: "many-to-one",
-        embedding: "orders with people",
-        relationship: "orders_helper_id_fkey using orders(helper_id) and people(id)",
-      },
-      {
-        cardinality: "many-to-one",
-        embedding: "orders with people",
-        relationship: "orders_person_id_fkey using orders(person_id) and people(id)",
-      },
-    ],
-    hint:
-      "Try changing 'people' to one of the following: 'people!orders_helper_id_fkey', 'people!orders_person_id_fkey'. Find the desired relationship in the 'details' key.",
-    message:
-      "Could not embed because more than one relationship was found for 'orders' and 'people'",
-  }],
+  GET /orders?select=id,people!person_id(first_name)&order=id&limit=1
+    200 [{"id":10,"people":{"first_name":"Ann"}}]
+  GET /people?select=first_name,orders!person_id(total)&id=eq.2
+    200 [{"first_name":"Ben","orders":[{"total":7}]}]
+  GET /orders?select=id,people!person_id(name)&id=eq.10
+    Accept-Profile: v1
+    200 [{"id":10,"people":{"name":"Ann Lee"}}]
+  GET /orders?select=id,people(first_name)
+    300 {"code":"SVC201","details":[{"cardinality":"many-to-one","embedding":"orders with
+      + people","relationship":"orders_helper_id_fkey using orders(helper_id) and people(id)"},
+      +{"cardinality":"many-to-one","embedding":"orders with people",
+      +"relationship":"orders_person_id_fkey using orders(person_id) and people(id)"}],
+      +"hint":"Try changing 'people' to one of the following: 'people!orders_helper_id_fkey',
+      + 'people!orders_person_id_fkey'. Find the desired relationship in the 'details' key.",
+      +"message":"Could not embed because more than one relationship was found for 'orders' and
+      + 'people'"}
   // A declared key of the new version.
-  ["GET /totals?select=doubled,orders!totals_order(total)&order_id=eq.10", {}, 200, [
-    { doubled: 10, orders: { total: 5 } },
-  ]],
+  GET /totals?select=doubled,orders!totals_order(total)&order_id=eq.10
+    200 [{"doubled":10,"orders":{"total":5}}]
   // Two junctions of one name: that of api hides the other.
-  ["GET /orders?select=id,tags(name)&order=id", {}, 200, [
-    { id: 10, tags: [] },
-    { id: 11, tags: [{ name: "new" }] },
-  ]],
-  ["GET /orders?select=id,tags!order_tags(name)&id=eq.11", {}, 200, [
-    { id: 11, tags: [{ name: "new" }] },
-  ]],
-  ["GET /orders?select=order_tags(tag_id)&id=eq.11", {}, 200, [{ order_tags: [{ tag_id: 1 }] }]],
+  GET /orders?select=id,tags(name)&order=id
+    200 [{"id":10,"tags":[]},{"id":11,"tags":[{"name":"new"}]}]
+  GET /orders?select=id,tags!order_tags(name)&id=eq.11 | 200 [{"id":11,"tags":[{"name":"new"}]}]
+  GET /orders?select=order_tags(tag_id)&id=eq.11 | 200 [{"order_tags":[{"tag_id":1}]}]
   // Functions of rows: that of api hides that of v1 for the same rows.
-  ["GET /orders?select=id,buyer(name),top_tag(name)&id=eq.11", {}, 200, [
-    { id: 11, buyer: { name: "Ben Ray" }, top_tag: { name: "big" } },
-  ]],
-  ["GET /orders?select=id,top_tag(name)&id=eq.11", v1, 200, [{ id: 11, top_tag: { name: "new" } }]],
-  ["GET /orders?select=gross,net&net=gt.3&order=id", {}, 200, [{ gross: 14, net: 3.5 }]],
-  ["GET /audits?select=id,api/orders(total,api/people!person_id(first_name))", admin, 200, [
-    { id: 1, orders: { total: 5, people: { first_name: "Ann" } } },
-  ]],
-  [
-    "GET /orders?select=id,peeple(first_name)&id=eq.10",
-    {},
-    ...answer(
-      "400 SVC200 | Could not find a relationship between 'orders' and 'peeple' in the schema cache | Searched for a foreign key relationship between 'orders' and 'peeple' in the schema 'api', but no matches were found. | Perhaps you meant 'people' instead of 'peeple'.",
-    ),
-  ],
-  ...answers()`
-GET /order?select=*,people(*) | 404 SVC205 | Could not find the table 'api.order' in the schema cache |  | Perhaps you meant the table 'api.orders'
-`,
-]);
+  GET /orders?select=id,buyer(name),top_tag(name)&id=eq.11
+    200 [{"id":11,"buyer":{"name":"Ben Ray"},"top_tag":{"name":"big"}}]
+  GET /orders?select=id,top_tag(name)&id=eq.11
+    Accept-Profile: v1
+    200 [{"id":11,"top_tag":{"name":"new"}}]
+  GET /orders?select=gross,net&net=gt.3&order=id | 200 [{"gross":14,"net":3.5}]
+  GET /audits?select=id,api/orders(total,api/people!person_id(first_name))
+    Accept-Profile: admin
+    200 [{"id":1,"orders":{"total":5,"people":{"first_name":"Ann"}}}]
+  GET /orders?select=id,peeple(first_name)&id=eq.10
+    400 SVC200 | Could not find a relationship between 'orders' and 'peeple' in the schema cache | Searched for a foreign key relationship between 'orders' and 'peeple' in the schema 'api', but no matches were found. | Perhaps you meant 'people' instead of 'peeple'.
+  GET /order?select=*,people(*) | 404 SVC205 | Could not find the table 'api.order' in the schema cache |  | Perhaps you meant the table 'api.orders'
+`;
 
 suite.rows("a function of a schema hides all overloads behind it", [
   ["GET /rpc/edition", {}, 200, "two"],
   ["GET /rpc/edition", v1, 200, "one"],
   ["GET /rpc/add?a=1&b=2", {}, 200, 103],
   ["GET /rpc/add?a=1&b=2&c=3", v1, 200, 6],
-  [
-    "GET /rpc/add?a=1&b=2&c=3",
-    {},
-    ...answer(
-      "404 SVC202 | Could not find the function api.add(a, b, c) in the schema cache | Searched for the function api.add with parameters a, b, c, but no matches were found in the schema cache. | Perhaps you meant to call the function api.add(a, b)",
-    ),
-  ],
-  [
-    "GET /rpc/totals",
-    {},
-    ...answer(
-      "404 SVC202 | Could not find the function api.totals without parameters in the schema cache | Searched for the function api.totals without parameters, but no matches were found in the schema cache. | Perhaps you meant to call the function api.total",
-    ),
-  ],
-  ["GET /rpc/total", {}, 200, 12],
-  // Names in functions follow the search path of the request.
-  ["GET /rpc/path", {}, 200, '"api", "v1", "public"'],
+  ...answers()`
+    GET /rpc/add?a=1&b=2&c=3
+      404 SVC202 | Could not find the function api.add(a, b, c) in the schema cache | Searched for the function api.add with parameters a, b, c, but no matches were found in the schema cache. | Perhaps you meant to call the function api.add(a, b)
+    GET /rpc/totals
+      404 SVC202 | Could not find the function api.totals without parameters in the schema cache | Searched for the function api.totals without parameters, but no matches were found in the schema cache. | Perhaps you meant to call the function api.total
+    GET /rpc/total | 200 12
+    // Names in functions follow the search path of the request.
+    GET /rpc/path | 200 "\"api\", \"v1\", \"public\""
+  `,
   ["GET /rpc/path", v1, 200, '"v1", "public"'],
   ["GET /rpc/who", {}, 200, "two"],
   ["GET /rpc/first_people?select=name", {}, 200, [{ name: "Ann Lee" }]],

@@ -41,23 +41,22 @@ suite.rows("ndjson", [
     { id: 4 },
   ]],
   ["POST /single", { body: "\n", headers: ndjson }, 201, []],
-  [
-    "POST /single?columns=id,note&select=id,note",
-    { body: '{"id":3}\n{"note":"b","id":4}\n', headers: ndjson },
-    201,
-    [{ id: 3, note: null }, { id: 4, note: "b" }],
-  ],
-  ["PATCH /single?id=eq.1&select=id,note", { body: '{"note":"n"}\n', headers: ndjson }, 200, [
-    { id: 1, note: "n" },
-  ]],
-  ["POST /single", { body: '{"id":3}\n[{"id":4}]', headers: ndjson }, 400, {
-    ...badJson,
-    details: "Line 2 is not one JSON object",
-  }],
-  ["POST /single", { body: '{"id":3}\n{"note":"b"}', headers: ndjson }, 400, {
-    ...mixed,
-    details: "Line 2 has other keys than the first line",
-  }],
+  ...answers({
+    headers: { "Content-Type": "application/x-ndjson", Prefer: "return=representation" },
+  })`
+    POST /single?columns=id,note&select=id,note
+      with "{\"id\":3}\n{\"note\":\"b\",\"id\":4}\n"
+      201 [{"id":3,"note":null},{"id":4,"note":"b"}]
+    PATCH /single?id=eq.1&select=id,note
+      with "{\"note\":\"n\"}\n"
+      200 [{"id":1,"note":"n"}]
+    POST /single
+      with "{\"id\":3}\n[{\"id\":4}]"
+      400 SVC102 | Empty or invalid json | Line 2 is not one JSON object
+    POST /single
+      with "{\"id\":3}\n{\"note\":\"b\"}"
+      400 SVC102 | All object keys must match | Line 2 has other keys than the first line
+  `,
 ]);
 
 /** `[{"id":3}]` as gzip. */
@@ -99,26 +98,22 @@ suite.test("an unknown content coding is refused with those that are known", asy
 
 suite.rows("JSON", [
   ["POST /single?select=id", { body: '{"id":3}', headers: representation }, 201, [{ id: 3 }]],
-  [
-    "POST /single?select=id",
-    {
-      body: '{"id":3}',
-      headers: { "Content-Type": "application/json; charset=latin1", ...representation },
-    },
-    201,
-    [{ id: 3 }],
-  ],
+  ...answers({ body: '{"id":3}' })`
+    POST /single?select=id
+      Content-Type: application/json; charset=latin1
+      Prefer: return=representation
+      201 [{"id":3}]
+  `,
   ["POST /single?select=id", { body: ' \t\r\n[{"id":3}] \n', headers: json }, 201, [{ id: 3 }]],
   ["POST /single?select=id", { body: '\ufeff{"id":3}', headers: json }, 201, [{ id: 3 }]],
-  [
-    "POST /single?select=id,note",
-    { body: [{ id: 3, note: "a" }, { note: "b", id: 4 }], headers: json },
-    201,
-    [{ id: 3, note: "a" }, { id: 4, note: "b" }],
-  ],
-  ["POST /single?select=note", { body: '{"id":3,"note":"a","note":"b"}', headers: json }, 201, [
-    { note: "b" },
-  ]],
+  ...answers({ headers: { "Content-Type": "application/json", Prefer: "return=representation" } })`
+    POST /single?select=id,note
+      with [{"id":3,"note":"a"},{"note":"b","id":4}]
+      201 [{"id":3,"note":"a"},{"id":4,"note":"b"}]
+    POST /single?select=note
+      with "{\"id\":3,\"note\":\"a\",\"note\":\"b\"}"
+      201 [{"note":"b"}]
+  `,
   ...["[]", "5", '"x"', "null", "true"].map((body): Row => [
     "POST /single",
     { body, headers: { ...json, Prefer: "return=representation, count=exact" } },
@@ -180,51 +175,40 @@ server.rows("JSON", [
 ]);
 
 suite.rows("columns", [
-  [
-    "POST /single?columns=id,note&select=*",
-    { body: [{ id: 3, note: "x", other: "left out", more: 1 }, { id: 4 }], headers: json },
-    201,
-    [{ id: 3, note: "x", other: "given" }, { id: 4, note: null, other: "given" }],
-  ],
-  ["POST /single?columns=id,id,note&select=id", { body: { id: 3 }, headers: json }, 201, [
-    { id: 3 },
-  ]],
-  ["POST /single?columns=%22id%22,note&select=id", { body: { id: 3 }, headers: json }, 201, [
-    { id: 3 },
-  ]],
+  ...answers({ headers: { "Content-Type": "application/json", Prefer: "return=representation" } })`
+    POST /single?columns=id,note&select=*
+      with [{"id":3,"note":"x","other":"left out","more":1},{"id":4}]
+      201 [{"id":3,"note":"x","other":"given"},{"id":4,"note":null,"other":"given"}]
+  `,
+  ...answers({
+    headers: { "Content-Type": "application/json", Prefer: "return=representation" },
+    body: { id: 3 },
+  })`
+    POST /single?columns=id,id,note&select=id | 201 [{"id":3}]
+    POST /single?columns=%22id%22,note&select=id | 201 [{"id":3}]
+  `,
   ["POST /single?columns=id", { body: [], headers: json }, 201, []],
-  [
-    "POST /single?columns=",
-    { body: { id: 3 } },
-    ...answer(
-      '400 SVC100 | a name is missing at the end | "failed to parse columns parameter ()" (line 1, column 1): unexpected end of input expecting field name (* or [a..z0..9_$])',
-    ),
-  ],
+  ...answers({ body: { id: 3 } })`
+    POST /single?columns=
+      400 SVC100 | a name is missing at the end | "failed to parse columns parameter ()" (line 1, column 1): unexpected end of input expecting field name (* or [a..z0..9_$])
+  `,
   ["POST /single?columns=id,nope,maybe", { body: { id: 3 } }, 400, unknown("maybe")],
   ["POST /single?columns=id,shout", { body: { id: 3 } }, 400, unknown("shout")],
   ["POST /nothing?columns=id", { body: { id: 3 } }, 404, noTable],
-  [
-    "POST /single?columns=id",
-    { body: "", headers: json },
-    ...answer(
-      "400 22P02 | invalid input syntax for type json | The input string ended unexpectedly.",
-    ),
-  ],
-  [
-    "POST /single?columns=id",
-    { body: "{", headers: json },
-    ...answer(
-      "400 22P02 | invalid input syntax for type json | The input string ended unexpectedly.",
-    ),
-  ],
-  bad("5", json, "22023", "cannot call json_to_recordset on a scalar", "POST /single?columns=id"),
-  bad(
-    "[1]",
-    json,
-    "22023",
-    "argument of json_to_recordset must be an array of objects",
-    "POST /single?columns=id",
-  ),
+  ...answers({ headers: { "Content-Type": "application/json", Prefer: "return=representation" } })`
+    POST /single?columns=id
+      with ""
+      400 22P02 | invalid input syntax for type json | The input string ended unexpectedly.
+    POST /single?columns=id
+      with "{"
+      400 22P02 | invalid input syntax for type json | The input string ended unexpectedly.
+    POST /single?columns=id
+      with "5"
+      400 22023 | cannot call json_to_recordset on a scalar
+    POST /single?columns=id
+      with "[1]"
+      400 22023 | argument of json_to_recordset must be an array of objects
+  `,
   bad(
     bytes('{"id":3,"note":"', 0xff, 0x22, 0x7d),
     json,
@@ -251,18 +235,12 @@ suite.rows("unknown keys", [
   ["POST /single", { body: "id=3&nope=x", headers: form }, 400, unknown("nope")],
   ["PATCH /single", { body: { nope: 1 } }, 400, unknown("nope")],
   ["PATCH /single?columns=nope", { body: { note: "x" } }, 400, unknown("nope")],
-  // What embeds and tables are wrong about is said first; what a body is wrong about before that.
-  [
-    "POST /keyless?select=a,nothing(id)",
-    { body: { nope: 1 } },
-    400,
-    refused(
-      "SVC200",
-      "Could not find a relationship between 'keyless' and 'nothing' in the schema cache",
-      "Searched for a foreign key relationship between 'keyless' and 'nothing' in the schema 'api', but no matches were found.",
-    ),
-  ],
-  ["POST /nothing", { body: { nope: 1 } }, 404, noTable],
+  ...answers({ body: { nope: 1 } })`
+    // What embeds and tables are wrong about is said first; what a body is wrong about before that.
+    POST /keyless?select=a,nothing(id)
+      400 SVC200 | Could not find a relationship between 'keyless' and 'nothing' in the schema cache | Searched for a foreign key relationship between 'keyless' and 'nothing' in the schema 'api', but no matches were found.
+    POST /nothing | 404 SVC205 | Could not find the table 'api.nothing' in the schema cache
+  `,
   ["POST /nothing", { body: "{", headers: json }, 400, badJson],
 ]);
 
@@ -291,28 +269,21 @@ suite.rows("CSV", [
   `,
   ["POST /single", { body: "id,note\n3,a\n4", headers: csv }, 400, uneven],
   ["POST /single", { body: "id, note\n3,a", headers: csv }, 400, unknown(" note")],
-  [
-    "POST /single",
-    { body: "id,note\n,a", headers: csv },
-    400,
-    refused(
-      "23502",
-      'null value in column "id" of relation "single" violates not-null constraint',
-      "Failing row contains (null, a, given).",
-    ),
-  ],
-  ["POST /single?columns=id&select=note", { body: "id,note\n3,a", headers: csv }, 201, [
-    { note: "a" },
-  ]],
-  ["POST /single?columns=nope&select=note", { body: "id,note\n3,a", headers: csv }, 201, [
-    { note: "a" },
-  ]],
-  [
-    "POST /single?columns=id,note,other&select=other",
-    { body: "id,note\n3,a", headers: { ...csv, Prefer: "missing=default, return=representation" } },
-    201,
-    [{ other: "given" }],
-  ],
+  ...answers({ headers: csv })`
+    POST /single
+      with "id,note\n,a"
+      400 23502 | null value in column "id" of relation "single" violates not-null constraint | Failing row contains (null, a, given).
+  `,
+  ...answers({
+    headers: { "Content-Type": "text/csv", Prefer: "return=representation" },
+    body: "id,note\n3,a",
+  })`
+    POST /single?columns=id&select=note | 201 [{"note":"a"}]
+    POST /single?columns=nope&select=note | 201 [{"note":"a"}]
+    POST /single?columns=id,note,other&select=other
+      Prefer: missing=default, return=representation
+      201 [{"other":"given"}]
+  `,
   bad("", csv, "SVC102", "parse error (no names) at line 1 of the CSV body"),
   bad("id,note", csv, "SVC102", "parse error (no line break) at line 1 of the CSV body"),
   bad('id,note\n3,"a', csv, "SVC102", "parse error (quote not closed) at line 2 of the CSV body"),
@@ -358,18 +329,14 @@ suite.rows("content types", [
       ],
     )
   ),
-  [
-    "POST /single",
-    { body: "{}", headers: { "Content-Type": "text/plain; charset=utf-8" } },
-    415,
-    notAcceptable("text/plain"),
-  ],
-  [
-    "POST /nothing",
-    { body: "{}", headers: { "Content-Type": "text/plain" } },
-    415,
-    notAcceptable("text/plain"),
-  ],
+  ...answers({ body: "{}" })`
+    POST /single
+      Content-Type: text/plain; charset=utf-8
+      415 SVC107 | Content-Type not acceptable: text/plain
+    POST /nothing
+      Content-Type: text/plain
+      415 SVC107 | Content-Type not acceptable: text/plain
+  `,
 ]);
 
 const committing = apiSuite("writes_shapes", {

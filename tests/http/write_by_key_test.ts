@@ -103,28 +103,22 @@ suite.rows("each row of the body updates the rows with its key", [
   `,
 ]);
 
-suite.rows("columns names the columns to write", [
-  [
-    "PATCH /orders?on=id&columns=id,status,note&select=id,status,note",
-    { body: [{ id: 1, status: "s", total: 99 }, { id: 2, note: "n" }], headers: representation },
-    200,
-    [{ id: 1, status: "s", note: null }, { id: 2, status: null, note: "n" }],
-  ],
-  [
-    "PATCH /orders?on=id&columns=id,status,total&select=id,status,total",
-    { body: [{ id: 1, status: "s" }, { id: 2, total: 5 }], headers: returned("missing=default") },
-    200,
-    [{ id: 1, status: "s", total: 1 }, { id: 2, status: "new", total: 5 }],
-    { "Preference-Applied": "missing=default, return=representation" },
-  ],
+suite.answers("columns names the columns to write", {
+  headers: { Prefer: "return=representation" },
+})`
+  PATCH /orders?on=id&columns=id,status,note&select=id,status,note
+    with [{"id":1,"status":"s","total":99},{"id":2,"note":"n"}]
+    200 [{"id":1,"status":"s","note":null},{"id":2,"status":null,"note":"n"}]
+  PATCH /orders?on=id&columns=id,status,total&select=id,status,total
+    Prefer: return=representation, missing=default
+    with [{"id":1,"status":"s"},{"id":2,"total":5}]
+    200 [{"id":1,"status":"s","total":1},{"id":2,"status":"new","total":5}]
+    Preference-Applied: missing=default, return=representation
   // The columns of the key need not be listed.
-  [
-    "PATCH /orders?on=id&columns=note&select=id,note",
-    { body: [{ id: 1, note: "n" }], headers: representation },
-    200,
-    [{ id: 1, note: "n" }],
-  ],
-]);
+  PATCH /orders?on=id&columns=note&select=id,note
+    with [{"id":1,"note":"n"}]
+    200 [{"id":1,"note":"n"}]
+`;
 
 /** Of one shape but for the keys of their rows. */
 const ofOneShape: readonly Row[] = [
@@ -193,51 +187,33 @@ suite.rows("unmatched=fail refuses rows that match nothing", [
 
 suite.rows("rows that cannot be matched are refused", [
   ["PATCH /orders?on=id", { body: [{ note: "x" }] }, 400, refused("Row 1 has no 'id'")],
-  [
-    "PATCH /orders?on=id",
-    { body: [{ id: 1, note: "x" }, { note: "y" }] },
-    400,
-    refused("Row 2 has no 'id'"),
-  ],
-  [
-    "PATCH /orders?on=id",
-    { body: [{ id: 1, note: "x" }, { id: null, note: "y" }] },
-    400,
-    refused("Row 2 has no 'id'"),
-  ],
-  [
-    "PATCH /lines?on=order_id,sku",
-    { body: [{ order_id: 1, sku: null, qty: 1 }] },
-    400,
-    refused("Row 1 has no 'sku'", "order_id, sku"),
-  ],
-  [
-    "PATCH /orders?on=id&columns=note",
-    { body: [{ note: "y" }] },
-    400,
-    refused("Row 1 has no 'id'"),
-  ],
-  ["PATCH /orders?on=id", { body: {} }, 400, refused("Row 1 has no 'id'")],
-  // Keys are equal in the type of the column.
-  [
-    "PATCH /orders?on=id",
-    { body: [{ id: "1", note: "x" }, { id: "01", note: "y" }] },
-    400,
-    refused("Row 2 has the key of an earlier row"),
-  ],
   ...answers()`
+    PATCH /orders?on=id
+      with [{"id":1,"note":"x"},{"note":"y"}]
+      400 SVC145 | Rows cannot be matched by 'id' | Row 2 has no 'id'
+    PATCH /orders?on=id
+      with [{"id":1,"note":"x"},{"id":null,"note":"y"}]
+      400 SVC145 | Rows cannot be matched by 'id' | Row 2 has no 'id'
+    PATCH /lines?on=order_id,sku
+      with [{"order_id":1,"sku":null,"qty":1}]
+      400 SVC145 | Rows cannot be matched by 'order_id, sku' | Row 1 has no 'sku'
+    PATCH /orders?on=id&columns=note
+      with [{"note":"y"}]
+      400 SVC145 | Rows cannot be matched by 'id' | Row 1 has no 'id'
+    PATCH /orders?on=id
+      with {}
+      400 SVC145 | Rows cannot be matched by 'id' | Row 1 has no 'id'
+    // Keys are equal in the type of the column.
+    PATCH /orders?on=id
+      with [{"id":"1","note":"x"},{"id":"01","note":"y"}]
+      400 SVC145 | Rows cannot be matched by 'id' | Row 2 has the key of an earlier row
     PATCH /tagged?on=tag
       with [{"tag":"1","n":1},{"tag":"01","n":2}]
       204
       Content-Range: */*
-  `,
-  [
-    "PATCH /orders?on=id&limit=1&order=id",
-    { body: [{ id: 1, note: "x" }] },
-    400,
-    refused("'on' cannot be combined with 'limit' or 'offset'"),
-  ],
-  ...answers()`
+    PATCH /orders?on=id&limit=1&order=id
+      with [{"id":1,"note":"x"}]
+      400 SVC145 | Rows cannot be matched by 'id' | 'on' cannot be combined with 'limit' or 'offset'
     PATCH /orders?on=nope
       with [{"nope":1,"note":"x"}]
       400 SVC204 | Could not find the 'nope' column of 'orders' in the schema cache

@@ -9,7 +9,6 @@ const suite = apiSuite(
   { title: "upserts by any unique index" },
 );
 const merge = { Prefer: "resolution=merge-duplicates, return=representation" };
-const ignore = { Prefer: "resolution=ignore-duplicates, return=representation" };
 
 const refused = (details: string, hint: string | null = null) => ({
   code: "SVC157",
@@ -17,50 +16,40 @@ const refused = (details: string, hint: string | null = null) => ({
   hint,
   message: "Invalid conflict handling",
 });
-const slot = { room: "a", day: "2024-01-01", who: "bob", n: 5 };
 
-suite.rows("on_conflict finds partial indexes", [
-  ...answers()`
-    POST /slots?on_conflict=room,day&select=id,who,n
-      Prefer: resolution=merge-duplicates, return=representation
-      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
-      200 [{"id":100,"who":"bob","n":5}]
-      Preference-Applied: resolution=merge-duplicates, return=representation
-    POST /slots?on_conflict=day,room&select=id,who
-      Prefer: resolution=merge-duplicates, return=representation
-      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
-      200 [{"id":100,"who":"bob"}]
-    POST /slots?on_conflict=room,day
-      Prefer: resolution=ignore-duplicates, return=representation
-      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
-      201 []
-    // A row outside of the index is no duplicate.
-    POST /slots?on_conflict=room,day&select=id,state
-      Prefer: resolution=merge-duplicates, return=representation
-      with {"room":"a","day":"2024-01-01","who":"bob","n":5,"id":7,"state":"done"}
-      201 [{"id":7,"state":"done"}]
-    // An index without condition comes first.
-    POST /both?on_conflict=k&select=id,v
-      Prefer: resolution=merge-duplicates, return=representation
-      with {"k":1,"v":"new"}
-      200 [{"id":100,"v":"new"}]
-  `,
-  [
-    "POST /shared?on_conflict=k",
-    { body: { k: 1, flag: true, v: "new" }, headers: merge },
-    400,
-    refused(
-      "Several unique indexes have these columns: 'shared_false', 'shared_true'",
-      "Name one of them by on_conflict.index",
-    ),
-  ],
-  ...answers()`
-    POST /slots?on_conflict=who
-      Prefer: resolution=merge-duplicates, return=representation
-      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
-      400 42P10 | there is no unique or exclusion constraint matching the ON CONFLICT specification
-  `,
-]);
+suite.answers("on_conflict finds partial indexes")`
+  POST /slots?on_conflict=room,day&select=id,who,n
+    Prefer: resolution=merge-duplicates, return=representation
+    with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+    200 [{"id":100,"who":"bob","n":5}]
+    Preference-Applied: resolution=merge-duplicates, return=representation
+  POST /slots?on_conflict=day,room&select=id,who
+    Prefer: resolution=merge-duplicates, return=representation
+    with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+    200 [{"id":100,"who":"bob"}]
+  POST /slots?on_conflict=room,day
+    Prefer: resolution=ignore-duplicates, return=representation
+    with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+    201 []
+  // A row outside of the index is no duplicate.
+  POST /slots?on_conflict=room,day&select=id,state
+    Prefer: resolution=merge-duplicates, return=representation
+    with {"room":"a","day":"2024-01-01","who":"bob","n":5,"id":7,"state":"done"}
+    201 [{"id":7,"state":"done"}]
+  // An index without condition comes first.
+  POST /both?on_conflict=k&select=id,v
+    Prefer: resolution=merge-duplicates, return=representation
+    with {"k":1,"v":"new"}
+    200 [{"id":100,"v":"new"}]
+  POST /shared?on_conflict=k
+    Prefer: resolution=merge-duplicates, return=representation
+    with {"k":1,"flag":true,"v":"new"}
+    400 SVC157 | Invalid conflict handling | Several unique indexes have these columns: 'shared_false', 'shared_true' | Name one of them by on_conflict.index
+  POST /slots?on_conflict=who
+    Prefer: resolution=merge-duplicates, return=representation
+    with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+    400 42P10 | there is no unique or exclusion constraint matching the ON CONFLICT specification
+`;
 
 suite.rows("on_conflict.index names an index", [
   ...answers({ headers: merge })`
@@ -84,76 +73,54 @@ suite.rows("on_conflict.index names an index", [
       with {"id":100,"who":"eve"}
       200 [{"id":100,"who":"eve"}]
   `,
-  [
-    "POST /slots?on_conflict.index=nope",
-    { body: slot, headers: merge },
-    400,
-    refused("'slots' has no unique index 'nope'"),
-  ],
-  [
-    "POST /deferred?on_conflict.index=deferred_k",
-    { body: { id: 1, k: 1 }, headers: merge },
-    400,
-    refused("'deferred' has no unique index 'deferred_k'"),
-  ],
-  [
-    "POST /shown?on_conflict.index=slots_active",
-    { body: slot, headers: merge },
-    400,
-    refused("'shown' has no unique index 'slots_active'"),
-  ],
-  [
-    "POST /slots?on_conflict.index=slots_active",
-    { body: slot },
-    400,
-    refused("'on_conflict.index' needs a resolution"),
-  ],
-  [
-    "POST /slots?on_conflict.index=slots_active&on_conflict=room",
-    { body: slot, headers: merge },
-    400,
-    refused("'on_conflict.index' cannot be combined with 'on_conflict'"),
-  ],
+  ...answers({ headers: merge })`
+    POST /slots?on_conflict.index=nope
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      400 SVC157 | Invalid conflict handling | 'slots' has no unique index 'nope'
+    POST /deferred?on_conflict.index=deferred_k
+      with {"id":1,"k":1}
+      400 SVC157 | Invalid conflict handling | 'deferred' has no unique index 'deferred_k'
+    POST /shown?on_conflict.index=slots_active
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      400 SVC157 | Invalid conflict handling | 'shown' has no unique index 'slots_active'
+  `,
+  ...answers({ body: { room: "a", day: "2024-01-01", who: "bob", n: 5 } })`
+    POST /slots?on_conflict.index=slots_active
+      400 SVC157 | Invalid conflict handling | 'on_conflict.index' needs a resolution
+    POST /slots?on_conflict.index=slots_active&on_conflict=room
+      Prefer: resolution=merge-duplicates, return=representation
+      400 SVC157 | Invalid conflict handling | 'on_conflict.index' cannot be combined with 'on_conflict'
+  `,
 ]);
 
-suite.rows("on_conflict.columns names the columns to update", [
-  ...answers()`
-    POST /slots?on_conflict=room,day&on_conflict.columns=who&select=id,who,n
-      Prefer: resolution=merge-duplicates, return=representation
-      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
-      200 [{"id":100,"who":"bob","n":1}]
-    POST /slots?on_conflict=room,day&on_conflict.columns=who,n&select=room,who,n
-      Prefer: resolution=merge-duplicates, return=representation
-      with [{"room":"a","day":"2024-01-01","who":"bob","n":5},
-        +{"room":"b","day":"2024-01-01","who":"bob","n":5}]
-      201 [{"room":"a","who":"bob","n":5},{"room":"b","who":"bob","n":5}]
-  `,
-  [
-    "POST /slots?on_conflict=room,day&on_conflict.columns=state",
-    { body: slot, headers: merge },
-    400,
-    refused("The body does not write 'state'"),
-  ],
-  ...answers()`
-    POST /slots?on_conflict=room,day&on_conflict.columns=nope
-      Prefer: resolution=merge-duplicates, return=representation
-      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
-      400 SVC204 | Could not find the 'nope' column of 'slots' in the schema cache
-  `,
-  [
-    "POST /slots?on_conflict=room,day&on_conflict.columns=who",
-    { body: slot, headers: ignore },
-    400,
-    refused("'on_conflict.columns' needs resolution=merge-duplicates"),
-  ],
-  ...answers()`
-    // A value that is a filter stays one, here on an embed that does not exist.
-    POST /slots?on_conflict.index=eq.1
-      Prefer: resolution=merge-duplicates, return=representation
-      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
-      400 SVC108 | 'on_conflict' is not an embedded resource in this request |  | Verify that 'on_conflict' is included in the 'select' query parameter.
-  `,
-]);
+suite.answers("on_conflict.columns names the columns to update")`
+  POST /slots?on_conflict=room,day&on_conflict.columns=who&select=id,who,n
+    Prefer: resolution=merge-duplicates, return=representation
+    with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+    200 [{"id":100,"who":"bob","n":1}]
+  POST /slots?on_conflict=room,day&on_conflict.columns=who,n&select=room,who,n
+    Prefer: resolution=merge-duplicates, return=representation
+    with [{"room":"a","day":"2024-01-01","who":"bob","n":5},
+      +{"room":"b","day":"2024-01-01","who":"bob","n":5}]
+    201 [{"room":"a","who":"bob","n":5},{"room":"b","who":"bob","n":5}]
+  POST /slots?on_conflict=room,day&on_conflict.columns=state
+    Prefer: resolution=merge-duplicates, return=representation
+    with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+    400 SVC157 | Invalid conflict handling | The body does not write 'state'
+  POST /slots?on_conflict=room,day&on_conflict.columns=nope
+    Prefer: resolution=merge-duplicates, return=representation
+    with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+    400 SVC204 | Could not find the 'nope' column of 'slots' in the schema cache
+  POST /slots?on_conflict=room,day&on_conflict.columns=who
+    Prefer: resolution=ignore-duplicates, return=representation
+    with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+    400 SVC157 | Invalid conflict handling | 'on_conflict.columns' needs resolution=merge-duplicates
+  // A value that is a filter stays one, here on an embed that does not exist.
+  POST /slots?on_conflict.index=eq.1
+    Prefer: resolution=merge-duplicates, return=representation
+    with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+    400 SVC108 | 'on_conflict' is not an embedded resource in this request |  | Verify that 'on_conflict' is included in the 'select' query parameter.
+`;
 
 suite.rows("on_conflict.where is a condition of the update", [
   ...answers({ headers: merge })`
@@ -174,15 +141,13 @@ suite.rows("on_conflict.where is a condition of the update", [
       with {"room":"a","day":"2024-01-01","who":"bob","n":5}
       200 [{"id":100}]
   `,
-  [
-    "POST /slots?on_conflict=room,day&on_conflict.where=(n.lt(excluded).n)",
-    { body: slot, headers: ignore },
-    400,
-    refused("'on_conflict.where' needs resolution=merge-duplicates"),
-  ],
   ...answers()`
-GET /slots?n=lt(excluded).n | 400 SVC157 | Invalid conflict handling | 'excluded' has a meaning in on_conflict.where only
-`,
+    POST /slots?on_conflict=room,day&on_conflict.where=(n.lt(excluded).n)
+      Prefer: resolution=ignore-duplicates, return=representation
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      400 SVC157 | Invalid conflict handling | 'on_conflict.where' needs resolution=merge-duplicates
+    GET /slots?n=lt(excluded).n | 400 SVC157 | Invalid conflict handling | 'excluded' has a meaning in on_conflict.where only
+  `,
 ]);
 
 suite.rows("merge_action() tells inserted from updated rows", [
@@ -224,19 +189,14 @@ suite.rows("merge_action() tells inserted from updated rows", [
       with {"id":1}
       201 [{"id":1}]
   `,
-  [
-    "POST /slots?select=merge_action()",
-    { body: slot },
-    400,
-    refused("'merge_action()' needs return=representation"),
-  ],
-  [
-    "PATCH /slots?select=merge_action()",
-    { body: { n: 1 }, headers: { Prefer: "return=representation" } },
-    400,
-    refused("'merge_action()' has a meaning in POST and PUT only"),
-  ],
   ...answers()`
+    POST /slots?select=merge_action()
+      with {"room":"a","day":"2024-01-01","who":"bob","n":5}
+      400 SVC157 | Invalid conflict handling | 'merge_action()' needs return=representation
+    PATCH /slots?select=merge_action()
+      Prefer: return=representation
+      with {"n":1}
+      400 SVC157 | Invalid conflict handling | 'merge_action()' has a meaning in POST and PUT only
     POST /slots?select=merge_action()::int
       Prefer: return=representation
       with {"id":7}

@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { apiSuite } from "../support/handler/api.ts";
-import { answer, answers, type Row } from "../support/handler/rows.ts";
+import { answers, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "writes_shapes, inserts",
@@ -8,13 +8,6 @@ const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon"
 const representation = { Prefer: "return=representation" };
 const headersOnly = { Prefer: "return=headers-only" };
 const missing = { Prefer: "missing=default, return=representation" };
-
-const refused = (code: string, message: string, details: string | null = null) => ({
-  code,
-  details,
-  hint: null,
-  message,
-});
 
 suite.rows("returned", [
   ["POST /single", { body: { id: 3, note: "x" } }, 201, undefined, {
@@ -72,11 +65,9 @@ suite.rows("returned", [
       with {"id":3}
       201
   `,
-  [
-    "POST /single?select=nothing",
-    { body: { id: 3 }, headers: headersOnly },
-    ...answer("400 42703 | column single.nothing does not exist"),
-  ],
+  ...answers({ headers: { Prefer: "return=headers-only" }, body: { id: 3 } })`
+    POST /single?select=nothing | 400 42703 | column single.nothing does not exist
+  `,
   ["POST /keyless", { body: { a: "x" }, headers: headersOnly }, 201, undefined, {
     Location: null,
     "Preference-Applied": "return=headers-only",
@@ -84,23 +75,19 @@ suite.rows("returned", [
   ["POST /single", { body: [{ id: 3 }, { id: 4 }], headers: headersOnly }, 201, undefined, {
     Location: null,
   }],
-  [
-    "POST /single",
-    { body: [{ id: 3 }], headers: { Accept: "text/csv", ...representation } },
-    201,
-    "id,note,other\n3,,given",
-    { "Content-Type": "text/csv; charset=utf-8" },
-  ],
-  ["POST /single", { body: [], headers: { Accept: "text/csv", ...representation } }, 201, "\n"],
-  [
-    "POST /keyless",
-    {
-      body: "a,b\nNULL,foo",
-      headers: { Accept: "text/csv", "Content-Type": "text/csv", ...representation },
-    },
-    201,
-    "a,b\n,foo",
-  ],
+  ...answers({ headers: { Accept: "text/csv", Prefer: "return=representation" } })`
+    POST /single
+      with [{"id":3}]
+      201 "id,note,other\n3,,given"
+      Content-Type: text/csv; charset=utf-8
+    POST /single
+      with []
+      201 "\n"
+    POST /keyless
+      Content-Type: text/csv
+      with "a,b\nNULL,foo"
+      201 "a,b\n,foo"
+  `,
 ]);
 
 suite.rows("Location", [
@@ -186,142 +173,82 @@ suite.rows("types", [
       with {"id":1,"ints":"{1,2}","t":5,"flag":1,"n":"7"}
       201 [{"ints":[1,2],"t":"5","flag":true,"n":7}]
   `,
-  [
-    "POST /typed",
-    { body: { id: "x" } },
-    400,
-    refused("22P02", 'invalid input syntax for type integer: "x"'),
-  ],
-  [
-    "POST /typed",
-    { body: { id: 1, mood: "mad" } },
-    400,
-    refused("22P02", 'invalid input value for enum mood: "mad"'),
-  ],
-  [
-    "POST /typed",
-    { body: { id: 1, v: "123456" } },
-    400,
-    refused("22001", "value too long for type character varying(5)"),
-  ],
-  [
-    "POST /typed",
-    { body: { id: 1, c: "1234" } },
-    400,
-    refused("22001", "value too long for type character(3)"),
-  ],
-  [
-    "POST /typed",
-    { body: { id: 1, b: "10" } },
-    400,
-    refused("22026", "bit string length 2 does not match type bit(4)"),
-  ],
-  [
-    "POST /typed",
-    { body: { id: 99999999999 } },
-    400,
-    refused("22003", 'value "99999999999" is out of range for type integer'),
-  ],
-  [
-    "POST /single",
-    { body: { ID: 1 } },
-    400,
-    refused("SVC204", "Could not find the 'ID' column of 'single' in the schema cache"),
-  ],
+  ...answers()`
+    POST /typed
+      with {"id":"x"}
+      400 22P02 | invalid input syntax for type integer: "x"
+    POST /typed
+      with {"id":1,"mood":"mad"}
+      400 22P02 | invalid input value for enum mood: "mad"
+    POST /typed
+      with {"id":1,"v":"123456"}
+      400 22001 | value too long for type character varying(5)
+    POST /typed
+      with {"id":1,"c":"1234"}
+      400 22001 | value too long for type character(3)
+    POST /typed
+      with {"id":1,"b":"10"}
+      400 22026 | bit string length 2 does not match type bit(4)
+    POST /typed
+      with {"id":99999999999}
+      400 22003 | value "99999999999" is out of range for type integer
+    POST /single
+      with {"ID":1}
+      400 SVC204 | Could not find the 'ID' column of 'single' in the schema cache
+  `,
 ]);
 
 suite.rows("defaults", [
-  [
-    "POST /defaults?select=own,score,grade,plain,label,doc",
-    { body: {}, headers: representation },
-    201,
-    [{ own: 5, score: 7, grade: 9, plain: null, label: "0", doc: { a: [1] } }],
-  ],
-  [
-    "POST /defaults?select=own,score,grade",
-    { body: { own: null, score: null, grade: null }, headers: representation },
-    201,
-    [{ own: null, score: null, grade: null }],
-  ],
-  [
-    "POST /defaults?columns=own,score,grade,label,doc,plain&select=own,score,grade,label,doc,plain",
-    {
-      body: [{}, { own: 1, score: 2, grade: 3, label: "l", doc: 4, plain: "p" }, {
-        own: null,
-        score: null,
-        grade: null,
-        label: null,
-        doc: null,
-        plain: null,
-      }],
-      headers: missing,
-    },
-    201,
-    [
-      { own: 5, score: 7, grade: 9, label: "0", doc: { a: [1] }, plain: null },
-      { own: 1, score: 2, grade: 3, label: "l", doc: 4, plain: "p" },
-      { own: null, score: null, grade: null, label: null, doc: null, plain: null },
-    ],
-    { "Preference-Applied": "missing=default, return=representation" },
-  ],
-  [
-    "POST /defaults?columns=own,plain&select=own,plain",
-    {
-      body: [{}, { plain: "p", other: 1 }],
-      headers: { Prefer: "missing=null, return=representation" },
-    },
-    201,
-    [{ own: null, plain: null }, { own: null, plain: "p" }],
-    { "Preference-Applied": "missing=null, return=representation" },
-  ],
-  [
-    "POST /defaults_view?columns=own,plain&select=own,plain",
-    { body: [{}, { own: 1 }], headers: missing },
-    201,
-    [{ own: 50, plain: null }, { own: 1, plain: null }],
-  ],
-  ["POST /defaults_view?select=own,plain", { body: { plain: "p" }, headers: representation }, 201, [
-    { own: 50, plain: "p" },
-  ]],
-  ["POST /always?select=base,twice", { body: { base: 2 }, headers: representation }, 201, [
-    { base: 2, twice: 4 },
-  ]],
-  [
-    "POST /always",
-    { body: { id: 1 } },
-    ...answer(
-      '400 428C9 | cannot insert a non-DEFAULT value into column "id" | Column "id" is an identity column defined as GENERATED ALWAYS. | Use OVERRIDING SYSTEM VALUE to override.',
-    ),
-  ],
-  [
-    "POST /always",
-    { body: { twice: 1 } },
-    400,
-    refused(
-      "428C9",
-      'cannot insert a non-DEFAULT value into column "twice"',
-      'Column "twice" is a generated column.',
-    ),
-  ],
-  [
-    "POST /always?columns=id,base",
-    { body: [{ base: 1 }], headers: missing },
-    ...answer(
-      '400 428C9 | cannot insert a non-DEFAULT value into column "id" | Column "id" is an identity column defined as GENERATED ALWAYS. | Use OVERRIDING SYSTEM VALUE to override.',
-    ),
-  ],
-  [
-    "POST /defaults?columns=own",
-    { body: 5, headers: missing },
-    400,
-    refused("22023", "cannot extract elements from a scalar"),
-  ],
-  [
-    "POST /defaults?columns=own",
-    { body: [5], headers: missing },
-    400,
-    refused("22023", "cannot call populate_composite on an array"),
-  ],
+  ...answers({ headers: { Prefer: "return=representation" } })`
+    POST /defaults?select=own,score,grade,plain,label,doc
+      with {}
+      201 [{"own":5,"score":7,"grade":9,"plain":null,"label":"0","doc":{"a":[1]}}]
+    POST /defaults?select=own,score,grade
+      with {"own":null,"score":null,"grade":null}
+      201 [{"own":null,"score":null,"grade":null}]
+    POST /defaults?columns=own,score,grade,label,doc,plain&select=own,score,grade,label,doc,plain
+      Prefer: missing=default, return=representation
+      with [{},{"own":1,"score":2,"grade":3,"label":"l","doc":4,"plain":"p"},{"own":null,
+        +"score":null,"grade":null,"label":null,"doc":null,"plain":null}]
+      201 [{"own":5,"score":7,"grade":9,"label":"0","doc":{"a":[1]},"plain":null},{"own":1,
+        +"score":2,"grade":3,"label":"l","doc":4,"plain":"p"},{"own":null,"score":null,
+        +"grade":null,"label":null,"doc":null,"plain":null}]
+      Preference-Applied: missing=default, return=representation
+    POST /defaults?columns=own,plain&select=own,plain
+      Prefer: missing=null, return=representation
+      with [{},{"plain":"p","other":1}]
+      201 [{"own":null,"plain":null},{"own":null,"plain":"p"}]
+      Preference-Applied: missing=null, return=representation
+    POST /defaults_view?columns=own,plain&select=own,plain
+      Prefer: missing=default, return=representation
+      with [{},{"own":1}]
+      201 [{"own":50,"plain":null},{"own":1,"plain":null}]
+    POST /defaults_view?select=own,plain
+      with {"plain":"p"}
+      201 [{"own":50,"plain":"p"}]
+    POST /always?select=base,twice
+      with {"base":2}
+      201 [{"base":2,"twice":4}]
+  `,
+  ...answers()`
+    POST /always
+      with {"id":1}
+      400 428C9 | cannot insert a non-DEFAULT value into column "id" | Column "id" is an identity column defined as GENERATED ALWAYS. | Use OVERRIDING SYSTEM VALUE to override.
+    POST /always
+      with {"twice":1}
+      400 428C9 | cannot insert a non-DEFAULT value into column "twice" | Column "twice" is a generated column.
+  `,
+  ...answers({ headers: { Prefer: "missing=default, return=representation" } })`
+    POST /always?columns=id,base
+      with [{"base":1}]
+      400 428C9 | cannot insert a non-DEFAULT value into column "id" | Column "id" is an identity column defined as GENERATED ALWAYS. | Use OVERRIDING SYSTEM VALUE to override.
+    POST /defaults?columns=own
+      with 5
+      400 22023 | cannot extract elements from a scalar
+    POST /defaults?columns=own
+      with [5]
+      400 22023 | cannot call populate_composite on an array
+  `,
 ]);
 
 suite.answers("domains with representations")`
@@ -366,43 +293,26 @@ suite.rows("views, partitions and triggers", [
   ["POST /singles?select=id,note", { body: { id: 5, note: "n" }, headers: representation }, 201, [
     { id: 5, note: "n" },
   ]],
-  [
-    "POST /joined",
-    { body: { left_id: 1, right_id: 5, name: "n" }, headers: representation },
-    201,
-    [{ left_id: 1, right_id: 5, name: "n" }],
-  ],
-  [
-    "POST /singles?select=id,nothing(id)",
-    { body: { id: 5 }, headers: { Prefer: "return=minimal" } },
-    ...answer(
-      "400 SVC200 | Could not find a relationship between 'singles' and 'nothing' in the schema cache | Searched for a foreign key relationship between 'singles' and 'nothing' in the schema 'api', but no matches were found. | Perhaps you meant 'rights' instead of 'singles'.",
-    ),
-  ],
-  [
-    "POST /frozen",
-    { body: { total: 1 } },
-    ...answer(
-      '500 55000 | cannot insert into view "frozen" | Views that return aggregate functions are not automatically updatable. | To enable inserting into the view, provide an INSTEAD OF INSERT trigger or an unconditional ON INSERT DO INSTEAD rule.',
-    ),
-  ],
   ...answers()`
-DELETE /frozen | 500 55000 | cannot delete from view "frozen" | Views that return aggregate functions are not automatically updatable. | To enable deleting from the view, provide an INSTEAD OF DELETE trigger or an unconditional ON DELETE DO INSTEAD rule.
-`,
-  ["POST /parted", { body: { id: 5, region: "a" }, headers: representation }, 201, [
-    { id: 5, region: "a", note: null },
-  ]],
-  [
-    "POST /parted",
-    { body: { id: 5, region: "c" } },
-    400,
-    refused(
-      "23514",
-      'no partition of relation "parted" found for row',
-      "Partition key of the failing row contains (region) = (c).",
-    ),
-  ],
-  ...answers()`
+    POST /joined
+      Prefer: return=representation
+      with {"left_id":1,"right_id":5,"name":"n"}
+      201 [{"left_id":1,"right_id":5,"name":"n"}]
+    POST /singles?select=id,nothing(id)
+      Prefer: return=minimal
+      with {"id":5}
+      400 SVC200 | Could not find a relationship between 'singles' and 'nothing' in the schema cache | Searched for a foreign key relationship between 'singles' and 'nothing' in the schema 'api', but no matches were found. | Perhaps you meant 'rights' instead of 'singles'.
+    POST /frozen
+      with {"total":1}
+      500 55000 | cannot insert into view "frozen" | Views that return aggregate functions are not automatically updatable. | To enable inserting into the view, provide an INSTEAD OF INSERT trigger or an unconditional ON INSERT DO INSTEAD rule.
+    DELETE /frozen | 500 55000 | cannot delete from view "frozen" | Views that return aggregate functions are not automatically updatable. | To enable deleting from the view, provide an INSTEAD OF DELETE trigger or an unconditional ON DELETE DO INSTEAD rule.
+    POST /parted
+      Prefer: return=representation
+      with {"id":5,"region":"a"}
+      201 [{"id":5,"region":"a","note":null}]
+    POST /parted
+      with {"id":5,"region":"c"}
+      400 23514 | no partition of relation "parted" found for row | Partition key of the failing row contains (region) = (c).
     POST /quiet
       Prefer: count=exact
       with [{"id":5,"note":"swallow"},{"id":6,"note":"x"}]
@@ -416,58 +326,42 @@ DELETE /frozen | 500 55000 | cannot delete from view "frozen" | Views that retur
 
 suite.rows("rights", [
   ["POST /columns", { body: { id: 5, open: "x" } }, 201, undefined],
-  [
-    "POST /columns",
-    { body: { id: 5, closed: "x" } },
-    401,
-    refused("42501", "permission denied for table columns"),
-  ],
-  ["POST /columns?select=id,open", { body: { id: 5 }, headers: representation }, 201, [
-    { id: 5, open: null },
-  ]],
-  [
-    "POST /columns",
-    { body: { id: 5 }, headers: representation },
-    401,
-    refused("42501", "permission denied for table columns"),
-  ],
-  ["POST /columns?select=id", { body: { id: 5 }, headers: headersOnly }, 201, undefined, {
-    Location: "/columns?id=eq.5",
-  }],
-  [
-    "POST /columns",
-    { body: { id: 5 }, headers: headersOnly },
-    401,
-    refused("42501", "permission denied for table columns"),
-  ],
+  ...answers()`
+    POST /columns
+      with {"id":5,"closed":"x"}
+      401 42501 | permission denied for table columns
+  `,
+  ...answers({ headers: { Prefer: "return=representation" }, body: { id: 5 } })`
+    POST /columns?select=id,open | 201 [{"id":5,"open":null}]
+    POST /columns | 401 42501 | permission denied for table columns
+  `,
+  ...answers({ headers: { Prefer: "return=headers-only" }, body: { id: 5 } })`
+    POST /columns?select=id
+      201
+      Location: /columns?id=eq.5
+    POST /columns | 401 42501 | permission denied for table columns
+  `,
   ["POST /blind", { body: { id: 5 } }, 201, undefined],
   ["POST /blind", { body: { id: 5 }, headers: { Prefer: "return=minimal" } }, 201, undefined],
-  [
-    "POST /blind",
-    { body: { id: 5 }, headers: headersOnly },
-    401,
-    refused("42501", "permission denied for table blind"),
-  ],
-  ["POST /blind_keyless", { body: { note: "x" } }, 201, undefined],
-  [
-    "POST /blind_keyless",
-    { body: { note: "x" }, headers: headersOnly },
-    401,
-    refused("42501", "permission denied for table blind_keyless"),
-  ],
+  ...answers({ headers: { Prefer: "return=headers-only" }, body: { id: 5 } })`
+    POST /blind | 401 42501 | permission denied for table blind
+  `,
+  ...answers({ body: { note: "x" } })`
+    POST /blind_keyless | 201
+    POST /blind_keyless
+      Prefer: return=headers-only
+      401 42501 | permission denied for table blind_keyless
+  `,
   ["POST /guarded", { body: { id: 5 } }, 201, undefined],
-  [
-    "POST /guarded",
-    { body: { id: 5, owner: "writer" } },
-    401,
-    refused("42501", 'new row violates row-level security policy for table "guarded"'),
-  ],
-  [
-    "POST /guarded",
-    { body: { id: 5, owner: "anon" }, as: "writer" },
-    403,
-    refused("42501", 'new row violates row-level security policy for table "guarded"'),
-  ],
+  ...answers()`
+    POST /guarded
+      with {"id":5,"owner":"writer"}
+      401 42501 | new row violates row-level security policy for table "guarded"
+    POST /guarded
+      as writer
+      with {"id":5,"owner":"anon"}
+      403 42501 | new row violates row-level security policy for table "guarded"
+  `,
 ]);
 
 suite.test("each row that lacks a key gets a value of its own from the sequence", async (api) => {

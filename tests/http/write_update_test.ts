@@ -32,13 +32,12 @@ suite.rows("PATCH", [
   ["PATCH /single?id=eq.1", { body: { note: "n" }, headers: representation }, 200, [
     { id: 1, note: "n", other: "first" },
   ], { ...json, "Content-Range": "0-0/*", "Preference-Applied": "return=representation" }],
-  [
-    "PATCH /single?order=id",
-    { body: { note: "n" }, headers: { Prefer: "return=representation, count=exact" } },
-    200,
-    [{ id: 1, note: "n", other: "first" }, { id: 2, note: "n", other: "second" }],
-    { "Content-Range": "0-1/2" },
-  ],
+  ...answers({ headers: { Prefer: "return=representation" }, body: { note: "n" } })`
+    PATCH /single?order=id
+      Prefer: return=representation, count=exact
+      200 [{"id":1,"note":"n","other":"first"},{"id":2,"note":"n","other":"second"}]
+      Content-Range: 0-1/2
+  `,
   ["PATCH /single?id=eq.9", { body: { note: "n" } }, 204, undefined, { "Content-Range": "*/*" }],
   ["PATCH /single?id=eq.9", { body: { note: "n" }, headers: representation }, 200, []],
   ["PATCH /keyless", { body: { a: "n" }, headers: { Prefer: "count=exact" } }, 204, undefined, {
@@ -69,24 +68,12 @@ suite.rows("PATCH", [
     PATCH /single?zzzzzzzz=eq.1
       with {"note":"n"}
       400 42703 | column single.zzzzzzzz does not exist
-  `,
-  [
-    "PATCH /single?id=eq.x",
-    { body: { note: "n" } },
-    400,
-    refused("22P02", 'invalid input syntax for type integer: "x"'),
-  ],
-  [
-    "PATCH /always",
-    { body: { twice: 1 } },
-    400,
-    refused(
-      "428C9",
-      'column "twice" can only be updated to DEFAULT',
-      'Column "twice" is a generated column.',
-    ),
-  ],
-  ...answers()`
+    PATCH /single?id=eq.x
+      with {"note":"n"}
+      400 22P02 | invalid input syntax for type integer: "x"
+    PATCH /always
+      with {"twice":1}
+      400 428C9 | column "twice" can only be updated to DEFAULT | Column "twice" is a generated column.
     PATCH /parted?id=eq.1&select=id,region
       Prefer: return=representation
       with {"region":"b"}
@@ -236,14 +223,10 @@ suite.rows("embeds show what was before", [
       with {"name":"new"}
       200 [{"id":1,"card":{"text":"card of root"}}]
       Content-Range: 0-0/1
-  `,
-  [
-    "PATCH /self?select=id&card=is.null",
-    { body: { name: "new" }, headers: representation },
-    400,
-    refused("42703", "column self.card does not exist"),
-  ],
-  ...answers()`
+    PATCH /self?select=id&card=is.null
+      Prefer: return=representation
+      with {"name":"new"}
+      400 42703 | column self.card does not exist
     DELETE /self?id=eq.2&select=name,tags(name),parent:parent_id(name)
       Prefer: return=representation
       200 [{"name":"leaf","tags":[{"name":"z"}],"parent":{"name":"root"}}]
@@ -251,17 +234,10 @@ suite.rows("embeds show what was before", [
       Prefer: return=representation
       with {"id":3,"name":"n","parent_id":2}
       201 [{"name":"n","tags":[],"parent":{"name":"leaf"}}]
+    PATCH /self?select=id,nothing(id)
+      with {"name":"new"}
+      400 SVC200 | Could not find a relationship between 'self' and 'nothing' in the schema cache | Searched for a foreign key relationship between 'self' and 'nothing' in the schema 'api', but no matches were found.
   `,
-  [
-    "PATCH /self?select=id,nothing(id)",
-    { body: { name: "new" } },
-    400,
-    refused(
-      "SVC200",
-      "Could not find a relationship between 'self' and 'nothing' in the schema cache",
-      "Searched for a foreign key relationship between 'self' and 'nothing' in the schema 'api', but no matches were found.",
-    ),
-  ],
 ]);
 
 suite.answers("conditions on embeds say nothing about what is changed")`
@@ -278,42 +254,32 @@ suite.rows("rights", [
   ["PATCH /columns?id=eq.1", { body: { open: "n" } }, 204, undefined],
   ["PATCH /columns?id=eq.1", { body: { closed: "n" } }, 401, denied("columns")],
   ["PATCH /columns?closed=eq.c", { body: { open: "n" } }, 401, denied("columns")],
-  ["PATCH /columns?id=eq.1&select=open", { body: { open: "n" }, headers: representation }, 200, [
-    { open: "n" },
-  ]],
-  [
-    "PATCH /columns?id=eq.1",
-    { body: { open: "n" }, headers: representation },
-    401,
-    denied("columns"),
-  ],
-  ["PATCH /columns?id=eq.1", { body: { open: "n" }, headers: headersOnly }, 401, denied("columns")],
-  [
-    "PATCH /columns?id=eq.1&select=id",
-    { body: { open: "n" }, headers: headersOnly },
-    204,
-    undefined,
-  ],
+  ...answers({ headers: { Prefer: "return=representation" }, body: { open: "n" } })`
+    PATCH /columns?id=eq.1&select=open | 200 [{"open":"n"}]
+    PATCH /columns?id=eq.1 | 401 42501 | permission denied for table columns
+  `,
+  ...answers({ headers: { Prefer: "return=headers-only" }, body: { open: "n" } })`
+    PATCH /columns?id=eq.1 | 401 42501 | permission denied for table columns
+    PATCH /columns?id=eq.1&select=id | 204
+  `,
   ["PATCH /blind", { body: { note: "n" } }, 204, undefined, { "Content-Range": "0-0/*" }],
   ["PATCH /blind?id=eq.1", { body: { note: "n" } }, 401, denied("blind")],
   ["DELETE /blind", {}, 204, undefined],
   ["DELETE /blind", { headers: representation }, 401, denied("blind")],
   ["DELETE /columns?id=eq.1&select=id", { headers: representation }, 200, [{ id: 1 }]],
   ["DELETE /columns?id=eq.1", { headers: representation }, 401, denied("columns")],
-  ["PATCH /guarded?select=id", { body: { note: "n" }, headers: representation }, 200, [{ id: 1 }]],
-  [
-    "PATCH /guarded?select=id",
-    { body: { note: "n" }, headers: representation, as: "writer" },
-    200,
-    [{ id: 2 }],
-  ],
+  ...answers({ headers: { Prefer: "return=representation" }, body: { note: "n" } })`
+    PATCH /guarded?select=id | 200 [{"id":1}]
+    PATCH /guarded?select=id
+      as writer
+      200 [{"id":2}]
+  `,
   ["DELETE /guarded?select=id", { headers: representation }, 200, [{ id: 1 }]],
-  [
-    "PATCH /guarded?id=eq.1",
-    { body: { owner: "writer" } },
-    401,
-    refused("42501", 'new row violates row-level security policy for table "guarded"'),
-  ],
+  ...answers()`
+    PATCH /guarded?id=eq.1
+      with {"owner":"writer"}
+      401 42501 | new row violates row-level security policy for table "guarded"
+  `,
 ]);
 
 const noOrder = errorBody(
@@ -338,12 +304,11 @@ suite.rows("limited", [
   ["PATCH /single?order=id&limit=1", { body: { note: "n" } }, 204, undefined, {
     "Content-Range": "0-0/*",
   }],
-  [
-    "PATCH /single?order=id&limit=1&select=note",
-    { body: [{ note: "a" }, { note: "b" }], headers: representation },
-    200,
-    [{ note: "a" }],
-  ],
+  ...answers({ headers: representation })`
+    PATCH /single?order=id&limit=1&select=note
+      with [{"note":"a"},{"note":"b"}]
+      200 [{"note":"a"}]
+  `,
   ["PATCH /compound?order=b,a.desc&limit=1&select=a", note, 200, [{ a: 2 }]],
   ["DELETE /keyless?order=ctid&limit=1", {}, 204, undefined],
   ...answers({ headers: representation })`
@@ -357,14 +322,12 @@ suite.rows("limited", [
     DELETE /use_list?order=place&offset=0&select=tag_id
       Prefer: return=representation
       200 [{"tag_id":1},{"tag_id":2},{"tag_id":3}]
+    // What the representation leaves out was changed all the same.
+    PATCH /use_list?order=place&limit=1&select=tag_id,tags!inner(name)&tags.name=eq.x
+      Prefer: return=representation
+      with {"place":2}
+      400 SVC110 | The maximum number of rows allowed to change was surpassed | Results contain 2 rows changed but the maximum number allowed is 1
   `,
-  // What the representation leaves out was changed all the same.
-  [
-    "PATCH /use_list?order=place&limit=1&select=tag_id,tags!inner(name)&tags.name=eq.x",
-    { body: { place: 2 }, headers: representation },
-    400,
-    tooMany(2, 1),
-  ],
   ...answers(note)`
     PATCH /tasks?tenant=eq.3&id=eq.2&order=id&limit=20&select=tenant,id
       200 [{"tenant":3,"id":2}]
@@ -385,11 +348,11 @@ suite.rows("limited", [
     DELETE /animals?name=eq.poodle&order=id&limit=1&select=name
       Prefer: return=representation
       200 [{"name":"poodle"}]
-  `,
-  ["PATCH /animals?order=id,name&limit=1&select=name", { ...note, body: { name: "n" } }, 200, [
-    { name: "n" },
-  ], { "Content-Range": "0-0/*" }],
-  ...answers()`
+    PATCH /animals?order=id,name&limit=1&select=name
+      Prefer: return=representation
+      with {"name":"n"}
+      200 [{"name":"n"}]
+      Content-Range: 0-0/*
     DELETE /repeated?order=a,note.desc&limit=2&select=note&note=neq.y
       Prefer: return=representation
       200 [{"note":"z"},{"note":"x"}]
@@ -401,16 +364,13 @@ suite.rows("limited", [
   ["PATCH /single?limit=1", { body: "{", headers: { "Content-Type": "text/xml" } }, 400, noOrder],
   ["PATCH /self?select=id,tags(id)&tags.limit=1", { body: { name: "n" } }, 400, noOrder],
   ["PATCH /self?select=id,tags(id)&tags.order=id&limit=1", { body: { name: "n" } }, 400, noOrder],
-  [
-    "PATCH /self?select=id,parent:parent_id(name)&order=parent(name)&limit=1",
-    { body: { name: "n" } },
-    400,
-    noOrder,
-  ],
   ...answers()`
-DELETE /single?order=id&limit=-1 | 416 SVC103 | Requested range not satisfiable | Limit should be greater than or equal to zero.
-DELETE /single?order=zzzzzzzz&limit=1 | 400 42703 | column single.zzzzzzzz does not exist
-`,
+    PATCH /self?select=id,parent:parent_id(name)&order=parent(name)&limit=1
+      with {"name":"n"}
+      400 SVC109 | A 'limit' was applied without an explicit 'order' |  | Apply an 'order' using unique column(s)
+    DELETE /single?order=id&limit=-1 | 416 SVC103 | Requested range not satisfiable | Limit should be greater than or equal to zero.
+    DELETE /single?order=zzzzzzzz&limit=1 | 400 42703 | column single.zzzzzzzz does not exist
+  `,
 ]);
 
 const strict = (rest: string) => ({ Prefer: `handling=strict, ${rest}` });
@@ -441,58 +401,42 @@ suite.rows("max-affected", [
     "Preference-Applied": "handling=lenient",
   }],
   ["PATCH /single", { body: { note: "n" }, headers: strict("max-affected=1") }, 400, exceeded(2)],
-  [
-    "PATCH /single",
-    { body: { note: "n" }, headers: strict("max-affected=1, return=representation") },
-    400,
-    exceeded(2),
-  ],
+  ...answers({ body: { note: "n" } })`
+    PATCH /single
+      Prefer: handling=strict, max-affected=1, return=representation
+      400 SVC124 | Query result exceeds max-affected preference constraint | The query affects 2 rows
+  `,
   ["PATCH /single", { body: { note: "n" }, headers: strict("max-affected=2") }, 204, undefined],
-  // An inner embed hides rows from the answer, and not from the count of what was changed.
-  [
-    "PATCH /self?select=id,card!inner(text)",
-    { body: { name: "n" }, headers: strict("max-affected=1, return=representation") },
-    400,
-    exceeded(2),
-  ],
-  [
-    "POST /single",
-    { body: [{ id: 8 }, { id: 9 }], headers: strict("max-affected=1") },
-    201,
-    undefined,
-    { "Preference-Applied": "handling=strict" },
-  ],
-  ["PUT /single?id=eq.1", { body: { id: 1 }, headers: strict("max-affected=0") }, 204, undefined, {
-    "Preference-Applied": "handling=strict",
-  }],
-  // First the singular check, then this one, last the limit.
-  [
-    "PATCH /single",
-    {
-      body: { note: "n" },
-      headers: { ...strict("max-affected=1"), Accept: "application/vnd.svc.object+json" },
-    },
-    406,
-    refused(
-      "SVC116",
-      "Cannot coerce the result to a single JSON object",
-      "The result contains 2 rows",
-    ),
-  ],
+  ...answers({ headers: { Prefer: "handling=strict, max-affected=1" } })`
+    // An inner embed hides rows from the answer, and not from the count of what was changed.
+    PATCH /self?select=id,card!inner(text)
+      Prefer: handling=strict, max-affected=1, return=representation
+      with {"name":"n"}
+      400 SVC124 | Query result exceeds max-affected preference constraint | The query affects 2 rows
+    POST /single
+      with [{"id":8},{"id":9}]
+      201
+      Preference-Applied: handling=strict
+    PUT /single?id=eq.1
+      Prefer: handling=strict, max-affected=0
+      with {"id":1}
+      204
+      Preference-Applied: handling=strict
+    // First the singular check, then this one, last the limit.
+    PATCH /single
+      Accept: application/vnd.svc.object+json
+      with {"note":"n"}
+      406 SVC116 | Cannot coerce the result to a single JSON object | The result contains 2 rows
+  `,
   ["DELETE /use_list?order=place&limit=1", { headers: strict("max-affected=1") }, 400, exceeded(2)],
 ]);
 
 suite.rows("strict preferences", [
-  [
-    "DELETE /single",
-    { headers: strict("foo, bar=1") },
-    400,
-    refused(
-      "SVC122",
-      "Invalid preferences given with handling=strict",
-      "Invalid preferences: foo, bar=1",
-    ),
-  ],
+  ...answers()`
+    DELETE /single
+      Prefer: handling=strict, foo, bar=1
+      400 SVC122 | Invalid preferences given with handling=strict | Invalid preferences: foo, bar=1
+  `,
   ["POST /single", { body: { id: 5 }, headers: strict("tx=rollback") }, 201, undefined],
   ...answers()`
     POST /single
@@ -500,20 +444,13 @@ suite.rows("strict preferences", [
       with {"id":5}
       201
       Preference-Applied: return=minimal
-  `,
-  [
-    "DELETE /single",
-    { headers: { ...strict("foo"), Accept: "image/png" } },
-    400,
-    refused("SVC122", "Invalid preferences given with handling=strict", "Invalid preferences: foo"),
-  ],
-  [
-    "DELETE /single",
-    { headers: { Accept: "image/png" } },
-    406,
-    refused("SVC107", "None of these media types are available: image/png"),
-  ],
-  ...answers()`
+    DELETE /single
+      Prefer: handling=strict, foo
+      Accept: image/png
+      400 SVC122 | Invalid preferences given with handling=strict | Invalid preferences: foo
+    DELETE /single
+      Accept: image/png
+      406 SVC107 | None of these media types are available: image/png
     POST /single?on_conflict=id
       Prefer: max-affected=5, timezone=UTC, handling=strict, tx=commit, count=exact, return=minimal, missing=default, resolution=merge-duplicates
       with {"id":1,"note":"x"}

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { apiSuite } from "../support/handler/api.ts";
-import { answer, answers, type Row } from "../support/handler/rows.ts";
+import { answers, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "writes_shapes, upserts",
@@ -87,52 +87,38 @@ suite.rows("the status tells whether a row is new, whatever is returned", [
   ["POST /single", { body: [], headers: ignore }, 201, []],
   ["POST /single", { body: [], headers: representation }, 201, []],
   ["POST /defaults?select=own", { body: {}, headers: merge }, 201, [{ own: 5 }]],
-  // The embed leaves the new row out of the representation, not out of the table.
-  [
-    "POST /self?select=id,card!inner(text)",
-    {
-      body: { id: 9, name: "new" },
-      headers: { Prefer: "resolution=merge-duplicates, return=representation, count=exact" },
-    },
-    201,
-    [],
-    { "Content-Range": "*/0" },
-  ],
-  [
-    "POST /self?select=id.count()",
-    { body: { id: 1, name: "n" }, headers: merge },
-    400,
-    refused("SVC123", "Use of aggregate functions is not allowed"),
-  ],
+  ...answers({ headers: { Prefer: "resolution=merge-duplicates, return=representation" } })`
+    // The embed leaves the new row out of the representation, not out of the table.
+    POST /self?select=id,card!inner(text)
+      Prefer: resolution=merge-duplicates, return=representation, count=exact
+      with {"id":9,"name":"new"}
+      201 []
+      Content-Range: */0
+    POST /self?select=id.count()
+      with {"id":1,"name":"n"}
+      400 SVC123 | Use of aggregate functions is not allowed
+  `,
 ]);
 
 suite.rows("ignoring", [
   ["POST /single", { body: [{ id: 1, note: "n" }, { id: 3, note: "n" }], headers: ignore }, 201, [
     { id: 3, note: "n", other: "given" },
   ], { "Preference-Applied": "resolution=ignore-duplicates, return=representation" }],
-  [
-    "POST /single",
-    {
-      body: { id: 1, note: "n" },
-      headers: { Prefer: "resolution=ignore-duplicates, count=exact" },
-    },
-    201,
-    undefined,
-    { "Content-Range": "*/0" },
-  ],
-  [
-    "POST /single",
-    { body: [{ id: 3, note: "n" }, { id: 3, note: "m" }], headers: ignore },
-    201,
-    [{ id: 3, note: "n", other: "given" }],
-  ],
-  [
-    "POST /single",
-    { body: { id: 1 }, headers: { Prefer: "resolution=ignore-duplicates, return=headers-only" } },
-    201,
-    undefined,
-    { Location: null },
-  ],
+  ...answers({ headers: { Prefer: "resolution=ignore-duplicates, return=representation" } })`
+    POST /single
+      Prefer: resolution=ignore-duplicates, count=exact
+      with {"id":1,"note":"n"}
+      201
+      Content-Range: */0
+    POST /single
+      with [{"id":3,"note":"n"},{"id":3,"note":"m"}]
+      201 [{"id":3,"note":"n","other":"given"}]
+    POST /single
+      Prefer: resolution=ignore-duplicates, return=headers-only
+      with {"id":1}
+      201
+      no Location
+  `,
   ["POST /parted", { body: { id: 1, region: "a", note: "n" }, headers: ignore }, 201, []],
   ["POST /singles", { body: { id: 1, note: "n" }, headers: ignore }, 201, []],
 ]);
@@ -162,50 +148,28 @@ suite.rows("on_conflict", [
       with {"code":"c"}
       409 23505 | duplicate key value violates unique constraint "coded_code_key" | Key (code)=(c) already exists.
   `,
-  [
-    "POST /coded?on_conflict=note",
-    { body: { code: "c" }, headers: merge },
-    400,
-    refused(
-      "42P10",
-      "there is no unique or exclusion constraint matching the ON CONFLICT specification",
-    ),
-  ],
-  [
-    "POST /coded?on_conflict=zzzzzzzz",
-    { body: { code: "c" }, headers: merge },
-    400,
-    refused("42703", 'column "zzzzzzzz" does not exist'),
-  ],
-  [
-    "POST /coded?on_conflict=",
-    { body: { code: "c" }, headers: merge },
-    ...answer(
-      '400 SVC100 | a name is missing at the end | "failed to parse on_conflict parameter ()" (line 1, column 1): unexpected end of input expecting field name (* or [a..z0..9_$])',
-    ),
-  ],
-  [
-    "POST /keyless?on_conflict=a",
-    { body: { a: "x" }, headers: merge },
-    400,
-    refused(
-      "42P10",
-      "there is no unique or exclusion constraint matching the ON CONFLICT specification",
-    ),
-  ],
-  ["POST /keyless", { body: { a: "x", b: "y" }, headers: merge }, 201, [{ a: "x", b: "y" }], {
-    "Preference-Applied": "return=representation",
-  }],
-  [
-    "POST /single",
-    { body: [{ id: 1, note: "a" }, { id: 1, note: "b" }], headers: merge },
-    400,
-    refused(
-      "21000",
-      "ON CONFLICT DO UPDATE command cannot affect row a second time",
-      "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
-    ),
-  ],
+  ...answers({
+    headers: { Prefer: "resolution=merge-duplicates, return=representation" },
+    body: { code: "c" },
+  })`
+    POST /coded?on_conflict=note
+      400 42P10 | there is no unique or exclusion constraint matching the ON CONFLICT specification
+    POST /coded?on_conflict=zzzzzzzz | 400 42703 | column "zzzzzzzz" does not exist
+    POST /coded?on_conflict=
+      400 SVC100 | a name is missing at the end | "failed to parse on_conflict parameter ()" (line 1, column 1): unexpected end of input expecting field name (* or [a..z0..9_$])
+  `,
+  ...answers({ headers: merge })`
+    POST /keyless?on_conflict=a
+      with {"a":"x"}
+      400 42P10 | there is no unique or exclusion constraint matching the ON CONFLICT specification
+    POST /keyless
+      with {"a":"x","b":"y"}
+      201 [{"a":"x","b":"y"}]
+      Preference-Applied: return=representation
+    POST /single
+      with [{"id":1,"note":"a"},{"id":1,"note":"b"}]
+      400 21000 | ON CONFLICT DO UPDATE command cannot affect row a second time |  | Ensure that no rows proposed for insertion within the same command have duplicate constrained values.
+  `,
 ]);
 
 const mismatch = refused("SVC115", "Payload values do not match URL in primary key column(s)");
@@ -310,18 +274,12 @@ suite.rows("PUT is refused", [
   ["PUT /single?id-%3Ea=eq.1", { body: one }, 405, notKey],
   ["PUT /single?id=eq.1&and=(id.eq.1)", { body: one }, 405, notKey],
   ["PUT /single?or=(id.eq.1)", { body: one }, 405, notKey],
-  [
-    "PUT /self?id=eq.1&card.self_id=eq.1&select=id,card(text)",
-    { body: { id: 1, name: "p" } },
-    405,
-    notKey,
-  ],
-  [
-    "PUT /self?id=eq.1&card.or=(self_id.eq.1)&select=id,card(text)",
-    { body: { id: 1, name: "p" } },
-    405,
-    notKey,
-  ],
+  ...answers({ body: { id: 1, name: "p" } })`
+    PUT /self?id=eq.1&card.self_id=eq.1&select=id,card(text)
+      405 SVC105 | Filters must include all and only primary key columns with 'eq' operators
+    PUT /self?id=eq.1&card.or=(self_id.eq.1)&select=id,card(text)
+      405 SVC105 | Filters must include all and only primary key columns with 'eq' operators
+  `,
   ["PUT /compound?a=eq.1", { body: { a: 1, b: "a" } }, 405, notKey],
   ["PUT /keyless?a=eq.1", { body: { a: "1" } }, 405, notKey],
   ["PUT /single?id=eq.1&limit=1", { body: one }, 400, limited],
@@ -334,58 +292,35 @@ suite.rows("PUT is refused", [
   ["PUT /compound?a=eq.1&b=eq.a", { body: { a: 1, b: "b" } }, 400, mismatch],
   ["PUT /compound?a=eq.1&b=eq.a", { body: { a: 1 } }, 400, mismatch],
   ["PUT /single?id=eq.1&id=eq.2", { body: one }, 400, mismatch],
-  [
-    "PUT /single?id=eq.1",
-    { body: [{ id: 1 }, { id: 1 }] },
-    400,
-    refused(
-      "21000",
-      "ON CONFLICT DO UPDATE command cannot affect row a second time",
-      "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
-    ),
-  ],
-  [
-    "PUT /single?id=eq.1",
-    { body: [{ id: 1 }, { id: 2, note: "x" }] },
-    400,
-    refused("SVC102", "All object keys must match"),
-  ],
-  [
-    "PUT /single?id=eq.1",
-    { body: { id: 1, nope: 2 } },
-    400,
-    refused("SVC204", "Could not find the 'nope' column of 'single' in the schema cache"),
-  ],
-  [
-    "PUT /single?id=eq.x",
-    { body: one },
-    400,
-    refused("22P02", 'invalid input syntax for type integer: "x"'),
-  ],
+  ...answers()`
+    PUT /single?id=eq.1
+      with [{"id":1},{"id":1}]
+      400 21000 | ON CONFLICT DO UPDATE command cannot affect row a second time |  | Ensure that no rows proposed for insertion within the same command have duplicate constrained values.
+    PUT /single?id=eq.1
+      with [{"id":1},{"id":2,"note":"x"}]
+      400 SVC102 | All object keys must match
+    PUT /single?id=eq.1
+      with {"id":1,"nope":2}
+      400 SVC204 | Could not find the 'nope' column of 'single' in the schema cache
+    PUT /single?id=eq.x
+      with {"id":1,"note":"put"}
+      400 22P02 | invalid input syntax for type integer: "x"
+  `,
 ]);
 
 suite.rows("rights", [
   ["POST /guarded", { body: { id: 1, owner: "anon", note: "n" }, headers: merge }, 200, [
     { id: 1, owner: "anon", note: "n" },
   ]],
-  [
-    "POST /guarded",
-    { body: { id: 2, owner: "anon", note: "n" }, headers: merge },
-    401,
-    refused(
-      "42501",
-      'new row violates row-level security policy (USING expression) for table "guarded"',
-    ),
-  ],
-  [
-    "PUT /guarded?id=eq.2",
-    { body: { id: 2, owner: "anon" } },
-    401,
-    refused(
-      "42501",
-      'new row violates row-level security policy (USING expression) for table "guarded"',
-    ),
-  ],
+  ...answers()`
+    POST /guarded
+      Prefer: resolution=merge-duplicates, return=representation
+      with {"id":2,"owner":"anon","note":"n"}
+      401 42501 | new row violates row-level security policy (USING expression) for table "guarded"
+    PUT /guarded?id=eq.2
+      with {"id":2,"owner":"anon"}
+      401 42501 | new row violates row-level security policy (USING expression) for table "guarded"
+  `,
 ]);
 
 const committing = apiSuite("writes_shapes", {
