@@ -38,13 +38,13 @@ export async function respondToRoot(
     ...(schemaNegotiated ? [["Content-Profile", plan.schema] as const] : []),
     ...(isTagged ? [["ETag", `"${document.tag}"`] as const] : []),
     ["Vary", "Accept, Prefer, Range"],
-    ...(document === null ? [] : [["Content-Length", String(document.length)] as const]),
+    ...(document === null ? [] : [["Content-Length", String(document.content.length)] as const]),
   ];
   const reply = {
     status: 200,
     headers,
-    content: document?.content() ?? null,
-    length: document?.length ?? null,
+    content: document?.content ?? null,
+    length: document?.content.length ?? null,
   };
   return conditionalReply(reply, preconditions, true);
 }

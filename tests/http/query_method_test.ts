@@ -1,6 +1,5 @@
 /** QUERY, and POST to `/<relation>/$query`: reads whose parameters come in the body. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { documentOf, validate } from "../support/handler/openapi.ts";
 import { apiSuite, serviceSuite } from "../support/handler/api.ts";
 import { answer, answers, errorBody, type Row } from "../support/handler/rows.ts";
 
@@ -344,30 +343,6 @@ suite.test("a page of another origin sees Accept-Query", async (api) => {
   );
   const read = await api("GET /tools?id=eq.1", { headers: { Origin: "http://a.example" } });
   strictEqual(read.headers.get("Access-Control-Expose-Headers")!.includes("Accept-Query"), false);
-});
-
-suite.test("OpenAPI 3.1 describes POST to $query of relations that the role may read", async (api) => {
-  const accept = { Accept: "application/openapi+json;version=3.1" };
-  const document = await documentOf(await api("GET /", { headers: accept }));
-  await validate(document);
-  deepStrictEqual(Object.keys(document.paths).filter((path) => path.endsWith("/$query")), [
-    "/$query",
-    "/$query/$query",
-    "/a%20b%2Fc/$query",
-    "/makers/$query",
-    "/tools/$query",
-    "/rpc/$query",
-  ]);
-  const { post } = document.paths["/tools/$query"];
-  deepStrictEqual(post.requestBody.content, {
-    [form]: { schema: { $ref: "#/components/schemas/query.body" } },
-  });
-  deepStrictEqual(post.parameters.map(({ $ref }: { $ref: string }) => $ref.split("/").at(-1)), [
-    "shared.range",
-    "shared.rangeUnit",
-    "shared.preferRead",
-    "shared.readProfile",
-  ]);
 });
 
 suite.test("50,000 ids arrive as one parameter, and the answer names no URL", async (api) => {

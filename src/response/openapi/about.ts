@@ -14,8 +14,6 @@ export interface DocumentConfig {
   readonly bookmarkHeader?: string | null;
   /** Writes may have an `Idempotency-Key` if it is not null. */
   readonly idempotencyTable: object | null;
-  /** Whether POST to `/<relation>/$query` reads. */
-  readonly serverQueryMethod: boolean;
   /** Batches are off if it is 0. */
   readonly batchMaxOperations: number;
   readonly openapiServerProxyUri: string | null;
@@ -66,10 +64,6 @@ function hostName(serverHost: string): string {
   return serverHost.includes(":") ? `[${serverHost}]` : serverHost;
 }
 
-export function hasKeys({ idempotencyTable }: Pick<DocumentConfig, "idempotencyTable">): boolean {
-  return idempotencyTable !== null;
-}
-
 /** Returns whether responses have entity tags, and preconditions count. */
 export function hasTags({ etagMode }: Pick<DocumentConfig, "etagMode">): boolean {
   return etagMode !== "off";
@@ -79,10 +73,9 @@ export function hasTags({ etagMode }: Pick<DocumentConfig, "etagMode">): boolean
 export function configKey(config: DocumentConfig): string {
   const { dialect, dbSchemas, dbAnonRole, openapiSecurityActive } = config;
   const features = [
-    hasKeys(config),
+    config.idempotencyTable !== null,
     hasTags(config),
     config.batchMaxOperations > 0,
-    config.serverQueryMethod,
     config.bookmarkHeader ?? null,
   ];
   const security = [openapiSecurityActive, dbAnonRole === null];
@@ -91,7 +84,7 @@ export function configKey(config: DocumentConfig): string {
 
 /** Descriptions that both versions have. */
 export const descriptions = {
-  key: "Name of the write, which takes effect once with idempotency-table",
+  idempotencyKey: "Name of the write, which takes effect once with idempotency-table",
   ifMatch:
     "With etag-mode: `ETag` of the row that the client has read, or `*` for a row that exists; else 412",
   ifNoneMatch: "With etag-mode: `ETag` of the response that the client has, for 304 without a body",

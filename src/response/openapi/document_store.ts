@@ -1,4 +1,4 @@
-/** Writes descriptions of the API in slices, and caches them: long ones compressed. @module */
+/** Writes descriptions of the API in slices, and caches them. @module */
 import { slicer } from "../../lib/slices.ts";
 import { contentTag } from "../conditional.ts";
 
@@ -12,11 +12,9 @@ export class ObjectMembers {
 }
 
 export interface StoredDocument {
-  readonly length: number;
+  readonly content: Uint8Array;
   /** Entity tag without its quotes. */
   readonly tag: string;
-  readonly content: () => Uint8Array | ReadableStream<Uint8Array>;
-  readonly storedBytes: number;
 }
 
 /** LRU cache of documents with a limit in bytes. Requests for the same key share one document. */
@@ -26,9 +24,7 @@ export interface DocumentStore {
 
 /** Limit for the documents of one schema cache; roles with different privileges have their own. */
 const maxStoreBytes = 64 * 1024 * 1024;
-/** Shorter documents are not compressed. A request without compression then reads them as they are. */
-const minCompressedBytes = 1024 * 1024;
-/** Characters of a piece that is encoded, compressed and decompressed at once. */
+/** Characters of a piece that is encoded at once. */
 const pieceLength = 128 * 1024;
 
 export function documentStore(): DocumentStore {
@@ -49,8 +45,8 @@ export function createStore(maxBytes: number): DocumentStore {
   const add = async (key: string, make: () => Promise<StoredDocument>) => {
     try {
       const made = await make();
-      sizes.set(key, key.length + made.storedBytes);
-      used += key.length + made.storedBytes;
+      sizes.set(key, key.length + made.content.length);
+      used += key.length + made.content.length;
       for (const oldest of sizes.keys()) {
         if (used <= maxBytes) break;
         remove(oldest);
@@ -78,21 +74,10 @@ export function createStore(maxBytes: number): DocumentStore {
 }
 
 export async function writeDocument(document: ObjectMembers): Promise<StoredDocument> {
-  const isCompressible = "CompressionStream" in globalThis;
-  let length = 0;
-  const plain: Uint8Array<ArrayBuffer>[] = [];
-  const zipped: Uint8Array<ArrayBuffer>[] = [];
-  for await (const bytes of bytesOf(document)) {
-    length += bytes.length;
-    plain.push(bytes);
-    while (isCompressible && length >= minCompressedBytes && plain.length > 0) {
-      zipped.push(await bytesThrough(new CompressionStream("gzip"), plain.shift()!));
-    }
-  }
-  const stored = await bytesOfBody(new Blob(zipped.length === 0 ? plain : zipped));
-  const tag = await contentTag(stored);
-  if (zipped.length === 0) return { length, tag, content: () => stored, storedBytes: length };
-  return { length, tag, content: () => unzipped(zipped), storedBytes: stored.length };
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  for await (const bytes of bytesOf(document)) pieces.push(bytes);
+  const content = new Uint8Array(await new Blob(pieces).arrayBuffer());
+  return { content, tag: await contentTag(content) };
 }
 
 async function* bytesOf(document: ObjectMembers): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
@@ -120,33 +105,4 @@ function* jsonPieces(value: unknown): Generator<string> {
     before = ",";
   }
   yield before === "{" ? "{}" : "}";
-}
-
-/** Decompresses one piece at a time, when the reader wants it. */
-function unzipped(
-  pieces: readonly Uint8Array<ArrayBuffer>[],
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const pause = slicer();
-  let next = 0;
-  return new ReadableStream({
-    async pull(controller) {
-      const piece = pieces[next++];
-      if (piece === undefined) return controller.close();
-      await pause();
-      controller.enqueue(await bytesThrough(new DecompressionStream("gzip"), piece));
-    },
-  }, { highWaterMark: 0 });
-}
-
-async function bytesThrough(
-  transform: CompressionStream | DecompressionStream,
-  bytes: Uint8Array<ArrayBuffer>,
-): Promise<Uint8Array<ArrayBuffer>> {
-  return await bytesOfBody(new Blob([bytes]).stream().pipeThrough(transform));
-}
-
-async function bytesOfBody(
-  body: Blob | ReadableStream<Uint8Array<ArrayBuffer>>,
-): Promise<Uint8Array<ArrayBuffer>> {
-  return new Uint8Array(await new Response(body).arrayBuffer());
 }

@@ -15,7 +15,6 @@ import {
   descriptions,
   documentationOf,
   type DocumentConfig,
-  hasKeys,
   hasTags,
   infoOf,
 } from "./about.ts";
@@ -26,13 +25,19 @@ import { columnType, defaultValue } from "./types.ts";
 export function openApi2(model: ApiModel, config: DocumentConfig): ObjectMembers {
   const { scheme, host, basePath } = addressOf(config);
   const { dialect: { vendor }, bookmarkHeader = null } = config;
-  const headers = { keyed: hasKeys(config), tagged: hasTags(config), bookmarkHeader };
+  const isTagged = hasTags(config);
+  const headers = {
+    bookmark: bookmarkHeader,
+    idempotencyKey: config.idempotencyTable === null ? null : "Idempotency-Key",
+    ifMatch: isTagged ? "If-Match" : null,
+    ifNoneMatch: isTagged ? "If-None-Match" : null,
+  };
   const produces = mediaTypes(vendor);
   const types = [...produces, "text/csv", "application/x-ndjson"];
   const rootMethods = config.batchMaxOperations > 0
     ? { ...rootPath, ...batchPath(vendor, headers) }
     : rootPath;
-  const routineContext = { ...headers, produces, typeName: model.parameterType };
+  const routineContext = { headers, produces, typeName: model.parameterType };
   const root = {
     swagger: "2.0",
     info: infoOf(model.comment, config),

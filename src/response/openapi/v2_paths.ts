@@ -31,7 +31,7 @@ export function batchPath(vendor: string, headers: V2Headers) {
       produces: ["application/json"],
       parameters: [
         { name: "batch", in: "body", required: true, schema: batchSchema },
-        ...headerReferences(headers).keys,
+        ...optional(headers, "idempotencyKey"),
       ],
       responses: { "200": { description: "OK" } },
     },
@@ -44,12 +44,14 @@ export function relationPath(described: DescribedRelation, headers: V2Headers): 
   const about = { tags: [name], ...aboutTarget(described.relation) };
   const filters = filterReferences(described);
   const body = shared(bodyKey(name));
-  const { keys, ifMatch, ifNoneMatch, bookmark } = headerReferences(headers);
-  const changing = [...keys, ...ifMatch];
+  const changing = optional(headers, "idempotencyKey", "ifMatch");
   const writes = {
     post: {
       ...about,
-      parameters: [body, shared("select"), shared("preferPost"), ...keys],
+      parameters: [
+        ...[body, shared("select"), shared("preferPost")],
+        ...optional(headers, "idempotencyKey"),
+      ],
       responses: { "201": { description: "Created" } },
     },
     patch: {
@@ -66,7 +68,11 @@ export function relationPath(described: DescribedRelation, headers: V2Headers): 
   return {
     get: {
       ...about,
-      parameters: [...filters, ...readParameters, ...ifMatch, ...ifNoneMatch, ...bookmark],
+      parameters: [
+        ...filters,
+        ...readParameters,
+        ...optional(headers, "ifMatch", "ifNoneMatch", "bookmark"),
+      ],
       responses: {
         "200": {
           description: "OK",
@@ -81,14 +87,14 @@ export function relationPath(described: DescribedRelation, headers: V2Headers): 
 
 const noContent = { "204": { description: "No Content" } } as const;
 
-/** Returns references to the headers that are turned on. */
-function headerReferences({ keyed, tagged, bookmarkHeader }: V2Headers) {
-  return {
-    keys: keyed ? [shared("idempotencyKey")] : [],
-    ifMatch: tagged ? [shared("ifMatch")] : [],
-    ifNoneMatch: tagged ? [shared("ifNoneMatch")] : [],
-    bookmark: bookmarkHeader === null ? [] : [shared("bookmark")],
-  };
+/** Names of the headers that the configuration turns on; null for one that is off. */
+export type V2Headers = Readonly<
+  Record<"bookmark" | "idempotencyKey" | "ifMatch" | "ifNoneMatch", string | null>
+>;
+
+/** Returns references to those of the headers that are on. */
+function optional(headers: V2Headers, ...keys: readonly (keyof V2Headers)[]) {
+  return keys.filter((key) => headers[key] !== null).map(shared);
 }
 
 function shared(key: string) {
@@ -105,15 +111,15 @@ const readParameters = [
   "preferCount",
 ].map(shared);
 
-export interface V2RoutineContext extends V2Headers {
+export interface V2RoutineContext {
+  readonly headers: V2Headers;
   readonly produces: readonly string[];
   readonly typeName: (type: string) => string;
 }
 
 /** Returns the path of a function: POST, and GET unless the function is volatile. */
 export function routinePath(routine: Routine, context: V2RoutineContext): unknown {
-  const { produces, typeName } = context;
-  const { keys, ifNoneMatch, bookmark } = headerReferences(context);
+  const { headers, produces, typeName } = context;
   const about = {
     tags: [`(rpc) ${routine.name}`],
     ...aboutTarget(routine),
@@ -125,7 +131,8 @@ export function routinePath(routine: Routine, context: V2RoutineContext): unknow
   const inQuery = unnamed === null
     ? routine.parameters.map((parameter) => queryParameter(parameter, typeName(parameter.type)))
     : [];
-  const get = { ...about, ...unlessEmpty("parameters", [...inQuery, ...ifNoneMatch, ...bookmark]) };
+  const inHeader = optional(headers, "ifNoneMatch", "bookmark");
+  const get = { ...about, ...unlessEmpty("parameters", [...inQuery, ...inHeader]) };
   const body = unnamed === null
     ? { schema: argumentSchema(routine, typeName) }
     : { schema: typeFacts(typeName(unnamed.type)) };
@@ -135,7 +142,7 @@ export function routinePath(routine: Routine, context: V2RoutineContext): unknow
     parameters: [
       { name: "args", in: "body", required: true, ...body },
       shared("preferParams"),
-      ...(routine.volatility === "volatile" ? keys : bookmark),
+      ...optional(headers, routine.volatility === "volatile" ? "idempotencyKey" : "bookmark"),
     ],
   };
   return routine.volatility === "volatile" || unnamed?.required ? { post } : { get, post };
@@ -221,34 +228,12 @@ export const fixedParameters: readonly V2ParameterEntry[] = [
   ["limit", text("limit", "query", pagination)],
 ];
 
-/** Headers that operations have if the configuration turns them on. */
-export interface V2Headers {
-  /** Whether writes may have an `Idempotency-Key`. */
-  readonly keyed: boolean;
-  /** Whether preconditions count. */
-  readonly tagged: boolean;
-  /** Name of the header with bookmarks; null without standbys. */
-  readonly bookmarkHeader: string | null;
-}
-
-/** Returns the parameters of the headers that are turned on. */
-export function headerParameters(
-  { keyed, tagged, bookmarkHeader }: V2Headers,
-): readonly V2ParameterEntry[] {
-  return [
-    ...(bookmarkHeader === null
-      ? []
-      : [["bookmark", text(bookmarkHeader, "header", descriptions.bookmark)] as const]),
-    ...(keyed
-      ? [["idempotencyKey", text("Idempotency-Key", "header", descriptions.key)] as const]
-      : []),
-    ...(tagged
-      ? [
-        ["ifMatch", text("If-Match", "header", descriptions.ifMatch)] as const,
-        ["ifNoneMatch", text("If-None-Match", "header", descriptions.ifNoneMatch)] as const,
-      ]
-      : []),
-  ];
+/** Returns the parameters of the headers that are on. */
+export function headerParameters(headers: V2Headers): readonly V2ParameterEntry[] {
+  const entries = Object.entries(headers) as [keyof V2Headers, string | null][];
+  return entries.flatMap(([key, name]) =>
+    name === null ? [] : [[key, text(name, "header", descriptions[key])] as const]
+  );
 }
 
 /** Returns the body of a relation, and a filter for each column that requests can filter by. */
@@ -277,11 +262,11 @@ export function relationParameters(
   return [[bodyKey(name), body], ...filters];
 }
 
-export function bodyKey(relation: string): string {
+function bodyKey(relation: string): string {
   return `body.${relation}`;
 }
 
-export function filterReferences({ relation, columns }: DescribedRelation): readonly unknown[] {
+function filterReferences({ relation, columns }: DescribedRelation): readonly unknown[] {
   return columns
     .filter(({ column }) => queryName(column.name) !== null)
     .map(({ column }) => reference("parameters", rowFilterKey(relation.name, column.name)));

@@ -1,22 +1,19 @@
 /** Writes an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1.html). @module */
-import { queryPath, querySchema, relationPath } from "./v3_relations.ts";
 import { addressOf, descriptions, documentationOf, type DocumentConfig, infoOf } from "./about.ts";
 import { ObjectMembers } from "./document_store.ts";
-import type { ApiModel, DescribedRelation } from "./model.ts";
+import type { ApiModel } from "./model.ts";
 import { pathSegment } from "./names.ts";
 import { batchReplySchema, batchSchema } from "./batch_schemas.ts";
-import { filterParameters, shared, sharedParameters } from "./v3_parameters.ts";
 import {
-  bookmarkComponent,
   errorResponse,
   notModified,
+  relationPath,
+  routinePath,
   rowsResponse,
-  sharedHeaders,
-  sharedResponses,
   tagHeader,
-} from "./v3_responses.ts";
-import { routinePath } from "./v3_routines.ts";
-import { errorSchema, relationSchemas } from "./v3_schemas.ts";
+} from "./v3_operations.ts";
+import { filterParameters, shared, sharedParameters } from "./v3_parameters.ts";
+import { errorReference, errorSchema, relationSchemas } from "./v3_schemas.ts";
 
 /** Returns the document. It omits relations without a method that the role may use. */
 export function openApi3(whole: ApiModel, config: DocumentConfig): ObjectMembers {
@@ -40,7 +37,6 @@ function componentsOf(model: ApiModel, config: DocumentConfig): ObjectMembers {
   const components = {
     schemas: new ObjectMembers(function* () {
       yield errorSchema;
-      if (config.serverQueryMethod) yield querySchema;
       for (const relation of model.relations) yield* relationSchemas(relation);
     }),
     parameters: new ObjectMembers(function* () {
@@ -53,7 +49,12 @@ function componentsOf(model: ApiModel, config: DocumentConfig): ObjectMembers {
         yield rowsResponse(relation, { vendor, bookmarkHeader });
       }
     }),
-    headers: { ...sharedHeaders, ...bookmarkComponent(bookmarkHeader) },
+    headers: {
+      ...sharedHeaders,
+      ...(bookmarkHeader === null
+        ? {}
+        : { [bookmarkHeader]: { description: descriptions.newBookmark, schema: text } }),
+    },
     ...(config.openapiSecurityActive ? { securitySchemes } : {}),
   };
   return new ObjectMembers(() => Object.entries(components));
@@ -69,25 +70,47 @@ function* pathsOf(
   config: DocumentConfig,
 ): Generator<readonly [string, unknown]> {
   const { dbSchemas, dialect: { vendor }, bookmarkHeader = null } = config;
-  const headers = { profiled: dbSchemas.length > 1, bookmarkHeader };
   const names = new Set(relations.map(({ relation }) => relation.name));
-  const isDescribed = (relation: string) => names.has(relation);
+  const context = {
+    vendor,
+    schema,
+    profiled: dbSchemas.length > 1,
+    bookmarkHeader,
+    isDescribed: (relation: string) => names.has(relation),
+  };
   yield ["/", { ...rootPath, ...batchPath(vendor) }];
   for (const relation of relations) {
-    yield [`/${pathSegment(relation.relation.name)}`, relationPath(relation, headers)];
-  }
-  for (const relation of config.serverQueryMethod ? relations.filter(isReadable) : []) {
-    yield [`/${pathSegment(relation.relation.name)}/$query`, queryPath(relation, headers)];
+    yield [`/${pathSegment(relation.relation.name)}`, relationPath(relation, context)];
   }
   for (const routine of routines) {
-    const context = { ...headers, vendor, schema, isDescribed };
     yield [`/rpc/${pathSegment(routine.name)}`, routinePath(routine, context)];
   }
 }
 
-function isReadable({ methods }: DescribedRelation): boolean {
-  return methods.includes("get");
-}
+const text = { type: "string" } as const;
+
+const sharedResponses = {
+  "unmodified.response": {
+    description: "The client has the body: `If-None-Match` lists its `ETag`",
+    headers: tagHeader,
+  },
+  "error.response": {
+    description: "An error",
+    content: { "application/json": { schema: errorReference } },
+  },
+} as const;
+
+const sharedHeaders = {
+  ETag: { description: "With etag-mode: version of the row, and hash of the body", schema: text },
+  "Content-Range": {
+    description: "First and last row, and their number where it was counted: `0-24/*`",
+    schema: text,
+  },
+  Link: {
+    description: "Other pages of a page by a cursor: `first`, `prev`, `next`, `last` (RFC 8288)",
+    schema: text,
+  },
+} as const;
 
 const rootPath = {
   get: {

@@ -3,7 +3,7 @@ import type { Column } from "../../schema_cache/schema_cache.ts";
 import { descriptions } from "./about.ts";
 import type { DescribedRelation } from "./model.ts";
 import { componentKey, queryName, reference } from "./names.ts";
-import { typeSchema } from "./v3_types.ts";
+import { typeSchema } from "./v3_schemas.ts";
 
 type V3ParameterEntry = readonly [key: string, parameter: unknown];
 
@@ -25,18 +25,8 @@ function header(name: string, description: string, schema: unknown = text) {
   return { name, in: "header", description, schema };
 }
 
-const always = [
-  "numbers=string",
-  "handling=strict",
-  "handling=lenient",
-  "timezone=<zone>",
-] as const;
-const counts = [
-  "count=exact",
-  "count=exact-<rows>",
-  "count=planned",
-  "count=estimated",
-] as const;
+const always = ["numbers=string", "handling=strict", "handling=lenient", "timezone=<zone>"];
+const counts = ["count=exact", "count=exact-<rows>", "count=planned", "count=estimated"];
 const writes = [
   "return=minimal",
   "return=headers-only",
@@ -44,76 +34,33 @@ const writes = [
   "missing=default",
   "tx=commit",
   "tx=rollback",
-] as const;
-const limits = ["max-affected=<rows>"] as const;
+];
 const resolutions = [
   "resolution=merge-duplicates",
   "resolution=ignore-duplicates",
   "resolution=return-existing",
-] as const;
+];
+const limits = ["max-affected=<rows>"];
 
 function prefer(...preferences: readonly string[]) {
   return header("Prefer", `Preferences, separated by commas: \`${preferences.join("`, `")}\``);
 }
 
-/** The schema of the document. Requests without a profile use the default schema. */
-export interface ProfileFacts {
+export interface SharedFacts {
+  /** The schema of the document. Requests without a profile use the default schema. */
   readonly schema: string;
   readonly isDefault: boolean;
-}
-
-/** The header with bookmarks. */
-export interface BookmarkFacts {
   /** Null without standbys. */
   readonly bookmarkHeader: string | null;
 }
 
-/** Which headers operations may have. */
-export interface HeaderContext extends BookmarkFacts {
-  /** Whether requests can select a schema by a profile header. */
-  readonly profiled: boolean;
+export function* sharedParameters(facts: SharedFacts): Generator<V3ParameterEntry> {
+  for (const [name, parameter] of Object.entries(parametersOf(facts))) {
+    if (parameter !== null) yield [`shared.${name}`, parameter];
+  }
 }
 
-export function readHeaders(context: HeaderContext): readonly SharedParameter[] {
-  const profile = context.profiled ? ["readProfile"] as const : [];
-  return [...profile, "ifNoneMatch", ...bookmarkHeaders(context)];
-}
-
-/** Returns the header of requests that a standby may execute. */
-export function bookmarkHeaders(
-  { bookmarkHeader }: BookmarkFacts,
-): readonly SharedParameter[] {
-  return bookmarkHeader === null ? [] : ["bookmark"];
-}
-
-const clauses = ["distinct", "having"] as const;
-const cursorClauses = ["after", "before"] as const;
-
-/** Clauses without those that have the name of a parameter. Cursors need a key of the rows. */
-export function clausesOf(
-  { names, hasKey }: { readonly names: readonly string[]; readonly hasKey: boolean },
-): readonly SharedParameter[] {
-  const taken = new Set(names);
-  return [...clauses, ...(hasKey ? cursorClauses : [])].filter((name) => !taken.has(name));
-}
-
-export function writeHeaders({ profiled }: HeaderContext): readonly SharedParameter[] {
-  return [...(profiled ? ["writeProfile"] as const : []), "idempotencyKey"];
-}
-
-/** Returns the headers of writes to rows that exist. */
-export function changeHeaders(context: HeaderContext): readonly SharedParameter[] {
-  return [...writeHeaders(context), "ifMatch"];
-}
-
-export function sharedParameters(
-  facts: ProfileFacts & BookmarkFacts,
-): readonly V3ParameterEntry[] {
-  const present = Object.entries(parametersOf(facts)).filter(([, parameter]) => parameter !== null);
-  return present.map(([name, parameter]) => [`shared.${name}`, parameter]);
-}
-
-function parametersOf({ schema, isDefault, bookmarkHeader }: ProfileFacts & BookmarkFacts) {
+function parametersOf({ schema, isDefault, bookmarkHeader }: SharedFacts) {
   const places = bookmarkHeader === null ? [] : ["read=primary"];
   const profile = (name: string) => ({
     ...header(name, "Schema that the request is about", { const: schema }),
@@ -162,63 +109,56 @@ function parametersOf({ schema, isDefault, bookmarkHeader }: ProfileFacts & Book
     preferCall: prefer(...counts, "max-rows=fail", ...limits, ...places, ...always),
     readProfile: profile("Accept-Profile"),
     writeProfile: profile("Content-Profile"),
-    idempotencyKey: header("Idempotency-Key", descriptions.key, { type: "string", maxLength: 255 }),
+    idempotencyKey: header("Idempotency-Key", descriptions.idempotencyKey, {
+      type: "string",
+      maxLength: 255,
+    }),
     ifMatch: header("If-Match", descriptions.ifMatch),
     ifNoneMatch: header("If-None-Match", descriptions.ifNoneMatch),
     bookmark: bookmarkHeader === null ? null : header(bookmarkHeader, descriptions.bookmark),
   };
 }
 
-/** Returns a filter for each column that requests can filter by. */
-export function filterParameters(
+/** Returns a filter for each column that requests can filter by, with the form of its values. */
+export function* filterParameters(
   { relation, columns }: DescribedRelation,
-): readonly V3ParameterEntry[] {
-  return columns.flatMap(({ column }): V3ParameterEntry[] => {
-    const name = queryName(column.name);
-    if (name === null) return [];
-    const how = filterForm(column);
-    const description = column.comment === null ? how : `${column.comment}\n\n${how}`;
-    const parameter = { ...query(name, description), example: filterExample(column) };
-    return [[filterKey(relation.name, column.name), parameter]];
-  });
+): Generator<V3ParameterEntry> {
+  for (const { column: { name: column, comment, baseType, enumLabels } } of columns) {
+    const name = queryName(column);
+    if (name === null) continue;
+    const form = enumLabels.length === 0
+      ? `\`<operator>.<${baseType}>\``
+      : `\`<operator>.<value>\` with a value of \`${enumLabels.join("`, `")}\``;
+    const description = comment === null ? form : `${comment}\n\n${form}`;
+    const example = filterExample({ baseType, enumLabels });
+    yield [filterKey(relation.name, column), { ...query(name, description), example }];
+  }
 }
 
-/** Returns how to write a filter of a column, with the type or the labels of its values. */
-function filterForm({ baseType, enumLabels }: Column): string {
-  if (enumLabels.length === 0) return `\`<operator>.<${baseType}>\``;
-  return `\`<operator>.<value>\` with a value of \`${enumLabels.join("`, `")}\``;
-}
-
-export function filterExample({ baseType, enumLabels: [label] }: Column): string {
+export function filterExample(
+  { baseType, enumLabels: [label] }: Pick<Column, "baseType" | "enumLabels">,
+): string {
   if (label !== undefined) return `eq.${label}`;
   const { type, format } = typeSchema(baseType);
-  if (type === "string" && typeof format === "string") {
-    return formatExamples.get(format) ?? "not.is.null";
-  }
-  return typeExamples.get(String(type)) ?? "not.is.null";
+  const isPlainText = type === "string" && format === undefined;
+  return examples.get(String(isPlainText || type !== "string" ? type : format)) ?? "not.is.null";
 }
 
-const typeExamples: ReadonlyMap<string, string> = new Map([
+/** Filters by the type of their values, or by the format of a text. */
+const examples: ReadonlyMap<string, string> = new Map([
   ["integer", "eq.5"],
   ["number", "gte.1.5"],
   ["boolean", "is.true"],
   ["string", "ilike.*text*"],
-]);
-
-const formatExamples: ReadonlyMap<string, string> = new Map([
   ["date", "gte.2030-01-01"],
   ["date-time", "gte.2030-01-01T00:00:00Z"],
   ["uuid", "eq.00000000-0000-0000-0000-000000000000"],
 ]);
 
-export function filterReferences({ relation, columns }: DescribedRelation): readonly unknown[] {
-  return columns
-    .filter(({ column }) => queryName(column.name) !== null)
-    .map(({ column }) => filterReference(relation.name, column.name));
-}
-
-export function filterReference(relation: string, column: string) {
-  return reference("components", "parameters", filterKey(relation, column));
+/** Returns references to the filters of columns, without those that requests cannot filter by. */
+export function filterReferences(relation: string, columns: readonly string[]) {
+  return columns.filter((column) => queryName(column) !== null)
+    .map((column) => reference("components", "parameters", filterKey(relation, column)));
 }
 
 /** Returns the key of a filter. Dots separate its parts, since `componentKey` escapes other dots. */
