@@ -109,8 +109,6 @@ export interface DatabaseOptions {
   readonly prepare: boolean | "auto";
   /** Whether all transactions are blocks. Default: false. */
   readonly usesBlocks?: boolean;
-  /** Longest wait in an overloaded queue, in milliseconds; 0 for no such limit. See `db-pool-queue-target`. */
-  readonly queueTargetMs: number;
   /** Default: those of the start. */
   readonly replicas?: ReplicaSettings;
 }

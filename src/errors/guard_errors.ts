@@ -34,11 +34,6 @@ export const guardErrors = {
     headers: [["Retry-After", "1"]],
     shedReason: "requests",
   })).when("`server-max-requests` requests are in progress"),
-  queueOverloaded: defineError("135", 503, (retryAfterSeconds: number) => ({
-    message: "Too many requests at the same time",
-    headers: [["Retry-After", String(retryAfterSeconds)]],
-    shedReason: "queue",
-  })).when("the request waits longer than `db-pool-queue-target` under overload"),
   spoolFull: defineError("135", 503, () => ({
     message: "Too many requests at the same time",
     details: "The temporary files of long bodies have no room for this one",

@@ -11,7 +11,7 @@ export interface ErrorTexts {
 }
 
 /** Limits that refuse requests under overload. `replica`: reads in place of standbys. */
-export type ShedReason = "requests" | "queue" | "spool" | "replica";
+export type ShedReason = "requests" | "spool" | "replica";
 
 export interface FailedOperation {
   /** Position in the batch, from 0. */

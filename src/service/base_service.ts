@@ -155,7 +155,6 @@ export abstract class BaseService {
 /** Options of the configuration that a database works by. */
 type DatabaseOptionsConfig = Pick<
   Config,
-  | "dbPoolQueueTarget"
   | "dbPreparedStatements"
   | "dbReplicaFallback"
   | "dbReplicaMaxLag"
@@ -168,7 +167,6 @@ export function databaseOptions(
 ): Omit<DatabaseOptions, "usesBlocks"> {
   return {
     prepare: config.dbPreparedStatements,
-    queueTargetMs: config.dbPoolQueueTarget * 1000,
     replicas: replicaSettings(config),
   };
 }

@@ -74,7 +74,6 @@ const wrong: Readonly<Record<OptionKey, readonly [value: string, problem: string
   "db-pool-automatic-recovery": bool,
   "db-pool-max-idletime": seconds,
   "db-pool-max-lifetime": seconds,
-  "db-pool-queue-target": time,
   "db-pre-config": routine,
   "db-pre-request": routine,
   "db-pipelining": bool,

@@ -19,7 +19,7 @@ const jsonLog = { "log-level": "info", "log-format": "json" };
 const metrics = { "admin-server-host": "127.0.0.1", "admin-server-port": freePort() };
 const cost = { "db-max-cost": 1_000_000 };
 const timeouts = { "db-statement-timeout": "60s" };
-const inProcess = { "server-max-requests": 10_000, "db-pool-queue-target": "10s" };
+const inProcess = { "server-max-requests": 10_000 };
 const all = { ...rateLimits, ...jsonLog, ...inProcess };
 
 /** Rows whose JSON has about 100 kB. */

@@ -23,7 +23,6 @@ const guards:
   readonly (readonly [name: string, config: Readonly<Record<string, string | number>>])[] = [
     ["none", {}],
     ["server-max-requests = 20", { "server-max-requests": 20 }],
-    ['db-pool-queue-target = "20ms"', { "db-pool-queue-target": "20ms" }],
   ];
 
 /** Rates, as parts of the rate that the service can serve. */

@@ -43,15 +43,6 @@ export const poolOptions = {
     reloadable: false,
     isOfPostgrest: true,
   }),
-  "db-pool-queue-target": option({
-    codec: time(),
-    default: 0,
-    doc:
-      "Longest wait for a connection while the queue never empties; then the request fails with " +
-      "SVC135. 0 sets no such limit.",
-    example: '"50ms"',
-    inDatabase: false,
-  }),
   "db-pool-max-lifetime": option({
     codec: seconds(0),
     default: 1800,

@@ -60,10 +60,7 @@ export function openPool(
   let onPooler = () => {};
   let isEncrypted: boolean | null = null;
   const acquisitionTimeoutMs = config.dbPoolAcquisitionTimeout * 1000;
-  const preparation = new StatementPreparation({
-    prepare: config.dbPreparedStatements,
-    queueTargetMs: 0,
-  }, {
+  const preparation = new StatementPreparation({ prepare: config.dbPreparedStatements }, {
     probe: () => probePooler({ targets, timeoutMs: acquisitionTimeoutMs, schedule }),
     apply: (configuration) => pool.configure(configuration),
     onPooler: () => onPooler(),

@@ -25,7 +25,6 @@ import {
   connectionLimit,
   LargeBodies,
   type Load,
-  OverloadControl,
   pipelineLength,
 } from "./concurrency_limiter.ts";
 import type { Transport } from "../transport.ts";
@@ -113,7 +112,6 @@ export class Pool implements Database {
   readonly #largeBodies: LargeBodies;
   readonly #serviceTimes = new WeakMap<object, ServiceTime>();
   readonly #roundTrip = new MinRoundTrip();
-  readonly #overload = new OverloadControl();
   readonly #timers: ReturnType<typeof poolTimers>;
   #session: SessionOptions;
   #opening = 0;
@@ -190,11 +188,8 @@ export class Pool implements Database {
     for (const pooled of this.#idle.splice(0)) close(pooled, "release");
   }
 
-  configure({ queueTargetMs, ...changed }: PoolConfiguration): void {
-    this.#overload.configure(queueTargetMs);
-    const { prepare, usesBlocks = false } = changed;
-    const sharesSession = usesBlocks || (changed.sharesSession ?? !prepare);
-    const session = { prepare, sharesSession };
+  configure({ prepare, usesBlocks = false, sharesSession = !prepare }: PoolConfiguration): void {
+    const session = { prepare, sharesSession: usesBlocks || sharesSession };
     if (isSameSession(session, this.#session)) return;
     this.#session = session;
     this.flush();
@@ -266,7 +261,6 @@ export class Pool implements Database {
       return this.#execute(this.#idle.pop()!, [queued]);
     }
     queued.since = this.#clock.now();
-    if (this.#queue.size === 0) this.#overload.recordEmpty(queued.since);
     this.#queue.add(queued);
     this.#timers.deadline.start(this.#options.acquisitionTimeoutMs);
     this.#timers.slow.start(slowCheckMs);
@@ -309,7 +303,6 @@ export class Pool implements Database {
   /** Records how long a batch was in the queue; a requeued one from the beginning. */
   #recordWait({ since, timing, isRequeued }: QueuedBatch, now: number): void {
     const waitMs = since === 0 ? 0 : now - since;
-    this.#overload.recordWait(waitMs, now);
     if (!isRequeued) this.queueSeconds.record(waitMs / 1000);
     if (timing !== null) timing.queueMs = waitMs;
   }
@@ -335,8 +328,6 @@ export class Pool implements Database {
           waiting: this.#queue.size,
           freeConnections: this.#limiter.freeConnections(this.#limitOf(first)),
         }),
-      // Under overload, the clients of the oldest may have left.
-      this.#overload.isOverloaded(this.#clock.now()) ? "newest first" : "oldest first",
     );
     if (batches.length === 0) return false;
     this.#execute(pooled, batches);
@@ -461,7 +452,6 @@ export class Pool implements Database {
 
   #recordServiceTime({ work }: PooledConnection): void {
     const { batches, startedAt, failures } = work!;
-    this.#overload.recordService(this.#clock.now() - startedAt, batches.length);
     if (failures > 0) return;
     const ms = this.#roundTrip.serviceTime(this.#clock.now() - startedAt, batches.length);
     for (const { serviceTime } of batches) serviceTime?.record(ms);
@@ -583,20 +573,9 @@ export class Pool implements Database {
     }
     spoolSlowReaders(this.#connections, { isContended: this.#queue.size > 0 });
     if (this.#idle.length > 0 && this.#queue.size > 0) this.#serve();
-    this.#shed(now);
     this.#listenToWaiting(now);
     if (this.#queue.size > 0 || this.#connections.size > this.#idle.length) {
       this.#timers.slow.start(slowCheckMs);
-    }
-  }
-
-  /** Rejects the batches of an overloaded queue that have waited for longer than the target. */
-  #shed(now: number): void {
-    if (this.#queue.size === 0 || !this.#overload.isOverloaded(now)) return;
-    const retryAfter = this.#overload.retryAfter(this.#queue.size, this.#options.max);
-    for (const queued of this.#queue) {
-      if (now - queued.since <= this.#overload.targetMs) continue;
-      this.#reject(queued, errors.queueOverloaded(retryAfter));
     }
   }
 

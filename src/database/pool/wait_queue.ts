@@ -11,13 +11,6 @@ const maxLookups = 100;
 /** Writes above this are executed on connections of their own, where they wait for the disk together. */
 const maxPipelinedWriteMs = 0.5;
 
-type QueueOrder = "oldest first" | "newest first";
-
-const followers: Readonly<Record<QueueOrder, (queued: QueuedBatch) => QueuedBatch | null>> = {
-  "oldest first": ({ next }) => next,
-  "newest first": ({ previous }) => previous,
-};
-
 export interface QueuedBatch extends PendingBatch, ListMember<QueuedBatch> {
   /** Null where nothing cancels the batch. */
   readonly caller: Caller | null;
@@ -82,21 +75,19 @@ export class WaitQueue {
   }
 
   /**
-   * Removes and returns the first batch that may start, together with those directly behind it, in the
-   * same order, that may share its write: at most `limit(first)` in all.
+   * Removes and returns the first batch that may start, together with those directly behind it that may share
+   * its write: at most `limit(first)` in all.
    */
   take(
     mayStart: (queued: QueuedBatch) => boolean,
     limit: (first: QueuedBatch, pipeline: PipelineClass) => number,
-    order: QueueOrder = "oldest first",
   ): readonly QueuedBatch[] {
-    const follow = followers[order];
-    const first = this.#first(mayStart, order);
+    const first = this.#first(mayStart);
     if (first === null) return noBatches;
     const pipeline = pipelineOf(first);
     const most = pipeline === null ? 1 : limit(first, pipeline);
     const taken = [first];
-    for (let next = follow(first); next !== null && taken.length < most; next = follow(next)) {
+    for (let next = first.next; next !== null && taken.length < most; next = next.next) {
       if (pipelineOf(next) !== pipeline) break;
       taken.push(next);
     }
@@ -108,33 +99,21 @@ export class WaitQueue {
     return expectsLargeBody ? this.#large : this.#others;
   }
 
-  #first(mayStart: (queued: QueuedBatch) => boolean, order: QueueOrder): QueuedBatch | null {
-    const large = end(this.#large, order);
-    const other = find(this.#others, mayStart, order);
+  #first(mayStart: (queued: QueuedBatch) => boolean): QueuedBatch | null {
+    const large = this.#large.first;
+    const other = this.#firstOther(mayStart);
     if (large === null || !mayStart(large)) return other;
-    if (other === null) return large;
-    const isLargeOlder = large.since <= other.since;
-    return isLargeOlder === (order === "oldest first") ? large : other;
+    return other === null || large.since <= other.since ? large : other;
   }
-}
 
-function end(list: LinkedList<QueuedBatch>, order: QueueOrder): QueuedBatch | null {
-  return order === "oldest first" ? list.first : list.last;
-}
-
-/** Returns the first member that may start, of those that are looked through. */
-function find(
-  list: LinkedList<QueuedBatch>,
-  mayStart: (queued: QueuedBatch) => boolean,
-  order: QueueOrder,
-): QueuedBatch | null {
-  const follow = followers[order];
-  let queued = end(list, order);
-  for (let lookups = 0; queued !== null && lookups < maxLookups; lookups++) {
-    if (mayStart(queued)) return queued;
-    queued = follow(queued);
+  #firstOther(mayStart: (queued: QueuedBatch) => boolean): QueuedBatch | null {
+    let lookups = 0;
+    for (const queued of this.#others) {
+      if (mayStart(queued)) return queued;
+      if (++lookups === maxLookups) break;
+    }
+    return null;
   }
-  return null;
 }
 
 const noBatches: readonly QueuedBatch[] = [];

@@ -322,7 +322,7 @@ const cases: Readonly<Record<string, Cases>> = {
     server-timing-enabled url-use-legacy-target-names
   `,
   ...each(times)`
-    batch-timeout db-replica-max-lag db-replica-wait db-pool-queue-target
+    batch-timeout db-replica-max-lag db-replica-wait
     db-anon-statement-timeout db-statement-timeout server-body-timeout
     server-header-timeout server-idle-timeout server-shutdown-wait-period server-request-timeout
   `,

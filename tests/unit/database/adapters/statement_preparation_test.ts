@@ -11,7 +11,7 @@ import { settled } from "../../../support/timing/fake_clock.ts";
 function preparationOf(prepare: DatabaseOptions["prepare"]) {
   const log: string[] = [];
   const probes: PromiseWithResolvers<PoolerFinding>[] = [];
-  const preparation = new StatementPreparation({ prepare, queueTargetMs: 0 }, {
+  const preparation = new StatementPreparation({ prepare }, {
     probe: () => {
       log.push("probe");
       const probe = Promise.withResolvers<PoolerFinding>();
@@ -82,9 +82,9 @@ for (const prepare of [true, false]) {
 
 Deno.test("StatementPreparation probes when the configuration changes to auto", async () => {
   const { preparation, probes, log } = preparationOf(true);
-  preparation.configure({ prepare: "auto", queueTargetMs: 0 });
+  preparation.configure({ prepare: "auto" });
   probes[0]!.resolve(kept);
   await settled();
-  preparation.configure({ prepare: "auto", queueTargetMs: 5 });
+  preparation.configure({ prepare: "auto", usesBlocks: true });
   deepStrictEqual(log, ["unnamed, shared", "probe", "prepared", "prepared"]);
 });

@@ -242,12 +242,12 @@ Deno.test("Pool.configure() replaces connections when preparing is switched", as
     await fake.serveAll();
     await done;
   };
-  pool.configure({ prepare: true, queueTargetMs: 0 });
+  pool.configure({ prepare: true });
   await run();
-  pool.configure({ prepare: true, queueTargetMs: 0 });
+  pool.configure({ prepare: true });
   await run();
   strictEqual(transports.length, 1);
-  pool.configure({ prepare: false, queueTargetMs: 0 });
+  pool.configure({ prepare: false });
   deepStrictEqual(transports[0]!.log, ["end"]);
   await run();
   const names = ({ sent }: FakeTransport) =>
@@ -277,7 +277,7 @@ const sessions: readonly (readonly [
 for (const [name, configuration, statements] of sessions) {
   Deno.test(`Pool.configure() prepares statements of the right form with ${name}`, async () => {
     const fake = new FakePool();
-    fake.pool.configure({ prepare: true, queueTargetMs: 0, ...configuration });
+    fake.pool.configure({ prepare: true, ...configuration });
     const done = fake.pool.transaction(reading);
     await fake.serveAll();
     await done;

@@ -32,7 +32,6 @@ const rows: readonly (readonly [name: string, error: unknown, refusal: unknown])
   ["no connection", errors.cannotConnect(null), { reason: "connection", ...unbegun }],
   ["a lost connection", errors.connectionLost(null), { reason: "connection", ...begun }],
   ["a full pool", errors.acquisitionTimeout(), { reason: "busy", ...unbegun }],
-  ["an overloaded queue", errors.queueOverloaded(1), { reason: "busy", ...unbegun }],
   ["the time of the request", errors.requestTimeout(), null],
   ["another value", new Error("bug"), null],
 ];

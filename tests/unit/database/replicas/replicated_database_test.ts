@@ -501,7 +501,6 @@ Deno.test("ReplicatedDatabase.configure() applies another lag", async () => {
   strictEqual(await outcome(replicas, standbyRead()), "standby0");
   replicas.database.configure({
     prepare: true,
-    queueTargetMs: 0,
     replicas: { maxLagMs: 1000, waitMs: 0, fallback: "primary" },
   });
   strictEqual(await outcome(replicas, standbyRead()), "primary");
