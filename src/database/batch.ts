@@ -126,21 +126,11 @@ export interface WalPosition {
   readonly timeline: number | null;
 }
 
-/** Positions that results have: of any server, or of standbys only. */
-export type ReturnedPosition = "any" | "replayed";
-
-export interface PositionCondition {
-  /** Position that a standby must have replayed. */
-  readonly min: bigint;
-  /** Timeline that a standby must follow, which excludes other servers. Default: any server. */
-  readonly timeline?: number;
-}
-
 interface WalPositionUse {
-  /** Otherwise the batch fails before its first statement. Null for none. */
-  readonly condition: PositionCondition | null;
-  /** The server's position behind the transaction that the result has; null for none. */
-  readonly returned: ReturnedPosition | null;
+  /** Position that a standby must have replayed, or the batch fails before its first statement. Null for none. */
+  readonly minReplayed: bigint | null;
+  /** Whether the result has the server's position behind the transaction. */
+  readonly isReturned: boolean;
 }
 
 export interface StandbyUse {

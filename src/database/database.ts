@@ -116,7 +116,7 @@ export interface DatabaseOptions {
 export interface ReplicaSettings {
   /** A standby that lags further behind executes no reads. */
   readonly maxLagMs: number;
-  /** Longest wait of a read for a standby, or for a slot on the primary. */
+  /** Longest wait of a read for a standby. */
   readonly waitMs: number;
   /** Result of a read for which no standby is fit: that of the primary, or an error. */
   readonly fallback: "primary" | "error";

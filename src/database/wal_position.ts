@@ -1,13 +1,7 @@
 /** Positions in the write-ahead log, and the SQL that reads them. Source: PostgreSQL documentation,
  * "Backup Control Functions" and "WAL Internals". @module */
-import type {
-  PositionCondition,
-  ResultColumns,
-  ReturnedPosition,
-  Statement,
-  WalPosition,
-} from "./batch.ts";
-import { compile, param, type Sql, sql, tableSql } from "../sql/fragment.ts";
+import type { ResultColumns, Statement, WalPosition } from "./batch.ts";
+import { compile, param, sql } from "../sql/fragment.ts";
 import { raise } from "../sql/raise.ts";
 
 /**
@@ -30,55 +24,20 @@ export const positionStatement: Statement = {
   isShared: true,
 };
 
-/** Reads the same columns of a standby alone, for less time; NULL on a primary. */
-const replayStatement: Statement = {
-  text: "select case when pg_catalog.pg_is_in_recovery() " +
-    "then pg_catalog.pg_last_wal_replay_lsn() end, null, null, null, " +
-    "pg_catalog.pg_last_wal_receive_lsn()",
-  params: [],
-  use: "rows",
-  isShared: true,
-};
+const isReplayed = sql`case when pg_catalog.pg_is_in_recovery()
+then coalesce(pg_catalog.pg_last_wal_replay_lsn() >= ${param("")}::pg_catalog.pg_lsn, false)
+else true end`;
 
-export const positionStatements: Readonly<Record<ReturnedPosition, Statement>> = {
-  any: positionStatement,
-  replayed: replayStatement,
-};
+const checkText = compile(
+  sql`select case when not (${isReplayed}) then ${raise(sql`'position'`)} end`,
+).text;
 
-/** Raises `position`. Without a timeline, it passes on a promoted server, which has all. */
-export function positionCheck({ min, timeline }: PositionCondition): Statement {
-  return timeline === undefined
-    ? { text: checkText, params: [lsnText(min)], use: "none", isShared: true }
-    : {
-      text: timelineCheckText,
-      params: [lsnText(min), String(timeline)],
-      use: "none",
-      isShared: true,
-    };
+/** Raises `position`. It passes on a promoted server, which has all. */
+export function positionCheck(min: bigint): Statement {
+  return { text: checkText, params: [lsnText(min)], use: "none", isShared: true };
 }
 
-/** Never ahead; it follows at the next restartpoint after a failover. */
-export const controlTimeline =
-  "greatest((select timeline_id from pg_catalog.pg_control_checkpoint()), " +
-  "(select min_recovery_end_timeline from pg_catalog.pg_control_recovery()))";
-
-const isReplayed = sql`pg_catalog.pg_last_wal_replay_lsn() >= ${param("")}::pg_catalog.pg_lsn`;
-
-const checkText = checkOf(
-  sql`case when pg_catalog.pg_is_in_recovery() then coalesce(${isReplayed}, false) else true end`,
-);
-
-const timelineCheckText = checkOf(
-  sql`pg_catalog.pg_is_in_recovery() and coalesce(${isReplayed} and ${
-    tableSql(controlTimeline)
-  } = ${param("")}::pg_catalog.int4, false)`,
-);
-
-function checkOf(holds: Sql): string {
-  return compile(sql`select case when not (${holds}) then ${raise(sql`'position'`)} end`).text;
-}
-
-/** Returns the position in a row of a {@linkcode positionStatements}; null if the server has none. */
+/** Returns the position in a row of {@linkcode positionStatement}; null if the server has none. */
 export function readPosition(row: ResultColumns): WalPosition | null {
   const [lsnText = null, file = null, blockSize = null, segmentSize = null, received = null] = row;
   const lsn = lsnText === null ? null : parseLsn(lsnText);

@@ -26,11 +26,6 @@ export const connectionErrors = {
     details: "No standby is fit for the read",
     concernsStandbys: true,
   })).when('no standby is fit for the read, with `db-replica-fallback = "error"`'),
-  fallbacksFull: defineError("135", 503, () => ({
-    message: "Too many requests at the same time",
-    headers: [["Retry-After", "1"]],
-    shedReason: "replica",
-  })).when("reads in place of standbys use half of the primary's pool"),
   unknownTenant: defineError("316", 404, () => ({ message: "No such tenant" })).when(
     "the request names no tenant, or one that does not exist",
   ),

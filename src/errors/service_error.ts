@@ -10,8 +10,8 @@ export interface ErrorTexts {
   readonly hint?: string | null;
 }
 
-/** Limits that refuse requests under overload. `replica`: reads in place of standbys. */
-export type ShedReason = "requests" | "spool" | "replica";
+/** Limits that refuse requests under overload. */
+export type ShedReason = "requests" | "spool";
 
 export interface FailedOperation {
   /** Position in the batch, from 0. */

@@ -8,7 +8,7 @@ const shared: Readonly<Record<string, readonly string[]>> = {
   "107 415": ["unsupportedContentType", "unsupportedQueryType"],
   "108 400": ["notEmbedded", "notInColumns", "embeddedUnderAlias"],
   "130 413": ["bodyTooLarge", "bodyExpandsTooMuch"],
-  "135 503": ["fallbacksFull", "tooManyRequests", "spoolFull"],
+  "135 503": ["tooManyRequests", "spoolFull"],
   "301 401": [
     "invalidToken",
     "invalidClaims",

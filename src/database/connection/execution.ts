@@ -9,7 +9,6 @@ import type {
   BodyFraming,
   IsolationLevel,
   OpenTransaction,
-  PositionCondition,
   ResultBody,
   ResultColumns,
   ResultUse,
@@ -21,7 +20,7 @@ import type {
 import type { RowRun } from "../protocol/decoder.ts";
 import { joinText } from "../protocol/messages.ts";
 import { BodyReceiver, type BodyReceiverOptions } from "./body_receiver.ts";
-import { positionCheck, positionStatements, readPosition } from "../wal_position.ts";
+import { positionCheck, positionStatement, readPosition } from "../wal_position.ts";
 import { HeldResults } from "./held_results.ts";
 import type { ServerError } from "../protocol/server_error.ts";
 
@@ -172,20 +171,15 @@ export class BatchExecution {
   #preamble(): readonly Statement[] {
     const { transaction, access, walPosition } = this.batch;
     if (this.form === "savepoint") return savepointStatements[access];
-    const condition = walPosition?.condition ?? null;
-    const isMet = condition === null || this.#isReplayed(condition);
-    const checks = isMet ? [] : [positionCheck(condition)];
+    const min = walPosition?.minReplayed ?? null;
+    const isMet = min === null || (this.#replayed !== null && this.#replayed >= min);
+    const checks = isMet ? [] : [positionCheck(min)];
     if (this.form === "implicit") return checks;
     const isolation = transaction.form === "block" ? transaction.isolation : "read committed";
     const begin = beginStatements[access][isolation];
     if (isMet || isolation === "read committed") return [begin, ...checks];
     // The snapshot of the whole transaction would be older than the position that the check sees.
     return [beginStatements[access]["read committed"], ...checks, endStatements.commit, begin];
-  }
-
-  /** A condition of the timeline is checked each time. */
-  #isReplayed({ min, timeline }: PositionCondition): boolean {
-    return timeline === undefined && this.#replayed !== null && this.#replayed >= min;
   }
 
   /** The position that the batch has found behind its transaction; null without one. */
@@ -201,10 +195,9 @@ export class BatchExecution {
 
   /** Adds the statement that reads the position, if the batch wants it and its transaction does not roll back. */
   #withPosition(statements: readonly Statement[]): readonly Statement[] {
-    const { returned = null } = this.batch.walPosition ?? {};
-    if (returned === null || this.#end === "rollback") return statements;
+    if (!this.batch.walPosition?.isReturned || this.#end === "rollback") return statements;
     this.#positionReading = statements.length;
-    return [...statements, positionStatements[returned]];
+    return [...statements, positionStatement];
   }
 
   /** Returns the statements to send for a further step. */

@@ -43,7 +43,6 @@ const ownReasons: ReadonlyMap<string, RefusalReason> = new Map([
   ["000", "connection"],
   ["001", "connection"],
   ["003", "busy"],
-  ["135", "busy"],
 ]);
 
 const queryCanceled = "57014";

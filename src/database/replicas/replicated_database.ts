@@ -29,7 +29,6 @@ import {
   readBookmarks,
   readPosition,
 } from "../wal_position.ts";
-import { FallbackSlots } from "./fallback_slots.ts";
 import { refusalOf, type RefusalReason } from "./refusal.ts";
 import type { Standby, StandbyNeeds } from "./standby.ts";
 import { StandbySet, type StandbySetOptions } from "./standby_set.ts";
@@ -57,7 +56,6 @@ export class ReplicatedDatabase implements Database {
   readonly bodySpool: BodySpool | undefined;
   readonly #primary: Database;
   readonly #set: StandbySet;
-  readonly #slots: FallbackSlots;
   readonly #clock: Clock;
   readonly #fallbacks = new Map<FallbackReason, number>();
   readonly #retries = new Map<RefusalReason, number>();
@@ -67,7 +65,6 @@ export class ReplicatedDatabase implements Database {
     this.#primary = primary;
     this.#clock = clock;
     this.#set = new StandbySet(options);
-    this.#slots = new FallbackSlots(Math.max(1, Math.floor(primary.counts().max / 2)), clock);
     this.subscribe = primary.subscribe;
     this.notify = primary.notify;
     this.queueSeconds = primary.queueSeconds;
@@ -179,26 +176,21 @@ export class ReplicatedDatabase implements Database {
   }
 
   async #execute(standby: Standby, { batch, caller, needs }: PlacedRead): Promise<BatchResult> {
-    const { load } = standby;
-    const began = this.#clock.now();
-    load.begin();
-    const condition = needs.position === null ? null : { min: needs.position.lsn };
-    const wantsBookmark = batch.wantsBookmark ?? false;
-    const returned = wantsBookmark ? "replayed" : null;
-    const placed = condition === null && returned === null
+    standby.inFlight++;
+    const minReplayed = needs.position?.lsn ?? null;
+    const isReturned = batch.wantsBookmark ?? false;
+    const placed = minReplayed === null && !isReturned
       ? batch
-      : { ...batch, walPosition: { condition, returned } as const };
+      : { ...batch, walPosition: { minReplayed, isReturned } };
     const run = (executed: Promise<BatchResult>) => standby.run(executed, discard);
     return await atEnd(run(standby.database.transaction(placed, caller)), async (executed) => {
       try {
         const result = await run(executed);
-        const ended = this.#clock.now();
-        load.record(ended - began, ended);
         standby.reads++;
-        if (!wantsBookmark) return result;
+        if (!isReturned) return result;
         return await withBookmark(result, () => this.#seenOn(standby, result, needs));
       } finally {
-        load.end();
+        standby.inFlight--;
       }
     });
   }
@@ -229,35 +221,14 @@ export class ReplicatedDatabase implements Database {
     reason: FallbackReason,
   ): Promise<BatchResult> {
     this.#fallbacks.set(reason, (this.#fallbacks.get(reason) ?? 0) + 1);
-    // Before it takes a slot: this wait uses no connection of the pool.
-    await this.#showsSeen(batch);
-    await this.#slots.acquire(this.#set.settings.waitMs);
-    return await atEnd(this.#positioned(batch, caller), async (executed) => {
-      let ended: Promise<void> | undefined;
-      try {
-        const result = await executed;
-        ended = result.body.ended;
-        return result;
-      } finally {
-        if (ended === undefined) this.#slots.release();
-        else void ended.then(() => this.#slots.release());
-      }
-    });
+    return await this.#bookmarked(batch, caller);
   }
 
   /** Executes a batch on the primary, with a bookmark if it wants one. */
   async #bookmarked(batch: Batch, caller: Caller | undefined): Promise<BatchResult> {
-    await this.#showsSeen(batch);
-    return await this.#positioned(batch, caller);
-  }
-
-  /** Waits for commits that the client of a read may have seen on a standby, until the primary shows them. */
-  async #showsSeen({ access, wantsBookmark }: Batch): Promise<void> {
-    if (wantsBookmark && access === "read only") await this.#set.primary.showsCommits();
-  }
-
-  async #positioned(batch: Batch, caller: Caller | undefined): Promise<BatchResult> {
     if (!batch.wantsBookmark) return await this.#primary.transaction(batch, caller);
+    // The client may have seen commits on a standby that the primary does not show yet.
+    if (batch.access === "read only") await this.#set.primary.showsCommits();
     return await atEnd(this.#primary.transaction(withPosition(batch), caller), async (executed) => {
       const result = await executed;
       if (result.end === "rollback" && batch.access === "read write") return result;
@@ -329,7 +300,7 @@ function isSerializable({ transaction }: Batch): boolean {
 
 /** No statement can follow the end of an implicit write in one write, so it becomes a block. */
 export function withPosition(batch: Batch): Batch {
-  const positioned = { ...batch, walPosition: { condition: null, returned: "any" } } as const;
+  const positioned = { ...batch, walPosition: { minReplayed: null, isReturned: true } };
   if (batch.access === "read only" || batch.transaction.form === "block") return positioned;
   return {
     ...positioned,

@@ -1,7 +1,7 @@
 /** The questions of monitors about the state of a server, and their answers. @module */
 import { DatabaseError } from "../../errors/service_error.ts";
 import type { ResultColumns, Statement } from "../batch.ts";
-import { controlTimeline, parseLsn } from "../wal_position.ts";
+import { parseLsn } from "../wal_position.ts";
 import type { ServerProbe } from "./probe_connection.ts";
 
 export interface StandbyState {
@@ -61,6 +61,10 @@ function isUnsupported(sqlstate: string): boolean {
 }
 
 const noColumns: ResultColumns = [];
+
+/** Never ahead; it follows at the next restartpoint after a failover. */
+const controlTimeline = "greatest((select timeline_id from pg_catalog.pg_control_checkpoint()), " +
+  "(select min_recovery_end_timeline from pg_catalog.pg_control_recovery()))";
 
 const statements = {
   state: statement("select pg_catalog.pg_is_in_recovery(), pg_catalog.pg_last_wal_replay_lsn()"),

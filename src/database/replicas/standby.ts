@@ -8,7 +8,6 @@ import type { PrimaryMonitor } from "./primary_monitor.ts";
 import type { ServerProbe } from "./probe_connection.ts";
 import type { Bookmark } from "../wal_position.ts";
 import { askState, type HealthReport, StandbyHealth, type StandbyState } from "./server_state.ts";
-import { ServiceLoad } from "./service_load.ts";
 
 const healthPeriodMs = 1000;
 /** Period while a read waits for what the standby replays. */
@@ -51,7 +50,8 @@ interface StandbyOptions {
 export class Standby {
   readonly place: string;
   readonly database: Database;
-  readonly load = new ServiceLoad();
+  /** Reads in progress, and those that ended. */
+  inFlight = 0;
   reads = 0;
   readonly #options: StandbyOptions;
   readonly #health = new StandbyHealth();

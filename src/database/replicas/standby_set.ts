@@ -4,7 +4,6 @@ import type { ReplicaSettings, StandbyCounts, StandbyEvent } from "../database.t
 import { maxAnswerMs } from "./monitor.ts";
 import { PrimaryMonitor } from "./primary_monitor.ts";
 import type { ServerProbe } from "./probe_connection.ts";
-import { chooseOfTwo } from "./service_load.ts";
 import { Standby, type StandbyNeeds, type StandbyServer } from "./standby.ts";
 
 export interface StandbySetOptions {
@@ -92,21 +91,26 @@ export class StandbySet {
   }
 
   counts(): readonly StandbyCounts[] {
-    return this.#standbys.map(({ place, isServing, lagMs, load, reads }) => ({
+    return this.#standbys.map(({ place, isServing, lagMs, inFlight, reads }) => ({
       place,
       isServing,
       lagSeconds: lagMs === null ? null : lagMs / 1000,
-      inFlight: load.inFlight,
+      inFlight,
       reads,
     }));
   }
 
-  /** Returns a standby that may execute a read, other than those that have refused it; null without one. */
+  /**
+   * Returns the standby with the fewest reads in progress of those that may execute a read and have not refused
+   * it; null without one.
+   */
   choose(needs: StandbyNeeds, refusing: readonly Standby[] = []): Standby | null {
     const fit = this.#standbys.filter((standby) =>
       standby.isFitFor(needs) && !refusing.includes(standby)
     );
-    return chooseOfTwo(fit, { random: this.#random, now: this.#clock.now() });
+    const fewest = Math.min(...fit.map(({ inFlight }) => inFlight));
+    const idlest = fit.filter(({ inFlight }) => inFlight === fewest);
+    return idlest[Math.floor(this.#random() * idlest.length)] ?? null;
   }
 
   /** A standby that lags by more than the wait, and a time between samples, is not waited for. */

@@ -4,9 +4,7 @@ import type {
   BatchResult,
   ReadBatch,
   ResultColumns,
-  ReturnedPosition,
   Statement,
-  WalPosition,
   WriteBatch,
 } from "../../../src/database/batch.ts";
 import type { Database, ReplicaSettings, StandbyEvent } from "../../../src/database/database.ts";
@@ -97,9 +95,8 @@ export class FakeServer {
     this.batches.push(batch);
     if (!this.answers) return new Promise(() => {});
     if (this.error !== null) return Promise.reject(this.error);
-    const walPosition = batch.walPosition?.returned && !this.streams
-      ? this.#returned(batch.walPosition.returned)
-      : null;
+    const isReturned = batch.walPosition?.isReturned && !this.streams;
+    const walPosition = isReturned ? readPosition(this.position) : null;
     const end = batch.transaction.form === "block" ? batch.transaction.end : "commit";
     if (end === "open") {
       const ended = () =>
@@ -115,10 +112,6 @@ export class FakeServer {
       rows: [],
       ...(walPosition === null ? {} : { walPosition }),
     });
-  }
-
-  #returned(kind: ReturnedPosition): WalPosition | null {
-    return kind === "replayed" && !this.isInRecovery ? null : readPosition(this.position);
   }
 }
 

@@ -49,7 +49,7 @@ Deno.test("loadConfig takes the defaults", () => {
       dbPreparedStatements logFindings logQueryString urlUseLegacyTargetNames
     `,
     ...each(0)`
-      batchMaxOperations dbPoolQueueTarget serverBodyTimeout serverHeaderTimeout serverIdleTimeout
+      batchMaxOperations serverBodyTimeout serverHeaderTimeout serverIdleTimeout
       serverMaxBodySize serverMaxConnections serverMaxHeaderSize serverMaxRequests
       serverMaxUrlLength serverRequestTimeout serverShutdownWaitPeriod
     `,

@@ -59,9 +59,6 @@ interface Seen {
   readonly standby: boolean;
 }
 
-/** Half of the primary's connections execute reads in place of standbys; other such reads fail. */
-const fallbacksFull = "SVC135";
-
 /** Milliseconds for which a client waits after an error. */
 const pauseAfterError = 10;
 
@@ -92,9 +89,7 @@ export function startPairs({ ports, clients }: PairsOptions): RunningPairs {
 class Crowd {
   isPrimaryAway = false;
   isStopping = false;
-  readonly tally = new Tally((status, code) =>
-    status === 503 && (this.isPrimaryAway || code === fallbacksFull)
-  );
+  readonly tally = new Tally((status) => status === 503 && this.isPrimaryAway);
   readonly ledger = new Ledger();
   readonly paired = new Milestones();
   /** Acknowledged writes by the port of the service. */

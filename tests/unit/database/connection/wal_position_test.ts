@@ -1,7 +1,7 @@
 /** Positions in the write-ahead log: their check before a transaction, and their reading behind it. */
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import type { Batch } from "../../../../src/database/batch.ts";
-import { positionCheck, positionStatements } from "../../../../src/database/wal_position.ts";
+import { positionCheck, positionStatement } from "../../../../src/database/wal_position.ts";
 import { DatabaseError } from "../../../../src/errors/service_error.ts";
 import {
   failure,
@@ -19,9 +19,8 @@ import {
 } from "../../../support/database/fake_connection.ts";
 
 const position = ["0/4988A10", "000000010000000000000004", "8192", "16MB"] as const;
-const check = positionCheck({ min: 1n }).text;
-const reading = positionStatements.any.text;
-const replayed = positionStatements.replayed.text;
+const check = positionCheck(1n).text;
+const reading = positionStatement.text;
 
 function open(options: FakeServerOptions = {}): FakeConnection {
   const opened = new FakeConnection();
@@ -33,8 +32,8 @@ function open(options: FakeServerOptions = {}): FakeConnection {
   return opened;
 }
 
-const both = { walPosition: { condition: { min: 1n }, returned: "any" } } as const;
-const returned = { walPosition: { condition: null, returned: "any" } } as const;
+const both = { walPosition: { minReplayed: 1n, isReturned: true } };
+const returned = { walPosition: { minReplayed: null, isReturned: true } };
 const readOnly = "begin isolation level read committed read only";
 const readWrite = "begin isolation level read committed read write";
 
@@ -154,14 +153,12 @@ Deno.test("Connection.execute() repeats an implicit read on other defaults behin
 
 Deno.test("Connection.execute() checks no position that it has found replayed before", async () => {
   const { run, transport } = open({
-    rowsOf: (sql) => sql === "select main" ? row("1", "x") : sql === replayed ? row("0/100") : null,
+    rowsOf: (sql) =>
+      sql === "select main" ? row("1", "x") : sql === reading ? row("0/100", null) : null,
   });
-  const read = (min: bigint, timeline?: number): Batch => ({
+  const read = (minReplayed: bigint): Batch => ({
     ...implicitRead,
-    walPosition: {
-      condition: { min, ...(timeline === undefined ? {} : { timeline }) },
-      returned: "replayed",
-    },
+    walPosition: { minReplayed, isReturned: true },
   });
   const isChecked = async (batch: Batch) => {
     await run(batch);
@@ -170,5 +167,4 @@ Deno.test("Connection.execute() checks no position that it has found replayed be
   deepStrictEqual(await isChecked(read(0x10n)), true);
   deepStrictEqual(await isChecked(read(0x100n)), false);
   deepStrictEqual(await isChecked(read(0x101n)), true);
-  deepStrictEqual(await isChecked(read(0x10n, 1)), true);
 });
