@@ -13,7 +13,7 @@ export interface DatabaseLogin {
 }
 
 /** Parameters of the query part, or keywords, that the new login replaces. */
-const loginKeywords: ReadonlySet<string> = new Set(["user", "password", "dbname", "passfile"]);
+const loginKeywords: ReadonlySet<string> = new Set(["user", "password", "dbname"]);
 
 /** Returns the connection string with another user, password and database. Keeps its form. */
 export function loginUri(connection: string, login: DatabaseLogin): string {

@@ -60,7 +60,6 @@ function standbyTargetsOf(
   return standbys.map((settings) => ({
     servers: [{ ...login, ...settings }],
     session: "any",
-    order: "named",
   }));
 }
 

@@ -15,14 +15,14 @@ type ParameterUse =
   }
   /** These values change nothing; all others are rejected. */
   | { readonly kind: "without effect"; readonly values: RegExp }
-  | { readonly kind: "rejected" };
+  | {
+    readonly kind: "rejected";
+    /** Environment variable that is rejected as well; null for none. */
+    readonly variable: string | null;
+  };
 
 const anyValue = /^.*$/s;
 const wholeNumber = /^\s*-?\d+\s*$/;
-const authMethod = "(?:password|md5|gss|sspi|scram-sha-256|oauth|none)";
-const authMethods = new RegExp(
-  `^(?:${authMethod}(?:,${authMethod})*|!${authMethod}(?:,!${authMethod})*)$`,
-);
 const protocol = /^TLSv1(?:\.[1-3])?$/i;
 
 function applied(values: RegExp = anyValue, variable: string | null = null): ParameterUse {
@@ -34,7 +34,7 @@ function withoutEffect(values: RegExp = anyValue): ParameterUse {
 }
 
 /** Ignoring the parameter would be unsafe or wrong. */
-const rejected: ParameterUse = { kind: "rejected" };
+const rejected: ParameterUse = { kind: "rejected", variable: null };
 
 const uses: ReadonlyMap<string, ParameterUse> = new Map<string, ParameterUse>([
   ["application_name", applied()],
@@ -43,15 +43,11 @@ const uses: ReadonlyMap<string, ParameterUse> = new Map<string, ParameterUse>([
   ["dbname", applied()],
   ["fallback_application_name", applied()],
   ["host", applied(anyValue, "PGHOST")],
-  ["hostaddr", applied()],
   ["keepalives", applied(wholeNumber)],
   ["keepalives_idle", applied(wholeNumber)],
-  ["load_balance_hosts", applied(/^(?:disable|random)$/, "PGLOADBALANCEHOSTS")],
   ["options", applied()],
-  ["passfile", applied()],
   ["password", applied()],
   ["port", applied(anyValue, "PGPORT")],
-  ["require_auth", applied(authMethods, "PGREQUIREAUTH")],
   ["ssl_max_protocol_version", applied(protocol, "PGSSLMAXPROTOCOLVERSION")],
   ["ssl_min_protocol_version", applied(protocol, "PGSSLMINPROTOCOLVERSION")],
   ["sslcert", applied()],
@@ -73,6 +69,7 @@ const uses: ReadonlyMap<string, ParameterUse> = new Map<string, ParameterUse>([
 
   // All connections use UTF8.
   ["client_encoding", withoutEffect()],
+  ["load_balance_hosts", withoutEffect(/^disable$/)],
   // Runtimes cannot set these; 0 is the default of the system.
   ["keepalives_count", withoutEffect(/^\s*0\s*$/)],
   ["keepalives_interval", withoutEffect(/^\s*0\s*$/)],
@@ -89,10 +86,13 @@ const uses: ReadonlyMap<string, ParameterUse> = new Map<string, ParameterUse>([
   ["replication", withoutEffect(/^(?:false|off|no|0)$/i)],
   ["sslsni", withoutEffect(/^1$/)],
 
+  ["hostaddr", rejected],
   ["oauth_client_id", rejected],
   ["oauth_client_secret", rejected],
   ["oauth_issuer", rejected],
   ["oauth_scope", rejected],
+  ["passfile", rejected],
+  ["require_auth", { kind: "rejected", variable: "PGREQUIREAUTH" }],
   ["requirepeer", rejected],
   ["scram_client_key", rejected],
   ["scram_server_key", rejected],
@@ -133,7 +133,7 @@ export function appliedParameters(
   checkParameters(parameters);
   const applied = new Map<string, string>();
   for (const [keyword, use] of uses) {
-    if (use.kind !== "applied") continue;
+    if (use.kind === "without effect") continue;
     const value = parameters.get(keyword) || (use.variable && environment[use.variable]) || "";
     if (value === "") continue;
     checkParameter(keyword, value);

@@ -13,8 +13,6 @@ export interface Connector<Connection> {
   readonly open: (settings: Settings) => Promise<Connection>;
   readonly state: (connection: Connection) => Promise<ServerState>;
   readonly close: (connection: Connection) => void;
-  /** Returns numbers from 0 to less than 1. Default: `Math.random`. */
-  readonly random?: () => number;
 }
 
 /** A failure after which no other server is tried, such as a wrong password. */
@@ -41,10 +39,9 @@ const sessionMismatch: {
  * server. After a {@linkcode ConnectionRefused} no other server is tried.
  */
 export async function connectToFirst<Connection>(
-  { servers: listed, session, order }: Targets,
+  { servers, session }: Targets,
   connector: Connector<Connection>,
 ): Promise<Connection> {
-  const servers = order === "random" ? shuffled(listed, connector.random ?? Math.random) : listed;
   if (session !== "prefer-standby") return await tryInOrder(servers, session, connector);
   try {
     return await tryInOrder(servers, "standby", connector);
@@ -52,16 +49,6 @@ export async function connectToFirst<Connection>(
     if (error instanceof ConnectionRefused) throw error;
     return await tryInOrder(servers, "any", connector);
   }
-}
-
-/** Returns the servers in random order, all orders equally likely (Fisher–Yates shuffle). */
-function shuffled(servers: readonly Settings[], random: () => number): readonly Settings[] {
-  const mixed = [...servers];
-  for (let end = mixed.length - 1; end > 0; end--) {
-    const at = Math.floor(random() * (end + 1));
-    [mixed[end], mixed[at]] = [mixed[at]!, mixed[end]!];
-  }
-  return mixed;
 }
 
 async function tryInOrder<Connection>(

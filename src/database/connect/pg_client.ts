@@ -1,12 +1,19 @@
 /** Opens, encrypts and authenticates connections by `npm:pg`. @module */
 import pg from "pg";
-import {
-  type AuthEvents,
-  type AuthRequirements,
-  guardAuthentication,
-} from "./auth_requirements.ts";
 import { ConnectionRefused, type Connector, placeOf } from "./hosts.ts";
 import type { Settings } from "./targets.ts";
+
+/** Events of a connection that authenticates; with SASL a message lists the mechanisms of the server. */
+export interface AuthEvents {
+  listeners(event: string): readonly ((message: AuthMessage) => void)[];
+  removeAllListeners(event: string): unknown;
+  on(event: string, listener: (message: AuthMessage) => void): unknown;
+  emit(event: "error", error: Error): unknown;
+}
+
+export interface AuthMessage {
+  readonly mechanisms?: readonly string[];
+}
 
 /** The socket that `pg` has opened: a Node socket, or another runtime's emulation of it. */
 export interface Socket {
@@ -74,7 +81,7 @@ async function openClient(settings: Settings): Promise<Client> {
   client.on("error", () => {});
   try {
     const connected = client.connect();
-    guardAuthentication(client.connection, settings as AuthRequirements);
+    if (settings["channel_binding"] === "require") requireChannelBinding(client.connection);
     await connected;
     return client;
   } catch (error) {
@@ -84,6 +91,34 @@ async function openClient(settings: Settings): Promise<Client> {
     throw failureOf(error, { ...settings, host: client.host, port: client.port });
   }
 }
+
+/**
+ * Makes a connection that is being opened reply to requests with channel binding only (RFC 5929): an attacker
+ * in between could request a weaker method. Any other request becomes an `error` event, and nothing is sent. Call
+ * it after `pg` has added its handlers.
+ */
+export function requireChannelBinding(connection: AuthEvents): void {
+  let isProven = false;
+  const guard = (event: string, isAllowed: (message: AuthMessage) => boolean) => {
+    const handlers = [...connection.listeners(event)];
+    connection.removeAllListeners(event);
+    connection.on(event, (message) => {
+      if (!isAllowed(message)) connection.emit("error", new Error(bindingUnsupported));
+      else for (const handle of handlers) handle(message);
+    });
+  };
+  guard("authenticationCleartextPassword", () => false);
+  guard("authenticationMD5Password", () => false);
+  guard(
+    "authenticationSASL",
+    ({ mechanisms = [] }) => mechanisms.includes("SCRAM-SHA-256-PLUS"),
+  );
+  guard("authenticationSASLFinal", () => isProven = true);
+  guard("authenticationOk", () => isProven);
+}
+
+const bindingUnsupported =
+  "channel binding required but not supported by server's authentication request";
 
 /** An error of `pg`: system errors have an `address`, errors of the server a `severity`. */
 interface PgFailure {

@@ -17,8 +17,6 @@ const servers: Readonly<Record<string, ServerState | Error>> = {
   strict: new ConnectionRefused("strict knows nobody\n"),
 };
 
-const order = "named" as const;
-
 /** Connections are the names of the hosts. */
 function connector() {
   const log: string[] = [];
@@ -51,7 +49,7 @@ const rows: readonly (readonly [session: SessionTarget, hosts: string, taken: st
 for (const [session, hosts, taken] of rows) {
   Deno.test(`connectToFirst takes ${taken} of ${hosts} for ${session}`, async () => {
     const { log, made } = connector();
-    const targets = { servers: hosts.split(",").map((host) => ({ host })), session, order };
+    const targets = { servers: hosts.split(",").map((host) => ({ host })), session };
     strictEqual(await connectToFirst(targets, made), taken);
     const open = log.filter((entry) => entry.startsWith("open") && !entry.endsWith("down")).length;
     const closed = log.filter((entry) => entry.startsWith("close")).length;
@@ -88,7 +86,7 @@ const failures: readonly (readonly [session: SessionTarget, hosts: string, messa
 for (const [session, hosts, message] of failures) {
   Deno.test(`connectToFirst finds none of ${hosts} good for ${session}`, async () => {
     const { log, made } = connector();
-    const targets = { servers: hosts.split(",").map((host) => ({ host })), session, order };
+    const targets = { servers: hosts.split(",").map((host) => ({ host })), session };
     await rejects(connectToFirst(targets, made), { message });
     if (hosts.startsWith("strict")) deepStrictEqual(log, ["open strict"]);
   });
@@ -97,7 +95,7 @@ for (const [session, hosts, message] of failures) {
 Deno.test("connectToFirst() closes a session whose state cannot be read", async () => {
   const { log, made } = connector();
   const state = () => Promise.reject(new Error("lost"));
-  const targets = { servers: [{ host: "primary" }], session: "standby", order } as const;
+  const targets = { servers: [{ host: "primary" }], session: "standby" } as const;
   await rejects(connectToFirst(targets, { ...made, state }), { message: "lost" });
   ok(log.includes("close primary"));
 });
@@ -112,23 +110,4 @@ Deno.test("placeOf tells hosts, addresses and sockets", () => {
     'connection to server at "10.0.0.1", port 5432',
     'connection to server on socket "/tmp/.s.PGSQL.1"',
   ]);
-});
-
-Deno.test("connectToFirst tries servers in every order when the order is random", async () => {
-  const hosts = ["down", "primary", "standby"];
-  const servers = hosts.map((host) => ({ host }));
-  const orders = new Set<string>();
-  for (const first of [0, 0.4, 0.8]) {
-    for (const second of [0, 0.6]) {
-      const numbers = [first, second];
-      const { log, made } = connector();
-      const failing = (settings: { readonly host?: unknown }) =>
-        made.open(settings).then(() => Promise.reject(new Error("none")));
-      const random = () => numbers.shift()!;
-      const targets = { servers, session: "any", order: "random" } as const;
-      await rejects(connectToFirst(targets, { ...made, open: failing, random }));
-      orders.add(log.join());
-    }
-  }
-  strictEqual(orders.size, 6, Array.from(orders).join("; "));
 });

@@ -15,11 +15,6 @@ const places: readonly (readonly [text: string, servers: readonly Place[]])[] = 
   ["postgres://ignored/db?host=%2Frun%2Fpg", [["/run/pg", undefined]]],
   ["postgres://%2Frun%2Fpg/db", [["/run/pg", undefined]]],
   ["postgres://[::1]:5433,[fe80::1]/db", [["::1", 5433], ["fe80::1", undefined]]],
-  ["postgres://name/db?hostaddr=10.0.0.1,10.0.0.2", [["10.0.0.1", undefined], [
-    "10.0.0.2",
-    undefined,
-  ]]],
-  ["postgres://a,b/db?hostaddr=10.0.0.1,10.0.0.2&port=7", [["10.0.0.1", 7], ["10.0.0.2", 7]]],
   ["host=a,b port=1,2 dbname=db", [["a", 1], ["b", 2]]],
   ["host=a,b port=1", [["a", 1], ["b", 1]]],
   ["host=/run/pg user=u", [["/run/pg", undefined]]],
@@ -94,8 +89,6 @@ const applied: readonly (readonly [
   ["postgres://?keepalives=0", { keepAlive: false }],
   ["postgres://?keepalives=1&keepalives_idle=60", { keepAliveInitialDelayMillis: 60000 }],
   ["postgres://?channel_binding=require", { channel_binding: "require" }],
-  ["postgres://?require_auth=scram-sha-256,md5", { require_auth: "scram-sha-256,md5" }],
-  ["postgres://?require_auth=!password,!none", { require_auth: "!password,!none" }],
   [
     "postgres://?client_encoding=latin1&keepalives_interval=0&keepalives_count=0" +
     "&tcp_user_timeout=0&sslcompression=0&krbsrvname=x&gsslib=gssapi&gssdelegation=0" +
@@ -127,18 +120,11 @@ Deno.test("connectionTargets takes from the environment what the string leaves o
   strictEqual(given.session, "any");
 });
 
-Deno.test("connectionTargets reads the order of servers", () => {
-  strictEqual(connectionTargets("postgres://a,b").order, "named");
-  strictEqual(connectionTargets("postgres://a,b?load_balance_hosts=random").order, "random");
-  strictEqual(connectionTargets("host=a,b load_balance_hosts=random").order, "random");
-});
-
 const files: Readonly<Record<string, string>> = {
   "/ca": "CA",
   "/cert": "CERT",
   "/key": "KEY",
   "/crl": "CRL",
-  "/pass": "# a comment\nother:*:*:*:no\nh:5433:db:u:p\\:\\\\w\n*:*:*:v:rest",
 };
 
 function readFile(path: string): string {
@@ -180,8 +166,6 @@ const encryption: readonly (readonly [
     "&ssl_max_protocol_version=TLSv1.3",
     { minVersion: "TLSv1.2", maxVersion: "TLSv1.3" },
   ],
-  ["postgres://h?hostaddr=10.0.0.1&sslmode=verify-full", { host: "h", servername: "h" }],
-  ["postgres://?hostaddr=10.0.0.1&sslmode=verify-full", {}],
   ["postgres:///db?host=/run/pg&sslmode=verify-full", false],
   ["postgres://h?sslnegotiation=direct", {}],
   ["postgres://h", { rejectUnauthorized: false }, { PGSSLMODE: "require" }],
@@ -200,32 +184,14 @@ for (const [text, expected, environment] of encryption) {
   });
 }
 
-type AskPassword = (login: object) => unknown;
-
-const passwords: readonly (readonly [text: string, login: object, password: unknown])[] = [
-  ["postgres://u@h:5433/db?passfile=/pass", { port: 5433, database: "db", user: "u" }, "p:\\w"],
-  ["postgres://u@h:5433/db?passfile=/pass", { port: 5433, database: "db", user: "v" }, "rest"],
-  ["postgres://u@h:5433/db?passfile=/pass", { port: 5434, database: "db", user: "u" }, undefined],
-  ["host=h passfile=/missing", { port: 5432, database: "db", user: "u" }, undefined],
-];
-
-for (const [text, login, password] of passwords) {
-  Deno.test(`connectionTargets finds ${password} by ${text} for ${JSON.stringify(login)}`, () => {
-    const settings = connectionTargets(text, { readFile }).servers[0]!;
-    strictEqual((settings["password"] as AskPassword)(login), password);
-  });
-}
-
-Deno.test("connectionTargets prefers a password to a passfile", () => {
-  const text = "postgres://u:p@h:5433/db?passfile=/pass";
-  strictEqual(connectionTargets(text, { readFile }).servers[0]!["password"], "p");
-});
-
 const unsupported = [
+  "hostaddr",
   "oauth_client_id",
   "oauth_client_secret",
   "oauth_issuer",
   "oauth_scope",
+  "passfile",
+  "require_auth",
   "requirepeer",
   "scram_client_key",
   "scram_server_key",
@@ -238,7 +204,6 @@ const unsupported = [
 const refused: readonly (readonly [text: string, message: string])[] = [
   ["postgres://a:1,b:2/db?port=1,2,3", "could not match 3 port numbers to 2 hosts"],
   ["host=a,b,c port=1,2", "could not match 2 port numbers to 3 hosts"],
-  ["host=a,b hostaddr=1.2.3.4,::1,::2", "could not match 2 host names to 3 hostaddr values"],
   ["postgres://h:99999/db", "the connection string has an invalid port number"],
   ["postgres://h?port=0", "the connection string has an invalid port number"],
   ["postgres://user:secret/word@h/db", "the connection string has an invalid port number"],
@@ -268,6 +233,7 @@ const refused: readonly (readonly [text: string, message: string])[] = [
     "sslsni=0",
     "min_protocol_version=3.2",
     "replication=database",
+    "load_balance_hosts=random",
   ].map(
     (pair) => {
       const [keyword, value] = pair.split("=");
@@ -281,10 +247,6 @@ const refused: readonly (readonly [text: string, message: string])[] = [
     "channel_binding=yes",
     "connect_timeout=3s",
     "keepalives=on",
-    "load_balance_hosts=round-robin",
-    "require_auth=scram",
-    "require_auth=!md5,password",
-    "require_auth=,",
     "ssl_min_protocol_version=SSLv3",
     "sslcertmode=require",
     "sslmode=no-verify",
@@ -317,3 +279,9 @@ for (const [text, message] of refused) {
     ok(!message.includes("secret") || message.includes("oauth_client_secret"));
   });
 }
+
+Deno.test("connectionTargets refuses a method of authentication that the environment requires", () => {
+  throws(() => connectionTargets("postgres://h", { environment: { PGREQUIREAUTH: "md5" } }), {
+    message: 'connection option "require_auth" is not supported',
+  });
+});
