@@ -160,7 +160,7 @@ function listed(words: readonly string[]): string {
   return `${quoted.slice(0, -1).join(", ")} or ${quoted.at(-1)}`;
 }
 
-const operationMembers = ["id", "method", "url", "headers", "body", "dependsOn", "refs"] as const;
+const operationMembers = ["id", "method", "url", "headers", "body", "refs"] as const;
 const methods = ["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE"];
 
 /** `ids` are those of the operations before. */
@@ -188,7 +188,6 @@ function readOperation(
     throw malformed([...path, "url"], `expected at most ${maxUrlLength} characters`);
   }
   const headers = readHeaders(members.headers, [...path, "headers"]);
-  checkDependencies(members.dependsOn, ids, [...path, "dependsOn"]);
   const refs = readRefs(members.refs, [...path, "refs"]);
   const body = readBody(members.body, headers, [...path, "body"]);
   return { index, id, method, url, headers, refs, body };
@@ -253,20 +252,6 @@ function* entriesOf(
   for (const name of outline.members()) {
     if (++count > max) throw malformed(path, `expected at most ${max} members`);
     yield [name, outline.string()];
-  }
-}
-
-function checkDependencies(
-  array: Uint8Array | undefined,
-  ids: ReadonlySet<string>,
-  path: Path,
-): void {
-  if (array === undefined) return;
-  const outline = new JsonOutline(array);
-  if (outline.kind !== "array") throw malformed(path, "expected an array");
-  for (const index of outline.elements()) {
-    if (index < ids.size && ids.has(outline.string() ?? "")) continue;
-    throw malformed([...path, index], "expected the id of an earlier operation");
   }
 }
 

@@ -52,12 +52,7 @@ export interface SubscriptionEvents {
   lost(reason: string): void;
 }
 
-/** The server has no LISTEN: another attempt fails too. */
-export class ListenUnsupported extends Error {
-  override readonly name = "ListenUnsupported";
-}
-
-/** Listens to a channel. Rejects if that fails, with {@linkcode ListenUnsupported} on such a server. */
+/** Listens to a channel. Rejects if that fails. */
 export type Subscribe = (channel: string, events: SubscriptionEvents) => Promise<Subscription>;
 
 /** Over a connection of the pool, or its own if the pool has a single one. Rejects on failure. */

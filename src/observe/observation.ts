@@ -252,16 +252,6 @@ export const diagnostics = {
   ) =>
     `WARNING: Notifications on the "${redact(channel)}" channel do not arrive, ${effects[effect]}`
   ),
-  "notifications-unsupported": warning((
-    { channel, reason, effect }: { channel: string; reason: string; effect: "polls" | "no reload" },
-  ) =>
-    `WARNING: The server has no LISTEN (${redact(reason)}), so that ` +
-    (effect === "polls"
-      ? "the schema is polled"
-      : `notifications on the "${
-        redact(channel)
-      }" channel cause no reload: set db-schema-watch = "auto"`)
-  ),
   "schema-changed": notice(() => "The schema has changed, reloading the schema cache"),
   "findings": warning(({ count }: { count: number }, call) =>
     `The database has ${count} finding${count === 1 ? "" : "s"}: ${callText(call, "check")}`

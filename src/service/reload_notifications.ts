@@ -102,7 +102,6 @@ export class ReloadNotifications {
       probe: notificationProbe(database),
       onReloadRequested: (what) => this.#jitter.request(what),
       onProbed: (result, channel) => this.#recordProbe(result, channel),
-      onUnsupported: (reason, channel) => this.#recordUnsupported(reason, channel),
       isRetried: others.isRetried,
       onBrokenQueue: others.onBrokenQueue,
       onMissed: others.onMissed,
@@ -117,17 +116,8 @@ export class ReloadNotifications {
     this.#isLost = result === "lost";
     const { dbSchemaWatch } = this.#options.config();
     if (result === "arrived" || dbSchemaWatch === "poll") return;
-    this.#options.observeFinding({ kind: "notifications-lost", channel, effect: this.#effect });
-  }
-
-  #recordUnsupported(reason: string, channel: string): void {
-    const { observeFinding } = this.#options;
-    observeFinding({ kind: "notifications-unsupported", channel, reason, effect: this.#effect });
-  }
-
-  /** Consequence of notifications that do not arrive. */
-  get #effect(): "polls" | "no reload" {
-    return this.#options.config().dbSchemaWatch === "notify" ? "no reload" : "polls";
+    const effect = dbSchemaWatch === "notify" ? "no reload" : "polls";
+    this.#options.observeFinding({ kind: "notifications-lost", channel, effect });
   }
 }
 

@@ -204,7 +204,7 @@ const malformed: readonly (readonly [label: string, document: unknown, details: 
   [
     "an unknown member of an operation",
     { requests: [{ method: "GET", url: "/a", "x/y": 1 }] },
-    "/requests/0/x~1y: expected one of id, method, url, headers, body, dependsOn, refs",
+    "/requests/0/x~1y: expected one of id, method, url, headers, body, refs",
   ],
   [
     "an id twice",
@@ -303,18 +303,6 @@ const malformed: readonly (readonly [label: string, document: unknown, details: 
     "a URL that no request has",
     { requests: [{ method: "GET", url: `/a?${"b".repeat(65_536)}` }] },
     "/requests/0/url: expected at most 65536 characters",
-  ],
-  [
-    "more dependencies than operations before",
-    {
-      requests: [{ method: "GET", url: "/a" }, { method: "GET", url: "/a", dependsOn: ["0", "0"] }],
-    },
-    "/requests/1/dependsOn/1: expected the id of an earlier operation",
-  ],
-  [
-    "a dependency on a later operation",
-    { requests: [{ method: "GET", url: "/a", dependsOn: ["1"] }] },
-    "/requests/0/dependsOn/0: expected the id of an earlier operation",
   ],
 ];
 

@@ -16,7 +16,7 @@ Deno.test.beforeAll(async () => {
 Deno.test.afterAll(() => created.remove());
 
 /** Events of a handler that concern what a server lacks. */
-const kinds = new Set(["blocks-used", "notifications-unsupported"]);
+const kinds = new Set(["blocks-used", "listener-failed"]);
 
 interface Row {
   readonly name: string;
@@ -35,7 +35,7 @@ const rows: readonly Row[] = [
   {
     name: "a server without LISTEN",
     rewrite: (sql) => sql.replace(/^LISTEN/, "LISTENS"),
-    events: ["notifications-unsupported"],
+    events: ["listener-failed"],
   },
   {
     name: "a server without LISTEN, by db-capabilities",
@@ -64,9 +64,7 @@ for (const { name, ...row } of rows) {
       dbCapabilities: row.capabilities ?? [],
       dbTxEnd: "rollback",
       observe: (event: Observation) => {
-        if (event.kind.startsWith("listener-") || event.kind === "notifications-unsupported") {
-          isListening.resolve();
-        }
+        if (event.kind.startsWith("listener-")) isListening.resolve();
         if (kinds.has(event.kind)) events.push(event.kind);
       },
     });
@@ -100,7 +98,7 @@ Deno.test("a request for a missing table has the schema loaded where the server 
     dbSchemas: ["api"],
     dbAnonRole: "writer",
     dbSchemaWatch: "auto",
-    observe: ({ kind }) => void (kind === "notifications-unsupported" && isChecked.resolve()),
+    observe: ({ kind }) => void (kind === "listener-failed" && isChecked.resolve()),
   });
   const statusOf = async (line: string) => {
     const response = await handler(await buildRequest({ line, origin: "http://x" }));

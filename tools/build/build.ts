@@ -16,7 +16,6 @@ const mcpServer = "@modelcontextprotocol/server";
 /** What stays outside; the last exists in Cloudflare's runtime alone. */
 const external = [
   "@electric-sql/pglite",
-  "@electric-sql/pglite-prepopulatedfs",
   mcpServer,
   "cloudflare:sockets",
 ];

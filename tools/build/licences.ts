@@ -23,7 +23,6 @@ interface ModuleGraph {
 /** Packages that the graph names and no bundle contains. */
 const unbundled: ReadonlySet<string> = new Set([
   "@electric-sql/pglite",
-  "@electric-sql/pglite-prepopulatedfs",
   "@modelcontextprotocol/server",
   "@modelcontextprotocol/core",
   "zod",

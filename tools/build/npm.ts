@@ -59,16 +59,14 @@ export function manifest(pgliteVersion: string): Readonly<Record<string, unknown
       "./package.json": "./package.json",
     },
     types,
-    peerDependencies: { [pglite]: pgliteVersion, [prebuiltPglite]: "*", [mcpServer]: "^2.4.0" },
+    peerDependencies: { [pglite]: pgliteVersion, [mcpServer]: "^2.4.0" },
     peerDependenciesMeta: Object.fromEntries(
-      [pglite, prebuiltPglite, mcpServer].map((name) => [name, { optional: true }]),
+      [pglite, mcpServer].map((name) => [name, { optional: true }]),
     ),
   };
 }
 
 const pglite = "@electric-sql/pglite";
-/** A data directory of PGlite, which spares it `initdb`. */
-const prebuiltPglite = "@electric-sql/pglite-prepopulatedfs";
 /** The library of the endpoint for agents. */
 const mcpServer = "@modelcontextprotocol/server";
 

@@ -11,56 +11,30 @@ interface PrebuiltData {
   discard(): void;
 }
 
-/**
- * Finds the prebuilt data directory of the installed PGlite: that of the package
- * `@electric-sql/pglite-prepopulatedfs` if it was made by the same version, else a file of the cache
- * folder. Returns null if the version of PGlite cannot be found.
- */
+/** Finds the prebuilt data directory of the installed PGlite in the cache folder; null without that. */
 export function prebuiltData(
   files: Files,
-  engine: Pick<InstalledPackage, "version"> | null = packageOf(files, "@electric-sql/pglite"),
+  version: string | null = pgliteVersion(files),
 ): PrebuiltData | null {
-  if (engine === null) return null;
-  const packaged = packagedArchive(files, engine.version);
-  const cached = cachePath(files, engine.version);
-  let isDiscarded = false;
+  const file = version === null ? null : cachePath(files, version);
+  if (file === null) return null;
   return {
-    read() {
-      if (packaged !== null && !isDiscarded) return readArchive(files, packaged);
-      return cached !== null && isPrivate(files, cached) ? readArchive(files, cached) : null;
-    },
-    write: (dump) => cached === null ? Promise.resolve() : writeArchive(files, cached, dump),
-    discard() {
-      isDiscarded = true;
-      if (cached !== null) files.fs.rmSync(cached, { force: true });
-    },
+    read: () => isPrivate(files, file) ? readArchive(files, file) : null,
+    write: (dump) => writeArchive(files, file, dump),
+    discard: () => files.fs.rmSync(file, { force: true }),
   };
 }
 
-interface InstalledPackage {
-  readonly version: string;
-  readonly peerDependencies?: Readonly<Record<string, string>>;
-  /** Folder of its main module. */
-  readonly folder: string;
-}
-
-/** Reads the manifest of a package; null if the package or the manifest cannot be found. */
-function packageOf({ fs, path }: Files, name: string): InstalledPackage | null {
+/** Reads the manifest of the package; null if it cannot be found. */
+function pgliteVersion({ fs, path }: Files): string | null {
   try {
-    const { pathname, protocol } = new URL(import.meta.resolve(name));
+    const { pathname, protocol } = new URL(import.meta.resolve("@electric-sql/pglite"));
     if (protocol !== "file:") return null;
-    const folder = path.dirname(decodeURIComponent(pathname));
-    const manifest = JSON.parse(fs.readFileSync(path.join(folder, "../package.json"), "utf8"));
-    return { ...manifest, folder };
+    const manifest = path.join(path.dirname(decodeURIComponent(pathname)), "../package.json");
+    return JSON.parse(fs.readFileSync(manifest, "utf8")).version;
   } catch {
     return null;
   }
-}
-
-function packagedArchive(files: Files, version: string): string | null {
-  const found = packageOf(files, "@electric-sql/pglite-prepopulatedfs");
-  if (found?.peerDependencies?.["@electric-sql/pglite"] !== version) return null;
-  return files.path.join(found.folder, "prepopulatedfs.tgz");
 }
 
 /** Returns the path of the cached archive: `$XDG_CACHE_HOME/svc/pglite-<version>.tar.gz`. */

@@ -12,8 +12,7 @@ const shareAfterEviction = 0.9;
 
 /**
  * Names of prepared statements of one connection, at most `limit`; the least recently used ones are
- * evicted. A statement is
- * identified by its text and by the context that it is planned in: see `Batch.planContext`.
+ * evicted. A text and the context that it is planned in identify a statement: see `Batch.planContext`.
  */
 export class PreparedStatements {
   readonly #byContext = new Map<string | null, Map<string, PreparedStatement>>();
@@ -33,17 +32,11 @@ export class PreparedStatements {
     return this.#size;
   }
 
-  /** Undefined as well for a statement older than `since`, a number of {@linkcode numberOf}. */
-  use(context: string | null, text: string, since = 0): string | undefined {
+  use(context: string | null, text: string): string | undefined {
     const prepared = this.#byContext.get(context)?.get(text);
-    if (prepared === undefined || this.numberOf(prepared.name) < since) return undefined;
+    if (prepared === undefined) return undefined;
     prepared.lastUse = ++this.#useCounter;
     return prepared.name;
-  }
-
-  /** Returns the place of a name in the order in which the names were made. */
-  numberOf(name: string): number {
-    return Number(name.slice(this.#prefix.length));
   }
 
   /** Returns a name that was never used on this connection. */

@@ -24,18 +24,6 @@ interface Preparation {
 
 type Preparations = Map<string | null, Map<string, Preparation>>;
 
-/**
- * Prepared statements that the server still knows. User-defined code can deallocate all of them, and
- * nothing that follows user-defined code may be sent again. A statement that the execution has used
- * shows that it knows all that were prepared later.
- */
-interface Evidence {
-  /** Number of the oldest statement that the execution has used; Infinity before the first. */
-  oldest: number;
-  /** Whether the execution has run user-defined code. */
-  hasUserCode: boolean;
-}
-
 export class StatementWriter {
   readonly #encoder = new FrameEncoder();
   /** Encode the steps of open transactions in turn: two steps may be on their way. */
@@ -55,9 +43,8 @@ export class StatementWriter {
     this.#closeStatements();
     const preparations: Preparations = new Map();
     for (const execution of executions) {
-      const evidence: Evidence = { oldest: Infinity, hasUserCode: false };
       const sent = execution.statementsToSend().map((statement) =>
-        this.#statement(statement, execution, { preparations, evidence })
+        this.#statement(statement, execution, preparations)
       );
       this.#encoder.sync();
       execution.sent(sent);
@@ -107,10 +94,7 @@ export class StatementWriter {
   #statement(
     statement: Statement,
     execution: BatchExecution,
-    { preparations, evidence }: {
-      readonly preparations: Preparations;
-      readonly evidence: Evidence;
-    },
+    preparations: Preparations,
   ): StatementInFlight {
     const { text, use, runsUserCode = false, isShared = false } = statement;
     const context = isShared ? null : statement.planContext ?? execution.batch.planContext;
@@ -118,22 +102,15 @@ export class StatementWriter {
     const isKept = this.#prepare && !execution.isRetry && text.length <= maxPreparedLength &&
       statement.hasValues !== true;
     const preparation = isKept ? preparations.get(context)?.get(text) : undefined;
-    const since = evidence.hasUserCode ? evidence.oldest : 0;
-    const known = isKept ? this.#prepared.use(context, text, since) : undefined;
+    const known = isKept ? this.#prepared.use(context, text) : undefined;
     // The server skips the Parse of another batch if that batch fails earlier.
     const usable = known ?? (preparation?.execution === execution ? preparation.name : undefined);
     const isPreparing = isKept && usable === undefined && preparation === undefined;
     const name = usable ?? (isPreparing ? this.#prepared.freshName() : "");
     if (isPreparing) remember(preparations, { context, text, preparation: { execution, name } });
-    if (name !== "") evidence.oldest = Math.min(evidence.oldest, this.#prepared.numberOf(name));
-    evidence.hasUserCode ||= runsUserCode;
-    this.#encode(statement, { name, isParsed: usable === undefined });
+    encode(this.#encoder, statement, { name, isParsed: usable === undefined });
     const { framing } = statement;
     return { text, use, framing, runsUserCode, context, preparing: isPreparing ? name : null };
-  }
-
-  #encode(statement: Statement, options: EncodingOptions): void {
-    encode(this.#encoder, statement, options);
   }
 }
 
@@ -154,16 +131,11 @@ function encodeUnprepared(
   ));
 }
 
-interface EncodingOptions {
-  /** Name of the prepared statement; empty for the unnamed one. */
-  readonly name: string;
-  readonly isParsed: boolean;
-}
-
+/** Encodes a statement under the name that it is prepared by; empty for the unnamed one. */
 function encode(
   encoder: FrameEncoder,
   { text, params, use }: Statement,
-  { name, isParsed }: EncodingOptions,
+  { name, isParsed }: { readonly name: string; readonly isParsed: boolean },
 ): void {
   if (isParsed) encoder.parse(name, text);
   encoder.bind(name, params, use === "result" || use === "held" ? binaryFormat : textFormat);

@@ -1,7 +1,7 @@
 /** Listens for notifications that request reloads, and reconnects. @module */
 import type { Observation } from "../../observe/observation.ts";
 import { nextBackoff, type Schedule } from "../../lib/timers.ts";
-import { ListenUnsupported, type Subscribe, type Subscription } from "../database.ts";
+import type { Subscribe, Subscription } from "../database.ts";
 import type { NotificationProbe, ProbeResult } from "./notification_probe.ts";
 
 export type ReloadTarget = "schema" | "config" | "revocations";
@@ -15,8 +15,6 @@ export interface ListenerOptions {
   readonly onMissed: () => void;
   /** Whether to reconnect after a failure; `reason` is the message of the failure. */
   readonly isRetried: (reason: string) => boolean;
-  /** Called when the server has no LISTEN: the listener does not try again. */
-  readonly onUnsupported: (reason: string, channel: string) => void;
   readonly onProbed: (result: ProbeResult, channel: string) => void;
   /** Called when the server cannot read its notification queue; querying its usage may repair it. */
   readonly onBrokenQueue: () => void;
@@ -52,7 +50,6 @@ export class Listener {
   /** Whether notifications may have been missed since the last connection. */
   #mayHaveMissed = false;
   #isConfigured = false;
-  #isUnsupported = false;
   #isStopped = false;
   readonly #unsettled = new Set<Promise<void>>();
 
@@ -61,7 +58,7 @@ export class Listener {
   }
 
   get hasChannel(): boolean {
-    return this.#channel !== null && !this.#isUnsupported;
+    return this.#channel !== null;
   }
 
   get isConnected(): boolean {
@@ -97,7 +94,6 @@ export class Listener {
     if (this.#isStopped || (this.#isConfigured && !changed)) return;
     if (this.#isConfigured || channel === null) this.#mayHaveMissed = true;
     this.#isConfigured = true;
-    this.#isUnsupported = false;
     this.#channel = channel;
     this.#disconnect();
     this.#backoffSeconds = 1;
@@ -131,12 +127,8 @@ export class Listener {
         attempt === this.#attempt
           ? this.#connected(channel, subscription, mayHaveMissed)
           : this.#close(subscription),
-      (error: unknown) => {
-        if (error instanceof ListenUnsupported) {
-          return this.#refused(attempt, channel, error.message);
-        }
-        this.#failed(attempt, channel, error instanceof Error ? error.message : String(error));
-      },
+      (error: unknown) =>
+        this.#failed(attempt, channel, error instanceof Error ? error.message : String(error)),
     ).finally(() => void this.#unsettled.delete(connecting));
     this.#unsettled.add(connecting);
   }
@@ -168,12 +160,6 @@ export class Listener {
       this.#options.observe({ kind: "reload-requested", what, channel });
     }
     this.#options.onReloadRequested(what);
-  }
-
-  #refused(attempt: number, channel: string, reason: string): void {
-    if (attempt !== this.#attempt) return;
-    this.#isUnsupported = true;
-    this.#options.onUnsupported(reason, channel);
   }
 
   #failed(attempt: number, channel: string, reason: string): void {

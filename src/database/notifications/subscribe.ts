@@ -1,7 +1,7 @@
 /** Listens to a channel over a connection of `npm:pg`. @module */
 import { quoteIdent } from "../../sql/fragment.ts";
 import { type Client, clients } from "../connect/pg_client.ts";
-import { ListenUnsupported, type Subscription, type SubscriptionEvents } from "../database.ts";
+import type { Subscription, SubscriptionEvents } from "../database.ts";
 import { connectToFirst } from "../connect/hosts.ts";
 import type { Targets } from "../connect/targets.ts";
 
@@ -53,19 +53,8 @@ async function ask(client: Client, channel: string): Promise<void> {
   await listen(client, channel).finally(() => clearTimeout(timer));
 }
 
-/** SQLSTATEs of statements that a server does not have. */
-const unsupportedClass = /^(?:0A|42)/;
-
 async function listen(client: Client, channel: string): Promise<void> {
-  try {
-    await client.query(`LISTEN ${quoteIdent(channel)}`);
-  } catch (error) {
-    const { code, message } = error as { readonly code?: unknown; readonly message: string };
-    if (typeof code === "string" && unsupportedClass.test(code)) {
-      throw new ListenUnsupported(message);
-    }
-    throw error;
-  }
+  await client.query(`LISTEN ${quoteIdent(channel)}`);
 }
 
 export async function notify(

@@ -20,7 +20,6 @@ export const batchSchema = {
           url: { ...text, example: "/relation?id=eq.1" },
           headers: texts,
           body: {},
-          dependsOn: { type: "array", items: text },
           refs: texts,
         },
         additionalProperties: false,

@@ -95,11 +95,6 @@ const events: {
     { place: "db2:5432" },
     "db-replica-uri: db2:5432 is not a standby of db-uri: its system identifier differs",
   ],
-  "notifications-unsupported": [
-    { channel: "svc", reason: "LISTEN is unimplemented", effect: "no reload" },
-    "WARNING: The server has no LISTEN (LISTEN is unimplemented), so that notifications on the " +
-    '"svc" channel cause no reload: set db-schema-watch = "auto"',
-  ],
   "schema-changed": [{}, "The schema has changed, reloading the schema cache"],
   "findings": [{ count: 7 }, "The database has 7 findings: npx ./svc-api.tgz check my.conf"],
   "listener-retrying": [

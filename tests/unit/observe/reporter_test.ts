@@ -214,7 +214,7 @@ Deno.test("createReporter() writes 20,000 requests as JSON, none of which waits 
 
 Deno.test("createReporter() logs no event that only metrics count", () => {
   const { lines, report } = reporting("error");
-  report({ kind: "request-shed", reason: "queue" });
+  report({ kind: "request-shed", reason: "spool" });
   report({ kind: "connection-opened" });
   report({ kind: "connection-closed", reason: "idle" });
   deepStrictEqual(lines, []);

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Batch, Statement, WriteBatch } from "../../../../src/database/batch.ts";
+import type { Batch } from "../../../../src/database/batch.ts";
 import {
   bindComplete,
   complete,
@@ -394,30 +394,4 @@ Deno.test("Connection forgets stale statements with the next write, not while on
   strictEqual(transport.sent[3]!.map(({ type }) => type).join(""), "CCCCPBEPBEPBEPBES");
   transport.lose("reset");
   strictEqual(await replies[0]!.catch(codeOf), "001");
-});
-
-Deno.test("Connection prepares what follows user-defined code anew behind a newer statement", async () => {
-  const { transport, run } = new FakeConnection({ preparedLimit: 10 });
-  transport.reply = fakeServer();
-  const check: Statement = { text: "select check", params: [], use: "none" };
-  const batch = (number: number): WriteBatch => ({
-    ...implicitWrite,
-    statements: [
-      { ...settings, text: `select settings ${number}` },
-      { ...main, text: `select main ${number}`, runsUserCode: true },
-      check,
-    ],
-  });
-  const typesAndNames = () =>
-    transport.sent.at(-1)!.map(({ type, name = "" }) => type + name).join(" ");
-  const writes = [
-    [1, "Ps1 Bs1 E Ps2 Bs2 E Ps3 Bs3 E S"],
-    [2, "Ps4 Bs4 E Ps5 Bs5 E Ps6 Bs6 E S"],
-    [1, "Cs3 Bs1 E Bs2 E Bs6 E S"],
-    [2, "Bs4 E Bs5 E Bs6 E S"],
-  ] as const;
-  for (const [number, messages] of writes) {
-    await run(batch(number));
-    strictEqual(typesAndNames(), messages);
-  }
 });

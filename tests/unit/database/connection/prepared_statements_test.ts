@@ -18,14 +18,6 @@ Deno.test("PreparedStatements.use() returns the name of a text for the context t
   strictEqual(prepared.size, 2);
 });
 
-Deno.test("PreparedStatements.use() passes over statements that are older than a number", () => {
-  const prepared = new PreparedStatements(10, "svc_1_");
-  const [old, young] = ["a", "b"].map((text) => remember(prepared, null, text));
-  strictEqual(prepared.use(null, "a", prepared.numberOf(old!)), old);
-  strictEqual(prepared.use(null, "a", prepared.numberOf(young!)), undefined);
-  strictEqual(prepared.use(null, "b", prepared.numberOf(young!)), young);
-});
-
 Deno.test("PreparedStatements.remember() returns the name that it replaces", () => {
   const prepared = new PreparedStatements(10);
   strictEqual(prepared.remember(null, "a", prepared.freshName()), undefined);

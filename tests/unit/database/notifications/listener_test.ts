@@ -1,9 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import {
-  ListenUnsupported,
-  type Subscription,
-  type SubscriptionEvents,
-} from "../../../../src/database/database.ts";
+import type { Subscription, SubscriptionEvents } from "../../../../src/database/database.ts";
 import { Listener, type ListenerOptions } from "../../../../src/database/notifications/listener.ts";
 import { NotificationProbe } from "../../../../src/database/notifications/notification_probe.ts";
 import { fakeClock, settled } from "../../../support/timing/fake_clock.ts";
@@ -48,7 +44,6 @@ function controlled(options: Partial<ListenerOptions> = {}) {
     onMissed: () => void told.push("missed"),
     onProbed: (result, channel) => void told.push(`${result} ${channel}`),
     isRetried: () => true,
-    onUnsupported: (reason, channel) => void told.push(`unsupported ${channel}: ${reason}`),
     onBrokenQueue: () => void told.push("read the queue"),
     observe: (event) => void told.push(event.kind),
     now: clock.now,
@@ -161,22 +156,6 @@ Deno.test("Listener tries nothing again where that is not wanted", async () => {
   listener.configure("svc");
   await attempts[0]!.fail("no");
   deepStrictEqual([take(), clock.next(), reasons], [["listener-failed"], null, ["no"]]);
-});
-
-Deno.test("Listener tries nothing again on a server without LISTEN, until the channel changes", async () => {
-  const { listener, attempts, take, clock } = controlled({
-    subscribe: () => {
-      return Promise.reject(new ListenUnsupported("unimplemented"));
-    },
-  });
-  listener.configure("svc");
-  await settled();
-  deepStrictEqual([take(), clock.next()], [["unsupported svc: unimplemented"], null]);
-  deepStrictEqual([listener.hasChannel, listener.isConnected], [false, false]);
-  listener.configure("other");
-  strictEqual(listener.hasChannel, true);
-  await settled();
-  deepStrictEqual([take(), attempts], [["unsupported other: unimplemented"], []]);
 });
 
 Deno.test("Listener has a broken queue read", async () => {
