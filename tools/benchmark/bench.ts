@@ -59,31 +59,6 @@ export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Work that repeats until it is stopped. */
-export interface Repetition {
-  /** Resolves with the highest result. */
-  stop(): Promise<number>;
-}
-
-/** Samples again and again, with a pause between two samples. */
-export function repeat(sample: () => Promise<number>, pauseMs: number): Repetition {
-  let isStopped = false;
-  const done = (async () => {
-    let highest = 0;
-    while (!isStopped) {
-      highest = Math.max(highest, await sample());
-      await pause(pauseMs);
-    }
-    return highest;
-  })();
-  return {
-    stop: () => {
-      isStopped = true;
-      return done;
-    },
-  };
-}
-
 /** Says what happens, beside the results. */
 export function progress(text: string): void {
   console.error(text);

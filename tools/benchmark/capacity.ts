@@ -1,21 +1,7 @@
 /** Plans a deployment: `deno task capacity --rate 20000`. Prints pool size, instances, connections
- * and warnings, and fits the model of one instance to measured points. `--help` names the
- * arguments. @module */
+ * and warnings, by Little's law and a model of one instance. `--help` names the arguments. @module */
 import { parseArgs } from "node:util";
-import {
-  type CapacityDemand,
-  type CapacityPlan,
-  planCapacity,
-  plannedLoad,
-} from "./capacity_plan.ts";
-import {
-  assumed,
-  fitModel,
-  type FittedModel,
-  type MeasuredPoint,
-  modelErrors,
-  throughput,
-} from "./scalability.ts";
+import { mostConnections } from "../../src/service/server_check.ts";
 import { markdownTable } from "./table.ts";
 
 const usage = `Usage: deno task capacity --rate N [options]
@@ -32,76 +18,177 @@ const usage = `Usage: deno task capacity --rate N [options]
   --databases N          PostgreSQL servers: primary and standbys (default 1)
   --database-cores N     processors of each PostgreSQL server (default 4)
   --max-connections N    of each PostgreSQL server (default 100)
-  --sigma N, --kappa N   coefficients of the model (default ${assumed.sigma}, 0.00005: assumed)
-  --measured N:R,N:R,…   requests per second R of N threads: fits the model to them
+  --sigma N, --kappa N   coefficients of the model (default 0.02, 0.00005: assumed)
 `;
 
 const options = {
   help: { type: "boolean", default: false },
   beside: { type: "boolean", default: false },
-  rate: { type: "string" },
+  rate: { type: "string", default: "" },
   "service-us": { type: "string", default: "21" },
   "database-us": { type: "string", default: "20" },
   "in-use": { type: "string" },
-  "connection-us": { type: "string" },
+  "connection-us": { type: "string", default: "500" },
   "no-listener": { type: "boolean", default: false },
   threads: { type: "string", default: "1" },
   databases: { type: "string", default: "1" },
   "database-cores": { type: "string", default: "4" },
   "max-connections": { type: "string", default: "100" },
-  sigma: { type: "string", default: String(assumed.sigma) },
-  kappa: { type: "string", default: String(assumed.kappa) },
-  measured: { type: "string" },
+  sigma: { type: "string", default: "0.02" },
+  kappa: { type: "string", default: "0.00005" },
 } as const;
 
-/** What is to be planned. */
-export interface CapacityRequest {
-  readonly demand: Omit<CapacityDemand, "model">;
-  readonly model: FittedModel;
-  readonly points: readonly MeasuredPoint[];
-  /** Whether the time of a request on its connection is only assumed. */
-  readonly isOccupancyAssumed: boolean;
+/** What a deployment has to serve, and on what. */
+export interface CapacityDemand {
+  /** Requests per second at peak. */
+  readonly rate: number;
+  /** Microseconds for which a request occupies a connection of the pool, the network included. */
+  readonly connectionUs: number;
+  /** Microseconds of PostgreSQL's processor time per request. */
+  readonly databaseUs: number;
+  /** Threads that serve in one instance: `server-workers`. */
+  readonly threads: number;
+  /** Whether each instance listens for notifications on the primary: `db-channel-enabled`. */
+  readonly listens: boolean;
+  /** PostgreSQL servers that share the requests: the primary and its standbys. */
+  readonly databases: number;
+  /** Processors of each PostgreSQL server. */
+  readonly databaseCores: number;
+  /** `max_connections` of each PostgreSQL server. */
+  readonly maxConnections: number;
+  readonly model: ScalabilityModel;
 }
 
-const assumedConnectionUs = "500";
+/**
+ * The Universal Scalability Law (N. J. Gunther, "Guerrilla Capacity Planning"): throughput of N threads as
+ * `X(N) = λN / (1 + σ(N − 1) + κN(N − 1))`. σ is the share of the work that only one thread does at a
+ * time, κ the cost of keeping each pair of threads coherent.
+ */
+export interface ScalabilityModel {
+  /** Requests per second of one thread: λ. */
+  readonly rate: number;
+  /** Contention: σ. */
+  readonly sigma: number;
+  /** Coherency: κ. */
+  readonly kappa: number;
+}
+
+/** Returns the requests per second that a model expects of some threads. */
+export function throughput({ rate, sigma, kappa }: ScalabilityModel, threads: number): number {
+  const others = threads - 1;
+  return rate * threads / (1 + sigma * others + kappa * threads * others);
+}
+
+/** The answer to a {@linkcode CapacityDemand}. */
+export interface CapacityPlan {
+  /** Requests per second of one instance. */
+  readonly instanceRate: number;
+  /** Instances, the spare one included. */
+  readonly instances: number;
+  /** Connections that are busy on average, on all PostgreSQL servers. */
+  readonly busyConnections: number;
+  /** Connections of each instance to each PostgreSQL server: `db-pool`, `db-replica-pool`. */
+  readonly pool: number;
+  /** Connections to each PostgreSQL server while an upgrade runs one instance more. */
+  readonly connections: number;
+  /** Share of PostgreSQL's processor time that is used. */
+  readonly databaseLoad: number;
+  readonly warnings: readonly string[];
+}
+
+/** Share of the measured capacity that is planned for: queues grow without bound towards 1. */
+const plannedLoad = 0.6;
+
+/** Pool in relation to the connections that are busy on average. */
+const poolReserve = 1.5;
+
+/** Connections per processor above which requests queue in PostgreSQL in place of the service. */
+const maxConnectionsPerCore = 4;
+
+/** Connections for superusers and other programs. */
+const reservedConnections = 10;
+
+/** Plans for a demand. */
+export function planCapacity(demand: CapacityDemand): CapacityPlan {
+  const { rate, connectionUs, databaseUs, threads, databases, databaseCores, model } = demand;
+  const instanceRate = throughput(model, threads);
+  const working = Math.max(1, Math.ceil(rate / (plannedLoad * instanceRate)));
+  const instances = working + 1;
+  const busyConnections = rate * connectionUs / 1e6;
+  const maxUseful = maxConnectionsPerCore * databaseCores * databases;
+  const wanted = Math.min(poolReserve * busyConnections, maxUseful);
+  // The pools suffice while one instance is away.
+  const pool = Math.max(1, Math.ceil(wanted / working / databases));
+  const connections = (instances + 1) * (pool + connectionsBesidePool(demand));
+  const databaseLoad = rate * databaseUs / 1e6 / (databases * databaseCores);
+  const plan = { instanceRate, instances, busyConnections, pool, connections, databaseLoad };
+  return { ...plan, warnings: warningsOf(demand, { ...plan, maxUseful }) };
+}
+
+/** Each standby has the monitors alone, so that the primary needs the most connections. */
+function connectionsBesidePool({ threads, databases, listens }: CapacityDemand): number {
+  const followers = threads > 1 ? threads : 0;
+  const options = {
+    dbPool: 0,
+    dbChannelEnabled: listens,
+    dbReplicaUri: databases > 1 ? "standbys" : null,
+  };
+  return mostConnections(options, followers);
+}
+
+function warningsOf(
+  { rate, connectionUs, databaseUs, threads, databases, maxConnections }: CapacityDemand,
+  { pool, connections, databaseLoad, busyConnections, maxUseful }:
+    & Omit<CapacityPlan, "warnings">
+    & { readonly maxUseful: number },
+): readonly string[] {
+  const cores = Math.ceil(rate * databaseUs / 1e6 / plannedLoad / databases);
+  const most = Math.floor(maxUseful * 1e6 / connectionUs);
+  const allowed = maxConnections - reservedConnections;
+  const warnings: readonly (readonly [boolean, string])[] = [
+    [
+      databaseLoad > plannedLoad,
+      `PostgreSQL needs ${cores} processors on each server to stay below ${plannedLoad * 100} %`,
+    ],
+    [
+      busyConnections > maxUseful,
+      `requests queue: ${maxUseful} connections carry at most ${most.toLocaleString("en")}/s`,
+    ],
+    [
+      connections > allowed,
+      `${connections} connections exceed max_connections minus ${reservedConnections}: ` +
+      "use a pooler, fewer instances or a higher max_connections",
+    ],
+    [
+      pool < threads,
+      `a pool of ${pool} lowers ${threads} threads to ${pool}, since each needs a connection`,
+    ],
+  ];
+  return warnings.filter(([holds]) => holds).map(([, text]) => text);
+}
 
 /** Reads arguments; null for `--help`. Throws a `TypeError` if one is wrong. */
-export function readCapacityArguments(args: readonly string[]): CapacityRequest | null {
+export function readCapacityArguments(args: readonly string[]): CapacityDemand | null {
   const { values } = parseArgs({ args: [...args], options });
   if (values.help) return null;
-  const numberOf = (
-    name:
-      | "rate"
-      | "service-us"
-      | "database-us"
-      | "threads"
-      | "databases"
-      | "database-cores"
-      | "max-connections",
-  ) => positive(`--${name}`, values[name] ?? "");
-  const coefficients = {
-    sigma: notNegative("--sigma", values.sigma),
-    kappa: notNegative("--kappa", values.kappa),
-  };
-  const points = values.measured === undefined ? [] : readPoints(values.measured);
+  const numberOf = (name: Exclude<keyof typeof values, "help" | "beside" | "no-listener">) =>
+    positive(`--${name}`, values[name] ?? "");
   const thread = numberOf("service-us") + (values.beside ? numberOf("database-us") : 0);
   return {
-    points,
-    isOccupancyAssumed: values["in-use"] === undefined && values["connection-us"] === undefined,
-    model: points.length === 0
-      ? { rate: 1e6 / thread, ...coefficients, fitted: [] }
-      : fitModel(points, coefficients),
-    demand: {
-      rate: numberOf("rate"),
-      connectionUs: values["in-use"] === undefined
-        ? positive("--connection-us", values["connection-us"] ?? assumedConnectionUs)
-        : occupancyOf(values["in-use"]),
-      listens: !values["no-listener"],
-      databaseUs: numberOf("database-us"),
-      threads: numberOf("threads"),
-      databases: numberOf("databases"),
-      databaseCores: numberOf("database-cores"),
-      maxConnections: numberOf("max-connections"),
+    rate: numberOf("rate"),
+    connectionUs: values["in-use"] === undefined
+      ? numberOf("connection-us")
+      : occupancyOf(values["in-use"]),
+    listens: !values["no-listener"],
+    databaseUs: numberOf("database-us"),
+    threads: numberOf("threads"),
+    databases: numberOf("databases"),
+    databaseCores: numberOf("database-cores"),
+    maxConnections: numberOf("max-connections"),
+    model: {
+      rate: 1e6 / thread,
+      sigma: notNegative("--sigma", values.sigma),
+      kappa: notNegative("--kappa", values.kappa),
     },
   };
 }
@@ -111,17 +198,6 @@ function occupancyOf(text: string): number {
   const [inUse = "", rate = "", ...others] = text.split(":");
   if (others.length > 0) throw new TypeError(`--in-use: expected connections:rate, got ${text}`);
   return positive("--in-use", inUse) / positive("--in-use", rate) * 1e6;
-}
-
-/** `Points = Point *( "," Point )`, `Point = threads ":" requests-per-second` */
-function readPoints(text: string): readonly MeasuredPoint[] {
-  return text.split(",").map((point) => {
-    const [threads = "", rate = "", ...others] = point.split(":");
-    if (others.length > 0 || !/^\d+$/.test(threads)) {
-      throw new TypeError(`--measured: expected threads:rate, got ${point}`);
-    }
-    return { threads: positive("--measured", threads), rate: positive("--measured", rate) };
-  });
 }
 
 function positive(name: string, text: string): number {
@@ -136,93 +212,35 @@ function notNegative(name: string, text: string): number {
 }
 
 /** Returns the text that the command prints. */
-export function describeCapacity(request: CapacityRequest): string {
-  const { demand, model, points, isOccupancyAssumed } = request;
-  return [
-    describePlan(demand, planCapacity({ ...demand, model })),
-    ...(isOccupancyAssumed
-      ? ["Connections and pool are estimates: --in-use takes them from a measured run."]
-      : []),
-    "",
-    ...describeModel(model, points),
-    "",
-    scalingTable(model, points),
-    "",
-  ].join("\n");
-}
-
-function describePlan(
-  { rate, databases }: CapacityRequest["demand"],
-  plan: CapacityPlan,
-): string {
-  const eachServer = databases === 1 ? "PostgreSQL" : "each PostgreSQL server";
+export function describeCapacity(demand: CapacityDemand): string {
+  const plan = planCapacity(demand);
+  const server = demand.databases === 1 ? "PostgreSQL" : "each PostgreSQL server";
   const rows = [
-    ["requests per second at peak", whole(rate)],
+    ["requests per second at peak", whole(demand.rate)],
     ["requests per second of one instance", whole(plan.instanceRate)],
     [`instances at ${plannedLoad * 100} %, and one spare`, whole(plan.instances)],
     ["connections that are busy on average", whole(plan.busyConnections)],
-    [`pool of each instance to ${eachServer}`, whole(plan.pool)],
-    [`connections to ${eachServer} during an upgrade`, whole(plan.connections)],
-    ["PostgreSQL's processor time in use", percent(plan.databaseLoad)],
+    [`pool of each instance to ${server}`, whole(plan.pool)],
+    [`connections to ${server} during an upgrade`, whole(plan.connections)],
+    ["PostgreSQL's processor time in use", `${(plan.databaseLoad * 100).toFixed(1)} %`],
   ];
-  const warnings = plan.warnings.map((text) => `Warning: ${text}`);
-  return [markdownTable(["", "plan"], rows), ...(warnings.length > 0 ? [""] : []), ...warnings]
-    .join("\n");
-}
-
-function describeModel(model: FittedModel, points: readonly MeasuredPoint[]): readonly string[] {
-  const { rate, sigma, kappa, fitted } = model;
-  const origin = (name: "sigma" | "kappa") => fitted.includes(name) ? "fitted" : "assumed";
-  const lines = [
-    `Model: λ ${whole(rate)}/s, σ ${short(sigma)} (${origin("sigma")}), ` +
-    `κ ${short(kappa)} (${origin("kappa")})`,
-  ];
-  if (points.length === 0) return [...lines, "All rates are estimates: nothing was measured."];
-  const errors = modelErrors(model, points).map(Math.abs);
-  const note = points.length <= fitted.length ? "; so few points cannot test the model" : "";
-  const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;
   return [
-    ...lines,
-    `Error at the measured points: mean ${percent(mean)}, ` +
-    `at most ${percent(Math.max(...errors))}${note}`,
-  ];
-}
-
-const tableThreads: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
-
-function scalingTable(model: FittedModel, points: readonly MeasuredPoint[]): string {
-  const measured = new Map(points.map((point) => [point.threads, point.rate]));
-  const threads = [...new Set([...tableThreads, ...measured.keys()])].toSorted((a, b) => a - b);
-  const rows = threads.map((count) => {
-    const rate = measured.get(count);
-    const expected = throughput(model, count);
-    return [
-      String(count),
-      rate === undefined ? "–" : whole(rate),
-      whole(expected),
-      rate === undefined ? "estimate" : percent(expected / rate - 1),
-    ];
-  });
-  return markdownTable(["threads", "measured/s", "model/s", "model's error"], rows);
+    markdownTable(["", "plan"], rows),
+    "",
+    ...plan.warnings.map((text) => `Warning: ${text}`),
+    "These are estimates: compare them with a load test of your own requests.",
+  ].join("\n");
 }
 
 function whole(number: number): string {
   return Math.round(number).toLocaleString("en");
 }
 
-function percent(share: number): string {
-  return `${(share * 100).toFixed(1)} %`;
-}
-
-function short(number: number): string {
-  return Number(number.toPrecision(3)).toString();
-}
-
 /** Runs the command and returns its exit code. */
 function main(args: readonly string[]): number {
   try {
-    const request = readCapacityArguments(args);
-    console.log(request === null ? usage : describeCapacity(request));
+    const demand = readCapacityArguments(args);
+    console.log(demand === null ? usage : describeCapacity(demand));
     return 0;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;

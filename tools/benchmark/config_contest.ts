@@ -63,14 +63,11 @@ export async function measureGroups(
   return tables.join("\n\n");
 }
 
-/** A case with its runs. */
-export type MeasuredCase = Pick<Entry, "bytes" | "each" | "runs">;
-
 /** Measures the cases of a group in turn. */
-export async function measureEach(
+async function measureEach(
   group: ConfigGroup,
   bench: Bench,
-): Promise<readonly MeasuredCase[]> {
+): Promise<readonly Entry[]> {
   await using servers = new AsyncDisposableStack();
   const entries: Entry[] = [];
   for (const each of group.cases) {
@@ -88,7 +85,7 @@ export async function measureEach(
     };
     const request = { ...own, line, headers };
     const { bytes } = await exchange(server.origin, {
-      body: new TextEncoder().encode(own.body ?? ""),
+      body: [new TextEncoder().encode(own.body ?? "")],
       line: line.replace(/\{.*?\}/, "1"),
       headers,
     });
@@ -123,10 +120,7 @@ async function lineAfter(line: string, pages: number, { origin }: BenchServer): 
 }
 
 /** Returns the table. Its ratios are medians of those of each round, whose runs follow each other. */
-export function caseTable(
-  { name }: ConfigGroup,
-  entries: readonly MeasuredCase[],
-): string {
+function caseTable({ name }: ConfigGroup, entries: readonly Entry[]): string {
   const [first] = entries;
   const rows = entries.map(({ each, bytes, runs }) => {
     const ratioOf = (field: "perSecond" | "cpu") =>

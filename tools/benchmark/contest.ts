@@ -5,7 +5,7 @@ import { casesOf, type LoadCase, type LoadSet, loadSets } from "./cases.ts";
 import { summarize } from "./figures.ts";
 import { makeUsers, serverConfig } from "./fixture.ts";
 import { openFloor } from "./floor.ts";
-import { type LargeCase, largeCases, type LargeField, measureBare, measureLarge } from "./large.ts";
+import { type LargeCase, type LargeField, measureBare, measureLarge } from "./large.ts";
 import { type LoadField, measureLoad } from "./measure.ts";
 import { isInSet, isWanted } from "./options.ts";
 import { probe } from "./probe.ts";
@@ -127,22 +127,25 @@ export interface LargeStanding extends Standing<LargeField> {
   readonly name: string;
 }
 
-/** Fewer runs of a large request say little. */
-const fewestRounds = 3;
-
-/** Measures all cases that are asked for, each with servers that have seen nothing large before. */
-export async function contestLarge(bench: Bench): Promise<readonly LargeStanding[]> {
-  if (!isInSet(bench.options, "large")) return [];
+/** Measures cases that are asked for, each with servers that have seen nothing large before. */
+export async function contestLarge(
+  bench: Bench,
+  { cases, rounds }: { readonly cases: readonly LargeCase[]; readonly rounds: number },
+): Promise<readonly LargeStanding[]> {
   const results: LargeStanding[] = [];
-  for (const [name, make] of largeCases) {
-    if (isWanted(bench.options, name)) results.push(await contestOne(make(), bench));
+  for (const each of cases.filter(({ name }) => isWanted(bench.options, name))) {
+    results.push(await contestOne(each, { bench, rounds }));
   }
   return results;
 }
 
-async function contestOne(each: LargeCase, bench: Bench): Promise<LargeStanding> {
+async function contestOne(
+  each: LargeCase,
+  { bench, rounds }: { readonly bench: Bench; readonly rounds: number },
+): Promise<LargeStanding> {
   await runSql(bench, each.setup);
-  await using servers = await startServers(bench);
+  const peer = each.isForPeers ? bench.options.peer : null;
+  await using servers = await startServers({ ...bench, options: { ...bench.options, peer } });
   const { postmaster } = bench;
   const contenders: Contender<LargeField>[] = [];
   for (const server of servers.all) {
@@ -156,7 +159,7 @@ async function contestOne(each: LargeCase, bench: Bench): Promise<LargeStanding>
     contenders.push({ name: "floor", run: () => measureBare(floor, target) });
   }
   const standing = await contest(contenders, {
-    rounds: Math.max(fewestRounds, bench.options.rounds),
+    rounds,
     seconds: 0,
     warmUp: null,
     highest: ["growth"],

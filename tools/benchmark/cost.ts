@@ -48,7 +48,8 @@ interface Multiples {
 }
 
 /** Returns the table of the cases; beside an earlier revision of the service, unless that is null. */
-export async function measureCost(before: string | null, bench: Bench): Promise<string> {
+export async function measureCost(bench: Bench): Promise<string> {
+  const { before } = bench.options;
   await runSql(bench, `${roles}${schema}${plainFixture}${rlsFixture}`);
   await runSql(bench, "vacuum analyze");
   await using resources = new AsyncDisposableStack();

@@ -6,7 +6,8 @@ export interface RawRequest {
   /** `POST /bulk` */
   readonly line: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array;
+  /** Parts of the body, one after the other. Default: none. */
+  readonly body?: readonly Uint8Array[];
 }
 
 /** What came of it; times in milliseconds since it was sent. */
@@ -36,40 +37,42 @@ export async function exchange(origin: string, request: RawRequest): Promise<Exc
 
 async function send(
   connection: Deno.Conn,
-  { line, headers = {}, body = new Uint8Array() }: RawRequest,
+  { line, headers = {}, body = [] }: RawRequest,
   host: string,
 ): Promise<void> {
-  const length = body.length === 0 ? {} : { "Content-Length": String(body.length) };
+  const bytes = body.reduce((sum, { length }) => sum + length, 0);
+  const length = bytes === 0 ? {} : { "Content-Length": String(bytes) };
   const all = { Host: host, Connection: "close", ...length, ...headers };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   const head = new TextEncoder().encode(`${line} HTTP/1.1\r\n${lines.join("")}\r\n`);
-  for (const part of [head, body]) {
+  for (const part of [head, ...body]) {
     for (let at = 0; at < part.length;) at += await connection.write(part.subarray(at));
   }
 }
 
 /** Counts the bytes of an answer, whose head comes before its body. */
-export class AnswerReader {
+class AnswerReader {
   readonly #began: number;
-  readonly #now: () => number;
   #head = "";
   #isInBody = false;
   #bytes = 0;
   #firstByte: number | null = null;
 
   /** `began` is the time that is counted from. */
-  constructor(began: number, now: () => number = () => performance.now()) {
+  constructor(began: number) {
     this.#began = began;
-    this.#now = now;
   }
 
   push(chunk: Uint8Array): void {
-    this.#count(this.#isInBody ? chunk.length : this.#pushHead(chunk));
+    const bytes = this.#isInBody ? chunk.length : this.#pushHead(chunk);
+    if (bytes === 0) return;
+    this.#firstByte ??= performance.now() - this.#began;
+    this.#bytes += bytes;
   }
 
   /** Raises an `Error` when the answer broke off. */
   end(): Exchange {
-    const total = this.#now() - this.#began;
+    const total = performance.now() - this.#began;
     const promised = /\r\ncontent-length: (\d+)\r\n/i.exec(this.#head)?.[1];
     if (!this.#isInBody) throw new Error(`no answer: ${this.#head}`);
     if (promised !== undefined && Number(promised) !== this.#bytes) {
@@ -88,12 +91,6 @@ export class AnswerReader {
     const extra = this.#head.length - end - 4 + Math.max(0, chunk.length - longestHead);
     this.#head = this.#head.slice(0, end + 2);
     return extra;
-  }
-
-  #count(bytes: number): void {
-    if (bytes === 0) return;
-    this.#firstByte ??= this.#now() - this.#began;
-    this.#bytes += bytes;
   }
 }
 

@@ -7,12 +7,6 @@ export function median(numbers: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-/** The smallest number that at least so many percent are not above; NaN of no numbers. */
-export function percentile(numbers: readonly number[], percent: number): number {
-  const sorted = numbers.toSorted((one, other) => one - other);
-  return sorted[Math.max(0, Math.ceil(sorted.length * percent / 100) - 1)] ?? NaN;
-}
-
 /** The mean of ratios: half as much and twice as much make 1. */
 export function geometricMean(ratios: readonly number[]): number {
   const logarithms = ratios.map(Math.log).reduce((sum, each) => sum + each, 0);

@@ -90,19 +90,6 @@ export const freshStock = `
   analyze api.stock;
 `;
 
-/** Makes tables, each of which refers to the one before; must be run on its own. */
-export function tablesSql(schema: string, count: number): string {
-  return `do $$ begin
-    for n in 1..${count} loop
-      execute format(
-        'create table ${schema}.t%s (id int primary key, name text, a int, b int, c date, parent int %s)',
-        n, case when n = 1 then '' else format('references ${schema}.t%s', n - 1) end
-      );
-      if n % 500 = 0 then commit; end if;
-    end loop;
-  end $$`;
-}
-
 /** Number of the first user. */
 export const firstUser = 1000;
 export const userCount = 1000;

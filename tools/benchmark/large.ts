@@ -1,5 +1,4 @@
 /** Requests of which one at a time is enough: large answers and large bodies. @module */
-import { bulkRows, bulkTable } from "../../tests/support/database/bulk_rows.ts";
 import { withClient } from "../../tests/support/database/postgres_client.ts";
 import { memoryOf, resetPeak } from "../../tests/support/server/process_memory.ts";
 import { exchange, type RawRequest } from "./exchange.ts";
@@ -11,55 +10,135 @@ import type { BenchServer } from "./servers.ts";
 export interface LargeCase {
   readonly name: string;
   readonly request: RawRequest;
-  readonly status: number;
+  /** The smallest number of bytes of the answer. */
+  readonly answerSize: number;
   /** The statement that a person would write for the answer; null for none. */
   readonly floor: string | null;
   /** SQL that is run once. */
   readonly setup: string;
   /** SQL that is run before each run. */
   readonly reset?: string;
+  /** Whether PostgREST, which holds bodies whole and has no ndjson, can do the same. */
+  readonly isForPeers: boolean;
 }
 
-/** The smallest number of bytes of an answer that is large. */
-const answerSize = 100_000_000;
+/** A format of rows: the media type, and the texts of which a body consists. */
+interface RowFormat {
+  readonly name: string;
+  readonly type: string;
+  readonly start: string;
+  /** Rows of about 1 MB. */
+  readonly block: string;
+  readonly separator: string;
+  readonly end: string;
+}
 
-const wideTable = `
-  create table api.wide (id int primary key, name text, note text);
-  insert into api.wide
-    select n, 'the name of row ' || n, repeat('a few words and ', 28) from generate_series(1, 200000) n;
-  analyze api.wide;
-`;
+const rows = Array.from({ length: 6000 }, (_, id) => ({
+  id,
+  name: `the name of row ${id}`,
+  price: id / 8,
+  tags: ["a", "b"],
+  note: 'a longer text, with "quotes", é, and a few more words to make a line of it',
+}));
 
-/** The request whose answer has {@linkcode answerSize} bytes and a few more. */
-export const largeRead: RawRequest = { line: "GET /wide" };
+const csvRows = rows.map(({ id, name, price, note }) =>
+  `${id},${name},${price},"{a,b}","${note.replaceAll('"', '""')}"\n`
+);
 
-/** Inserts an array of so many bytes. */
-export function bulkInsert(bytes: number): RawRequest {
+const json: RowFormat = {
+  name: "JSON",
+  type: "application/json",
+  start: "[",
+  block: rows.map((row) => JSON.stringify(row)).join(","),
+  separator: ",",
+  end: "]",
+};
+
+const formats: readonly RowFormat[] = [
+  json,
+  {
+    name: "ndjson",
+    type: "application/x-ndjson",
+    start: "",
+    block: rows.map((row) => `${JSON.stringify(row)}\n`).join(""),
+    separator: "",
+    end: "",
+  },
+  {
+    name: "CSV",
+    type: "text/csv",
+    start: "id,name,price,tags,note\n",
+    block: csvRows.join(""),
+    separator: "",
+    end: "",
+  },
+];
+
+/** Returns a body of at least so many bytes, in which the same block repeats. */
+function bodyOf({ start, block, separator, end }: RowFormat, bytes: number) {
+  const encoder = new TextEncoder();
+  const next = encoder.encode(separator + block);
+  const repeated = Array.from({ length: Math.ceil(bytes / next.length) - 1 }, () => next);
+  return [encoder.encode(start + block), ...repeated, encoder.encode(end)];
+}
+
+/** No index: the time per byte does not depend on the rows before. */
+const uploads = `create unlogged table if not exists
+  api.uploads (id int, name text, price numeric, tags text[], note text)`;
+
+function insertCase(format: RowFormat, bytes: number): LargeCase {
   return {
-    line: "POST /bulk",
-    headers: { "Content-Type": "application/json", Prefer: "return=minimal" },
-    body: bulkRows(bytes),
+    name: `${bytes / 1e6} MB insert, ${format.name}`,
+    request: {
+      line: "POST /uploads",
+      headers: { "Content-Type": format.type, Prefer: "return=minimal" },
+      body: bodyOf(format, bytes),
+    },
+    answerSize: 0,
+    floor: null,
+    setup: uploads,
+    reset: "truncate api.uploads",
+    isForPeers: format === json && bytes < 1e9,
   };
 }
 
-/** The cases; bodies are made when a case is asked for. */
-export const largeCases: readonly (readonly [name: string, make: () => LargeCase])[] = [
-  ["100 MB answer", () => ({
-    name: "100 MB answer",
-    request: largeRead,
-    status: 200,
-    floor: "select coalesce(json_agg(wide), '[]') from wide",
-    setup: wideTable,
-  })],
-  ["50 MB insert", () => ({
-    name: "50 MB insert",
-    request: bulkInsert(50_000_000),
-    status: 201,
-    floor: null,
-    setup: bulkTable,
-    reset: "truncate api.bulk",
-  })],
-];
+const rowText = `n as id, 'the name of row ' || n as name, repeat('a few words and ', 61) as note`;
+
+/** Rows of 1 KB, in a table and in a view. */
+const answers = `
+  create table if not exists api.wide as select ${rowText} from generate_series(1, 100000) n;
+  create or replace view api.huge as select ${rowText} from generate_series(1, 3000000) n;
+  analyze api.wide;
+`;
+
+function answerCase(relation: "wide" | "huge", { name, type }: RowFormat): LargeCase {
+  const gigabytes = relation === "huge";
+  return {
+    name: `${gigabytes ? "3 GB" : "100 MB"} answer, ${name}`,
+    request: { line: `GET /${relation}`, headers: { Accept: type } },
+    answerSize: gigabytes ? 3e9 : 1e8,
+    floor: gigabytes || type !== json.type
+      ? null
+      : "select coalesce(json_agg(wide), '[]') from wide",
+    setup: answers,
+    isForPeers: !gigabytes && type === json.type,
+  };
+}
+
+/** The cases of the set `large`. */
+export function largeCases(): readonly LargeCase[] {
+  return [answerCase("wide", json), insertCase(json, 50e6)];
+}
+
+/** The cases of the set `bodies`, each in all formats. */
+export function bodyCases(): readonly LargeCase[] {
+  return formats.flatMap((format) => [
+    answerCase("wide", format),
+    answerCase("huge", format),
+    insertCase(format, 50e6),
+    insertCase(format, 1e9),
+  ]);
+}
 
 /** What is told of a request; times in milliseconds. */
 export type LargeField =
@@ -76,7 +155,7 @@ export type LargeFigures = Readonly<Record<LargeField, number>>;
 
 /** Sends a request once. Raises an `Error` when the answer is not the one that it has to be. */
 export async function measureLarge(
-  { name, request, status }: LargeCase,
+  { name, request, answerSize }: LargeCase,
   { server, postmaster, baseMemory }: {
     readonly server: BenchServer;
     readonly postmaster: number;
@@ -87,8 +166,7 @@ export async function measureLarge(
   await resetPeak(server.pid);
   const [own, postgres] = [await processTime(server.pid), await processTime(postmaster)];
   const answer = await exchange(server.origin, request);
-  const isShort = status === 200 && answer.bytes < answerSize;
-  if (answer.status !== status || isShort) {
+  if (answer.status >= 300 || answer.bytes < answerSize) {
     throw new Error(`${name}: ${server.name} answers ${answer.status}, ${answer.bytes} bytes`);
   }
   return {

@@ -11,11 +11,8 @@ export type NamedSet = typeof namedSets[number];
 const namedSets = [
   "guards",
   "features",
-  "writes",
   "replicas",
-  "growth",
   "bodies",
-  "overload",
   "workers",
   "cost",
 ] as const;
@@ -53,13 +50,10 @@ export const usage = `Usage: deno task bench [options]
   --connections N   connections of the load (default 20)
   --set NAME        only cases of a set: plain, token, rls, large (default: these four), or
                     guards: limits, logs and compression, with and without
-                    features: pages by cursors and by offset, calls of agents' tools
-                    writes: one request beside several that write the same
+                    features: pages by cursors, agents' tools, one write in place of several
                     replicas: inserts and reads with and without bookmarks
-                    growth: with connections, rows, tables and bodies
-                    bodies: answers of 105 MB and 3 GB, slow readers, inserts of 50 MB and 1 GB
-                    overload: more requests than can be served, with and without shedding
-                    workers: by numbers of threads, and a fit of how the service scales
+                    bodies: answers of 100 MB and 3 GB, inserts of 50 MB and 1 GB, by format
+                    workers: by numbers of threads
                     cost: processor time as multiples of an empty response
   --case NAME       only cases whose name contains NAME; may be repeated
   --rounds N        runs of each case (default 1; 3 with --peer); medians are shown

@@ -1,6 +1,6 @@
 /** Starts the servers that are measured. @module */
 import { join } from "node:path";
-import { collectLines, type Lines } from "../../tests/support/server/lines.ts";
+import { collectLines } from "../../tests/support/server/lines.ts";
 import { freePort } from "../../tests/support/server/free_port.ts";
 import { configText, type FileConfig } from "../../tests/support/server/process.ts";
 
@@ -13,21 +13,12 @@ export interface BenchServer extends AsyncDisposable {
   readonly pid: number;
   /** `http://127.0.0.1:<port>` */
   readonly origin: string;
-  /** Milliseconds from the start of the process until it answered. */
-  readonly startedIn: number;
-  readonly stderr: Lines;
 }
 
 const main = new URL("../../main.ts", import.meta.url).pathname;
 
 /** The command of this service. */
 export const ownCommand = `${Deno.execPath()} run -A ${main} {conf}`;
-
-/** The same with lines on stderr that say how long the event loop was held. */
-export const watchedCommand = ownCommand.replace(
-  main,
-  new URL("./watched_server.ts", import.meta.url).pathname,
-);
 
 /** Starts a server and waits until it answers `probe` with a status of 200. */
 export async function startServer(
@@ -62,14 +53,11 @@ export async function startServer(
       throw new Error(`${name} does not answer ${probe}:\n${stderr.all.slice(0, 9).join("\n")}`);
     }
   }
-  const startedIn = performance.now() - began;
   const owned = resources.move();
   return {
     name,
     pid: child.pid,
     origin,
-    startedIn,
-    stderr,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -1,10 +1,12 @@
 import { deepStrictEqual, match, strictEqual, throws } from "node:assert/strict";
-import { describeCapacity, readCapacityArguments } from "../../../tools/benchmark/capacity.ts";
 import {
   type CapacityDemand,
   type CapacityPlan,
+  describeCapacity,
   planCapacity,
-} from "../../../tools/benchmark/capacity_plan.ts";
+  readCapacityArguments,
+  throughput,
+} from "../../../tools/benchmark/capacity.ts";
 
 /** One thread with 10,000 requests per second, of which each occupies a connection for 1 ms. */
 const demand: CapacityDemand = {
@@ -92,37 +94,9 @@ const rows: readonly PlanRow[] = [
     },
   },
   {
-    name: "there are more threads than are useful",
-    change: { rate: 5000, threads: 8, model: { rate: 10_000, sigma: 0, kappa: 0.04 } },
-    expected: { pool: 8, warnings: ["more than 5 threads lower the throughput of an instance"] },
-  },
-  {
     name: "standbys share the requests",
     change: { rate: 12_000, databases: 3 },
     expected: { instances: 3, pool: 3, connections: 20, warnings: [] },
-  },
-  {
-    name: "a million reads by key per second",
-    change: {
-      rate: 1e6,
-      connectionUs: 500,
-      databaseUs: 91,
-      threads: 16,
-      databases: 3,
-      databaseCores: 64,
-      maxConnections: 500,
-      model: { rate: 1e6 / 21, sigma: 0.02, kappa: 0.00005 },
-    },
-    expected: {
-      instances: 4,
-      busyConnections: 500,
-      pool: 84,
-      connections: 515,
-      warnings: [
-        "515 connections exceed max_connections minus 10: " +
-        "use a pooler, fewer instances or a higher max_connections",
-      ],
-    },
   },
   { name: "no listener", change: { listens: false }, expected: { pool: 8, connections: 24 } },
 ];
@@ -139,9 +113,17 @@ for (const { name, change, expected } of rows) {
   });
 }
 
+for (
+  const [threads, expected] of [[1, 47_619], [2, 93_362], [16, 580_720], [64, 1_238_064]] as const
+) {
+  Deno.test(`throughput() of ${threads} threads is ${expected}`, () => {
+    const model = { rate: 1e6 / 21, sigma: 0.02, kappa: 0.00005 };
+    strictEqual(Math.round(throughput(model, threads)), expected);
+  });
+}
+
 Deno.test("readCapacityArguments() has defaults of a row by key", () => {
-  const { demand, model, points } = readCapacityArguments(["--rate", "1000"])!;
-  deepStrictEqual(demand, {
+  deepStrictEqual(readCapacityArguments(["--rate", "1000"]), {
     rate: 1000,
     connectionUs: 500,
     listens: true,
@@ -150,19 +132,14 @@ Deno.test("readCapacityArguments() has defaults of a row by key", () => {
     databases: 1,
     databaseCores: 4,
     maxConnections: 100,
+    model: { rate: 1e6 / 21, sigma: 0.02, kappa: 0.00005 },
   });
-  deepStrictEqual(model, { rate: 1e6 / 21, sigma: 0.02, kappa: 0.00005, fitted: [] });
-  deepStrictEqual(points, []);
   const beside = readCapacityArguments(["--rate", "1000", "--beside"])!;
   strictEqual(beside.model.rate, 1e6 / 41);
 });
 
 Deno.test("readCapacityArguments() takes occupancy from a measured run", () => {
-  const request = readCapacityArguments(["--rate=1000", "--in-use=6:4000"])!;
-  strictEqual(request.demand.connectionUs, 1500);
-  const note = /^Connections and pool are estimates/m;
-  strictEqual(note.test(describeCapacity(request)), false);
-  match(describeCapacity(readCapacityArguments(["--rate=1000"])!), note);
+  strictEqual(readCapacityArguments(["--rate=1000", "--in-use=6:4000"])!.connectionUs, 1500);
 });
 
 const refusals: readonly (readonly [args: readonly string[], message: RegExp])[] = [
@@ -171,10 +148,6 @@ const refusals: readonly (readonly [args: readonly string[], message: RegExp])[]
   [["--rate", "x"], /^--rate: expected a number, got x$/],
   [["--rate=-1"], /^--rate: expected a number, got -1$/],
   [["--rate", "1", "--sigma", "a"], /^--sigma: expected a number, got a$/],
-  [["--rate", "1", "--measured", "1"], /^--measured: expected a number, got nothing$/],
-  [["--rate", "1", "--measured", "1:2:3"], /^--measured: expected threads:rate, got 1:2:3$/],
-  [["--rate", "1", "--measured", "1.5:2"], /^--measured: expected threads:rate, got 1.5:2$/],
-  [["--rate", "1", "--measured", "0:2"], /^--measured: expected a number above 0, got 0$/],
   [["--rate", "1", "--in-use", "4"], /^--in-use: expected a number, got nothing$/],
   [["--rate", "1", "--in-use", "1:2:3"], /^--in-use: expected connections:rate, got 1:2:3$/],
   [["--rate", "1", "--speed", "2"], /--speed/],
@@ -186,17 +159,9 @@ for (const [args, message] of refusals) {
   });
 }
 
-Deno.test("describeCapacity() tells estimates from measurements", () => {
-  const estimate = describeCapacity(readCapacityArguments(["--rate", "1000"])!);
-  match(estimate, /^Model: λ 47,619\/s, σ 0\.02 \(assumed\), κ 0\.00005 \(assumed\)$/m);
-  match(estimate, /^All rates are estimates: nothing was measured\.$/m);
-  const args = ["--rate", "1000", "--measured", "1:1000,2:1800,4:3000,8:4500"];
-  const measured = describeCapacity(readCapacityArguments(args)!);
-  match(measured, /^Model: λ [\d,]+\/s, σ 0\.\d+ \(fitted\), κ [\d.]+ \(fitted\)$/m);
-  match(measured, /^Error at the measured points: mean 0\.\d %, at most [01]\.\d %$/m);
-  match(measured, /^\| 8 +\| +4,500 \| +4,\d+ \| +-?0\.\d % \|$/m);
-  match(measured, /^\| 64 +\| +– \| +[\d,]+ \| +estimate \|$/m);
-  const two = describeCapacity(readCapacityArguments(["--rate=9", "--measured=1:1000,2:1900"])!);
-  match(two, /κ 0\.00005 \(assumed\)$/m);
-  match(two, /; so few points cannot test the model$/m);
+Deno.test("describeCapacity() prints the plan and its warnings", () => {
+  const text = describeCapacity(readCapacityArguments(["--rate=300000", "--max-connections=20"])!);
+  match(text, /^\| requests per second at peak +\| +300,000 \|$/m);
+  match(text, /^Warning: \d+ connections exceed max_connections minus 10: /m);
+  match(text, /^These are estimates: /m);
 });

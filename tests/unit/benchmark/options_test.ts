@@ -28,7 +28,7 @@ const read: readonly (readonly [args: readonly string[], differing: Partial<Benc
   [["--peer", "x {conf}", "--rounds", "5"], { peer: "x {conf}", rounds: 5 }],
   [["--set", "rls"], { set: "rls" }],
   [["--set", "large"], { set: "large" }],
-  [["--set", "growth"], { set: "growth" }],
+  [["--set", "bodies"], { set: "bodies" }],
   [["--set=all"], { set: null }],
   [["--cases"], { listsCases: true }],
   [["--workers", "1,2,4"], { workers: [1, 2, 4] }],
@@ -51,7 +51,7 @@ const refused: readonly (readonly [args: readonly string[], message: RegExp])[] 
   [["--case"], /case/],
   [
     ["--set", "slow"],
-    /^Error: --set takes one of plain, token, rls, large, guards, features, writes, replicas, growth, bodies, overload, workers, cost, all$/,
+    /^Error: --set takes one of plain, token, rls, large, guards, features, replicas, bodies, workers, cost, all$/,
   ],
   [["--speed"], /speed/],
   [["case"], /case/],
@@ -73,5 +73,5 @@ Deno.test("isInSet() is true for the set of the options, or for all", () => {
   strictEqual(isInSet({ set: null }, "rls"), true);
   strictEqual(isInSet({ set: "rls" }, "rls"), true);
   strictEqual(isInSet({ set: "plain" }, "rls"), false);
-  strictEqual(isInSet({ set: null }, "growth"), false);
+  strictEqual(isInSet({ set: null }, "bodies"), false);
 });
