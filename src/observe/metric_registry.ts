@@ -160,11 +160,6 @@ export function sumOfMetrics(texts: readonly string[]): string {
   return textOf(sum);
 }
 
-/** Returns the metrics that outlive their thread: counters and histograms. */
-export function withoutGauges(text: string): string {
-  return textOf(new Map(Array.from(familiesOf(text)).filter(([, { type }]) => type !== "gauge")));
-}
-
 function isHighest(name: string, type: string): "highest" | "sum" {
   return type === "gauge" && /_(?:info|seconds|up)$/.test(name) ? "highest" : "sum";
 }

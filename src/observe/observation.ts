@@ -418,12 +418,6 @@ export const diagnostics = {
   "workers-limited": warning(({ workers, limit }: { workers: number; limit: WorkerLimit }) =>
     `server-workers is lowered to ${workers}: ${workerLimits[limit]}`
   ),
-  "worker-failed": failure((
-    { worker, reason, seconds }: { worker: number; reason: string | null; seconds: number | null },
-  ) =>
-    `Worker ${worker} has failed${reason === null ? "" : `: ${redact(reason)}`}.` +
-    (seconds === null ? "" : ` Another one starts in ${seconds} seconds...`)
-  ),
 } as const;
 
 /** Reasons why a process has fewer threads that serve than its configuration says. */

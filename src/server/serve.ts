@@ -149,7 +149,7 @@ interface ServingApi extends Pick<Listening, "closeConnections" | "isOpen" | "sh
 
 /** Returns the workers of a process; null if its own thread serves. */
 async function makeTeam(config: Config, observe: Log["observe"]): Promise<WorkerTeam | null> {
-  const workers = await countWorkers(config, observe);
+  const workers = countWorkers(config, observe);
   if (workers === 1) return null;
   const { WorkerTeam } = await import("./workers/worker_team.ts");
   return new WorkerTeam(workers);
@@ -210,11 +210,13 @@ async function startService(
       readonly isTimed: () => boolean;
     },
 ): Promise<Service> {
+  // Beside workers, the service needs connections for loads only.
+  const databaseConfig = team === null ? config : { ...config, dbPool: 1, dbReplicaPool: 1 };
   const service = await Service.create({
     source: read,
     initialSource,
     ...team?.serviceOptions,
-    database: database ?? await openConfiguredDatabase(team?.ownerConfig(config) ?? config, file),
+    database: database ?? await openConfiguredDatabase(databaseConfig, file),
     now: Date.now,
     observe,
     onFatal,

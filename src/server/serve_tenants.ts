@@ -31,7 +31,7 @@ export async function serveTenants(
   const { config } = reader;
   const { observe } = log;
   observe({ kind: "starting", name: config.dialect.displayName, version });
-  await countWorkers(config, observe);
+  countWorkers(config, observe);
   const tracing = await openTracing();
   const tenants = await Tenants.open({
     reader,

@@ -21,9 +21,6 @@ import { indexOf, type LoadedRevocations } from "./revocation_list.ts";
 import { prepareAuth, prepareClientLimits, type Snapshot } from "./snapshot.ts";
 import { mayBeStale } from "./staleness.ts";
 
-/** Result of a query of the followed service: null for success, else the seconds until its next attempt. */
-export type Refusal = { readonly retryAfter: number } | null;
-
 /** The followed service, as a following one reaches it. */
 export interface FollowedService {
   /** Whether the followed service is ready. */
@@ -32,11 +29,6 @@ export interface FollowedService {
   recover(): void;
   /** A request names something that the schema cache lacks. */
   missName(): void;
-  /**
-   * Reads the revocations if they were never read. Resolves with null after the change with them was
-   * received, else with the seconds until the next attempt.
-   */
-  readRevocations(): Promise<Refusal>;
 }
 
 interface FollowingOptions extends Omit<BaseServiceOptions, "requestMetrics"> {
@@ -112,11 +104,6 @@ export class FollowingService extends BaseService implements RequestService {
     return service;
   }
 
-  /** Resolves when all changes are applied that were received so far. */
-  get applied(): Promise<void> {
-    return this.#applied;
-  }
-
   /** Returns the current metrics. Loads are those of the followed service. */
   metrics(): Metrics {
     return {
@@ -185,15 +172,13 @@ export class FollowingService extends BaseService implements RequestService {
     this.#keys.keep(remoteKeySetsOf(this.snapshot.auth.issuers));
   }
 
+  /** A list that was never read is read by the followed service, again and again. */
   #currentRevocations(): ReturnType<RequestService["revocations"]["current"]> {
     const source = this.snapshot.config.jwtRevocations;
     if (source === null) return null;
-    return indexOf(this.#revocations, source) ??
-      this.#options.followed.readRevocations().then((refusal) => {
-        const index = indexOf(this.#revocations, source);
-        if (index === null) throw errors.revocationsUnavailable(refusal?.retryAfter ?? 1);
-        return index;
-      });
+    const index = indexOf(this.#revocations, source);
+    if (index === null) throw errors.revocationsUnavailable(this.retryAfter());
+    return index;
   }
 }
 
@@ -208,19 +193,17 @@ async function nextSnapshot(
     auth: await prepareAuth(config, previous, keys),
     ...await prepareClientLimits(config, previous, options.threads),
   };
-  const { auth, rateLimits, trustedProxies } = prepared;
+  const { schema } = change;
   return {
     config,
-    auth,
-    rateLimits,
-    trustedProxies,
+    auth: prepared.auth,
+    rateLimits: prepared.rateLimits,
+    trustedProxies: prepared.trustedProxies,
     roles: change.roles ?? previous!.roles,
-    serverVersion: change.serverVersion === undefined
-      ? previous!.serverVersion
-      : change.serverVersion,
+    serverVersion: change.serverVersion ?? previous?.serverVersion ?? null,
     usesBlocks: change.usesBlocks ?? previous!.usesBlocks,
-    cache: change.schema === undefined ? previous!.cache : await cacheOf(change.schema),
-    cacheLoadedAt: change.schema === undefined ? previous!.cacheLoadedAt : options.now(),
+    cache: schema === undefined ? previous!.cache : await cacheOf(schema),
+    cacheLoadedAt: schema === undefined ? previous!.cacheLoadedAt : options.now(),
     // A process shows clients no reason.
     cacheError: null,
   };

@@ -248,7 +248,9 @@ export class Service extends BaseService {
   async reloadConfig(): Promise<void> {
     this.#configuration.dropInitialSource();
     const read = await this.#tryReadConfig();
-    if (read !== null) this.#applyConfig(read);
+    if (read === null) return;
+    this.#applyConfig(read);
+    void this.revocations.reload();
   }
 
   /**
@@ -377,7 +379,8 @@ export class Service extends BaseService {
       this.#reportLoad(cache, reading, performance.now() - began);
       if (!first || this.dialect.poolFlush === "every load") this.database.flush();
       this.#onFollowedChange();
-      void this.revocations.reload();
+      const revocations = this.revocations.reload();
+      if (first) await revocations;
     } catch (thrown) {
       this.#configuration.dropInitialSource();
       if (read !== null) this.#applyConfig(read);

@@ -20,6 +20,7 @@ const adapters: ReadonlySet<string> = new Set([
   "src/admin/console_files.ts",
   "src/admin/recorder.ts",
   "src/server/bind.ts",
+  "src/server/count_workers.ts",
   "src/server/main_thread.ts",
   "src/server/serve.ts",
   "src/server/serve_connections.ts",
@@ -30,7 +31,6 @@ const adapters: ReadonlySet<string> = new Set([
   "src/server/signals.ts",
   "src/server/tracing.ts",
   "src/server/worker_thread.ts",
-  "src/server/workers/this_machine.ts",
 ]);
 
 /** The folder of the command line: its commands are processes. */

@@ -7,24 +7,18 @@ import { dialects } from "../../dialect.ts";
 import { agentsOf } from "../../agents/mcp_host.ts";
 import { liveOf } from "../../live/live_host.ts";
 import { serviceHandler } from "../../handler/handler.ts";
+import { OneShotTimer } from "../../lib/one_shot_timer.ts";
 import { schedule } from "../../lib/timers.ts";
 import type { Observation } from "../../observe/observation.ts";
-import { type FollowedService, FollowingService } from "../../service/following_service.ts";
+import { createReporter, type LogSettings, type Report } from "../../observe/reporter.ts";
+import { FollowingService } from "../../service/following_service.ts";
 import { hasConsole } from "../admin_server.ts";
 import { serveApi } from "../api_server.ts";
 import type { Listening } from "../listen.ts";
 import { adminListenAddress } from "../listen_address.ts";
 import { openTracing } from "../tracing.ts";
-import type { LogLines, WorkerTask } from "./messages.ts";
+import type { OwnerFunctions, WorkerTask } from "./calls.ts";
 import { sharedConfig } from "./shares.ts";
-import { WorkerLog } from "./worker_log.ts";
-
-/** The owner, as the parts of a worker reach it. */
-export interface Owner extends FollowedService {
-  readonly postLines: (lines: LogLines) => void;
-  /** Ends the process. */
-  readonly onFatal: () => void;
-}
 
 /** The parts of a worker that does not listen yet. */
 export interface WorkerParts {
@@ -37,18 +31,15 @@ export interface WorkerParts {
 }
 
 /** Makes the parts of a worker. Opens no connection. */
-export async function makeParts(task: WorkerTask, owner: Owner): Promise<WorkerParts> {
-  const { part, file, call } = task;
+export async function makeParts(
+  task: WorkerTask,
+  owner: Omit<OwnerFunctions, "refuse">,
+): Promise<WorkerParts> {
+  const { part, file } = task;
   const sent = { ...task.state.config!, dialect: dialects.get(task.dialect)! };
   const config = sharedConfig(sent, part);
   let service: FollowingService | null = null;
-  const log = new WorkerLog({
-    post: owner.postLines,
-    settings: () => service?.snapshot.config ?? config,
-    call,
-    now: Date.now,
-    schedule,
-  });
+  const log = workerLog(task, owner, () => service?.snapshot.config ?? config);
   const recorder = hasConsole(config) ? consoleRecorder(() => service) : null;
   const observe = (event: Observation) => {
     log.observe(event);
@@ -61,7 +52,7 @@ export async function makeParts(task: WorkerTask, owner: Owner): Promise<WorkerP
     shareOf: (whole) => sharedConfig(whole, part),
     now: Date.now,
     observe,
-    onFatal: owner.onFatal,
+    onFatal: owner.endProcess,
     ...(await openTracing()),
     isCounted: adminListenAddress(config) !== null,
     isTimed: () => recorder?.isWatched ?? false,
@@ -90,4 +81,46 @@ function listenBy(
       if (!isOfAll) service.observe(event);
     },
   });
+}
+
+/** The logs of a worker, whose lines the owner writes. */
+interface WorkerLog {
+  readonly observe: Report;
+  /** Posts the lines that wait. */
+  readonly flush: () => void;
+}
+
+/** Milliseconds after the first line until the lines are posted. */
+const batchMs = 10;
+
+function workerLog(
+  { call }: WorkerTask,
+  { addLines }: Pick<OwnerFunctions, "addLines">,
+  settings: () => LogSettings,
+): WorkerLog {
+  const [access, diagnostics]: [string[], string[]] = [[], []];
+  const flush = () => {
+    timer.clear();
+    if (access.length === 0 && diagnostics.length === 0) return;
+    addLines({
+      access: access.splice(0).join("\n"),
+      diagnostics: diagnostics.splice(0).join("\n"),
+    });
+  };
+  const timer = new OneShotTimer(schedule, flush);
+  const sink = (lines: string[]) => ({
+    add(line: string) {
+      lines.push(line);
+      timer.start(batchMs);
+    },
+  });
+  const observe = createReporter({
+    settings,
+    now: Date.now,
+    offsetMinutes: (epochMs) => -new Date(epochMs).getTimezoneOffset(),
+    call,
+    access: sink(access),
+    diagnostics: sink(diagnostics),
+  });
+  return { observe, flush };
 }

@@ -280,10 +280,6 @@ const events: {
     { workers: 2, limit: "db-pool" },
     "server-workers is lowered to 2: each worker needs a connection of db-pool",
   ],
-  "worker-failed": [
-    { worker: 3, reason: "a thread has ended", seconds: 0.1 },
-    "Worker 3 has failed: a thread has ended. Another one starts in 0.1 seconds...",
-  ],
 };
 
 const eventRows = Object.entries(events).map(([kind, [fields, text, level = "crit"]]) => ({

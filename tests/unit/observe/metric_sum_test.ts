@@ -1,10 +1,6 @@
 import { strictEqual } from "node:assert/strict";
 import { Histogram } from "../../../src/observe/histogram.ts";
-import {
-  MetricRegistry,
-  sumOfMetrics,
-  withoutGauges,
-} from "../../../src/observe/metric_registry.ts";
+import { MetricRegistry, sumOfMetrics } from "../../../src/observe/metric_registry.ts";
 
 /** Returns the metrics of a thread that has refused requests by policies, and waited. */
 function metricsOf(policies: readonly string[], waits: readonly number[], open: number): string {
@@ -50,10 +46,4 @@ svc_queue_seconds_count 3.0
 Deno.test("sumOfMetrics() leaves one text as it is", () => {
   const text = metricsOf(["a"], [0.25], 1);
   strictEqual(sumOfMetrics([text]), text);
-});
-
-Deno.test("withoutGauges() keeps the metrics that outlive a thread", () => {
-  const kept = withoutGauges(metricsOf(["a"], [0.5], 9));
-  strictEqual(/gauge|connections|build/.test(kept), false);
-  strictEqual(sumOfMetrics([kept, metricsOf(["a"], [], 1)]).includes('{policy="a"} 2.0'), true);
 });

@@ -1,22 +1,17 @@
 /** A thread of its own that cannot serve. */
 import { deepStrictEqual, match, ok } from "node:assert/strict";
-import type { WorkerMessage } from "../../../src/server/workers/messages.ts";
+import type { CallMessage } from "../../../src/server/workers/calls.ts";
 
-Deno.test("a worker that cannot serve reports why, and ends", async () => {
+Deno.test("a worker that cannot serve reports why", async () => {
   const entry = new URL("../../../src/server/workers/worker_entry.ts", import.meta.url);
   const worker = new Worker(entry, { type: "module" });
-  const received: WorkerMessage[] = [];
-  const failed = new Promise<void>((resolve) => {
-    worker.onmessage = ({ data }: MessageEvent<WorkerMessage>) => {
-      received.push(data);
-      if (data.kind === "loaded") worker.postMessage({ kind: "serve", task: { state: {} } });
-      else resolve();
-    };
+  const refused = new Promise<CallMessage>((resolve) => {
+    worker.onmessage = ({ data }: MessageEvent<CallMessage>) => resolve(data);
   });
-  await failed;
+  worker.postMessage({ kind: "call", number: 1, name: "serve", args: [{ state: {} }] });
+  const refusal = await refused;
   worker.terminate();
-  const [, failure] = received;
-  deepStrictEqual(received.map(({ kind }) => kind), ["loaded", "failed"]);
-  ok(failure?.kind === "failed");
-  match(failure.reason!, /undefined/);
+  ok(refusal.kind === "call");
+  deepStrictEqual([refusal.number, refusal.name], [0, "refuse"]);
+  match(String(refusal.args[0]), /undefined/);
 });

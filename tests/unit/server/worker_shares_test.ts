@@ -1,6 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Config } from "../../../src/config/options.ts";
-import { shareOf, workerCount } from "../../../src/server/workers/shares.ts";
+import { workerCount } from "../../../src/server/count_workers.ts";
+import { shareOf } from "../../../src/server/workers/shares.ts";
 
 for (
   const [total, workers, parts] of [

@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, ok, strictEqual, throws } from "node:assert/strict";
 import { indexRevocations } from "../../../src/auth/revocations.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { noRoleSettings } from "../../../src/config/in_database.ts";
@@ -11,7 +11,7 @@ import { atOnce } from "../../support/timing/at_once.ts";
 import { schemaPieces } from "../../../src/schema_cache/pieces.ts";
 import type { SchemaCacheData } from "../../../src/schema_cache/schema_cache.ts";
 import { fakeClock } from "../../support/timing/fake_clock.ts";
-import { type FollowedParts, StatePublisher } from "../../../src/service/followed_state.ts";
+import { type FollowedParts, stateChange } from "../../../src/service/followed_state.ts";
 import { FollowingService } from "../../../src/service/following_service.ts";
 
 function configOf(variables: Readonly<Record<string, string>> = {}): Config {
@@ -46,11 +46,10 @@ async function following(variables: Readonly<Record<string, string>> = {}) {
     schema: atOnce(schemaPieces(noSchema)),
     revocations: null,
   };
-  const publisher = new StatePublisher(() => ({ ...parts }));
+  let sent: FollowedParts = { ...parts };
   const clock = fakeClock();
   const calls: string[] = [];
   const call = (name: string) => void calls.push(name);
-  const refusal = { current: { retryAfter: 7 } as { readonly retryAfter: number } | null };
   const service = await FollowingService.create({
     threads: 1,
     database: {
@@ -68,10 +67,6 @@ async function following(variables: Readonly<Record<string, string>> = {}) {
       isReady: () => Promise.resolve(true),
       recover: () => call("recover"),
       missName: () => call("missName"),
-      readRevocations: async () => {
-        if (refusal.current === null) await publish();
-        return refusal.current;
-      },
     },
     shareOf: (config) => ({ ...config, dbPool: 3 }),
     onFatal: () => call("fatal"),
@@ -80,14 +75,15 @@ async function following(variables: Readonly<Record<string, string>> = {}) {
       return Promise.reject(new Error("no network"));
     },
     schedule: clock.schedule,
-  }, structuredClone(publisher.all()));
+  }, structuredClone(stateChange(null, sent)));
   const publish = async () => {
-    const change = publisher.changes();
-    if (change !== null) await service.apply(structuredClone(change));
+    const change = stateChange(sent, parts);
+    sent = { ...parts };
+    await service.apply(structuredClone(change));
     return change;
   };
   calls.length = 0;
-  return { parts, service, publish, calls, refusal, clock };
+  return { parts, service, publish, calls, clock };
 }
 
 Deno.test("FollowingService begins with the whole state and its share of the limits", async () => {
@@ -108,13 +104,11 @@ Deno.test("FollowingService suspects its own connections if one does not answer"
   strictEqual(clock.next(), null);
 });
 
-Deno.test("StatePublisher sends only parts that were replaced, with the next generation", async () => {
+Deno.test("stateChange() has only parts that were replaced", async () => {
   const { publish, parts } = await following();
-  strictEqual(await publish(), null);
+  deepStrictEqual(await publish(), {});
   parts.roles = { ...noRoleSettings };
-  deepStrictEqual(await publish(), { roles: noRoleSettings, generation: 1 });
-  parts.schema = atOnce(schemaPieces(noSchema));
-  deepStrictEqual(await publish(), { schema: parts.schema, generation: 2 });
+  deepStrictEqual(await publish(), { roles: noRoleSettings });
 });
 
 Deno.test("FollowingService applies a configuration and a schema of one load at once", async () => {
@@ -165,27 +159,24 @@ Deno.test("FollowingService ends the process when the database cannot be recover
   deepStrictEqual(calls, ["recovery-disabled", "fatal"]);
 });
 
-Deno.test("FollowingService waits for the first list of revocations, then follows it", async () => {
-  const { service, publish, parts, refusal } = await following({
-    SVC_JWT_REVOCATIONS: "private.revoked",
-  });
-  const claims = async () => Array.from((await service.revocations.current())!.keys());
-  await rejects(claims(), (error) => error instanceof ServiceError && error.fields.code === "310");
-  refusal.current = null;
+Deno.test("FollowingService refuses tokens until it has a list of revocations, then follows it", async () => {
+  const { service, publish, parts } = await following({ SVC_JWT_REVOCATIONS: "private.revoked" });
+  throws(
+    () => service.revocations.current(),
+    (error) => error instanceof ServiceError && error.fields.code === "310",
+  );
   const source = { schema: "private", name: "revoked" };
-  const revoking = (claim: string) => ({
-    source,
-    index: indexRevocations([{ claim, value: "a", issuedBefore: null, until: null }]),
-  });
-  parts.revocations = revoking("jti");
-  deepStrictEqual(await claims(), ["jti"]);
-  parts.revocations = revoking("sub");
-  await publish();
-  ok(!(service.revocations.current() instanceof Promise));
-  deepStrictEqual(await claims(), ["sub"]);
+  for (const claim of ["jti", "sub"]) {
+    const list = [{ claim, value: "a", issuedBefore: null, until: null }];
+    parts.revocations = { source, index: indexRevocations(list) };
+    await publish();
+    const index = service.revocations.current();
+    ok(index instanceof Map);
+    deepStrictEqual([...index.keys()], [claim]);
+  }
 });
 
-Deno.test("StatePublisher can send the example of each option", () => {
+Deno.test("stateChange() can send the example of each option", () => {
   const text = exampleFile().replace(/^# (?=[a-z-]+ = )/gm, "");
   const { dialect: _, ...config } = loadConfig({
     file: { path: "svc.conf", text },
