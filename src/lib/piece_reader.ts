@@ -1,5 +1,4 @@
 /** Reads byte streams piece by piece. @module */
-import { chunkReader } from "./chunk_reader.ts";
 
 /** Reads a stream, which it locks until it is released. */
 export interface PieceReader {
@@ -30,7 +29,7 @@ export function pieceReader(
       cancel: () => reader.cancel(),
     };
   }
-  if (length.kind === "joined") return chunkReader(byob, length);
+  if (length.kind === "joined") return joinedReader(byob, length.pause);
   let buffer = new ArrayBuffer(length.bytes);
   return {
     next: async () => {
@@ -51,4 +50,61 @@ function byobReader(stream: ReadableStream<Uint8Array>): ReadableStreamBYOBReade
   } catch {
     return null;
   }
+}
+
+/** Bytes of the buffer while most chunks are shorter. */
+const shortBufferBytes = 512;
+/** Bytes of the buffer otherwise. A chunk of 4 KiB and its framing fit. */
+const longBufferBytes = 4096 + 16;
+/** Bytes of a piece, as many as 128 short buffers. */
+const pieceBytes = 128 * shortBufferBytes;
+/** The buffer is as long as pieces fill this part of it on average. */
+const fullShare = 0.9;
+
+/**
+ * Joins the chunks that are there (RFC 9112, section 7.1) to pieces.
+ *
+ * Deno 2.9 fills the buffer from the socket before each read, whatever it has stored already, but a read
+ * ends with its chunk. If chunks are shorter than the buffer, Deno stores more and more of the body, and
+ * moves all of it for each read. But Tokio, its event loop, permits 128 reads from sockets per turn
+ * (https://docs.rs/tokio/latest/tokio/task/coop/index.html). A piece takes what they store, or more.
+ */
+function joinedReader(byob: ReadableStreamBYOBReader, pause: () => Promise<void>): PieceReader {
+  const piece = new Uint8Array(pieceBytes);
+  let bufferBytes = shortBufferBytes;
+  let wasLong = false;
+  let buffer = new ArrayBuffer(bufferBytes);
+  /** A read that waits for the client. */
+  let pending: ReturnType<typeof byob.read<Uint8Array<ArrayBuffer>>> | null = null;
+  let hasEnded = false;
+  const lengthen = (isFull: boolean) => {
+    bufferBytes = isFull && (!wasLong || bufferBytes === longBufferBytes)
+      ? longBufferBytes
+      : shortBufferBytes;
+    wasLong ||= isFull;
+    if (bufferBytes !== buffer.byteLength) buffer = new ArrayBuffer(bufferBytes);
+  };
+  const next = async (): Promise<ReadableStreamReadResult<Uint8Array>> => {
+    let length = 0;
+    let reads = 0;
+    const idle = pause().then(() => null);
+    while (!hasEnded && length + bufferBytes <= pieceBytes) {
+      const read = pending ??= byob.read(new Uint8Array(buffer));
+      // If the stream is released meanwhile, nothing awaits the read.
+      read.catch(() => {});
+      const result = length === 0 ? await read : await Promise.race([read, idle]);
+      if (result === null) return { done: false, value: piece.subarray(0, length) };
+      pending = null;
+      hasEnded = result.done;
+      if (result.done) break;
+      piece.set(result.value, length);
+      length += result.value.length;
+      buffer = result.value.buffer;
+      reads++;
+    }
+    if (length === 0) return { done: true, value: undefined };
+    if (!hasEnded) lengthen(length >= reads * bufferBytes * fullShare);
+    return { done: false, value: piece.subarray(0, length) };
+  };
+  return { next, release: () => byob.releaseLock(), cancel: () => byob.cancel() };
 }

@@ -53,7 +53,7 @@ export async function discardBody(
       await pause();
     }
   } catch {
-    // The client has closed its connection, or its chunks are too short.
+    // The client has closed its connection.
     stop();
   } finally {
     cancelTimer();

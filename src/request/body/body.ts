@@ -1,7 +1,6 @@
 /** Receives request bodies. @module */
 import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
-import { ShortChunksError } from "../../lib/chunk_reader.ts";
 import { type PieceReader, pieceReader } from "../../lib/piece_reader.ts";
 import { schedule, turn } from "../../lib/timers.ts";
 import type { Payload } from "../api_request.ts";
@@ -178,7 +177,6 @@ async function unbroken<Result>(receive: () => Promise<Result>): Promise<Result>
     return await receive();
   } catch (error) {
     if (error instanceof ServiceError) throw error;
-    if (error instanceof ShortChunksError) throw errors.invalidBody("The chunks are too short");
     throw errors.invalidBody("The body ended early");
   }
 }

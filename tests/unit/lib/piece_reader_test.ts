@@ -1,5 +1,5 @@
-import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
-import { chunkReader, ShortChunksError } from "../../../src/lib/chunk_reader.ts";
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { type PieceReader, pieceReader } from "../../../src/lib/piece_reader.ts";
 import { settled } from "../../support/timing/fake_clock.ts";
 
 /** A socket as Deno reads it: 128 times per turn, and before each piece. A piece ends with its chunk. */
@@ -37,18 +37,18 @@ class FakeRuntime {
   }
 }
 
-function readerOf(source: { read(view: Uint8Array): Promise<unknown> }): ReadableStreamBYOBReader {
-  return { ...source, read: (view: Uint8Array) => source.read(view) } as never;
+function joinedBy(byob: object, pause: () => Promise<void>): PieceReader {
+  return pieceReader({ getReader: () => byob } as never, { kind: "joined", pause });
 }
 
 /** The runtime returns each piece at once: no other work has a turn during a read. */
 const neverIdle = () => new Promise<void>(() => {});
 
-for (const chunkBytes of [100, 130, 460, 600, 1000, 4096, 5000, 16_384, 65_536]) {
-  Deno.test(`chunkReader() keeps short what the runtime stores: chunks of ${chunkBytes} bytes`, async () => {
-    const bodyBytes = 8_000_000;
+for (const chunkBytes of [16, 100, 460, 600, 2000, 4096, 5000, 65_536]) {
+  Deno.test(`pieceReader() keeps short what the runtime stores: chunks of ${chunkBytes} bytes`, async () => {
+    const bodyBytes = 4_000_000;
     const runtime = new FakeRuntime(bodyBytes, chunkBytes);
-    const reader = chunkReader(readerOf(runtime), { pause: neverIdle });
+    const reader = joinedBy({ read: (view: Uint8Array) => runtime.read(view) }, neverIdle);
     let bytes = 0;
     for (;;) {
       runtime.beginTurn();
@@ -57,20 +57,9 @@ for (const chunkBytes of [100, 130, 460, 600, 1000, 4096, 5000, 16_384, 65_536])
       bytes += value.length;
     }
     strictEqual(bytes, bodyBytes);
-    // A piece takes two turns at most.
     ok(runtime.maxStored <= 2 * 128 * 4112, `${runtime.maxStored}`);
   });
 }
-
-Deno.test("chunkReader() rejects chunks that are too short to keep up with", async () => {
-  const runtime = new FakeRuntime(8_000_000, 1);
-  const reader = chunkReader(readerOf(runtime), { pause: neverIdle, maxStoredBytes: 1_000_000 });
-  await rejects(async () => {
-    for (let piece = await reader.next(); !piece.done; piece = await reader.next()) {
-      runtime.beginTurn();
-    }
-  }, ShortChunksError);
-});
 
 /** A stream whose chunks the test sends. */
 function sentStream() {
@@ -83,7 +72,7 @@ function sentStream() {
   let idle = () => {};
   const pause = () => new Promise<void>((resolve) => idle = resolve);
   return {
-    reader: chunkReader(byob, { pause }),
+    reader: joinedBy(byob, pause),
     stream,
     send: (text: string) => controller!.enqueue(new TextEncoder().encode(text)),
     close: () => {
@@ -103,7 +92,7 @@ async function textOf(next: Promise<ReadableStreamReadResult<Uint8Array>>) {
   return value === undefined ? null : new TextDecoder().decode(value);
 }
 
-Deno.test("chunkReader() joins the chunks that are there, and returns the last before the end", async () => {
+Deno.test("pieceReader() joins the chunks that are there, and returns the last before the end", async () => {
   const { reader, send, close, passTurn } = sentStream();
   for (const text of ["a", "bc", "d"]) send(text);
   const first = textOf(reader.next());
@@ -118,7 +107,7 @@ Deno.test("chunkReader() joins the chunks that are there, and returns the last b
   strictEqual(await textOf(reader.next()), null);
 });
 
-Deno.test("chunkReader() waits for a client that is silent", async () => {
+Deno.test("pieceReader() waits for a client that is silent", async () => {
   const { reader, send, passTurn } = sentStream();
   const first = textOf(reader.next());
   await passTurn();
@@ -127,19 +116,7 @@ Deno.test("chunkReader() waits for a client that is silent", async () => {
   strictEqual(await first, "a");
 });
 
-Deno.test("chunkReader() cuts chunks that are longer than a piece", async () => {
-  const runtime = new FakeRuntime(2_000_000, 2_000_000);
-  const reader = chunkReader(readerOf(runtime), { pause: neverIdle });
-  const lengths: number[] = [];
-  for (let piece = await reader.next(); !piece.done; piece = await reader.next()) {
-    runtime.beginTurn();
-    lengths.push(piece.value.length);
-  }
-  strictEqual(lengths.reduce((sum, length) => sum + length), 2_000_000);
-  ok(lengths.every((length) => length <= 655_360), `${lengths}`);
-});
-
-Deno.test("chunkReader() leaves what it has not returned to the next reader", async () => {
+Deno.test("pieceReader() leaves what it has not returned to the next reader", async () => {
   const { reader, stream, send, passTurn } = sentStream();
   send("a");
   const first = textOf(reader.next());
