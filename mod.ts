@@ -17,7 +17,6 @@
  *
  * @module
  */
-import type { KeyStore } from "./src/auth/document_cache.ts";
 import type { Fetch } from "./src/auth/fetch_document.ts";
 import { readSecret } from "./src/auth/keys.ts";
 import { checkHandlerOptions, rejectFile } from "./src/config/handler_options.ts";
@@ -58,7 +57,6 @@ export type {
   Handler,
   HandlerConfig,
   JwtIssuer,
-  KeyStore,
   Observation,
   ReportedError,
   RequestInfo,
@@ -126,11 +124,6 @@ export interface HandlerOptions extends HandlerConfig {
   readonly observe?: (event: Observation) => void;
   /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
   readonly fetch?: Fetch;
-  /**
-   * Keeps the keys of issuers beyond the life of the instance: Workers KV, or the Cache API. The handler
-   * uses it within requests only. Default: none, and each instance fetches the keys.
-   */
-  readonly keyStore?: KeyStore | null;
 }
 
 /**
@@ -163,7 +156,6 @@ function makeHandler(options: HandlerOptions, tenant: string | null): Handler {
     now,
     observe,
     fetch: fetchKeys,
-    keyStore,
     ...configOptions
   } = options;
   const configure = (added: Readonly<Record<string, unknown>>) =>
@@ -186,7 +178,6 @@ function makeHandler(options: HandlerOptions, tenant: string | null): Handler {
     now: now ?? Date.now,
     observe: observe ?? (() => {}),
     fetch: fetchKeys ?? usualFetch,
-    keyStore: keyStore ?? null,
     agentsOf: (service) => agentsOf(service, () => mcp.load()),
     liveOf,
     tenant: tenant === null ? null : { name: tenant, claimOf: null },
@@ -270,7 +261,6 @@ function environmentDependencies(): HandlerDependencies {
     now: Date.now,
     observe: () => {},
     fetch: usualFetch,
-    keyStore: null,
     agentsOf,
     liveOf,
   };
@@ -293,7 +283,6 @@ type ConfigOptions = Omit<
   | "now"
   | "observe"
   | "fetch"
-  | "keyStore"
 >;
 
 /** Checks the options of the configuration. Throws for an invalid one. */

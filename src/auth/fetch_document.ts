@@ -4,11 +4,9 @@ import type { Schedule } from "../lib/timers.ts";
 /** The `fetch` of the Fetch standard. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** The answer to one request. */
+/** A document, and how long it is fresh. */
 export interface FetchedDocument {
-  /** Null if the document with the requested `ETag` is still the current one. */
-  readonly text: string | null;
-  readonly etag: string | null;
+  readonly text: string;
   readonly maxAgeSeconds: number;
 }
 
@@ -27,19 +25,15 @@ const fetchTimeoutMs = 5000;
 const maxBytes = 1024 ** 2;
 
 /**
- * Fetches a document; `etag` is that of the known version. Follows no redirects, which would let an
- * open redirect of the issuer choose the keys.
+ * Fetches a document. Follows no redirects, which would let an open redirect of the issuer choose the
+ * keys.
  *
- * Rejects with `KeyFetchError` if no answer comes within 5 s, if its status is neither 200 nor 304, or
- * if it has more than 1 MiB.
+ * Rejects with `KeyFetchError` if no answer comes within 5 s, if its status is not 200, or if it has more
+ * than 1 MiB.
  */
 export async function fetchDocument(
   url: string,
-  { etag, fetch, schedule }: {
-    readonly etag: string | null;
-    readonly fetch: Fetch;
-    readonly schedule: Schedule;
-  },
+  { fetch, schedule }: { readonly fetch: Fetch; readonly schedule: Schedule },
 ): Promise<FetchedDocument> {
   const aborter = new AbortController();
   let cancel = () => {};
@@ -50,42 +44,25 @@ export async function fetchDocument(
     }, fetchTimeoutMs);
   });
   try {
-    return await Promise.race([request(url, { etag, fetch, signal: aborter.signal }), timedOut]);
+    return await Promise.race([request(url, fetch, aborter.signal), timedOut]);
   } catch (error) {
     if (error instanceof KeyFetchError) throw error;
-    throw new KeyFetchError(`the request failed: ${messageOf(error).replaceAll(url, "URL")}`);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new KeyFetchError(`the request failed: ${reason.replaceAll(url, "URL")}`);
   } finally {
     cancel();
   }
 }
 
-async function request(
-  url: string,
-  { etag, fetch, signal }: {
-    readonly etag: string | null;
-    readonly fetch: Fetch;
-    readonly signal: AbortSignal;
-  },
-): Promise<FetchedDocument> {
-  const response = await fetch(url, {
-    headers: {
-      Accept: "application/jwk-set+json, application/json",
-      ...(etag === null ? {} : { "If-None-Match": etag }),
-    },
-    redirect: "manual",
-    signal,
-  });
-  const maxAgeSeconds = maxAgeOf(response.headers.get("cache-control"));
-  if (response.status === 304 && etag !== null) {
-    await response.body?.cancel();
-    return { text: null, etag, maxAgeSeconds };
-  }
+async function request(url: string, fetch: Fetch, signal: AbortSignal): Promise<FetchedDocument> {
+  const headers = { Accept: "application/jwk-set+json, application/json" };
+  const response = await fetch(url, { headers, redirect: "manual", signal });
   if (response.status !== 200) {
     await response.body?.cancel();
     throw new KeyFetchError(`status ${response.status}`);
   }
-  const text = await readText(response);
-  return { text, etag: response.headers.get("etag"), maxAgeSeconds };
+  const maxAgeSeconds = maxAgeOf(response.headers.get("cache-control"));
+  return { text: await readText(response), maxAgeSeconds };
 }
 
 async function readText({ body }: Response): Promise<string> {
@@ -118,8 +95,4 @@ export function maxAgeOf(cacheControl: string | null): number {
   const digits = /(?:^|[\s,])max-age\s*=\s*"?(\d+)/i.exec(cacheControl ?? "")?.[1];
   if (digits === undefined) return usualAgeSeconds;
   return Math.min(Math.max(Number(digits), minAgeSeconds), maxAgeSeconds);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,15 +1,8 @@
 /** Loads the key set of one issuer, with its discovery document if the issuer has one. @module */
-import {
-  type CachedDocument,
-  type DocumentDependencies,
-  dueAt,
-  expiresAt,
-  fetchCached,
-  storedDocument,
-} from "./document_cache.ts";
 import { isKeyUrl } from "../config/checks.ts";
 import { isJsonObject, type JsonObject, parseJsonObject } from "../lib/json_object.ts";
-import { KeyFetchError } from "./fetch_document.ts";
+import type { Schedule } from "../lib/timers.ts";
+import { type Fetch, fetchDocument, KeyFetchError } from "./fetch_document.ts";
 import { importKey, type KeySet, publicMembers, type VerificationKey } from "./keys.ts";
 
 /** Where the keys of an issuer are: at a URL, or where its discovery document says. */
@@ -17,79 +10,75 @@ export type KeyLocation =
   | { readonly kind: "url"; readonly url: string }
   | { readonly kind: "discovery"; readonly issuer: string };
 
+/** Dependencies of {@linkcode fetchKeys}. */
+export interface FetchDependencies {
+  readonly fetch: Fetch;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly schedule: Schedule;
+}
+
+/** A document with its age. Times are in epoch milliseconds. */
+interface AgingDocument {
+  readonly text: string;
+  readonly fetchedAt: number;
+  /** It is fetched again from this time on, while it is still in use. */
+  readonly dueAt: number;
+  /** It is no longer fresh. */
+  readonly expiresAt: number;
+}
+
 /** A key set with the documents that it comes from. */
 export interface LoadedKeys {
   /** Null without discovery. */
-  readonly discovery: CachedDocument | null;
-  readonly document: CachedDocument;
+  readonly discovery: AgingDocument | null;
+  readonly document: AgingDocument;
   readonly keySet: FetchedKeySet;
-}
-
-/** Returns when keys are due for a refresh, in epoch milliseconds. */
-export function keysDueAt({ document }: LoadedKeys): number {
-  return dueAt(document);
-}
-
-/** Returns when keys are no longer fresh, in epoch milliseconds. */
-export function keysExpireAt({ document }: LoadedKeys): number {
-  return expiresAt(document);
 }
 
 /** Fetches the keys, and a discovery document that is due. Rejects with `KeyFetchError`. */
 export async function fetchKeys(
   location: KeyLocation,
   previous: LoadedKeys | null,
-  dependencies: DocumentDependencies,
+  dependencies: FetchDependencies,
 ): Promise<LoadedKeys> {
-  const discovery = await discover(location, previous?.discovery ?? null, dependencies);
-  const document = await fetchCached(
-    urlOf(location, discovery),
-    previous?.document ?? null,
-    dependencies,
-  );
-  return { discovery, document, keySet: await keySetOf(document, previous) };
-}
-
-/** Reads the keys that an instance before this one has stored; null without. Never rejects. */
-export async function storedKeys(
-  location: KeyLocation,
-  previous: LoadedKeys | null,
-  dependencies: DocumentDependencies,
-): Promise<LoadedKeys | null> {
-  try {
-    const discovery = location.kind === "url"
-      ? null
-      : await storedDocument(discoveryUrl(location.issuer), dependencies);
-    if (discovery === null && location.kind === "discovery") return null;
-    const document = await storedDocument(urlOf(location, discovery), dependencies);
-    if (document === null) return null;
-    return { discovery, document, keySet: await keySetOf(document, previous) };
-  } catch {
-    return null;
-  }
+  const discovery = location.kind === "url"
+    ? null
+    : await discover(location.issuer, previous?.discovery ?? null, dependencies);
+  const url = location.kind === "url"
+    ? location.url
+    : keySetUrl(discovery?.text ?? "", location.issuer);
+  const document = await fetchAging(url, dependencies);
+  // The same text gives the same set, so that cached tokens need no look at its keys.
+  const keySet = previous?.document.text === document.text
+    ? previous.keySet
+    : await readKeySet(document.text, previous?.keySet ?? null);
+  return { discovery, document, keySet };
 }
 
 async function discover(
-  location: KeyLocation,
-  known: CachedDocument | null,
-  dependencies: DocumentDependencies,
-): Promise<CachedDocument | null> {
-  if (location.kind === "url") return null;
-  if (known !== null && dependencies.now() < dueAt(known)) return known;
-  return await fetchCached(discoveryUrl(location.issuer), known, dependencies);
+  issuer: string,
+  known: AgingDocument | null,
+  dependencies: FetchDependencies,
+): Promise<AgingDocument> {
+  if (known !== null && dependencies.now() < known.dueAt) return known;
+  // OpenID Connect Discovery 1.0, section 4.
+  const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  return await fetchAging(url, dependencies);
 }
 
-function urlOf(location: KeyLocation, discovery: CachedDocument | null): string {
-  return location.kind === "url" ? location.url : keySetUrl(discovery?.text ?? "", location.issuer);
-}
+/** Part of the age after which a document is due. */
+const refreshAt = 0.8;
 
-/** The same text gives the same set, so that cached tokens need no look at its keys. */
-function keySetOf(
-  { text }: CachedDocument,
-  previous: LoadedKeys | null,
-): FetchedKeySet | Promise<FetchedKeySet> {
-  if (previous?.document.text === text) return previous.keySet;
-  return readKeySet(text, previous?.keySet ?? null);
+async function fetchAging(
+  url: string,
+  { now, ...dependencies }: FetchDependencies,
+): Promise<AgingDocument> {
+  const { text, maxAgeSeconds } = await fetchDocument(url, dependencies);
+  const fetchedAt = now();
+  const maxAgeMs = maxAgeSeconds * 1000;
+  const dueAt = fetchedAt + refreshAt * maxAgeMs;
+  return { text, fetchedAt, dueAt, expiresAt: fetchedAt + maxAgeMs };
 }
 
 /** A key set from the network. */
@@ -147,11 +136,6 @@ async function importOrNull(jwk: unknown, index: number): Promise<VerificationKe
 function publicText(jwk: JsonObject): string {
   const names = ["kid", "alg", "use", ...publicMembers.get(jwk.kty) ?? []];
   return JSON.stringify(names.map((name) => jwk[name] ?? null));
-}
-
-/** Returns the URL of an issuer's discovery document (OpenID Connect Discovery 1.0, section 4). */
-function discoveryUrl(issuer: string): string {
-  return `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
 }
 
 /**

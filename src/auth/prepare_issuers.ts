@@ -5,8 +5,7 @@ import type { Config } from "../config/options.ts";
 import { prepareRules } from "./issuer_rules.ts";
 import { type KeySet, loadKeys } from "./keys.ts";
 import type { KeyLocation } from "./key_loader.ts";
-import type { RemoteKeySet } from "./remote_key_set.ts";
-import type { RemoteKeySets } from "./remote_key_sets.ts";
+import type { RemoteKeySet, RemoteKeySets } from "./remote_key_set.ts";
 import { AuthSettingError } from "./setting_error.ts";
 import type { Issuers, TokenIssuer } from "./verify_token.ts";
 

@@ -1,16 +1,13 @@
-/** The keys of one issuer, which the service fetches and keeps fresh. @module */
+/** The keys of issuers, which the service fetches and keeps fresh. @module */
 import { errors } from "../errors/catalogue.ts";
-import type { Counter } from "../observe/metric_registry.ts";
+import type { Counter, MetricRegistry, Sample } from "../observe/metric_registry.ts";
 import type { Observation } from "../observe/observation.ts";
-import { type DocumentDependencies, storeDocument } from "./document_cache.ts";
 import { KeyFetchError } from "./fetch_document.ts";
 import {
+  type FetchDependencies,
   fetchKeys,
   type KeyLocation,
-  keysDueAt,
-  keysExpireAt,
   type LoadedKeys,
-  storedKeys,
 } from "./key_loader.ts";
 import type { KeySet } from "./keys.ts";
 
@@ -24,13 +21,13 @@ export interface FetchScope {
 export const noScope: FetchScope = { waitUntil: null };
 
 /** Dependencies of a {@linkcode RemoteKeySet}. */
-export interface KeyDependencies extends DocumentDependencies {
+export interface KeyDependencies extends FetchDependencies {
   readonly observe: (event: Observation) => void;
   /** Counts the fetches by issuer and result. */
   readonly fetches: Counter;
   /**
-   * `shared`: requests wait for one fetch, and timers refresh the keys. `unshared`: I/O belongs to one
-   * request, so a request neither waits for the fetch of another one nor starts a timer that outlives it.
+   * `shared`: requests wait for one fetch. `unshared`: I/O belongs to one request, so a request does not
+   * wait for the fetch of another one.
    */
   readonly sharing: "shared" | "unshared";
 }
@@ -48,7 +45,7 @@ const unknownKidCooldownMs = 30_000;
 const maxBackoffSeconds = 60;
 
 /**
- * Keeps the keys of an issuer. It refreshes them from 80 % of their age on. If the source fails, it
+ * Keeps the keys of an issuer. Requests refresh them from 80 % of their age on. If the source fails, it
  * retries with exponential backoff of at most 60 s, and serves the known keys for `maxStaleMs` longer
  * than they are fresh.
  */
@@ -65,8 +62,6 @@ export class RemoteKeySet {
   #unknownKidAt = -Infinity;
   /** The last fetch that a token with an unknown `kid` waited for. */
   #unknownKidFetch: Promise<void> | null = null;
-  #cancelTimer = () => {};
-  #isRefreshedByTimer = false;
 
   constructor(names: KeySetNames, maxStaleMs: number, dependencies: KeyDependencies) {
     this.#names = names;
@@ -74,18 +69,9 @@ export class RemoteKeySet {
     this.#dependencies = dependencies;
   }
 
-  /** Fetches the keys now, and keeps them fresh by a timer. */
-  start(): void {
-    if (this.#isRefreshedByTimer || this.#dependencies.sharing === "unshared") return;
-    this.#isRefreshedByTimer = true;
-    if (this.#loaded === null && this.#running === null) void this.#fetch(noScope);
-    else this.#setTimer();
-  }
-
-  /** Cancels the timer. */
-  stop(): void {
-    this.#isRefreshedByTimer = false;
-    this.#cancelTimer();
+  /** Fetches the keys unless they are known. */
+  prefetch(): void {
+    if (this.#loaded === null && this.#running === null) void this.#fetch();
   }
 
   /** The issuer, or the URL of the keys without its query. */
@@ -108,13 +94,13 @@ export class RemoteKeySet {
   current(scope: FetchScope): KeySet | Promise<KeySet> {
     const loaded = this.#loaded;
     const now = this.#dependencies.now();
-    if (loaded !== null && now < keysDueAt(loaded)) return loaded.keySet;
+    if (loaded !== null && now < loaded.document.dueAt) return loaded.keySet;
     if (now < this.#retryAt) return this.#servingKeys();
     const isFailing = this.#backoffSeconds > 0;
     const isServing = loaded !== null &&
-      now < keysExpireAt(loaded) + (isFailing ? this.#maxStaleMs : 0);
+      now < loaded.document.expiresAt + (isFailing ? this.#maxStaleMs : 0);
     if (isServing && this.#refreshInBackground(scope)) return loaded.keySet;
-    return this.#join(scope).then(() => this.#servingKeys());
+    return this.#join().then(() => this.#servingKeys());
   }
 
   /**
@@ -127,7 +113,7 @@ export class RemoteKeySet {
     const isForUnknownKid = this.#running !== null && this.#running === this.#unknownKidFetch &&
       this.#dependencies.sharing === "shared";
     if (!isForUnknownKid && !this.#mayFetchForUnknownKid()) return current;
-    const fetched = this.#join(scope);
+    const fetched = this.#join();
     if (!isForUnknownKid) this.#unknownKidAt = this.#dependencies.now();
     this.#unknownKidFetch = this.#running;
     return fetched.then(() => this.#servingKeys());
@@ -143,7 +129,7 @@ export class RemoteKeySet {
   #servingKeys(): KeySet {
     const now = this.#dependencies.now();
     const loaded = this.#loaded;
-    if (loaded !== null && now < keysExpireAt(loaded) + this.#maxStaleMs) return loaded.keySet;
+    if (loaded !== null && now < loaded.document.expiresAt + this.#maxStaleMs) return loaded.keySet;
     const retryAfter = Math.max(1, Math.ceil((this.#retryAt - now) / 1000));
     throw errors.keysUnavailable({ issuer: this.#names.issuer, retryAfter });
   }
@@ -152,41 +138,41 @@ export class RemoteKeySet {
   #refreshInBackground(scope: FetchScope): boolean {
     if (this.#running !== null) return true;
     if (this.#dependencies.sharing === "unshared" && scope.waitUntil === null) return false;
-    const refreshed = this.#fetch(scope);
+    const refreshed = this.#fetch();
     scope.waitUntil?.(refreshed);
     return true;
   }
 
   /** Waits for the fetch in progress, or for a new one where requests share no I/O. */
-  #join(scope: FetchScope): Promise<void> {
+  #join(): Promise<void> {
     const isShared = this.#dependencies.sharing === "shared";
-    return isShared && this.#running !== null ? this.#running : this.#fetch(scope);
+    return isShared && this.#running !== null ? this.#running : this.#fetch();
   }
 
   /** Fetches the keys. Never rejects. */
-  #fetch(scope: FetchScope): Promise<void> {
-    const running = this.#attempt(scope).finally(() => {
+  #fetch(): Promise<void> {
+    const running = this.#attempt().finally(() => {
       if (this.#running === running) this.#running = null;
-      this.#setTimer();
     });
     this.#running = running;
     return running;
   }
 
-  async #attempt(scope: FetchScope): Promise<void> {
-    if (await this.#takeStored()) return;
+  async #attempt(): Promise<void> {
+    const { observe, fetches } = this.#dependencies;
     const previous = this.#loaded;
-    let loaded: LoadedKeys;
     try {
-      loaded = await fetchKeys(this.#names.location, previous, this.#dependencies);
+      this.#loaded = await fetchKeys(this.#names.location, previous, this.#dependencies);
     } catch (error) {
-      this.#fail(error);
-      return;
+      return this.#fail(error);
     }
-    this.#succeed(loaded);
-    this.#dependencies.fetches.increment(this.label, "success");
-    if (loaded.keySet !== previous?.keySet) this.#reportInvalidKeys(loaded);
-    this.#store(loaded, previous, scope);
+    this.#backoffSeconds = 0;
+    this.#retryAt = -Infinity;
+    fetches.increment(this.label, "success");
+    const { keySet } = this.#loaded;
+    const { invalidKeys: places } = keySet;
+    if (keySet === previous?.keySet || places.length === 0) return;
+    observe({ kind: "jwks-keys-skipped", issuer: this.label, places });
   }
 
   /** Schedules a retry. An outage has one line in the log. */
@@ -196,63 +182,10 @@ export class RemoteKeySet {
     const isFirst = this.#backoffSeconds === 0;
     this.#backoffSeconds = isFirst ? 1 : Math.min(this.#backoffSeconds * 2, maxBackoffSeconds);
     this.#retryAt = now() + this.#backoffSeconds * 1000;
-    if (isFirst) observe({ kind: "jwks-failed", issuer: this.label, reason: reasonOf(error) });
-  }
-
-  /** Takes keys that another instance has stored. Returns whether they are fresh. */
-  async #takeStored(): Promise<boolean> {
-    const { store, now } = this.#dependencies;
-    const previous = this.#loaded;
-    const isRefresh = previous === null || now() >= keysDueAt(previous);
-    if (store === null || !isRefresh) return false;
-    const stored = await storedKeys(this.#names.location, previous, this.#dependencies);
-    if (stored === null) return false;
-    if (previous !== null && stored.document.fetchedAt <= previous.document.fetchedAt) return false;
-    const isFresh = now() < keysDueAt(stored);
-    if (isFresh) this.#succeed(stored);
-    else this.#loaded = stored;
-    return isFresh;
-  }
-
-  #succeed(loaded: LoadedKeys): void {
-    this.#loaded = loaded;
-    this.#backoffSeconds = 0;
-    this.#retryAt = -Infinity;
-  }
-
-  #store(loaded: LoadedKeys, previous: LoadedKeys | null, scope: FetchScope): void {
-    if (this.#dependencies.store === null) return;
-    const { discovery, document } = loaded;
-    const isNew = discovery !== null && discovery !== previous?.discovery;
-    const documents = isNew ? [discovery, document] : [document];
-    const stored = Promise.all(
-      documents.map((one) => storeDocument(one, this.#maxStaleMs, this.#dependencies)),
-    ).then(() => {});
-    try {
-      scope.waitUntil?.(stored);
-    } catch {
-      // The request has ended; the next instance may have to fetch the keys.
-    }
-  }
-
-  #reportInvalidKeys({ keySet: { invalidKeys } }: LoadedKeys): void {
-    if (invalidKeys.length === 0) return;
-    this.#dependencies.observe({
-      kind: "jwks-keys-skipped",
-      issuer: this.label,
-      places: invalidKeys,
-    });
-  }
-
-  #setTimer(): void {
-    this.#cancelTimer();
-    if (!this.#isRefreshedByTimer) return;
-    const { now, schedule } = this.#dependencies;
-    const dueAt = this.#loaded === null ? now() : keysDueAt(this.#loaded);
-    const waitMs = Math.max(dueAt, this.#retryAt) - now();
-    this.#cancelTimer = schedule(() => {
-      if (this.#running === null) void this.#fetch(noScope);
-    }, Math.max(waitMs, 0));
+    if (!isFirst) return;
+    // Other errors may quote keys.
+    const reason = error instanceof KeyFetchError ? error.message : "the keys cannot be read";
+    observe({ kind: "jwks-failed", issuer: this.label, reason });
   }
 }
 
@@ -260,7 +193,57 @@ function hasKid({ keys }: KeySet, kid: string): boolean {
   return keys.some((key) => key.kid === kid);
 }
 
-/** Errors other than `KeyFetchError` may quote keys. */
-function reasonOf(error: unknown): string {
-  return error instanceof KeyFetchError ? error.message : "the keys cannot be read";
+/** Milliseconds for which known keys serve while their source fails. */
+const maxStaleMs = 86_400_000;
+
+/** The key sets that a service fetches. A reload of the configuration keeps those that are still named. */
+export class RemoteKeySets {
+  readonly #dependencies: KeyDependencies;
+  readonly #sets = new Map<string, RemoteKeySet>();
+  #isStarted = false;
+
+  /** Registers the metrics of the key sets. */
+  constructor(
+    { metricRegistry, ...dependencies }:
+      & Omit<KeyDependencies, "fetches">
+      & { readonly metricRegistry: MetricRegistry },
+  ) {
+    const fetches = metricRegistry.counter({
+      name: "jwks_fetches_total",
+      help: "The total number of fetches of an issuer's key set",
+      labels: ["issuer", "result"],
+    });
+    metricRegistry.gauge({
+      name: "jwks_age_seconds",
+      help: "Seconds since the last successful fetch of an issuer's key set",
+      labels: ["issuer"],
+    }, () => this.#ages());
+    this.#dependencies = { ...dependencies, fetches };
+  }
+
+  /** Returns the key set of an issuer, with the keys that are known of it. */
+  get(names: KeySetNames): RemoteKeySet {
+    const id = JSON.stringify(names);
+    const set = this.#sets.get(id) ?? new RemoteKeySet(names, maxStaleMs, this.#dependencies);
+    this.#sets.set(id, set);
+    return set;
+  }
+
+  /** Forgets all other key sets. */
+  keep(used: ReadonlySet<RemoteKeySet>): void {
+    for (const [id, set] of this.#sets) if (!used.has(set)) this.#sets.delete(id);
+    if (this.#isStarted) this.start();
+  }
+
+  /** Fetches the keys, and those of later configurations, before requests need them. */
+  start(): void {
+    this.#isStarted = true;
+    for (const set of this.#sets.values()) set.prefetch();
+  }
+
+  #ages(): readonly Sample[] {
+    return Array.from(this.#sets.values()).flatMap(({ label, ageSeconds }) =>
+      ageSeconds === null ? [] : [[[label], ageSeconds] as const]
+    );
+  }
 }

@@ -15,5 +15,6 @@ export const removedOptions: ReadonlyMap<string, string> = new Map([
   ["tenant-idle", "remove it: a tenant without a request for 10 minutes is closed"],
   ["jwt-jwks-max-stale", "remove it: known keys serve one day longer if their source fails"],
   ["db-pool-queue-target", "remove it: server-max-requests bounds how many requests wait"],
+  ["key-store", "remove it: each instance fetches the keys of issuers"],
   ["mcp-max-bytes", "remove it: a result has at most 64 KiB; mcp-max-rows lowers it"],
 ]);

@@ -1,5 +1,4 @@
 /** A handler that starts its service with the first request. @module */
-import type { KeyStore } from "../auth/document_cache.ts";
 import type { Fetch } from "../auth/fetch_document.ts";
 import type { TenantRule } from "../auth/tenant_rule.ts";
 import { limitKeys } from "../config/connection_limits.ts";
@@ -60,7 +59,6 @@ export interface HandlerDependencies {
   readonly now: () => number;
   readonly observe: (event: Observation) => void;
   readonly fetch: Fetch;
-  readonly keyStore: KeyStore | null;
   /** Opens the endpoint for agents; null without one. */
   readonly agentsOf: (service: RequestService) => AgentsHost | null;
   /** Opens the endpoint of live queries; null without one. */

@@ -2,7 +2,7 @@
  * receives all that the other one loads. @module */
 import type { Fetch } from "../auth/fetch_document.ts";
 import { remoteKeySetsOf } from "../auth/prepare_issuers.ts";
-import { RemoteKeySets } from "../auth/remote_key_sets.ts";
+import { RemoteKeySets } from "../auth/remote_key_set.ts";
 import type { Config } from "../config/options.ts";
 import { dialects } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
@@ -87,7 +87,6 @@ export class FollowingService extends BaseService implements RequestService {
     const keys = new RemoteKeySets({
       metricRegistry: new MetricRegistry(),
       fetch: options.fetch ?? ((url, init) => fetch(url, init)),
-      store: null,
       now: options.now,
       schedule,
       observe: () => {},
@@ -150,7 +149,6 @@ export class FollowingService extends BaseService implements RequestService {
   async close(): Promise<void> {
     this.endStreams();
     this.#heartbeat.stop();
-    this.#keys.stop();
     await this.database.close();
   }
 

@@ -1,7 +1,7 @@
 /** The live state of the service: configuration, schema cache, database, keys. A reload replaces
  * the state as a whole; a request works on the snapshot that it began with. @module */
 import { remoteKeySetsOf } from "../auth/prepare_issuers.ts";
-import { RemoteKeySets } from "../auth/remote_key_sets.ts";
+import { RemoteKeySets } from "../auth/remote_key_set.ts";
 import { noRoleSettings } from "../config/in_database.ts";
 import { noValues } from "../config/load.ts";
 import type { Config } from "../config/options.ts";
@@ -150,7 +150,6 @@ export class Service extends BaseService {
     const remoteKeySets = new RemoteKeySets({
       metricRegistry,
       fetch: options.fetch ?? ((url, init) => fetch(url, init)),
-      store: options.keyStore ?? null,
       now: options.now,
       schedule,
       observe: options.observe,
@@ -345,7 +344,6 @@ export class Service extends BaseService {
     this.endStreams();
     this.#schema.stop();
     this.#heartbeat.stop();
-    this.#remoteKeySets.stop();
     this.revocations.stop();
     await Promise.all([this.#notifications.stop(), this.#watch?.stop()]);
     await this.database.close();

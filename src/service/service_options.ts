@@ -1,5 +1,4 @@
 /** Options of a service. @module */
-import type { KeyStore } from "../auth/document_cache.ts";
 import type { Fetch } from "../auth/fetch_document.ts";
 import type { TenantRule } from "../auth/tenant_rule.ts";
 import type { ConfigSource } from "../config/source.ts";
@@ -39,8 +38,6 @@ export interface ServiceOptions {
   readonly followers?: number;
   /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
   readonly fetch?: Fetch;
-  /** Keeps the keys of issuers beyond the life of the instance. Default: null. */
-  readonly keyStore?: KeyStore | null;
   /** Receives the times of requests' stages. Default: null. */
   readonly traceStage?: TraceStage | null;
   /** Sets an attribute of the span of OpenTelemetry that is open. Default: null. */

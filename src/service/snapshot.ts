@@ -2,7 +2,7 @@
  * A request never sees a part of a reload. @module */
 import { createJwtCache, type JwtCache } from "../auth/jwt_cache.ts";
 import { prepareIssuers } from "../auth/prepare_issuers.ts";
-import type { RemoteKeySets } from "../auth/remote_key_sets.ts";
+import type { RemoteKeySets } from "../auth/remote_key_set.ts";
 import { parseRolePath, type RolePath } from "../auth/role_claim.ts";
 import type { TenantRule } from "../auth/tenant_rule.ts";
 import type { Issuers } from "../auth/verify_token.ts";

@@ -1,5 +1,4 @@
 import { deepStrictEqual, ok, rejects, strictEqual, throws } from "node:assert/strict";
-import type { KeyStore } from "../../../src/auth/document_cache.ts";
 import type { KeySet } from "../../../src/auth/keys.ts";
 import { noScope, RemoteKeySet } from "../../../src/auth/remote_key_set.ts";
 import { ServiceError } from "../../../src/errors/service_error.ts";
@@ -24,14 +23,13 @@ function jwks(...keys: readonly IssuerKey[]) {
 interface SetupOptions {
   readonly sharing?: "shared" | "unshared";
   readonly maxStaleMs?: number;
-  readonly store?: KeyStore | null;
   readonly discovery?: boolean;
   /** Number of timers that the runtime ends with their request. */
   readonly lostTimers?: number;
 }
 
 function setup(answer: SourceAnswer, options: SetupOptions = {}) {
-  const { sharing = "shared", maxStaleMs = 86_400_000, store = null, discovery = false } = options;
+  const { sharing = "shared", maxStaleMs = 86_400_000, discovery = false } = options;
   const clock = fakeClock();
   let { lostTimers = 0 } = options;
   const source = keySource({ [url]: answer });
@@ -44,7 +42,6 @@ function setup(answer: SourceAnswer, options: SetupOptions = {}) {
     maxStaleMs,
     {
       fetch: source.fetch,
-      store,
       fetches,
       now: clock.now,
       schedule: (run, ms) => lostTimers-- > 0 ? () => {} : clock.schedule(run, ms),
@@ -75,6 +72,8 @@ Deno.test("RemoteKeySet fetches once for requests that come together", async () 
 Deno.test("RemoteKeySet fetches once for an unknown kid, and then none for 30 s", async () => {
   const { set, source, clock } = setup(jwks(one));
   await set.current(noScope);
+  await set.setWithKey(null, noScope);
+  strictEqual(source.count(url), 1, "none for a token without kid");
   source.answers.set(url, jwks(one, two));
   deepStrictEqual(kids(await set.setWithKey("2", noScope)), ["1", "2"]);
   strictEqual(source.count(url), 2);
@@ -120,13 +119,6 @@ Deno.test("RemoteKeySet lets no flood of unknown kids wait for refreshes that ha
   await clock.pass(5000);
 });
 
-Deno.test("RemoteKeySet needs no fetch for a token without kid", async () => {
-  const { set, source } = setup(jwks(one));
-  await set.current(noScope);
-  await set.setWithKey(null, noScope);
-  strictEqual(source.count(url), 1);
-});
-
 Deno.test("RemoteKeySet refreshes in the background from 80 % of the age on", async () => {
   const { set, source, clock } = setup({
     ...jwks(one),
@@ -158,12 +150,11 @@ Deno.test("RemoteKeySet waits for a refresh of keys that are no longer fresh", a
 });
 
 Deno.test("RemoteKeySet renews the age of an unchanged set", async () => {
-  const { set, source, clock } = setup({ ...jwks(one), headers: { etag: '"a"' } });
+  const { set, source, clock } = setup(jwks(one));
   const first = await set.current(noScope);
-  source.answers.set(url, { status: 304, headers: { "cache-control": "max-age=1000" } });
+  source.answers.set(url, { ...jwks(one), headers: { "cache-control": "max-age=1000" } });
   await clock.pass(600_000);
   strictEqual(await set.current(noScope), first);
-  strictEqual(source.requests[1]?.headers.get("if-none-match"), '"a"');
   await clock.pass(799_999);
   strictEqual(set.current(noScope), first);
   strictEqual(source.count(url), 2);
@@ -238,7 +229,7 @@ Deno.test("RemoteKeySet refuses sets that it must not trust", async () => {
   const rows: readonly (readonly [string, SourceAnswer, string])[] = [
     ["a redirect", { status: 302, headers: { location: "https://evil.test" } }, "status 302"],
     ["an error", { status: 500 }, "status 500"],
-    ["304 without a version", { status: 304 }, "status 304"],
+    ["304", { status: 304 }, "status 304"],
     ["no content", { status: 204 }, "status 204"],
     ["2 MiB", { body: " ".repeat(2 * 1024 ** 2) }, "more than 1048576 bytes"],
     ["no JSON", { body: "<html>" }, "not a JSON Web Key Set"],
@@ -341,20 +332,6 @@ Deno.test("RemoteKeySet refuses discovery documents that it must not trust", asy
   }
 });
 
-Deno.test("RemoteKeySet refreshes by timers once it is started", async () => {
-  const { set, source, clock } = setup(jwks(one));
-  set.start();
-  await eventually("the first fetch", () => !(set.current(noScope) instanceof Promise));
-  source.answers.set(url, "unreachable");
-  await clock.pass(480_000);
-  await eventually("a refresh", () => source.count(url) === 2 && clock.next() === 1000);
-  source.answers.set(url, jwks(two));
-  await clock.pass(1000);
-  await eventually("a retry", () => source.count(url) === 3 && clock.next() === 480_000);
-  set.stop();
-  strictEqual(clock.next(), null);
-});
-
 Deno.test("RemoteKeySet without shared I/O never waits for another request's fetch", async () => {
   const abandoned = new Promise<void>(() => {});
   const { set, source, clock } = setup({ held: abandoned, body: "" }, {
@@ -373,8 +350,6 @@ Deno.test("RemoteKeySet without shared I/O never waits for another request's fet
 Deno.test("RemoteKeySet without shared I/O refreshes within waitUntil, or before the answer", async () => {
   const { set, clock, source } = setup(jwks(one), { sharing: "unshared" });
   const first = await set.current(noScope);
-  set.start();
-  strictEqual(clock.next(), null, "no timer");
   await clock.pass(480_000);
   source.answers.set(url, jwks(two));
   const works: Promise<void>[] = [];
@@ -387,49 +362,4 @@ Deno.test("RemoteKeySet without shared I/O refreshes within waitUntil, or before
   ok(current instanceof Promise);
   await current;
   strictEqual(source.count(url), 3);
-});
-
-function memoryStore(entries = new Map<string, string>()) {
-  const seconds: number[] = [];
-  const store: KeyStore = {
-    get: (key) => Promise.resolve(entries.get(key) ?? null),
-    put: (key, text, ttl) => {
-      entries.set(key, text);
-      seconds.push(ttl);
-      return Promise.resolve();
-    },
-  };
-  return { store, entries, seconds };
-}
-
-Deno.test("RemoteKeySet takes fresh keys from the store, and stale ones in an outage", async () => {
-  const { store, entries, seconds } = memoryStore();
-  const first = setup(jwks(one), { store, maxStaleMs: 1000_000 });
-  await first.set.current(noScope);
-  deepStrictEqual(seconds, [1600]);
-  const second = setup("unreachable", { store, maxStaleMs: 1000_000 });
-  deepStrictEqual(kids(await second.set.current(noScope)), ["1"]);
-  strictEqual(second.source.requests.length, 0);
-  await second.clock.pass(700_000);
-  deepStrictEqual(kids(await second.set.current(noScope)), ["1"]);
-  strictEqual(second.source.requests.length, 1);
-  const third = setup("unreachable", { store, maxStaleMs: 1000_000 });
-  await third.clock.pass(700_000);
-  deepStrictEqual(kids(await third.set.current(noScope)), ["1"]);
-  for (const text of ["", "{}", "[]", '{"text":"{}","fetchedAt":0,"maxAgeMs":600000}', "null"]) {
-    entries.set(url, text);
-    const broken = setup(jwks(two), { store });
-    deepStrictEqual(kids(await broken.set.current(noScope)), ["2"], text);
-  }
-});
-
-Deno.test("RemoteKeySet works although the store fails", async () => {
-  const failing: KeyStore = {
-    get: () => Promise.reject(new Error("no store")),
-    put: () => {
-      throw new Error("no store");
-    },
-  };
-  const { set } = setup(jwks(one), { store: failing });
-  deepStrictEqual(kids(await set.current(noScope)), ["1"]);
 });
