@@ -1,8 +1,18 @@
-/** One tenant: its service with its own database, keys and caches. @module */
+/** One tenant: its service with its own database, keys and caches, and its configuration: its own file, whose
+ * defaults are the configuration of the process. @module */
 import type { TenantRule } from "../auth/tenant_rule.ts";
-import { openConfiguredDatabase } from "../cli/config_files.ts";
+import {
+  openConfiguredDatabase,
+  readBytes,
+  readEnvironment,
+  relativeTo,
+  withPaths,
+} from "../cli/config_files.ts";
+import type { ConfigFile } from "../config/file.ts";
 import { noValues } from "../config/load.ts";
-import type { Config } from "../config/options.ts";
+import { dialectVariable } from "../config/names.ts";
+import { type Config, type OptionKey, options } from "../config/options.ts";
+import { type ConfigSource, configSource } from "../config/source.ts";
 import { isEmbedded } from "../database/open.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { agentsOf } from "../agents/mcp_host.ts";
@@ -10,19 +20,21 @@ import { liveOf } from "../live/live_host.ts";
 import { serviceHandler } from "../handler/handler.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { RequestMetrics } from "../observe/request_metrics.ts";
+import { addressOf } from "../response/openapi/about.ts";
 import { Service } from "../service/service.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
-import { tenantConfigSource, type TenantDefinition } from "./tenant_config.ts";
 import type { LoadedTenant, OpeningTenant } from "./tenant_registry.ts";
 
 /** Dependencies that all tenants of a process share. */
 export interface TenantDependencies {
   /** Configuration of the process. */
   readonly config: () => Config;
-  /** Returns a tenant's definition; null for an unknown one. */
-  readonly read: (name: string) => TenantDefinition | null;
-  /** Returns the names of all tenants. */
-  readonly names: () => readonly string[];
+  readonly source: {
+    /** Returns the names of all tenants. */
+    names(): readonly string[];
+    /** Returns a tenant's file; null for an unknown one. */
+    read(name: string): ConfigFile | null;
+  };
   readonly claimOf: TenantRule["claimOf"];
   readonly requestMetrics: RequestMetrics | null;
   readonly observe: (event: Observation) => void;
@@ -39,34 +51,36 @@ export async function openTenant(
   dependencies: TenantDependencies,
   { onFailed, signal }: OpeningTenant,
 ): Promise<LoadedTenant | null> {
-  const definition = dependencies.read(name);
-  if (definition === null) return null;
+  const file = dependencies.source.read(name);
+  if (file === null) return null;
   const source = () => {
-    const current = dependencies.read(name);
+    const current = dependencies.source.read(name);
     if (current === null) throw new Error("the tenant was removed");
     return tenantConfigSource(name, current, dependencies.config());
   };
-  const initialSource = tenantConfigSource(name, definition, dependencies.config());
+  const initialSource = tenantConfigSource(name, file, dependencies.config());
   const config = initialSource.configure(noValues);
-  if (isEmbedded(config.dbUri) && dependencies.names().length > 1) {
+  if (isEmbedded(config.dbUri) && dependencies.source.names().length > 1) {
     throw new Error("db-uri: an embedded database cannot serve a tenant beside others");
   }
-  const database = await openConfiguredDatabase(config, definition.file.path);
+  const database = await openConfiguredDatabase(config, file.path);
   const abort = () => void database.close();
   signal.addEventListener("abort", abort);
   let failure: string | null = null;
-  let isLoaded = false;
   const fail = (reason: string) => {
     failure ??= reason;
-    if (isLoaded) onFailed(reason);
+    onFailed(reason);
   };
   try {
     const onFatal = () => fail("its service has ended");
     const options = serviceOptions(name, dependencies);
     const service = await Service.create({ ...options, source, initialSource, database, onFatal });
-    const tenant = await load(service, { version: definition.version, failure: () => failure });
-    isLoaded = true;
-    return tenant;
+    await load(service, () => failure);
+    return {
+      handle: serviceHandler(service, "shared", agentsOf(service), liveOf(service)),
+      service,
+      connections: () => database.counts().open,
+    };
   } catch (error) {
     await database.close();
     throw error;
@@ -90,33 +104,99 @@ function serviceOptions(
   } as const;
 }
 
-async function load(
-  service: Service,
-  { version, failure }: { readonly version: string; readonly failure: () => string | null },
-): Promise<LoadedTenant> {
+/** Loads the schema cache. Closes the service and rejects with an `Error` if that fails. */
+async function load(service: Service, failure: () => string | null): Promise<void> {
   try {
     await service.database.start?.();
     service.listen();
     await service.reloadSchema();
     const { cache, cacheError } = service.snapshot;
-    if (cache === null) {
-      const facts = cacheError === null ? null : errorFacts(cacheError, service.dialect);
-      throw new Error(failure() ?? facts?.message ?? "its schema cache cannot be loaded");
-    }
-    if (failure() !== null) throw new Error(failure()!);
+    const facts = cacheError === null ? null : errorFacts(cacheError, service.dialect);
+    const missing = cache === null ? facts?.message ?? "its schema cache cannot be loaded" : null;
+    const reason = failure() ?? missing;
+    if (reason !== null) throw new Error(reason);
   } catch (error) {
     await service.close();
     throw error;
   }
-  const handle = serviceHandler(service, "shared", agentsOf(service), liveOf(service));
+}
+
+/** Keys, beside those of the server, that a tenant must not set. */
+const keysOfProcess = /^(?:admin-|log-|metrics-|tenants?(?:-|$))/;
+
+const moreKeysOfProcess: ReadonlySet<string> = new Set([
+  "dialect",
+  "server-max-requests",
+  "server-trusted-proxies",
+]);
+
+/** Returns why a tenant must not set an option; null if it may. */
+function refusalOf(key: OptionKey): string | null {
+  const isOfServer = key.startsWith("server-") && !options[key].reloadable;
+  const isOfProcess = isOfServer || keysOfProcess.test(key) || moreKeysOfProcess.has(key);
+  return isOfProcess ? "belongs to the process, not to a tenant" : null;
+}
+
+/** Makes the source of a tenant's configuration. */
+export function tenantConfigSource(
+  name: string,
+  file: ConfigFile,
+  processConfig: Config,
+): ConfigSource {
+  const source = configSource({
+    file,
+    environment: otherVariables(processConfig),
+    readFile: (path) => readBytes(relativeTo(file.path, path)).content,
+    programmatic: { dialect: processConfig.dialect },
+    defaults: defaultsOf(processConfig),
+    refuse: refusalOf,
+  });
   return {
-    version,
-    handle,
-    isReady: () => service.isReady(),
-    connections: () => service.database.counts().open,
-    reloadSchema: () => service.reloadSchema(),
-    reloadConfig: () => service.reloadConfig(),
-    endStreams: () => service.endStreams(),
-    close: () => service.close(),
+    ...source,
+    configure: (values) =>
+      tenantConfig(name, withPaths(source.configure(values), file.path), processConfig),
   };
+}
+
+/** Returns the environment without the options in it, which are those of the process. */
+function otherVariables({ dialect }: Config): Readonly<Record<string, string>> {
+  const isOption = (name: string) =>
+    name.startsWith(`${dialect.environmentPrefix}_`) || name === dialectVariable;
+  return Object.fromEntries(
+    Object.entries(readEnvironment()).filter(([name]) => !isOption(name)),
+  );
+}
+
+/** Returns the options of the process that hold for a tenant unless it has its own. */
+function defaultsOf(processConfig: Config): Partial<Config> {
+  const { dbUri, dbSchemas, ...others } = processConfig;
+  return {
+    ...others,
+    ...(dbUri === "" ? {} : { dbUri }),
+    ...(dbSchemas.length === 0 ? {} : { dbSchemas }),
+  };
+}
+
+/** Returns a tenant's configuration with the limits that the process sets, and without its health path. */
+function tenantConfig(name: string, config: Config, processConfig: Config): Config {
+  return {
+    ...config,
+    dbPool: poolShareOf(processConfig),
+    serverMaxRequests: processConfig.tenantMaxRequests,
+    serverHealthPath: null,
+    openapiServerProxyUri: documentedAddress(name, config, processConfig),
+  };
+}
+
+/** Returns the size of a tenant's pool. */
+export function poolShareOf({ tenantsDbPool, tenantsMaxLoaded }: Config): number {
+  return Math.floor(tenantsDbPool / tenantsMaxLoaded);
+}
+
+/** Returns the address for OpenAPI. That of the process lacks the tenant's part of the path. */
+function documentedAddress(name: string, config: Config, processConfig: Config): string | null {
+  const isOwn = config.openapiServerProxyUri !== processConfig.openapiServerProxyUri;
+  if (isOwn || processConfig.tenantBy !== "path") return config.openapiServerProxyUri;
+  const { scheme, host, basePath } = addressOf(processConfig);
+  return `${scheme}://${host}${basePath.replace(/\/$/, "")}/${name}`;
 }

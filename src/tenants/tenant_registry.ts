@@ -4,23 +4,19 @@ import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
 import type { RequestInfo } from "../handler/handler.ts";
 import { withTimeout } from "../lib/time_limits.ts";
-import { type Deferred, deferred } from "../lib/deferred.ts";
 import { nextBackoff, type Schedule } from "../lib/timers.ts";
 import type { Observation, TenantEnd } from "../observe/observation.ts";
+import type { Service } from "../service/service.ts";
 
 /** A tenant that can serve requests. */
 export interface LoadedTenant {
-  /** Version of the definition that it was made from. */
-  readonly version: string;
   handle(request: Request, info?: RequestInfo): Promise<Response>;
-  isReady(): Promise<boolean>;
+  readonly service: Pick<
+    Service,
+    "close" | "endStreams" | "isReady" | "reloadConfig" | "reloadSchema"
+  >;
   /** Number of open connections. */
   connections(): number;
-  reloadSchema(): Promise<void>;
-  reloadConfig(): Promise<void>;
-  /** Ends streams that have no end of their own. */
-  endStreams(): void;
-  close(): Promise<void>;
 }
 
 /** A load of a tenant. */
@@ -39,8 +35,6 @@ export interface RegistryOptions {
   readonly versionOf: (name: string) => string | null;
   /** Tenants that have connections at a time: those that load, are loaded, or are being closed. */
   readonly maxLoaded: number;
-  /** Milliseconds; 0 keeps idle tenants. */
-  readonly idleMs: number;
   readonly observe: (event: Observation) => void;
   /** Milliseconds. */
   readonly now: () => number;
@@ -55,40 +49,30 @@ export interface TenantState {
   readonly requests: number;
 }
 
-type TenantPhase =
-  | { readonly kind: "loading"; readonly loading: Promise<LoadedTenant> }
-  | { readonly kind: "loaded"; readonly tenant: LoadedTenant }
-  | { readonly kind: "closed" };
-
 interface TenantSlot {
   readonly name: string;
   /** Version of the definition when the load began. */
   readonly version: string;
-  /** Resolves when the load has its turn, or has ended without one. */
-  readonly turn: Deferred<void>;
+  readonly loading: Promise<LoadedTenant>;
   /** Aborts the load. */
   readonly aborter: AbortController;
-  phase: TenantPhase;
+  /** Null until it is loaded. */
+  tenant: LoadedTenant | null;
   /** Requests in progress. */
   requests: number;
   usedAt: number;
-  /** Settles when no request is in progress; null unless the tenant is being closed. */
-  drained: Deferred<void> | null;
+  /** Called when no request is in progress any more. */
+  onDrained: () => void;
 }
 
-interface TenantFailure {
-  readonly retryAt: number;
-  readonly seconds: number;
-}
-
-/** Milliseconds that a request waits for its tenant, from the turn of its load on. */
+/** Milliseconds that a request waits for its tenant. */
 const maxWaitMs = 5000;
-
-/** Loads at a time. Each occupies the thread and connections of its server. */
-const maxLoads = 8;
 
 /** Milliseconds after which a load is aborted: its database may never answer. */
 const maxLoadMs = 60_000;
+
+/** Milliseconds without a request after which a tenant is closed. */
+const maxIdleMs = 600_000;
 
 /** Failures that are remembered. */
 const maxFailures = 10_000;
@@ -98,18 +82,17 @@ export class TenantRegistry {
   readonly #options: RegistryOptions;
   /** The least recently used one is first. */
   readonly #slots = new Map<string, TenantSlot>();
-  readonly #failures = new Map<string, TenantFailure>();
-  readonly #turns = new Turns(maxLoads);
-  readonly #places: Turns;
+  readonly #failures = new Map<string, { readonly retryAt: number; readonly seconds: number }>();
+  /** Tenants that have a place, or wait for one. */
+  #places = 0;
+  /** Loads that wait for a place, in order. */
+  readonly #waiting: (() => void)[] = [];
   /** Tenants that are being closed. */
   readonly #closing = new Set<Promise<void>>();
   #isClosed = false;
-  #stopIdleCheck = () => {};
 
   constructor(options: RegistryOptions) {
     this.#options = options;
-    this.#places = new Turns(options.maxLoaded);
-    if (options.idleMs > 0) this.#scheduleIdleCheck();
   }
 
   /**
@@ -120,13 +103,12 @@ export class TenantRegistry {
     const slot = this.#use(name);
     slot.requests++;
     try {
-      const { phase } = slot;
-      const tenant = phase.kind === "loaded" ? phase.tenant : await this.#await(slot);
+      const tenant = slot.tenant ?? await this.#await(slot);
       return await tenant.handle(request, info);
     } finally {
       slot.requests--;
       slot.usedAt = this.#options.now();
-      if (slot.requests === 0) slot.drained?.resolve();
+      if (slot.requests === 0) slot.onDrained();
     }
   }
 
@@ -134,7 +116,7 @@ export class TenantRegistry {
   async isReady(name: string): Promise<boolean | null> {
     if (this.#options.versionOf(name) === null) return null;
     try {
-      return await (await this.#await(this.#use(name))).isReady();
+      return await (await this.#await(this.#use(name))).service.isReady();
     } catch {
       return false;
     }
@@ -142,10 +124,10 @@ export class TenantRegistry {
 
   /** Returns the loaded tenants, those that are being loaded, and those that failed. */
   states(): readonly TenantState[] {
-    const loaded = Array.from(this.#slots.values(), ({ name, phase, requests }): TenantState => ({
+    const loaded = Array.from(this.#slots.values(), ({ name, tenant, requests }): TenantState => ({
       name,
-      state: phase.kind === "loaded" ? "loaded" : "loading",
-      connections: phase.kind === "loaded" ? phase.tenant.connections() : 0,
+      state: tenant === null ? "loading" : "loaded",
+      connections: tenant?.connections() ?? 0,
       requests,
     }));
     const failed = Array.from(this.#failures.keys())
@@ -155,82 +137,74 @@ export class TenantRegistry {
   }
 
   /**
-   * Closes the tenants whose definition was removed, and loads those anew whose definition changed. Aborts
-   * loads of old definitions.
+   * Closes idle tenants and those whose definition was removed, and loads those anew whose definition changed.
+   * Aborts loads of old definitions.
    */
   check(): void {
-    for (const [name, { phase, version: began }] of [...this.#slots]) {
-      const version = this.#options.versionOf(name);
-      if (version === (phase.kind === "loaded" ? phase.tenant.version : began)) continue;
-      this.#end(name, version === null ? "removed" : "changed");
-      if (version !== null && phase.kind === "loaded") {
-        this.#await(this.#use(name)).catch(() => {});
+    const { now, versionOf } = this.#options;
+    for (const { name, tenant, requests, usedAt, version } of [...this.#slots.values()]) {
+      const current = versionOf(name);
+      if (current === null) this.#end(name, "removed");
+      else if (current !== version) {
+        this.#end(name, "changed");
+        if (tenant !== null) this.#await(this.#use(name)).catch(() => {});
+      } else if (tenant !== null && requests === 0 && now() - usedAt >= maxIdleMs) {
+        this.#end(name, "idle");
       }
     }
   }
 
   /** Reloads the loaded tenants, one after the other. Waits for none that takes long: its database may hang. */
   async reload(what: "reloadSchema" | "reloadConfig"): Promise<void> {
-    for (const { phase } of [...this.#slots.values()]) {
-      if (phase.kind !== "loaded") continue;
-      await withTimeout(maxWaitMs, phase.tenant[what](), this.#options.schedule);
+    for (const { tenant } of [...this.#slots.values()]) {
+      if (tenant === null) continue;
+      await withTimeout(maxWaitMs, tenant.service[what](), this.#options.schedule);
     }
   }
 
   /** Ends the streams of all tenants. */
   endStreams(): void {
-    for (const { phase } of this.#slots.values()) {
-      if (phase.kind === "loaded") phase.tenant.endStreams();
-    }
+    for (const { tenant } of this.#slots.values()) tenant?.service.endStreams();
   }
 
   /** Closes all tenants. Resolves when their requests have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#stopIdleCheck();
     for (const name of [...this.#slots.keys()]) this.#end(name, "shutdown");
     await Promise.all(this.#closing);
   }
 
   /**
-   * Returns the place of a tenant, and begins to load it if it is not loaded. Throws `316` for an unknown one,
+   * Returns the slot of a tenant, and begins to load it if it is not loaded. Throws `316` for an unknown one,
    * and `317` after a failure.
    */
   #use(name: string): TenantSlot {
-    let slot = this.#slots.get(name);
-    if (slot === undefined) {
-      this.#checkFailure(name);
-      slot = this.#load(name);
-    } else {
-      this.#slots.delete(name);
-    }
+    const slot = this.#slots.get(name) ?? this.#load(name);
+    this.#slots.delete(name);
     this.#slots.set(name, slot);
     slot.usedAt = this.#options.now();
     return slot;
   }
 
-  #checkFailure(name: string): void {
-    if (this.#isClosed) throw errors.tenantUnavailable(1);
-    const waitMs = (this.#failures.get(name)?.retryAt ?? 0) - this.#options.now();
-    if (waitMs > 0) throw errors.tenantUnavailable(Math.ceil(waitMs / 1000));
-  }
-
   #load(name: string): TenantSlot {
-    const version = this.#options.versionOf(name);
+    const { now, versionOf } = this.#options;
+    const waitMs = (this.#failures.get(name)?.retryAt ?? 0) - now();
+    if (this.#isClosed) throw errors.tenantUnavailable(1);
+    if (waitMs > 0) throw errors.tenantUnavailable(Math.ceil(waitMs / 1000));
+    const version = versionOf(name);
     if (version === null) throw errors.unknownTenant();
     const loading = Promise.resolve().then(() => this.#open(slot));
     const slot: TenantSlot = {
       name,
       version,
-      turn: deferred<void>(),
+      loading,
       aborter: new AbortController(),
-      phase: { kind: "loading", loading },
+      tenant: null,
       requests: 0,
-      usedAt: this.#options.now(),
-      drained: null,
+      usedAt: now(),
+      onDrained: () => {},
     };
     loading.catch((error) => {
-      slot.turn.resolve();
       if (!this.#isCurrent(slot)) return;
       this.#slots.delete(name);
       if (!isUnknownTenant(error)) this.#fail(name, reasonOf(error));
@@ -242,33 +216,38 @@ export class TenantRegistry {
     return this.#slots.get(slot.name) === slot;
   }
 
-  /** Opens a tenant when few others are being opened, and when there is a place for its connections. */
+  /** Opens a tenant when there is a place for its connections. */
   async #open(slot: TenantSlot): Promise<LoadedTenant> {
-    await this.#turns.begin();
-    const place = this.#places.begin();
-    this.#makeRoom();
-    await place;
-    slot.turn.resolve();
-    const began = this.#options.now();
-    const opening = this.#isCurrent(slot) ? this.#openNow(slot) : Promise.reject(unneeded());
-    // The next load need not wait for a database that does not answer.
-    void withTimeout(maxWaitMs, opening, this.#options.schedule).catch(() => {})
-      .then(() => this.#turns.end());
+    const { now, observe } = this.#options;
+    this.#places++;
+    if (this.#places > this.#options.maxLoaded) {
+      const place = new Promise<void>((resolve) => this.#waiting.push(resolve));
+      this.#makeRoom();
+      await place;
+    }
+    const began = now();
     let tenant: LoadedTenant;
     try {
-      tenant = await opening;
+      tenant = await this.#openNow(slot);
     } catch (error) {
-      this.#places.end();
+      this.#leave();
       throw error;
     }
-    if (slot.phase.kind === "loading") this.#loaded(slot, tenant, this.#options.now() - began);
-    else this.#close(slot, tenant);
+    slot.tenant = tenant;
+    if (!this.#isCurrent(slot)) {
+      this.#close(slot, tenant);
+      throw errors.tenantUnavailable(1);
+    }
+    this.#failures.delete(slot.name);
+    observe({ kind: "tenant-loaded", ms: now() - began, tenant: slot.name });
+    this.#makeRoom();
     return tenant;
   }
 
   async #openNow(slot: TenantSlot): Promise<LoadedTenant> {
     const { open, schedule } = this.#options;
     const { name, aborter } = slot;
+    if (!this.#isCurrent(slot)) throw errors.tenantUnavailable(1);
     const onFailed = (reason: string) => {
       if (!this.#isCurrent(slot)) return;
       this.#fail(name, reason);
@@ -284,39 +263,31 @@ export class TenantRegistry {
     }
   }
 
-  #loaded(slot: TenantSlot, tenant: LoadedTenant, ms: number): void {
-    const { name } = slot;
-    slot.phase = { kind: "loaded", tenant };
-    this.#failures.delete(name);
-    this.#options.observe({ kind: "tenant-loaded", ms, tenant: name });
-    this.#makeRoom();
+  /** Passes a place on to the load that has waited longest. */
+  #leave(): void {
+    this.#places--;
+    this.#waiting.shift()?.();
   }
 
   /** Closes a tenant for each load that waits for a place: one without requests if there is one. */
   #makeRoom(): void {
-    for (let needed = this.#places.waiting - this.#closing.size; needed > 0; needed--) {
-      const loaded = [...this.#slots.values()].filter(({ phase }) => phase.kind === "loaded");
+    for (let needed = this.#waiting.length - this.#closing.size; needed > 0; needed--) {
+      const loaded = [...this.#slots.values()].filter(({ tenant }) => tenant !== null);
       const slot = loaded.find(({ requests }) => requests === 0) ?? loaded[0];
       if (slot === undefined) return;
       this.#end(slot.name, "least recently used");
     }
   }
 
-  /** Resolves with the tenant of a place. Rejects with `316`, and with `317` after a failure or a long wait. */
-  async #await({ phase, turn }: TenantSlot): Promise<LoadedTenant> {
-    if (phase.kind === "loaded") return phase.tenant;
-    if (phase.kind === "closed") throw errors.tenantUnavailable(1);
-    let found: LoadedTenant | null = null;
-    const loading = phase.loading.then((tenant) => void (found = tenant));
-    loading.catch(() => {});
-    await turn.promise;
+  /** Resolves with a tenant. Rejects with `316`, and with `317` after a failure or a long wait. */
+  async #await(slot: TenantSlot): Promise<LoadedTenant> {
     try {
-      await withTimeout(maxWaitMs, loading, this.#options.schedule);
+      await withTimeout(maxWaitMs, slot.loading, this.#options.schedule);
     } catch (error) {
       throw isUnknownTenant(error) ? error : errors.tenantUnavailable(1);
     }
-    if (found === null) throw errors.tenantUnavailable(1);
-    return found;
+    if (slot.tenant === null) throw errors.tenantUnavailable(1);
+    return slot.tenant;
   }
 
   #fail(name: string, reason: string): void {
@@ -332,78 +303,22 @@ export class TenantRegistry {
 
   /** Takes a tenant out of service. It is closed when its requests have ended. */
   #end(name: string, reason: TenantEnd): void {
-    const slot = this.#slots.get(name);
-    if (slot === undefined) return;
+    const slot = this.#slots.get(name)!;
     this.#slots.delete(name);
-    const { phase } = slot;
-    slot.phase = { kind: "closed" };
-    if (phase.kind !== "loaded") return slot.aborter.abort();
+    if (slot.tenant === null) return slot.aborter.abort();
     this.#options.observe({ kind: "tenant-closed", reason, tenant: name });
-    this.#close(slot, phase.tenant);
+    this.#close(slot, slot.tenant);
   }
 
-  #close(slot: TenantSlot, tenant: LoadedTenant): void {
-    const closing = this.#drain(slot, tenant).finally(() => {
+  #close(slot: TenantSlot, { service }: LoadedTenant): void {
+    service.endStreams();
+    const drained = new Promise<void>((resolve) => slot.onDrained = resolve);
+    if (slot.requests === 0) slot.onDrained();
+    const closing = drained.then(() => service.close()).finally(() => {
       this.#closing.delete(closing);
-      this.#places.end();
+      this.#leave();
     });
     this.#closing.add(closing);
-  }
-
-  async #drain(slot: TenantSlot, tenant: LoadedTenant): Promise<void> {
-    tenant.endStreams();
-    slot.drained = deferred<void>();
-    if (slot.requests > 0) await slot.drained.promise;
-    await tenant.close();
-  }
-
-  #scheduleIdleCheck(): void {
-    const { idleMs, schedule } = this.#options;
-    this.#stopIdleCheck = schedule(() => {
-      this.#closeIdle();
-      this.#scheduleIdleCheck();
-    }, Math.max(idleMs / 4, minIdleCheckMs));
-  }
-
-  #closeIdle(): void {
-    const { idleMs, now } = this.#options;
-    for (const { name, phase, requests, usedAt } of [...this.#slots.values()]) {
-      const isIdle = phase.kind === "loaded" && requests === 0 && now() - usedAt >= idleMs;
-      if (isIdle) this.#end(name, "idle");
-    }
-  }
-}
-
-const minIdleCheckMs = 100;
-
-function unneeded(): ServiceError {
-  return errors.tenantUnavailable(1);
-}
-
-/** Bounds how many run at a time, in the order of their arrival. */
-class Turns {
-  #free: number;
-  readonly #waiting: Deferred<void>[] = [];
-
-  constructor(max: number) {
-    this.#free = max;
-  }
-
-  get waiting(): number {
-    return this.#waiting.length;
-  }
-
-  async begin(): Promise<void> {
-    if (this.#free > 0) return void this.#free--;
-    const turn = deferred<void>();
-    this.#waiting.push(turn);
-    await turn.promise;
-  }
-
-  end(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#free++;
-    else next.resolve();
   }
 }
 

@@ -3,19 +3,18 @@ import { compileClaimPath } from "../auth/role_claim.ts";
 import type { TenantRule } from "../auth/tenant_rule.ts";
 import { type ConfigReader, readBytes, relativeTo } from "../cli/config_files.ts";
 import type { AdminHandler } from "../admin/admin.ts";
+import type { ConfigFile } from "../config/file.ts";
 import { keepStartupOptions, noValues } from "../config/load.ts";
 import type { Config, OptionKey } from "../config/options.ts";
 import type { RequestInfo } from "../handler/handler.ts";
-import { type Schedule, schedule } from "../lib/timers.ts";
+import { schedule } from "../lib/timers.ts";
 import { countedEvents } from "../observe/counted_events.ts";
 import { MetricRegistry } from "../observe/metric_registry.ts";
 import type { Observation } from "../observe/observation.ts";
 import { RequestMetrics } from "../observe/request_metrics.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
 import { isTenantName, tenantFinder } from "./find_tenant.ts";
-import { openTenant } from "./tenant.ts";
-import { poolShareOf, type TenantDefinition } from "./tenant_config.ts";
-import { TenantCounts } from "./tenant_counts.ts";
+import { openTenant, poolShareOf } from "./tenant.ts";
 import { TenantRegistry } from "./tenant_registry.ts";
 import { tenantsAdmin, type TenantsAdminOptions } from "./tenants_admin.ts";
 import { tenantsHandler } from "./tenants_handler.ts";
@@ -31,27 +30,27 @@ export interface TenantsOptions {
   readonly tracing?: Pick<ServiceOptions, "activeSpan" | "setSpanAttribute" | "traceStage">;
 }
 
-/** Milliseconds without a request after which a tenant is drained and closed. */
-const tenantIdleMs = 600_000;
+/** Milliseconds between two looks at the files of loaded tenants. */
+const intervalMs = 1000;
 
 /** The tenants of a process. */
 export class Tenants {
   readonly handle: (request: Request, info?: RequestInfo) => Promise<Response>;
   readonly #options: TenantsOptions;
-  readonly #source: FolderSource;
+  readonly #source: ReturnType<typeof folderSource>;
   readonly #registry: TenantRegistry;
-  readonly #counts = new TenantCounts();
   readonly #metricRegistry = new MetricRegistry();
   readonly #requestMetrics = new RequestMetrics();
   readonly #observe: (event: Observation) => void;
   /** Configuration of the process. */
   #config: Config;
   #isShutdownAnnounced = false;
+  #stopChecks = () => {};
 
   private constructor(options: TenantsOptions, claimOf: TenantRule["claimOf"]) {
     const { config, file } = options.reader;
     this.#options = options;
-    this.#source = new FolderSource(relativeTo(file, config.tenants ?? ""), schedule);
+    this.#source = folderSource(relativeTo(file, config.tenants ?? ""));
     this.#config = config;
     this.#observe = countedEvents(this.#metricRegistry, options.observe);
     this.#registry = this.#makeRegistry(claimOf);
@@ -60,7 +59,7 @@ export class Tenants {
       find: tenantFinder(config),
       registry: this.#registry,
       isReady: () => this.#isReady(),
-      counts: this.#counts,
+      count: tenantCounter(this.#metricRegistry),
       observe: this.#observe,
     });
   }
@@ -91,11 +90,9 @@ export class Tenants {
   }
 
   #makeRegistry(claimOf: TenantRule["claimOf"]): TenantRegistry {
-    const { tenantsMaxLoaded } = this.#config;
     const dependencies = {
       config: () => this.#config,
-      read: (name: string) => this.#source.read(name),
-      names: () => this.#source.names(),
+      source: this.#source,
       claimOf,
       requestMetrics: this.#requestMetrics,
       observe: this.#observe,
@@ -103,9 +100,8 @@ export class Tenants {
     };
     const registry = new TenantRegistry({
       open: (name, opening) => openTenant(name, dependencies, opening),
-      versionOf: (name) => this.#source.versionOf(name),
-      maxLoaded: tenantsMaxLoaded,
-      idleMs: tenantIdleMs,
+      versionOf: this.#source.versionOf,
+      maxLoaded: this.#config.tenantsMaxLoaded,
       observe: this.#observe,
       now: () => performance.now(),
       schedule,
@@ -125,11 +121,10 @@ export class Tenants {
       ...others,
       config: () => this.#config,
       registry: this.#registry,
-      names: () => this.#source.names(),
+      names: this.#source.names,
       isReady: () => this.#isReady(),
       metricRegistry: this.#metricRegistry,
       requestMetrics: this.#requestMetrics,
-      counts: this.#counts,
     });
   }
 
@@ -139,7 +134,10 @@ export class Tenants {
 
   /** Looks for new, changed and removed tenants from now on. */
   start(): void {
-    this.#source.start(() => this.#registry.check());
+    this.#stopChecks = schedule(() => {
+      this.#registry.check();
+      this.start();
+    }, intervalMs);
   }
 
   /** Closes and reloads what has changed in the source, at once. */
@@ -181,8 +179,8 @@ export class Tenants {
 
   /** Closes all tenants and their source. */
   async close(): Promise<void> {
+    this.#stopChecks();
     await this.#registry.close();
-    this.#source.close();
   }
 }
 
@@ -200,6 +198,26 @@ async function claimReader(
   });
 }
 
+/** Returns the function that counts the responses of tenants. Seconds are those to the head. */
+function tenantCounter(registry: MetricRegistry) {
+  const counter = (name: string, help: string) =>
+    registry.counter({ name, help, labels: ["tenant"] });
+  const requests = counter("tenant_requests_total", "Requests by tenant");
+  const failures = counter(
+    "tenant_failed_requests_total",
+    "Responses by tenant with a status of 500 or above",
+  );
+  const times = counter(
+    "tenant_request_seconds_total",
+    "Time to the head of the responses by tenant",
+  );
+  return (tenant: string, status: number, seconds: number) => {
+    requests.increment(tenant);
+    failures.add(status >= 500 ? 1 : 0, tenant);
+    times.add(seconds, tenant);
+  };
+}
+
 function registerGauges(metricRegistry: MetricRegistry, registry: TenantRegistry): void {
   metricRegistry.gauge({ name: "tenants_loaded", help: "Tenants that are loaded" }, () => {
     const loaded = registry.states().filter(({ state }) => state === "loaded");
@@ -213,78 +231,42 @@ function registerGauges(metricRegistry: MetricRegistry, registry: TenantRegistry
 
 const extension = ".conf";
 
-/** Milliseconds between two looks at the files of loaded tenants. */
-const intervalMs = 1000;
-
 /** Reads tenants from a folder. A file counts from its creation on. */
-class FolderSource {
-  readonly #folder: string;
-  readonly #schedule: Schedule;
-  #stop = () => {};
-
-  constructor(folder: string, schedule: Schedule) {
-    this.#folder = folder;
-    this.#schedule = schedule;
-  }
-
-  /** Returns the names of all tenants. Throws an `Error` if the folder cannot be read. */
-  names(): readonly string[] {
-    return this.#files()
-      .filter((file) => file.endsWith(extension))
-      .map((file) => file.slice(0, -extension.length))
-      .filter(isTenantName)
-      .toSorted();
-  }
-
-  #files(): readonly string[] {
+function folderSource(folder: string) {
+  const pathOf = (name: string) => join(folder, name + extension);
+  const files = () => {
     try {
-      return readdirSync(this.#folder);
+      return readdirSync(folder);
     } catch (cause) {
       const code = errorCode(cause) ?? "cannot be read";
-      throw new Error(`tenants: cannot read the folder ${this.#folder}: ${code}`, { cause });
+      throw new Error(`tenants: cannot read the folder ${folder}: ${code}`, { cause });
     }
-  }
-
-  /** Returns the definition of a tenant; null for an unknown one. Throws an `Error` if it cannot be read. */
-  read(name: string): TenantDefinition | null {
-    const version = this.versionOf(name);
-    if (version === null) return null;
-    const path = this.#path(name);
-    const text = new TextDecoder().decode(readBytes(path).content);
-    return { file: { path, text }, version };
-  }
-
+  };
   /** Returns the version of a tenant's definition; null for an unknown one. */
-  versionOf(name: string): string | null {
+  const versionOf = (name: string): string | null => {
     try {
-      const found = statSync(this.#path(name), { throwIfNoEntry: false });
+      const found = statSync(pathOf(name), { throwIfNoEntry: false });
       return found?.isFile() ? `${found.mtimeMs} ${found.size} ${found.ino}` : null;
     } catch {
       return null;
     }
-  }
-
-  #path(name: string): string {
-    return join(this.#folder, name + extension);
-  }
-
-  /** Whether tenants can be found. */
-  isReady(): boolean {
-    return statSync(this.#folder, { throwIfNoEntry: false })?.isDirectory() ?? false;
-  }
-
-  /** Calls the function whenever definitions may have changed, from now on. */
-  start(onChange: () => void): void {
-    const wait = () => {
-      this.#stop = this.#schedule(() => {
-        onChange();
-        wait();
-      }, intervalMs);
-    };
-    wait();
-  }
-
-  close(): void {
-    this.#stop();
-  }
+  };
+  return {
+    versionOf,
+    /** Returns the names of all tenants. Throws an `Error` if the folder cannot be read. */
+    names: (): readonly string[] =>
+      files()
+        .filter((file) => file.endsWith(extension))
+        .map((file) => file.slice(0, -extension.length))
+        .filter(isTenantName)
+        .toSorted(),
+    /** Returns the file of a tenant; null for an unknown one. Throws an `Error` if it cannot be read. */
+    read: (name: string): ConfigFile | null => {
+      if (versionOf(name) === null) return null;
+      const path = pathOf(name);
+      return { path, text: new TextDecoder().decode(readBytes(path).content) };
+    },
+    /** Whether tenants can be found. */
+    isReady: () => statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false,
+  };
 }

@@ -10,7 +10,6 @@ import type { Config } from "../config/options.ts";
 import { redactedConfig } from "../config/print.ts";
 import type { MetricRegistry } from "../observe/metric_registry.ts";
 import type { RequestMetrics } from "../observe/request_metrics.ts";
-import type { TenantCounts } from "./tenant_counts.ts";
 import type { TenantRegistry, TenantState } from "./tenant_registry.ts";
 
 /** Dependencies of {@linkcode tenantsAdmin}. */
@@ -23,7 +22,6 @@ export interface TenantsAdminOptions {
   readonly isReady: () => Promise<boolean>;
   readonly metricRegistry: MetricRegistry;
   readonly requestMetrics: RequestMetrics;
-  readonly counts: TenantCounts;
   readonly processMetrics: () => string;
 }
 
@@ -76,9 +74,8 @@ function tenantsResponse({ registry, names }: TenantsAdminOptions): Response {
 }
 
 function metricsText(
-  { config, metricRegistry, requestMetrics, counts, processMetrics }: TenantsAdminOptions,
+  { config, metricRegistry, requestMetrics, processMetrics }: TenantsAdminOptions,
 ): string {
   const { settingPrefix } = config().dialect;
-  return metricRegistry.text(settingPrefix) + counts.text(settingPrefix) + requestMetrics.text() +
-    processMetrics();
+  return metricRegistry.text(settingPrefix) + requestMetrics.text() + processMetrics();
 }

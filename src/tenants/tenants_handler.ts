@@ -15,7 +15,6 @@ import { badHostResponse, isHostHeader } from "../http/host.ts";
 import type { Observation } from "../observe/observation.ts";
 import { splitUrl } from "../request/raw_request.ts";
 import type { FindTenant } from "./find_tenant.ts";
-import type { TenantCounts } from "./tenant_counts.ts";
 import { isUnknownTenant, type TenantRegistry } from "./tenant_registry.ts";
 
 /** Dependencies of {@linkcode tenantsHandler}. */
@@ -25,7 +24,8 @@ export interface TenantsHandlerOptions {
   readonly find: FindTenant;
   readonly registry: Pick<TenantRegistry, "handle">;
   readonly isReady: () => Promise<boolean>;
-  readonly counts: TenantCounts;
+  /** Counts a response of a tenant. */
+  readonly count: (tenant: string, status: number, seconds: number) => void;
   readonly observe: (event: Observation) => void;
 }
 
@@ -33,7 +33,7 @@ type Handle = (request: Request, info?: RequestInfo) => Promise<Response>;
 
 /** Makes the handler. It rejects for bugs only. */
 export function tenantsHandler(options: TenantsHandlerOptions): Handle {
-  const { config, find, registry, isReady, counts } = options;
+  const { config, find, registry, isReady, count } = options;
   const { dialect } = config();
   const health = new HealthCheck({ isReady }, config(), "shared");
   const inFlight = new RequestsInFlight();
@@ -48,8 +48,7 @@ export function tenantsHandler(options: TenantsHandlerOptions): Handle {
     const began = performance.now();
     const { name, prefix } = tenant;
     inFlight.enter(config().serverMaxRequests);
-    const record = (status: number) =>
-      counts.record(name, { status, seconds: (performance.now() - began) / 1000 });
+    const record = (status: number) => count(name, status, (performance.now() - began) / 1000);
     try {
       // A copy lacks the client of an object that reads it on first use.
       const response = await registry.handle(name, request, { ...info, client, path: tenant.path });
