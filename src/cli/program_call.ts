@@ -1,7 +1,6 @@
 /** The words that call the program, as a user types them: `svc`, `npx svc-api`, or those of a
  * checkout. @module */
-import { readFileSync } from "node:fs";
-import { basename, dirname, join, relative, sep } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { isEmbedded } from "../database/open.ts";
@@ -23,8 +22,6 @@ export interface ProcessStart {
   readonly deno: string | null;
   /** Whether the program is an executable that contains the runtime. */
   readonly isCompiled: boolean;
-  /** Returns the text of a file, or null. */
-  readonly readText: (path: string) => string | null;
   readonly isFile: (path: string) => boolean;
 }
 
@@ -49,30 +46,21 @@ export function sourceWord({ file, flags }: ConfigArguments): string {
   return uri.name === connectionName ? word : `--db-uri=${word}`;
 }
 
-/** Returns the words for a call of the program together with PGlite. */
-export function embeddedCall(): string {
-  return embeddedCallOf(processStart());
-}
-
 /** Returns the words that call the program after a start, quoted for the shell. */
 export function callOf(start: ProcessStart): string {
   if (start.isCompiled) return "svc";
-  const packages = npxPackages(start);
-  const [spec = "", ...others] = packages ?? [];
-  if (packages !== null && others.length === 0) return `npx ${runnableWord(spec, start)}`;
-  if (packages !== null) return `npx ${packageFlags(packages, start)} svc-api`;
-  if (start.module.endsWith(".ts")) return checkoutCall(start);
-  return installedCall(start);
+  return start.module.endsWith(".ts") ? checkoutCall(start) : installedCall(start);
 }
 
-/** Returns the words for a call of the program together with PGlite after a start. */
-export function embeddedCallOf(start: ProcessStart): string {
-  const packages = npxPackages(start);
-  if (packages !== null) return `npx ${packageFlags([...packages, pglite], start)} svc-api`;
-  return `npm install ${pglite}; then ${callOf(start)}`;
+/** Returns the words that install PGlite and then call the program. */
+export function embeddedCall(start: ProcessStart = processStart()): string {
+  const [, root] = npxFolder.exec(start.module) ?? [];
+  const prefix = root === undefined ? "" : `--prefix ${shellWord(root)} `;
+  return `npm install ${prefix}@electric-sql/pglite; then ${callOf(start)}`;
 }
 
-const pglite = "@electric-sql/pglite";
+/** The folder that `npx` installs into. Its package may be an archive, whose name is unknown. */
+const npxFolder = /^(.*[/\\]_npx[/\\][^/\\]+)[/\\]/;
 
 function processStart(): ProcessStart {
   const isDeno = "Deno" in globalThis;
@@ -83,42 +71,8 @@ function processStart(): ProcessStart {
     path: process.env["PATH"] ?? "",
     deno: isDeno ? Deno.version.deno : null,
     isCompiled: isDeno && Deno.build.standalone,
-    readText: (path) => isFile(path) ? readFileSync(path, "utf8") : null,
     isFile,
   };
-}
-
-/** Returns the packages that `npx` installed, as the user named them; null without `npx`. */
-function npxPackages({ module, readText }: ProcessStart): readonly string[] | null {
-  const [, root] = /^(.*[/\\]_npx[/\\][^/\\]+)[/\\]node_modules[/\\]svc-api[/\\]/.exec(module) ??
-    [];
-  const text = root === undefined ? null : readText(join(root, "package.json"));
-  if (text === null) return null;
-  try {
-    const packages: unknown = JSON.parse(text)._npx?.packages;
-    const isList = Array.isArray(packages) && packages.every((name) => typeof name === "string");
-    return isList && packages.length > 0 ? packages : ["svc-api"];
-  } catch {
-    return ["svc-api"];
-  }
-}
-
-function packageFlags(packages: readonly string[], start: ProcessStart): string {
-  return packages.map((name) => `-p ${packageWord(name, start)}`).join(" ");
-}
-
-/** Npm takes a relative path for a package only if it begins with a dot. */
-function packageWord(name: string, { folder }: ProcessStart): string {
-  const path = name.replace(/^file:/, "");
-  if (!path.startsWith(sep)) return shellWord(name);
-  const near = pathFrom(folder, path);
-  return shellWord(near === path ? path : `.${sep}${near}`);
-}
-
-/** Returns the package that `npx` runs. Without `-p`, npm takes an absolute path for a command. */
-function runnableWord(name: string, start: ProcessStart): string {
-  const word = packageWord(name, start);
-  return /^'?\//.test(word) ? shellWord(`file:${name.replace(/^file:/, "")}`) : word;
 }
 
 function checkoutCall({ module, folder, path, deno, isFile }: ProcessStart): string {
@@ -132,7 +86,7 @@ function checkoutCall({ module, folder, path, deno, isFile }: ProcessStart): str
 
 function installedCall({ module, script, folder, path, deno }: ProcessStart): string {
   const name = basename(script);
-  if (deno === null && (name === "svc" || name === "svc-api")) {
+  if (deno === null && !npxFolder.test(module) && (name === "svc" || name === "svc-api")) {
     if (dirname(script).endsWith(join("node_modules", ".bin"))) return "npx svc-api";
     if (path.split(":").includes(dirname(script))) return name;
   }

@@ -11,7 +11,7 @@ import { withTimeout } from "../lib/time_limits.ts";
 import { compile, param, quoteIdent, sql } from "../sql/fragment.ts";
 import type { Command, CommandCall } from "./command.ts";
 import { configReader } from "./config_files.ts";
-import { withServer } from "./init/server.ts";
+import { withServer } from "./with_server.ts";
 import { print, printError } from "./output.ts";
 
 /** The command. */

@@ -3,9 +3,11 @@ import { nearest } from "../../config/nearest.ts";
 import { CannotConnectError } from "../connect_error.ts";
 import { print } from "../output.ts";
 import type { CommandCall } from "../command.ts";
+import { withServer } from "../with_server.ts";
 import {
   type Choices,
   counted,
+  defaultNames,
   likelySchema,
   nameOfOwned,
   ownable,
@@ -15,8 +17,6 @@ import {
   roleProblem,
   sameRoleProblem,
   schemaProblem,
-  splitNames,
-  unknownTarget,
 } from "./choices.ts";
 import {
   readServer,
@@ -27,21 +27,14 @@ import {
   type TargetFacts,
   type TargetNames,
 } from "./facts.ts";
-import { defaultNames, freeLoginRole } from "./default_names.ts";
-import { idempotencyTable } from "./idempotency_sql.ts";
+import { idempotencyTable } from "./init_sql.ts";
 import { ask, confirm, isInteractive } from "./prompt.ts";
-import { withServer } from "./server.ts";
 
 /** The choices, and the facts that they were made from. */
 export interface ReadChoices {
   readonly choices: Choices;
   readonly facts: TargetFacts;
-  /** Null if the server cannot be reached. */
-  readonly server: ServerFacts | null;
-  /** Reason why the server cannot be reached; empty otherwise. */
-  readonly problem: string;
-  /** Text about the choices that was not printed yet. */
-  readonly note: string;
+  readonly server: ServerFacts;
 }
 
 /**
@@ -54,112 +47,65 @@ export async function readChoices(
   knownLogins: readonly string[],
 ): Promise<ReadChoices> {
   return await withServer(uri, async (database) => {
-    let server: ServerFacts;
-    try {
-      server = await readServer(database);
-    } catch (thrown) {
-      return choicesWithoutServer(call, new CannotConnectError(thrown).message);
-    }
-    const asks = isInteractive() && !call.flags.has("--yes");
-    const existing = server.loginRoles;
-    const loginRole = freeLoginRole(server.database, { existing, known: knownLogins });
-    const note = call.flags.has("--login-role") ? "" : loginNote(loginRole);
-    if (asks) print(note);
-    const names = chooseNames(call, { schemas: server.schemas, loginRole, asks });
+    const server = await readServer(database).catch((thrown) => {
+      throw new CannotConnectError(thrown);
+    });
+    const names = chooseNames(call, server, defaultLogin(server, knownLogins));
     const facts = await readTarget(database, names);
-    return {
-      choices: chooseRelations(call, names, facts),
-      facts,
-      server,
-      problem: "",
-      note: asks ? "" : note,
-    };
+    return { choices: chooseRelations(call, names, facts), facts, server };
   });
 }
 
-/** Returns why the default login role is not the usual one; empty if it is. */
-function loginNote(loginRole: string): string {
-  if (loginRole === defaultNames.loginRole) return "";
-  return `The role ${defaultNames.loginRole} exists, perhaps for another database, and its ` +
-    `password is unknown here.\nThe service gets a login role of its own: ${loginRole}\n`;
+/**
+ * Returns the usual login role. Roles belong to all databases of a server: if it exists and its
+ * password is unknown, the database gets a role of its own, such as `authenticator_shop`.
+ */
+function defaultLogin({ database, loginRoles }: ServerFacts, known: readonly string[]): string {
+  const { loginRole } = defaultNames;
+  const isUsable = known.includes(loginRole) || !loginRoles.includes(loginRole);
+  return isUsable ? loginRole : `${loginRole}_${database}`;
 }
 
-function choicesWithoutServer(call: CommandCall, problem: string): ReadChoices {
-  const names = chooseNames(call, {
-    schemas: [],
-    loginRole: defaultNames.loginRole,
-    asks: false,
-  });
-  const listed = ["--grant", "--grant-write", "--grant-user"].map((flag) =>
-    call.flags.get(flag) ?? "none"
-  );
-  const known = listed.filter((text) => text !== "none" && !/^all\b/.test(text)).flatMap(
-    splitNames,
-  );
-  const facts = unknownTarget(names, Array.from(new Set(known)));
-  const [read = "none", write = "none"] = listed;
-  const choices = {
-    ...names,
-    readable: pickRelations(read, facts.relations),
-    userReadable: pickRelations(call.flags.get("--grant-user") ?? "none", facts.relations),
-    writable: pickRelations(write, facts.relations),
-    owned: [],
-    revokesFunctions: call.flags.has("--revoke-functions"),
-    keepsAnswers: call.flags.has("--idempotency"),
-    usesCitus: call.flags.has("--citus"),
-  };
-  return { choices, facts, server: null, problem, note: "" };
+function asksFor({ flags }: CommandCall): boolean {
+  return isInteractive() && !flags.has("--yes");
 }
 
 function chooseNames(
-  { config, flags }: CommandCall,
-  { schemas, loginRole: likelyLogin, asks }: {
-    readonly schemas: readonly SchemaFacts[];
-    /** Default login role. */
-    readonly loginRole: string;
-    readonly asks: boolean;
-  },
+  call: CommandCall,
+  { schemas }: ServerFacts,
+  likelyLogin: string,
 ): TargetNames {
+  const { config, flags } = call;
+  const asks = asksFor(call);
+  const choose = (flag: string | undefined, question: string, fallback: string, check: Check) => {
+    const accept = (name: string) => {
+      const problem = check(name);
+      if (problem !== null) throw new Error(problem);
+      return name;
+    };
+    return flag === undefined && asks ? ask(question, fallback, accept) : accept(flag ?? fallback);
+  };
   const schemaFlag = config.flags.get("db-schemas")?.value;
-  const anonFlag = config.flags.get("db-anon-role")?.value;
   if (asks && schemaFlag === undefined) printSchemas(schemas);
-  const choose = (flag: string | undefined, question: string, fallback: string, check: Check) =>
-    flag === undefined && asks
-      ? ask(question, fallback, (text) => accepted(text, check))
-      : accepted(flag ?? fallback, check);
-  const asksSchema = asks && schemaFlag === undefined;
-  const schema = choose(
-    schemaFlag,
-    "Schema to serve",
-    likelySchema(schemas),
-    asksSchema ? confirmedSchema(schemas) : schemaProblem,
-  );
-  if (schemas.length > 0 && !schemas.some(({ name }) => name === schema)) {
-    const near = asksSchema ? null : nearSchema(schema, schemas);
-    print(
-      `  the schema ${schema} does not exist: the SQL creates it` +
-        `${near === null ? "" : `; did you mean ${near}?`}\n`,
-    );
-  }
-  const loginFlag = flags.get("--login-role");
+  const schema = choose(schemaFlag, "Schema to serve", likelySchema(schemas), schemaProblem);
+  printMissing(schema, schemas.map(({ name }) => name));
   const loginRole = choose(
-    loginFlag,
+    flags.get("--login-role"),
     "Role that the service logs in as",
     likelyLogin,
     roleProblem,
   );
   const anonRole = choose(
-    anonFlag,
+    config.flags.get("db-anon-role")?.value,
     "Role of requests without a token",
     defaultNames.anonRole,
     roleProblem,
   );
-  const userFlag = flags.get("--user-role");
-  const user = userFlag === undefined && !asks ? "none" : choose(
-    userFlag,
+  const user = choose(
+    flags.get("--user-role"),
     "Role of requests with a token, or none",
-    defaultNames.userRole,
-    userProblem,
+    asks ? defaultNames.userRole : "none",
+    (name) => name === "none" ? null : roleProblem(name),
   );
   const names = { schema, loginRole, anonRole, userRole: user === "none" ? null : user };
   const problem = sameRoleProblem(names);
@@ -172,34 +118,11 @@ function chooseNames(
 
 type Check = (name: string) => string | null;
 
-function userProblem(name: string): string | null {
-  return name === "none" ? null : roleProblem(name);
-}
-
-/** Accepts a name that resembles a schema only if it is typed twice. */
-function confirmedSchema(schemas: readonly SchemaFacts[]): Check {
-  let last: string | null = null;
-  return (name) => {
-    const problem = schemaProblem(name);
-    if (problem !== null) return problem;
-    const near = name === last ? null : nearSchema(name, schemas);
-    last = name;
-    return near === null
-      ? null
-      : `the schema ${name} does not exist; did you mean ${near}? To create it, type ${name} again`;
-  };
-}
-
-/** Returns the schema that the name of a missing one resembles, or null. */
-function nearSchema(missing: string, schemas: readonly SchemaFacts[]): string | null {
-  const names = schemas.map(({ name }) => name);
-  return names.includes(missing) ? null : nearest(missing, names);
-}
-
-function accepted(name: string, check: Check): string {
-  const problem = check(name);
-  if (problem !== null) throw new Error(problem);
-  return name;
+function printMissing(schema: string, schemas: readonly string[]): void {
+  if (schemas.includes(schema)) return;
+  const near = nearest(schema, schemas);
+  const hint = near === null ? "" : `; did you mean ${near}?`;
+  print(`  the schema ${schema} does not exist: the SQL creates it${hint}\n`);
 }
 
 function printSchemas(schemas: readonly SchemaFacts[]): void {
@@ -212,7 +135,7 @@ function printSchemas(schemas: readonly SchemaFacts[]): void {
 
 function chooseRelations(call: CommandCall, names: TargetNames, facts: TargetFacts): Choices {
   const { flags } = call;
-  const asks = isInteractive() && !flags.has("--yes");
+  const asks = asksFor(call);
   const [readFlag, writeFlag] = [flags.get("--grant"), flags.get("--grant-write")];
   const needsUser = ["--grant-write", "--grant-user", "--owner"]
     .find((flag) => (flags.get(flag) ?? "none") !== "none");

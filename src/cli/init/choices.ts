@@ -1,8 +1,24 @@
 /** The choices of `svc init`: names of roles and schema, and relations to grant. @module */
 import { nearest } from "../../config/nearest.ts";
-import { quoteIdent } from "../../sql/fragment.ts";
-import { defaultNames, maxNameBytes } from "./default_names.ts";
-import type { OwnerColumn, RelationFacts, SchemaFacts, TargetFacts, TargetNames } from "./facts.ts";
+import {
+  type OwnerColumn,
+  type RelationFacts,
+  type SchemaFacts,
+  type TargetNames,
+  usualLoginRole,
+} from "./facts.ts";
+
+/** Names that `svc init` chooses unless flags or answers do. */
+export const defaultNames = {
+  loginRole: usualLoginRole,
+  anonRole: "web_anon",
+  userRole: "web_user",
+  /** Schema of a database without relations. */
+  schema: "api",
+} as const;
+
+/** PostgreSQL cuts longer names, in bytes. */
+const maxNameBytes = 63;
 
 /** Everything that the SQL and the configuration file depend on. */
 export interface Choices extends TargetNames {
@@ -140,30 +156,6 @@ export function splitNames(text: string): readonly string[] {
   const parts = text.match(/(?:"(?:[^"]|"")*"|[^,"])+/g) ?? [];
   return parts.map((part) => part.trim()).filter((part) => part !== "")
     .map((part) => /^".*"$/s.test(part) ? part.slice(1, -1).replaceAll('""', '"') : part);
-}
-
-/** Returns the facts for a server that cannot be reached: the named relations exist. */
-export function unknownTarget(names: TargetNames, relations: readonly string[]): TargetFacts {
-  const { schema, loginRole, anonRole, userRole } = names;
-  const all = [schema, loginRole, anonRole, ...(userRole === null ? [] : [userRole])];
-  return {
-    version: 0,
-    hasSchema: false,
-    relations: relations.map((name) => ({
-      name,
-      sql: `${quoteIdent(schema)}.${quoteIdent(name)}`,
-      isWritable: true,
-      sequences: [],
-      sample: {},
-      ownerColumns: [],
-    })),
-    publicFunctions: 0,
-    functions: [],
-    owners: [],
-    isOpenToPublic: false,
-    roles: [],
-    quoted: Object.fromEntries(all.map((name) => [name, quoteIdent(name)])),
-  };
 }
 
 /** Returns `1 function`, `2 functions`. */

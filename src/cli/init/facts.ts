@@ -3,7 +3,9 @@
 import { metadataBatch } from "../../database/batch.ts";
 import type { Database } from "../../database/database.ts";
 import { emptySearchPath } from "../../schema_cache/load.ts";
-import { defaultNames } from "./default_names.ts";
+
+/** The login role that `svc init` makes by default. */
+export const usualLoginRole = "authenticator";
 
 /** The server and its schemas. */
 export interface ServerFacts {
@@ -43,8 +45,6 @@ export interface RelationFacts {
   readonly isWritable: boolean;
   /** Sequences of its defaults, quoted for SQL. */
   readonly sequences: readonly string[];
-  /** Columns that an INSERT must name, or the first one that it may, with a sample value as JSON. */
-  readonly sample: Readonly<Record<string, unknown>>;
   /** Columns that may hold the claim `sub` of a row's owner; none for views and tables with policies. */
   readonly ownerColumns: readonly OwnerColumn[];
 }
@@ -135,7 +135,7 @@ select json_build_object(
   ),
   'loginRoles', (
     select coalesce(json_agg(r.rolname), '[]') from pg_roles r
-    where starts_with(r.rolname, '${defaultNames.loginRole}')
+    where starts_with(r.rolname, '${usualLoginRole}')
   ),
   'schemas', (
     select coalesce(json_agg(s order by s.relations + s.functions = 0, s.name), '[]') from (
@@ -152,32 +152,8 @@ select json_build_object(
   )
 )::text`;
 
-/** Sample values are JSON literals by the category of the column's type. */
 const targetQuery = `
 with schema as (select n.* from pg_namespace n where n.nspname = $1::text),
-columns as (
-  select a.attrelid, a.attname, a.attnum,
-    case
-      when t.oid = 'uuid'::regtype then '"00000000-0000-0000-0000-000000000001"'
-      when t.oid in ('json'::regtype, 'jsonb'::regtype) then '{}'
-      when t.oid = 'date'::regtype then '"2026-01-31"'
-      when t.typtype = 'e' then to_json((
-        select e.enumlabel from pg_enum e where e.enumtypid = t.oid order by e.enumsortorder limit 1
-      ))::text
-      when t.typcategory = 'N' then '1'
-      when t.typcategory = 'B' then 'true'
-      when t.typcategory = 'D' then '"2026-01-31T12:00:00Z"'
-      when t.typcategory = 'A' then '[]'
-      else '"text"'
-    end as value,
-    a.attnotnull and not a.atthasdef and a.attidentity = '' and a.attgenerated = '' as is_required,
-    not a.atthasdef and a.attidentity = '' and a.attgenerated = '' as is_plain
-  from pg_attribute a
-    join pg_class c on c.oid = a.attrelid
-    join schema s on s.oid = c.relnamespace
-    join pg_type t on t.oid = a.atttypid
-  where a.attnum > 0 and not a.attisdropped and c.relkind in ('r', 'p', 'v', 'f')
-),
 relations as (
   select c.oid, c.relname, format('%I.%I', s.nspname, c.relname) as sql,
     c.relkind in ('r', 'p') or c.relkind in ('v', 'f') and pg_relation_is_updatable(c.oid, true) <> 0
@@ -222,13 +198,6 @@ select json_build_object(
           join pg_class q on q.oid = p.refobjid and q.relkind = 'S'
           join pg_namespace n on n.oid = q.relnamespace
         where d.adrelid = r.oid
-      ),
-      'sample', coalesce(
-        (select json_object_agg(c.attname, c.value::json order by c.attnum) from columns c
-          where c.attrelid = r.oid and c.is_required),
-        (select json_build_object(c.attname, c.value::json) from columns c
-          where c.attrelid = r.oid and c.is_plain order by c.attnum limit 1),
-        '{}'
       ),
       'ownerColumns', (
         select coalesce(json_agg(json_build_object(

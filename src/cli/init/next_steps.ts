@@ -1,11 +1,10 @@
 /** The commands that follow `svc init`, as the terminal shows them. @module */
-import { print } from "../output.ts";
 import { programCall } from "../program_call.ts";
-import { shellQuoted, shellWord } from "../shell_word.ts";
+import { shellWord } from "../shell_word.ts";
 import type { Choices } from "./choices.ts";
 import type { RelationFacts } from "./facts.ts";
 import type { InitFiles } from "./init_files.ts";
-import { loginOf, loginUri } from "./login_uri.ts";
+import { loginOf, loginUri } from "./login.ts";
 
 /** Inputs of the steps. */
 export interface NextSteps {
@@ -19,14 +18,6 @@ export interface NextSteps {
   readonly port: string;
 }
 
-/** Prints one command per line, each below its purpose. */
-export function printNextSteps(steps: NextSteps): void {
-  print(nextSteps(steps));
-}
-
-/** Names the user whom rows belong to. */
-const claimFlag = " --claim=sub=1";
-
 /** Returns the text of the steps. */
 export function nextSteps(
   { choices, files, isApplied, mayApply, uri, port }: NextSteps,
@@ -34,7 +25,6 @@ export function nextSteps(
   const program = programCall();
   const origin = `http://127.0.0.1:${port}`;
   const [read] = choices.readable;
-  const [write] = choices.writable;
   const conf = shellWord(files.conf);
   const steps: (readonly [string, string])[] = [];
   if (!isApplied) {
@@ -50,17 +40,7 @@ export function nextSteps(
     steps.push(["Read rows", `curl '${origin}${pathOf(read)}?limit=3'`]);
   }
   if (choices.userRole !== null) {
-    const call = `${program} token --role=${shellWord(choices.userRole)} ${conf}`;
-    steps.push(["Make a token", call]);
-    if (write !== undefined) {
-      const own = choices.owned.find(({ relation }) => relation === write)?.column.name;
-      const sample = Object.entries(write.sample).filter(([name]) => name !== own);
-      const row = { ...write, sample: Object.fromEntries(sample) };
-      steps.push([
-        "Write a row with it",
-        writeCommand(row, `${call}${own ? claimFlag : ""}`, origin),
-      ]);
-    }
+    steps.push(["Make a token", `${program} token --role=${shellWord(choices.userRole)} ${conf}`]);
   }
   steps.push(["Check roles and privileges", `${program} check ${conf}`]);
   return `\n${steps.map(([purpose, command]) => `${purpose}:\n  ${command}\n`).join("")}`;
@@ -86,12 +66,6 @@ function applyCall(uri: string, files: InitFiles): string {
 function applyFlags({ conf, sql }: InitFiles): string {
   return (conf === "svc.conf" ? "" : `${shellWord(`--out=${conf}`)} `) +
     (sql === "svc-init.sql" ? "" : `${shellWord(`--sql=${sql}`)} `);
-}
-
-function writeCommand(relation: RelationFacts, tokenCall: string, origin: string): string {
-  return `curl '${origin}${pathOf(relation)}' -H "Authorization: Bearer $(${tokenCall})" \\\n` +
-    `    -H 'Content-Type: application/json' -H 'Prefer: return=representation' \\\n` +
-    `    -d ${shellQuoted(JSON.stringify(relation.sample))}`;
 }
 
 function pathOf({ name }: RelationFacts): string {

@@ -1,38 +1,34 @@
 /** The steps of `svc init`. @module */
-import type { OptionKey } from "../../config/options.ts";
-import { withScriptConnection } from "../../database/adapters/script.ts";
+import { env } from "node:process";
+import { rejectFile } from "../../config/handler_options.ts";
+import { loadConfig } from "../../config/load.ts";
+import type { Config, OptionKey } from "../../config/options.ts";
+import { parseConnectionString } from "../../database/connect/connection_string.ts";
 import { isEmbedded } from "../../database/open.ts";
-import { svcDialect } from "../../dialect.ts";
-import type { CommandCall } from "../command.ts";
-import { CannotConnectError } from "../connect_error.ts";
-import { fail, print, printError } from "../output.ts";
+import { diagnose } from "../../diagnosis/diagnose.ts";
+import { type Finding, findingsText } from "../../diagnosis/finding.ts";
+import type { CommandCall, ConfigArguments } from "../command.ts";
+import { fail, print } from "../output.ts";
 import { programCall } from "../program_call.ts";
-import { applySql } from "./apply.ts";
-import { readChoices } from "./ask_choices.ts";
+import { withServer } from "../with_server.ts";
+import { applyFile } from "./apply.ts";
+import { type ReadChoices, readChoices } from "./ask_choices.ts";
 import type { Choices } from "./choices.ts";
-import { namedConnection, targetConnection } from "./connection.ts";
-import { anonymousErrors } from "./existing_roles.ts";
-import { configFileText } from "./init_conf.ts";
 import {
+  configFileText,
   configOfFile,
   existingFiles,
   type InitFiles,
-  readText,
   writePrivateFile,
   writePublicFile,
 } from "./init_files.ts";
-import { initSql, summaryOf } from "./init_sql.ts";
-import { loginOf } from "./login_uri.ts";
-import { planLogin } from "./login_password.ts";
+import { initSql } from "./init_sql.ts";
 import { printLiveSql } from "./live_init.ts";
-import { printNextSteps, superuserCall, whoApplies } from "./next_steps.ts";
-import { confirm, isInteractive } from "./prompt.ts";
-import { readServer } from "./facts.ts";
-import { withServer } from "./server.ts";
-import { randomText, scramVerifier } from "./scram.ts";
+import { loginOf, loginUri, planPassword, randomText, scramVerifier } from "./login.ts";
+import { nextSteps } from "./next_steps.ts";
+import { ask, isInteractive } from "./prompt.ts";
 
-/** Exit codes besides 0. */
-const failed = 1;
+/** Exit code if a file exists. */
 const filesExist = 2;
 
 /** Flags that decide the content of the files. */
@@ -57,127 +53,120 @@ export async function runInit(call: CommandCall): Promise<number> {
     sql: flags.get("--sql") ?? "svc-init.sql",
   };
   const existing = existingFiles(files);
-  if (flags.has("--apply") && !flags.has("--yes") && !isInteractive()) {
-    fail("--apply asks before it changes the database: without a terminal, add --yes");
-    await reportConnection(call);
-    return failed;
+  const isConfirmed = flags.has("--yes");
+  const isApplied = flags.has("--apply");
+  if (isApplied && !isConfirmed && !isInteractive()) {
+    return fail("--apply asks before it changes the database: without a terminal, add --yes");
   }
-  if (existing.length > 0 && isReviewed(call, files)) {
+  if (existing.length === 2 && isApplied && !choosesAny(call)) {
     const uri = flags.get("--apply") || targetConnection(call.config);
-    return await applyFile(files, { uri, isConfirmed: flags.has("--yes") });
+    return await applyFile(files, { uri, isConfirmed });
   }
-  if (existing.length > 0 && !flags.has("--yes")) {
+  if (existing.length > 0 && !isConfirmed) {
     fail(
       `${existing.join(" and ")} exist${existing.length === 1 ? "s" : ""}: overwrite with --yes, ` +
         "or name other files with --out and --sql",
     );
-    await reportConnection(call);
     return filesExist;
   }
   const uri = targetConnection(call.config);
   if (isEmbedded(uri)) return fail("init makes roles on a server, not in an embedded database");
-  const written = await writeFiles(call, files, uri);
-  if (written === null) return failed;
-  const isApplied = flags.has("--apply");
-  const applyUri = flags.get("--apply") || uri;
-  const code = isApplied
-    ? await applyFile(files, { uri: applyUri, isConfirmed: flags.has("--yes") })
-    : 0;
-  if (code === 0) printNextSteps({ ...written, files, isApplied, uri, port: portOf(call) });
-  return code;
+  const { choices, facts, server } = await writeFiles(call, files, uri);
+  if (isApplied) {
+    const code = await applyFile(files, { uri: flags.get("--apply") || uri, isConfirmed });
+    if (code !== 0) return code;
+  } else print(`The database is unchanged. Read ${files.sql}, then apply it.\n`);
+  const mayApply = server.createsRoles && facts.owners.every(({ isOurs }) => isOurs);
+  const port = call.config.flags.get("server-port")?.value ?? "3000";
+  print(nextSteps({ choices, files, isApplied, mayApply, uri, port }));
+  return 0;
 }
 
-/** Reports why the named database cannot be reached, so that a call shows all its problems at once. */
-async function reportConnection({ config }: CommandCall): Promise<void> {
-  const uri = namedConnection(config);
-  if (uri === null || isEmbedded(uri)) return;
-  await withServer(uri, readServer).catch((thrown) => fail(new CannotConnectError(thrown).message));
-}
-
-/** Whether the call applies files that an earlier call wrote: it chooses nothing itself. */
-function isReviewed({ flags, config }: CommandCall, { conf, sql }: InitFiles): boolean {
-  const chooses = choiceFlags.some((flag) => flags.has(flag)) ||
+/** Whether the call makes a choice, in place of applying the files of an earlier call. */
+function choosesAny({ flags, config }: CommandCall): boolean {
+  return choiceFlags.some((flag) => flags.has(flag)) ||
     Array.from(config.flags.keys()).some((key) => key !== "db-uri");
-  return flags.has("--apply") && !chooses && existingFiles({ conf, sql }).length === 2;
 }
 
-/** The choices of new files. */
-interface Written {
-  readonly choices: Choices;
-  /** Whether the user of the connection string may apply the SQL. */
-  readonly mayApply: boolean;
-}
-
-/** Writes both files. Resolves with null after a failure, which it reports. */
-async function writeFiles(
-  call: CommandCall,
-  files: InitFiles,
-  uri: string,
-): Promise<Written | null> {
-  const previous = configOfFile(files.conf);
-  const knownLogins = [previous?.dbUri, uri]
-    .filter((each) => each !== undefined && !isEmbedded(each))
-    .map((each) => loginOf(each!))
-    .flatMap(({ user, password }) => password === null ? [] : [user]);
-  const read = await readChoices(uri, call, knownLogins);
-  const { choices, facts, server } = read;
-  if (server !== null) {
-    const problem = await anonymousErrors(uri, choices, facts);
-    if (problem !== null) {
-      fail(problem);
-      return null;
-    }
+/**
+ * Returns the connection string of the arguments, of the configuration file that they name, or of the
+ * environment; else asks for it. Throws an `Error` without a terminal.
+ */
+function targetConnection({ file, flags }: ConfigArguments): string {
+  const named = flags.get("db-uri")?.value ?? (file === null ? null : fileConnection(file)) ??
+    env["SVC_DB_URI"] ?? env["DATABASE_URL"];
+  if (named) return checked(named);
+  if (!isInteractive()) {
+    throw new Error(`expected a connection string: ${programCall()} init postgres://…`);
   }
-  const login = planLogin(uri, choices, {
-    previousUri: previous?.dbUri ?? null,
-    database: server?.database ?? null,
-    exists: facts.roles.some(({ name }) => name === choices.loginRole),
-  });
-  const verifier = login.password === null ? null : await scramVerifier(login.password);
-  writePrivateFile(files.conf, configText(call, { choices, login, previous }));
+  return ask(
+    "Connection string of the database, as its owner or a superuser,\n" +
+      "such as postgres://me@localhost:5432/shop",
+    null,
+    checked,
+  );
+}
+
+function fileConnection(file: string): string {
+  const config = configOfFile(file);
+  if (config === null) throw new Error(`${file}: cannot read db-uri`);
+  return config.dbUri;
+}
+
+/** Throws an `Error` for a connection string that cannot be parsed. */
+function checked(text: string): string {
+  if (text === "") throw new Error("a connection string is needed");
+  if (!isEmbedded(text)) parseConnectionString(text);
+  return text;
+}
+
+/** Makes the choices and writes both files. */
+async function writeFiles(call: CommandCall, files: InitFiles, uri: string): Promise<ReadChoices> {
+  const previous = configOfFile(files.conf);
+  const uris = [previous?.dbUri ?? "", uri].filter((each) => each !== "" && !isEmbedded(each));
+  const known = uris.map(loginOf).filter(({ password }) => password !== null);
+  const read = await readChoices(uri, call, known.map(({ user }) => user));
+  const { choices, facts, server: { database } } = read;
+  const { loginRole: user } = choices;
+  await refuseAnonymous(uri, read);
+  const exists = facts.roles.some(({ name }) => name === user);
+  const password = planPassword(user, { exists, uris });
+  const verifier = password === null ? null : await scramVerifier(password);
+  const dbUri = loginUri(uri, { user, password, database });
+  writePrivateFile(files.conf, configText(call, { choices, dbUri, previous }));
   writePublicFile(files.sql, initSql(choices, facts, verifier));
   print(`\nWrote ${files.conf}, which only you can read, and ${files.sql}.\n`);
-  print(read.note);
-  printNotes(call, files, { choices, facts, login });
-  if (server === null) {
-    fail(read.problem);
-    return null;
+  printNotes(call, files, read);
+  if (password === null) {
+    print(`The role ${user} exists: write its password into db-uri of ${files.conf}.\n`);
   }
-  if (!call.flags.has("--apply")) {
-    print(`The database is unchanged. Read ${files.sql}, then apply it.\n`);
-  }
-  const mayApply = server.createsRoles && facts.owners.every(({ isOurs }) => isOurs);
-  return { choices, mayApply };
+  return read;
 }
 
 function configText(
-  call: CommandCall,
-  { choices, login, previous }: {
+  { config }: CommandCall,
+  { choices, dbUri, previous }: {
     readonly choices: Choices;
-    readonly login: ReturnType<typeof planLogin>;
-    readonly previous: ReturnType<typeof configOfFile>;
+    readonly dbUri: string;
+    readonly previous: Config | null;
   },
 ): string {
   const secret = previous?.jwtSecret ?? null;
+  // Names of schema and role are choices.
+  const chosen: ReadonlySet<OptionKey> = new Set(["db-uri", "db-schemas", "db-anon-role"]);
+  const overrides = Array.from(config.flags, ([key, { value }]) => [key, value] as const)
+    .filter(([key]) => !chosen.has(key));
   return configFileText({
-    dbUri: login.uri,
-    schema: choices.schema,
-    anonRole: choices.anonRole,
+    ...choices,
+    dbUri,
     jwtSecret: secret === null ? randomText(32) : new TextDecoder().decode(secret),
-    lacksPassword: login.password === null,
-    keepsAnswers: choices.keepsAnswers,
-    overrides: overridesOf(call),
+    lacksPassword: loginOf(dbUri).password === null,
+    overrides: new Map(overrides),
   });
 }
 
-/** Prints what is left to do in the files. */
-function printNotes(
-  call: CommandCall,
-  files: InitFiles,
-  { choices, facts, login }: Pick<Awaited<ReturnType<typeof readChoices>>, "choices" | "facts"> & {
-    readonly login: ReturnType<typeof planLogin>;
-  },
-): void {
+/** Prints what the files lack, and which roles they do not make. */
+function printNotes(call: CommandCall, files: InitFiles, { choices, facts }: ReadChoices): void {
   const isUnasked = !isInteractive() || call.flags.has("--yes");
   if (isUnasked && !call.flags.has("--grant") && facts.relations.length > 0) {
     print(
@@ -185,82 +174,37 @@ function printNotes(
         `--grant=all or --grant=NAMES, and --yes; or uncomment grants in ${files.sql}.\n`,
     );
   }
-  printExistingRoles(facts.roles.map(({ name }) => name));
-  if (login.password === null) {
-    print(
-      `The role ${choices.loginRole} exists: write its password into db-uri of ${files.conf}.\n`,
-    );
-  }
+  for (const { name } of facts.roles) print(`The role ${name} exists: it is used as it is.\n`);
 }
 
-function portOf({ config }: CommandCall): string {
-  return config.flags.get("server-port")?.value ?? "3000";
+/** Errors that mean too many rights. The SQL of `svc init` mends the others. */
+const refused: ReadonlySet<string> = new Set([
+  "role-superuser",
+  "role-bypassrls",
+  "role-owns",
+  "write-without-rls",
+  "create-in-schema",
+]);
+
+/** Whether every role has the right: up to PostgreSQL 14, PUBLIC may create in the schema `public`. */
+function isOfPublic({ sql }: Finding): boolean {
+  return sql !== null && sql.split("\n").every((line) => line.endsWith(" from public;"));
 }
 
-function printExistingRoles(names: readonly string[]): void {
-  for (const name of names) print(`The role ${name} exists: it is used as it is.\n`);
-}
-
-/** Options of the command line that go into the file. Names of schema and role are choices. */
-function overridesOf({ config }: CommandCall): ReadonlyMap<OptionKey, string> {
-  const chosen: ReadonlySet<OptionKey> = new Set(["db-uri", "db-schemas", "db-anon-role"]);
-  return new Map(
-    Array.from(config.flags).filter(([key]) => !chosen.has(key)).map(([key, { value }]) => [
-      key,
-      value,
-    ]),
+/** Rejects if the anonymous role exists and must not be used. */
+async function refuseAnonymous(uri: string, { choices, facts }: ReadChoices): Promise<void> {
+  const { schema, anonRole } = choices;
+  if (!facts.hasSchema || !facts.roles.some(({ name }) => name === anonRole)) return;
+  const environment = { SVC_DB_URI: uri, SVC_DB_SCHEMAS: schema, SVC_DB_ANON_ROLE: anonRole };
+  const config = loadConfig({ file: null, environment, readFile: rejectFile });
+  const program = programCall();
+  const findings = await withServer(uri, (database) => diagnose(database, { config, program }));
+  const errors = findings.filter((finding) =>
+    finding.level === "error" && refused.has(finding.name) && !isOfPublic(finding)
   );
-}
-
-/** Shows the SQL file, asks, and applies it. */
-async function applyFile(
-  files: InitFiles,
-  { uri, isConfirmed }: { readonly uri: string; readonly isConfirmed: boolean },
-): Promise<number> {
-  const text = readText(files.sql);
-  const { displayName } = svcDialect;
-  return await withScriptConnection(uri, displayName, async (connection) => {
-    const { database, user } = connection;
-    print(`\n${isConfirmed ? text : summaryOf(text)}\n`);
-    const question = `Apply to database ${database} at ${connection.place} as ${user}?`;
-    if (!isConfirmed && !confirm(question, text)) {
-      print(
-        `Nothing was applied. To apply ${files.sql} later, call ${programCall()} init --apply again.\n`,
-      );
-      return failed;
-    }
-    const result = await applySql(connection.session, { name: files.sql, text });
-    if (result.kind === "failed") {
-      printError(`${result.message}\nNothing was applied.`);
-      if (isRefused(result.message)) {
-        printError(`Apply the SQL as ${whoApplies}:\n  ${superuserCall(uri, files)}`);
-      }
-      return failed;
-    }
-    print(`Applied to database ${database} at ${connection.place} as ${user}.\n`);
-    if (result.kind === "without trigger") {
-      print(
-        `The event triggers were refused: ${result.reason}. db-schema-watch = "auto" polls instead.\n`,
-      );
-    }
-    return await checkLogin(files);
-  });
-}
-
-/** Whether PostgreSQL refused a statement because of the user. */
-function isRefused(message: string): boolean {
-  return /: (?:permission denied|must be owner|must have admin option)/.test(message);
-}
-
-/** Connects as the service will, so that a refusal is seen now. */
-async function checkLogin({ conf }: InitFiles): Promise<number> {
-  const config = configOfFile(conf);
-  if (config === null) return 0;
-  try {
-    await withScriptConnection(config.dbUri, svcDialect.displayName, () => Promise.resolve());
-    return 0;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.trim() : String(error);
-    return fail(`the service cannot log in by ${conf}: ${reason}`);
-  }
+  if (errors.length === 0) return;
+  throw new Error(
+    `the role ${anonRole} must not be used for requests without a token:\n` +
+      findingsText(errors, { program, source: "" }).trimEnd(),
+  );
 }

@@ -2,7 +2,7 @@ import { strictEqual } from "node:assert/strict";
 import { connectionName } from "../../../src/cli/target.ts";
 import {
   callOf,
-  embeddedCallOf,
+  embeddedCall,
   type ProcessStart,
   sourceWord,
 } from "../../../src/cli/program_call.ts";
@@ -14,7 +14,6 @@ const checkout: ProcessStart = {
   path: "/usr/bin:/home/me/.deno/bin",
   deno: "2.9.6",
   isCompiled: false,
-  readText: () => null,
   isFile: (path) => path === "/home/me/.deno/bin/deno",
 };
 
@@ -26,15 +25,12 @@ const installed: ProcessStart = {
   deno: null,
 };
 
-const byNpx = (packages: readonly string[] | null): ProcessStart => ({
+const npxFolder = "/home/me/.npm/_npx/0a1b";
+const byNpx: ProcessStart = {
   ...installed,
-  module: "/home/me/.npm/_npx/0a1b/node_modules/svc-api/dist/program.js",
-  script: "/home/me/.npm/_npx/0a1b/node_modules/.bin/svc-api",
-  readText: (path) =>
-    path !== "/home/me/.npm/_npx/0a1b/package.json"
-      ? null
-      : JSON.stringify(packages === null ? {} : { _npx: { packages } }),
-});
+  module: `${npxFolder}/node_modules/svc-api/dist/program.js`,
+  script: `${npxFolder}/node_modules/.bin/svc-api`,
+};
 
 const npxOnPath = "/home/me/.npm/_npx/77/node_modules/.bin";
 const globally = { module: "/usr/lib/node_modules/svc-api/dist/program.js" };
@@ -63,12 +59,7 @@ const rows: readonly (readonly [title: string, start: ProcessStart, call: string
     { ...checkout, path: npxOnPath, isFile: (path) => path === `${npxOnPath}/deno` },
     "npx -y deno@2.9.6 run -A main.ts",
   ],
-  ["npx of a name", byNpx(["svc-api@0.1.0"]), "npx svc-api@0.1.0"],
-  ["npx of a file", byNpx(["/home/me/shop/svc-api.tgz"]), "npx ./svc-api.tgz"],
-  ["npx of a file elsewhere", byNpx(["/home/me/a b.tgz"]), "npx 'file:/home/me/a b.tgz'"],
-  ["npx of a URL", byNpx(["file:/srv/s.tgz"]), "npx file:/srv/s.tgz"],
-  ["npx of two packages", byNpx(["/tmp/s.tgz", "pg"]), "npx -p /tmp/s.tgz -p pg svc-api"],
-  ["npx that names no package", byNpx(null), "npx svc-api"],
+  ["npx", byNpx, `node ${npxFolder}/node_modules/svc-api/bin/svc.mjs`],
   ["a dependency", installed, "npx svc-api"],
   [
     "a dependency by its file",
@@ -87,12 +78,12 @@ for (const [title, start, call] of rows) {
   Deno.test(`callOf() of ${title} is ${call}`, () => strictEqual(callOf(start), call));
 }
 
-Deno.test("embeddedCallOf() adds PGlite to the packages of npx, else installs it", () => {
+Deno.test("embeddedCall() installs PGlite beside the program", () => {
   strictEqual(
-    embeddedCallOf(byNpx(["/home/me/shop/svc-api.tgz"])),
-    "npx -p ./svc-api.tgz -p @electric-sql/pglite svc-api",
+    embeddedCall(byNpx),
+    `npm install --prefix ${npxFolder} @electric-sql/pglite; then ${callOf(byNpx)}`,
   );
-  strictEqual(embeddedCallOf(installed), "npm install @electric-sql/pglite; then npx svc-api");
+  strictEqual(embeddedCall(installed), "npm install @electric-sql/pglite; then npx svc-api");
 });
 
 const configurations: readonly (readonly [

@@ -24,7 +24,6 @@ const relations = ["film", "all"].map((name): RelationFacts => ({
   sql: name,
   isWritable: true,
   sequences: [],
-  sample: {},
   ownerColumns: [{ name: "owner", sql: "owner", type: "uuid", hasDefault: false }],
 }));
 

@@ -1,9 +1,20 @@
 import { ok, strictEqual } from "node:assert/strict";
 import { initSql, summaryOf } from "../../../../src/cli/init/init_sql.ts";
-import { unknownTarget } from "../../../../src/cli/init/choices.ts";
-import type { OwnerFacts } from "../../../../src/cli/init/facts.ts";
+import type { OwnerFacts, TargetFacts } from "../../../../src/cli/init/facts.ts";
 
 const names = { schema: "api", loginRole: "login", anonRole: "anon", userRole: null };
+
+const noFacts: TargetFacts = {
+  version: 0,
+  hasSchema: false,
+  relations: [],
+  publicFunctions: 0,
+  functions: [],
+  owners: [],
+  isOpenToPublic: false,
+  roles: [],
+  quoted: { api: "api", login: "login", anon: "anon", web_user: "web_user" },
+};
 
 const noLists = { readable: [], userReadable: [], owned: [], writable: [] };
 
@@ -63,8 +74,7 @@ for (const { title, owners, revokesFunctions, lines } of rows) {
       usesCitus: false,
     };
     const facts = {
-      ...unknownTarget(names, []),
-      quoted: { api: "api", login: "login", anon: "anon" },
+      ...noFacts,
       publicFunctions: 1,
       functions: ["api.f(integer)"],
       owners,
@@ -82,7 +92,10 @@ for (const { title, owners, revokesFunctions, lines } of rows) {
 Deno.test("initSql() writes policies of rows that belong to users, and summaryOf() names them", () => {
   const users = { ...names, userRole: "web_user" };
   const relation = {
-    ...unknownTarget(users, ["orders"]).relations[0]!,
+    name: "orders",
+    sql: '"api"."orders"',
+    isWritable: true,
+    sequences: [],
     ownerColumns: [{ name: "owner", sql: "owner", type: "uuid", hasDefault: false }],
   };
   const choices = {
@@ -95,8 +108,7 @@ Deno.test("initSql() writes policies of rows that belong to users, and summaryOf
     usesCitus: false,
   };
   const facts = {
-    ...unknownTarget(users, []),
-    quoted: { api: "api", login: "login", anon: "anon", web_user: "web_user" },
+    ...noFacts,
     relations: [relation],
   };
   const text = initSql(choices, facts, null);
@@ -124,8 +136,7 @@ Deno.test("initSql() lets the roles of requests log in if the database uses Citu
   const more = { revokesFunctions: false, keepsAnswers: false, usesCitus: true };
   const choices = { ...users, ...noLists, ...more };
   const facts = {
-    ...unknownTarget(users, []),
-    quoted: { api: "api", login: "login", anon: "anon", web_user: "web_user" },
+    ...noFacts,
     roles: [{ name: "web_user", isGranted: true, inherits: false }],
   };
   const text = initSql(choices, facts, null);

@@ -1,7 +1,7 @@
 /** Reads from a server, over one connection per transaction. @module */
-import type { Database } from "../../database/database.ts";
-import { openDatabase } from "../../database/open.ts";
-import { svcDialect } from "../../dialect.ts";
+import type { Database } from "../database/database.ts";
+import { openDatabase } from "../database/open.ts";
+import { svcDialect } from "../dialect.ts";
 
 /** Lends a database. It connects with the first transaction. */
 export async function withServer<Result>(
