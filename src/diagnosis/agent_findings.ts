@@ -9,75 +9,56 @@ export function agentFindings(
   { hiddenRelations }: Pick<CatalogueFacts, "hiddenRelations">,
   config: Config,
 ): readonly Finding[] {
-  if (config.mcpPath === null) return [];
-  const found = [
-    ...hiddenRelations.map((relation) =>
-      note(
-        "mcp-path-hides",
-        "warn",
-        relation,
-        `requests to ${config.mcpPath} reach the endpoint ` +
-          `for agents, not ${relation}: choose another mcp-path`,
-      )
-    ),
-    config.mcpWrite?.includes("*")
-      ? note(
+  const { mcpPath, mcpWrite, dbAnonRole } = config;
+  if (mcpPath === null) return [];
+  return [
+    ...hiddenRelations.map((relation) => [
+      "mcp-path-hides",
+      relation,
+      `requests to ${mcpPath} reach the endpoint for agents, not ${relation}: choose another mcp-path`,
+    ]),
+    ...mcpWrite?.includes("*")
+      ? [[
         "mcp-write-all",
-        "warn",
         "mcp-write",
-        "agents may write to every relation that their " +
-          "role may write to: list the relations in mcp-write",
-      )
-      : null,
-    anonymousFinding(config),
-    audienceFinding(config),
-  ];
-  return found.filter((finding) => finding !== null);
+        "agents may write to every relation that their role may write to: list the relations in " +
+        "mcp-write",
+      ]]
+      : [],
+    ...isOpenToAnonymous(config)
+      ? [[
+        "mcp-anonymous",
+        dbAnonRole!,
+        "other machines may use the endpoint for agents without a token: set mcp-roles to the roles " +
+        "of agents",
+      ]]
+      : [],
+    ...audienceFindings(config),
+  ].map(([name = "", subject = "", message = ""]) => {
+    const level = name === "mcp-audience" ? "info" : "warn";
+    return { name, level, subject, message, sql: null };
+  });
 }
 
-function anonymousFinding(
+function isOpenToAnonymous(
   { dbAnonRole, mcpRoles, serverHost, serverUnixSocket }: Config,
-): Finding | null {
-  const isOpen = dbAnonRole !== null && mcpRoles?.includes(dbAnonRole) !== false;
-  if (!isOpen || serverUnixSocket !== null || isLoopbackHost(serverHost)) return null;
-  return note(
-    "mcp-anonymous",
-    "warn",
-    dbAnonRole,
-    "other machines may use the endpoint for agents " +
-      "without a token: set mcp-roles to the roles of agents",
-  );
+): boolean {
+  const isAccepted = dbAnonRole !== null && mcpRoles?.includes(dbAnonRole) !== false;
+  return isAccepted && serverUnixSocket === null && !isLoopbackHost(serverHost);
 }
 
 /** A token for another service counts unless its audience is checked. */
-function audienceFinding(
+function audienceFindings(
   { jwtAud, mcpAuthorizationServers, mcpResource, openapiServerProxyUri }: Config,
-): Finding | null {
+): readonly string[][] {
   if (mcpAuthorizationServers === null) {
-    if (jwtAud !== null) return null;
-    return note(
-      "mcp-audience",
-      "info",
-      "jwt-aud",
-      "the endpoint for agents takes tokens for any " +
-        "audience: set mcp-authorization-servers, or jwt-aud",
-    );
+    if (jwtAud !== null) return [];
+    const message = "the endpoint for agents takes tokens for any audience: set " +
+      "mcp-authorization-servers, or jwt-aud";
+    return [["mcp-audience", "jwt-aud", message]];
   }
-  if (mcpResource !== null || openapiServerProxyUri !== null) return null;
-  return note(
-    "mcp-resource",
-    "warn",
-    "mcp-resource",
-    "agents look for the issuers of tokens at an " +
-      "address of this machine: set mcp-resource to the public address of mcp-path",
-  );
-}
-
-function note(
-  name: string,
-  level: Finding["level"],
-  subject: string,
-  message: string,
-): Finding {
-  return { name, level, subject, message, sql: null };
+  if (mcpResource !== null || openapiServerProxyUri !== null) return [];
+  const message = "agents look for the issuers of tokens at an address of this machine: set " +
+    "mcp-resource to the public address of mcp-path";
+  return [["mcp-resource", "mcp-resource", message]];
 }
