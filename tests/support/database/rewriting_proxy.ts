@@ -1,82 +1,16 @@
 /** A TCP proxy that changes the SQL which passes: a stand-in for engines that lack something. It
  * can lead new connections elsewhere, as when a pooler is put between. @module */
+import { startTcpProxy, type TcpProxy } from "./tcp_proxy.ts";
 
 /** Returns the SQL that the server gets for one statement. */
 export type Rewrite = (sql: string) => string;
-
-/** A proxy on a free local port. */
-export interface RewritingProxy extends AsyncDisposable {
-  readonly port: number;
-  /** Leads new connections to another local port, and cuts those that are open. */
-  redirect(serverPort: number): void;
-}
 
 /** Starts a proxy to a local port. Clients must not encrypt. */
 export function startRewritingProxy(
   serverPort: number,
   rewrite: Rewrite = (sql) => sql,
-): RewritingProxy {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const connections = new Set<Deno.Conn>();
-  const passing: Promise<void>[] = [];
-  let target = serverPort;
-  const accept = async (client: Deno.Conn) => {
-    const server = await Deno.connect({ hostname: "127.0.0.1", port: target });
-    connections.add(client).add(server);
-    passing.push(
-      pass(client, server, messageRewriter(rewrite)),
-      pass(server, client, (bytes) => bytes),
-    );
-  };
-  const cut = () => {
-    for (const connection of connections) close(connection);
-    connections.clear();
-  };
-  const accepting = (async () => {
-    for await (const client of listener) await accept(client).catch(() => close(client));
-  })();
-  return {
-    port: listener.addr.port,
-    redirect(port) {
-      target = port;
-      cut();
-    },
-    async [Symbol.asyncDispose]() {
-      listener.close();
-      await accepting.catch(() => {});
-      cut();
-      await Promise.all(passing);
-    },
-  };
-}
-
-async function pass(
-  from: Deno.Conn,
-  to: Deno.Conn,
-  change: (bytes: Uint8Array) => Uint8Array,
-): Promise<void> {
-  const buffer = new Uint8Array(65_536);
-  try {
-    for (let read = await from.read(buffer); read !== null; read = await from.read(buffer)) {
-      await writeAll(to, change(buffer.slice(0, read)));
-    }
-  } catch {
-    // The other side is closed below.
-  }
-  close(from);
-  close(to);
-}
-
-async function writeAll(to: Deno.Conn, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await to.write(bytes.subarray(at));
-}
-
-function close(connection: Deno.Conn): void {
-  try {
-    connection.close();
-  } catch {
-    // It is closed.
-  }
+): TcpProxy {
+  return startTcpProxy(serverPort, () => ({ toServer: messageRewriter(rewrite) }));
 }
 
 const utf8 = new TextEncoder();
