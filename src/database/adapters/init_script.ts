@@ -19,7 +19,7 @@ export async function applyInit(
 ): Promise<InitResult> {
   const hash = await sha256(text);
   const mark = await readMark(engine);
-  if (mark !== null) return mark === hash || mark === unhashed ? "unchanged" : "changed";
+  if (mark !== null) return mark === hash ? "unchanged" : "changed";
   await engine.exec("begin");
   const failure = findCopy(text) ?? await runScript(engine, text);
   if (failure !== null) {
@@ -32,9 +32,6 @@ export async function applyInit(
   await engine.exec("commit");
   return "applied";
 }
-
-/** Mark of older versions. */
-const unhashed = "yes";
 
 async function readMark(engine: PGlite): Promise<string | null> {
   const { rows } = await engine.query<{ mark: string }>(

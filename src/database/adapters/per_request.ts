@@ -44,9 +44,6 @@ export class UnpooledDatabase implements Database {
         ignoreDeadline();
         ended();
       },
-      requeued: () => {},
-      statementForgotten: () => {},
-      finished: () => {},
     });
     const cancel = () => connection.cancel();
     if (signal?.aborted) {

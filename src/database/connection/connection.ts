@@ -1,7 +1,7 @@
 /** One connection: writes batches, each with a Sync of its own, and follows the replies. @module */
 import { errors } from "../../errors/catalogue.ts";
 import type { DatabaseFailure } from "../../errors/service_error.ts";
-import type { OpenTransaction, WalPosition } from "../batch.ts";
+import type { OpenTransaction } from "../batch.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
@@ -47,12 +47,12 @@ export interface ConnectionOptions extends PreparingOptions {
 export interface ConnectionEvents {
   idle(): void;
   closed(reason: string): void;
-  /** Batches that were sent behind another one are to be executed elsewhere. */
-  requeued(batches: readonly PendingBatch[]): void;
+  /** Batches that were sent behind another one are to be executed elsewhere. Default: they fail with `001`. */
+  requeued?(batches: readonly PendingBatch[]): void;
   /** The server did not know a statement that was prepared (26000), or has one of that name (42P05). */
-  statementForgotten(sqlstate: StaleStatement): void;
+  statementForgotten?(sqlstate: StaleStatement): void;
   /** The server finished a batch; `bodyLength` is null where it gave no body. */
-  finished(batch: PendingBatch, result: "success" | "failure", bodyLength: number | null): void;
+  finished?(batch: PendingBatch, result: "success" | "failure", bodyLength: number | null): void;
 }
 
 /** Pauses between cancel requests; after the last one the connection closes. */
@@ -75,8 +75,6 @@ export class Connection {
   #open: OpenedTransaction | null = null;
   /** SQL that the next write begins with; null once it was sent. */
   #setup: string | null;
-  /** Position that the server has replayed, as reads have found; null before the first. */
-  #replayed: bigint | null = null;
   #stopCancel: () => void = () => {};
   /** Whether the reply to the setup is still to come. */
   #isSettingUp = false;
@@ -179,9 +177,7 @@ export class Connection {
     const { batch } = pending;
     const shared: ExecutionForm = this.#usesSavepoints ? "savepoint" : "block";
     const form = this.#sharesSession ? shared : batch.transaction.form;
-    const body = this.#bodyOptions(pending);
-    const replayed = this.#replayed;
-    return new BatchExecution(pending, { form, body, isRetry, replayed });
+    return new BatchExecution(pending, { form, body: this.#bodyOptions(pending), isRetry });
   }
 
   #bodyOptions({ batch }: PendingBatch): BodyReceiverOptions {
@@ -205,7 +201,9 @@ export class Connection {
 
   #requeue(executions: readonly BatchExecution[]): void {
     if (executions.length === 0) return;
-    this.#events.requeued(executions.map((execution) => execution.requeue()));
+    const batches = executions.map((execution) => execution.requeue());
+    if (this.#events.requeued !== undefined) return this.#events.requeued(batches);
+    for (const { reject } of batches) reject(errors.connectionLost(null));
   }
 
   #receive(chunk: Uint8Array): void {
@@ -276,7 +274,7 @@ export class Connection {
     if (error.isStale) this.#writer.forget();
     const { sqlstate } = failure;
     if (sqlstate === unknownStatement || (error.isStale && sqlstate === duplicateStatement)) {
-      this.#events.statementForgotten(sqlstate);
+      this.#events.statementForgotten?.(sqlstate);
     }
   }
 
@@ -344,10 +342,9 @@ export class Connection {
   }
 
   /** The server continues with the next execution, or is idle. */
-  #finished({ pending, failure, body, walPosition }: BatchExecution): void {
-    if (walPosition !== null) this.#recordPosition(walPosition);
+  #finished({ pending, failure, body }: BatchExecution): void {
     this.#open = null;
-    this.#events.finished(pending, failure === null ? "success" : "failure", body.length);
+    this.#events.finished?.(pending, failure === null ? "success" : "failure", body.length);
     this.#inFlight.shift();
     this.#stopCancel();
     if (this.#inFlight.length > 0) return;
@@ -358,12 +355,6 @@ export class Connection {
     if (next !== undefined) return this.#retry(next);
     this.#state = "idle";
     this.#events.idle();
-  }
-
-  /** Behind a pooler, the next transaction may run on a server that has replayed less. */
-  #recordPosition({ lsn, timeline }: WalPosition): void {
-    if (timeline !== null || this.#sharesSession) return;
-    if (this.#replayed === null || lsn > this.#replayed) this.#replayed = lsn;
   }
 
   /** Writes an execution once more; the one before it may have changed the defaults again. */

@@ -81,7 +81,6 @@ export class BatchExecution {
   /** Text of the unnamed statement, behind the first write; null before its first use. */
   unnamed: string | null = null;
   readonly #bodyOptions: BodyReceiverOptions;
-  readonly #replayed: bigint | null;
   #settlement: Settlement = "pending";
   /** Await the results of the statements in flight, in their order. */
   #settlers: ResultSettler[];
@@ -116,18 +115,15 @@ export class BatchExecution {
 
   constructor(
     pending: PendingBatch,
-    { form, body, isRetry = false, replayed = null }: {
+    { form, body, isRetry = false }: {
       readonly form: ExecutionForm;
       readonly body: BodyReceiverOptions;
       readonly isRetry?: boolean;
-      /** Position that the server of the connection has replayed. Default: null, for unknown. */
-      readonly replayed?: bigint | null;
     },
   ) {
     this.pending = pending;
     this.form = form;
     this.isRetry = isRetry;
-    this.#replayed = replayed;
     this.#bodyOptions = body;
     this.body = new BodyReceiver(body);
     this.#held = new HeldResults(body, pending.batch.maxHeldBytes);
@@ -172,19 +168,13 @@ export class BatchExecution {
     const { transaction, access, walPosition } = this.batch;
     if (this.form === "savepoint") return savepointStatements[access];
     const min = walPosition?.minReplayed ?? null;
-    const isMet = min === null || (this.#replayed !== null && this.#replayed >= min);
-    const checks = isMet ? [] : [positionCheck(min)];
+    const checks = min === null ? [] : [positionCheck(min)];
     if (this.form === "implicit") return checks;
     const isolation = transaction.form === "block" ? transaction.isolation : "read committed";
     const begin = beginStatements[access][isolation];
-    if (isMet || isolation === "read committed") return [begin, ...checks];
+    if (min === null || isolation === "read committed") return [begin, ...checks];
     // The snapshot of the whole transaction would be older than the position that the check sees.
     return [beginStatements[access]["read committed"], ...checks, endStatements.commit, begin];
-  }
-
-  /** The position that the batch has found behind its transaction; null without one. */
-  get walPosition(): WalPosition | null {
-    return this.#walPosition;
   }
 
   /** Adds COMMIT or ROLLBACK, unless the transaction stays open. */

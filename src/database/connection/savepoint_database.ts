@@ -38,9 +38,6 @@ export class SavepointDatabase implements Database {
         this.#closedReason = reason;
         this.#finish();
       },
-      requeued: (batches) => batches.forEach(rejectLost),
-      statementForgotten: () => {},
-      finished: () => {},
     });
   }
 

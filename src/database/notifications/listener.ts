@@ -119,7 +119,7 @@ export class Listener {
     this.#retry = null;
     const mayHaveMissed = this.#mayHaveMissed;
     this.#mayHaveMissed = true;
-    const connecting: Promise<void> = this.#options.subscribe(channel, {
+    const connecting = this.#options.subscribe(channel, {
       notified: (payload) => this.#notified(attempt, channel, payload),
       lost: (reason) => this.#failed(attempt, channel, reason),
     }).then(
@@ -129,8 +129,8 @@ export class Listener {
           : this.#close(subscription),
       (error: unknown) =>
         this.#failed(attempt, channel, error instanceof Error ? error.message : String(error)),
-    ).finally(() => void this.#unsettled.delete(connecting));
-    this.#unsettled.add(connecting);
+    );
+    this.#track(connecting);
   }
 
   #connected(channel: string, subscription: Subscription, mayHaveMissed: boolean): void {
@@ -145,9 +145,13 @@ export class Listener {
   #check(channel: string): void {
     const { probe, onProbed } = this.#options;
     if (probe === null) return;
-    const sending: Promise<void> = probe.start(channel, (result) => onProbed(result, channel))
-      .finally(() => void this.#unsettled.delete(sending));
-    this.#unsettled.add(sending);
+    this.#track(probe.start(channel, (result) => onProbed(result, channel)));
+  }
+
+  /** {@linkcode stop} waits for it. */
+  #track(started: Promise<void>): void {
+    const tracked = started.finally(() => void this.#unsettled.delete(tracked));
+    this.#unsettled.add(tracked);
   }
 
   #notified(attempt: number, channel: string, payload: string): void {
@@ -191,10 +195,7 @@ export class Listener {
     const subscription = this.#subscription;
     this.#subscription = null;
     if (subscription === null) return;
-    const closing: Promise<void> = this.#close(subscription).finally(() =>
-      void this.#unsettled.delete(closing)
-    );
-    this.#unsettled.add(closing);
+    this.#track(this.#close(subscription));
   }
 
   async #close(subscription: Subscription): Promise<void> {

@@ -65,13 +65,6 @@ export class FrameEncoder {
     this.#end += syncFrame.length;
   }
 
-  /** Flush: makes the server send its replies so far. */
-  flush(): void {
-    this.#reserve(5);
-    this.#buffer.set(flushFrame, this.#end);
-    this.#end += flushFrame.length;
-  }
-
   query(text: string): void {
     const length = this.#open(0x51);
     this.#cstring(text);
@@ -201,7 +194,6 @@ export class FrameEncoder {
 }
 
 const executeFrame = new Uint8Array([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0]);
-const flushFrame = new Uint8Array([0x48, 0, 0, 0, 4]);
 const syncFrame = new Uint8Array([0x53, 0, 0, 0, 4]);
 
 function isBinary(value: ParamValue): boolean {

@@ -69,12 +69,6 @@ export class ProbeConnection implements ServerProbe {
       return new Connection(transport, { prepare: false, preparedLimit: 0, clock: this.#clock }, {
         idle: () => {},
         closed: forget,
-        // The server had not begun the batch that it ended the connection at.
-        requeued: (batches) => {
-          for (const { reject } of batches) reject(errors.connectionLost(null));
-        },
-        statementForgotten: () => {},
-        finished: () => {},
       });
     });
     opening.catch(() => {

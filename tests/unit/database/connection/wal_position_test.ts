@@ -150,21 +150,3 @@ Deno.test("Connection.execute() repeats an implicit read on other defaults behin
   });
   strictEqual(transport.writes.length, 2);
 });
-
-Deno.test("Connection.execute() checks no position that it has found replayed before", async () => {
-  const { run, transport } = open({
-    rowsOf: (sql) =>
-      sql === "select main" ? row("1", "x") : sql === reading ? row("0/100", null) : null,
-  });
-  const read = (minReplayed: bigint): Batch => ({
-    ...implicitRead,
-    walPosition: { minReplayed, isReturned: true },
-  });
-  const isChecked = async (batch: Batch) => {
-    await run(batch);
-    return transport.sent.at(-1)!.filter(({ type }) => type === "E").length === 4;
-  };
-  deepStrictEqual(await isChecked(read(0x10n)), true);
-  deepStrictEqual(await isChecked(read(0x100n)), false);
-  deepStrictEqual(await isChecked(read(0x101n)), true);
-});
