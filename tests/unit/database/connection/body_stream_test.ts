@@ -1,4 +1,4 @@
-import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { BodyStream } from "../../../../src/database/connection/body_stream.ts";
 
 function open(freesChunks = false) {
@@ -18,54 +18,12 @@ function piece(length: number, value = 1): Uint8Array {
   return new Uint8Array(length).fill(value);
 }
 
-Deno.test("BodyStream gives the chunks in order, also those that arrive while the reader waits", async () => {
-  const { body, reader } = open();
-  body.add(piece(1, 1));
-  body.add(piece(1, 2));
-  deepStrictEqual((await reader.read()).value, piece(1, 1));
-  deepStrictEqual((await reader.read()).value, piece(1, 2));
-  const waiting = reader.read();
-  body.add(piece(1, 3));
-  deepStrictEqual((await waiting).value, piece(1, 3));
-  const last = reader.read();
-  body.end();
-  strictEqual((await last).done, true);
-});
-
-Deno.test("BodyStream ends after the pieces that wait", async () => {
-  const { body, reader } = open();
-  body.add(piece(1, 1));
-  body.add(piece(1, 2));
-  body.end();
-  strictEqual((await reader.read()).done, false);
-  strictEqual((await reader.read()).done, false);
-  strictEqual((await reader.read()).done, true);
-});
-
 Deno.test("BodyStream says when too much waits, and when there is room again", async () => {
   const { body, log, reader } = open();
   for (let count = 0; count < 3; count++) body.add(piece(100_000));
   deepStrictEqual(log, ["full"]);
   await reader.read();
   deepStrictEqual(log, ["full", "room"]);
-});
-
-Deno.test("BodyStream breaks at once, whatever waits", async () => {
-  const { body, reader } = open();
-  body.add(piece(1));
-  body.fail(new Error("lost"));
-  await rejects(reader.read(), /lost/);
-  const other = open();
-  const waiting = other.reader.read();
-  other.body.fail(new Error("lost"));
-  await rejects(waiting, /lost/);
-});
-
-Deno.test("BodyStream tells that its reader left", async () => {
-  const { body, log, reader } = open();
-  body.add(piece(1));
-  await reader.cancel();
-  deepStrictEqual(log, ["cancelled"]);
 });
 
 Deno.test("BodyStream frees a chunk's memory when the reader pulls the next one, if it may", async () => {

@@ -1,5 +1,5 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { BodyFraming, HeldResult } from "../../../../src/database/batch.ts";
+import { strictEqual } from "node:assert/strict";
+import type { BodyFraming } from "../../../../src/database/batch.ts";
 import { HeldResults } from "../../../../src/database/connection/held_results.ts";
 import { FakeTransport } from "../../../support/database/fake_backend.ts";
 
@@ -16,11 +16,6 @@ function held(maxBytes?: number): HeldResults {
   return new HeldResults(options, maxBytes);
 }
 
-function textOf({ columns, body: { content } }: HeldResult): readonly unknown[] {
-  if (content instanceof ReadableStream) throw new Error("the body is a stream");
-  return [...columns, new TextDecoder().decode(content)];
-}
-
 /** Receives a result of one row. Returns the code of the error that refuses it; null for none. */
 function receive(results: HeldResults, column: string, body: string | null): string | null {
   const length = body === null ? null : encoder.encode(body).length;
@@ -31,27 +26,7 @@ function receive(results: HeldResults, column: string, body: string | null): str
   return null;
 }
 
-Deno.test("HeldResults keeps each result as a whole, however long it is", () => {
-  const results = held();
-  const long = "x".repeat(300_000);
-  for (const [column, body] of [["1", "a"], ["2", null], ["3", long]] as const) {
-    strictEqual(receive(results, column, body), null);
-    deepStrictEqual(textOf(results.take()), [column, body ?? ""]);
-  }
-  deepStrictEqual(textOf(results.take()), [""]);
-});
-
 const framing: BodyFraming = { separator: ",", closing: "]" };
-
-Deno.test("HeldResults adds further rows to a body", () => {
-  const results = held();
-  results.start(["2"], { length: 3, framing });
-  results.push(encoder.encode("[1]"));
-  results.receiver.openRun();
-  results.push(encoder.encode(",2"));
-  results.receiver.end();
-  deepStrictEqual(textOf(results.take()), ["2", "[1,2]"]);
-});
 
 Deno.test("HeldResults refuses more bytes than all results may have", () => {
   const results = held(10);

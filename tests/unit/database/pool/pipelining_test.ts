@@ -7,14 +7,11 @@ import {
   failure,
   join,
   longRow,
-  parseComplete,
   ready,
   terminated,
 } from "../../../support/database/fake_backend.ts";
 import { outcomesOf } from "../../../support/database/fake_connection.ts";
 import { FakePool, reading, writing } from "../../../support/database/fake_pool.ts";
-
-const block = { form: "block", isolation: "read committed", end: "commit" } as const;
 
 /** Opens a pool with all its connections idle. */
 async function open(options: Partial<PoolOptions> = {}): Promise<FakePool> {
@@ -94,38 +91,6 @@ const writesRows: readonly WritesRow[] = [
     writes: [1, 1, 2],
   },
   {
-    name: "pipelines no batches without a kind",
-    batches: () => [reading, reading],
-    writes: [1, 1],
-  },
-  {
-    name: "pipelines no kind that takes long",
-    ms: 2,
-    batches: four(reading),
-    writes: [1, 1, 1, 1],
-  },
-  {
-    name: "pipelines no reads that must not run twice",
-    batches: four({ ...reading, retry: "never" }),
-    writes: [1, 1, 1, 1],
-  },
-  {
-    name: "pipelines no reads in blocks",
-    batches: four({ ...reading, transaction: block }),
-    writes: [1, 1, 1, 1],
-  },
-  {
-    name: "pipelines no writes in blocks",
-    batches: four({ ...writing, transaction: block }),
-    writes: [1, 1, 1, 1],
-  },
-  {
-    name: "pipelines no writes that wait for the disk",
-    ms: 0.6,
-    batches: four(writing),
-    writes: [1, 1, 1, 1],
-  },
-  {
     name: "pipelines nothing without prepared statements, where all batches are blocks",
     batches: four(reading),
     prepare: false,
@@ -161,12 +126,8 @@ const connections: readonly (readonly [
   connections: number,
 ])[] = [
   ["reads that the server needs less time for than this process", reading, 0.02, 0, 1],
-  ["writes that the server needs less time for than this process", writing, 0.02, 0, 1],
-  ["reads of 0.06 ms", reading, 0.06, 0, 2],
   ["writes of 0.06 ms", writing, 0.06, 0, 2],
-  ["reads of 0.45 ms", reading, 0.45, 0, 4],
   ["reads to a server a millisecond away", reading, 0, 1, 5],
-  ["reads to a server far away", reading, 0, 20, 6],
   ["writes that wait for the disk", writing, 0.9, 0, 6],
 ];
 
@@ -285,37 +246,6 @@ async function pipelineThree(fake: FakePool, batch: Batch) {
   return three;
 }
 
-const lost: readonly (readonly [name: string, batch: Batch, outcomes: readonly string[]])[] = [
-  ["executes the reads behind the running one elsewhere", reading, ["001", "1", "1"]],
-  ["rejects all writes", writing, ["001", "001", "001"]],
-];
-
-for (const [name, batch, outcomes] of lost) {
-  Deno.test(`Pool ${name} when their connection is lost`, async () => {
-    const fake = await open();
-    const three = await pipelineThree(fake, batch);
-    fake.transports[0]!.lose("reset");
-    await fake.serveAll();
-    deepStrictEqual(await outcomesOf(three), outcomes);
-    deepStrictEqual(
-      fake.writes[1] ?? [],
-      outcomes.filter((outcome) => outcome === "1").map(() => 1),
-    );
-    await fake.close();
-  });
-}
-
-Deno.test("Pool executes elsewhere, alone, the writes behind the one that a terminated connection ran", async () => {
-  const fake = await open();
-  const three = await pipelineThree(fake, writing);
-  fake.transports[0]!.tell(join(parseComplete, bindComplete, terminated));
-  fake.transports[0]!.lose("reset");
-  await fake.serveAll();
-  deepStrictEqual(await outcomesOf(three), ["57P01", "1", "1"]);
-  deepStrictEqual(fake.writes[1], [1, 1]);
-  await fake.close();
-});
-
 Deno.test("Pool executes elsewhere, alone, all writes that a terminated connection has not begun", async () => {
   const fake = await open();
   const three = await pipelineThree(fake, writing);
@@ -326,29 +256,6 @@ Deno.test("Pool executes elsewhere, alone, all writes that a terminated connecti
   deepStrictEqual(fake.writes[1], [1, 1, 1]);
   await fake.close();
 });
-
-for (const batch of [reading, writing]) {
-  Deno.test(`Pool rejects the one of several batches (${batch.access}) that fails`, async () => {
-    const fake = new FakePool({}, {
-      errorOf: (sql) => sql === "select failing" ? failure("22P02", "no number") : null,
-    });
-    await fake.openAll();
-    const kind = await fake.learnKind();
-    const failing = {
-      ...batch,
-      kind,
-      statements: [{ ...batch.statements[0]!, text: "select failing" }],
-    };
-    const first = fake.pool.transaction(reading);
-    const short = [batch, failing, batch].map((each) => fake.pool.transaction({ ...each, kind }));
-    const outcomes = outcomesOf(short);
-    await fake.serveAll();
-    await first;
-    deepStrictEqual(await outcomes, ["1", "22P02", "1"]);
-    strictEqual(fake.writes[0]!.at(-1), 3);
-    await fake.close();
-  });
-}
 
 Deno.test("Pool moves what is to be retried from behind a slow batch", async () => {
   const fake = await open({ max: 2 });

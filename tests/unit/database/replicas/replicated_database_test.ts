@@ -64,11 +64,6 @@ interface Row {
 const rows: readonly Row[] = [
   { name: "a read without a bookmark", batch: standbyRead(), by: "standby0" },
   {
-    name: "a read with a bookmark of the past",
-    batch: standbyRead(bookmark("FF")),
-    by: "standby0",
-  },
-  {
     name: "a repeatable read",
     batch: standbyRead(null, { transaction: repeatable }),
     by: "standby0",
@@ -101,34 +96,8 @@ const rows: readonly Row[] = [
     fallback: "no standby",
   },
   {
-    name: "a read with a bookmark of the future",
-    batch: standbyRead(bookmark("FFFFFFFFFFFFFFFF")),
-    during: 100,
-    by: "primary",
-    fallback: "wait",
-  },
-  {
     name: "a read with a malformed bookmark",
     batch: standbyRead("nonsense"),
-    by: "primary",
-    fallback: "bookmark",
-  },
-  {
-    name: "a read with a bookmark of another timeline",
-    batch: standbyRead(bookmark("1", 2)),
-    by: "primary",
-    fallback: "bookmark",
-  },
-  {
-    name: "a read with several bookmarks, on the standby that has the highest",
-    prepare: ({ standbys }) => standbys[1]!.lsn = "0/200",
-    before: 1000,
-    batch: standbyRead(`${bookmark("1")},${bookmark("200")},${bookmark("2")}`),
-    by: "standby1",
-  },
-  {
-    name: "a read with bookmarks of several timelines",
-    batch: standbyRead(`${bookmark("1")},${bookmark("1", 2)}`),
     by: "primary",
     fallback: "bookmark",
   },
@@ -140,20 +109,6 @@ const rows: readonly Row[] = [
     batch: standbyRead(),
     by: "primary",
     fallback: "no standby",
-  },
-  {
-    name: "a read while one of two lags too far",
-    options: { maxLagMs: 1000 },
-    prepare: ({ primary, standbys }) => primary.lsn = standbys[1]!.lsn = "0/200",
-    before: 5000,
-    batch: standbyRead(),
-    by: "standby1",
-  },
-  {
-    name: "a read on an idle system, after an hour",
-    before: 3_600_000,
-    batch: standbyRead(),
-    by: "standby0",
   },
   {
     name: "a read with a schema cache that is younger than the last answers of all servers",
@@ -178,19 +133,6 @@ const rows: readonly Row[] = [
     batch: standbyRead(null, { schemaAgeMs: 100 }),
     during: 90,
     by: "standby1",
-  },
-  {
-    name: "a read with a bookmark and a young schema cache",
-    before: 900,
-    batch: standbyRead(bookmark("FF"), { schemaAgeMs: 1 }),
-    during: 2,
-    by: "standby0",
-  },
-  {
-    name: "a read with a schema cache that is older than the last answer",
-    before: 900,
-    batch: standbyRead(null, { schemaAgeMs: 2000 }),
-    by: "standby0",
   },
   {
     name: "a read while the primary is down, as long as the lag allows",
@@ -235,13 +177,6 @@ const rows: readonly Row[] = [
     before: 2500,
     batch: standbyRead(bookmark("1", 2)),
     by: "standby1",
-  },
-  {
-    name: "a read without a bookmark after a failover",
-    prepare: ({ primary }) => primary.timeline = 2,
-    before: 2500,
-    batch: standbyRead(),
-    by: "standby0",
   },
   {
     name: "a read without a fit standby, with db-replica-fallback = error",
