@@ -1,12 +1,11 @@
 /** The admin server: liveness, readiness, metrics, and the console. @module */
-import { accessRefusal, type Peer } from "./admin_access.ts";
+import { accessRefusal, type Peer, TokenGuard } from "./admin_access.ts";
 import {
   type ConsoleParts,
   consoleRoutes,
   type ConsoleService,
   type GuardedRoute,
 } from "./console_routes.ts";
-import { TokenGuard } from "./token_guard.ts";
 import type { Config } from "../config/options.ts";
 import { redactedConfig } from "../config/print.ts";
 import type { Dialect } from "../dialect.ts";

@@ -1,20 +1,37 @@
 /** The paths of the console. @module */
 import { maxListed } from "../access/cell_text.ts";
 import { readAccess } from "../access/cells.ts";
-import { shownOptions } from "../config/print.ts";
+import { type ShownOption, shownOptions } from "../config/print.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { cautionOf, type Finding } from "../diagnosis/finding.ts";
+import type { RequestInfo } from "../handler/handler.ts";
 import type { RequestService } from "../service/request_service.ts";
 import { explainRequest } from "../why/explain_request.ts";
 import type { Peer, Protection } from "./admin_access.ts";
-import { apiPrefix, apiRequest, type HandleApi, isPassed } from "./console_api.ts";
-import type { ConsoleFindings, ConsoleRequests } from "./console_data.ts";
-import { type ConsoleFiles, consoleHeaders, documentHtml } from "./console_page.ts";
+import { type ConsoleFiles, consoleHeaders, documentHtml } from "./console_files.ts";
 import { consoleSchema } from "./console_schema.ts";
 import { consoleRoles, consoleToken } from "./console_sign_in.ts";
 import { consoleState } from "./console_state.ts";
-import type { RecentRequest, Recorder } from "./recorder.ts";
-import type { Numbered } from "./ring.ts";
+import type { Numbered, SecondFigures } from "./live_figures.ts";
+import type { LogLine, RecentRequest, Recorder } from "./recorder.ts";
+
+/** Answer of `/console/requests`. */
+export type ConsoleRequests = ReturnType<typeof requests>;
+
+/** Answer of `/console/stats`: the seconds after the given one. */
+export type ConsoleStats = readonly Numbered<SecondFigures>[];
+
+/** Answer of `/console/log`. */
+export type ConsoleLog = readonly Numbered<LogLine>[];
+
+/** Answer of `/console/findings`. */
+export type ConsoleFindings = readonly (Finding & { readonly caution: string | null })[];
+
+/** Answer of `/console/config`. */
+export type ConsoleConfig = readonly ShownOption[];
+
+/** Handles a request to the API. */
+export type HandleApi = (request: Request, info: RequestInfo) => Promise<Response>;
 
 /** Dependencies of the console apart from the service. */
 export interface ConsoleParts {
@@ -53,7 +70,7 @@ export function consoleRoutes(
   const api: GuardedRoute = {
     protection: "data",
     respond: async (request, peer) =>
-      isPassed(request.method)
+      !forbiddenMethods.has(request.method.toUpperCase())
         ? await parts.handleApi(apiRequest(request), { ...peer, isUnlogged: true })
         : respond("Unsupported HTTP method\n", plainText, 405),
   };
@@ -66,6 +83,39 @@ export function consoleRoutes(
     if (name === undefined) return null;
     return { protection: "page", respond: () => fileResponse(parts, (files) => file(files, name)) };
   };
+}
+
+/** Path below which the API answers. */
+const apiPrefix = "/console/api/";
+
+/** Headers that concern the console's page alone. The API takes a token from `Authorization` only. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  "admin-token",
+  "console",
+  "cookie",
+  "origin",
+  "referer",
+]);
+
+/** Methods that a `Request` cannot have (Fetch standard, "forbidden method"). The API refuses them. */
+const forbiddenMethods: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
+
+/** Returns the request to the API: the same method, body and headers, without the prefix of the path. */
+function apiRequest(request: Request): Request {
+  const { url, method, signal, body } = request;
+  const start = url.indexOf("/", url.indexOf("//") + 2);
+  const target = url.slice(start + apiPrefix.length - 1);
+  const headers = Array.from(request.headers).filter(([name]) =>
+    !ownHeaders.has(name) && !name.startsWith("sec-")
+  );
+  const init: RequestInit & { readonly duplex: "half" } = {
+    method,
+    headers,
+    body,
+    signal,
+    duplex: "half",
+  };
+  return new Request(url.slice(0, start) + target, init);
 }
 
 const filePattern = /^\/console\/([A-Za-z0-9_-]+\.(?:js|css|svg))$/;
@@ -177,14 +227,11 @@ function cachedFindings(
   };
 }
 
-function requests(recorder: Recorder, query: URLSearchParams): ConsoleRequests {
-  const after = numberOf(query, "after");
-  const minMs = numberOf(query, "min-ms");
+function requests(recorder: Recorder, query: URLSearchParams) {
   const status = query.get("status") ?? "";
-  const fits = (request: Numbered<RecentRequest>) =>
-    request.ms.total >= minMs && String(request.status).startsWith(status);
+  const fits = (request: Numbered<RecentRequest>) => String(request.status).startsWith(status);
   return {
-    newest: recorder.requests.after(after).filter(fits),
+    newest: recorder.requests.after(numberOf(query, "after")).filter(fits),
     slow: recorder.slowRequests.after(0).filter(fits),
   };
 }

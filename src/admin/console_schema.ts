@@ -1,19 +1,24 @@
 /** The part of the schema cache that the console shows. @module */
 import type {
+  Column,
   QualifiedName,
   Relation,
   Relationship,
   Routine,
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
-import type {
-  ConsoleFunction,
-  ConsoleRelation,
-  ConsoleRelationship,
-  ConsoleSchema,
-} from "./console_data.ts";
 
-export type RelationshipKind = Relationship["kind"];
+export type ConsoleRelation = ReturnType<typeof consoleRelation>;
+export type ConsoleColumn = ConsoleRelation["columns"][number];
+export type ConsoleRelationship = ReturnType<typeof consoleRelationship>;
+export type ConsoleFunction = ReturnType<typeof consoleFunction>;
+
+/** The part of the schema cache that the console shows: the answer of `/console/schema`. */
+export interface ConsoleSchema {
+  readonly relations: readonly ConsoleRelation[];
+  readonly relationships: readonly ConsoleRelationship[];
+  readonly functions: readonly ConsoleFunction[];
+}
 
 /**
  * Returns relations, relationships and functions of the schema cache without what only queries need. A schema
@@ -41,65 +46,60 @@ export function consoleSchema(cache: SchemaCache): ConsoleSchema {
   };
 }
 
-function consoleRelation(relation: Relation): ConsoleRelation {
+function consoleRelation(relation: Relation) {
   const { schema, name, isView, insertable, updatable, deletable, primaryKey } = relation;
-  const { comment, label = null } = relation;
+  const { comment, label = null, columns } = relation;
   return {
     ...{ schema, name, comment, isView, insertable, updatable, deletable, primaryKey, label },
-    columns: relation.columns.map((column) => ({
-      name: column.name,
-      comment: column.comment,
-      nullable: column.nullable,
-      type: shortType(column.declaredType),
-      baseType: shortType(column.baseType),
-      maxLength: column.maxLength,
-      default: column.default,
-      generated: column.generated,
-      enumLabels: column.enumLabels,
-    })),
+    columns: columns.map(consoleColumn),
   };
 }
 
-function consoleRelationship(relationship: Relationship): ConsoleRelationship {
-  const common = {
-    kind: relationship.kind,
-    origin: pairOf(relationship.origin),
-    foreign: pairOf(relationship.foreign),
-    isForward: false,
-    pairs: [],
-    junction: null,
+function consoleColumn(column: Column) {
+  const { name, comment, nullable, maxLength, generated, enumLabels } = column;
+  return {
+    ...{ name, comment, nullable, maxLength, generated, enumLabels },
+    type: shortType(column.declaredType),
+    baseType: shortType(column.baseType),
+    default: column.default,
   };
-  switch (relationship.kind) {
-    case "computed":
-      return { ...common, hint: relationship.function.name };
-    case "many-to-many": {
-      const { junction } = relationship;
-      return { ...common, hint: junction.name, junction: pairOf(junction) };
-    }
-    default:
-      return {
-        ...common,
-        isForward: relationship.kind === "many-to-one" ||
-          (relationship.kind === "one-to-one" && !relationship.originIsParent),
-        hint: relationship.constraint,
-        pairs: relationship.pairs,
-      };
-  }
+}
+
+function consoleRelationship(relationship: Relationship) {
+  const { kind, origin, foreign } = relationship;
+  const key = "constraint" in relationship ? relationship : null;
+  const junction = "junction" in relationship ? relationship.junction : null;
+  return {
+    kind,
+    origin: pairOf(origin),
+    foreign: pairOf(foreign),
+    /** Whether the origin has the columns of the foreign key. */
+    isForward: kind === "many-to-one" || (kind === "one-to-one" && key?.originIsParent === false),
+    /** Columns of a foreign key; empty for others. */
+    pairs: key?.pairs ?? [],
+    junction: junction === null ? null : pairOf(junction),
+    /** Name that `select` takes to choose among several. */
+    hint: "function" in relationship
+      ? relationship.function.name
+      : junction?.name ?? key?.constraint ?? "",
+  };
 }
 
 function pairOf({ schema, name }: QualifiedName): readonly [schema: string, name: string] {
   return [schema, name];
 }
 
-function consoleFunction(routine: Routine): ConsoleFunction {
+function consoleFunction(routine: Routine) {
   const { schema, name, comment, volatility, parameters, returns } = routine;
   return {
     ...{ schema, name, comment, volatility },
-    parameters: parameters.map(({ name, type, required, variadic }) => ({
-      ...{ name, type: shortType(type), required, variadic },
+    parameters: parameters.map((each) => ({
+      name: each.name,
+      type: shortType(each.type),
+      required: each.required,
+      variadic: each.variadic,
     })),
     returns: returns.void ? "void" : `${returns.set ? "setof " : ""}${typeText(returns)}`,
-    isSet: returns.set,
   };
 }
 

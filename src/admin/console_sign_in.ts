@@ -1,13 +1,17 @@
 /** Makes tokens for roles, on machines that `admin-sign-in` trusts. @module */
 import { signToken, tokenClaims } from "../auth/sign_token.ts";
 import { metadataBatch } from "../database/batch.ts";
-import type { ConsoleRoles } from "./console_data.ts";
 import type { ConsoleService } from "./console_routes.ts";
 
 /** Roles that the login role may take. */
 const rolesQuery = `select rolname from pg_catalog.pg_roles
 where rolname !~ '^pg_' and rolname <> session_user and not rolsuper
   and pg_catalog.pg_has_role(session_user, oid, 'MEMBER') order by rolname limit 1000`;
+
+/** Answer of `/console/roles`: those that requests may have. */
+export interface ConsoleRoles {
+  readonly roles: readonly string[];
+}
 
 /** Resolves with the roles that requests may have. */
 export async function consoleRoles({ database }: ConsoleService): Promise<ConsoleRoles> {

@@ -6,16 +6,18 @@ import { versionNumber } from "../database/server_version.ts";
 import { isEndOverridable } from "../transaction/script.ts";
 import { addressOf } from "../response/openapi/about.ts";
 import { version } from "../version.ts";
-import type { ConsoleFeatures, ConsoleState } from "./console_data.ts";
 import type { ConsoleParts, ConsoleService } from "./console_routes.ts";
 import { slowRequestMs } from "./recorder.ts";
+
+/** Answer of `/console/state`. */
+export type ConsoleState = Awaited<ReturnType<typeof consoleState>>;
 
 /** Resolves with the state. A database that cannot be reached is part of it. */
 export async function consoleState(
   service: ConsoleService,
   { recorder, memory, isLive }: ConsoleParts,
   request: Request,
-): Promise<ConsoleState> {
+) {
   const { dialect, database, now, snapshot: { config, serverVersion } } = service;
   const ready = await service.isReady();
   return {
@@ -26,6 +28,7 @@ export async function consoleState(
       url: apiUrl(config, request),
       schemas: config.dbSchemas,
       live: isLive(),
+      /** Null if requests without a token are refused. */
       anonRole: config.dbAnonRole,
     },
     database: {
@@ -34,13 +37,16 @@ export async function consoleState(
       standby: ready ? await isStandby(database) : null,
     },
     schemaCache: recorder.schemaCache,
+    /** Seconds since the start. */
     uptime: Math.round((now() - recorder.startedAt) / 1000),
+    /** Bytes; null where the runtime does not show it. */
     rss: memory(),
     features: features(config),
   };
 }
 
-function features(config: Config): ConsoleFeatures {
+/** Returns the options that decide which controls the console shows. */
+function features(config: Config) {
   return {
     planType: config.dbPlanEnabled ? `application/vnd.${config.dialect.vendor}.plan+json` : null,
     rollback: isEndOverridable(config),
@@ -49,7 +55,6 @@ function features(config: Config): ConsoleFeatures {
     signIn: config.adminSignIn && config.jwtSecret !== null,
     tags: config.etagMode,
     openapiMode: config.openapiMode,
-    maxRows: config.dbMaxRows,
     logQuery: config.logQuery,
     slowMs: slowRequestMs,
   };

@@ -1,15 +1,9 @@
 /** Figures per second of the last 15 minutes, which the console draws. @module */
-import { type Numbered, Ring } from "./ring.ts";
+import type { Metrics } from "../observe/metrics.ts";
 
-/** Gauges and counters at the end of a second. */
+/** Gauges at the end of a second. */
 export interface Gauges {
-  readonly pool: {
-    readonly open: number;
-    readonly inUse: number;
-    readonly waiting: number;
-    readonly timeouts: number;
-  };
-  readonly jwtCache: { readonly lookups: number; readonly hits: number };
+  readonly pool: Pick<Metrics["pool"], "open" | "inUse" | "waiting">;
   /** Resident memory in bytes; null where the runtime does not show it. */
   readonly memory: number | null;
 }
@@ -107,4 +101,30 @@ export class LiveFigures {
 export function percentile(sorted: readonly number[], share: number): number | null {
   const value = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
   return value === undefined ? null : Math.round(value * 100) / 100;
+}
+
+/** An entry with its number, which counts from 1. */
+export type Numbered<Entry> = Entry & { readonly id: number };
+
+/** Keeps the newest entries and forgets older ones. */
+export class Ring<Entry> {
+  readonly #capacity: number;
+  readonly #entries: Numbered<Entry>[] = [];
+  #last = 0;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  /** Adds an entry. */
+  add(entry: Entry): void {
+    this.#entries[this.#last % this.#capacity] = { ...entry, id: ++this.#last };
+  }
+
+  /** Returns the kept entries with a number above `id`, oldest first. */
+  after(id: number): readonly Numbered<Entry>[] {
+    const start = this.#last % this.#capacity;
+    return [...this.#entries.slice(start), ...this.#entries.slice(0, start)]
+      .filter((entry) => entry.id > id);
+  }
 }

@@ -5,8 +5,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import type { FinishedRequest, Observation, SchemaCacheCounts } from "../observe/observation.ts";
 import { redact } from "../observe/redact.ts";
 import type { Service } from "../service/service.ts";
-import { type CountedRequests, type Gauges, LiveFigures } from "./live_figures.ts";
-import { Ring } from "./ring.ts";
+import { type CountedRequests, type Gauges, LiveFigures, Ring } from "./live_figures.ts";
 
 /** A recent request. */
 export interface RecentRequest {
@@ -65,7 +64,7 @@ const maxTextLength = 1900;
 
 /** Dependencies of a {@linkcode Recorder}. */
 export interface RecorderOptions {
-  /** Returns the figures of the pool, of the cache of tokens and of the process. */
+  /** Returns the figures of the pool and of the process. */
   readonly gauges: () => Gauges;
   /** Epoch milliseconds. */
   readonly now: () => number;
@@ -209,20 +208,14 @@ export function residentMemory(): number {
 
 /** A service whose requests are recorded. */
 export interface RecordedService extends Pick<Service, "snapshot"> {
-  metrics(): Pick<Metrics, "pool" | "jwtCache">;
+  metrics(): Pick<Metrics, "pool">;
 }
 
 /** Makes the recorder. `service` returns the service once it exists: no request comes before it. */
 export function consoleRecorder(service: () => RecordedService | null): Recorder {
-  const noMetrics = {
-    pool: { open: 0, inUse: 0, waiting: 0, timeouts: 0 },
-    jwtCache: { lookups: 0, hits: 0 },
-  };
+  const noPool = { open: 0, inUse: 0, waiting: 0 };
   return new Recorder({
-    gauges: () => {
-      const { pool, jwtCache } = service()?.metrics() ?? noMetrics;
-      return { pool, jwtCache, memory: residentMemory() };
-    },
+    gauges: () => ({ pool: service()?.metrics().pool ?? noPool, memory: residentMemory() }),
     now: Date.now,
     schedule,
   });

@@ -1,5 +1,5 @@
 /** The text of values in cells, and of signatures. @module */
-import type { ConsoleFunction } from "../admin/console_data.ts";
+import type { ConsoleFunction } from "../admin/console_schema.ts";
 
 /** Characters of a value that a cell shows. */
 const maxCellLength = 200;

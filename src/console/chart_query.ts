@@ -1,5 +1,5 @@
 /** The query of a chart: an aggregate by a column, or by a period of time. @module */
-import type { ConsoleColumn, ConsoleRelation } from "../admin/console_data.ts";
+import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
 import { cellText } from "./cells.ts";
 import { emptyTableQuery, fieldName, type TableQuery, typeKind } from "./filters.ts";
 

@@ -2,7 +2,7 @@
 /** A chart of an aggregate over all rows that the filters select. Its request is in the URL. @module */
 import * as Plot from "@observablehq/plot";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { ConsoleRelation } from "../admin/console_data.ts";
+import type { ConsoleRelation } from "../admin/console_schema.ts";
 import {
   type ChartChoice,
   chartKeys,

@@ -1,6 +1,6 @@
 /** Places the tables of a diagram. @module */
 import dagre from "@dagrejs/dagre";
-import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_data.ts";
+import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_schema.ts";
 
 /** Columns that a box lists: keys and foreign keys first. */
 const maxColumns = 6;

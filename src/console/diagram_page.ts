@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The diagram of a schema: its tables, and the foreign keys between them. @module */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_data.ts";
+import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_schema.ts";
 import { DiagramCanvas } from "./diagram_canvas.ts";
 import { Combobox } from "./combobox.ts";
 import { type DiagramLayout, layoutDiagram, neighbourhood } from "./diagram_layout.ts";

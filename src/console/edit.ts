@@ -1,5 +1,5 @@
 /** Requests that change rows, and values of forms as JSON. @module */
-import type { ConsoleColumn, ConsoleRelation } from "../admin/console_data.ts";
+import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
 import type { ApiCall } from "./code.ts";
 import { encode, fieldName, typeKind } from "./filters.ts";
 

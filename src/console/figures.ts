@@ -2,7 +2,7 @@
 /** Live figures of the last 15 minutes, each drawn and as a table. @module */
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import type { ConsoleStats } from "../admin/console_data.ts";
+import type { ConsoleStats } from "../admin/console_routes.ts";
 import { readConsole } from "./api.ts";
 import { guarded } from "./model.ts";
 import { bytesText, grouped, html, usePolling, type View } from "./view.ts";

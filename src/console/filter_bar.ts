@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The filters of a table. @module */
 import { useEffect, useState } from "preact/hooks";
-import type { ConsoleColumn, ConsoleRelation } from "../admin/console_data.ts";
+import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
 import { problemOf } from "./edit.ts";
 import {
   type ColumnFilter,

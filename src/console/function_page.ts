@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The page of a function: a form of its parameters, and its result. @module */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { ConsoleFunction } from "../admin/console_data.ts";
+import type { ConsoleFunction } from "../admin/console_schema.ts";
 import { type ApiAnswer, errorOf, isRecord, rowsOf } from "./api.ts";
 import { signature } from "./cells.ts";
 import type { ApiCall } from "./code.ts";

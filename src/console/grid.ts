@@ -1,7 +1,11 @@
 /// <reference lib="dom" />
 /** The grid of rows, which the keyboard can walk (ARIA Authoring Practices, "Grid"). @module */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { ConsoleColumn, ConsoleRelation, ConsoleRelationship } from "../admin/console_data.ts";
+import type {
+  ConsoleColumn,
+  ConsoleRelation,
+  ConsoleRelationship,
+} from "../admin/console_schema.ts";
 import { cellText } from "./cells.ts";
 import type { GridRow } from "./edit.ts";
 import { type SortTerm, typeKind } from "./filters.ts";

@@ -1,7 +1,8 @@
 /// <reference lib="dom" />
 /** The page of the service's health: state, findings of the diagnosis, configuration. @module */
 import { useEffect, useState } from "preact/hooks";
-import type { ConsoleConfig, ConsoleFindings, ConsoleState } from "../admin/console_data.ts";
+import type { ConsoleConfig, ConsoleFindings } from "../admin/console_routes.ts";
+import type { ConsoleState } from "../admin/console_state.ts";
 import { readConsole } from "./api.ts";
 import { guarded, serviceState } from "./model.ts";
 import { bytesText, CopyButton, durationText, Empty, grouped, html, type View } from "./view.ts";

@@ -2,7 +2,7 @@
 /** The role of requests: the token, and the form that takes one. @module */
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import type { ConsoleRoles } from "../admin/console_data.ts";
+import type { ConsoleRoles } from "../admin/console_sign_in.ts";
 import { readConsole } from "./api.ts";
 import { isJson } from "./edit.ts";
 import { access, guarded, serviceState } from "./model.ts";

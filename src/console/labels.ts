@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** Labels of referenced rows: people and things in place of their numbers. @module */
 import { useEffect, useState } from "preact/hooks";
-import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_data.ts";
+import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_schema.ts";
 import { callApi, errorOf, rowsOf } from "./api.ts";
 import { equalTo, type GridRow } from "./edit.ts";
 import { encode, fieldName, filterParam } from "./filters.ts";

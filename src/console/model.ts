@@ -7,8 +7,8 @@ import type {
   ConsoleRelation,
   ConsoleRelationship,
   ConsoleSchema,
-  ConsoleState,
-} from "../admin/console_data.ts";
+} from "../admin/console_schema.ts";
+import type { ConsoleState } from "../admin/console_state.ts";
 import { AdminTokenNeeded, type ApiError, callApi, errorOf, readConsole } from "./api.ts";
 import type { ApiCall, CodeContext } from "./code.ts";
 import { route } from "./route.ts";

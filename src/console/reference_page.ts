@@ -2,7 +2,7 @@
 /** The reference of the API: tables, functions and the grammar of URLs, with examples of this schema.
  * @module */
 import { useState } from "preact/hooks";
-import type { ConsoleColumn, ConsoleFunction, ConsoleRelation } from "../admin/console_data.ts";
+import type { ConsoleColumn, ConsoleFunction, ConsoleRelation } from "../admin/console_schema.ts";
 import { callApi } from "./api.ts";
 import {
   encode,

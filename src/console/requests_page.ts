@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The page of requests: figures, recent and slow requests, and the end of the log. @module */
 import { useRef, useState } from "preact/hooks";
-import type { ConsoleLog, ConsoleRequests } from "../admin/console_data.ts";
+import type { ConsoleLog, ConsoleRequests } from "../admin/console_routes.ts";
 import { readConsole } from "./api.ts";
 import { Figures } from "./figures.ts";
 import { decode } from "./filters.ts";

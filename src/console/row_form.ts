@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The form of a row, or of one of its values: it inserts or changes, and shows the exact request. @module */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { ConsoleColumn, ConsoleRelation } from "../admin/console_data.ts";
+import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
 import { type ApiError, callApi, errorOf, rowsOf } from "./api.ts";
 import type { ApiCall } from "./code.ts";
 import {

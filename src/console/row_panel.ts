@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** One row: all its values, the rows that refer to it, and its deletion. @module */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_data.ts";
+import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_schema.ts";
 import { callApi } from "./api.ts";
 import { cellText, valueText } from "./cells.ts";
 import { deleteCall, type GridRow, hasKey } from "./edit.ts";

@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 /** The first page: the API at a glance. @module */
-import type { ConsoleRelation } from "../admin/console_data.ts";
+import type { ConsoleRelation } from "../admin/console_schema.ts";
 import { access, functionsOf, may, relationsOf, schemaName, serviceState } from "./model.ts";
 import { hrefOf } from "./route.ts";
 import { CopyButton, Empty, html, Icon, type View } from "./view.ts";

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The page of a table: rows, filters, edits, and the request beside them. @module */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { ConsoleColumn, ConsoleRelation } from "../admin/console_data.ts";
+import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
 import { type ApiError, errorOf, rowsOf } from "./api.ts";
 import { csvText } from "./cells.ts";
 import type { ApiCall } from "./code.ts";

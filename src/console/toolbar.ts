@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The controls above a grid. @module */
 import { useState } from "preact/hooks";
-import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_data.ts";
+import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_schema.ts";
 import { codeShown, toggleCode } from "./code_panel.ts";
 import { newFilter } from "./filter_bar.ts";
 import {

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The control for a value of a type. @module */
 import { useEffect, useState } from "preact/hooks";
-import type { ConsoleColumn } from "../admin/console_data.ts";
+import type { ConsoleColumn } from "../admin/console_schema.ts";
 import { Combobox } from "./combobox.ts";
 import { problemOf } from "./edit.ts";
 import { typeKind } from "./filters.ts";

@@ -1,6 +1,6 @@
 /** Starts the admin server. @module */
 import { adminHandler } from "../admin/admin.ts";
-import type { HandleApi } from "../admin/console_api.ts";
+import type { HandleApi } from "../admin/console_routes.ts";
 import { consoleFilesReader } from "../admin/console_files.ts";
 import { residentMemory } from "../admin/recorder.ts";
 import type { ConsoleParts } from "../admin/console_routes.ts";

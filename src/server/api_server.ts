@@ -1,5 +1,5 @@
 /** Serves the API. @module */
-import type { HandleApi } from "../admin/console_api.ts";
+import type { HandleApi } from "../admin/console_routes.ts";
 import type { Config } from "../config/options.ts";
 import { untilIdle, withTimeout } from "../lib/time_limits.ts";
 import type { RequestService } from "../service/request_service.ts";

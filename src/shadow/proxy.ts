@@ -1,5 +1,5 @@
 /** Passes requests to an upstream server, and reads to a shadow. @module */
-import type { HandleApi } from "../admin/console_api.ts";
+import type { HandleApi } from "../admin/console_routes.ts";
 import { framingHeaders, hasBody, isHeaderName } from "../errors/http_text.ts";
 import type { RepeatedRead, Shadow } from "./shadow.ts";
 import { observedAnswer } from "./timed_answer.ts";

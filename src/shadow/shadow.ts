@@ -1,5 +1,5 @@
 /** Repeats reads of an upstream server in this process, and compares the answers. @module */
-import type { HandleApi } from "../admin/console_api.ts";
+import type { HandleApi } from "../admin/console_routes.ts";
 import { compareAnswers } from "./compare.ts";
 import { rowOrder } from "./row_order.ts";
 import type { ReadLine, Tally } from "./tally.ts";

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildConsole } from "../../src/admin/console_files.ts";
-import type { ConsoleFiles } from "../../src/admin/console_page.ts";
+import type { ConsoleFiles } from "../../src/admin/console_files.ts";
 
 const defaultFolder = fileURLToPath(new URL("../../dist/console", import.meta.url));
 

@@ -4,7 +4,7 @@ import { adminHandler } from "../../../src/admin/admin.ts";
 import type { Peer } from "../../../src/admin/admin_access.ts";
 import { noValues } from "../../../src/config/load.ts";
 import { configSource } from "../../../src/config/source.ts";
-import { consolePolicy } from "../../../src/admin/console_page.ts";
+import { consolePolicy } from "../../../src/admin/console_files.ts";
 import { Recorder } from "../../../src/admin/recorder.ts";
 import { type Dialect, pgrstDialect, svcDialect } from "../../../src/dialect.ts";
 import { MetricRegistry } from "../../../src/observe/metric_registry.ts";

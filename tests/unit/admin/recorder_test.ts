@@ -1,12 +1,10 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { LiveFigures } from "../../../src/admin/live_figures.ts";
+import { LiveFigures, Ring } from "../../../src/admin/live_figures.ts";
 import { Recorder } from "../../../src/admin/recorder.ts";
-import { Ring } from "../../../src/admin/ring.ts";
 import type { FinishedRequest } from "../../../src/observe/observation.ts";
 
 const gauges = {
-  pool: { open: 1, inUse: 0, waiting: 0, timeouts: 0 },
-  jwtCache: { lookups: 0, hits: 0 },
+  pool: { open: 1, inUse: 0, waiting: 0 },
   memory: null,
 };
 

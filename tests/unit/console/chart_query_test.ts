@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { ConsoleColumn, ConsoleRelation } from "../../../src/admin/console_data.ts";
+import type { ConsoleColumn, ConsoleRelation } from "../../../src/admin/console_schema.ts";
 import {
   type ChartChoice,
   chartQuery,

@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import type { ConsoleRelation, ConsoleRelationship } from "../../../src/admin/console_data.ts";
+import type { ConsoleRelation, ConsoleRelationship } from "../../../src/admin/console_schema.ts";
 import { layoutDiagram, neighbourhood } from "../../../src/console/diagram_layout.ts";
 
 function table(name: string, count = 3): ConsoleRelation {

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
-import type { ConsoleColumn, ConsoleRelation } from "../../../src/admin/console_data.ts";
+import type { ConsoleColumn, ConsoleRelation } from "../../../src/admin/console_schema.ts";
 import { cellText, csvText, valueText } from "../../../src/console/cells.ts";
 import { deleteCall, hasKey, insertCall, updateCall, valueOf } from "../../../src/console/edit.ts";
 
