@@ -3,7 +3,6 @@ import type { Config } from "../config/options.ts";
 import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { versionNumber } from "../database/server_version.ts";
-import { isEndOverridable } from "../transaction/script.ts";
 import { addressOf } from "../response/openapi/about.ts";
 import { version } from "../version.ts";
 import type { ConsoleParts, ConsoleService } from "./console_routes.ts";
@@ -49,7 +48,6 @@ export async function consoleState(
 function features(config: Config) {
   return {
     planType: config.dbPlanEnabled ? `application/vnd.${config.dialect.vendor}.plan+json` : null,
-    rollback: isEndOverridable(config),
     readOnly: config.dbReadOnly,
     aggregates: config.dbAggregatesEnabled,
     signIn: config.adminSignIn && config.jwtSecret !== null,

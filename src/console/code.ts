@@ -1,6 +1,4 @@
-/** Code that sends a request: a curl command, a call of `fetch`, and one of
- * `@supabase/postgrest-js`. @module */
-import { splitParams } from "./filters.ts";
+/** Code that sends a request: a curl command, and a call of `fetch`. @module */
 
 /** A request to the API. */
 export interface ApiCall {
@@ -23,31 +21,19 @@ export interface CodeContext {
   readonly hasToken: boolean;
   /** Token to show; null for a variable in its place. */
   readonly token?: string | null;
-  /** Schema of the request if it is not the first; null otherwise. */
-  readonly schema: string | null;
 }
 
 /** Languages of the code, with their labels. */
 export const languages = {
   curl: "curl",
   fetch: "fetch",
-  client: "postgrest-js",
 } as const;
 
 export type Language = keyof typeof languages;
 
 /** Returns the code of a request. */
 export function codeOf(call: ApiCall, language: Language, context: CodeContext): string {
-  switch (language) {
-    case "curl":
-      return curl(call, context);
-    case "fetch":
-      return fetchCode(call, context);
-    case "client":
-      return clientCode(call, context);
-    default:
-      return language satisfies never;
-  }
+  return language === "curl" ? curl(call, context) : fetchCode(call, context);
 }
 
 /** Returns the target of a request: `/film?select=title`. */
@@ -106,103 +92,4 @@ function indented(body: string): string {
   } catch {
     return literal(body);
   }
-}
-
-function clientCode(call: ApiCall, context: CodeContext): string {
-  const { url, hasToken, schema, token = null } = context;
-  const options = [
-    ...(schema === null ? [] : [`schema: ${literal(schema)}`]),
-    ...(hasToken ? [`headers: { Authorization: ${bearer(token)} }`] : []),
-  ];
-  const argument = options.length === 0 ? "" : `, { ${options.join(", ")} }`;
-  const steps = [start(call), ...clientSteps(call)];
-  return `import { PostgrestClient } from "@supabase/postgrest-js";\n\n` +
-    `const client = new PostgrestClient(${literal(url)}${argument});\n` +
-    `const { data, error } = await client\n${steps.map((step) => `  ${step}`).join("\n")};`;
-}
-
-/** Returns the first steps of the client's call. */
-function start({ method, path, body, query }: ApiCall): string {
-  const params = splitParams(query);
-  if (path.startsWith("rpc/")) {
-    const name = literal(path.slice("rpc/".length));
-    if (method !== "GET") return `.rpc(${name}, ${indented(body ?? "{}")})`;
-    const names = params.filter(([param]) => !isRowParam(param));
-    return `.rpc(${name}, ${JSON.stringify(Object.fromEntries(names))}, { get: true })`;
-  }
-  const from = `.from(${literal(decodeURIComponent(path))})`;
-  const select = params.find(([name]) => name === "select")?.[1];
-  const selected = `.select(${select === undefined ? "" : literal(select)})`;
-  switch (method) {
-    case "POST":
-      return `${from}.insert(${indented(body ?? "{}")})${selected}`;
-    case "PATCH":
-      return `${from}.update(${indented(body ?? "{}")})${selected}`;
-    case "DELETE":
-      return `${from}.delete()${selected}`;
-    default:
-      return from + selected;
-  }
-}
-
-/** Parameters of a call of a function by GET that concern its rows. */
-function isRowParam(name: string): boolean {
-  return ["select", "order", "limit", "offset"].includes(name);
-}
-
-/** Filters that the client has a method for, of the same name and with a text as value. */
-const clientFilters: ReadonlySet<string> = new Set([
-  "eq",
-  "neq",
-  "gt",
-  "gte",
-  "lt",
-  "lte",
-  "ilike",
-]);
-
-function clientSteps({ method, path, query }: ApiCall): readonly string[] {
-  const params = splitParams(query);
-  const isCall = path.startsWith("rpc/");
-  const filters = params.filter(([name]) => !isRowParam(name) && !isCall).map(filterStep);
-  const value = (name: string) => params.find(([each]) => each === name)?.[1];
-  const [select, order, limit, offset] = [
-    isCall ? value("select") : undefined,
-    value("order"),
-    value("limit"),
-    value("offset"),
-  ];
-  const range = limit === undefined
-    ? null
-    : offset === undefined
-    ? `.limit(${Number(limit)})`
-    : `.range(${Number(offset)}, ${Number(offset) + Number(limit) - 1})`;
-  return [
-    ...(select === undefined ? [] : [`.select(${literal(select)})`]),
-    ...filters,
-    ...(order === undefined ? [] : order.split(",").map(orderStep)),
-    ...(range === null || method !== "GET" ? [] : [range]),
-  ];
-}
-
-function filterStep([name, value]: readonly [name: string, value: string]): string {
-  if (name === "or") return `.or(${literal(value.slice(1, -1))})`;
-  const [, negated = "", operator = "", rest = ""] = /^(not\.)?([a-z]+)\.(.*)$/s.exec(value) ?? [];
-  if (operator === "") return `.filter(${literal(name)}, ${literal(value)})`;
-  if (negated !== "") {
-    return `.not(${literal(name)}, ${literal(operator)}, ${operand(operator, rest)})`;
-  }
-  if (operator === "is") return `.is(${literal(name)}, ${operand(operator, rest)})`;
-  return clientFilters.has(operator)
-    ? `.${operator}(${literal(name)}, ${literal(rest)})`
-    : `.filter(${literal(name)}, ${literal(operator)}, ${literal(rest)})`;
-}
-
-function operand(operator: string, text: string): string {
-  return operator === "is" && /^(?:null|true|false)$/.test(text) ? text : literal(text);
-}
-
-function orderStep(term: string): string {
-  const [, column = term, direction = "asc"] = /^(.*?)(?:\.(asc|desc))?$/s.exec(term) ?? [];
-  return `.order(${literal(column)}, { ascending: ${direction === "asc"} })`;
 }

@@ -27,14 +27,13 @@ const language = signal<Language>("curl");
 
 interface CodePanelProps {
   readonly call: ApiCall;
-  readonly schema: string;
   /** Applies an edited query string. Absent where the URL cannot be edited. */
   readonly onQuery?: (query: string) => void;
 }
 
 /** URL and code. They follow each change of the page. */
-export function CodePanel({ call, schema, onQuery }: CodePanelProps): View {
-  const context = codeContext(schema);
+export function CodePanel({ call, onQuery }: CodePanelProps): View {
+  const context = codeContext();
   const code = codeOf(call, language.value, context);
   return html`
     <section class="code-panel" aria-label="Request">

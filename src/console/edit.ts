@@ -9,8 +9,6 @@ export type GridRow = Readonly<Record<string, unknown>>;
 export interface WriteOptions {
   /** Header that selects the schema. */
   readonly profile: ApiCall["headers"];
-  /** Rolls the transaction back, to try the request. */
-  readonly isTry: boolean;
   /** Value of `If-Match`; null for none. */
   readonly tag: string | null;
 }
@@ -36,13 +34,13 @@ export function updateCall(
 export function insertCall(
   relation: ConsoleRelation,
   row: GridRow,
-  options: Omit<WriteOptions, "tag">,
+  profile: WriteOptions["profile"],
 ): ApiCall {
   return {
     method: "POST",
     path: encodeURIComponent(relation.name),
     query: "",
-    headers: [json, prefer(["return=representation"], options), ...options.profile],
+    headers: [json, prefer("return=representation"), ...profile],
     body: JSON.stringify(row),
   };
 }
@@ -65,17 +63,14 @@ export function deleteCall(
 /** Returns headers that fail the request if it would change more than one row, or a changed one. */
 function oneRowHeaders(options: WriteOptions): ApiCall["headers"] {
   return [
-    prefer(["return=representation", "handling=strict", "max-affected=1"], options),
+    prefer("return=representation, handling=strict, max-affected=1"),
     ...(options.tag === null ? [] : [["If-Match", options.tag] as const]),
     ...options.profile,
   ];
 }
 
-function prefer(
-  preferences: readonly string[],
-  { isTry }: Pick<WriteOptions, "isTry">,
-): readonly [name: string, value: string] {
-  return ["Prefer", [...preferences, ...(isTry ? ["tx=rollback"] : [])].join(", ")];
+function prefer(preferences: string): readonly [name: string, value: string] {
+  return ["Prefer", preferences];
 }
 
 /** Returns the filters that select a row by its key. */

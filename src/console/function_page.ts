@@ -95,7 +95,7 @@ function FunctionForm({ routine, current }: FunctionFormProps): View {
         </form>
         ${answer !== null && html`<${Result} ...${{ answer, call }} />`}
       </div>
-      ${codeShown.value && html`<${CodePanel} call=${call} schema=${routine.schema} />`}
+      ${codeShown.value && html`<${CodePanel} call=${call} />`}
     </div>
   `;
 }

@@ -178,11 +178,6 @@ export function profileHeader(
 }
 
 /** Returns the facts that code of a request needs. */
-export function codeContext(name: string): CodeContext {
-  const api = serviceState.value?.api;
-  return {
-    url: api?.url ?? "",
-    hasToken: token.value !== null,
-    schema: api === undefined || api.schemas[0] === name ? null : name,
-  };
+export function codeContext(): CodeContext {
+  return { url: serviceState.value?.api.url ?? "", hasToken: token.value !== null };
 }

@@ -47,22 +47,21 @@ export function RowForm({ relation, row, only, anchor, onClose, onSaved }: RowFo
   const [values, setValues] = useState<FormValues>(noValues);
   const [isSubmitted, setSubmitted] = useState(false);
   const current = useRowTag(relation, row);
-  const { error, note, isBusy, send } = useSending(onSaved);
+  const { error, isBusy, send } = useSending(onSaved);
   const columns = only === undefined ? formColumns(relation, row) : [only];
   const shown = current.row ?? row;
   const references = useMemo(() => referencesOf(relation), [relation]);
   const [changes, problems] = rowOfForm(columns, values, row === null);
   const profile = profileHeader(relation.schema, "PATCH");
-  const call = (isTry: boolean): ApiCall =>
-    row === null
-      ? insertCall(relation, changes, { profile, isTry })
-      : updateCall(relation, { row, changes }, { profile, isTry, tag: current.tag });
+  const call = row === null
+    ? insertCall(relation, changes, profile)
+    : updateCall(relation, { row, changes }, { profile, tag: current.tag });
   const isUnchanged = row !== null && Object.keys(values).length === 0;
-  const submit = (isTry: boolean) => (event: Event) => {
+  const submit = (event: Event) => {
     event.preventDefault();
     setSubmitted(true);
     document.getElementById(`field-${Array.from(problems.keys())[0]}`)?.focus();
-    if (problems.size === 0 && current.isKnown && !isUnchanged) void send(call(isTry), isTry);
+    if (problems.size === 0 && current.isKnown && !isUnchanged) void send(call);
   };
   const isStale = current.row !== null &&
     columns.some(({ name }) => formText(current.row![name]) !== formText(row?.[name]));
@@ -72,7 +71,7 @@ export function RowForm({ relation, row, only, anchor, onClose, onSaved }: RowFo
   return html`
     <${Dialog} ...${{ title, onClose }} kind=${only === undefined ? "drawer" : "popover"}
       anchor=${anchor}>
-      <form class="stack" onSubmit=${submit(false)}>
+      <form class="stack" onSubmit=${submit}>
         ${columns.map((column) =>
           html`
             <${Field} key=${column.name} ...${{ column }} isNew=${row === null}
@@ -88,13 +87,10 @@ export function RowForm({ relation, row, only, anchor, onClose, onSaved }: RowFo
         ${isStale &&
           html`<p class="hint" role="status">The row has changed since the page was loaded.
           These are its values now.</p>`}
-        <${CallPreview} call=${call(false)} />
-        ${error !== null && html`<${ErrorBox} error=${error} call=${call(false)} />`}
-        <p class="hint" role="status">${note}</p>
+        <${CallPreview} call=${call} />
+        ${error !== null && html`<${ErrorBox} error=${error} call=${call} />`}
         <div class="actions">
           <button type="button" class="button" onClick=${onClose}>Cancel</button>
-          ${serviceState.value?.features.rollback &&
-            html`<button type="button" class="button" onClick=${submit(true)}>Try</button>`}
           <button type="submit" class="button is-primary" disabled=${isBusy || isUnchanged ||
             !current.isKnown}>${row === null ? "Insert" : "Save"}</button>
         </div>
@@ -181,25 +177,22 @@ function rowOfForm(
   return [row, problems];
 }
 
-/** Sends a request, and keeps its error. `note` says that a try has succeeded. */
+/** Sends a request, and keeps its error. */
 export function useSending(onSaved: () => void) {
   const [error, setError] = useState<ApiError | null>(null);
-  const [note, setNote] = useState("");
   const [isBusy, setBusy] = useState(false);
-  const send = async (call: ApiCall, isTry: boolean) => {
+  const send = async (call: ApiCall) => {
     setBusy(true);
     setError(null);
-    setNote("");
     await guarded(async () => {
       const answer = await sendCall(call);
       const failure = errorOf(answer) ?? (rowsOf(answer).length === 0 ? unchanged : null);
       if (failure !== null) setError(failure);
-      else if (isTry) setNote("The request succeeds; its transaction was rolled back.");
       else onSaved();
     });
     setBusy(false);
   };
-  return { error, note, isBusy, send };
+  return { error, isBusy, send };
 }
 
 const unchanged: ApiError = {

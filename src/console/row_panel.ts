@@ -134,7 +134,7 @@ function DeleteDialog({ relation, row, onClose, onDeleted }: DeleteDialogProps):
   const { error, isBusy, send } = useSending(onDeleted);
   const profile = profileHeader(relation.schema, "DELETE");
   const { tag, isKnown } = useRowTag(relation, row);
-  const call = deleteCall(relation, row, { profile, isTry: false, tag });
+  const call = deleteCall(relation, row, { profile, tag });
   return html`
     <${Dialog} title=${`Delete ${rowTitle(relation, row)}?`} onClose=${onClose} kind="narrow">
       <div class="stack">
@@ -145,7 +145,7 @@ function DeleteDialog({ relation, row, onClose, onDeleted }: DeleteDialogProps):
         <div class="actions">
           <button type="button" class="button" onClick=${onClose}>Keep the row</button>
           <button type="button" class="button is-danger" disabled=${!isKnown ||
-            isBusy} onClick=${() => send(call, false)}>Delete</button>
+            isBusy} onClick=${() => send(call)}>Delete</button>
         </div>
       </div>
       <//>

@@ -102,10 +102,7 @@ function RelationPage({ relation, route }: RelationPageProps): View {
       <${FilterBar} ...${{ relation, query }} onQuery=${setQuery} />
       <div class=${`split ${codeShown.value ? "has-code" : ""}`}>
         <div class=${`split-main ${isBusy ? "is-busy" : ""}`}>
-          ${error !== null && html`
-            <${ErrorBox} error=${error} call=${call} />
-            <${Candidates} ...${{ error, query }} onQuery=${setQuery} />
-          `}
+          ${error !== null && html`<${ErrorBox} error=${error} call=${call} />`}
           <${RowsView} ...${{ relation, query, route, call, columns, rows, setQuery }}
             onOpen=${setOpen} onForm=${setForm} />
           ${route.view === "rows" && (error === null || query.offset > 0) && html`
@@ -116,7 +113,7 @@ function RelationPage({ relation, route }: RelationPageProps): View {
             html`<p class="hint">Rows cannot be changed here, since the table has no primary key.</p>`}
         </div>
         ${codeShown.value && html`
-          <${CodePanel} call=${call} schema=${relation.schema}
+          <${CodePanel} call=${call}
             onQuery=${(text: string) => setQuery(parseQuery(text))} />
         `}
       </div>
@@ -233,33 +230,6 @@ function RowDialogs(
           reload();
         }} />
     `}
-  `;
-}
-
-interface CandidatesProps {
-  readonly error: ApiError;
-  readonly query: TableQuery;
-  readonly onQuery: (query: TableQuery) => void;
-}
-
-/** The embeds that the API offers in place of one that could mean several relationships. */
-function Candidates({ error, query, onQuery }: CandidatesProps): View {
-  if (!error.code?.endsWith("201")) return null;
-  const names = Array.from(error.hint?.matchAll(/'([^']+![^']+)'/g) ?? [], ([, name]) => name!);
-  const choose = (name: string) => {
-    const [target = ""] = name.split("!");
-    const select = (query.select ?? ["*"]).map((item) =>
-      item.startsWith(`${target}(`) ? name + item.slice(target.length) : item
-    );
-    onQuery({ ...query, select });
-  };
-  return html`
-    <div class="candidates">
-      ${names.map((name) =>
-        html`<button type="button" class="button" key=${name} onClick=${() =>
-          choose(name)}>${name}</button>`
-      )}
-    </div>
   `;
 }
 

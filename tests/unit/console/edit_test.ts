@@ -18,14 +18,14 @@ const path = "odd%20name%2F%C3%A9";
 const keyFilter = "id=eq.9007199254740993&%22a.b%22=eq.x,%22y%22%26z";
 
 Deno.test("updateCall() changes the row of a key alone", () => {
-  const options = { profile: [["Content-Profile", "api"]] as const, isTry: true, tag: '"a"' };
+  const options = { profile: [["Content-Profile", "api"]] as const, tag: '"a"' };
   deepStrictEqual(updateCall(relation, { row, changes: { name: null } }, options), {
     method: "PATCH",
     path,
     query: keyFilter,
     headers: [
       ["Content-Type", "application/json"],
-      ["Prefer", "return=representation, handling=strict, max-affected=1, tx=rollback"],
+      ["Prefer", "return=representation, handling=strict, max-affected=1"],
       ["If-Match", '"a"'],
       ["Content-Profile", "api"],
     ],
@@ -34,7 +34,7 @@ Deno.test("updateCall() changes the row of a key alone", () => {
 });
 
 Deno.test("deleteCall() deletes the row of a key alone", () => {
-  const call = deleteCall(relation, row, { profile: [], isTry: false, tag: null });
+  const call = deleteCall(relation, row, { profile: [], tag: null });
   deepStrictEqual([call.method, call.query, call.body], ["DELETE", keyFilter, null]);
   deepStrictEqual(call.headers, [
     ["Prefer", "return=representation, handling=strict, max-affected=1"],
@@ -42,7 +42,7 @@ Deno.test("deleteCall() deletes the row of a key alone", () => {
 });
 
 Deno.test("insertCall() sends the row without a filter", () => {
-  const call = insertCall(relation, { id: 1 }, { profile: [], isTry: false });
+  const call = insertCall(relation, { id: 1 }, []);
   deepStrictEqual([call.method, call.query, call.body], ["POST", "", '{"id":1}']);
 });
 
