@@ -6,7 +6,7 @@ import { DiagramCanvas } from "./diagram_canvas.ts";
 import { Combobox } from "./combobox.ts";
 import { type DiagramLayout, layoutDiagram, neighbourhood } from "./diagram_layout.ts";
 import { relationshipsOf, relationsOf } from "./model.ts";
-import { hrefOf, navigate, type PageRoute, route } from "./route.ts";
+import { navigate, type PageRoute, route } from "./route.ts";
 import { Empty, html, type View } from "./view.ts";
 
 type DiagramRoute = Extract<PageRoute, { readonly page: "diagram" }>;
@@ -14,13 +14,11 @@ type DiagramRoute = Extract<PageRoute, { readonly page: "diagram" }>;
 /** Most tables that the page shows at once without a click. */
 const maxWhole = 40;
 
-/** The diagram, with controls for its extent, and the same as a list. */
+/** The diagram, with controls for its extent. */
 export function DiagramPage(): View {
   const current = route.value as DiagramRoute;
-  const [steps, setSteps] = useState(1);
   const [hasViews, setViews] = useState(false);
   const [showsAll, setShowsAll] = useState(false);
-  const [isList, setList] = useState(false);
   const [text, setText] = useState("");
   const [found, setFound] = useState<string | null>(null);
   const all = relationsOf(current.schema);
@@ -31,7 +29,7 @@ export function DiagramPage(): View {
   const around = current.name ?? (isLarge ? start : null);
   const shown = around === null
     ? relations
-    : relations.filter(({ name }) => neighbourhood(around, relationships, steps).has(name));
+    : relations.filter(({ name }) => neighbourhood(around, relationships, 1).has(name));
   if (all.length === 0) {
     return html`
       <div class="page">
@@ -53,45 +51,23 @@ export function DiagramPage(): View {
   };
   return html`
     <div class="diagram-page">
-      <header class="table-head"><h1>Diagram</h1></header>
+      <header class="table-head">
+        <h1>Diagram</h1>
+      </header>
       <div class="toolbar">
         <${Combobox} id="find-table" label="Find a table" placeholder="Find a table" text=${text}
           options=${hits.map(({ name }) => name)} onText=${setText} onChoose=${find} />
         ${around !== null && html`
-          <${Around} name=${around} ...${{ steps, setSteps }} />
+          <span>Around <strong>${around}</strong></span>
           <button type="button" class="button" onClick=${showAll}>All ${relations
             .length} tables</button>
         `}
         <label class="check"><input type="checkbox" checked=${hasViews}
           onChange=${() => setViews(!hasViews)} />Views</label>
-        <span class="spacer"></span>
-        <button type="button" class="button is-quiet" aria-pressed=${String(isList)}
-          onClick=${() => setList(!isList)}>List</button>
       </div>
-      ${isList ? html`<${RelationshipList} relations=${shown} ...${{ relationships }} />` : html`
-        <${Drawn} ...${{ relationships }} relations=${shown} center=${found ?? around}
-          start=${start} />
-      `}
+      <${Drawn} ...${{ relationships }} relations=${shown} center=${found ?? around}
+        start=${start} />
     </div>
-  `;
-}
-
-interface AroundProps {
-  readonly name: string;
-  readonly steps: number;
-  readonly setSteps: (steps: number) => void;
-}
-
-function Around({ name, steps, setSteps }: AroundProps): View {
-  return html`
-    <span>Around <strong>${name}</strong></span>
-    <label class="field-inline">Steps
-      <select onChange=${(event: Event) =>
-        setSteps(Number((event.target as HTMLSelectElement).value))}>
-        ${[1, 2, 3].map((each) =>
-          html`<option key=${each} value=${each} selected=${each === steps}>${each}</option>`
-        )}
-      </select></label>
   `;
 }
 
@@ -123,37 +99,5 @@ function Drawn({ relations, relationships, center, start }: DrawnProps): View {
   return html`
     <div ref=${box} class="diagram-box">${layout !== null &&
       html`<${DiagramCanvas} ...${{ layout, center, start }} />`}</div>
-  `;
-}
-
-function RelationshipList(
-  { relations, relationships }: Omit<DrawnProps, "center" | "start">,
-): View {
-  return html`
-    <div class="chart">
-      <ul class="plain-list">${relations.map(({ schema, name, columns }) => {
-        const own = relationships.filter(({ origin, isForward }) =>
-          isForward && origin[1] === name
-        );
-        return html`
-          <li
-            key=${name}><a href=${hrefOf({
-              page: "table",
-              schema,
-              name,
-              view: "rows",
-              query: "",
-            })}>${name}</a> <span class="muted">${columns.length} columns</span>
-                  ${own.length > 0 &&
-                    html`<ul class="nested-list">${
-                      own.map(({ hint, pairs, foreign }) =>
-                        html`<li key=${hint}>${pairs.map(([from]) => from).join(", ")} refers to ${
-                          foreign[1]
-                        } (${pairs.map(([, to]) => to).join(", ")})</li>`
-                      )
-                    }</ul>`}</li>
-        `;
-      })}</ul>
-    </div>
   `;
 }
