@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** A chart of an aggregate over all rows that the filters select. Its request is in the URL. @module */
 import * as Plot from "@observablehq/plot";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import type { ConsoleRelation } from "../admin/console_schema.ts";
 import {
   type ChartChoice,
@@ -17,11 +17,12 @@ import {
   periods,
   withColumn,
 } from "./chart_query.ts";
+import { Drawing } from "./drawing.ts";
 import type { GridRow } from "./edit.ts";
 import { type TableQuery, typeKind } from "./filters.ts";
 import { type Labels, useLabels } from "./labels.ts";
 import { relationshipsOf, serviceState } from "./model.ts";
-import { Empty, grouped, html, type View } from "./view.ts";
+import { DataTable, Empty, grouped, html, Select, type SelectProps, type View } from "./view.ts";
 
 interface ChartViewProps {
   readonly relation: ConsoleRelation;
@@ -61,7 +62,7 @@ export function ChartView({ relation, query, rows, onQuery }: ChartViewProps): V
     ${current !== null && rows !== null &&
       (rows.length === 0
         ? html`<${Empty} title="No rows" />`
-        : html`<${Drawing} ...${{ rows, choice, labels }} keys=${chartKeys(choice, relation)} />`)}
+        : html`<${Chart} ...${{ rows, choice, labels }} keys=${chartKeys(choice, relation)} />`)}
   `;
 }
 
@@ -72,22 +73,6 @@ interface ChartControlsProps {
   readonly choice: ChartChoice;
   readonly references: ReadonlySet<string>;
   readonly onChoice: (choice: ChartChoice) => void;
-}
-
-function select(
-  label: string,
-  options: readonly (readonly [value: string, text: string])[],
-  [value, onValue]: readonly [value: string, onValue: (value: string) => void],
-): View {
-  return html`
-    <label class="field-inline">${label}
-      <select aria-label=${label} onChange=${(event: Event) =>
-        onValue((event.target as HTMLSelectElement).value)}>
-        ${options.map(([key, text]) =>
-          html`<option key=${key} value=${key} selected=${key === value}>${text}</option>`
-        )}
-      </select></label>
-  `;
 }
 
 function ChartControls({ relation, choice, references, onChoice }: ChartControlsProps): View {
@@ -105,23 +90,26 @@ function ChartControls({ relation, choice, references, onChoice }: ChartControls
     onChoice({ ...choice, measure: name, of: value.slice(space + 1) });
   };
   const isTime = typeKind(columns.find(({ name }) => name === choice.by)!.baseType) === "time";
+  const by = (name: string) =>
+    onChoice(withColumn(choice, columns.find((each) => each.name === name)!));
+  const per = (period: string) => onChoice({ ...choice, period: period as ChartChoice["period"] });
   return html`
     <div class="chart-controls">
-      ${select("Show", functions, [`${choice.measure} ${choice.of}`, measure])}
-      ${select("by", columns.map(({ name }) => [name, name]), [
-        choice.by,
-        (name) => onChoice(withColumn(choice, columns.find((each) => each.name === name)!)),
-      ])}
+      <${Field} text="Show" options=${functions} value=${`${choice.measure} ${choice.of}`}
+        onValue=${measure} />
+      <${Field} text="by" options=${columns.map(({ name }) => name)} value=${choice
+        .by} onValue=${by} />
       ${isTime &&
-        select("per", periods.map((each) => [each, each]), [
-          choice.period ?? "",
-          (period) => onChoice({ ...choice, period: period as ChartChoice["period"] }),
-        ])}
+        html`<${Field} text="per" options=${periods} value=${choice.period} onValue=${per} />`}
     </div>
   `;
 }
 
-interface DrawingProps {
+function Field({ text, ...props }: Omit<SelectProps, "label"> & { readonly text: string }): View {
+  return html`<label class="field-inline">${text} <${Select} label=${text} ...${props} /></label>`;
+}
+
+interface ChartProps {
   readonly rows: readonly GridRow[];
   readonly choice: ChartChoice;
   readonly labels: Labels;
@@ -136,8 +124,7 @@ interface Group {
   readonly y: number;
 }
 
-function Drawing({ rows, choice, labels, keys }: DrawingProps): View {
-  const box = useRef<HTMLDivElement>(null);
+function Chart({ rows, choice, labels, keys }: ChartProps): View {
   const { by, period, measure, of } = choice;
   const names = groupNames(rows.map((row) => row[keys.group]), labels.get(by));
   const groups = rows.map((row, index): Group => ({
@@ -146,67 +133,39 @@ function Drawing({ rows, choice, labels, keys }: DrawingProps): View {
     y: Number(row[keys.measure]),
   })).filter((_, index) => rows[index]![keys.measure] !== null);
   const most = maxGroups(choice);
-  useEffect(() => redrawing(box.current!, (element) => drawn(groups, choice, element)), [
-    rows,
-    labels,
-  ]);
   const what = of === "" ? measure : `${measure} of ${of}`;
   const title = `${what} by ${period === null ? by : `${period} of ${by}`}`;
   return html`
     <div class="chart">
-      <div ref=${box} class="plot-box" role="img" aria-label=${`${title}, ${groups.length} groups`}></div>
+      <${Drawing} label=${`${title}, ${groups.length} groups`} deps=${[rows, labels]}
+        options=${(width: number) => drawingOf(groups, choice, width)} />
       ${rows.length >= most &&
         html`<p class="hint" role="status">These are the ${
           period === null ? "greatest" : "first"
         } ${grouped(most)} groups.</p>`}
       <details class="others">
         <summary class="button">As a table</summary>
-        <table class="plain-table" aria-label=${title}>
-          <thead>
-            <tr>
-              <th scope="col">${by}</th>
-              <th scope="col" class="is-number">${what}</th>
-            </tr>
-          </thead>
-          <tbody>${rows.map((row, index) =>
-            groupRow(index, names[index]!, row[keys.measure])
-          )}</tbody>
-        </table>
+        <${DataTable} label=${title} head=${[by, what]} numbers=${[1]} rows=${rows.map((
+          row,
+          index,
+        ) => [names[index]!, measureText(row[keys.measure])])} />
       </details>
     </div>
   `;
 }
 
-/** Draws into an element, now and when its size changes. Returns the function that ends it. */
-function redrawing(
-  element: HTMLDivElement,
-  drawn: (element: HTMLDivElement) => Node,
-): () => void {
-  const draw = () => element.replaceChildren(drawn(element));
-  draw();
-  const observer = new ResizeObserver(draw);
-  observer.observe(element);
-  return () => observer.disconnect();
+function measureText(measure: unknown): string {
+  return measure === null ? "null" : grouped(Number(measure));
 }
 
-function groupRow(index: number, name: string, measure: unknown): View {
-  return html`
-    <tr key=${index}>
-      <td>${name}</td>
-      <td class="is-number">${measure === null ? "null" : grouped(Number(measure))}</td>
-    </tr>
-  `;
-}
-
-/** Draws without the package's own `style` element, which the policy of the page forbids. */
-function drawn(groups: readonly Group[], choice: ChartChoice, element: HTMLElement): Element {
-  const { by, period, measure, of } = choice;
-  const paint = getComputedStyle(element).color;
-  const isTilted = period === null && groups.length * 90 > element.clientWidth;
+function drawingOf(
+  groups: readonly Group[],
+  { by, period, measure, of }: ChartChoice,
+  width: number,
+): Plot.PlotOptions {
+  const isTilted = period === null && groups.length * 90 > width;
   const times = groups.filter(({ time }) => time !== null) as Plot.Data;
-  const figure = Plot.plot({
-    className: "drawn",
-    width: Math.max(280, element.clientWidth),
+  return {
     height: 420,
     marginLeft: 64,
     marginBottom: isTilted ? 96 : 40,
@@ -224,12 +183,8 @@ function drawn(groups: readonly Group[], choice: ChartChoice, element: HTMLEleme
     marks: [
       Plot.ruleY([0]),
       period === null
-        ? Plot.barY(groups as Plot.Data, { x: (_, index) => index, y: "y", fill: paint })
-        : Plot.lineY(times, { x: "time", y: "y", stroke: paint, marker: "circle" }),
+        ? Plot.barY(groups as Plot.Data, { x: (_, index) => index, y: "y", fill: "var(--accent)" })
+        : Plot.lineY(times, { x: "time", y: "y", stroke: "var(--accent)", marker: "circle" }),
     ],
-  });
-  figure.querySelectorAll("style").forEach((style) => style.remove());
-  // The element around it has the text of the whole image.
-  figure.querySelectorAll("[aria-label]").forEach((each) => each.removeAttribute("aria-label"));
-  return figure;
+  };
 }

@@ -16,6 +16,9 @@ const scaleBounds = [0.1, 3] as const;
 /** The smallest scale at which names can be read. A larger diagram is shown in part. */
 const minFittedScale = 0.6;
 
+/** Pixels around the drawing, as the style sheet has them. */
+const margin = 16;
+
 interface DiagramCanvasProps {
   readonly layout: DiagramLayout;
   /** Highlighted table, which is shown first. */
@@ -30,7 +33,8 @@ export function DiagramCanvas({ layout, center, start }: DiagramCanvasProps): Vi
   const [scale, setScale] = useState(1);
   const fit = () => {
     const { clientWidth, clientHeight } = frame.current!;
-    const [across, down] = [clientWidth / layout.width, clientHeight / layout.height];
+    const across = (clientWidth - 2 * margin) / layout.width;
+    const down = (clientHeight - 2 * margin) / layout.height;
     setScale(Math.max(minFittedScale, Math.min(across, down, 1)));
     requestAnimationFrame(() => {
       const shown = frame.current?.querySelector(`[data-name="${CSS.escape(center ?? start)}"]`);

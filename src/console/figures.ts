@@ -1,11 +1,12 @@
 /// <reference lib="dom" />
 /** Live figures of the last 15 minutes, each drawn and as a table. @module */
-import { useEffect, useRef, useState } from "preact/hooks";
-import uPlot from "uplot";
+import * as Plot from "@observablehq/plot";
+import { useRef, useState } from "preact/hooks";
 import type { ConsoleStats } from "../admin/console_routes.ts";
 import { readConsole } from "./api.ts";
+import { Drawing } from "./drawing.ts";
 import { guarded } from "./model.ts";
-import { bytesText, grouped, html, usePolling, type View } from "./view.ts";
+import { bytesText, DataTable, grouped, html, usePolling, type View } from "./view.ts";
 
 /** Pixels. */
 const figureHeight = 120;
@@ -96,126 +97,52 @@ export function Figures(): View {
   `;
 }
 
-interface ChartProps {
-  readonly figure: Figure;
-  readonly seconds: ConsoleStats;
-}
-
-function Chart({ figure, seconds }: ChartProps): View {
-  const box = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | null>(null);
-  const data = [
-    seconds.map(({ time }) => time),
-    ...figure.lines.map(({ value }) => seconds.map(value)),
-  ] as uPlot.AlignedData;
-  useEffect(() => {
-    const element = box.current!;
-    plot.current = new uPlot(optionsOf(figure, element), data, element);
-    const observer = new ResizeObserver(() =>
-      plot.current?.setSize({ width: element.clientWidth, height: figureHeight })
-    );
-    observer.observe(element);
-    return () => {
-      observer.disconnect();
-      plot.current?.destroy();
-    };
-  }, []);
-  useEffect(() => plot.current?.setData(data), [seconds]);
+function Chart(
+  { figure, seconds }: { readonly figure: Figure; readonly seconds: ConsoleStats },
+): View {
   const latest = seconds.at(-1);
   const values = figure.lines.map(({ label, value }) => {
     const number = latest === undefined ? null : value(latest);
     return `${label} ${number === null ? "–" : figure.text(number)}`;
   });
+  const options = (): Plot.PlotOptions => ({
+    height: figureHeight,
+    marginLeft: 62,
+    x: { ticks: 4, tickSize: 0, label: null },
+    y: { ticks: 3, tickSize: 0, tickFormat: figure.text, grid: true, label: null, zero: true },
+    marks: figure.lines.map(({ color, value }) =>
+      Plot.lineY(seconds as Plot.Data, {
+        x: ({ time }: Second) => new Date(time * 1000),
+        y: value,
+        stroke: `var(${color})`,
+      })
+    ),
+  });
   return html`
-    <figure class="card figure" role="group" aria-label=${figure.title}>
+    <figure class="card" role="group" aria-label=${figure.title}>
       <h3>${figure.title}</h3>
-      <p class="hint figure-now">${values.join(" · ")}</p>
-      <div ref=${box} class="plot" role="img" aria-label=${`${figure.title}: ${
-        values.join(", ")
-      }`}></div>
+      <p class="hint">${values.join(" · ")}</p>
+      <${Drawing} label=${`${figure.title}: ${values.join(", ")}`} options=${options}
+        deps=${[seconds]} />
     </figure>
   `;
-}
-
-function optionsOf({ lines, text }: Figure, element: HTMLElement): uPlot.Options {
-  const style = getComputedStyle(document.documentElement);
-  const color = (name: string) => resolved(style.getPropertyValue(name));
-  const axis = { stroke: color("--muted"), grid: { stroke: color("--line"), width: 1 } };
-  const ticks = { show: false };
-  return {
-    width: element.clientWidth,
-    height: figureHeight,
-    legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false } },
-    scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.15)] } },
-    axes: [
-      { ...axis, ticks, space: 70, size: 24, values: (_plot, values) => values.map(clockText) },
-      {
-        ...axis,
-        ticks,
-        size: 62,
-        space: 34,
-        values: (_plot, values) => values.map((each) => text(each)),
-      },
-    ],
-    series: [
-      {},
-      ...lines.map(({ label, color: name }) => ({
-        label,
-        stroke: color(name),
-        width: 1.6,
-        points: { show: false },
-        spanGaps: true,
-      })),
-    ],
-  };
-}
-
-function clockText(epochSeconds: number): string {
-  return new Date(epochSeconds * 1000).toLocaleTimeString("en-GB");
-}
-
-/** Returns the color that `light-dark()` has in the current theme. */
-function resolved(value: string): string {
-  const probe = document.createElement("span");
-  probe.style.color = value;
-  document.body.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
 }
 
 /** Minutes in place of seconds, since 900 rows say no more. */
 function FigureTable({ seconds }: { readonly seconds: ConsoleStats }): View {
   const minutes = Map.groupBy(seconds, ({ time }) => Math.floor(time / 60));
-  return html`
-    <div class="table-wrap">
-      <table class="plain-table" aria-label="Figures by minute">
-        <thead>
-          <tr>
-            <th scope="col">Minute</th>
-            <th scope="col" class="is-number">Requests</th>
-            <th scope="col" class="is-number">Errors</th>
-            <th scope="col" class="is-number">Highest p99</th>
-            <th scope="col" class="is-number">Most connections in use</th>
-          </tr>
-        </thead>
-        <tbody>${Array.from(minutes, ([minute, each]) =>
-          html`
-            <tr key=${minute}>
-              <td>${new Date(minute * 60_000).toLocaleTimeString([], {
-                hour: "2-digit",
-                minute: "2-digit",
-              })}</td>
-              <td class="is-number">${grouped(sum(each.map(({ statuses }) => sum(statuses))))}</td>
-              <td class="is-number">${grouped(
-                sum(each.map(({ statuses }) => sum(statuses.slice(3)))),
-              )}</td>
-              <td class="is-number">${ms(Math.max(0, ...each.map(({ p99 }) => p99 ?? 0)))}</td>
-              <td class="is-number">${Math.max(0, ...each.map(({ pool }) => pool.inUse))}</td>
-            </tr>
-          `).toReversed()}</tbody>
-      </table>
-    </div>
-  `;
+  const head = ["Minute", "Requests", "Errors", "Highest p99", "Most connections in use"];
+  const rows = Array.from(minutes, ([minute, each]) => [
+    new Date(minute * 60_000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }),
+    grouped(sum(each.map(({ statuses }) => sum(statuses)))),
+    grouped(sum(each.map(({ statuses }) => sum(statuses.slice(3))))),
+    ms(Math.max(0, ...each.map(({ p99 }) => p99 ?? 0))),
+    Math.max(0, ...each.map(({ pool }) => pool.inUse)),
+  ]).toReversed();
+  return html`<${DataTable} label="Figures by minute" ...${{ head, rows }} numbers=${[
+    1,
+    2,
+    3,
+    4,
+  ]} />`;
 }

@@ -1,11 +1,7 @@
 /// <reference lib="dom" />
 /** The grid of rows, which the keyboard can walk (ARIA Authoring Practices, "Grid"). @module */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type {
-  ConsoleColumn,
-  ConsoleRelation,
-  ConsoleRelationship,
-} from "../admin/console_schema.ts";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
 import { cellText } from "./cells.ts";
 import type { GridRow } from "./edit.ts";
 import { type SortTerm, typeKind } from "./filters.ts";
@@ -29,97 +25,78 @@ interface GridProps {
   readonly onEdit?: (row: GridRow, column: ConsoleColumn, anchor: DOMRect) => void;
 }
 
-/** Row and column of the cell with the focus. The header is row -1, the buttons of rows column -1. */
-interface CellPlace {
-  readonly row: number;
-  readonly column: number;
-}
-
 /** A table of rows. One cell is in the order of Tab; the arrow keys move to the others. */
 export function Grid(props: GridProps): View {
-  const { rows, columns, relation, label, onOpen, onEdit } = props;
-  const [place, setPlace] = useState<CellPlace>({ row: onOpen ? 0 : -1, column: onOpen ? -1 : 0 });
+  const { rows, columns, relation, label, order, labels, onOpen, onEdit } = props;
   const table = useRef<HTMLTableElement>(null);
-  const first = onOpen === undefined ? 0 : -1;
-  useEffect(() => {
-    const last = Math.min(place.row, rows.length - 1);
-    if (last !== place.row) setPlace({ ...place, row: last });
-  }, [rows]);
-  const move = (next: CellPlace) => {
-    setPlace(next);
-    const cell = table.current!.querySelector<HTMLElement>(
-      `[data-place="${next.row},${next.column}"]`,
-    );
-    (cell?.querySelector<HTMLElement>("button:not(.pencil)") ?? cell)?.focus();
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const next = nextPlace(place, event, { first, rows: rows.length, columns: columns.length });
-    if (next !== null) {
-      event.preventDefault();
-      move(next);
-    }
-  };
-  const described = useMemo(
-    () => columns.map((name) => relation?.columns.find((each) => each.name === name) ?? null),
-    [columns, relation],
-  );
-  const relationships = useMemo(() => relation === null ? [] : relationshipsOf(relation), [
-    relation,
-  ]);
-  const actions = useRef<GridActions>({ setPlace, onOpen, onEdit });
-  actions.current = { setPlace, onOpen, onEdit };
+  // A drawing of many rows stays until they change, and calls the functions of the last one.
+  const current = useRef(props);
+  current.current = props;
   const [hasPanel, isReadonly] = [onOpen !== undefined, onEdit === undefined];
+  const drawing = useMemo(() => {
+    const described = columns.map((name) =>
+      relation?.columns.find((each) => each.name === name) ?? null
+    );
+    const relationships = relation === null ? [] : relationshipsOf(relation);
+    return html`
+      ${gridHead(current, described)}
+      <tbody role="rowgroup">
+        ${rows.map((row, number) =>
+          gridLine(current, number, { described, links: foreignLinks(relationships, row) })
+        )}
+      </tbody>
+    `;
+  }, [rows, columns, relation, order, labels, hasPanel, isReadonly]);
+  useEffect(() => {
+    const cells = table.current!;
+    const first = cells.querySelector("tbody [data-place]") ?? cells.querySelector("[data-place]");
+    if (cells.querySelector('[tabindex="0"]') === null && first !== null) {
+      stopOf(first).tabIndex = 0;
+    }
+  }, [drawing]);
   return html`
     <div class="grid-scroll">
-      <table ref=${table} class="grid" role="grid" aria-label=${label} onKeyDown=${onKeyDown}
-        aria-rowcount=${rows.length + 1} aria-readonly=${String(onEdit === undefined)}>
-        ${gridHead(props, { described, place, setPlace })}
-        <tbody role="rowgroup">
-          ${rows.map((row, number) =>
-            html`
-              <${GridLine} key=${number} ...${{
-                row,
-                number,
-                columns,
-                described,
-                relationships,
-                labels: props.labels,
-                actions,
-              }}
-                ...${{ hasPanel, isReadonly }}
-                activeColumn=${place.row === number ? place.column : null} />
-            `
-          )}
-        </tbody>
-      </table>
+      <table ref=${table} class="grid" role="grid" aria-label=${label} onKeyDown=${moveFocus}
+        onFocusIn=${keepFocus} aria-rowcount=${rows.length + 1}
+        aria-readonly=${String(isReadonly)}>${drawing}</table>
     </div>
   `;
 }
 
-function gridHead(
-  { columns, relation, order, onSort, onOpen }: GridProps,
-  { described, place, setPlace }: {
-    readonly described: readonly (ConsoleColumn | null)[];
-    readonly place: CellPlace;
-    readonly setPlace: (place: CellPlace) => void;
-  },
-): View {
-  return html`
-    <thead role="rowgroup">
-      <tr role="row">
-        ${onOpen &&
-          html`<th role="columnheader" class="row-head"><span class="sr-only">Row</span></th>`}
-        ${columns.map((name, index) =>
-          html`
-            <${HeaderCell} key=${name} ...${{ name, column: described[index], relation, order }}
-              onSort=${onSort} place=${`-1,${index}`}
-              isActive=${place.row === -1 && place.column === index}
-              onFocus=${() => setPlace({ row: -1, column: index })} />
-          `
-        )}
-      </tr>
-    </thead>
-  `;
+/** Returns the element of a cell that takes the focus. */
+function stopOf(cell: Element): HTMLElement {
+  return cell.querySelector<HTMLElement>(".row-button, .sort-button") ?? cell as HTMLElement;
+}
+
+/** Puts the cell with the focus in the order of Tab in place of another one. */
+function keepFocus({ currentTarget, target }: FocusEvent): void {
+  const cell = (target as Element).closest("[data-place]");
+  if (cell === null) return;
+  (currentTarget as Element).querySelector('[tabindex="0"]')?.setAttribute("tabindex", "-1");
+  stopOf(cell).tabIndex = 0;
+}
+
+/** Moves the focus by a key. */
+function moveFocus(event: KeyboardEvent): void {
+  const table = event.currentTarget as HTMLTableElement;
+  const place = (event.target as Element).closest<HTMLElement>("[data-place]")?.dataset.place;
+  if (place === undefined) return;
+  const [row, column] = place.split(",").map(Number);
+  const next = nextPlace({ row: row!, column: column! }, event, {
+    first: table.querySelector(".row-button") === null ? 0 : -1,
+    rows: table.tBodies[0]!.rows.length,
+    columns: table.tHead!.querySelectorAll("[data-place]").length,
+  });
+  if (next === null) return;
+  event.preventDefault();
+  const cell = table.querySelector(`[data-place="${next.row},${next.column}"]`);
+  if (cell !== null) stopOf(cell).focus();
+}
+
+/** Row and column of a cell. The header is row -1, the buttons of rows column -1. */
+interface CellPlace {
+  readonly row: number;
+  readonly column: number;
 }
 
 /** Returns the place that a key moves to; null for other keys. */
@@ -160,18 +137,36 @@ function nextPlace(
   }
 }
 
-interface HeaderCellProps extends Pick<GridProps, "relation" | "order" | "onSort"> {
-  readonly name: string;
-  readonly column: ConsoleColumn | null;
-  readonly place: string;
-  readonly isActive: boolean;
-  readonly onFocus: () => void;
+/** The properties of the last drawing. */
+interface CurrentProps {
+  readonly current: GridProps;
 }
 
-function HeaderCell(props: HeaderCellProps): View {
-  const { name, column, relation, order, onSort, place, isActive, onFocus } = props;
-  const index = order.findIndex((term) => term.column === name);
-  const term = order[index];
+function gridHead(props: CurrentProps, described: readonly (ConsoleColumn | null)[]): View {
+  const { columns, onOpen } = props.current;
+  return html`
+    <thead role="rowgroup">
+      <tr role="row">
+        ${onOpen &&
+          html`<th role="columnheader" class="row-head"><span class="sr-only">Row</span></th>`}
+        ${columns.map((name, index) =>
+          headerCell(props, { name, index, column: described[index]! })
+        )}
+      </tr>
+    </thead>
+  `;
+}
+
+interface ColumnPlace {
+  readonly name: string;
+  readonly index: number;
+  readonly column: ConsoleColumn | null;
+}
+
+function headerCell(props: CurrentProps, { name, index, column }: ColumnPlace): View {
+  const { relation, order, onSort } = props.current;
+  const place = order.findIndex((term) => term.column === name);
+  const term = order[place];
   const sort = term === undefined ? "none" : term.descending ? "descending" : "ascending";
   const isKey = relation?.primaryKey.includes(name) ?? false;
   const about = [column?.comment, column?.default && `Default: ${column.default}`]
@@ -179,22 +174,18 @@ function HeaderCell(props: HeaderCellProps): View {
   const content = html`
     <span class="column-name">${isKey && html`<${Icon} name="key" />`}${name}${term !== undefined &&
       html`<span class="sort" aria-hidden="true">${term.descending ? "↓" : "↑"}${
-        order.length > 1 ? index + 1 : ""
+        order.length > 1 ? place + 1 : ""
       }</span>`}</span>
     <small>${column === null ? "" : shortType(column)}</small>
   `;
+  const choose = (event: MouseEvent) => props.current.onSort?.(name, { adds: event.shiftKey });
   return html`
-    <th role="columnheader" aria-sort=${sort} data-place=${place} title=${about || null}
+    <th key=${name} role="columnheader" aria-sort=${sort} data-place=${`-1,${index}`}
+      title=${about || null}
       class=${column !== null && typeKind(column.baseType) === "number" ? "is-number" : ""}>
       ${onSort !== undefined && column !== null
-        ? html`
-          <button type="button" class="sort-button" tabindex=${isActive ? 0 : -1}
-            onFocus=${onFocus} onClick=${(event: MouseEvent) =>
-              onSort(name, { adds: event.shiftKey })}>${content}</button>
-        `
-        : html`<span class="sort-button" tabindex=${
-          isActive ? 0 : -1
-        } onFocus=${onFocus}>${content}</span>`}
+        ? html`<button type="button" class="sort-button" tabindex="-1" onClick=${choose}>${content}</button>`
+        : html`<span class="sort-button" tabindex="-1">${content}</span>`}
     </th>
   `;
 }
@@ -207,113 +198,82 @@ function shortType({ type }: ConsoleColumn): string {
     .replace("timestamp without time zone", "timestamp");
 }
 
-/** Functions that the cells call. The reference stays the same, so that lines are drawn only once. */
-interface GridActions extends Pick<GridProps, "onOpen" | "onEdit"> {
-  readonly setPlace: (place: CellPlace) => void;
-}
-
-interface GridLineProps {
-  readonly row: GridRow;
-  readonly number: number;
-  readonly columns: readonly string[];
-  /** The columns of the table; null for others. */
-  readonly described: readonly (ConsoleColumn | null)[];
-  readonly relationships: readonly ConsoleRelationship[];
-  readonly labels: Labels | undefined;
-  readonly actions: { readonly current: GridActions };
-  readonly hasPanel: boolean;
-  readonly isReadonly: boolean;
-  /** Column of the cell with the focus; null if it is in another row. */
-  readonly activeColumn: number | null;
-}
-
-/** A row of the grid. It is drawn again only if it changes, so that the focus moves at once. */
-function GridLine(props: GridLineProps): View {
-  const { row, columns, described, relationships, labels, hasPanel, isReadonly, activeColumn } =
-    props;
-  return useMemo(
-    () => lineView(props),
-    [row, columns, described, relationships, labels, hasPanel, isReadonly, activeColumn],
-  );
-}
-
-function lineView(props: GridLineProps): View {
-  const { row, number, columns, described, relationships, actions, activeColumn } = props;
-  const links = foreignLinks(relationships, row);
+function gridLine(
+  props: CurrentProps,
+  number: number,
+  { described, links }: {
+    readonly described: readonly (ConsoleColumn | null)[];
+    readonly links: ReturnType<typeof foreignLinks>;
+  },
+): View {
+  const { rows, columns, onOpen } = props.current;
+  const row = rows[number]!;
   return html`
-    <tr role="row">
-      ${props.hasPanel && html`
+    <tr key=${number} role="row">
+      ${onOpen && html`
         <td role="gridcell" class="row-head" data-place=${`${number},-1`}>
           <button type="button" class="row-button" aria-label=${`Open row ${number + 1}`}
-            tabindex=${activeColumn === -1 ? 0 : -1}
-            onFocus=${() => actions.current.setPlace({ row: number, column: -1 })}
-            onClick=${() => actions.current.onOpen?.(row)}>${number + 1}</button></td>
+            tabindex="-1" onClick=${() => props.current.onOpen?.(row)}>${number + 1}</button></td>
       `}
-      ${columns.map((name, index) => {
-        const column = described[index] ?? null;
-        const isEditable = !props.isReadonly && column?.generated === false;
-        const activate = (target: HTMLElement) => {
-          const { onOpen, onEdit } = actions.current;
-          if (isEditable) onEdit?.(row, column, target.getBoundingClientRect());
-          else onOpen?.(row);
-        };
-        return html`
-          <${Cell} key=${name} ...${{ name, column, isEditable }} value=${row[name]}
-            link=${links.get(name)} linkLabel=${props.labels?.get(name)?.get(String(row[name]))}
-            place=${`${number},${index}`}
-            isActive=${activeColumn === index} onActivate=${activate}
-            onFocus=${() => actions.current.setPlace({ row: number, column: index })} />
-        `;
-      })}
+      ${columns.map((name, index) =>
+        gridCell(props, {
+          name,
+          index,
+          column: described[index]!,
+          row,
+          number,
+          link: links.get(name),
+        })
+      )}
     </tr>
   `;
 }
 
-interface CellProps {
-  readonly name: string;
-  readonly value: unknown;
-  readonly column: ConsoleColumn | null;
+interface CellParts extends ColumnPlace {
+  readonly row: GridRow;
+  readonly number: number;
   readonly link: RowLink | undefined;
-  /** Label of the referenced row. */
-  readonly linkLabel: string | undefined;
-  readonly place: string;
-  readonly isActive: boolean;
-  readonly isEditable: boolean;
-  readonly onFocus: () => void;
-  readonly onActivate: (target: HTMLElement) => void;
 }
 
-function Cell(props: CellProps): View {
-  const { name, value, column, link, linkLabel, place, isActive, isEditable } = props;
-  const { onFocus, onActivate } = props;
-  const cell = useRef<HTMLTableCellElement>(null);
+function gridCell(
+  props: CurrentProps,
+  { name, index, column, row, number, link }: CellParts,
+): View {
+  const value = row[name];
+  const { labels, onEdit } = props.current;
+  const linkLabel = labels?.get(name)?.get(String(value));
+  const isEditable = onEdit !== undefined && column?.generated === false;
   const kind = column === null ? "text" : typeKind(column.baseType);
   const classes = [
     ...(value === null ? ["is-null"] : []),
     ...(kind === "number" ? ["is-number"] : []),
     ...(typeof value === "object" && value !== null ? ["is-json"] : []),
   ];
+  const activate = ({ currentTarget }: Event) => {
+    const cell = (currentTarget as Element).closest("td")!;
+    if (isEditable) props.current.onEdit?.(row, column, cell.getBoundingClientRect());
+    else props.current.onOpen?.(row);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target !== event.currentTarget || !/^(?:Enter|F2)$/.test(event.key)) return;
+    event.preventDefault();
+    activate(event);
+  };
   return html`
-    <td ref=${cell} role="gridcell" data-place=${place} data-label=${name} class=${classes.join(
-      " ",
-    ) || null}
-      tabindex=${isActive ? 0 : -1} aria-readonly=${isEditable ? null : "true"} onFocus=${onFocus}
-      onDblClick=${(event: MouseEvent) => onActivate(event.currentTarget as HTMLElement)}
-      onKeyDown=${(event: KeyboardEvent) => {
-        if (event.target !== event.currentTarget) return;
-        if (event.key !== "Enter" && event.key !== "F2") return;
-        event.preventDefault();
-        onActivate(event.currentTarget as HTMLElement);
-      }}><span class="cell-text">${cellText(value, column?.baseType)}</span>${link !== undefined &&
-        html`
-          <a class="cell-link" href=${link.href} tabindex="-1"
-            aria-label=${[`Open ${link.name} ${cellText(value)}`, linkLabel].filter((text) => text)
-              .join(": ")}>${linkLabel ??
-              html`<${Icon} name="link" />`}</a>
-        `}${isEditable && html`
+    <td key=${name} role="gridcell" data-place=${`${number},${index}`} data-label=${name}
+      class=${classes.join(" ") || null} tabindex="-1" aria-readonly=${isEditable ? null : "true"}
+      onDblClick=${activate}
+      onKeyDown=${onKeyDown}><span class="cell-text">${cellText(
+        value,
+        column?.baseType,
+      )}</span>${link !== undefined && html`
+        <a class="cell-link" href=${link.href} tabindex="-1" aria-label=${[
+          `Open ${link.name} ${cellText(value)}`,
+          linkLabel,
+        ].filter((text) => text).join(": ")}>${linkLabel ?? html`<${Icon} name="link" />`}</a>
+      `}${isEditable && html`
         <button type="button" class="icon-button pencil" tabindex="-1"
-          aria-label=${`Change ${name}`} onClick=${() => onActivate(cell.current!)}>
-                  <${Icon} name="edit" /></button>
+          aria-label=${`Change ${name}`} onClick=${activate}><${Icon} name="edit" /></button>
       `}</td>
   `;
 }

@@ -111,6 +111,62 @@ export function Dialog({ title, onClose, children, kind = "", anchor = null }: D
   `;
 }
 
+/** Returns a listener that takes the text of a control. */
+export function withText(run: (text: string) => void): (event: Event) => void {
+  return (event) => run((event.target as HTMLInputElement).value);
+}
+
+export interface SelectProps {
+  readonly label: string;
+  /** Values with their texts, or values that are their own texts. */
+  readonly options: readonly (string | readonly [value: string, text: string])[];
+  readonly value: string | null;
+  readonly onValue: (value: string) => void;
+}
+
+/** A list to choose from. */
+export function Select({ label, options, value, onValue }: SelectProps): View {
+  return html`
+    <select aria-label=${label} onChange=${withText(onValue)}>
+      ${options.map((each) => {
+        const [key, text] = typeof each === "string" ? [each, each] : each;
+        return html`<option key=${key} value=${key} selected=${key === value}>${text}</option>`;
+      })}
+    </select>
+  `;
+}
+
+interface DataTableProps {
+  readonly label: string;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly View[])[];
+  /** Indexes of columns with numbers. Default: none. */
+  readonly numbers?: readonly number[];
+}
+
+/** A table whose frame scrolls sideways. */
+export function DataTable({ label, head, rows, numbers = [] }: DataTableProps): View {
+  const kind = (index: number) => numbers.includes(index) ? "is-number" : "";
+  return html`
+    <div class="table-wrap" tabindex="0" role="region" aria-label=${label}>
+      <table class="plain-table" aria-label=${label}>
+        <thead>
+          <tr>${head.map((text, index) =>
+            html`<th key=${index} scope="col" class=${kind(index)}>${text}</th>`
+          )}</tr>
+        </thead>
+        <tbody>${rows.map((row, number) =>
+          html`
+            <tr key=${number}>${row.map((cell, index) =>
+              html`<td key=${index} class=${kind(index)}>${cell}</td>`
+            )}</tr>
+          `
+        )}</tbody>
+      </table>
+    </div>
+  `;
+}
+
 /** Pixels between a popover and the edge of the window. */
 const popoverMargin = 8;
 

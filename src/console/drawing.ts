@@ -1,0 +1,38 @@
+/// <reference lib="dom" />
+/** A drawing of Observable Plot that fits its place. @module */
+import * as Plot from "@observablehq/plot";
+import { useEffect, useRef } from "preact/hooks";
+import { html, type View } from "./view.ts";
+
+interface DrawingProps {
+  /** Text of the whole image. */
+  readonly label: string;
+  /** Returns the drawing for a width in px. */
+  readonly options: (width: number) => Plot.PlotOptions;
+  /** Values that change with the drawing. */
+  readonly deps: readonly unknown[];
+}
+
+/** Draws now, and when the size of its place changes. */
+export function Drawing({ label, options, deps }: DrawingProps): View {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = box.current!;
+    const observer = new ResizeObserver(() => {
+      const width = Math.max(240, element.clientWidth);
+      element.replaceChildren(drawn({ ...options(width), width }));
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, deps as unknown[]);
+  return html`<div ref=${box} class="plot-box" role="img" aria-label=${label}></div>`;
+}
+
+/** Draws without the package's own `style` element, which the policy of the page forbids. */
+function drawn(options: Plot.PlotOptions): Element {
+  const figure = Plot.plot({ className: "drawn", ...options });
+  figure.querySelectorAll("style").forEach((style) => style.remove());
+  // The element around it has the text of the whole image.
+  figure.querySelectorAll("[aria-label]").forEach((each) => each.removeAttribute("aria-label"));
+  return figure;
+}
