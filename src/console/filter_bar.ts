@@ -15,7 +15,7 @@ import {
 } from "./filters.ts";
 import { type Reference, referencesOf } from "./labels.ts";
 import { ValueInput } from "./value_input.ts";
-import { html, Icon, type View } from "./view.ts";
+import { html, Icon, Select, type View, withText } from "./view.ts";
 
 interface FilterBarProps {
   readonly relation: ConsoleRelation;
@@ -66,42 +66,28 @@ interface FilterRowProps {
   readonly onChange: (filter: ColumnFilter | null) => void;
 }
 
-function operatorOption(each: FilterOperator, chosen: FilterOperator): View {
-  return html`<option key=${each} value=${each} selected=${each === chosen}>${
-    filterOperators[each]
-  }</option>`;
-}
-
 function FilterRow({ relation, filter, onChange }: FilterRowProps): View {
   const column = relation.columns.find(({ name }) => name === filter.column) ?? textColumn;
   const known = operatorsOf(column);
   const operators = known.includes(filter.operator) ? known : [filter.operator, ...known];
-  const chooseColumn = (event: Event) => {
-    const name = (event.target as HTMLSelectElement).value;
+  const chooseColumn = (name: string) => {
     const [operator] = operatorsOf(relation.columns.find((each) => each.name === name)!);
     onChange({ column: name, path: "", operator: operator!, value: "" });
   };
   const hasPath = typeKind(column.baseType) === "json" || filter.path !== "";
-  const choosePath = (event: Event) =>
-    onChange({ ...filter, path: (event.target as HTMLInputElement).value });
-  const chooseOperator = (event: Event) => {
-    const operator = (event.target as HTMLSelectElement).value as FilterOperator;
+  const chooseOperator = (operator: FilterOperator) =>
     onChange({ ...filter, operator, value: takesValue(operator) ? filter.value : "" });
-  };
   return html`
     <div class="filter">
-      <select aria-label="Column" onChange=${chooseColumn}>
-        ${relation.columns.map(({ name }) =>
-          html`<option key=${name} selected=${name === filter.column}>${name}</option>`
-        )}
-      </select>
+      <${Select} label="Column" value=${filter.column} onValue=${chooseColumn}
+        options=${relation.columns.map(({ name }) => name)} />
       ${hasPath && html`
         <input type="text" class="short mono" aria-label="Path within the value"
-          value=${filter.path} placeholder="->>name" onChange=${choosePath} />
+          value=${filter.path} placeholder="->>name"
+          onChange=${withText((path) => onChange({ ...filter, path }))} />
       `}
-      <select aria-label="Operator" onChange=${chooseOperator}>
-        ${operators.map((each) => operatorOption(each, filter.operator))}
-      </select>
+      <${Select} label="Operator" value=${filter.operator} onValue=${chooseOperator}
+        options=${operators.map((each) => [each, filterOperators[each]])} />
       ${takesValue(filter.operator) && html`
         <${FilterValue} ...${{ column, filter, onChange }}
           reference=${referencesOf(relation).find((each) => each.column === filter.column)} />

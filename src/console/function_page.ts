@@ -14,7 +14,7 @@ import { sendCall } from "./history.ts";
 import { functionsOf, guarded, profileHeader, schema } from "./model.ts";
 import { navigate, type PageRoute, route } from "./route.ts";
 import { ValueInput } from "./value_input.ts";
-import { bytesText, durationText, Empty, html, type View } from "./view.ts";
+import { bytesText, durationText, Empty, html, Select, type View } from "./view.ts";
 
 type FunctionRoute = Extract<PageRoute, { readonly page: "function" }>;
 
@@ -39,14 +39,9 @@ export function FunctionPage(): View {
         <p class="lead">${chosen.comment ?? signature(chosen)}</p>
         ${overloads.length > 1 && html`
           <label class="field-inline">Overload
-            <select onChange=${(event: Event) =>
-              setIndex(Number((event.target as HTMLSelectElement).value))}>
-              ${overloads.map((each, place) =>
-                html`<option key=${place} value=${place} selected=${place === index}>${
-                  signature(each)
-                }</option>`
-              )}
-            </select></label>
+            <${Select} label="Overload" value=${String(index)}
+              options=${overloads.map((each, place) => [String(place), signature(each)])}
+              onValue=${(place: string) => setIndex(Number(place))} /></label>
         `}
       </header>
       <${FunctionForm} key=${index} routine=${chosen} current=${current} />

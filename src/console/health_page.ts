@@ -5,7 +5,16 @@ import type { ConsoleConfig, ConsoleFindings } from "../admin/console_routes.ts"
 import type { ConsoleState } from "../admin/console_state.ts";
 import { readConsole } from "./api.ts";
 import { guarded, serviceState } from "./model.ts";
-import { bytesText, CopyButton, durationText, Empty, grouped, html, type View } from "./view.ts";
+import {
+  bytesText,
+  CopyButton,
+  DataTable,
+  durationText,
+  Empty,
+  grouped,
+  html,
+  type View,
+} from "./view.ts";
 
 /** State, findings and configuration. */
 export function HealthPage(): View {
@@ -127,24 +136,9 @@ function Configuration(): View {
 function Options(
   { label, options }: { readonly label: string; readonly options: ConsoleConfig },
 ): View {
-  return html`
-    <div class="table-wrap">
-      <table class="plain-table" aria-label=${label}>
-        <thead>
-          <tr>
-            <th scope="col">Option</th>
-            <th scope="col">Value</th>
-          </tr>
-        </thead>
-        <tbody>${options.map(({ key, value }) =>
-          html`
-            <tr key=${key}>
-              <td><code>${key}</code></td>
-              <td><code>${value}</code></td>
-            </tr>
-          `
-        )}</tbody>
-      </table>
-    </div>
-  `;
+  const rows = options.map(({ key, value }) => [
+    html`<code>${key}</code>`,
+    html`<code>${value}</code>`,
+  ]);
+  return html`<${DataTable} ...${{ label, rows }} head=${["Option", "Value"]} />`;
 }

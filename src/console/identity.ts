@@ -15,7 +15,7 @@ import {
   signOutRole,
   token,
 } from "./session.ts";
-import { Dialog, durationText, html, Icon, type View } from "./view.ts";
+import { Dialog, durationText, html, Icon, Select, type View, withText } from "./view.ts";
 
 /** The button that names the role. */
 export function Identity(): View {
@@ -82,16 +82,8 @@ interface RoleSelectProps {
 function RoleSelect({ label, value, onRole }: RoleSelectProps): View {
   const names = useRoles();
   const all = ["", ...names, ...(value === "" || names.includes(value) ? [] : [value])];
-  return html`
-    <select aria-label=${label} onChange=${(event: Event) =>
-      onRole((event.target as HTMLSelectElement).value)}>
-      ${all.map((role) =>
-        html`<option key=${role} value=${role} selected=${role === value}>${
-          role === "" ? "anonymous" : role
-        }</option>`
-      )}
-    </select>
-  `;
+  const options = all.map((role) => [role, role === "" ? "anonymous" : role]);
+  return html`<${Select} ...${{ label, value, options }} onValue=${onRole} />`;
 }
 
 /** Shows the table as another role sees it, where the machine is trusted. */
@@ -117,8 +109,9 @@ function RoleForm({ onClose }: { readonly onClose: () => void }): View {
       <label class="field">Role <${RoleSelect} label="Role" value=${role} onRole=${setRole} /></label>
       <label class="field">Claims
         <textarea class="mono" rows="2" spellcheck="false" value=${extraClaims.value}
-          aria-invalid=${isValid ? null : "true"} onInput=${(event: Event) =>
-            extraClaims.value = (event.target as HTMLTextAreaElement).value}></textarea></label>
+          aria-invalid=${isValid ? null : "true"} onInput=${withText((text) =>
+            extraClaims.value = text
+          )}></textarea></label>
       ${!isValid && html`<p class="error" role="alert">Expected a JSON object</p>`}
       <div class="actions"><button type="submit" class="button is-primary">Act as the role</button></div>
     </form>
@@ -147,9 +140,9 @@ function TokenDialog({ onClose }: { readonly onClose: () => void }): View {
         ${error !== null && html`<p class="error" role="alert">${error.message}</p>`}
         <label class="field">Token (JWT)
           <textarea rows="4" required spellcheck="false" autocomplete="off" class="mono" value=${text}
-            placeholder=${token.value === null ? "eyJ…" : "A token is in use; enter another one"}
-            onInput=${(event: Event) =>
-              setText((event.target as HTMLTextAreaElement).value)}></textarea>
+            placeholder=${token.value === null
+              ? "eyJ…"
+              : "A token is in use; enter another one"} onInput=${withText(setText)}></textarea>
         </label>
         <label class="check"><input type="checkbox" checked=${keeps}
           onChange=${(event: Event) => setKeeps((event.target as HTMLInputElement).checked)} />
@@ -178,8 +171,9 @@ export function AdminTokenForm(): View {
         <h1>Console</h1>
         <p>This server protects its console. Enter the value of <code>admin-token</code>.</p>
         <label class="field">Admin token
-          <input type="password" autocomplete="off" required value=${text}
-            onInput=${(event: Event) => setText((event.target as HTMLInputElement).value)} />
+          <input type="password" autocomplete="off" required value=${text} onInput=${withText(
+            setText,
+          )} />
         </label>
         ${adminToken.value !== null && html`<p class="error" role="alert">The token is wrong, or too
           many wrong ones were sent.</p>`}

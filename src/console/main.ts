@@ -25,7 +25,7 @@ import { hrefOf, navigate, type PageRoute, route } from "./route.ts";
 import { adminToken, token } from "./session.ts";
 import { StartPage } from "./start_page.ts";
 import { TablePage } from "./table_page.ts";
-import { html, Icon, type IconName, lazy, usePolling, type View } from "./view.ts";
+import { html, Icon, type IconName, lazy, Select, usePolling, type View } from "./view.ts";
 
 const menuOpen = signal(false);
 const searchOpen = signal(false);
@@ -154,11 +154,8 @@ function TopBar(): View {
       </button>
       ${schemas.length > 1 && html`
         <label class="field-inline"><span class="hide-narrow">Schema</span>
-          <select aria-label="Schema" value=${schemaName.value} onChange=${chooseSchema}>
-            ${schemas.map((name) =>
-              html`<option key=${name} selected=${name === schemaName.value}>${name}</option>`
-            )}
-          </select>
+          <${Select} label="Schema" value=${schemaName.value} options=${schemas}
+            onValue=${(schema: string) => navigate({ page: "start", schema })} />
         </label>
       `}
       <span class="spacer"></span>
@@ -168,11 +165,6 @@ function TopBar(): View {
         onClick=${switchTheme}><${Icon} name=${isDark() ? "sun" : "moon"} /></button>
     </header>
   `;
-}
-
-function chooseSchema(event: Event): void {
-  const name = (event.target as HTMLSelectElement).value;
-  navigate({ page: "start", schema: name });
 }
 
 function Status(): View {
@@ -218,8 +210,8 @@ function Sidebar(): View {
         )}
       </ul>
       <${SavedViews} />
-      <${RelationList} name=${name} />
-      <${FunctionList} name=${name} />
+      <${NavList} title="Tables" links=${relationLinks(name)} />
+      <${NavList} title="Functions" links=${functionLinks(name)} />
     </nav>
   `;
 }
@@ -242,37 +234,37 @@ function SavedViews(): View {
   `;
 }
 
-function RelationList({ name }: { readonly name: string }): View {
-  const relations = relationsOf(name);
-  return html`
-    <h2 class="nav-head">Tables <span>${relations.length}</span></h2>
-    <ul class="nav-list">
-      ${relations.map((relation) =>
-        html`
-          <${NavLink} key=${relation.name} icon=${relation.isView ? "view" : "table"}
-            label=${relation.name} isDim=${!may("get", `/${relation.name}`)}
-            to=${{ page: "table", schema: name, name: relation.name, view: "rows", query: "" }} />
-        `
-      )}
-    </ul>
+function relationLinks(schema: string): readonly NavLinkProps[] {
+  return relationsOf(schema).map(({ name, isView }) => ({
+    icon: isView ? "view" : "table",
+    label: name,
+    isDim: !may("get", `/${name}`),
+    to: { page: "table", schema, name, view: "rows", query: "" },
+  }));
+}
+
+function functionLinks(schema: string): readonly NavLinkProps[] {
+  return [...new Set(functionsOf(schema).map(({ name }) => name))].map((name) => ({
+    icon: "function",
+    label: name,
+    isDim: !may("post", `/rpc/${name}`),
+    to: { page: "function", schema, name, query: "" },
+  }));
+}
+
+/** A list of pages; none if it is empty. */
+function NavList({ title, links }: NavListProps): View {
+  return links.length > 0 && html`
+    <h2 class="nav-head">${title} <span>${links.length}</span></h2>
+    <ul class="nav-list">${links.map((link) =>
+      html`<${NavLink} key=${link.label} ...${link} />`
+    )}</ul>
   `;
 }
 
-function FunctionList({ name }: { readonly name: string }): View {
-  const names = [...new Set(functionsOf(name).map((each) => each.name))];
-  if (names.length === 0) return null;
-  return html`
-    <h2 class="nav-head">Functions <span>${names.length}</span></h2>
-    <ul class="nav-list">
-      ${names.map((each) =>
-        html`
-          <${NavLink} key=${each} icon="function" label=${each}
-            isDim=${!may("post", `/rpc/${each}`)}
-            to=${{ page: "function", schema: name, name: each, query: "" }} />
-        `
-      )}
-    </ul>
-  `;
+interface NavListProps {
+  readonly title: string;
+  readonly links: readonly NavLinkProps[];
 }
 
 interface NavLinkProps {

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The footer of a grid: which rows are shown, and the way to others. @module */
 import { defaultLimit, firstPage, parseQuery, type TableQuery } from "./filters.ts";
-import { durationText, grouped, html, Icon, type View } from "./view.ts";
+import { durationText, grouped, html, Icon, Select, type View } from "./view.ts";
 
 /** Number of rows that fit the filters. */
 export interface RowCount {
@@ -62,15 +62,9 @@ export function Pager(props: PagerProps): View {
         <button type="button" class="small-button" onClick=${onCount}>Count exactly</button>
       `}
       <span class="spacer"></span>
-      <select aria-label="Rows per page" onChange=${(event: Event) =>
-        onQuery({
-          ...firstPage(query),
-          limit: Number((event.target as HTMLSelectElement).value),
-        })}>
-        ${sizes.map((size) =>
-          html`<option key=${size} value=${size} selected=${size === limit}>${size} rows</option>`
-        )}
-      </select>
+      <${Select} label="Rows per page" value=${String(limit)}
+        options=${sizes.map((size) => [String(size), `${size} rows`])}
+        onValue=${(size: string) => onQuery({ ...firstPage(query), limit: Number(size) })} />
       <button type="button" class="button" aria-label="Previous" disabled=${!hasPrevious}
         onClick=${() => step(links.prev, -limit)}><${Icon} name="previous" /></button>
       <button type="button" class="button" aria-label="Next" disabled=${!hasNext}

@@ -24,7 +24,7 @@ import {
   serviceState,
 } from "./model.ts";
 import { hrefOf, type PageRoute, route } from "./route.ts";
-import { CopyButton, html, Icon, saveFile, type View } from "./view.ts";
+import { CopyButton, DataTable, html, Icon, saveFile, type View, withText } from "./view.ts";
 
 type ReferenceRoute = Extract<PageRoute, { readonly page: "reference" }>;
 
@@ -46,8 +46,7 @@ export function ReferencePage(): View {
       </header>
       <${Grammar} relation=${relationsOf(schema)[0] ?? null} />
       <label class="field">Filter the reference
-        <input type="search" value=${text}
-          onInput=${(event: Event) => setText((event.target as HTMLInputElement).value)} /></label>
+        <input type="search" value=${text} onInput=${withText(setText)} /></label>
       <section aria-labelledby="tables"><h2 id="tables">Tables and views</h2>
         ${relations.map((relation) =>
           html`<${RelationEntry} key=${relation.name} ...${{ relation }} />`
@@ -144,14 +143,10 @@ function RelationEntry({ relation }: { readonly relation: ConsoleRelation }): Vi
         )}${allowed.length === 0 && html`<span class="tag">no access</span>`}</span></summary>
       <div class="stack entry-body">
         ${comment !== null && html`<p>${comment}</p>`}
-        <div class="table-wrap" tabindex="0" role="region" aria-label=${`Columns of ${name}`}>
-        <table class="plain-table">
-          <thead><tr><th scope="col">Column</th><th scope="col">Type</th><th scope="col">Default</th>
-            <th scope="col">Filters</th></tr></thead>
-          <tbody>${columns.map((column) =>
+        <${DataTable} label=${`Columns of ${name}`} head=${["Column", "Type", "Default", "Filters"]}
+          rows=${columns.map((column) =>
             columnRow(column, { isKey: primaryKey.includes(column.name) })
-          )}</tbody>
-        </table></div>
+          )} />
         <${Related} ...${{ relation }} />
         <div class="actions"><a class="button" href=${hrefOf(target)}>
           <${Icon} name="table" />Open ${name}</a></div>
@@ -160,7 +155,10 @@ function RelationEntry({ relation }: { readonly relation: ConsoleRelation }): Vi
   `;
 }
 
-function columnRow(column: ConsoleColumn, { isKey }: { readonly isKey: boolean }): View {
+function columnRow(
+  column: ConsoleColumn,
+  { isKey }: { readonly isKey: boolean },
+): readonly View[] {
   const [operator = "eq"] = operatorsOf(column);
   const [param, value] = filterParam({
     column: column.name,
@@ -168,22 +166,17 @@ function columnRow(column: ConsoleColumn, { isKey }: { readonly isKey: boolean }
     operator,
     value: takesValue(operator) ? column.enumLabels[0] ?? "…" : "",
   });
-  return html`
-    <tr key=${column.name}>
-      <td><code>${column.name}</code>${isKey &&
-        html`<span class="tag">key</span>`}${column.comment !== null &&
-        html`<p class="hint">${column.comment}</p>`}</td>
-      <td>${column.type}${column.nullable ? "" : html`
-        <small>not null</small>
-      `}${column.enumLabels.length > 0 &&
-        html`<p class="hint">${column.enumLabels.join(", ")}</p>`}</td>
-      <td>${column.default !== null && html`<code>${column.default}</code>`}</td>
-      <td><code class="wrap">${param}=${value}</code>
-        <p class="hint">${operatorsOf(column).map((each) => filterOperators[each]).join(
-          ", ",
-        )}</p></td>
-    </tr>
-  `;
+  const names = operatorsOf(column).map((each) => filterOperators[each]).join(", ");
+  return [
+    html`<code>${column.name}</code>${isKey && html`<span class="tag">key</span>`}${
+      column.comment !== null && html`<p class="hint">${column.comment}</p>`
+    }`,
+    html`${column.type}${!column.nullable && html`<small> not null</small>`}${
+      column.enumLabels.length > 0 && html`<p class="hint">${column.enumLabels.join(", ")}</p>`
+    }`,
+    column.default !== null && html`<code>${column.default}</code>`,
+    html`<code class="wrap">${param}=${value}</code><p class="hint">${names}</p>`,
+  ];
 }
 
 function allows(

@@ -8,7 +8,18 @@ import { decode } from "./filters.ts";
 import { sentRequests } from "./history.ts";
 import { guarded, schemaName, serviceState } from "./model.ts";
 import { hrefOf } from "./route.ts";
-import { bytesText, durationText, Empty, html, Icon, usePolling, type View } from "./view.ts";
+import {
+  bytesText,
+  DataTable,
+  durationText,
+  Empty,
+  html,
+  Icon,
+  Select,
+  usePolling,
+  type View,
+  withText,
+} from "./view.ts";
 
 /** Figures, requests and log lines, all live. */
 export function RequestsPage(): View {
@@ -60,7 +71,16 @@ function RequestList(): View {
     <section aria-labelledby="requests">
       <div class="section-head">
         <h2 id="requests">Requests</h2>
-        <${ListControls} ...${{ kind, setKind, text, setText, setStatus, isPaused, setPaused }} />
+        <${ListControls} ...${{
+          kind,
+          setKind,
+          text,
+          setText,
+          status,
+          setStatus,
+          isPaused,
+          setPaused,
+        }} />
       </div>
       ${shown.length === 0
         ? html`<${Empty} title="No requests" />`
@@ -74,13 +94,14 @@ interface ListControlsProps {
   readonly setKind: (kind: "newest" | "slow") => void;
   readonly text: string;
   readonly setText: (text: string) => void;
+  readonly status: string;
   readonly setStatus: (status: string) => void;
   readonly isPaused: boolean;
   readonly setPaused: (isPaused: boolean) => void;
 }
 
 function ListControls(
-  { kind, setKind, text, setText, setStatus, isPaused, setPaused }: ListControlsProps,
+  { kind, setKind, text, setText, status, setStatus, isPaused, setPaused }: ListControlsProps,
 ): View {
   return html`
     <div class="list-controls">
@@ -93,14 +114,9 @@ function ListControls(
         )}
       </div>
       <input type="search" aria-label="Path or role" placeholder="Path or role" value=${text}
-        onInput=${(event: Event) => setText((event.target as HTMLInputElement).value)} />
-      <select aria-label="Status" onChange=${(event: Event) =>
-        setStatus((event.target as HTMLSelectElement).value)}>
-        <option value="">Any status</option>
-        <option value="2">2xx</option>
-        <option value="4">4xx</option>
-        <option value="5">5xx</option>
-      </select>
+        onInput=${withText(setText)} />
+      <${Select} label="Status" value=${status} onValue=${setStatus}
+        options=${[["", "Any status"], ["2", "2xx"], ["4", "4xx"], ["5", "5xx"]]} />
       <button type="button" class="icon-button" aria-label=${isPaused ? "Continue" : "Pause"}
         onClick=${() => setPaused(!isPaused)}><${Icon} name=${isPaused
           ? "play"
@@ -210,34 +226,19 @@ function linkOf(target: string): string | null {
 /** The last requests of this browser, which the service does not list. */
 function SentRequests(): View {
   if (sentRequests.value.length === 0) return null;
+  const rows = sentRequests.value.map(({ time, status, method, target, ms, href }) => [
+    new Date(time).toLocaleTimeString(),
+    status,
+    html`<a href=${href}><code>${method} ${decode(target)}</code></a>`,
+    durationText(ms),
+  ]);
   return html`
     <section aria-labelledby="sent">
       <div class="section-head">
         <h2 id="sent">Sent by this browser</h2>
       </div>
-      <div class="table-wrap wide" tabindex="0" role="region" aria-label="Requests of this browser">
-        <table class="plain-table">
-          <thead>
-            <tr>
-              <th scope="col">Time</th>
-              <th scope="col">Status</th>
-              <th scope="col">Request</th>
-              <th scope="col" class="is-number">Duration</th>
-            </tr>
-          </thead>
-          <tbody>${sentRequests.value.map(({ time, status, method, target, ms, href }) =>
-            html`
-              <tr key=${time}>
-                <td>${new Date(time).toLocaleTimeString()}</td>
-                <td
-                  class="status-code">${status}</td>
-                <td><a href=${href}><code>${method} ${decode(target)}</code></a></td>
-                <td class="is-number">${durationText(ms)}</td>
-              </tr>
-            `
-          )}</tbody>
-        </table>
-      </div>
+      <${DataTable} label="Requests of this browser" numbers=${[3]} rows=${rows}
+        head=${["Time", "Status", "Request", "Duration"]} />
     </section>
   `;
 }

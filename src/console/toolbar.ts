@@ -14,7 +14,7 @@ import {
 import { saveView } from "./history.ts";
 import { relationshipsOf, verbsOf } from "./model.ts";
 import { hrefOf, type TableView, tableViews } from "./route.ts";
-import { CopyButton, html, Icon, type IconName, type View } from "./view.ts";
+import { CopyButton, html, Icon, type IconName, type View, withText } from "./view.ts";
 
 interface ToolbarProps {
   readonly relation: ConsoleRelation;
@@ -102,8 +102,9 @@ function ShareMenu(
       <summary class="button is-quiet"><${Icon} name="star" />Save</summary>
       <form class="menu-body stack" onSubmit=${save}>
         <label class="field">Name of the view
-          <input type="text" value=${text} placeholder=${name} onInput=${(event: Event) =>
-            setText((event.target as HTMLInputElement).value)} /></label>
+          <input type="text" value=${text} placeholder=${name} onInput=${withText(
+            setText,
+          )} /></label>
         <div class="actions">
           <button type="button" class="button" onClick=${onExport}>CSV</button>
           <${CopyButton} label="Copy link" text=${() => location.href} />

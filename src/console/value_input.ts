@@ -7,7 +7,7 @@ import { problemOf } from "./edit.ts";
 import { typeKind } from "./filters.ts";
 import { findLabels, type LabelledKey, type Reference } from "./labels.ts";
 import { guarded } from "./model.ts";
-import { html, type View } from "./view.ts";
+import { html, type View, withText } from "./view.ts";
 
 interface ValueInputProps {
   readonly column: Pick<ConsoleColumn, "baseType" | "enumLabels">;
@@ -25,8 +25,7 @@ interface ValueInputProps {
 export function ValueInput(props: ValueInputProps): View {
   const { column, reference, value, onValue, label, ...others } = props;
   if (reference !== undefined) return html`<${ReferenceInput} ...${props} />`;
-  const onInput = (event: Event) =>
-    onValue((event.target as HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement).value);
+  const onInput = withText(onValue);
   const kind = typeKind(column.baseType);
   const labels = kind === "boolean" ? ["true", "false"] : column.enumLabels;
   const attributes = { ...others, "aria-label": label };
