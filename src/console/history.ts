@@ -1,8 +1,11 @@
 /// <reference lib="dom" />
 /** Views that the reader has saved, and the last requests of this browser. @module */
 import { signal } from "@preact/signals";
-import { type ApiAnswer, callApi, isRecord } from "./api.ts";
+import { useEffect, useState } from "preact/hooks";
+import { type ApiAnswer, type ApiError, callApi, errorOf, isRecord } from "./api.ts";
 import { type ApiCall, targetOf } from "./code.ts";
+import { guarded } from "./model.ts";
+import { token } from "./session.ts";
 
 /** A page under a name. */
 export interface SavedView {
@@ -83,4 +86,41 @@ export async function sendCall(call: ApiCall, signal?: AbortSignal): Promise<Api
     [entry, ...sentRequests.value.filter((each) => !isSame(each))].slice(0, maxRequests),
   );
   return answer;
+}
+
+/** The answer to a request; the error of one that failed. */
+export interface LoadedAnswer {
+  /** Text of the request that the answer belongs to. */
+  readonly key: string;
+  /** Null beside an error. */
+  readonly answer: ApiAnswer | null;
+  readonly error: ApiError | null;
+}
+
+/** Sends a request after each change, and cancels the one before. Null sends none. */
+export function useAnswer(
+  call: ApiCall | null,
+  send: typeof sendCall,
+  deps: readonly unknown[] = [],
+): { readonly loaded: LoadedAnswer | null; readonly isBusy: boolean } {
+  const [loaded, setLoaded] = useState<LoadedAnswer | null>(null);
+  const [isBusy, setBusy] = useState(true);
+  const key = JSON.stringify(call);
+  useEffect(() => {
+    if (call === null) return;
+    const controller = new AbortController();
+    setBusy(true);
+    void guarded(async () => {
+      try {
+        const answer = await send(call, controller.signal);
+        const error = errorOf(answer);
+        setLoaded({ key, error, answer: error === null ? answer : null });
+        setBusy(false);
+      } catch (thrown) {
+        if (!controller.signal.aborted) throw thrown;
+      }
+    });
+    return () => controller.abort();
+  }, [key, token.value, ...deps]);
+  return { loaded, isBusy };
 }

@@ -1,26 +1,23 @@
 /// <reference lib="dom" />
 /** The plan of the request that a table shows: a tree, or PostgreSQL's own text. @module */
-import { useEffect, useState } from "preact/hooks";
-import { type ApiError, callApi, errorOf } from "./api.ts";
+import { useState } from "preact/hooks";
+import { callApi } from "./api.ts";
 import type { ApiCall } from "./code.ts";
 import { ErrorBox } from "./exchange.ts";
-import { guarded, serviceState } from "./model.ts";
+import { useAnswer } from "./history.ts";
+import { serviceState } from "./model.ts";
 import { estimateError, nodeTitle, planFacts, type PlanNode, planRoot } from "./plan_tree.ts";
-import { token } from "./session.ts";
 import { durationText, Empty, grouped, html, type View } from "./view.ts";
-
-/** Options of EXPLAIN. */
-const planOptions = ["analyze", "buffers", "verbose", "settings"] as const;
-
-type ExplainOption = typeof planOptions[number];
 
 /** Requests the plan from the API, with the role of the token. */
 export function PlanView({ call }: { readonly call: ApiCall }): View {
   const type = serviceState.value?.features.planType ?? null;
-  const [options, setOptions] = useState<readonly ExplainOption[]>(["analyze", "buffers"]);
+  const [isRun, setRun] = useState(true);
   const [isText, setText] = useState(false);
-  const request = type === null ? null : planCall(call, isText ? textType(type) : type, options);
-  const { plan, error } = usePlan(request);
+  const request = type === null ? null : planCall(call, isText ? textType(type) : type, isRun);
+  const { loaded } = useAnswer(request, callApi);
+  const { answer = null, error = null } = loaded?.key === JSON.stringify(request) ? loaded : {};
+  const plan = answer?.text ?? null;
   if (type === null) {
     return html`
       <${Empty} title="Plans are off">
@@ -29,18 +26,10 @@ export function PlanView({ call }: { readonly call: ApiCall }): View {
         <//>
     `;
   }
-  const toggle = (option: ExplainOption) => {
-    const others = options.filter((each) => each !== option);
-    setOptions(others.length === options.length ? [...options, option] : others);
-  };
   return html`
     <div class="chart-controls" role="group" aria-label="Options of EXPLAIN">
-      ${planOptions.map((option) =>
-        html`<label class="check" key=${option}><input type="checkbox" checked=${
-          options.includes(option)
-        }
-          onChange=${() => toggle(option)} />${option}</label>`
-      )}
+      <label class="check"><input type="checkbox" checked=${isRun}
+        onChange=${() => setRun(!isRun)} />Run the request (analyze)</label>
       <span class="spacer"></span>
       <label class="check"><input type="checkbox" checked=${isText}
         onChange=${() => setText(!isText)} />Show as text</label>
@@ -54,44 +43,12 @@ export function PlanView({ call }: { readonly call: ApiCall }): View {
   `;
 }
 
-interface LoadedPlan {
-  /** Text of the request. */
-  readonly key: string;
-  readonly text: string | null;
-}
-
-/** Requests a plan; null for none. The plan is null until that of the request has arrived. */
-function usePlan(
-  request: ApiCall | null,
-): { readonly plan: string | null; readonly error: ApiError | null } {
-  const [loaded, setLoaded] = useState<LoadedPlan | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
-  const key = JSON.stringify(request);
-  useEffect(() => {
-    if (request === null) return;
-    const controller = new AbortController();
-    setLoaded(null);
-    void guarded(async () => {
-      try {
-        const answer = await callApi(request, controller.signal);
-        const failure = errorOf(answer);
-        setError(failure);
-        setLoaded({ key, text: failure === null ? answer.text : null });
-      } catch (thrown) {
-        if (!controller.signal.aborted) throw thrown;
-      }
-    });
-    return () => controller.abort();
-  }, [key, token.value]);
-  return { plan: loaded?.key === key ? loaded.text : null, error };
-}
-
 function textType(jsonType: string): string {
   return jsonType.replace(/json$/, "text");
 }
 
-function planCall(call: ApiCall, type: string, options: readonly ExplainOption[]): ApiCall {
-  const list = options.length === 0 ? "" : `; options=${options.join("|")}`;
+function planCall(call: ApiCall, type: string, isRun: boolean): ApiCall {
+  const list = isRun ? "; options=analyze|buffers" : "";
   const headers = call.headers.filter(([name]) => name !== "Prefer");
   return { ...call, headers: [["Accept", type + list], ...headers] };
 }

@@ -2,7 +2,7 @@
 /** The page of a table: rows, filters, edits, and the request beside them. @module */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
-import { type ApiError, errorOf, rowsOf } from "./api.ts";
+import { rowsOf } from "./api.ts";
 import { csvText } from "./cells.ts";
 import type { ApiCall } from "./code.ts";
 import { CodePanel, codeShown } from "./code_panel.ts";
@@ -19,14 +19,13 @@ import {
   type TableQuery,
 } from "./filters.ts";
 import { Grid } from "./grid.ts";
-import { guarded, profileHeader, relationOf, verbsOf } from "./model.ts";
+import { profileHeader, relationOf, verbsOf } from "./model.ts";
 import { linksOf, type PageLinks, Pager, type RowCount } from "./pager.ts";
 import { navigate, type PageRoute } from "./route.ts";
-import { sendCall } from "./history.ts";
+import { sendCall, useAnswer } from "./history.ts";
 import { ViewAs } from "./identity.ts";
 import { useLabels } from "./labels.ts";
 import type { RowFormTarget } from "./row_form.ts";
-import { token } from "./session.ts";
 import { Toolbar } from "./toolbar.ts";
 import { Empty, html, lazy, saveFile, type View } from "./view.ts";
 
@@ -248,36 +247,21 @@ function readCall(relation: ConsoleRelation, query: TableQuery, count: string): 
   };
 }
 
-/** Sends the request after each change, and cancels the one before. */
+/** Loads the rows of a request. */
 function useRows(call: ApiCall, deps: readonly unknown[]) {
-  const [loaded, setLoaded] = useState<LoadedRows | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
-  const [isBusy, setBusy] = useState(true);
-  const key = JSON.stringify(call);
-  useEffect(() => {
-    const controller = new AbortController();
-    setBusy(true);
-    void guarded(async () => {
-      try {
-        const answer = await sendCall(call, controller.signal);
-        const failure = errorOf(answer);
-        setError(failure);
-        setLoaded(
-          failure !== null ? null : {
-            rows: rowsOf(answer),
-            count: countOf(answer.headers.get("Content-Range"), call, rowsOf(answer).length),
-            links: linksOf(answer.headers.get("Link")),
-            ms: answer.ms,
-          },
-        );
-        setBusy(false);
-      } catch (thrown) {
-        if (!controller.signal.aborted) throw thrown;
-      }
-    });
-    return () => controller.abort();
-  }, [key, token.value, ...deps]);
-  return { loaded, error, isBusy };
+  const { loaded, isBusy } = useAnswer(call, sendCall, deps);
+  const rows = useMemo((): LoadedRows | null => {
+    const answer = loaded?.answer ?? null;
+    if (answer === null) return null;
+    const shown = rowsOf(answer);
+    return {
+      rows: shown,
+      count: countOf(answer.headers.get("Content-Range"), JSON.parse(loaded!.key), shown.length),
+      links: linksOf(answer.headers.get("Link")),
+      ms: answer.ms,
+    };
+  }, [loaded]);
+  return { loaded: rows, error: loaded?.error ?? null, isBusy };
 }
 
 const noRows: readonly GridRow[] = [];
