@@ -4,7 +4,6 @@ import { adminHandler } from "../../../src/admin/admin.ts";
 import type { Peer } from "../../../src/admin/admin_access.ts";
 import { noValues } from "../../../src/config/load.ts";
 import { configSource } from "../../../src/config/source.ts";
-import { consolePolicy } from "../../../src/admin/console_files.ts";
 import { Recorder } from "../../../src/admin/recorder.ts";
 import { type Dialect, pgrstDialect, svcDialect } from "../../../src/dialect.ts";
 import { MetricRegistry } from "../../../src/observe/metric_registry.ts";
@@ -159,6 +158,17 @@ function wholeAdmin(
   return { handle, apiRequests, pass: (ms) => void (now += ms) };
 }
 
+/** Requests a path of the admin server. */
+async function visit(
+  { handle }: Pick<Admin, "handle">,
+  path: string,
+  { peer = loopback, ...init }: RequestInit & { readonly peer?: Peer } = {},
+) {
+  const response = await handle(new Request(`http://localhost:3001${path}`, init), peer);
+  const { status, headers } = response;
+  return { status, headers, text: await response.text() };
+}
+
 const openPaths = ["/live", "/ready", "/metrics"];
 const pagePaths = ["/", `/console/${main}`, `/console/${theme}`];
 const dataPaths = [
@@ -230,13 +240,13 @@ const visits: readonly Visit[] = [
 for (const { label, host = "localhost", url, client = "127.0.0.1", headers, refusal } of visits) {
   Deno.test(`adminHandler() ${refusal === null ? "shows" : "refuses"} inner paths to ${label}`, async () => {
     const { handle } = wholeAdmin(svcDialect);
-    const visit = (path: string) => {
+    const request = (path: string) => {
       const sent = new Headers({ Console: "1", ...headers });
       if (host !== null) sent.set("Host", host);
       return handle(new Request((url ?? "http://localhost") + path, { headers: sent }), { client });
     };
     for (const path of innerPaths) {
-      const response = await visit(path);
+      const response = await request(path);
       const text = await response.text();
       strictEqual(response.status, refusal === null ? 200 : 403, path);
       match(response.headers.get("Server")!, /^svc\//);
@@ -245,26 +255,22 @@ for (const { label, host = "localhost", url, client = "127.0.0.1", headers, refu
       strictEqual(response.headers.get("Content-Type"), "text/plain; charset=utf-8");
     }
     for (const path of openPaths) {
-      const response = await visit(path);
+      const response = await request(path);
       await response.body?.cancel();
       strictEqual(response.status, 200, path);
     }
-    strictEqual((await visit("/nothing")).status, 404);
+    strictEqual((await request("/nothing")).status, 404);
   });
 }
 
 Deno.test("adminHandler() of pgrst shows the schema cache to any client, and guards the console", async () => {
-  const { handle } = wholeAdmin(pgrstDialect);
-  for (const host of ["localhost", "evil.example"]) {
-    const visit = async (path: string) => {
-      const headers = { Host: host, Console: "1" };
-      const response = await handle(new Request(`http://${host}${path}`, { headers }), elsewhere);
-      await response.body?.cancel();
-      return response.status;
-    };
-    strictEqual(await visit("/schema_cache"), 200);
-    strictEqual(await visit("/config"), 404);
-    for (const path of [...pagePaths, ...dataPaths]) strictEqual(await visit(path), 403, path);
+  const admin = wholeAdmin(pgrstDialect);
+  for (const Host of ["localhost", "evil.example"]) {
+    const statusOf = async (path: string) =>
+      (await visit(admin, path, { headers: { Host, Console: "1" }, peer: elsewhere })).status;
+    strictEqual(await statusOf("/schema_cache"), 200);
+    strictEqual(await statusOf("/config"), 404);
+    for (const path of [...pagePaths, ...dataPaths]) strictEqual(await statusOf(path), 403, path);
   }
 });
 
@@ -290,18 +296,14 @@ const pages: readonly (readonly [label: string, init: RequestInit, isRefused: bo
 
 for (const [label, init, isRefused] of pages) {
   Deno.test(`adminHandler() ${isRefused ? "refuses" : "sends"} data to ${label}`, async () => {
-    const { handle, apiRequests } = wholeAdmin(svcDialect);
+    const admin = wholeAdmin(svcDialect);
     for (const path of dataPaths) {
-      const request = new Request(`http://localhost:3001${path}`, init);
-      request.headers.set("Host", "localhost:3001");
-      const response = await handle(request, loopback);
-      const text = await response.text();
-      strictEqual(response.status, isRefused ? 403 : 200, path);
+      const { status, headers, text } = await visit(admin, path, init);
+      strictEqual(status, isRefused ? 403 : 200, path);
       if (isRefused) strictEqual(text, wrongPage);
-      const cors = Array.from(response.headers.keys()).filter((name) => /^access-/.test(name));
-      deepStrictEqual(cors, []);
+      deepStrictEqual([...headers.keys()].filter((name) => /^access-/.test(name)), []);
     }
-    strictEqual(apiRequests.length, isRefused ? 0 : 1);
+    strictEqual(admin.apiRequests.length, isRefused ? 0 : 1);
   });
 }
 
@@ -309,42 +311,42 @@ const adminToken = "an-admin-token-of-at-least-32-characters";
 
 Deno.test("adminHandler() asks for admin-token, whatever the peer", async () => {
   for (const peer of [loopback, elsewhere, { client: null }]) {
-    const { handle } = wholeAdmin(svcDialect, { adminToken });
-    const visit = async (path: string, token: string | null) => {
-      const headers = new Headers({ Host: "localhost", Console: "1", "X-Forwarded-For": "::1" });
-      if (token !== null) headers.set("Admin-Token", token);
-      const response = await handle(new Request(`http://localhost${path}`, { headers }), peer);
-      const text = await response.text();
+    const admin = wholeAdmin(svcDialect, { adminToken });
+    const statusOf = async (path: string, token: string | null) => {
+      const headers = {
+        ...{ "Console": "1", "X-Forwarded-For": "::1" },
+        ...(token === null ? {} : { "Admin-Token": token }),
+      };
+      const { status, text } = await visit(admin, path, { headers, peer });
       ok(!text.includes(adminToken), path);
-      return response.status;
+      return status;
     };
-    for (const path of pagePaths) strictEqual(await visit(path, null), 200, path);
+    for (const path of pagePaths) strictEqual(await statusOf(path, null), 200, path);
     for (const path of [...dataPaths, "/config", "/schema_cache"]) {
-      strictEqual(await visit(path, null), 401, path);
-      strictEqual(await visit(path, adminToken), 200, path);
+      strictEqual(await statusOf(path, null), 401, path);
+      strictEqual(await statusOf(path, adminToken), 200, path);
     }
-    strictEqual(await visit("/console/state", `${adminToken}x`), 401);
+    strictEqual(await statusOf("/console/state", `${adminToken}x`), 401);
   }
 });
 
 Deno.test("adminHandler() refuses wrong tokens of a peer for a minute after ten", async () => {
-  const { handle, pass } = wholeAdmin(svcDialect, { adminToken });
-  const visit = async (token: string, peer: Peer) => {
-    const headers = { Host: "localhost", Console: "1", "Admin-Token": token };
-    const request = new Request("http://localhost/console/state", { headers });
-    const response = await handle(request, peer);
-    await response.body?.cancel();
-    return response.status;
+  const admin = wholeAdmin(svcDialect, { adminToken });
+  const statusOf = async (token: string, peer: Peer) => {
+    const headers = { "Console": "1", "Admin-Token": token };
+    return (await visit(admin, "/console/state", { headers, peer })).status;
   };
-  for (let time = 0; time < 10; time++) strictEqual(await visit("wrong", elsewhere), 401);
-  strictEqual(await visit("wrong", elsewhere), 429);
-  strictEqual(await visit("wrong", loopback), 401);
-  pass(60_000);
-  strictEqual(await visit("wrong", elsewhere), 401);
-  for (let time = 0; time < 10; time++) await visit("wrong", elsewhere);
-  strictEqual(await visit("wrong", elsewhere), 429);
-  strictEqual(await visit(adminToken, elsewhere), 200);
-  const statuses = await Promise.all(Array.from({ length: 30 }, () => visit("wrong", elsewhere)));
+  for (let time = 0; time < 10; time++) strictEqual(await statusOf("wrong", elsewhere), 401);
+  strictEqual(await statusOf("wrong", elsewhere), 429);
+  strictEqual(await statusOf("wrong", loopback), 401);
+  admin.pass(60_000);
+  strictEqual(await statusOf("wrong", elsewhere), 401);
+  for (let time = 0; time < 10; time++) await statusOf("wrong", elsewhere);
+  strictEqual(await statusOf("wrong", elsewhere), 429);
+  strictEqual(await statusOf(adminToken, elsewhere), 200);
+  const statuses = await Promise.all(
+    Array.from({ length: 30 }, () => statusOf("wrong", elsewhere)),
+  );
   strictEqual(statuses.filter((status) => status === 401).length, 10);
 });
 
@@ -375,16 +377,14 @@ for (const [options, body, [status, claims]] of signIns) {
       options.jwtSecret === null ? "no" : "a"
     } secret`,
     async () => {
-      const { handle } = wholeAdmin(svcDialect, options);
       const headers = { Console: "1", "Content-Length": String(body.length) };
-      const request = new Request("http://localhost/console/token", {
-        method: "POST",
-        headers,
-        body,
-      });
-      const response = await handle(request, loopback);
-      const text = await response.text();
-      strictEqual(response.status, status, text);
+      const init = { method: "POST", headers, body };
+      const { status: actual, text } = await visit(
+        wholeAdmin(svcDialect, options),
+        "/console/token",
+        init,
+      );
+      strictEqual(actual, status, text);
       if (claims === undefined) return;
       const payload = JSON.parse(text).token.split(".")[1];
       deepStrictEqual(JSON.parse(atob(payload.replaceAll("-", "+").replaceAll("_", "/"))), claims);
@@ -393,7 +393,7 @@ for (const [options, body, [status, claims]] of signIns) {
 }
 
 Deno.test("adminHandler() makes no token for another page, or for a peer elsewhere", async () => {
-  const { handle } = wholeAdmin(svcDialect, { adminSignIn: true, jwtSecret: secret });
+  const admin = wholeAdmin(svcDialect, { adminSignIn: true, jwtSecret: secret });
   const rows = [[loopback, {}], [elsewhere, { Console: "1" }], [loopback, {
     "Console": "1",
     "Sec-Fetch-Site": "cross-site",
@@ -401,38 +401,32 @@ Deno.test("adminHandler() makes no token for another page, or for a peer elsewhe
   for (const [peer, own] of rows) {
     const body = '{"role":"writer"}';
     const headers = { ...own, "Content-Length": String(body.length) };
-    const request = new Request("http://localhost/console/token", {
-      method: "POST",
-      headers,
-      body,
+    const { status } = await visit(admin, "/console/token", {
+      ...{ method: "POST", headers, body, peer },
     });
-    strictEqual((await handle(request, peer)).status, 403, JSON.stringify(own));
+    strictEqual(status, 403, JSON.stringify(own));
   }
 });
 
 Deno.test("adminHandler() sends the console with a strict policy", async () => {
-  const { handle } = wholeAdmin(svcDialect);
-  const shell = await handle(new Request("http://localhost/"), loopback);
-  strictEqual(shell.headers.get("Content-Security-Policy"), consolePolicy);
+  const admin = wholeAdmin(svcDialect);
+  const { headers, text } = await visit(admin, "/");
   strictEqual(
-    consolePolicy,
+    headers.get("Content-Security-Policy"),
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
       "connect-src 'self'; base-uri 'none'; form-action 'none'; " +
       "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
   );
-  strictEqual(shell.headers.get("X-Content-Type-Options"), "nosniff");
-  strictEqual(shell.headers.get("Referrer-Policy"), "no-referrer");
-  strictEqual(shell.headers.get("Cross-Origin-Opener-Policy"), "same-origin");
-  strictEqual(shell.headers.get("Cross-Origin-Resource-Policy"), "same-origin");
-  const html = await shell.text();
-  const links = Array.from(html.matchAll(/(?:src|href)="([^"]*)"/g), ([, link]) => link!);
+  strictEqual(headers.get("X-Content-Type-Options"), "nosniff");
+  strictEqual(headers.get("Referrer-Policy"), "no-referrer");
+  strictEqual(headers.get("Cross-Origin-Opener-Policy"), "same-origin");
+  const links = Array.from(text.matchAll(/(?:src|href)="([^"]*)"/g), ([, link]) => link!);
   deepStrictEqual(links.slice(1), [`/console/${theme}`, `/console/${main}`]);
-  const script = await handle(new Request(`http://localhost/console/${main}`), loopback);
+  const script = await visit(admin, `/console/${main}`);
   strictEqual(script.headers.get("Cache-Control"), "public, max-age=31536000, immutable");
   strictEqual(script.headers.get("Content-Type"), "text/javascript; charset=utf-8");
-  strictEqual(await script.text(), ";");
-  const missing = await handle(new Request("http://localhost/console/main-00.js"), loopback);
-  strictEqual(missing.status, 404);
+  strictEqual(script.text, ";");
+  strictEqual((await visit(admin, "/console/main-00.js")).status, 404);
 });
 
 for (const method of ["TRACE", "TRACK", "CONNECT"]) {
@@ -449,22 +443,18 @@ for (const method of ["TRACE", "TRACK", "CONNECT"]) {
   });
 }
 
-for (const path of ["/config", "/schema_cache"]) {
-  Deno.test(`adminHandler() keeps ${path} from pages of other sites`, async () => {
-    const { handle } = wholeAdmin(svcDialect);
-    const headers = { Host: "localhost:3001" };
-    const request = new Request(`http://localhost:3001${path}`, { headers });
-    const response = await handle(request, { client: "127.0.0.1" });
-    strictEqual(response.headers.get("Cross-Origin-Resource-Policy"), "same-origin");
-    strictEqual(response.headers.get("X-Content-Type-Options"), "nosniff");
-    await response.body?.cancel();
-  });
-}
+Deno.test("adminHandler() keeps /config and /schema_cache from pages of other sites", async () => {
+  for (const path of ["/config", "/schema_cache"]) {
+    const { headers } = await visit(wholeAdmin(svcDialect), path);
+    strictEqual(headers.get("Cross-Origin-Resource-Policy"), "same-origin");
+    strictEqual(headers.get("X-Content-Type-Options"), "nosniff");
+  }
+});
 
 Deno.test("adminHandler() passes requests below /console/api/ on as they are", async () => {
-  const { handle, apiRequests } = wholeAdmin(svcDialect);
+  const admin = wholeAdmin(svcDialect);
   const target = "/film?select=%22a%20b%22&a=eq./..%2F";
-  const request = new Request(`http://localhost:3001/console/api${target}`, {
+  const { text } = await visit(admin, `/console/api${target}`, {
     method: "POST",
     body: "[1]",
     headers: {
@@ -479,9 +469,8 @@ Deno.test("adminHandler() passes requests below /console/api/ on as they are", a
       "Content-Type": "application/json",
     },
   });
-  const response = await handle(request, loopback);
-  strictEqual(await response.text(), "the API");
-  const [passed] = apiRequests;
+  strictEqual(text, "the API");
+  const [passed] = admin.apiRequests;
   strictEqual(passed!.url, `http://localhost:3001${target}`);
   strictEqual(passed!.method, "POST");
   strictEqual(await passed!.text(), "[1]");
@@ -505,18 +494,15 @@ Deno.test("adminHandler() has no console where admin-console-enabled is off", as
     consoleParts: null,
   });
   for (const path of [...pagePaths, ...dataPaths]) {
-    const headers = { Host: "localhost", Console: "1" };
-    const response = await handle(new Request(`http://localhost${path}`, { headers }), loopback);
-    strictEqual(response.status, 404, path);
+    const { status } = await visit({ handle }, path, { headers: { Console: "1" } });
+    strictEqual(status, 404, path);
   }
 });
 
 Deno.test("adminHandler() sends no secret of the configuration", async () => {
-  const { handle } = wholeAdmin(svcDialect, { adminToken });
+  const headers = { "Console": "1", "Admin-Token": adminToken };
   for (const path of [...dataPaths, "/config", "/schema_cache"]) {
-    const headers = { Host: "localhost", Console: "1", "Admin-Token": adminToken };
-    const response = await handle(new Request(`http://localhost${path}`, { headers }), loopback);
-    const text = await response.text();
+    const { text } = await visit(wholeAdmin(svcDialect, { adminToken }), path, { headers });
     ok(!text.includes("hidden") && !text.includes(adminToken), text);
   }
 });
