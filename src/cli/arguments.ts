@@ -5,8 +5,6 @@ import { type OptionKey, options } from "../config/options.ts";
 import { redact } from "../observe/redact.ts";
 import type { Command, CommandCall, CommandFlag, ConfigArguments } from "./command.ts";
 import { optionOfFlag, suggestFlag } from "./option_flags.ts";
-import { isSecretFlag } from "./secret_flags.ts";
-import { shellWord } from "./shell_word.ts";
 import { callTarget, connectionName } from "./target.ts";
 
 /** A call that the arguments describe. */
@@ -144,8 +142,6 @@ interface FlagToken {
   readonly name: string;
   /** Null if the flag has no value. */
   readonly value: string | null;
-  /** The argument behind a flag without a value, if it may be the value. */
-  readonly next?: string;
 }
 
 interface Tokens {
@@ -162,25 +158,16 @@ function tokenize(argv: readonly string[], own: readonly CommandFlag[]): Tokens 
     const takesNext = own.some(({ name, value }) => name === argument && value === "next");
     if (takesNext) flags.push({ name: argument, value: argv[++at] ?? null });
     else if (argument.startsWith("-") && argument !== "-") {
-      flags.push(flagToken(argument, argv[at + 1] ?? ""));
+      flags.push(flagToken(argument));
     } else others.push(argument);
   }
   return { flags, others };
 }
 
-function flagToken(argument: string, next: string): FlagToken {
+function flagToken(argument: string): FlagToken {
   const equals = argument.startsWith("--") ? argument.indexOf("=") : -1;
-  if (equals === -1 && isLikelyValue(argument, next)) {
-    return { name: argument, value: null, next };
-  }
   if (equals === -1) return { name: argument, value: null };
   return { name: argument.slice(0, equals), value: argument.slice(equals + 1) };
-}
-
-/** Returns whether an argument may be the value of the flag before it, and not the call's target. */
-function isLikelyValue(flag: string, next: string): boolean {
-  return /^[^-]/.test(next) && !/\.conf$/.test(next) && !isSecretFlag(flag, next) &&
-    callTarget(next).kind === "file";
 }
 
 function modeOf({ name, value }: FlagToken): ModeFlagKind | null {
@@ -242,14 +229,12 @@ function setOwnFlag(
 
 type OptionFlag = ConfigFlag & { readonly key: OptionKey };
 
-function optionFlag({ name, value, next }: FlagToken, command: Command | null): OptionFlag {
+function optionFlag({ name, value }: FlagToken, command: Command | null): OptionFlag {
   const key = optionOfFlag(name);
   if (key === null) throw unknownFlag(name, command);
   if (value !== null) return { key, name, value };
   const example = options[key].example.replace(/^"(.*)"$/, "$1");
-  throw new ArgumentError(
-    `${name} needs a value: ${name}=${next === undefined ? example : shellWord(redact(next))}`,
-  );
+  throw new ArgumentError(`${name} needs a value, such as ${name}=${example}`);
 }
 
 function unknownFlag(name: string, command: Command | null): ArgumentError {
