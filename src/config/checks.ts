@@ -84,8 +84,7 @@ export function isSocketPath(value: string): boolean {
 /** Returns true for the text of `rate-limits`, else the problem. */
 export function checkRateLimits(value: string): true | string {
   const reading = readRateLimits(value);
-  if (reading.kind === "policies") return true;
-  return `character ${reading.position}: expected ${reading.expected}`;
+  return reading.kind === "policies" || reading.problem;
 }
 
 /** Returns true for declarations that can be read, else the problem with its place. */

@@ -801,7 +801,7 @@ const cases: Readonly<Record<string, Cases>> = {
     rejected: [
       [
         '"a: 5/1m by ip; a: 6/1m by ip"',
-        `character 16: expected a name that no other policy has (expected ${policies}, ` +
+        `policy 2: expected a name that no other policy has (expected ${policies}, ` +
         'got "a: 5/1m by ip; a: 6/1m by ip")',
       ],
       ["5", `expected ${policies}, got 5`],

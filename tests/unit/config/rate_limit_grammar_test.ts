@@ -29,6 +29,10 @@ const valid: readonly (readonly [text: string, ...policies: RateLimitPolicy[]])[
     ...{ name: "a", ...perMinute(5), ...anyRequest, method: "GET" },
     by: { kind: "claim", path: "$['x; y'][?@.b == \"c d\"]" },
   }],
+  ["a: 5/1m by $.a[?(@.b[0] == 'c ]')].d", {
+    ...{ name: "a", ...perMinute(5), ...anyRequest },
+    by: { kind: "claim", path: "$.a[?(@.b[0] == 'c ]')].d" },
+  }],
   ["a: 1/30d by ip", {
     ...{ name: "a", count: 1, windowSeconds: 2_592_000, burst: 1 },
     ...{ by: { kind: "ip" }, ...anyRequest },
@@ -41,40 +45,48 @@ for (const [text, ...policies] of valid) {
   });
 }
 
-const by = '"ip", "role", "token", "all" or a JSONPath such as "$.sub"';
 const many = Array.from({ length: 33 }, (_, number) => `p${number}: 1/1s by ip`).join(";");
 
-const invalid: readonly (readonly [text: string, position: number, expected: string])[] = [
-  ["", 1, "a policy's name"],
-  ["9: 5/1m by ip", 1, "a policy's name"],
-  ["a 5/1m by ip", 3, '":"'],
-  ["a: x/1m by ip", 4, "a number of requests"],
-  ["a: 0/1m by ip", 4, "a number from 1 to 1000000000"],
-  ["a: 5 1m by ip", 6, '"/"'],
-  ["a: 5/m by ip", 6, 'a time such as "10s", "1m", "1h" or "1d"'],
-  ["a: 5/1w by ip", 6, 'a time such as "10s", "1m", "1h" or "1d"'],
-  ["a: 5/0s by ip", 6, 'a time from "1s" to "30d"'],
-  ["a: 5/31d by ip", 6, 'a time from "1s" to "30d"'],
-  ["a: 100001/1s by ip", 4, "at most 100000 requests in a second"],
-  ["a: 1/1d burst 31 by ip", 4, "a burst that refills within 30 days"],
-  ["a: 5/1m", 8, '"burst" or "by"'],
-  ["a: 5/1m for x", 9, '"burst" or "by"'],
-  ["a: 5/1m byip", 9, '"burst" or "by"'],
-  ["a: 5/1m by host", 12, by],
-  ["a: 5/1m by IP", 12, by],
-  ["a: 5/1m by ip for ", 19, "a role"],
-  ["a: 5/1m by ip for x,", 21, "a role"],
-  ['a: 5/1m by ip for "x', 19, "a role in double quotes"],
-  ["a: 5/1m by ip on", 17, 'a method or a path such as "/rpc/login"'],
-  ["a: 5/1m by ip on GET", 21, 'a path such as "/rpc/login"'],
-  ["a: 5/1m by ip on GET rpc", 22, 'a path such as "/rpc/login"'],
-  ["a: 5/1m by ip, b: 5/1m by ip", 14, '";"'],
-  ["a: 5/1m by ip; a: 6/1m by ip", 16, "a name that no other policy has"],
-  [many, many.lastIndexOf("p32") + 1, "at most 32 policies"],
+const form = "expected name: count/time [burst count] by what [for role, …] [on [method] path]";
+
+const wrongForms = [
+  "",
+  "9: 5/1m by ip",
+  "a 5/1m by ip",
+  "a: x/1m by ip",
+  "a: 5 1m by ip",
+  "a: 5/m by ip",
+  "a: 5/1w by ip",
+  "a: 5/1m",
+  "a: 5/1m for x",
+  "a: 5/1m byip",
+  "a: 5/1m by host",
+  "a: 5/1m by ipx",
+  "a: 5/1m by IP",
+  "a: 5/1m by ip for ",
+  "a: 5/1m by ip for x,",
+  'a: 5/1m by ip for "x',
+  "a: 5/1m by $['x",
+  "a: 5/1m by ip on",
+  "a: 5/1m by ip on GET",
+  "a: 5/1m by ip on GET rpc",
+  "a: 5/1m by ip, b: 5/1m by ip",
 ];
 
-for (const [text, position, expected] of invalid) {
+const invalid: readonly (readonly [text: string, problem: string])[] = [
+  ...wrongForms.map((text) => [text, `policy 1: ${form}`] as const),
+  ["a: 5/1m by ip; b", `policy 2: ${form}`],
+  ["a: 0/1m by ip", "policy 1: expected a number from 1 to 1000000000"],
+  ["a: 5/0s by ip", 'policy 1: expected a time from "1s" to "30d"'],
+  ["a: 5/31d by ip", 'policy 1: expected a time from "1s" to "30d"'],
+  ["a: 100001/1s by ip", "policy 1: expected at most 100000 requests in a second"],
+  ["a: 1/1d burst 31 by ip", "policy 1: expected a burst that refills within 30 days"],
+  ["a: 5/1m by ip; a: 6/1m by ip", "policy 2: expected a name that no other policy has"],
+  [many, "policy 33: expected at most 32 policies"],
+];
+
+for (const [text, problem] of invalid) {
   Deno.test(`readRateLimits() refuses "${text.slice(-40)}"`, () => {
-    deepStrictEqual(readRateLimits(text), { kind: "problem", position, expected });
+    deepStrictEqual(readRateLimits(text), { kind: "problem", problem });
   });
 }

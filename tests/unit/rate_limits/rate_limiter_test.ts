@@ -281,6 +281,6 @@ for (const [label, policies, admitted] of mcpRows) {
 
 Deno.test("prepareRateLimits() rejects an invalid JSONPath", async () => {
   let message = "";
-  await limited("a: 1/1s by $.[").catch((error: Error) => message = error.message);
+  await limited("a: 1/1s by $.[]").catch((error: Error) => message = error.message);
   ok(message.length > 0);
 });
