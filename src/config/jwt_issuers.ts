@@ -1,15 +1,8 @@
 /** The option `jwt-issuers`: a JSON list of issuers, or the path of a file with it. @module */
 import { isJsonObject, type JsonObject } from "../lib/json_object.ts";
 import { isKeyUrl } from "./checks.ts";
-import {
-  accept,
-  type Codec,
-  type CodecContext,
-  type CodecResult,
-  quote,
-  reject,
-} from "./codecs.ts";
-import { minSecretBytes, readNamedFile, withoutLastLineFeed } from "./secret.ts";
+import { accept, type CodecContext, type CodecResult, quote, reject } from "./codecs.ts";
+import { minSecretBytes, readNamedFile, textOrFile, withoutLastLineFeed } from "./secret.ts";
 
 /** One issuer, by the names of its JSON members. */
 export interface JwtIssuer {
@@ -52,19 +45,11 @@ const facts = {
 };
 
 /** The codec of `jwt-issuers`. Messages omit values, which may be secrets. */
-export const jwtIssuerList: Codec<readonly JwtIssuer[]> = {
-  type: facts.type,
-  empty: "unset",
-  readsFiles: true,
-  read(raw, context) {
-    if (typeof raw !== "string") return reject(raw, facts);
-    if (!raw.startsWith("@")) return parseIssuers(raw, context);
-    const content = readNamedFile(raw.slice(1), context.readFile);
-    if (content.kind !== "value") return content;
-    return parseIssuers(new TextDecoder().decode(content.value), context);
-  },
+export const jwtIssuerList = textOrFile({
+  facts,
+  parse: parseIssuers,
   print: (issuers) => quote(JSON.stringify(issuers)),
-};
+});
 
 /** Returns the issuers with secrets, keys and the query of URLs replaced by `***`. */
 export function redactedIssuers(issuers: readonly JwtIssuer[]): readonly JwtIssuer[] {

@@ -101,11 +101,13 @@ export function loadConfig(sources: ConfigSources, database: DatabaseValues = no
       attempt(() => load(loader, row, { ...context, secretIsBase64 }), unloaded),
     ]),
   );
-  attempt(() => rejectSharedPort(loaded), undefined);
-  attempt(() => rejectSharedPath(loaded, "mcp-path", "server-health-path"), undefined);
-  attempt(() => rejectSharedPath(loaded, "live-path", "server-health-path"), undefined);
-  attempt(() => rejectSharedPath(loaded, "live-path", "mcp-path"), undefined);
-  attempt(() => rejectEmbeddedReplicas(loaded), undefined);
+  for (const [key, problem] of conflictsIn((each) => loaded.get(each)!.value)) {
+    attempt(() => {
+      const { origin } = loaded.get(key)!;
+      if (origin === null) throw new Error(`${key}: ${problem}`);
+      throw new ConfigError({ origin, key, problem });
+    }, undefined);
+  }
   const fields = Array.from(loaded, ([key, { value }]) => [camelCase(key), value]);
   const appSettings = sources.programmatic?.appSettings ??
     attempt(() => loadAppSettings(loader), []);
@@ -351,45 +353,40 @@ function nowhere({ file, dialect }: Loader, key: string): ConfigOrigin {
     : { kind: "file", path: file.path, line: lastLine(file) };
 }
 
-/** Throws if both servers have the same port. Port 0 means any free port, so two may be 0. */
-function rejectSharedPort(loaded: ReadonlyMap<string, Loaded>): void {
-  const admin = loaded.get("admin-server-port")!;
-  if (!admin.value || admin.value !== loaded.get("server-port")!.value) return;
-  if (admin.origin === null) throw new Error("admin-server-port is the port of the server");
-  throw new ConfigError({
-    origin: admin.origin,
-    key: "admin-server-port",
-    problem: "admin-server-port cannot be the same as server-port " +
-      `(expected another port than ${admin.value})`,
-  });
-}
+/** Paths of two options, which must differ. */
+const distinctPaths = [
+  ["mcp-path", "server-health-path"],
+  ["live-path", "server-health-path"],
+  ["live-path", "mcp-path"],
+] as const;
 
-/** Throws if the embedded database has standbys. */
-function rejectEmbeddedReplicas(loaded: ReadonlyMap<string, Loaded>): void {
-  const [replicas, { value: uri }] = [loaded.get("db-replica-uri")!, loaded.get("db-uri")!];
-  if (typeof replicas.value !== "string" || typeof uri !== "string" || !isEmbedded(uri)) return;
-  const problem = "an embedded database has no standbys (expected no db-replica-uri)";
-  if (replicas.origin === null) throw new Error(`db-replica-uri: ${problem}`);
-  throw new ConfigError({ origin: replicas.origin, key: "db-replica-uri", problem });
-}
-
-/** Throws if two options have one path, or that of the other is below a prefix of live queries. */
-function rejectSharedPath(
-  loaded: ReadonlyMap<string, Loaded>,
-  key: "live-path" | "mcp-path",
-  other: "mcp-path" | "server-health-path",
-): void {
-  const [{ value, origin }, { value: path }] = [loaded.get(key)!, loaded.get(other)!];
-  if (typeof value !== "string" || typeof path !== "string") return;
-  const isBelow = key === "live-path" && path.startsWith(`${value}/`);
-  if (value !== path && !isBelow) return;
-  const problem = `${key} cannot be ${isBelow ? "above" : "the same as"} ${other}`;
-  if (origin === null) throw new Error(problem);
-  throw new ConfigError({
-    origin,
-    key,
-    problem: `${problem} (expected another path than ${quote(value)})`,
-  });
+/** Lists the problems of options that exclude each other, by the key of the one to change. */
+function conflictsIn(
+  valueOf: (key: OptionKey) => unknown,
+): readonly (readonly [OptionKey, string])[] {
+  const found: (readonly [OptionKey, string])[] = [];
+  const adminPort = valueOf("admin-server-port");
+  // Port 0 means any free port, so two may be 0.
+  if (adminPort && adminPort === valueOf("server-port")) {
+    const problem = "admin-server-port cannot be the same as server-port " +
+      `(expected another port than ${adminPort})`;
+    found.push(["admin-server-port", problem]);
+  }
+  for (const [key, other] of distinctPaths) {
+    const [value, path] = [valueOf(key), valueOf(other)];
+    if (typeof value !== "string" || typeof path !== "string") continue;
+    const isBelow = key === "live-path" && path.startsWith(`${value}/`);
+    if (value !== path && !isBelow) continue;
+    const problem = `${key} cannot be ${isBelow ? "above" : "the same as"} ${other} ` +
+      `(expected another path than ${quote(value)})`;
+    found.push([key, problem]);
+  }
+  const uri = valueOf("db-uri");
+  if (typeof valueOf("db-replica-uri") === "string" && typeof uri === "string" && isEmbedded(uri)) {
+    const problem = "an embedded database has no standbys (expected no db-replica-uri)";
+    found.push(["db-replica-uri", problem]);
+  }
+  return found;
 }
 
 const settingText = text({ type: "text", expected: "text in quotes" });

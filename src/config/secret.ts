@@ -1,7 +1,15 @@
 /** Codecs of the values that a file may hold (`@path`): the connection string and the secret that
  * verifies tokens. Messages omit both. @module */
 import { parseConnectionString } from "../database/connect/connection_string.ts";
-import { accept, type Codec, type CodecResult, quote, reject } from "./codecs.ts";
+import {
+  accept,
+  type Codec,
+  type CodecContext,
+  type CodecResult,
+  quote,
+  reject,
+  type TextFacts,
+} from "./codecs.ts";
 
 const uriFacts = {
   type: "text or `@file`",
@@ -10,20 +18,35 @@ const uriFacts = {
   confidential: true,
 };
 
-/** The codec of connection strings. Trims the text of a file. */
-export const connectionString: Codec<string> = {
-  type: uriFacts.type,
-  empty: "unset",
-  readsFiles: true,
-  read(raw, { readFile }) {
-    if (typeof raw !== "string") return reject(raw, uriFacts);
-    if (!raw.startsWith("@")) return checkConnection(raw);
-    const content = readNamedFile(raw.slice(1), readFile);
-    if (content.kind !== "value") return content;
-    return checkConnection(new TextDecoder().decode(content.value).trim());
+/** Returns the codec of texts that a file may hold. Trims the text of a file. */
+export function textOrFile<Value>(
+  { facts, parse, print }: {
+    readonly facts: TextFacts;
+    readonly parse: (text: string, context: CodecContext) => CodecResult<Value>;
+    readonly print: Codec<Value>["print"];
   },
+): Codec<Value> {
+  return {
+    type: facts.type,
+    empty: "unset",
+    readsFiles: true,
+    read(raw, context) {
+      if (typeof raw !== "string") return reject(raw, facts);
+      if (!raw.startsWith("@")) return parse(raw, context);
+      const content = readNamedFile(raw.slice(1), context.readFile);
+      if (content.kind !== "value") return content;
+      return parse(new TextDecoder().decode(content.value).trim(), context);
+    },
+    print,
+  };
+}
+
+/** The codec of connection strings. */
+export const connectionString = textOrFile({
+  facts: uriFacts,
+  parse: checkConnection,
   print: quote,
-};
+});
 
 const notEncoded = "has a special character that is not percent-encoded; write % as %25 and a " +
   "space as %20";
@@ -110,20 +133,12 @@ const adminSecretFacts = {
   confidential: true,
 };
 
-/** The codec of a secret that a header carries. Trims the text of a file. */
-export const adminSecret: Codec<string> = {
-  type: adminSecretFacts.type,
-  empty: "unset",
-  readsFiles: true,
-  read(raw, { readFile }) {
-    if (typeof raw !== "string") return reject(raw, adminSecretFacts);
-    if (!raw.startsWith("@")) return checkAdminSecret(raw);
-    const content = readNamedFile(raw.slice(1), readFile);
-    if (content.kind !== "value") return content;
-    return checkAdminSecret(new TextDecoder().decode(content.value).trim());
-  },
+/** The codec of a secret that a header carries. */
+export const adminSecret = textOrFile({
+  facts: adminSecretFacts,
+  parse: checkAdminSecret,
   print: quote,
-};
+});
 
 function checkAdminSecret(secret: string): CodecResult<string> {
   const fits = secret.length >= minSecretBytes && /^[\x21-\x7e]+$/.test(secret);
