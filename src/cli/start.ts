@@ -8,7 +8,6 @@ import { pgrstDialect, svcDialect } from "../dialect.ts";
 import type { ConfigArguments } from "./command.ts";
 import { type ConfigReader, configReader, openConfiguredDatabase } from "./config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";
-import { isFile } from "./output.ts";
 import { findNextPort, findPort, isFreePort } from "./quick/free_ports.ts";
 import { chooseDefaults, fixedDefaults, type QuickChoice } from "./quick/quick_defaults.ts";
 import { type QuickFacts, readQuickFacts } from "./quick/quick_facts.ts";
@@ -18,8 +17,6 @@ import { connectionName } from "./target.ts";
 export interface QuickStart {
   readonly facts: QuickFacts;
   readonly choice: QuickChoice;
-  /** The usual port that is in use, so that quick mode chose others; null if it chose none. */
-  readonly usedPort: number | null;
   /** The value of `db-read-only`. */
   readonly isReadOnly: boolean;
 }
@@ -75,7 +72,6 @@ export async function openStart(
       schemas: config.dbSchemas === unsetSchemas ? null : config.dbSchemas,
       anonRole: config.dbAnonRole,
       host: config.serverHost,
-      file: isFile(usualFile) ? usualFile : null,
     });
     const chosen: Partial<Config> = {
       ...fixed,
@@ -87,27 +83,13 @@ export async function openStart(
       ...(ports === "serves" ? await portDefaults(config) : {}),
     };
     const reader = configReader(args, chosen);
-    const usedPort = await usedPortOf(config, chosen);
     const isReadOnly = reader.config.dbReadOnly;
-    return { reader, database, quick: { facts, choice, usedPort, isReadOnly } };
+    return { reader, database, quick: { facts, choice, isReadOnly } };
   } catch (error) {
     await database.close();
     throw error;
   }
 }
-
-/** Returns the port in use that another one replaces; null for none. */
-async function usedPortOf(
-  { serverPort }: Pick<Config, "serverPort">,
-  chosen: Partial<Config>,
-): Promise<number | null> {
-  const hasMoved = serverPort === unsetPort && (chosen.serverPort ?? 3000) !== 3000;
-  if (!hasMoved) return null;
-  return await isFreePort(3000) ? 3001 : 3000;
-}
-
-/** The configuration file that `svc init` writes by default. */
-const usualFile = "svc.conf";
 
 /** Defaults of the first reading, which mark options that no source sets. */
 const unsetSchemas: readonly string[] = [];

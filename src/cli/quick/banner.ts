@@ -8,8 +8,6 @@ import type { QuickFacts } from "./quick_facts.ts";
 export interface BannerFacts {
   readonly facts: QuickFacts;
   readonly choice: QuickChoice;
-  /** The usual port that is in use, so that quick mode chose others; null if it chose none. */
-  readonly usedPort: number | null;
   /** The value of `db-read-only`. */
   readonly isReadOnly: boolean;
   /** Addresses with ports, as the servers have bound them; `admin` is null without one. */
@@ -23,7 +21,7 @@ export interface BannerFacts {
 
 /** Returns the banner. */
 export function bannerText(
-  { facts, choice, usedPort, isReadOnly, api, admin, relations, functions, example }: BannerFacts,
+  { facts, choice, isReadOnly, api, admin, relations, functions, example }: BannerFacts,
 ): string {
   const origin = originOf(api);
   const page = admin === null ? "" : `   console ${originOf(admin)}`;
@@ -38,7 +36,6 @@ export function bannerText(
     ...(choice.isLoginRole
       ? []
       : [`Requests without a token run as ${JSON.stringify(choice.anonRole)}`]),
-    ...(usedPort === null ? [] : [`Port ${usedPort} is in use: these are the next free ones`]),
     ...choice.warnings.map((warning) => `! ${warning}`),
     ...(facts.isStandby ? ["! The server is a standby: requests can only read."] : []),
     ...(facts.isReadOnly ? [`! ${readOnlyWarning(isReadOnly)}`] : []),

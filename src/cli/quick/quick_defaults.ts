@@ -31,8 +31,6 @@ export interface QuickOptions {
   readonly schemas: readonly string[] | null;
   readonly anonRole: string | null;
   readonly host: string;
-  /** A configuration file in the working directory; null without one. */
-  readonly file: string | null;
 }
 
 /** Choices of quick mode. */
@@ -124,8 +122,8 @@ const outsideEffects = "Functions that a superuser calls may act outside of the 
   "write files, run programs, connect elsewhere.";
 
 function loginRoleWarnings(
-  { user, schemas, ungranted, isSuperuser }: QuickFacts,
-  { schemas: chosen, power, options: { host, file } }: {
+  { user, schemas, isSuperuser }: QuickFacts,
+  { schemas: chosen, power, options: { host } }: {
     readonly schemas: readonly string[];
     readonly power: string | null;
     readonly options: QuickOptions;
@@ -133,34 +131,17 @@ function loginRoleWarnings(
 ): readonly string[] {
   const name = JSON.stringify(user);
   const reach = isLoopbackHost(host) ? "read only, for this machine only" : "read only";
-  const ready = chooseAnonymousRole(ungranted, chosen);
-  const reason = ready === null
-    ? "No anonymous role"
-    : `The login role may not become ${JSON.stringify(ready)}`;
   const owned = schemas
     .filter((schema) => chosen.includes(schema.name))
     .reduce((sum, schema) => sum + schema.owned, 0);
   return [
-    `${reason}: requests run as ${power ?? name}, ${reach}. ${
-      ready === null
-        ? `\`${programCall()} init\` makes roles to continue with.`
-        : roleAdvice(ready, { user, file })
-    }`,
+    `No anonymous role: requests run as ${power ?? name}, ${reach}. ` +
+    `\`${programCall()} init\` makes roles to continue with.`,
     ...(isSuperuser ? [outsideEffects] : []),
     ...(power === null && owned > 0
       ? [`${name} owns ${count(owned, "relation")}: row-level security does not hold for it.`]
       : []),
   ];
-}
-
-/** Returns how to run requests as a role that the login role may not take. */
-function roleAdvice(
-  role: string,
-  { user, file }: { readonly user: string; readonly file: string | null },
-): string {
-  return file === null
-    ? `Run this SQL to use it: grant ${quoteIdent(role)} to ${quoteIdent(user)};`
-    : `To use it, start with ${file}: \`${programCall()} ${file}\``;
 }
 
 /** Returns a number with its noun: `1 relation`, `2 relations`. */

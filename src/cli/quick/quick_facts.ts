@@ -39,8 +39,6 @@ export interface QuickFacts {
   readonly candidates: readonly AnonymousCandidate[];
   /** Whether the login role may take the role that an option names; null without one, or if it exists not. */
   readonly maySetAnonRole: boolean | null;
-  /** The same for roles that the login role may not take. */
-  readonly ungranted: readonly AnonymousCandidate[];
 }
 
 /** Reads the facts. Rejects if the database cannot be reached. */
@@ -52,10 +50,7 @@ export async function readQuickFacts(
   return JSON.parse(text ?? "");
 }
 
-/**
- * Returns a relation of a schema that a role may read, or null. It prefers tables to views, those that
- * probably have rows, and among these the largest with a primary key.
- */
+/** Returns a relation of a schema that a role may read: the largest table, else a view, else null. */
 export function readExample(
   database: Database,
   { schema, role }: { readonly schema: string; readonly role: string },
@@ -63,16 +58,10 @@ export function readExample(
   const query = sql`
 select c.relname::text from pg_catalog.pg_class c
   join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-  cross join lateral (
-    select greatest(c.reltuples, pg_catalog.pg_stat_get_live_tuples(c.oid)) as rows,
-      exists (
-        select from pg_catalog.pg_constraint k where k.conrelid = c.oid and k.contype = 'p'
-      ) as has_key
-  ) size
 where n.nspname = ${param(schema)} and c.relkind in ('r', 'p', 'v', 'm', 'f')
   and not c.relispartition and pg_catalog.has_table_privilege(${param(role)}, c.oid, 'select')
-order by c.relkind in ('r', 'p') desc, size.rows > 0 desc, size.has_key desc, size.rows desc,
-  c.relname
+order by c.relkind in ('r', 'p') desc,
+  greatest(c.reltuples, pg_catalog.pg_stat_get_live_tuples(c.oid)) desc, c.relname
 limit 1`;
   return readText(database, { ...compile(query), use: "rows" });
 }
@@ -108,10 +97,10 @@ with relation as (
   select json_build_object('name', r.rolname, 'schemas', (
       select coalesce(json_agg(n.name), '[]') from schema n
       where pg_catalog.has_schema_privilege(r.oid, n.oid, 'usage')
-    )) as role,
-    pg_catalog.pg_has_role(r.oid, (select privilege from setting)) as may_take
+    )) as role
   from pg_catalog.pg_roles r
   where r.rolname in ('web_anon', 'anon') and not r.rolsuper and not r.rolbypassrls
+    and pg_catalog.pg_has_role(r.oid, (select privilege from setting))
 )
 select json_build_object(
   'database', current_database(), 'version', split_part(current_setting('server_version'), ' ', 1),
@@ -123,7 +112,6 @@ select json_build_object(
     order by name), '[]') from schema),
   'maySetAnonRole', (select pg_catalog.pg_has_role(r.oid, (select privilege from setting))
     from pg_catalog.pg_roles r where r.rolname = $1),
-  'candidates', (select coalesce(json_agg(role), '[]') from anonymous where may_take),
-  'ungranted', (select coalesce(json_agg(role), '[]') from anonymous where not may_take)
+  'candidates', (select coalesce(json_agg(role), '[]') from anonymous)
 )::text
 from pg_catalog.pg_roles login where login.rolname = current_user`;

@@ -18,10 +18,9 @@ const facts: QuickFacts = {
   isReadOnly: false,
   schemas: [{ name: "public", owned: 0 }],
   candidates: [],
-  ungranted: [],
   maySetAnonRole: null,
 };
-const options: QuickOptions = { schemas: null, anonRole: null, host: "127.0.0.1", file: null };
+const options: QuickOptions = { schemas: null, anonRole: null, host: "127.0.0.1" };
 
 const filled = (...names: readonly string[]) => names.map((name) => ({ name, owned: 0 }));
 const roles = (schema: string, ...names: readonly string[]) =>
@@ -96,35 +95,6 @@ const rows: readonly {
     title: "takes no role without USAGE on the schema",
     facts: { candidates: roles("other", "web_anon") },
     choice: { anonRole: "me", isLoginRole: true, warnings: [mine] },
-  },
-  {
-    title: "names the grant of a role that the login role may not take",
-    facts: { user: "Me", ungranted: roles("public", "web_anon") },
-    choice: {
-      anonRole: "Me",
-      isLoginRole: true,
-      warnings: [
-        'The login role may not become "web_anon": requests run as "Me", read only, for this ' +
-        'machine only. Run this SQL to use it: grant "web_anon" to "Me";',
-      ],
-    },
-  },
-  {
-    title: "names the file of the roles that the login role may not take",
-    facts: { ungranted: roles("public", "web_anon") },
-    options: { file: "svc.conf" },
-    choice: {
-      warnings: [
-        'The login role may not become "web_anon": requests run as "me", read only, for this ' +
-        `machine only. To use it, start with svc.conf: \`${programCall()} svc.conf\``,
-      ],
-    },
-  },
-  {
-    title: "names no grant of a role without USAGE on the schema",
-    facts: { ungranted: roles("other", "web_anon") },
-    options: { file: "svc.conf" },
-    choice: { warnings: [mine] },
   },
   {
     title: "keeps the role of an option",

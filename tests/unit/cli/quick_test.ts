@@ -79,7 +79,6 @@ const banner: BannerFacts = {
     isReadOnly: false,
     schemas: [],
     candidates: [],
-    ungranted: [],
   },
   choice: {
     schemas: ["public"],
@@ -88,7 +87,6 @@ const banner: BannerFacts = {
     hidesExtensionFunctions: false,
     warnings: ["One.", "Two."],
   },
-  usedPort: null,
   isReadOnly: true,
   api: "127.0.0.1:3000",
   admin: "127.0.0.1:3001",
@@ -106,11 +104,6 @@ shop on PostgreSQL 17.2 as "me", schema public: 24 relations, 1 function
 ! Two.
 Try:  curl 'http://127.0.0.1:3000/film%20%26%20co?limit=3'`,
   );
-});
-
-Deno.test("bannerText() says that quick mode chose another port", () => {
-  const text = bannerText({ ...banner, usedPort: 3001 });
-  strictEqual(text.split("\n")[2], "Port 3001 is in use: these are the next free ones");
 });
 
 Deno.test("bannerText() leaves out what there is not, and names a standby", () => {
