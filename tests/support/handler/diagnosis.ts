@@ -11,6 +11,59 @@ import { type PostgresClient, withClient } from "../database/postgres_client.ts"
 /** Options of the service by their names in the configuration file. */
 export type FileOptions = Readonly<Record<string, string>>;
 
+/** One way to set a database up wrongly. `{auth}`, `{anon}` and `{user}` are the roles. */
+export interface FindingRow {
+  readonly label: string;
+  /** Run as a superuser after the correct setup. */
+  readonly sql: string;
+  readonly options?: FileOptions;
+  /** `level name subject: message`; null if no finding has the name `absent`. */
+  readonly finding: string | null;
+  readonly absent?: string;
+  /** SQL of the finding; null if SQL cannot mend it. */
+  readonly mend?: string | null;
+  /** The SQL of all findings mends it together. Default: its own SQL does. */
+  readonly together?: true;
+  /** Whether the SQL changes answers: it opens or closes what was found. Default: false. */
+  readonly changes?: true;
+  /** Request without a token, and its status after the SQL. */
+  readonly request?: readonly [target: string, status: number];
+  /** Lowest and highest major version with this row. Default: all. */
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/**
+ * Reads rows of texts: `# label`, then lines of `field: value`. A field of several lines is repeated,
+ * and a line that begins with `+` continues the one before.
+ */
+export function findingRows({ raw }: TemplateStringsArray): readonly FindingRow[] {
+  const text = raw[0]!.trim().replaceAll(/\n\s*\+/g, "");
+  return text.split(/\n?\s*# (?=[^:]+\n)/).slice(1).map((row) => {
+    const [label = "", ...lines] = row.split("\n").map((line) => line.trim());
+    const all = (field: string) =>
+      lines.filter((line) => line.startsWith(`${field}: `)).map((line) =>
+        line.slice(field.length + 2)
+      );
+    const one = (field: string) => all(field).length === 0 ? undefined : all(field).join("\n");
+    const options = all("option").map((line) => line.split(" = ") as [string, string]);
+    const [target, status] = one("request")?.split(" ") ?? [];
+    return {
+      label,
+      sql: one("sql") ?? "",
+      finding: one("finding") ?? null,
+      mend: one("mend") ?? null,
+      ...(options.length === 0 ? {} : { options: Object.fromEntries(options) }),
+      ...(target === undefined ? {} : { request: [target, Number(status ?? 200)] as const }),
+      ...(one("absent") && { absent: one("absent")! }),
+      ...(one("together") && { together: true as const }),
+      ...(one("changes") && { changes: true as const }),
+      ...(one("from") && { from: Number(one("from")) }),
+      ...(one("to") && { to: Number(one("to")) }),
+    };
+  });
+}
+
 /** A database of its own, with roles of its own. */
 export interface DiagnosedDatabase extends AsyncDisposable {
   /** Puts the names of the roles in the place of `{auth}`, `{anon}` and `{user}`. */
