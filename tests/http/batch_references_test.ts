@@ -1,8 +1,8 @@
 /** References of a batch: values that come from the results of earlier operations. */
 import { deepStrictEqual } from "node:assert/strict";
-import { type Api, apiSuite } from "../support/handler/api.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
 
-const suite = apiSuite("batches", {
+const suite = serviceSuite("batches", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   batchMaxOperations: 20,

@@ -740,7 +740,7 @@ rooted.test("JSON goes to the function, and a batch does not", async (api) => {
   deepStrictEqual(await send(api, []), []);
 });
 
-const keyed = apiSuite("batches", {
+const keyed = serviceSuite("batches", {
   ...config,
   idempotencyTable: { schema: "svc", name: "idempotency_keys" },
   batchMaxOperations: 5,

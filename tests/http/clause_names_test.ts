@@ -1,5 +1,5 @@
 /** Parameters that have the name of a clause and that of a column or an argument, in both dialects. */
-import { apiSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { type Row } from "../support/handler/rows.ts";
 
 const rows: readonly Row[] = [
@@ -30,7 +30,7 @@ const rows: readonly Row[] = [
 ];
 
 for (const dialect of ["svc", "pgrst"] as const) {
-  const suite = apiSuite("clauses", {
+  const suite = serviceSuite("clauses", {
     dbSchemas: ["api"],
     dbAnonRole: "anon",
     dbAggregatesEnabled: true,

@@ -4,7 +4,7 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { PostgrestClient } from "@supabase/postgrest-js";
 import { createClient } from "@supabase/supabase-js";
-import { type Api, apiSuite, serviceSuite, type SuiteOptions } from "../support/handler/api.ts";
+import { type Api, serviceSuite, type SuiteOptions } from "../support/handler/api.ts";
 import { answers, errorBody } from "../support/handler/rows.ts";
 import { signToken } from "../support/handler/token.ts";
 
@@ -216,7 +216,7 @@ const base = {
 
 for (const [dialect, prefix] of [["svc", "SVC"], ["pgrst", "PGRST"]] as const) {
   const options: SuiteOptions = { title: `postgrest-js on dialect ${dialect}` };
-  const suite = apiSuite("clients", { ...base, dialect }, options);
+  const suite = serviceSuite("clients", { ...base, dialect }, options);
   for (const { name, run } of tests) {
     suite.test(name, async (api) => await run(await partsOf(api, prefix)));
   }

@@ -109,7 +109,7 @@ off.rows("db-max-cost of 0 sets no limit, and roles keep theirs", [
   ["HEAD /readings", { as: "cost_bot" }, 413, undefined],
 ]);
 
-const checked = apiSuite("cost_limit", {
+const checked = serviceSuite("cost_limit", {
   ...config,
   dbMaxCost: 100,
   dbPreRequest: { schema: "api", name: "count_check" },

@@ -5,13 +5,13 @@
  */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
-import { type Api, apiSuite } from "../support/handler/api.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
 import { walk } from "../support/server/links.ts";
 
 const size = Number(Deno.env.get("WALK_ROWS") ?? 3000);
 const pageLength = Math.max(100, size / 100);
 
-const suite = apiSuite("cursor_walks", {
+const suite = serviceSuite("cursor_walks", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbTxEnd: "commit",
@@ -120,5 +120,5 @@ suite.test("a walk in any order lists the rows of that order", async (api) => {
       deepStrictEqual((await walk(api, `${page}&before=`, "prev")).toReversed().flat(), all);
     },
   );
-  await fc.assert(walked, { numRuns: api.engine === "pg" ? 40 : 8 });
+  await fc.assert(walked, { numRuns: 40 });
 });

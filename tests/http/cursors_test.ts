@@ -1,11 +1,11 @@
 /** Pages by cursors: rows, headers and refusals. */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { writeCursor } from "../../src/request/url/cursor_text.ts";
-import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answers } from "../support/handler/rows.ts";
 import { linksOf, walk } from "../support/server/links.ts";
 
-const suite = apiSuite("cursors", {
+const suite = serviceSuite("cursors", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbAggregatesEnabled: true,

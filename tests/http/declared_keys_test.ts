@@ -8,10 +8,10 @@ import {
   relationshipLines,
   schemaCacheLoader,
 } from "../support/database/schema_cache.ts";
-import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 
 const exposed = { dbSchemas: ["api", "finance"], dbAnonRole: "anon" };
-const tagged = apiSuite("declared_keys", { ...exposed, dbCommentTags: true }, {
+const tagged = serviceSuite("declared_keys", { ...exposed, dbCommentTags: true }, {
   title: "keys in comments",
 });
 

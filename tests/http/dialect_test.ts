@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Observation } from "../../mod.ts";
-import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { type Row } from "../support/handler/rows.ts";
 
 const config = {
@@ -10,7 +10,7 @@ const config = {
   openapiMode: "disabled",
 } as const;
 
-const svc = apiSuite("dialect", { ...config, dialect: "svc" }, { title: "dialect svc" });
+const svc = serviceSuite("dialect", { ...config, dialect: "svc" }, { title: "dialect svc" });
 const pgrst = serviceSuite("dialect", { ...config, dialect: "pgrst" }, { title: "dialect pgrst" });
 
 type Answer = readonly [

@@ -1,8 +1,8 @@
 /** Embeds of relations in another exposed schema. */
-import { apiSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answers } from "../support/handler/rows.ts";
 
-const suite = apiSuite("declared_keys", {
+const suite = serviceSuite("declared_keys", {
   dbSchemas: ["api", "finance"],
   dbAnonRole: "anon",
   dbAggregatesEnabled: true,

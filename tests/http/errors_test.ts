@@ -94,16 +94,8 @@ const told = (code: string, message: string, details: string | null = null) => (
 });
 
 suite.rows("raises", [
-  ["POST /rpc/fail", raise("P0001", "I refuse!", "d"), 400, told("P0001", "I refuse!", "d")],
-  ["POST /rpc/fail", raise("PT402", "Pay", "d"), 402, told("PT402", "Pay", "d"), {
-    "Proxy-Status": "SVC; error=PT402",
-  }],
-  ["POST /rpc/fail", raise("PT401", "Who?"), 401, told("PT401", "Who?"), {
-    "WWW-Authenticate": "Bearer",
-  }],
   ["POST /rpc/fail", raise("PT503", "Busy"), 503, told("PT503", "Busy"), { "Retry-After": "1" }],
   ["POST /rpc/fail", raise("PT999", "Odd"), 500, told("PT999", "Odd"), { "Retry-After": null }],
-  ["POST /rpc/fail", raise("PT40A", "Odd"), 500, told("PT40A", "Odd")],
   ...answers()`
     POST /rpc/fail
       with {"state":"SVC00","message":"{\"code\":\"123\",\"message\":\"ABC\",\"details\":\"DEF\"
@@ -112,11 +104,6 @@ suite.rows("raises", [
       432 123 | ABC | DEF | XYZ
       X-Header: str
       Proxy-Status: SVC; error=123
-    POST /rpc/fail
-      with {"state":"SVC00","message":"{\"code\":\"1\",\"message\":\"m\"}",
-        +"detail":"{\"status\":401,\"headers\":{}}"}
-      401 1 | m
-      no WWW-Authenticate
     POST /rpc/fail
       with {"state":"SVC00","message":"{\"code\":\"1\"}",
         +"detail":"{\"status\":401,\"headers\":{}}"}

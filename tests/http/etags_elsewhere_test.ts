@@ -1,6 +1,6 @@
 /** Entity tags and preconditions together with batches, cursors, query requests and nested inserts. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
 import type { RequestParts } from "../support/handler/request.ts";
 
 const config = {
@@ -12,7 +12,10 @@ const config = {
   serverQueryMethod: true,
 } as const;
 const roles = ["anon", "writer", "clerk"];
-const suite = apiSuite("etags", { ...config, etagMode: "on" }, { title: "etags elsewhere", roles });
+const suite = serviceSuite("etags", { ...config, etagMode: "on" }, {
+  title: "etags elsewhere",
+  roles,
+});
 const required = serviceSuite("etags", { ...config, etagMode: "required" }, {
   title: "etags elsewhere, required",
   roles,

@@ -394,7 +394,7 @@ suite.test("a body of several MB is kept whole", async (api) => {
   await api("DELETE /orders?customer=eq.Una");
 });
 
-const checked = apiSuite("idempotency", {
+const checked = serviceSuite("idempotency", {
   ...config,
   dbPreRequest: { schema: "api", name: "check_request" },
 }, { title: "idempotency with db-pre-request", roles });

@@ -1,7 +1,7 @@
 /** Tokens of issuers whose keys are fetched, and the rules of `jwt-issuers`. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import type { JwtIssuer, Observation } from "../../mod.ts";
-import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
 import { issuerKey, keySource, signWith } from "../support/handler/key_sets.ts";
 import { type Claims, signToken, testSecret } from "../support/handler/token.ts";
 
@@ -257,10 +257,10 @@ named.test("jwt-issuer alone finds keys and requires iss", async (api) => {
   strictEqual(await outcome(api, rsaAsSecret), notFound);
 });
 
-const pgrst = apiSuite(
+const pgrst = serviceSuite(
   "security",
   { ...config, dialect: "pgrst", jwtSecret: null, jwtIssuers: issuers },
-  { title: "listed issuers in the dialect pgrst", engines: ["pglite"] },
+  { title: "listed issuers in the dialect pgrst" },
 );
 
 pgrst.test("each failure has a code of its own", async (api) => {

@@ -4,7 +4,7 @@ import { apiSuite, serviceSuite } from "../support/handler/api.ts";
 import { answers, type Row } from "../support/handler/rows.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon", dbAggregatesEnabled: true } as const;
-const suite = apiSuite("max_rows", { ...base, dbMaxRows: 2 });
+const suite = serviceSuite("max_rows", { ...base, dbMaxRows: 2 });
 const pgrst = serviceSuite("max_rows", { ...base, dbMaxRows: 2, dialect: "pgrst" }, {
   title: "max_rows, pgrst",
 });

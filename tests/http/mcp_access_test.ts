@@ -2,7 +2,7 @@ import { withMcp } from "../../src/mcp/mcp.ts";
 import { createHandler } from "../../mod.ts";
 import { engines } from "../support/database/engines.ts";
 import { deepStrictEqual, match, ok, rejects, strictEqual, throws } from "node:assert/strict";
-import { type Api, apiSuite } from "../support/handler/api.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
 import {
   callMcp,
   type ClientParts,
@@ -16,7 +16,7 @@ const dbSchemas = ["api", "other"];
 const resource = "https://shop.example/base/mcp";
 const metadataUrl = "https://shop.example/base/.well-known/oauth-protected-resource/mcp";
 
-const issued = apiSuite("mcp", {
+const issued = serviceSuite("mcp", {
   dbSchemas,
   mcpPath: "/mcp",
   mcpAuthorizationServers: ["https://id.example"],
@@ -98,7 +98,7 @@ issued.test("pages of allowed origins may use the endpoint", async (api) => {
   ]);
 });
 
-const limited = apiSuite("mcp", {
+const limited = serviceSuite("mcp", {
   dbSchemas,
   dbAnonRole: "anon",
   dbMaxRows: 3,
@@ -189,7 +189,10 @@ Deno.test("withMcp() gives a handler the endpoint and its options", async () => 
   }
 });
 
-const off = apiSuite("mcp", { dbSchemas, dbAnonRole: "anon" }, { ...options, title: "mcp is off" });
+const off = serviceSuite("mcp", { dbSchemas, dbAnonRole: "anon" }, {
+  ...options,
+  title: "mcp is off",
+});
 
 off.answers("without mcp-path")`
   POST /mcp

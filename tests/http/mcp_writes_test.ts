@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite } from "../support/handler/api.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
 import {
   callMcp,
   type ClientParts,
@@ -17,7 +17,10 @@ const config = {
   mcpMaxRows: 5,
   dbTxEnd: "commit-allow-override",
 } as const;
-const suite = apiSuite("mcp", config, { title: "mcp writes", roles: ["anon", "writer", "agent"] });
+const suite = serviceSuite("mcp", config, {
+  title: "mcp writes",
+  roles: ["anon", "writer", "agent"],
+});
 
 const asWriter: ClientParts = { as: "writer" };
 const call = (api: Api, name: string, args: Readonly<Record<string, unknown>>, parts = asWriter) =>

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite } from "../support/handler/api.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
 import { answer } from "../support/handler/rows.ts";
 
 const config = {
@@ -9,7 +9,7 @@ const config = {
   dbPlanEnabled: true,
   dbTxEnd: "commit-allow-override",
 } as const;
-const suite = apiSuite("representations", config, { title: "plans" });
+const suite = serviceSuite("representations", config, { title: "plans" });
 
 const plan = "application/vnd.svc.plan";
 const accept = (Accept: string, more: Record<string, string> = {}) => ({

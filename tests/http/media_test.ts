@@ -25,35 +25,11 @@ const plainJson = [{ id: 1, name: "x" }, { id: 2, name: null }];
 const plainCsv = "id,name\n1,x\n2,";
 
 suite.rows("built-in types of a relation", [
-  ["GET /plain", {}, 200, plainJson, json],
-  ["GET /plain", accept("*/*"), 200, plainJson, json],
-  ...answers()`
-    GET /plain
-      Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
-      200 [{"id":1,"name":"x"},{"id":2,"name":null}]
-      Content-Type: application/json; charset=utf-8
-  `,
-  ["GET /plain", accept("Application/JSON;charset=utf-8"), 200, plainJson, json],
-  ["GET /plain", accept("text/csv"), 200, plainCsv, csv],
-  ["GET /plain", accept("text/csv, */*"), 200, plainCsv, csv],
   ["GET /plain", accept("text/csv, application/json"), 200, plainCsv, csv],
   ["GET /plain", accept("application/json, text/csv"), 200, plainJson, json],
-  ["GET /plain", accept("text/unknown, text/csv"), 200, plainCsv, csv],
-  ["GET /plain", accept("text/csv; version=1"), 200, plainCsv, csv],
   ["GET /plain", accept("application/json;q=0.5, text/csv;q=0.7"), 200, plainCsv, csv],
-  ["GET /plain", accept("*/*, text/csv"), 200, plainCsv, csv],
   ["GET /plain", accept("text/csv;q=0"), 200, plainCsv, csv],
-  ["GET /plain?id=gt.5", accept("text/csv"), 200, "\n", csv],
-  ["GET /plain", accept("application/vnd.svc.array+json;nulls=stripped"), 200, [
-    { id: 1, name: "x" },
-    { id: 2 },
-  ], typed("application/vnd.svc.array+json;nulls=stripped; charset=utf-8")],
-  ["GET /plain", accept("application/vnd.svc.array"), 200, plainJson, json],
   ...answers()`
-    GET /plain?id=eq.2
-      Accept: application/vnd.svc.object
-      200 {"id":2,"name":null}
-      Content-Type: application/vnd.svc.object+json; charset=utf-8
     GET /plain?id=eq.2
       Accept: application/vnd.svc.object+json; nulls="stripped"
       200 {"id":2}
@@ -180,12 +156,9 @@ suite.rows("a relation that answers anything", [
 
 const html = typed("text/html");
 suite.rows("functions that return a media type", [
-  ["GET /rpc/page", accept("text/html"), 200, "<p>é</p>", { "Content-Length": "9", ...html }],
   ["GET /rpc/page", accept("text/html,image/png,*/*;q=0.8"), 200, "<p>é</p>", html],
   ["POST /rpc/page", accept("text/html"), 200, "<p>é</p>", html],
   ["HEAD /rpc/page", accept("text/html"), 200, undefined, html],
-  ["GET /rpc/page", {}, 200, "<p>é</p>", json],
-  ["GET /rpc/page", accept("text/xml"), 406, none("text/xml")],
   // An overload that returns something else is not passed off as HTML.
   ["GET /rpc/page?n=5", accept("text/html"), 406, none("text/html")],
   ["GET /rpc/page?n=5", accept("text/html,*/*"), 200, 5, json],
@@ -195,11 +168,9 @@ suite.rows("functions that return a media type", [
   }],
   ["GET /rpc/png", {}, 200, "\\x89504e470d0a00ff", json],
   ["GET /rpc/no_png", accept("image/png"), 200, undefined, { "Content-Length": "0" }],
-  ["GET /rpc/words", accept("text/plain"), 200, "words", typed("text/plain; charset=utf-8")],
   ["GET /rpc/words", accept("text/plain;charset=utf-8"), 200, "words"],
   ["GET /rpc/many_words", accept("text/plain"), 406, none("text/plain")],
   ["GET /rpc/many_words", {}, 200, ["a", "b"], json],
-  ["GET /rpc/markup", accept("text/xml"), 200, "<a>é</a>", typed("text/xml; charset=utf-8")],
   // What PostgreSQL's output of xml drops: one line break, and the encoding.
   ...([
     ["\n<a/>", "<a/>"],
@@ -214,13 +185,6 @@ suite.rows("functions that return a media type", [
     shown,
   ]),
   ["GET /marked?order=id", accept("text/xml"), 200, "<id>1</id>\n<id>2</id>"],
-  [
-    "GET /rpc/octets",
-    accept("application/octet-stream"),
-    200,
-    "\u0000\ufffd",
-    typed("application/octet-stream"),
-  ],
   ["GET /rpc/doc", accept("application/vnd.doc+json"), 200, { a: 1 }, {
     "Content-Length": "8",
     ...typed("application/vnd.doc+json"),

@@ -1,12 +1,16 @@
 /** Random trees of rows: a read of what a nested insert wrote is what its body said. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
-import { type Api, apiSuite } from "../support/handler/api.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
 import { type Random, seededRandom } from "../support/timing/random.ts";
 
-const suite = apiSuite("nested", { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" }, {
-  title: "nested inserts of random trees",
-});
+const suite = serviceSuite(
+  "nested",
+  { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" },
+  {
+    title: "nested inserts of random trees",
+  },
+);
 
 /** A relation that may stand inside of another one. */
 interface Related {

@@ -9,7 +9,7 @@ import {
 } from "../support/handler/openapi.ts";
 
 const config = { dbSchemas: ["api", "other", "odd"], dbAnonRole: "anon" } as const;
-const suite = apiSuite("openapi", config, { title: "openapi 3.1" });
+const suite = serviceSuite("openapi", config, { title: "openapi 3.1" });
 
 const accept = { Accept: "application/openapi+json;version=3.1" };
 const openapi3 = "application/openapi+json; version=3.1; charset=utf-8";

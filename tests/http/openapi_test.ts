@@ -1,10 +1,10 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answers, errorBody } from "../support/handler/rows.ts";
 import { type Document, documentOf, parametersOf, validate } from "../support/handler/openapi.ts";
 
 const config = { dbSchemas: ["api", "other", "odd"], dbAnonRole: "anon" } as const;
-const suite = apiSuite("openapi", {
+const suite = serviceSuite("openapi", {
   ...config,
   dbPreRequest: { schema: "api", name: "check_request" },
 });

@@ -1,7 +1,7 @@
-import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { type Row } from "../support/handler/rows.ts";
 
-const suite = apiSuite("options", { dbSchemas: ["api"], dbAnonRole: "anon" });
+const suite = serviceSuite("options", { dbSchemas: ["api"], dbAnonRole: "anon" });
 
 const all = "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE";
 const keyless = "OPTIONS,GET,HEAD,POST,PATCH,DELETE";
@@ -47,9 +47,6 @@ const error = (code: string, message: string, more: object = {}) => ({
 });
 
 suite.answers("OPTIONS refuses what other methods refuse")`
-  OPTIONS /keyyed
-    404 SVC205 | Could not find the table 'api.keyyed' in the schema cache |  | Perhaps you meant the table 'api.keyed'
-    no Allow
   OPTIONS /rpc/readin
     404 SVC202 | Could not find the function api.readin without parameters in the schema cache | Searched for the function api.readin without parameters, but no matches were found in the schema cache. | Perhaps you meant to call the function api.reading
   OPTIONS /rpc/unclear | 300 SVC203 | Could not choose the best candidate function between: api.unclear(), api.unclear(a => integer) |  | Try renaming the parameters or the function itself in the database so function overloading can be resolved
@@ -62,7 +59,6 @@ suite.answers("OPTIONS refuses what other methods refuse")`
     Prefer: handling=strict, x
     400 SVC122 | Invalid preferences given with handling=strict | Invalid preferences: x
   OPTIONS /keyed?order=a.b.c | 400 SVC100 | order takes asc, desc, nullsfirst and nullslast | "failed to parse order (a.b.c)" (line 1, column 3): unexpected "b" expecting "asc", "desc", "nullsfirst" or "nullslast"
-  OPTIONS /a/b | 404 SVC125 | Invalid path specified in request URL
   OPTIONS /keyed
     Accept-Profile: no
     406 SVC106 | Invalid schema: no |  | Only the following schemas are exposed: api

@@ -1,10 +1,10 @@
 /** PATCH by documents: JSON Merge Patch (RFC 7396), JSON Patch (RFC 6902) and further operations. */
 import { deepStrictEqual } from "node:assert/strict";
-import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
 import { answers, type Row } from "../support/handler/rows.ts";
 
 const config = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
-const suite = apiSuite("patches", config, { title: "patch documents" });
+const suite = serviceSuite("patches", config, { title: "patch documents" });
 
 const merge = "application/merge-patch+json";
 const json = "application/json-patch+json";

@@ -1,6 +1,6 @@
 /** Preconditions of writes: no update is lost, and 412 tells nothing more. */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
 import type { RequestParts } from "../support/handler/request.ts";
 import { answer } from "../support/handler/rows.ts";
 
@@ -12,7 +12,7 @@ const config = {
   etagVersionColumns: ["version"],
 } as const;
 const roles = ["anon", "writer", "clerk"];
-const suite = apiSuite("etags", config, { title: "preconditions", roles });
+const suite = serviceSuite("etags", config, { title: "preconditions", roles });
 const pgrst = serviceSuite("etags", { ...config, dialect: "pgrst" }, {
   title: "preconditions, pgrst",
   roles,

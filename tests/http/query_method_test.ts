@@ -1,6 +1,6 @@
 /** QUERY, and POST to `/<relation>/$query`: reads whose parameters come in the body. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answer, answers, errorBody, type Row } from "../support/handler/rows.ts";
 
 const config = {
@@ -8,7 +8,7 @@ const config = {
   dbAnonRole: "anon",
   serverQueryMethod: true,
 } as const;
-const suite = apiSuite("query_method", config, { title: "QUERY" });
+const suite = serviceSuite("query_method", config, { title: "QUERY" });
 
 const form = "application/x-www-form-urlencoded";
 const formQuery = `"${form}"`;

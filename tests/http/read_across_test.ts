@@ -1,8 +1,8 @@
 /** Conditions and orders across embeds. */
-import { apiSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answers } from "../support/handler/rows.ts";
 
-const suite = apiSuite("tools", {
+const suite = serviceSuite("tools", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbAggregatesEnabled: true,
@@ -169,7 +169,7 @@ suite.rows("refusals across embeds", [
   `,
 ]);
 
-const hidden = apiSuite("policies", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+const hidden = serviceSuite("policies", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "conditions across embeds under policies",
 });
 

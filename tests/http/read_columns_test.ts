@@ -1,6 +1,6 @@
 /** The columns of `**`, left-out columns, and numbers as strings. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
 import { answers } from "../support/handler/rows.ts";
 
 const config = {
@@ -10,8 +10,8 @@ const config = {
   serverQueryMethod: true,
 };
 const roles = ["anon", "reader", "writer"];
-const suite = apiSuite("shown_columns", config, { title: "shown columns", roles });
-const changing = apiSuite("shown_columns", { ...config, dbTxEnd: "commit" }, {
+const suite = serviceSuite("shown_columns", config, { title: "shown columns", roles });
+const changing = serviceSuite("shown_columns", { ...config, dbTxEnd: "commit" }, {
   title: "shown columns after a change of privileges",
   roles,
 });

@@ -1,8 +1,8 @@
 /** Distinct rows, and the first row of each group in the requested order. */
-import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answers } from "../support/handler/rows.ts";
 
-const suite = apiSuite("tools", {
+const suite = serviceSuite("tools", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbAggregatesEnabled: true,

@@ -1,9 +1,9 @@
 /** Embedded relations: shapes, filters, orders, spreads, null tests, counts and errors. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answers, type Row } from "../support/handler/rows.ts";
 
-const suite = apiSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+const suite = serviceSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "embedding tools",
 });
 
@@ -57,29 +57,12 @@ suite.test("a member that an embed selects twice appears once", async (api) => {
 });
 
 suite.answers("embeds are")`
-  GET /sheds?select=title,tools(name)&order=id&tools.order=name
-    200 [{"title":"north","tools":[{"name":"drill"},{"name":"saw"}]},
-      +{"title":"south","tools":[{"name":"saw"}]}]
-  GET /tools?select=name,makers()&id=eq.1 | 200 [{"name":"saw"}]
-  GET /makers?select=name,tools(manuals())&id=eq.1 | 200 [{"name":"Bosk"}]
-  GET /makers?select=name,tools(manuals(),name)&id=eq.2
-    200 [{"name":"Ryo","tools":[{"name":"plane"}]}]
   GET /tools?select=makers()&id=lt.3 | 200 [{},{}]
   GET /makers?select=name,tools(manuals(*))&id=eq.2
     200 [{"name":"Ryo","tools":[{"manuals":null}]}]
-  GET /tools?select=name,maker:makers(title:name)&id=eq.1
-    200 [{"name":"saw","maker":{"title":"Bosk"}}]
-  GET /tools?select=maker_id,maker:maker_id(name)&id=eq.1
-    200 [{"maker_id":1,"maker":{"name":"Bosk"}}]
-  GET /tools?select=tools_maker_id_fkey(name)&id=eq.1
-    200 [{"tools_maker_id_fkey":{"name":"Bosk"}}]
   GET /makers?select=id(name)&id=eq.2 | 200 [{"id":[{"name":"plane"}]}]
   GET /tools?select=id,shout,makers(name)&order=shout&limit=1
     200 [{"id":2,"shout":"DRILL","makers":{"name":"Bosk"}}]
-  GET /tools?select=*,makers(*)&order=id&limit=1
-    200 [{"id":1,"name":"saw","maker_id":1,"price":30.5,"spec":{"w":{"kg":2,"unit":"kg"},
-      +"colors":["red","blue"]},"tags":["cut","wood"],
-      +"bought":"2024-01-02","makers":{"id":1,"name":"Bosk","city":"Ulm"}}]
   GET /tools?select=name,sheds(title,tool_sheds(qty))&id=eq.1&sheds.order=id
     200 [{"name":"saw","sheds":[{"title":"north","tool_sheds":[{"qty":2},{"qty":5}]},
       +{"title":"south","tool_sheds":[{"qty":1}]}]}]
@@ -87,23 +70,6 @@ suite.answers("embeds are")`
 
 suite.rows("filters of embeds act inside them", [
   ...answers()`
-    GET /makers?select=name,tools(name)&tools.price=gt.40&order=id&tools.order=id
-      200 [{"name":"Bosk","tools":[{"name":"drill"}]},{"name":"Ryo","tools":[{"name":"plane"}]},
-        +{"name":"Idle","tools":[]}]
-    GET /tools?select=name,makers(name)&makers.city=eq.Kobe&id=lt.4&order=id
-      200 [{"name":"saw","makers":null},{"name":"drill","makers":null},
-        +{"name":"plane","makers":{"name":"Ryo"}}]
-    GET /makers?select=tools(name)&tools.or=(price.lt.31,name.eq.drill)&tools.order=id&id=eq.1
-      200 [{"tools":[{"name":"saw"},{"name":"drill"}]}]
-    GET /makers?select=tools(name)&tools.not.and=(price.lt.31,name.eq.saw)&id=eq.1
-      200 [{"tools":[{"name":"drill"}]}]
-    GET /makers?select=tools(name,manuals(pages))&tools.manuals.pages=gt.20&tools.order=id&id=eq.1
-      200 [{"tools":[{"name":"saw","manuals":null},{"name":"drill","manuals":{"pages":40}}]}]
-    GET /makers?select=name,cheap:tools(name),dear:tools(name)&cheap.price=lt.40&dear.price=gte.40
-      +&id=eq.1
-      200 [{"name":"Bosk","cheap":[{"name":"saw"}],"dear":[{"name":"drill"}]}]
-    GET /makers?select=tools(name)&tools.order=price.desc&tools.limit=1&tools.offset=1&id=eq.1
-      200 [{"tools":[{"name":"saw"}]}]
     GET /makers?select=id,tools(id,sheds(id))&order=id.desc&limit=2&offset=1&tools.order=id
       +&tools.limit=1&tools.sheds.order=id.desc&tools.sheds.limit=1
       200 [{"id":2,"tools":[{"id":3,"sheds":[]}]},{"id":1,"tools":[{"id":1,"sheds":[{"id":2}]}]}]
@@ -117,7 +83,6 @@ suite.rows("filters of embeds act inside them", [
   ["GET /makers?select=b:tools(id),tools(id)&id=eq.2&tools.id=eq.0", {}, 200, [
     { tools: ids(3), b: [] },
   ]],
-  ["GET /makers?select=id&tools.price=gt.40", {}, 400, notEmbedded("tools")],
   ["GET /makers?select=id&one.a=is.null&two.a=is.null", {}, 400, notEmbedded("two")],
   ...["f.a=is.null", "o.order=a", "l.limit=1", "g.or=(a.is.null)"].map((_, first, parts): Row => [
     `GET /makers?select=id&${parts.slice(first).toReversed().join("&")}`,
@@ -127,10 +92,6 @@ suite.rows("filters of embeds act inside them", [
   ]),
   ["GET /makers?select=tools(id)&tools.nope.order=id", {}, 400, notEmbedded("nope")],
   ["GET /makers?select=nonsense(id)&tools.limit=1", {}, 400, notEmbedded("tools")],
-  ["GET /makers?select=id&tools.or=(id.eq.1,id.eq.2)", {}, 400, notEmbedded("tools")],
-  ...answers()`
-GET /makers?select=tools(missing) | 400 42703 | column tools_1.missing does not exist
-`,
 ]);
 
 suite.rows("parents are chosen by their embeds", [
@@ -138,29 +99,10 @@ suite.rows("parents are chosen by their embeds", [
     GET /tools?select=name,makers!inner(name)&makers.city=eq.Ulm&order=id
       200 [{"name":"saw","makers":{"name":"Bosk"}},{"name":"drill","makers":{"name":"Bosk"}}]
       Content-Range: 0-1/2
-    GET /makers?select=name,tools(name,manuals!inner(pages))&order=id&tools.order=id
-      200 [{"name":"Bosk","tools":[{"name":"saw","manuals":{"pages":12}},
-        +{"name":"drill","manuals":{"pages":40}}]},{"name":"Ryo","tools":[]},
-        +{"name":"Idle","tools":[]}]
-      Content-Range: 0-2/3
-    GET /makers?select=name,tools!inner(manuals!inner())&limit=5
-      200 [{"name":"Bosk"}]
-      Content-Range: 0-0/1
   `,
   ...answers()`
     GET /makers?select=name,tools!inner(name)&tools.offset=1
       200 [{"name":"Bosk","tools":[{"name":"drill"}]}]
-    GET /tools?select=name,sheds()&sheds.title=eq.south&sheds=is.null&order=id&limit=9
-      Prefer: count=exact
-      200 [{"name":"drill"},{"name":"plane"},{"name":"relic"}]
-      Content-Range: 0-2/3
-    GET /tools?select=name,manuals(pages)&manuals=not.is.null&order=id
-      200 [{"name":"saw","manuals":{"pages":12}},{"name":"drill","manuals":{"pages":40}}]
-    GET /tools?select=name,m:manuals()&m=is.null&order=id
-      200 [{"name":"plane"},{"name":"relic"}]
-    GET /tools?select=name,makers(),sheds()&makers.city=eq.Kobe&sheds.title=eq.south
-      +&or=(makers.not.is.null,sheds.not.is.null)&order=id
-      200 [{"name":"saw"},{"name":"plane"}]
     GET /tools?select=name,manuals()&or=(manuals.is.null,id.eq.1)&not.or=(manuals.is.null,id.eq.2)
       200 [{"name":"saw"}]
     GET /makers?select=name,tools(name,manuals())&tools.manuals=is.null&order=id
@@ -183,16 +125,10 @@ suite.rows("parents are chosen by their embeds", [
 
 suite.rows("parents are ordered by a related column", [
   ...answers()`
-    GET /tools?select=name,makers(name)&order=makers(name).desc.nullslast,name
-      200 [{"name":"plane","makers":{"name":"Ryo"}},{"name":"drill","makers":{"name":"Bosk"}},
-        +{"name":"saw","makers":{"name":"Bosk"}},{"name":"relic","makers":null}]
     GET /tools?select=id,client:makers(n:name)&order=client(n),id.desc&limit=2&offset=1
       200 [{"id":1,"client":{"n":"Bosk"}},{"id":3,"client":{"n":"Ryo"}}]
     GET /tools?select=id,...manuals!inner(pages)&order=manuals(pages).desc
       200 [{"id":2,"pages":40},{"id":1,"pages":12}]
-    GET /makers?select=tools(name,manuals(pages))&id=eq.1&tools.order=manuals(pages).desc
-      200 [{"tools":[{"name":"drill","manuals":{"pages":40}},
-        +{"name":"saw","manuals":{"pages":12}}]}]
     GET /manuals?select=pages,tools(name,spec)&order=tools(spec->w->kg).desc
       200 [{"pages":40,"tools":{"name":"drill","spec":{"w":{"kg":3}}}},
         +{"pages":12,"tools":{"name":"saw","spec":{"w":{"kg":2,"unit":"kg"},
@@ -202,7 +138,6 @@ suite.rows("parents are ordered by a related column", [
     GET /tools?select=id,makers(name)&order=makers(city)&limit=1
       200 [{"id":3,"makers":{"name":"Ryo"}}]
   `,
-  ["GET /tools?select=id&order=makers(name)", {}, 400, notEmbedded("makers")],
   ["GET /tools?select=id,makers()&order=makers(name).desc.nullslast,id", {}, 200, ids(3, 1, 2, 4)],
   ["GET /tools?select=id,makers!inner()&order=makers(name).desc,id", {}, 200, ids(3, 1, 2)],
   ...answers()`
@@ -236,22 +171,15 @@ suite.rows("parents are ordered by a related column", [
     GET /tools?select=id,makers()&order=makers(missing) | 400 42703 | column makers_1.missing does not exist
     GET /tools?select=id,m:makers(name)&order=makers(name)
       400 SVC108 | 'makers' is not an embedded resource in this request |  | Verify that 'makers' is included in the 'select' query parameter.
-    GET /makers?select=id,tools(name)&order=tools(name) | 400 SVC118 | A related order on 'tools' is not possible | 'makers' and 'tools' do not form a many-to-one or one-to-one relationship
     GET /manuals?select=tools(s:sheds(title))&tools.order=s(title) | 400 SVC118 | A related order on 's' is not possible | 'tools' and 's' do not form a many-to-one or one-to-one relationship
   `,
 ]);
 
 suite.rows("spreads lift columns", [
   ...answers()`
-    GET /tools?select=name,...makers(maker:name,city)&order=id&limit=2
-      200 [{"name":"saw","maker":"Bosk","city":"Ulm"},
-        +{"name":"drill","maker":"Bosk","city":"Ulm"}]
-    GET /tools?select=name,...makers(maker:name)&id=eq.4 | 200 [{"name":"relic","maker":null}]
     GET /manuals?select=...tools(*)&tool_id=eq.2
       200 [{"id":2,"name":"drill","maker_id":1,"price":99,"spec":{"w":{"kg":3}},"tags":["hole"],
         +"bought":"2024-02-03"}]
-    GET /sheds?select=title,items:tool_sheds(qty,...tools(name))&id=eq.2
-      200 [{"title":"south","items":[{"qty":1,"name":"saw"}]}]
     GET /manuals?select=pages,...tools(tool:name,...makers(maker:name),sheds(title))&pages=gt.20
       200 [{"pages":40,"tool":"drill","maker":"Bosk","sheds":[{"title":"north"}]}]
     GET /tools?select=name,...makers!inner()&makers.name=eq.Ryo | 200 [{"name":"plane"}]

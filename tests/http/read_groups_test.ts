@@ -1,9 +1,9 @@
 /** Conditions on groups and on the rows of aggregates, and the refusals of values. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answers } from "../support/handler/rows.ts";
 
-const suite = apiSuite("tools", {
+const suite = serviceSuite("tools", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbAggregatesEnabled: true,

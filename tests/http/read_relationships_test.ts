@@ -1,8 +1,8 @@
 /** Which relationship a target and a hint mean. */
-import { apiSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answers, type Row } from "../support/handler/rows.ts";
 
-const suite = apiSuite("relationships", {
+const suite = serviceSuite("relationships", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbTxEnd: "commit",

@@ -1,9 +1,9 @@
 /** Spreads of many rows in the dialect that has them: each column an array. */
 import { strictEqual } from "node:assert/strict";
-import { apiSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { errorBody, type Row } from "../support/handler/rows.ts";
 
-const suite = apiSuite("tools", {
+const suite = serviceSuite("tools", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbAggregatesEnabled: true,

@@ -1,8 +1,8 @@
 /** Values: calls and casts behind columns, comparisons of columns, keys as names. */
-import { apiSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answers } from "../support/handler/rows.ts";
 
-const suite = apiSuite("tools", {
+const suite = serviceSuite("tools", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbAggregatesEnabled: true,

@@ -1,10 +1,10 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
-import { apiSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answers } from "../support/handler/rows.ts";
 import { buildRequest, type RequestParts } from "../support/handler/request.ts";
 
-const suite = apiSuite("representations", {
+const suite = serviceSuite("representations", {
   dbSchemas: ["api"],
   dbExtraSearchPath: ["public", "other"],
   dbAnonRole: "anon",

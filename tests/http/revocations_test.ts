@@ -1,7 +1,7 @@
 /** Tokens that a list in the database revokes. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { createHandler, type Handler, type Observation } from "../../mod.ts";
-import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
 import { engines } from "../support/database/engines.ts";
 import { eventually } from "../support/timing/eventually.ts";
 import { withClient } from "../support/database/postgres_client.ts";
@@ -27,7 +27,7 @@ async function outcome(api: Api, as: Claims | string): Promise<unknown> {
 
 const revoked = "401 SVC301 JWT was revoked";
 
-const suite = apiSuite("revocations", { ...config, jwtRevocations: table });
+const suite = serviceSuite("revocations", { ...config, jwtRevocations: table });
 
 suite.test("a table revokes tokens by claim, value and time of issue", async (api) => {
   strictEqual(await outcome(api, { role: "writer" }), "writer");

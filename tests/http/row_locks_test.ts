@@ -4,12 +4,12 @@ import {
   type Administered,
   withAdministeredHandler,
 } from "../support/handler/administered_handler.ts";
-import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answers, errorBody } from "../support/handler/rows.ts";
 import { sessionsAreBlocked } from "../support/database/blocked_sessions.ts";
 import { buildRequest, type RequestParts } from "../support/handler/request.ts";
 
-const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+const suite = serviceSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "writes_shapes, locks",
 });
 const representation = { Prefer: "return=representation" };

@@ -213,7 +213,7 @@ const badTokens: readonly BadToken[] = [
   ])),
 ];
 
-const suite = apiSuite("security", {
+const suite = serviceSuite("security", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   jwtSecret: keySet,

@@ -27,30 +27,21 @@ suite.rows("settings of the role", [
 suite.rows("isolation of the role, and of the function before it", [
   [setting("transaction_isolation"), { as: "settings_clerk" }, 200, "repeatable read"],
   [setting("transaction_isolation"), { as: "settings_boss" }, 200, "read committed"],
-  [setting("transaction_isolation"), {}, 200, "read committed"],
-  ["GET /rpc/isolated", {}, 200, "serializable"],
   ["GET /rpc/isolated", { as: "settings_clerk" }, 200, "serializable"],
 ]);
 
 suite.rows("settings of the function go before those of the role", [
   ["GET /rpc/timed?name=statement_timeout", { as: "settings_clerk" }, 200, "4s"],
-  ["GET /rpc/timed?name=statement_timeout", {}, 200, "4s"],
   ["POST /rpc/timed", { body: { name: "statement_timeout" } }, 200, "4s"],
 ]);
 
 suite.rows("app.settings", [
-  [setting("app.settings.region"), {}, 200, "eu"],
   [setting("APP.SETTINGS.region"), { as: "settings_clerk" }, 200, "eu"],
   [setting("app.settings.empty"), {}, 200, ""],
-  [setting("app.settings.missing"), {}, 200, null],
 ]);
 
 suite.rows("the request", [
-  [setting("request.method"), {}, 200, "GET"],
-  [setting("request.path"), {}, 200, "/rpc/setting"],
-  [setting("request.jwt.claims"), {}, 200, '{"role":"anon"}'],
   [setting("request.jwt.claim.sub"), { as: { role: "settings_clerk", sub: "x" } }, 200, null],
-  ["POST /rpc/setting", { body: { name: "request.method" } }, 200, "POST"],
   ["GET /rpc/s%65tting?name=request.path", {}, 200, "/rpc/s%65tting"],
   [
     setting("request.headers"),
@@ -58,23 +49,7 @@ suite.rows("the request", [
     200,
     '{"accept":"*/*","x-one":"a, b"}',
   ],
-  [
-    setting("request.cookies"),
-    { headers: { Cookie: 'a=1; b="q x"; c; d=e=f; a=2' } },
-    200,
-    String.raw`{"a":"2","b":"\"q x\"","c":"","d":"e=f"}`,
-  ],
-  [setting("request.cookies"), {}, 200, "{}"],
-  [
-    setting("request.jwt.claims"),
-    { as: { role: "settings_clerk", deep: { b: [1, null], a: 1.5 }, "http://x/y": true } },
-    200,
-    '{"role":"settings_clerk","deep":{"b":[1,null],"a":1.5},"http://x/y":true}',
-  ],
   [setting("request.header.accept"), {}, 200, null],
-  [setting("search_path"), {}, 200, '"api", "public"'],
-  [setting("role"), { as: "settings_clerk" }, 200, "settings_clerk"],
-  [setting("timezone"), { headers: { Prefer: "timezone=America/Lima" } }, 200, "America/Lima"],
 ]);
 
 const noPrivilege = errorBody("42501 | insufficient_privilege |  | account closed");
@@ -140,7 +115,6 @@ const hoisted = serviceSuite("settings", { ...base, dbHoistedTxSettings: ["work_
 
 hoisted.rows("db-hoisted-tx-settings names the functions' settings that count", [
   ["GET /rpc/timed?name=work_mem", {}, 200, "6MB"],
-  ["GET /rpc/isolated", {}, 200, "serializable"],
 ]);
 
 const without = serviceSuite("settings", { ...base, dbConfig: false }, {

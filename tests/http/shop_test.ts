@@ -1,7 +1,7 @@
-import { apiSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answer } from "../support/handler/rows.ts";
 
-const suite = apiSuite("examples/shop/shop.sql", {
+const suite = serviceSuite("examples/shop/shop.sql", {
   dbSchemas: ["api"],
   dbAnonRole: "web_anon",
   dbAggregatesEnabled: true,

@@ -2,7 +2,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import type { Observation } from "../../mod.ts";
 import { version } from "../../src/version.ts";
-import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { type Row } from "../support/handler/rows.ts";
 
 const config = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
@@ -64,7 +64,7 @@ const uses: readonly Use[] = [
 
 for (
   const [dialect, product, add] of [
-    ["svc", "SVC", apiSuite],
+    ["svc", "SVC", serviceSuite],
     ["pgrst", "PostgREST", serviceSuite],
   ] as const
 ) {

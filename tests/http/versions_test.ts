@@ -5,11 +5,11 @@ import type { TypeCatalogue } from "../../src/schema_cache/queries/type_catalogu
 import { databaseTypes } from "../../src/types_output/database_types.ts";
 import { callMcp } from "../support/clients/mcp_client.ts";
 import { schemaCacheLoader } from "../support/database/schema_cache.ts";
-import { apiSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answer, answers } from "../support/handler/rows.ts";
 
 const config = { dbSchemas: ["api < v1", "admin"], dbAnonRole: "anon", dbCommentTags: true };
-const suite = apiSuite("versions", config);
+const suite = serviceSuite("versions", config);
 const v1 = { headers: { "Accept-Profile": "v1" } };
 const admin = { headers: { "Accept-Profile": "admin" } };
 
@@ -184,7 +184,7 @@ for (const version of ["2.0", "3.1"]) {
 }
 
 /** Runs rows with another configuration. */
-const chain = apiSuite("versions", {
+const chain = serviceSuite("versions", {
   dbSchemas: ["admin < api<v1"],
   dbAnonRole: "anon",
   dialect: "pgrst",
@@ -204,9 +204,8 @@ chain.rows("a schema behind another has its own ones behind it", [
   ],
 ]);
 
-const agents = apiSuite("versions", { ...config, mcpPath: "/mcp" }, {
+const agents = serviceSuite("versions", { ...config, mcpPath: "/mcp" }, {
   title: "agents and versions",
-  engines: ["pg"],
 });
 
 agents.test("describe_relation describes what a schema serves", async (api) => {

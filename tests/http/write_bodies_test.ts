@@ -1,9 +1,9 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
 import { answer, answers, type Row } from "../support/handler/rows.ts";
 import { buildRequest } from "../support/handler/request.ts";
 
-const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+const suite = serviceSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "writes_shapes, bodies",
 });
 const representation = { Prefer: "return=representation" };
@@ -339,7 +339,7 @@ suite.rows("content types", [
   `,
 ]);
 
-const committing = apiSuite("writes_shapes", {
+const committing = serviceSuite("writes_shapes", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbTxEnd: "commit",

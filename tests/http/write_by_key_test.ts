@@ -1,8 +1,8 @@
 /** Updates of many rows, each with values of its own: `PATCH /orders?on=id`. */
-import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answer, answers, type Row } from "../support/handler/rows.ts";
 
-const suite = apiSuite("updates_by_key", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+const suite = serviceSuite("updates_by_key", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "updates by key",
 });
 const representation = { Prefer: "return=representation" };

@@ -1,9 +1,9 @@
 /** Upserts by partial indexes, indexes on expressions, and with the columns to update. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answers } from "../support/handler/rows.ts";
 
-const suite = apiSuite(
+const suite = serviceSuite(
   "conflicts",
   { dbSchemas: ["api"], dbAnonRole: "anon", dbAggregatesEnabled: true },
   { title: "upserts by any unique index" },

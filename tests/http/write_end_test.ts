@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { type Api, apiSuite } from "../support/handler/api.ts";
+import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
 import type { RequestParts } from "../support/handler/request.ts";
 
 const modes = ["commit", "commit-allow-override", "rollback", "rollback-allow-override"] as const;
@@ -94,7 +94,8 @@ function appliedTx(response: Response): string | null {
 
 for (const mode of modes) {
   const config = { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: mode };
-  const suite = apiSuite("writes_ends", config, { title: `db-tx-end = ${mode}` });
+  const createSuite = mode === "commit-allow-override" ? apiSuite : serviceSuite;
+  const suite = createSuite("writes_ends", config, { title: `db-tx-end = ${mode}` });
   for (const wish of wishes) {
     const echo = isOverridable(mode) && wish !== null ? `tx=${wish}` : null;
     for (const { line, parts, status, body } of changes) {

@@ -1,8 +1,8 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { apiSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answers, type Row } from "../support/handler/rows.ts";
 
-const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+const suite = serviceSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "writes_shapes, inserts",
 });
 const representation = { Prefer: "return=representation" };
@@ -10,27 +10,6 @@ const headersOnly = { Prefer: "return=headers-only" };
 const missing = { Prefer: "missing=default, return=representation" };
 
 suite.rows("returned", [
-  ["POST /single", { body: { id: 3, note: "x" } }, 201, undefined, {
-    "Content-Length": "0",
-    "Content-Type": null,
-    "Content-Range": "*/*",
-    Location: null,
-    "Preference-Applied": null,
-  }],
-  ["POST /single", { body: { id: 3 }, headers: { Prefer: "return=minimal" } }, 201, undefined, {
-    "Content-Length": "0",
-    "Content-Type": null,
-    Location: null,
-    "Preference-Applied": "return=minimal",
-  }],
-  ["POST /single", { body: { id: 3 }, headers: headersOnly }, 201, undefined, {
-    "Content-Length": "0",
-    "Content-Type": null,
-    Location: "/single?id=eq.3",
-  }],
-  ["POST /single", { body: { id: 3 }, headers: representation }, 201, [
-    { id: 3, note: null, other: "given" },
-  ], { Location: null, "Content-Type": "application/json; charset=utf-8" }],
   ...["", ", count=planned"].map((count): Row => [
     "POST /single",
     { body: [{ id: 3 }, { id: 4 }], headers: { Prefer: `return=minimal${count}` } },
@@ -46,10 +25,6 @@ suite.rows("returned", [
     { "Content-Range": "*/2", "Preference-Applied": `count=${count}` },
   ]),
   ...answers()`
-    POST /single?select=id&order=id.desc
-      Prefer: return=representation
-      with [{"id":3},{"id":4}]
-      201 [{"id":4},{"id":3}]
     POST /single?select=id&limit=1&offset=1&id=gt.3
       Prefer: return=representation
       with [{"id":3},{"id":4}]
@@ -61,20 +36,10 @@ suite.rows("returned", [
       Prefer: return=representation
       with {"id":3,"note":"loud"}
       201 [{"key":3,"text":"3","shout":"LOUD"}]
-    POST /single?select=nothing
-      with {"id":3}
-      201
   `,
   ...answers({ headers: { Prefer: "return=headers-only" }, body: { id: 3 } })`
     POST /single?select=nothing | 400 42703 | column single.nothing does not exist
   `,
-  ["POST /keyless", { body: { a: "x" }, headers: headersOnly }, 201, undefined, {
-    Location: null,
-    "Preference-Applied": "return=headers-only",
-  }],
-  ["POST /single", { body: [{ id: 3 }, { id: 4 }], headers: headersOnly }, 201, undefined, {
-    Location: null,
-  }],
   ...answers({ headers: { Accept: "text/csv", Prefer: "return=representation" } })`
     POST /single
       with [{"id":3}]
@@ -91,12 +56,6 @@ suite.rows("returned", [
 ]);
 
 suite.rows("Location", [
-  ["POST /compound", { body: { a: 5, b: "Rock & R" }, headers: headersOnly }, 201, undefined, {
-    Location: "/compound?a=eq.5&b=eq.Rock%20%26%20R",
-  }],
-  ["POST /compound?select=note", { body: { a: 5, b: "x" }, headers: headersOnly }, 201, undefined, {
-    Location: "/compound?a=eq.5&b=eq.x",
-  }],
   [
     "POST /rights?select=right_id",
     { body: { right_id: 9 }, headers: headersOnly },
@@ -117,17 +76,8 @@ suite.rows("Location", [
         "%D0%B8%D0%BC%D1%8F=eq.%C3%BC%281%29",
     },
   ],
-  ["POST /parted", { body: { id: 4, region: "b" }, headers: headersOnly }, 201, undefined, {
-    Location: "/parted?id=eq.4&region=eq.b",
-  }],
-  ["POST /joined", { body: { left_id: 1, right_id: 4 }, headers: headersOnly }, 201, undefined, {
-    Location: "/joined?left_id=eq.1&right_id=eq.4",
-  }],
   ["POST /singles", { body: { id: 4 }, headers: headersOnly }, 201, undefined, {
     Location: "/singles?id=eq.4",
-  }],
-  ["POST /only_key", { body: { id: 4 }, headers: headersOnly }, 201, undefined, {
-    Location: "/only_key?id=eq.4",
   }],
   ["POST /joined", { body: { right_id: 4, left_id: null }, headers: headersOnly }, 201, undefined, {
     Location: "/joined?left_id=is.null&right_id=eq.4",
@@ -174,15 +124,6 @@ suite.rows("types", [
       201 [{"ints":[1,2],"t":"5","flag":true,"n":7}]
   `,
   ...answers()`
-    POST /typed
-      with {"id":"x"}
-      400 22P02 | invalid input syntax for type integer: "x"
-    POST /typed
-      with {"id":1,"mood":"mad"}
-      400 22P02 | invalid input value for enum mood: "mad"
-    POST /typed
-      with {"id":1,"v":"123456"}
-      400 22001 | value too long for type character varying(5)
     POST /typed
       with {"id":1,"c":"1234"}
       400 22001 | value too long for type character(3)
@@ -234,9 +175,6 @@ suite.rows("defaults", [
     POST /always
       with {"id":1}
       400 428C9 | cannot insert a non-DEFAULT value into column "id" | Column "id" is an identity column defined as GENERATED ALWAYS. | Use OVERRIDING SYSTEM VALUE to override.
-    POST /always
-      with {"twice":1}
-      400 428C9 | cannot insert a non-DEFAULT value into column "twice" | Column "twice" is a generated column.
   `,
   ...answers({ headers: { Prefer: "missing=default, return=representation" } })`
     POST /always?columns=id,base
@@ -307,10 +245,6 @@ suite.rows("views, partitions and triggers", [
       500 55000 | cannot insert into view "frozen" | Views that return aggregate functions are not automatically updatable. | To enable inserting into the view, provide an INSTEAD OF INSERT trigger or an unconditional ON INSERT DO INSTEAD rule.
     DELETE /frozen | 500 55000 | cannot delete from view "frozen" | Views that return aggregate functions are not automatically updatable. | To enable deleting from the view, provide an INSTEAD OF DELETE trigger or an unconditional ON DELETE DO INSTEAD rule.
     POST /parted
-      Prefer: return=representation
-      with {"id":5,"region":"a"}
-      201 [{"id":5,"region":"a","note":null}]
-    POST /parted
       with {"id":5,"region":"c"}
       400 23514 | no partition of relation "parted" found for row | Partition key of the failing row contains (region) = (c).
     POST /quiet
@@ -341,8 +275,6 @@ suite.rows("rights", [
       Location: /columns?id=eq.5
     POST /columns | 401 42501 | permission denied for table columns
   `,
-  ["POST /blind", { body: { id: 5 } }, 201, undefined],
-  ["POST /blind", { body: { id: 5 }, headers: { Prefer: "return=minimal" } }, 201, undefined],
   ...answers({ headers: { Prefer: "return=headers-only" }, body: { id: 5 } })`
     POST /blind | 401 42501 | permission denied for table blind
   `,
@@ -351,16 +283,6 @@ suite.rows("rights", [
     POST /blind_keyless
       Prefer: return=headers-only
       401 42501 | permission denied for table blind_keyless
-  `,
-  ["POST /guarded", { body: { id: 5 } }, 201, undefined],
-  ...answers()`
-    POST /guarded
-      with {"id":5,"owner":"writer"}
-      401 42501 | new row violates row-level security policy for table "guarded"
-    POST /guarded
-      as writer
-      with {"id":5,"owner":"anon"}
-      403 42501 | new row violates row-level security policy for table "guarded"
   `,
 ]);
 

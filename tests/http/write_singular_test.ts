@@ -1,8 +1,8 @@
 import { deepStrictEqual } from "node:assert/strict";
-import { type Api, apiSuite } from "../support/handler/api.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
 import { answers } from "../support/handler/rows.ts";
 
-const suite = apiSuite("writes_shapes", {
+const suite = serviceSuite("writes_shapes", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbTxEnd: "rollback-allow-override",

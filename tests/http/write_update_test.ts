@@ -1,13 +1,12 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { apiSuite } from "../support/handler/api.ts";
+import { serviceSuite } from "../support/handler/api.ts";
 import { answers, errorBody, type Row } from "../support/handler/rows.ts";
 
-const suite = apiSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
+const suite = serviceSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "writes_shapes, updates and deletes",
 });
 const representation = { Prefer: "return=representation" };
 const headersOnly = { Prefer: "return=headers-only" };
-const json = { "Content-Type": "application/json; charset=utf-8" };
 
 const refused = (code: string, message: string, details: string | null = null) => ({
   code,
@@ -29,51 +28,19 @@ suite.rows("PATCH", [
       "Preference-Applied": Prefer || null,
     }];
   }),
-  ["PATCH /single?id=eq.1", { body: { note: "n" }, headers: representation }, 200, [
-    { id: 1, note: "n", other: "first" },
-  ], { ...json, "Content-Range": "0-0/*", "Preference-Applied": "return=representation" }],
-  ...answers({ headers: { Prefer: "return=representation" }, body: { note: "n" } })`
-    PATCH /single?order=id
-      Prefer: return=representation, count=exact
-      200 [{"id":1,"note":"n","other":"first"},{"id":2,"note":"n","other":"second"}]
-      Content-Range: 0-1/2
-  `,
-  ["PATCH /single?id=eq.9", { body: { note: "n" } }, 204, undefined, { "Content-Range": "*/*" }],
-  ["PATCH /single?id=eq.9", { body: { note: "n" }, headers: representation }, 200, []],
-  ["PATCH /keyless", { body: { a: "n" }, headers: { Prefer: "count=exact" } }, 204, undefined, {
-    "Content-Range": "*/0",
-  }],
   ...answers({ headers: representation })`
-    PATCH /single?id=eq.1&select=note
-      with {"note":null}
-      200 [{"note":null}]
     // Filters look at the old rows; all that were updated come back.
     PATCH /single?note=eq.one&select=note
       with {"note":"uno"}
       200 [{"note":"uno"}]
-    PATCH /single?or=(note.eq.one,note.eq.two)&select=id,note&order=id.desc
-      with {"note":"n"}
-      200 [{"id":2,"note":"n"},{"id":1,"note":"n"}]
     PATCH /single?not.and=(note.eq.one)&select=id
       with {"note":"n"}
       200 [{"id":2}]
-    PATCH /single?shout=eq.ONE&select=id,shout
-      with {"note":"n"}
-      200 [{"id":1,"shout":"N"}]
     PATCH /defaults?doc-%3Ea-%3E%3E0=eq.1&select=id
       with {"own":1}
       200 []
   `,
   ...answers()`
-    PATCH /single?zzzzzzzz=eq.1
-      with {"note":"n"}
-      400 42703 | column single.zzzzzzzz does not exist
-    PATCH /single?id=eq.x
-      with {"note":"n"}
-      400 22P02 | invalid input syntax for type integer: "x"
-    PATCH /always
-      with {"twice":1}
-      400 428C9 | column "twice" can only be updated to DEFAULT | Column "twice" is a generated column.
     PATCH /parted?id=eq.1&select=id,region
       Prefer: return=representation
       with {"region":"b"}
@@ -94,10 +61,6 @@ suite.answers("PATCH with several objects takes the first")`
   PATCH /single?id=eq.1&select=note
     Prefer: return=representation
     with [{"note":"a"},{"note":"b"}]
-    200 [{"note":"a"}]
-  PATCH /single?id=eq.1&columns=note&select=note
-    Prefer: return=representation
-    with [{"note":"a","x":1},{}]
     200 [{"note":"a"}]
   PATCH /single?id=eq.1&select=note
     Prefer: return=representation
@@ -132,17 +95,12 @@ suite.rows("PATCH without columns changes nothing", [
       ],
     ];
   }),
-  ["PATCH /blind", { body: {} }, 204, undefined],
   [
     "PATCH /single?columns=note&select=note&order=id",
     { body: [], headers: representation },
     200,
     [],
   ],
-  ["PATCH /single?columns=note&select=note", { body: {}, headers: representation }, 200, [
-    { note: null },
-    { note: null },
-  ]],
 ]);
 
 suite.answers("PATCH with missing=default")`
@@ -169,23 +127,6 @@ suite.rows("DELETE", [
     }];
   }),
   ...answers()`
-    DELETE /single?order=id.desc&select=id
-      Prefer: return=representation
-      200 [{"id":2},{"id":1}]
-      Content-Type: application/json; charset=utf-8
-      Content-Range: */*
-    DELETE /single
-      Prefer: count=exact
-      204
-      Content-Range: */2
-    DELETE /single?id=eq.9
-      Prefer: return=representation, count=exact
-      200 []
-      Content-Range: */0
-    DELETE /single?id=eq.9 | 204
-    DELETE /single?or=(id.eq.1,note.eq.two)&select=key:id,note::text
-      Prefer: return=representation
-      200 [{"key":1,"note":"one"},{"key":2,"note":"two"}]
     // The body is not looked at, whatever it is.
     DELETE /single?id=eq.1
       Content-Type: text/xml
@@ -196,7 +137,6 @@ suite.rows("DELETE", [
       204
   `,
   ...answers({ headers: representation })`
-    DELETE /single?shout=eq.ONE&select=shout | 200 [{"shout":"ONE"}]
     DELETE /joined?right_id=eq.1 | 200 []
     DELETE /parted?id=eq.1 | 200 [{"id":1,"region":"a","note":"old"}]
   `,
@@ -204,18 +144,9 @@ suite.rows("DELETE", [
 
 suite.rows("embeds show what was before", [
   ...answers({ headers: representation })`
-    PATCH /self?id=eq.2&select=name,parent:parent_id(name)
-      with {"name":"new"}
-      200 [{"name":"new","parent":{"name":"root"}}]
     PATCH /self?id=eq.1&select=name,self!parent_id(name)
       with {"name":"new"}
       200 [{"name":"new","self":[{"name":"leaf"}]}]
-    PATCH /self?id=eq.1&select=name,tags(name),card(text)&tags.order=name.desc
-      with {"name":"new"}
-      200 [{"name":"new","tags":[{"name":"y"},{"name":"x"}],"card":{"text":"card of root"}}]
-    PATCH /self?id=eq.1&select=name,tags(name)&tags.name=eq.x
-      with {"name":"new"}
-      200 [{"name":"new","tags":[{"name":"x"}]}]
   `,
   ...answers()`
     PATCH /self?select=id,card!inner(text)
@@ -234,9 +165,6 @@ suite.rows("embeds show what was before", [
       Prefer: return=representation
       with {"id":3,"name":"n","parent_id":2}
       201 [{"name":"n","tags":[],"parent":{"name":"leaf"}}]
-    PATCH /self?select=id,nothing(id)
-      with {"name":"new"}
-      400 SVC200 | Could not find a relationship between 'self' and 'nothing' in the schema cache | Searched for a foreign key relationship between 'self' and 'nothing' in the schema 'api', but no matches were found.
   `,
 ]);
 
@@ -262,24 +190,10 @@ suite.rows("rights", [
     PATCH /columns?id=eq.1 | 401 42501 | permission denied for table columns
     PATCH /columns?id=eq.1&select=id | 204
   `,
-  ["PATCH /blind", { body: { note: "n" } }, 204, undefined, { "Content-Range": "0-0/*" }],
   ["PATCH /blind?id=eq.1", { body: { note: "n" } }, 401, denied("blind")],
-  ["DELETE /blind", {}, 204, undefined],
   ["DELETE /blind", { headers: representation }, 401, denied("blind")],
   ["DELETE /columns?id=eq.1&select=id", { headers: representation }, 200, [{ id: 1 }]],
   ["DELETE /columns?id=eq.1", { headers: representation }, 401, denied("columns")],
-  ...answers({ headers: { Prefer: "return=representation" }, body: { note: "n" } })`
-    PATCH /guarded?select=id | 200 [{"id":1}]
-    PATCH /guarded?select=id
-      as writer
-      200 [{"id":2}]
-  `,
-  ["DELETE /guarded?select=id", { headers: representation }, 200, [{ id: 1 }]],
-  ...answers()`
-    PATCH /guarded?id=eq.1
-      with {"owner":"writer"}
-      401 42501 | new row violates row-level security policy for table "guarded"
-  `,
 ]);
 
 const noOrder = errorBody(
@@ -389,7 +303,6 @@ suite.rows("max-affected", [
     "Preference-Applied": null,
   }],
   ["DELETE /single?id=eq.1", { headers: strict("max-affected=0") }, 400, exceeded(1)],
-  ["DELETE /single?id=eq.9", { headers: strict("max-affected=0") }, 204, undefined],
   ["DELETE /single?id=eq.1", { headers: strict("max-affected=-1") }, 400, exceeded(1)],
   ["DELETE /single", { headers: strict("max-affected=x") }, 204, undefined, {
     "Preference-Applied": "handling=strict",
@@ -459,7 +372,7 @@ suite.rows("strict preferences", [
   `,
 ]);
 
-const committing = apiSuite("writes_shapes", {
+const committing = serviceSuite("writes_shapes", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   dbTxEnd: "commit",
