@@ -126,18 +126,16 @@ const minimal = serviceSuite("dialect", { ...base, clientErrorVerbosity: "minima
 });
 
 minimal.rows("leaves code and message", [
-  ["GET /nothing", {}, 404, {
-    code: "SVC205",
-    message: "Could not find the table 'api.nothing' in the schema cache",
-  }],
-  ["POST /rpc/fail", raise("P0001", "I refuse!", "d"), 400, {
-    code: "P0001",
-    message: "I refuse!",
-  }],
-  ["GET /items?offset=99", { headers: { Prefer: "count=exact" } }, 416, {
-    code: "SVC103",
-    message: "Requested range not satisfiable",
-  }],
+  ...answers()`
+    GET /nothing
+      404 {"code":"SVC205","message":"Could not find the table 'api.nothing' in the schema cache"}
+    POST /rpc/fail
+      with {"state":"P0001","message":"I refuse!","detail":"d"}
+      400 {"code":"P0001","message":"I refuse!"}
+    GET /items?offset=99
+      Prefer: count=exact
+      416 {"code":"SVC103","message":"Requested range not satisfiable"}
+  `,
   ["GET /items", badToken, 401, { code: "SVC301", message: "Expected 3 parts in JWT; got 1" }],
 ]);
 

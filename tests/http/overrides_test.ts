@@ -14,11 +14,8 @@ const invalidHeaders = errorBody(
 );
 
 suite.rows("response.status", [
-  ["GET /rpc/teapot", {}, 418, { message: "short and stout" }],
-  ["POST /rpc/teapot", {}, 418, { message: "short and stout" }],
   ["GET /rpc/respond", {}, 200, "done"],
   ["GET /rpc/respond?status=201", {}, 201, "done"],
-  ["GET /rpc/respond?status=403abc", {}, 403, "done"],
   ["GET /rpc/respond?status=0418", {}, 418, "done"],
   ["GET /rpc/respond?status=599", {}, 599, "done"],
   ["HEAD /rpc/respond?status=202", {}, 202, undefined],
@@ -62,9 +59,6 @@ suite.rows("response.headers", [
   }],
   [`GET /rpc/respond?headers=[]`, {}, 200, "done", { Vary: "Accept, Prefer, Range" }],
   ...answers()`
-    GET /rpc/respond?headers=%5B%7B%22content-type%22%3A%22a%2Fb%22%7D%5D
-      200 "\"done\""
-      Content-Type: a/b
     GET /rpc/respond?headers=%5B%7B%22vary%22%3A%22Cookie%22%7D%2C%7B%22content-range%22%3A%22x%22
       +%7D%2C%7B%22server%22%3A%22mine%22%7D%5D
       200 "done"

@@ -305,9 +305,7 @@ suite.rows("OPTIONS lists QUERY", [
   ["OPTIONS /tools/$query", {}, 200, undefined, { Allow: "OPTIONS,POST", ...acceptForm }],
   ["OPTIONS /rpc/named/$query", {}, 200, undefined, { Allow: "OPTIONS,POST", ...acceptAny }],
   ...answers()`
-OPTIONS /nope/$query | 404 SVC205 | Could not find the table 'api.nope' in the schema cache
-`,
-  ...answers()`
+    OPTIONS /nope/$query | 404 SVC205 | Could not find the table 'api.nope' in the schema cache
     OPTIONS /tools
       Origin: http://a.example
       Access-Control-Request-Method: QUERY

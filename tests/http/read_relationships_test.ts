@@ -15,11 +15,9 @@ suite.rows("one key between two relations", [
     (target) => [`GET /visits?select=x:${target}(name)&id=eq.1`, {}, 200, [{ x: mine }]] as const,
   ),
   ...answers()`
-    GET /visits?select=visits_site(name)&id=eq.1 | 200 [{"visits_site":{"name":"mine"}}]
     GET /people?select=name,badges(code)&order=id&limit=3
       200 [{"name":"Ann","badges":{"code":"gold"}},{"name":"Ben","badges":{"code":null}},
         +{"name":"Cid","badges":null}]
-    GET /badges?select=people(name)&person_id=eq.2 | 200 [{"people":{"name":"Ben"}}]
     GET /people?select=name,badges()&badges=is.null&order=id | 200 [{"name":"Cid"},{"name":"Dot"}]
     GET /keys?select=id,rooms(label)&order=id
       200 [{"id":1,"rooms":{"label":"attic"}},{"id":2,"rooms":{"label":"cellar"}},
@@ -32,10 +30,6 @@ suite.rows("one key between two relations", [
 ]);
 
 suite.rows("several keys between two relations", [
-  ...answers()`
-    GET /visits?select=guide:people!visits_guide(name),guest:people!guest_id(name)&id=eq.1
-      200 [{"guide":{"name":"Ann"},"guest":{"name":"Ben"}}]
-  `,
   ...["visits!visits_guide", "visits!guide_id", "visits_guide"].map(
     (target) =>
       [`GET /people?select=x:${target}(id)&id=eq.1&x.order=id`, {}, 200, [
@@ -43,14 +37,6 @@ suite.rows("several keys between two relations", [
       ]] as const,
   ),
   ...answers()`
-    GET /orders?select=places(name)
-      300 {"code":"SVC201","message":"Could not embed because more than one relationship was found
-        + for 'orders' and 'places'","details":[{"cardinality":"many-to-one","embedding":"orders
-        + with places","relationship":"orders_from_fkey using orders(from_id) and places(id)"},
-        +{"cardinality":"many-to-one","embedding":"orders with places",
-        +"relationship":"orders_to_fkey using orders(to_id) and places(id)"}],"hint":"Try changing
-        + 'places' to one of the following: 'places!orders_from_fkey', 'places!orders_to_fkey'.
-        + Find the desired relationship in the 'details' key."}
     GET /visits?select=nope(*)
       400 SVC200 | Could not find a relationship between 'visits' and 'nope' in the schema cache | Searched for a foreign key relationship between 'visits' and 'nope' in the schema 'api', but no matches were found. | Perhaps you meant 'people' instead of 'nope'.
   `,
@@ -75,8 +61,6 @@ suite.rows("several keys between two relations", [
     },
   ]),
   ...answers()`
-    GET /people?select=visits!nope(*)
-      400 SVC200 | Could not find a relationship between 'people' and 'visits' in the schema cache | Searched for a foreign key relationship between 'people' and 'visits' using the hint 'nope' in the schema 'api', but no matches were found.
     GET /visits?select=id,guide:visits_guide(name)&order=guide(name).desc.nullslast,id&limit=2
       200 [{"id":3,"guide":{"name":"Ben"}},{"id":1,"guide":{"name":"Ann"}}]
     GET /people?select=a:visits!visits_guide(id),b:visits!visits_guest(id)&b.id=gt.1&id=eq.2
@@ -85,10 +69,6 @@ suite.rows("several keys between two relations", [
 ]);
 
 suite.answers("keys to oneself")`
-  GET /people?select=name,people(name)&order=id&people.order=id
-    200 [{"name":"Ann","people":[{"name":"Ben"},{"name":"Cid"}]},
-      +{"name":"Ben","people":[{"name":"Dot"}]},{"name":"Cid","people":[]},
-      +{"name":"Dot","people":[]}]
   GET /people?select=name,boss:boss_id(name)&id=eq.4 | 200 [{"name":"Dot","boss":{"name":"Ben"}}]
   GET /family?select=name,children:family!parent(name,children:family!parent(name))&id=eq.1
     200 [{"name":"root","children":[{"name":"twig","children":[{"name":"leaf"},{"name":"bud"}]}]}]
@@ -99,11 +79,8 @@ suite.answers("keys to oneself")`
 `;
 
 suite.answers("views with keys of their tables")`
-  GET /open_visits?select=sites(name),people(name)&id=eq.1
-    200 [{"sites":{"name":"mine"},"people":{"name":"Ann"}}]
   GET /sites?select=name,open_visits(id)&open_visits.order=id&id=eq.1
     200 [{"name":"mine","open_visits":[{"id":1},{"id":2}]}]
-  GET /sites?select=visits_site(id)&id=eq.2 | 200 [{"visits_site":[{"id":3}]}]
   GET /visits?select=id,doubled(name)&order=id&limit=3
     200 [{"id":1,"doubled":{"name":"mine"}},{"id":1,"doubled":{"name":"mine"}},
       +{"id":2,"doubled":{"name":"mine"}}]

@@ -3,7 +3,7 @@
  */
 import { deepStrictEqual, doesNotMatch, strictEqual } from "node:assert/strict";
 import { type Api, apiSuite, serviceSuite } from "../support/handler/api.ts";
-import { answer, answers, errorBody, type Row } from "../support/handler/rows.ts";
+import { answers, errorBody, type Row } from "../support/handler/rows.ts";
 import { signToken, testSecret } from "../support/handler/token.ts";
 
 const utf8 = new TextEncoder();
@@ -302,26 +302,20 @@ server.rows("a token for a role that is none", [
   ],
 ]);
 
-server.rows("the role and the settings of a request cannot be changed from outside", [
-  [
-    "POST /rpc/become",
-    { as: "writer", body: { role: "security_boss" } },
-    403,
-    denied("security_boss"),
-  ],
-  ...answers()`
-GET /rpc/whoami?role=security_boss | 404 SVC202 | Could not find the function api.whoami(role) in the schema cache | Searched for the function api.whoami with parameter role, but no matches were found in the schema cache.
-`,
-  ...answers()`
-    GET /rpc/whoami
-      Role: security_boss
-      X-Role: security_boss
-      200 "anon"
-    GET /rpc/whoami
-      Prefer: timezone=UTC'; set role security_boss; --
-      400 22023 | invalid value for parameter "TimeZone": "UTC'; set role security_boss; --"
-  `,
-]);
+server.answers("the role and the settings of a request cannot be changed from outside")`
+  POST /rpc/become
+    as writer
+    with {"role":"security_boss"}
+    403 42501 | permission denied to set role "security_boss"
+  GET /rpc/whoami?role=security_boss | 404 SVC202 | Could not find the function api.whoami(role) in the schema cache | Searched for the function api.whoami with parameter role, but no matches were found in the schema cache.
+  GET /rpc/whoami
+    Role: security_boss
+    X-Role: security_boss
+    200 "anon"
+  GET /rpc/whoami
+    Prefer: timezone=UTC'; set role security_boss; --
+    400 22023 | invalid value for parameter "TimeZone": "UTC'; set role security_boss; --"
+`;
 
 const badOverride = errorBody(
   "SVC111 | response.headers guc must be a JSON array composed of objects with a single key and a string value",
@@ -345,16 +339,13 @@ suite.rows("a header that database code sets cannot split the response", [
   ["GET /rpc/respond?name=X-A&value=fine", {}, 200, "ok", { "X-A": "fine" }],
 ]);
 
-suite.rows("a raised response cannot split the response", [
-  [
-    "POST /rpc/raise_headers",
-    { body: { value: "a\r\nSet-Cookie: b=c" } },
-    ...answer(
-      "400 SVC121 | Could not parse JSON in the \"RAISE SQLSTATE 'SVC'\" error | Invalid JSON value for DETAIL: '{\"status\" : 200, \"headers\" : {\"X-A\" : \"a\\r\\nSet-Cookie: b=c\"}}' | DETAIL must be a JSON object with obligatory keys: 'status', 'headers' and optional key: 'status_text'.",
-    ),
-    { "Set-Cookie": null, "X-A": null },
-  ],
-]);
+suite.answers("a raised response cannot split the response")`
+  POST /rpc/raise_headers
+    with {"value":"a\r\nSet-Cookie: b=c"}
+    400 SVC121 | Could not parse JSON in the "RAISE SQLSTATE 'SVC'" error | Invalid JSON value for DETAIL: '{"status" : 200, "headers" : {"X-A" : "a\r\nSet-Cookie: b=c"}}' | DETAIL must be a JSON object with obligatory keys: 'status', 'headers' and optional key: 'status_text'.
+    no Set-Cookie
+    no X-A
+`;
 
 suite.test("a raised message cannot split the status line", async (api) => {
   const response = await api("POST /rpc/raise_message", {
@@ -413,21 +404,12 @@ suite.test("error bodies and headers hold no secret", async (api) => {
   }
 });
 
-suite.rows("what is not exposed is not there", [
-  ...answers()`
-GET /secrets | 404 SVC205 | Could not find the table 'api.secrets' in the schema cache
-`,
-  [
-    "GET /notes",
-    { headers: { "Accept-Profile": "pg_catalog" } },
-    ...answer(
-      "406 SVC106 | Invalid schema: pg_catalog |  | Only the following schemas are exposed: api",
-    ),
-  ],
-  ...answers()`
-GET /rpc/pg_sleep?seconds=1 | 404 SVC202 | Could not find the function api.pg_sleep(seconds) in the schema cache | Searched for the function api.pg_sleep with parameter seconds, but no matches were found in the schema cache.
-`,
-]);
+suite.answers("what is not exposed is not there")`
+  GET /notes
+    Accept-Profile: pg_catalog
+    406 SVC106 | Invalid schema: pg_catalog |  | Only the following schemas are exposed: api
+  GET /rpc/pg_sleep?seconds=1 | 404 SVC202 | Could not find the function api.pg_sleep(seconds) in the schema cache | Searched for the function api.pg_sleep with parameter seconds, but no matches were found in the schema cache.
+`;
 
 /** One connection, so that what a request leaves behind would be the next one's. */
 const single = apiSuite("security", { dbSchemas: ["api"], dbAnonRole: "anon", dbPool: 1 }, {

@@ -1,6 +1,6 @@
 import { strictEqual } from "node:assert/strict";
 import { apiSuite, serviceSuite } from "../support/handler/api.ts";
-import { errorBody } from "../support/handler/rows.ts";
+import { answers, errorBody } from "../support/handler/rows.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 
@@ -58,19 +58,17 @@ suite.rows("db-pre-request", [
   [setting("x"), { headers: { "X-Check": "refuse" } }, 401, noPrivilege, {
     "WWW-Authenticate": "Bearer",
   }],
-  [
-    setting("x"),
-    { headers: { "X-Check": "refuse" }, as: "settings_clerk" },
-    403,
-    noPrivilege,
-    { "WWW-Authenticate": null, "Proxy-Status": "SVC; error=42501" },
-  ],
-  [
-    setting("x"),
-    { headers: { "X-Check": "plain" } },
-    400,
-    { code: "P0001", details: null, hint: "h", message: "Disabled" },
-  ],
+  ...answers()`
+    GET /rpc/setting?name=x
+      as settings_clerk
+      X-Check: refuse
+      403 42501 | insufficient_privilege |  | account closed
+      no WWW-Authenticate
+      Proxy-Status: SVC; error=42501
+    GET /rpc/setting?name=x
+      X-Check: plain
+      400 P0001 | Disabled |  | h
+  `,
   [setting("role"), { headers: { "X-Check": "headers" } }, 200, "anon", { "X-Checked": "yes" }],
   [setting("role"), { headers: { "X-Check": "boss" }, as: "settings_clerk" }, 200, "settings_boss"],
   ["OPTIONS /rpc/setting", { headers: { "X-Check": "refuse" } }, 200, undefined],
