@@ -2,7 +2,7 @@
 import type { Dialect } from "../dialect.ts";
 import type { BodySpool } from "../lib/body_spool.ts";
 import type { Deadline } from "../lib/time_limits.ts";
-import type { Histogram } from "../observe/histogram.ts";
+import type { Histogram } from "../observe/metric_registry.ts";
 import type { Batch, BatchEvents, BatchResult } from "./batch.ts";
 
 export interface Caller {

@@ -26,10 +26,7 @@ export async function receiveRequestBody(
   const ownOptions = reader.isQuery === true
     ? { ...options, ...queryLimit(exchange.context.snapshot.config) }
     : { ...options, ...divisionOf(exchange, isDivisible) };
-  const payload = await receiveBody(exchange.request, reader.begin, ownOptions);
-  const isArriving = payload.kind === "json" && payload.pieces?.areStored === false;
-  if (!isArriving) exchange.info.bodyReceived?.();
-  return payload;
+  return await receiveBody(exchange.request, reader.begin, ownOptions);
 }
 
 /** Returns the limits of a body. */

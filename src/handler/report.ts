@@ -109,17 +109,26 @@ function reportStatements(
   service.observe({ kind: "request-queried", status, texts });
 }
 
+/** Status of a failure that follows from the client's disconnect, as in nginx. */
+const clientClosedRequest = 499;
+
+/** Returns the status by which a request is counted and logged. */
+function reportedStatus({ signal }: Pick<Request, "signal">, status: number): number {
+  return status >= 500 && signal.aborted ? clientClosedRequest : status;
+}
+
 /** Counts a response. The request is active until its body has ended. */
 export function recordRequest(
   metrics: RequestMetrics,
-  { request: { method }, exchange, reply }: {
+  { request, exchange, reply }: {
     readonly request: Request;
     readonly exchange: Exchange | null;
     /** Null if the handler has failed. */
     readonly reply: Reply | null;
   },
 ): void {
-  const status = reply?.status ?? 500;
+  const { method } = request;
+  const status = reportedStatus(request, reply?.status ?? 500);
   if (reply?.ended === undefined) metrics.end();
   else void reply.ended.then(() => metrics.end());
   metrics.record({
@@ -155,7 +164,7 @@ class LazyFinishedRequest implements FinishedRequest {
   }
 
   get status(): number {
-    return this.#reply.status;
+    return reportedStatus(this.#exchange.request, this.#reply.status);
   }
 
   get durationMs(): number {

@@ -57,7 +57,7 @@ function eventCounters(registry: MetricRegistry) {
   };
 }
 
-/** Counts of connections, which the server reports only where it limits them. */
+/** Counts of connections, which only servers that accept them report. */
 class ConnectionCounts {
   open = 0;
   readonly closed;

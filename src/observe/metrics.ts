@@ -1,6 +1,5 @@
 /** Metrics that each service has. @module */
-import type { Histogram } from "./histogram.ts";
-import type { MetricRegistry, Sample } from "./metric_registry.ts";
+import type { Histogram, MetricRegistry, Sample } from "./metric_registry.ts";
 import type { Schedule } from "../lib/timers.ts";
 
 /** Values of the metrics. Times are in seconds; counters begin at 0 when the service starts. */
@@ -29,12 +28,34 @@ export interface Metrics {
   };
 }
 
+/** The numbers that each service has: help and value. Names with `_total` are those of counters. */
+const numbers: Readonly<
+  Record<string, readonly [help: string, value: (metrics: Metrics) => number]>
+> = {
+  db_pool_timeouts_total: [
+    "The total number of pool connection timeouts",
+    ({ pool }) => pool.timeouts,
+  ],
+  db_pool_available: [
+    "Available connections in the pool",
+    ({ pool }) => Math.max(0, pool.open - pool.inUse),
+  ],
+  db_pool_in_use: ["Connections of the pool that execute transactions", ({ pool }) => pool.inUse],
+  db_pool_waiting: ["Requests waiting to acquire a pool connection", ({ pool }) => pool.waiting],
+  db_pool_max: ["Max pool connections", ({ pool }) => pool.max],
+  jwt_cache_requests_total: [
+    "The total number of JWT cache lookups",
+    ({ jwtCache }) => jwtCache.lookups,
+  ],
+  jwt_cache_hits_total: ["The total number of JWT cache hits", ({ jwtCache }) => jwtCache.hits],
+  jwt_cache_evictions_total: [
+    "The total number of JWT cache evictions",
+    ({ jwtCache }) => jwtCache.evictions,
+  ],
+};
+
 /** Registers the metrics of a service; `read` returns their current values. */
 export function registerServiceMetrics(registry: MetricRegistry, read: () => Metrics): void {
-  const gauge: Register = (name, help, value) =>
-    registry.gauge({ name, help }, () => [[[], value(read())]]);
-  const counter: Register = (name, help, value) =>
-    registry.observedCounter({ name, help }, () => [[[], value(read())]]);
   registry.gauge({
     name: "build_info",
     help: "Versions of the program and of PostgreSQL; the value is always 1",
@@ -59,52 +80,11 @@ export function registerServiceMetrics(registry: MetricRegistry, read: () => Met
     const samples: readonly Sample[] = [[["SUCCESS"], success], [["FAIL"], fail]];
     return samples.filter(([, value]) => value > 0);
   });
-  registerPoolMetrics({ gauge, counter });
+  for (const [name, [help, value]] of Object.entries(numbers)) {
+    const register = name.endsWith("_total") ? "observedCounter" : "gauge";
+    registry[register]({ name, help }, () => [[[], value(read())]]);
+  }
   registry.histogram("db_pool_queue_seconds", () => read().queueSeconds);
-}
-
-type Register = (name: string, help: string, value: (metrics: Metrics) => number) => void;
-
-/** Registers the metrics of the pool and of the cache of tokens. */
-function registerPoolMetrics(
-  { gauge, counter }: { readonly gauge: Register; readonly counter: Register },
-): void {
-  counter(
-    "db_pool_timeouts_total",
-    "The total number of pool connection timeouts",
-    ({ pool }) => pool.timeouts,
-  );
-  gauge(
-    "db_pool_available",
-    "Available connections in the pool",
-    ({ pool }) => Math.max(0, pool.open - pool.inUse),
-  );
-  gauge(
-    "db_pool_in_use",
-    "Connections of the pool that execute transactions",
-    ({ pool }) => pool.inUse,
-  );
-  gauge(
-    "db_pool_waiting",
-    "Requests waiting to acquire a pool connection",
-    ({ pool }) => pool.waiting,
-  );
-  gauge("db_pool_max", "Max pool connections", ({ pool }) => pool.max);
-  counter(
-    "jwt_cache_requests_total",
-    "The total number of JWT cache lookups",
-    ({ jwtCache }) => jwtCache.lookups,
-  );
-  counter(
-    "jwt_cache_hits_total",
-    "The total number of JWT cache hits",
-    ({ jwtCache }) => jwtCache.hits,
-  );
-  counter(
-    "jwt_cache_evictions_total",
-    "The total number of JWT cache evictions",
-    ({ jwtCache }) => jwtCache.evictions,
-  );
 }
 
 const periodMs = 500;

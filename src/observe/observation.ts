@@ -95,7 +95,7 @@ export type TenantEnd =
 type CountedEvent =
   /** A limit refused a request under overload. */
   | { readonly kind: "request-shed"; readonly reason: ShedReason }
-  /** A client has connected. Reported only where limits of connections are set. */
+  /** A client has connected. Servers that leave that to `Deno.serve` do not report it. */
   | { readonly kind: "connection-opened" }
   | { readonly kind: "connection-closed"; readonly reason: ConnectionEnd };
 

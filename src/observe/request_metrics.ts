@@ -5,8 +5,7 @@
  *
  * @module
  */
-import { Histogram } from "./histogram.ts";
-import { metricText, otherLabel } from "./metric_registry.ts";
+import { Histogram, metricText, otherLabel } from "./metric_registry.ts";
 
 /** A response, as it is counted. */
 export interface CountedResponse {

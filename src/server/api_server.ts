@@ -4,11 +4,19 @@ import type { Config } from "../config/options.ts";
 import { untilIdle, withTimeout } from "../lib/time_limits.ts";
 import type { RequestService } from "../service/request_service.ts";
 import { version } from "../version.ts";
-import { connectionLimits } from "./connection_limits.ts";
 import { listen, type Listening, type ListenOptions } from "./listen.ts";
 import { apiListenAddress } from "./listen_address.ts";
-import { guardSite } from "./site_guard.ts";
 import { withStartPage } from "./start_page.ts";
+import { isLoopbackHost } from "../http/host.ts";
+import type { Dialect } from "../dialect.ts";
+import { errors } from "../errors/catalogue.ts";
+import { errorResponseTo } from "../handler/handler.ts";
+import { foreignHeader } from "../http/foreign_site.ts";
+import { limitKeys } from "../config/connection_limits.ts";
+import type { ConnectionLimits } from "./connection_table.ts";
+import type { Schedule } from "../lib/timers.ts";
+import type { Observation } from "../observe/observation.ts";
+import type { Service } from "../service/service.ts";
 
 /** Options of {@linkcode serveApi}. */
 export interface ApiServerOptions {
@@ -66,4 +74,66 @@ export function hasWork(database: Pick<RequestService["database"], "counts">): b
 /** Closes a service whose database may not respond. */
 export async function closeInTime(service: { close(): Promise<void> }): Promise<void> {
   await withTimeout(closeTimeoutMs, service.close());
+}
+
+/** Refuses requests that pages of other sites make. */
+export function guardSite(
+  serve: ListenOptions["serve"],
+  { config, dialect }: { readonly config: () => Config; readonly dialect: Dialect },
+): ListenOptions["serve"] {
+  return function guarded(request, info) {
+    const { serverHost, serverCorsAllowedOrigins } = config();
+    const header = foreignHeader(request.headers, {
+      origins: serverCorsAllowedOrigins ?? [],
+      checksHost: isLoopbackHost(serverHost),
+    });
+    if (header === null) return serve(request, info);
+    return Promise.resolve(errorResponseTo(request, errors.foreignSite(header), dialect));
+  };
+}
+
+type ServedConfig = Pick<
+  Config,
+  "serverBodyTimeout" | "serverHeaderTimeout" | "serverIdleTimeout" | "serverMaxConnections"
+>;
+
+/** Returns the limits of connections to the API. */
+export function connectionLimits(config: ServedConfig): ConnectionLimits {
+  return {
+    keys: limitKeys(config),
+    headerTimeoutMs: config.serverHeaderTimeout * 1000,
+    idleTimeoutMs: config.serverIdleTimeout * 1000,
+    maxConnections: config.serverMaxConnections,
+  };
+}
+
+/** Dependencies of {@linkcode waitBeforeShutdown}. */
+export interface ShutdownWait {
+  /** Seconds to serve; 0 for none. */
+  readonly period: number;
+  readonly service: Pick<Service, "announceShutdown">;
+  readonly api: Pick<Listening, "closeConnections">;
+  /** Ends the wait early. */
+  readonly cut: Promise<void>;
+  readonly observe: (event: Observation) => void;
+  /** Default: the runtime's timers. */
+  readonly schedule?: Schedule;
+}
+
+/**
+ * Resolves when the period is over, or cut. In its second half each response closes its connection, so
+ * that clients without a balancer connect elsewhere.
+ */
+export async function waitBeforeShutdown(
+  { period, service, api, cut, observe, schedule }: ShutdownWait,
+): Promise<void> {
+  if (period === 0) return;
+  service.announceShutdown();
+  observe({ kind: "shutdown-waiting", seconds: period });
+  let isCut = false;
+  const ended = cut.then(() => void (isCut = true));
+  await withTimeout(period * 500, ended, schedule);
+  if (isCut) return;
+  api.closeConnections();
+  await withTimeout(period * 500, ended, schedule);
 }

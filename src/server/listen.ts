@@ -2,13 +2,12 @@
 import type { Observation } from "../observe/observation.ts";
 import { bind, type BoundServer, type ServerKind } from "./bind.ts";
 import type { ListenAddress } from "./listen_address.ts";
-import type { ConnectionLimits } from "./connection_table.ts";
-import { discardBody, mayHaveBody, mayHaveUnreadBody } from "./discard_body.ts";
-import { endAfterBody } from "./end_after_body.ts";
+import { type ConnectionLimits, noLimits } from "./connection_table.ts";
+import { discardBody, endAfterBody, mayHaveUnreadBody } from "./discard_body.ts";
 import { Drain } from "./drain.ts";
 import { wait } from "../lib/time_limits.ts";
 import { turn } from "../lib/timers.ts";
-import type { ClientInfo, HttpServer, RequestHandler } from "./http_server.ts";
+import type { ClientInfo, RequestHandler } from "./http_server.ts";
 
 /** Options of {@linkcode listen} apart from the address. */
 export interface ListenOptions {
@@ -50,52 +49,38 @@ export async function listen(
   const serveOptions = {
     handler: drainingHandler(drain, options),
     onError: errorResponder(options),
-    limits: options.limits ?? null,
-    observe,
+    limits: options.limits ?? noLimits,
+    // Connections of the admin server are not counted.
+    observe: what === "api" ? observe : () => {},
   };
   const bound = await bind(listenAddress, { what, serveOptions });
   observe({ kind: "listening", what, address: bound.address });
   return keepListening(bound, { drain, observe });
 }
 
-/**
- * Restarts the server after a failure. Deno's server ends if it cannot accept a connection, for
- * instance if the process has no file descriptor left. Node's continues.
- */
+/** A server that has failed is no longer open: Deno's ends without a file descriptor. */
 function keepListening(
-  bound: BoundServer,
+  { address, server, isReachable }: BoundServer,
   { drain, observe }: { readonly drain: Drain } & Pick<ListenOptions, "observe">,
 ): Listening {
-  let server: HttpServer | null = bound.server;
-  let stopping = false;
-  const restartUntilOpen = async () => {
-    while (!stopping && server === null) {
-      await wait(restartDelayMs);
-      if (!stopping) server = await attempt(bound.restart);
-    }
-    if (server !== null) watch(server);
-  };
-  const watch = (watched: HttpServer) => {
-    watched.finished.catch((error) => {
-      observe({ kind: "unexpected-error", error });
-      server = null;
-      if (!stopping) restartUntilOpen();
-    });
-  };
-  watch(bound.server);
+  let isOpen = true;
+  server.finished.catch((error) => {
+    isOpen = false;
+    observe({ kind: "unexpected-error", error });
+  });
   let held: Promise<void> | null = null;
   const hold = () => {
-    stopping = true;
-    return held = server?.breaksBodies ? drain.holdBetweenBodies() : drain.hold();
+    isOpen = false;
+    return held = drain.hold();
   };
   let closed: Promise<void> | undefined;
   const closeSocket = async () => {
     await (held ?? hold());
-    await (closed ??= server?.shutdown());
+    await (closed ??= server.shutdown());
   };
   return {
-    address: bound.address,
-    isOpen: () => !stopping && server !== null && bound.isReachable(),
+    address,
+    isOpen: () => isOpen && isReachable(),
     closeConnections: () => drain.closeConnections(),
     hold: async () => {
       await hold();
@@ -105,7 +90,7 @@ function keepListening(
     shutdown: async () => {
       await closeSocket();
       drain.release();
-      await server?.finished;
+      await server.finished.catch(() => {});
     },
   };
 }
@@ -117,45 +102,14 @@ async function waitAndReceive(milliseconds: number): Promise<void> {
   await turn();
 }
 
-/** Milliseconds before each attempt to listen again. */
-const restartDelayMs = 100;
-
-async function attempt(start: () => Promise<HttpServer>): Promise<HttpServer | null> {
-  try {
-    return await start();
-  } catch {
-    return null;
-  }
-}
-
 function drainingHandler(drain: Drain, { serve }: ListenOptions): RequestHandler {
   return async function handle(request, client) {
     drain.countRequest();
-    const info = client.close === undefined && mayHaveBody(request)
-      ? watched(client, drain.countBody())
-      : client;
-    let response: Response;
-    try {
-      response = withLength(await serve(request, info));
-    } catch (error) {
-      info.bodyReceived?.();
-      throw error;
-    }
+    let response = withLength(await serve(request, client));
     if (mayHaveUnreadBody(request, response)) {
-      response = await respondBeforeBody(request, response, info);
-    } else info.bodyReceived?.();
+      response = await respondBeforeBody(request, response, client);
+    }
     return drain.isDraining ? await drain.pass(response) : response;
-  };
-}
-
-/** Returns the client with a function to call when the body has arrived. */
-function watched(client: ClientInfo, bodyReceived: () => void): ClientInfo {
-  return {
-    setsContentLength: true,
-    bodyReceived,
-    get client() {
-      return client.client;
-    },
   };
 }
 
@@ -163,13 +117,12 @@ function watched(client: ClientInfo, bodyReceived: () => void): ClientInfo {
 async function respondBeforeBody(
   request: Request,
   response: Response,
-  { close, bodyReceived = () => {} }: ClientInfo,
+  { close }: ClientInfo,
 ): Promise<Response> {
   // A client that stalled would let the server wait again.
   const isLate = response.status === requestTimeout;
   if (close === undefined) {
-    if (isLate) bodyReceived();
-    else void discardBody(request).then(bodyReceived);
+    if (!isLate) void discardBody(request);
     return response;
   }
   // Deno leaves such a connection open if the body never ends.

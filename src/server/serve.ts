@@ -15,7 +15,13 @@ import type { Observation } from "../observe/observation.ts";
 import { Service } from "../service/service.ts";
 import { version } from "../version.ts";
 import { hasConsole, serveAdmin } from "./admin_server.ts";
-import { closeInTime, hasWork, serveApi, untilResponded } from "./api_server.ts";
+import {
+  closeInTime,
+  hasWork,
+  serveApi,
+  untilResponded,
+  waitBeforeShutdown,
+} from "./api_server.ts";
 import { countWorkers } from "./count_workers.ts";
 import { adminListenAddress } from "./listen_address.ts";
 import {
@@ -29,7 +35,6 @@ import type { Listening } from "./listen.ts";
 import type { Log } from "../cli/log.ts";
 import { shellWord } from "../cli/shell_word.ts";
 import type { QuickStart } from "../cli/start.ts";
-import { waitBeforeShutdown } from "./shutdown_wait.ts";
 import { type ReloadSignals, stopSignals } from "./signals.ts";
 import { openTracing } from "./tracing.ts";
 import type { WorkerTeam } from "./workers/worker_team.ts";

@@ -11,8 +11,7 @@ import {
 
 /** Starts a server. Rejects with Deno's error if it cannot bind the address. */
 export function start(options: HttpServerOptions): Promise<HttpServer> {
-  const isLimited = options.limits !== null && canListen(options.address);
-  const serveConnection = isLimited ? denoServeConnection() : null;
+  const serveConnection = canListen(options.address) ? denoServeConnection() : null;
   return Promise.resolve(
     serveConnection === null ? serveAll(options) : serveEach(options, serveConnection),
   );
@@ -23,9 +22,9 @@ function canListen(address: HttpServerOptions["address"]): boolean {
   return address.kind === "unix" || !address.reusePort || "listenDatagram" in Deno;
 }
 
-/** Leaves connections to `Deno.serve`, which has no limits for them. */
+/** Leaves connections to `Deno.serve`, which has no limits for them and breaks off bodies when it ends. */
 function serveAll({ address, handler, onError, limits, observe }: HttpServerOptions): HttpServer {
-  if (limits !== null && limits.keys.length > 0) {
+  if (limits.keys.length > 0) {
     observe({ kind: "limits-unavailable", keys: limits.keys });
   }
   const options = {
@@ -60,7 +59,7 @@ function serveEach(
   const server = serveConnections({
     listener,
     serveConnection,
-    limits: limits!,
+    limits,
     observe,
     clock: systemClock,
     onError,
@@ -82,7 +81,7 @@ function bound(server: Pick<Deno.HttpServer, "finished" | "shutdown">) {
     // The runtime closes the socket in its next turn. Until then, clients could connect again.
     return turn();
   };
-  return { finished: server.finished, shutdown, breaksBodies: true } as const;
+  return { finished: server.finished, shutdown };
 }
 
 /** Reads the client's address on first use, since most requests do not need it. */

@@ -4,13 +4,11 @@ import type { Log } from "../cli/log.ts";
 import { untilIdle } from "../lib/time_limits.ts";
 import { Tenants } from "../tenants/tenants.ts";
 import { version } from "../version.ts";
-import { untilResponded } from "./api_server.ts";
+import { connectionLimits, untilResponded, waitBeforeShutdown } from "./api_server.ts";
 import { countWorkers } from "./count_workers.ts";
-import { connectionLimits } from "./connection_limits.ts";
 import { listen, type Listening } from "./listen.ts";
 import { adminListenAddress, apiListenAddress } from "./listen_address.ts";
-import { processMetricsText } from "./process_metrics.ts";
-import { waitBeforeShutdown } from "./shutdown_wait.ts";
+import { processMetricsText } from "./admin_server.ts";
 import { type ReloadSignals, stopSignals } from "./signals.ts";
 import { openTracing } from "./tracing.ts";
 

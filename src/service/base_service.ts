@@ -5,7 +5,6 @@ import {
   type DatabaseOptions,
   replicaSettings,
   type StandbyCounts,
-  type StandbyEvent,
 } from "../database/database.ts";
 import { isConnectionLost } from "../database/failure.ts";
 import { versionNumber } from "../database/server_version.ts";
@@ -147,7 +146,10 @@ export abstract class BaseService {
     this.database.watch({
       trace,
       onPooler: () => this.failurePolicy.exitOnPooler(),
-      onStandby: standbyReceiver(this.observe, this.failurePolicy),
+      onStandby: (event) => {
+        if (event.kind === "standby-foreign") this.failurePolicy.exit(event);
+        else this.observe(event);
+      },
     });
   }
 }
@@ -168,17 +170,6 @@ export function databaseOptions(
   return {
     prepare: config.dbPreparedStatements,
     replicas: replicaSettings(config),
-  };
-}
-
-/** Returns the receiver of the events of standbys. */
-export function standbyReceiver(
-  observe: (event: Observation) => void,
-  failurePolicy: Pick<FailurePolicy, "exitOnForeignStandby">,
-): (event: StandbyEvent) => void {
-  return function receive(event) {
-    if (event.kind === "standby-foreign") failurePolicy.exitOnForeignStandby(event.place);
-    else observe(event);
   };
 }
 

@@ -58,11 +58,11 @@ export class FailurePolicy {
     const error = errorFacts(thrown, this.#options.dialect);
     switch (fatal?.kind) {
       case "login":
-        return this.#exit({ kind: "connect-failed", error });
+        return this.exit({ kind: "connect-failed", error });
       case "pooler":
-        return this.#exit({ kind: "pooler-found", mode: fatal.mode, error });
+        return this.exit({ kind: "pooler-found", mode: fatal.mode, error });
       default:
-        return this.#exit({ kind: "recovery-disabled" });
+        return this.exit({ kind: "recovery-disabled" });
     }
   }
 
@@ -88,7 +88,7 @@ export class FailurePolicy {
   exitOnListenerFailure(reason: string): boolean {
     const isEnding = isLoginRefused(reason) && this.exitOnFatal(errors.cannotConnect(reason));
     if (isEnding || this.#options.recovers()) return this.#isEnding;
-    return this.#exit({ kind: "recovery-disabled" });
+    return this.exit({ kind: "recovery-disabled" });
   }
 
   /** Ends the process if PostgreSQL cannot parse one of the service's own statements. */
@@ -96,7 +96,7 @@ export class FailurePolicy {
     if (!(thrown instanceof DatabaseError) || thrown.failure.sqlstate !== syntaxError) return false;
     const { dialect } = this.#options;
     const error = errorFacts(thrown, dialect);
-    return this.#exit({ kind: "statement-refused", error, name: dialect.displayName });
+    return this.exit({ kind: "statement-refused", error, name: dialect.displayName });
   }
 
   /**
@@ -112,28 +112,18 @@ export class FailurePolicy {
       details: null,
       hint: null,
     };
-    this.#exit({ kind: "pooler-found", mode: "transaction", error });
-  }
-
-  /** Ends the process because a server of `db-replica-uri` is not a standby of the primary. */
-  exitOnForeignStandby(place: string): void {
-    this.#exit({ kind: "standby-foreign", place });
+    this.exit({ kind: "pooler-found", mode: "transaction", error });
   }
 
   /** Ends the process because a schema of `db-schemas` does not exist, unless the dialect awaits it. */
   async exitOnMissingSchema(readFilled: () => Promise<readonly string[]>): Promise<void> {
     const { onFatal, dialect } = this.#options;
     if (onFatal === null || dialect.invalidConfig === "ignored") return;
-    this.#exit({ kind: "schema-missing", filled: await readFilled() });
-  }
-
-  /** Ends the process because the server's version is too old. */
-  exitOnOldVersion(version: string): void {
-    this.#exit({ kind: "version-unsupported", version, name: this.#options.dialect.displayName });
+    this.exit({ kind: "schema-missing", filled: await readFilled() });
   }
 
   /** Reports a fatal failure, once, and ends the process. Returns false if it may not be ended. */
-  #exit(event: Observation): boolean {
+  exit(event: Observation): boolean {
     const { observe, onFatal } = this.#options;
     if (this.#isEnding) return true;
     observe(event);

@@ -10,7 +10,7 @@ import {
   notificationProbe,
   type ProbeResult,
 } from "../database/notifications/notification_probe.ts";
-import { type Schedule, schedule } from "../lib/timers.ts";
+import { schedule } from "../lib/timers.ts";
 import type { Observation } from "../observe/observation.ts";
 
 interface ReloadNotificationOptions
@@ -18,30 +18,26 @@ interface ReloadNotificationOptions
   readonly database: Pick<Database, "subscribe" | "notify">;
   /** Returns the current configuration. */
   readonly config: () => Config;
-  /** Returns numbers from 0 to less than 1. Default: `Math.random`. */
-  readonly random?: () => number;
   /** Called for the reloads that notifications request, after a delay. */
   readonly onRequested: (what: ReloadTarget) => void;
   /** Reports a finding if the log shows it. */
   readonly observeFinding: (finding: Observation) => void;
 }
 
+/** Longest delay of a reload in ms. */
+const maxDelayMs = 250;
+
 /** Notifications of a service; none arrive where no connection lives long enough to listen. */
 export class ReloadNotifications {
   readonly #options: ReloadNotificationOptions;
   readonly #listener: Listener | null;
-  readonly #jitter: ReloadJitter;
+  readonly #requested = new Set<ReloadTarget>();
   /** Whether the last probe found that notifications do not arrive. */
   #isLost = false;
   #isStarted = false;
 
   constructor(options: ReloadNotificationOptions) {
     this.#options = options;
-    this.#jitter = new ReloadJitter({
-      reload: options.onRequested,
-      random: options.random ?? Math.random,
-      schedule,
-    });
     this.#listener = this.#makeListener();
   }
 
@@ -59,8 +55,9 @@ export class ReloadNotifications {
     return this.#listener?.ask() ?? null;
   }
 
-  retryNow(): void {
-    this.#listener?.retryNow();
+  /** Makes the next attempt to connect now, if one is scheduled. Resolves when it has ended. */
+  async retryNow(): Promise<void> {
+    await this.#listener?.retryNow();
   }
 
   /** Whether the service learns of each notification. */
@@ -89,7 +86,7 @@ export class ReloadNotifications {
 
   /** Closes the listening connection. */
   async stop(): Promise<void> {
-    this.#jitter.stop();
+    this.#isStarted = false;
     await this.#listener?.stop();
   }
 
@@ -100,7 +97,7 @@ export class ReloadNotifications {
     return new Listener({
       subscribe,
       probe: notificationProbe(database),
-      onReloadRequested: (what) => this.#jitter.request(what),
+      onReloadRequested: (what) => this.#request(what),
       onProbed: (result, channel) => this.#recordProbe(result, channel),
       isRetried: others.isRetried,
       onBrokenQueue: others.onBrokenQueue,
@@ -119,46 +116,19 @@ export class ReloadNotifications {
     const effect = dbSchemaWatch === "notify" ? "no reload" : "polls";
     this.#options.observeFinding({ kind: "notifications-lost", channel, effect });
   }
-}
 
-/** Longest delay of a reload in ms. */
-const maxDelayMs = 250;
-
-interface ReloadJitterOptions {
-  readonly reload: (what: ReloadTarget) => void;
-  /** Returns numbers from 0 to less than 1. */
-  readonly random: () => number;
-  readonly schedule: Schedule;
-}
-
-/** Merges the requests of up to 250 ms, at random. */
-export class ReloadJitter {
-  readonly #options: ReloadJitterOptions;
-  readonly #requested = new Set<ReloadTarget>();
-  #cancel: (() => void) | null = null;
-
-  constructor(options: ReloadJitterOptions) {
-    this.#options = options;
-  }
-
-  /** Requests a reload. That of revocations is not delayed: until then, revoked tokens are valid. */
-  request(what: ReloadTarget): void {
-    if (what === "revocations") return this.#options.reload(what);
+  /**
+   * Merges the requests of up to 250 ms, so that instances do not reload at the same moment. Those of
+   * revocations are not delayed: until then, revoked tokens are valid.
+   */
+  #request(what: ReloadTarget): void {
+    const { onRequested } = this.#options;
+    if (what === "revocations") return onRequested(what);
+    if (this.#requested.has(what)) return;
     this.#requested.add(what);
-    const { random, schedule } = this.#options;
-    this.#cancel ??= schedule(() => this.#reload(), random() * maxDelayMs);
-  }
-
-  /** Drops the requests that wait. */
-  stop(): void {
-    this.#cancel?.();
-    this.#cancel = null;
-    this.#requested.clear();
-  }
-
-  #reload(): void {
-    const requested = [...this.#requested];
-    this.stop();
-    for (const what of requested) this.#options.reload(what);
+    schedule(() => {
+      this.#requested.delete(what);
+      if (this.#isStarted) onRequested(what);
+    }, Math.random() * maxDelayMs);
   }
 }

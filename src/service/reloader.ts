@@ -36,6 +36,9 @@ export function unsharedLoader(load: () => Promise<void>): LoadScheduler {
 /** Milliseconds after a load during which the reloader merges requests into one load. */
 const mergeWindowMs = 100;
 
+/** Milliseconds in which requests on connections of before a recovery may still fail. */
+const recoveryWindowMs = 2000;
+
 /** A load that begins later. */
 interface ScheduledLoad {
   readonly cause: "request" | "retry";
@@ -59,6 +62,7 @@ export class Reloader {
   #endedAt = -Infinity;
   #isFailing = false;
   #isStopped = false;
+  #recoveredAt = -Infinity;
 
   constructor(options: ReloaderOptions) {
     this.#options = options;
@@ -87,9 +91,13 @@ export class Reloader {
     return wait > 0 ? this.#schedule("request", wait) : this.#start();
   }
 
-  /** Requests a load unless one runs or is scheduled. */
+  /** Requests a load unless one runs or is scheduled, or has recovered within 2 seconds. */
   recover(): void {
-    if (this.#running === null && this.#scheduled === null) this.request();
+    const { now } = this.#options;
+    if (this.#running !== null || this.#scheduled !== null) return;
+    if (now() - this.#recoveredAt < recoveryWindowMs) return;
+    this.#recoveredAt = now();
+    this.request();
   }
 
   /** Cancels scheduled loads and ignores further requests. */
@@ -116,6 +124,7 @@ export class Reloader {
     try {
       await this.#options.load();
       this.#backoffSeconds = 1;
+      if (this.#isFailing) this.#recoveredAt = this.#options.now();
       this.#isFailing = false;
     } catch (error) {
       this.#isFailing = true;

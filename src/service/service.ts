@@ -13,6 +13,7 @@ import { errorFacts } from "../errors/error_response.ts";
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
 import { inSlices } from "../lib/slices.ts";
+import { withTimeout } from "../lib/time_limits.ts";
 import { schedule } from "../lib/timers.ts";
 import { MetricRegistry } from "../observe/metric_registry.ts";
 import type { Metrics } from "../observe/metrics.ts";
@@ -28,19 +29,25 @@ import {
   prepareLimitsOf,
   ServiceConfiguration,
 } from "./service_configuration.ts";
-import type { FollowedParts } from "./followed_state.ts";
+import type { FollowedParts } from "./following_service.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
-import { isMissingSchema, readFilledSchemas } from "./missing_schema.ts";
+import {
+  isMissingSchema,
+  mostConnections,
+  readFilledSchemas,
+  ServerCheck,
+} from "./server_check.ts";
 import { ReloadNotifications } from "./reload_notifications.ts";
 import { type LoadScheduler, Reloader, unsharedLoader } from "./reloader.ts";
 import { RevocationList } from "./revocation_list.ts";
-import { schemaStateReader } from "./schema_state.ts";
-import { SchemaWatch } from "./schema_watch.ts";
-import { mostConnections, ServerCheck } from "./server_check.ts";
+import { schemaStateReader, SchemaWatch } from "./schema_watch.ts";
 import type { ServiceOptions } from "./service_options.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { mayBeStale, StalenessCheck } from "./staleness.ts";
+
+/** Milliseconds for which a load waits for the listening connection. */
+const listenTimeoutMs = 1000;
 
 export class Service extends BaseService {
   readonly #configuration: ServiceConfiguration;
@@ -54,6 +61,8 @@ export class Service extends BaseService {
   readonly #heartbeat: Heartbeat;
   #isShutdownAnnounced = false;
   #isEncryptionReported = false;
+  /** Whether a load runs that has not begun to read the catalogue. */
+  #isConnecting = false;
   /** Null if no connection outlives a request. */
   readonly #watch: SchemaWatch | null;
   readonly #serverCheck: ServerCheck;
@@ -123,7 +132,7 @@ export class Service extends BaseService {
       ask: () => this.#notifications.ask() ?? this.database.ask?.() ?? null,
       askAnew: () => this.database.version(),
       onSilent: () => this.database.suspect?.(),
-      onAnswer: () => this.#notifications.retryNow(),
+      onAnswer: () => void this.#notifications.retryNow(),
       observe: this.observe,
       now: () => performance.now(),
       schedule,
@@ -356,7 +365,7 @@ export class Service extends BaseService {
     let read: LoadedConfig | null = null;
     try {
       this.observe({ kind: "connecting", attempt: ++this.#attempts });
-      const version = await this.#checkServer();
+      const version = await this.#connect();
       config = this.snapshot.config;
       if (config.dbConfig) {
         read = await this.#tryReadConfig(version, this.#configuration.takeInitialSource());
@@ -404,6 +413,18 @@ export class Service extends BaseService {
     this.#loadCounts.success++;
   }
 
+  /** Connects, and listens again: this load reads the changes that notifications have missed. */
+  async #connect(): Promise<string> {
+    this.#isConnecting = true;
+    try {
+      const version = await this.#checkServer();
+      await withTimeout(listenTimeoutMs, this.#notifications.retryNow());
+      return version;
+    } finally {
+      this.#isConnecting = false;
+    }
+  }
+
   /**
    * Checks the server, and queries its version. Rejects if the server is unreachable or too old.
    */
@@ -428,7 +449,8 @@ export class Service extends BaseService {
       this.replace({ serverVersion: version });
       return version;
     }
-    this.failurePolicy.exitOnOldVersion(tooOld);
+    const { displayName: name } = this.dialect;
+    this.failurePolicy.exit({ kind: "version-unsupported", version: tooOld, name });
     throw errors.cannotConnect(`PostgreSQL ${tooOld} is too old`);
   }
 
@@ -506,7 +528,7 @@ export class Service extends BaseService {
       database: this.database,
       config: () => this.snapshot.config,
       onRequested: (what) => void this.#reload(what),
-      onMissed: () => void this.reloadSchema(),
+      onMissed: () => void (this.#isConnecting || this.reloadSchema()),
       isRetried: (reason) => !this.failurePolicy.exitOnListenerFailure(reason),
       onBrokenQueue: () => this.#metadata.scanNotificationQueue(),
       observe: this.observe,

@@ -5,7 +5,7 @@ import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { svcDialect } from "../../src/dialect.ts";
 import { reloadTriggerSql } from "../../src/schema_cache/reload_trigger.ts";
-import { schemaStateReader } from "../../src/service/schema_state.ts";
+import { schemaStateReader } from "../../src/service/schema_watch.ts";
 import { quoteIdent } from "../../src/sql/fragment.ts";
 import { engines } from "../support/database/engines.ts";
 import { eventually } from "../support/timing/eventually.ts";

@@ -27,7 +27,7 @@ const adapters: ReadonlySet<string> = new Set([
   "src/server/serve_deno.ts",
   "src/server/serve_node.ts",
   "src/server/node_messages.ts",
-  "src/server/process_metrics.ts",
+  "src/server/admin_server.ts",
   "src/server/signals.ts",
   "src/server/tracing.ts",
   "src/server/worker_thread.ts",

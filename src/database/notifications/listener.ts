@@ -75,11 +75,11 @@ export class Listener {
     return this.#subscription?.ask?.() ?? null;
   }
 
-  /** Makes the next attempt to connect now, if one is scheduled. */
-  retryNow(): void {
+  /** Makes the next attempt to connect now, if one is scheduled. Resolves when it has ended. */
+  async retryNow(): Promise<void> {
     if (this.#retry === null || this.#channel === null) return;
     this.#retry.cancel();
-    this.#connect(this.#channel);
+    await this.#connect(this.#channel);
   }
 
   /** Whole seconds, at least 1, until the next attempt; null when none is planned. */
@@ -97,7 +97,7 @@ export class Listener {
     this.#channel = channel;
     this.#disconnect();
     this.#backoffSeconds = 1;
-    if (channel !== null) this.#connect(channel);
+    if (channel !== null) void this.#connect(channel);
   }
 
   /** Stops for good; resolves when all connections are closed, after 500 ms at the latest. */
@@ -114,7 +114,7 @@ export class Listener {
     cancel();
   }
 
-  #connect(channel: string): void {
+  #connect(channel: string): Promise<void> {
     const attempt = ++this.#attempt;
     this.#retry = null;
     const mayHaveMissed = this.#mayHaveMissed;
@@ -131,6 +131,7 @@ export class Listener {
         this.#failed(attempt, channel, error instanceof Error ? error.message : String(error)),
     );
     this.#track(connecting);
+    return connecting;
   }
 
   #connected(channel: string, subscription: Subscription, mayHaveMissed: boolean): void {
@@ -182,7 +183,7 @@ export class Listener {
     const seconds = this.#backoffSeconds;
     this.#backoffSeconds = nextBackoff(seconds);
     observe({ kind: "listener-retrying", seconds });
-    const cancel = schedule(() => this.#connect(channel), seconds * 1000);
+    const cancel = schedule(() => void this.#connect(channel), seconds * 1000);
     this.#retry = { at: now() + seconds * 1000, cancel };
   }
 

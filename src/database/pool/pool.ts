@@ -6,7 +6,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
 import { type Deferred, deferred } from "../../lib/deferred.ts";
-import { Histogram } from "../../observe/histogram.ts";
+import { Histogram } from "../../observe/metric_registry.ts";
 import { OneShotTimer } from "../../lib/one_shot_timer.ts";
 import { Connection, type ConnectionOptions } from "../connection/connection.ts";
 import type { ResultSettler } from "../connection/execution.ts";

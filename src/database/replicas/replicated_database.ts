@@ -1,7 +1,7 @@
 /** A primary with standbys, which execute reads that they have the data for. @module */
 import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Histogram } from "../../observe/histogram.ts";
+import type { Histogram } from "../../observe/metric_registry.ts";
 import { errors } from "../../errors/catalogue.ts";
 import {
   type Batch,

@@ -4,8 +4,7 @@ import type { RecordedRequests } from "../../admin/recorder.ts";
 import { deferred } from "../../lib/deferred.ts";
 import type { CallWords } from "../../observe/call_words.ts";
 import type { Metrics } from "../../observe/metrics.ts";
-import type { StateChange } from "../../service/followed_state.ts";
-import type { FollowedService } from "../../service/following_service.ts";
+import type { FollowedService, StateChange } from "../../service/following_service.ts";
 import type { PartOfProcess } from "./shares.ts";
 
 /** A worker's part of the process's limits, and all that it needs to serve. */

@@ -9,7 +9,7 @@ import { withTimeout } from "../../lib/time_limits.ts";
 import { schedule as defaultSchedule } from "../../lib/timers.ts";
 import { sumOfMetrics } from "../../observe/metric_registry.ts";
 import type { Observation } from "../../observe/observation.ts";
-import { type FollowedParts, stateChange } from "../../service/followed_state.ts";
+import { type FollowedParts, stateChange } from "../../service/following_service.ts";
 import type { Service } from "../../service/service.ts";
 import type { ServiceOptions } from "../../service/service_options.ts";
 import { findPort, type TcpAddress } from "../bind.ts";

@@ -1,6 +1,5 @@
 import { strictEqual } from "node:assert/strict";
-import { Histogram } from "../../../src/observe/histogram.ts";
-import { MetricRegistry, sumOfMetrics } from "../../../src/observe/metric_registry.ts";
+import { Histogram, MetricRegistry, sumOfMetrics } from "../../../src/observe/metric_registry.ts";
 
 /** Returns the metrics of a thread that has refused requests by policies, and waited. */
 function metricsOf(policies: readonly string[], waits: readonly number[], open: number): string {

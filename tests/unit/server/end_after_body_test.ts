@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { endAfterBody } from "../../../src/server/end_after_body.ts";
+import { endAfterBody } from "../../../src/server/discard_body.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 /** A request whose body arrives when the test sends it. */

@@ -1,5 +1,5 @@
 import { deepStrictEqual } from "node:assert/strict";
-import { waitBeforeShutdown } from "../../../src/server/shutdown_wait.ts";
+import { waitBeforeShutdown } from "../../../src/server/api_server.ts";
 import { deferred } from "../../../src/lib/deferred.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 

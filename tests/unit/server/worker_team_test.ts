@@ -12,7 +12,7 @@ import {
   type WorkerTask,
 } from "../../../src/server/workers/calls.ts";
 import { type StartThread, WorkerTeam } from "../../../src/server/workers/worker_team.ts";
-import type { FollowedParts } from "../../../src/service/followed_state.ts";
+import type { FollowedParts } from "../../../src/service/following_service.ts";
 import type { Service } from "../../../src/service/service.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 

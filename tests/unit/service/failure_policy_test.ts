@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { pgrstDialect, svcDialect } from "../../../src/dialect.ts";
+import { svcDialect } from "../../../src/dialect.ts";
 import { errors } from "../../../src/errors/catalogue.ts";
 import { DatabaseError } from "../../../src/errors/service_error.ts";
 import { FailurePolicy } from "../../../src/service/failure_policy.ts";
@@ -89,7 +89,6 @@ const rows: readonly Row[] = [
     (f) => f.exitOnFatal(statementMode),
     ["pooler-found", "end"],
   ],
-  ["an old version", {}, (f) => f.exitOnOldVersion("13.1"), ["version-unsupported", "end"]],
   [
     "an own statement with a syntax error",
     {},
@@ -139,12 +138,6 @@ const rows: readonly Row[] = [
     [],
   ],
   ["a pooler in front of a handler", { ends: false }, (f) => f.exitOnPooler(), ["pooler-found"]],
-  [
-    "an old version under a handler",
-    { ends: false },
-    (f) => f.exitOnOldVersion("13.1"),
-    ["version-unsupported"],
-  ],
 ];
 
 for (const [title, options, judge, expected] of rows) {
@@ -172,18 +165,4 @@ Deno.test("FailurePolicy ends the process once", () => {
   strictEqual(policy.exitOnFatal(unreachable), true);
   policy.exitOnPooler();
   deepStrictEqual(events, ["connect-failed", "end"]);
-});
-
-Deno.test("FailurePolicy names the service as the dialect does", () => {
-  const names: unknown[] = [];
-  const policy = new FailurePolicy({
-    dialect: pgrstDialect,
-    observe: (event) => void names.push("name" in event ? event.name : null),
-    recovers: () => true,
-    retriesLogin: () => false,
-    endsAtPooler: () => true,
-    onFatal: () => {},
-  });
-  policy.exitOnOldVersion("13.1");
-  deepStrictEqual(names, ["PostgREST"]);
 });

@@ -11,8 +11,11 @@ import { atOnce } from "../../support/timing/at_once.ts";
 import { schemaPieces } from "../../../src/schema_cache/pieces.ts";
 import type { SchemaCacheData } from "../../../src/schema_cache/schema_cache.ts";
 import { fakeClock } from "../../support/timing/fake_clock.ts";
-import { type FollowedParts, stateChange } from "../../../src/service/followed_state.ts";
-import { FollowingService } from "../../../src/service/following_service.ts";
+import {
+  type FollowedParts,
+  FollowingService,
+  stateChange,
+} from "../../../src/service/following_service.ts";
 
 function configOf(variables: Readonly<Record<string, string>> = {}): Config {
   return loadConfig({

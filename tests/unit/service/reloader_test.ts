@@ -108,7 +108,7 @@ Deno.test("Reloader.request() does not wait for a retry", async () => {
   strictEqual(clock.next(), null);
 });
 
-Deno.test("Reloader.recover() does nothing while a load runs or a retry is scheduled", async () => {
+Deno.test("Reloader.recover() does nothing during a load, before a retry, and soon after a recovery", async () => {
   const { reloader, clock, end, loads } = controlled();
   reloader.recover();
   reloader.recover();
@@ -119,7 +119,10 @@ Deno.test("Reloader.recover() does nothing while a load runs or a retry is sched
   await clock.pass(1000);
   strictEqual(loads(), 2);
   await end("succeed");
-  await clock.pass(200);
+  await clock.pass(1999);
+  reloader.recover();
+  strictEqual(loads(), 2, "requests on old connections fail");
+  await clock.pass(1);
   reloader.recover();
   strictEqual(loads(), 3);
 });

@@ -1,7 +1,10 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { DatabaseError } from "../../../src/errors/service_error.ts";
-import type { SchemaStateReader } from "../../../src/service/schema_state.ts";
-import { SchemaWatch, type SchemaWatchConfig } from "../../../src/service/schema_watch.ts";
+import {
+  type SchemaStateReader,
+  SchemaWatch,
+  type SchemaWatchConfig,
+} from "../../../src/service/schema_watch.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 const unsupported = new DatabaseError({

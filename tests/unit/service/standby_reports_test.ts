@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { ReplicaCounts, StandbyEvent } from "../../../src/database/database.ts";
+import type { ReplicaCounts } from "../../../src/database/database.ts";
 import { MetricRegistry } from "../../../src/observe/metric_registry.ts";
-import { registerReplicaMetrics, standbyReceiver } from "../../../src/service/base_service.ts";
+import { registerReplicaMetrics } from "../../../src/service/base_service.ts";
 
 const counts: ReplicaCounts = {
   standbys: [
@@ -33,15 +33,4 @@ Deno.test("registerReplicaMetrics() shows nothing without standbys", () => {
   const registry = new MetricRegistry();
   registerReplicaMetrics(registry, {});
   strictEqual(registry.text("svc"), "");
-});
-
-Deno.test("standbyReceiver() ends the process at a server of another cluster, and logs the rest", () => {
-  const log: unknown[] = [];
-  const receive = standbyReceiver((event) => void log.push(event), {
-    exitOnForeignStandby: (place) => void log.push(place),
-  });
-  const included: StandbyEvent = { kind: "standby-included", place: "db2:5432" };
-  receive(included);
-  receive({ kind: "standby-foreign", place: "db3:5432" });
-  deepStrictEqual(log, [included, "db3:5432"]);
 });
