@@ -31,7 +31,7 @@ export interface LogLines {
 /** The console's facts of one thread since the last call. */
 export interface RecordedSecond {
   readonly requests: RecordedRequests;
-  readonly metrics: Pick<Metrics, "pool" | "jwtCache">;
+  readonly pool: Metrics["pool"];
 }
 
 /** Functions of a worker that the owner of the process calls. */

@@ -59,8 +59,7 @@ class ServingThread implements WorkerFunctions {
   recorded(): RecordedSecond | null {
     const { service, recorder = null } = this.#made ?? {};
     if (service === undefined || recorder === null) return null;
-    const { pool, jwtCache } = service.metrics();
-    return { requests: recorder.take(), metrics: { pool, jwtCache } };
+    return { requests: recorder.take(), pool: service.metrics().pool };
   }
 
   async closeConnections(): Promise<void> {

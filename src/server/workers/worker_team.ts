@@ -99,8 +99,8 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
 
   /** Returns the service as the console records it, with the workers' gauges of the last second. */
   recorded({ snapshot }: Pick<Service, "snapshot">): RecordedService {
-    const metrics = () => this.#recorded.map((each) => each.metrics).reduce(sumOfGauges, noGauges);
-    return { snapshot, metrics };
+    const pools = () => this.#recorded.map(({ pool }) => pool);
+    return { snapshot, metrics: () => ({ pool: pools().reduce(sumOfPools, noConnections) }) };
   }
 
   /** Returns the metrics of the service in all threads. */
@@ -266,25 +266,16 @@ const startWorker: StartThread = ({ onMessage, onError }) => {
   };
 };
 
-type ThreadMetrics = RecordedSecond["metrics"];
+type PoolCounts = RecordedSecond["pool"];
 
-const noGauges: ThreadMetrics = {
-  pool: { max: 0, open: 0, inUse: 0, waiting: 0, timeouts: 0 },
-  jwtCache: { lookups: 0, hits: 0, evictions: 0 },
-};
+const noConnections: PoolCounts = { max: 0, open: 0, inUse: 0, waiting: 0, timeouts: 0 };
 
-function sumOfGauges(one: ThreadMetrics, other: ThreadMetrics): ThreadMetrics {
+function sumOfPools(one: PoolCounts, other: PoolCounts): PoolCounts {
   return {
-    pool: sumOfCounts(one.pool, other.pool),
-    jwtCache: sumOfCounts(one.jwtCache, other.jwtCache),
+    max: one.max + other.max,
+    open: one.open + other.open,
+    inUse: one.inUse + other.inUse,
+    waiting: one.waiting + other.waiting,
+    timeouts: one.timeouts + other.timeouts,
   };
-}
-
-/** Adds two records of numbers with the same names. */
-function sumOfCounts<Counts extends Readonly<Record<keyof Counts, number>>>(
-  one: Counts,
-  other: Counts,
-): Counts {
-  const names = Object.keys(one) as (keyof Counts)[];
-  return Object.fromEntries(names.map((name) => [name, one[name] + other[name]])) as Counts;
 }
