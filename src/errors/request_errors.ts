@@ -2,22 +2,6 @@
 import { defineError } from "./definition.ts";
 import { quotable, quotableList } from "./quoting.ts";
 
-/** Where a body stops being JSON. Positions count from 1: characters in short bodies, else bytes. */
-export type MalformedPlace =
-  | { readonly kind: "character" | "byte"; readonly position: number }
-  | { readonly kind: "end" | "empty" };
-
-function malformedAdvice(place: MalformedPlace): string {
-  switch (place.kind) {
-    case "empty":
-      return "The body is empty";
-    case "end":
-      return "The body ends before its JSON does";
-    default:
-      return `The JSON is wrong at ${place.kind} ${place.position}`;
-  }
-}
-
 /** Media types of the bodies of PATCH (RFC 5789). */
 const patchTypes = [
   "application/json",
@@ -52,11 +36,13 @@ export const requestErrors = {
   invalidBody: defineError("102", 400, (message: string, details: string | null = null) => ({
     message,
     details,
-  })).when("the body is empty, malformed or not uniform"),
-  malformedJson: defineError("102", 400, (place: MalformedPlace) => ({
-    message: "Empty or invalid json",
-    advice: malformedAdvice(place),
-  })).when("the body is not JSON although its media type is"),
+  })).when("the body is malformed"),
+  invalidJson: defineError("102", 400, () => ({ message: "Empty or invalid json" })).when(
+    "the body is not JSON although its media type is",
+  ),
+  mixedKeys: defineError("102", 400, () => ({ message: "All object keys must match" })).when(
+    "the objects of the body have different keys",
+  ),
   invalidRange: defineError("103", 416, (details: string) => ({
     message: "Requested range not satisfiable",
     details,

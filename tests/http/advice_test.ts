@@ -37,7 +37,6 @@ function adviceSuite(
 const both: readonly Engine[] = ["pg", "pglite"];
 const prefer = (...preferences: readonly string[]) => ({ headers: { Prefer: preferences.join() } });
 const form = { "Content-Type": "application/x-www-form-urlencoded" };
-const json = { "Content-Type": "application/json" };
 const used = "that views, functions or triggers of the request use";
 
 adviceSuite("privileges", {}, [
@@ -143,34 +142,6 @@ adviceSuite("requests", {}, [
   ["GET /reel?id=EQ.5", {}, "SVC100", "Write id=eq.EQ.5"],
   ["GET /reel?id=is.nul", {}, "SVC100", "Write id=is.null"],
   ["GET /reel?select=(", {}, "SVC100", null],
-  ...([
-    ['{"id": 1,}', 10],
-    ['{"ü": 1x}', 8],
-    ["[{}, tru]", 9],
-    ['{"id": 01}', 9],
-    ['{"id": 1.}', 10],
-    ['{"id": "\\x"}', 10],
-    ["{id: 1}", 2],
-  ] as const).map(([body, at]): Row => [
-    "POST /reel",
-    { body, headers: json },
-    "SVC102",
-    `The JSON is wrong at character ${at}`,
-  ]),
-  [
-    "POST /reel",
-    { body: '{"id": 1', headers: json },
-    "SVC102",
-    "The body ends before its JSON does",
-  ],
-  ["POST /reel", { body: "", headers: json }, "SVC102", "The body is empty"],
-  [
-    // The role may insert: a long body of another is refused before it is read.
-    "POST /secured",
-    { body: " ".repeat(70_000) + "x", headers: json },
-    "SVC102",
-    "The JSON is wrong at byte 70001",
-  ],
   [
     "POST /reel",
     { body: '{"id": 1}', headers: form },

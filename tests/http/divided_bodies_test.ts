@@ -232,7 +232,7 @@ const refusals: readonly (readonly [
     "application/json",
     400,
     "SVC102",
-    `Element ${rows.length} has other keys than the first element`,
+    "All object keys must match",
   ],
   [
     "no object",
@@ -241,7 +241,7 @@ const refusals: readonly (readonly [
     "application/json",
     400,
     "SVC102",
-    "Element 5991 has other keys than the first element",
+    "All object keys must match",
   ],
   [
     "other keys in the last line",
@@ -400,7 +400,7 @@ suite.test("without files a long body is written while it arrives", async (api) 
     }
     strictEqual((await post(api, "/loads", wrong(last))).status, 400);
     const mixed = JSON.stringify(withRow(last, { id: last }));
-    ok((await post(api, "/loads", mixed)).body.includes("Element 6000"));
+    ok((await post(api, "/loads", mixed)).body.includes("All object keys must match"));
     const many = await Promise.all([1, 2, 3].map(() => postStream(api, stream(json, "close"))));
     deepStrictEqual(many.map(({ status }) => status).sort(), [201, 409, 409]);
     strictEqual((await takeRows(api, "loads")).count, rows.length);

@@ -154,7 +154,7 @@ async function divideLongBody(
     await collected.add(bytes);
     if (collected.length <= maxWholeBytes || rowEnd < 0 || !cuts.areKeysKnown) continue;
     const payload = decoder.payload(new Uint8Array(0));
-    if (!isArray(payload) || cuts.malformed !== null || !division.isDivisible(payload)) return null;
+    if (!isArray(payload) || cuts.isMalformed || !division.isDivisible(payload)) return null;
     const start = { bytes: collected.bytes(), rowEnd };
     const arrays = cutRows(start, decoded, decoder);
     return await divideBody(payload, { arrays, release }, division);

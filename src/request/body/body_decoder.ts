@@ -1,6 +1,5 @@
 /** The port of decoders, which turn the bytes of a body into those of a payload, piece by piece.
  * @module */
-import type { MalformedPlace } from "../../errors/request_errors.ts";
 import type { Payload } from "../api_request.ts";
 
 /** Decodes one body. Its methods throw `102` for a malformed body. */
@@ -23,10 +22,10 @@ export interface RowCuts {
   readonly lastRowEnd: number;
   /** Whether the payload's keys are known; true if they do not matter. */
   readonly areKeysKnown: boolean;
-  /** Number of the first element, from 1, whose keys refuse the body; null without one. */
-  readonly firstMixed: number | null;
-  /** Where the text is malformed, which PostgreSQL tells if it is not cut; null if it is not. */
-  readonly malformed: MalformedPlace | null;
+  /** Whether an element has other keys than the first, which refuses the body. */
+  readonly isMixed: boolean;
+  /** Whether the text is malformed, which PostgreSQL tells if it is not cut. */
+  readonly isMalformed: boolean;
 }
 
 /** Called once, when keys are known or too many. An error that it throws ends the reading. */

@@ -34,7 +34,7 @@ export class JsonDecoder implements BodyDecoder {
   write(piece: Uint8Array): Uint8Array {
     const text = this.#mark.skip(piece);
     this.#length += text.length;
-    if (!this.#scan.push(text)) throw errors.malformedJson(this.#scan.malformedPlace);
+    if (!this.#scan.push(text)) throw errors.invalidJson();
     if (!this.#areKeysKnown && this.#scan.areKeysKnown) {
       this.#areKeysKnown = true;
       const rows = this.#scan.rows();
@@ -46,8 +46,8 @@ export class JsonDecoder implements BodyDecoder {
   end(): Uint8Array {
     if (this.#isEmptyCall) return noBytes;
     const { kind } = this.#scan.end();
-    if (kind === "malformed") throw errors.malformedJson(this.#scan.malformedPlace);
-    if (kind === "mixed") throw errors.invalidBody("All object keys must match");
+    if (kind === "malformed") throw errors.invalidJson();
+    if (kind === "mixed") throw errors.mixedKeys();
     return noBytes;
   }
 
@@ -58,8 +58,8 @@ export class JsonDecoder implements BodyDecoder {
   }
 
   get cuts(): RowCuts {
-    const { lastRowEnd, areKeysKnown, firstMixed } = this.#scan;
-    return { lastRowEnd, areKeysKnown, firstMixed, malformed: null };
+    const { lastRowEnd, areKeysKnown, isMixed } = this.#scan;
+    return { lastRowEnd, areKeysKnown, isMixed, isMalformed: false };
   }
 
   /** A function is called without arguments by a body without bytes, too. */
@@ -107,9 +107,8 @@ export class ColumnsJsonDecoder implements BodyDecoder {
 
   get cuts(): RowCuts | undefined {
     if (this.#scan === null) return undefined;
-    const { lastRowEnd, malformedPlace } = this.#scan;
-    const malformed = this.#isMalformed ? malformedPlace : null;
-    return { lastRowEnd, areKeysKnown: true, firstMixed: null, malformed };
+    const { lastRowEnd } = this.#scan;
+    return { lastRowEnd, areKeysKnown: true, isMixed: false, isMalformed: this.#isMalformed };
   }
 
   write(piece: Uint8Array): Uint8Array {

@@ -98,13 +98,9 @@ export async function* cutRows(
   }
 }
 
-function checkRows({ firstMixed, malformed }: RowCuts): void {
-  if (malformed !== null) throw errors.malformedJson(malformed);
-  if (firstMixed === null) return;
-  throw errors.invalidBody(
-    "All object keys must match",
-    `Element ${firstMixed} has other keys than the first element`,
-  );
+function checkRows({ isMixed, isMalformed }: RowCuts): void {
+  if (isMalformed) throw errors.invalidJson();
+  if (isMixed) throw errors.mixedKeys();
 }
 
 /** An array is cut behind the first row that ends beyond this many bytes. */

@@ -1,5 +1,6 @@
 /** Reads the structure of a JSON text in one pass. Only names and strings become values, so that
  * numbers keep their digits and large values cost no memory. @module */
+import { endsScalar } from "./json_scanner.ts";
 
 /** JSON's types of values. */
 export type JsonKind = "null" | "boolean" | "number" | "string" | "array" | "object";
@@ -20,12 +21,6 @@ const kinds: ReadonlyMap<number, JsonKind> = new Map([
   [0x74, "boolean"],
   [0x66, "boolean"],
 ]);
-
-/** 1 for the characters that end a number or a word. */
-const endsScalar = Uint8Array.from(
-  { length: 256 },
-  (_, code) => code <= 0x20 || [comma, closeBracket, closeBrace].includes(code) ? 1 : 0,
-);
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 

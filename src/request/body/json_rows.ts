@@ -1,5 +1,4 @@
 /** Reads the columns that a JSON body writes, without building its rows. @module */
-import type { MalformedPlace } from "../../errors/request_errors.ts";
 import { maxNameBytes, maxNames, nameText } from "./body_names.ts";
 import { JsonScanner } from "./json_scanner.ts";
 
@@ -41,10 +40,7 @@ export class JsonRowsScan {
       this.#hasFirstRowEnded = true;
       if (this.#distinct !== this.#indexes.size && this.#uncounted === 0) this.#differ();
     },
-    otherElement: () => {
-      this.#others++;
-      this.#mix();
-    },
+    otherElement: () => this.isMixed = true,
   });
   /** Keys of the first row with their indexes, in order of appearance. */
   readonly #indexes = new Map<string, number>();
@@ -61,10 +57,8 @@ export class JsonRowsScan {
   /** Number of different keys of the current row. */
   #distinct = 0;
   #count = 0;
-  /** Number of the first element that is not a row of the same keys; null without one. */
-  firstMixed: number | null = null;
-  /** Number of elements that are not objects. */
-  #others = 0;
+  /** Whether an element is not a row of the same keys. */
+  isMixed = false;
   #hasFirstRowEnded = false;
   #doVary = false;
 
@@ -96,10 +90,6 @@ export class JsonRowsScan {
     return this.#scanner.isBehindElement && this.#count > 0;
   }
 
-  get malformedPlace(): MalformedPlace {
-    return this.#scanner.malformedPlace;
-  }
-
   /** Ends the text. Returns its content. */
   end(): JsonRows {
     return this.#scanner.end() ? this.rows() : { kind: "malformed" };
@@ -108,15 +98,11 @@ export class JsonRowsScan {
   /** Takes note that a row has other keys than those before. */
   #differ(): void {
     if (this.#mayVary) this.#doVary = true;
-    else this.#mix();
-  }
-
-  #mix(): void {
-    this.firstMixed ??= this.#count + this.#others;
+    else this.isMixed = true;
   }
 
   #addKey(bytes: Uint8Array, start: number, end: number): void {
-    if (this.firstMixed !== null || (this.#uncounted > 0 && this.#count > 1)) return;
+    if (this.isMixed || (this.#uncounted > 0 && this.#count > 1)) return;
     const index = this.#indexOf(bytes, start, end);
     if (index === null) return;
     this.#next = index + 1;
@@ -166,7 +152,7 @@ export class JsonRowsScan {
   }
 
   rows(): JsonRows {
-    if (this.firstMixed !== null) return { kind: "mixed" };
+    if (this.isMixed) return { kind: "mixed" };
     if (this.#count === 0) return { kind: "none" };
     const keys = [...this.#indexes.keys()].sort();
     const rows = {

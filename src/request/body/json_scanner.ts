@@ -1,20 +1,7 @@
 /** Reads JSON text (RFC 8259) as UTF-8, piece by piece, and accepts exactly what `JSON.parse`
  * accepts, without making values. Pieces may be cut anywhere, inside of a character too. @module */
-import type { MalformedPlace } from "../../errors/request_errors.ts";
+import { hexDigit } from "../url/percent.ts";
 import { NameBuffer } from "./body_names.ts";
-import {
-  ended,
-  integer,
-  inText,
-  invalid,
-  isPlain,
-  isWholeNumber,
-  leaveText,
-  nextInNumber,
-  nextInString,
-  startOfNumber,
-  words,
-} from "./json_tokens.ts";
 
 /** Receives the positions of rows: the objects of a top-level array, or the top-level object. */
 export interface RowEvents {
@@ -29,6 +16,7 @@ export interface RowEvents {
 const quote = 0x22;
 const comma = 0x2c;
 const colon = 0x3a;
+const backslash = 0x5c;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
@@ -44,9 +32,8 @@ const expects = {
   delimiter: 5,
   restOfString: 6,
   restOfKey: 7,
-  restOfNumber: 8,
-  restOfWord: 9,
-  nothing: 10,
+  restOfScalar: 8,
+  nothing: 9,
 } as const;
 
 export class JsonScanner {
@@ -55,12 +42,10 @@ export class JsonScanner {
   /** The received part of a row's key that was cut; null without one. */
   #cutKey: NameBuffer | null = null;
   #expects: number = expects.value;
-  /** The place inside of a string, a number or a word. */
-  #place = 0;
-  #letters = "";
-  /** Length of the pieces before the last. */
-  #consumed = 0;
-  #malformed: MalformedPlace | null = null;
+  /** The place inside of a string. */
+  #place: number = inText;
+  /** The received part of a number or a word. */
+  #scalar = "";
   /** How many containers are open inside of a row; 0 before the first value. */
   #rowDepth = 0;
   /** Position behind the last row that ended in the last piece; -1 without one. */
@@ -84,25 +69,13 @@ export class JsonScanner {
     this.lastRowEnd = -1;
     let at = 0;
     while (at < bytes.length && this.#expects !== expects.nothing) at = this.#step(bytes, at);
-    if (this.#expects === expects.nothing) this.#malformed ??= this.#placeOf(bytes, at - 1);
-    this.#consumed += bytes.length;
-    return this.#malformed === null;
-  }
-
-  get malformedPlace(): MalformedPlace {
-    return this.#malformed ?? { kind: this.#consumed === 0 ? "empty" : "end" };
-  }
-
-  #placeOf(bytes: Uint8Array, at: number): MalformedPlace {
-    if (this.#consumed > 0) return { kind: "byte", position: this.#consumed + at + 1 };
-    return { kind: "character", position: countCharacters(bytes, at) + 1 };
+    return this.#expects !== expects.nothing;
   }
 
   /** Takes the end. False when the text is malformed. */
   end(): boolean {
-    if (this.#open.depth > 0) return false;
-    return this.#expects === expects.delimiter ||
-      (this.#expects === expects.restOfNumber && isWholeNumber(this.#place));
+    if (this.#expects === expects.restOfScalar) this.#endScalar();
+    return this.#open.depth === 0 && this.#expects === expects.delimiter;
   }
 
   /** Reads a token, or several where they mostly follow each other; returns where it stopped. */
@@ -112,10 +85,8 @@ export class JsonScanner {
         return this.#string(bytes, at);
       case expects.restOfKey:
         return this.#key(bytes, at);
-      case expects.restOfNumber:
-        return this.#number(bytes, at);
-      case expects.restOfWord:
-        return this.#word(bytes, at);
+      case expects.restOfScalar:
+        return this.#restOfScalar(bytes, at);
       case expects.nothing:
         return bytes.length;
       default: {
@@ -167,22 +138,28 @@ export class JsonScanner {
         this.#expects = expects.restOfString;
         return this.#string(bytes, at + 1);
       default:
-        return this.#scalar(bytes, at);
+        return this.#restOfScalar(bytes, at);
     }
   }
 
-  #scalar(bytes: Uint8Array, at: number): number {
-    const letters = words.get(bytes[at]!);
-    if (letters !== undefined) {
-      this.#letters = letters;
-      this.#place = 0;
-      this.#expects = expects.restOfWord;
-      return this.#word(bytes, at);
+  /** Reads a number or a word up to the character behind it. */
+  #restOfScalar(bytes: Uint8Array, start: number): number {
+    let at = start;
+    while (at < bytes.length && endsScalar[bytes[at]!] === 0) at++;
+    const isWhole = at < bytes.length && this.#expects !== expects.restOfScalar;
+    if (isWhole && isDecimal(bytes, start, at)) {
+      this.#expects = expects.delimiter;
+      return at;
     }
-    this.#place = startOfNumber(bytes[at]!);
-    if (this.#place === invalid) return this.#become(expects.nothing, at);
-    this.#expects = expects.restOfNumber;
-    return this.#number(bytes, at + 1);
+    this.#expects = expects.restOfScalar;
+    this.#scalar += asciiText(bytes, start, at);
+    if (at < bytes.length) this.#endScalar();
+    return at;
+  }
+
+  #endScalar(): void {
+    this.#expects = scalar.test(this.#scalar) ? expects.delimiter : expects.nothing;
+    this.#scalar = "";
   }
 
   #beginKey(bytes: Uint8Array, at: number): number {
@@ -247,7 +224,7 @@ export class JsonScanner {
   /** Moves behind a string's closing quote, or to where it is cut or malformed. */
   #endOfString(bytes: Uint8Array, start: number): number {
     let at = start;
-    let place = this.#place;
+    let place: number = this.#place;
     while (at < bytes.length && place >= 0) {
       if (place !== inText) {
         place = nextInString(place, bytes[at++]!);
@@ -256,46 +233,75 @@ export class JsonScanner {
       while (at < bytes.length && isPlain[bytes[at]!] === 1) at++;
       if (at === bytes.length) break;
       const code = bytes[at++]!;
-      place = code === quote ? ended : leaveText(code);
+      place = code === quote ? ended : code === backslash ? escape : startOfSequence(code);
     }
     this.#place = place;
     if (place === invalid) this.#expects = expects.nothing;
     return at;
   }
-
-  #number(bytes: Uint8Array, start: number): number {
-    let at = start;
-    let place = this.#place;
-    while (at < bytes.length && place >= 0) {
-      place = nextInNumber(place, bytes[at++]!);
-      if (place === integer) at = skipDigits(bytes, at);
-    }
-    this.#place = place;
-    if (place >= 0) return at;
-    this.#expects = place === ended ? expects.delimiter : expects.nothing;
-    if (place !== ended) return at;
-    // The character that ended the number is still to be looked at.
-    return at - 1;
-  }
-
-  #word(bytes: Uint8Array, start: number): number {
-    let at = start;
-    while (at < bytes.length && this.#place < this.#letters.length) {
-      if (bytes[at] !== this.#letters.charCodeAt(this.#place++)) {
-        return this.#become(expects.nothing, at);
-      }
-      at++;
-    }
-    if (this.#place === this.#letters.length) this.#expects = expects.delimiter;
-    return at;
-  }
 }
 
-/** Counts the UTF-8 characters that begin before a position. */
-function countCharacters(bytes: Uint8Array, end: number): number {
-  let count = 0;
-  for (let at = 0; at < end; at++) if ((bytes[at]! & 0xc0) !== 0x80) count++;
-  return count;
+/** Places in a string: between two characters, behind a backslash, before the last four digits. */
+const [inText, escape, hex4, hex1] = [0, 1, 2, 5] as const;
+/** In a UTF-8 sequence, before this many more bytes. */
+const [more1, more2, more3] = [6, 7, 8] as const;
+/** Behind the closing quote, and where no character fits any more. */
+const [ended, invalid] = [-2, -1] as const;
+
+/**
+ * Lead bytes that not every second byte may follow (Unicode Standard, table 3-7). As a place, a lead
+ * byte stands for the place behind it.
+ */
+const narrowLeads: ReadonlyMap<number, readonly [first: number, last: number, next: number]> =
+  new Map([
+    [0xe0, [0xa0, 0xbf, more1]],
+    [0xed, [0x80, 0x9f, more1]],
+    [0xf0, [0x90, 0xbf, more2]],
+    [0xf4, [0x80, 0x8f, more2]],
+  ]);
+
+/** Returns the place behind a byte that begins a UTF-8 sequence. */
+function startOfSequence(code: number): number {
+  if (code < 0xc2 || code > 0xf4) return invalid;
+  if (code < 0xe0) return more1;
+  if (narrowLeads.has(code)) return code;
+  return code < 0xf0 ? more2 : more3;
+}
+
+/** Returns the place behind a byte inside of an escape or of a UTF-8 sequence. */
+function nextInString(place: number, code: number): number {
+  if (place === escape) return code === 0x75 ? hex4 : escapable.has(code) ? inText : invalid;
+  if (place <= hex1) return hexDigit(code) < 0 ? invalid : place === hex1 ? inText : place + 1;
+  const [first, last, next] = narrowLeads.get(place) ??
+    [0x80, 0xbf, place === more1 ? inText : place - 1];
+  return code >= first && code <= last ? next : invalid;
+}
+
+/** 1 for the ASCII characters that stand for themselves in a string. */
+const isPlain = Uint8Array.from(
+  { length: 256 },
+  (_, code) => code >= 0x20 && code < 0x80 && code !== quote && code !== backslash ? 1 : 0,
+);
+
+const escapable: ReadonlySet<number> = new Set(new TextEncoder().encode('"\\/bfnrt'));
+
+/** Numbers (RFC 8259, section 6) and words. */
+const scalar = /^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)$/;
+
+/** 1 for the characters that end a number or a word, if that is well-formed. */
+export const endsScalar: Readonly<Uint8Array> = Uint8Array.from(
+  { length: 256 },
+  (_, code) =>
+    code <= 0x20 || code === comma || code === closeBracket || code === closeBrace ? 1 : 0,
+);
+
+/** Whether bytes are a number without exponent, as most numbers are. */
+function isDecimal(bytes: Uint8Array, start: number, end: number): boolean {
+  const first = bytes[start] === 0x2d ? start + 1 : start;
+  const point = skipDigits(bytes, first);
+  if (point === first || (bytes[first] === 0x30 && point > first + 1)) return false;
+  return point === end ||
+    (bytes[point] === 0x2e && end > point + 1 && skipDigits(bytes, point + 1) === end);
 }
 
 function skipDigits(bytes: Uint8Array, start: number): number {
@@ -303,6 +309,15 @@ function skipDigits(bytes: Uint8Array, start: number): number {
   let code = bytes[at];
   while (code !== undefined && code >= 0x30 && code <= 0x39) code = bytes[++at];
   return at;
+}
+
+const latin1 = new TextDecoder("latin1");
+
+function asciiText(bytes: Uint8Array, start: number, end: number): string {
+  if (end - start > 32) return latin1.decode(bytes.subarray(start, end));
+  let text = "";
+  for (let at = start; at < end; at++) text += String.fromCharCode(bytes[at]!);
+  return text;
 }
 
 function skipBlank(bytes: Uint8Array, start: number): number {

@@ -86,8 +86,8 @@ export class NdjsonDecoder implements BodyDecoder {
     return {
       lastRowEnd: this.#lastRowEnd,
       areKeysKnown: this.#options.columnsGiven || this.#scan.areKeysKnown,
-      firstMixed: null,
-      malformed: null,
+      isMixed: false,
+      isMalformed: false,
     };
   }
 
@@ -129,7 +129,7 @@ export class NdjsonDecoder implements BodyDecoder {
     this.#rows++;
     this.#lastRowEnd = this.#outLength;
     if (!this.#scan.isBehindRow || this.#scan.rowCount !== this.#rows) throw this.#notAnObject();
-    if (!this.#options.columnsGiven && this.#scan.firstMixed !== null) {
+    if (!this.#options.columnsGiven && this.#scan.isMixed) {
       throw errors.invalidBody(
         "All object keys must match",
         `Line ${this.#line} has other keys than the first line`,

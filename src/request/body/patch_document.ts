@@ -11,7 +11,7 @@ import { errors } from "../../errors/catalogue.ts";
 import type { Payload } from "../api_request.ts";
 import { type BodyDecoder, noBytes } from "./body_decoder.ts";
 import { JsonRowsScan } from "./json_rows.ts";
-import { MarkSkipper, Utf8Check } from "./utf8.ts";
+import { MarkSkipper } from "./utf8.ts";
 import { type JsonKind, JsonOutline } from "./json_outline.ts";
 
 /** `merge` is RFC 7396, `json` is RFC 6902, `extended` adds `set`, `incr`, `append` and `pull`. */
@@ -240,7 +240,6 @@ export class PatchDecoder implements BodyDecoder {
   readonly work = "reads";
   readonly #format: PatchFormat;
   readonly #mark = new MarkSkipper();
-  readonly #utf8 = new Utf8Check();
   readonly #scan = new JsonRowsScan({ keysMayVary: true });
 
   #length = 0;
@@ -253,16 +252,12 @@ export class PatchDecoder implements BodyDecoder {
     const text = this.#mark.skip(piece);
     this.#length += text.length;
     if (this.#length > maxPatchBytes) throw errors.bodyTooLarge(maxPatchBytes, null);
-    if (!this.#scan.push(text)) throw errors.malformedJson(this.#scan.malformedPlace);
-    this.#utf8.add(text);
+    if (!this.#scan.push(text)) throw errors.invalidJson();
     return text;
   }
 
   end(): Uint8Array {
-    if (this.#scan.end().kind === "malformed") {
-      throw errors.malformedJson(this.#scan.malformedPlace);
-    }
-    this.#utf8.end();
+    if (this.#scan.end().kind === "malformed") throw errors.invalidJson();
     return noBytes;
   }
 
