@@ -54,19 +54,10 @@ for (const { query, among, minimum, gives } of rows) {
   });
 }
 
-Deno.test("suggest() compares the fifty candidates with the most alike letter groups", () => {
-  // All share the query's groups better than the last, which alone is near by edit distance.
-  const alike = Array.from({ length: 50 }, (_, index) => `target${"target".repeat(3)}${index}`);
-  strictEqual(suggest("target", [...alike, "taxget"], 0.5), null);
-  strictEqual(suggest("target", [...alike.slice(1), "taxget"], 0.5), "taxget");
-});
-
-Deno.test("suggest() indexes and searches in time linear in the number of names", () => {
+Deno.test("suggest() searches in time linear in the number of names", () => {
   const make = (count: number) =>
     Array.from({ length: count }, (_, index) => `some_function_name_${index}`);
-  const search = (names: readonly string[]) =>
+  const run = (names: readonly string[]) =>
     strictEqual(suggest("some_function_nam_1", names, 0.75) === null, false);
-  const index = (names: readonly string[]) => search([...names]);
-  assertLinearTime("a new list", { size: 8000, make, run: index });
-  assertLinearTime("a list", { size: 8000, make, run: search });
+  assertLinearTime("a list", { size: 8000, make, run });
 });
