@@ -1,25 +1,14 @@
 /** Decides whether a planned read can run twice, and whether a standby may execute it. @module */
 import type { FullTextOperator } from "../request/url/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
-import type { CallPlan } from "./call_plan.ts";
-import type { Representation } from "./negotiate.ts";
-import { fieldsOf, fieldsOfCondition } from "./planned_values.ts";
-import type { Condition, PlannedField, PlannedOrder, ReadItem, ReadNode } from "./read_node.ts";
-import type { ReadPlan } from "./read_plan.ts";
+import { fieldsOf, isPlainField } from "./planned_values.ts";
+import type { Condition, PlannedField, PlannedOperand, ReadItem, ReadNode } from "./read_node.ts";
 import type { Plan } from "./plan.ts";
 
-/** The parts of a plan that decide. A `Plan` of a read, write or call has them. */
+/** The parts of a plan that decide. */
 type RetryCandidate =
-  | {
-    readonly kind: "read";
-    readonly read: ReadPlan;
-    readonly representation: Representation;
-  }
-  | {
-    readonly kind: "call";
-    readonly call: CallPlan;
-    readonly representation: Representation;
-  }
+  | Pick<Extract<Plan, { kind: "read" }>, "kind" | "read" | "representation">
+  | Pick<Extract<Plan, { kind: "call" }>, "kind" | "call" | "representation">
   | { readonly kind: "mutate" };
 
 /**
@@ -82,6 +71,7 @@ export function reachOf(node: ReadNode, origin: QualifiedName | null, cache: Sch
   return reach;
 }
 
+/** Takes a field, whose name may be a function of a row. */
 type FieldVisitor = (field: PlannedField) => void;
 
 class Reach {
@@ -104,8 +94,15 @@ class Reach {
     if (relation !== null) this.relations.push(relation);
     for (const item of items) this.#addItem(item, addField);
     for (const condition of [...conditions, ...having]) this.#addCondition(condition, addField);
-    if (distinct !== null && distinct !== "all") distinct.flatMap(fieldsOf).forEach(addField);
-    for (const term of order) this.#addTerm(term, addField);
+    if (distinct !== null && distinct !== "all") {
+      distinct.forEach((operand) => this.#addOperand(operand, addField));
+    }
+    for (const term of order) {
+      if (term.kind === "field") addField(term.field);
+      if (term.kind === "value") this.#addOperand(term.value, addField);
+      // An output of the embed, or a function of its row.
+      if (term.kind === "related") this.functions.push(term.key);
+    }
     for (const source of orderSources) this.addNode(source.node, source.node.relation);
     for (const { node, join } of embeds) {
       this.addNode(node, node.relation);
@@ -115,71 +112,41 @@ class Reach {
   }
 
   #addItem(item: ReadItem, addField: FieldVisitor): void {
-    switch (item.kind) {
-      case "all":
-      case "cursor":
-        return;
-      case "column":
-        if (item.convert !== null) this.functions.push(item.convert.name);
-        return addField(item.field);
-      case "aggregate":
-        this.functions.push(item.function);
-        if (item.argument !== null) addField(item.argument.field);
-        return;
-      case "value":
-        return fieldsOf(item.value).forEach(addField);
-      default:
-        return item satisfies never;
-    }
+    if (item.kind === "column" && item.convert !== null) this.functions.push(item.convert.name);
+    if (item.kind === "aggregate") this.functions.push(item.function);
+    if (item.kind === "value") this.#addOperand(item.value, addField);
+    if ("field" in item) addField(item.field);
+    if ("argument" in item && item.argument !== null) addField(item.argument.field);
   }
 
   #addCondition(condition: Condition, addField: FieldVisitor): void {
-    const addFields = () => fieldsOfCondition(condition).forEach(addField);
     switch (condition.kind) {
       case "group":
         return condition.children.forEach((child) => this.#addCondition(child, addField));
       case "related":
-        // The fields are those of another relation.
-        return fieldsOfCondition(condition).forEach(({ column }) =>
-          void this.functions.push(column)
-        );
+        return condition.conditions.forEach((child) => this.#addCondition(child, this.#addOther));
+      case "embedded":
+        return;
+      case "fullText":
+        this.functions.push("to_tsvector", textQueryFunctions[condition.operator]);
+        break;
+      case "column":
+        this.#addOperand(condition.other, addField);
+        break;
       case "compare":
       case "in":
         if (condition.convert !== null) this.functions.push(condition.convert.name);
-        return addFields();
-      case "fullText":
-        this.functions.push("to_tsvector", textQueryFunctions[condition.operator]);
-        return addFields();
-      case "embedded":
-      case "is":
-      case "isdistinct":
-      case "similar":
-      case "column":
-        return addFields();
-      default:
-        return condition satisfies never;
     }
+    this.#addOperand(condition.field, addField);
   }
 
-  #addTerm(term: PlannedOrder, addField: FieldVisitor): void {
-    switch (term.kind) {
-      case "field":
-        return addField(term.field);
-      case "value":
-        return fieldsOf(term.value).forEach(
-          term.value.kind === "related"
-            ? ({ column }) => void this.functions.push(column)
-            : addField,
-        );
-      case "output":
-        return;
-      case "related":
-        // An output of the embed, or a function of its row.
-        return void this.functions.push(term.key);
-      default:
-        return term satisfies never;
-    }
+  #addOperand(operand: PlannedOperand, addField: FieldVisitor): void {
+    const isOther = !isPlainField(operand) && operand.kind === "related";
+    fieldsOf(operand).forEach(isOther ? this.#addOther : addField);
   }
+
+  /** Adds a field of another relation than that of the node. */
+  readonly #addOther: FieldVisitor = ({ column }) => void this.functions.push(column);
 }
 
 /** A user-defined function of the same name may match the arguments better. */
