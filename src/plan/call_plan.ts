@@ -16,7 +16,7 @@ import type {
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
 import { lowerMaxRows } from "./max_rows.ts";
-import { type PlanContext, planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
+import { type PlanContext, planRead, type ReadPlan } from "./read_plan.ts";
 import { suggest } from "./suggest.ts";
 
 type CallArguments =
@@ -86,9 +86,7 @@ export function planCallResult(
         relation: relation === null ? null : cache.relation(relation) ?? null,
         origin: relation ?? routine,
         routine,
-        ...relation === null
-          ? { columns: resultColumns(routine, request.preferences, config) }
-          : {},
+        ...relation === null ? { columns: routine.returns.columns } : {},
       },
       purpose: "result",
       maxRows: lowerMaxRows(config.dbMaxRows, routine.maxRows),
@@ -97,16 +95,6 @@ export function planCallResult(
     config,
   );
   return routine.returns.set ? read : { ...read, cutAt: null };
-}
-
-/** Returns the columns of a result. That of a single value has one only if numbers are converted. */
-function resultColumns(
-  { returns }: Routine,
-  { numbers }: ApiRequest["preferences"],
-  { dialect }: ReadConfig,
-): readonly string[] | undefined {
-  const isConverted = numbers === "string" && !returns.composite && !returns.void;
-  return isConverted ? [dialect.scalarColumn] : returns.columns;
 }
 
 interface CallInput {

@@ -25,7 +25,6 @@ import { type CountPlan, planCount, planResultCount } from "./count_plan.ts";
 import { type MutatePlan, planDelete, planInsert, planPut, planUpdate } from "./mutate_plan.ts";
 import { negotiate, type Representation, type RepresentedTarget } from "./negotiate.ts";
 import { lowerMaxRows } from "./max_rows.ts";
-import { withoutNumberKind } from "./number_kinds.ts";
 import { type Tagging, taggingOf, writePrecondition } from "./preconditions.ts";
 import { cursorPageOf } from "./read_node.ts";
 import { type PlanContext, planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
@@ -284,15 +283,12 @@ function represent(
   return negotiate({ accept, defaultSelect, target }, cache, config);
 }
 
-/** Aggregates over rows take original values, and other formats than JSON numbers. */
+/** Aggregates over rows take original values. */
 function fitToFormat(read: ReadPlan, { format }: Representation): ReadPlan {
-  const takesOriginal = format.kind === "aggregate" && format.over !== null;
-  const isOther = format.kind === "aggregate" || format.kind === "csv" || format.kind === "value";
-  if (!isOther) return read;
-  const items = read.root.items.map((item) => {
-    const plain = withoutNumberKind(item);
-    return takesOriginal && plain.kind === "column" ? { ...plain, convert: null } : plain;
-  });
+  if (format.kind !== "aggregate" || format.over === null) return read;
+  const items = read.root.items.map((item) =>
+    item.kind === "column" ? { ...item, convert: null } : item
+  );
   return { ...read, root: { ...read.root, items } };
 }
 

@@ -94,9 +94,6 @@ export type PlannedArgument =
 /** A compared value: a plain field, or a longer value. */
 export type PlannedOperand = PlannedField | PlannedValue;
 
-/** Whether a value becomes a JSON string: a `number`, an `array` of numbers, or decided by PostgreSQL. */
-export type NumberKind = "number" | "array" | "unknown";
-
 /** One entry of a node's select list, except embeds. */
 export type ReadItem =
   /** All columns of the source. */
@@ -105,33 +102,27 @@ export type ReadItem =
 
 /** One entry of a select list that is one column of the output. */
 type SingleItem =
-  & {
-    /** Present if the value may be a number that becomes a JSON string. */
-    readonly number?: NumberKind;
+  | {
+    readonly kind: "column";
+    readonly field: PlannedField;
+    /** Function that converts the column's domain to JSON; null if no function exists. */
+    readonly convert: QualifiedName | null;
+    readonly cast: string | null;
+    readonly key: string;
+    /** True if a node with aggregates groups by the plain column, not by the item's value. */
+    readonly groupedByColumn: boolean;
   }
-  & (
-    | {
-      readonly kind: "column";
-      readonly field: PlannedField;
-      /** Function that converts the column's domain to JSON; null if no function exists. */
-      readonly convert: QualifiedName | null;
-      readonly cast: string | null;
-      readonly key: string;
-      /** True if a node with aggregates groups by the plain column, not by the item's value. */
-      readonly groupedByColumn: boolean;
-    }
-    | {
-      readonly kind: "aggregate";
-      readonly function: AggregateFunction;
-      /** Null to count rows. */
-      readonly argument: { readonly field: PlannedField; readonly cast: string | null } | null;
-      readonly cast: string | null;
-      readonly key: string;
-    }
-    | { readonly kind: "value"; readonly value: PlannedValue; readonly key: string }
-    /** The row's cursor. */
-    | { readonly kind: "cursor"; readonly key: string }
-  );
+  | {
+    readonly kind: "aggregate";
+    readonly function: AggregateFunction;
+    /** Null to count rows. */
+    readonly argument: { readonly field: PlannedField; readonly cast: string | null } | null;
+    readonly cast: string | null;
+    readonly key: string;
+  }
+  | { readonly kind: "value"; readonly value: PlannedValue; readonly key: string }
+  /** The row's cursor. */
+  | { readonly kind: "cursor"; readonly key: string };
 
 export type FieldCondition =
   & { readonly field: PlannedOperand; readonly negated: boolean }

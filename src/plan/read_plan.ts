@@ -63,9 +63,7 @@ type ReadSource =
 type ReadPurpose = "read" | "result" | "representation";
 
 export interface ReadInput
-  extends
-    Pick<ApiRequest, "query" | "bounds" | "schema">,
-    Partial<Pick<ApiRequest, "preferences" | "selectable">> {
+  extends Pick<ApiRequest, "query" | "bounds" | "schema">, Partial<Pick<ApiRequest, "selectable">> {
   readonly source: ReadSource;
   readonly purpose: ReadPurpose;
   /** Most rows of the root. Default: `dbMaxRows`. */
@@ -120,7 +118,6 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
       ? new Set(source.columns)
       : null,
     selectable: input.selectable ?? null,
-    numbersAsText: input.preferences?.numbers === "string",
     place: { source: sourceName(source), path: [] },
   });
   checkTestCount(node);

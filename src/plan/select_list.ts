@@ -5,7 +5,6 @@ import { cachedColumn, type FieldScope, keyOf, planField } from "./fields.ts";
 import { type KeyedItem, keyOfItem, valueOf } from "./level_names.ts";
 import type { Condition, ReadItem } from "./read_node.ts";
 import type { FieldItem } from "./select_tree.ts";
-import { withNumberKind } from "./number_kinds.ts";
 import { planValue } from "./values.ts";
 
 export interface SelectListOptions {
@@ -13,8 +12,6 @@ export interface SelectListOptions {
   readonly columns: readonly string[] | null;
   /** The columns that `**` is restricted to; null for those of `*`. */
   readonly selectable?: ReadonlySet<string> | null;
-  /** True if `bigint` and `numeric` become JSON strings. Default: false. */
-  readonly numbersAsText?: boolean;
   readonly filters?: AggregateFilters;
 }
 
@@ -27,8 +24,8 @@ export function planItems(
   scope: FieldScope,
   options: SelectListOptions,
 ): readonly ReadItem[] {
-  const { filters = noFilters, numbersAsText = false } = options;
-  const items = fields.flatMap((item): readonly ReadItem[] => {
+  const { filters = noFilters } = options;
+  return fields.flatMap((item): readonly ReadItem[] => {
     switch (item.kind) {
       case "all":
         return planAll(item, scope, options);
@@ -44,7 +41,6 @@ export function planItems(
         return item satisfies never;
     }
   });
-  return numbersAsText ? items.map((item) => withNumberKind(item, scope)) : items;
 }
 
 function planAll(

@@ -43,14 +43,12 @@ export interface ShownContext {
   readonly columns: ReadonlySet<string> | null;
   /** Columns that the role may select; null if they are unknown. */
   readonly selectable: SelectableColumns | null;
-  /** True if `bigint` and `numeric` become JSON strings. */
-  readonly numbersAsText: boolean;
 }
 
 /** Returns the options of a node's select list. Throws `173`. */
 export function selectListOptions(node: ResolvedNode, context: ShownContext): SelectListOptions {
   const { relation, leftOut, fields } = node;
-  const { cache, numbersAsText, expandAll, rows } = context;
+  const { cache, expandAll, rows } = context;
   const isResult = node.item === null ? rows === "result" : node.relationship.kind === "computed";
   const namesRestricted = fields.some((item) => item.kind === "all" && item.only !== undefined);
   const selectable = namesRestricted && !isResult && relation !== null
@@ -58,7 +56,6 @@ export function selectListOptions(node: ResolvedNode, context: ShownContext): Se
     : null;
   const known = node.item === null ? context.columns : null;
   const isConverted = relation !== null && hasRepresentation(relation, cache);
-  const isListed = expandAll || isConverted || leftOut.length > 0 || selectable !== null ||
-    numbersAsText;
-  return { columns: isListed ? shownColumns(node, known) : null, selectable, numbersAsText };
+  const isListed = expandAll || isConverted || leftOut.length > 0 || selectable !== null;
+  return { columns: isListed ? shownColumns(node, known) : null, selectable };
 }

@@ -12,8 +12,7 @@ import { emptySql, ident, join, or, smallNumber, type Sql, sql } from "../sql/fr
 import { orderTerm, whereClause } from "./condition.ts";
 import { cursorText, readingOrder, rowsBehind } from "./cursor.ts";
 import { type JoinSource, renderRange, rootSource } from "./from_where.ts";
-import { type Output, output, outputValue, selectList } from "./output.ts";
-import { withNumberTexts } from "./number_texts.ts";
+import { output, outputValue, selectList } from "./output.ts";
 import { orderClause } from "./picked_rows.ts";
 import { distinctWord, flatParts, type PagedParts, pagedParts, renderRows } from "./read.ts";
 
@@ -82,7 +81,7 @@ function renderPage(root: PagedRoot, source: JoinSource): RootRows {
       : sql`${whole}, ${shownRows} as (select * from ${pageRows}${reading} limit ${
         smallNumber(limit)
       })`,
-    rows: withNumberTexts(query, outputs),
+    rows: query,
     metadata: pageMetadata(root, order, shown),
   };
 }
@@ -164,10 +163,9 @@ function groupParts(root: PagedRoot, source: JoinSource, range: ReadNode["range"
     }${groups}) as ${alias}${whereClause(behind === null ? [] : [or(behind)])}${
       orderClause(reading)
     }${renderRange(range)}`,
-    outputs: outputs.map(({ key, number }, position): Output => ({
-      ...output(key, sql`${alias}.${ident(outputName(position))}`),
-      number,
-    })),
+    outputs: outputs.map(({ key }, position) =>
+      output(key, sql`${alias}.${ident(outputName(position))}`)
+    ),
     joins: emptySql,
     order,
     version: null,

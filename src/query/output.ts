@@ -1,17 +1,10 @@
 /** Renders the output columns of a node. @module */
-import type {
-  NumberKind,
-  PlannedOrder,
-  PlannedValue,
-  ReadItem,
-  ReadNode,
-} from "../plan/read_node.ts";
+import type { PlannedOrder, PlannedValue, ReadItem, ReadNode } from "../plan/read_node.ts";
 import type { AggregateFunction } from "../request/url/query_types.ts";
 import { and, emptySql, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
 import { aggregateIn, type AggregateValue } from "../plan/planned_values.ts";
 import { renderConditions } from "./condition.ts";
 import { renderCast, renderConversion, renderPath } from "./field.ts";
-import { numberAsText } from "./number_texts.ts";
 import type { RowReader } from "./row_reader.ts";
 import { renderAggregate, renderValue, type ValueSource } from "./value.ts";
 
@@ -24,8 +17,6 @@ export interface Output {
   readonly groupBy: Sql | null;
   /** Position of the embed that the column is spread from; null for other columns. */
   readonly embed: number | null;
-  /** Present if the value may be a number that becomes a JSON string. */
-  readonly number?: NumberKind | undefined;
 }
 
 export type OutputAggregate =
@@ -58,17 +49,16 @@ export const jsonFunctions: Readonly<
   compared: { object: sql`pg_catalog.to_jsonb`, array: sql`pg_catalog.jsonb_agg` },
 };
 
-export function itemOutput(item: ReadItem, node: ReadNode, readers: ItemReaders): Output {
-  const read = outputOf(item, node, readers);
-  return item.kind === "all" ? read : { ...read, number: item.number };
-}
-
 export interface ItemReaders {
   readonly reader: RowReader;
   readonly cursor: () => Sql;
 }
 
-function outputOf(item: ReadItem, node: ReadNode, { reader, cursor }: ItemReaders): Output {
+export function itemOutput(
+  item: ReadItem,
+  node: ReadNode,
+  { reader, cursor }: ItemReaders,
+): Output {
   switch (item.kind) {
     case "all":
       return output(null, sql`${ident(node.alias)}.*`);
@@ -159,10 +149,9 @@ export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sq
 
 /** One array for each column. The column `present` is NULL when there are no rows. */
 export function arrayList(outputs: readonly Output[], rows: Sql, json: JsonUse): Sql {
-  const arrays = outputs.map(({ number }, position) => {
+  const arrays = outputs.map((_, position) => {
     const column = ident(spreadColumn(position));
-    const value = numberAsText(sql`${rows}.${column}`, number);
-    return sql`${jsonFunctions[json].array}(${value}) as ${column}`;
+    return sql`${jsonFunctions[json].array}(${rows}.${column}) as ${column}`;
   });
   return join([...arrays, sql`pg_catalog.bool_and(${rows}.present) as present`]);
 }

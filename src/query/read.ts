@@ -30,7 +30,6 @@ import {
   spreadAggregate,
   spreadColumn,
 } from "./output.ts";
-import { withNumberTexts } from "./number_texts.ts";
 import {
   distinctRows,
   orderClause,
@@ -48,8 +47,7 @@ import { directReader, pageReader, readOperand, type RowReader } from "./row_rea
  * rows, under the plan's alias.
  */
 export function renderRows({ root }: ReadPlan, from?: Sql): Sql {
-  const { query, outputs } = renderNode(root, rootSource(root, from), shownRows);
-  return withNumberTexts(query, outputs);
+  return renderNode(root, rootSource(root, from), shownRows).query;
 }
 
 export interface VersionedRows {
@@ -216,8 +214,7 @@ function versionedList({ row }: VersionedRows, version: Sql): Sql {
 /** Joins a FROM item with the columns of the row, which stands for the row without its version. */
 function rowJoin(outputs: readonly Output[], versioned: VersionedRows | undefined): Sql {
   if (versioned === undefined) return emptySql;
-  const columns = withNumberTexts(sql`select ${selectList(outputs, "keys")}`, outputs);
-  return sql` cross join lateral (${columns}) as ${rowColumn}`;
+  return sql` cross join lateral (select ${selectList(outputs, "keys")}) as ${rowColumn}`;
 }
 
 function havingClause(conditions: readonly Sql[]): Sql {
@@ -302,8 +299,7 @@ function renderEmbed(
   { joined, json }: Pick<ReadNode, "joined"> & Pick<NodeUse, "json">,
 ): Outputs {
   const alias = ident(embed.node.alias);
-  const { query: read, outputs } = renderNode(embed.node, source, shownRows);
-  const query = withNumberTexts(read, outputs);
+  const { query } = renderNode(embed.node, source, shownRows);
   const { object, array } = jsonFunctions[json];
   const column = joinedColumn[embed.shape];
   const value = sql`select ${
@@ -333,8 +329,7 @@ function renderSpread(
       const found = sql`${alias}.${ident(spreadColumn(index))}`;
       const value = arrayAggregated ? sql`coalesce(${found}, '[]')` : found;
       const aggregate = spreadAggregate(column.aggregate, { alias, position: index });
-      const number = arrayAggregated ? undefined : column.number;
-      return { ...column, value, aggregate, groupBy: null, embed: position, number };
+      return { ...column, value, aggregate, groupBy: null, embed: position };
     }),
     joins: lateral(
       arrayAggregated

@@ -39,7 +39,6 @@ export interface Preferences {
   readonly timezone: string | null;
   readonly maxAffected: number | null;
   readonly unmatched: "fail" | "ignore" | null;
-  readonly numbers: "string" | "number" | null;
   readonly read: "primary" | null;
   /** Whether an answer that `db-max-rows` cuts fails. */
   readonly maxRows: "fail" | null;

@@ -15,7 +15,6 @@ const values: { readonly [Name in ListedName]: readonly NonNullable<Preferences[
   missing: ["default", "null"],
   handling: ["strict", "lenient"],
   unmatched: ["fail", "ignore"],
-  numbers: ["string", "number"],
   read: ["primary"],
   maxRows: ["fail"],
 };
@@ -45,7 +44,6 @@ export const nothingPreferred: Preferences = {
   timezone: null,
   maxAffected: null,
   unmatched: null,
-  numbers: null,
   read: null,
   maxRows: null,
   invalid: [],

@@ -138,7 +138,7 @@ function addBodyHeaders(
 /** Preferences in the order of `Preference-Applied`. */
 const preferenceOrder = [
   ...["resolution", "missing", "return", "count", "tx", "handling", "timezone"] as const,
-  ...["maxAffected", "unmatched", "numbers", "read", "maxRows"] as const,
+  ...["maxAffected", "unmatched", "read", "maxRows"] as const,
 ];
 
 /** Preferences that only some requests apply. */

@@ -62,7 +62,6 @@ export function respondToRead(
     ...addressHeaders(request, `/${encodeURIComponent(plan.relation.name)}`),
     ...appliedHeader(request.preferences, {
       tx: config.txOverridable,
-      numbers: true,
       read: config.hasStandbys,
       maxRows: true,
     }),
@@ -126,7 +125,6 @@ export function respondToCall(
     ...appliedHeader(request.preferences, {
       tx: config.txOverridable,
       maxAffected: true,
-      numbers: true,
       read: config.hasStandbys && plan.call.access === "read only",
       maxRows: true,
     }),
@@ -161,7 +159,6 @@ export function respondToMutation(
         return: true,
         maxAffected: plan.action === "update" || plan.action === "delete",
         unmatched: request.query.on !== null,
-        numbers: returnsRows,
         tx: config.txOverridable,
       }),
     ],

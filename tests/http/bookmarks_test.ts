@@ -24,9 +24,9 @@ const applied: readonly (readonly [
   ["GET /items", prefer("read=primary"), "read=primary", null],
   [
     "GET /items",
-    prefer("read=primary, count=exact, handling=strict, numbers=string"),
-    "count=exact, handling=strict, numbers=string, read=primary",
-    "count=exact, handling=strict, numbers=string",
+    prefer("read=primary, count=exact, handling=strict"),
+    "count=exact, handling=strict, read=primary",
+    "count=exact, handling=strict",
   ],
   ["GET /rpc/add?a=1&b=2", prefer("read=primary"), "read=primary", null],
   ["POST /rpc/add", prefer("read=primary", { body: { a: 1, b: 2 } }), "read=primary", null],

@@ -104,11 +104,15 @@ GET /tools?select=@cursor,id | 400 SVC100 | a name is missing before @cursor,id 
 `,
 ]);
 
-const asText = { headers: { Prefer: "numbers=string" } };
-
 suite.rows("columns of other features", [
-  ["GET /tools?select=price,@cursor&limit=1&after=", asText, 200, [
-    { price: "30.50", cursor: writeCursor({ fingerprint: "8a58add5", keys: ["1"] }) },
+  ["GET /tools?select=price,@cursor&limit=1&after=", {}, 200, [
+    { price: 30.50, cursor: writeCursor({ fingerprint: "8a58add5", keys: ["1"] }) },
+  ]],
+  ["GET /tools?select=maker_id,n:count()&limit=1&before=", {}, 200, [
+    { maker_id: null, n: 2 },
+  ]],
+  ["GET /tools?select=*,-price,-bought,-maker_id&limit=1&after=", {}, 200, [
+    { id: 1, name: "saw" },
   ]],
   ...answers()`
     GET /tools?select=maker_id,n:count()&limit=1&before=

@@ -1,4 +1,4 @@
-/** The columns of `**`, left-out columns, and numbers as strings. */
+/** The columns of `**`, and left-out columns. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { type Api, serviceSuite } from "../support/handler/api.ts";
 import { answers } from "../support/handler/rows.ts";
@@ -100,6 +100,7 @@ suite.rows("-column", [
   `,
 ]);
 
+<<<<<<< HEAD
 const strings = (rest = "") => ({ headers: { Prefer: `numbers=string${rest}` } });
 const applied = { "Preference-Applied": "numbers=string" };
 const row = {
@@ -171,6 +172,8 @@ suite.rows("Prefer: numbers=string", [
   `,
 ]);
 
+=======
+>>>>>>> ffea237f (feat(plan)!: remove Prefer: numbers=string)
 const pgrst = serviceSuite("shown_columns", { ...config, dialect: "pgrst" }, {
   title: "shown columns in arrays",
   roles,
@@ -180,9 +183,6 @@ pgrst.rows("to-many spreads", [
   ["GET /makers?select=id,...tools(**,-id,-maker_id)&tools.order=id", reader, 200, [
     { id: 1, name: ["saw", "drill"] },
   ]],
-  ["GET /makers?select=...tools(cost,big:id.add(0))&tools.order=id", strings(), 200, [
-    { cost: ["12.50", "99"], big: [1, 2] },
-  ], applied],
 ]);
 
 const rowsOf = async (api: Api, line: string, role: string) => {

@@ -25,7 +25,7 @@ function header(name: string, description: string, schema: unknown = text) {
   return { name, in: "header", description, schema };
 }
 
-const always = ["numbers=string", "handling=strict", "handling=lenient", "timezone=<zone>"];
+const always = ["handling=strict", "handling=lenient", "timezone=<zone>"];
 const counts = ["count=exact", "count=exact-<rows>", "count=planned", "count=estimated"];
 const writes = [
   "return=minimal",

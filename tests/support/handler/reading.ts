@@ -45,7 +45,6 @@ export const noPreferences: Preferences = {
   timezone: null,
   maxAffected: null,
   unmatched: null,
-  numbers: null,
   read: null,
   maxRows: null,
   invalid: [],

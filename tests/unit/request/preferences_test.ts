@@ -13,8 +13,6 @@ Deno.test("parsePreferences reads the header", () => {
     ["return=representation", { return: "representation" }],
     ["return=minimal", { return: "minimal" }],
     ["return=headers-only", { return: "headers-only" }],
-    ["numbers=string", { numbers: "string" }],
-    ["numbers=number, numbers=string", { numbers: "number" }],
     ["read=primary", { read: "primary" }],
     ["read=standby", { invalid: ["read=standby"] }],
     ["count=exact", { count: "exact" }],
