@@ -1,6 +1,5 @@
 /** Syntax checks of option values. Each runs in time linear in the length of the text. @module */
 import { hostName, isLoopbackHost } from "../http/host.ts";
-import { readKeyDeclarations } from "./declared_keys.ts";
 import { readRateLimits } from "./rate_limit_grammar.ts";
 
 const uriCharacters = "[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2}";
@@ -85,13 +84,6 @@ export function isSocketPath(value: string): boolean {
 export function checkRateLimits(value: string): true | string {
   const reading = readRateLimits(value);
   return reading.kind === "policies" || reading.problem;
-}
-
-/** Returns true for declarations that can be read, else the problem with its place. */
-export function checkKeyDeclarations(value: string): true | string {
-  const reading = readKeyDeclarations(value);
-  if (reading.kind === "keys") return true;
-  return `character ${reading.position}: expected ${reading.expected}`;
 }
 
 /** Returns true for a schema that may be exposed, else the problem. */

@@ -17,4 +17,5 @@ export const removedOptions: ReadonlyMap<string, string> = new Map([
   ["db-pool-queue-target", "remove it: server-max-requests bounds how many requests wait"],
   ["key-store", "remove it: each instance fetches the keys of issuers"],
   ["mcp-max-bytes", "remove it: a result has at most 64 KiB; mcp-max-rows lowers it"],
+  ["db-relationships", "set db-comment-tags, and declare the keys in comments of the relations"],
 ]);

@@ -83,7 +83,7 @@ export const queryErrors = {
   })).when("`after` or `before` has the cursor of another order or relation"),
   noKey: defineError("170", 400, (relation: string) => ({
     message: `Rows of '${quotable(relation)}' have no known key`,
-    hint: "Declare one: db-relationships or a comment with @primaryKey",
+    hint: "Declare one: a comment with @primaryKey",
   })).when("a request has cursors, and the schema cache has no key of the rows"),
   cursorConflict: defineError("171", 400, (other: string) => ({
     message: `A cursor cannot be combined with ${other}`,

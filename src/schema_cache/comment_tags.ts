@@ -26,7 +26,7 @@ export interface CommentTagConfig {
 export interface TaggedComment {
   /** The comment without the lines of tags; null if nothing is left. */
   readonly text: string | null;
-  /** Declarations of keys without the `@`, in the grammar of `config/declared_keys.ts`. */
+  /** Declarations of keys without the `@`, in the grammar of `declared_keys.ts`. */
   readonly keys: readonly string[];
   /** Whether requests that reach the object are executed by the primary: `@primary`. */
   readonly isPrimary: boolean;

@@ -1,12 +1,21 @@
-/** Adds keys that comments of relations and `db-relationships` declare to those of the catalogue.
- * @module */
-import type { ExposedSchemas } from "../config/exposed_schemas.ts";
-import {
-  type DeclaredKey,
-  readKey,
-  readKeyDeclarations,
-  type RelationReference,
-} from "../config/declared_keys.ts";
+/**
+ * Adds keys that comments of relations declare to those of the catalogue. The grammar of a key, after `@`:
+ *
+ * ```abnf
+ * key      = "primaryKey" columns / "unique" columns
+ *          / "foreignKey" columns "references" relation columns [ "as" name ]
+ * relation = [ name "." ] name
+ * columns  = "(" list ")" / list
+ * list     = name *( "," name )
+ * name     = 1*( letter / DIGIT / "_" / "$" ) / DQUOTE text DQUOTE
+ * ```
+ *
+ * White space separates words, and may surround `.`, `,` and parentheses. A name means what it says:
+ * letters keep their case.
+ *
+ * @module
+ */
+import { GrammarReader, problemOr } from "../config/grammar_reader.ts";
 import {
   type CommentTagConfig,
   readCommentTags,
@@ -15,13 +24,6 @@ import {
 } from "./comment_tags.ts";
 import type { ForeignKeyRow, KeyRow, KeysResult } from "./queries/keys.ts";
 import type { RelationRow } from "./queries/relations.ts";
-
-export interface DeclaredKeyConfig extends CommentTagConfig {
-  /** Declarations, separated by `;`. Default: none. */
-  readonly dbRelationships?: string | null;
-  /** Exposed schemas. The first one is that of relations without a schema in `dbRelationships`. */
-  readonly dbSchemas: ExposedSchemas;
-}
 
 interface DeclaredKeys {
   /** The relations; their comments are without the lines of tags. */
@@ -36,29 +38,24 @@ interface DeclaredKeys {
   readonly problems: readonly string[];
 }
 
-/** Adds the declared keys. Those of `db-relationships` come before those of comments. */
+/** Adds the keys that the comments of relations declare. */
 export function addDeclaredKeys(
   relations: readonly RelationRow[],
   keys: KeysResult,
-  config: DeclaredKeyConfig,
+  config: CommentTagConfig,
 ): DeclaredKeys {
-  const problems: string[] = [];
   const tagged = relations.map((row): TaggedRow => ({
     row,
     comment: readCommentTags(row[3], config),
   }));
-  const declarations: readonly Declaration[] = [
-    ...configuredKeys(config),
-    ...tagged.flatMap((each) => keysOfComment(each, problems)),
-  ];
-  const resolver = new KeyResolver(
-    declarations.length === 0 ? [] : relations,
-    keys.primary,
+  const declaring = tagged.filter(({ comment }) => comment.keys.length > 0);
+  const resolver = new KeyResolver(declaring.length === 0 ? [] : relations, keys.primary);
+  const problems = declaring.flatMap(({ row, comment }) =>
+    comment.keys.flatMap((tag) => {
+      const problem = resolver.add(row, tag);
+      return problem === null ? [] : [`comment of ${row[1]}.${row[2]}: ${problem}`];
+    })
   );
-  for (const declaration of declarations) {
-    const problem = resolver.add(declaration);
-    if (problem !== null) problems.push(`${declaration.place}: ${problem}`);
-  }
   const { primary, unique, foreign } = resolver;
   return {
     relations: tagged.map(withoutTags),
@@ -76,27 +73,6 @@ export function addDeclaredKeys(
   };
 }
 
-/** A key and the place of its declaration. */
-interface Declaration {
-  readonly key: DeclaredKey;
-  readonly schema: string;
-  readonly relation: string;
-  /** Begins the text of problems: `db-relationships`, `comment of api.v`. */
-  readonly place: string;
-}
-
-function configuredKeys({ dbRelationships, dbSchemas }: DeclaredKeyConfig): readonly Declaration[] {
-  const reading = readKeyDeclarations(dbRelationships ?? "");
-  // The codec of the option has refused any other text.
-  if (reading.kind === "problem") return [];
-  return reading.keys.map(({ relation, key }) => ({
-    key,
-    schema: relation.schema ?? dbSchemas[0]!,
-    relation: relation.name,
-    place: "db-relationships",
-  }));
-}
-
 interface TaggedRow {
   readonly row: RelationRow;
   readonly comment: TaggedComment;
@@ -106,26 +82,6 @@ function withoutTags({ row, comment: { text } }: TaggedRow): RelationRow {
   if (text === row[3]) return row;
   const [oid, schema, name, , ...rest] = row;
   return [oid, schema, name, text, ...rest];
-}
-
-function keysOfComment(
-  { row: [, schema, relation], comment: { keys } }: TaggedRow,
-  problems: string[],
-): readonly Declaration[] {
-  const place = `comment of ${schema}.${relation}`;
-  return keys.flatMap((tag) => {
-    const reading = readKey(tag);
-    if (reading.kind === "key") return [{ key: reading.key, schema, relation, place }];
-    problems.push(`${place}: @${tag.trim()}: expected ${reading.expected}`);
-    return [];
-  });
-}
-
-/** A relation with its attribute numbers by column name. */
-interface KeyOwner {
-  readonly oid: number;
-  readonly row: RelationRow;
-  readonly numbers: ReadonlyMap<string, number>;
 }
 
 /** The names in a declaration are unknown. The message is the problem. */
@@ -144,22 +100,24 @@ class KeyResolver {
     this.#primaryKeys = new Map(primaryKeys);
   }
 
-  /** Adds a key. Returns the problem if it has no effect. */
-  add({ key, schema, relation }: Declaration): string | null {
+  /** Adds a key of a relation. Returns the problem if it has no effect. */
+  add(row: RelationRow, tag: string): string | null {
+    const key = problemOr(() => new KeyReader(tag).key());
+    if (key.kind === "problem") return `@${tag.trim()}: expected ${key.expected}`;
+    const [oid, schema, name] = row;
     try {
-      const owner = this.#owner({ schema, name: relation }, schema);
-      const columns = numbersOf(key.columns, owner);
+      const columns = numbersOf(key.columns, row);
       switch (key.kind) {
-        case "primary":
-          return this.#addPrimary(owner, columns);
+        case "primaryKey":
+          return this.#addPrimary(row, columns);
         case "unique":
-          this.unique.push([owner.oid, columns]);
+          this.unique.push([oid, columns]);
           return null;
-        case "foreign": {
-          const foreign = this.#owner(key.references, schema);
+        case "foreignKey": {
+          const foreign = this.#relation({ schema, ...key.references });
           const foreignColumns = numbersOf(key.foreignColumns, foreign);
-          const name = key.name ?? `${relation}_${key.columns.join("_")}_fkey`;
-          this.foreign.push([name, owner.oid, columns, foreign.oid, foreignColumns]);
+          const constraint = key.name ?? `${name}_${key.columns.join("_")}_fkey`;
+          this.foreign.push([constraint, oid, columns, foreign[0], foreignColumns]);
           return null;
         }
         default:
@@ -171,7 +129,7 @@ class KeyResolver {
     }
   }
 
-  #addPrimary({ oid, row }: KeyOwner, columns: readonly number[]): string | null {
+  #addPrimary([oid, schema, name]: RelationRow, columns: readonly number[]): string | null {
     const previous = this.#primaryKeys.get(oid);
     if (previous === undefined) {
       this.#primaryKeys.set(oid, columns);
@@ -180,32 +138,87 @@ class KeyResolver {
     }
     const isSame = previous.length === columns.length &&
       previous.every((column) => columns.includes(column));
-    return isSame ? null : `relation ${row[1]}.${row[2]} has another primary key`;
+    return isSame ? null : `relation ${schema}.${name} has another primary key`;
   }
 
-  #owner({ schema, name }: RelationReference, ownSchema: string): KeyOwner {
-    const row = this.#rows.get(nameKey(schema ?? ownSchema, name));
-    if (row === undefined) {
-      throw new UnknownName(
-        `relation ${schema ?? ownSchema}.${name} does not exist in an exposed schema`,
-      );
-    }
-    const numbers = new Map((row[6] ?? []).map(([number, column]) => [column, number]));
-    return { oid: row[0], row, numbers };
+  #relation({ schema, name }: Required<RelationReference>): RelationRow {
+    const row = this.#rows.get(nameKey(schema, name));
+    if (row !== undefined) return row;
+    throw new UnknownName(`relation ${schema}.${name} does not exist in an exposed schema`);
   }
 }
 
-function numbersOf(columns: readonly string[], { row, numbers }: KeyOwner): readonly number[] {
+function numbersOf(
+  columns: readonly string[],
+  [, schema, name, , , , all]: RelationRow,
+): readonly number[] {
+  const numbers = new Map((all ?? []).map(([number, column]) => [column, number]));
   return columns.map((column) => {
     const number = numbers.get(column);
-    if (number === undefined) {
-      throw new UnknownName(`relation ${row[1]}.${row[2]} has no column "${column}"`);
-    }
-    return number;
+    if (number !== undefined) return number;
+    throw new UnknownName(`relation ${schema}.${name} has no column "${column}"`);
   });
 }
 
 /** Joins two names by NUL, which names in PostgreSQL cannot contain. */
 function nameKey(schema: string, name: string): string {
   return `${schema}\0${name}`;
+}
+
+/** A relation by its name. Without a schema it is in that of the declaring relation. */
+interface RelationReference {
+  readonly schema?: string;
+  readonly name: string;
+}
+
+type DeclaredKey =
+  | { readonly kind: "primaryKey" | "unique"; readonly columns: readonly string[] }
+  | {
+    readonly kind: "foreignKey";
+    readonly columns: readonly string[];
+    readonly references: RelationReference;
+    readonly foreignColumns: readonly string[];
+    /** Name of the constraint; null for the default. */
+    readonly name: string | null;
+  };
+
+class KeyReader extends GrammarReader {
+  key(): DeclaredKey {
+    const kind = this.match(
+      /(primaryKey|unique|foreignKey)(?=[\s(])/y,
+      '"primaryKey", "unique" or "foreignKey"',
+    ) as DeclaredKey["kind"];
+    const columns = this.#columns();
+    const key = kind === "foreignKey" ? this.#foreignKey(columns) : { kind, columns };
+    this.skipSpace();
+    if (!this.isAtEnd) throw this.problem("the end of the line");
+    return key;
+  }
+
+  #foreignKey(columns: readonly string[]): DeclaredKey {
+    if (!this.takesWord("references")) throw this.problem('"references"');
+    const first = this.#name("a relation");
+    const references = this.takes(".")
+      ? { schema: first, name: this.#name("a relation") }
+      : { name: first };
+    const foreignColumns = this.#columns();
+    if (foreignColumns.length !== columns.length) {
+      throw this.problem(`as many columns as before "references": ${columns.length}`);
+    }
+    const name = this.takesWord("as") ? this.#name("a constraint") : null;
+    return { kind: "foreignKey", columns, references, foreignColumns, name };
+  }
+
+  #columns(): readonly string[] {
+    const isInParentheses = this.takes("(");
+    const columns: string[] = [];
+    do columns.push(this.#name("a column")); while (this.takes(","));
+    if (isInParentheses) this.take(")");
+    return columns;
+  }
+
+  #name(expected: string): string {
+    const read = this.match(/"(?:[^"]|"")+"|[\p{L}\p{N}_$]+/uy, expected);
+    return read.startsWith('"') ? read.slice(1, -1).replaceAll('""', '"') : read;
+  }
 }

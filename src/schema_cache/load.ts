@@ -8,6 +8,7 @@ import {
   type RowFunctionRow,
   rowFunctionsQuery,
 } from "./queries/routines.ts";
+import type { ExposedSchemas } from "../config/exposed_schemas.ts";
 import type { Statement } from "../database/batch.ts";
 import { groupBy } from "../lib/group_by.ts";
 import { mapSliced, type SlicedWork } from "../lib/slices.ts";
@@ -26,8 +27,13 @@ import {
 import { searchOperatorsQuery } from "./queries/search_operators.ts";
 import { typeCatalogueQuery } from "./queries/type_catalogue.ts";
 import { volatileRelationsQuery, type VolatileResult } from "./queries/volatile_relations.ts";
-import { deprecatedSchemas, primaryRowFunctions, readRoutineTags } from "./comment_tags.ts";
-import { addDeclaredKeys, type DeclaredKeyConfig } from "./declared_keys.ts";
+import {
+  type CommentTagConfig,
+  deprecatedSchemas,
+  primaryRowFunctions,
+  readRoutineTags,
+} from "./comment_tags.ts";
+import { addDeclaredKeys } from "./declared_keys.ts";
 import { readViewRules } from "./pg_node_tree.ts";
 import { buildRelations, columnNames, relationshipEnds } from "./relations.ts";
 import {
@@ -41,7 +47,8 @@ import { buildRoutines } from "./routines.ts";
 import type { ComputedRelationship, RowFunctionName, SchemaCacheData } from "./schema_cache.ts";
 import { type KeyColumns, trackViewColumns } from "./view_columns.ts";
 
-export interface SchemaCacheConfig extends DeclaredKeyConfig {
+export interface SchemaCacheConfig extends CommentTagConfig {
+  readonly dbSchemas: ExposedSchemas;
   readonly dbExtraSearchPath: readonly string[];
   /** Settings of functions that a call applies to its transaction. */
   readonly dbHoistedTxSettings: readonly string[];

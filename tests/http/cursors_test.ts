@@ -24,7 +24,7 @@ const noKey = (relation: string) =>
     "SVC170",
     `Rows of '${relation}' have no known key`,
     null,
-    "Declare one: db-relationships or a comment with @primaryKey",
+    "Declare one: a comment with @primaryKey",
   );
 const invalid = refusal("SVC168", "Invalid cursor", null, null);
 
@@ -464,7 +464,7 @@ const windows = serviceSuite("cursors", {
   dbSchemas: ["api"],
   dbAnonRole: "anon",
   serverLinkHeader: "all",
-  dbRelationships: "api.unkeyed primaryKey (name)",
+  dbCommentTags: true,
   etagMode: "on",
 }, { title: "links of windows" });
 

@@ -1,4 +1,4 @@
-/** Keys that comments and `db-relationships` declare. */
+/** Keys that comments declare. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import type { TypeCatalogue } from "../../src/schema_cache/queries/type_catalogue.ts";
 import { databaseTypes } from "../../src/types_output/database_types.ts";
@@ -52,16 +52,7 @@ tagged.test("the OpenAPI document has the keys and not their tags", async (api) 
   strictEqual(badges.description, undefined);
 });
 
-const untagged = serviceSuite("declared_keys", {
-  ...exposed,
-  dbRelationships: "api.homes primaryKey (id); homes foreignKey (city_id) references cities (id)",
-}, { title: "keys in db-relationships" });
-
-untagged.answers("only the option declares keys")`
-  GET /homes?select=name,cities(name)&id=eq.1 | 200 [{"name":"Ann","cities":{"name":"Ulm"}}]
-  GET /badges?select=code,people(name)
-    400 SVC200 | Could not find a relationship between 'badges' and 'people' in the schema cache | Searched for a foreign key relationship between 'badges' and 'people' in the schema 'api', but no matches were found. | Perhaps you meant 'homes' instead of 'badges'.
-`;
+const untagged = serviceSuite("declared_keys", exposed, { title: "comments without tags" });
 
 untagged.test("texts keep what looks like tags", async (api) => {
   const { definitions } = await (await api("GET /")).json();
@@ -79,6 +70,14 @@ const views = `
   create view api."Odd, one" as select 1 as "x.y", 2 as "(z)", 3 as "q""q";
 `;
 
+/** Returns the SQL of the views with these declarations, separated by `;`, in comments. */
+function declaring(declarations: string): string {
+  const keys = declarations.split(/; ?(?=v )/).map((text) => /^("[^"]+"|\w+) (.*)$/.exec(text)!);
+  const [, name] = keys[0]!;
+  const tags = keys.map(([, , key]) => `@${key}`).join("\n");
+  return `${views} comment on ${name === "t" ? "table" : "view"} api.${name} is '${tags}';`;
+}
+
 /** One declaration and what comes of it. */
 type Case = readonly [
   declarations: string,
@@ -90,7 +89,7 @@ const cases: readonly Case[] = [
   ["v foreignKey (b) references u (id)", ["[v] many-to-one u by v_b_fkey b=id"], []],
   ["v foreignKey (b) references u (id) as other", ["[v] many-to-one u by other b=id"], []],
   ["v foreignKey (b) references u (id); v unique (b)", ["[v] one-to-one u by v_b_fkey b=id"], []],
-  ["v foreignKey (b) references u (id);v primaryKey b;", ["[v] one-to-one u by v_b_fkey b=id"], []],
+  ["v foreignKey (b) references u (id);v primaryKey b", ["[v] one-to-one u by v_b_fkey b=id"], []],
   ["v foreignKey (a, b) references w (a, b)", ["[v] many-to-one [w] by v_a_b_fkey a=a,b=b"], []],
   // Keys of a table are found through the views that show them.
   [
@@ -113,21 +112,18 @@ const cases: readonly Case[] = [
     ],
     [],
   ],
-  ["gone primaryKey (id); v primaryKey (nope); v foreignKey (b) references u (nope)", [], [
-    "db-relationships: relation api.gone does not exist in an exposed schema",
-    'db-relationships: relation api.v has no column "nope"',
-    'db-relationships: relation api.u has no column "nope"',
+  ["v primaryKey (nope); v foreignKey (b) references u (nope)", [], [
+    'comment of api.v: relation api.v has no column "nope"',
+    'comment of api.v: relation api.u has no column "nope"',
   ]],
-  ["V primaryKey (id)", [], [
-    "db-relationships: relation api.V does not exist in an exposed schema",
-  ]],
-  ["t primaryKey (a)", [], ["db-relationships: relation api.t has another primary key"]],
+  ["t primaryKey (a)", [], ["comment of api.t: relation api.t has another primary key"]],
   ["t primaryKey (id)", [], []],
 ];
 
 for (const [relationships, lines, problems] of cases) {
   Deno.test(`a declared key relates: ${relationships}`, async () => {
-    const [before, after] = [await loaded(views), await loaded(views, { relationships })];
+    const before = await loaded(views);
+    const after = await loaded(declaring(relationships), { tags: true });
     const known = new Set(allLines(before));
     deepStrictEqual(
       allLines(after).filter((line) => !known.has(line) && / (many|one)-to-one /.test(line)),
@@ -143,9 +139,8 @@ function allLines(cache: SchemaCache): readonly string[] {
 }
 
 Deno.test("a declared primary key is the key of its relation", async () => {
-  const cache = await loaded(views, { relationships: "v primaryKey (b, a); w primaryKey (a)" });
-  deepStrictEqual(relation(cache, "v").primaryKey, ["b", "a"]);
-  deepStrictEqual(relation(cache, "w").primaryKey, ["a"]);
+  const cache = await loaded(declaring("w primaryKey (b, a)"), { tags: true });
+  deepStrictEqual(relation(cache, "w").primaryKey, ["b", "a"]);
   deepStrictEqual(relation(await loaded(views), "w").primaryKey, ["id"]);
 });
 
@@ -167,7 +162,7 @@ Deno.test("comments of the schema cache are without the tag @primary", async () 
 });
 
 Deno.test("types list declared keys beside those that PostgreSQL knows", async () => {
-  const cache = await loaded(views, { relationships: "v foreignKey (b) references u (id)" });
+  const cache = await loaded(declaring("v foreignKey (b) references u (id)"), { tags: true });
   const noTypes: TypeCatalogue = {
     composites: [],
     domains: [],
@@ -200,12 +195,29 @@ Deno.test("comments declare keys by whole words, and other lines stay", async ()
     [],
   ]);
   deepStrictEqual(await load("mail me@primaryKey (id)"), ["mail me@primaryKey (id)", [], []]);
-  deepStrictEqual(await load("@primaryKey (id) x"), [null, [], [
-    "comment of api.v: @primaryKey (id) x: expected the end of the line",
-  ]]);
-  deepStrictEqual(await load("@unique"), [null, [], [
-    'comment of api.v: @unique: expected "primaryKey", "unique" or "foreignKey"',
-  ]]);
+});
+
+const problems = [
+  ["primaryKey (id) x", "the end of the line"],
+  ["primaryKey ()", "a column"],
+  ["primaryKey (a", '")"'],
+  ['primaryKey ("a)', "a column"],
+  ["unique", '"primaryKey", "unique" or "foreignKey"'],
+  ["foreignKey (a)", '"references"'],
+  ["foreignKey (a) references", "a relation"],
+  ["foreignKey (a) references t", "a column"],
+  ["foreignKey (a) references t (b, c)", 'as many columns as before "references": 1'],
+  ["foreignKey (a) references t (b) as", "a constraint"],
+] as const;
+
+Deno.test("a key that cannot be read has no effect", async () => {
+  const cache = await loaded(declaring(problems.map(([key]) => `v ${key}`).join("; ")), {
+    tags: true,
+  });
+  deepStrictEqual(
+    cache.data.declarationProblems,
+    problems.map(([key, expected]) => `comment of api.v: @${key}: expected ${expected}`),
+  );
 });
 
 Deno.test("a warning names declarations without effect", async () => {

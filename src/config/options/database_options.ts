@@ -1,5 +1,5 @@
 /** Options of the database: connections, schemas and transactions. @module */
-import { checkKeyDeclarations, isSettingName } from "../checks.ts";
+import { isSettingName } from "../checks.ts";
 import { boolean, booleanOr, functionName, integer, list, oneOf, text } from "../codecs.ts";
 import { exposedSchemas } from "../exposed_schemas.ts";
 import { connectionString, serverConnectionString } from "../secret.ts";
@@ -185,18 +185,6 @@ export const databaseOptions = {
     doc: "Function that returns the response to `/`, instead of the generated OpenAPI document.",
     example: '"api.root"',
     isOfPostgrest: true,
-  }),
-  "db-relationships": option({
-    codec: text({
-      type: "keys",
-      expected: 'keys in quotes, such as "api.v foreignKey (a) references api.t (id)"',
-      check: checkKeyDeclarations,
-    }),
-    default: null,
-    doc:
-      "Keys of relations that PostgreSQL does not know, separated by `;`, read at each load of the " +
-      "schema cache; see [Relate views](../how-to/relate-views.md).",
-    example: '"api.open_orders primaryKey (id)"',
   }),
   "db-safe-update": option({
     codec: boolean,

@@ -18,7 +18,6 @@ export interface LoadConfig {
   readonly settings?: readonly string[];
   /** Whether comments declare keys. */
   readonly tags?: boolean;
-  readonly relationships?: string;
 }
 
 /** Loads the cache of a database that holds what the SQL makes. */
@@ -77,7 +76,6 @@ export async function load(
     dbExtraSearchPath: extra,
     dbHoistedTxSettings: settings,
     dbCommentTags: keys.tags ?? false,
-    dbRelationships: keys.relationships ?? null,
   };
   const answers: (readonly string[])[] = [];
   for (const query of schemaCacheQueries(options)) {

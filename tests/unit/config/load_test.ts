@@ -30,7 +30,7 @@ Deno.test("loadConfig takes the defaults", () => {
     ...each(null)`
       adminAllowedHosts adminServerPort adminServerUnixSocket adminToken dbAnonRole dbChannelUri
       dbReplicaPool dbReplicaUri dbPasswordFile dbEmbeddedInit dbMaxRows dbPreConfig dbPreRequest
-      dbRelationships dbRootSpec dbStatementTimeout idempotencyTable jwtAud jwtCookieName
+      dbRootSpec dbStatementTimeout idempotencyTable jwtAud jwtCookieName
       jwtCookieOrigins jwtIssuer jwtIssuers jwtJwksUrl jwtRevocations jwtSecret livePath mcpAllowedOrigins
       mcpAuthorizationServers mcpFunctions mcpPath mcpResource mcpRoles mcpWrite
       openapiServerProxyUri serverCorsAllowedOrigins serverHealthPath serverPathPrefix

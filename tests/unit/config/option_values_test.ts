@@ -284,25 +284,6 @@ const keyUrlText = "expected an https URL in quotes, without user, password and 
 const issuersText = "expected a JSON list of issuers such as " +
   '[{"issuer":"https://id.example","role":"web_user"}], or "@" and the path of a file with it';
 
-const keyProblems = [
-  ["v", 'character 2: expected "primaryKey", "unique" or "foreignKey"'],
-  ["v key (a)", 'character 3: expected "primaryKey", "unique" or "foreignKey"'],
-  ["v primaryKey", 'character 3: expected "primaryKey", "unique" or "foreignKey"'],
-  ["v primaryKey ()", "character 15: expected a column"],
-  ["v primaryKey (a", 'character 16: expected ")"'],
-  ["v primaryKey (a) b", 'character 18: expected ";"'],
-  ['v primaryKey ("a)', "character 15: expected a column"],
-  ["a.b.v primaryKey (a)", 'character 4: expected "primaryKey", "unique" or "foreignKey"'],
-  ["v foreignKey (a)", 'character 17: expected "references"'],
-  ["v foreignKey (a) references", "character 28: expected a relation"],
-  ["v foreignKey (a) references t", "character 30: expected a column"],
-  [
-    "v foreignKey (a) references t (b, c)",
-    'character 31: expected as many columns as before "references": 1',
-  ],
-  ["v foreignKey (a) references t (b) as", "character 37: expected a constraint"],
-] as const;
-
 const adminSecret =
   'expected printable ASCII in quotes of at least 32 characters, or "@" and the ' +
   "path of a file with it";
@@ -426,21 +407,6 @@ const cases: Readonly<Record<string, Cases>> = {
       ),
       ['"Auto"', 'expected true, false or "auto", got "Auto"'],
     ],
-  },
-  "db-relationships": {
-    accepted: [
-      ["v primaryKey id", "v primaryKey id"],
-      [" a.v unique (a, b) ; ", " a.v unique (a, b) ; "],
-      [
-        'v foreignKey ("a, b") references s.t(c) as "k"',
-        'v foreignKey ("a, b") references s.t(c) as "k"',
-      ],
-    ],
-    rejected: keyProblems.map(([raw, problem]) => [
-      JSON.stringify(raw),
-      `${problem} (expected keys in quotes, such as "api.v foreignKey (a) references api.t (id)", ` +
-      `got ${JSON.stringify(raw)})`,
-    ]),
   },
   "db-schema-watch": words(
     "Invalid db-schema-watch. Check your configuration.",
