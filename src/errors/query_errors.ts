@@ -76,9 +76,8 @@ export const queryErrors = {
   invalidCursor: defineError("168", 400, () => ({ message: "Invalid cursor" })).when(
     "`after` or `before` has a value that is not a cursor",
   ),
-  otherCursor: defineError("169", 400, (order: string) => ({
+  otherCursor: defineError("169", 400, () => ({
     message: "The cursor belongs to another order of rows",
-    details: `Order is: ${quotable(order)}`,
     hint: "Begin with an empty 'after'",
   })).when("`after` or `before` has the cursor of another order or relation"),
   noKey: defineError("170", 400, (relation: string) => ({
@@ -87,5 +86,5 @@ export const queryErrors = {
   })).when("a request has cursors, and the schema cache has no key of the rows"),
   cursorConflict: defineError("171", 400, (other: string) => ({
     message: `A cursor cannot be combined with ${other}`,
-  })).when("a cursor stands beside an offset, another cursor, a distance or a spread"),
+  })).when("a cursor stands in an embed, or beside an offset, cursor or distance"),
 } as const;

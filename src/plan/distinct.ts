@@ -45,7 +45,6 @@ function isSelected(
   node: ResolvedNode,
   { relation, cache }: FieldScope,
 ): boolean {
-  if (item.kind === "cursor") return false;
   if (item.kind !== "all") return JSON.stringify(valueOf(item)) === JSON.stringify(value);
   const { field, steps } = value;
   const isColumn = field !== null && field.path.length === 0 && steps.length === 0;

@@ -6,7 +6,6 @@ import { comparedOf, planFilter } from "./conditions.ts";
 import type { FieldScope } from "./fields.ts";
 import {
   isAggregateItem,
-  isKeyed,
   isSameField,
   type KeyedItem,
   type LevelNames,
@@ -75,7 +74,7 @@ function checkGrouped(value: Value, name: string, groups: GroupScope): void {
       return value.steps.length === 0 && isColumn(value.field, scope) &&
         !isLeftOut(value.field!.name, groups);
     }
-    if (!isKeyed(item) || isAggregateItem(item)) return false;
+    if (isAggregateItem(item)) return false;
     if (JSON.stringify(valueOf(item)) === JSON.stringify(value)) return true;
     // PostgreSQL groups a column without alias by the column, and not by its cast.
     return item.kind === "field" && item.alias === null && item.field.path.length === 0 &&

@@ -11,7 +11,7 @@ import { isAggregateName } from "./value_functions.ts";
 export type KeyedItem = SelectField | SelectCount | SelectValue;
 
 export function isKeyed(item: FieldItem): item is KeyedItem {
-  return item.kind !== "all" && item.kind !== "cursor";
+  return item.kind !== "all";
 }
 
 export interface LevelNames {

@@ -1,4 +1,4 @@
-/** Plans the cursors of a node: its total order, and where its page begins. @module */
+/** Plans the cursors of the root: its total order, and where its page begins. @module */
 import { errors } from "../errors/catalogue.ts";
 import { maxCursorKeys, readCursor } from "../request/url/cursor_text.ts";
 import { cachedColumn, type FieldScope, planField } from "./fields.ts";
@@ -15,80 +15,64 @@ import {
 } from "./read_node.ts";
 import type { ResolvedNode } from "./resolved_tree.ts";
 import type { Relation } from "../schema_cache/schema_cache.ts";
-import type { OrderTerm } from "../request/url/query_types.ts";
-import type { Operand, Value } from "../request/url/value_types.ts";
 
 export interface CursorPlace {
   /** The relation, or the function whose result the root reads. */
   readonly source: readonly string[];
-  /** Names of the embeds from the root to the node. */
-  readonly path: readonly string[];
   /** True if the constraints of the relation need not hold for the rows: a function returns them. */
   readonly isSupplied: boolean;
-  /** True if the node begins behind other rows by their number. */
+  /** True if the root begins behind other rows by their number. */
   readonly hasOffset: boolean;
 }
 
 type UnpagedNode = Pick<ReadNode, "items" | "embeds" | "order" | "distinct" | "grouped">;
 
-export function usesCursor({ fields, after, before }: ResolvedNode): boolean {
-  return after !== null || before !== null || fields.some(({ kind }) => kind === "cursor");
-}
-
 /** Throws `171` for what a cursor cannot stand beside. */
-export function checkCursor(
-  { item, fields, after, before }: ResolvedNode,
-  { distinct, grouped, order }: Pick<ReadNode, "distinct" | "grouped" | "order">,
+function checkCursor(
+  { after, before }: ResolvedNode,
+  { order }: Pick<ReadNode, "order">,
   { hasOffset }: Pick<CursorPlace, "hasOffset">,
 ): void {
-  const isPage = after !== null || before !== null;
-  const isShown = fields.some(({ kind }) => kind === "cursor");
-  if (item?.kind === "spread") throw errors.cursorConflict("a spread");
   if (after !== null && before !== null) throw errors.cursorConflict("another cursor");
-  if (isPage && hasOffset) throw errors.cursorConflict("an offset");
+  if (hasOffset) throw errors.cursorConflict("an offset");
   // Approximate indexes find few of the rows behind a distance.
   if (order.some((term) => term.kind === "value" && isDistance(term.value))) {
     throw errors.cursorConflict("a distance order");
   }
-  if (item === null && !isShown) return;
-  if (grouped) throw errors.cursorConflict("aggregates");
-  if (distinct !== null) throw errors.cursorConflict("'distinct'");
 }
 
-/** Plans the cursors of a node, and completes its order. Throws `168`, `169`, `170` and `177`. */
+/** Plans the cursors of the root, and completes its order. Throws `168` to `171`, and `177`. */
 export function planCursor(
   node: ResolvedNode,
   planned: UnpagedNode,
   scope: FieldScope,
   place: CursorPlace,
 ): { readonly order: readonly PlannedOrder[]; readonly cursor: NodeCursor } {
+  checkCursor(node, planned, place);
   const order = [...planned.order, ...completion(node, planned, scope, place)];
   if (order.length > maxCursorKeys) throw errors.queryTooComplex(maxCursorKeys, "keys in a cursor");
   const described = order.map((term, index) => describe(term, node.order[index], planned));
-  const { source, path } = place;
-  const fingerprint = fnv1a(JSON.stringify([source, path, described, node.distinct]));
+  // Earlier versions had the path of the node in second place.
+  const fingerprint = fnv1a(JSON.stringify([place.source, [], described, node.distinct]));
   const terms = order.map((term) => cursorTerm(term, scope, place));
   const page = pageOf(node, fingerprint, order);
   return { order, cursor: { fingerprint, terms, page } };
 }
 
-/** Returns the page that a node requests; null for none. Throws `168` and `169`. */
+/** Returns the page that a node requests. Throws `168` and `169`. */
 function pageOf(
-  node: ResolvedNode,
+  { after, before }: ResolvedNode,
   fingerprint: string,
-  order: readonly PlannedOrder[],
-): CursorPage | null {
-  const direction = node.after === null ? "before" : "after";
-  const text = node[direction];
-  if (text === null) return null;
+  { length }: readonly PlannedOrder[],
+): CursorPage {
+  const direction = after === null ? "before" : "after";
+  const text = after ?? before!;
   if (text === "") return { direction, keys: null };
   const position = readCursor(text);
   if (position === undefined) throw errors.invalidCursor();
   const { keys } = position;
-  if (position.fingerprint === fingerprint && keys.length === order.length) {
-    return { direction, keys };
-  }
-  throw errors.otherCursor(orderText(order, node));
+  if (position.fingerprint !== fingerprint || keys.length !== length) throw errors.otherCursor();
+  return { direction, keys };
 }
 
 /** Returns the terms that make an order total. Throws `170`. */
@@ -201,42 +185,6 @@ const dateTypes: ReadonlySet<string> = new Set([
   "timestamp without time zone",
   "timestamp with time zone",
 ]);
-
-function orderText(order: readonly PlannedOrder[], node: ResolvedNode): string {
-  const terms = order.map((term, index) => {
-    const requested = node.order[index];
-    if (requested !== undefined) return requestedText(requested);
-    if (term.kind === "field") return term.field.column;
-    return "…";
-  });
-  return terms.join(",");
-}
-
-function requestedText({ relation, field, operand, direction, nulls }: OrderTerm): string {
-  const own = operand === undefined ? valueText({ field, steps: [] }) : operandText(operand);
-  const value = relation === null ? own : `${relation}(${own})`;
-  const parts = [value, direction, nulls === null ? null : `nulls${nulls}`];
-  return parts.filter((part) => part !== null).join(".");
-}
-
-function operandText(operand: Operand): string {
-  return operand.kind === "value"
-    ? valueText(operand.value)
-    : `${operand.embed}(${operandText(operand.operand)})`;
-}
-
-function valueText({ field, steps }: Value): string {
-  const path =
-    field?.path.map(({ arrow, operand }) =>
-      arrow + (operand.kind === "key" ? operand.key : operand.index)
-    ) ?? [];
-  const rest = steps.map((step) =>
-    step.kind === "cast"
-      ? `::${step.type}`
-      : `.${step.name}(${step.arguments.length === 0 ? "" : "…"})`
-  );
-  return [field === null ? "count()" : field.name, ...path, ...rest].join("");
-}
 
 /** Returns the 32-bit hash of a text's UTF-8 bytes, as eight hexadecimal digits. */
 function fnv1a(text: string): string {

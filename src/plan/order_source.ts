@@ -6,7 +6,7 @@ export function orderSourceNode(embed: Embed, keys: ReadonlySet<string>): ReadNo
   const { node } = embed;
   return {
     ...node,
-    items: node.items.filter((item) => isNamed(item, keys)).map(sortable),
+    items: node.items.filter((item) => item.kind === "all" || keys.has(item.key)).map(sortable),
     embeds: node.embeds.map((child) => orderEmbed(child, keys)),
     distinct: null,
     order: [],
@@ -16,11 +16,6 @@ export function orderSourceNode(embed: Embed, keys: ReadonlySet<string>): ReadNo
     paged: false,
     joined: false,
   };
-}
-
-function isNamed(item: ReadItem, keys: ReadonlySet<string>): boolean {
-  if (item.kind === "all") return true;
-  return item.kind !== "cursor" && keys.has(item.key);
 }
 
 /** `json` has no ordering operator, so the original value is compared. */

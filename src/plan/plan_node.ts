@@ -23,7 +23,7 @@ import { type AggregateFilters, plainField, planItems } from "./select_list.ts";
 import { isLeftOut, selectListOptions, type ShownContext } from "./shown_columns.ts";
 import { hasSpreadAggregate, spreadsMany } from "./tree_checks.ts";
 import { addressOf, type EmbedItem } from "./select_tree.ts";
-import { checkCursor, type CursorPlace, planCursor, usesCursor } from "./node_cursor.ts";
+import { planCursor } from "./node_cursor.ts";
 import { orderSourceNode } from "./order_source.ts";
 import type {
   Condition,
@@ -58,7 +58,8 @@ interface NodeContext extends ShownContext {
   /** Null when row ranges do not apply. */
   readonly ranges: RangeLimits | null;
   readonly values: ValueRules;
-  readonly place: Pick<CursorPlace, "source" | "path">;
+  /** The relation, or the function whose result the root reads. */
+  readonly source: readonly string[];
 }
 
 /** Deepest level that picks its rows before it embeds into them. See `ReadNode.joined`. */
@@ -88,7 +89,8 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   const picksRows = !joined && !grouped && distinct === null && !isPushed &&
     embeds.some(({ hasOutput }) => hasOutput) && isPage;
   // Columns of rows without a relation are unknown, so such rows are picked as a whole.
-  const paged = picksRows || isReordered(node) ||
+  const isCursorPage = node.after !== null || node.before !== null;
+  const paged = picksRows || isCursorPage ||
     (distinct !== null && distinct !== "all" && node.relation !== null);
   const expandAll = context.expandAll || paged || grouped || node.item?.kind === "spread" ||
     (node.item === null && context.rows === "representation");
@@ -103,7 +105,7 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   };
   return {
     ...unpaged,
-    ...hasColumns && usesCursor(node) ? cursorOf(node, unpaged, scope, context) : noCursor,
+    ...hasColumns && isCursorPage ? cursorOf(node, unpaged, scope, context) : noCursor,
     alias,
     relation: hasSuppliedRows(node, context) ? null : node.origin,
     conditions,
@@ -117,23 +119,15 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
 
 const noCursor = { cursor: null };
 
-/** Whether a subquery reads one row more than it shows, or reverses the order. */
-function isReordered({ item, after, before }: ResolvedNode): boolean {
-  return before !== null || (item === null && after !== null);
-}
-
-/** Plans the cursors of a node. Throws `168` to `171`. */
+/** Plans the cursors of the root. Throws `168` to `171`. */
 function cursorOf(
   node: ResolvedNode,
   planned: Parameters<typeof planCursor>[1],
   scope: FieldScope,
-  context: NodeContext,
+  { source, ranges, rows }: NodeContext,
 ): ReturnType<typeof planCursor> {
-  const offset = node.item === null ? context.ranges?.root.first : node.offset;
-  const isSupplied = hasSuppliedRows(node, context);
-  const place = { ...context.place, isSupplied, hasOffset: (offset ?? 0n) > 0n };
-  checkCursor(node, planned, place);
-  return planCursor(node, planned, scope, place);
+  const hasOffset = (ranges?.root.first ?? 0n) > 0n;
+  return planCursor(node, planned, scope, { source, isSupplied: rows !== null, hasOffset });
 }
 
 /** Plans the conditions on the rows of aggregates, by alias. They do not test embeds. */
@@ -258,7 +252,6 @@ function planEmbed(node: ResolvedEmbed, parentRow: RowType, context: NodeContext
     ...context,
     alias: context.aliases(node.origin.name),
     depth: context.depth + 1,
-    place: { ...context.place, path: [...context.place.path, addressOf(item)] },
     expandAll: context.expandAll || spreadsMany(node),
   });
   const toOne = isToOne(relationship);

@@ -120,9 +120,7 @@ type SingleItem =
     readonly cast: string | null;
     readonly key: string;
   }
-  | { readonly kind: "value"; readonly value: PlannedValue; readonly key: string }
-  /** The row's cursor. */
-  | { readonly kind: "cursor"; readonly key: string };
+  | { readonly kind: "value"; readonly value: PlannedValue; readonly key: string };
 
 export type FieldCondition =
   & { readonly field: PlannedOperand; readonly negated: boolean }
@@ -211,8 +209,7 @@ export interface NodeCursor {
   /** Identifies the order, and the rows that it sorts. */
   readonly fingerprint: string;
   readonly terms: readonly CursorTerm[];
-  /** The position at which a page begins; null if the rows are not paged by a cursor. */
-  readonly page: CursorPage | null;
+  readonly page: CursorPage;
 }
 
 export interface CursorPage {
@@ -286,7 +283,7 @@ export interface ReadNode {
   readonly order: readonly PlannedOrder[];
   readonly orderSources: readonly OrderSource[];
   readonly range: RowRange;
-  /** The cursors of the rows; null if the request uses none. */
+  /** The cursors of the root's page; null for other rows. */
   readonly cursor: NodeCursor | null;
   readonly embeds: readonly Embed[];
   /** True if the node has aggregates: all other columns form the groups. */

@@ -3,7 +3,7 @@ import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import type { QueryParams, SelectItem } from "../request/url/query_types.ts";
+import type { QueryParams } from "../request/url/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { checkTree } from "./tree_checks.ts";
 import { buildSelectTree } from "./select_tree.ts";
@@ -89,7 +89,10 @@ export interface ReadPlan {
  */
 export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfig): ReadPlan {
   const { source, purpose, bounds, maxRows = config.dbMaxRows } = input;
-  if (purpose === "representation") refuseClauses(input.query);
+  const [clause] = input.query.clauses;
+  if (purpose === "representation" && clause !== undefined) {
+    throw errors.onlyForReading(clause.name);
+  }
   checkValueCount(input.query);
   const { root, targetNameUses } = buildSelectTree(input.query, config);
   const { relation } = source;
@@ -118,7 +121,7 @@ export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfi
       ? new Set(source.columns)
       : null,
     selectable: input.selectable ?? null,
-    place: { source: sourceName(source), path: [] },
+    source: sourceName(source),
   });
   checkTestCount(node);
   const cutAt = purpose === "representation"
@@ -133,14 +136,6 @@ function sourceName(source: ReadSource): readonly string[] {
   if (source.kind === "relation") return [source.relation.schema, source.relation.name];
   const { schema, name } = source.routine ?? source.origin;
   return ["function", schema, name];
-}
-
-/** Throws `160` for what only reads take. */
-function refuseClauses({ clauses: [clause], select }: QueryParams): void {
-  if (clause !== undefined) throw errors.onlyForReading(clause.name);
-  const hasCursor = (item: SelectItem): boolean =>
-    item.kind === "cursor" || ("select" in item && item.select.some(hasCursor));
-  if (select.some(hasCursor)) throw errors.onlyForReading("@cursor");
 }
 
 /** Sorted names that the root needs from RETURNING; `all` for all columns of the relation. */
@@ -182,8 +177,6 @@ function itemColumns(item: ReadItem, columns: ReadonlySet<string>): Iterable<str
       return item.argument === null ? [] : [item.argument.field.column];
     case "value":
       return fieldsOf(item.value).map(({ column }) => column);
-    case "cursor":
-      return [];
     default:
       return item satisfies never;
   }

@@ -35,8 +35,6 @@ export function planItems(
         return [fieldItem(item, scope, filters)];
       case "value":
         return [valueItem(item, scope, filters)];
-      case "cursor":
-        return [{ kind: "cursor", key: item.alias ?? "cursor" }];
       default:
         return item satisfies never;
     }

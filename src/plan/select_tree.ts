@@ -15,7 +15,6 @@ import type {
   QueryParams,
   SelectAll,
   SelectCount,
-  SelectCursor,
   SelectField,
   SelectItem,
   SelectRelation,
@@ -25,7 +24,7 @@ import type {
 import { isAggregateItem, isKeyed } from "./level_names.ts";
 
 /** An entry of a select list that is not an embed. */
-export type FieldItem = SelectField | SelectValue | SelectAll | SelectCount | SelectCursor;
+export type FieldItem = SelectField | SelectValue | SelectAll | SelectCount;
 
 export type EmbedItem = SelectRelation | SelectSpread;
 

@@ -178,7 +178,7 @@ function slotOf({ name, value }: QueryParam, isCall: boolean): Slot {
     const isOffset = name === "offset" && /^[1-9][0-9]{0,8}$/.test(value);
     return isOffset ? { kind: "offset", key: "\0o", value } : literalOf(name, value);
   }
-  if (/(?:^|\.)(?:after|before)$/.test(name)) {
+  if (name === "after" || name === "before") {
     const position = readCursor(value);
     return position === undefined ? literalOf(name, value) : cursorSlot(name, position);
   }

@@ -72,7 +72,7 @@ export function rowsBehind(
   { terms, page }: NodeCursor,
   order: readonly { readonly value: Sql; readonly term: PlannedOrder }[],
 ): readonly Sql[] | null {
-  const keys = page?.keys ?? null;
+  const { keys } = page;
   if (keys === null) return null;
   const keyed = order.map(({ value, term }, index): KeyedTerm => {
     const { direction, nulls } = placementOf(readingOrder(term, page));

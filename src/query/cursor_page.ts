@@ -2,7 +2,6 @@
  * the page shows, so the result also says whether more rows follow. @module */
 import {
   type CursorPage,
-  cursorPageOf,
   type NodeCursor,
   type PlannedOrder,
   type ReadNode,
@@ -27,11 +26,10 @@ export interface RootRows {
 /** Renders the rows of a read plan. `from` supplies the root's rows, as in {@linkcode renderRows}. */
 export function renderRoot(plan: ReadPlan, from?: Sql): RootRows {
   const { root } = plan;
-  const page = cursorPageOf(root);
-  if (root.cursor === null || page === null) {
-    return cutRows(plan, (read) => renderRows(read, from));
-  }
-  return renderPage({ ...root, cursor: { ...root.cursor, page } }, rootSource(root, from));
+  const { cursor } = root;
+  return cursor === null
+    ? cutRows(plan, (read) => renderRows(read, from))
+    : renderPage({ ...root, cursor }, rootSource(root, from));
 }
 
 /** Renders the rows of a plan. If they may be cut, one row more is read, and a column tells whether it exists. */
@@ -55,7 +53,7 @@ function moreThan(limit: string): Sql {
   return sql`((select count(*) from ${pageRows}) > ${smallNumber(limit)})::int::text`;
 }
 
-type PagedRoot = ReadNode & { readonly cursor: NodeCursor & { readonly page: CursorPage } };
+type PagedRoot = ReadNode & { readonly cursor: NodeCursor };
 
 const pageRows = ident("svc_page");
 const shownRows = ident("svc_shown");

@@ -49,16 +49,7 @@ export const jsonFunctions: Readonly<
   compared: { object: sql`pg_catalog.to_jsonb`, array: sql`pg_catalog.jsonb_agg` },
 };
 
-export interface ItemReaders {
-  readonly reader: RowReader;
-  readonly cursor: () => Sql;
-}
-
-export function itemOutput(
-  item: ReadItem,
-  node: ReadNode,
-  { reader, cursor }: ItemReaders,
-): Output {
+export function itemOutput(item: ReadItem, node: ReadNode, reader: RowReader): Output {
   switch (item.kind) {
     case "all":
       return output(null, sql`${ident(node.alias)}.*`);
@@ -76,8 +67,6 @@ export function itemOutput(
     }
     case "value":
       return valueOutput(item, node, reader);
-    case "cursor":
-      return output(item.key, cursor());
     default:
       return item satisfies never;
   }

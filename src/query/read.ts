@@ -4,9 +4,8 @@ import { type Embed, isSpread, type ReadNode, type RowRange } from "../plan/read
 import { unlimited } from "../plan/query_limits.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import type { QualifiedName } from "../schema_cache/schema_cache.ts";
-import { emptySql, ident, join, or, smallNumber, type Sql, sql } from "../sql/fragment.ts";
+import { emptySql, ident, join, smallNumber, type Sql, sql } from "../sql/fragment.ts";
 import { orderTerm, renderConditionList } from "./condition.ts";
-import { cursorText, rowsBehind } from "./cursor.ts";
 import { nameOf } from "./field.ts";
 import {
   embedSource,
@@ -110,18 +109,10 @@ export function flatParts(
   { json, versioned }: Pick<NodeUse, "json" | "versioned">,
 ): FlatParts {
   const reader = directReader(node, { ...shown, joined: false });
-  const ownValues = () => node.order.map((term) => orderValue(term, node, reader, []));
-  const { outputs, joins } = renderOutputs(node, reader, { json, order: ownValues });
+  const { outputs, joins } = renderOutputs(node, reader, json);
   const values = node.order.map((term) => orderValue(term, node, reader, outputs));
   const allJoins = sql`${orderJoins(node)}${joins}${rowJoin(outputs, versioned)}`;
-  const order = node.order.map((term, index) => ({ term, value: values[index]! }));
-  const behind = node.grouped || node.cursor === null ? null : rowsBehind(node.cursor, order);
-  const all = renderFromWhere(
-    node,
-    behind === null ? source : withConditions(source, [or(behind)]),
-    { ...shown, joined: node.joined },
-    allJoins,
-  );
+  const all = renderFromWhere(node, source, { ...shown, joined: node.joined }, allJoins);
   const having = renderConditionList(node.having, (operand) => readOperand(reader, operand));
   return {
     outputs,
@@ -171,14 +162,11 @@ export function pagedParts(
   const own = directReader(node, { ...shown, joined: false });
   const page = pageReader(node, own);
   const alias = ident(node.alias);
-  const columns = (outputs: readonly Output[]) =>
-    node.order.map((term): OrderedColumn => {
-      const value = orderValue(term, node, own, outputs);
-      return { term, value, name: ident(page.column(termKey(term), () => value)) };
-    });
-  const names = () => columns([]).map(({ name }) => sql`${alias}.${name}`);
-  const { outputs, joins } = renderOutputs(node, page, { json, order: names });
-  const order = columns(outputs);
+  const { outputs, joins } = renderOutputs(node, page, json);
+  const order = node.order.map((term): OrderedColumn => {
+    const value = orderValue(term, node, own, outputs);
+    return { term, value, name: ident(page.column(termKey(term), () => value)) };
+  });
   const version = versioned === undefined
     ? null
     : ident(page.column("version", () => renderVersion(versioned.version, alias)));
@@ -246,15 +234,7 @@ interface Outputs {
   readonly joins: Sql;
 }
 
-function renderOutputs(
-  node: ReadNode,
-  reader: RowReader,
-  { json, order }: {
-    readonly json: JsonUse;
-    readonly order: () => readonly Sql[];
-  },
-): Outputs {
-  const cursor = () => cursorText(node.cursor!, order());
+function renderOutputs(node: ReadNode, reader: RowReader, json: JsonUse): Outputs {
   const own = node.grouped || node.distinct === "all" ? "compared" : json;
   const embedded = node.embeds.flatMap((embed, position) => {
     if (!embed.hasOutput) return [];
@@ -270,7 +250,7 @@ function renderOutputs(
   });
   return {
     outputs: [
-      ...node.items.map((item) => itemOutput(item, node, { reader, cursor })),
+      ...node.items.map((item) => itemOutput(item, node, reader)),
       ...embedded.flatMap(({ outputs }) => outputs),
     ],
     joins: join(embedded.map(({ joins }) => joins), emptySql),

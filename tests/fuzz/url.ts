@@ -11,7 +11,7 @@ import { type FuzzTarget, fuzzTarget, texts, unlessRefused } from "./fuzz_target
 
 const examples = [
   "select=a,b:c->d->>0::text,*,-e,count(),t.sum()::int",
-  "select=**,x:rel!hint!inner(a,...s(b,c)),@cursor,p.round(1)::int",
+  "select=**,x:rel!hint!inner(a,...s(b,c)),p.round(1)::int",
   'select="a,b":"c.d"->"e\\"f"->-1',
   'a=eq.1&b=not.in.(1,"2,3","\\"")&c=is.not_null&d=like(any).{a,"b"}',
   "a->>b=gt(col).c&d.e=fts(english).x&f=isdistinct.&g=sim.x",

@@ -226,9 +226,9 @@ Deno.test("a warning names declarations without effect", async () => {
     tags: true,
   });
   deepStrictEqual(cache.data.declarationProblems, [
-    'comment of api.projects: @unique: expected "primaryKey", "unique" or "foreignKey"',
     "comment of api.projects: relation api.projects has another primary key",
     'comment of api.projects: relation api.projects has no column "nope"',
     "comment of api.projects: relation private.plans does not exist in an exposed schema",
+    'comment of api.projects: @unique: expected "primaryKey", "unique" or "foreignKey"',
   ]);
 });

@@ -37,7 +37,6 @@ const form = { "Content-Type": "application/x-www-form-urlencoded" } as const;
 const reads: readonly (readonly [line: string, parts: RequestParts, form: RegExp])[] = [
   ["GET /orders?select=total,lines(id)&order=id&limit=1", {}, rowTag],
   ["GET /orders?select=*,-status&id=eq.1", {}, rowTag],
-  ["GET /orders?select=id,here:@cursor&id=eq.1", {}, rowTag],
   ["GET /orders?after=&limit=1", {}, contentTag],
   ["GET /orders?after=&limit=2&select=id,lines(id)", {}, contentTag],
   ["GET /staff?select=**&id=eq.1", {}, rowTag],

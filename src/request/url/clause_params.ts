@@ -73,6 +73,8 @@ export function readClause(
   const reader = readers.get(last);
   const isTest = last === "any" || last === "all" || last === "none";
   if (reader === undefined || (isTest && path.length === 0)) return undefined;
+  const isCursor = last === "after" || last === "before";
+  if (isCursor && path.length > 0) throw errors.cursorConflict("an embed");
   return { name: last, path: isTest ? path.slice(0, -1) : path, value: reader(value, path) };
 }
 

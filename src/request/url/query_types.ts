@@ -58,12 +58,6 @@ export interface SelectCount {
   readonly cast: string | null;
 }
 
-/** `alias:@cursor` */
-export interface SelectCursor {
-  readonly kind: "cursor";
-  readonly alias: string | null;
-}
-
 /** `alias:schema/target!hint!inner(…)` */
 export interface SelectRelation {
   readonly kind: "relation";
@@ -89,7 +83,6 @@ export type SelectItem =
   | SelectAll
   | SelectLeftOut
   | SelectCount
-  | SelectCursor
   | SelectRelation
   | SelectSpread;
 

@@ -52,9 +52,7 @@ function items(scanner: Scanner): readonly SelectItem[] {
   let isFirst = true;
   return scanner.list("items of 'select'", () => {
     scanner.skipBlanks();
-    const read = !isFirst && scanner.skip("-")
-      ? leftOut(scanner)
-      : item(scanner, { isFirst: isFirst && !scanner.isNested });
+    const read = !isFirst && scanner.skip("-") ? leftOut(scanner) : item(scanner);
     isFirst = false;
     return read;
   });
@@ -65,15 +63,9 @@ function leftOut(scanner: Scanner): SelectLeftOut {
   return atItemEnd(scanner, { kind: "leftOut", column: name(scanner) });
 }
 
-/**
- * `item = spread / relation / field-item / "*" / "**" / "@cursor"`. `@cursor` is not the first item:
- * PostgREST reads such a text as all columns.
- */
-function item(scanner: Scanner, { isFirst }: { readonly isFirst: boolean }): SelectItem {
+/** `item = spread / relation / field-item / "*" / "**"` */
+function item(scanner: Scanner): SelectItem {
   if (seesName(scanner)) return named(scanner);
-  if (!isFirst && scanner.skip("@cursor")) {
-    return atItemEnd(scanner, { kind: "cursor", alias: null });
-  }
   if (scanner.sees(".")) {
     scanner.take("...", itemStart);
     return { kind: "spread", ...embed(scanner, name(scanner)) };
@@ -136,10 +128,7 @@ function embedded(scanner: Scanner): readonly SelectItem[] {
   return read;
 }
 
-/**
- * `[ name ":" ] ( relation / "count()" / "@cursor" / field-item )`; no relation without a schema is called
- * `count`.
- */
+/** `[ name ":" ] ( relation / "count()" / field-item )`; no relation without a schema is called `count`. */
 function named(scanner: Scanner): SelectItem {
   if (scanner.skip("count()")) return countItem(scanner, null);
   const first = name(scanner);
@@ -148,7 +137,6 @@ function named(scanner: Scanner): SelectItem {
   scanner.expect(colon);
   scanner.skipBlanks();
   if (scanner.skip("count()")) return countItem(scanner, first);
-  if (scanner.skip("@cursor")) return atItemEnd(scanner, { kind: "cursor", alias: first });
   return relationOrField(scanner, name(scanner), first);
 }
 

@@ -36,7 +36,7 @@ const sameShape: [string, string, readonly string[], readonly string[]][] = [
   ["/t?offset=10", "/t?offset=999999999", ["10"], ["999999999"]],
   ["/t?@q=a.b(c&order=n.add(@q)", "/t?@q=eq.5&order=n.add(@q)", ["a.b(c"], ["eq.5"]],
   ["/t?after=WzEsImYiLFsiMSJdXQ", "/t?after=WzEsImYiLFsiMiJdXQ", ["1"], ["2"]],
-  ["/t?r.before=WzEsImYiLFsiMSJdXQ", "/t?r.before=WzEsImYiLFsiMiJdXQ", ["1"], ["2"]],
+  ["/t?before=WzEsImYiLFsiMSJdXQ", "/t?before=WzEsImYiLFsiMiJdXQ", ["1"], ["2"]],
   ["/rpc/f?a=1&b=x", "/rpc/f?a=-2.5&b=y%20z", ["1", "x"], ["-2.5", "y z"]],
   ["/rpc/f?a=1&id=eq.1", "/rpc/f?a=2&id=eq.2", ["1", "1"], ["2", "2"]],
 ];

@@ -51,8 +51,6 @@ function printItem(item: SelectItem): string {
       return printSelectField(item);
     case "value":
       return printAlias(item.alias) + printValue(item.value);
-    case "cursor":
-      return `${printAlias(item.alias)}@cursor`;
     case "relation":
       return printAlias(item.alias) + printEmbed(item);
     case "spread":
