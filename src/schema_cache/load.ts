@@ -39,7 +39,6 @@ import { buildRelations, columnNames, relationshipEnds } from "./relations.ts";
 import {
   deriveRelationships,
   type ForeignKey,
-  hiddenJunctions,
   type RelationshipEnd,
   type RelationshipInput,
 } from "./relationships.ts";
@@ -176,7 +175,6 @@ export function* buildSchemaCache(
       volatile: new Set(volatile.relations),
       primary: primaryRelations,
       tags,
-      hiddenJunctions: hiddenJunctions(facts, primaryKeys),
       uniqueIndexes: groupBy(keys.uniqueIndexes, ([table]) => table),
     }),
     relationships: yield* deriveRelationships(facts),
