@@ -15,16 +15,16 @@ const fixture = {
   roles: ["access_anon", "access_user", "access_owner", "access_parent"],
 };
 
-interface Row {
-  readonly label: string;
-  /** `role action relation` */
-  readonly cell: string;
-  /** Members other than those of a cell that allows all. */
-  readonly is: Partial<AccessCell>;
-  readonly options?: FileOptions;
-  /** Lowest major version. Default: all. */
-  readonly from?: number;
-}
+/**
+ * A label, `role action relation`, members other than those of a cell that allows all, and the options or
+ * the lowest major version where they matter.
+ */
+type Row = readonly [
+  label: string,
+  cell: string,
+  is: Partial<AccessCell>,
+  only?: { readonly options?: FileOptions; readonly from?: number },
+];
 
 /** A cell that is refused until statements have run. */
 function no(reason: string, sql: string | null = null): Partial<AccessCell> {
@@ -58,191 +58,151 @@ const notWritable = no("the view cannot be written");
 const readOnly = { "db-read-only": "true" };
 
 const rows: readonly Row[] = [
-  {
-    label: "A1: a relation without a grant",
-    cell: "access_user select api.ungranted",
-    is: no("SELECT is not granted", "grant select on api.ungranted to access_user;"),
-  },
-  {
-    label: "A2: two of six columns",
-    cell: "access_user select api.six",
-    is: { columns: ["a", "b"] },
-  },
-  { label: "A2: each of six columns", cell: "access_user insert api.six", is: {} },
-  {
-    label: "A3: a grant without USAGE on the schema",
-    cell: "access_anon select closed.hidden",
-    is: no("no USAGE on schema closed", "grant usage on schema closed to access_anon;"),
-  },
-  {
-    label: "A3: neither a grant nor USAGE",
-    cell: "access_owner select closed.hidden",
-    is: no(
+  [
+    "A1: a relation without a grant",
+    "access_user select api.ungranted",
+    no("SELECT is not granted", "grant select on api.ungranted to access_user;"),
+  ],
+  ["A2: two of six columns", "access_user select api.six", { columns: ["a", "b"] }],
+  ["A2: each of six columns", "access_user insert api.six", {}],
+  [
+    "A3: a grant without USAGE on the schema",
+    "access_anon select closed.hidden",
+    no("no USAGE on schema closed", "grant usage on schema closed to access_anon;"),
+  ],
+  [
+    "A3: neither a grant nor USAGE",
+    "access_owner select closed.hidden",
+    no(
       "no USAGE on schema closed",
       "grant usage on schema closed to access_owner;\ngrant select on closed.hidden to access_owner;",
     ),
-  },
-  {
-    label: "A4: row-level security without a policy",
-    cell: "access_user select api.locked",
-    is: { may: "none", reason: "no permissive policy for SELECT" },
-  },
-  {
-    label: "A5: a policy for a parent role, and a restrictive one for all",
-    cell: "access_user select api.inherited",
-    is: { may: "rows", policies: [parentPolicy, restrictive] },
-  },
-  {
-    label: "A5: a policy for another role, and a restrictive one for all",
-    cell: "access_anon select api.inherited",
-    is: { may: "none", policies: [restrictive], reason: "no permissive policy for SELECT" },
-  },
-  {
-    label: "A5: a policy of all commands, without those of others",
-    cell: "access_user insert api.inherited",
-    is: { may: "rows", policies: [parentPolicy] },
-  },
-  { label: "A6: the owner", cell: "access_owner select api.owned", is: {} },
-  {
-    label: "A7: the owner of a table that forces its policies",
-    cell: "access_owner select api.forced",
-    is: { may: "rows", policies: [forcedPolicy] },
-  },
-  { label: "A8: INSERT of a join", cell: "access_user insert api.joined", is: notWritable },
-  { label: "A8: UPDATE of a join", cell: "access_user update api.joined", is: notWritable },
-  { label: "A8: DELETE of a join", cell: "access_user delete api.joined", is: notWritable },
-  {
-    label: "INSERT of a materialized view",
-    cell: "access_user insert api.stored",
-    is: notWritable,
-  },
-  {
-    label: "A9: a write with db-read-only",
-    cell: "access_user insert api.six",
-    is: no("db-read-only"),
+  ],
+  ["A4: row-level security without a policy", "access_user select api.locked", {
+    may: "none",
+    reason: "no permissive policy for SELECT",
+  }],
+  [
+    "A5: a policy for a parent role, and a restrictive one for all",
+    "access_user select api.inherited",
+    { may: "rows", policies: [parentPolicy, restrictive] },
+  ],
+  [
+    "A5: a policy for another role, and a restrictive one for all",
+    "access_anon select api.inherited",
+    { may: "none", policies: [restrictive], reason: "no permissive policy for SELECT" },
+  ],
+  ["A5: a policy of all commands, without those of others", "access_user insert api.inherited", {
+    may: "rows",
+    policies: [parentPolicy],
+  }],
+  ["A6: the owner", "access_owner select api.owned", {}],
+  ["A7: the owner of a table that forces its policies", "access_owner select api.forced", {
+    may: "rows",
+    policies: [forcedPolicy],
+  }],
+  ["A8: INSERT of a join", "access_user insert api.joined", notWritable],
+  ["A8: UPDATE of a join", "access_user update api.joined", notWritable],
+  ["A8: DELETE of a join", "access_user delete api.joined", notWritable],
+  ["INSERT of a materialized view", "access_user insert api.stored", notWritable],
+  ["A9: a write with db-read-only", "access_user insert api.six", no("db-read-only"), {
     options: readOnly,
-  },
-  {
-    label: "A9: a read with db-read-only",
-    cell: "access_user select api.many",
-    is: {},
-    options: readOnly,
-  },
-  {
-    label: "a view that reads with the rights of its owner",
-    cell: "access_user select api.names",
-    is: { ...past, sql: "alter view api.names set (security_invoker = true);" },
-    from: 15,
-  },
-  {
-    label: "a view that writes with the rights of its owner",
-    cell: "access_user update api.names",
-    is: { ...past, sql: "alter view api.names set (security_invoker = true);" },
-    from: 15,
-  },
-  { label: "a materialized view", cell: "access_user select api.stored", is: past },
-  {
-    label: "a view with security_invoker",
-    cell: "access_user select api.invoker",
-    is: bounded,
-    from: 15,
-  },
-  {
-    label: "a view with security_invoker above a view without",
-    cell: "access_user select api.invoker_names",
-    is: past,
-    from: 15,
-  },
-  {
-    label: "a view with security_invoker above a table without a grant",
-    cell: "access_user select api.invoker_ungranted",
-    is: no(
+  }],
+  ["A9: a read with db-read-only", "access_user select api.many", {}, { options: readOnly }],
+  ["a view that reads with the rights of its owner", "access_user select api.names", {
+    ...past,
+    sql: "alter view api.names set (security_invoker = true);",
+  }, { from: 15 }],
+  ["a view that writes with the rights of its owner", "access_user update api.names", {
+    ...past,
+    sql: "alter view api.names set (security_invoker = true);",
+  }, { from: 15 }],
+  ["a materialized view", "access_user select api.stored", past],
+  ["a view with security_invoker", "access_user select api.invoker", bounded, { from: 15 }],
+  [
+    "a view with security_invoker above a view without",
+    "access_user select api.invoker_names",
+    past,
+    { from: 15 },
+  ],
+  [
+    "a view with security_invoker above a table without a grant",
+    "access_user select api.invoker_ungranted",
+    no(
       "a relation below the view cannot be read",
       "grant select on api.ungranted to access_user;",
     ),
-    from: 15,
-  },
-  {
-    label: "INSERT of a view above a table without a grant",
-    cell: "access_user insert api.invoker_ungranted",
-    is: no("INSERT is not granted on a relation below the view"),
-    from: 15,
-  },
-  {
-    label: "a view whose owner may not read the table",
-    cell: "access_user select api.partly",
-    is: no(
+    { from: 15 },
+  ],
+  [
+    "INSERT of a view above a table without a grant",
+    "access_user insert api.invoker_ungranted",
+    no("INSERT is not granted on a relation below the view"),
+    { from: 15 },
+  ],
+  [
+    "a view whose owner may not read the table",
+    "access_user select api.partly",
+    no(
       "a relation below the view cannot be read",
       "grant select on api.ungranted to access_owner;",
     ),
-  },
-  {
-    label: "a view that reads a column without a grant",
-    cell: "access_user select api.uncovered",
-    is: unread("api.base"),
-  },
-  {
-    label: "DELETE of a view that reads a column without a grant",
-    cell: "access_user delete api.uncovered",
-    is: {},
-  },
-  {
-    label: "DELETE of a view whose condition reads a table without a grant",
-    cell: "access_user delete api.counted",
-    is: unread("api.ungranted"),
-  },
-  {
-    label: "INSERT of a view whose condition reads a table without a grant",
-    cell: "access_user insert api.counted",
-    is: {},
-  },
-  {
-    label: "INSERT of a view above a view that its owner may only read",
-    cell: "access_user insert api.relayed",
-    is: no("INSERT is not granted on a relation below the view"),
-  },
-  {
-    label: "UPDATE of a view above a table without UPDATE",
-    cell: "access_user update api.uncovered",
-    is: no("UPDATE is not granted on a relation below the view"),
-  },
-  {
-    label: "UPDATE of a view with a trigger, above a table without UPDATE",
-    cell: "access_user update api.handled",
-    is: {},
-  },
-  {
-    label: "UPDATE of a view above a view with a trigger",
-    cell: "access_user update api.relayed_handled",
-    is: {},
-  },
-  { label: "a function for all", cell: "access_user execute api.hello(n text)", is: {} },
-  {
-    label: "a function without EXECUTE",
-    cell: "access_user execute api.bye(n text)",
-    is: no("EXECUTE is not granted", "grant execute on function api.bye(n text) to access_user;"),
-  },
-  {
-    label: "names with line breaks, quotes and pipes",
-    cell: 'access_user select api."a|b\n""c"',
-    is: {
-      may: "rows",
-      policies: [{
-        name: '"p|\nq"""',
-        permissive: true,
-        using: '("x|y" = 1)',
-        check: null,
-      }],
-    },
-  },
-  {
-    label: "a name with SQL",
-    cell: `access_user select api."danger'; drop schema api; --"`,
-    is: no(
+  ],
+  [
+    "a view that reads a column without a grant",
+    "access_user select api.uncovered",
+    unread("api.base"),
+  ],
+  ["DELETE of a view that reads a column without a grant", "access_user delete api.uncovered", {}],
+  [
+    "DELETE of a view whose condition reads a table without a grant",
+    "access_user delete api.counted",
+    unread("api.ungranted"),
+  ],
+  [
+    "INSERT of a view whose condition reads a table without a grant",
+    "access_user insert api.counted",
+    {},
+  ],
+  [
+    "INSERT of a view above a view that its owner may only read",
+    "access_user insert api.relayed",
+    no("INSERT is not granted on a relation below the view"),
+  ],
+  [
+    "UPDATE of a view above a table without UPDATE",
+    "access_user update api.uncovered",
+    no("UPDATE is not granted on a relation below the view"),
+  ],
+  [
+    "UPDATE of a view with a trigger, above a table without UPDATE",
+    "access_user update api.handled",
+    {},
+  ],
+  ["UPDATE of a view above a view with a trigger", "access_user update api.relayed_handled", {}],
+  ["a function for all", "access_user execute api.hello(n text)", {}],
+  [
+    "a function without EXECUTE",
+    "access_user execute api.bye(n text)",
+    no("EXECUTE is not granted", "grant execute on function api.bye(n text) to access_user;"),
+  ],
+  ["names with line breaks, quotes and pipes", 'access_user select api."a|b\n""c"', {
+    may: "rows",
+    policies: [{
+      name: '"p|\nq"""',
+      permissive: true,
+      using: '("x|y" = 1)',
+      check: null,
+    }],
+  }],
+  [
+    "a name with SQL",
+    `access_user select api."danger'; drop schema api; --"`,
+    no(
       "SELECT is not granted",
       `grant select on api."danger'; drop schema api; --" to access_user;`,
     ),
-  },
+  ],
 ];
 
 /** Numbers of visible rows, or the code of the error. */
@@ -274,7 +234,7 @@ for (const engine of Object.keys(engines) as Engine[]) {
         readAccess(opened, { config: configWith(options), ...input });
       const matrices = { served: await read({}), readOnly: await read(readOnly) };
       const major = await majorVersion(opened);
-      for (const { label, cell, is, options, from = 0 } of rows) {
+      for (const [label, cell, is, { options, from = 0 } = {}] of rows) {
         if (from > major || !isChosen(`[${engine}] access: ${label}`)) continue;
         await t.step(label, () => {
           const { cells } = options === undefined ? matrices.served : matrices.readOnly;

@@ -1,7 +1,6 @@
 /** Which tables the schema cache takes for tables whose inserts may be divided. */
 import { strictEqual } from "node:assert/strict";
 import type { SchemaCache } from "../../src/schema_cache/schema_cache.ts";
-import type { Engine } from "../support/database/engines.ts";
 import { relation, schemaCacheLoader } from "../support/database/schema_cache.ts";
 
 const base = `
@@ -103,17 +102,15 @@ const rows: readonly Row[] = [
   ["unlogged", "create unlogged table api.unlogged (id int)", true],
 ];
 
-for (const engine of ["pg", "pglite"] as const) testInserts(engine);
+const loadCache = schemaCacheLoader();
+let cache: SchemaCache;
 
-function testInserts(engine: Engine): void {
-  const loadCache = schemaCacheLoader(engine);
-  let cache: SchemaCache;
-  Deno.test.beforeAll(async () => {
-    cache = await loadCache(`${base}; ${rows.map(([, sql]) => sql).join("; ")}`);
+Deno.test.beforeAll(async () => {
+  cache = await loadCache(`${base}; ${rows.map(([, sql]) => sql).join("; ")}`);
+});
+
+for (const [name, , divisible] of rows) {
+  Deno.test(`inserts: ${name}`, () => {
+    strictEqual(relation(cache, name).hasDivisibleInserts ?? false, divisible);
   });
-  for (const [name, , divisible] of rows) {
-    Deno.test(`inserts [${engine}]: ${name}`, () => {
-      strictEqual(relation(cache, name).hasDivisibleInserts ?? false, divisible);
-    });
-  }
 }

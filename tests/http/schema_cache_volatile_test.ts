@@ -1,7 +1,6 @@
 /** Which relations and functions the schema cache takes for volatile. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { SchemaCache } from "../../src/schema_cache/schema_cache.ts";
-import type { Engine } from "../support/database/engines.ts";
 import { relation, schemaCacheLoader } from "../support/database/schema_cache.ts";
 
 /** `f` is volatile because it does not say otherwise; `g` is stable, whatever its body does. */
@@ -258,64 +257,43 @@ const functions = `
     language sql as 'select 1';
 `;
 
-for (const engine of ["pg", "pglite"] as const satisfies readonly Engine[]) {
-  const loaded = schemaCacheLoader(engine);
-  // PGlite's timers outlive a test.
-  const sanitizers = { sanitizeOps: engine === "pg", sanitizeResources: engine === "pg" };
-  let cache: SchemaCache;
+const loaded = schemaCacheLoader();
+let cache: SchemaCache;
 
-  Deno.test.beforeAll(async () => {
-    cache = await loaded(`${base} ${parts} ${rows.map(([, sql]) => sql).join(";\n")}`);
-  });
+Deno.test.beforeAll(async () => {
+  cache = await loaded(`${base} ${parts} ${rows.map(([, sql]) => sql).join(";\n")}`);
+});
 
-  for (const [name, , volatile] of rows) {
-    Deno.test(`${engine}: ${name} is ${volatile ? "" : "not "}volatile`, () => {
-      strictEqual(relation(cache, name).volatile, volatile);
-    });
-  }
-
-  for (const [name, [sql, volatile]] of Object.entries(surroundings)) {
-    Deno.test({
-      name: `${engine}: ${name} makes ${volatile ? "everything" : "nothing"} volatile`,
-      ...sanitizers,
-      fn: async () => {
-        const { data } = await loaded(`${base} ${sql}`);
-        strictEqual(data.volatileFunctions === null, volatile);
-        strictEqual(data.relations.every((relation) => relation.volatile === volatile), true);
-      },
-    });
-  }
-
-  Deno.test({
-    name: `${engine}: volatileFunctions are those that a read can call`,
-    ...sanitizers,
-    fn: async () => {
-      const { data } = await loaded(`${base} ${functions}`);
-      deepStrictEqual(data.volatileFunctions, [
-        "aggregate",
-        "f",
-        "of_row",
-        "to_tsvector",
-        "volatile_default",
-        "with_default",
-      ]);
-    },
-  });
-
-  Deno.test({
-    name: `${engine}: stableWithoutArguments are those that db-pre-request can run anywhere`,
-    ...sanitizers,
-    fn: async () => {
-      const { data } = await loaded(`${base}
-        create function other.loud() returns void language sql as 'select';
-        create function other.loud_default(a int default other.f(1)) returns void stable
-          language sql as 'select';
-        create function other.with_argument(a int) returns void stable language sql as 'select';
-        create function other.quiet() returns void stable language sql as 'select';
-        create function api.quiet(a int default 1) returns void immutable language sql as 'select';
-      `);
-      const names = data.stableWithoutArguments!.map(({ schema, name }) => `${schema}.${name}`);
-      deepStrictEqual(names.sort(), ["api.quiet", "other.quiet"]);
-    },
+for (const [name, , volatile] of rows) {
+  Deno.test(`${name} is ${volatile ? "" : "not "}volatile`, () => {
+    strictEqual(relation(cache, name).volatile, volatile);
   });
 }
+
+for (const [name, [sql, volatile]] of Object.entries(surroundings)) {
+  Deno.test(`${name} makes ${volatile ? "everything" : "nothing"} volatile`, async () => {
+    const { data } = await loaded(`${base} ${sql}`);
+    strictEqual(data.volatileFunctions === null, volatile);
+    strictEqual(data.relations.every((relation) => relation.volatile === volatile), true);
+  });
+}
+
+Deno.test("volatileFunctions are those that a read can call", async () => {
+  const { data } = await loaded(`${base} ${functions}`);
+  deepStrictEqual(data.volatileFunctions, [
+    ...["aggregate", "f", "of_row", "to_tsvector", "volatile_default", "with_default"],
+  ]);
+});
+
+Deno.test("stableWithoutArguments are those that db-pre-request can run anywhere", async () => {
+  const { data } = await loaded(`${base}
+    create function other.loud() returns void language sql as 'select';
+    create function other.loud_default(a int default other.f(1)) returns void stable
+      language sql as 'select';
+    create function other.with_argument(a int) returns void stable language sql as 'select';
+    create function other.quiet() returns void stable language sql as 'select';
+    create function api.quiet(a int default 1) returns void immutable language sql as 'select';
+  `);
+  const names = data.stableWithoutArguments!.map(({ schema, name }) => `${schema}.${name}`);
+  deepStrictEqual(names.sort(), ["api.quiet", "other.quiet"]);
+});

@@ -1,12 +1,10 @@
 /** The schema cache of what some SQL makes: schemas are made in a transaction of the test's own
  * database, the cache is loaded in the same transaction, and all is rolled back. @module */
 import { strictEqual } from "node:assert/strict";
-import { PGlite, type Transaction } from "@electric-sql/pglite";
 import { buildSchemaCache, schemaCacheQueries } from "../../../src/schema_cache/load.ts";
 import { atOnce } from "../timing/at_once.ts";
 import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
 import type { Relation, Routine, SchemaCache } from "../../../src/schema_cache/schema_cache.ts";
-import type { Engine } from "./engines.ts";
 import { prepared, serverVariable } from "../runner/environment.ts";
 import { type PostgresClient, withClient } from "./postgres_client.ts";
 import { relationshipLine } from "./relationship_line.ts";
@@ -24,11 +22,7 @@ export interface LoadConfig {
 export type LoadSchemaCache = (sql: string, config?: LoadConfig) => Promise<SchemaCache>;
 
 /** Makes a database for the tests of a file and removes it after them. */
-export function schemaCacheLoader(engine: Engine = "pg"): LoadSchemaCache {
-  return engine === "pg" ? postgresLoader() : pgliteLoader();
-}
-
-function postgresLoader(): LoadSchemaCache {
+export function schemaCacheLoader(): LoadSchemaCache {
   const name = `svc_test_${crypto.randomUUID().replaceAll("-", "")}`;
   Deno.test.beforeAll(() => onServer(`create database ${name}`));
   Deno.test.afterAll(() => onServer(`drop database ${name} with (force)`));
@@ -49,26 +43,9 @@ async function onServer(statement: string): Promise<void> {
   await withClient(prepared(serverVariable), (client) => client.query(statement));
 }
 
-function pgliteLoader(): LoadSchemaCache {
-  let database: PGlite;
-  Deno.test.beforeAll(async () => {
-    database = await PGlite.create();
-  });
-  Deno.test.afterAll(() => database.close());
-  return (sql, config = {}) =>
-    database.transaction(async (transaction) => {
-      await transaction.exec(sql);
-      const cache = await load(transaction, config);
-      await transaction.rollback();
-      return cache;
-    });
-}
-
-type Client = Pick<PostgresClient | Transaction, "query">;
-
 /** Loads the cache over a connection. */
 export async function load(
-  client: Client,
+  client: Pick<PostgresClient, "query">,
   { schemas = ["api"], extra = [], settings = ["statement_timeout"], ...keys }: LoadConfig,
 ): Promise<SchemaCache> {
   const options = {
@@ -85,11 +62,11 @@ export async function load(
 }
 
 async function values(
-  client: Client,
+  client: Pick<PostgresClient, "query">,
   text: string,
   params: readonly unknown[],
 ): Promise<readonly string[]> {
-  const { rows } = await client.query<Record<string, unknown>>(text, [...params]);
+  const { rows } = await client.query(text, [...params]);
   return rows.map((row) => {
     const [value, ...others] = Object.values(row);
     strictEqual(others.length, 0, text);

@@ -51,7 +51,7 @@ export interface Api {
   readonly engine: Engine;
   /** For what is no such request: streams, reloads. */
   readonly handler: Handler;
-  /** The same of a handler that commits; null where there is none, or it is that already. */
+  /** The same of a handler that commits; null if the suite reads no rows, or commits already. */
   readonly committing: Api | null;
 }
 
@@ -80,6 +80,8 @@ export interface ApiSuite {
 
 interface Step {
   readonly name: string;
+  /** Whether its request is sent to the second handler as well. */
+  readonly reads: boolean;
   readonly run: (api: Api) => Promise<void>;
 }
 
@@ -118,7 +120,8 @@ export function apiSuite(fixture: string, config: ApiConfig, options: SuiteOptio
     Deno.test(name, { ignore: skipped !== null }, async (context) => {
       const chosen = steps.filter(({ name }) => isChosen(name));
       if (chosen.length === 0) return;
-      await using api = await openApi(engine, filled, config);
+      const isTwice = engine === "pg" && chosen.some(({ reads }) => reads);
+      await using api = await openApi(engine, filled, { config, isTwice });
       for (const step of chosen) await runStep(context, step, api.send);
     });
   }
@@ -126,11 +129,12 @@ export function apiSuite(fixture: string, config: ApiConfig, options: SuiteOptio
     declared.rows.push(...rows);
     steps.push(...rows.map((row) => ({
       name: `${name}: ${row[0]}`,
+      reads: isRead(row),
       run: (api: Api) => checkRow(api, row, config.dbTxEnd?.startsWith("commit") ?? false),
     })));
   };
   return {
-    test: (name, run) => void steps.push({ name, run }),
+    test: (name, run) => void steps.push({ name, reads: false, run }),
     rows: addRows,
     answers: (name, parts) => (table) => addRows(name, answers(parts)(table)),
   };
@@ -157,7 +161,11 @@ interface OpenApi extends AsyncDisposable {
   readonly send: Api;
 }
 
-async function openApi(engine: Engine, fixture: Fixture, config: ApiConfig): Promise<OpenApi> {
+async function openApi(
+  engine: Engine,
+  fixture: Fixture,
+  { config, isTwice }: { readonly config: ApiConfig; readonly isTwice: boolean },
+): Promise<OpenApi> {
   await using parts = new AsyncDisposableStack();
   const database = await engines[engine](fixture);
   parts.defer(() => database.remove());
@@ -182,9 +190,8 @@ async function openApi(engine: Engine, fixture: Fixture, config: ApiConfig): Pro
     };
     return Object.assign(send, { engine, handler, committing });
   };
-  // There is but one session of the embedded engine.
-  const isTwice = config.dbTxEnd === undefined && engine === "pg";
-  const send = await open("rollback", isTwice ? await open("commit", null) : null);
+  const commits = isTwice && config.dbTxEnd === undefined;
+  const send = await open("rollback", commits ? await open("commit", null) : null);
   const opened = parts.move();
   return { send, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
@@ -208,11 +215,15 @@ export function openHandler(config: Parameters<typeof createHandler>[0]) {
  * third is answered from what was learnt.
  */
 async function checkRow(api: Api, row: Row, changes: boolean): Promise<void> {
-  const reads = /^(GET|HEAD|QUERY) /.test(row[0]);
+  const reads = isRead(row);
   const times = changes && !reads ? 1 : 3;
   for (let time = 0; time < times; time++) await checkOnce(api, row);
   if (!reads || api.committing === null) return;
   for (let time = 0; time < 3; time++) await checkOnce(api.committing, row);
+}
+
+function isRead([line]: Row): boolean {
+  return /^(GET|HEAD|QUERY) /.test(line);
 }
 
 /** Sends the request of a row and compares the answer. */
