@@ -53,14 +53,8 @@ export function failureReply(exchange: Exchange, caught: unknown): Reply {
     : own;
   const { own: isOwn, code } = error.fields;
   if (isOwn && code === errors.preconditionFailed.code) counters.preconditionFailed();
-  const { cache, config, serverVersion } = snapshot;
-  const advised = {
-    pieces: asRead(pieces, config),
-    role,
-    serverVersion,
-    cache: cache?.data ?? null,
-    config,
-  };
+  const { cache, config } = snapshot;
+  const advised = { pieces: asRead(pieces, config), role, cache: cache?.data ?? null, config };
   const advice = adviceFor(error.fields, advised);
   const isAdvised = advice !== null && config.clientErrorVerbosity === "advise";
   const sent = isAdvised ? new ServiceError({ ...error.fields, hint: advice }) : error;

@@ -19,8 +19,6 @@ export interface AdviceContext {
   readonly pieces: RawRequest;
   /** Null when authentication failed. */
   readonly role: string | null;
-  /** Result of `version()`; null before the service knows it. */
-  readonly serverVersion: string | null;
   /** Null before the first load. Default: null. */
   readonly cache?: SchemaCacheData | null;
   readonly config: Pick<
@@ -68,9 +66,9 @@ const databaseAdvisers: ReadonlyMap<string, Adviser> = new Map<string, Adviser>(
   ["42P01", staleAdvice],
 ]);
 
-function missingRoleAdvice({ message }: ErrorFields, context: AdviceContext): string | null {
+function missingRoleAdvice({ message }: ErrorFields): string | null {
   const role = /^role "(.*)" does not exist$/s.exec(message)?.[1];
-  return role === undefined ? null : createAdvice(role, context);
+  return role === undefined ? null : createAdvice(role);
 }
 
 function readOnlyAdvice(

@@ -6,14 +6,11 @@ import { decodeQueryText, splitQuery } from "../request/url/query_string.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { nameText } from "../sql/name_text.ts";
 import type { AdviceContext } from "./advice.ts";
-import type { Config } from "../config/options.ts";
-import { parseConnectionString } from "../database/connect/connection_string.ts";
-import { isEmbedded } from "../database/open.ts";
 
 /** Returns the hint for SQLSTATE 42501 by PostgreSQL's message; null for another message. */
 export function privilegeAdvice({ message }: ErrorFields, context: AdviceContext): string | null {
   const becomes = /^permission denied to set role "(.*)"$/s.exec(message)?.[1];
-  if (becomes !== undefined) return grantAdvice(becomes, context);
+  if (becomes !== undefined) return grantAdvice(becomes);
   const secured = /row-level security policy.* for table "(.*)"$/s.exec(message)?.[1];
   if (secured !== undefined) {
     return `A policy on "${secured}" with check (…) must allow the row; a representation needs a ` +
@@ -119,47 +116,15 @@ function routineText(name: string, context: AdviceContext): string {
   return path === `/rpc/${name}` ? qualifiedText(name, context) : nameText(name);
 }
 
-interface LoginContext {
-  readonly config: Pick<Config, "dbUri">;
-  /** Result of `version()`; null before the service knows it. */
-  readonly serverVersion: string | null;
-}
-
 /** Returns the hint for a role that exists. A superuser must stay out of reach of requests. */
-function grantAdvice(role: string, login: LoginContext): string {
-  if (/^(pg_|postgres$)/.test(role)) return `Send a token of another role than ${nameText(role)}`;
-  const grant = grantText(role, login);
-  return grant === null
-    ? `Grant ${nameText(role)} to the login role, unless it is a superuser`
-    : `Unless ${nameText(role)} is a superuser: ${grant}`;
+function grantAdvice(role: string): string {
+  return /^(pg_|postgres$)/.test(role)
+    ? `Send a token of another role than ${nameText(role)}`
+    : `Grant ${nameText(role)} to the login role, unless it is a superuser`;
 }
 
 /** Returns the hint for a role that does not exist; null for a name that PostgreSQL reserves. */
-export function createAdvice(role: string, login: LoginContext): string | null {
+export function createAdvice(role: string): string | null {
   if (/^(pg_|public$|none$)/.test(role)) return null;
-  const create = `create role ${nameText(role)} nologin;`;
-  const grant = grantText(role, login);
-  return grant === null ? `${create} then grant it to the login role` : `${create} ${grant}`;
-}
-
-/** The first major version with options of memberships. */
-const firstVersionWithOptions = 16;
-
-/** Returns the statement; null if the login role or the version is unknown. */
-function grantText(role: string, { config, serverVersion }: LoginContext): string | null {
-  const login = loginOf(config.dbUri);
-  const major = Number(/^PostgreSQL (\d+)/.exec(serverVersion ?? "")?.[1]);
-  if (login === null || Number.isNaN(major)) return null;
-  const options = major >= firstVersionWithOptions ? " with inherit false, set true" : "";
-  return `grant ${nameText(role)} to ${nameText(login)}${options};`;
-}
-
-/** Returns the user of `db-uri`; null if it names none. */
-function loginOf(uri: string): string | null {
-  if (isEmbedded(uri)) return null;
-  try {
-    return parseConnectionString(uri).get("user") || null;
-  } catch {
-    return null;
-  }
+  return `create role ${nameText(role)} nologin; then grant it to the login role`;
 }
