@@ -8,7 +8,7 @@ import {
   replicaSettings,
 } from "../database.ts";
 import { ProbeConnection } from "../replicas/probe_connection.ts";
-import { ReplicatedDatabase } from "../replicas/replicated_database.ts";
+import { replicatedDatabase } from "../replicas/replicated_database.ts";
 import { UnpooledDatabase } from "./per_request.ts";
 import { connect, openPool, openSpool, targetsOf } from "./postgres.ts";
 
@@ -31,7 +31,7 @@ export function openReplicated(
     dbChannelUri: null,
     dbPool: config.dbReplicaPool ?? config.dbPool,
   };
-  return new ReplicatedDatabase({
+  return replicatedDatabase({
     primary: openPool(primaryTargets, spool, config, dependencies),
     primaryProbe: probeOf(primaryTargets),
     servers: standbyTargets.map((targets) => ({

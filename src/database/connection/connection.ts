@@ -1,7 +1,7 @@
 /** One connection: writes batches, each with a Sync of its own, and follows the replies. @module */
 import { errors } from "../../errors/catalogue.ts";
 import type { DatabaseFailure } from "../../errors/service_error.ts";
-import type { OpenTransaction } from "../batch.ts";
+import type { BatchResult, OpenTransaction, Statement, TransactionEnd } from "../batch.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
@@ -16,7 +16,6 @@ import {
   type TransactionStep,
 } from "./execution.ts";
 import type { BodyReceiver, BodyReceiverOptions } from "./body_receiver.ts";
-import { OpenedTransaction } from "./opened_transaction.ts";
 import {
   duplicateStatement,
   readServerError,
@@ -321,7 +320,7 @@ export class Connection {
   }
 
   #opened(execution: BatchExecution): OpenTransaction {
-    return this.#open ??= new OpenedTransaction((step) => this.#continue(execution, step));
+    return this.#open ??= openedTransaction((step) => this.#continue(execution, step));
   }
 
   /** Sends further statements of an open transaction. */
@@ -385,6 +384,26 @@ export class Connection {
     for (const execution of pending) if (!mayRequeue(execution)) failWith(execution, reason);
     this.#requeue(pending.filter(mayRequeue));
   }
+}
+
+interface OpenedTransaction extends OpenTransaction {
+  /** The transaction was rolled back, or its connection is lost. */
+  fail(error: unknown): void;
+}
+
+/** Returns a transaction for its caller. `write` sends further statements, and settles their result. */
+function openedTransaction(write: (step: TransactionStep) => void): OpenedTransaction {
+  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+  // Most callers look at the results alone.
+  failed.catch(() => {});
+  const step = (statements: readonly Statement[], end: TransactionEnd | null) =>
+    new Promise<BatchResult>((resolve, reject) => write({ statements, end, resolve, reject }));
+  return {
+    failed,
+    fail,
+    send: (statements) => step(statements, null),
+    end: (end, last = []) => step(last, end),
+  };
 }
 
 function failWith(execution: BatchExecution, reason: string): void {

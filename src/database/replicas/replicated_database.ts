@@ -1,7 +1,5 @@
 /** A primary with standbys, which execute reads that they have the data for. @module */
-import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Histogram } from "../../observe/metric_registry.ts";
 import { errors } from "../../errors/catalogue.ts";
 import {
   type Batch,
@@ -12,16 +10,7 @@ import {
   type StandbyUse,
   type WalPosition,
 } from "../batch.ts";
-import type {
-  Caller,
-  Database,
-  DatabaseOptions,
-  DatabaseWatcher,
-  Notify,
-  PoolCounts,
-  ReplicaCounts,
-  Subscribe,
-} from "../database.ts";
+import type { Caller, Database } from "../database.ts";
 import {
   type Bookmark,
   bookmarkText,
@@ -47,97 +36,61 @@ type FallbackReason =
   | "bookmark"
   | "refused";
 
-/** Standbys execute reads when {@linkcode Database.observeServers} was called. */
-export class ReplicatedDatabase implements Database {
-  readonly hasStandbys = true;
-  readonly subscribe: Subscribe | null;
-  readonly notify: Notify | undefined;
-  readonly queueSeconds: Histogram | undefined;
-  readonly bodySpool: BodySpool | undefined;
+/** Returns the primary with standbys, which execute reads once {@linkcode Database.observeServers} was called. */
+export function replicatedDatabase(options: ReplicatedOptions): Database {
+  const { primary } = options;
+  const set = new StandbySet(options);
+  const router = new ReadRouter(primary, set, options.clock);
+  const databases = [primary, ...set.standbys.map(({ database }) => database)];
+  return {
+    ...primary,
+    hasStandbys: true,
+    transaction: (batch, caller) => router.transaction(batch, caller),
+    observeServers: () => set.start(),
+    hasServingStandby: () => set.hasServing,
+    replicaCounts: () => ({
+      standbys: set.counts(),
+      fallbacks: router.fallbacks,
+      retries: router.retries,
+    }),
+    suspect() {
+      for (const database of databases) database.suspect?.();
+    },
+    flush() {
+      for (const database of databases) database.flush();
+    },
+    configure(changed) {
+      if (changed.replicas !== undefined) set.configure(changed.replicas);
+      for (const database of databases) database.configure(changed);
+    },
+    watch(watcher) {
+      set.onEvent = watcher.onStandby ?? (() => {});
+      for (const database of databases) database.watch(watcher);
+    },
+    close: async () => void await Promise.all([set.close(), primary.close()]),
+  };
+}
+
+/** Executes reads on standbys that have the data for them, and all else on the primary. */
+class ReadRouter {
+  readonly fallbacks = new Map<FallbackReason, number>();
+  readonly retries = new Map<RefusalReason, number>();
   readonly #primary: Database;
   readonly #set: StandbySet;
   readonly #clock: Clock;
-  readonly #fallbacks = new Map<FallbackReason, number>();
-  readonly #retries = new Map<RefusalReason, number>();
 
-  constructor(options: ReplicatedOptions) {
-    const { primary, clock } = options;
+  constructor(primary: Database, set: StandbySet, clock: Clock) {
     this.#primary = primary;
+    this.#set = set;
     this.#clock = clock;
-    this.#set = new StandbySet(options);
-    this.subscribe = primary.subscribe;
-    this.notify = primary.notify;
-    this.queueSeconds = primary.queueSeconds;
-    this.bodySpool = primary.bodySpool;
   }
 
   transaction(batch: Batch, caller?: Caller): Promise<BatchResult> {
-    if (isStandbyRead(batch)) return this.#read(batch, caller);
-    return batch.wantsBookmark
-      ? this.#bookmarked(batch, caller)
-      : this.#primary.transaction(batch, caller);
-  }
-
-  version(): Promise<string> {
-    return this.#primary.version();
-  }
-
-  observeServers(): void {
-    this.#set.start();
-  }
-
-  hasServingStandby(): boolean {
-    return this.#set.hasServing;
-  }
-
-  replicaCounts(): ReplicaCounts {
-    return {
-      standbys: this.#set.counts(),
-      fallbacks: this.#fallbacks,
-      retries: this.#retries,
-    };
-  }
-
-  counts(): PoolCounts {
-    return this.#primary.counts();
-  }
-
-  ask(): Promise<void> | null {
-    return this.#primary.ask?.() ?? null;
-  }
-
-  isEncrypted(): boolean | null {
-    return this.#primary.isEncrypted?.() ?? null;
-  }
-
-  suspect(): void {
-    for (const database of this.#databases()) database.suspect?.();
-  }
-
-  flush(): void {
-    for (const database of this.#databases()) database.flush();
-  }
-
-  configure(options: DatabaseOptions): void {
-    if (options.replicas !== undefined) this.#set.configure(options.replicas);
-    for (const database of this.#databases()) database.configure(options);
-  }
-
-  watch(watcher: DatabaseWatcher): void {
-    this.#set.onEvent = watcher.onStandby ?? (() => {});
-    for (const database of this.#databases()) database.watch(watcher);
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.#set.close(), this.#primary.close()]);
-  }
-
-  #databases(): readonly Database[] {
-    return [this.#primary, ...this.#set.standbys.map(({ database }) => database)];
+    return isStandbyRead(batch) ? this.#read(batch, caller) : this.#onPrimary(batch, caller);
   }
 
   async #read(batch: StandbyRead, caller: Caller | undefined): Promise<BatchResult> {
-    if (isSerializable(batch)) return await this.#bookmarked(batch, caller);
+    if (isSerializable(batch)) return await this.#onPrimary(batch, caller);
     const { bookmark, schemaAgeMs = Infinity } = batch.standby;
     const position = bookmark === null ? null : readBookmarks(bookmark);
     if (bookmark !== null && position?.timeline !== this.#set.primary.timeline) {
@@ -164,7 +117,7 @@ export class ReplicatedDatabase implements Database {
       } catch (error) {
         const refusal = refusalOf(error);
         if (refusal === null) throw error;
-        this.#retries.set(refusal.reason, (this.#retries.get(refusal.reason) ?? 0) + 1);
+        this.retries.set(refusal.reason, (this.retries.get(refusal.reason) ?? 0) + 1);
         const refused = [...refusing, standby];
         const other = refusal.isUnbegun ? this.#set.choose(needs, refused) : null;
         if (other !== null) {
@@ -220,12 +173,12 @@ export class ReplicatedDatabase implements Database {
     caller: Caller | undefined,
     reason: FallbackReason,
   ): Promise<BatchResult> {
-    this.#fallbacks.set(reason, (this.#fallbacks.get(reason) ?? 0) + 1);
-    return await this.#bookmarked(batch, caller);
+    this.fallbacks.set(reason, (this.fallbacks.get(reason) ?? 0) + 1);
+    return await this.#onPrimary(batch, caller);
   }
 
   /** Executes a batch on the primary, with a bookmark if it wants one. */
-  async #bookmarked(batch: Batch, caller: Caller | undefined): Promise<BatchResult> {
+  async #onPrimary(batch: Batch, caller: Caller | undefined): Promise<BatchResult> {
     if (!batch.wantsBookmark) return await this.#primary.transaction(batch, caller);
     // The client may have seen commits on a standby that the primary does not show yet.
     if (batch.access === "read only") await this.#set.primary.showsCommits();

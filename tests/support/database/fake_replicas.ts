@@ -9,7 +9,7 @@ import type {
 } from "../../../src/database/batch.ts";
 import type { Database, ReplicaSettings, StandbyEvent } from "../../../src/database/database.ts";
 import type { ServerProbe } from "../../../src/database/replicas/probe_connection.ts";
-import { ReplicatedDatabase } from "../../../src/database/replicas/replicated_database.ts";
+import { replicatedDatabase } from "../../../src/database/replicas/replicated_database.ts";
 import { DatabaseError } from "../../../src/errors/service_error.ts";
 import { readPosition } from "../../../src/database/wal_position.ts";
 import { type FakeClock, fakeClock } from "../timing/fake_clock.ts";
@@ -138,7 +138,7 @@ export function fakeReplicas(
   const clock = fakeClock();
   const primary = new FakeServer("primary", false);
   const standbys = Array.from({ length: count }, (_, at) => new FakeServer(`standby${at}`, true));
-  const database = new ReplicatedDatabase({
+  const database = replicatedDatabase({
     primary: primary.database,
     primaryProbe: primary.probe,
     servers: standbys.map(({ name, database, probe }) => ({ place: name, database, probe })),

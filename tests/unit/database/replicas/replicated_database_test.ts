@@ -194,7 +194,7 @@ const rows: readonly Row[] = [
 ];
 
 for (const { name, options, prepare, before = 0, batch, during, by, fallback } of rows) {
-  Deno.test(`ReplicatedDatabase.transaction() executes ${name}: ${by}`, async () => {
+  Deno.test(`replicatedDatabase().transaction() executes ${name}: ${by}`, async () => {
     const replicas = await observed(options);
     prepare?.(replicas);
     if (before > 0) await replicas.clock.pass(before);
@@ -205,20 +205,20 @@ for (const { name, options, prepare, before = 0, batch, during, by, fallback } o
   });
 }
 
-Deno.test("ReplicatedDatabase uses no standby before the servers are observed", async () => {
+Deno.test("replicatedDatabase() uses no standby before the servers are observed", async () => {
   const replicas = fakeReplicas();
   strictEqual(await outcome(replicas, standbyRead()), "primary");
   strictEqual(replicas.clock.next(), null);
 });
 
-Deno.test("ReplicatedDatabase.transaction() leaves batches without the fields unchanged", async () => {
+Deno.test("replicatedDatabase().transaction() leaves batches without the fields unchanged", async () => {
   const { database, primary } = await observed();
   const { standby: _, ...read } = standbyRead();
   await database.transaction(read);
   strictEqual(primary.batches[0], read);
 });
 
-Deno.test("ReplicatedDatabase.transaction() starts a waiting read when a standby has its position", async () => {
+Deno.test("replicatedDatabase().transaction() starts a waiting read when a standby has its position", async () => {
   const replicas = await observed();
   const waiting = outcome(replicas, standbyRead(bookmark("200")), 50);
   await settled();
@@ -227,7 +227,7 @@ Deno.test("ReplicatedDatabase.transaction() starts a waiting read when a standby
   deepStrictEqual(counts(replicas).fallbacks, {});
 });
 
-Deno.test("ReplicatedDatabase.transaction() has standbys check the position of a bookmark", async () => {
+Deno.test("replicatedDatabase().transaction() has standbys check the position of a bookmark", async () => {
   const replicas = await observed();
   await outcome(replicas, standbyRead(bookmark("FF")));
   deepStrictEqual(replicas.standbys[0]!.batches[0]!.walPosition, {
@@ -236,7 +236,7 @@ Deno.test("ReplicatedDatabase.transaction() has standbys check the position of a
   });
 });
 
-Deno.test("ReplicatedDatabase.transaction() gives a write the position behind its COMMIT", async () => {
+Deno.test("replicatedDatabase().transaction() gives a write the position behind its COMMIT", async () => {
   const { database, primary } = await observed();
   primary.lsn = "1/2018";
   const result = await database.transaction(bookmarkedWrite);
@@ -248,7 +248,7 @@ Deno.test("ReplicatedDatabase.transaction() gives a write the position behind it
   });
 });
 
-Deno.test("ReplicatedDatabase.transaction() gives a write that rolls back no bookmark", async () => {
+Deno.test("replicatedDatabase().transaction() gives a write that rolls back no bookmark", async () => {
   const { database } = await observed();
   const transaction = { form: "block", isolation: "read committed", end: "rollback" } as const;
   strictEqual(
@@ -269,7 +269,7 @@ const seen: readonly (readonly [
   ["a position that covers a commit in replay", "80", "0/100", "101", "0/200"],
 ];
 for (const [name, sent, replayed, answer, received = null] of seen) {
-  Deno.test(`ReplicatedDatabase.transaction() answers a read with ${name}`, async () => {
+  Deno.test(`replicatedDatabase().transaction() answers a read with ${name}`, async () => {
     const { database, standbys } = await observed();
     for (const standby of standbys) Object.assign(standby, { lsn: replayed, received });
     const result = await database.transaction(standbyRead(bookmark(sent)));
@@ -277,13 +277,13 @@ for (const [name, sent, replayed, answer, received = null] of seen) {
   });
 }
 
-Deno.test("ReplicatedDatabase.transaction() answers a read on the primary with the primary's position", async () => {
+Deno.test("replicatedDatabase().transaction() answers a read on the primary with the primary's position", async () => {
   const { database, primary } = await observed();
   primary.lsn = "0/300";
   strictEqual((await database.transaction(standbyRead("nonsense"))).bookmark, bookmark("300"));
 });
 
-Deno.test("ReplicatedDatabase.transaction() reads the position of a stream by another connection", async () => {
+Deno.test("replicatedDatabase().transaction() reads the position of a stream by another connection", async () => {
   const { database, standbys, primary } = await observed();
   for (const server of [primary, ...standbys]) server.streams = true;
   strictEqual((await database.transaction(standbyRead(bookmark("1")))).bookmark, bookmark("100"));
@@ -298,7 +298,7 @@ const refusals: readonly (readonly [name: string, error: unknown, reason: string
   ["a lost connection", errors.connectionLost(null), "connection"],
 ];
 for (const [name, error, reason] of refusals) {
-  Deno.test(`ReplicatedDatabase.transaction() repeats a read once on the primary after ${name}`, async () => {
+  Deno.test(`replicatedDatabase().transaction() repeats a read once on the primary after ${name}`, async () => {
     const replicas = await observed();
     for (const standby of replicas.standbys) standby.error = error;
     strictEqual(await outcome(replicas, standbyRead()), "primary");
@@ -307,21 +307,21 @@ for (const [name, error, reason] of refusals) {
   });
 }
 
-Deno.test("ReplicatedDatabase.transaction() tries another standby if the first has executed nothing", async () => {
+Deno.test("replicatedDatabase().transaction() tries another standby if the first has executed nothing", async () => {
   const replicas = await observed();
   replicas.standbys[0]!.error = errors.acquisitionTimeout();
   strictEqual(await outcome(replicas, standbyRead()), "standby1");
   deepStrictEqual(counts(replicas), { fallbacks: {}, retries: { busy: 1 } });
 });
 
-Deno.test("ReplicatedDatabase.transaction() answers with other errors of a standby", async () => {
+Deno.test("replicatedDatabase().transaction() answers with other errors of a standby", async () => {
   const replicas = await observed();
   replicas.standbys[0]!.error = databaseError("22P02");
   strictEqual(await outcome(replicas, standbyRead()), "22P02");
   strictEqual(replicas.primary.batches.length, 0);
 });
 
-Deno.test("ReplicatedDatabase.transaction() repeats the reads of a standby that stops answering", async () => {
+Deno.test("replicatedDatabase().transaction() repeats the reads of a standby that stops answering", async () => {
   const replicas = await observed();
   replicas.standbys[0]!.answers = false;
   strictEqual(await outcome(replicas, standbyRead(), 2000), "primary");
@@ -329,12 +329,12 @@ Deno.test("ReplicatedDatabase.transaction() repeats the reads of a standby that 
   strictEqual(replicas.standbys[0]!.resets, 1);
 });
 
-Deno.test("ReplicatedDatabase.transaction() reports a lack of standbys as no loss of the primary", async () => {
+Deno.test("replicatedDatabase().transaction() reports a lack of standbys as no loss of the primary", async () => {
   const { database } = await observed({ standbys: 0, fallback: "error" });
   await rejects(database.transaction(standbyRead()), (error) => !isConnectionLost(error));
 });
 
-Deno.test("ReplicatedDatabase excludes a standby whose position shows a promotion", async () => {
+Deno.test("replicatedDatabase() excludes a standby whose position shows a promotion", async () => {
   const replicas = await observed({ standbys: 1 });
   replicas.standbys[0]!.isInRecovery = false;
   const { bookmark: text } = await replicas.database.transaction(standbyRead(bookmark("1")));
@@ -347,7 +347,7 @@ Deno.test("ReplicatedDatabase excludes a standby whose position shows a promotio
   });
 });
 
-Deno.test("ReplicatedDatabase uses no standby where servers have no positions", async () => {
+Deno.test("replicatedDatabase() uses no standby where servers have no positions", async () => {
   const replicas = fakeReplicas();
   const { database, primary, standbys, clock } = replicas;
   for (const server of [primary, ...standbys]) server.lsn = null;
@@ -357,7 +357,7 @@ Deno.test("ReplicatedDatabase uses no standby where servers have no positions", 
   strictEqual(await outcome(replicas, standbyRead()), "primary");
 });
 
-Deno.test("ReplicatedDatabase reports a server of another cluster once", async () => {
+Deno.test("replicatedDatabase() reports a server of another cluster once", async () => {
   const replicas = fakeReplicas();
   replicas.standbys[1]!.identifier = "8";
   replicas.database.observeServers!();
@@ -368,7 +368,7 @@ Deno.test("ReplicatedDatabase reports a server of another cluster once", async (
   strictEqual(await outcome(replicas, standbyRead()), "standby0");
 });
 
-Deno.test("ReplicatedDatabase reports standbys that go and come", async () => {
+Deno.test("replicatedDatabase() reports standbys that go and come", async () => {
   const { standbys: [first], clock, events, database } = await observed({ standbys: 1 });
   first!.isDown = true;
   await clock.pass(1000);
@@ -384,7 +384,7 @@ Deno.test("ReplicatedDatabase reports standbys that go and come", async () => {
   ]);
 });
 
-Deno.test("ReplicatedDatabase.replicaCounts() shows lag and reads of each standby", async () => {
+Deno.test("replicatedDatabase().replicaCounts() shows lag and reads of each standby", async () => {
   const replicas = await observed({ standbys: 1 });
   await outcome(replicas, standbyRead());
   replicas.primary.lsn = "0/200";
@@ -395,7 +395,7 @@ Deno.test("ReplicatedDatabase.replicaCounts() shows lag and reads of each standb
   strictEqual(lagSeconds! > 3 && lagSeconds! <= 4, true);
 });
 
-Deno.test("ReplicatedDatabase.configure() applies another lag", async () => {
+Deno.test("replicatedDatabase().configure() applies another lag", async () => {
   const replicas = await observed({ standbys: 1 });
   replicas.primary.lsn = "0/200";
   await replicas.clock.pass(4000);
@@ -407,7 +407,7 @@ Deno.test("ReplicatedDatabase.configure() applies another lag", async () => {
   strictEqual(await outcome(replicas, standbyRead()), "primary");
 });
 
-Deno.test("ReplicatedDatabase.transaction() waits on the primary for a commit that a standby may show", async () => {
+Deno.test("replicatedDatabase().transaction() waits on the primary for a commit that a standby may show", async () => {
   const { database, primary, clock } = await observed();
   primary.running = "7";
   let isRead = false;
@@ -419,7 +419,7 @@ Deno.test("ReplicatedDatabase.transaction() waits on the primary for a commit th
   await reading;
 });
 
-Deno.test("ReplicatedDatabase.close() closes all servers", async () => {
+Deno.test("replicatedDatabase().close() closes all servers", async () => {
   const { database, primary, standbys, clock } = await observed();
   const waiting = database.transaction(standbyRead(bookmark("200")));
   await database.close();
@@ -430,7 +430,7 @@ Deno.test("ReplicatedDatabase.close() closes all servers", async () => {
 
 const open = { ...repeatable, end: "open" } as const;
 
-Deno.test("ReplicatedDatabase.transaction() follows an open transaction to its end", async (t) => {
+Deno.test("replicatedDatabase().transaction() follows an open transaction to its end", async (t) => {
   const rows: readonly (readonly [name: string, error: unknown, by: string, batches: string])[] = [
     ["a standby ends it", null, "standby0", "0 2"],
     [
@@ -453,7 +453,7 @@ Deno.test("ReplicatedDatabase.transaction() follows an open transaction to its e
   }
 });
 
-Deno.test("ReplicatedDatabase.transaction() gives an open write its position behind COMMIT", async () => {
+Deno.test("replicatedDatabase().transaction() gives an open write its position behind COMMIT", async () => {
   const { database } = await observed();
   const begun = await database.transaction({ ...bookmarkedWrite, transaction: open });
   strictEqual(begun.bookmark, undefined);
