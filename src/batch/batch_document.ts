@@ -1,4 +1,5 @@
 /** Reads the document of a batch, the body of `POST /`. @module */
+import { base64url } from "jose";
 import type { IsolationLevel } from "../database/batch.ts";
 import { errors } from "../errors/catalogue.ts";
 import { headerValue, isHeaderName } from "../errors/http_text.ts";
@@ -287,6 +288,5 @@ function decodeBase64url(text: string, path: Path): Uint8Array {
   if (!/^[A-Za-z0-9_-]*$/.test(unpadded) || unpadded.length % 4 === 1) {
     throw malformed(path, "expected base64url");
   }
-  const binary = atob(unpadded.replaceAll("-", "+").replaceAll("_", "/"));
-  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  return base64url.decode(unpadded);
 }

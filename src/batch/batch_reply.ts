@@ -1,4 +1,5 @@
 /** Writes the replies of operations as one JSON document. @module */
+import { base64url } from "jose";
 import { decodeBytes } from "../request/raw_request.ts";
 import { type MediaRange, parseMediaType } from "../http/media_type.ts";
 import { concat } from "../database/protocol/decoder.ts";
@@ -124,23 +125,12 @@ function textOf(reply: Reply, body: Uint8Array): string {
   const type = contentType(reply);
   const isText = type.startsWith("text/") || textKinds.has(parseMediaType(type).kind) ||
     /[+/](?:json|xml)(?:;|$)|;\s*charset=/i.test(type);
-  if (!isText) return JSON.stringify(base64url(body));
+  if (!isText) return JSON.stringify(base64url.encode(body));
   try {
     return JSON.stringify(strictUtf8.decode(body));
   } catch {
-    return JSON.stringify(base64url(body));
+    return JSON.stringify(base64url.encode(body));
   }
 }
 
 const textKinds: ReadonlySet<MediaRange["kind"]> = new Set(["csv", "ndjson", "text", "xml"]);
-
-/** Bytes that are encoded at a time: a multiple of three. */
-const base64Chunk = 0x6000;
-
-function base64url(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += base64Chunk) {
-    text += btoa(String.fromCharCode(...bytes.subarray(at, at + base64Chunk)));
-  }
-  return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-}

@@ -22,10 +22,6 @@ export interface ConfigReader {
   readonly config: Config;
   /** Sources of {@linkcode config}. */
   readonly initialSource: ConfigSource;
-  /** Path of the file of `db-embedded-init`; null without one. */
-  readonly initFile: string | null;
-  /** Reads the file of `db-embedded-init`. Throws an `Error` if it cannot be read. */
-  readonly readInit: () => InitScript | null;
   /** Reads the sources again. Throws an `Error` if one cannot be read. */
   readonly read: () => ConfigSource;
 }
@@ -44,13 +40,10 @@ export function configReader(
     sourceOf(file, { readFile, started, flags: pathFlags, defaults });
   const initialSource = read(null);
   const config = initialSource.configure(noValues);
-  const { dbEmbeddedInit } = config;
   return {
     file,
     config,
     initialSource,
-    initFile: dbEmbeddedInit === null ? null : relativeTo(file, dbEmbeddedInit),
-    readInit: () => readInit(config, file),
     read: () => read(config),
   };
 }

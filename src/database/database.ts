@@ -176,11 +176,6 @@ export interface Database {
    * without SQL. Rejects with an `Error` of one line. Absent for other databases.
    */
   start?(): Promise<"applied" | "unchanged" | "changed" | null>;
-  /**
-   * Replaces an embedded database in memory by a new one that other SQL initialises. If that fails, it
-   * rejects with an `Error` of one line, and the database stays. Absent for other databases.
-   */
-  remake?(init: InitScript): Promise<void>;
   /** Absent where no pooler can lose notifications. */
   readonly notify?: Notify;
   /** Applies options; replaces connections that work otherwise, as {@linkcode flush} does. */

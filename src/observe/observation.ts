@@ -354,12 +354,6 @@ export const diagnostics = {
     "Starting the embedded PostgreSQL " +
     (folder === null ? "in memory..." : `in ${redact(folder)}...`)
   ),
-  "embedded-initializing": notice(({ path }: { path: string }) =>
-    `Applying ${redact(path)} to the new database...`
-  ),
-  "embedded-remake-failed": notice(({ reason }: { reason: string }) =>
-    `Failed to make the database anew, the previous one stays: ${redact(reason)}`
-  ),
   "embedded-ready": notice(({ ms }: { ms: number }) =>
     `Embedded PostgreSQL ready after ${ms.toFixed(0)} milliseconds`
   ),

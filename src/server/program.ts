@@ -24,7 +24,7 @@ import { dumpSchemaCache } from "../schema_cache/dump.ts";
 import type { Service } from "../service/service.ts";
 import { schedule } from "../lib/timers.ts";
 import { serve } from "./serve.ts";
-import { type Reloadable, ReloadSignals } from "./signals.ts";
+import { ReloadSignals } from "./signals.ts";
 
 /** Runs the call of the arguments. Resolves with the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -185,41 +185,8 @@ async function serveConfig(
 /** Defaults of `--watch`. */
 const watchDefaults: Partial<Config> = { dbSchemaWatch: "auto" };
 
-/** Looks at the configuration file and at that of `db-embedded-init`. Returns a function that stops. */
-function watch(reader: ConfigReader, reloads: ReloadSignals): () => void {
-  const { file, initFile } = reader;
+/** Looks at the configuration file. Returns a function that stops. */
+function watch({ file }: ConfigReader, reloads: ReloadSignals): () => void {
   const onChange = () => reloads.request("reloadConfig");
-  const stopFile = watchFiles({ paths: file === null ? [] : [file], onChange, schedule });
-  const remake = databaseRemaker(reader);
-  const stopInit = watchFiles({
-    paths: initFile === null ? [] : [initFile],
-    onChange: () => reloads.run(remake),
-    schedule,
-  });
-  return () => {
-    stopFile();
-    stopInit();
-  };
-}
-
-/**
- * Returns a function that makes a database in memory anew, one after the other. For other databases it
- * reloads the configuration.
- */
-function databaseRemaker({ readInit }: ConfigReader): (service: Reloadable) => Promise<void> {
-  let previous: Promise<void> = Promise.resolve();
-  const remake = async (service: Reloadable) => {
-    const { database, observe = () => {} } = service;
-    if (database?.remake === undefined) return await service.reloadConfig();
-    try {
-      const init = readInit();
-      if (init === null) return;
-      observe({ kind: "embedded-initializing", path: init.name });
-      await database.remake(init);
-    } catch (error) {
-      return observe({ kind: "embedded-remake-failed", reason: errorMessage(error) });
-    }
-    await service.reloadSchema();
-  };
-  return (service) => previous = previous.then(() => remake(service));
+  return watchFiles({ paths: file === null ? [] : [file], onChange, schedule });
 }

@@ -27,8 +27,8 @@ export function stopSignals(observe: (event: Observation) => void): StopSignals 
   return { first: first.promise, second: second.promise };
 }
 
-/** The object that signals reload. `database` and `observe` are those of the one service; absent with tenants. */
-export type Reloadable = Pick<Service, Reload> & Partial<Pick<Service, "database" | "observe">>;
+/** The object that signals reload. */
+export type Reloadable = Pick<Service, Reload>;
 
 /** The method of the service that a signal calls. */
 type Reload = "reloadSchema" | "reloadConfig";
@@ -68,12 +68,7 @@ export class ReloadSignals {
 
   /** Reloads as a signal does. */
   request(reload: Reload): void {
-    this.run((service) => service[reload]());
-  }
-
-  /** Runs a task that does not reject with the service to reload. */
-  run(task: (service: Reloadable) => Promise<void>): void {
-    void this.#service.promise.then(task);
+    void this.#service.promise.then((service) => service[reload]());
   }
 
   /** The descriptor of a terminal that has closed is not one of a terminal. */

@@ -329,60 +329,6 @@ Deno.test("--watch reloads when the configuration file changes, and names a need
   }
 });
 
-const memorySql = (table: string) =>
-  `create table ${table} (id int primary key); insert into ${table} values (1);
-  create function notice() returns void language sql as $$ notify svc, 'reload schema' $$;`;
-
-/** Replaces a file at once: the service would read the empty file of a write that is not finished. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  await Deno.writeTextFile(`${path}.new`, text);
-  await Deno.rename(`${path}.new`, path);
-}
-
-Deno.test("--watch makes a database in memory anew when the file of db-embedded-init changes", async (t) => {
-  const folder = await Deno.makeTempDir({ prefix: "svc_watch_" });
-  const file = `${folder}/my.sql`;
-  const port = freePort();
-  const flags = [
-    "--watch",
-    `--port=${port}`,
-    `--db-embedded-init=${file}`,
-    "--schemas=public",
-    "--anon-role=postgres",
-    "--db-uri=pglite://memory",
-  ];
-  const read = async (path: string) => {
-    const response = await fetch(`http://127.0.0.1:${port}/${path}`);
-    return [response.status, await response.json()];
-  };
-  try {
-    await Deno.writeTextFile(file, memorySql("film"));
-    await using service = startDeno(["run", "-A", main, ...flags]);
-    await service.stderr.waitFor(/API server listening on/);
-    deepStrictEqual(await read("film"), [200, [{ id: 1 }]]);
-    await t.step("a change is served", async () => {
-      const after = service.stderr.all.length;
-      await replaceFile(file, memorySql("reel"));
-      await service.stderr.waitFor(/Schema cache loaded in/, { after });
-      deepStrictEqual(await read("reel"), [200, [{ id: 1 }]]);
-      strictEqual((await read("film"))[0], 404);
-    });
-    await t.step("an error leaves the database as it is", async () => {
-      await replaceFile(file, "create tabel a ();");
-      await service.stderr.waitFor(/anew, the previous one stays: \S*my\.sql:1:8: syntax error/);
-      deepStrictEqual(await read("reel"), [200, [{ id: 1 }]]);
-    });
-    await t.step("notifications of the new database arrive", async () => {
-      const call = await fetch(`http://127.0.0.1:${port}/rpc/notice`, { method: "POST" });
-      strictEqual(call.status, 204);
-      await service.stderr.waitFor(/Received a schema cache reload message on the "svc" channel/);
-    });
-    strictEqual((await service.stop()).code, 0);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
-
 Deno.test("quick mode suggests the largest table, or a view", async () => {
   await using database = await createDatabase(
     `create table a_few (id int); insert into a_few values (1);

@@ -9,13 +9,12 @@ import {
   type Database,
   type DatabaseConfig,
   type DatabaseDependencies,
-  type InitScript,
   type SubscriptionEvents,
 } from "../database.ts";
 import { Pool } from "../pool/pool.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 import type { InitResult } from "./init_script.ts";
-import { type EngineOptions, isInMemory, type StartedEngine, startEngine } from "./start_engine.ts";
+import { type EngineOptions, type StartedEngine, startEngine } from "./start_engine.ts";
 import { concat } from "../protocol/decoder.ts";
 
 /** Most prepared statements of the session. */
@@ -26,7 +25,6 @@ export function openEmbedded(
   config: DatabaseConfig,
   dependencies: DatabaseDependencies,
 ): Database {
-  const { dbUri: uri } = config;
   const engine = engineOf(config, dependencies);
   const pool = poolOf(engine, config);
   return {
@@ -44,12 +42,9 @@ export function openEmbedded(
     configure: (changed) => pool.configure({ ...changed, prepare: changed.prepare !== false }),
     watch: (watcher) => pool.watch(watcher),
     start: () => engine.start(),
-    ...(isInMemory(uri)
-      ? { remake: (init: InitScript) => engine.replace(init).then(() => pool.flush()) }
-      : {}),
     subscribe: async (channel, events) => {
       const version = await pool.version();
-      return { version, place: uri, close: await engine.subscribe(channel, events) };
+      return { version, place: config.dbUri, close: await engine.subscribe(channel, events) };
     },
     close: () => pool.close().then(() => engine.close()),
   };
@@ -122,12 +117,11 @@ function stackDepthExceeded(statement: number): DatabaseError {
 
 /** The engine. It outlives connections to it, as closing it discards data in memory. */
 class Engine {
-  #options: EngineOptions;
+  readonly #options: EngineOptions;
   /** Null before the first start, and after one that failed. */
   #starting: Promise<StartedEngine> | null = null;
   #engine: PGlite | null = null;
   #isConnected = false;
-  #transport: EngineTransport | null = null;
   /** A new session on the engine has to listen anew. */
   #subscription: EngineSubscription | null = null;
 
@@ -157,24 +151,7 @@ class Engine {
     }
     this.#isConnected = true;
     if (this.#subscription !== null) await engine.exec(listenText(this.#subscription.channel));
-    if (engine !== this.#engine) return await this.connect();
-    return this.#transport = new EngineTransport(engine);
-  }
-
-  /** Replaces a database in memory. The previous engine ends with its session. */
-  async replace(init: InitScript): Promise<void> {
-    const options = { ...this.#options, init };
-    const next = await startEngine(options);
-    const [previous, transport] = [this.#starting, this.#transport];
-    this.#options = options;
-    this.#starting = Promise.resolve(next);
-    this.#engine = next.engine;
-    this.#isConnected = false;
-    this.#transport = null;
-    const closePrevious = () => void previous?.then(({ close }) => close(), () => {});
-    if (transport === null) closePrevious();
-    else transport.onEnd(closePrevious);
-    if (this.#subscription !== null) await this.#listen(next.engine, this.#subscription);
+    return new EngineTransport(engine);
   }
 
   /** Listens on the engine's session; returns a function that ends that. The engine must have started. */
@@ -222,9 +199,6 @@ class EngineTransport implements Transport {
   readonly #engine: PGlite;
   #events: TransportEvents | null = null;
   #closed = false;
-  #onEnd: () => void = () => {};
-  /** Replies held while the connection is paused; null while it is not. */
-  #heldChunks: Uint8Array[] | null = null;
 
   constructor(engine: PGlite) {
     this.#engine = engine;
@@ -242,25 +216,13 @@ class EngineTransport implements Transport {
     );
   }
 
-  pause(): void {
-    this.#heldChunks ??= [];
-  }
+  /** A reply is in memory as a whole. */
+  pause(): void {}
 
-  resume(): void {
-    const held = this.#heldChunks ?? [];
-    this.#heldChunks = null;
-    for (const chunk of held) this.#emit(chunk);
-  }
+  resume(): void {}
 
   end(): void {
     this.#closed = true;
-    this.#onEnd();
-  }
-
-  /** Calls the function once the session has ended. */
-  onEnd(run: () => void): void {
-    if (this.#closed) run();
-    else this.#onEnd = run;
   }
 
   destroy(): void {
@@ -270,21 +232,15 @@ class EngineTransport implements Transport {
   async #run(message: Uint8Array): Promise<void> {
     try {
       const reply = await this.#engine.execProtocolRaw(message);
-      if (!this.#closed) this.#emit(reply);
+      if (!this.#closed) this.#events?.data(reply);
     } catch (error) {
       this.#close(error instanceof Error ? error.message : "the embedded database failed");
     }
   }
 
-  #emit(chunk: Uint8Array): void {
-    if (this.#heldChunks !== null) this.#heldChunks.push(chunk);
-    else this.#events?.data(chunk);
-  }
-
   #close(reason: string): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#onEnd();
     this.#events?.closed(reason);
   }
 }

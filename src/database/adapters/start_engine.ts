@@ -69,10 +69,6 @@ async function start(
 
 const memory = "memory://";
 
-export function isInMemory(uri: string): boolean {
-  return dataDirectory(uri) === memory;
-}
-
 function dataDirectory(uri: string): string {
   const place = uri.slice("pglite://".length);
   return place === "memory" || place === "" ? memory : place;

@@ -3,6 +3,7 @@ import { errors } from "../../errors/catalogue.ts";
 import type { DatabaseFailure } from "../../errors/service_error.ts";
 import type { BatchResult, OpenTransaction, Statement, TransactionEnd } from "../batch.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { deferred } from "../../lib/deferred.ts";
 import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
 
@@ -393,7 +394,7 @@ interface OpenedTransaction extends OpenTransaction {
 
 /** Returns a transaction for its caller. `write` sends further statements, and settles their result. */
 function openedTransaction(write: (step: TransactionStep) => void): OpenedTransaction {
-  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+  const { promise: failed, reject: fail } = deferred<never>();
   // Most callers look at the results alone.
   failed.catch(() => {});
   const step = (statements: readonly Statement[], end: TransactionEnd | null) =>

@@ -220,11 +220,6 @@ const events: {
     "`GET /directors?select=all_films:films(title)&films.order=title&token=***`",
   ]],
   "embedded-starting": [{ folder: "data" }, "Starting the embedded PostgreSQL in data..."],
-  "embedded-remake-failed": [
-    { reason: "my.sql:1:2: no" },
-    "Failed to make the database anew, the previous one stays: my.sql:1:2: no",
-  ],
-  "embedded-initializing": [{ path: "init.sql" }, "Applying init.sql to the new database..."],
   "embedded-ready": [{ ms: 812.4 }, "Embedded PostgreSQL ready after 812 milliseconds"],
   "request-failed": [{ error }, json, "error"],
   "error-advised": [
