@@ -63,9 +63,9 @@ export function openPool(
   const preparation = new StatementPreparation({ prepare: config.dbPreparedStatements }, {
     probe: () => probePooler({ targets, timeoutMs: acquisitionTimeoutMs, schedule }),
     apply: (configuration) => pool.configure(configuration),
+    isPooled: () => isPooled(targets),
     onPooler: () => onPooler(),
   });
-  const poolerCheck = new PoolerCheck(() => isPooled(targets), preparation);
   const pool = new Pool({
     max: Math.max(1, config.dbPool),
     acquisitionTimeoutMs,
@@ -83,7 +83,7 @@ export function openPool(
       return transport;
     },
     statementPrefix,
-    onStatementForgotten: (sqlstate) => poolerCheck.record(sqlstate),
+    onStatementForgotten: (sqlstate) => preparation.statementForgotten(sqlstate),
   });
   return {
     ...pooledDatabase(pool, preparation),
@@ -94,7 +94,7 @@ export function openPool(
       onPooler = watcher.onPooler;
       pool.watch(watcher);
     },
-    close: () => pool.close().then(() => poolerCheck.ended),
+    close: () => pool.close().then(() => preparation.checked),
   };
 }
 
@@ -117,35 +117,6 @@ function notifications(
         ? pool.transaction(notifyBatch(channel, payload)).then(() => {})
         : notify(targets, channel, payload),
   };
-}
-
-/** Finds out why the server forgot a statement: a pooler, or a function that has deallocated it. */
-class PoolerCheck {
-  readonly #isPooled: () => Promise<boolean>;
-  readonly #preparation: Pick<StatementPreparation, "poolerFound">;
-  #running: Promise<void> | null = null;
-
-  constructor(
-    isPooled: () => Promise<boolean>,
-    preparation: Pick<StatementPreparation, "poolerFound">,
-  ) {
-    this.#isPooled = isPooled;
-    this.#preparation = preparation;
-  }
-
-  /** Resolves when no check runs. */
-  get ended(): Promise<void> {
-    return this.#running ?? Promise.resolve();
-  }
-
-  record(sqlstate: StaleStatement): void {
-    // Names are random: another connection has prepared this one on the same server connection.
-    if (sqlstate === duplicateStatement) return this.#preparation.poolerFound();
-    this.#running ??= this.#isPooled().then(
-      (isPooled) => void (isPooled && this.#preparation.poolerFound()),
-      () => void (this.#running = null),
-    );
-  }
 }
 
 function pooledDatabase(pool: Pool, preparation: StatementPreparation) {
@@ -251,6 +222,8 @@ interface StatementPreparationOptions {
   /** Tries whether prepared statements outlast a transaction. Rejects if it cannot connect. */
   readonly probe: () => Promise<PoolerFinding>;
   readonly apply: (configuration: PoolConfiguration) => void;
+  /** Whether a pooler stands before the server. Rejects if it cannot connect. */
+  readonly isPooled: () => Promise<boolean>;
   /** Called when a pooler is found that loses prepared statements. */
   readonly onPooler: () => void;
 }
@@ -262,6 +235,7 @@ export class StatementPreparation {
   /** Null until a probe has ended. */
   #finding: PoolerFinding | null = null;
   #probing: Promise<void> | null = null;
+  #checking: Promise<void> | null = null;
 
   constructor(configuration: DatabaseOptions, options: StatementPreparationOptions) {
     this.#configuration = configuration;
@@ -298,7 +272,22 @@ export class StatementPreparation {
     await this.#probing;
   }
 
-  poolerFound(): void {
+  /** Finds out why the server forgot a statement: a pooler, or a function that has deallocated it. */
+  statementForgotten(sqlstate: StaleStatement): void {
+    // Names are random: another connection has prepared this one on the same server connection.
+    if (sqlstate === duplicateStatement) return this.#poolerFound();
+    this.#checking ??= this.#options.isPooled().then(
+      (isPooled) => void (isPooled && this.#poolerFound()),
+      () => void (this.#checking = null),
+    );
+  }
+
+  /** Resolves when no check for a pooler runs. */
+  get checked(): Promise<void> {
+    return this.#checking ?? Promise.resolve();
+  }
+
+  #poolerFound(): void {
     if (this.#configuration.prepare !== "auto") return this.#options.onPooler();
     this.#found(statementsLost);
   }

@@ -73,7 +73,7 @@ function decoded(text: string): string {
 const pair = /\s*([A-Za-z_]\w*)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s\\']|\\.)*))\s*/y;
 
 /** Throws an `Error` with the unknown keyword, or the position of the syntax error. */
-export function parseKeywords(text: string): ConnectionParameters {
+function parseKeywords(text: string): ConnectionParameters {
   const parameters = new Map<string, string>();
   pair.lastIndex = 0;
   for (let at = 0; at < text.length; at = pair.lastIndex) {

@@ -21,6 +21,7 @@ function preparationOf(prepare: DatabaseOptions["prepare"]) {
     apply: ({ prepare, sharesSession }) => {
       log.push(`${prepare ? "prepared" : "unnamed"}${sharesSession ? ", shared" : ""}`);
     },
+    isPooled: () => Promise.resolve(true),
     onPooler: () => void log.push("pooler"),
   });
   return { preparation, probes, log };
@@ -64,8 +65,8 @@ Deno.test("StatementPreparation with auto is unnamed from the moment a pooler is
   const settling = preparation.settle();
   probes[0]!.resolve(kept);
   await settling;
-  preparation.poolerFound();
-  preparation.poolerFound();
+  preparation.statementForgotten("42P05");
+  preparation.statementForgotten("42P05");
   await preparation.settle();
   deepStrictEqual(log, ["probe", "prepared", "unnamed, shared", "pooler", "unnamed, shared"]);
 });
@@ -75,7 +76,7 @@ for (const prepare of [true, false]) {
     const { preparation, log } = preparationOf(prepare);
     await preparation.settle();
     strictEqual(preparation.current.prepare, prepare);
-    preparation.poolerFound();
+    preparation.statementForgotten("42P05");
     deepStrictEqual(log, ["pooler"]);
   });
 }

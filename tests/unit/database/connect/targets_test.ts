@@ -37,6 +37,13 @@ const logins: readonly (readonly [text: string, user: string, password: string, 
   ["postgres://u:100%@h/db", "u", "100%", "db"],
   ["postgres://u%20v:p@/my%20db", "u v", "p", "my db"],
   ["host=h user=u password='p ?' dbname=db", "u", "p ?", "db"],
+  [
+    String.raw`host = h  USER = 'u v' password='it\'s \\ here' user=w`,
+    "w",
+    String.raw`it's \ here`,
+    undefined,
+  ],
+  [String.raw`host=h user=u password=a\ b dbname=''`, "u", "a b", undefined],
   ["postgresql://u:p@/?host=%2Frun%2Fpg&dbname=x", "u", "p", "x"],
   ["postgres://u:p@h/db?user=v&password=a+b%26&dbname=x%2Fy", "v", "a+b&", "x/y"],
   ["postgres://h?dbname=a&dbname=b&user=u&password=p", "u", "p", "b"],
@@ -221,6 +228,14 @@ const refused: readonly (readonly [text: string, message: string])[] = [
     "percent-encoded",
   ],
   ["host=h schema=public", 'invalid connection option "schema"'],
+  ...[["tmp_db", 1], ["host", 1], ["host=h nonsense", 8], ["=h", 1], ["host='h", 6]].map((
+    [text, at],
+  ) =>
+    [
+      String(text),
+      `db-uri is neither a URI nor a list of keyword=value pairs (at character ${at})`,
+    ] as const
+  ),
   ...unsupported.flatMap((keyword) => {
     const message = `connection option "${keyword}" is not supported`;
     return [[`postgres://h?${keyword}=x`, message], [`${keyword}=x`, message]] as const;
