@@ -49,7 +49,6 @@ export function compressReply(reply: Reply, context: CompressionContext): Reply 
   const coding = chooseCoding(headers["accept-encoding"] ?? null, offered);
   if (coding === null) return varied;
   const encoder = encoders.get(coding)!;
-  if (length !== null && length < encoder.minBytes) return varied;
   return encodedReply(varied, content, { coding, encoder }) ?? varied;
 }
 
@@ -84,7 +83,7 @@ function encodedReply(
 ): Reply | null {
   const headers = encodedHeaders(reply.headers, coding);
   const isWhole = content instanceof Uint8Array && content.length <= maxWholeBytes;
-  if (isWhole && encoder.encode !== null) {
+  if (isWhole) {
     const encoded = encoder.encode(content);
     headers.push(["Content-Length", String(encoded.length)]);
     return { ...reply, headers, content: encoded, length: encoded.length };

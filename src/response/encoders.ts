@@ -1,5 +1,5 @@
 /**
- * Encodes bodies of responses: with `node:zlib` where the runtime has it, else with `CompressionStream`.
+ * Encodes bodies of responses with `node:zlib`.
  *
  * The levels are the fastest that halve the length: JSON of 100 kB takes 0.3 ms to 0.9 ms, and shrinks to a
  * fifth or a third.
@@ -11,10 +11,8 @@ import { type BuiltinModule, builtinModule } from "../lib/builtin_modules.ts";
 import { type Schedule, schedule as defaultSchedule } from "../lib/timers.ts";
 
 export interface BodyEncoder {
-  /** The shortest body that is worth its cost, in bytes. */
-  readonly minBytes: number;
-  /** Encodes a short body at once; null where only streams are encoded. */
-  readonly encode: ((bytes: Uint8Array) => Uint8Array) | null;
+  /** Encodes a short body at once. */
+  readonly encode: (bytes: Uint8Array) => Uint8Array;
   /** Bytes wait for others for 50 ms at most. Returns null if too many streams are open. */
   readonly encodeStream: (source: ReadableStream<Uint8Array>) => ReadableStream<Uint8Array> | null;
 }
@@ -26,8 +24,6 @@ const flushDelayMs = 50;
 const chunkBytes = 64 * 1024;
 /** Open streams of `node:zlib`: each takes up to 1.5 MB until its reader has all of it. */
 const maxOpenStreams = 100;
-/** A `CompressionStream` costs more than it saves for shorter bodies. */
-const minStreamedBytes = 8 * 1024;
 
 export interface EncoderOptions {
   /** Null for a runtime without it. Default: that of the runtime. */
@@ -36,10 +32,11 @@ export interface EncoderOptions {
   readonly schedule?: Schedule;
 }
 
+/** Returns the encoders of the runtime; none without `node:zlib`. */
 export function bodyEncoders(
   { zlib = builtinModule("node:zlib"), schedule = defaultSchedule }: EncoderOptions = {},
 ): BodyEncoders {
-  return zlib === null ? standardEncoders() : zlibEncoders(zlib, schedule);
+  return zlib === null ? new Map() : zlibEncoders(zlib, schedule);
 }
 
 /** Older versions of `node:zlib` lack some codings. */
@@ -64,7 +61,6 @@ function zlibEncoders(zlib: BuiltinModule<"node:zlib">, schedule: Schedule): Bod
   ) => {
     if (!encode) return;
     encoders.set(coding, {
-      minBytes: 0,
       encode,
       encodeStream: (source) => {
         if (openStreams >= maxOpenStreams) return null;
@@ -175,21 +171,4 @@ async function feed(
     if (transform.write(value.slice())) continue;
     await new Promise<void>((resolve) => proceed = resolve);
   }
-}
-
-/** Names of formats of `CompressionStream`; runtimes may lack the second. */
-const standardFormats = [["br", "brotli"], ["gzip", "gzip"]] as const;
-
-function standardEncoders(): BodyEncoders {
-  return new Map(standardFormats.flatMap(([coding, format]) => {
-    const open = () => new CompressionStream(format as CompressionFormat);
-    try {
-      open();
-    } catch {
-      return [];
-    }
-    const encodeStream: BodyEncoder["encodeStream"] = (source) =>
-      source.pipeThrough(open() as ReadableWritablePair<Uint8Array, Uint8Array>);
-    return [[coding, { minBytes: minStreamedBytes, encode: null, encodeStream }]];
-  }));
 }

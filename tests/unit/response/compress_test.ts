@@ -205,14 +205,9 @@ for (const coding of codings) {
   });
 }
 
-Deno.test("bodyEncoders() compresses long bodies in runtimes without node:zlib", async () => {
-  const found = bodyEncoders({ zlib: null });
-  const short = compressed(replyOf(text(8000)), { found, accept: "gzip" });
-  strictEqual(fields(short).get("Content-Encoding"), null);
-  const reply = compressed(replyOf(text(300_000)), { found, accept: "gzip" });
-  strictEqual(fields(reply).get("Content-Encoding"), "gzip");
-  strictEqual(reply.length, null);
-  deepStrictEqual(new Uint8Array(zlib.gunzipSync(await bytesOf(reply))), text(300_000));
+Deno.test("bodyEncoders() leaves bodies as they are in runtimes without node:zlib", () => {
+  const reply = compressed(replyOf(text(8000)), { found: bodyEncoders({ zlib: null }) });
+  strictEqual(fields(reply).get("Content-Encoding"), null);
 });
 
 Deno.test("bodyEncoders() bounds the streams that are open at once", async () => {
