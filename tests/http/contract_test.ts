@@ -29,22 +29,16 @@ create function api.nothing() returns void language sql as '';
 grant select on api.doc, api.note to {anon}, {user};
 grant delete on api.doc to {user};`;
 
-interface Row {
-  readonly label: string;
-  /** SQL behind {@linkcode setup}. Default: none. */
-  readonly before?: string;
-  readonly sql: string;
-  /** The changes; `{user}` is a role. */
-  readonly changes: readonly string[];
-}
+/** A label, SQL, the changes, in which `{user}` is a role, and SQL before: {@linkcode setup} and this. */
+type Row = readonly [label: string, sql: string, changes: readonly string[], before?: string];
 
 const rows: readonly Row[] = [
-  { label: "E1: nothing", sql: "select", changes: [] },
-  { label: "E1: comments and indexes", sql: "create index on api.note (doc_id)", changes: [] },
-  {
-    label: "E2: a second key between two tables",
-    sql: "alter table api.note add foreign key (source_id) references api.doc",
-    changes: [
+  ["E1: nothing", "select", []],
+  ["E1: comments and indexes", "create index on api.note (doc_id)", []],
+  [
+    "E2: a second key between two tables",
+    "alter table api.note add foreign key (source_id) references api.doc",
+    [
       "breaking embed api.doc note: was note_doc_id_fkey, is ambiguous: note_doc_id_fkey, " +
       "note_source_id_fkey",
       "breaking embed api.note doc: was note_doc_id_fkey, is ambiguous: note_doc_id_fkey, " +
@@ -52,124 +46,111 @@ const rows: readonly Row[] = [
       "safe embed api.doc note!note_source_id_fkey: new: one-to-many",
       "safe embed api.note doc!note_source_id_fkey: new: many-to-one",
     ],
-  },
-  {
-    label: "row-level security begins and hides all rows",
-    sql: "alter table api.doc enable row level security",
-    changes: ["maybe policy api.doc: new: enabled"],
-  },
-  {
-    label: "row-level security ends and shows all rows",
-    before: "alter table api.doc enable row level security, force row level security",
-    sql: "alter table api.doc disable row level security",
-    changes: ["breaking policy api.doc: lost: enabled, forced"],
-  },
-  {
-    label: "a column of a result has another name",
-    before: "create function api.pair() returns table (a int, b int) language sql as 'select 1, 2'",
-    sql: "drop function api.pair(); create function api.pair() returns table (a int, c int) " +
-      "language sql as 'select 1, 2'",
-    changes: [
+  ],
+  [
+    "row-level security begins and hides all rows",
+    "alter table api.doc enable row level security",
+    ["maybe policy api.doc: new: enabled"],
+  ],
+  ["row-level security ends and shows all rows", "alter table api.doc disable row level security", [
+    "breaking policy api.doc: lost: enabled, forced",
+  ], "alter table api.doc enable row level security, force row level security"],
+  [
+    "a column of a result has another name",
+    "drop function api.pair(); create function api.pair() returns table (a int, c int) " +
+    "language sql as 'select 1, 2'",
+    [
       "breaking function api.pair(): was setof record (a b), volatile, " +
       "is setof record (a c), volatile",
     ],
-  },
-  {
-    label: "E3: int becomes bigint",
-    sql: "alter table api.doc alter n type bigint",
-    changes: ["breaking column api.doc.n: was integer, nullable, is bigint, nullable"],
-  },
-  {
-    label: "E4: a column becomes required",
-    sql: "alter table api.doc alter team set not null",
-    changes: ["breaking column api.doc.team: was text, nullable, is text, required"],
-  },
-  {
-    label: "E5: a column is revoked",
-    sql: "revoke select on api.doc from {user}; grant select (id, n) on api.doc to {user}",
-    changes: [
+    "create function api.pair() returns table (a int, b int) language sql as 'select 1, 2'",
+  ],
+  ["E3: int becomes bigint", "alter table api.doc alter n type bigint", [
+    "breaking column api.doc.n: was integer, nullable, is bigint, nullable",
+  ]],
+  ["E4: a column becomes required", "alter table api.doc alter team set not null", [
+    "breaking column api.doc.team: was text, nullable, is text, required",
+  ]],
+  [
+    "E5: a column is revoked",
+    "revoke select on api.doc from {user}; grant select (id, n) on api.doc to {user}",
+    [
       "breaking grant {user} api.doc select: lost team; grant select (team) on api.doc to {user};",
     ],
-  },
-  {
-    label: "E5: an action is revoked",
-    sql: "revoke delete on api.doc from {user}",
-    changes: [
-      "breaking grant {user} api.doc delete: lost all; grant delete on api.doc to {user};",
-    ],
-  },
-  {
-    label: "E5: a column is dropped",
-    sql: "alter table api.doc drop team",
-    changes: ["breaking column api.doc.team: lost: text, nullable"],
-  },
-  {
-    label: "E6: an overload with the same parameter names",
-    sql: "create function api.hello(n int) returns text stable language sql as 'select 1::text'",
-    changes: ["maybe function api.hello(n integer): new: text, stable"],
-  },
-  {
-    label: "E7: a parameter with a default",
-    sql: "drop function api.hello; create function api.hello(n text, m int default 1) " +
-      "returns text stable language sql as 'select n'",
-    changes: [
+  ],
+  ["E5: an action is revoked", "revoke delete on api.doc from {user}", [
+    "breaking grant {user} api.doc delete: lost all; grant delete on api.doc to {user};",
+  ]],
+  ["E5: a column is dropped", "alter table api.doc drop team", [
+    "breaking column api.doc.team: lost: text, nullable",
+  ]],
+  [
+    "E6: an overload with the same parameter names",
+    "create function api.hello(n int) returns text stable language sql as 'select 1::text'",
+    ["maybe function api.hello(n integer): new: text, stable"],
+  ],
+  [
+    "E7: a parameter with a default",
+    "drop function api.hello; create function api.hello(n text, m int default 1) " +
+    "returns text stable language sql as 'select n'",
+    [
       "safe function api.hello(n text): is function api.hello(n text, m integer = default): " +
       "text, stable",
       "safe function api.hello(n text, m integer = default): new: text, stable",
     ],
-  },
-  {
-    label: "the anonymous role gains a column and an action",
-    sql: "alter table api.doc add secret text; grant delete on api.note to {anon}",
-    changes: [
+  ],
+  [
+    "the anonymous role gains a column and an action",
+    "alter table api.doc add secret text; grant delete on api.note to {anon}",
+    [
       "breaking grant {anon} api.doc select: wider: secret",
       "breaking grant {anon} api.note delete: wider: all",
       "safe column api.doc.secret: new: text, nullable",
       "safe grant {user} api.doc select: gained: secret",
     ],
-  },
-  {
-    label: "a function in the place of a key of its name",
-    sql: "create function api.note(api.doc) returns setof api.note stable language sql as " +
-      "'select * from api.note where doc_id = $1.id'",
-    changes: [
+  ],
+  [
+    "a function in the place of a key of its name",
+    "create function api.note(api.doc) returns setof api.note stable language sql as " +
+    "'select * from api.note where doc_id = $1.id'",
+    [
       "breaking embed api.doc note: was note_doc_id_fkey, is function to many",
       "breaking embed api.doc note!note_doc_id_fkey: lost: one-to-many",
     ],
-  },
-  {
-    label: "a function in the place of two keys",
-    before: "alter table api.note add foreign key (source_id) references api.doc",
-    sql: "create function api.note(api.doc) returns setof api.note stable language sql as " +
-      "'select * from api.note where doc_id = $1.id'",
-    changes: [
+  ],
+  [
+    "a function in the place of two keys",
+    "create function api.note(api.doc) returns setof api.note stable language sql as " +
+    "'select * from api.note where doc_id = $1.id'",
+    [
       "breaking embed api.doc note!note_doc_id_fkey: lost: one-to-many",
       "breaking embed api.doc note!note_source_id_fkey: lost: one-to-many",
       "safe embed api.doc note: was ambiguous: note_doc_id_fkey, note_source_id_fkey, " +
       "is function to many",
     ],
-  },
-  {
-    label: "a key in the place of a function of its name",
-    before: "create function api.note(api.doc) returns setof api.note rows 1 stable language sql " +
-      "as 'select * from api.note where doc_id = $1.id limit 1'",
-    sql: "drop function api.note(api.doc)",
-    changes: [
+    "alter table api.note add foreign key (source_id) references api.doc",
+  ],
+  [
+    "a key in the place of a function of its name",
+    "drop function api.note(api.doc)",
+    [
       "breaking embed api.doc note: was function to one, is note_doc_id_fkey",
       "safe embed api.doc note!note_doc_id_fkey: new: one-to-many",
     ],
-  },
-  {
-    label: "a function gives one row in place of many",
-    before: "create function api.more(api.doc) returns setof api.note stable language sql as " +
-      "'select * from api.note where doc_id = $1.id'",
-    sql: "alter function api.more(api.doc) rows 1",
-    changes: ["breaking embed api.doc more: was function to many, is function to one"],
-  },
+    "create function api.note(api.doc) returns setof api.note rows 1 stable language sql " +
+    "as 'select * from api.note where doc_id = $1.id limit 1'",
+  ],
+  [
+    "a function gives one row in place of many",
+    "alter function api.more(api.doc) rows 1",
+    ["breaking embed api.doc more: was function to many, is function to one"],
+    "create function api.more(api.doc) returns setof api.note stable language sql as " +
+    "'select * from api.note where doc_id = $1.id'",
+  ],
 ];
 
 Deno.test("contractChanges() says what a change of the database breaks", async (t) => {
-  for (const { label, before = "", sql, changes } of rows.filter(({ label }) => isChosen(label))) {
+  for (const [label, sql, changes, before = ""] of rows.filter(([label]) => isChosen(label))) {
     const fn = async () => {
       await using database = await diagnosedDatabase();
       await database.run(setup + before);
