@@ -18,8 +18,10 @@ import { guardedFolder } from "./runner/guarded_folder.ts";
 import { binFolderVariable, postgresBinaries } from "./database/postgres_binaries.ts";
 import { prepareCluster, serverFolder, startPostgres } from "./database/postgres_server.ts";
 import { hasStep, readTestArguments, rowVariable } from "./runner/row_filter.ts";
+import { allTests } from "./runner/test_files.ts";
 import { countTests, describeCounts } from "./runner/test_counts.ts";
 
+const root = new URL("../..", import.meta.url).pathname;
 const config = new URL("../deno.json", import.meta.url).pathname;
 
 /** `deno.json` enables the sanitizers of resources and ops. */
@@ -38,8 +40,12 @@ async function runTests(args: readonly string[]): Promise<number> {
     makePglite(join(folder.path, "pglite")),
   ]);
   const report = join(folder.path, "report.xml");
+  const isWhole = others.every((arg) => arg.startsWith("-"));
+  // The compiler uses one processor for most of a minute: tests need not wait for it.
+  const types = isWhole && !others.includes("--no-check") ? checkTypes() : 0;
+  const files = isWhole ? ["--no-check", ...await allTests(root, folder.path)] : [];
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["test", ...flags, `--junit-path=${report}`, ...others],
+    args: ["test", ...flags, `--junit-path=${report}`, ...others, ...files],
     env: {
       DENO_JOBS: jobs,
       ...Deno.env.toObject(),
@@ -51,7 +57,7 @@ async function runTests(args: readonly string[]): Promise<number> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     Deno.addSignalListener(signal, () => child.kill(signal));
   }
-  const { code } = await child.status;
+  const code = (await child.status).code || await types;
   const xml = await Deno.readTextFile(report).catch(() => "");
   if (row !== null && code === 0 && !hasStep(xml)) {
     console.log(`no row's name contains ${row}`);
@@ -60,6 +66,11 @@ async function runTests(args: readonly string[]): Promise<number> {
   if (xml === "") console.error(`the run ended without a report: exit code ${code}`);
   console.log(describeCounts(countTests(xml, code)));
   return code;
+}
+
+async function checkTypes(): Promise<number> {
+  const args = ["check", "--quiet", `--config=${config}`];
+  return (await new Deno.Command(Deno.execPath(), { args, cwd: root }).spawn().status).code;
 }
 
 /**
