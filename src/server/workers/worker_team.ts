@@ -4,6 +4,7 @@ import { metricsText } from "../../admin/admin.ts";
 import type { RecordedService, Recorder } from "../../admin/recorder.ts";
 import type { Log } from "../../cli/log.ts";
 import type { Config } from "../../config/options.ts";
+import type { PoolCounts } from "../../database/database.ts";
 import { deferred } from "../../lib/deferred.ts";
 import { withTimeout } from "../../lib/time_limits.ts";
 import { schedule as defaultSchedule } from "../../lib/timers.ts";
@@ -265,8 +266,6 @@ const startWorker: StartThread = ({ onMessage, onError }) => {
     terminate: () => worker.terminate(),
   };
 };
-
-type PoolCounts = RecordedSecond["pool"];
 
 const noConnections: PoolCounts = { max: 0, open: 0, inUse: 0, waiting: 0, timeouts: 0 };
 
