@@ -3,7 +3,7 @@ import { type AccessCell, type AccessMatrix, readAccess } from "../access/cells.
 import { markOf, mayText } from "../access/cell_text.ts";
 import { withCounts } from "../access/counts.ts";
 import { callerFlags, callerOf } from "./caller_flags.ts";
-import type { Command } from "./command.ts";
+import { type Command, flagsOf } from "./command.ts";
 import { print } from "./output.ts";
 import { groupBy } from "../lib/group_by.ts";
 import { printable, printableJson } from "../lib/printable.ts";
@@ -13,7 +13,7 @@ import { withDatabase } from "./with_service.ts";
 export const accessCommand: Command = {
   name: "access",
   doc: "Show what each role may do, and why not, as a table",
-  flags: [...callerFlags, { name: "--json", value: "none", doc: "Print the cells as JSON" }],
+  flags: [...callerFlags, ...flagsOf({ "--json": "Print the cells as JSON" })],
   failureCode: 2,
   run: ({ config: args, flags }) =>
     withDatabase(args, async (service) => {

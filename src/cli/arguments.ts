@@ -213,17 +213,17 @@ function leadingOperands(others: readonly string[], command: Command | null): re
 
 function setOwnFlag(
   flags: Map<string, string>,
-  { name, value: arity, placeholder, repeats }: CommandFlag,
+  { name, form, value: arity }: CommandFlag,
   { value }: FlagToken,
 ): void {
   if (arity === "none" && value !== null) throw new ArgumentError(`${name} takes no value`);
   if (value === null && (arity === "required" || arity === "next")) {
-    throw new ArgumentError(
-      `${name} needs a value: ${name}${arity === "next" ? " " : "="}${placeholder}`,
-    );
+    throw new ArgumentError(`${name} needs a value: ${form}`);
   }
   const previous = flags.get(name);
-  if (previous !== undefined && !repeats) throw new ArgumentError(`${name} is given twice`);
+  if (previous !== undefined && !form.endsWith("…")) {
+    throw new ArgumentError(`${name} is given twice`);
+  }
   flags.set(name, previous === undefined ? value ?? "" : `${previous}\0${value}`);
 }
 

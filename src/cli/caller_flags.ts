@@ -1,18 +1,13 @@
 /** Flags for the caller of requests in this process. @module */
 import { callerIdentity } from "../auth/caller_identity.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
-import type { CommandCall, CommandFlag } from "./command.ts";
+import { type CommandCall, flagsOf } from "./command.ts";
 
 /** `--role` and `--claims`. */
-export const callerFlags: readonly CommandFlag[] = [
-  { name: "--role", value: "required", placeholder: "ROLE", doc: "Role of the request" },
-  {
-    name: "--claims",
-    value: "required",
-    placeholder: "JSON",
-    doc: "Claims of the request's token",
-  },
-];
+export const callerFlags = flagsOf({
+  "--role=ROLE": "Role of the request",
+  "--claims=JSON": "Claims of the request's token",
+});
 
 /** Returns the caller that the flags name; null for one without a token. Throws an `Error` if they are invalid. */
 export function callerOf(

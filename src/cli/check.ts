@@ -12,7 +12,7 @@ import { notificationFindings } from "../diagnosis/notifications.ts";
 import { svcDialect } from "../dialect.ts";
 import type { CallWords } from "../observe/call_words.ts";
 import type { Service } from "../service/service.ts";
-import type { Command, CommandCall } from "./command.ts";
+import { type Command, type CommandCall, flagsOf } from "./command.ts";
 import { print, printError } from "./output.ts";
 import { callWords } from "./program_call.ts";
 import type { QuickStart } from "./start.ts";
@@ -26,11 +26,11 @@ const cannotCheck = 2;
 export const checkCommand: Command = {
   name: "check",
   doc: "List problems of the database and the configuration, with SQL that mends them",
-  flags: [
-    { name: "--json", value: "none", doc: "Print the list as JSON" },
-    { name: "--measure", value: "none", doc: "Measure on the rows what SQL of findings gains" },
-    { name: "--fix-sql", value: "none", doc: "Print only the SQL, for psql" },
-  ],
+  flags: flagsOf({
+    "--json": "Print the list as JSON",
+    "--measure": "Measure on the rows what SQL of findings gains",
+    "--fix-sql": "Print only the SQL, for psql",
+  }),
   failureCode: cannotCheck,
   run: check,
 };

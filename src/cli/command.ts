@@ -6,19 +6,32 @@ import type { Config } from "../config/options.ts";
 
 /** A flag that only one command has. */
 export interface CommandFlag {
-  /** As typed: `--apply`, `-c`. */
+  /** As typed, without the value: `--apply`, `-c`. */
   readonly name: string;
-  /**
-   * `none`: `--yes`. `optional`: `--apply` or `--apply=URI`. `required`: `--out=FILE`. `next`: the
-   * next argument is the value, as in `-c TEXT`.
-   */
+  /** The name with that of the value: `--yes`, `--apply[=URI]`, `--out=FILE`, `-c TEXT`. */
+  readonly form: string;
+  /** Whether the value is absent, optional, required, or the next argument. */
   readonly value: "none" | "optional" | "required" | "next";
-  /** Name of the value in `--help`; required unless `value` is `none`. */
-  readonly placeholder?: string;
   /** One phrase for `--help`. */
   readonly doc: string;
-  /** The flag may be given several times; its values are joined by NUL. Default: false. */
-  readonly repeats?: true;
+}
+
+const arities: Readonly<Record<string, CommandFlag["value"]>> = {
+  "": "none",
+  "[": "optional",
+  "=": "required",
+  " ": "next",
+};
+
+/**
+ * Returns the flags of a table of forms and phrases. A flag whose form ends with `…` may be given
+ * several times; its values are joined by NUL.
+ */
+export function flagsOf(table: Readonly<Record<string, string>>): readonly CommandFlag[] {
+  return Object.entries(table).map(([form, doc]) => {
+    const [, name = "", sign = ""] = /^([\w-]+)(.?)/.exec(form)!;
+    return { name, form, value: arities[sign]!, doc };
+  });
 }
 
 /** Arguments of a command other than the configuration, known by their form. */

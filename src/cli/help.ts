@@ -2,7 +2,7 @@
 import { svcDialect } from "../dialect.ts";
 import { version } from "../version.ts";
 import { modeFlags, serveFlagDocs } from "./arguments.ts";
-import type { Command, CommandFlag } from "./command.ts";
+import type { Command } from "./command.ts";
 import { shortForms } from "./option_flags.ts";
 
 /** Returns the text of `--version`. */
@@ -16,7 +16,7 @@ const targets = "[FILE | CONNECTION]";
 export function usage(command: Command | null, commands: readonly Command[]): string {
   const token = svcDialect.productToken;
   if (command !== null) {
-    const flags = command.flags.map((flag) => `[${flagText(flag)}] `).join("");
+    const flags = command.flags.map(({ form }) => `[${form}] `).join("");
     const operands = command.operands === undefined ? "" : `[${command.operands.placeholder}]… `;
     return `Usage: ${token} ${command.name} ${flags}${operands}[--KEY=VALUE]… ${targets}\n`;
   }
@@ -33,7 +33,7 @@ export function helpText(command: Command | null, commands: readonly Command[]):
     : `${productToken} ${command.name}: ${command.doc}`;
   const ownFlags = command === null
     ? modeFlags.map(({ spellings, doc }): HelpRow => [spellings.join(", "), doc])
-    : command.flags.map((flag): HelpRow => [flagText(flag), flag.doc]);
+    : command.flags.map(({ form, doc }): HelpRow => [form, doc]);
   const sections: readonly (readonly [title: string, rows: readonly HelpRow[]])[] = [
     ["Commands:", command === null ? commands.map(({ name, doc }) => [name, doc]) : []],
     ["Available options:", [
@@ -76,21 +76,6 @@ const shortFormRows: readonly HelpRow[] = shortForms.map(({ name, key, placehold
 ]);
 
 const keyRow: HelpRow = ["--KEY=VALUE", "Any option of the file, such as --db-pool=20"];
-
-function flagText({ name, value, placeholder }: CommandFlag): string {
-  switch (value) {
-    case "none":
-      return name;
-    case "optional":
-      return `${name}[=${placeholder}]`;
-    case "required":
-      return `${name}=${placeholder}`;
-    case "next":
-      return `${name} ${placeholder}`;
-    default:
-      return value satisfies never;
-  }
-}
 
 function table(rows: readonly HelpRow[]): string {
   const width = Math.max(...rows.map(([left]) => left.length));

@@ -6,7 +6,7 @@ import { withAnswers } from "../policy_test/case_file.ts";
 import { type CaseResult, runFile } from "../policy_test/case_handler.ts";
 import { generateTests } from "../policy_test/generate.ts";
 import { failureText, gapsText, junitText, summaryText } from "../policy_test/report.ts";
-import type { Command, CommandCall } from "./command.ts";
+import { type Command, type CommandCall, flagsOf } from "./command.ts";
 import { relativeTo, shortPath } from "./config_files.ts";
 import { print, printError } from "./output.ts";
 import { callWords } from "./program_call.ts";
@@ -16,11 +16,11 @@ import { readCases, withTransport } from "./with_transport.ts";
 export const testCommand: Command = {
   name: "test",
   doc: "Run policy tests: requests with the answers that they must have; nothing is committed",
-  flags: [
-    { name: "--junit", value: "required", placeholder: "FILE", doc: "Write the results as JUnit" },
-    { name: "--generate", value: "none", doc: "Print a file with tests of policies by claims" },
-    { name: "--write", value: "none", doc: "Append the answers to cases without =>" },
-  ],
+  flags: flagsOf({
+    "--junit=FILE": "Write the results as JUnit",
+    "--generate": "Print a file with tests of policies by claims",
+    "--write": "Append the answers to cases without =>",
+  }),
   operands: { pattern: /\.cases$/, placeholder: "FILE.cases", doc: "Default: all below tests/" },
   failureCode: 2,
   run: test,

@@ -3,11 +3,10 @@ import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { serviceHandler } from "../handler/handler.ts";
 import { turn } from "../lib/timers.ts";
-import { requestOfLine } from "../shadow/access_log.ts";
 import { isRead, proxyHandler } from "../shadow/proxy.ts";
 import { Shadow } from "../shadow/shadow.ts";
-import { Tally } from "../shadow/tally.ts";
-import type { Command, CommandCall, CommandContext } from "./command.ts";
+import { type ReadLine, Tally } from "../shadow/tally.ts";
+import { type Command, type CommandCall, type CommandContext, flagsOf } from "./command.ts";
 import { print, printError } from "./output.ts";
 import { withDatabase } from "./with_service.ts";
 
@@ -15,12 +14,12 @@ import { withDatabase } from "./with_service.ts";
 export const shadowCommand: Command = {
   name: "shadow",
   doc: "Pass requests to another server, and compare its answers to reads with those of svc",
-  flags: [
-    { name: "--upstream", value: "next", placeholder: "URL", doc: "The server that answers" },
-    { name: "--log", value: "next", placeholder: "FILE", doc: "Repeat the reads of an access log" },
-    { name: "--sample", value: "next", placeholder: "N", doc: "Compare N percent of the reads" },
-    { name: "--token", value: "next", placeholder: "JWT", doc: "Token of the reads of the log" },
-  ],
+  flags: flagsOf({
+    "--upstream URL": "The server that answers",
+    "--log FILE": "Repeat the reads of an access log",
+    "--sample N": "Compare N percent of the reads",
+    "--token JWT": "Token of the reads of the log",
+  }),
   failureCode: 2,
   run: shadow,
 };
@@ -92,4 +91,13 @@ async function replay(log: string, token: string | undefined, shadow: Shadow): P
     }
   };
   await Promise.all(Array.from({ length: maxReplayed }, work));
+}
+
+/** Returns the request of a line of an access log in the common or combined format; null for other lines. */
+export function requestOfLine(line: string): ReadLine | null {
+  const [, method, target] = /\] "([A-Z]+) (\/\S*) HTTP\/[\d.]+" \d{3} /.exec(line) ?? [];
+  if (method === undefined || target === undefined) return null;
+  // nginx writes a quotation mark as \x22.
+  const bytes = (_: string, hex: string) => `%${hex}`;
+  return { method, target: target.replace(/\\x([0-9A-F]{2})/g, bytes).replace(/\\"/g, "%22") };
 }

@@ -2,28 +2,27 @@
 import { readFileSync } from "node:fs";
 import { isatty } from "node:tty";
 import type { ConfigFlags } from "../config/load.ts";
-import { failureLines, SqlSession, type TextResult } from "../database/connection/sql_session.ts";
+import {
+  failureLines,
+  SqlSession,
+  type StatementResult,
+  type TextResult,
+} from "../database/connection/sql_session.ts";
 import { svcDialect } from "../dialect.ts";
 import { printable } from "../lib/printable.ts";
-import type { Command, CommandCall } from "./command.ts";
+import { type Command, type CommandCall, flagsOf } from "./command.ts";
 import { configReader, openConfiguredTransport } from "./config_files.ts";
 import { print, printError } from "./output.ts";
-import { type OutputFormat, resultText } from "./sql_output.ts";
 
 /** The command. */
 export const sqlCommand: Command = {
   name: "sql",
   doc: "Run SQL on the database, from a pipe, a file or an argument",
-  flags: [
-    { name: "-c", value: "next", placeholder: "TEXT", doc: "Run this SQL and exit" },
-    {
-      name: "--file",
-      value: "required",
-      placeholder: "FILE",
-      doc: "Run the SQL of a file and exit",
-    },
-    { name: "--csv", value: "none", doc: "Print results as CSV" },
-  ],
+  flags: flagsOf({
+    "-c TEXT": "Run this SQL and exit",
+    "--file=FILE": "Run the SQL of a file and exit",
+    "--csv": "Print results as CSV",
+  }),
   run: runSql,
 };
 
@@ -89,4 +88,44 @@ function readText(source: string | number, name: string): string {
       cause: error,
     });
   }
+}
+
+type OutputFormat = "table" | "csv";
+
+/** Returns the text of a result. Tables end with the number of rows, CSV begins with the names. */
+export function resultText(result: StatementResult, format: OutputFormat): string {
+  const { columns, rows, copied, tag } = result;
+  if (copied !== "") return copied;
+  if (columns === null) return format === "csv" ? "" : `${tag}\n`;
+  if (format === "csv") return [columns, ...rows].map(csvLine).join("");
+  return tableText(columns, rows);
+}
+
+/** `value *( "," value ) CRLF` (RFC 4180), with a line feed alone. NULL is empty without quotes. */
+function csvLine(values: readonly (string | null)[]): string {
+  return values.map((value) => {
+    if (value === null) return "";
+    return value === "" || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+  }).join(",") + "\n";
+}
+
+function tableText(
+  columns: readonly string[],
+  rows: readonly (readonly (string | null)[])[],
+): string {
+  const cells = [columns, ...rows].map((row) => row.map((value) => printable(value ?? "")));
+  const widths = columns.map((_, column) =>
+    cells.reduce((width, row) => Math.max(width, lengthOf(row[column] ?? "")), 0)
+  );
+  const line = (row: readonly string[]) =>
+    row.map((cell, column) => ` ${cell}${" ".repeat(widths[column]! - lengthOf(cell))} `)
+      .join("|").trimEnd() + "\n";
+  const ruler = widths.map((width) => "-".repeat(width + 2)).join("+") + "\n";
+  const [head = [], ...body] = cells;
+  const count = `(${rows.length} ${rows.length === 1 ? "row" : "rows"})\n`;
+  return line(head) + ruler + body.map(line).join("") + count;
+}
+
+function lengthOf(text: string): number {
+  return Array.from(text).length;
 }

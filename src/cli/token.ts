@@ -9,7 +9,7 @@ import { isEmbedded } from "../database/open.ts";
 import { svcDialect } from "../dialect.ts";
 import { withTimeout } from "../lib/time_limits.ts";
 import { compile, param, quoteIdent, sql } from "../sql/fragment.ts";
-import type { Command, CommandCall } from "./command.ts";
+import { type Command, type CommandCall, flagsOf } from "./command.ts";
 import { configReader } from "./config_files.ts";
 import { withServer } from "./with_server.ts";
 import { print, printError } from "./output.ts";
@@ -18,22 +18,11 @@ import { print, printError } from "./output.ts";
 export const tokenCommand: Command = {
   name: "token",
   doc: "Print a token for a role, signed with jwt-secret",
-  flags: [
-    { name: "--role", value: "required", placeholder: "ROLE", doc: "Role of the requests" },
-    {
-      name: "--claim",
-      value: "required",
-      placeholder: "NAME=VALUE",
-      doc: "A further claim, as JSON or text; may be repeated",
-      repeats: true,
-    },
-    {
-      name: "--expires",
-      value: "required",
-      placeholder: "TIME",
-      doc: "Validity, such as 30s, 10m, 1h or 7d; default: 1h",
-    },
-  ],
+  flags: flagsOf({
+    "--role=ROLE": "Role of the requests",
+    "--claim=NAME=VALUE…": "A further claim, as JSON or text; may be repeated",
+    "--expires=TIME": "Validity, such as 30s, 10m, 1h or 7d; default: 1h",
+  }),
   run: token,
 };
 

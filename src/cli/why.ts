@@ -4,7 +4,7 @@ import { withCaseService } from "../policy_test/case_handler.ts";
 import { parseRequest } from "../policy_test/case_file.ts";
 import { explainRequest } from "../why/explain_request.ts";
 import { callerFlags, callerOf } from "./caller_flags.ts";
-import type { Command, CommandCall } from "./command.ts";
+import { type Command, type CommandCall, flagsOf } from "./command.ts";
 import { print } from "./output.ts";
 import { readCases, withTransport } from "./with_transport.ts";
 
@@ -12,10 +12,7 @@ import { readCases, withTransport } from "./with_transport.ts";
 export const whyCommand: Command = {
   name: "why",
   doc: "Explain why a request is refused or finds no rows, with SQL that permits it",
-  flags: [
-    ...callerFlags,
-    { name: "--token", value: "required", placeholder: "JWT", doc: "Token of the request" },
-  ],
+  flags: [...callerFlags, ...flagsOf({ "--token=JWT": "Token of the request" })],
   operands: {
     pattern: /^[A-Z]+ \/|\.cases:\d+$/,
     placeholder: "REQUEST | FILE.cases:LINE",

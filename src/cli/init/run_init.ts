@@ -31,18 +31,8 @@ import { ask, isInteractive } from "./prompt.ts";
 /** Exit code if a file exists. */
 const filesExist = 2;
 
-/** Flags that decide the content of the files. */
-const choiceFlags = [
-  "--login-role",
-  "--user-role",
-  "--grant",
-  "--grant-user",
-  "--grant-write",
-  "--owner",
-  "--revoke-functions",
-  "--idempotency",
-  "--citus",
-];
+/** Flags that do not decide the content of the files. */
+const otherFlags: ReadonlySet<string> = new Set(["--apply", "--out", "--sql", "--yes"]);
 
 /** Runs the command. Resolves with the exit code. */
 export async function runInit(call: CommandCall): Promise<number> {
@@ -84,7 +74,7 @@ export async function runInit(call: CommandCall): Promise<number> {
 
 /** Whether the call makes a choice, in place of applying the files of an earlier call. */
 function choosesAny({ flags, config }: CommandCall): boolean {
-  return choiceFlags.some((flag) => flags.has(flag)) ||
+  return Array.from(flags.keys()).some((flag) => !otherFlags.has(flag)) ||
     Array.from(config.flags.keys()).some((key) => key !== "db-uri");
 }
 

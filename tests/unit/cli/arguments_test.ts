@@ -1,18 +1,18 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { noServeFlags, parseArguments } from "../../../src/cli/arguments.ts";
-import type { Command, ConfigArguments } from "../../../src/cli/command.ts";
+import { type Command, type ConfigArguments, flagsOf } from "../../../src/cli/command.ts";
 import type { OptionKey } from "../../../src/config/options.ts";
 
 /** A command with a flag of each kind. */
 const paint: Command = {
   name: "paint",
   doc: "Paint",
-  flags: [
-    { name: "--dry", value: "none", doc: "a" },
-    { name: "--coat", value: "optional", placeholder: "N", doc: "a" },
-    { name: "--out", value: "required", placeholder: "FILE", doc: "a" },
-    { name: "-c", value: "next", placeholder: "TEXT", doc: "a" },
-  ],
+  flags: flagsOf({
+    "--dry": "a",
+    "--coat[=N]": "a",
+    "--out=FILE": "a",
+    "-c TEXT": "a",
+  }),
   operands: { pattern: /\.wall$/, placeholder: "FILE.wall", doc: "a" },
   run: () => Promise.resolve(0),
 };

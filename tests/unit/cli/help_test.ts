@@ -1,17 +1,17 @@
 import { match, strictEqual } from "node:assert/strict";
-import type { Command } from "../../../src/cli/command.ts";
+import { type Command, flagsOf } from "../../../src/cli/command.ts";
 import { helpText, usage, versionText } from "../../../src/cli/help.ts";
 import { version } from "../../../src/version.ts";
 
 const paint: Command = {
   name: "paint",
   doc: "Paint the fence",
-  flags: [
-    { name: "--dry", value: "none", doc: "Paint nothing" },
-    { name: "--coat", value: "optional", placeholder: "N", doc: "Number of coats" },
-    { name: "--out", value: "required", placeholder: "FILE", doc: "File to write" },
-    { name: "-c", value: "next", placeholder: "TEXT", doc: "Colour" },
-  ],
+  flags: flagsOf({
+    "--dry": "Paint nothing",
+    "--coat[=N]": "Number of coats",
+    "--out=FILE": "File to write",
+    "-c TEXT": "Colour",
+  }),
   operands: { pattern: /\.wall$/, placeholder: "FILE.wall", doc: "Wall to paint" },
   run: () => Promise.resolve(0),
 };

@@ -1,5 +1,5 @@
 import { deepStrictEqual } from "node:assert/strict";
-import { resultText } from "../../../src/cli/sql_output.ts";
+import { resultText } from "../../../src/cli/sql.ts";
 import { failureLines } from "../../../src/database/connection/sql_session.ts";
 import type {
   StatementFailure,

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { requestOfLine } from "../../../src/shadow/access_log.ts";
+import { requestOfLine } from "../../../src/cli/shadow.ts";
 import { shapeOf, shownTarget } from "../../../src/shadow/shape.ts";
 
 const shapes: readonly (readonly [target: string, shape: string])[] = [
