@@ -89,25 +89,6 @@ export function integer(
   };
 }
 
-/** Returns the codec of {@linkcode integer} with both bounds, and one word. */
-export function integerOr<const Word extends string>(
-  word: Word,
-  bounds: { readonly min: number; readonly max: number },
-): Codec<number | Word> {
-  const numbers = integer(bounds);
-  const expected = `a whole number from ${bounds.min} to ${bounds.max} or "${word}"`;
-  return {
-    type: `integer or \`${word}\``,
-    empty: "unset",
-    read(raw, context) {
-      if (raw === word) return accept(word);
-      const read = numbers.read(raw, context);
-      return read.kind === "problem" ? reject(raw, { expected }) : read;
-    },
-    print: (value) => value === word ? quote(word) : String(value),
-  };
-}
-
 const truth: ReadonlyMap<string, boolean> = new Map([["true", true], ["false", false]]);
 
 /**
@@ -130,17 +111,21 @@ export const boolean: Codec<boolean> = {
   print: String,
 };
 
-/** Returns the codec of {@linkcode boolean} and one word. */
-export function booleanOr<const Word extends string>(word: Word): Codec<boolean | Word> {
+/** Returns the codec of the values of another one and one word; `expected` completes "expected …". */
+export function orWord<T, const Word extends string>(
+  codec: Codec<T>,
+  word: Word,
+  expected: string,
+): Codec<T | Word> {
   return {
-    type: `boolean or \`${word}\``,
+    type: `${codec.type} or \`${word}\``,
     empty: "unset",
     read(raw, context) {
       if (raw === word) return accept(word);
-      const read = boolean.read(raw, context);
-      return read.kind === "problem" ? reject(raw, { expected: `true, false or "${word}"` }) : read;
+      const read = codec.read(raw, context);
+      return read.kind === "problem" ? reject(raw, { expected }) : read;
     },
-    print: (value) => value === word ? quote(word) : String(value),
+    print: (value, context) => value === word ? quote(word) : codec.print(value as T, context),
   };
 }
 

@@ -131,18 +131,6 @@ const refusals: readonly (readonly [
   line: RegExp,
 ])[] = [
   [
-    "a misspelt key",
-    `${memory}db-schemas = "api"\ndb-pol = 5\n`,
-    {},
-    /^svc: a\.conf:3: db-pol: unknown key; did you mean db-pool\?\n$/,
-  ],
-  [
-    "a value",
-    `${memory}db-schemas = "api"\ndb-tx-end = "never"\n`,
-    {},
-    /^svc: a\.conf:3: db-tx-end: Invalid transaction termination\. Check your configuration\. .*\n$/,
-  ],
-  [
     "a role path",
     `${memory}db-schemas = "api"\njwt-role-claim-key = "$.my_role;;domain"\n`,
     {},
@@ -153,24 +141,6 @@ const refusals: readonly (readonly [
     `${memory}db-schemas = "api"\njwt-secret = "@missing"\n`,
     {},
     /^svc: a\.conf:3: jwt-secret: cannot read the file "missing": .*\n$/,
-  ],
-  [
-    "a variable",
-    `${memory}db-schemas = "api"\n`,
-    { SVC_DB_POOL: "many" },
-    /^svc: SVC_DB_POOL \(environment\): expected a whole number from 1 to \d+, got "many"\n$/,
-  ],
-  [
-    "a dialect",
-    `${memory}db-schemas = "api"\ndialect = "klingon"\n`,
-    {},
-    /^svc: a\.conf:3: dialect: no such dialect \(expected one of "svc", "pgrst", got "klingon"\)\n$/,
-  ],
-  [
-    "what stands in the older grammar",
-    'dialect = "pgrst"\napp {\n  settings { x = y }\n}\n',
-    {},
-    /^svc: a\.conf:3: app\.settings\.x: expected a text in double quotes, a number, true or false\n$/,
   ],
 ];
 
@@ -226,63 +196,6 @@ Deno.test("--ready asks a loopback address when the admin server binds to all", 
       const stdout = `OK: http://${address}:${port}/ready\n`;
       deepStrictEqual(await svc(["--ready"], { env }), { code: 0, stdout, stderr: "" });
     });
-  }
-});
-
-/** What the dump of each example says beside the defaults. */
-const examples: Readonly<Record<string, readonly string[]>> = {
-  todos: [
-    'admin-server-host = "127.0.0.1"',
-    "admin-server-port = 3001",
-    "admin-sign-in = true",
-    'client-error-verbosity = "advise"',
-    'db-anon-role = "web_anon"',
-    'db-embedded-init = "todos.sql"',
-    'db-schemas = "api"',
-    'db-uri = "pglite://memory"',
-    'jwt-secret = "an-example-secret-of-32-characters-or-more"',
-    'log-level = "warn"',
-    "server-body-timeout = 60",
-    "server-header-timeout = 30",
-    'server-host = "127.0.0.1"',
-    "server-idle-timeout = 30",
-  ],
-  shop: [
-    'admin-server-host = "127.0.0.1"',
-    "admin-server-port = 3001",
-    "admin-sign-in = true",
-    "batch-max-operations = 100",
-    'client-error-verbosity = "advise"',
-    "db-aggregates-enabled = true",
-    'db-anon-role = "web_anon"',
-    "db-comment-tags = true",
-    'db-embedded-init = "shop.sql"',
-    "db-max-rows = 1000",
-    "db-plan-enabled = true",
-    'db-schemas = "api"',
-    'db-uri = "pglite://memory"',
-    'etag-mode = "on"',
-    'idempotency-table = "app.idempotency_keys"',
-    'jwt-secret = "an-example-secret-of-32-characters-or-more"',
-    'log-level = "warn"',
-    'openapi-version = "3.1"',
-    "server-body-timeout = 60",
-    "server-header-timeout = 30",
-    'server-host = "127.0.0.1"',
-    "server-idle-timeout = 30",
-    "server-query-method = true",
-  ],
-};
-
-Deno.test("--dump-config of the examples is the defaults and what they say", async () => {
-  const env = { SVC_DB_CONFIG: "false" };
-  const defaults = await svc(["--dump-config"], {
-    env: { ...env, SVC_DB_URI: "postgresql://", SVC_DB_SCHEMAS: "public" },
-  });
-  const known = new Set(defaults.stdout.split("\n"));
-  for (const [name, expected] of Object.entries(examples)) {
-    const dump = await svc(["--dump-config", `${root}examples/${name}/svc.conf`], { env });
-    deepStrictEqual(dump.stdout.split("\n").filter((line) => !known.has(line)), expected);
   }
 });
 

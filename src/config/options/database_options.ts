@@ -1,6 +1,6 @@
 /** Options of the database: connections, schemas and transactions. @module */
 import { isSettingName } from "../checks.ts";
-import { boolean, booleanOr, functionName, integer, list, oneOf, text } from "../codecs.ts";
+import { boolean, functionName, integer, list, oneOf, orWord, text } from "../codecs.ts";
 import { exposedSchemas } from "../exposed_schemas.ts";
 import { connectionString, serverConnectionString } from "../secret.ts";
 import { time } from "../units.ts";
@@ -164,7 +164,7 @@ export const databaseOptions = {
     reloadable: false,
   }),
   "db-prepared-statements": option({
-    codec: booleanOr("auto"),
+    codec: orWord(boolean, "auto", 'true, false or "auto"'),
     default: true,
     doc: 'Uses prepared statements; must be `false` or `"auto"` behind a pooler in transaction ' +
       'mode. `"auto"` tries whether they outlast a transaction.',

@@ -2,7 +2,7 @@
 import { isResponseCoding } from "../../http/accept_encoding.ts";
 import { isTrustedProxy } from "../../http/client_address.ts";
 import { checkRateLimits, isOrigin, isPathPrefix } from "../checks.ts";
-import { boolean, fileMode, integerOr, list, oneOf, text } from "../codecs.ts";
+import { boolean, fileMode, integer, list, oneOf, orWord, text } from "../codecs.ts";
 import { size, time } from "../units.ts";
 import { ofDialect, option } from "./option.ts";
 import { headerName, host, port, socketPath } from "./shared_codecs.ts";
@@ -100,7 +100,11 @@ export const serverOptions = {
     isOfPostgrest: true,
   }),
   "server-workers": option({
-    codec: integerOr("auto", { min: 1, max: 256 }),
+    codec: orWord(
+      integer({ min: 1, max: 256 }),
+      "auto",
+      'a whole number from 1 to 256 or "auto"',
+    ),
     default: 1,
     doc:
       "Threads that serve requests; `auto` takes one for each core, or for every second one if " +

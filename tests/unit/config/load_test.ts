@@ -1,5 +1,6 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import { loadConfig, makeOptionError } from "../../../src/config/load.ts";
+import { removedOptions } from "../../../src/config/removed_options.ts";
 import { svcDialect } from "../../../src/dialect.ts";
 import type { Config, OptionKey } from "../../../src/config/options.ts";
 
@@ -452,23 +453,7 @@ for (const [line, key, suggestion] of misspelt) {
   });
 }
 
-const removed = [
-  ["batch-pre-request", "remove it: each operation of a batch runs db-pre-request"],
-  ["tenant-db-pool", "each tenant has an equal share of tenants-db-pool"],
-  ["admin-slow-request", "remove it: the console lists requests from 1 s as slow"],
-  ["db-schema-watch-interval", "remove it: the service polls every 2 s"],
-  [
-    "idempotency-max-bytes",
-    "remove it: responses of up to 1 MiB are kept; send Prefer: return=minimal for larger ones",
-  ],
-  ["jwt-jwks-max-stale", "remove it: known keys serve one day longer if their source fails"],
-  ["mcp-max-bytes", "remove it: a result has at most 64 KiB; mcp-max-rows lowers it"],
-  ["metrics-max-routes", "remove it: the metrics count 200 routes apart"],
-  ["server-compression-min-size", "remove it: responses from 1 KiB are compressed"],
-  ["tenant-idle", "remove it: a tenant without a request for 10 minutes is closed"],
-] as const;
-
-for (const [key, advice] of removed) {
+for (const [key, advice] of removedOptions) {
   Deno.test(`loadConfig rejects ${key}, which earlier versions had, wherever it is set`, () => {
     const problem = `this option no longer exists; ${advice}`;
     throws(() => load({ file: `${needed}${key} = "1"` }), {

@@ -308,7 +308,7 @@ const cases: Readonly<Record<string, Cases>> = {
     server-header-timeout server-idle-timeout server-shutdown-wait-period server-request-timeout
   `,
   ...each(counts)`
-    batch-max-operations db-max-rows server-max-connections server-max-requests
+    batch-max-operations db-max-cost db-max-rows server-max-connections server-max-requests
   `,
   ...each(sizes)`
     batch-max-bytes server-max-body-size
@@ -463,13 +463,6 @@ const cases: Readonly<Record<string, Cases>> = {
         `(${schemas}, got "information_schema")`,
       ],
       ['" "', `has an empty item (${schemas}, got " ")`],
-    ],
-  },
-  "db-max-cost": {
-    accepted: integers(0, "").accepted,
-    rejected: [
-      ...integers(0, "a whole number of at least 0").rejected,
-      ["-1", "expected a whole number of at least 0, got -1"],
     ],
   },
   "db-tx-end": words(
