@@ -15,6 +15,7 @@ export const removedOptions: ReadonlyMap<string, string> = new Map([
   ["tenant-idle", "remove it: a tenant without a request for 10 minutes is closed"],
   ["jwt-jwks-max-stale", "remove it: known keys serve one day longer if their source fails"],
   ["db-pool-queue-target", "remove it: server-max-requests bounds how many requests wait"],
+  ["db-bookmark-cookie", "send the header Svc-Bookmark of an answer with the requests after it"],
   ["key-store", "remove it: each instance fetches the keys of issuers"],
   ["mcp-max-bytes", "remove it: a result has at most 64 KiB; mcp-max-rows lowers it"],
   ["db-relationships", "set db-comment-tags, and declare the keys in comments of the relations"],

@@ -11,7 +11,6 @@ import { type BodyEncoders, bodyEncoders } from "../response/encoders.ts";
 import type { Header } from "../response/overrides.ts";
 import type { Reply } from "../response/reply.ts";
 import { version } from "../version.ts";
-import { bookmarkCookie } from "./bookmarks.ts";
 import { allowedOrigins, type Context, type Exchange, type ReplyStep } from "./exchange.ts";
 import { hasHeader, withHeaders, withoutHeader } from "./headers.ts";
 
@@ -110,14 +109,9 @@ function guardCookie(
 }
 
 function addBookmark(bookmarkHeader: string): ReplyStep {
-  return (reply, { context: { snapshot } }) => {
+  return (reply) => {
     const { bookmark } = reply;
-    if (bookmark === undefined) return reply;
-    const cookie = bookmarkCookie(bookmark, snapshot);
-    return withHeaders(reply, [
-      [bookmarkHeader, bookmark],
-      ...snapshot.config.dbBookmarkCookie ? [["Set-Cookie", cookie] as const] : [],
-    ]);
+    return bookmark === undefined ? reply : withHeaders(reply, [[bookmarkHeader, bookmark]]);
   };
 }
 
@@ -156,7 +150,6 @@ function returnTrace(name: string, missing: "empty" | "omitted"): ReplyStep {
 /** Options that add headers. */
 type HeaderConfig = Pick<
   Config,
-  | "dbBookmarkCookie"
   | "jwtCookieName"
   | "serverCorsAllowedOrigins"
   | "serverResponseHeaders"
@@ -213,12 +206,12 @@ function isHtml(headers: HeaderList): boolean {
  * that has seen a later state.
  */
 function varyingFields(
-  { dbBookmarkCookie, serverCorsAllowedOrigins: origins }: HeaderConfig,
+  { serverCorsAllowedOrigins: origins }: HeaderConfig,
   bookmarkHeader: string | null,
 ): readonly string[] {
   const isByOrigin = origins !== null && origins.length > 0;
   return [
     ...isByOrigin ? ["Origin"] : [],
-    ...bookmarkHeader === null ? [] : [bookmarkHeader, ...dbBookmarkCookie ? ["Cookie"] : []],
+    ...bookmarkHeader === null ? [] : [bookmarkHeader],
   ];
 }

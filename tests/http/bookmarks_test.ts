@@ -4,7 +4,6 @@ import { callMcp } from "../support/clients/mcp_client.ts";
 import {
   base,
   fixture,
-  marked,
   newBookmark,
   openReplicated,
   prefer,
@@ -46,14 +45,8 @@ Deno.test("replicas: Preference-Applied has read=primary only with replicas", as
 });
 
 Deno.test("without replicas a bookmark is ignored, and read=primary is known", async () => {
-  const config = `${base}db-bookmark-cookie = true\n`;
-  await using api = await openReplicated({ fixture, config, hasStandbys: false });
-  const cookie = `svc-bookmark=${sent}`;
-  const headers = {
-    "Svc-Bookmark": "\u00e9",
-    Cookie: cookie,
-    Prefer: "handling=strict, read=primary",
-  };
+  await using api = await openReplicated({ fixture, config: base, hasStandbys: false });
+  const headers = { "Svc-Bookmark": "\u00e9", Prefer: "handling=strict, read=primary" };
   for (const line of ["GET /items", "POST /parts"]) {
     const response = await api.send(
       line,
@@ -61,36 +54,7 @@ Deno.test("without replicas a bookmark is ignored, and read=primary is known", a
     );
     strictEqual(response.ok, true);
     strictEqual(response.headers.get("Svc-Bookmark"), null);
-    strictEqual(response.headers.get("Set-Cookie"), null);
     strictEqual(response.headers.get("Vary"), "Accept, Prefer, Range");
-  }
-});
-
-Deno.test("replicas: the cookie has the bookmark of writes, and of reads that came with one", async () => {
-  const config = `${base}db-bookmark-cookie = true\n`;
-  await using api = await openReplicated({ fixture, config });
-  const cookieOf = async (line: string, parts: RequestParts) => {
-    const { headers } = await api.send(line, parts);
-    strictEqual(headers.get("Vary"), "Accept, Prefer, Range, Svc-Bookmark, Cookie");
-    return headers.get("Set-Cookie");
-  };
-  const set = `svc-bookmark=${newBookmark}; Max-Age=60; HttpOnly; SameSite=Lax; Path=/`;
-  strictEqual(await cookieOf("POST /parts", { body: {} }), set);
-  strictEqual(await cookieOf("GET /items", { headers: { Cookie: "svc-bookmark=x" } }), set);
-  strictEqual(await cookieOf("GET /items", marked(sent)), set);
-  strictEqual(await cookieOf("GET /items", {}), null);
-});
-
-Deno.test("replicas: the cookie of a tenant has its name", async () => {
-  const config = `${base}db-bookmark-cookie = true\n`;
-  await using api = await openReplicated({ fixture, config, tenant: "acme" });
-  const { headers } = await api.send("POST /parts", { body: {} });
-  match(headers.get("Set-Cookie")!, new RegExp(`^svc-bookmark-acme=${newBookmark};`));
-  api.take();
-  for (const [cookie, bookmark] of [["svc-bookmark-acme=x", "x"], ["svc-bookmark=x", null]]) {
-    await api.send("GET /items", { headers: { Cookie: cookie! } });
-    const [use] = api.take();
-    strictEqual((use!.standby as { readonly bookmark: string | null }).bookmark, bookmark);
   }
 });
 

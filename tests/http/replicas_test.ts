@@ -125,7 +125,6 @@ const bookmarks: readonly Row[] = [
   ["GET /items", marked(",".repeat(5000)), { on: "standby", wants: true, bookmark: "" }],
   ["GET /items", marked(""), standby],
   ["GET /items", marked(sent, "Pgrst-Bookmark"), standby],
-  ["GET /items", marked(`svc-bookmark=${sent}`, "Cookie"), standby],
   // Reads of the primary have a bookmark if they came with one.
   ["GET /dice", marked(sent), { on: "primary", wants: true }],
   ["GET /items", prefer("read=primary", marked(sent)), { on: "primary", wants: true }],
@@ -139,26 +138,6 @@ const inPgrst: readonly Row[] = [
   ["GET /items", marked(sent, "Pgrst-Bookmark"), { on: "standby", wants: true, bookmark: sent }],
   ["GET /items", marked(sent), standby],
   ["GET /items", prefer("read=primary"), primary],
-  ["POST /parts", { body: {} }, write],
-];
-
-const withCookie: readonly Row[] = [
-  ["GET /items", marked(`svc-bookmark=${sent}`, "Cookie"), {
-    on: "standby",
-    wants: true,
-    bookmark: sent,
-  }],
-  ["GET /items", { headers: { Cookie: "svc-bookmark=1-0", "Svc-Bookmark": sent } }, {
-    on: "standby",
-    wants: true,
-    bookmark: sent,
-  }],
-  ["GET /items", marked("svc-bookmark=", "Cookie"), standby],
-  ["GET /items", marked('svc-bookmark="a b"', "Cookie"), {
-    on: "standby",
-    wants: true,
-    bookmark: "",
-  }],
   ["POST /parts", { body: {} }, write],
 ];
 
@@ -213,7 +192,6 @@ interface Suite {
 const suites: readonly Suite[] = [
   { name: "routes", rows: [...routes, ...writes, ...bookmarks, ...errors] },
   { name: "pgrst", rows: inPgrst, config: 'dialect = "pgrst"', header: "Pgrst-Bookmark" },
-  { name: "cookie", rows: withCookie, config: "db-bookmark-cookie = true" },
 ];
 
 for (const { name, rows, config = "", header = "Svc-Bookmark" } of suites) {

@@ -54,13 +54,6 @@ export const poolOptions = {
 } as const;
 
 export const replicaOptions = {
-  "db-bookmark-cookie": option({
-    codec: boolean,
-    default: false,
-    doc: "With replicas, also sends the bookmark as the cookie `svc-bookmark`, and reads it there.",
-    example: "true",
-    reloadable: false,
-  }),
   "db-replica-uri": option({
     codec: serverConnectionString,
     default: null,

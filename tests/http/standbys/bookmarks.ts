@@ -7,7 +7,7 @@ import {
   type ReplicaApi,
   type ReplicaStage,
 } from "../../support/database/replica_stage.ts";
-import { hastyWait, nextId, noteLine, readOwn, type Step, writeNote } from "./step.ts";
+import { noteLine, readOwn, type Step, writeNote } from "./step.ts";
 
 export const bookmarks: readonly Step[] = [
   [
@@ -108,22 +108,6 @@ export const bookmarks: readonly Step[] = [
       await readNewest();
     }
     deepStrictEqual(ports, new Set(standbys.map(({ port }) => port)));
-  }],
-  ["the cookie replaces the header", async ({ stage }) => {
-    const api = await stage.open({ dbBookmarkCookie: true, dbReplicaWait: hastyWait });
-    await stage.whilePaused(async () => {
-      const id = nextId();
-      const written = await api("POST /notes", { body: { id } });
-      const bookmark = bookmarkOf(written);
-      const cookie = `svc-bookmark=${bookmark}`;
-      strictEqual(
-        written.headers.get("Set-Cookie"),
-        `${cookie}; Max-Age=60; HttpOnly; SameSite=Lax; Path=/`,
-      );
-      const response = await api(noteLine(id), { headers: { Cookie: `a=b; ${cookie}` } });
-      const { port } = stage.cluster.primary;
-      deepStrictEqual(await response.json(), [{ id, port }]);
-    });
   }],
 ];
 

@@ -42,13 +42,11 @@ export interface ReplicatedParts {
   readonly config: string;
   /** Default: true. */
   readonly hasStandbys?: boolean;
-  /** Name of the tenant that it serves. Default: none. */
-  readonly tenant?: string;
 }
 
 /** Opens a handler over a new database. */
 export async function openReplicated(
-  { fixture, config, hasStandbys = true, tenant }: ReplicatedParts,
+  { fixture, config, hasStandbys = true }: ReplicatedParts,
 ): Promise<ReplicatedApi> {
   await using parts = new AsyncDisposableStack();
   const made = await engines.pg(fixture);
@@ -73,7 +71,6 @@ export async function openReplicated(
     database: hasStandbys ? recordingDatabase(opened, uses) : opened,
     now: () => now,
     observe: (event) => void events.push(event),
-    ...(tenant === undefined ? {} : { tenant: { name: tenant, claimOf: null } }),
   });
   parts.defer(() => service.close());
   await service.reloadSchema();

@@ -40,7 +40,7 @@ Deno.test("loadConfig takes the defaults", () => {
       tenantHostPattern tenants
     `,
     ...each(false)`
-      adminSignIn dbAggregatesEnabled dbBookmarkCookie dbCommentTags dbPlanEnabled dbReadOnly
+      adminSignIn dbAggregatesEnabled dbCommentTags dbPlanEnabled dbReadOnly
       dbSafeUpdate dbTraceApplicationName jwtApikeyHeader jwtClaimSettings jwtSecretIsBase64
       logQuery openapiSecurityActive serverQueryMethod serverReuseport serverSecurityHeaders
       serverTimingEnabled

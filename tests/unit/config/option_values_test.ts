@@ -295,7 +295,7 @@ function each(cases: Cases): (keys: TemplateStringsArray) => Record<string, Case
 
 const cases: Readonly<Record<string, Cases>> = {
   ...each(booleans)`
-    admin-console-enabled admin-sign-in db-aggregates-enabled db-bookmark-cookie
+    admin-console-enabled admin-sign-in db-aggregates-enabled
     db-channel-enabled db-comment-tags db-config db-plan-enabled db-pool-automatic-recovery
     db-pipelining db-read-only db-safe-update db-trace-application-name jwt-apikey-header
     jwt-claim-settings jwt-secret-is-base64 log-query log-findings log-query-string
