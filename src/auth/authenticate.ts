@@ -1,6 +1,7 @@
 /** Turns the token of a request into a database role and claims. @module */
 import { errors } from "../errors/catalogue.ts";
-import { checkClaims, claimsWithRole } from "./claims.ts";
+import { parseJsonObject } from "../lib/json_object.ts";
+import { checkClaims, checkTenant, claimsWithRole, type TenantRule } from "./claims.ts";
 import { checkAlgorithm, checkRules, issuedRole, type RoleRule } from "./issuer_rules.ts";
 import type { CachedToken, Identity, JwtCache } from "./jwt_cache.ts";
 import { checkLength, parseToken, type VerifiedToken } from "./jwt.ts";
@@ -8,7 +9,6 @@ import type { KeySet } from "./keys.ts";
 import type { FetchScope } from "./remote_key_set.ts";
 import { isRevoked, type RevocationIndex } from "./revocations.ts";
 import type { RolePath } from "./role_claim.ts";
-import { checkTenant, type TenantRule } from "./tenant_rule.ts";
 import { chooseIssuer, type Issuers, verifyToken } from "./verify_token.ts";
 
 /** Inputs of {@linkcode authenticate} besides the token. */
@@ -68,6 +68,21 @@ export function anonymousIdentity(
     authenticated: false,
     claims: `{"role":${JSON.stringify(dbAnonRole)}}`,
   };
+}
+
+/**
+ * Returns the identity of a caller. `claims` is the text of a JSON object. Throws an `Error` if the role or
+ * the claims are invalid.
+ */
+export function callerIdentity(
+  { role, claims }: Pick<Identity, "role" | "claims">,
+  { dbAnonRole }: { readonly dbAnonRole: string | null },
+): Identity {
+  if (["", "none"].includes(role) || role.includes("\0") || !role.isWellFormed()) {
+    throw new Error(`cannot become the role ${JSON.stringify(role)}`);
+  }
+  if (parseJsonObject(claims) === null) throw new Error("expected claims as a JSON object");
+  return { role, authenticated: role !== dbAnonRole, claims: claimsWithRole(claims, role) };
 }
 
 async function verifyAndIdentify(

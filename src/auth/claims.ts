@@ -2,30 +2,17 @@
 import { errors } from "../errors/catalogue.ts";
 import type { Claims, VerifiedToken } from "./jwt.ts";
 
-/** A claim that holds a time, and the condition that makes it invalid. */
-interface TimeRule {
-  readonly claim: "exp" | "nbf" | "iat";
-  readonly isViolated: (time: number, checks: ClaimChecks) => boolean;
-  readonly message: string;
-}
+type TimeRule = (time: number, checks: ClaimChecks) => boolean;
 
-const timeRules: readonly TimeRule[] = [
-  {
-    claim: "exp",
-    isViolated: (time, { now, skewSeconds }) => time < now - skewSeconds,
-    message: "JWT expired",
-  },
-  {
-    claim: "nbf",
-    isViolated: (time, { now, skewSeconds }) => time > now + skewSeconds,
-    message: "JWT not yet valid",
-  },
-  {
-    claim: "iat",
-    isViolated: (time, { now, skewSeconds }) => time > now + skewSeconds,
-    message: "JWT issued at future",
-  },
-];
+const isPast: TimeRule = (time, { now, skewSeconds }) => time < now - skewSeconds;
+const isFuture: TimeRule = (time, { now, skewSeconds }) => time > now + skewSeconds;
+
+/** Claims that hold a time, and the condition that makes them invalid. */
+const timeRules = [
+  { claim: "exp", isViolated: isPast, message: "JWT expired" },
+  { claim: "nbf", isViolated: isFuture, message: "JWT not yet valid" },
+  { claim: "iat", isViolated: isFuture, message: "JWT issued at future" },
+] as const;
 
 export interface ClaimChecks {
   /** Seconds since 1970, UTC. */
@@ -65,6 +52,26 @@ function checkAudience(aud: unknown, audience: string | null): void {
   }
   if (audience !== null && named.length > 0 && !named.includes(audience)) {
     throw errors.invalidClaims("JWT not in audience");
+  }
+}
+
+/** The tenant whose requests a service serves. */
+export interface TenantRule {
+  readonly name: string;
+  /** Returns the claim that must be the name; null if tokens need none. Throws for claims too deep. */
+  readonly claimOf: ((claims: Claims) => unknown) | null;
+}
+
+/** Throws `319` unless the claims name the tenant. */
+export function checkTenant(claims: Claims, { name, claimOf }: TenantRule): void {
+  if (claimOf !== null && valueOf(claims, claimOf) !== name) throw errors.foreignToken();
+}
+
+function valueOf(claims: Claims, claimOf: (claims: Claims) => unknown): unknown {
+  try {
+    return claimOf(claims);
+  } catch {
+    return undefined;
   }
 }
 

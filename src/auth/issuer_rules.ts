@@ -4,9 +4,8 @@ import { errors } from "../errors/catalogue.ts";
 import type { JwtIssuer } from "../config/jwt_issuers.ts";
 import { isJsonObject } from "../lib/json_object.ts";
 import type { Claims, TokenHeader, VerifiedToken } from "./jwt.ts";
-import { algorithms, isSymmetric } from "./keys.ts";
+import { algorithms, AuthSettingError, isSymmetric } from "./keys.ts";
 import { parseRolePath, roleOf, type RolePath, roleText } from "./role_claim.ts";
-import { AuthSettingError } from "./setting_error.ts";
 
 /** The rules of one issuer. */
 export interface IssuerRules {

@@ -1,4 +1,5 @@
 /** A bounded cache of verified tokens. @module */
+import { LinkedList, type ListMember } from "../lib/linked_list.ts";
 import type { KeySet } from "./keys.ts";
 import type { RolePath } from "./role_claim.ts";
 import type { VerifiedToken } from "./jwt.ts";
@@ -38,13 +39,10 @@ export type JwtCacheListener = (
   event: { readonly kind: "jwt-cache-lookup" } | { readonly kind: "jwt-cache-evicted" },
 ) => void;
 
-/** An entry in the order of insertion. */
-interface CacheNode {
+interface CacheNode extends ListMember<CacheNode> {
   readonly text: string;
   entry: CachedToken;
   visited: boolean;
-  older: CacheNode | null;
-  newer: CacheNode | null;
 }
 
 /**
@@ -57,8 +55,8 @@ interface CacheNode {
 export class JwtCache {
   readonly #nodes = new Map<string, CacheNode>();
   #maxEntries: number;
-  #oldest: CacheNode | null = null;
-  #newest: CacheNode | null = null;
+  /** The nodes in the order of insertion. */
+  readonly #list = new LinkedList<CacheNode>();
   #hand: CacheNode | null = null;
   /** Receives lookups and evictions; null if tracing is off. */
   #listener: JwtCacheListener | null = null;
@@ -89,10 +87,9 @@ export class JwtCache {
       return;
     }
     while (this.#nodes.size > 0 && this.#nodes.size >= this.#maxEntries) this.#evict();
-    const node: CacheNode = { text, entry, visited: false, older: this.#newest, newer: null };
-    if (this.#newest !== null) this.#newest.newer = node;
-    this.#newest = node;
-    this.#oldest ??= node;
+    const links = { list: null, previous: null, next: null };
+    const node: CacheNode = { text, entry, visited: false, ...links };
+    this.#list.add(node);
     this.#nodes.set(text, node);
   }
 
@@ -115,17 +112,15 @@ export class JwtCache {
   }
 
   #evict(): void {
-    let node = this.#hand ?? this.#oldest;
+    const list = this.#list;
+    let node = this.#hand ?? list.first;
     while (node?.visited) {
       node.visited = false;
-      node = node.newer ?? this.#oldest;
+      node = node.next ?? list.first;
     }
     if (node === null) return;
-    this.#hand = node.newer;
-    if (node.older === null) this.#oldest = node.newer;
-    else node.older.newer = node.newer;
-    if (node.newer === null) this.#newest = node.older;
-    else node.newer.older = node.older;
+    this.#hand = node.next;
+    list.remove(node);
     this.#nodes.delete(node.text);
     this.#evictions++;
     this.#listener?.({ kind: "jwt-cache-evicted" });

@@ -1,7 +1,21 @@
 /** The keys that verify tokens. @module */
 import { importJWK, type JWK } from "jose";
 import { isJsonObject, type JsonObject, parseJsonObject } from "../lib/json_object.ts";
-import { AuthSettingError } from "./setting_error.ts";
+
+/**
+ * An authentication option has an unusable value. The message is for the operator and contains no part of a
+ * secret.
+ */
+export class AuthSettingError extends Error {
+  /** The option at fault. */
+  readonly key: "jwt-secret" | "jwt-role-claim-key" | "jwt-issuer" | "jwt-issuers";
+
+  constructor(message: string, key: AuthSettingError["key"] = "jwt-secret") {
+    super(message);
+    this.name = "AuthSettingError";
+    this.key = key;
+  }
+}
 
 /** A key, imported for each algorithm that it supports. */
 export interface VerificationKey {
@@ -139,12 +153,18 @@ export async function importKey(jwk: JsonObject, index: number): Promise<Verific
   }
 }
 
-function usableAlgorithms({ kty, crv, alg, use }: JsonObject): readonly string[] {
+function usableAlgorithms(jwk: JsonObject): readonly string[] {
+  const { kty, crv, alg, use } = jwk;
   if (use === "enc") return [];
   const hasCurve = kty === "EC" || kty === "OKP";
   if (hasCurve && typeof crv !== "string") throw new TypeError("crv must be a string");
-  const type = hasCurve ? `${kty} ${crv}` : String(kty);
-  return (algorithmsByType.get(type) ?? []).filter((name) => alg === undefined || alg === name);
+  return algorithmsOf(jwk).filter((name) => alg === undefined || alg === name);
+}
+
+/** Returns the algorithms of a key's type and curve; the first is that of a key without `alg` that signs. */
+export function algorithmsOf({ kty, crv }: JsonObject): readonly string[] {
+  const type = kty === "EC" || kty === "OKP" ? `${kty} ${crv}` : String(kty);
+  return algorithmsByType.get(type) ?? [];
 }
 
 async function importVerifier(jwk: JsonObject, alg: string): Promise<CryptoKey> {

@@ -3,10 +3,9 @@ import { isKeyUrl } from "../config/checks.ts";
 import type { JwtIssuer } from "../config/jwt_issuers.ts";
 import type { Config } from "../config/options.ts";
 import { prepareRules } from "./issuer_rules.ts";
-import { type KeySet, loadKeys } from "./keys.ts";
+import { AuthSettingError, type KeySet, loadKeys } from "./keys.ts";
 import type { KeyLocation } from "./key_loader.ts";
 import type { RemoteKeySet, RemoteKeySets } from "./remote_key_set.ts";
-import { AuthSettingError } from "./setting_error.ts";
 import type { Issuers, TokenIssuer } from "./verify_token.ts";
 
 /** The options that name issuers. */

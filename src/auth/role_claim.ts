@@ -6,7 +6,7 @@ import {
   parseLegacyPath,
   type RolePathStep,
 } from "./legacy_role_path.ts";
-import { AuthSettingError } from "./setting_error.ts";
+import { AuthSettingError } from "./keys.ts";
 import type { jsonpath, JSONPathQuery, TokenKind } from "json-p3";
 
 /** A path to the role. */

@@ -1,8 +1,7 @@
 /** Signs tokens with the service's own secret. @module */
 import { importJWK, type JWK, SignJWT } from "jose";
 import type { JsonObject } from "../lib/json_object.ts";
-import { readSecret } from "./keys.ts";
-import { AuthSettingError } from "./setting_error.ts";
+import { algorithmsOf, AuthSettingError, readSecret } from "./keys.ts";
 
 /** A key that signs. */
 interface SigningKey {
@@ -10,16 +9,6 @@ interface SigningKey {
   readonly kid: string | null;
   readonly key: CryptoKey | Uint8Array;
 }
-
-/** Algorithms of keys without `alg`, by key type and curve. */
-const defaultAlgorithms: ReadonlyMap<string, string> = new Map([
-  ["oct", "HS256"],
-  ["RSA", "RS256"],
-  ["EC P-256", "ES256"],
-  ["EC P-384", "ES384"],
-  ["EC P-521", "ES512"],
-  ["OKP Ed25519", "EdDSA"],
-]);
 
 /**
  * Returns a token with the claims: HS256 for a plain secret, else signed by the first symmetric or
@@ -56,10 +45,8 @@ function canSign(jwk: JsonObject): boolean {
   return typeof secretPart === "string" && jwk["use"] !== "enc" && algorithmOf(jwk) !== null;
 }
 
-function algorithmOf({ kty, crv, alg }: JsonObject): string | null {
-  if (typeof alg === "string") return alg;
-  const type = kty === "EC" || kty === "OKP" ? `${kty} ${crv}` : String(kty);
-  return defaultAlgorithms.get(type) ?? null;
+function algorithmOf(jwk: JsonObject): string | null {
+  return typeof jwk["alg"] === "string" ? jwk["alg"] : algorithmsOf(jwk)[0] ?? null;
 }
 
 /** Options that the claims of a token depend on. */

@@ -1,5 +1,5 @@
 /** Flags for the caller of requests in this process. @module */
-import { callerIdentity } from "../auth/caller_identity.ts";
+import { callerIdentity } from "../auth/authenticate.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import { type CommandCall, flagsOf } from "./command.ts";
 

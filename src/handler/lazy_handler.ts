@@ -1,6 +1,6 @@
 /** A handler that starts its service with the first request. @module */
 import type { Fetch } from "../auth/fetch_document.ts";
-import type { TenantRule } from "../auth/tenant_rule.ts";
+import type { TenantRule } from "../auth/claims.ts";
 import { limitKeys } from "../config/connection_limits.ts";
 import { noValues } from "../config/load.ts";
 import type { ConfigSource } from "../config/source.ts";

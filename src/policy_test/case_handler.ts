@@ -1,5 +1,5 @@
 /** Sends requests of cases to the handler in this process, each from the state behind the fixtures. @module */
-import { callerIdentity } from "../auth/caller_identity.ts";
+import { callerIdentity } from "../auth/authenticate.ts";
 import type { Config } from "../config/options.ts";
 import type { ConfigSource } from "../config/source.ts";
 import { metadataBatch } from "../database/batch.ts";

@@ -87,7 +87,7 @@ async function preparePolicy(
   };
 }
 
-/** Returns the function that finds a claim. It remembers the texts of the last claims. */
+/** Returns the function that finds a claim. */
 async function claimReader(
   policy: string,
   path: string,
@@ -96,20 +96,8 @@ async function claimReader(
     const problem = error instanceof Error ? error.message : String(error);
     throw new Error(`policy ${policy}: invalid JSONPath (${path}): ${problem}`);
   });
-  const found = new Map<string, string | null>();
-  return (claims) => {
-    const known = found.get(claims);
-    if (known !== undefined) return known;
-    const value = textOf(valueOf(() => find(JSON.parse(claims))));
-    if (found.size >= maxRememberedClaims) found.clear();
-    if (claims.length <= maxRememberedLength) found.set(claims, value);
-    return value;
-  };
+  return (claims) => textOf(valueOf(() => find(JSON.parse(claims))));
 }
-
-/** As many tokens as the JWT cache has by default. */
-const maxRememberedClaims = 1000;
-const maxRememberedLength = 2048;
 
 /** Returns undefined also for claims that are too deep for the path. */
 function valueOf(find: () => unknown): unknown {

@@ -1,7 +1,7 @@
 /** Reads the configuration from its sources and from the database, and prepares the state that
  * belongs to it: keys, the role path, limits. @module */
 import type { RemoteKeySets } from "../auth/remote_key_set.ts";
-import { AuthSettingError } from "../auth/setting_error.ts";
+import { AuthSettingError } from "../auth/keys.ts";
 import { noRoleSettings } from "../config/in_database.ts";
 import {
   changedStartupOptions,

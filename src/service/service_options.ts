@@ -1,6 +1,6 @@
 /** Options of a service. @module */
 import type { Fetch } from "../auth/fetch_document.ts";
-import type { TenantRule } from "../auth/tenant_rule.ts";
+import type { TenantRule } from "../auth/claims.ts";
 import type { ConfigSource } from "../config/source.ts";
 import type { Database } from "../database/database.ts";
 import type { SpanContext } from "../http/trace_context.ts";

@@ -4,7 +4,7 @@ import { createJwtCache, type JwtCache } from "../auth/jwt_cache.ts";
 import { prepareIssuers } from "../auth/prepare_issuers.ts";
 import type { RemoteKeySets } from "../auth/remote_key_set.ts";
 import { parseRolePath, type RolePath } from "../auth/role_claim.ts";
-import type { TenantRule } from "../auth/tenant_rule.ts";
+import type { TenantRule } from "../auth/claims.ts";
 import type { Issuers } from "../auth/verify_token.ts";
 import type { RoleSettings } from "../config/in_database.ts";
 import type { Config } from "../config/options.ts";

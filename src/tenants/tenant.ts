@@ -1,6 +1,6 @@
 /** One tenant: its service with its own database, keys and caches, and its configuration: its own file, whose
  * defaults are the configuration of the process. @module */
-import type { TenantRule } from "../auth/tenant_rule.ts";
+import type { TenantRule } from "../auth/claims.ts";
 import {
   openConfiguredDatabase,
   readBytes,

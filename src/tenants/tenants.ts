@@ -1,6 +1,6 @@
 /** The tenants of a process, put together from its configuration. @module */
 import { compileClaimPath } from "../auth/role_claim.ts";
-import type { TenantRule } from "../auth/tenant_rule.ts";
+import type { TenantRule } from "../auth/claims.ts";
 import { type ConfigReader, readBytes, relativeTo } from "../cli/config_files.ts";
 import type { AdminHandler } from "../admin/admin.ts";
 import type { ConfigFile } from "../config/file.ts";

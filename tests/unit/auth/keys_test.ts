@@ -1,7 +1,7 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { loadKeys, selectKeys } from "../../../src/auth/keys.ts";
-import { AuthSettingError } from "../../../src/auth/setting_error.ts";
+import { AuthSettingError } from "../../../src/auth/keys.ts";
 import {
   base64Url,
   expectRefusal,

@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual, throws } from "node:assert/strict";
 import { parseRolePath, roleOf } from "../../../src/auth/role_claim.ts";
-import { AuthSettingError } from "../../../src/auth/setting_error.ts";
+import { AuthSettingError } from "../../../src/auth/keys.ts";
 
 type Row = readonly [path: string, claims: Record<string, unknown>, role: string | null];
 
