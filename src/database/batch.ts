@@ -219,8 +219,6 @@ export function discardBody({ content }: ResultBody): void {
 
 /** A transaction that was begun, and waits for its end. If a statement fails, the transaction rolls back. */
 export interface OpenTransaction {
-  /** Rejects with the error that rolls the transaction back, or with that of the connection. */
-  readonly failed: Promise<never>;
   /**
    * Executes further statements, and resolves with their result. Calls need not wait for each other. Bytes of
    * parameters stay unchanged until the second call behind this one.

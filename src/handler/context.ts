@@ -10,7 +10,7 @@ import type { AgentsHost, Context, PathHost, RequestCounters } from "./exchange.
 import { RequestsInFlight } from "./in_flight.ts";
 import { headerSteps, replySteps } from "./reply_steps.ts";
 import { RouteNames } from "./route_names.ts";
-import { Uploads } from "./uploads.ts";
+import { SpoolSpace } from "../lib/spool_file.ts";
 
 interface ContextOptions {
   readonly loading: ServiceOptions["loading"];
@@ -82,7 +82,7 @@ function commonParts(service: RequestService, { loading, agents, live }: Context
     now,
     agents,
     live,
-    uploads: new Uploads(database, database.bodySpool?.space),
+    spoolSpace: database.bodySpool?.space ?? new SpoolSpace(),
     inFlight: new RequestsInFlight(),
     counters: countersOf(service),
     earlyAnswers: earlyAnswers(service, loading),

@@ -12,7 +12,7 @@ import { clientAddress } from "../http/client_address.ts";
 import type { RequestIdentifiers } from "../http/request_id.ts";
 import { type Deadline, RequestDeadline } from "../lib/time_limits.ts";
 import { schedule } from "../lib/timers.ts";
-import type { SpoolFile } from "../lib/spool_file.ts";
+import type { SpoolFile, SpoolSpace } from "../lib/spool_file.ts";
 import type { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { Admission } from "../rate_limits/rate_limiter.ts";
 import type { RawRequest } from "../request/raw_request.ts";
@@ -23,7 +23,6 @@ import type { DataPlan } from "../transaction/data_plan.ts";
 import type { ColumnPrivileges } from "./column_privileges.ts";
 import type { RequestsInFlight } from "./in_flight.ts";
 import type { RouteNames } from "./route_names.ts";
-import type { Uploads } from "./uploads.ts";
 
 /** Facts about a request that the `Request` lacks. */
 export interface RequestInfo {
@@ -61,8 +60,8 @@ export interface Context {
   readonly dialect: Dialect;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Long bodies that are stored or arriving. */
-  readonly uploads: Uploads;
+  /** Counts the bytes in temporary files. */
+  readonly spoolSpace: SpoolSpace;
   readonly inFlight: RequestsInFlight;
   readonly counters: RequestCounters;
   /** Name of the header with bookmarks; null if the database has no standbys. */

@@ -4,7 +4,8 @@ import { systemClock } from "../lib/clock.ts";
 import { schedule } from "../lib/timers.ts";
 import type { Payload } from "../request/api_request.ts";
 import { type LongBodyChecks, receiveBody, type ReceivingOptions } from "../request/body/body.ts";
-import { BodyPace } from "../lib/time_limits.ts";
+import { openSpoolFile } from "../lib/spool_file.ts";
+import { BodyPace, MinRate } from "../lib/time_limits.ts";
 import type { DivisionOptions } from "../request/body/divided_body.ts";
 import type { PayloadReader } from "../request/body/payload.ts";
 import { hasIdempotencyKey } from "../request/idempotency_key.ts";
@@ -51,13 +52,19 @@ function queryLimit(
   return { maxBytes: serverMaxQueryBody, tooLarge: errors.queryTooLarge };
 }
 
-/** Returns how a long body of a request is divided; only inserts are. */
+/** Returns how a long body of a request is divided; only inserts are. The caller closes the files. */
 function divisionOf(
-  { pieces, context: { snapshot: { config }, uploads }, files }: Exchange,
+  { pieces, context: { snapshot: { config }, spoolSpace: space }, files }: Exchange,
   isDivisible: DivisionOptions["isDivisible"],
 ): { readonly division?: DivisionOptions } {
-  if (pieces.method !== "POST") return {};
+  const { serverSpoolSize: maxBytes, idempotencyTable } = config;
+  if (pieces.method !== "POST" || maxBytes === 0) return {};
   // The whole body identifies a request with a key.
-  if (config.idempotencyTable !== null && hasIdempotencyKey(pieces)) return {};
-  return { division: uploads.division({ maxBytes: config.serverSpoolSize, files, isDivisible }) };
+  if (idempotencyTable !== null && hasIdempotencyKey(pieces)) return {};
+  const openSpool = () => {
+    const file = openSpoolFile({ space, maxBytes });
+    if (file !== null) files.push(file);
+    return file;
+  };
+  return { division: { isDivisible, openSpool, minRate: new MinRate(systemClock, errors) } };
 }

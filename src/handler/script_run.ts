@@ -73,14 +73,10 @@ export class ScriptRun {
 
   /** Executes the script, and makes its reply. */
   async execute(): Promise<Reply> {
-    const { context: { uploads }, stopwatch } = this.#exchange;
-    const { divided } = this.#script;
+    const { stopwatch } = this.#exchange;
     let result: BatchResult;
     try {
-      result = divided === null
-        ? await this.#start()
-        : await uploads.run(divided.pieces, () =>
-          this.#start().then((begun) => this.#finish(begun)));
+      result = await this.#start();
       if (result.open !== undefined) result = await this.#finish(result);
     } catch (error) {
       throw this.#errorOf(error);
@@ -205,7 +201,7 @@ export class ScriptRun {
     this.#sent = [main];
     let before: Promise<BatchResult> | null = null;
     let columns: ResultColumns = [];
-    for await (const value of untilFailed(pieces.arrays, open.failed)) {
+    for await (const value of pieces) {
       const sent = open.send([{ ...main, params: main.params.with(param, value) }]);
       sent.catch(() => {});
       if (before !== null) columns = withRowsOf((await before).columns, columns);
@@ -316,30 +312,6 @@ class Steps {
     const rows = [...this.result.rows, ...part.rows.slice(0, statements.length)];
     this.length += statements.length;
     return this.result = { ...part, columns, body, rows };
-  }
-}
-
-/** Yields values until a promise rejects. */
-async function* untilFailed<Value>(
-  values: AsyncIterable<Value>,
-  failed: Promise<never>,
-): AsyncGenerator<Value> {
-  const source = values[Symbol.asyncIterator]();
-  let fail = (_error: unknown) => {};
-  failed.catch((error) => fail(error));
-  try {
-    for (;;) {
-      // A race with `failed` would keep each value in memory until it settles.
-      const next = await new Promise<IteratorResult<Value>>((resolve, reject) => {
-        fail = reject;
-        source.next().then(resolve, reject);
-      });
-      if (next.done) return;
-      yield next.value;
-    }
-  } finally {
-    // It may wait for the client.
-    source.return?.().catch(() => {});
   }
 }
 

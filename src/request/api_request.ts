@@ -46,16 +46,6 @@ export interface Preferences {
   readonly invalid: readonly string[];
 }
 
-/** A JSON array of rows as several, each about 1 MiB long. */
-export interface PayloadPieces {
-  /** To be read once. Each array stays unchanged until the second one behind it is requested. */
-  readonly arrays: AsyncIterable<Uint8Array>;
-  /** True if they are stored; false if they arrive from the client while they are read. */
-  readonly areStored: boolean;
-  /** Releases what the pieces hold. Never rejects. */
-  close(): Promise<void>;
-}
-
 /** A request body after its content type was understood. */
 export type Payload =
   | {
@@ -70,8 +60,11 @@ export type Payload =
     readonly moreKeys: number;
     /** Whether rows lack some of the keys. Default: all rows have all keys, or `keys` is null. */
     readonly keysVary?: true;
-    /** Pieces of the array, in place of `text`, which is empty then. Default: none. */
-    readonly pieces?: PayloadPieces;
+    /**
+     * Arrays of about 1 MiB each, in place of `text`, which is empty then. To be read once: each stays unchanged
+     * until the second one behind it is requested. Default: none.
+     */
+    readonly pieces?: AsyncIterable<Uint8Array>;
     /** A single unnamed parameter takes the JSON that CSV was converted to. */
     readonly source: "json" | "csv" | "row text" | "form";
   }

@@ -12,7 +12,7 @@ import type {
 } from "../database/batch.ts";
 import type { FailedOperation } from "../errors/service_error.ts";
 import type { Query } from "../query/query.ts";
-import type { ApiRequest, Payload, PayloadPieces } from "../request/api_request.ts";
+import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { ParamValue } from "../sql/fragment.ts";
 import { type CostLimit, explained } from "./cost_limit.ts";
 import { accessOf, type DataPlan, isExplained, isolationOf } from "./data_plan.ts";
@@ -83,7 +83,7 @@ export interface RequestWork {
 export interface DividedParam {
   /** The parameter's value in the query. */
   readonly placeholder: ParamValue;
-  readonly pieces: PayloadPieces;
+  readonly pieces: AsyncIterable<Uint8Array>;
 }
 
 /** The transaction of a request. */

@@ -96,7 +96,6 @@ function rejectDeepValues(statements: readonly Statement[]): void {
 /** Returns the transaction, which refuses values that nest too deep. */
 function withShallowValues(open: OpenTransaction): OpenTransaction {
   return {
-    failed: open.failed,
     // deno-lint-ignore require-await -- Rejects in place of throwing.
     send: async (statements) => {
       rejectDeepValues(statements);

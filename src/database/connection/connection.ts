@@ -3,7 +3,6 @@ import { errors } from "../../errors/catalogue.ts";
 import type { DatabaseFailure } from "../../errors/service_error.ts";
 import type { BatchResult, OpenTransaction, Statement, TransactionEnd } from "../batch.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { deferred } from "../../lib/deferred.ts";
 import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
 
@@ -72,7 +71,6 @@ export class Connection {
   /** Executions that the server refused before they began, to be written once more. */
   #retries: BatchExecution[] = [];
   /** The transaction of the running execution; null before it is open. */
-  #open: OpenedTransaction | null = null;
   /** SQL that the next write begins with; null once it was sent. */
   #setup: string | null;
   #stopCancel: () => void = () => {};
@@ -304,7 +302,7 @@ export class Connection {
       : status !== idleStatus;
     // A write that is sent again must not find the locks of this one.
     const awaitsRollback = isOpen && current.batch.access === "read write";
-    if (!mayRetry && !awaitsRollback) this.#reject(current, current.failure);
+    if (!mayRetry && !awaitsRollback) current.reject(current.failure);
     if (isOpen) {
       if (current.isRollingBack) return this.destroy("ROLLBACK failed");
       current.isRollingBack = true;
@@ -321,7 +319,14 @@ export class Connection {
   }
 
   #opened(execution: BatchExecution): OpenTransaction {
-    return this.#open ??= openedTransaction((step) => this.#continue(execution, step));
+    const step = (statements: readonly Statement[], end: TransactionEnd | null) =>
+      new Promise<BatchResult>((resolve, reject) =>
+        this.#continue(execution, { statements, end, resolve, reject })
+      );
+    return {
+      send: (statements) => step(statements, null),
+      end: (end, last = []) => step(last, end),
+    };
   }
 
   /** Sends further statements of an open transaction. */
@@ -336,14 +341,8 @@ export class Connection {
     }
   }
 
-  #reject(execution: BatchExecution, error: unknown): void {
-    execution.reject(error);
-    this.#open?.fail(error);
-  }
-
   /** The server continues with the next execution, or is idle. */
   #finished({ pending, failure, body }: BatchExecution): void {
-    this.#open = null;
     this.#events.finished?.(pending, failure === null ? "success" : "failure", body.length);
     this.#inFlight.shift();
     this.#stopCancel();
@@ -375,36 +374,12 @@ export class Connection {
     this.#inFlight = [];
     this.#retries = [];
     this.#events.closed(reason);
-    if (current !== undefined && !isUnbegun) {
-      failWith(current, reason);
-      this.#open?.fail(current.failure ?? errors.connectionLost(reason));
-    }
-    this.#open = null;
+    if (current !== undefined && !isUnbegun) failWith(current, reason);
     // A server that says that it ends the connection has not begun what comes later either.
     const mayRequeue = current?.wasTerminated ? () => true : isSafe;
     for (const execution of pending) if (!mayRequeue(execution)) failWith(execution, reason);
     this.#requeue(pending.filter(mayRequeue));
   }
-}
-
-interface OpenedTransaction extends OpenTransaction {
-  /** The transaction was rolled back, or its connection is lost. */
-  fail(error: unknown): void;
-}
-
-/** Returns a transaction for its caller. `write` sends further statements, and settles their result. */
-function openedTransaction(write: (step: TransactionStep) => void): OpenedTransaction {
-  const { promise: failed, reject: fail } = deferred<never>();
-  // Most callers look at the results alone.
-  failed.catch(() => {});
-  const step = (statements: readonly Statement[], end: TransactionEnd | null) =>
-    new Promise<BatchResult>((resolve, reject) => write({ statements, end, resolve, reject }));
-  return {
-    failed,
-    fail,
-    send: (statements) => step(statements, null),
-    end: (end, last = []) => step(last, end),
-  };
 }
 
 function failWith(execution: BatchExecution, reason: string): void {

@@ -221,7 +221,7 @@ async function atEnd(
     follow(open.end(...parts), async (again) => await (await again).open!.end(...parts));
   return {
     ...await started,
-    open: { failed: open.failed, send: (statements) => open.send(statements), end },
+    open: { send: (statements) => open.send(statements), end },
   };
 }
 

@@ -111,18 +111,15 @@ export async function receiveBody(
   const decoded = decodePieces(pieces, decoder, pause);
   const isLengthKnown = decoder.work !== "converts" && !mayDivide;
   const collected = new Collected(isLengthKnown ? expected : Infinity, pause);
-  let isArriving = false;
   try {
     if (mayDivide) {
-      const release = () => reader.release();
-      const divided = await divideLongBody(collected, decoded, { decoder, division, release });
-      isArriving = divided?.pieces?.areStored === false;
+      const divided = await divideLongBody(collected, decoded, { decoder, division });
       if (divided !== null) return divided;
     }
     for await (const bytes of decoded) await collected.add(bytes);
   } finally {
     // The server can discard the rest.
-    if (!isArriving) reader.release();
+    reader.release();
   }
   return decoder.payload(collected.bytes());
 }
@@ -136,11 +133,7 @@ function mayBeDivided(expected: number, { isDivisible }: DivisionOptions): boole
 async function divideLongBody(
   collected: Collected,
   decoded: AsyncGenerator<Uint8Array>,
-  { decoder, division, release }: {
-    readonly decoder: BodyDecoder;
-    readonly division: DivisionOptions;
-    readonly release: () => void;
-  },
+  { decoder, division }: { readonly decoder: BodyDecoder; readonly division: DivisionOptions },
 ): Promise<JsonPayload | null> {
   let rowEnd = -1;
   for (let next = await decoded.next(); !next.done; next = await decoded.next()) {
@@ -155,9 +148,11 @@ async function divideLongBody(
     if (collected.length <= maxWholeBytes || rowEnd < 0 || !cuts.areKeysKnown) continue;
     const payload = decoder.payload(new Uint8Array(0));
     if (!isArray(payload) || cuts.isMalformed || !division.isDivisible(payload)) return null;
+    const spool = division.openSpool();
+    if (spool === null) return null;
     const start = { bytes: collected.bytes(), rowEnd };
-    const arrays = cutRows(start, decoded, decoder);
-    return await divideBody(payload, { arrays, release }, division);
+    division.minRate.start();
+    return await divideBody(payload, cutRows(start, decoded, decoder), spool);
   }
   return null;
 }

@@ -1,7 +1,7 @@
 /** Receives long arrays of rows in pieces, of which three are in memory at most. @module */
 import { errors } from "../../errors/catalogue.ts";
 import { type SpoolFile, SpoolFullError } from "../../lib/spool_file.ts";
-import type { Payload, PayloadPieces } from "../api_request.ts";
+import type { Payload } from "../api_request.ts";
 import type { BodyDecoder, RowCuts } from "./body_decoder.ts";
 import type { MinRate } from "../../lib/time_limits.ts";
 
@@ -12,21 +12,17 @@ export const maxWholeBytes = 4 * 1024 * 1024;
 export interface DivisionOptions {
   /** Whether several statements may insert the rows; of null whether those of some payload may. */
   readonly isDivisible: (payload: Payload | null) => boolean;
-  /** Creates a file to store the rows in; null where the runtime has none. */
-  readonly openSpool: () => Pick<SpoolFile, "append" | "close" | "pieces"> | null;
+  /** Creates a file to store the rows in; null where the runtime has none: the body stays whole. */
+  readonly openSpool: () => BodyFile | null;
   /** Watches the client from the division on. */
   readonly minRate: MinRate;
 }
 
+/** Stores rows. */
+type BodyFile = Pick<SpoolFile, "append" | "close" | "pieces">;
+
 /** A payload of rows. */
 export type JsonPayload = Extract<Payload, { readonly kind: "json" }>;
-
-/** Rows of a body that is being received. */
-export interface ArrivingRows {
-  readonly arrays: AsyncGenerator<Uint8Array>;
-  /** Leaves the rest of the body to others. */
-  readonly release: () => void;
-}
 
 /** The part of a body that was decoded before its division. */
 export interface BodyStart {
@@ -37,42 +33,20 @@ export interface BodyStart {
 
 /**
  * Returns the payload of a body with its rows in pieces. Stores them in a file up to the body's end, so
- * that no connection waits for the client. Without files the pieces arrive while they are read.
- *
- * Throws `102`, `133` and `135`. Pieces that are not stored throw `102` and `133`.
+ * that no connection waits for the client. Throws `102`, `133` and `135`.
  */
 export async function divideBody(
   payload: JsonPayload,
-  { arrays, release }: ArrivingRows,
-  { openSpool, minRate }: DivisionOptions,
+  arrays: AsyncGenerator<Uint8Array>,
+  spool: BodyFile,
 ): Promise<JsonPayload> {
-  const spool = openSpool();
-  minRate.start();
-  if (spool === null) return { ...payload, pieces: arrivingPieces(arrays, release) };
   try {
     for await (const piece of arrays) spool.append(piece);
   } catch (error) {
     spool.close();
     throw error instanceof SpoolFullError ? errors.spoolFull() : error;
   }
-  const stored = {
-    arrays: spool.pieces(),
-    areStored: true,
-    close: () => Promise.resolve(spool.close()),
-  };
-  return { ...payload, pieces: stored };
-}
-
-function arrivingPieces(arrays: AsyncGenerator<Uint8Array>, release: () => void): PayloadPieces {
-  return {
-    arrays,
-    areStored: false,
-    // Ends a read that waits for the client.
-    close: () => {
-      release();
-      return Promise.resolve(void arrays.return(undefined).catch(() => {}));
-    },
-  };
+  return { ...payload, pieces: spool.pieces() };
 }
 
 /** Yields arrays of the rows in `start` and in the rest that a decoder returns. Throws `102`. */

@@ -111,7 +111,7 @@ function recordingDatabase(database: Database, uses: ReplicaUse[]): Database {
       const ended = await open.end(...parts);
       return ended.end === "commit" ? { ...ended, bookmark: newBookmark } : ended;
     };
-    return { ...result, open: { failed: open.failed, send: (sent) => open.send(sent), end } };
+    return { ...result, open: { send: (sent) => open.send(sent), end } };
   };
   return new Proxy(database, {
     get(target, name) {

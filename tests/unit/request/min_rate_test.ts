@@ -83,13 +83,8 @@ Deno.test("divideBody() throws 133 and closes the file when a stored body comes 
     moreKeys: 0,
     source: "json",
   };
-  const arrays = { arrays: watching, release: () => {} };
-  const options = {
-    isDivisible: () => true,
-    openSpool: () => spool,
-    minRate: rate,
-  };
-  const failure = rejectionOf(() => divideBody(payload, arrays, options));
+  rate.start();
+  const failure = rejectionOf(() => divideBody(payload, watching, spool));
   await settled();
   await send(64 * 1024);
   await clock.pass(5990);
