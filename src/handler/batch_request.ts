@@ -25,13 +25,12 @@ import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
 import type { DataPlan } from "../transaction/data_plan.ts";
 import { isEndOverridable, type RequestOperation } from "../transaction/script.ts";
-import { RoleColumns } from "./column_privileges.ts";
+import { readableQuery, RoleColumns } from "./column_privileges.ts";
 import { admissionOf } from "./admission.ts";
 import type { Exchange } from "./exchange.ts";
 import { bodyOptions } from "./receive_body.ts";
 import { planRequest } from "./plan_request.ts";
 import { run } from "./run.ts";
-import { readableQuery } from "./column_request.ts";
 
 /** Responds to a batch. Throws an {@linkcode OperationError} for an operation, `140` and `141`. */
 export async function respondToBatch(exchange: Exchange): Promise<Reply> {

@@ -1,5 +1,7 @@
 /** Reads and remembers the columns that roles may select, which `**` shows. System columns are
  * among them. @module */
+import { relationOf, rowVersionIn } from "../transaction/data_plan.ts";
+import type { PlannedQuery } from "../transaction/script.ts";
 import { OperationError } from "../batch/operation_error.ts";
 import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Caller, Database } from "../database/database.ts";
@@ -118,6 +120,24 @@ export class RoleColumns implements SelectableColumns {
     }
   }
 }
+
+/** Returns a query with its statement that reads no row versions, if the role may not read them. */
+export async function readableQuery(
+  planned: PlannedQuery,
+  columns: RoleColumns,
+): Promise<PlannedQuery> {
+  const { plan, query } = planned;
+  const relation = relationOf(plan);
+  const version = rowVersionIn(plan);
+  if (query.unversioned === undefined || relation === null || version === null) return planned;
+  if (columns.of(relation) === null) await columns.readUnknown();
+  const selectable = columns.of(relation);
+  const names = version.kind === "columns" ? version.columns : systemColumns;
+  if (selectable !== null && names.every((name) => selectable.has(name))) return planned;
+  return { ...planned, kind: null, query: { ...query, main: query.unversioned } };
+}
+
+const systemColumns = ["tableoid", "xmin", "ctid"] as const;
 
 /** SQLSTATE `insufficient_privilege`. */
 const insufficientPrivilege = "42501";

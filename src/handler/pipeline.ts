@@ -6,15 +6,19 @@ import { OperationError } from "../batch/operation_error.ts";
 import { isBatch } from "../batch/batch_head.ts";
 import { asRead } from "../request/query_request.ts";
 import { adviceFor } from "../response/advice.ts";
-import type { Reply } from "../response/reply.ts";
+import { servedMetadata } from "../response/openapi/served_metadata.ts";
+import { type Reply, withBookmark } from "../response/reply.ts";
 import { respondToOptions } from "../response/response.ts";
+import { respondToRoot } from "../response/root.ts";
 import { admit } from "./admission.ts";
 import { respondToBatch } from "./batch_request.ts";
-import { describe } from "./describe.ts";
+import { buildRootScript, schemaMetadataOf } from "../transaction/service_scripts.ts";
+import { withReplicas } from "./bookmarks.ts";
+import { readableQuery, RoleColumns } from "./column_privileges.ts";
 import type { Exchange } from "./exchange.ts";
-import { planRequest, type RequestPlan } from "./plan_request.ts";
-import { runPlain } from "./run.ts";
-import { executeByColumns } from "./column_request.ts";
+import { type PayloadRequest, planRequest, type RequestPlan } from "./plan_request.ts";
+import { ownerOf, runPlain } from "./run.ts";
+import { runTransaction } from "./script_run.ts";
 
 /** Runs the stages of a request. Never rejects. */
 export async function answer(exchange: Exchange): Promise<Reply> {
@@ -95,4 +99,39 @@ function carryOut(exchange: Exchange, request: RequestPlan): Promise<Reply> {
     default:
       return request satisfies never;
   }
+}
+
+/** Describes the API, by a document or by its metadata. */
+async function describe(
+  exchange: Exchange,
+  { request, plan: planned, cache }: Extract<RequestPlan, { kind: "root" }>,
+): Promise<Reply> {
+  const { context: { bookmarkHeader, snapshot: { config } } } = exchange;
+  const transaction = buildRootScript(request, planned, ownerOf(exchange), config);
+  const result = await runTransaction(exchange, withReplicas(exchange, transaction));
+  exchange.stopwatch.lap("transaction");
+  const found = schemaMetadataOf(result);
+  const { schema, fallbacks } = planned;
+  const metadata = found === null || fallbacks.length === 0
+    ? found
+    : servedMetadata(found, schema, cache);
+  if (exchange.rootReply !== "metadata") {
+    const described = bookmarkHeader === null ? config : { ...config, bookmarkHeader };
+    const reply = await respondToRoot(request, planned, { metadata, cache, config: described });
+    return withBookmark(reply, result);
+  }
+  const content = new TextEncoder().encode(metadata ?? "null");
+  return { status: 200, headers: [], content, length: content.length };
+}
+
+/** Executes a request, without row versions if the role may not read them. */
+async function executeByColumns(
+  exchange: Exchange,
+  request: PayloadRequest & { readonly columns: RoleColumns | null },
+): Promise<Reply> {
+  const { context: { columnPrivileges }, identity } = exchange;
+  const columns = request.columns ??
+    new RoleColumns(columnPrivileges, identity!.role, exchange);
+  const planned = await readableQuery(request.planned, columns);
+  return await columns.guard(runPlain(exchange, { ...request, planned }));
 }

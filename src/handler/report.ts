@@ -2,7 +2,7 @@
 import type { Statement } from "../database/batch.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { DatabaseError, ServiceError } from "../errors/service_error.ts";
-import { type SpanContext, spanOf } from "../http/trace_context.ts";
+import { spanOf } from "../http/trace_context.ts";
 import type { FinishedRequest } from "../observe/observation.ts";
 import type { RequestMetrics } from "../observe/request_metrics.ts";
 import type { Reply } from "../response/reply.ts";
@@ -15,7 +15,7 @@ export function reportRequest(exchange: Exchange, reply: Reply): void {
   const { statements, context: { service } } = exchange;
   if (statements !== null) reportStatements(service, statements, reply.status);
   reportOutcome(exchange);
-  service.observe(new LazyFinishedRequest(exchange, reply));
+  service.observe(new LazyFinishedRequest(exchange, reply) as unknown as FinishedRequest);
   reply.failure?.then((cause) => reportAborted(exchange, cause));
 }
 
@@ -151,100 +151,58 @@ function routeOf({ route, context: { agents, routes }, pieces: { path } }: Excha
   return route ?? (agents?.matches(path) ? mcpRoute : routes.of(path));
 }
 
-/** A finished request. It reads its fields on first use, since most requests are not logged. */
-class LazyFinishedRequest implements FinishedRequest {
+type FieldReader<Field> = (exchange: Exchange, reply: Reply) => Field;
+
+/** The fields of a finished request. HTTP/2 requests have no `Host` header, but neither have some of HTTP/1.0. */
+const finishedFields: {
+  readonly [Name in Exclude<keyof FinishedRequest, "kind">]-?: FieldReader<FinishedRequest[Name]>;
+} = {
+  status: ({ request }, { status }) => reportedStatus(request, status),
+  durationMs: ({ durationMs }) => durationMs,
+  length: (_, { length }) => length,
+  role: ({ role }) => role,
+  time: ({ time }) => time,
+  client: ({ client }) => client,
+  method: ({ request }) => request.method,
+  target: targetOf,
+  route: routeOf,
+  protocol: ({ request: { headers } }) => headers.has("host") ? "HTTP/1.1" : null,
+  referer: ({ request: { headers } }) => headers.get("referer"),
+  userAgent: ({ request: { headers } }) => headers.get("user-agent"),
+  queueMs: ({ timing }) => timing?.queueMs ?? null,
+  databaseMs: ({ timing }) => timing?.databaseMs ?? null,
+  requestId: ({ identifiers }) => identifiers.requestId,
+  traceId: (exchange) => spanContextOf(exchange)?.traceId ?? null,
+  spanId: (exchange) => spanContextOf(exchange)?.spanId ?? null,
+  code: ({ failure, context: { dialect } }) =>
+    failure === null ? null : errorFacts(failure.error, dialect).code,
+  tenant: ({ context: { snapshot } }) => snapshot.auth.tenant?.name ?? null,
+};
+
+/** A finished request. It reads its fields when they are used, since most requests are not logged. */
+class LazyFinishedRequest {
   readonly kind = "request-finished";
   readonly #exchange: Exchange;
   readonly #reply: Reply;
-  #span: SpanContext | null | undefined;
 
   constructor(exchange: Exchange, reply: Reply) {
     this.#exchange = exchange;
     this.#reply = reply;
   }
 
-  get status(): number {
-    return reportedStatus(this.#exchange.request, this.#reply.status);
+  static {
+    for (const [name, read] of Object.entries(finishedFields)) {
+      Object.defineProperty(this.prototype, name, {
+        get(this: LazyFinishedRequest) {
+          return read(this.#exchange, this.#reply);
+        },
+      });
+    }
   }
+}
 
-  get durationMs(): number {
-    return this.#exchange.durationMs;
-  }
-
-  get length(): number | null {
-    return this.#reply.length;
-  }
-
-  get role(): string | null {
-    return this.#exchange.role;
-  }
-
-  get time(): number {
-    return this.#exchange.time;
-  }
-
-  get client(): string | null {
-    return this.#exchange.client;
-  }
-
-  get method(): string {
-    return this.#exchange.request.method;
-  }
-
-  get target(): string {
-    return targetOf(this.#exchange);
-  }
-
-  get route(): string {
-    return routeOf(this.#exchange);
-  }
-
-  /** HTTP/2 requests have no `Host` header, but neither have some of HTTP/1.0. */
-  get protocol(): string | null {
-    return this.#exchange.request.headers.has("host") ? "HTTP/1.1" : null;
-  }
-
-  get referer(): string | null {
-    return this.#exchange.request.headers.get("referer");
-  }
-
-  get userAgent(): string | null {
-    return this.#exchange.request.headers.get("user-agent");
-  }
-
-  get queueMs(): number | null {
-    return this.#exchange.timing?.queueMs ?? null;
-  }
-
-  get databaseMs(): number | null {
-    return this.#exchange.timing?.databaseMs ?? null;
-  }
-
-  get requestId(): string | null {
-    return this.#exchange.identifiers.requestId;
-  }
-
-  get traceId(): string | null {
-    return this.#spanContext?.traceId ?? null;
-  }
-
-  get spanId(): string | null {
-    return this.#spanContext?.spanId ?? null;
-  }
-
-  get code(): string | null {
-    const { failure, context: { dialect } } = this.#exchange;
-    return failure === null ? null : errorFacts(failure.error, dialect).code;
-  }
-
-  get tenant(): string | null {
-    return this.#exchange.context.snapshot.auth.tenant?.name ?? null;
-  }
-
-  get #spanContext(): SpanContext | null {
-    const { request: { headers }, context: { service } } = this.#exchange;
-    return this.#span ??= spanOf(headers, service);
-  }
+function spanContextOf({ request: { headers }, context: { service } }: Exchange) {
+  return spanOf(headers, service);
 }
 
 /** Returns path and query of an exchange, without the query if the log omits it. */

@@ -6,7 +6,7 @@ import { errorFacts } from "../errors/error_response.ts";
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
 import { errorResponseTo, type RequestInfo } from "../handler/handler.ts";
-import { HealthCheck } from "../handler/health_check.ts";
+import { HealthCheck } from "../handler/early_answers.ts";
 import { RequestsInFlight } from "../handler/in_flight.ts";
 import { unknownRoute } from "../handler/route_names.ts";
 import { responseWith } from "../handler/headers.ts";
