@@ -18,6 +18,7 @@ export interface ToolDefinition {
 }
 
 const reads = { readOnlyHint: true, openWorldHint: false } as const;
+const destroys = { ...reads, readOnlyHint: false, destructiveHint: true, idempotentHint: true };
 
 const text = (description: string) => ({ type: "string", description });
 const name = (description: string) => ({ type: "string", minLength: 1, description });
@@ -124,12 +125,7 @@ export const writeTools: readonly ToolDefinition[] = [
       select,
       dry_run: dryRun,
     }, ["relation", "where", "values"]),
-    annotations: {
-      readOnlyHint: false,
-      destructiveHint: true,
-      idempotentHint: true,
-      openWorldHint: false,
-    },
+    annotations: destroys,
   },
   {
     name: "delete_rows",
@@ -138,11 +134,6 @@ export const writeTools: readonly ToolDefinition[] = [
       "relation",
       "where",
     ]),
-    annotations: {
-      readOnlyHint: false,
-      destructiveHint: true,
-      idempotentHint: true,
-      openWorldHint: false,
-    },
+    annotations: destroys,
   },
 ];

@@ -69,38 +69,33 @@ function columnsParam(rows: InsertArguments["rows"]): readonly QueryParamPair[] 
 }
 
 /** Updates rows. */
-export async function updateRows(
-  args: UpdateArguments,
-  session: Session,
-): Promise<ToolResult> {
+export async function updateRows(args: UpdateArguments, session: Session): Promise<ToolResult> {
   checkColumns(args.values, relationOf(args, session));
   return await write(args, session, {
     method: "PATCH",
-    filters: writeFilters(args, session),
-    preferences: [`max-affected=${session.config.mcpMaxRows}`],
+    ...boundedFilters(args, session),
     body: JSON.stringify(args.values),
   });
 }
 
 /** Deletes rows. */
-export async function deleteRows(
-  args: DeleteArguments,
-  session: Session,
-): Promise<ToolResult> {
-  return await write(args, session, {
-    method: "DELETE",
-    filters: writeFilters(args, session),
-    preferences: [`max-affected=${session.config.mcpMaxRows}`],
-  });
+export async function deleteRows(args: DeleteArguments, session: Session): Promise<ToolResult> {
+  return await write(args, session, { method: "DELETE", ...boundedFilters(args, session) });
 }
 
-/** Returns the filters, which must be about columns. The API rejects an unknown relation. */
-function writeFilters(args: DeleteArguments, session: Session): readonly QueryParamPair[] {
+/**
+ * Returns the filters, which must be about columns, and the bound of rows. The API rejects an unknown
+ * relation.
+ */
+function boundedFilters(
+  args: DeleteArguments,
+  session: Session,
+): Pick<WriteForm, "filters" | "preferences"> {
   const { where } = args;
   const relation = relationOf(args, session);
-  const params = filterParams(where, session.host.isParameterName);
+  const filters = filterParams(where, session.host.isParameterName);
   if (relation !== undefined) checkColumnFilters(where, relation);
-  return params;
+  return { filters, preferences: [`max-affected=${session.config.mcpMaxRows}`] };
 }
 
 /** Returns the relation; undefined for one that the API rejects. */
