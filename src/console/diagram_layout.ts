@@ -102,36 +102,24 @@ function componentsOf(
   return components;
 }
 
-/** Directions and rankers of dagre to choose from. */
-const layerings = [
-  { rankdir: "LR", ranker: "network-simplex" },
-  { rankdir: "TB", ranker: "network-simplex" },
-  { rankdir: "LR", ranker: "longest-path" },
-  { rankdir: "TB", ranker: "longest-path" },
-] as const;
-
-/** Lays out connected boxes in the way that is shown largest in the window. */
+/** Lays out connected boxes in the direction that is shown larger in the window. */
 function layoutBlock(
   boxes: readonly Box[],
   keys: readonly ConsoleRelationship[],
   aspect: number,
 ): DiagramLayout {
-  return largestShown(layerings.map((each) => layoutLayers(boxes, keys, each)), aspect);
-}
-
-/** Returns the layout that is shown largest in a window. */
-function largestShown<Layout extends Size>(layouts: readonly Layout[], aspect: number): Layout {
+  const [across, down] = [layoutLayers(boxes, keys, "LR"), layoutLayers(boxes, keys, "TB")];
   const size = ({ width, height }: Size) => Math.max(width / aspect, height);
-  return layouts.reduce((best, other) => size(other) < size(best) ? other : best);
+  return size(down) < size(across) ? down : across;
 }
 
 function layoutLayers(
   boxes: readonly Box[],
   keys: readonly ConsoleRelationship[],
-  layering: typeof layerings[number],
+  rankdir: "LR" | "TB",
 ): DiagramLayout {
   const graph = new dagre.graphlib.Graph({ multigraph: true });
-  graph.setGraph({ ...layering, nodesep: boxGap, edgesep: edgeGap, ranksep: rankGap });
+  graph.setGraph({ rankdir, nodesep: boxGap, edgesep: edgeGap, ranksep: rankGap });
   graph.setDefaultEdgeLabel(() => ({}));
   // Dagre keeps nodes as members of an object, where a table may be named `__proto__`.
   const idOf = (name: string) => `.${name}`;
@@ -178,13 +166,9 @@ function loopOf({ relation: { name }, x, y, width }: DiagramNode): DiagramEdge {
   };
 }
 
-/** Puts blocks into rows or columns, so that the whole has about the shape of the window. */
+/** Puts blocks into rows, so that the whole has about the shape of the window. */
 function packed(blocks: readonly DiagramLayout[], aspect: number): DiagramLayout {
-  const columns = placesInRows(blocks.map(turned), 1 / aspect);
-  const { places, width, height } = largestShown([
-    placesInRows(blocks, aspect),
-    { ...turned(columns), places: columns.places.map(({ x, y }) => ({ x: y, y: x })) },
-  ], aspect);
+  const { places, width, height } = placesInRows(blocks, aspect);
   const placed = blocks.map((block, index) => shifted(block, places[index]!));
   return {
     nodes: placed.flatMap(({ nodes }) => nodes),
@@ -192,10 +176,6 @@ function packed(blocks: readonly DiagramLayout[], aspect: number): DiagramLayout
     width,
     height,
   };
-}
-
-function turned({ width, height }: Size): Size {
-  return { width: height, height: width };
 }
 
 /** Returns the places of blocks in rows, the highest first, and the size of all. */

@@ -111,7 +111,7 @@ function Chart(
     x: { ticks: 4, tickSize: 0, label: null },
     y: { ticks: 3, tickSize: 0, tickFormat: figure.text, grid: true, label: null, zero: true },
     marks: figure.lines.map(({ color, value }) =>
-      Plot.lineY(seconds as Plot.Data, {
+      Plot.lineY(seconds.filter((second) => value(second) !== null) as Plot.Data, {
         x: ({ time }: Second) => new Date(time * 1000),
         y: value,
         stroke: `var(${color})`,

@@ -22,7 +22,7 @@ interface GridProps {
   /** Opens a row. Absent where rows have no panel. */
   readonly onOpen?: (row: GridRow) => void;
   /** Changes a value. Absent where the role may not. */
-  readonly onEdit?: (row: GridRow, column: ConsoleColumn, anchor: DOMRect) => void;
+  readonly onEdit?: (row: GridRow, column: ConsoleColumn) => void;
 }
 
 /** A table of rows. One cell is in the order of Tab; the arrow keys move to the others. */
@@ -249,15 +249,14 @@ function gridCell(
     ...(kind === "number" ? ["is-number"] : []),
     ...(typeof value === "object" && value !== null ? ["is-json"] : []),
   ];
-  const activate = ({ currentTarget }: Event) => {
-    const cell = (currentTarget as Element).closest("td")!;
-    if (isEditable) props.current.onEdit?.(row, column, cell.getBoundingClientRect());
+  const activate = () => {
+    if (isEditable) props.current.onEdit?.(row, column);
     else props.current.onOpen?.(row);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== event.currentTarget || !/^(?:Enter|F2)$/.test(event.key)) return;
     event.preventDefault();
-    activate(event);
+    activate();
   };
   return html`
     <td key=${name} role="gridcell" data-place=${`${number},${index}`} data-label=${name}

@@ -4,27 +4,11 @@
 import { useState } from "preact/hooks";
 import type { ConsoleColumn, ConsoleFunction, ConsoleRelation } from "../admin/console_schema.ts";
 import { callApi } from "./api.ts";
-import {
-  encode,
-  fieldName,
-  filterOperators,
-  filterParam,
-  operatorsOf,
-  takesValue,
-  typeKind,
-} from "./filters.ts";
+import { fieldName, filterOperators, filterParam, operatorsOf, takesValue } from "./filters.ts";
 import { signature } from "./cells.ts";
-import {
-  functionsOf,
-  guarded,
-  may,
-  profileHeader,
-  relationshipsOf,
-  relationsOf,
-  serviceState,
-} from "./model.ts";
+import { functionsOf, guarded, may, profileHeader, relationshipsOf, relationsOf } from "./model.ts";
 import { hrefOf, type PageRoute, route } from "./route.ts";
-import { CopyButton, DataTable, html, Icon, saveFile, type View, withText } from "./view.ts";
+import { DataTable, html, Icon, saveFile, type View, withText } from "./view.ts";
 
 type ReferenceRoute = Extract<PageRoute, { readonly page: "reference" }>;
 
@@ -44,7 +28,6 @@ export function ReferencePage(): View {
           html`<${DocumentLink} key=${version} ...${{ schema, version }} />`
         )}</div>
       </header>
-      <${Grammar} relation=${relationsOf(schema)[0] ?? null} />
       <label class="field">Filter the reference
         <input type="search" value=${text} onInput=${withText(setText)} /></label>
       <section aria-labelledby="tables"><h2 id="tables">Tables and views</h2>
@@ -81,50 +64,6 @@ function DocumentLink(
       saveFile(`openapi-${version}.json`, bytes);
     });
   return html`<button type="button" class="button" onClick=${save}>OpenAPI ${version}</button>`;
-}
-
-function Grammar({ relation }: { readonly relation: ConsoleRelation | null }): View {
-  if (relation === null) return null;
-  const url = serviceState.value!.api.url;
-  const examples = grammarExamples(relation);
-  return html`
-    <section aria-labelledby="grammar" class="card">
-      <h2 id="grammar">Requests by URL</h2>
-      <dl class="values">
-        ${examples.map(([text, target]) =>
-          html`
-            <div key=${target}>
-              <dt>${text}</dt>
-              <dd><code class="wrap">GET ${target}</code>
-                        <${CopyButton} label="Copy URL" text=${() => url + target} /></dd>
-            </div>
-          `
-        )}
-      </dl>
-    </section>
-  `;
-}
-
-function grammarExamples(
-  relation: ConsoleRelation,
-): readonly (readonly [text: string, target: string])[] {
-  const { columns } = relation;
-  const path = `/${encodeURIComponent(relation.name)}`;
-  const word = (name: string) => encode(fieldName(name));
-  const [first = "", second = first] = columns.map((column) => word(column.name));
-  const found = columns.find(({ baseType }) => typeKind(baseType) === "number");
-  const number = found === undefined ? first : word(found.name);
-  const related = relationshipsOf(relation)[0]?.foreign[1];
-  return [
-    ["Rows, 20 at a time", `${path}?limit=20&offset=40`],
-    ["Some columns", `${path}?select=${first},${second}`],
-    ["A filter", `${path}?${number}=gt.1`],
-    ["Alternatives", `${path}?or=(${number}.lt.5,${number}.gt.9)`],
-    ["Sorted", `${path}?order=${first}.desc`],
-    ...(related === undefined
-      ? []
-      : [["With related rows", `${path}?select=*,${word(related)}(*)`] as const]),
-  ];
 }
 
 const methods = ["get", "post", "patch", "delete"] as const;

@@ -52,7 +52,6 @@ function RequestList(): View {
   const [text, setText] = useState("");
   const [status, setStatus] = useState("");
   const [isPaused, setPaused] = useState(false);
-  const [open, setOpen] = useState<number | null>(null);
   usePolling(
     () => {
       if (isPaused) return;
@@ -71,121 +70,53 @@ function RequestList(): View {
     <section aria-labelledby="requests">
       <div class="section-head">
         <h2 id="requests">Requests</h2>
-        <${ListControls} ...${{
-          kind,
-          setKind,
-          text,
-          setText,
-          status,
-          setStatus,
-          isPaused,
-          setPaused,
-        }} />
+        <div class="list-controls">
+          <div class="segmented" role="group" aria-label="List">
+            ${(["newest", "slow"] as const).map((each) =>
+              html`
+                <button type="button" key=${each} aria-pressed=${String(each === kind)}
+                  onClick=${() => setKind(each)}>${each === "newest" ? "Newest" : "Slow"}</button>
+              `
+            )}
+          </div>
+          <input type="search" aria-label="Path or role" placeholder="Path or role" value=${text}
+            onInput=${withText(setText)} />
+          <${Select} label="Status" value=${status} onValue=${setStatus}
+            options=${[["", "Any status"], ["2", "2xx"], ["4", "4xx"], ["5", "5xx"]]} />
+          <button type="button" class="icon-button" aria-label=${isPaused ? "Continue" : "Pause"}
+            onClick=${() => setPaused(!isPaused)}><${Icon} name=${isPaused
+              ? "play"
+              : "pause"} /></button>
+        </div>
       </div>
-      ${shown.length === 0
-        ? html`<${Empty} title="No requests" />`
-        : html`<${RequestTable} ...${{ shown, open, setOpen }} />`}
+      ${shown.length === 0 ? html`<${Empty} title="No requests" />` : html`
+        <${DataTable} label="List of requests" numbers=${[4, 5]} rows=${shown.map(requestRow)}
+          keys=${shown.map(({ id }) => id)}
+          head=${["Time", "Status", "Request", "Role", "Duration", "Size"]} />
+      `}
     </section>
   `;
 }
 
-interface ListControlsProps {
-  readonly kind: "newest" | "slow";
-  readonly setKind: (kind: "newest" | "slow") => void;
-  readonly text: string;
-  readonly setText: (text: string) => void;
-  readonly status: string;
-  readonly setStatus: (status: string) => void;
-  readonly isPaused: boolean;
-  readonly setPaused: (isPaused: boolean) => void;
-}
-
-function ListControls(
-  { kind, setKind, text, setText, status, setStatus, isPaused, setPaused }: ListControlsProps,
-): View {
-  return html`
-    <div class="list-controls">
-      <div class="segmented" role="group" aria-label="List">
-        ${(["newest", "slow"] as const).map((each) =>
-          html`
-            <button type="button" key=${each} aria-pressed=${String(each === kind)}
-              onClick=${() => setKind(each)}>${each === "newest" ? "Newest" : "Slow"}</button>
-          `
-        )}
-      </div>
-      <input type="search" aria-label="Path or role" placeholder="Path or role" value=${text}
-        onInput=${withText(setText)} />
-      <${Select} label="Status" value=${status} onValue=${setStatus}
-        options=${[["", "Any status"], ["2", "2xx"], ["4", "4xx"], ["5", "5xx"]]} />
-      <button type="button" class="icon-button" aria-label=${isPaused ? "Continue" : "Pause"}
-        onClick=${() => setPaused(!isPaused)}><${Icon} name=${isPaused
-          ? "play"
-          : "pause"} /></button>
-    </div>
-  `;
-}
-
-interface RequestTableProps {
-  readonly shown: readonly ListedRequest[];
-  /** Number of the request that is open; null for none. */
-  readonly open: number | null;
-  readonly setOpen: (open: number | null) => void;
-}
-
-function RequestTable({ shown, open, setOpen }: RequestTableProps): View {
-  return html`
-    <div class="table-wrap wide" tabindex="0" role="region" aria-label="List of requests">
-      <table class="plain-table requests">
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">Status</th>
-            <th scope="col">Request</th>
-            <th scope="col">Role</th>
-            <th scope="col" class="is-number">Duration</th>
-            <th scope="col" class="is-number">Size</th>
-          </tr>
-        </thead>
-        <tbody>${shown.map((request) =>
-          html`
-            <${RequestRow} key=${request.id} ...${{ request }} isOpen=${open === request.id}
-              onToggle=${() => setOpen(open === request.id ? null : request.id)} />
-          `
-        )}</tbody>
-      </table>
-    </div>
-  `;
-}
-
-interface RequestRowProps {
-  readonly request: ListedRequest;
-  readonly isOpen: boolean;
-  readonly onToggle: () => void;
-}
-
-function RequestRow({ request, isOpen, onToggle }: RequestRowProps): View {
-  const { time, status, method, target, role, ms, bytes, code } = request;
+/** The cells of a request; its line opens the details. */
+function requestRow(request: ListedRequest): readonly View[] {
+  const { id, time, status, method, target, role, ms, bytes, code } = request;
   const level = status >= 500 ? "level-error" : status >= 400 ? "level-warn" : "";
-  return html`
-    <tr>
-      <td>${new Date(time).toLocaleTimeString()}</td>
-      <td class=${`status-code ${level}`}>${status}${code !== null && html`
-        <small>${code}</small>
-      `}</td>
-      <td><button type="button" class="link-button" aria-expanded=${String(isOpen)}
-        onClick=${onToggle}><code>${method} ${decode(target)}</code></button></td>
-      <td>${role ?? "–"}</td>
-      <td class="is-number">${durationText(ms.total)}</td>
-      <td class="is-number">${bytes === null ? "–" : bytesText(bytes)}</td>
-    </tr>
-    ${isOpen && html`
-      <tr>
-        <td colspan="6">
-          <${RequestDetails} ...${{ request }} />
-        </td>
-      </tr>
-    `}
-  `;
+  return [
+    new Date(time).toLocaleTimeString(),
+    html`<span class=${`status-code ${level}`}>${status}</span>${
+      code !== null && html`<small> ${code}</small>`
+    }`,
+    html`
+      <details key=${id}>
+        <summary class="link-button"><code>${method} ${decode(target)}</code></summary>
+        <${RequestDetails} ...${{ request }} />
+      </details>
+    `,
+    role ?? "–",
+    durationText(ms.total),
+    bytes === null ? "–" : bytesText(bytes),
+  ];
 }
 
 function RequestDetails({ request }: { readonly request: ListedRequest }): View {

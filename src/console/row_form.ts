@@ -28,7 +28,6 @@ export interface RowFormTarget {
   /** The only column of the form. Default: all that can be written. */
   readonly only?: ConsoleColumn;
   /** Rectangle of the cell that the form stands below. */
-  readonly anchor?: DOMRect;
 }
 
 interface RowFormProps extends RowFormTarget {
@@ -43,7 +42,7 @@ type FormValues = Readonly<Record<string, string | null>>;
 const noValues: FormValues = Object.create(null);
 
 /** Required columns of a new row come first. */
-export function RowForm({ relation, row, only, anchor, onClose, onSaved }: RowFormProps): View {
+export function RowForm({ relation, row, only, onClose, onSaved }: RowFormProps): View {
   const [values, setValues] = useState<FormValues>(noValues);
   const [isSubmitted, setSubmitted] = useState(false);
   const current = useRowTag(relation, row);
@@ -69,8 +68,7 @@ export function RowForm({ relation, row, only, anchor, onClose, onSaved }: RowFo
     ? `Insert into ${relation.name}`
     : `Change ${only?.name ?? relation.name}`;
   return html`
-    <${Dialog} ...${{ title, onClose }} kind=${only === undefined ? "drawer" : "popover"}
-      anchor=${anchor}>
+    <${Dialog} ...${{ title, onClose }} kind=${only === undefined ? "drawer" : "narrow"}>
       <form class="stack" onSubmit=${submit}>
         ${columns.map((column) =>
           html`

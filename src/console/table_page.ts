@@ -171,8 +171,7 @@ function RowsView(props: RowsViewProps): View {
   if (loaded === null) return error === null && html`<p class="loading">Loading…</p>`;
   if (loaded.rows.length === 0) return html`<${NoRows} ...${{ query, call }} />`;
   const canEdit = verbsOf(relation).update && loaded.rows.every((row) => hasKey(relation, row));
-  const edit = (row: GridRow, only: ConsoleColumn, anchor: DOMRect) =>
-    onForm({ relation, row, only, anchor });
+  const edit = (row: GridRow, only: ConsoleColumn) => onForm({ relation, row, only });
   const sort = (column: string, { adds }: { readonly adds: boolean }) =>
     setQuery({ ...firstPage(query), order: nextOrder(query, column, adds) });
   return html`

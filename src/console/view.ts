@@ -63,14 +63,12 @@ interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children?: View;
-  /** Class beside `dialog`: `drawer` or `popover`. */
+  /** Class beside `dialog`: `drawer`, `narrow` or `search`. */
   readonly kind?: string;
-  /** Rectangle that a popover stands below. */
-  readonly anchor?: DOMRect | null;
 }
 
 /** A modal dialog. It is open while it is in the page, and restores the focus when it closes. */
-export function Dialog({ title, onClose, children, kind = "", anchor = null }: DialogProps): View {
+export function Dialog({ title, onClose, children, kind = "" }: DialogProps): View {
   const dialog = useRef<HTMLDialogElement>(null);
   const onClick = (event: MouseEvent) => {
     if (event.target !== dialog.current || dialog.current === null) return;
@@ -83,12 +81,7 @@ export function Dialog({ title, onClose, children, kind = "", anchor = null }: D
     const element = dialog.current!;
     const previous = document.activeElement;
     element.showModal();
-    if (anchor !== null) placeBelow(element, anchor);
-    // Previews and errors appear later.
-    const observer = new ResizeObserver(() => anchor !== null && keepInside(element));
-    observer.observe(element);
     return () => {
-      observer.disconnect();
       element.close();
       if (previous instanceof HTMLElement && previous.isConnected) previous.focus();
     };
@@ -142,10 +135,12 @@ interface DataTableProps {
   readonly rows: readonly (readonly View[])[];
   /** Indexes of columns with numbers. Default: none. */
   readonly numbers?: readonly number[];
+  /** Keys of rows that move. Default: their indexes. */
+  readonly keys?: readonly number[];
 }
 
 /** A table whose frame scrolls sideways. */
-export function DataTable({ label, head, rows, numbers = [] }: DataTableProps): View {
+export function DataTable({ label, head, rows, numbers = [], keys = [] }: DataTableProps): View {
   const kind = (index: number) => numbers.includes(index) ? "is-number" : "";
   return html`
     <div class="table-wrap" tabindex="0" role="region" aria-label=${label}>
@@ -157,7 +152,7 @@ export function DataTable({ label, head, rows, numbers = [] }: DataTableProps): 
         </thead>
         <tbody>${rows.map((row, number) =>
           html`
-            <tr key=${number}>${row.map((cell, index) =>
+            <tr key=${keys[number] ?? number}>${row.map((cell, index) =>
               html`<td key=${index} class=${kind(index)}>${cell}</td>`
             )}</tr>
           `
@@ -165,27 +160,6 @@ export function DataTable({ label, head, rows, numbers = [] }: DataTableProps): 
       </table>
     </div>
   `;
-}
-
-/** Pixels between a popover and the edge of the window. */
-const popoverMargin = 8;
-
-function placeBelow(element: HTMLElement, { left, bottom, top }: DOMRect): void {
-  const { width, height } = element.getBoundingClientRect();
-  const below = bottom + 4;
-  const isBelow = below + height + popoverMargin <= innerHeight;
-  const most = innerWidth - width - popoverMargin;
-  element.style.left = `${Math.max(popoverMargin, Math.min(left, most))}px`;
-  element.style.top = `${isBelow ? below : top - height - 4}px`;
-  element.style.margin = "0";
-  keepInside(element);
-}
-
-/** Moves a popover up or down into the window. */
-function keepInside(element: HTMLElement): void {
-  const { top, height } = element.getBoundingClientRect();
-  const most = innerHeight - height - popoverMargin;
-  element.style.top = `${Math.max(popoverMargin, Math.min(top, most))}px`;
 }
 
 /** A line that says that a list has no entries. */

@@ -172,18 +172,9 @@ async function visit(
 const openPaths = ["/live", "/ready", "/metrics"];
 const pagePaths = ["/", `/console/${main}`, `/console/${theme}`];
 const dataPaths = [
-  "state",
-  "findings",
-  "stats",
-  "requests",
-  "log",
-  "config",
-  "schema",
-  "access?schema=api",
-  "roles",
-  "api/film",
-]
-  .map((name) => `/console/${name}`);
+  ...["state", "findings", "stats", "requests", "log", "config", "schema", "access?schema=api"],
+  ...["roles", "api/film"],
+].map((name) => `/console/${name}`);
 const innerPaths = [...pagePaths, ...dataPaths, "/config", "/schema_cache"];
 
 const wrongHost = "Open this page by localhost or by an address, or name its host in " +

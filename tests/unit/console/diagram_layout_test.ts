@@ -84,13 +84,3 @@ Deno.test("layoutDiagram() puts tables without foreign keys into a grid of the w
     ok(shape > 0.6 && shape < 1.6, `${width} by ${height} for ${aspect}`);
   }
 });
-
-Deno.test("layoutDiagram() puts tables without foreign keys beside a high group", () => {
-  const tables = Array.from({ length: 15 }, (_, index) => table(`t${index}`));
-  const keys = tables.slice(1, 12).flatMap(({ name }) => reference(name, "t0"));
-  const { nodes, width, height } = layoutDiagram(tables, keys, 0.6);
-  const [group, single] = [nodes.slice(0, 12), nodes.slice(12)];
-  const bottom = Math.max(...group.map((node) => node.y + node.height));
-  strictEqual(height, bottom, "the group is as high as the whole");
-  ok(width < height && single.every(({ x }) => x > group[0]!.x), `${width} by ${height}`);
-});
