@@ -98,12 +98,3 @@ Deno.test("the service with db-schema-watch = auto is notified by an event trigg
     await becomes(service, "GET /made", 200);
   });
 });
-
-Deno.test("the service in PostgREST's dialect polls, too", async () => {
-  const config = { "db-schema-watch": "poll", dialect: "pgrst" };
-  await withWatch(config, "", async (service, admin) => {
-    await becomes(service, "GET /made", 404);
-    await admin.query("create table watched.made (id int)");
-    await becomes(service, "GET /made", 200);
-  });
-});

@@ -146,26 +146,6 @@ function startRequests(url: string): Requests {
   };
 }
 
-Deno.test("SIGUSR1 reloads the schema of the process that was started", async () => {
-  const database = await engines.pg(fixture);
-  try {
-    await using service = await startService({
-      "db-uri": database.uri,
-      "db-schemas": "api",
-      "db-anon-role": "web_anon",
-    });
-    await service.listening();
-    for (const signal of ["SIGUSR1", "SIGHUP"] as const) {
-      const after = service.stderr.all.length;
-      service.signal(signal);
-      await service.stderr.waitFor(loaded, { after });
-    }
-    strictEqual((await service.stop()).code, 0);
-  } finally {
-    await database.remove();
-  }
-});
-
 Deno.test({
   name: "SIGHUP reloads on a terminal, and ends the process when the terminal closes",
   ignore: onLinux.ignore || !findScript(),

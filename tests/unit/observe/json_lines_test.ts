@@ -160,20 +160,6 @@ Deno.test("jsonDiagnosticLine() shows a thrown value in the message alone", () =
   deepStrictEqual(Object.keys(JSON.parse(line)), ["time", "level", "event", "message"]);
 });
 
-const diagnosticLevels = [
-  [{ kind: "starting", name: "SVC", version: "1" }, "info"],
-  [{ kind: "connection-lost", error }, "error"],
-  [{ kind: "schema-cache-failed", schemas: [], extraSearchPath: [], error }, "error"],
-  [{ kind: "retrying", seconds: 1 }, "warn"],
-  [{ kind: "pool-acquiring" }, "debug"],
-  [{ kind: "findings", count: 2 }, "warn"],
-] as const;
-for (const [event, level] of diagnosticLevels) {
-  Deno.test(`jsonDiagnosticLine() of ${JSON.stringify(event).slice(0, 40)} has the level ${level}`, () => {
-    strictEqual(JSON.parse(jsonDiagnosticLine(event)).level, level);
-  });
-}
-
 Deno.test("jsonQueryLine() writes the statement on one line", () => {
   strictEqual(
     query('select "a"\nfrom b', 0),

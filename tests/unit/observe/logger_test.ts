@@ -26,16 +26,14 @@ const json = '{"code":"SVC000","details":"connection to \\"h\\" failed: password
 const bug = new Error("boom");
 bug.stack = "Error: boom\n    at f (a.ts:1:2)\r\n\tat g\u001b[31m";
 
-/** For each kind: the fields of an event, its text, and the lowest level that logs it, `crit` unless given. */
+/** Fields of an event, its text, and the lowest level that logs it, `crit` unless given. Texts that need no care are not repeated. */
 const events: {
-  readonly [Kind in Diagnostic["kind"]]: readonly [
+  readonly [Kind in Diagnostic["kind"]]?: readonly [
     fields: Omit<Extract<Diagnostic, { readonly kind: Kind }>, "kind">,
     text: string | readonly string[],
     level?: LogLevel,
   ];
 } = {
-  "starting": [{ name: "SVC", version: "1.2.3" }, "Starting SVC 1.2.3..."],
-  "listening": [{ what: "api", address: "[::1]:3000" }, "API server listening on [::1]:3000"],
   "connecting": [{ attempt: 2 }, "Attempting to connect to the database (attempt 2)...", "debug"],
   "connected": [
     { version: "PostgreSQL 15.18\n(Debian)" },
@@ -43,9 +41,6 @@ const events: {
   ],
   "connect-failed": [{ error }, `Failed to establish a connection. ${json}`],
   "connection-lost": [{ error }, json, "error"],
-  "retrying": [{ seconds: 32 }, "Attempting to reconnect to the database in 32 seconds..."],
-  "recovery-disabled": [{}, "Automatic recovery disabled, exiting."],
-  "pool-ready": [{ max: 10 }, "Connection Pool initialized with a maximum size of 10 connections"],
   "pool-timeout": [{ error }, json, "error"],
   "schema-cache-queried": [{ ms: 3.84 }, "Schema cache queried in 3.8 milliseconds "],
   "schema-cache-loaded": [{
@@ -74,19 +69,6 @@ const events: {
     { channel: "svc", reason: "failed: refused\n\tIs it running?\n" },
     'Failed listening for database notifications on the "svc" channel. failed: refused Is it running?',
   ],
-  "notifications-lost": [
-    { channel: "svc", effect: "no reload" },
-    'WARNING: Notifications on the "svc" channel do not arrive, so that they cause no reload. ' +
-    "Poolers in transaction mode lose LISTEN: use a db-channel-uri without one, " +
-    'db-schema-watch = "auto", or db-channel-enabled = false.',
-  ],
-  "connections-encrypted": [
-    { isEncrypted: false },
-    "Connections to the database are not encrypted",
-  ],
-  "database-silent": [{}, "WARNING: The database has not answered for 1 second"],
-  "database-answers": [{ ms: 61_250 }, "The database answers again, after 61.3 seconds"],
-  "standby-included": [{ place: "db2:5432" }, "Standby db2:5432 executes reads"],
   "standby-excluded": [
     { place: "db2:5432", reason: "it does not answer\n" },
     "WARNING: Standby db2:5432 executes no reads: it does not answer",
@@ -95,73 +77,29 @@ const events: {
     { place: "db2:5432" },
     "db-replica-uri: db2:5432 is not a standby of db-uri: its system identifier differs",
   ],
-  "schema-changed": [{}, "The schema has changed, reloading the schema cache"],
   "findings": [{ count: 7 }, "The database has 7 findings: npx ./svc-api.tgz check my.conf"],
-  "listener-retrying": [
-    { seconds: 4 },
-    "Retrying listening for database notifications in 4 seconds...",
-  ],
   "listener-cleanup-failed": [{ reason: "no" }, "Failed during listener connection cleanup: no"],
-  "notification-queue-broken": [
-    {},
-    "This is likely a PostgreSQL bug in the notification queue, executing the following to try to " +
-    "solve it: SELECT pg_notification_queue_usage();",
-  ],
-  "reload-requested": [
-    { what: "schema", channel: "svc" },
-    'Received a schema cache reload message on the "svc" channel',
-  ],
   "version-failed": [{ error }, `Failed to query the PostgreSQL version. ${json}`],
-  "version-unsupported": [
-    { version: "13.14", name: "SVC" },
-    "Cannot run in this PostgreSQL version (13.14), SVC needs at least 14.0",
-  ],
   "pooler-found": [
     { mode: "transaction", error },
     "If you are using connection poolers in transaction mode, try setting db-prepared-statements " +
     `to false. ${json}`,
   ],
-  "statements-unnamed": [
-    {},
-    "Prepared statements do not outlast a transaction, as behind poolers in transaction mode: " +
-    "statements are unnamed from now on",
-  ],
-  "blocks-used": [
-    {},
-    "WARNING: A pooler ends implicit transactions early: all transactions have BEGIN and COMMIT",
-  ],
-  "connections-exceeded": [
-    { connections: 101, maxConnections: 100 },
-    "WARNING: 101 connections may be opened (db-pool, and those to listen and to monitor), but the " +
-    "server permits 100 in all: lower db-pool, or raise max_connections",
-  ],
   "statement-refused": [
     { error, name: "SVC" },
     `This is probably a bug in SVC, please report it. ${json}`,
   ],
-  "pool-acquiring": [{}, "Trying to borrow a connection from pool", "debug"],
-  "pool-acquired": [{}, "Borrowed a connection from the pool", "debug"],
-  "pool-flushed": [{}, "Database connection pool flushed", "debug"],
   "pool-connection": [
     { id: "7f", step: "terminated: max idletime" },
     "Connection 7f is terminated due to max idletime",
     "debug",
   ],
-  "jwt-cache-lookup": [{}, "Looked up a JWT in JWT cache", "debug"],
-  "jwt-cache-evicted": [{}, "Evicted entry from JWT cache", "debug"],
   "jwks-failed": [
     { issuer: "https://id.test", reason: "status 500" },
     "Failed to fetch the keys of https://id.test: status 500",
     "error",
   ],
-  "jwks-keys-skipped": [
-    { issuer: "https://id.test", places: [2, 3] },
-    "Skipped keys of https://id.test that cannot be imported: number 2, 3",
-    "warn",
-  ],
-  "revocations-loaded": [{ count: 2 }, "Loaded 2 revocations of tokens", "info"],
   "revocations-failed": [{ error }, `Failed to load the revocations of tokens. ${json}`, "error"],
-  "config-reloaded": [{}, "Config reloaded"],
   "config-reload-failed": [
     { message: "svc.conf:3: db-pool: expected\na number" },
     "Failed reloading config: Error in config svc.conf:3: db-pool: expected a number",
@@ -181,19 +119,6 @@ const events: {
     },
     "Agent as agent: delete_rows DELETE /todos?id=eq.5 200 1 rows",
     "info",
-  ],
-  "standbys-unused": [
-    { reason: "db-pre-request may run a volatile function" },
-    "The primary executes all reads: db-pre-request may run a volatile function",
-  ],
-  "restart-needed": [
-    { key: "server-port" },
-    "server-port has changed: takes effect after a restart",
-  ],
-  "limits-unavailable": [
-    { keys: ["server-header-timeout", "server-idle-timeout"] },
-    "WARNING: server-header-timeout, server-idle-timeout have no effect: the server of this " +
-    "runtime has no such limits",
   ],
   "database-config-failed": [
     {
@@ -219,8 +144,6 @@ const events: {
     "Update filters, orders or limits that use `films` to `all_films`, `awards` to `best ` in " +
     "`GET /directors?select=all_films:films(title)&films.order=title&token=***`",
   ]],
-  "embedded-starting": [{ folder: "data" }, "Starting the embedded PostgreSQL in data..."],
-  "embedded-ready": [{ ms: 812.4 }, "Embedded PostgreSQL ready after 812 milliseconds"],
   "request-failed": [{ error }, json, "error"],
   "error-advised": [
     {
@@ -235,10 +158,6 @@ const events: {
     { advice: "limit has no effect: it is not an integer" },
     "Hint: limit has no effect: it is not an integer",
     "warn",
-  ],
-  "schema-missing": [
-    { filled: ["api", "public"] },
-    "db-schemas names a schema that does not exist; schemas with relations: api, public",
   ],
   "response-aborted": [
     { method: "GET", target: "/films?title=eq.a%0A", error },
@@ -255,25 +174,10 @@ const events: {
     "Unexpected error: Error: boom     at f (a.ts:1:2) at g [31m",
     "error",
   ],
-  "terminating": [{ signal: "SIGTERM" }, "Received termination unix signal SIGTERM"],
   "tenant-failed": [
     { reason: "a.conf:2: x: unknown key", retrySeconds: 4, tenant: "acme" },
     "tenant acme: Cannot serve the tenant: a.conf:2: x: unknown key; the next attempt follows after 4 " +
     "seconds",
-  ],
-  "tenant-loaded": [
-    { ms: 12.34, tenant: "acme" },
-    "tenant acme: Tenant loaded in 12.3 milliseconds",
-    "info",
-  ],
-  "tenant-closed": [{ reason: "idle", tenant: "acme" }, "tenant acme: Tenant closed: idle", "info"],
-  "shutdown-waiting": [
-    { seconds: 10 },
-    "Not ready any more; requests are served for 10 seconds, or until the next signal",
-  ],
-  "workers-limited": [
-    { workers: 2, limit: "db-pool" },
-    "server-workers is lowered to 2: each worker needs a connection of db-pool",
   ],
 };
 

@@ -96,23 +96,3 @@ Deno.test("kubernetes.yaml scales within the connections of PostgreSQL", () => {
   strictEqual(metric.name, "http_server_active_requests");
   strictEqual(Number(target.averageValue), 0.7 * config.dbPool);
 });
-
-Deno.test("kubernetes.yaml confines the container", () => {
-  const { runAsNonRoot, runAsUser, seccompProfile } = pod.securityContext;
-  deepStrictEqual({ runAsNonRoot, runAsUser, seccompProfile }, {
-    runAsNonRoot: true,
-    runAsUser: 1000,
-    seccompProfile: { type: "RuntimeDefault" },
-  });
-  deepStrictEqual(container.securityContext, {
-    allowPrivilegeEscalation: false,
-    readOnlyRootFilesystem: true,
-    capabilities: { drop: ["ALL"] },
-  });
-  strictEqual(pod.automountServiceAccountToken, false);
-  const { emptyDir, name } = pod.volumes[0];
-  deepStrictEqual(container.volumeMounts, [{ name, mountPath: "/tmp" }]);
-  strictEqual(emptyDir.sizeLimit, "2Gi");
-  ok(config.serverSpoolSize < 2 * 2 ** 30);
-  ok(container.resources.requests.cpu && container.resources.limits.memory);
-});

@@ -44,17 +44,7 @@ type Row = readonly [
 
 const rows: readonly Row[] = [
   ["a refused login", {}, (f) => f.exitOnFatal(login), ["connect-failed", "end"]],
-  ["a refused login, by exitOnLoginRefused()", {}, (f) => f.exitOnLoginRefused(login), [
-    "connect-failed",
-    "end",
-  ]],
   ["a refused login with a password file", { retriesLogin: true }, (f) => f.exitOnFatal(login), []],
-  [
-    "a refused login with a password file, by exitOnLoginRefused()",
-    { retriesLogin: true },
-    (f) => f.exitOnLoginRefused(login),
-    [],
-  ],
   [
     "a listener's refused login with a password file",
     { retriesLogin: true },
@@ -84,12 +74,6 @@ const rows: readonly Row[] = [
     [],
   ],
   [
-    "a pooler in statement mode, where statements can be unnamed",
-    { endsAtPooler: false },
-    (f) => f.exitOnFatal(statementMode),
-    ["pooler-found", "end"],
-  ],
-  [
     "an own statement with a syntax error",
     {},
     (f) => f.exitOnSyntaxError(refused("42601")),
@@ -110,12 +94,6 @@ const rows: readonly Row[] = [
     "an unreachable server, without recovery",
     { recovers: false },
     (f) => f.exitOnFatal(unreachable),
-    ["recovery-disabled", "end"],
-  ],
-  [
-    "a terminated connection, without recovery",
-    { recovers: false },
-    (f) => f.exitOnFatal(refused("57P01")),
     ["recovery-disabled", "end"],
   ],
   [

@@ -87,11 +87,6 @@ const polls: readonly {
     calls: [counters, counters, counters],
   },
   {
-    title: "does not read the counters before the interval has passed",
-    run: ({ clock }) => clock.pass(1999),
-    calls: [],
-  },
-  {
     title: "reads the rows if the counters have changed, and reports no change if they have not",
     run: async ({ clock, database }) => {
       database.counters = "2";
@@ -169,12 +164,6 @@ const polls: readonly {
       await clock.pass(60_000);
     },
     calls: [],
-  },
-  {
-    title: "looks with auto if there is no event trigger",
-    config: { dbSchemaWatch: "auto" },
-    run: ({ clock }) => clock.pass(2000),
-    calls: [counters],
   },
   {
     title: "looks at the rows at once for a missing name, since the counters are late",
