@@ -138,12 +138,14 @@ function noRelationship(embed: EmbedTarget, cache: SchemaCache): Error {
   const { origin, target, hint, schema } = embed;
   const candidates = candidatesOf(embed, cache);
   const names = candidates.map(({ foreign }) => foreign.name);
+  const isRelated = candidates.length > 0 ||
+    cache.relation(origin)?.hiddenJunctionsTo?.includes(schema) === true;
   return errors.noRelationship({
     parent: origin.name,
     child: target,
     schema,
     requestHint: hint,
-    suggestion: candidates.length > 0
+    suggestion: isRelated
       ? instead(names.includes(target) ? null : suggest(target, names, minSimilarity), target)
       : instead(suggest(origin.name, cache.relatedOrigins(schema), minSimilarity), origin.name),
   });

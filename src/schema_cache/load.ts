@@ -39,6 +39,7 @@ import { buildRelations, columnNames, relationshipEnds } from "./relations.ts";
 import {
   deriveRelationships,
   type ForeignKey,
+  hiddenJunctions,
   type RelationshipEnd,
   type RelationshipInput,
 } from "./relationships.ts";
@@ -175,6 +176,7 @@ export function* buildSchemaCache(
       volatile: new Set(volatile.relations),
       primary: primaryRelations,
       tags,
+      hiddenJunctions: hiddenJunctions(facts, primaryKeys),
       uniqueIndexes: groupBy(keys.uniqueIndexes, ([table]) => table),
     }),
     relationships: yield* deriveRelationships(facts),

@@ -15,6 +15,8 @@ interface RelationTraits {
   readonly volatile: ReadonlySet<number>;
   readonly primary: ReadonlySet<number>;
   readonly tags: ReadonlyMap<number, TagValues>;
+  /** Schemas that junctions in unexposed schemas lead to. */
+  readonly hiddenJunctions: ReadonlyMap<number, ReadonlySet<string>>;
   readonly uniqueIndexes: ReadonlyMap<number, readonly UniqueIndexRow[]>;
   readonly enums: EnumLabels;
 }
@@ -23,7 +25,7 @@ interface RelationTraits {
 export function buildRelations(
   rows: readonly RelationRow[],
   ends: readonly RelationshipEnd[],
-  { volatile, primary, tags, uniqueIndexes, ...traits }: RelationTraits,
+  { volatile, primary, tags, hiddenJunctions, uniqueIndexes, ...traits }: RelationTraits,
 ): SlicedWork<readonly Relation[]> {
   const enums = new Map(Object.entries(traits.enums));
   return mapSliced(rows, (row, index) => ({
@@ -31,8 +33,15 @@ export function buildRelations(
     volatile: volatile.has(row[0]),
     ...(primary.has(row[0]) ? { readsFrom: "primary" } as const : {}),
     ...tags.get(row[0]),
+    ...hiddenJunctionsOf(hiddenJunctions.get(row[0])),
     ...uniqueIndexesOf(uniqueIndexes.get(row[0]), columnNames(row)),
   }));
+}
+
+function hiddenJunctionsOf(
+  schemas: ReadonlySet<string> | undefined,
+): Pick<Relation, "hiddenJunctionsTo"> {
+  return schemas === undefined ? {} : { hiddenJunctionsTo: [...schemas] };
 }
 
 function uniqueIndexesOf(
@@ -118,7 +127,7 @@ function buildRelation(
   enums: ReadonlyMap<string, readonly string[]>,
 ): Omit<
   Relation,
-  "volatile" | "readsFrom" | keyof TagValues | "uniqueIndexes"
+  "volatile" | "readsFrom" | keyof TagValues | "hiddenJunctionsTo" | "uniqueIndexes"
 > {
   const [, schema, name, comment, isView, events, columns, hasDivisibleInserts, ...rest] = row;
   const [mergeAction, systemColumns, isInherited] = rest;

@@ -63,6 +63,35 @@ export function* deriveRelationships(
   return yield* sortRelationships([...visible, ...input.computed]);
 }
 
+/** Returns the schemas that junctions in unexposed schemas lead to, by the origin's oid. */
+export function hiddenJunctions(
+  input: RelationshipInput,
+  primaryKeys: ReadonlyMap<number, readonly number[]>,
+): ReadonlyMap<number, ReadonlySet<string>> {
+  const exposed = new Set(input.ends.map(({ oid }) => oid));
+  const exposures = exposuresByTable(input);
+  const candidates = input.foreignKeys.filter(({ table, columns, unique }) =>
+    !exposed.has(table) && !unique &&
+    columns.every((column) => primaryKeys.get(table)?.includes(column))
+  );
+  const found = new Map<number, Set<string>>();
+  for (const keys of groupBy(candidates, ({ table }) => table).values()) {
+    const parents = keys.map((key) =>
+      keyExposures(exposures.get(key.foreignTable), key.foreignColumns)
+    );
+    parents.forEach((origins, from) =>
+      parents.forEach((foreigns, to) => {
+        if (from === to) return;
+        for (const { end: { oid } } of origins) {
+          const schemas = found.get(oid) ?? new Set();
+          for (const { end } of foreigns) found.set(oid, schemas.add(end.name.schema));
+        }
+      })
+    );
+  }
+  return found;
+}
+
 /** A foreign key between two exposed relations. Each is the table itself or a view of it. */
 interface Link {
   readonly child: RelationshipEnd;

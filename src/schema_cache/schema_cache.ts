@@ -72,6 +72,8 @@ export interface Relation extends QualifiedName {
   /** Unique indexes of a table, sorted by name. Default: none. */
   readonly uniqueIndexes?: readonly UniqueIndex[];
   readonly columns: readonly Column[];
+  /** Schemas that hidden junctions lead to: errors then suggest no other origin. Default: none. */
+  readonly hiddenJunctionsTo?: readonly string[];
 }
 
 /** A column of the origin, and the equal column of the foreign relation or junction. */

@@ -174,3 +174,40 @@ Deno.test("schema cache makes computed relationships of functions over rows", as
   ]);
   deepStrictEqual(cache.routineNames("api"), ["pricey"]);
 });
+
+Deno.test("schema cache lists schemas that junctions in other schemas connect", async () => {
+  const cache = await loaded(
+    `
+      create schema api; create schema v2; create schema hidden;
+      create table api.makers (id int primary key);
+      create table api.tools (id int primary key);
+      create view api.tool_view as select id from api.tools;
+      create table v2.sheds (id int primary key);
+      create table api.alone (id int primary key);
+      create table hidden.owns (
+        maker int references api.makers, tool int references api.tools, primary key (maker, tool)
+      );
+      create table hidden.keeps (
+        shed int references v2.sheds, tool int references api.tools, primary key (shed, tool)
+      );
+      create table hidden.logs (
+        id int primary key, tool int references api.tools, maker int references api.makers
+      );
+      create table hidden.once (
+        maker int unique references api.makers, alone int references api.alone, primary key (maker, alone)
+      );
+    `,
+    { schemas: ["api", "v2"] },
+  );
+  deepStrictEqual(
+    cache.data.relations.map(({ name, hiddenJunctionsTo }) => [name, hiddenJunctionsTo]),
+    [
+      ["alone", undefined],
+      ["makers", ["api"]],
+      ["tool_view", ["api", "v2"]],
+      ["tools", ["api", "v2"]],
+      ["sheds", ["api"]],
+    ],
+  );
+  deepStrictEqual(cache.data.relationships, []);
+});
