@@ -38,6 +38,8 @@ export interface RequestInfo {
   readonly waitUntil?: (work: Promise<void>) => void;
   /** Returns true while other clients wait for a connection. Then slow bodies are refused. */
   readonly isContended?: () => boolean;
+  /** Called when the whole body has arrived. */
+  readonly bodyReceived?: () => void;
   /** Path to serve, in place of that of the URL: without the tenant's name. Default: that of the URL. */
   readonly path?: string;
   /** The access log and the console leave the request out. Default: false. */

@@ -27,7 +27,9 @@ export async function receiveRequestBody(
   const ownOptions = reader.isQuery === true
     ? { ...options, ...queryLimit(exchange.context.snapshot.config) }
     : { ...options, ...divisionOf(exchange, isDivisible) };
-  return await receiveBody(exchange.request, reader.begin, ownOptions);
+  const payload = await receiveBody(exchange.request, reader.begin, ownOptions);
+  exchange.info.bodyReceived?.();
+  return payload;
 }
 
 /** Returns the limits of a body. */

@@ -97,10 +97,13 @@ type ServedConfig = Pick<
   "serverBodyTimeout" | "serverHeaderTimeout" | "serverIdleTimeout" | "serverMaxConnections"
 >;
 
-/** Returns the limits of connections to the API. */
-export function connectionLimits(config: ServedConfig): ConnectionLimits {
+/** Returns the limits of connections to the API; null if none is set. */
+export function connectionLimits(config: ServedConfig): ConnectionLimits | null {
+  const keys = limitKeys(config);
+  // After a body that stalled, the connection has to be closed.
+  if (keys.length === 0 && config.serverBodyTimeout === 0) return null;
   return {
-    keys: limitKeys(config),
+    keys,
     headerTimeoutMs: config.serverHeaderTimeout * 1000,
     idleTimeoutMs: config.serverIdleTimeout * 1000,
     maxConnections: config.serverMaxConnections,

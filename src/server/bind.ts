@@ -6,7 +6,6 @@ import { dirname, join } from "node:path";
 import { errorMessage } from "../cli/output.ts";
 import { findNextPort, isFreePort } from "../cli/quick/free_ports.ts";
 import { errorCode } from "../lib/error_code.ts";
-import { noLimits } from "./connection_table.ts";
 import type { HttpServer, HttpServerOptions, StartServer } from "./http_server.ts";
 import { addressesOf, addressText, type ListenAddress } from "./listen_address.ts";
 
@@ -25,6 +24,8 @@ export interface BoundServer {
   /** Null for a Unix socket. */
   readonly port: number | null;
   readonly server: HttpServer;
+  /** Listens on the same address again, after a failure. */
+  readonly restart: () => Promise<HttpServer>;
   /** Whether new connections reach the socket. */
   readonly isReachable: () => boolean;
 }
@@ -51,7 +52,7 @@ export async function findPort(address: TcpAddress, what: ServerKind): Promise<n
   const serveOptions: ServeOptions = {
     handler: () => Promise.resolve(respond()),
     onError: respond,
-    limits: noLimits,
+    limits: null,
     observe: () => {},
   };
   const { port, server } = await bindTcp(address, { what, serveOptions });
@@ -72,16 +73,19 @@ async function bindTcp(
   { host, port, reusePort }: TcpAddress,
   { what, serveOptions }: { readonly what: ServerKind; readonly serveOptions: ServeOptions },
 ): Promise<BoundServer> {
+  const at = (options: { readonly hostname: string; readonly port: number }) =>
+    startServer({ ...serveOptions, address: { kind: "tcp", ...options, reusePort } });
   let failure: unknown = new Error("the name has no address");
   for (const hostname of await addressesOf(host, resolve).catch(throwListenError(host, port))) {
     try {
-      const address = { kind: "tcp", hostname, port, reusePort } as const;
-      const server = await startServer({ ...serveOptions, address });
+      const server = await at({ hostname, port });
       const bound = { hostname, port: server.port ?? port };
+      const restart = () => at(bound);
       return {
         address: addressText(bound),
         port: bound.port,
         server,
+        restart,
         isReachable: () => true,
       };
     } catch (error) {
@@ -133,17 +137,26 @@ async function bindUnix(
   { path, mode }: Extract<ListenAddress, { kind: "unix" }>,
   serveOptions: ServeOptions,
 ): Promise<BoundServer> {
-  try {
+  let own: number | null = null;
+  const start = async () => {
     checkSocketFile(path);
     const temporary = join(dirname(path), `.${process.pid}`);
-    const server = await startServer({
-      ...serveOptions,
-      address: { kind: "unix", path: temporary },
-    });
+    const address = { kind: "unix", path: temporary } as const;
+    const server = await startServer({ ...serveOptions, address });
     chmodSync(temporary, mode);
-    const own = inodeOf(temporary);
+    own = inodeOf(temporary);
     renameSync(temporary, path);
-    return { address: path, port: null, server, isReachable: () => inodeOf(path) === own };
+    return server;
+  };
+  try {
+    const server = await start();
+    return {
+      address: path,
+      port: null,
+      server,
+      restart: start,
+      isReachable: () => inodeOf(path) === own,
+    };
   } catch (cause) {
     throw new Error(`cannot listen on ${path}: ${listenProblem(cause)}`, { cause });
   }

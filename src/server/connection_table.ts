@@ -17,13 +17,6 @@ export interface ConnectionLimits {
   readonly maxConnections: number;
 }
 
-export const noLimits: ConnectionLimits = {
-  keys: [],
-  headerTimeoutMs: 0,
-  idleTimeoutMs: 0,
-  maxConnections: 0,
-};
-
 export interface ConnectionTableOptions {
   readonly limits: ConnectionLimits;
   readonly clock: Pick<Clock, "now" | "schedule">;

@@ -1,6 +1,9 @@
 /** Drains a server before it closes. The drain holds responses until no more requests arrive. Then
  * the server can close the listening socket and idle connections without losing an unread request.
  * @module */
+import { withTimeout } from "../lib/time_limits.ts";
+import { deferred } from "../lib/deferred.ts";
+import type { Schedule } from "../lib/timers.ts";
 
 /** Times of a {@linkcode Drain}. */
 export interface DrainTimes {
@@ -8,9 +11,11 @@ export interface DrainTimes {
   readonly idleMs: number;
   /** Maximum number of checks of `idleMs` each. */
   readonly maxChecks: number;
+  /** Milliseconds in which bodies may arrive. */
+  readonly maxBodyMs: number;
 }
 
-const defaultTimes: DrainTimes = { idleMs: 25, maxChecks: 6 };
+const defaultTimes: DrainTimes = { idleMs: 25, maxChecks: 6, maxBodyMs: 15_000 };
 
 /**
  * Holds the responses of a server between {@linkcode Drain.hold} and {@linkcode Drain.release}.
@@ -22,6 +27,7 @@ const defaultTimes: DrainTimes = { idleMs: 25, maxChecks: 6 };
 export class Drain {
   readonly #wait: (milliseconds: number) => Promise<void>;
   readonly #times: DrainTimes;
+  readonly #bodies = new Set<Promise<void>>();
   #requests = 0;
   #held: Promise<void> | null = null;
   #release = () => {};
@@ -40,6 +46,16 @@ export class Drain {
   /** Counts a request. */
   countRequest(): void {
     this.#requests++;
+  }
+
+  /** Counts a body that arrives. Returns a function that counts its end. */
+  countBody(): () => void {
+    const { promise, resolve } = deferred<void>();
+    this.#bodies.add(promise);
+    return () => {
+      this.#bodies.delete(promise);
+      resolve();
+    };
   }
 
   /** Marks each response from now on as the last of its connection. */
@@ -61,6 +77,25 @@ export class Drain {
       await this.#wait(this.#times.idleMs);
       if (this.#requests === before) return;
     }
+  }
+
+  /**
+   * Holds responses while no body arrives, for a server that breaks bodies off when it closes. Responses
+   * are released while one arrives, for `maxBodyMs` at most.
+   */
+  async holdBetweenBodies(schedule?: Schedule): Promise<void> {
+    let isOver = false;
+    const holdAgain = async () => {
+      while (!isOver && this.#bodies.size > 0) {
+        this.release();
+        await Promise.all(this.#bodies);
+        if (!isOver) await this.hold();
+      }
+    };
+    await this.hold();
+    await withTimeout(this.#times.maxBodyMs, holdAgain(), schedule);
+    isOver = true;
+    if (this.#held === null) await this.hold();
   }
 
   /** Releases the held responses. */

@@ -17,6 +17,8 @@ export interface ClientInfo {
   readonly close?: () => void;
   /** Returns true while other clients wait for a connection; absent if they never do. */
   readonly isContended?: () => boolean;
+  /** Called when the whole body has arrived. Default: the response tells it. */
+  readonly bodyReceived?: () => void;
 }
 
 /** Responds to a request of a client. */
@@ -36,7 +38,8 @@ export interface HttpServerOptions {
   readonly handler: RequestHandler;
   /** Returns the response to a request whose handler rejects. */
   readonly onError: (error: unknown) => Response;
-  readonly limits: ConnectionLimits;
+  /** Null if no limit is set. */
+  readonly limits: ConnectionLimits | null;
   readonly observe: (event: Observation) => void;
 }
 
@@ -44,6 +47,8 @@ export interface HttpServerOptions {
 export interface HttpServer {
   /** Port that the server listens on; null for a Unix socket. */
   readonly port: number | null;
+  /** Whether its shutdown breaks off bodies that arrive. Default: false. */
+  readonly breaksBodies?: true;
   /** Resolves when the server has ended, and rejects if it fails. */
   readonly finished: Promise<void>;
   /** Closes the socket, and ends when all requests have a response. Resolves when the socket is closed. */

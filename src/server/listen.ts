@@ -2,12 +2,12 @@
 import type { Observation } from "../observe/observation.ts";
 import { bind, type BoundServer, type ServerKind } from "./bind.ts";
 import type { ListenAddress } from "./listen_address.ts";
-import { type ConnectionLimits, noLimits } from "./connection_table.ts";
-import { discardBody, endAfterBody, mayHaveUnreadBody } from "./discard_body.ts";
+import type { ConnectionLimits } from "./connection_table.ts";
+import { discardBody, endAfterBody, mayHaveBody, mayHaveUnreadBody } from "./discard_body.ts";
 import { Drain } from "./drain.ts";
 import { wait } from "../lib/time_limits.ts";
 import { turn } from "../lib/timers.ts";
-import type { ClientInfo, RequestHandler } from "./http_server.ts";
+import type { ClientInfo, HttpServer, RequestHandler } from "./http_server.ts";
 
 /** Options of {@linkcode listen} apart from the address. */
 export interface ListenOptions {
@@ -49,38 +49,52 @@ export async function listen(
   const serveOptions = {
     handler: drainingHandler(drain, options),
     onError: errorResponder(options),
-    limits: options.limits ?? noLimits,
-    // Connections of the admin server are not counted.
-    observe: what === "api" ? observe : () => {},
+    limits: options.limits ?? null,
+    observe,
   };
   const bound = await bind(listenAddress, { what, serveOptions });
   observe({ kind: "listening", what, address: bound.address });
   return keepListening(bound, { drain, observe });
 }
 
-/** A server that has failed is no longer open: Deno's ends without a file descriptor. */
+/**
+ * Restarts the server after a failure. Deno's server ends if it cannot accept a connection, for
+ * instance if the process has no file descriptor left. Node's continues.
+ */
 function keepListening(
-  { address, server, isReachable }: BoundServer,
+  bound: BoundServer,
   { drain, observe }: { readonly drain: Drain } & Pick<ListenOptions, "observe">,
 ): Listening {
-  let isOpen = true;
-  server.finished.catch((error) => {
-    isOpen = false;
-    observe({ kind: "unexpected-error", error });
-  });
+  let server: HttpServer | null = bound.server;
+  let stopping = false;
+  const restartUntilOpen = async () => {
+    while (!stopping && server === null) {
+      await wait(restartDelayMs);
+      if (!stopping) server = await attempt(bound.restart);
+    }
+    if (server !== null) watch(server);
+  };
+  const watch = (watched: HttpServer) => {
+    watched.finished.catch((error) => {
+      observe({ kind: "unexpected-error", error });
+      server = null;
+      if (!stopping) restartUntilOpen();
+    });
+  };
+  watch(bound.server);
   let held: Promise<void> | null = null;
   const hold = () => {
-    isOpen = false;
-    return held = drain.hold();
+    stopping = true;
+    return held = server?.breaksBodies ? drain.holdBetweenBodies() : drain.hold();
   };
   let closed: Promise<void> | undefined;
   const closeSocket = async () => {
     await (held ?? hold());
-    await (closed ??= server.shutdown());
+    await (closed ??= server?.shutdown());
   };
   return {
-    address,
-    isOpen: () => isOpen && isReachable(),
+    address: bound.address,
+    isOpen: () => !stopping && server !== null && bound.isReachable(),
     closeConnections: () => drain.closeConnections(),
     hold: async () => {
       await hold();
@@ -90,7 +104,7 @@ function keepListening(
     shutdown: async () => {
       await closeSocket();
       drain.release();
-      await server.finished.catch(() => {});
+      await server?.finished;
     },
   };
 }
@@ -102,14 +116,45 @@ async function waitAndReceive(milliseconds: number): Promise<void> {
   await turn();
 }
 
+/** Milliseconds before each attempt to listen again. */
+const restartDelayMs = 100;
+
+async function attempt(start: () => Promise<HttpServer>): Promise<HttpServer | null> {
+  try {
+    return await start();
+  } catch {
+    return null;
+  }
+}
+
 function drainingHandler(drain: Drain, { serve }: ListenOptions): RequestHandler {
   return async function handle(request, client) {
     drain.countRequest();
-    let response = withLength(await serve(request, client));
-    if (mayHaveUnreadBody(request, response)) {
-      response = await respondBeforeBody(request, response, client);
+    const info = client.close === undefined && mayHaveBody(request)
+      ? watched(client, drain.countBody())
+      : client;
+    let response: Response;
+    try {
+      response = withLength(await serve(request, info));
+    } catch (error) {
+      info.bodyReceived?.();
+      throw error;
     }
+    if (mayHaveUnreadBody(request, response)) {
+      response = await respondBeforeBody(request, response, info);
+    } else info.bodyReceived?.();
     return drain.isDraining ? await drain.pass(response) : response;
+  };
+}
+
+/** Returns the client with a function to call when the body has arrived. */
+function watched(client: ClientInfo, bodyReceived: () => void): ClientInfo {
+  return {
+    setsContentLength: true,
+    bodyReceived,
+    get client() {
+      return client.client;
+    },
   };
 }
 
@@ -117,12 +162,13 @@ function drainingHandler(drain: Drain, { serve }: ListenOptions): RequestHandler
 async function respondBeforeBody(
   request: Request,
   response: Response,
-  { close }: ClientInfo,
+  { close, bodyReceived = () => {} }: ClientInfo,
 ): Promise<Response> {
   // A client that stalled would let the server wait again.
   const isLate = response.status === requestTimeout;
   if (close === undefined) {
-    if (!isLate) void discardBody(request);
+    if (isLate) bodyReceived();
+    else void discardBody(request).then(bodyReceived);
     return response;
   }
   // Deno leaves such a connection open if the body never ends.

@@ -11,7 +11,8 @@ import {
 
 /** Starts a server. Rejects with Deno's error if it cannot bind the address. */
 export function start(options: HttpServerOptions): Promise<HttpServer> {
-  const serveConnection = canListen(options.address) ? denoServeConnection() : null;
+  const isLimited = options.limits !== null && canListen(options.address);
+  const serveConnection = isLimited ? denoServeConnection() : null;
   return Promise.resolve(
     serveConnection === null ? serveAll(options) : serveEach(options, serveConnection),
   );
@@ -22,9 +23,9 @@ function canListen(address: HttpServerOptions["address"]): boolean {
   return address.kind === "unix" || !address.reusePort || "listenDatagram" in Deno;
 }
 
-/** Leaves connections to `Deno.serve`, which has no limits for them and breaks off bodies when it ends. */
+/** Leaves connections to `Deno.serve`, which has no limits for them. */
 function serveAll({ address, handler, onError, limits, observe }: HttpServerOptions): HttpServer {
-  if (limits.keys.length > 0) {
+  if (limits !== null && limits.keys.length > 0) {
     observe({ kind: "limits-unavailable", keys: limits.keys });
   }
   const options = {
@@ -59,7 +60,7 @@ function serveEach(
   const server = serveConnections({
     listener,
     serveConnection,
-    limits,
+    limits: limits!,
     observe,
     clock: systemClock,
     onError,
@@ -81,7 +82,7 @@ function bound(server: Pick<Deno.HttpServer, "finished" | "shutdown">) {
     // The runtime closes the socket in its next turn. Until then, clients could connect again.
     return turn();
   };
-  return { finished: server.finished, shutdown };
+  return { finished: server.finished, shutdown, breaksBodies: true } as const;
 }
 
 /** Reads the client's address on first use, since most requests do not need it. */

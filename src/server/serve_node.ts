@@ -51,6 +51,7 @@ const serverSettings = {
 const connectionsCheckingInterval = 1000;
 
 function settingsOf({ limits }: Pick<HttpServerOptions, "limits">): ServerOptions {
+  if (limits === null) return serverSettings;
   const { headerTimeoutMs: headersTimeout, idleTimeoutMs: keepAliveTimeout } = limits;
   const ofHeader = headersTimeout === 0 ? {} : { headersTimeout, connectionsCheckingInterval };
   return { ...serverSettings, ...ofHeader, keepAliveTimeout };
@@ -61,6 +62,7 @@ function applyLimits(
   server: Server,
   { limits, observe }: Pick<HttpServerOptions, "limits" | "observe">,
 ): void {
+  if (limits === null) return;
   if (limits.maxConnections > 0) server.maxConnections = limits.maxConnections;
   server.on("connection", (socket) => {
     observe({ kind: "connection-opened" });

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { Drain } from "../../../src/server/drain.ts";
-import { settled } from "../../support/timing/fake_clock.ts";
+import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 /** Makes a drain whose waits end one by one, by `pass`. */
 function manualDrain() {
@@ -10,7 +10,7 @@ function manualDrain() {
     waitedMs.push(milliseconds);
     return new Promise<void>((resolve) => waits.push(resolve));
   };
-  const drain = new Drain(wait, { idleMs: 25, maxChecks: 3 });
+  const drain = new Drain(wait, { idleMs: 25, maxChecks: 3, maxBodyMs: 1000 });
   const pass = async () => {
     waits.shift()!();
     await settled();
@@ -56,6 +56,40 @@ Deno.test("Drain.hold() waits while requests arrive, for maxChecks checks", asyn
   }
   strictEqual(await isSettled(draining), true);
   deepStrictEqual(waitedMs, [25, 25, 25]);
+});
+
+Deno.test("Drain.holdBetweenBodies() releases responses while a body arrives", async () => {
+  const { drain, pass } = manualDrain();
+  const clock = fakeClock();
+  const bodyReceived = drain.countBody();
+  const draining = drain.holdBetweenBodies(clock.schedule);
+  const held = drain.pass(new Response("a"));
+  strictEqual(await isSettled(held), false);
+  await pass();
+  strictEqual(await isSettled(held), true);
+  strictEqual(await isSettled(draining), false);
+  bodyReceived();
+  await settled();
+  const last = drain.pass(new Response("b"));
+  await pass();
+  strictEqual(await isSettled(draining), true);
+  strictEqual(await isSettled(last), false);
+  drain.release();
+  await last;
+});
+
+Deno.test("Drain.holdBetweenBodies() waits maxBodyMs for bodies", async () => {
+  const { drain, pass } = manualDrain();
+  const clock = fakeClock();
+  drain.countBody();
+  const draining = drain.holdBetweenBodies(clock.schedule);
+  await pass();
+  await clock.pass(999);
+  strictEqual(await isSettled(draining), false);
+  await clock.pass(1);
+  await pass();
+  strictEqual(await isSettled(draining), true);
+  strictEqual(await isSettled(drain.pass(new Response("held"))), false);
 });
 
 Deno.test("Drain.closeConnections() marks responses as the last, and holds none", async () => {

@@ -11,13 +11,13 @@ const limits: ConnectionLimits = {
 };
 
 /** Serves one request; returns its body and the reported events. */
-async function serveOnce() {
+async function serveOnce(own: ConnectionLimits | null) {
   const events: Observation[] = [];
   const server = await start({
     address: { kind: "tcp", hostname: "127.0.0.1", port: 0, reusePort: false },
     handler: (_request, { client }) => Promise.resolve(new Response(client)),
     onError: () => new Response("error"),
-    limits,
+    limits: own,
     observe: (event) => void events.push(event),
   });
   const client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
@@ -31,8 +31,9 @@ async function serveOnce() {
   }
 }
 
-Deno.test("start() serves connections itself", async () => {
-  const { body, events } = await serveOnce();
+Deno.test("start() serves connections itself only if a limit is set", async () => {
+  deepStrictEqual(await serveOnce(null), { body: "127.0.0.1", events: [] });
+  const { body, events } = await serveOnce(limits);
   strictEqual(body, "127.0.0.1");
   deepStrictEqual(events, [
     { kind: "connection-opened" },
@@ -48,7 +49,7 @@ Deno.test("start() serves without limits, and says so, where Deno lacks the func
   ok(found);
   functions[name] = undefined;
   try {
-    deepStrictEqual(await serveOnce(), {
+    deepStrictEqual(await serveOnce(limits), {
       body: "127.0.0.1",
       events: [{ kind: "limits-unavailable", keys: ["server-idle-timeout"] }],
     });
