@@ -1,4 +1,5 @@
 /** The number of threads that serve, from the configuration and the machine. @module */
+import { availableParallelism } from "node:os";
 import process from "node:process";
 import type { Config } from "../config/options.ts";
 import {
@@ -16,7 +17,7 @@ export function countWorkers(
   observe: (event: Observation) => void,
 ): number {
   const { workers, limit } = workerCount(config, {
-    cores: navigator.hardwareConcurrency,
+    cores: availableParallelism(),
     environment: process.env,
     addressLimit: addressLimit(),
   });

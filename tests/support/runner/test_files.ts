@@ -1,4 +1,4 @@
-/** The files of a run of all tests, in the order in which they keep the processors busy. @module */
+/** What a run of all tests consists of. @module */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -6,19 +6,12 @@ import { pathToFileURL } from "node:url";
 const unitGroups = 8;
 
 /**
- * Returns the arguments of `deno test` that stand for all tests and examples of comments. Writes modules
- * to `folder`. Tests of processes, which wait, alternate with others, which compute; short ones come last.
+ * Returns the arguments of `deno test` that stand for all tests and the examples of comments. Writes
+ * modules to `folder`.
  */
-export async function allTests(
-  root: string,
-  folder: string,
-): Promise<readonly string[]> {
-  const files = await testFiles(join(root, "tests"));
-  const { unit = [], process = [], other = [] } = Object.groupBy(files, kindOf);
-  const alternating = Array.from({ length: Math.max(process.length, other.length) }, (_, index) => [
-    ...process.slice(index, index + 1),
-    ...other.slice(index, index + 1),
-  ]);
+export async function allTests(root: string, folder: string): Promise<readonly string[]> {
+  const tests = join(root, "tests");
+  const unit = await testFiles(join(tests, "unit"));
   const groups = Array.from({ length: unitGroups }, async (_, number) => {
     const path = join(folder, `unit_${number}_test.ts`);
     const members = unit.filter((_, index) => index % unitGroups === number);
@@ -26,13 +19,11 @@ export async function allTests(
     await Deno.writeTextFile(path, lines.join(""));
     return path;
   });
+  const others = (await Array.fromAsync(Deno.readDir(tests)))
+    .filter(({ name, isDirectory }) => isDirectory && name !== "unit")
+    .map(({ name }) => join(tests, name));
   const examples = ["tools/lint", "src", "mod.ts"].map((path) => join(root, path));
-  return [...alternating.flat(), ...await Promise.all(groups), ...examples];
-}
-
-function kindOf(file: string): "unit" | "process" | "other" {
-  if (file.includes("/tests/unit/")) return "unit";
-  return file.includes("/tests/process/") ? "process" : "other";
+  return [...others, ...await Promise.all(groups), ...examples];
 }
 
 async function testFiles(folder: string): Promise<readonly string[]> {
