@@ -27,8 +27,8 @@ const config = new URL("../deno.json", import.meta.url).pathname;
 /** `deno.json` enables the sanitizers of resources and ops. */
 const flags = [`--config=${config}`, "-A", "--doc", "--parallel"];
 
-/** Tests of processes wait for most of their time, so that more run than there are processors. */
-const jobs = String(navigator.hardwareConcurrency * 4);
+/** Tests of processes wait for much of their time. More files at once took as long. */
+const jobs = String(navigator.hardwareConcurrency * 2);
 
 /** Runs `deno test` and returns its exit code. */
 async function runTests(args: readonly string[]): Promise<number> {
