@@ -219,10 +219,7 @@ export function discardBody({ content }: ResultBody): void {
 
 /** A transaction that was begun, and waits for its end. If a statement fails, the transaction rolls back. */
 export interface OpenTransaction {
-  /**
-   * Executes further statements, and resolves with their result. Calls need not wait for each other. Bytes of
-   * parameters stay unchanged until the second call behind this one.
-   */
+  /** Executes further statements, and resolves with their result. A call awaits the result of the one before it. */
   send(statements: readonly Statement[]): Promise<BatchResult>;
   /** Ends the transaction, in one write with its last statements. Resolves with their result. */
   end(end: TransactionEnd, last?: readonly Statement[]): Promise<BatchResult>;

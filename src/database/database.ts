@@ -111,8 +111,6 @@ export interface DatabaseOptions {
 export interface ReplicaSettings {
   /** A standby that lags further behind executes no reads. */
   readonly maxLagMs: number;
-  /** Longest wait of a read for a standby. */
-  readonly waitMs: number;
   /** Result of a read for which no standby is fit: that of the primary, or an error. */
   readonly fallback: "primary" | "error";
 }
@@ -205,8 +203,6 @@ export interface DatabaseConfig {
   readonly dbReplicaPool?: number | null;
   /** Seconds. Default: 10. */
   readonly dbReplicaMaxLag?: number;
-  /** Seconds. Default: 0.1. */
-  readonly dbReplicaWait?: number;
   /** Default: `primary`. */
   readonly dbReplicaFallback?: "primary" | "error";
   /** Seconds. */
@@ -237,14 +233,13 @@ export interface DatabaseDependencies {
 }
 
 export function replicaSettings(
-  { dbReplicaMaxLag = 10, dbReplicaWait = 0.1, dbReplicaFallback = "primary" }: Pick<
+  { dbReplicaMaxLag = 10, dbReplicaFallback = "primary" }: Pick<
     DatabaseConfig,
-    "dbReplicaMaxLag" | "dbReplicaWait" | "dbReplicaFallback"
+    "dbReplicaMaxLag" | "dbReplicaFallback"
   >,
 ): ReplicaSettings {
   return {
     maxLagMs: dbReplicaMaxLag * 1000,
-    waitMs: dbReplicaWait * 1000,
     fallback: dbReplicaFallback,
   };
 }

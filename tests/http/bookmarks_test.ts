@@ -77,7 +77,10 @@ Deno.test("replicas: a repeated Idempotency-Key gets a bookmark of its own", asy
 
 Deno.test("replicas: pages of other origins see the bookmark", async () => {
   await using api = await openReplicated({ fixture, config: base });
-  const { headers } = await api.send("GET /items", { headers: { Origin: "http://page.test" } });
+  const { headers } = await api.send("POST /parts", {
+    body: {},
+    headers: { Origin: "http://page.test" },
+  });
   match(headers.get("Access-Control-Expose-Headers")!, /\bSvc-Bookmark\b/);
   const preflight = await api.send("OPTIONS /items", {
     headers: {

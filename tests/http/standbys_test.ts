@@ -6,15 +6,13 @@ import { isChosen } from "../support/runner/row_filter.ts";
 import { bookmarks } from "./standbys/bookmarks.ts";
 import { damages } from "./standbys/damages.ts";
 import { routing } from "./standbys/routing.ts";
-import { hastyWait, patientWait } from "./standbys/step.ts";
 
 Deno.test("[pg] standbys", async (context) => {
   await using stage = await ReplicaStage.start();
-  const hasty = await stage.open({ dbReplicaWait: hastyWait });
-  const patient = await stage.open({ dbReplicaWait: patientWait });
+  const api = await stage.open();
   for (const [name, run] of [...routing, ...bookmarks, ...damages]) {
     if (!isChosen(name)) continue;
-    const fn = () => run({ stage, hasty, patient });
+    const fn = () => run({ stage, api });
     await context.step({ name, fn, sanitizeOps: false, sanitizeResources: false });
   }
 });

@@ -1,9 +1,10 @@
 /** The runtime's files, for adapters that also run in browsers and Workers. @module */
+import { type BuiltinModule, builtinModule } from "../../lib/builtin_modules.ts";
 
 export interface Files {
-  readonly fs: typeof import("node:fs");
-  readonly path: typeof import("node:path");
-  readonly zlib: typeof import("node:zlib");
+  readonly fs: BuiltinModule<"node:fs">;
+  readonly path: BuiltinModule<"node:path">;
+  readonly zlib: BuiltinModule<"node:zlib">;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
   /** Null where files have no owners. */
@@ -16,7 +17,6 @@ export interface Files {
 interface Process {
   readonly pid?: number;
   readonly env?: Record<string, string | undefined>;
-  getBuiltinModule?(name: string): unknown;
   getuid?(): number;
   kill?(pid: number, signal: number): void;
 }
@@ -24,9 +24,9 @@ interface Process {
 /** Returns the runtime's files; null without them. Imports nothing, so that any runtime can load it. */
 export function runtimeFiles(): Files | null {
   const { process } = globalThis as { process?: Process };
-  const fs = process?.getBuiltinModule?.("node:fs") as Files["fs"] | undefined;
-  const path = process?.getBuiltinModule?.("node:path") as Files["path"] | undefined;
-  const zlib = process?.getBuiltinModule?.("node:zlib") as Files["zlib"] | undefined;
+  const fs = builtinModule("node:fs");
+  const path = builtinModule("node:path");
+  const zlib = builtinModule("node:zlib");
   if (fs?.readFileSync === undefined || !path || !zlib || process?.pid === undefined) return null;
   return {
     fs,

@@ -2,8 +2,8 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { failurePlace, splitStatements } from "../../sql/statements.ts";
 import type { InitScript } from "../database.ts";
-import { backend, readFields } from "../protocol/messages.ts";
-import { frames, queryFrame } from "../protocol/simple_query.ts";
+import { failureLines, SqlSession } from "../connection/sql_session.ts";
+import { EngineTransport } from "./engine_transport.ts";
 
 /** Result of {@linkcode applyInit}. `changed`: another text was applied before. */
 export type InitResult = "applied" | "unchanged" | "changed";
@@ -21,10 +21,10 @@ export async function applyInit(
   const mark = await readMark(engine);
   if (mark !== null) return mark === hash ? "unchanged" : "changed";
   await engine.exec("begin");
-  const failure = findCopy(text) ?? await runScript(engine, text);
-  if (failure !== null) {
-    throw new Error(`${name}:${failurePlace(text, failure)}: ${failure.message}`);
-  }
+  rejectCopy({ text, name });
+  const result = await new SqlSession(new EngineTransport(engine)).run(text);
+  const [failure] = failureLines(result, { text, name });
+  if (failure !== undefined) throw new Error(failure);
   await engine.exec(
     "do $$ begin execute format('alter database %I set svc.initialised = " +
       `''${hash}''', current_database()); end $$`,
@@ -47,40 +47,12 @@ async function sha256(text: string): Promise<string> {
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-interface InitFailure {
-  readonly message: string;
-  /** Number of a character, from 1; null if PostgreSQL gives none. */
-  readonly position: number | null;
-  /** Number of statements before the one that failed. */
-  readonly completed: number;
-}
-
-/** Runs a text as one simple query. Resolves with null if it succeeds. */
-async function runScript(engine: PGlite, text: string): Promise<InitFailure | null> {
-  let completed = 0;
-  let failure: InitFailure | null = null;
-  for (const [type, payload] of frames(await engine.execProtocolRaw(queryFrame(text)))) {
-    if (type === backend.commandComplete) completed++;
-    else if (type === backend.error) failure ??= readFailure(payload, completed);
-  }
-  return failure;
-}
-
-/** Returns the first statement that reads the client's input, at which the engine would stop. */
-function findCopy(text: string): InitFailure | null {
+/** Throws an `Error` for a statement that reads the client's input, at which the engine would stop. */
+function rejectCopy({ text, name }: InitScript): void {
   const completed = splitStatements(text).findIndex(({ start, end }) =>
     /^copy\s[^;]*\sfrom\s+stdin\b/i.test(text.slice(start, end))
   );
-  if (completed === -1) return null;
-  return { message: "COPY FROM STDIN has no input here", position: null, completed };
-}
-
-function readFailure(payload: Uint8Array, completed: number): InitFailure {
-  const fields = readFields(payload);
-  const position = fields.get("P");
-  return {
-    message: fields.get("M") ?? "",
-    position: position === undefined ? null : Number(position),
-    completed,
-  };
+  if (completed === -1) return;
+  const place = failurePlace(text, { position: null, completed });
+  throw new Error(`${name}:${place}: COPY FROM STDIN has no input here`);
 }

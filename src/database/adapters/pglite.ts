@@ -12,10 +12,10 @@ import {
   type SubscriptionEvents,
 } from "../database.ts";
 import { Pool } from "../pool/pool.ts";
-import type { Transport, TransportEvents } from "../transport.ts";
+import type { Transport } from "../transport.ts";
+import { EngineTransport } from "./engine_transport.ts";
 import type { InitResult } from "./init_script.ts";
 import { type EngineOptions, type StartedEngine, startEngine } from "./start_engine.ts";
-import { concat } from "../protocol/decoder.ts";
 
 /** Most prepared statements of the session. */
 const preparedLimit = 500;
@@ -192,56 +192,6 @@ interface EngineSubscription {
 
 function listenText(channel: string): string {
   return `LISTEN ${quoteIdent(channel)}`;
-}
-
-class EngineTransport implements Transport {
-  readonly #engine: PGlite;
-  #events: TransportEvents | null = null;
-  #closed = false;
-
-  constructor(engine: PGlite) {
-    this.#engine = engine;
-  }
-
-  listen(events: TransportEvents): void {
-    this.#events = events;
-  }
-
-  write(chunks: readonly Uint8Array[]): void {
-    this.#run(
-      chunks.length === 1
-        ? chunks[0]!
-        : concat(chunks, chunks.reduce((sum, chunk) => sum + chunk.length, 0)),
-    );
-  }
-
-  /** A reply is in memory as a whole. */
-  pause(): void {}
-
-  resume(): void {}
-
-  end(): void {
-    this.#closed = true;
-  }
-
-  destroy(): void {
-    this.#close("the connection to the embedded database was destroyed");
-  }
-
-  async #run(message: Uint8Array): Promise<void> {
-    try {
-      const reply = await this.#engine.execProtocolRaw(message);
-      if (!this.#closed) this.#events?.data(reply);
-    } catch (error) {
-      this.#close(error instanceof Error ? error.message : "the embedded database failed");
-    }
-  }
-
-  #close(reason: string): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#events?.closed(reason);
-  }
 }
 
 const codes = { quote: 0x22, backslash: 0x5c, open: [0x5b, 0x7b], close: [0x5d, 0x7d] } as const;

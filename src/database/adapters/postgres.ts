@@ -15,7 +15,7 @@ import { type PoolerFinding, probePooler, statementsLost } from "../connect/pool
 import { statementNamePrefix } from "../failure.ts";
 import { Pool, type PoolConfiguration } from "../pool/pool.ts";
 import { socketsOfRuntime } from "../connect/reading_socket.ts";
-import { isPooled, notify, subscribe } from "../notifications/subscribe.ts";
+import { notify, subscribe } from "../notifications/subscribe.ts";
 import type { ConnectionEnvironment } from "../connect/connection_parameters.ts";
 import { isConnectionUri } from "../connect/connection_string.ts";
 import {
@@ -24,6 +24,7 @@ import {
   type Settings,
   type Targets,
 } from "../connect/targets.ts";
+import { builtinModule } from "../../lib/builtin_modules.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { errorCode } from "../../lib/error_code.ts";
 import { schedule } from "../../lib/timers.ts";
@@ -63,7 +64,6 @@ export function openPool(
   const preparation = new StatementPreparation({ prepare: config.dbPreparedStatements }, {
     probe: () => probePooler({ targets, timeoutMs: acquisitionTimeoutMs, schedule }),
     apply: (configuration) => pool.configure(configuration),
-    isPooled: () => isPooled(targets),
     onPooler: () => onPooler(),
   });
   const pool = new Pool({
@@ -204,13 +204,11 @@ function passwordReader(path: string, { readFile }: ConnectionSources): () => st
 }
 
 function runtimeSources(): ConnectionSources {
-  const { process } = globalThis as {
-    process?: { env?: ConnectionEnvironment; getBuiltinModule?(name: string): unknown };
-  };
-  const fs = process?.getBuiltinModule?.("node:fs") as typeof import("node:fs") | undefined;
+  const { process } = globalThis as { process?: { env?: ConnectionEnvironment } };
+  const fs = builtinModule("node:fs");
   return {
     environment: process?.env,
-    readFile: fs && ((path) => fs.readFileSync(path, "utf8")),
+    ...(fs === null ? {} : { readFile: (path) => fs.readFileSync(path, "utf8") }),
   };
 }
 
@@ -222,8 +220,6 @@ interface StatementPreparationOptions {
   /** Tries whether prepared statements outlast a transaction. Rejects if it cannot connect. */
   readonly probe: () => Promise<PoolerFinding>;
   readonly apply: (configuration: PoolConfiguration) => void;
-  /** Whether a pooler stands before the server. Rejects if it cannot connect. */
-  readonly isPooled: () => Promise<boolean>;
   /** Called when a pooler is found that loses prepared statements. */
   readonly onPooler: () => void;
 }
@@ -276,8 +272,8 @@ export class StatementPreparation {
   statementForgotten(sqlstate: StaleStatement): void {
     // Names are random: another connection has prepared this one on the same server connection.
     if (sqlstate === duplicateStatement) return this.#poolerFound();
-    this.#checking ??= this.#options.isPooled().then(
-      (isPooled) => void (isPooled && this.#poolerFound()),
+    this.#checking ??= this.#options.probe().then(
+      ({ keepsStatements }) => void (keepsStatements || this.#poolerFound()),
       () => void (this.#checking = null),
     );
   }

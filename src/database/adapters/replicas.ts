@@ -1,5 +1,8 @@
 /** PostgreSQL with standbys: opens a pool for the primary and for each standby. @module */
+import { errors } from "../../errors/catalogue.ts";
 import { systemClock } from "../../lib/clock.ts";
+import { beforeDeadline, Deadline } from "../../lib/time_limits.ts";
+import { metadataBatch } from "../batch.ts";
 import type { Settings, Targets } from "../connect/targets.ts";
 import {
   type Database,
@@ -7,13 +10,11 @@ import {
   type DatabaseDependencies,
   replicaSettings,
 } from "../database.ts";
-import { ProbeConnection } from "../replicas/probe_connection.ts";
+import { Pool } from "../pool/pool.ts";
+import { maxAnswerMs, type ServerProbe } from "../replicas/monitor.ts";
 import { replicatedDatabase } from "../replicas/replicated_database.ts";
 import { UnpooledDatabase } from "./per_request.ts";
 import { connect, openPool, openSpool, targetsOf } from "./postgres.ts";
-
-/** A probe of a server that does not answer is abandoned soon. */
-const probeTimeoutMs = 1000;
 
 export function openReplicated(
   config: DatabaseConfig,
@@ -63,12 +64,37 @@ function standbyTargetsOf(
   }));
 }
 
-function probeOf(targets: Targets) {
+/** Returns a probe, whose questions are canceled if no answer comes in time. */
+function probeOf(targets: Targets): ServerProbe {
   const servers = targets.servers.map((settings) => ({
     ...settings,
-    connectionTimeoutMillis: probeTimeoutMs,
+    connectionTimeoutMillis: maxAnswerMs,
   }));
-  return new ProbeConnection(() => connect({ ...targets, servers }), systemClock);
+  const pool = new Pool({
+    max: 1,
+    acquisitionTimeoutMs: maxAnswerMs,
+    maxIdleTimeMs: Infinity,
+    maxLifetimeMs: Infinity,
+    prepare: false,
+    preparedLimit: 0,
+    clock: systemClock,
+    connect: () => connect({ ...targets, servers }),
+  });
+  return {
+    ask: async (statement) => {
+      const deadline = new Deadline(maxAnswerMs, systemClock);
+      deadline.begin();
+      const { signal } = new AbortController();
+      try {
+        const answering = pool.transaction(metadataBatch([statement]), { signal, deadline });
+        const { rows } = await beforeDeadline(answering, deadline, errors);
+        return rows.at(-1)?.[0] ?? [];
+      } finally {
+        deadline.clear();
+      }
+    },
+    close: () => pool.close(),
+  };
 }
 
 /** `localhost:5432`; for a Unix socket its folder replaces the host. */

@@ -6,138 +6,100 @@ export type ConnectionParameters = ReadonlyMap<string, string>;
 /** Environment variables, which are the defaults of absent parameters. */
 export type ConnectionEnvironment = Readonly<Record<string, string | undefined>>;
 
-type ParameterUse =
-  | {
-    readonly kind: "applied";
-    readonly values: RegExp;
-    /** Environment variable with the default; null where `pg` reads it, or where none exists. */
-    readonly variable: string | null;
-  }
-  /** These values change nothing; all others are rejected. */
-  | { readonly kind: "without effect"; readonly values: RegExp }
-  | {
-    readonly kind: "rejected";
-    /** Environment variable that is rejected as well; null for none. */
-    readonly variable: string | null;
-  };
+interface ConnectionParameter {
+  readonly values: RegExp;
+  /** Environment variable with the default; null where `pg` reads it, or where none exists. */
+  readonly variable: string | null;
+}
 
 const anyValue = /^.*$/s;
 const wholeNumber = /^\s*-?\d+\s*$/;
+const zero = /^\s*0\s*$/;
 const protocol = /^TLSv1(?:\.[1-3])?$/i;
+/** To ignore the parameter would be unsafe. */
+const noValue = /(?!)/;
 
-function applied(values: RegExp = anyValue, variable: string | null = null): ParameterUse {
-  return { kind: "applied", values, variable };
+function parameter(values: RegExp = anyValue, variable: string | null = null): ConnectionParameter {
+  return { values, variable };
 }
 
-function withoutEffect(values: RegExp = anyValue): ParameterUse {
-  return { kind: "without effect", values };
-}
-
-/** Ignoring the parameter would be unsafe or wrong. */
-const rejected: ParameterUse = { kind: "rejected", variable: null };
-
-const uses: ReadonlyMap<string, ParameterUse> = new Map<string, ParameterUse>([
-  ["application_name", applied()],
-  ["channel_binding", applied(/^(?:disable|prefer|require)$/, "PGCHANNELBINDING")],
-  ["connect_timeout", applied(wholeNumber, "PGCONNECT_TIMEOUT")],
-  ["dbname", applied()],
-  ["fallback_application_name", applied()],
-  ["host", applied(anyValue, "PGHOST")],
-  ["keepalives", applied(wholeNumber)],
-  ["keepalives_idle", applied(wholeNumber)],
-  ["options", applied()],
-  ["password", applied()],
-  ["port", applied(anyValue, "PGPORT")],
-  ["ssl_max_protocol_version", applied(protocol, "PGSSLMAXPROTOCOLVERSION")],
-  ["ssl_min_protocol_version", applied(protocol, "PGSSLMINPROTOCOLVERSION")],
-  ["sslcert", applied()],
-  ["sslcertmode", applied(/^(?:disable|allow)$/, "PGSSLCERTMODE")],
-  ["sslcrl", applied()],
-  ["sslkey", applied()],
-  ["sslmode", applied(/^(?:disable|allow|prefer|require|verify-ca|verify-full)$/, "PGSSLMODE")],
-  ["sslnegotiation", applied(/^(?:postgres|direct)$/)],
-  ["sslpassword", applied()],
-  ["sslrootcert", applied()],
+const parameters: ReadonlyMap<string, ConnectionParameter> = new Map([
+  ["application_name", parameter()],
+  ["channel_binding", parameter(/^(?:disable|prefer|require)$/, "PGCHANNELBINDING")],
+  ["connect_timeout", parameter(wholeNumber, "PGCONNECT_TIMEOUT")],
+  ["dbname", parameter()],
+  ["fallback_application_name", parameter()],
+  ["host", parameter(anyValue, "PGHOST")],
+  ["keepalives", parameter(wholeNumber)],
+  ["keepalives_idle", parameter(wholeNumber)],
+  ["options", parameter()],
+  ["password", parameter()],
+  ["port", parameter(anyValue, "PGPORT")],
+  ["ssl_max_protocol_version", parameter(protocol, "PGSSLMAXPROTOCOLVERSION")],
+  ["ssl_min_protocol_version", parameter(protocol, "PGSSLMINPROTOCOLVERSION")],
+  ["sslcert", parameter()],
+  ["sslcertmode", parameter(/^(?:disable|allow)$/, "PGSSLCERTMODE")],
+  ["sslcrl", parameter()],
+  ["sslkey", parameter()],
+  ["sslmode", parameter(/^(?:disable|allow|prefer|require|verify-ca|verify-full)$/, "PGSSLMODE")],
+  ["sslnegotiation", parameter(/^(?:postgres|direct)$/)],
+  ["sslpassword", parameter()],
+  ["sslrootcert", parameter()],
   [
     "target_session_attrs",
-    applied(
+    parameter(
       /^(?:any|read-write|read-only|primary|standby|prefer-standby)$/,
       "PGTARGETSESSIONATTRS",
     ),
   ],
-  ["user", applied()],
+  ["user", parameter()],
 
-  // All connections use UTF8.
-  ["client_encoding", withoutEffect()],
-  ["load_balance_hosts", withoutEffect(/^disable$/)],
+  ["require_auth", parameter(noValue, "PGREQUIREAUTH")],
+
+  // The rest has no effect with these values. All connections use UTF8.
+  ["client_encoding", parameter()],
+  ["load_balance_hosts", parameter(/^disable$/)],
   // Runtimes cannot set these; 0 is the default of the system.
-  ["keepalives_count", withoutEffect(/^\s*0\s*$/)],
-  ["keepalives_interval", withoutEffect(/^\s*0\s*$/)],
-  ["tcp_user_timeout", withoutEffect(/^\s*0\s*$/)],
+  ["keepalives_count", parameter(zero)],
+  ["keepalives_interval", parameter(zero)],
+  ["tcp_user_timeout", parameter(zero)],
   // The service does not support GSSAPI; libpq itself ignores the last two.
-  ["gssdelegation", withoutEffect()],
-  ["gssencmode", withoutEffect(/^(?:disable|prefer)$/)],
-  ["gsslib", withoutEffect()],
-  ["krbsrvname", withoutEffect()],
-  ["authtype", withoutEffect()],
-  ["sslcompression", withoutEffect()],
-  ["max_protocol_version", withoutEffect(/^(?:3\.[02]|latest)$/)],
-  ["min_protocol_version", withoutEffect(/^3\.0$/)],
-  ["replication", withoutEffect(/^(?:false|off|no|0)$/i)],
-  ["sslsni", withoutEffect(/^1$/)],
-
-  ["hostaddr", rejected],
-  ["oauth_client_id", rejected],
-  ["oauth_client_secret", rejected],
-  ["oauth_issuer", rejected],
-  ["oauth_scope", rejected],
-  ["passfile", rejected],
-  ["require_auth", { kind: "rejected", variable: "PGREQUIREAUTH" }],
-  ["requirepeer", rejected],
-  ["scram_client_key", rejected],
-  ["scram_server_key", rejected],
-  ["service", rejected],
-  ["servicefile", rejected],
-  ["sslcrldir", rejected],
-  ["sslkeylogfile", rejected],
+  ["gssdelegation", parameter()],
+  ["gssencmode", parameter(/^(?:disable|prefer)$/)],
+  ["gsslib", parameter()],
+  ["krbsrvname", parameter()],
+  ["authtype", parameter()],
+  ["sslcompression", parameter()],
+  ["max_protocol_version", parameter(/^(?:3\.[02]|latest)$/)],
+  ["min_protocol_version", parameter(/^3\.0$/)],
+  ["replication", parameter(/^(?:false|off|no|0)$/i)],
+  ["sslsni", parameter(/^1$/)],
 ]);
 
 export function isKeyword(keyword: string): boolean {
-  return uses.has(keyword);
+  return parameters.has(keyword);
 }
 
-/** Throws an `Error` that names the first unsupported parameter. */
+/** Throws an `Error` that names the first unsupported value. */
 export function checkParameters(options: ConnectionParameters): void {
-  for (const [keyword, value] of options) if (value !== "") checkParameter(keyword, value);
-}
-
-/** Messages quote a value only where a fixed set of words is allowed, so never a password. */
-function checkParameter(keyword: string, value: string): void {
-  const use = uses.get(keyword);
-  if (use === undefined || use.kind === "rejected") {
-    throw new Error(`connection option "${keyword}" is not supported`);
+  for (const [keyword, value] of options) {
+    // Never a password, which may have any value.
+    if (value !== "" && !parameters.get(keyword)!.values.test(value)) {
+      throw new Error(`invalid ${keyword} value: "${value}"`);
+    }
   }
-  if (use.values.test(value)) return;
-  throw new Error(
-    use.kind === "applied"
-      ? `invalid ${keyword} value: "${value}"`
-      : `connection option "${keyword}" does not support the value "${value}"`,
-  );
 }
 
-/** Those of a connection string, and of the environment. Throws an `Error` that names others. */
+/** Returns those of a connection string, and of the environment. Throws an `Error` that names an unsupported value. */
 export function appliedParameters(
-  parameters: ConnectionParameters,
+  options: ConnectionParameters,
   environment: ConnectionEnvironment,
 ): ConnectionParameters {
-  checkParameters(parameters);
   const applied = new Map<string, string>();
-  for (const [keyword, use] of uses) {
-    if (use.kind === "without effect") continue;
-    const value = parameters.get(keyword) || (use.variable && environment[use.variable]) || "";
-    if (value === "") continue;
-    checkParameter(keyword, value);
-    applied.set(keyword, value);
+  for (const [keyword, { variable }] of parameters) {
+    const value = options.get(keyword) || (variable && environment[variable]) || "";
+    if (value !== "") applied.set(keyword, value);
   }
+  checkParameters(applied);
   return applied;
 }

@@ -1,4 +1,5 @@
 /** A socket that reads into one reused buffer, so receiving allocates no memory. @module */
+import { builtinModule } from "../../lib/builtin_modules.ts";
 import type { Socket } from "./pg_client.ts";
 
 const bufferBytes = 64 * 1024;
@@ -15,24 +16,20 @@ export interface Sockets {
   plain(): Socket;
 }
 
-/** The Node modules of sockets. They are not imported, as browsers lack them. */
-interface NodeModules {
-  readonly net: typeof import("node:net");
-  readonly buffer: typeof import("node:buffer");
-}
-
 /** Returns the runtime's sockets; null where they cannot read into a buffer. */
 export function socketsOfRuntime(): Sockets | null {
-  const modules = nodeModules();
-  if (modules === null) return null;
-  const { net, buffer: { Buffer } } = modules;
+  // Bun and Workers accept `onread`, and ignore it.
+  if ("Bun" in globalThis || "WebSocketPair" in globalThis) return null;
+  const net = builtinModule("node:net");
+  const buffer = builtinModule("node:buffer");
+  if (net === null || buffer === null) return null;
   return {
     reading: () => {
       let take: ((chunk: Uint8Array) => void) | null = null;
       const callback = (length: number, bytes: Uint8Array) => {
         const chunk = bytes.subarray(0, length);
         // While `pg` authenticates, it expects copies as `data` events.
-        if (take === null) socket.emit("data", Buffer.from(chunk));
+        if (take === null) socket.emit("data", buffer.Buffer.from(chunk));
         else take(chunk);
         return true;
       };
@@ -43,19 +40,6 @@ export function socketsOfRuntime(): Sockets | null {
     },
     plain: () => new net.Socket() as unknown as Socket,
   };
-}
-
-/** Node and Deno support `onread`; Bun and Workers accept the option and ignore it. */
-function nodeModules(): NodeModules | null {
-  const { Bun, WebSocketPair, process } = globalThis as {
-    Bun?: unknown;
-    WebSocketPair?: unknown;
-    process?: { getBuiltinModule?(name: string): unknown };
-  };
-  if (Bun !== undefined || WebSocketPair !== undefined) return null;
-  const get = process?.getBuiltinModule;
-  if (get === undefined) return null;
-  return { net: get("node:net"), buffer: get("node:buffer") } as NodeModules;
 }
 
 export function isReadingSocket(socket: Socket): socket is ReadingSocket {

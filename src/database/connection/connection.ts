@@ -13,7 +13,6 @@ import {
   endStatementsOf,
   type ExecutionForm,
   type PendingBatch,
-  type TransactionStep,
 } from "./execution.ts";
 import type { BodyReceiver, BodyReceiverOptions } from "./body_receiver.ts";
 import {
@@ -70,7 +69,6 @@ export class Connection {
   #inFlight: BatchExecution[] = [];
   /** Executions that the server refused before they began, to be written once more. */
   #retries: BatchExecution[] = [];
-  /** The transaction of the running execution; null before it is open. */
   /** SQL that the next write begins with; null once it was sent. */
   #setup: string | null;
   #stopCancel: () => void = () => {};
@@ -284,10 +282,8 @@ export class Connection {
       this.#isSettingUp = false;
       return;
     }
-    // In a failed transaction, the server refuses the statements behind as well.
-    if (current.failure !== null && current.hasLater) return current.skipStep();
     if (current.failure !== null) return this.#endFailed(current, status);
-    if (current.hasLater || !current.isEndSent) return current.resolveStep(this.#opened(current));
+    if (!current.isEndSent) return current.resolveStep(this.#opened(current));
     if (status !== (this.#usesSavepoints ? openStatus : idleStatus)) {
       return this.destroy("a transaction was left open");
     }
@@ -319,26 +315,29 @@ export class Connection {
   }
 
   #opened(execution: BatchExecution): OpenTransaction {
-    const step = (statements: readonly Statement[], end: TransactionEnd | null) =>
-      new Promise<BatchResult>((resolve, reject) =>
-        this.#continue(execution, { statements, end, resolve, reject })
-      );
     return {
-      send: (statements) => step(statements, null),
-      end: (end, last = []) => step(last, end),
+      send: (statements) => this.#continue(execution, statements, null),
+      end: (end, last = []) => this.#continue(execution, last, end),
     };
   }
 
   /** Sends further statements of an open transaction. */
-  #continue(execution: BatchExecution, step: TransactionStep): void {
-    if (execution !== this.#current || execution.failure !== null || execution.isEndSent) {
-      return step.reject(execution.failure ?? errors.connectionLost(null));
-    }
-    try {
-      this.#transport.write(this.#writer.writeStep(execution, step));
-    } catch (error) {
-      this.destroy(error instanceof Error ? error.message : "encoding failed");
-    }
+  #continue(
+    execution: BatchExecution,
+    statements: readonly Statement[],
+    end: TransactionEnd | null,
+  ): Promise<BatchResult> {
+    return new Promise((resolve, reject) => {
+      if (execution !== this.#current || !execution.awaitsStep) {
+        return reject(execution.failure ?? errors.connectionLost(null));
+      }
+      const all = execution.stepToSend(statements, end, { resolve, reject });
+      try {
+        this.#transport.write(this.#writer.writeStatements(execution, all));
+      } catch (error) {
+        this.destroy(error instanceof Error ? error.message : "encoding failed");
+      }
+    });
   }
 
   /** The server continues with the next execution, or is idle. */

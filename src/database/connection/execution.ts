@@ -35,13 +35,6 @@ export interface PendingBatch extends ResultSettler {
   readonly events?: BatchEvents | null;
 }
 
-/** Statements that an open transaction executes behind those of its batch. */
-export interface TransactionStep extends ResultSettler {
-  readonly statements: readonly Statement[];
-  /** Null leaves the transaction open. */
-  readonly end: TransactionEnd | null;
-}
-
 export interface StatementInFlight {
   readonly text: string;
   readonly use: ResultUse;
@@ -78,15 +71,11 @@ export class BatchExecution {
   failure: unknown = null;
   /** Whether the server ended the connection while it was at this batch, and came no further. */
   wasTerminated = false;
-  /** Text of the unnamed statement, behind the first write; null before its first use. */
-  unnamed: string | null = null;
   readonly #bodyOptions: BodyReceiverOptions;
   #settlement: Settlement = "pending";
-  /** Await the results of the statements in flight, in their order. */
-  #settlers: ResultSettler[];
+  /** Awaits the result of the statements in flight; null between the steps of an open transaction. */
+  #settler: ResultSettler | null;
   #statements: readonly StatementInFlight[] = [];
-  /** Statements that were sent behind those that the server is at, each with a Sync of its own. */
-  readonly #later: (readonly StatementInFlight[])[] = [];
   /** Number of statements that the connection put before those of the batch: BEGIN, a check of the position. */
   #preambleLength = 0;
   /** Place of the statement that reads the position behind the transaction; null without one. */
@@ -130,7 +119,7 @@ export class BatchExecution {
     const { statements, transaction } = pending.batch;
     this.#rows = statements.map(() => noRows);
     this.#end = transaction.form === "block" ? transaction.end : "commit";
-    this.#settlers = [pending];
+    this.#settler = pending;
   }
 
   get batch(): Batch {
@@ -141,9 +130,9 @@ export class BatchExecution {
     return this.#end !== "open";
   }
 
-  /** Whether further statements were sent behind those that the server is at. */
-  get hasLater(): boolean {
-    return this.#later.length > 0;
+  /** Whether an open transaction can continue. */
+  get awaitsStep(): boolean {
+    return this.#settler === null && this.failure === null && !this.isEndSent;
   }
 
   get isSettled(): boolean {
@@ -190,38 +179,27 @@ export class BatchExecution {
     return [...statements, positionStatement];
   }
 
-  /** Returns the statements to send for a further step. */
-  stepToSend({ statements, end, ...settler }: TransactionStep): readonly Statement[] {
-    this.#settlers.push(settler);
+  /** Returns the statements to send for a further step. `end` is null if the transaction stays open. */
+  stepToSend(
+    statements: readonly Statement[],
+    end: TransactionEnd | null,
+    settler: ResultSettler,
+  ): readonly Statement[] {
+    this.#settler = settler;
     if (end !== null) this.#end = end;
-    return this.#withEnd(statements);
-  }
-
-  /** Starts to follow the statements of a further step. */
-  sentStep(statements: readonly StatementInFlight[]): void {
-    // The first settler is that of the statements that the server is at.
-    if (this.#settlers.length > 1) this.#later.push(statements);
-    else this.#startStep(statements);
-  }
-
-  #startStep(statements: readonly StatementInFlight[]): void {
-    this.sent(statements);
     this.#preambleLength = 0;
     this.#columns = [];
-    this.#rows = statements.map(() => noRows);
+    const all = this.#withEnd(statements);
+    this.#rows = all.map(() => noRows);
+    return all;
   }
 
   /** ReadyForQuery in the open transaction: resolves the result of the statements before it. */
   resolveStep(open: OpenTransaction): void {
     this.#hasAnswered = true;
-    this.#settlers.shift()!.resolve(this.#result(open));
-    this.skipStep();
-  }
-
-  /** Follows the statements behind those that the server has ended. */
-  skipStep(): void {
-    const next = this.#later.shift();
-    if (next !== undefined) this.#startStep(next);
+    const settler = this.#settler!;
+    this.#settler = null;
+    settler.resolve(this.#result(open));
   }
 
   /** Starts to follow statements that were written. */
@@ -269,9 +247,7 @@ export class BatchExecution {
     this.#isTerminatedUnbegun = error.isFatal && !this.#hasBegun;
     this.#isRefusedUnbegun = !this.#hasRunUserCode &&
       (this.#isStale(error) || this.#isOnOtherDefaults(failure));
-    const precedesExecution = !this.#isBound && !this.#hasRunUserCode &&
-      this.statement !== undefined;
-    this.failure = new DatabaseError(failure, this.#statementPosition, { precedesExecution });
+    this.failure = new DatabaseError(failure, this.#statementPosition);
     if (!this.body.streaming) return;
     this.body.fail(this.failure);
     this.body.release();
@@ -304,7 +280,7 @@ export class BatchExecution {
   get hasEnded(): boolean {
     const isCertain = this.form === "block" || this.batch.access === "read only";
     const isSent = this.#statements.length > 0;
-    return isSent && isCertain && this.isEndSent && !this.hasLater && this.failure === null &&
+    return isSent && isCertain && this.isEndSent && this.failure === null &&
       this.#position >= (this.#positionReading ?? this.#statements.length);
   }
 
@@ -312,7 +288,7 @@ export class BatchExecution {
   resolve(): void {
     if (this.isSettled) return;
     this.#settlement = "resolved";
-    this.#settlers.shift()!.resolve(this.#result(null));
+    this.#settler!.resolve(this.#result(null));
   }
 
   #result(open: OpenTransaction | null): BatchResult {
@@ -323,11 +299,11 @@ export class BatchExecution {
     return this.#walPosition === null ? result : { ...result, walPosition: this.#walPosition };
   }
 
-  /** Rejects the results that are awaited, unless they are settled. */
+  /** Rejects the result that is awaited, unless it is settled. */
   reject(error: unknown): void {
     if (this.isSettled) return;
     this.#settlement = "rejected";
-    for (const { reject } of this.#settlers) reject(error);
+    this.#settler?.reject(error);
   }
 
   requeue(): PendingBatch {
@@ -375,7 +351,7 @@ export class BatchExecution {
       return;
     }
     this.#row.push(this.#lastColumn === null ? null : joinText(this.#lastColumn));
-    if (this.#position === this.#positionReading && !this.hasLater) {
+    if (this.#position === this.#positionReading) {
       this.#walPosition = readPosition(this.#row);
     }
     const position = this.#statementPosition;

@@ -2,7 +2,7 @@
 import type { Statement } from "../batch.ts";
 import { FrameEncoder } from "../protocol/encoder.ts";
 import { binaryFormat, textFormat } from "../protocol/messages.ts";
-import type { BatchExecution, StatementInFlight, TransactionStep } from "./execution.ts";
+import type { BatchExecution, StatementInFlight } from "./execution.ts";
 import { PreparedStatements } from "./prepared_statements.ts";
 
 export interface PreparingOptions {
@@ -26,8 +26,6 @@ type Preparations = Map<string | null, Map<string, Preparation>>;
 
 export class StatementWriter {
   readonly #encoder = new FrameEncoder();
-  /** Encode the steps of open transactions in turn: two steps may be on their way. */
-  readonly #stepEncoders: FrameEncoder[] = [];
   readonly #prepare: boolean;
   readonly #prepared: PreparedStatements;
   #toClose: readonly string[] = [];
@@ -52,26 +50,19 @@ export class StatementWriter {
     return this.#encoder.take();
   }
 
-  /** Encodes statements behind a failure, unprepared. The bytes are valid until the next call. */
+  /** Encodes further statements of a transaction, unprepared. The bytes are valid until the next call. */
   writeStatements(
     execution: BatchExecution,
     statements: readonly Statement[],
   ): readonly Uint8Array[] {
-    execution.sent(encodeUnprepared(this.#encoder, statements, null));
+    for (const statement of statements) {
+      encode(this.#encoder, statement, { name: "", isParsed: true });
+    }
+    this.#encoder.sync();
+    execution.sent(statements.map(({ text, use, framing, runsUserCode = false }) => (
+      { text, use, framing, runsUserCode, context: null, preparing: null }
+    )));
     return this.#encoder.take();
-  }
-
-  /** Encodes a step of an open transaction, unprepared. The bytes are valid until the call after the next. */
-  writeStep(execution: BatchExecution, step: TransactionStep): readonly Uint8Array[] {
-    const statements = execution.stepToSend(step);
-    const encoder = this.#stepEncoders.length < 2
-      ? new FrameEncoder()
-      : this.#stepEncoders.shift()!;
-    this.#stepEncoders.push(encoder);
-    const sent = encodeUnprepared(encoder, statements, execution.unnamed);
-    execution.unnamed = sent.at(-1)?.text ?? null;
-    execution.sentStep(sent);
-    return encoder.take();
   }
 
   /** Records that the server has prepared a statement; the next write closes one that it replaces. */
@@ -112,23 +103,6 @@ export class StatementWriter {
     const { framing } = statement;
     return { text, use, framing, runsUserCode, context, preparing: isPreparing ? name : null };
   }
-}
-
-/** Encodes statements and a Sync. The server has parsed `unnamed` last. */
-function encodeUnprepared(
-  encoder: FrameEncoder,
-  statements: readonly Statement[],
-  unnamed: string | null,
-): readonly StatementInFlight[] {
-  let parsed = unnamed;
-  for (const statement of statements) {
-    encode(encoder, statement, { name: "", isParsed: statement.text !== parsed });
-    parsed = statement.text;
-  }
-  encoder.sync();
-  return statements.map(({ text, use, framing, runsUserCode = false }) => (
-    { text, use, framing, runsUserCode, context: null, preparing: null }
-  ));
 }
 
 /** Encodes a statement under the name that it is prepared by; empty for the unnamed one. */

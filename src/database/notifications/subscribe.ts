@@ -70,17 +70,6 @@ export async function notify(
   }
 }
 
-/** Whether the PID of the backend differs from the one that the connection reported. */
-export async function isPooled(targets: Targets): Promise<boolean> {
-  const client = await connectToFirst(targets, clients);
-  try {
-    const { rows } = await client.query("select pg_catalog.pg_backend_pid() as pid");
-    return rows[0]?.["pid"] !== client.processID;
-  } finally {
-    await end(client);
-  }
-}
-
 /**
  * Returns the servers with the condition that notifications need. A primary whose
  * `default_transaction_read_only` is on sends and receives them, so that it only counts where the

@@ -1,72 +1,49 @@
-/** Asks a server again and again, and reports when no answer comes in time. @module */
+/** Asks a server for its state again and again. @module */
 import type { Clock } from "../../lib/clock.ts";
+import type { ResultColumns, Statement } from "../batch.ts";
 
 /** Milliseconds that a server may take to answer. */
 export const maxAnswerMs = 1000;
 
-/** The questions of a {@linkcode Monitor}, and its events. */
-interface MonitorTask<Answer> {
-  /** Asks the server. Rejects if the server cannot be reached. */
-  ask(): Promise<Answer>;
-  answered(answer: Answer): void;
-  /** The server could not be reached. */
-  failed(error: unknown): void;
-  /** No answer came in time; a later one is ignored. */
-  timedOut(): void;
-  /** Returns the milliseconds until the next question. */
-  period(): number;
+/** Four answers a second bound the error of the lag. */
+const periodMs = 250;
+
+/** A connection apart from a pool, for questions about the state of a server. */
+export interface ServerProbe {
+  /**
+   * Returns the first row of a statement. Rejects if the server cannot be reached or refuses it, and with
+   * `requestTimeout` if it does not answer within {@linkcode maxAnswerMs}.
+   */
+  ask(statement: Statement): Promise<ResultColumns>;
+  close(): Promise<void>;
 }
 
-/** Repeats a task until it is stopped. */
-export class Monitor<Answer> {
-  readonly #task: MonitorTask<Answer>;
-  readonly #clock: Clock;
-  #cancelTimer = () => {};
-  /** Number of the current question; the answers to earlier ones are ignored. */
-  #question = 0;
-  #state: "stopped" | "asking" | "pausing" = "stopped";
+/** The questions of a {@linkcode monitor}, and its events. */
+interface MonitorTask<Answer> {
+  ask(): Promise<Answer>;
+  answered(answer: Answer): void;
+  failed(error: unknown): void;
+}
 
-  constructor(task: MonitorTask<Answer>, clock: Clock) {
-    this.#task = task;
-    this.#clock = clock;
-  }
-
-  start(): void {
-    if (this.#state === "stopped") this.#ask();
-  }
-
-  hurry(): void {
-    if (this.#state === "pausing") this.#ask();
-  }
-
-  stop(): void {
-    this.#cancelTimer();
-    this.#question++;
-    this.#state = "stopped";
-  }
-
-  #ask(): void {
-    this.#cancelTimer();
-    this.#state = "asking";
-    const question = ++this.#question;
-    const finish = (report: () => void) => {
-      if (question !== this.#question) return;
-      this.#cancelTimer();
-      this.#question++;
-      this.#state = "pausing";
-      report();
-      // The report may have stopped the monitor, or begun the next question.
-      if (this.#state !== "pausing") return;
-      this.#cancelTimer();
-      this.#cancelTimer = this.#clock.schedule(() => this.#ask(), this.#task.period());
-    };
-    this.#cancelTimer = this.#clock.schedule(
-      () => finish(() => this.#task.timedOut()),
-      maxAnswerMs,
+/** Repeats a task. Returns a function that stops it; an answer that comes later is ignored. */
+export function monitor<Answer>(task: MonitorTask<Answer>, clock: Clock): () => void {
+  let isStopped = false;
+  let cancelTimer = () => {};
+  const finish = (report: () => void) => {
+    if (isStopped) return;
+    report();
+    // The report may have stopped it.
+    if (!isStopped) cancelTimer = clock.schedule(ask, periodMs);
+  };
+  const ask = () => {
+    task.ask().then(
+      (answer) => finish(() => task.answered(answer)),
+      (error) => finish(() => task.failed(error)),
     );
-    this.#task.ask().then(
-      (answer) => finish(() => this.#task.answered(answer)),
-      (error) => finish(() => this.#task.failed(error)),
-    );
-  }
+  };
+  ask();
+  return () => {
+    isStopped = true;
+    cancelTimer();
+  };
 }

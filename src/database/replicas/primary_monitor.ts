@@ -2,56 +2,42 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { WalPosition } from "../batch.ts";
 import { positionStatement, readPosition } from "../wal_position.ts";
-import { maxAnswerMs, Monitor } from "./monitor.ts";
-import type { ServerProbe } from "./probe_connection.ts";
+import { maxAnswerMs, monitor, type ServerProbe } from "./monitor.ts";
 import { askIdentifier } from "./server_state.ts";
 import type { Statement } from "../batch.ts";
-
-/** Four samples a second bound the error of the lag. */
-const samplePeriodMs = 250;
-
-interface PrimaryEvents {
-  /** A sample was taken, or the primary has another timeline. */
-  sampled(): void;
-}
 
 interface PrimaryAnswer {
   readonly position: WalPosition | null;
   readonly systemIdentifier: string | null;
 }
 
+/** Follows the primary: its position, its timeline, and its identifier. */
 export class PrimaryMonitor {
   readonly samples: LagRing;
   readonly #barrier: CommitBarrier;
   readonly #probe: ServerProbe;
   readonly #clock: Clock;
-  readonly #events: PrimaryEvents;
-  readonly #monitor: Monitor<PrimaryAnswer>;
+  /** A sample was taken. */
+  readonly #onSample: () => void;
+  #stop: () => void = () => {};
   #timeline: number | null = null;
   #timelineChanges = 0;
   #systemIdentifier: string | null = null;
   #hasAnswered = false;
 
   constructor(
-    { probe, clock, maxLagMs, events }: {
+    { probe, clock, maxLagMs, onSample }: {
       readonly probe: ServerProbe;
       readonly clock: Clock;
       readonly maxLagMs: number;
-      readonly events: PrimaryEvents;
+      readonly onSample: () => void;
     },
   ) {
     this.samples = new LagRing(maxLagMs);
     this.#barrier = new CommitBarrier(probe, clock);
     this.#probe = probe;
     this.#clock = clock;
-    this.#events = events;
-    this.#monitor = new Monitor({
-      ask: () => this.#ask(),
-      answered: (answer) => this.#answered(answer),
-      failed: () => {},
-      timedOut: () => this.#probe.reset(),
-      period: () => samplePeriodMs,
-    }, clock);
+    this.#onSample = onSample;
   }
 
   /** Null while it is unknown. */
@@ -69,17 +55,16 @@ export class PrimaryMonitor {
   }
 
   start(): void {
-    this.#monitor.start();
+    this.#stop = monitor({
+      ask: () => this.#ask(),
+      answered: (answer) => this.#answered(answer),
+      failed: () => {},
+    }, this.#clock);
   }
 
-  hurry(): void {
-    this.#monitor.hurry();
-  }
-
-  stop(): void {
-    this.#monitor.stop();
-    this.#barrier.stop();
-    this.#probe.close();
+  async close(): Promise<void> {
+    this.#stop();
+    await this.#probe.close();
   }
 
   /** Returns the current position; null if the server cannot tell. Rejects if it cannot be reached. */
@@ -115,7 +100,7 @@ export class PrimaryMonitor {
         this.samples.add({ time: this.#clock.now(), lsn: position.lsn });
       }
     }
-    this.#events.sampled();
+    this.#onSample();
   }
 }
 
@@ -137,7 +122,6 @@ export class CommitBarrier {
   readonly #clock: Clock;
   /** Running transactions with the time at which they were first seen. */
   #running: ReadonlyMap<string, number> = new Map();
-  #isStopped = false;
   #current: Promise<unknown> = Promise.resolve();
   /** The question that follows the current one, which callers share. */
   #next: Promise<void> | null = null;
@@ -149,19 +133,13 @@ export class CommitBarrier {
 
   /** Resolves when the transactions that run now have ended, but for long ones. */
   async pass(): Promise<void> {
-    if (this.#isStopped) return;
     await this.#ask();
     let pending = [...this.#running.keys()].filter((id) => this.#mayBeCommit(id));
     while (pending.length > 0) {
       await new Promise<void>((resolve) => this.#clock.scheduleAwaited(resolve, periodMs));
-      if (this.#isStopped) return;
       await this.#ask();
       pending = pending.filter((id) => this.#mayBeCommit(id));
     }
-  }
-
-  stop(): void {
-    this.#isStopped = true;
   }
 
   #mayBeCommit(id: string): boolean {
@@ -238,11 +216,6 @@ export class LagRing {
   /** Whether a standby that has replayed up to a position has all that the primary had at a time. */
   covers(lsn: bigint, time: number): boolean {
     return this.#sampledAt(lsn) >= time;
-  }
-
-  /** Whether a sample is at least as late as a time. */
-  hasSampleSince(time: number): boolean {
-    return this.#newest !== null && this.#newest.time >= time;
   }
 
   /** Returns the time of the latest sample that is not behind a position; -Infinity without one. */

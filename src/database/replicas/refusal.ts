@@ -17,12 +17,6 @@ export type RefusalReason =
   /** The check of the position failed: another server than the monitor's has answered. */
   | "position";
 
-/** An error after which the primary may execute the read. */
-interface StandbyRefusal {
-  readonly reason: RefusalReason;
-  readonly isUnbegun: boolean;
-}
-
 const reasons: ReadonlyMap<string, RefusalReason> = new Map<string, RefusalReason>([
   ["40001", "conflict"],
   ["40P01", "conflict"],
@@ -47,21 +41,16 @@ const ownReasons: ReadonlyMap<string, RefusalReason> = new Map([
 
 const queryCanceled = "57014";
 
-/** Returns null for an error that the primary would have, too. */
-export function refusalOf(error: unknown): StandbyRefusal | null {
+/** Returns why the primary may execute a read after an error; null if it would have the error, too. */
+export function refusalOf(error: unknown): RefusalReason | null {
   if (error instanceof ServiceError) {
     const { own, code } = error.fields;
-    const reason = own ? ownReasons.get(code) : undefined;
-    return reason === undefined ? null : { reason, isUnbegun: code !== "001" };
+    return own ? ownReasons.get(code) ?? null : null;
   }
   if (!(error instanceof DatabaseError)) return null;
   const { sqlstate } = error.failure;
-  const isCheck = error.statement < 0 && sqlstate !== queryCanceled;
+  if (sqlstate.startsWith("08")) return "connection";
   const known = raisedDetail(error.failure) === null ? reasons.get(sqlstate) : undefined;
-  const reason = sqlstate.startsWith("08")
-    ? "connection"
-    : known ?? (isCheck ? "position" : undefined);
-  return reason === undefined
-    ? null
-    : { reason, isUnbegun: error.statement < 0 || error.precedesExecution };
+  const isCheck = error.statement < 0 && sqlstate !== queryCanceled;
+  return known ?? (isCheck ? "position" : null);
 }

@@ -19,7 +19,7 @@ import {
   readPosition,
 } from "../wal_position.ts";
 import { refusalOf, type RefusalReason } from "./refusal.ts";
-import type { Standby, StandbyNeeds } from "./standby.ts";
+import type { Standby } from "./standby.ts";
 import { StandbySet, type StandbySetOptions } from "./standby_set.ts";
 
 interface ReplicatedOptions extends StandbySetOptions {
@@ -30,8 +30,8 @@ interface ReplicatedOptions extends StandbySetOptions {
 type FallbackReason =
   /** No standby is healthy, or all lag too far. */
   | "no standby"
-  /** No standby had what the bookmark stands for in time. */
-  | "wait"
+  /** No standby is known to have what the bookmark stands for, or the schema cache. */
+  | "behind"
   /** The bookmark is of another timeline, or malformed. */
   | "bookmark"
   | "refused";
@@ -41,7 +41,7 @@ export function replicatedDatabase(options: ReplicatedOptions): Database {
   const { primary } = options;
   const set = new StandbySet(options);
   const router = new ReadRouter(primary, set, options.clock);
-  const databases = [primary, ...set.standbys.map(({ database }) => database)];
+  const databases = [primary, ...set.standbys.map(({ server }) => server.database)];
   return {
     ...primary,
     hasStandbys: true,
@@ -96,64 +96,59 @@ class ReadRouter {
     if (bookmark !== null && position?.timeline !== this.#set.primary.timeline) {
       return await this.#fallBack(batch, caller, "bookmark");
     }
-    const needs = {
+    const standby = this.#set.choose({
       position,
-      maxLagMs: this.#set.settings.maxLagMs,
       schemaLoadedAt: this.#clock.now() - schemaAgeMs,
-    };
-    const chosen = this.#set.choose(needs);
-    const isWaiting = chosen === null && this.#set.mayWaitFor(needs);
-    const standby = isWaiting ? await this.#set.waitFor(needs) : chosen;
-    if (standby !== null) return await this.#readOn(standby, { batch, caller, needs });
-    if (this.#set.settings.fallback === "error") throw errors.noStandby();
-    return await this.#fallBack(batch, caller, isWaiting ? "wait" : "no standby");
+    });
+    if (standby !== null) return await this.#readOn(standby, { batch, caller, position });
+    const isBehind = this.#set.standbys.some(({ isFit }) => isFit);
+    if (!isBehind && this.#set.settings.fallback === "error") throw errors.noStandby();
+    return await this.#fallBack(batch, caller, isBehind ? "behind" : "no standby");
   }
 
   async #readOn(standby: Standby, read: PlacedRead): Promise<BatchResult> {
-    const { batch, caller, needs, refusing = [] } = read;
     return await atEnd(this.#execute(standby, read), async (ended, repeat) => {
       try {
         return await ended;
       } catch (error) {
-        const refusal = refusalOf(error);
-        if (refusal === null) throw error;
-        this.retries.set(refusal.reason, (this.retries.get(refusal.reason) ?? 0) + 1);
-        const refused = [...refusing, standby];
-        const other = refusal.isUnbegun ? this.#set.choose(needs, refused) : null;
-        if (other !== null) {
-          return await repeat(this.#readOn(other, { ...read, refusing: refused }));
-        }
-        return await repeat(this.#fallBack(batch, caller, "refused"));
+        const reason = refusalOf(error);
+        if (reason === null) throw error;
+        this.retries.set(reason, (this.retries.get(reason) ?? 0) + 1);
+        return await repeat(this.#fallBack(read.batch, read.caller, "refused"));
       }
     });
   }
 
-  async #execute(standby: Standby, { batch, caller, needs }: PlacedRead): Promise<BatchResult> {
+  async #execute(standby: Standby, read: PlacedRead): Promise<BatchResult> {
+    const { batch, caller, position } = read;
     standby.inFlight++;
-    const minReplayed = needs.position?.lsn ?? null;
+    const minReplayed = position?.lsn ?? null;
     const isReturned = batch.wantsBookmark ?? false;
     const placed = minReplayed === null && !isReturned
       ? batch
       : { ...batch, walPosition: { minReplayed, isReturned } };
     const run = (executed: Promise<BatchResult>) => standby.run(executed, discard);
-    return await atEnd(run(standby.database.transaction(placed, caller)), async (executed) => {
-      try {
-        const result = await run(executed);
-        standby.reads++;
-        if (!isReturned) return result;
-        return await withBookmark(result, () => this.#seenOn(standby, result, needs));
-      } finally {
-        standby.inFlight--;
-      }
-    });
+    return await atEnd(
+      run(standby.server.database.transaction(placed, caller)),
+      async (executed) => {
+        try {
+          const result = await run(executed);
+          standby.reads++;
+          if (!isReturned) return result;
+          return await withBookmark(result, () => this.#seenOn(standby, result, position));
+        } finally {
+          standby.inFlight--;
+        }
+      },
+    );
   }
 
   async #seenOn(
     standby: Standby,
     { walPosition }: BatchResult,
-    { position: needed }: StandbyNeeds,
+    needed: Bookmark | null,
   ): Promise<Bookmark | null> {
-    const position = walPosition ?? readPosition(await standby.probe.ask(positionStatement));
+    const position = walPosition ?? readPosition(await standby.server.probe.ask(positionStatement));
     if (position === null) return null;
     if (position.timeline !== null) {
       standby.recordPromotion();
@@ -236,8 +231,8 @@ async function withBookmark(
 interface PlacedRead {
   readonly batch: StandbyRead;
   readonly caller: Caller | undefined;
-  readonly needs: StandbyNeeds;
-  readonly refusing?: readonly Standby[];
+  /** Null without a bookmark. */
+  readonly position: Bookmark | null;
 }
 
 type StandbyRead = ReadBatch & { readonly standby: StandbyUse };

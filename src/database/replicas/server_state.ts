@@ -2,7 +2,7 @@
 import { DatabaseError } from "../../errors/service_error.ts";
 import type { ResultColumns, Statement } from "../batch.ts";
 import { parseLsn } from "../wal_position.ts";
-import type { ServerProbe } from "./probe_connection.ts";
+import type { ServerProbe } from "./monitor.ts";
 
 export interface StandbyState {
   readonly isInRecovery: boolean;
@@ -78,48 +78,4 @@ const statements = {
 
 function statement(text: string): Statement {
   return { text, params: [], use: "rows" };
-}
-
-/** An answer of a standby, or its absence. One failure alone does not exclude it. */
-export type HealthReport =
-  | { readonly kind: "in recovery" }
-  | { readonly kind: "failed" | "excluded"; readonly reason: string };
-
-/** Failures in a row that exclude a standby, and answers in a row that include it again. */
-const [maxFailures, minAnswers] = [2, 2];
-
-/** State of a standby. `new`: no answer has come, so the first one includes it. */
-type HealthState = "new" | "healthy" | "excluded";
-
-export class StandbyHealth {
-  #state: HealthState = "new";
-  #failures = 0;
-  #answers = 0;
-  #reason = "it has not answered yet";
-
-  get isHealthy(): boolean {
-    return this.#state === "healthy";
-  }
-
-  /** Why the standby is not healthy. */
-  get reason(): string {
-    return this.#reason;
-  }
-
-  get isKnown(): boolean {
-    return this.#state !== "new";
-  }
-
-  record(report: HealthReport): void {
-    if (report.kind === "in recovery") {
-      this.#failures = 0;
-      this.#answers++;
-      if (this.#state === "new" || this.#answers >= minAnswers) this.#state = "healthy";
-      return;
-    }
-    this.#answers = 0;
-    if (report.kind === "failed" && ++this.#failures < maxFailures) return;
-    this.#state = "excluded";
-    this.#reason = report.reason;
-  }
 }

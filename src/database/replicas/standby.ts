@@ -1,17 +1,13 @@
 /** One standby: its pool, its health, and what it has replayed. @module */
 import { errors } from "../../errors/catalogue.ts";
-import { ServiceError } from "../../errors/service_error.ts";
+import { isError, ServiceError } from "../../errors/service_error.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Database } from "../database.ts";
-import { maxAnswerMs, Monitor } from "./monitor.ts";
+import { deferred } from "../../lib/deferred.ts";
+import type { Database, StandbyEvent } from "../database.ts";
+import { monitor, type ServerProbe } from "./monitor.ts";
 import type { PrimaryMonitor } from "./primary_monitor.ts";
-import type { ServerProbe } from "./probe_connection.ts";
 import type { Bookmark } from "../wal_position.ts";
-import { askState, type HealthReport, StandbyHealth, type StandbyState } from "./server_state.ts";
-
-const healthPeriodMs = 1000;
-/** Period while a read waits for what the standby replays. */
-const waitPeriodMs = 2;
+import { askState, type StandbyState } from "./server_state.ts";
 
 export interface StandbyServer {
   /** `localhost:5432` */
@@ -23,46 +19,40 @@ export interface StandbyServer {
 export interface StandbyNeeds {
   /** Position that the standby must have replayed; null for no such condition. */
   readonly position: Bookmark | null;
-  /** Milliseconds that the standby may lag behind now. */
-  readonly maxLagMs: number;
   /** When the schema cache was loaded, by the monitors' clock. */
   readonly schemaLoadedAt: number;
-}
-
-interface StandbyEvents {
-  /** An answer has come: reads that wait may continue. */
-  observed(): void;
-  /** The standby executes reads from now on, or no longer; `reason` is null if it does. */
-  changed(standby: Standby, reason: string | null): void;
-  /** The first answer shows that the server belongs to another cluster. */
-  foreign(standby: Standby): void;
 }
 
 interface StandbyOptions {
   readonly server: StandbyServer;
   readonly primary: PrimaryMonitor;
   readonly clock: Clock;
-  readonly events: StandbyEvents;
-  readonly isAwaited: () => boolean;
+  readonly onEvent: (event: StandbyEvent) => void;
   readonly maxLagMs: () => number;
 }
 
+/** Failures in a row that exclude a standby, and answers in a row that include it again. */
+const [maxFailures, minAnswers] = [2, 2];
+
 export class Standby {
-  readonly place: string;
-  readonly database: Database;
+  readonly server: StandbyServer;
   /** Reads in progress, and those that ended. */
   inFlight = 0;
   reads = 0;
   readonly #options: StandbyOptions;
-  readonly #health = new StandbyHealth();
-  readonly #monitor: Monitor<StandbyState>;
+  #stop: () => void = () => {};
+  /** `new`: no answer has come, so the first one includes it. */
+  #health: "new" | "healthy" | "excluded" = "new";
+  #failures = 0;
+  #answers = 0;
+  /** Why it is excluded. */
+  #reason = "";
   /** End of the log that it has replayed; null before its first answer. */
   #replayed: bigint | null = null;
   #observedAt = -Infinity;
   /** The time whose state of the primary it has; see {@linkcode LagRing.freshAt}. */
   #freshAt = -Infinity;
   #timeline: number | null = null;
-  #timelineAskedAt = -Infinity;
   /** Read again after each failure: another server may have taken over the address. */
   #systemIdentifier: string | null = null;
   /** Whether it was compared with that of the primary. */
@@ -74,68 +64,51 @@ export class Standby {
 
   constructor(options: StandbyOptions) {
     this.#options = options;
-    this.place = options.server.place;
-    this.database = options.server.database;
-    const { probe } = options.server;
-    this.#monitor = new Monitor({
-      ask: () => this.#ask(),
-      answered: (state) => this.#answered(state),
-      failed: (error) => this.#failed({ kind: "failed", reason: reasonOf(error) }),
-      timedOut: () => {
-        probe.reset();
-        this.#failed({ kind: "excluded", reason: "it does not answer" });
-      },
-      period: () => this.isHealthy && options.isAwaited() ? waitPeriodMs : healthPeriodMs,
-    }, options.clock);
+    this.server = options.server;
   }
 
   start(): void {
-    this.#monitor.start();
-  }
-
-  hurry(): void {
-    if (this.isHealthy) this.#monitor.hurry();
+    this.#stop = monitor({
+      ask: () => this.#ask(),
+      answered: (state) => this.#answered(state),
+      failed: (error) => this.#failed(error),
+    }, this.#options.clock);
   }
 
   async close(): Promise<void> {
-    this.#monitor.stop();
-    this.#options.server.probe.close();
-    await this.database.close();
+    this.#stop();
+    await Promise.all([this.server.probe.close(), this.server.database.close()]);
   }
 
   /** Milliseconds that the standby lagged at its last answer; null if that is unknown. */
   get lagMs(): number | null {
-    const isKnown = this.isHealthy && Number.isFinite(this.#freshAt);
-    return isKnown ? this.#observedAt - this.#freshAt : null;
+    if (this.#health !== "healthy" || this.#freshAt === -Infinity) return null;
+    return Math.max(0, this.#observedAt - this.#freshAt);
   }
 
   get isServing(): boolean {
     return this.#isServing ?? false;
   }
 
-  isFitFor(needs: StandbyNeeds): boolean {
-    if (!this.mayBecomeFitFor(needs) || this.#replayed === null) return false;
-    if (needs.position !== null && this.#replayed < needs.position.lsn) return false;
-    return this.#hasStateOf(needs.schemaLoadedAt);
+  /** Whether it executes reads: it is healthy and lags at most as far as it may. */
+  get isFit(): boolean {
+    const { lagMs } = this;
+    return lagMs !== null && lagMs <= this.#options.maxLagMs();
   }
 
-  /** Whether it may execute a read when it has replayed more. */
-  mayBecomeFitFor({ position, maxLagMs }: StandbyNeeds): boolean {
-    if (!this.isHealthy || !this.#isWithin(maxLagMs)) return false;
-    return position === null || this.timeline === position.timeline;
-  }
-
-  #hasStateOf(time: number): boolean {
-    // A search of the samples is necessary only in the seconds behind the time.
-    return this.#freshAt - maxAnswerMs >= time ||
-      this.#options.primary.samples.covers(this.#replayed!, time);
+  isFitFor({ position, schemaLoadedAt }: StandbyNeeds): boolean {
+    if (!this.isFit) return false;
+    const replayed = this.#replayed!;
+    if (position !== null && (this.timeline !== position.timeline || replayed < position.lsn)) {
+      return false;
+    }
+    return this.#options.primary.samples.covers(replayed, schemaLoadedAt);
   }
 
   /** Null if unknown. Without a way to tell, the primary's until that changes. */
   get timeline(): number | null {
     const { primary } = this.#options;
-    if (this.#timeline !== null || !primary.hasFirstTimeline) return this.#timeline;
-    return this.#health.isKnown ? primary.timeline : null;
+    return this.#timeline ?? (primary.hasFirstTimeline ? primary.timeline : null);
   }
 
   recordReplayed(lsn: bigint): void {
@@ -143,130 +116,107 @@ export class Standby {
   }
 
   recordPromotion(): void {
-    this.#report(promoted);
-  }
-
-  get probe(): ServerProbe {
-    return this.#options.server.probe;
+    this.#exclude("it is not in recovery");
   }
 
   /** Settles with a result, or rejects when the standby is excluded before. */
-  run<Result>(
-    result: Promise<Result>,
-    discard: (late: Result) => void,
-  ): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      let isAbandoned = false;
-      const abandon = (error: unknown) => {
-        isAbandoned = true;
-        reject(error);
-      };
-      this.#running.add(abandon);
-      result.then((value) => {
-        this.#running.delete(abandon);
-        if (isAbandoned) discard(value);
-        else resolve(value);
-      }, (error) => {
-        this.#running.delete(abandon);
-        reject(error);
-      });
-    });
-  }
-
-  get isHealthy(): boolean {
-    return this.#health.isHealthy;
-  }
-
-  #isWithin(maxLagMs: number): boolean {
-    return this.#observedAt - this.#freshAt <= maxLagMs;
+  async run<Result>(result: Promise<Result>, discard: (late: Result) => void): Promise<Result> {
+    const excluded = deferred<never>();
+    this.#running.add(excluded.reject);
+    try {
+      return await Promise.race([result, excluded.promise]);
+    } catch (error) {
+      result.then(discard, () => {});
+      throw error;
+    } finally {
+      this.#running.delete(excluded.reject);
+    }
   }
 
   #ask(): Promise<StandbyState> {
-    const { primary, server, clock } = this.#options;
-    const isTimelineOld = this.#timeline === null || this.#timeline !== primary.timeline;
-    const wantsTimeline = isTimelineOld && clock.now() - this.#timelineAskedAt >= healthPeriodMs;
-    if (wantsTimeline) this.#timelineAskedAt = clock.now();
-    const wantsIdentifier = this.#systemIdentifier === null;
-    return askState(server.probe, { wantsTimeline, wantsIdentifier });
+    const { timeline } = this.#options.primary;
+    return askState(this.server.probe, {
+      wantsTimeline: this.#timeline === null || this.#timeline !== timeline,
+      wantsIdentifier: this.#systemIdentifier === null,
+    });
   }
 
   #answered(state: StandbyState): void {
     this.#timeline = state.timeline ?? this.#timeline;
     this.#systemIdentifier ??= state.systemIdentifier;
-    if (this.#isForeign()) return this.#report(foreign);
-    if (!state.isInRecovery) return this.#report(promoted);
+    if (this.#isForeign()) {
+      return this.#exclude("it has another system identifier than the primary");
+    }
+    if (!state.isInRecovery) return this.recordPromotion();
     this.#recordPosition(state.replayed);
-    this.#report({ kind: "in recovery" });
+    this.#failures = 0;
+    this.#answers++;
+    if (this.#health === "new" || this.#answers >= minAnswers) this.#health = "healthy";
+    this.#report();
   }
 
-  #failed(report: HealthReport): void {
+  #failed(error: unknown): void {
     this.#systemIdentifier = null;
-    this.#report(report);
+    if (isError(error, errors.requestTimeout)) return this.#exclude("it does not answer");
+    this.#answers = 0;
+    if (++this.#failures >= maxFailures) this.#exclude(reasonOf(error));
+  }
+
+  #exclude(reason: string): void {
+    this.#health = "excluded";
+    this.#answers = 0;
+    this.#reason = reason;
+    const error = errors.connectionLost("the standby is excluded");
+    for (const reject of this.#running) reject(error);
+    this.#report();
   }
 
   #isForeign(): boolean {
-    const { primary: { systemIdentifier }, events } = this.#options;
+    const { primary: { systemIdentifier }, onEvent } = this.#options;
     if (systemIdentifier === null || this.#systemIdentifier === null) return false;
     const isForeign = this.#systemIdentifier !== systemIdentifier;
-    if (isForeign && !this.#isIdentified) events.foreign(this);
+    if (isForeign && !this.#isIdentified) {
+      onEvent({ kind: "standby-foreign", place: this.server.place });
+    }
     this.#isIdentified = true;
     return isForeign;
   }
 
-  /** Computes the lag again, as samples of the primary came after the standby's answer. */
-  reassess(): void {
-    if (this.#replayed === null || Number.isFinite(this.#freshAt)) return;
-    this.#freshAt = this.#options.primary.samples.freshAt(this.#replayed, this.#observedAt);
-    this.#reportServing();
-  }
-
   #recordPosition(replayed: bigint): void {
-    const { clock, primary } = this.#options;
     this.#replayed = replayed;
-    this.#observedAt = clock.now();
-    this.#freshAt = primary.samples.freshAt(replayed, this.#observedAt);
+    this.#observedAt = this.#options.clock.now();
+    this.#freshAt = this.#options.primary.samples.freshAt(replayed, this.#observedAt);
   }
 
-  #report(report: HealthReport): void {
-    this.#health.record(report);
-    if (!this.isHealthy && report.kind !== "in recovery") this.#abandonReads();
-    this.#reportServing();
-    this.#options.events.observed();
+  /** A sample of the primary was taken: the lag at an answer before the first one is known now. */
+  reassess(): void {
+    if (this.#replayed === null || this.#freshAt !== -Infinity) return;
+    this.#freshAt = this.#options.primary.samples.freshAt(this.#replayed, this.#observedAt);
+    this.#report();
   }
 
-  #reportServing(): void {
-    if (!this.#health.isKnown) return;
-    const isWithin = this.#isWithin(this.#options.maxLagMs());
-    const isServing = this.isHealthy && isWithin;
+  /** Reports if it executes reads from now on, or no longer. */
+  #report(): void {
+    const isUnknown = this.#health === "healthy" && this.lagMs === null;
     // The lag is unknown until the first samples of the primary.
-    if (isServing === this.#isServing || (this.isHealthy && this.#isLagUnknown)) return;
+    if (this.#health === "new" || (isUnknown && this.#isServing === null)) return;
+    const isServing = this.isFit;
+    if (isServing === this.#isServing) return;
     this.#isServing = isServing;
-    this.#options.events.changed(this, isServing ? null : this.#reason);
-  }
-
-  get #reason(): string {
-    if (!this.isHealthy) return this.#health.reason;
-    return Number.isFinite(this.#freshAt)
-      ? "it lags behind by more than db-replica-max-lag"
-      : "it is not known how far it lags behind";
-  }
-
-  get #isLagUnknown(): boolean {
-    return this.#isServing === null && !Number.isFinite(this.#freshAt);
-  }
-
-  #abandonReads(): void {
-    const error = errors.connectionLost("the standby is excluded");
-    for (const abandon of [...this.#running]) abandon(error);
-    this.#running.clear();
+    const { onEvent, server: { place, database } } = this.#options;
+    if (!isServing) {
+      const reason = this.#health === "excluded"
+        ? this.#reason
+        : isUnknown
+        ? "it is not known how far it lags behind"
+        : "it lags behind by more than db-replica-max-lag";
+      return onEvent({ kind: "standby-excluded", place, reason });
+    }
+    onEvent({ kind: "standby-included", place });
+    // The pool finds out whether it may prepare statements, and opens a connection.
+    database.version().catch(() => {});
   }
 }
-
-const promoted: HealthReport = { kind: "excluded", reason: "it is not in recovery" };
-const foreign: HealthReport = {
-  kind: "excluded",
-  reason: "it has another system identifier than the primary",
-};
 
 function reasonOf(error: unknown): string {
   if (error instanceof ServiceError) return String(error.fields.details ?? error.message);

@@ -5,19 +5,19 @@ import { place, portOf } from "../../support/database/replica_stage.ts";
 import { nextId, readOwn, type Step, writeNote } from "./step.ts";
 
 export const damages: readonly Step[] = [
-  ["a function declared stable that writes fails as on the primary", async ({ hasty }) => {
-    const response = await hasty("POST /rpc/liar");
+  ["a function declared stable that writes fails as on the primary", async ({ api }) => {
+    const response = await api("POST /rpc/liar");
     deepStrictEqual([response.status, (await response.json()).code], [405, "25006"]);
   }],
   ["a read that a conflict with recovery cancels is repeated on the primary", async (fixture) => {
-    const { stage: { cluster }, patient } = fixture;
+    const { stage: { cluster }, api } = fixture;
     for (const standby of cluster.standbys) {
       await standby.configure({ max_standby_streaming_delay: "0" });
     }
     const id = nextId();
-    await patient("POST /notes", { body: { id } });
+    await api("POST /notes", { body: { id } });
     await cluster.replayed();
-    const reading = patient("GET /rpc/conflicting");
+    const reading = api("GET /rpc/conflicting");
     await eventually("the function runs on a standby", async () => {
       const sleeping = "select 1 from pg_stat_activity where wait_event = 'PgSleep'";
       const found = await Promise.all(
@@ -57,15 +57,15 @@ export const damages: readonly Step[] = [
     });
     await stage.readsFromStandbys(api);
   }],
-  ["without a standby, the fallback `error` answers 503", async ({ stage, hasty }) => {
+  ["without a standby, the fallback `error` answers 503", async ({ stage, api }) => {
     const strict = await stage.open({ dbReplicaFallback: "error" });
     const { standbys, primary } = stage.cluster;
-    const reading = Array.from({ length: 20 }, () => hasty(place));
+    const reading = Array.from({ length: 20 }, () => api(place));
     await standbys[0]!.kill();
     for (const response of await Promise.all(reading)) strictEqual(response.status, 200);
-    await stage.readsFrom(hasty, new Set([standbys[1]!.port]));
+    await stage.readsFrom(api, new Set([standbys[1]!.port]));
     await standbys[1]!.kill();
-    await stage.readsFrom(hasty, new Set([primary.port]));
+    await stage.readsFrom(api, new Set([primary.port]));
     let refused = await strict(place);
     await eventually("no standby is fit", async () => {
       refused = await strict(place);
@@ -76,26 +76,26 @@ export const damages: readonly Step[] = [
     const chosen = await strict(place, { headers: { Prefer: "read=primary" } });
     strictEqual(await portOf(chosen), primary.port);
     for (const standby of standbys) await standby.resume();
-    await stage.readsFromStandbys(hasty);
+    await stage.readsFromStandbys(api);
   }],
-  ["without a primary, reads go on; after the promotion, writes do", async ({ stage, hasty }) => {
+  ["without a primary, reads go on; after the promotion, writes do", async ({ stage, api }) => {
     const { cluster } = stage;
-    const before = await writeNote(hasty);
+    const before = await writeNote(api);
     await cluster.replayed();
     await cluster.primary.kill();
     await eventually("writes fail", async () => {
-      return (await hasty("POST /notes", { body: { id: nextId() } })).status === 503;
+      return (await api("POST /notes", { body: { id: nextId() } })).status === 503;
     });
-    ok(stage.isStandby(await portOf(await hasty(place))));
+    ok(stage.isStandby(await portOf(await api(place))));
     const [promoted, other] = cluster.standbys;
     await cluster.promote(promoted!);
     await eventually("writes succeed", async () => {
-      return (await hasty("POST /notes", { body: { id: nextId() } })).status === 201;
+      return (await api("POST /notes", { body: { id: nextId() } })).status === 201;
     });
-    strictEqual(await readOwn(hasty, before), promoted!.port);
-    const after = await writeNote(hasty);
+    strictEqual(await readOwn(api, before), promoted!.port);
+    const after = await writeNote(api);
     match(after.bookmark, /^2-/);
-    await readOwn(hasty, after);
-    await stage.readsFrom(hasty, new Set([other!.port]));
+    await readOwn(api, after);
+    await stage.readsFrom(api, new Set([other!.port]));
   }],
 ];

@@ -26,26 +26,26 @@ const routes: readonly (readonly [string, "standby" | "primary", RequestParts?])
 export const routing: readonly Step[] = [
   ...routes.map(([line, server, parts]): Step => [
     `${line} uses the ${server}`,
-    async ({ stage, hasty }) => {
-      const response = await hasty(line, parts);
+    async ({ stage, api }) => {
+      const response = await api(line, parts);
       strictEqual(stage.isStandby(await portOf(response)), server === "standby");
     },
   ]),
-  ["read=primary is an applied preference", async ({ hasty }) => {
-    const response = await hasty(place, { headers: { Prefer: "read=primary" } });
+  ["read=primary is an applied preference", async ({ api }) => {
+    const response = await api(place, { headers: { Prefer: "read=primary" } });
     strictEqual(response.headers.get("Preference-Applied"), "read=primary");
   }],
-  ["HEAD uses a standby", async ({ hasty }) => {
-    const response = await hasty("HEAD /on_standby", { headers: { Prefer: "count=exact" } });
+  ["HEAD uses a standby", async ({ api }) => {
+    const response = await api("HEAD /on_standby", { headers: { Prefer: "count=exact" } });
     strictEqual(response.headers.get("Content-Range"), "0-0/1");
   }],
-  ["reads without a bookmark get none", async ({ hasty }) => {
-    strictEqual((await hasty(place)).headers.has("Svc-Bookmark"), false);
+  ["reads without a bookmark get none", async ({ api }) => {
+    strictEqual((await api(place)).headers.has("Svc-Bookmark"), false);
   }],
-  ["writes that roll back get no bookmark", async ({ hasty }) => {
-    const failed = await hasty("POST /notes", { body: { id: 1 } });
+  ["writes that roll back get no bookmark", async ({ api }) => {
+    const failed = await api("POST /notes", { body: { id: 1 } });
     strictEqual(failed.status, 409);
-    const rolledBack = await hasty("POST /notes", {
+    const rolledBack = await api("POST /notes", {
       body: { id: 0 },
       headers: { Prefer: "tx=rollback" },
     });

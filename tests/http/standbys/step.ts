@@ -6,21 +6,14 @@ import {
   type ReplicaStage,
 } from "../../support/database/replica_stage.ts";
 
-/** The servers, and handlers that several rows use. */
+/** The servers, and the handler that most rows use. */
 export interface Fixture {
   readonly stage: ReplicaStage;
-  /** Waits for a standby for as good as no time. */
-  readonly hasty: ReplicaApi;
-  /** Waits for a standby until there is one. */
-  readonly patient: ReplicaApi;
+  readonly api: ReplicaApi;
 }
 
 /** A row of the table. */
 export type Step = readonly [name: string, run: (fixture: Fixture) => Promise<void>];
-
-/** Seconds after which a read with a bookmark uses the primary. */
-export const hastyWait = 0.02;
-export const patientWait = 10;
 
 let lastId = 1;
 

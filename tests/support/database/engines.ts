@@ -7,7 +7,7 @@ import { copyFolder } from "../server/copy_folder.ts";
 import { citusFake, isCitusFaked } from "./citus_fake.ts";
 import { pgliteVariable, prepared, serverVariable } from "../runner/environment.ts";
 import { authenticator, type Fixture, fixtureSql } from "./fixture.ts";
-import { withClient } from "./postgres_client.ts";
+import { createDatabase, withClient } from "./postgres_client.ts";
 
 /** A database made for one suite. */
 export interface TestDatabase {
@@ -40,7 +40,7 @@ async function openPostgres(fixture: Fixture): Promise<TestDatabase> {
   await withClient(server, async (client) => {
     // Test files that run at the same time may create the same role.
     await client.query("select pg_advisory_lock(hashtext('svc_test'))");
-    await client.query(`create database ${name}`);
+    await createDatabase(client, name);
     await withClient(inDatabase(server, name), (inside) => inside.query(sql))
       .catch((error) => remove().then(() => Promise.reject(error)));
   });
@@ -53,10 +53,7 @@ export async function copyPostgres({ superuserUri }: TestDatabase): Promise<Test
   const server = prepared(serverVariable);
   const name = `svc_test_${crypto.randomUUID().replaceAll("-", "")}`;
   const template = new URL(superuserUri!).pathname.slice(1);
-  await withClient(
-    server,
-    (client) => client.query(`create database ${name} template ${template}`),
-  );
+  await withClient(server, (client) => createDatabase(client, name, template));
   const copy = inDatabase(server, name);
   const remove = async () => {
     await withClient(server, (client) => client.query(`drop database ${name} with (force)`));

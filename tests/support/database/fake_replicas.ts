@@ -8,7 +8,8 @@ import type {
   WriteBatch,
 } from "../../../src/database/batch.ts";
 import type { Database, ReplicaSettings, StandbyEvent } from "../../../src/database/database.ts";
-import type { ServerProbe } from "../../../src/database/replicas/probe_connection.ts";
+import { maxAnswerMs, type ServerProbe } from "../../../src/database/replicas/monitor.ts";
+import { errors } from "../../../src/errors/catalogue.ts";
 import { replicatedDatabase } from "../../../src/database/replicas/replicated_database.ts";
 import { DatabaseError } from "../../../src/errors/service_error.ts";
 import { readPosition } from "../../../src/database/wal_position.ts";
@@ -39,10 +40,12 @@ export class FakeServer {
   /** Whether results come before the position behind them is known. */
   streams = false;
   isClosed = false;
-  resets = 0;
+  readonly #clock: FakeClock;
+  #cancelTimeout = () => {};
 
-  constructor(name: string, isInRecovery: boolean) {
+  constructor(name: string, isInRecovery: boolean, clock: FakeClock) {
     this.name = name;
+    this.#clock = clock;
     this.isInRecovery = isInRecovery;
   }
 
@@ -58,12 +61,16 @@ export class FakeServer {
 
   readonly probe: ServerProbe = {
     ask: (statement) => this.#ask(statement),
-    reset: () => void this.resets++,
-    close: () => {},
+    close: () => Promise.resolve(this.#cancelTimeout()),
   };
 
   #ask({ text }: Statement): Promise<ResultColumns> {
-    if (!this.answers) return new Promise(() => {});
+    if (!this.answers) {
+      return new Promise((_, reject) => {
+        const timeout = () => reject(errors.requestTimeout());
+        this.#cancelTimeout = this.#clock.schedule(timeout, maxAnswerMs);
+      });
+    }
     if (this.isDown) return Promise.reject(new Error("Connection refused"));
     const recovery = this.isInRecovery ? "t" : "f";
     if (text.includes("control_system")) return Promise.resolve([this.identifier]);
@@ -132,17 +139,19 @@ export interface FakeReplicasOptions extends Partial<ReplicaSettings> {
 
 /** Makes a primary and standbys, none of which is observed yet. */
 export function fakeReplicas(
-  { standbys: count = 2, maxLagMs = 10_000, waitMs = 100, fallback = "primary" }:
-    FakeReplicasOptions = {},
+  { standbys: count = 2, maxLagMs = 10_000, fallback = "primary" }: FakeReplicasOptions = {},
 ): FakeReplicas {
   const clock = fakeClock();
-  const primary = new FakeServer("primary", false);
-  const standbys = Array.from({ length: count }, (_, at) => new FakeServer(`standby${at}`, true));
+  const primary = new FakeServer("primary", false, clock);
+  const standbys = Array.from(
+    { length: count },
+    (_, at) => new FakeServer(`standby${at}`, true, clock),
+  );
   const database = replicatedDatabase({
     primary: primary.database,
     primaryProbe: primary.probe,
     servers: standbys.map(({ name, database, probe }) => ({ place: name, database, probe })),
-    settings: { maxLagMs, waitMs, fallback },
+    settings: { maxLagMs, fallback },
     clock,
     random: () => 0,
   });

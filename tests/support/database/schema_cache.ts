@@ -6,7 +6,7 @@ import { atOnce } from "../timing/at_once.ts";
 import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
 import type { Relation, Routine, SchemaCache } from "../../../src/schema_cache/schema_cache.ts";
 import { prepared, serverVariable } from "../runner/environment.ts";
-import { type PostgresClient, withClient } from "./postgres_client.ts";
+import { createDatabase, type PostgresClient, withClient } from "./postgres_client.ts";
 import { relationshipLine } from "./relationship_line.ts";
 
 /** Configuration of a load; by default the schema `api` alone is exposed. */
@@ -24,10 +24,13 @@ export type LoadSchemaCache = (sql: string, config?: LoadConfig) => Promise<Sche
 /** Makes a database for the tests of a file and removes it after them. */
 export function schemaCacheLoader(): LoadSchemaCache {
   const name = `svc_test_${crypto.randomUUID().replaceAll("-", "")}`;
-  Deno.test.beforeAll(() => onServer(`create database ${name}`));
-  Deno.test.afterAll(() => onServer(`drop database ${name} with (force)`));
+  const server = prepared(serverVariable);
+  Deno.test.beforeAll(() => withClient(server, (client) => createDatabase(client, name)));
+  Deno.test.afterAll(async () => {
+    await withClient(server, (client) => client.query(`drop database ${name} with (force)`));
+  });
   return (sql, config = {}) => {
-    const uri = new URL(prepared(serverVariable));
+    const uri = new URL(server);
     uri.pathname = `/${name}`;
     return withClient(uri.href, async (client) => {
       await client.query("begin");
@@ -37,10 +40,6 @@ export function schemaCacheLoader(): LoadSchemaCache {
       return cache;
     });
   };
-}
-
-async function onServer(statement: string): Promise<void> {
-  await withClient(prepared(serverVariable), (client) => client.query(statement));
 }
 
 /** Loads the cache over a connection. */

@@ -21,7 +21,6 @@ function preparationOf(prepare: DatabaseOptions["prepare"]) {
     apply: ({ prepare, sharesSession }) => {
       log.push(`${prepare ? "prepared" : "unnamed"}${sharesSession ? ", shared" : ""}`);
     },
-    isPooled: () => Promise.resolve(true),
     onPooler: () => void log.push("pooler"),
   });
   return { preparation, probes, log };
@@ -78,6 +77,17 @@ for (const prepare of [true, false]) {
     strictEqual(preparation.current.prepare, prepare);
     preparation.statementForgotten("42P05");
     deepStrictEqual(log, ["pooler"]);
+  });
+}
+
+for (const [name, finding, logged] of findings) {
+  Deno.test(`StatementPreparation probes once when the server forgets statements ${name}`, async () => {
+    const { preparation, probes, log } = preparationOf(true);
+    preparation.statementForgotten("26000");
+    preparation.statementForgotten("26000");
+    probes[0]!.resolve(finding);
+    await preparation.checked;
+    deepStrictEqual(log, ["probe", ...logged.filter((line) => line === "pooler")]);
   });
 }
 

@@ -214,7 +214,7 @@ Deno.test("BatchExecution.mayRetry is false once statements have a result", () =
   const execution = start({ ...blockWrite, statements: [main], transaction });
   complete(execution, 2);
   execution.resolveStep({} as OpenTransaction);
-  execution.stepToSend({ statements: [], end: "commit", resolve: () => {}, reject: () => {} });
+  execution.stepToSend([], "commit", { resolve: () => {}, reject: () => {} });
   send(execution, [{ text: "commit", params: [], use: "none" }]);
   execution.failed(readServerError(failure("26000", "does not exist").subarray(5)));
   strictEqual(execution.mayRetry, false);

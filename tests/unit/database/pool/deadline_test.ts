@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Caller } from "../../../../src/database/database.ts";
-import { RequestDeadline } from "../../../../src/lib/time_limits.ts";
+import { Deadline } from "../../../../src/lib/time_limits.ts";
 import { settled } from "../../../support/timing/fake_clock.ts";
 import { outcomesOf } from "../../../support/database/fake_connection.ts";
 import { FakePool, reading, writing } from "../../../support/database/fake_pool.ts";
@@ -10,7 +10,9 @@ const overdue = "134";
 /** A caller whose time ends after so many milliseconds of the pool's clock. */
 function limited({ clock }: FakePool, milliseconds: number): Caller {
   const { signal } = new AbortController();
-  return { signal, deadline: new RequestDeadline(milliseconds, clock.schedule) };
+  const deadline = new Deadline(milliseconds, clock);
+  deadline.begin();
+  return { signal, deadline };
 }
 
 for (const [name, batch] of [["read", reading], ["write", writing]] as const) {

@@ -11,12 +11,11 @@ function fakePrimary(running: string) {
       primary.questions++;
       return Promise.resolve([primary.running]);
     },
-    reset: () => {},
-    close: () => {},
+    close: () => Promise.resolve(),
   };
   const barrier = new CommitBarrier(probe, clock);
   const pass = () => void barrier.pass().then(() => primary.passed++);
-  return Object.assign(primary, { pass, stop: () => barrier.stop() });
+  return Object.assign(primary, { pass });
 }
 
 Deno.test("CommitBarrier.pass() resolves at once if no transaction runs", async () => {
@@ -66,19 +65,8 @@ Deno.test("CommitBarrier.pass() shares questions that begin after its call", asy
 Deno.test("CommitBarrier.pass() rejects if the primary does not answer, and tries again later", async () => {
   let isAway = true;
   const ask = () => isAway ? Promise.reject(new Error("away")) : Promise.resolve([""]);
-  const barrier = new CommitBarrier({ ask, reset: () => {}, close: () => {} }, fakeClock());
+  const barrier = new CommitBarrier({ ask, close: () => Promise.resolve() }, fakeClock());
   await rejects(barrier.pass(), { message: "away" });
   isAway = false;
   await barrier.pass();
-});
-
-Deno.test("CommitBarrier.stop() ends calls and sends no more questions", async () => {
-  const primary = fakePrimary("7");
-  primary.pass();
-  await settled();
-  primary.stop();
-  await primary.clock.pass(2);
-  primary.pass();
-  await settled();
-  deepStrictEqual([primary.passed, primary.questions, primary.clock.next()], [2, 1, null]);
 });
