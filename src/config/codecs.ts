@@ -31,8 +31,8 @@ export interface CodecContext {
 export interface Codec<T> {
   /** The type's name in the documentation. */
   readonly type: string;
-  /** Whether an empty text is a value or leaves the option unset. */
-  readonly empty: "unset" | "value";
+  /** An empty text is a value. Default: it leaves the option unset. */
+  readonly empty?: "value";
   /** A text that begins with `@` names a file that holds the value. Default: false. */
   readonly readsFiles?: true;
   read(raw: RawValue, context: CodecContext): CodecResult<T>;
@@ -55,7 +55,6 @@ export interface TextFacts {
 export function text(facts: TextFacts): Codec<string> {
   return {
     type: facts.type,
-    empty: "unset",
     read(value, { invalidConfig }) {
       const raw = invalidConfig === "ignored" ? formatNonString(value) : value;
       if (typeof raw !== "string") return reject(raw, facts);
@@ -76,7 +75,6 @@ export function integer(
   const expected = min === Number.MIN_SAFE_INTEGER ? "a whole number" : `a whole number ${bounds}`;
   return {
     type: "integer",
-    empty: "unset",
     read(raw, { invalidConfig }) {
       const isDigits = typeof raw === "string" && /^-?[0-9]+$/.test(raw.trim());
       const number = isDigits ? Number(raw) : raw;
@@ -97,7 +95,6 @@ const truth: ReadonlyMap<string, boolean> = new Map([["true", true], ["false", f
  */
 export const boolean: Codec<boolean> = {
   type: "boolean",
-  empty: "unset",
   read(raw, { invalidConfig }) {
     if (typeof raw === "boolean") return accept(raw);
     if (typeof raw === "string") {
@@ -119,7 +116,6 @@ export function orWord<T, const Word extends string>(
 ): Codec<T | Word> {
   return {
     type: `${codec.type} or \`${word}\``,
-    empty: "unset",
     read(raw, context) {
       if (raw === word) return accept(word);
       const read = codec.read(raw, context);
@@ -130,24 +126,23 @@ export function orWord<T, const Word extends string>(
 }
 
 /**
- * Returns the codec of a set of words. `complaint` is the message for any other text. `extensions` are
- * words of the set that a dialect rejects if it ignores invalid values.
+ * Returns the codec of a set of words. Messages begin with `Invalid`, and `what`. `extensions` are words
+ * of the set that a dialect rejects if it ignores invalid values.
  */
 export function oneOf<const Words extends readonly string[]>(
   words: Words,
-  complaint: string,
+  what: string,
   extensions: readonly Words[number][] = [],
 ): Codec<Words[number]> {
   const common = words.filter((word) => !extensions.includes(word));
   return {
     type: words.map((word) => `\`${word}\``).join(", "),
-    empty: "unset",
     read(raw, { invalidConfig }) {
       const accepted = invalidConfig === "ignored" ? common : words;
       if (typeof raw === "string" && accepted.includes(raw)) return accept(raw as Words[number]);
       const quoted = accepted.map((word) => `"${word}"`);
       const expected = quoted.length === 1 ? quoted[0]! : `one of ${quoted.join(", ")}`;
-      return reject(raw, { expected }, complaint);
+      return reject(raw, { expected }, `Invalid ${what}. Check your configuration.`);
     },
     print: quote,
   };
@@ -160,7 +155,6 @@ const dialectFacts = {
 /** The codec of dialects, by name. */
 export const dialectName: Codec<Dialect> = {
   type: Array.from(dialects.keys(), (name) => `\`${name}\``).join(", "),
-  empty: "unset",
   read(raw) {
     const dialect = typeof raw === "string" ? dialects.get(raw) : undefined;
     return dialect === undefined ? reject(raw, dialectFacts, "no such dialect") : accept(dialect);
@@ -171,7 +165,7 @@ export const dialectName: Codec<Dialect> = {
 /** Describes the items of a list. */
 export interface ListFacts {
   readonly expected: string;
-  readonly empty: Codec<unknown>["empty"];
+  readonly empty?: "value";
   /** Returns whether an item is valid, or the problem as text. Default: any item is valid. */
   readonly check?: (item: string) => boolean | string;
   /** Dialects with `invalidConfig: "ignored"` accept items that fail the check. */
@@ -182,7 +176,7 @@ export interface ListFacts {
 export function list(facts: ListFacts): Codec<readonly string[]> {
   return {
     type: "list",
-    empty: facts.empty,
+    ...(facts.empty && { empty: facts.empty }),
     read(value, { invalidConfig }) {
       const raw = invalidConfig === "ignored" ? formatNonString(value) : value;
       if (typeof raw !== "string") return reject(raw, facts);
@@ -208,7 +202,6 @@ export interface FunctionName {
 /** The codec of `name` or `schema.name`, split at the first dot. Both parts are unquoted names. */
 export const functionName: Codec<FunctionName> = {
   type: "function",
-  empty: "unset",
   read(raw) {
     const facts = { expected: 'a function\'s name in quotes, such as "schema.name"' };
     if (typeof raw !== "string" || raw.includes("\0")) return reject(raw, facts);
@@ -229,7 +222,6 @@ export interface TableName {
 /** The codec of `schema.name`, split at the first dot. Both parts are unquoted names. */
 export const tableName: Codec<TableName> = {
   type: "table",
-  empty: "unset",
   read(raw) {
     const facts = { expected: 'a table\'s name in quotes with its schema, such as "schema.name"' };
     const found = typeof raw === "string" ? /^([^.\0]+)\.([^\0]+)$/s.exec(raw) : null;
@@ -243,7 +235,6 @@ export function fileMode(key: string): Codec<number> {
   const facts = { expected: 'octal digits in quotes from "600" to "777"' };
   return {
     type: "file mode",
-    empty: "unset",
     read(raw) {
       const digits = typeof raw === "string" ? /^[0-7]+/.exec(raw)?.[0] : undefined;
       if (digits === undefined) return reject(raw, facts, `Invalid ${key}: not an octal`);

@@ -50,18 +50,11 @@ export class ConfigError extends Error {
   }
 }
 
-/** A required option without a value; `example` is one that works, as text of the file. */
-export interface MissingOption {
-  readonly origin: ConfigOrigin;
-  readonly key: string;
-  readonly state: "not set" | "empty";
-  readonly example: string;
-}
-
-/** Reports a required option without a value. */
+/** Reports a required option without a value; `example` is one that works, as text of the file. */
 export class MissingOptionError extends ConfigError {
-  constructor({ origin, key, state, example }: MissingOption) {
-    const problem = `required, but ${state}`;
+  constructor(
+    { origin, key, problem, example }: ConfigProblem & { readonly example: string },
+  ) {
     super({ origin, key, problem }, `${problem}: ${key}, for example ${key} = ${example}`);
   }
 }

@@ -13,7 +13,6 @@ export interface ExposedSchemas extends ReadonlyArray<string> {
 
 const facts = {
   expected: "schemas in quotes, separated by commas",
-  empty: "unset",
   check: (item: string) => {
     const schemas = namesOf(item);
     if (schemas.includes("")) return "has no schema on one side of <";

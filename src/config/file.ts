@@ -26,23 +26,23 @@ export type FileEntries = ReadonlyMap<string, FileEntry>;
  * Parses all entries. In texts, `$(NAME)` inserts the text or number of a preceding key, else of an
  * environment variable. `$$` inserts a dollar sign.
  *
- * Throws `ConfigError` with file, line and key for a syntax error, a duplicate key and an undefined
- * reference.
+ * Throws `ConfigError` with file, line and key for a syntax error and an undefined reference.
  */
 export function parseFile(
   file: ConfigFile,
   environment: Readonly<Record<string, string>>,
 ): FileEntries {
+  const text = file.text.replace(/^\uFEFF/, "");
+  const lines = keyLines(text);
   const entries = new Map<string, FileEntry>();
-  for (const { key, value, line } of bindings(file)) {
-    const origin = { kind: "file", path: file.path, line } as const;
-    const first = entries.get(key)?.origin;
-    if (first !== undefined) {
-      const problem = `is given twice, first on line ${first.line}; expected once`;
-      throw new ConfigError({ origin, key, problem });
-    }
-    const unresolved = { key, value: rawValue(value), origin };
-    entries.set(key, resolve(unresolved, entries, environment));
+  const found = leaves(parseToml(file.path, text))
+    .filter(({ key, value }) => !(isTable(value) && /^app(?:\.settings)?$/.test(key)))
+    .map(({ key, value }): FileEntry => {
+      const origin = { kind: "file", path: file.path, line: lineOf(key, lines) } as const;
+      return { key, value: rawValue(value), origin };
+    });
+  for (const entry of found.toSorted((one, other) => one.origin.line - other.origin.line)) {
+    entries.set(entry.key, resolve(entry, entries, environment));
   }
   return entries;
 }
@@ -52,63 +52,35 @@ export function lastLine({ text }: ConfigFile): number {
   return text.trimEnd().split("\n").length;
 }
 
-interface KeyValue {
-  readonly key: string;
-  readonly value: unknown;
-  readonly line: number;
-}
-
-/**
- * The TOML parser reports no line of a key. So this generator parses the file statement by
- * statement: the fewest lines that form one.
- */
-function* bindings(file: ConfigFile): Generator<KeyValue> {
-  const lines = file.text.replace(/^\uFEFF/, "").split("\n");
+/** Returns the lines of keys, which the TOML parser does not report. The first line of a key counts. */
+function keyLines(text: string): ReadonlyMap<string, number> {
+  const lines = new Map<string, number>();
   let table = "";
-  for (let start = 0; start < lines.length;) {
-    const { end, content } = statement(file.path, lines, start);
-    const found = flatten(content);
-    const isHeader = lines[start]!.trimStart().startsWith("[");
-    if (isHeader) table = `${found[0]?.key}.`;
-    for (const { key, value } of found) {
-      if (isHeader && isKnownTable(key, value)) continue;
-      yield { key: isHeader ? key : table + key, value, line: start + 1 };
-    }
-    start = end;
+  for (const [index, line] of text.split("\n").entries()) {
+    const [, header, key] =
+      /^\s*(?:\[+([^[\]]+)\]|([^\s[=#][^[=#]*)=)/.exec(line.replace(/["']/g, "")) ??
+        [];
+    if (header !== undefined) table = `${header.trim()}.`;
+    const name = key === undefined ? header?.trim() : table + key.trim();
+    if (name !== undefined && !lines.has(name)) lines.set(name, index + 1);
   }
+  return lines;
 }
 
-function isKnownTable(key: string, value: unknown): boolean {
-  return (key === "app" || key === "app.settings") && !Array.isArray(value);
+/** Returns the line of a key; that of its table if the table is a value. */
+function lineOf(key: string, lines: ReadonlyMap<string, number>): number {
+  const end = key.lastIndexOf(".");
+  return lines.get(key) ?? (end === -1 ? 1 : lineOf(key.slice(0, end), lines));
 }
 
-interface ParsedStatement {
-  /** Index of the line after the last one. */
-  readonly end: number;
-  readonly content: object;
-}
-
-function statement(path: string, lines: readonly string[], start: number): ParsedStatement {
-  const alone = parseLines(lines, start, start + 1);
-  if (!(alone instanceof TomlError)) return { end: start + 1, content: alone };
-  const isMultiline = /"""|'''|[[{]/.test(lines[start]!);
-  const rest = isMultiline ? parseLines(lines, start, lines.length) : alone;
-  // An error further down lies after the end of this statement.
-  const limit = rest instanceof TomlError ? start + rest.line - 1 : lines.length;
-  for (let end = start + 2; end <= limit; end++) {
-    const content = parseLines(lines, start, end);
-    if (!(content instanceof TomlError)) return { end, content };
-  }
-  const origin = { kind: "file", path, line: start + 1 } as const;
-  throw new ConfigError({ origin, ...syntaxProblem(lines[start]!, alone) });
-}
-
-function parseLines(lines: readonly string[], start: number, end: number): object | TomlError {
+function parseToml(path: string, text: string): object {
   try {
-    return parse(lines.slice(start, end).join("\n") + "\n");
+    return parse(text);
   } catch (error) {
-    if (error instanceof TomlError) return error;
-    throw error;
+    if (!(error instanceof TomlError)) throw error;
+    const line = text.split("\n")[error.line - 1] ?? "";
+    const origin = { kind: "file", path, line: error.line } as const;
+    throw new ConfigError({ origin, ...syntaxProblem(line, error) });
   }
 }
 
@@ -122,10 +94,10 @@ function syntaxProblem(line: string, error: TomlError) {
 }
 
 /** Lists the leaves of nested tables, and empty tables. */
-function flatten(table: object): readonly { readonly key: string; readonly value: unknown }[] {
+function leaves(table: object): readonly { readonly key: string; readonly value: unknown }[] {
   return Object.entries(table).flatMap(([key, value]) => {
     if (!isTable(value) || Object.keys(value).length === 0) return [{ key, value }];
-    return flatten(value).map((leaf) => ({ key: `${key}.${leaf.key}`, value: leaf.value }));
+    return leaves(value).map((leaf) => ({ key: `${key}.${leaf.key}`, value: leaf.value }));
   });
 }
 
@@ -148,11 +120,11 @@ function resolve(
   environment: Readonly<Record<string, string>>,
 ): FileEntry {
   if (typeof entry.value !== "string" || !entry.value.includes("$")) return entry;
-  const result = interpolate(entry.value, (name) => {
+  const value = interpolate(entry.value, (name) => {
     const value = above.get(name)?.value;
     if (typeof value === "string" || typeof value === "number") return String(value);
-    return Object.hasOwn(environment, name) ? environment[name] : undefined;
+    if (Object.hasOwn(environment, name)) return environment[name]!;
+    throw new ConfigError({ ...entry, problem: `no such variable: '${name}'` });
   });
-  if (result.kind === "text") return { ...entry, value: result.text };
-  throw new ConfigError({ ...entry, problem: result.problem });
+  return { ...entry, value };
 }

@@ -155,9 +155,7 @@ class GroupParser {
       const escape = code === null ? this.#take(/\\[ntr"\\]/y) : null;
       if (code !== null) value += String.fromCharCode(parseInt(code.slice(2), 16));
       else if (escape !== null) value += escapes[escape[1]!];
-      else {throw this.#problem(
-          "the text has no closing quote, or an invalid escape",
-        );}
+      else throw this.#problem("the text has no closing quote, or an invalid escape");
     }
   }
 
@@ -176,7 +174,7 @@ class GroupParser {
       throw this.#problem("a dollar sign is written $$");
     }
     const { environment } = this.context;
-    const result = interpolate(text, (name) => {
+    return interpolate(text, (name) => {
       for (let depth = prefix.length; depth >= 0; depth--) {
         const value = this.entries.get([...prefix.slice(0, depth), name].join("."))?.value;
         if (typeof value === "string" || typeof value === "number") return String(value);
@@ -184,10 +182,9 @@ class GroupParser {
           throw this.#problem(`variable '${name}' is not a string or number`);
         }
       }
-      return Object.hasOwn(environment, name) ? environment[name] : undefined;
+      if (Object.hasOwn(environment, name)) return environment[name]!;
+      throw this.#problem(`no such variable: '${name}'`);
     });
-    if (result.kind === "problem") throw this.#problem(result.problem);
-    return result.text;
   }
 
   /** Skips white space and comments. */

@@ -1,4 +1,5 @@
 /** The codec of response headers: a JSON object of names and values. @module */
+import { parseJsonObject } from "../lib/json_object.ts";
 import { isHeaderName } from "./checks.ts";
 import { accept, type Codec, quote, reject } from "./codecs.ts";
 
@@ -25,26 +26,14 @@ const ownHeaders: ReadonlySet<string> = new Set([
 /** The codec of headers as a text that holds a JSON object. */
 export const headerValues: Codec<HeaderValues> = {
   type: "headers",
-  empty: "unset",
   read(raw) {
-    const values = typeof raw === "string" ? parseObject(raw) : null;
+    const values = typeof raw === "string" ? parseJsonObject(raw) : null;
     if (values === null) return reject(raw, facts);
     const problem = problemOf(Object.entries(values));
     return problem === null ? accept(values as HeaderValues) : reject(raw, facts, problem);
   },
   print: (values) => quote(JSON.stringify(values)),
 };
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? value as Readonly<Record<string, unknown>>
-      : null;
-  } catch {
-    return null;
-  }
-}
 
 /** Returns the problem of the first header that has one; null if all can be sent. */
 function problemOf(headers: readonly (readonly [name: string, value: unknown])[]): string | null {

@@ -1,5 +1,5 @@
 /** The option `jwt-issuers`: a JSON list of issuers, or the path of a file with it. @module */
-import { isJsonObject, type JsonObject } from "../lib/json_object.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../lib/json_object.ts";
 import { isKeyUrl } from "./checks.ts";
 import { accept, type CodecContext, type CodecResult, quote, reject } from "./codecs.ts";
 import { minSecretBytes, readNamedFile, textOrFile, withoutLastLineFeed } from "./secret.ts";
@@ -148,14 +148,6 @@ function isTextList(value: unknown): value is readonly string[] {
 /** `SET ROLE none` restores the login role. */
 function isRole(value: unknown): boolean {
   return isText(value) && value !== "none";
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function problem(text: string): CodecResult<never> {

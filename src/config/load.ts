@@ -22,7 +22,7 @@ import {
 import { nearest } from "./nearest.ts";
 import { type Config, type OptionKey, options, rows } from "./options.ts";
 import { removedOptions } from "./removed_options.ts";
-import { isRequired, isSameAs, type Option } from "./options/option.ts";
+import { isSameAs, type Option, required } from "./options/option.ts";
 
 /** Values of settings in the database, by name without prefix: `db_max_rows`. */
 export type DatabaseValues = ReadonlyMap<string, string>;
@@ -311,7 +311,7 @@ function defaultValue(loader: Loader, row: Row, context: CodecContext): unknown 
   const fallback = row[1].default;
   const text = loader.dialect.defaults[row[0]];
   if (text !== undefined) return defaultOf(row, text, context);
-  if (isRequired(fallback)) {
+  if (fallback === required) {
     const ofTenants = valueForTenants(loader, row[0]);
     if (ofTenants === undefined) throw missing(loader, row);
     return ofTenants;
@@ -341,7 +341,7 @@ function missing(loader: Loader, [key, option]: Row): ConfigError {
   return new MissingOptionError({
     origin: empty ?? nowhere(loader, key),
     key,
-    state: empty === undefined ? "not set" : "empty",
+    problem: `required, but ${empty === undefined ? "not set" : "empty"}`,
     example: option.example,
   });
 }

@@ -1,12 +1,11 @@
 /** Prints the configuration: the dump, the example file, the defaults in the documentation. @module
  */
 import { redact } from "../observe/redact.ts";
-import { svcDialect } from "../dialect.ts";
 import { quote } from "./codecs.ts";
 import { redactedIssuers } from "./jwt_issuers.ts";
 import { camelCase } from "./names.ts";
 import { appSettings, type Config, type OptionKey, options, rows } from "./options.ts";
-import { isOfDialect, isRequired, isSameAs, type Option } from "./options/option.ts";
+import { isSameAs, ofDialect, type Option, required } from "./options/option.ts";
 
 /**
  * Returns the whole configuration as a file, sorted, with one `key = value` line per option and
@@ -59,10 +58,10 @@ export function shownOptions(config: Config): readonly ShownOption[] {
 /** Returns the literal of an option's default; null if it has none that holds for all configurations. */
 function defaultLiteral(key: string, config: Config): string | null {
   const row = rows.find(([name]) => name === key)?.[1];
-  if (row === undefined || isRequired(row.default)) return null;
+  if (row === undefined || row.default === required) return null;
   const { default: fallback, codec } = row;
   if (fallback === null) return '""';
-  if (isOfDialect(fallback)) return quote(config.dialect.defaults[key] ?? "");
+  if (fallback === ofDialect) return quote(config.dialect.defaults[key] ?? "");
   const value = isSameAs(fallback) ? config[camelCase(fallback.sameAs)] : fallback;
   return codec.print(value, { secretIsBase64: false });
 }
@@ -71,7 +70,7 @@ function byCodePoint(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Options that most configurations set. The example file begins with them. */
+/** Options that most configurations set. The example file begins with them, and comments out the others. */
 const firstKeys: readonly OptionKey[] = ["db-uri", "db-schemas", "db-anon-role", "jwt-secret"];
 
 /** Returns a commented, valid configuration file with every option. */
@@ -79,25 +78,12 @@ export function exampleFile(): string {
   const first = firstKeys.map((key) => [key, options[key] as Option<unknown>] as const);
   const others = rows.filter(([key]) => !firstKeys.includes(key));
   const optionTexts = [...first, ...others].map(([key, option]) => {
-    const binding = `${option.isUncommented ? "" : "# "}${key} = ${option.example}`;
-    return `${comment(option.doc)}\n${binding}\n`;
+    const mark = firstKeys.includes(key) ? "" : "# ";
+    return `${comment(option.doc)}\n${mark}${key} = ${option.example}\n`;
   });
   return [...optionTexts, `${comment(appSettings.doc)}\n# ${appSettings.example}\n`].join("\n");
 }
 
 function comment(doc: string): string {
   return `## ${doc}`;
-}
-
-/** Returns an option's default in Markdown. */
-export function defaultText(key: string, { codec, default: fallback }: Option<unknown>): string {
-  if (fallback === null) return "none";
-  if (isOfDialect(fallback)) return code(quote(svcDialect.defaults[key] ?? ""));
-  if (isRequired(fallback)) return "required";
-  if (isSameAs(fallback)) return `that of ${code(fallback.sameAs)}`;
-  return code(codec.print(fallback, { secretIsBase64: false }));
-}
-
-function code(source: string): string {
-  return `\`${source}\``;
 }

@@ -16,6 +16,7 @@ export const removedOptions: ReadonlyMap<string, string> = new Map([
   ["jwt-jwks-max-stale", "remove it: known keys serve one day longer if their source fails"],
   ["db-pool-queue-target", "remove it: server-max-requests bounds how many requests wait"],
   ["db-bookmark-cookie", "send the header Svc-Bookmark of an answer with the requests after it"],
+  ["db-replica-wait", "remove it: the primary executes a read that no standby has the data for"],
   ["key-store", "remove it: each instance fetches the keys of issuers"],
   ["mcp-max-bytes", "remove it: a result has at most 64 KiB; mcp-max-rows lowers it"],
   ["db-relationships", "set db-comment-tags, and declare the keys in comments of the relations"],

@@ -1,5 +1,6 @@
 /** Codecs of the values that a file may hold (`@path`): the connection string and the secret that
  * verifies tokens. Messages omit both. @module */
+import { parseJsonObject } from "../lib/json_object.ts";
 import { parseConnectionString } from "../database/connect/connection_string.ts";
 import {
   accept,
@@ -28,7 +29,6 @@ export function textOrFile<Value>(
 ): Codec<Value> {
   return {
     type: facts.type,
-    empty: "unset",
     readsFiles: true,
     read(raw, context) {
       if (typeof raw !== "string") return reject(raw, facts);
@@ -98,7 +98,6 @@ const secretFacts = {
  */
 export const tokenSecret: Codec<Uint8Array> = {
   type: secretFacts.type,
-  empty: "unset",
   readsFiles: true,
   read(raw, { readFile, secretIsBase64 }) {
     if (typeof raw !== "string") return reject(raw, secretFacts);
@@ -147,17 +146,8 @@ function checkAdminSecret(secret: string): CodecResult<string> {
 
 /** Returns whether the secret is a JSON Web Key (set), which has no minimum length. */
 function isKey(bytes: Uint8Array): boolean {
-  const json = parseJson(new TextDecoder().decode(bytes));
-  if (typeof json !== "object" || json === null) return false;
-  return "kty" in json || "keys" in json;
-}
-
-function parseJson(source: string): unknown {
-  try {
-    return JSON.parse(source);
-  } catch {
-    return null;
-  }
+  const json = parseJsonObject(new TextDecoder().decode(bytes));
+  return json !== null && ("kty" in json || "keys" in json);
 }
 
 /** Reads a file that a value names. */

@@ -8,6 +8,7 @@ const timeUnits: ReadonlyMap<string, number> = new Map([
   ["s", 1000],
   ["m", 60_000],
   ["h", 3_600_000],
+  ["d", 86_400_000],
 ]);
 
 /** Bytes by unit. */
@@ -37,7 +38,6 @@ export function time({ min = 0, max = maxTimeMs / 1000 }: Partial<UnitBounds> = 
   };
   return {
     type: "time",
-    empty: "unset",
     read(raw, { invalidConfig }) {
       const ms = amount(raw, timeUnits);
       if (ms === null && invalidConfig === "ignored") return { kind: "unset" };
@@ -59,7 +59,6 @@ export function size(
   const facts = { expected: `bytes${bounds({ min, max })}, or a text such as "64k", "10m", "1g"` };
   return {
     type: "size",
-    empty: "unset",
     read(raw, { invalidConfig }) {
       const bytes = amount(raw, sizeUnits);
       if (bytes === null && invalidConfig === "ignored") return { kind: "unset" };
@@ -68,6 +67,12 @@ export function size(
     },
     print: String,
   };
+}
+
+/** Returns the seconds of a time; null for other texts. */
+export function secondsOf(text: string): number | null {
+  const ms = amount(text, timeUnits);
+  return ms === null ? null : ms / 1000;
 }
 
 function bounds({ min = 0, max }: UnitBounds): string {

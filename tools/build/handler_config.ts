@@ -3,7 +3,7 @@
 import { camelCase } from "../../src/config/names.ts";
 import { rows } from "../../src/config/options.ts";
 import type { Option } from "../../src/config/options/option.ts";
-import { defaultText } from "../../src/config/print.ts";
+import { defaultText } from "../docs/default_text.ts";
 
 /** Options that only a process of its own has a use for. */
 const ofProcess =

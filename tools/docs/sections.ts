@@ -2,7 +2,7 @@
 import { environmentName } from "../../src/config/names.ts";
 import { appSettings, rows } from "../../src/config/options.ts";
 import type { Option } from "../../src/config/options/option.ts";
-import { defaultText } from "../../src/config/print.ts";
+import { defaultText } from "./default_text.ts";
 import { svcDialect } from "../../src/dialect.ts";
 import { errors } from "../../src/errors/catalogue.ts";
 import { statusBySqlstate } from "../../src/errors/sqlstate.ts";
@@ -39,7 +39,7 @@ export function optionSection(): string {
 function factsOf(key: string, option: Option<unknown>): OptionFacts {
   return {
     key,
-    doc: option.isUnused ? `${option.doc} Checked, but without effect.` : option.doc,
+    doc: option.doc,
     type: option.codec.type,
     defaultText: defaultText(key, option),
     isReloadable: option.reloadable,

@@ -2,16 +2,12 @@
 import { isHostName } from "../checks.ts";
 import { boolean, fileMode, list } from "../codecs.ts";
 import { adminSecret } from "../secret.ts";
-import { option } from "./option.ts";
+import { flag, option } from "./option.ts";
 import { host, port, socketPath } from "./shared_codecs.ts";
 
 export const adminOptions = {
   "admin-allowed-hosts": option({
-    codec: list({
-      expected: "host names in quotes, separated by commas",
-      empty: "unset",
-      check: isHostName,
-    }),
+    codec: list({ expected: "host names in quotes, separated by commas", check: isHostName }),
     default: null,
     doc:
       "Host names, besides `localhost` and IP addresses, that requests for the protected paths of " +
@@ -58,13 +54,10 @@ export const adminOptions = {
     reloadable: false,
     isOfPostgrest: true,
   }),
-  "admin-sign-in": option({
-    codec: boolean,
-    default: false,
+  "admin-sign-in": flag({
     doc:
       "Makes the console sign tokens with `jwt-secret`, for roles that the login role may take: on a " +
       "machine whose users may act as each of them.",
-    example: "true",
     inDatabase: false,
   }),
   "admin-token": option({

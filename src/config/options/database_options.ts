@@ -4,15 +4,12 @@ import { boolean, functionName, integer, list, oneOf, orWord, text } from "../co
 import { exposedSchemas } from "../exposed_schemas.ts";
 import { connectionString, serverConnectionString } from "../secret.ts";
 import { time } from "../units.ts";
-import { ofDialect, option, required } from "./option.ts";
+import { flag, ofDialect, option, required } from "./option.ts";
 import { name } from "./shared_codecs.ts";
 
 export const databaseOptions = {
-  "db-aggregates-enabled": option({
-    codec: boolean,
-    default: false,
+  "db-aggregates-enabled": flag({
     doc: "Allows aggregate functions in `select`.",
-    example: "true",
     isOfPostgrest: true,
   }),
   "db-anon-role": option({
@@ -20,7 +17,6 @@ export const databaseOptions = {
     default: null,
     doc: "Role of requests without a token; if it is not set, they fail with SVC302.",
     example: '"web_anon"',
-    isUncommented: true,
     isOfPostgrest: true,
   }),
   "db-anon-statement-timeout": option({
@@ -45,7 +41,6 @@ export const databaseOptions = {
     default: ofDialect,
     doc: "Notification channel for reload requests.",
     example: '"svc"',
-    isUncommented: true,
     inDatabase: false,
     isOfPostgrest: true,
   }),
@@ -53,8 +48,6 @@ export const databaseOptions = {
     codec: boolean,
     default: true,
     doc: "Listens on `db-channel`; reconnects after one second, then with exponential backoff.",
-    example: "true",
-    isUncommented: true,
     inDatabase: false,
     isOfPostgrest: true,
   }),
@@ -65,20 +58,15 @@ export const databaseOptions = {
     example: '"postgres://authenticator:secret@db.internal:5432/shop"',
     reloadable: false,
   }),
-  "db-comment-tags": option({
-    codec: boolean,
-    default: false,
+  "db-comment-tags": flag({
     doc: "Reads the tags in comments, at each load of the schema cache: the keys of relations " +
       "(`@primaryKey`, `@unique`, `@foreignKey`), `@label` of relations, and of relations and " +
       "functions `@primary`, `@maxRows` and `@deprecated`.",
-    example: "true",
   }),
   "db-config": option({
     codec: boolean,
     default: true,
     doc: "Also reads configuration and role settings from the database.",
-    example: "true",
-    isUncommented: true,
     inDatabase: false,
     isOfPostgrest: true,
   }),
@@ -93,14 +81,11 @@ export const databaseOptions = {
     codec: list({ expected: "schemas in quotes, separated by commas", empty: "value" }),
     default: ["public"],
     doc: "Schemas to append to the search path of every request; an empty text adds none.",
-    example: '"public"',
-    isUncommented: true,
     isOfPostgrest: true,
   }),
   "db-hoisted-tx-settings": option({
     codec: list({
       expected: "names of settings in quotes, separated by commas",
-      empty: "unset",
       check: isSettingName,
     }),
     default: ofDialect,
@@ -131,13 +116,9 @@ export const databaseOptions = {
     doc:
       "Sends several short transactions in one write while connections are busy; each has its own " +
       "commit.",
-    example: "true",
   }),
-  "db-plan-enabled": option({
-    codec: boolean,
-    default: false,
+  "db-plan-enabled": flag({
     doc: "Allows requests for execution plans: `Accept: application/vnd.svc.plan`.",
-    example: "true",
     isOfPostgrest: true,
   }),
   "db-pre-config": option({
@@ -168,15 +149,10 @@ export const databaseOptions = {
     default: true,
     doc: 'Uses prepared statements; must be `false` or `"auto"` behind a pooler in transaction ' +
       'mode. `"auto"` tries whether they outlast a transaction.',
-    example: "true",
-    isUncommented: true,
     isOfPostgrest: true,
   }),
-  "db-read-only": option({
-    codec: boolean,
-    default: false,
+  "db-read-only": flag({
     doc: "Makes every transaction read-only; PostgreSQL refuses writes with 25006 (405).",
-    example: "true",
   }),
   "db-root-spec": option({
     aliases: ["root-spec"],
@@ -186,17 +162,11 @@ export const databaseOptions = {
     example: '"api.root"',
     isOfPostgrest: true,
   }),
-  "db-safe-update": option({
-    codec: boolean,
-    default: false,
+  "db-safe-update": flag({
     doc: "Refuses PATCH and DELETE that have neither a filter nor a limit of rows.",
-    example: "true",
   }),
   "db-schema-watch": option({
-    codec: oneOf(
-      ["notify", "auto", "poll"],
-      "Invalid db-schema-watch. Check your configuration.",
-    ),
+    codec: oneOf(["notify", "auto", "poll"], "db-schema-watch"),
     default: "notify",
     doc:
       "How changes of the schema are noticed: by notifications, by polling, or (`auto`) by polling " +
@@ -211,7 +181,6 @@ export const databaseOptions = {
       "Exposed schemas; the first is the default, and in `v2 < v1`, `v1` serves what `v2` lacks: see " +
       "[Version an API](../how-to/version-an-api.md).",
     example: '"api"',
-    isUncommented: true,
     isOfPostgrest: true,
   }),
   "db-statement-timeout": option({
@@ -225,12 +194,10 @@ export const databaseOptions = {
   "db-tx-end": option({
     codec: oneOf(
       ["commit", "commit-allow-override", "rollback", "rollback-allow-override"],
-      "Invalid transaction termination. Check your configuration.",
+      "transaction termination",
     ),
     default: "commit",
     doc: "How transactions end, and whether `Prefer: tx=` may choose.",
-    example: '"commit"',
-    isUncommented: true,
     isOfPostgrest: true,
   }),
   "db-uri": option({
@@ -239,7 +206,6 @@ export const databaseOptions = {
     doc: "Connection string, or `pglite://<folder>` or `pglite://memory` for PostgreSQL in the " +
       "process; its user is the authenticator role.",
     example: '"postgres://authenticator:secret@localhost:5432/shop"',
-    isUncommented: true,
     reloadable: false,
     isOfPostgrest: true,
   }),

@@ -2,15 +2,11 @@
 import { svcDialect } from "../../dialect.ts";
 import { logLevels } from "../../observe/observation.ts";
 import { boolean, dialectName, oneOf } from "../codecs.ts";
-import { option } from "./option.ts";
+import { flag, option } from "./option.ts";
 
 export const generalOptions = {
   "client-error-verbosity": option({
-    codec: oneOf(
-      ["verbose", "minimal", "advise"],
-      "Invalid client-error-verbosity. Check your configuration.",
-      ["advise"],
-    ),
+    codec: oneOf(["verbose", "minimal", "advise"], "client-error-verbosity", ["advise"]),
     default: "verbose",
     doc:
       "Members of error bodies: `minimal` sends only `code` and `message`; `advise` also fills " +
@@ -22,24 +18,17 @@ export const generalOptions = {
     codec: dialectName,
     default: svcDialect,
     doc: "Dialect of the interface; `pgrst` is that of PostgREST.",
-    example: '"svc"',
     reloadable: false,
   }),
   "log-level": option({
-    codec: oneOf(logLevels, "Invalid logging level. Check your configuration."),
+    codec: oneOf(logLevels, "logging level"),
     default: "error",
     doc: "Log level; logged requests: none, status 500 and up, 400 and up, all, all.",
-    example: '"error"',
-    isUncommented: true,
     inDatabase: false,
     isOfPostgrest: true,
   }),
-  "log-query": option({
-    codec: boolean,
-    default: false,
+  "log-query": flag({
     doc: "Logs the SQL of logged requests.",
-    example: "false",
-    isUncommented: true,
     inDatabase: false,
     isOfPostgrest: true,
   }),
@@ -47,8 +36,6 @@ export const generalOptions = {
     codec: boolean,
     default: true,
     doc: "Lets filters address an aliased embed by the name of its relation; deprecated.",
-    example: "true",
-    isUncommented: true,
     isOfPostgrest: true,
   }),
 } as const;

@@ -1,8 +1,8 @@
 /** Options of live queries: the prefix of their paths, and the limits of streams. @module */
-import { isMcpPath } from "../checks.ts";
-import { integer, text } from "../codecs.ts";
+import { integer } from "../codecs.ts";
 import { size, time } from "../units.ts";
 import { option } from "./option.ts";
+import { endpointPath } from "./shared_codecs.ts";
 
 export const liveOptions = {
   "live-interval": option({
@@ -30,11 +30,7 @@ export const liveOptions = {
     example: "2000",
   }),
   "live-path": option({
-    codec: text({
-      type: "path",
-      expected: 'a path in quotes that is not below /rpc, such as "/live"',
-      check: isMcpPath,
-    }),
+    codec: endpointPath("/live"),
     default: null,
     doc: "Prefix of live queries; see [Keep a result up to date](../how-to/live.md).",
     example: '"/live"',

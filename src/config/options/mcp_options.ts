@@ -1,9 +1,10 @@
 /** Options of the endpoint for agents, which speaks the Model Context Protocol
  * (https://modelcontextprotocol.io). @module */
-import { isMcpPath, isOrigin, isProxyUri, isUri } from "../checks.ts";
+import { isProxyUri, isUri } from "../checks.ts";
 import { integer, list, text } from "../codecs.ts";
 import { time } from "../units.ts";
 import { option } from "./option.ts";
+import { endpointPath, origins } from "./shared_codecs.ts";
 
 /** Tools that read, in the order in which clients see them. */
 export const readTools = ["list_relations", "describe_relation", "query", "call_function"] as const;
@@ -12,15 +13,11 @@ function isReadTool(name: string): true | string {
   return (readTools as readonly string[]).includes(name) || `${name} is not a tool for reading`;
 }
 
-const names = (what: string) => list({ expected: `${what} in quotes`, empty: "unset" });
+const names = (what: string) => list({ expected: `${what} in quotes` });
 
 export const mcpOptions = {
   "mcp-allowed-origins": option({
-    codec: list({
-      expected: 'origins in quotes, separated by commas, such as "https://example.com"',
-      empty: "unset",
-      check: isOrigin,
-    }),
+    codec: origins(),
     default: null,
     doc: "Origins whose pages may use the endpoint for agents; if it is not set, none may.",
     example: '"https://agents.example.com"',
@@ -29,7 +26,6 @@ export const mcpOptions = {
   "mcp-authorization-servers": option({
     codec: list({
       expected: 'URIs in quotes, separated by commas, such as "https://id.example.com"',
-      empty: "unset",
       check: isUri,
     }),
     default: null,
@@ -48,14 +44,9 @@ export const mcpOptions = {
     codec: integer({ min: 1, max: 1_000_000 }),
     default: 100,
     doc: "Most rows of one call: rows of a result, of each embed, and rows that one call writes.",
-    example: "100",
   }),
   "mcp-path": option({
-    codec: text({
-      type: "path",
-      expected: 'a path in quotes that is not below /rpc, such as "/mcp"',
-      check: isMcpPath,
-    }),
+    codec: endpointPath("/mcp"),
     default: null,
     doc: "Path of the endpoint for agents; see [Connect an agent](../how-to/connect-an-agent.md).",
     example: '"/mcp"',

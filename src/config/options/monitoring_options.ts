@@ -2,19 +2,16 @@
 import { isHealthPath } from "../checks.ts";
 import { boolean, oneOf, text } from "../codecs.ts";
 import { headerValues } from "../header_codec.ts";
-import { option } from "./option.ts";
+import { flag, option } from "./option.ts";
 import { headerName } from "./shared_codecs.ts";
 
 export const monitoringOptions = {
-  "db-trace-application-name": option({
-    codec: boolean,
-    default: false,
+  "db-trace-application-name": flag({
     doc: "Sets `application_name` in each transaction: `svc` and the request's `traceparent` or " +
       "identifier.",
-    example: "true",
   }),
   "log-format": option({
-    codec: oneOf(["text", "json"], "Invalid log-format. Check your configuration."),
+    codec: oneOf(["text", "json"], "log-format"),
     default: "text",
     doc: "Format of log lines: text, or one JSON object per line.",
     example: '"json"',
@@ -60,11 +57,8 @@ export const monitoringOptions = {
     doc: "Headers to add to each response that has none of the same name, as a JSON object.",
     example: `'{"Strict-Transport-Security": "max-age=63072000"}'`,
   }),
-  "server-security-headers": option({
-    codec: boolean,
-    default: false,
+  "server-security-headers": flag({
     doc: "Adds `X-Content-Type-Options`, `Referrer-Policy` and, except to HTML, " +
       "`Content-Security-Policy` to each response.",
-    example: "true",
   }),
 } as const;

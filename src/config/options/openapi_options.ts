@@ -1,25 +1,17 @@
 /** Options of the OpenAPI document. @module */
 import { isProxyUri } from "../checks.ts";
-import { boolean, oneOf, text } from "../codecs.ts";
-import { option } from "./option.ts";
+import { oneOf, text } from "../codecs.ts";
+import { flag, option } from "./option.ts";
 
 export const openapiOptions = {
   "openapi-mode": option({
-    codec: oneOf(
-      ["follow-privileges", "ignore-privileges", "disabled"],
-      "Invalid openapi-mode. Check your configuration.",
-    ),
+    codec: oneOf(["follow-privileges", "ignore-privileges", "disabled"], "openapi-mode"),
     default: "follow-privileges",
     doc: "OpenAPI document at `/`: by the privileges of the role, with everything, or disabled.",
-    example: '"follow-privileges"',
-    isUncommented: true,
     isOfPostgrest: true,
   }),
-  "openapi-security-active": option({
-    codec: boolean,
-    default: false,
+  "openapi-security-active": flag({
     doc: "Adds security definitions to the OpenAPI document at `/`.",
-    example: "true",
     isOfPostgrest: true,
   }),
   "openapi-server-proxy-uri": option({
@@ -37,7 +29,7 @@ export const openapiOptions = {
     isOfPostgrest: true,
   }),
   "openapi-version": option({
-    codec: oneOf(["2.0", "3.1"], "Invalid openapi-version. Check your configuration."),
+    codec: oneOf(["2.0", "3.1"], "openapi-version"),
     default: "2.0",
     doc: "OpenAPI version of the document at `/`, unless `Accept` names one.",
     example: '"3.1"',

@@ -1,5 +1,5 @@
 /** The type of a row of the table of options. @module */
-import type { Codec } from "../codecs.ts";
+import { boolean, type Codec } from "../codecs.ts";
 
 /** The default of a required option. */
 export const required = { required: true } as const;
@@ -12,19 +12,9 @@ export interface SameAs {
 /** The default of an option whose default depends on the dialect: `Dialect.defaults`. */
 export const ofDialect = { ofDialect: true } as const;
 
-/** Returns whether a default marks a required option. */
-export function isRequired(fallback: unknown): boolean {
-  return fallback === required;
-}
-
 /** Returns whether a default is another option's value. */
 export function isSameAs(fallback: unknown): fallback is SameAs {
   return typeof fallback === "object" && fallback !== null && "sameAs" in fallback;
-}
-
-/** Returns whether a default depends on the dialect. */
-export function isOfDialect(fallback: unknown): boolean {
-  return fallback === ofDialect;
 }
 
 export type Fallback<T> = T | null | typeof required | typeof ofDialect | SameAs;
@@ -45,18 +35,16 @@ export interface Option<T, D = Fallback<T>> {
   readonly doc: string;
   /** A sensible value, as text of the file. */
   readonly example: string;
-  /** The example file sets the option instead of commenting it out. Default: false. */
-  readonly isUncommented?: true;
-  /** The option is checked, but has no effect. Default: false. */
-  readonly isUnused?: true;
   /** PostgREST lacks the option: the dump omits it at its default. Default: false. */
   readonly extension?: true;
 }
 
 /** An option as it is written: its exceptions only. */
 export type OptionRow<T, D = Fallback<T>> =
-  & Omit<Option<T, D>, "extension" | "inDatabase" | "reloadable">
+  & Omit<Option<T, D>, "example" | "extension" | "inDatabase" | "reloadable">
   & {
+    /** Default: `true` of an option that is false by default, else the default. */
+    readonly example?: string;
     /** Default: true. */
     readonly reloadable?: boolean;
     /** Default: that of `reloadable`. */
@@ -69,5 +57,18 @@ export type OptionRow<T, D = Fallback<T>> =
 export function option<T, const D extends Fallback<T>>(
   { isOfPostgrest, reloadable = true, inDatabase = reloadable, ...row }: OptionRow<T, D>,
 ): Option<T, D> {
-  return { ...row, reloadable, inDatabase, ...(isOfPostgrest ? {} : { extension: true }) };
+  const { codec, default: fallback, example = exampleOf(codec, fallback) } = row;
+  const dialects = isOfPostgrest ? {} : { extension: true } as const;
+  return { ...row, example, reloadable, inDatabase, ...dialects };
+}
+
+function exampleOf<T>({ print }: Codec<T>, fallback: unknown): string {
+  return fallback === false ? "true" : print(fallback as T, { secretIsBase64: false });
+}
+
+/** Returns the option of a row that is false by default. */
+export function flag(
+  row: Omit<OptionRow<boolean, false>, "codec" | "default">,
+): Option<boolean, false> {
+  return option<boolean, false>({ ...row, codec: boolean, default: false });
 }

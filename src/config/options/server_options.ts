@@ -1,17 +1,16 @@
 /** Options of the HTTP server. @module */
 import { isResponseCoding } from "../../http/accept_encoding.ts";
 import { isTrustedProxy } from "../../http/client_address.ts";
-import { checkRateLimits, isOrigin, isPathPrefix } from "../checks.ts";
-import { boolean, fileMode, integer, list, oneOf, orWord, text } from "../codecs.ts";
+import { checkRateLimits, isPathPrefix } from "../checks.ts";
+import { fileMode, integer, list, oneOf, orWord, text } from "../codecs.ts";
 import { size, time } from "../units.ts";
-import { ofDialect, option } from "./option.ts";
-import { headerName, host, port, socketPath } from "./shared_codecs.ts";
+import { flag, ofDialect, option } from "./option.ts";
+import { headerName, host, origins, port, socketPath } from "./shared_codecs.ts";
 
 export const serverOptions = {
   "server-compression": option({
     codec: list({
       expected: 'codings in quotes, separated by commas: "zstd", "br", "gzip"',
-      empty: "unset",
       check: isResponseCoding,
     }),
     default: null,
@@ -19,12 +18,7 @@ export const serverOptions = {
     example: '"zstd, br, gzip"',
   }),
   "server-cors-allowed-origins": option({
-    codec: list({
-      expected: 'origins in quotes, separated by commas, such as "https://example.com"',
-      empty: "unset",
-      check: isOrigin,
-      isHarmless: true,
-    }),
+    codec: origins({ isHarmless: true }),
     default: null,
     doc: "Origins that CORS allows; if it is not set, CORS allows any.",
     example: '"https://example.com, https://www.example.com:8443"',
@@ -37,15 +31,11 @@ export const serverOptions = {
       "Host to bind to: a name, an address, `*` (any), `*4`/`*6` (any, IPv4/IPv6 preferred) or " +
       "`!4`/`!6` (IPv4/IPv6 only).",
     example: '"*4"',
-    isUncommented: true,
     reloadable: false,
     isOfPostgrest: true,
   }),
   "server-link-header": option({
-    codec: oneOf(
-      ["cursor", "all", "none"],
-      "Invalid server-link-header. Check your configuration.",
-    ),
+    codec: oneOf(["cursor", "all", "none"], "server-link-header"),
     default: "cursor",
     doc: "Pages whose responses have a `Link` header: those by a cursor, those by `limit` and " +
       "`offset` as well, or none.",
@@ -66,8 +56,6 @@ export const serverOptions = {
     codec: port,
     default: 3000,
     doc: "Port to bind to; 0 takes any free port.",
-    example: "3000",
-    isUncommented: true,
     reloadable: false,
     isOfPostgrest: true,
   }),
@@ -82,20 +70,13 @@ export const serverOptions = {
       "[Limit requests](../how-to/limit-requests.md).",
     example: '"login: 5/1m by ip on /rpc/login; anon: 60/1m by ip for web_anon"',
   }),
-  "server-query-method": option({
-    codec: boolean,
-    default: false,
+  "server-query-method": flag({
     doc:
       "Reads by QUERY, and by POST to `/<relation>/$query`, with the parameters in the body; see " +
       "[Send long queries](../how-to/send-long-queries.md).",
-    example: "true",
   }),
-  "server-reuseport": option({
-    codec: boolean,
-    default: false,
+  "server-reuseport": flag({
     doc: "Lets several processes share the port (`SO_REUSEPORT`).",
-    example: "false",
-    isUncommented: true,
     reloadable: false,
     isOfPostgrest: true,
   }),
@@ -126,12 +107,8 @@ export const serverOptions = {
     example: '"10s"',
     reloadable: false,
   }),
-  "server-timing-enabled": option({
-    codec: boolean,
-    default: false,
+  "server-timing-enabled": flag({
     doc: "Sends the `Server-Timing` header.",
-    example: "false",
-    isUncommented: true,
     isOfPostgrest: true,
   }),
   "server-trace-header": option({
@@ -144,7 +121,6 @@ export const serverOptions = {
   "server-trusted-proxies": option({
     codec: list({
       expected: 'addresses or ranges in quotes, separated by commas, such as "10.0.0.0/8"',
-      empty: "unset",
       check: isTrustedProxy,
     }),
     default: null,

@@ -1,6 +1,6 @@
 /** Codecs that several options use. @module */
-import { isHeaderName, isHost, isSocketPath } from "../checks.ts";
-import { integer, text } from "../codecs.ts";
+import { isHeaderName, isHost, isMcpPath, isOrigin, isSocketPath } from "../checks.ts";
+import { integer, list, type ListFacts, text } from "../codecs.ts";
 
 /** A name in the database; `what` says of what. */
 export const name = (what: string) => text({ type: "text", expected: `${what} in quotes` });
@@ -25,6 +25,22 @@ export const headerName = text({
   expected: "a header's name in quotes",
   check: isHeaderName,
 });
+
+/** The path of an endpoint beside relations and functions. */
+export const endpointPath = (example: string) =>
+  text({
+    type: "path",
+    expected: `a path in quotes that is not below /rpc, such as "${example}"`,
+    check: isMcpPath,
+  });
+
+/** Origins of pages. */
+export const origins = (facts: Partial<ListFacts> = {}) =>
+  list({
+    expected: 'origins in quotes, separated by commas, such as "https://example.com"',
+    check: isOrigin,
+    ...facts,
+  });
 
 /** A TCP port. */
 export const port = integer({ min: 0, max: 65535 });

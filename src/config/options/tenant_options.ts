@@ -16,7 +16,7 @@ export const tenantOptions = {
     reloadable: false,
   }),
   "tenant-by": option({
-    codec: oneOf(["host", "path"], "other ways need createTenantHandler"),
+    codec: oneOf(["host", "path"], "tenant-by: others need createTenantHandler"),
     default: "host",
     doc: "Where a request names its tenant: `host` or `path`.",
     example: '"path"',
@@ -50,7 +50,6 @@ export const tenantOptions = {
     codec: integer({ min: 1 }),
     default: 50,
     doc: "Requests of one tenant in progress; further ones fail with SVC135.",
-    example: "50",
     reloadable: false,
   }),
   "tenants-db-pool": option({
@@ -59,14 +58,12 @@ export const tenantOptions = {
     doc:
       "Maximum number of connections in the pools of all tenants, of which each of `tenants-max-loaded` " +
       "has an equal share of at least two.",
-    example: "100",
     reloadable: false,
   }),
   "tenants-max-loaded": option({
     codec: integer({ min: 1 }),
     default: 20,
     doc: "Tenants that are loaded at a time; the least recently used one makes room.",
-    example: "20",
     reloadable: false,
   }),
 } as const;

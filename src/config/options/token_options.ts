@@ -1,17 +1,15 @@
 /** Options of tokens. @module */
 import { isHeaderName, isKeyUrl, isOrigin, isUri, startsRolePath } from "../checks.ts";
-import { boolean, functionName, integer, list, text } from "../codecs.ts";
+import { functionName, integer, text } from "../codecs.ts";
 import { jwtIssuerList } from "../jwt_issuers.ts";
 import { tokenSecret } from "../secret.ts";
 import { time } from "../units.ts";
-import { option } from "./option.ts";
+import { flag, option } from "./option.ts";
+import { origins } from "./shared_codecs.ts";
 
 export const tokenOptions = {
-  "jwt-apikey-header": option({
-    codec: boolean,
-    default: false,
+  "jwt-apikey-header": flag({
     doc: "Takes the header `apikey` for the token of requests without `Authorization`.",
-    example: "true",
   }),
   "jwt-aud": option({
     codec: text({
@@ -29,15 +27,11 @@ export const tokenOptions = {
     codec: integer({ min: Number.MIN_SAFE_INTEGER }),
     default: 1000,
     doc: "Maximum number of verified tokens in the cache; 0 or less turns the cache off.",
-    example: "1000",
     isOfPostgrest: true,
   }),
-  "jwt-claim-settings": option({
-    codec: boolean,
-    default: false,
+  "jwt-claim-settings": flag({
     doc:
       "Sets each claim of a token as `request.jwt.claim.<name>`, too, as old versions of PostgREST did.",
-    example: "true",
     inDatabase: false,
   }),
   "jwt-cookie-name": option({
@@ -53,11 +47,7 @@ export const tokenOptions = {
     example: '"__Host-token"',
   }),
   "jwt-cookie-origins": option({
-    codec: list({
-      expected: 'origins in quotes, separated by commas, such as "https://example.com"',
-      empty: "unset",
-      check: (origin) => origin !== "null" && isOrigin(origin),
-    }),
+    codec: origins({ check: (origin) => origin !== "null" && isOrigin(origin) }),
     default: null,
     doc: "Other origins whose pages may write with the cookie of `jwt-cookie-name`.",
     example: '"https://app.example.com"',
@@ -104,7 +94,6 @@ export const tokenOptions = {
     default: "$.role",
     doc: "JSONPath of the role in a token's claims; in a file, `$$` stands for one `$`.",
     example: '"$$.role"',
-    isUncommented: true,
     isOfPostgrest: true,
   }),
   "jwt-secret": option({
@@ -113,22 +102,17 @@ export const tokenOptions = {
     doc: "Secret of at least 32 bytes, JSON Web Key or key set that tokens are verified with; " +
       "`@` and a path names a file that holds it.",
     example: '"a secret of at least thirty-two characters"',
-    isUncommented: true,
     isOfPostgrest: true,
   }),
-  "jwt-secret-is-base64": option({
+  "jwt-secret-is-base64": flag({
     aliases: ["secret-is-base64"],
-    codec: boolean,
-    default: false,
     doc: "`jwt-secret` is base64.",
     example: "false",
-    isUncommented: true,
     isOfPostgrest: true,
   }),
   "jwt-skew": option({
     codec: time({ max: 300 }),
     default: 30,
     doc: "Tolerated difference between clocks, for the claims `exp`, `nbf` and `iat`.",
-    example: "30",
   }),
 } as const;

@@ -5,7 +5,7 @@ import { option } from "./option.ts";
 
 export const writeOptions = {
   "etag-mode": option({
-    codec: oneOf(["off", "on", "required"], "Invalid etag-mode. Check your configuration."),
+    codec: oneOf(["off", "on", "required"], "etag-mode"),
     default: "off",
     doc:
       "Whether responses have an `ETag` and preconditions count; with `required`, PATCH, PUT and " +

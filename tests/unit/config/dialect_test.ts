@@ -1,7 +1,7 @@
 import { deepStrictEqual, match, strictEqual, throws } from "node:assert/strict";
 import { changedStartupOptions, keepStartupOptions, loadConfig } from "../../../src/config/load.ts";
 import { type Config, rows } from "../../../src/config/options.ts";
-import { isOfDialect } from "../../../src/config/options/option.ts";
+import { ofDialect } from "../../../src/config/options/option.ts";
 import { dumpConfig } from "../../../src/config/print.ts";
 import { dialects, pgrstDialect, svcDialect } from "../../../src/dialect.ts";
 
@@ -21,7 +21,7 @@ const pgrst = 'dialect = "pgrst"\n';
 Deno.test("dialects have a default for every option that leaves it to them", () => {
   for (const dialect of dialects.values()) {
     for (const [key, option] of rows) {
-      if (isOfDialect(option.default)) strictEqual(key in dialect.defaults, true, key);
+      if (option.default === ofDialect) strictEqual(key in dialect.defaults, true, key);
     }
   }
 });

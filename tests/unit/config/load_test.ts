@@ -64,7 +64,6 @@ Deno.test("loadConfig takes the defaults", () => {
     dbChannel: "svc",
     dbReplicaFallback: "primary",
     dbReplicaMaxLag: 10,
-    dbReplicaWait: 0.1,
     dbExtraSearchPath: ["public"],
     dbHoistedTxSettings: ["statement_timeout"],
     dbPool: 10,
@@ -220,19 +219,13 @@ const precedence: readonly PrecedenceRow[] = [
     title: "reads application settings in all their forms",
     file: `app.settings.one = "1"
       "app.settings.two" = ""
-      app = { settings = { three = "3" } }
-      [app]
-      settings.four = "4"
-      [app.settings]
-      five = "5" # all`,
+      app.settings.three = "3" # all`,
     environment: { SVC_APP_SETTINGS_six: "6 $(x)" },
     expected: {
       appSettings: [
         ["app.settings.one", "1"],
         ["app.settings.two", ""],
         ["app.settings.three", "3"],
-        ["app.settings.four", "4"],
-        ["app.settings.five", "5"],
         ["app.settings.six", "6 $(x)"],
       ],
     },

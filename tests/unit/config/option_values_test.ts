@@ -241,7 +241,7 @@ const times: Cases = {
   rejected: [
     ["-1", `expected ${timeText}, got -1`],
     ['"5 s"', `expected ${timeText}, got "5 s"`],
-    ['"2d"', `expected ${timeText}, got "2d"`],
+    ['"2w"', `expected ${timeText}, got "2w"`],
     ['"0.5ms"', `expected ${timeText}, got "0.5ms"`],
     ['"1.2345"', `expected ${timeText}, got "1.2345"`],
     ['"2147483648ms"', `expected ${timeText}, got "2147483648ms"`],
@@ -303,7 +303,7 @@ const cases: Readonly<Record<string, Cases>> = {
     server-timing-enabled url-use-legacy-target-names
   `,
   ...each(times)`
-    batch-timeout db-replica-max-lag db-replica-wait
+    batch-timeout db-replica-max-lag
     db-anon-statement-timeout db-statement-timeout server-body-timeout
     server-header-timeout server-idle-timeout server-shutdown-wait-period server-request-timeout
   `,
@@ -835,7 +835,7 @@ const cases: Readonly<Record<string, Cases>> = {
     accepted: [["host", "host"], ["path", "path"]],
     rejected: ["hosts", "header X-Tenant", "claim $$.tenant"].map((value): Rejected => [
       `"${value}"`,
-      'other ways need createTenantHandler (expected one of "host", "path", got ' +
+      'Invalid tenant-by: others need createTenantHandler. Check your configuration. (expected one of "host", "path", got ' +
       `"${value.replace("$$", "$")}")`,
     ]),
   },
