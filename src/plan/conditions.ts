@@ -10,9 +10,9 @@ import type {
 } from "../request/url/query_types.ts";
 import type { Operand, Value } from "../request/url/value_types.ts";
 import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
-import { cachedColumn, type FieldScope, planField } from "./fields.ts";
+import { cachedColumn, type FieldScope } from "./fields.ts";
 import { ownNames, valueOf } from "./level_names.ts";
-import type { Condition, FieldCondition, PlannedOperand } from "./read_node.ts";
+import type { Condition, FieldCondition, PlannedValue } from "./read_node.ts";
 import { isTextType, similaritySchema } from "./search_operators.ts";
 import { needsDocument, typeOf } from "./type_of_value.ts";
 import { planValue, rowPlace, type ValuePlace } from "./values.ts";
@@ -66,18 +66,18 @@ export function isNullTest({ field, operation }: Filter): boolean {
   return field.path.length === 0 && operation.kind === "is" && operation.word === "null";
 }
 
-export type OtherPlanner = (operand: Operand) => PlannedOperand;
+export type OtherPlanner = (operand: Operand) => PlannedValue;
 
 /** Plans a filter on a column or a value. Throws the errors of {@linkcode planValue}. */
 export function planFilter(
   filter: Filter,
   scope: FieldScope,
   place: ValuePlace = rowPlace,
-  planOther: OtherPlanner = (operand) => planOperand(valueInRow(operand), scope, place),
+  planOther: OtherPlanner = (operand) => planValue(valueInRow(operand), scope, place),
 ): FieldCondition {
   const { negated, operation } = filter;
   const compared = comparedOf(filter, scope);
-  const field = planOperand(compared, scope, place);
+  const field = planValue(compared, scope, place);
   switch (operation.kind) {
     case "compare": {
       const convert = patterns.has(operation.operator) ? null : inputFunction(compared, scope);
@@ -111,7 +111,7 @@ const similarityOperators = { sim: "%", wsim: "%>", swsim: "%>>" } as const;
 function planSimilar(
   { negated }: Filter,
   operation: Extract<Operation, { kind: "similar" }>,
-  { field, compared }: { readonly field: PlannedOperand; readonly compared: Value },
+  { field, compared }: { readonly field: PlannedValue; readonly compared: Value },
   scope: FieldScope,
 ): FieldCondition {
   const { operator } = operation;
@@ -145,21 +145,11 @@ function valueInRow(operand: Operand): Value {
   return operand.value;
 }
 
-export function planOperand(value: Value, scope: FieldScope, place: ValuePlace): PlannedOperand {
-  const field = plainFieldOf(value);
-  return field === null ? planValue(value, scope, place) : planField(field, scope);
-}
-
-function plainFieldOf({ field, steps }: Value): Field | null {
-  return steps.length === 0 ? field : null;
-}
-
 /** Operators that compare with a pattern, which is not a value of the column's type. */
 const patterns: ReadonlySet<SimpleOperator> = new Set(["like", "ilike"]);
 
-function inputFunction(value: Value, scope: FieldScope): QualifiedName | null {
-  const field = plainFieldOf(value);
-  if (field === null || field.path.length > 0) return null;
+function inputFunction({ field, steps }: Value, scope: FieldScope): QualifiedName | null {
+  if (field === null || field.path.length > 0 || steps.length > 0) return null;
   const type = cachedColumn(field.name, scope)?.declaredType;
   return (type === undefined ? undefined : scope.cache.representation("text", type)) ?? null;
 }

@@ -2,14 +2,14 @@
 import { errors } from "../errors/catalogue.ts";
 import type { OrderTerm } from "../request/url/query_types.ts";
 import type { Value } from "../request/url/value_types.ts";
-import { planOperand, rowValue } from "./conditions.ts";
+import { rowValue } from "./conditions.ts";
 import type { FieldScope } from "./fields.ts";
 import { isToOne } from "./find_relationship.ts";
 import { valueOf } from "./level_names.ts";
 import type { ReadNode } from "./read_node.ts";
 import type { ResolvedNode } from "./resolved_tree.ts";
 import { isLeftOut } from "./shown_columns.ts";
-import { rowPlace } from "./values.ts";
+import { planValue, rowPlace } from "./values.ts";
 
 /** Throws `163` beside aggregates, and for an order of whole rows by another value. */
 export function planDistinct(
@@ -24,7 +24,7 @@ export function planDistinct(
     return "all";
   }
   if (grouped) throw errors.distinctConflict("aggregates");
-  return distinct.map((field) => planOperand(rowValue(field, scope), scope, rowPlace));
+  return distinct.map((field) => planValue(rowValue(field, scope), scope, rowPlace));
 }
 
 function checkTerm(term: OrderTerm, node: ResolvedNode, scope: FieldScope): void {

@@ -4,13 +4,7 @@ import type { Field, Filter, LogicTree } from "../request/url/query_types.ts";
 import type { Value } from "../request/url/value_types.ts";
 import { comparedOf, planFilter } from "./conditions.ts";
 import type { FieldScope } from "./fields.ts";
-import {
-  isAggregateItem,
-  isSameField,
-  type KeyedItem,
-  type LevelNames,
-  valueOf,
-} from "./level_names.ts";
+import { isAggregateItem, type KeyedItem, type LevelNames, valueOf } from "./level_names.ts";
 import type { Condition } from "./read_node.ts";
 import type { FieldItem, LeftOutColumn } from "./select_tree.ts";
 import { isLeftOut } from "./shown_columns.ts";
@@ -78,7 +72,8 @@ function checkGrouped(value: Value, name: string, groups: GroupScope): void {
     if (JSON.stringify(valueOf(item)) === JSON.stringify(value)) return true;
     // PostgreSQL groups a column without alias by the column, and not by its cast.
     return item.kind === "field" && item.alias === null && item.field.path.length === 0 &&
-      value.steps.length === 0 && value.field !== null && isSameField(item.field, value.field);
+      value.steps.length === 0 && value.field?.path.length === 0 &&
+      item.field.name === value.field.name;
   });
   if (!isGrouped) throw errors.notGrouped(name);
 }

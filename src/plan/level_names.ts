@@ -1,6 +1,7 @@
 /** Names at a level: columns, functions of the row, and keys of select items. @module */
-import type { Field, SelectCount, SelectField, SelectValue } from "../request/url/query_types.ts";
-import type { Value, ValueStep } from "../request/url/value_types.ts";
+import type { SelectField, SelectValue } from "../request/url/query_types.ts";
+import { castSteps } from "../request/url/value_grammar.ts";
+import type { Value } from "../request/url/value_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { keyOf } from "./fields.ts";
 import type { ResolvedEmbed } from "./resolved_tree.ts";
@@ -8,7 +9,7 @@ import type { FieldItem } from "./select_tree.ts";
 import { hasAggregateCall } from "./values.ts";
 import { isAggregateName } from "./value_functions.ts";
 
-export type KeyedItem = SelectField | SelectCount | SelectValue;
+export type KeyedItem = SelectField | SelectValue;
 
 export function isKeyed(item: FieldItem): item is KeyedItem {
   return item.kind !== "all";
@@ -57,27 +58,12 @@ export function embedNames(
 }
 
 export function valueOf(item: KeyedItem): Value {
-  switch (item.kind) {
-    case "value":
-      return item.value;
-    case "count":
-      return { field: null, steps: castSteps(item.cast) };
-    case "field": {
-      const call: readonly ValueStep[] = item.aggregate === null
-        ? []
-        : [{ kind: "call", name: item.aggregate, arguments: [] }];
-      const steps = [...castSteps(item.cast), ...call, ...castSteps(item.aggregateCast)];
-      return { field: item.field, steps };
-    }
-    default:
-      return item satisfies never;
-  }
+  if (item.kind === "value") return item.value;
+  return { field: item.field, steps: castSteps(item.cast) };
 }
 
 export function keyOfItem(item: KeyedItem): string {
-  if (item.alias !== null) return item.alias;
-  if (item.kind === "field") return item.aggregate ?? keyOf(item.field);
-  return item.kind === "count" ? "count" : keyOfValue(item.value);
+  return item.alias ?? (item.kind === "field" ? keyOf(item.field) : keyOfValue(item.value));
 }
 
 function keyOfValue({ field, steps }: Value): string {
@@ -88,12 +74,7 @@ function keyOfValue({ field, steps }: Value): string {
 }
 
 export function isAggregateItem(item: KeyedItem): boolean {
-  if (item.kind === "field") return item.aggregate !== null;
-  return item.kind === "count" || hasAggregateCall(item.value);
-}
-
-function castSteps(type: string | null): readonly ValueStep[] {
-  return type === null ? [] : [{ kind: "cast", type }];
+  return item.kind === "value" && hasAggregateCall(item.value);
 }
 
 function itemsByKey(fields: readonly FieldItem[]): ReadonlyMap<string, KeyedItem> {
@@ -107,7 +88,7 @@ function itemsByKey(fields: readonly FieldItem[]): ReadonlyMap<string, KeyedItem
 }
 
 function isPlainColumn(item: KeyedItem): boolean {
-  return item.kind === "field" && item.aggregate === null && item.cast === null &&
+  return item.kind === "field" && item.cast === null &&
     item.field.path.length === 0 && (item.alias === null || item.alias === item.field.name);
 }
 
@@ -133,8 +114,4 @@ function rowFunctionNames({ data }: SchemaCache): (
   }
   return ({ schema, name: relation }, name) =>
     anyRow.has(name) || names.has(`${schema}\0${relation}\0${name}`);
-}
-
-export function isSameField(one: Field, other: Field): boolean {
-  return one.name === other.name && JSON.stringify(one.path) === JSON.stringify(other.path);
 }

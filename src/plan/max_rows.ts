@@ -1,6 +1,6 @@
 /** Plans where `db-max-rows` and the tag `@maxRows` cut an answer. @module */
 import type { RowBounds } from "../request/url/query_types.ts";
-import { isAggregateColumn, isPlainField } from "./planned_values.ts";
+import { isAggregateColumn } from "./planned_values.ts";
 import type { Condition, ReadNode } from "./read_node.ts";
 import type { ReadPlan } from "./read_plan.ts";
 
@@ -43,6 +43,6 @@ export function isEqual(
   column: string,
 ): condition is Extract<Condition, { readonly kind: "compare" }> {
   return condition.kind === "compare" && condition.operator === "eq" && !condition.negated &&
-    condition.quantifier === null && isPlainField(condition.field) &&
-    condition.field.column === column && condition.field.path.length === 0;
+    condition.quantifier === null && condition.field.kind === "column" &&
+    condition.field.field.column === column && condition.field.field.path.length === 0;
 }

@@ -3,14 +3,13 @@ import { errors } from "../errors/catalogue.ts";
 import { maxCursorKeys, readCursor } from "../request/url/cursor_text.ts";
 import { cachedColumn, type FieldScope, planField } from "./fields.ts";
 import { orderKey } from "./order_key.ts";
-import { isAggregateColumn, isDistance, isPlainField } from "./planned_values.ts";
+import { isDistance } from "./planned_values.ts";
 import {
   type CursorPage,
   type CursorTerm,
-  isSpread,
   type NodeCursor,
+  type PlannedField,
   type PlannedOrder,
-  type ReadItem,
   type ReadNode,
 } from "./read_node.ts";
 import type { ResolvedNode } from "./resolved_tree.ts";
@@ -25,15 +24,17 @@ export interface CursorPlace {
   readonly hasOffset: boolean;
 }
 
-type UnpagedNode = Pick<ReadNode, "items" | "embeds" | "order" | "distinct" | "grouped">;
+type UnpagedNode = Pick<ReadNode, "order" | "distinct" | "grouped">;
 
 /** Throws `171` for what a cursor cannot stand beside. */
 function checkCursor(
   { after, before }: ResolvedNode,
-  { order }: Pick<ReadNode, "order">,
+  { order, distinct, grouped }: UnpagedNode,
   { hasOffset }: Pick<CursorPlace, "hasOffset">,
 ): void {
   if (after !== null && before !== null) throw errors.cursorConflict("another cursor");
+  if (grouped) throw errors.cursorConflict("aggregates");
+  if (distinct !== null) throw errors.cursorConflict("'distinct'");
   if (hasOffset) throw errors.cursorConflict("an offset");
   // Approximate indexes find few of the rows behind a distance.
   if (order.some((term) => term.kind === "value" && isDistance(term.value))) {
@@ -49,11 +50,11 @@ export function planCursor(
   place: CursorPlace,
 ): { readonly order: readonly PlannedOrder[]; readonly cursor: NodeCursor } {
   checkCursor(node, planned, place);
-  const order = [...planned.order, ...completion(node, planned, scope, place)];
+  const order = [...planned.order, ...completion(node, planned.order, scope, place)];
   if (order.length > maxCursorKeys) throw errors.queryTooComplex(maxCursorKeys, "keys in a cursor");
-  const described = order.map((term, index) => describe(term, node.order[index], planned));
-  // Earlier versions had the path of the node in second place.
-  const fingerprint = fnv1a(JSON.stringify([place.source, [], described, node.distinct]));
+  const described = order.map((term, index) => describe(term, node.order[index]));
+  // Earlier versions had the path of the node in second place, and `distinct` at the end.
+  const fingerprint = fnv1a(JSON.stringify([place.source, [], described, null]));
   const terms = order.map((term) => cursorTerm(term, scope, place));
   const page = pageOf(node, fingerprint, order);
   return { order, cursor: { fingerprint, terms, page } };
@@ -78,36 +79,17 @@ function pageOf(
 /** Returns the terms that make an order total. Throws `170`. */
 function completion(
   node: ResolvedNode,
-  planned: UnpagedNode,
+  order: readonly PlannedOrder[],
   scope: FieldScope,
   place: CursorPlace,
 ): readonly PlannedOrder[] {
-  const { order, distinct, grouped, items } = planned;
-  const known = new Set(order.map(valueKeyOf));
-  const isNew = (term: PlannedOrder) => !known.has(valueKeyOf(term));
-  const isKeyed = !grouped && distinct === null;
-  if (!isKeyed && items.some(({ kind }) => kind === "all")) throw errors.noKey(node.origin.name);
-  if (grouped || distinct === "all") {
-    return outputsOf(planned).flatMap(({ isAggregate, item }, position) =>
-      isAggregate || (item !== null && !isNew(item))
-        ? []
-        : [{ kind: "output", position, ...unplaced } as const]
-    );
-  }
-  if (distinct !== null) {
-    return distinct.map((operand): PlannedOrder =>
-      isPlainField(operand)
-        ? { kind: "field", field: operand, ...unplaced }
-        : { kind: "value", value: operand, ...unplaced }
-    ).filter(isNew);
-  }
   const columns = new Set(order.flatMap(columnOf));
   const key = node.relation === null ? null : orderKey(node.relation, columns);
   if (key === null) throw errors.noKey(node.origin.name);
   const names = hasTable(node.relation, place) ? [...key, tableColumn] : key;
-  return names.filter((name) => !columns.has(name)).map((name) => (
-    { kind: "field", field: planField({ name, path: [] }, scope), ...unplaced }
-  ));
+  return names.filter((name) => !columns.has(name)).map((name) =>
+    columnTerm(planField({ name, path: [] }, scope))
+  );
 }
 
 const tableColumn = "tableoid";
@@ -116,50 +98,33 @@ function hasTable(relation: Relation | null, { isSupplied }: CursorPlace): boole
   return relation?.isInherited === true && !isSupplied;
 }
 
+function columnTerm(field: PlannedField): PlannedOrder {
+  return { kind: "value", value: { kind: "column", field }, ...unplaced };
+}
+
 const unplaced = { direction: null, nulls: null } as const;
 
-/** Lists the output columns of a node. Of a plain column or a value, `item` is the same as a term. */
-function outputsOf(
-  { items, embeds }: Pick<ReadNode, "items" | "embeds">,
-): readonly { readonly isAggregate: boolean; readonly item: PlannedOrder | null }[] {
-  const own = items.map((item) => ({ isAggregate: isAggregateColumn(item), item: termOf(item) }));
-  const embedded = embeds.filter(({ hasOutput }) => hasOutput).flatMap((embed) =>
-    isSpread(embed)
-      ? outputsOf(embed.node).map(({ isAggregate }) => ({ isAggregate, item: null }))
-      : [{ isAggregate: false, item: null }]
-  );
-  return [...own, ...embedded];
-}
-
-function termOf(item: ReadItem): PlannedOrder | null {
-  if (item.kind === "value") return { kind: "value", value: item.value, ...unplaced };
-  const isPlain = item.kind === "column" && item.cast === null && item.convert === null;
-  return isPlain ? { kind: "field", field: item.field, ...unplaced } : null;
-}
-
-function valueKeyOf({ direction: _, nulls: __, ...term }: PlannedOrder): string {
-  return JSON.stringify(term);
-}
-
 function columnOf(term: PlannedOrder): readonly string[] {
-  return term.kind === "field" && term.field.path.length === 0 ? [term.field.column] : [];
+  const field = fieldOf(term);
+  return field?.path.length === 0 ? [field.column] : [];
+}
+
+function fieldOf(term: PlannedOrder): PlannedField | null {
+  return term.kind === "value" && term.value.kind === "column" ? term.value.field : null;
 }
 
 function describe(
   term: PlannedOrder,
   requested: ResolvedNode["order"][number] | undefined,
-  planned: UnpagedNode,
 ): unknown {
   const { direction, nulls, ...value } = term;
   const place = [direction ?? "asc", nulls ?? (direction === "desc" ? "first" : "last")];
-  if (value.kind === "output") return [outputOf(value.position, planned), ...place];
+  const field = fieldOf(term);
+  // Cursors of earlier versions have this form of a field.
+  if (field !== null) return [{ kind: "field", field }, ...place];
   // Positions of embeds depend on `select`, names do not.
-  const named = requested !== undefined && valueKeyOf(term).includes('"kind":"related"');
+  const named = requested !== undefined && JSON.stringify(value).includes('"kind":"related"');
   return [named ? [requested.relation, requested.field, requested.operand] : value, ...place];
-}
-
-function outputOf(position: number, { items, embeds }: UnpagedNode): unknown {
-  return items[position] ?? [position - items.length, embeds.map(({ key }) => key)];
 }
 
 /** Returns how a term's value becomes a key. Values of an unknown type may be NULL. */
@@ -168,12 +133,13 @@ function cursorTerm(
   scope: FieldScope,
   place: CursorPlace,
 ): CursorTerm {
-  if (term.kind !== "field") return { nullable: true, text: "by-type" };
-  if (term.field.path.length > 0) return { nullable: true, text: "cast" };
-  if (term.field.column === tableColumn && hasTable(scope.relation, place)) {
+  const field = fieldOf(term);
+  if (field === null) return { nullable: true, text: "by-type" };
+  if (field.path.length > 0) return { nullable: true, text: "cast" };
+  if (field.column === tableColumn && hasTable(scope.relation, place)) {
     return { nullable: false, text: "cast" };
   }
-  const column = cachedColumn(term.field.column, scope);
+  const column = cachedColumn(field.column, scope);
   if (column === undefined) return { nullable: true, text: "by-type" };
   const text = dateTypes.has(column.baseType) ? "json" : "cast";
   return { nullable: place.isSupplied || column.nullable, text };

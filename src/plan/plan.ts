@@ -26,7 +26,6 @@ import { type MutatePlan, planDelete, planInsert, planPut, planUpdate } from "./
 import { negotiate, type Representation, type RepresentedTarget } from "./negotiate.ts";
 import { lowerMaxRows } from "./max_rows.ts";
 import { type Tagging, taggingOf, writePrecondition } from "./preconditions.ts";
-import { cursorPageOf } from "./read_node.ts";
 import { type PlanContext, planRead, type ReadConfig, type ReadPlan } from "./read_plan.ts";
 import { isRetrySafeRead } from "./retry_safe.ts";
 import { planRoot, type RootPlan } from "./root_plan.ts";
@@ -70,16 +69,7 @@ export function readOf(plan: Extract<Plan, { kind: "read" | "call" }>): ReadPlan
 export function targetNameUsesOf(
   plan: Extract<Plan, { kind: "read" | "mutate" | "call" }>,
 ): readonly TargetNameUse[] {
-  switch (plan.kind) {
-    case "read":
-      return plan.read.targetNameUses;
-    case "mutate":
-      return plan.mutate.targetNameUses;
-    case "call":
-      return plan.call.read.targetNameUses;
-    default:
-      return plan satisfies never;
-  }
+  return (plan.kind === "mutate" ? plan.mutate : readOf(plan)).targetNameUses;
 }
 
 /** Options that planning depends on. */
@@ -195,7 +185,7 @@ function planReadAction(
 }
 
 function isPage({ root }: ReadPlan): boolean {
-  return cursorPageOf(root) !== null;
+  return root.cursor !== null;
 }
 
 /** Returns how the total is counted. A page by a cursor does not hold all rows. */

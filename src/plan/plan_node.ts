@@ -1,13 +1,14 @@
 /** Last pass: plans each node of the resolved tree as a {@linkcode ReadNode}. @module */
 import { errors } from "../errors/catalogue.ts";
+import { getOrMake } from "../lib/group_by.ts";
 import type { OrderTerm, RowBounds } from "../request/url/query_types.ts";
 import type { RelatedOperand } from "../request/url/value_types.ts";
 import type { Relationship } from "../schema_cache/schema_cache.ts";
 import type { Aliases } from "./resolved_tree.ts";
-import { planRowCondition } from "./conditions.ts";
+import { planRowCondition, rowValue } from "./conditions.ts";
 import { resolveNullFilters } from "./embed_filters.ts";
 import { planDistinct } from "./distinct.ts";
-import { type FieldScope, planField } from "./fields.ts";
+import type { FieldScope } from "./fields.ts";
 import { type GroupScope, namesAggregate, planGroupCondition } from "./group_conditions.ts";
 import {
   embedNames,
@@ -16,10 +17,9 @@ import {
   type LevelNames,
   levelNames,
   ownNames,
-  valueOf,
 } from "./level_names.ts";
 import { type EmbedScope, planCondition, planRelatedValue, positionOf } from "./related.ts";
-import { type AggregateFilters, plainField, planItems } from "./select_list.ts";
+import { type AggregateFilters, noFilters, plainField, planItems } from "./select_list.ts";
 import { isLeftOut, selectListOptions, type ShownContext } from "./shown_columns.ts";
 import { hasSpreadAggregate, spreadsMany } from "./tree_checks.ts";
 import { addressOf, type EmbedItem } from "./select_tree.ts";
@@ -105,7 +105,8 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
   };
   return {
     ...unpaged,
-    ...hasColumns && isCursorPage ? cursorOf(node, unpaged, scope, context) : noCursor,
+    cursor: null,
+    ...hasColumns && isCursorPage ? cursorOf(node, unpaged, scope, context) : {},
     alias,
     relation: hasSuppliedRows(node, context) ? null : node.origin,
     conditions,
@@ -116,8 +117,6 @@ export function planNode(node: ResolvedNode, context: NodeContext): ReadNode {
     joined,
   };
 }
-
-const noCursor = { cursor: null };
 
 /** Plans the cursors of the root. Throws `168` to `171`. */
 function cursorOf(
@@ -141,8 +140,6 @@ function planAggregateFilters({ aggregateFilters }: ResolvedNode, scope: FieldSc
     ]),
   );
 }
-
-const noFilters: AggregateFilters = new Map();
 
 interface NodeConditions {
   readonly conditions: readonly Condition[];
@@ -210,15 +207,7 @@ function planOrder(term: OrderTerm, level: EmbedScope, filters: AggregateFilters
     return { kind: "value", value, direction, nulls };
   }
   if (relation === null) {
-    const { names } = scope;
-    const isKey = operand === undefined && field.path.length === 0 && !names.isOwn(field.name);
-    const item = isKey ? names.item(field.name) : undefined;
-    const own = operand?.kind === "value" ? operand.value : undefined;
-    const value = item === undefined ? own : valueOf(item);
-    const plain = value === undefined ? field : value.steps.length === 0 ? value.field : null;
-    if (value === undefined || plain !== null) {
-      return { kind: "field", field: planField(plain ?? field, scope), direction, nulls };
-    }
+    const value = operand?.kind === "value" ? operand.value : rowValue(field, scope);
     const place = { takesAggregate: true, filter: filters.get(field.name) ?? [] };
     return { kind: "value", value: planValue(value, scope, place), direction, nulls };
   }
@@ -321,9 +310,7 @@ function orderSources(
     if (term.kind !== "related") continue;
     const { shape, hasOutput } = embeds[term.embed]!;
     if (grouped && hasOutput && shape === "spread") continue;
-    const embedKeys = keys.get(term.embed);
-    if (embedKeys === undefined) keys.set(term.embed, new Set([term.key]));
-    else embedKeys.add(term.key);
+    getOrMake(keys, term.embed, () => new Set()).add(term.key);
   }
   return Array.from(keys, ([embed, names]) => {
     const child = node.children[embed]!;

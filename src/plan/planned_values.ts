@@ -3,14 +3,9 @@ import type {
   Condition,
   PlannedArgument,
   PlannedField,
-  PlannedOperand,
   PlannedValue,
   ReadItem,
 } from "./read_node.ts";
-
-export function isPlainField(operand: PlannedOperand): operand is PlannedField {
-  return !("kind" in operand);
-}
 
 /** A call of an aggregate. */
 export type AggregateValue = Extract<PlannedValue, { kind: "aggregate" }>;
@@ -34,7 +29,7 @@ export function aggregateIn(value: PlannedValue): AggregateValue | null {
 }
 
 export function isAggregateColumn(item: ReadItem): boolean {
-  return item.kind === "aggregate" || (item.kind === "value" && aggregateIn(item.value) !== null);
+  return item.kind === "value" && aggregateIn(item.value) !== null;
 }
 
 /** Returns true for the distance of a value, also that of an embed's row. */
@@ -44,8 +39,7 @@ export function isDistance(value: PlannedValue): boolean {
 }
 
 /** Lists the fields in a value, with those in its arguments and its filter, also those of embeds. */
-export function fieldsOf(operand: PlannedOperand): readonly PlannedField[] {
-  if (isPlainField(operand)) return [operand];
+export function fieldsOf(operand: PlannedValue): readonly PlannedField[] {
   const inArguments = (args: readonly PlannedArgument[]) =>
     args.flatMap((argument) => argument.kind === "value" ? fieldsOf(argument.value) : []);
   switch (operand.kind) {

@@ -1,10 +1,10 @@
 /** Limits of what one request may compute. @module */
 import { errors } from "../errors/catalogue.ts";
 import type { LogicTree, QueryParams, RowBounds, SelectItem } from "../request/url/query_types.ts";
-import type { Operand } from "../request/url/value_types.ts";
+import type { Operand, Value } from "../request/url/value_types.ts";
 import { maxParts } from "../request/url/scanner.ts";
-import { isPlainField } from "./planned_values.ts";
-import type { Condition, PlannedOperand, PlannedValue, ReadNode, RowRange } from "./read_node.ts";
+import { isAggregateName } from "./value_functions.ts";
+import type { Condition, PlannedValue, ReadNode, RowRange } from "./read_node.ts";
 
 /** The most values with calls in one request. */
 const maxValues = 64;
@@ -34,7 +34,7 @@ class TestCounter {
     let count = 0;
     for (const condition of node.conditions) count += this.#ofCondition(condition, node);
     for (const term of node.order) {
-      if (term.kind === "value") count += this.#ofOperand(term.value, node);
+      if (term.kind === "value") count += this.#ofValue(term.value, node);
     }
     for (const { node: child, inner } of node.embeds) count += this.ofNode(child) * (inner ? 2 : 1);
     this.#counts.set(node, count);
@@ -52,18 +52,14 @@ class TestCounter {
         return 1 + this.ofNode(child) + this.#sum(condition.conditions, child);
       }
       case "column":
-        return this.#ofOperand(condition.field, node) + this.#ofOperand(condition.other, node);
+        return this.#ofValue(condition.field, node) + this.#ofValue(condition.other, node);
       default:
-        return this.#ofOperand(condition.field, node);
+        return this.#ofValue(condition.field, node);
     }
   }
 
   #sum(conditions: readonly Condition[], node: ReadNode): number {
     return conditions.reduce((count, each) => count + this.#ofCondition(each, node), 0);
-  }
-
-  #ofOperand(operand: PlannedOperand, node: ReadNode): number {
-    return isPlainField(operand) ? 0 : this.#ofValue(operand, node);
   }
 
   #ofValue(value: PlannedValue, node: ReadNode): number {
@@ -140,11 +136,18 @@ function sizeOf({ select, filters, logic, clauses, order }: QueryParams): QueryS
 function addItems(items: readonly SelectItem[], size: QuerySize): void {
   size.items += items.length;
   for (const item of items) {
-    if (item.kind === "value") size.values++;
+    if (item.kind === "value" && hasCalls(item.value)) size.values++;
     if (item.kind !== "relation" && item.kind !== "spread") continue;
     size.embeds++;
     addItems(item.select, size);
   }
+}
+
+/** Plain aggregates do not count. */
+function hasCalls({ steps }: Value): boolean {
+  return steps.some((step) =>
+    step.kind === "call" && (step.arguments.length > 0 || !isAggregateName(step.name))
+  );
 }
 
 function addTree(tree: LogicTree, size: QuerySize): void {

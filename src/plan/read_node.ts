@@ -1,6 +1,5 @@
 /** The plan of reading a node: the root or one embed. @module */
 import type {
-  AggregateFunction,
   EmbedQuantifier,
   FullTextOperator,
   IsWord,
@@ -62,7 +61,7 @@ export type PlannedValue =
     readonly value: PlannedValue;
   }
   /** A value of the node around, in a condition on the rows of an embed. */
-  | { readonly kind: "outer"; readonly value: PlannedOperand };
+  | { readonly kind: "outer"; readonly value: PlannedValue };
 
 export interface ExtensionObject {
   readonly schema: string;
@@ -91,9 +90,6 @@ export type PlannedArgument =
   | { readonly kind: "name"; readonly text: string }
   | { readonly kind: "distinct" };
 
-/** A compared value: a plain field, or a longer value. */
-export type PlannedOperand = PlannedField | PlannedValue;
-
 /** One entry of a node's select list, except embeds. */
 export type ReadItem =
   /** All columns of the source. */
@@ -112,18 +108,10 @@ type SingleItem =
     /** True if a node with aggregates groups by the plain column, not by the item's value. */
     readonly groupedByColumn: boolean;
   }
-  | {
-    readonly kind: "aggregate";
-    readonly function: AggregateFunction;
-    /** Null to count rows. */
-    readonly argument: { readonly field: PlannedField; readonly cast: string | null } | null;
-    readonly cast: string | null;
-    readonly key: string;
-  }
   | { readonly kind: "value"; readonly value: PlannedValue; readonly key: string };
 
 export type FieldCondition =
-  & { readonly field: PlannedOperand; readonly negated: boolean }
+  & { readonly field: PlannedValue; readonly negated: boolean }
   & (
     | {
       readonly kind: "compare";
@@ -149,7 +137,7 @@ export type FieldCondition =
     | {
       readonly kind: "column";
       readonly operator: SimpleOperator | "isdistinct";
-      readonly other: PlannedOperand;
+      readonly other: PlannedValue;
       /** The other value is that of the row that an upsert proposes. */
       readonly isExcluded: boolean;
     }
@@ -184,10 +172,7 @@ export type Condition =
 export type PlannedOrder =
   & Pick<OrderTerm, "direction" | "nulls">
   & (
-    | { readonly kind: "field"; readonly field: PlannedField }
     | { readonly kind: "value"; readonly value: PlannedValue }
-    /** The value of an output column that has no aggregate. */
-    | { readonly kind: "output"; readonly position: number }
     | {
       readonly kind: "related";
       /** Position among the node's embeds. */
@@ -279,7 +264,7 @@ export interface ReadNode {
   readonly conditions: readonly Condition[];
   readonly having: readonly Condition[];
   /** Values of which equal rows appear once; `all` stands for whole rows, null for no condition. */
-  readonly distinct: readonly PlannedOperand[] | "all" | null;
+  readonly distinct: readonly PlannedValue[] | "all" | null;
   readonly order: readonly PlannedOrder[];
   readonly orderSources: readonly OrderSource[];
   readonly range: RowRange;
@@ -292,9 +277,4 @@ export interface ReadNode {
   readonly paged: boolean;
   /** True for deep nodes: EXISTS tests would render all nodes below twice. */
   readonly joined: boolean;
-}
-
-/** Returns the page by a cursor that a node reads; null for other rows. */
-export function cursorPageOf({ cursor }: Pick<ReadNode, "cursor">): CursorPage | null {
-  return cursor?.page ?? null;
 }

@@ -151,7 +151,6 @@ export function neededColumns(
     for (const { column } of fieldsOfCondition(condition)) names.add(column);
   }
   for (const term of root.order) {
-    if (term.kind === "field") names.add(term.field.column);
     if (term.kind === "value") { for (const { column } of fieldsOf(term.value)) names.add(column); }
   }
   for (const { join } of root.embeds) {
@@ -173,8 +172,6 @@ function itemColumns(item: ReadItem, columns: ReadonlySet<string>): Iterable<str
       return columns;
     case "column":
       return [item.field.column];
-    case "aggregate":
-      return item.argument === null ? [] : [item.argument.field.column];
     case "value":
       return fieldsOf(item.value).map(({ column }) => column);
     default:

@@ -2,11 +2,11 @@
 import { errors } from "../errors/catalogue.ts";
 import type { EmbedTest, Filter, LogicTree } from "../request/url/query_types.ts";
 import type { Operand, RelatedOperand } from "../request/url/value_types.ts";
-import { isNullTest, type OtherPlanner, planFilter, planOperand, rowValue } from "./conditions.ts";
+import { isNullTest, type OtherPlanner, planFilter, rowValue } from "./conditions.ts";
 import type { FieldScope } from "./fields.ts";
 import { isToOne } from "./find_relationship.ts";
 import { embedNames } from "./level_names.ts";
-import type { Condition, PlannedOperand, PlannedValue } from "./read_node.ts";
+import type { Condition, PlannedValue } from "./read_node.ts";
 import type { ResolvedEmbed, ResolvedNode } from "./resolved_tree.ts";
 import { addressOf } from "./select_tree.ts";
 import { hasAggregateCall, planValue, rowPlace } from "./values.ts";
@@ -65,8 +65,8 @@ function isOwnName(name: string, { node, scope }: EmbedScope): boolean {
   return !isFunction && scope.names.isOwn(name);
 }
 
-function planOther(operand: Operand, level: EmbedScope): PlannedOperand {
-  if (operand.kind === "value") return planOperand(operand.value, level.scope, rowPlace);
+function planOther(operand: Operand, level: EmbedScope): PlannedValue {
+  if (operand.kind === "value") return planValue(operand.value, level.scope, rowPlace);
   return planRelatedValue(
     operand,
     level,
@@ -108,10 +108,7 @@ function planRelated(
   const whole: Filter = { ...plain, operand };
   if (!hasAggregateCall(value)) return any(planFilter(whole, child.scope, rowPlace, outside));
   const condition = planFilter(whole, child.scope, { takesAggregate: true, filter: [] }, other);
-  return {
-    ...condition,
-    field: { kind: "related", embed, value: condition.field as PlannedValue },
-  };
+  return { ...condition, field: { kind: "related", embed, value: condition.field } };
 }
 
 function planTest(test: EmbedTest, level: EmbedScope): Condition {

@@ -1,8 +1,8 @@
 /** Decides whether a planned read can run twice, and whether a standby may execute it. @module */
 import type { FullTextOperator } from "../request/url/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
-import { fieldsOf, isPlainField } from "./planned_values.ts";
-import type { Condition, PlannedField, PlannedOperand, ReadItem, ReadNode } from "./read_node.ts";
+import { aggregateIn, fieldsOf } from "./planned_values.ts";
+import type { Condition, PlannedField, PlannedValue, ReadItem, ReadNode } from "./read_node.ts";
 import type { Plan } from "./plan.ts";
 
 /** The parts of a plan that decide. */
@@ -95,11 +95,10 @@ class Reach {
     for (const item of items) this.#addItem(item, addField);
     for (const condition of [...conditions, ...having]) this.#addCondition(condition, addField);
     if (distinct !== null && distinct !== "all") {
-      distinct.forEach((operand) => this.#addOperand(operand, addField));
+      distinct.forEach((value) => this.#addValue(value, addField));
     }
     for (const term of order) {
-      if (term.kind === "field") addField(term.field);
-      if (term.kind === "value") this.#addOperand(term.value, addField);
+      if (term.kind === "value") this.#addValue(term.value, addField);
       // An output of the embed, or a function of its row.
       if (term.kind === "related") this.functions.push(term.key);
     }
@@ -113,10 +112,8 @@ class Reach {
 
   #addItem(item: ReadItem, addField: FieldVisitor): void {
     if (item.kind === "column" && item.convert !== null) this.functions.push(item.convert.name);
-    if (item.kind === "aggregate") this.functions.push(item.function);
-    if (item.kind === "value") this.#addOperand(item.value, addField);
+    if (item.kind === "value") this.#addValue(item.value, addField);
     if ("field" in item) addField(item.field);
-    if ("argument" in item && item.argument !== null) addField(item.argument.field);
   }
 
   #addCondition(condition: Condition, addField: FieldVisitor): void {
@@ -131,18 +128,19 @@ class Reach {
         this.functions.push("to_tsvector", textQueryFunctions[condition.operator]);
         break;
       case "column":
-        this.#addOperand(condition.other, addField);
+        this.#addValue(condition.other, addField);
         break;
       case "compare":
       case "in":
         if (condition.convert !== null) this.functions.push(condition.convert.name);
     }
-    this.#addOperand(condition.field, addField);
+    this.#addValue(condition.field, addField);
   }
 
-  #addOperand(operand: PlannedOperand, addField: FieldVisitor): void {
-    const isOther = !isPlainField(operand) && operand.kind === "related";
-    fieldsOf(operand).forEach(isOther ? this.#addOther : addField);
+  #addValue(value: PlannedValue, addField: FieldVisitor): void {
+    fieldsOf(value).forEach(value.kind === "related" ? this.#addOther : addField);
+    const aggregate = aggregateIn(value);
+    if (aggregate !== null) this.functions.push(aggregate.function);
   }
 
   /** Adds a field of another relation than that of the node. */

@@ -1,4 +1,5 @@
 /** Finds the operators and functions of extensions for distances and similarity. @module */
+import { getOrMake } from "../lib/group_by.ts";
 import type { DistanceOperator, SchemaCache } from "../schema_cache/schema_cache.ts";
 
 /** Names of types in casts, where `format_type` prints others. */
@@ -58,11 +59,8 @@ interface DistanceIndex {
 
 function distancesByType({ data: { searchOperators } }: SchemaCache): DistanceIndex {
   const byType = new Map<string, DistanceOperator[]>();
-  const add = (type: string, operator: DistanceOperator) => {
-    const operators = byType.get(type) ?? [];
-    operators.push(operator);
-    byType.set(type, operators);
-  };
+  const add = (type: string, operator: DistanceOperator) =>
+    getOrMake(byType, type, () => []).push(operator);
   for (const operator of searchOperators?.distances ?? []) {
     const { left } = operator;
     add(left, operator);

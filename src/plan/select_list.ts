@@ -1,8 +1,8 @@
 /** The select list of a node, with the conversions that the types of columns need. @module */
-import type { SelectAll, SelectCount, SelectField } from "../request/url/query_types.ts";
+import type { SelectAll, SelectField, SelectValue } from "../request/url/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { cachedColumn, type FieldScope, keyOf, planField } from "./fields.ts";
-import { type KeyedItem, keyOfItem, valueOf } from "./level_names.ts";
+import { keyOfItem } from "./level_names.ts";
 import type { Condition, ReadItem } from "./read_node.ts";
 import type { FieldItem } from "./select_tree.ts";
 import { planValue } from "./values.ts";
@@ -17,7 +17,7 @@ export interface SelectListOptions {
 
 export type AggregateFilters = ReadonlyMap<string, readonly Condition[]>;
 
-const noFilters: AggregateFilters = new Map();
+export const noFilters: AggregateFilters = new Map();
 
 export function planItems(
   fields: readonly FieldItem[],
@@ -29,10 +29,8 @@ export function planItems(
     switch (item.kind) {
       case "all":
         return planAll(item, scope, options);
-      case "count":
-        return [filters.has(item.alias ?? "") ? valueItem(item, scope, filters) : countItem(item)];
       case "field":
-        return [fieldItem(item, scope, filters)];
+        return [columnItem(item, scope)];
       case "value":
         return [valueItem(item, scope, filters)];
       default:
@@ -52,16 +50,9 @@ function planAll(
   return shown.map((name) => columnItem(plainField(name), scope));
 }
 
-/** Returns the select item of a column without alias, cast and aggregate. */
+/** Returns the select item of a column without alias and cast. */
 export function plainField(name: string): SelectField {
-  return {
-    kind: "field",
-    field: { name, path: [] },
-    alias: null,
-    cast: null,
-    aggregate: null,
-    aggregateCast: null,
-  };
+  return { kind: "field", field: { name, path: [] }, alias: null, cast: null };
 }
 
 /** Returns true if the columns of a relation need conversions to JSON. */
@@ -70,19 +61,12 @@ export function hasRepresentation({ columns }: Relation, cache: SchemaCache): bo
   return columns.some(({ declaredType }) => cache.representation(declaredType, "json"));
 }
 
-function fieldItem(item: SelectField, scope: FieldScope, filters: AggregateFilters): ReadItem {
-  if (item.aggregate === null) return columnItem(item, scope);
-  return filters.has(item.alias ?? "")
-    ? valueItem(item, scope, filters)
-    : aggregateItem(item, scope);
-}
-
-function valueItem(item: KeyedItem, scope: FieldScope, filters: AggregateFilters): ReadItem {
+function valueItem(item: SelectValue, scope: FieldScope, filters: AggregateFilters): ReadItem {
   const place = {
     takesAggregate: true,
     filter: item.alias === null ? [] : filters.get(item.alias) ?? [],
   };
-  return { kind: "value", value: planValue(valueOf(item), scope, place), key: keyOfItem(item) };
+  return { kind: "value", value: planValue(item.value, scope, place), key: keyOfItem(item) };
 }
 
 function columnItem(item: SelectField, scope: FieldScope): ReadItem {
@@ -100,18 +84,4 @@ function columnItem(item: SelectField, scope: FieldScope): ReadItem {
 function outputFunction(column: string, scope: FieldScope): QualifiedName | null {
   const type = cachedColumn(column, scope)?.declaredType;
   return (type === undefined ? undefined : scope.cache.representation(type, "json")) ?? null;
-}
-
-function aggregateItem(item: SelectField, scope: FieldScope): ReadItem {
-  return {
-    kind: "aggregate",
-    function: item.aggregate!,
-    argument: { field: planField(item.field, scope), cast: item.cast },
-    cast: item.aggregateCast,
-    key: item.alias ?? item.aggregate!,
-  };
-}
-
-function countItem({ alias, cast }: SelectCount): ReadItem {
-  return { kind: "aggregate", function: "count", argument: null, cast, key: alias ?? "count" };
 }

@@ -2,6 +2,7 @@
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
+import { getOrMake } from "../lib/group_by.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type {
   AtLevel,
@@ -14,7 +15,6 @@ import type {
   OrderTerm,
   QueryParams,
   SelectAll,
-  SelectCount,
   SelectField,
   SelectItem,
   SelectRelation,
@@ -24,7 +24,7 @@ import type {
 import { isAggregateItem, isKeyed } from "./level_names.ts";
 
 /** An entry of a select list that is not an embed. */
-export type FieldItem = SelectField | SelectValue | SelectAll | SelectCount;
+export type FieldItem = SelectField | SelectValue | SelectAll;
 
 export type EmbedItem = SelectRelation | SelectSpread;
 
@@ -86,7 +86,7 @@ export function buildSelectTree(query: QueryParams, config: TargetNameConfig): S
     entries.forEach(({ value }, index) => {
       const { draft, aggregate } = found[index]!;
       if (aggregate === null) to(draft, value);
-      else toAggregate!(filtersOf(draft, aggregate), value);
+      else toAggregate!(getOrMake(draft.aggregateFilters, aggregate, () => []), value);
     });
   };
   attach(
@@ -223,14 +223,10 @@ function findPlace(root: Draft, path: readonly string[], config: PathConfig): Le
   return { draft, aggregate: null };
 }
 
-function hasAggregate({ fields }: Draft, alias: string): boolean {
-  return fields.some((item) => isKeyed(item) && item.alias === alias && isAggregateItem(item));
-}
-
-function filtersOf({ aggregateFilters }: Draft, alias: string): LogicTree[] {
-  const trees = aggregateFilters.get(alias) ?? [];
-  aggregateFilters.set(alias, trees);
-  return trees;
+/** The node around a spread applies the aggregates of the spread, without filters. */
+function hasAggregate({ item, fields }: Draft, alias: string): boolean {
+  return item?.kind !== "spread" &&
+    fields.some((item) => isKeyed(item) && item.alias === alias && isAggregateItem(item));
 }
 
 function targetNameUsesOf(root: Draft): readonly TargetNameUse[] {

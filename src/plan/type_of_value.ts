@@ -1,12 +1,10 @@
 /** Types of planned values, as far as they are known. @module */
 import { cachedColumn, type FieldScope } from "./fields.ts";
-import { isPlainField } from "./planned_values.ts";
-import type { PlannedOperand, PlannedValue } from "./read_node.ts";
+import type { PlannedValue } from "./read_node.ts";
 import { printedType } from "./search_operators.ts";
 
 /** Below domains, as `format_type` prints it; null if unknown. Casts may lack the schema. */
-export function typeOf(operand: PlannedOperand, scope: FieldScope): string | null {
-  const value: PlannedValue = isPlainField(operand) ? { kind: "column", field: operand } : operand;
+export function typeOf(value: PlannedValue, scope: FieldScope): string | null {
   switch (value.kind) {
     case "column": {
       const { path, column } = value.field;
@@ -35,11 +33,10 @@ export function typeOf(operand: PlannedOperand, scope: FieldScope): string | nul
 }
 
 /** Columns of unknown type are taken for a `tsvector`. */
-export function needsDocument(operand: PlannedOperand, scope: FieldScope): boolean {
-  const type = typeOf(operand, scope);
+export function needsDocument(value: PlannedValue, scope: FieldScope): boolean {
+  const type = typeOf(value, scope);
   if (type !== null) return type !== "tsvector";
-  const field = isPlainField(operand) ? operand : operand.kind === "column" ? operand.field : null;
-  return field === null || field.path.length > 0;
+  return value.kind !== "column" || value.field.path.length > 0;
 }
 
 const textFunctions: ReadonlySet<string> = new Set(

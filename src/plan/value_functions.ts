@@ -116,12 +116,13 @@ const distances: readonly (readonly [name: string, operator: string])[] = [
   ["strict_word_distance", "<->>>"],
 ];
 
+/** Extensions and users have the first ones for types of their own. */
 const aggregates: readonly FunctionRow[] = [
-  ["count([distinct])", "pg_catalog.count($d$0)"],
-  ["sum([distinct])", "pg_catalog.sum($d$0)"],
-  ["avg([distinct])", "pg_catalog.avg($d$0)"],
-  ["max()", "pg_catalog.max($0)"],
-  ["min()", "pg_catalog.min($0)"],
+  ["count([distinct])", "count($d$0)"],
+  ["sum([distinct])", "sum($d$0)"],
+  ["avg([distinct])", "avg($d$0)"],
+  ["max()", "max($0)"],
+  ["min()", "min($0)"],
   ["array_agg([distinct])", "pg_catalog.array_agg($d$0)"],
   ["string_agg(text[,distinct])", "pg_catalog.string_agg($d$0, $1)"],
   ["bool_and()", "pg_catalog.bool_and($0)"],

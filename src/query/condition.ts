@@ -1,8 +1,7 @@
 /** Renders filters, groups of filters, and orders. @module */
 import { orderField } from "../plan/fields.ts";
 import type { Conditions } from "../plan/conditions.ts";
-import { isPlainField } from "../plan/planned_values.ts";
-import type { Condition, FieldCondition, PlannedField, PlannedOperand } from "../plan/read_node.ts";
+import type { Condition, FieldCondition, PlannedField, PlannedValue } from "../plan/read_node.ts";
 import type {
   IsWord,
   OrderTerm,
@@ -26,27 +25,24 @@ export interface EmbedTests {
 
 /** `qualifier` qualifies the columns: an alias, or schema and table. */
 export function renderConditions(conditions: Conditions, qualifier: Sql): readonly Sql[] {
-  return renderConditionList(conditions, operandsOf(qualifier));
+  return renderConditionList(conditions, valuesOf(qualifier));
 }
 
-export type OperandRenderer = (operand: PlannedOperand) => Sql;
+export type ValueRenderer = (value: PlannedValue) => Sql;
 
-/** Renders conditions whose values `operand` renders. Default: no tests of embeds. */
+/** Renders conditions whose values `render` renders. Default: no tests of embeds. */
 export function renderConditionList(
   conditions: Conditions,
-  operand: OperandRenderer,
+  render: ValueRenderer,
   tests: EmbedTests = noEmbeds,
 ): readonly Sql[] {
-  return conditions.map((condition) => renderCondition(condition, operand, tests));
+  return conditions.map((condition) => renderCondition(condition, render, tests));
 }
 
-function operandsOf(qualifier: Sql): OperandRenderer {
-  const field = (field: PlannedField) => renderField(field, qualifier);
-  return (operand) =>
-    isPlainField(operand) ? field(operand) : renderValue(operand, rowSource(field, qualifier));
+function valuesOf(qualifier: Sql): ValueRenderer {
+  const source = rowSource((field: PlannedField) => renderField(field, qualifier), qualifier);
+  return (value) => renderValue(value, source);
 }
-
-const excludedOperand: OperandRenderer = (operand) => operandsOf(sql`excluded`)(operand);
 
 /** Returns the source of values of one row. `qualifier` qualifies the columns of filters. */
 export function rowSource(
@@ -83,7 +79,7 @@ function noEmbed(): never {
 
 function renderCondition(
   condition: Condition,
-  operand: OperandRenderer,
+  render: ValueRenderer,
   tests: EmbedTests,
 ): Sql {
   switch (condition.kind) {
@@ -92,30 +88,22 @@ function renderCondition(
     case "related":
       return tests.related(condition);
     case "group": {
-      const children = condition.children.map((child) => renderCondition(child, operand, tests));
+      const children = condition.children.map((child) => renderCondition(child, render, tests));
       return negate(condition.negated, groups[condition.operator](children));
     }
-    default: {
-      const counted = tests.count(condition);
-      return counted === null
-        ? renderComparison(condition, operand)
-        : negate(condition.negated, counted);
-    }
+    default:
+      return negate(condition.negated, tests.count(condition) ?? comparison(condition, render));
   }
 }
 
 const groups = { and, or } as const;
 
-function renderComparison(filter: FieldCondition, operand: OperandRenderer): Sql {
-  return negate(filter.negated, comparison(filter, operand));
-}
-
 function negate(negated: boolean, condition: Sql): Sql {
   return negated ? sql`not (${condition})` : condition;
 }
 
-function comparison(filter: FieldCondition, operand: OperandRenderer): Sql {
-  const field = operand(filter.field);
+function comparison(filter: FieldCondition, render: ValueRenderer): Sql {
+  const field = render(filter.field);
   switch (filter.kind) {
     case "compare":
       return sql`${field} ${operators[filter.operator]} ${comparedValue(filter)}`;
@@ -133,7 +121,7 @@ function comparison(filter: FieldCondition, operand: OperandRenderer): Sql {
       const operator = filter.operator === "isdistinct"
         ? sql`is distinct from`
         : operators[filter.operator];
-      const other = filter.isExcluded ? excludedOperand : operand;
+      const other = filter.isExcluded ? valuesOf(sql`excluded`) : render;
       return sql`${field} ${operator} ${other(filter.other)}`;
     }
     case "fullText":

@@ -7,8 +7,7 @@ export function cursorText({ fingerprint, terms }: NodeCursor, values: readonly 
     const key = keyText(value, terms[index]!.text);
     return sql`coalesce(pg_catalog.to_json(${key})::text, 'null')`;
   });
-  // Aggregates of all rows make one row, whose position has no values.
-  const list = keys.length === 0 ? sql`''` : join(keys, sql`, ',', `);
+  const list = join(keys, sql`, ',', `);
   const json = sql`pg_catalog.concat('[1,"', ${param(fingerprint)}::text, '",[', ${list}, ']]')`;
   // Lines of base64 end after 76 characters.
   return sql`pg_catalog.translate(pg_catalog.encode(pg_catalog.convert_to(${json}, 'UTF8'), 'base64'), E'+/=\\n', '-_')`;

@@ -7,13 +7,13 @@ import {
   type ReadNode,
 } from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
-import { emptySql, ident, join, or, smallNumber, type Sql, sql } from "../sql/fragment.ts";
-import { orderTerm, whereClause } from "./condition.ts";
-import { cursorText, readingOrder, rowsBehind } from "./cursor.ts";
-import { type JoinSource, renderRange, rootSource } from "./from_where.ts";
-import { output, outputValue, selectList } from "./output.ts";
+import { emptySql, ident, smallNumber, type Sql, sql } from "../sql/fragment.ts";
+import { orderTerm } from "./condition.ts";
+import { cursorText, readingOrder } from "./cursor.ts";
+import { type JoinSource, rootSource } from "./from_where.ts";
+import { selectList } from "./output.ts";
 import { orderClause } from "./picked_rows.ts";
-import { distinctWord, flatParts, type PagedParts, pagedParts, renderRows } from "./read.ts";
+import { type PagedParts, pagedParts, renderRows } from "./read.ts";
 
 export interface RootRows {
   readonly rows: Sql;
@@ -61,11 +61,12 @@ const shownRows = ident("svc_shown");
 function renderPage(root: PagedRoot, source: JoinSource): RootRows {
   const { limit } = root.range;
   const range = { ...root.range, offset: null, limit: limit === null ? null : oneMore(limit) };
-  const isGroup = root.grouped || root.distinct === "all";
-  const parts = isGroup
-    ? groupParts(root, source, range)
-    : pagedParts(root, source, { json: "shown", range, isDivided: root.relation !== null });
-  const { picked, outputs, joins, order } = parts;
+  const isDivided = root.relation !== null;
+  const { picked, outputs, joins, order } = pagedParts(root, source, {
+    json: "shown",
+    range,
+    isDivided,
+  });
   const alias = ident(root.alias);
   const shown = limit === null ? pageRows : shownRows;
   const whole = sql`${pageRows} as materialized (${picked})`;
@@ -128,48 +129,4 @@ function oneMore(limit: string): string {
 
 function backwards(term: PlannedOrder): PlannedOrder {
   return readingOrder(term, { direction: "before", keys: null });
-}
-
-/** Renders the parts of a page of groups, or of distinct rows, whose query becomes a subquery. */
-function groupParts(root: PagedRoot, source: JoinSource, range: ReadNode["range"]): PagedParts {
-  const whole = { ...root, cursor: null };
-  const { outputs, values, rows, groups } = flatParts(whole, source, { json: "compared" });
-  const alias = ident(root.alias);
-  const order = root.order.map((term, index) => ({
-    term,
-    value: values[index]!,
-    name: ident(term.kind === "output" ? outputName(term.position) : `o${index + 1}`),
-  }));
-  const columns = [
-    ...outputs.map((column, position) =>
-      sql`${outputValue(column)} as ${ident(outputName(position))}`
-    ),
-    ...order.filter(({ term }) => term.kind !== "output").map(({ value, name }) =>
-      sql`${value} as ${name}`
-    ),
-  ];
-  const behind = rowsBehind(
-    root.cursor,
-    order.map(({ term, name }) => ({ term, value: sql`${alias}.${name}` })),
-  );
-  const reading = order.map(({ term, name }) =>
-    orderTerm(name, readingOrder(term, root.cursor.page))
-  );
-  return {
-    picked: sql`select * from (select ${distinctWord(root, outputs)}${join(columns)}${
-      rows([])
-    }${groups}) as ${alias}${whereClause(behind === null ? [] : [or(behind)])}${
-      orderClause(reading)
-    }${renderRange(range)}`,
-    outputs: outputs.map(({ key }, position) =>
-      output(key, sql`${alias}.${ident(outputName(position))}`)
-    ),
-    joins: emptySql,
-    order,
-    version: null,
-  };
-}
-
-function outputName(position: number): string {
-  return `c${position + 1}`;
 }

@@ -1,12 +1,11 @@
 /** Renders FROM and WHERE of a node, with the join to a row of its parent. @module */
-import { aggregateIn, isPlainField } from "../plan/planned_values.ts";
+import { aggregateIn } from "../plan/planned_values.ts";
 import type {
   Condition,
   Embed,
   EmbedJoin,
   FieldCondition,
   PlannedField,
-  PlannedOperand,
   PlannedValue,
   ReadNode,
   RowRange,
@@ -21,7 +20,7 @@ import {
   whereClause,
 } from "./condition.ts";
 import { nameOf, renderField, renderRow } from "./field.ts";
-import { type RelatedValue, renderOperand, renderValue, type ValueSource } from "./value.ts";
+import { type RelatedValue, renderValue, type ValueSource } from "./value.ts";
 
 export interface JoinSource {
   readonly from: Sql;
@@ -162,11 +161,11 @@ function renderOwnConditions(
     related: (condition) => relatedTest(node, condition, { source, options }),
     count: (condition) => countTest(node, condition, { source, options }),
   };
-  const operand = (operand: PlannedOperand) => renderOperand(operand, source);
-  const held = renderConditionList(node.conditions, operand, tests);
+  const render = (value: PlannedValue) => renderValue(value, source);
+  const held = renderConditionList(node.conditions, render, tests);
   if (failing.length === 0) return held;
   // A condition in parentheses: IS binds more tightly than NOT and DISTINCT FROM.
-  const all = join(renderConditionList(failing, operand, tests), sql` and `);
+  const all = join(renderConditionList(failing, render, tests), sql` and `);
   return [...held, sql`(${all}) is not true`];
 }
 
@@ -234,7 +233,7 @@ function countTest(node: ReadNode, condition: FieldCondition, place: RelatedSour
   if (condition.kind !== "compare" || condition.quantifier !== null) return null;
   const { field, operator } = condition;
   const isLower = operator === "gt" || operator === "gte";
-  if (!isLower || isPlainField(field) || field.kind !== "related" || !isRowCount(field.value)) {
+  if (!isLower || field.kind !== "related" || !isRowCount(field.value)) {
     return null;
   }
   const least = param(condition.value);

@@ -63,11 +63,7 @@ export function unfoundRowOf(error: DatabaseFailure) {
   return row === undefined ? null : { row, reason };
 }
 
-export function keepKeys(level: number): Sql {
-  return keepRows(level, "level", keptKeys);
-}
-
-export function keepRows(level: number, rows: KeptRows, table: Sql): Sql {
+export function keepRows(level: number, rows: KeptRows = "level", table: Sql = keptKeys): Sql {
   const all = sql`select coalesce(pg_catalog.json_agg(${table}), '[]')::text from ${table}`;
   return keepText(level, rows, sql`(${all})`);
 }

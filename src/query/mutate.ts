@@ -8,9 +8,14 @@ import { and, emptySql, ident, join, param, type Sql, sql } from "../sql/fragmen
 import { renderConditions, renderOrder } from "./condition.ts";
 import { nameOf } from "./field.ts";
 import { isKeyed, renderKeyedUpdate } from "./keyed_update.ts";
-import { insertedColumn, isCountedByXmax, mergeAction, oldRowAlias } from "./on_conflict.ts";
+import {
+  conflictClause,
+  insertedColumn,
+  isCountedByXmax,
+  mergeAction,
+  oldRowAlias,
+} from "./on_conflict.ts";
 import { isNested, renderRootRows, rootMergeAction } from "./nested_insert.ts";
-import { conflictClause } from "./on_conflict.ts";
 import { patchAssignments, patchSource, patchTests } from "./patch.ts";
 import { hasVersion, renderVersion, versionColumn } from "./row_version.ts";
 import { bodyAlias, expandedRows, selectRows, writtenValue } from "./written_rows.ts";

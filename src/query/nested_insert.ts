@@ -28,7 +28,6 @@ import {
   bodySetting,
   keepIfEqual,
   keepIfFound,
-  keepKeys,
   keepRows,
   keepText,
   keptKeys,
@@ -39,8 +38,7 @@ import {
   sentRows,
   writtenRows,
 } from "./level_keys.ts";
-import { mergeAction, oldRowAlias } from "./on_conflict.ts";
-import { conflictClause } from "./on_conflict.ts";
+import { conflictClause, mergeAction, oldRowAlias } from "./on_conflict.ts";
 import { objectRow, rowAlias, writtenValue } from "./written_rows.ts";
 
 export type NestedPlan = Extract<MutatePlan, { kind: "insert" }> & {
@@ -180,7 +178,7 @@ class LevelWriter {
       sql`${writtenRows} as (${insert} returning ${prefix}${returning})`,
       ...(isKept ? [sql`${keptKeys} as (${numbered})`] : []),
     ];
-    const keys = isKept ? keepKeys(number) : sql`''`;
+    const keys = isKept ? keepRows(number) : sql`''`;
     const kept = body.isKept ? sql`case when ${this.#keepBody} is not null then ${keys} end` : keys;
     const end = mayDiffer
       ? sql`select where ${kept} is null`
@@ -295,7 +293,7 @@ class LevelWriter {
     const mayHide = isView ? sql`true` : sql`pg_catalog.row_security_active(${table})`;
     return sql`with ${tableOfRows(this.#rows(own, keptBody))}, ${inserted} as (${
       join(attempts, sql` union all `)
-    }), ${keptKeys} as (${joined}) ${keepIfFound(keepKeys(number), { isLost, isEmpty, mayHide })}`;
+    }), ${keptKeys} as (${joined}) ${keepIfFound(keepRows(number), { isLost, isEmpty, mayHide })}`;
   }
 
   /** Renders the rows that exist as a FROM item, with the condition that a sent row is the same. */
@@ -325,7 +323,7 @@ class LevelWriter {
     const joined =
       sql`select ${sentRows}.svc_n as n, ${sentRows}.svc_p as p${keys} from ${sentRows} join ${from} on ${equal}`;
     return sql`with ${tableOfRows(this.#rows(level, keptBody))}, ${keptKeys} as (${joined}) ${
-      keepIfEqual(keepKeys(number), keptKeys)
+      keepIfEqual(keepRows(number), keptKeys)
     }`;
   }
 

@@ -1,9 +1,7 @@
 /** Renders the output columns of a node. @module */
 import type { PlannedOrder, PlannedValue, ReadItem, ReadNode } from "../plan/read_node.ts";
-import type { AggregateFunction } from "../request/url/query_types.ts";
-import { and, emptySql, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
+import { emptySql, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
 import { aggregateIn, type AggregateValue } from "../plan/planned_values.ts";
-import { renderConditions } from "./condition.ts";
 import { renderCast, renderConversion, renderPath } from "./field.ts";
 import type { RowReader } from "./row_reader.ts";
 import { renderAggregate, renderValue, type ValueSource } from "./value.ts";
@@ -19,21 +17,12 @@ export interface Output {
   readonly embed: number | null;
 }
 
-export type OutputAggregate =
-  | {
-    readonly kind: "simple";
-    readonly function: AggregateFunction;
-    readonly cast: string | null;
-  }
-  | {
-    readonly kind: "value";
-    readonly value: PlannedValue;
-    /** Condition on the rows; null for all rows. */
-    readonly filter: Sql | null;
-    readonly source: ValueSource;
-    /** The whole value, rendered; null when another node supplies the rows. */
-    readonly applied: Sql | null;
-  };
+export interface OutputAggregate {
+  readonly value: PlannedValue;
+  readonly source: ValueSource;
+  /** The whole value, rendered; null when another node supplies the rows. */
+  readonly applied: Sql | null;
+}
 
 /** Names of a node's columns: their keys, or positions for the parent of a spread. */
 export type ColumnNaming = "keys" | "positions";
@@ -58,15 +47,8 @@ export function itemOutput(item: ReadItem, node: ReadNode, reader: RowReader): O
       const value = renderCast(renderConversion(field, item.convert), item.cast);
       return { ...output(item.key, value), groupBy: item.groupedByColumn ? field : null };
     }
-    case "aggregate": {
-      const { argument, function: name, cast, key } = item;
-      const value = argument === null
-        ? sql`true`
-        : renderCast(reader.field(argument.field), argument.cast);
-      return { ...output(key, value), aggregate: { kind: "simple", function: name, cast } };
-    }
     case "value":
-      return valueOutput(item, node, reader);
+      return valueOutput(item, reader);
     default:
       return item satisfies never;
   }
@@ -74,24 +56,14 @@ export function itemOutput(item: ReadItem, node: ReadNode, reader: RowReader): O
 
 function valueOutput(
   { key, value }: Extract<ReadItem, { kind: "value" }>,
-  node: ReadNode,
   reader: RowReader,
 ): Output {
   const aggregate = aggregateIn(value);
   if (aggregate === null) return output(key, reader.value(value));
-  const { argument, filter: conditions } = aggregate;
-  const filter = conditions.length === 0
-    ? null
-    : and(renderConditions(conditions, ident(node.alias)));
+  const { argument } = aggregate;
   return {
     ...output(key, argument === null ? sql`true` : reader.value(argument)),
-    aggregate: {
-      kind: "value",
-      value,
-      filter,
-      source: reader.source,
-      applied: reader.value(value),
-    },
+    aggregate: { value, source: reader.source, applied: reader.value(value) },
   };
 }
 
@@ -103,20 +75,7 @@ export function spreadColumn(position: number): string {
   return `s${position + 1}`;
 }
 
-export function spreadAggregate(
-  aggregate: OutputAggregate | null,
-  { alias, position }: { readonly alias: Sql; readonly position: number },
-): OutputAggregate | null {
-  if (aggregate?.kind !== "value") return aggregate;
-  const filter = aggregate.filter === null ? null : sql`${alias}.${ident(filterColumn(position))}`;
-  return { ...aggregate, filter, applied: null };
-}
-
-function filterColumn(position: number): string {
-  return `f${position + 1}`;
-}
-
-/** A spread passes on arguments and filters of aggregates, and `present`, true for each row. */
+/** A spread passes on arguments of aggregates, and `present`, true for each row. */
 export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sql {
   if (naming === "keys") {
     return join(
@@ -128,12 +87,7 @@ export function selectList(outputs: readonly Output[], naming: ColumnNaming): Sq
   const columns = outputs.map(({ value }, position) =>
     sql`${value} as ${ident(spreadColumn(position))}`
   );
-  const filters = outputs.flatMap(({ aggregate }, position) =>
-    aggregate?.kind === "value" && aggregate.filter !== null
-      ? [sql`${aggregate.filter} as ${ident(filterColumn(position))}`]
-      : []
-  );
-  return join([...columns, ...filters, sql`true as present`]);
+  return join([...columns, sql`true as present`]);
 }
 
 /** One array for each column. The column `present` is NULL when there are no rows. */
@@ -145,23 +99,13 @@ export function arrayList(outputs: readonly Output[], rows: Sql, json: JsonUse):
   return join([...arrays, sql`pg_catalog.bool_and(${rows}.present) as present`]);
 }
 
-const aggregates: Record<AggregateFunction, Sql> = {
-  sum: sql`sum`,
-  avg: sql`avg`,
-  count: sql`count`,
-  max: sql`max`,
-  min: sql`min`,
-};
-
-export function outputValue({ value, aggregate }: Output): Sql {
+function outputValue({ value, aggregate }: Output): Sql {
   if (aggregate === null) return value;
-  if (aggregate.kind === "value") {
-    const { value: whole, filter, source, applied } = aggregate;
-    if (applied !== null) return applied;
-    const apply = (called: AggregateValue) => renderAggregate(called, { argument: value, filter });
-    return renderValue(whole, { ...source, aggregate: apply });
-  }
-  return renderCast(sql`${aggregates[aggregate.function]}(${value})`, aggregate.cast);
+  const { value: whole, source, applied } = aggregate;
+  if (applied !== null) return applied;
+  const apply = (called: AggregateValue) =>
+    renderAggregate(called, { argument: value, filter: null });
+  return renderValue(whole, { ...source, aggregate: apply });
 }
 
 /** Empty when all columns are aggregates. */
@@ -179,9 +123,7 @@ export function orderValue(
   reader: RowReader,
   outputs: readonly Output[],
 ): Sql {
-  if (term.kind === "field") return reader.field(term.field);
   if (term.kind === "value") return reader.value(term.value);
-  if (term.kind === "output") return outputs[term.position]!.value;
   const source = node.orderSources.find(({ embed }) => embed === term.embed);
   const value = source === undefined
     ? spreadValue(term, node, outputs)

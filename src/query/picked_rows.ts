@@ -1,17 +1,10 @@
 /** Renders the subqueries that pick pages, and the first of equal rows. @module */
-import { isPlainField } from "../plan/planned_values.ts";
-import {
-  cursorPageOf,
-  type PlannedOperand,
-  type PlannedOrder,
-  type ReadNode,
-  type RowRange,
-} from "../plan/read_node.ts";
+import { type PlannedOrder, type ReadNode, type RowRange } from "../plan/read_node.ts";
 import { emptySql, ident, join, or, type Sql, sql } from "../sql/fragment.ts";
-import { orderTerm, whereClause } from "./condition.ts";
+import { orderTerm } from "./condition.ts";
 import { readingOrder, rowsBehind } from "./cursor.ts";
 import { renderRange } from "./from_where.ts";
-import { fieldKey, type PageReader, readOperand, type RowReader, valueKey } from "./row_reader.ts";
+import { type PageReader, type RowReader, valueKey } from "./row_reader.ts";
 
 export interface PickedRows {
   readonly page: PageReader;
@@ -34,8 +27,9 @@ export interface OrderedColumn {
 export function pageQuery(node: ReadNode, picked: PickedRows): Sql {
   const { page, own, rows, order, range } = picked;
   const { distinct, cursor } = node;
-  const position = cursorPageOf(node);
-  const reading = order.map(({ name, term }) => orderTerm(name, readingOrder(term, position)));
+  const reading = order.map(({ name, term }) =>
+    orderTerm(name, readingOrder(term, cursor?.page ?? null))
+  );
   const end = sql`${orderClause(reading)}${renderRange(range)}`;
   if (distinct === null || distinct === "all") {
     const behind = cursor === null ? null : rowsBehind(cursor, order);
@@ -46,20 +40,12 @@ export function pageQuery(node: ReadNode, picked: PickedRows): Sql {
     const parts = conditions.map((each) => sql`select ${page.columns()}${rows(each)}${end}`);
     return parts.length === 1 ? parts[0]! : together(node, parts, end);
   }
-  const names = distinct.map((operand) =>
-    page.column(operandKey(operand), () => readOperand(own, operand))
-  );
+  const names = distinct.map((value) => page.column(valueKey(value), () => own.value(value)));
   const keys = names.map((name) => ident(name));
   const first = sql`select distinct on (${join(keys)}) ${page.columns()}${rows([])}`;
-  const isInOrder = order.length === 0 || ordersBy(node, names, page);
-  if (position === null && isInOrder) return sql`${first}${end}`;
-  const terms = order.map(({ name, term }) => orderTerm(name, term));
-  const alias = ident(node.alias);
-  const columns = order.map(({ term, name }) => ({ term, value: sql`${alias}.${name}` }));
-  const behind = cursor === null ? null : rowsBehind(cursor, columns);
-  return sql`select * from (${first}${orderClause([...keys, ...terms])}) as ${alias}${
-    whereClause(behind === null ? [] : [or(behind)])
-  }${end}`;
+  if (order.length === 0 || ordersBy(node, names, page)) return sql`${first}${end}`;
+  const sorted = orderClause([...keys, ...reading]);
+  return sql`select * from (${first}${sorted}) as ${ident(node.alias)}${end}`;
 }
 
 /** Renders the rows of several queries, each of which is ordered and limited, in one order. */
@@ -78,10 +64,6 @@ function noValue(): never {
   throw new TypeError("cannot read a page: it has no column for a term of its order");
 }
 
-function operandKey(operand: PlannedOperand): string {
-  return isPlainField(operand) ? fieldKey(operand) : valueKey(operand);
-}
-
 /** Renders the rows of a node without a relation: the first of those that are equal in some values. */
 export function distinctRows(
   { alias, distinct }: ReadNode,
@@ -90,7 +72,7 @@ export function distinctRows(
   rows: Sql,
 ): Sql {
   if (distinct === null || distinct === "all") return rows;
-  const keys = distinct.map((operand) => readOperand(reader, operand));
+  const keys = distinct.map(reader.value);
   return sql` from (select distinct on (${join(keys)}) ${ident(alias)}.*${rows}${
     orderClause([...keys, ...order])
   }) as ${ident(alias)}`;
@@ -98,12 +80,8 @@ export function distinctRows(
 
 export function termKey(term: PlannedOrder): string {
   switch (term.kind) {
-    case "field":
-      return fieldKey(term.field);
     case "value":
       return valueKey(term.value);
-    case "output":
-      return `output ${term.position}`;
     case "related":
       return `order ${JSON.stringify([term.embed, term.key, term.path])}`;
     default:

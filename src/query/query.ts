@@ -26,15 +26,13 @@ import {
   rowsAlias,
   valueExpression,
 } from "./body.ts";
-import { renderCall } from "./call.ts";
-import { renderCount } from "./count.ts";
+import { renderCall, renderExplain } from "./call.ts";
 import { cutRows, renderRoot, type RootRows } from "./cursor_page.ts";
-import { renderExplain } from "./call.ts";
 import { isKeyed, keyChecks } from "./keyed_update.ts";
 import { renderMutationTables } from "./mutate.ts";
 import { foundRows, isNested, type LevelWrite, renderLevelWrites } from "./nested_insert.ts";
 import { insertedColumn, isCountedByXmax, updatedRowsSetting } from "./on_conflict.ts";
-import { renderRows, renderVersionedRows, type VersionedRows } from "./read.ts";
+import { renderCount, renderRows, renderVersionedRows, type VersionedRows } from "./read.ts";
 import { type BodyWithMembers, keepResult, renderBody } from "./result_reference.ts";
 import { renderTagged, type VersionSource } from "./row_version.ts";
 import { framingOf, renderRowsResult, rowFormatOf, type RowsResult } from "./rows_form.ts";

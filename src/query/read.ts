@@ -23,10 +23,10 @@ import {
   itemOutput,
   jsonFunctions,
   type JsonUse,
+  orderValue,
   type Output,
   output,
   selectList,
-  spreadAggregate,
   spreadColumn,
 } from "./output.ts";
 import {
@@ -37,8 +37,7 @@ import {
   termKey,
 } from "./picked_rows.ts";
 import { renderVersion, rowColumn, versionColumn, type VersionSource } from "./row_version.ts";
-import { orderValue } from "./output.ts";
-import { directReader, pageReader, readOperand, type RowReader } from "./row_reader.ts";
+import { directReader, pageReader, type RowReader } from "./row_reader.ts";
 
 /**
  * Renders the whole query: `select … from … where … order by … limit …`. The output keys name its
@@ -95,7 +94,7 @@ function renderFlat(node: ReadNode, source: JoinSource, use: NodeUse): NodeQuery
   return { query, outputs };
 }
 
-export interface FlatParts {
+interface FlatParts {
   readonly outputs: readonly Output[];
   readonly values: readonly Sql[];
   /** Renders FROM and WHERE; the order picks the first of equal rows. */
@@ -103,7 +102,7 @@ export interface FlatParts {
   readonly groups: Sql;
 }
 
-export function flatParts(
+function flatParts(
   node: ReadNode,
   source: JoinSource,
   { json, versioned }: Pick<NodeUse, "json" | "versioned">,
@@ -113,7 +112,7 @@ export function flatParts(
   const values = node.order.map((term) => orderValue(term, node, reader, outputs));
   const allJoins = sql`${orderJoins(node)}${joins}${rowJoin(outputs, versioned)}`;
   const all = renderFromWhere(node, source, { ...shown, joined: node.joined }, allJoins);
-  const having = renderConditionList(node.having, (operand) => readOperand(reader, operand));
+  const having = renderConditionList(node.having, reader.value);
   return {
     outputs,
     values,
@@ -122,7 +121,7 @@ export function flatParts(
   };
 }
 
-export function distinctWord({ distinct }: ReadNode, outputs: readonly Output[]): Sql {
+function distinctWord({ distinct }: ReadNode, outputs: readonly Output[]): Sql {
   return distinct === "all" && outputs.length > 0 ? sql`distinct ` : emptySql;
 }
 
@@ -217,10 +216,26 @@ export function renderGroups(node: ReadNode, source: JoinSource): Sql {
   const { distinct } = node;
   if (distinct === null || distinct === "all") return renderFlat(whole, source, shownRows).query;
   const reader = directReader(node, { ...shown, joined: false });
-  const keys = distinct.map((operand) => readOperand(reader, operand));
+  const keys = distinct.map(reader.value);
   return sql`select distinct ${join(keys)}${
     renderFromWhere(whole, source, { ...shown, joined: false })
   }`;
+}
+
+/**
+ * Returns a query with one row for each matching row of the root, or for each row of the result if
+ * it has groups or distinct rows. Row ranges and orders do not
+ * apply. `from` replaces the root's relation when the caller supplies the rows, under the plan's
+ * alias.
+ */
+export function renderCount({ root }: ReadPlan, from?: Sql): Sql {
+  const source = rootSource(root, from);
+  if (root.grouped || root.having.length > 0 || root.distinct !== null) {
+    return sql`select 1 from (${renderGroups(root, source)}) as svc_groups`;
+  }
+  const options = { ranges: false, joined: false, groups: renderGroups };
+  const rows = renderFromWhere(root, source, options);
+  return sql`select 1${rows}`;
 }
 
 /** An embed may repeat its parent, but the result stays within the limit. */
@@ -308,7 +323,7 @@ function renderSpread(
     outputs: outputs.map((column, index) => {
       const found = sql`${alias}.${ident(spreadColumn(index))}`;
       const value = arrayAggregated ? sql`coalesce(${found}, '[]')` : found;
-      const aggregate = spreadAggregate(column.aggregate, { alias, position: index });
+      const aggregate = column.aggregate && { ...column.aggregate, applied: null };
       return { ...column, value, aggregate, groupBy: null, embed: position };
     }),
     joins: lateral(

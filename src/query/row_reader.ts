@@ -1,6 +1,5 @@
 /** Reads the values of a node's row, from its relation or from its page. @module */
-import { isPlainField } from "../plan/planned_values.ts";
-import type { PlannedField, PlannedOperand, PlannedValue, ReadNode } from "../plan/read_node.ts";
+import type { PlannedField, PlannedValue, ReadNode } from "../plan/read_node.ts";
 import { ident, join, type Sql, sql } from "../sql/fragment.ts";
 import { renderField } from "./field.ts";
 import { type ExistsOptions, nodeSource, ownRow, type ParentRow } from "./from_where.ts";
@@ -32,10 +31,6 @@ export function directReader(node: ReadNode, options: ExistsOptions): RowReader 
     return sql;
   };
   return { field, value, source, parent: ownRow(node) };
-}
-
-export function readOperand({ field, value }: RowReader, operand: PlannedOperand): Sql {
-  return isPlainField(operand) ? field(operand) : value(operand);
 }
 
 /** Reads from a subquery, under the node's alias, that supplies the values that were read. */
@@ -78,10 +73,10 @@ function columnKey(column: string): string {
   return `.${column}`;
 }
 
-export function fieldKey({ column, path }: PlannedField): string {
+function fieldKey({ column, path }: PlannedField): string {
   return path.length === 0 ? columnKey(column) : JSON.stringify([column, path]);
 }
 
 export function valueKey(value: PlannedValue): string {
-  return `value ${JSON.stringify(value)}`;
+  return value.kind === "column" ? fieldKey(value.field) : `value ${JSON.stringify(value)}`;
 }

@@ -1,10 +1,9 @@
 /** Renders values: columns with casts and calls. @module */
-import { type AggregateValue, isPlainField } from "../plan/planned_values.ts";
+import type { AggregateValue } from "../plan/planned_values.ts";
 import type {
   ExtensionObject,
   PlannedArgument,
   PlannedField,
-  PlannedOperand,
   PlannedValue,
 } from "../plan/read_node.ts";
 import { valueFunctions } from "../plan/value_functions.ts";
@@ -53,14 +52,10 @@ export function renderValue(value: PlannedValue, source: ValueSource): Sql {
     case "related":
       return source.related(value);
     case "outer":
-      return renderOperand(value.value, source.outer!);
+      return renderValue(value.value, source.outer!);
     default:
       return value satisfies never;
   }
-}
-
-export function renderOperand(operand: PlannedOperand, source: ValueSource): Sql {
-  return isPlainField(operand) ? source.field(operand) : renderValue(operand, source);
 }
 
 export interface AggregateInput {

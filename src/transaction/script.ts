@@ -83,7 +83,7 @@ export interface RequestWork {
 export interface DividedParam {
   /** The parameter's value in the query. */
   readonly placeholder: ParamValue;
-  readonly pieces: AsyncIterable<Uint8Array>;
+  readonly pieces: Iterable<Uint8Array>;
 }
 
 /** The transaction of a request. */

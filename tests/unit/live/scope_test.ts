@@ -8,7 +8,7 @@ const condition = {
   operator: "eq",
   negated: false,
   quantifier: null,
-  field: { column: "owner", path: [] },
+  field: { kind: "column", field: { column: "owner", path: [] } },
   convert: null,
 };
 const root = { conditions: [condition] } as unknown as ReadNode;

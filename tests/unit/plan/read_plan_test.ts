@@ -2,7 +2,7 @@ import { deepStrictEqual } from "node:assert/strict";
 import { makeAliases } from "../../../src/plan/resolved_tree.ts";
 import { neededColumns } from "../../../src/plan/read_plan.ts";
 import { embedRange } from "../../../src/plan/query_limits.ts";
-import type { QueryParams } from "../../../src/request/url/query_types.ts";
+import type { QueryParams, SelectItem } from "../../../src/request/url/query_types.ts";
 import {
   all,
   api,
@@ -27,11 +27,20 @@ function representation(name: string, parts: Partial<QueryParams>, maxRows: numb
   );
 }
 
+const maxCity: SelectItem = {
+  kind: "value",
+  value: {
+    field: { name: "city", path: [] },
+    steps: [{ kind: "call", name: "max", arguments: [] }],
+  },
+  alias: null,
+};
+
 const needs: readonly [name: string, parts: Partial<QueryParams>, columns: string[] | "all"][] = [
   ["all columns", {}, "all"],
   ["selected columns, sorted", { select: [column("name"), column("id")] }, ["id", "name"]],
   ["each column once", { select: [column("id"), column(place("id", "->", "a"))] }, ["id"]],
-  ["columns of aggregates", { select: [column("city", { aggregate: "max" }), count] }, ["city"]],
+  ["columns of aggregates", { select: [maxCity, count] }, ["city"]],
   ["columns of the order", { select: [column("id")], order: [at("", [by("name")])] }, [
     "id",
     "name",
