@@ -7,10 +7,8 @@ import type { ServiceError } from "../errors/service_error.ts";
 import { parseAccept } from "../http/accept.ts";
 import { parseMediaType } from "../http/media_type.ts";
 import { turn } from "../lib/timers.ts";
-import type { Payload } from "../request/api_request.ts";
-import { type BodyDecoder, noBytes } from "../request/body/body_decoder.ts";
-import { JsonRowsScan } from "../request/body/json_rows.ts";
-import { MarkSkipper } from "../request/body/utf8.ts";
+import type { BodyDecoder } from "../request/body/body_decoder.ts";
+import { DocumentDecoder } from "../request/body/decoders.ts";
 import { JsonOutline } from "../request/body/json_outline.ts";
 
 /** One operation of a batch, as it was sent. */
@@ -34,34 +32,14 @@ export interface BatchDocument {
   readonly operations: readonly BatchOperation[];
 }
 
-/** Passes the bytes of a document on, up to a limit. Throws `140` unless they are JSON. */
-export class BatchDocumentDecoder implements BodyDecoder {
-  readonly work = "reads";
-  readonly #maxBytes: number;
-  readonly #mark = new MarkSkipper();
-  readonly #scan = new JsonRowsScan({ keysMayVary: true });
-  #length = 0;
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  write(piece: Uint8Array): Uint8Array {
-    this.#length += piece.length;
-    if (this.#length > this.#maxBytes) throw errors.batchTooLarge("document", this.#maxBytes);
-    const text = this.#mark.skip(piece);
-    if (!this.#scan.push(text)) throw malformed([], "expected JSON");
-    return text;
-  }
-
-  end(): Uint8Array {
-    if (this.#scan.end().kind === "malformed") throw malformed([], "expected JSON");
-    return noBytes;
-  }
-
-  payload(bytes: Uint8Array): Payload {
-    return { kind: "raw", type: "text", bytes };
-  }
+/** Returns the decoder of documents up to a limit. It throws `140` unless they are JSON. */
+export function batchDocumentDecoder(maxBytes: number): BodyDecoder {
+  return new DocumentDecoder({
+    maxBytes,
+    tooLarge: () => errors.batchTooLarge("document", maxBytes),
+    malformed: () => malformed([], "expected JSON"),
+    payload: (bytes) => ({ kind: "raw", type: "text", bytes }),
+  });
 }
 
 /** Bytes of operations that are read between two pauses. Reading them takes some milliseconds. */

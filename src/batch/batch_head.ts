@@ -8,7 +8,7 @@ import { parsePreferences } from "../request/preferences.ts";
 import { chooseSchema } from "../request/profile.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { DescribedRequest } from "../transaction/preamble.ts";
-import { BatchDocumentDecoder } from "./batch_document.ts";
+import { batchDocumentDecoder } from "./batch_document.ts";
 import { batchPreferences, otherPreferences } from "./operation_request.ts";
 
 /** Whether a request is a batch. With a function for `/`, only the media type of batches says so. */
@@ -65,5 +65,5 @@ export function checkDocumentLength(
 }
 
 export function documentReader({ batchMaxBytes }: Pick<Config, "batchMaxBytes">): PayloadReader {
-  return { format: "raw", begin: () => new BatchDocumentDecoder(batchMaxBytes) };
+  return { format: "raw", begin: () => batchDocumentDecoder(batchMaxBytes) };
 }

@@ -64,7 +64,7 @@ export type Payload =
      * Arrays of about 1 MiB each, in place of `text`, which is empty then. To be read once: each stays unchanged
      * until the second one behind it is requested. Default: none.
      */
-    readonly pieces?: AsyncIterable<Uint8Array>;
+    readonly pieces?: Iterable<Uint8Array>;
     /** A single unnamed parameter takes the JSON that CSV was converted to. */
     readonly source: "json" | "csv" | "row text" | "form";
   }

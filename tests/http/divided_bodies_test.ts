@@ -232,7 +232,7 @@ const refusals: readonly (readonly [
     "application/json",
     400,
     "SVC102",
-    "All object keys must match",
+    `Element ${rows.length} has other keys than the first element`,
   ],
   [
     "no object",
@@ -241,7 +241,7 @@ const refusals: readonly (readonly [
     "application/json",
     400,
     "SVC102",
-    "All object keys must match",
+    "Element 5991 has other keys than the first element",
   ],
   [
     "other keys in the last line",

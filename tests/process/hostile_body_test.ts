@@ -131,8 +131,8 @@ const rows: readonly Hostile[] = [
       yield* chunksOf({ start: '{"a":', piece: "[", count: 5 * million });
       yield* chunksOf({ piece: "]", count: 5 * million, end: "}" });
     },
-    413,
-    "54001",
+    400,
+    "SVC102",
   ],
   [
     "a long value",

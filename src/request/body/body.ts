@@ -11,7 +11,6 @@ import { contentCoding, decodedPieces } from "./content_coding.ts";
 import { decodePieces } from "./decode_pieces.ts";
 import type { DecoderOptions } from "./decoders.ts";
 import {
-  cutRows,
   divideBody,
   type DivisionOptions,
   type JsonPayload,
@@ -23,7 +22,7 @@ import {
  * their syntax come first. The runtime collects them, which is the fastest way.
  */
 const maxShortBytes = 64 * 1024;
-/** Bodies of up to this many bytes arrive in one piece, if their client is not slow. */
+/** Bodies of up to this many bytes arrive in one piece: no timeout counts between pieces. */
 const maxPieceBytes = 4 * 1024;
 /** Bytes of the buffer that a body of known length is read through. */
 const bufferBytes = 256 * 1024;
@@ -89,17 +88,19 @@ export async function receiveBody(
   }
   const decoder = begin((payload) => guard.check(payload), { isCut: mayDivide });
   // Access to `body` creates a stream, which small bodies do not need.
-  if (expected <= maxShortBytes || request.body === null) {
-    const bytes = expected > maxPieceBytes && timeout.milliseconds > 0 && request.body !== null
-      ? await receivedWhole(request.body, expected, { timeout, pause })
-      : new Uint8Array(await unbroken(() => inTime(request.arrayBuffer(), timeout, errors)));
+  const maxWhole = timeout.milliseconds > 0 ? maxPieceBytes : maxShortBytes;
+  if (expected <= maxWhole || request.body === null) {
+    const received = await unbroken(() => inTime(request.arrayBuffer(), timeout, errors));
+    const bytes = new Uint8Array(received);
     guard.count(bytes.length);
     return await decodeAtOnce(decoder, bytes, pause);
   }
   const isChunked = request.headers.has("transfer-encoding");
   const reader = pieceReader(
     request.body,
-    isChunked ? { kind: "joined", pause } : { kind: "buffer", bytes: bufferBytes },
+    isChunked
+      ? { kind: "joined", pause }
+      : { kind: "buffer", bytes: expected <= maxShortBytes ? expected : bufferBytes },
   );
   const received = receivedPieces(reader, timeout);
   const watched = mayDivide ? division.minRate.watch(received) : received;
@@ -152,7 +153,7 @@ async function divideLongBody(
     if (spool === null) return null;
     const start = { bytes: collected.bytes(), rowEnd };
     division.minRate.start();
-    return await divideBody(payload, cutRows(start, decoded, decoder), spool);
+    return await divideBody(payload, start, { rest: decoded, decoder, spool });
   }
   return null;
 }
@@ -311,21 +312,4 @@ async function* receivedPieces(
     timeout.pace?.count(value.length);
     yield value;
   }
-}
-
-/** Receives a short body, so that the timeout counts between its pieces. */
-async function receivedWhole(
-  body: ReadableStream<Uint8Array>,
-  expected: number,
-  { timeout, pause }: { readonly timeout: BodyTimeout; readonly pause: () => Promise<void> },
-): Promise<Uint8Array> {
-  const reader = pieceReader(body, { kind: "buffer", bytes: expected });
-  const collected = new Collected(expected, pause);
-  try {
-    for await (const piece of receivedPieces(reader, timeout)) await collected.add(piece);
-  } finally {
-    // The server can discard the rest.
-    reader.release();
-  }
-  return collected.bytes();
 }

@@ -15,20 +15,15 @@ const minCheckedBytes = 1024 * 1024;
 /** JSON and CSV rarely shrink to less than a hundredth; bombs shrink to a thousandth. */
 const maxRatio = 200;
 
-const codings: ReadonlyMap<string, ContentCoding> = new Map([
-  ["gzip", "gzip"],
-  ["x-gzip", "gzip"],
-  ["deflate", "deflate"],
-]);
-
 const zlib = builtinModule("node:zlib");
+const stream = builtinModule("node:stream");
 
 /** Returns the coding of a body; null for none. Throws `138` for other codings, and for several. */
 export function contentCoding(headers: Headers): ContentCoding | null {
   const name = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
   if (name === "" || name === "identity") return null;
-  const coding = codings.get(name);
-  if (coding !== undefined && zlib !== null) return coding;
+  const coding = name === "x-gzip" ? "gzip" : name;
+  if (zlib !== null && (coding === "gzip" || coding === "deflate")) return coding;
   throw errors.unsupportedContentCoding(name, zlib === null ? [] : ["gzip", "deflate"]);
 }
 
@@ -50,14 +45,17 @@ export async function* decodedPieces(
       for (let at = 0; at < piece.length; at += countedSliceBytes) {
         const slice = piece.subarray(at, at + countedSliceBytes);
         received += slice.length;
-        yield slice;
+        // The decoder reads it later.
+        yield slice.slice();
       }
     }
   }
   const options = { chunkSize: chunkBytes };
   const decoder = coding === "gzip" ? zlib!.createGunzip(options) : zlib!.createInflate(options);
+  // The decoder fails with the error of the pipeline.
+  stream!.pipeline(counted(), decoder, () => {});
   try {
-    for await (const piece of unzipped(counted(), decoder)) {
+    for await (const piece of decoder) {
       decoded += piece.length;
       if (!isLimited && decoded > minCheckedBytes && decoded > received * maxRatio) {
         throw errors.bodyExpandsTooMuch(maxRatio);
@@ -67,39 +65,4 @@ export async function* decodedPieces(
   } catch (error) {
     throw error instanceof ServiceError ? error : errors.undecodableBody(coding);
   }
-}
-
-interface ZlibDecoder extends AsyncIterable<Uint8Array> {
-  write(bytes: Uint8Array): boolean;
-  end(): void;
-  destroy(error?: Error): void;
-  on(event: "drain" | "close", listener: () => void): void;
-}
-
-async function* unzipped(
-  pieces: AsyncIterable<Uint8Array>,
-  decoder: ZlibDecoder,
-): AsyncGenerator<Uint8Array> {
-  let isClosed = false;
-  let resume = () => {};
-  decoder.on("drain", () => resume());
-  decoder.on("close", () => {
-    isClosed = true;
-    resume();
-  });
-  const feeding = (async () => {
-    for await (const piece of pieces) {
-      if (isClosed) return;
-      // The decoder reads it later.
-      if (decoder.write(piece.slice()) || isClosed) continue;
-      await new Promise<void>((resolve) => resume = resolve);
-    }
-    decoder.end();
-  })().catch((error) => decoder.destroy(error));
-  try {
-    yield* decoder;
-  } finally {
-    decoder.destroy();
-  }
-  await feeding;
 }

@@ -6,7 +6,7 @@ import type { ServiceError } from "../../errors/service_error.ts";
 import type { Payload } from "../api_request.ts";
 import { type BodyDecoder, noBytes, type OnKeys, type PayloadUse } from "./body_decoder.ts";
 import { maxNames, shortName } from "./body_names.ts";
-import { nulError, utf8Text } from "./utf8.ts";
+import { nextText, utf8Decoder } from "./utf8.ts";
 
 /** Where in the text the decoder is. */
 type Place = "record start" | "field start" | "plain field" | "quoted field" | "behind quote";
@@ -29,7 +29,7 @@ export class CsvDecoder implements BodyDecoder {
   readonly #onKeys: OnKeys;
   /** How NULL is written: `exact` without quotes, as `NULL` or nothing; `row text` as `NULL` alone. */
   readonly #form: Dialect["csv"];
-  readonly #utf8 = new TextDecoder("utf-8", { fatal: true });
+  readonly #utf8 = utf8Decoder();
   readonly #bytes = new TextEncoder();
   #place: Place = "record start";
   #records = 0;
@@ -60,12 +60,11 @@ export class CsvDecoder implements BodyDecoder {
 
   get cuts() {
     const areKeysKnown = this.#width !== null;
-    return { lastRowEnd: this.#lastRowEnd, areKeysKnown, isMixed: false, isMalformed: false };
+    return { lastRowEnd: this.#lastRowEnd, areKeysKnown, firstMixed: null, isMalformed: false };
   }
 
   write(piece: Uint8Array): Uint8Array {
-    if (piece.includes(0)) throw nulError();
-    const text = utf8Text(() => this.#utf8.decode(piece, { stream: true }));
+    const text = nextText(this.#utf8, piece);
     this.#rows = "";
     for (let at = 0; at < text.length;) at = this.#step(text, at);
     const json = this.#bytes.encode(this.#rows);
@@ -74,7 +73,7 @@ export class CsvDecoder implements BodyDecoder {
   }
 
   end(): Uint8Array {
-    utf8Text(() => this.#utf8.decode());
+    nextText(this.#utf8, null);
     if (this.#place === "quoted field") throw this.#problem("quote not closed");
     if (this.#records === 0) {
       throw this.#problem(this.#place === "record start" ? "no names" : "no line break");

@@ -6,11 +6,7 @@ import type { BodyDecoder } from "./body_decoder.ts";
 const sliceBytes = 64 * 1024;
 
 /** Bytes, read and written, between two pauses. Decoding them takes some milliseconds. */
-const maxBytesPerTurn: Readonly<Record<BodyDecoder["work"], number>> = {
-  none: Infinity,
-  reads: 256 * 1024,
-  converts: 256 * 1024,
-};
+const maxBytesPerTurn = 256 * 1024;
 
 /** Each piece is valid until the next one. Awaits `pause` after some milliseconds of work. */
 export async function* decodePieces(
@@ -27,7 +23,7 @@ export async function* decodePieces(
       const decoded = decoder.write(slice);
       yield decoded;
       done += decoder.work === "converts" ? slice.length + decoded.length : slice.length;
-      if (done < maxBytesPerTurn[decoder.work]) continue;
+      if (!isCostly || done < maxBytesPerTurn) continue;
       done = 0;
       await pause();
     }

@@ -1,5 +1,6 @@
 /** The decoders of bodies, one for each content type and use. @module */
 import { errors } from "../../errors/catalogue.ts";
+import type { ServiceError } from "../../errors/service_error.ts";
 import type { Payload } from "../api_request.ts";
 import {
   type BodyDecoder,
@@ -9,7 +10,7 @@ import {
   type RowCuts,
 } from "./body_decoder.ts";
 import { type JsonRows, JsonRowsScan } from "./json_rows.ts";
-import { MarkSkipper, Utf8Check } from "./utf8.ts";
+import { nextText, utf8Decoder, withoutMark } from "./utf8.ts";
 
 const ascii = new TextEncoder();
 const noRows = ascii.encode("[]");
@@ -20,7 +21,6 @@ export class JsonDecoder implements BodyDecoder {
   readonly work = "reads";
   readonly #takes: PayloadUse;
   readonly #onKeys: OnKeys;
-  readonly #mark = new MarkSkipper();
   readonly #scan: JsonRowsScan;
   #areKeysKnown = false;
   #length = 0;
@@ -32,7 +32,7 @@ export class JsonDecoder implements BodyDecoder {
   }
 
   write(piece: Uint8Array): Uint8Array {
-    const text = this.#mark.skip(piece);
+    const text = this.#length === 0 ? withoutMark(piece) : piece;
     this.#length += text.length;
     if (!this.#scan.push(text)) throw errors.invalidJson();
     if (!this.#areKeysKnown && this.#scan.areKeysKnown) {
@@ -58,8 +58,8 @@ export class JsonDecoder implements BodyDecoder {
   }
 
   get cuts(): RowCuts {
-    const { lastRowEnd, areKeysKnown, isMixed } = this.#scan;
-    return { lastRowEnd, areKeysKnown, isMixed, isMalformed: false };
+    const { lastRowEnd, areKeysKnown, firstMixed } = this.#scan;
+    return { lastRowEnd, areKeysKnown, firstMixed, isMalformed: false };
   }
 
   /** A function is called without arguments by a body without bytes, too. */
@@ -94,7 +94,6 @@ export class ColumnsJsonDecoder implements BodyDecoder {
   /** Finds rows, so that the text can be cut between them; null if it is not cut. */
   readonly #scan: JsonRowsScan | null;
   #isMalformed = false;
-  readonly #mark = new MarkSkipper();
   /** The first character that is not blank. */
   #first: number | undefined;
   #length = 0;
@@ -108,12 +107,12 @@ export class ColumnsJsonDecoder implements BodyDecoder {
   get cuts(): RowCuts | undefined {
     if (this.#scan === null) return undefined;
     const { lastRowEnd } = this.#scan;
-    return { lastRowEnd, areKeysKnown: true, isMixed: false, isMalformed: this.#isMalformed };
+    return { lastRowEnd, areKeysKnown: true, firstMixed: null, isMalformed: this.#isMalformed };
   }
 
   write(piece: Uint8Array): Uint8Array {
-    const text = this.#mark.skip(piece);
-    this.#length += text.length;
+    const text = this.#length === 0 ? withoutMark(piece) : piece;
+    this.#length += piece.length;
     if (this.#scan?.push(text) === false) this.#isMalformed = true;
     this.#first ??= text.find((code) => !blanks.has(code));
     return text;
@@ -135,11 +134,46 @@ export class ColumnsJsonDecoder implements BodyDecoder {
 const openBrace = 0x7b;
 const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
+/** A kind of documents, which are read as a whole. */
+export interface DocumentForm {
+  readonly maxBytes: number;
+  readonly tooLarge: () => ServiceError;
+  readonly malformed: () => ServiceError;
+  readonly payload: (bytes: Uint8Array) => Payload;
+}
+
+/** Passes a JSON document on as it is, up to a limit. */
+export class DocumentDecoder implements BodyDecoder {
+  readonly work = "reads";
+  readonly payload: DocumentForm["payload"];
+  readonly #form: DocumentForm;
+  readonly #scan = new JsonRowsScan({ keysMayVary: true });
+  #length = 0;
+
+  constructor(form: DocumentForm) {
+    this.#form = form;
+    this.payload = form.payload;
+  }
+
+  write(piece: Uint8Array): Uint8Array {
+    const text = this.#length === 0 ? withoutMark(piece) : piece;
+    this.#length += piece.length;
+    if (this.#length > this.#form.maxBytes) throw this.#form.tooLarge();
+    if (!this.#scan.push(text)) throw this.#form.malformed();
+    return text;
+  }
+
+  end(): Uint8Array {
+    if (this.#scan.end().kind === "malformed") throw this.#form.malformed();
+    return noBytes;
+  }
+}
+
 /** The value of a single unnamed parameter, as it is. */
 export class RawDecoder implements BodyDecoder {
   readonly work: "none" | "reads";
   readonly #type: "text" | "xml" | "bytea";
-  readonly #utf8 = new Utf8Check();
+  readonly #utf8 = utf8Decoder();
 
   constructor(type: "text" | "xml" | "bytea") {
     this.#type = type;
@@ -147,12 +181,12 @@ export class RawDecoder implements BodyDecoder {
   }
 
   write(piece: Uint8Array): Uint8Array {
-    if (this.work === "reads") this.#utf8.add(piece);
+    if (this.work === "reads") nextText(this.#utf8, piece);
     return piece;
   }
 
   end(): Uint8Array {
-    if (this.work === "reads") this.#utf8.end();
+    if (this.work === "reads") nextText(this.#utf8, null);
     return noBytes;
   }
 

@@ -1,4 +1,4 @@
-/** Receives long arrays of rows in pieces, of which three are in memory at most. @module */
+/** Receives long arrays of rows in pieces, and stores them in a file. @module */
 import { errors } from "../../errors/catalogue.ts";
 import { type SpoolFile, SpoolFullError } from "../../lib/spool_file.ts";
 import type { Payload } from "../api_request.ts";
@@ -19,7 +19,7 @@ export interface DivisionOptions {
 }
 
 /** Stores rows. */
-type BodyFile = Pick<SpoolFile, "append" | "close" | "pieces">;
+type BodyFile = Pick<SpoolFile, "append" | "close" | "endPiece" | "pieces">;
 
 /** A payload of rows. */
 export type JsonPayload = Extract<Payload, { readonly kind: "json" }>;
@@ -32,140 +32,88 @@ export interface BodyStart {
 }
 
 /**
- * Returns the payload of a body with its rows in pieces. Stores them in a file up to the body's end, so
- * that no connection waits for the client. Throws `102`, `133` and `135`.
+ * Returns the payload of a body with its rows in pieces: those in `start`, and in the rest that a decoder
+ * returns. Stores them in a file up to the body's end, so that no connection waits for the client. Throws
+ * `102`, `133` and `135`.
  */
 export async function divideBody(
   payload: JsonPayload,
-  arrays: AsyncGenerator<Uint8Array>,
-  spool: BodyFile,
+  { bytes, rowEnd }: BodyStart,
+  { rest, decoder, spool }: {
+    readonly rest: AsyncGenerator<Uint8Array>;
+    readonly decoder: BodyDecoder;
+    readonly spool: BodyFile;
+  },
 ): Promise<JsonPayload> {
+  const cutter = new RowCutter(spool);
   try {
-    for await (const piece of arrays) spool.append(piece);
+    cutter.add(bytes, rowEnd);
+    for await (const decoded of rest) {
+      const cuts = decoder.cuts!;
+      checkRows(cuts);
+      cutter.add(decoded, decoded.length > 0 ? cuts.lastRowEnd : -1);
+    }
+    cutter.end();
   } catch (error) {
     spool.close();
     throw error instanceof SpoolFullError ? errors.spoolFull() : error;
+  } finally {
+    await rest.return(undefined);
   }
   return { ...payload, pieces: spool.pieces() };
 }
 
-/** Yields arrays of the rows in `start` and in the rest that a decoder returns. Throws `102`. */
-export async function* cutRows(
-  { bytes, rowEnd }: BodyStart,
-  rest: AsyncGenerator<Uint8Array>,
-  decoder: BodyDecoder,
-): AsyncGenerator<Uint8Array> {
-  const cutter = new RowCutter();
-  try {
-    const first = cutter.add(bytes, rowEnd);
-    if (first !== null) yield first;
-    for await (const decoded of rest) {
-      const cuts = decoder.cuts!;
-      checkRows(cuts);
-      const piece = cutter.add(decoded, decoded.length > 0 ? cuts.lastRowEnd : -1);
-      if (piece !== null) yield piece;
-    }
-    const last = cutter.end();
-    if (last !== null) yield last;
-  } finally {
-    await rest.return(undefined);
-  }
-}
-
-function checkRows({ isMixed, isMalformed }: RowCuts): void {
+function checkRows({ firstMixed, isMalformed }: RowCuts): void {
   if (isMalformed) throw errors.invalidJson();
-  if (isMixed) throw errors.mixedKeys();
+  if (firstMixed !== null) throw errors.mixedKeys(firstMixed);
 }
 
 /** An array is cut behind the first row that ends beyond this many bytes. */
 const pieceBytes = 1024 * 1024;
-/** Two arrays are on their way to PostgreSQL while the next one is made. */
-const buffers = 3;
-/** Buffers that a long row has enlarged beyond this are dropped after use. */
-const maxKeptBytes = 4 * pieceBytes;
 
-const [openBracket, closeBracket, comma] = [0x5b, 0x5d, 0x2c];
+const comma = 0x2c;
+const [beginArray, endArray] = [Uint8Array.of(0x5b), Uint8Array.of(0x5d)];
 
-/** Cuts one text. An array that it returns stays unchanged until the second one behind it is made. */
+/** Cuts the text of an array into arrays of whole rows, and stores each as a piece. */
 export class RowCutter {
-  /** The buffer in use is the last. */
-  readonly #buffers: Uint8Array[] = Array.from({ length: buffers }, () => noBytes);
+  readonly #spool: Pick<BodyFile, "append" | "endPiece">;
+  /** Bytes of the array that is being stored. */
   #length = 0;
-  /** Position behind the last row; -1 before the first row has ended. */
-  #rowEnd = -1;
   /** Whether the comma between two arrays is still to come. */
   #isBetween = false;
 
-  /** Adds text, with the position behind its last row or -1. Returns an array if it is full. */
-  add(bytes: Uint8Array, rowEnd: number): Uint8Array | null {
-    const start = this.#isBetween ? afterComma(bytes) : 0;
-    if (start < 0) return null;
+  constructor(spool: Pick<BodyFile, "append" | "endPiece">) {
+    this.#spool = spool;
+  }
+
+  /** Adds text, with the position behind its last row or -1. */
+  add(bytes: Uint8Array, rowEnd: number): void {
+    let start = 0;
     if (this.#isBetween) {
+      start = bytes.indexOf(comma) + 1;
+      // Only blanks or `]` have come.
+      if (start === 0) return;
       this.#isBetween = false;
       this.#append(beginArray);
     }
-    if (rowEnd >= 0) this.#rowEnd = this.#length + rowEnd - start;
-    this.#append(bytes.subarray(start));
-    return this.#length >= pieceBytes && this.#rowEnd >= 0 ? this.#cut() : null;
-  }
-
-  /** Returns the last array, which the text itself has closed; null if no row is left. */
-  end(): Uint8Array | null {
-    return this.#length === 0 ? null : this.#buffer.subarray(0, this.#length);
-  }
-
-  get #buffer(): Uint8Array {
-    return this.#buffers[buffers - 1]!;
-  }
-
-  #cut(): Uint8Array {
-    const end = this.#rowEnd;
-    const text = this.#buffer;
-    const rest = text.subarray(end, this.#length);
-    this.#takeNextBuffer();
-    this.#isBetween = true;
-    this.#rowEnd = -1;
-    this.add(rest, -1);
-    if (end < text.length) {
-      text[end] = closeBracket;
-      return text.subarray(0, end + 1);
+    if (rowEnd < 0 || this.#length + rowEnd - start < pieceBytes) {
+      return this.#append(bytes.subarray(start));
     }
-    const closed = enlarged(text, end, end + 1);
-    closed[end] = closeBracket;
-    return closed;
+    this.#append(bytes.subarray(start, rowEnd));
+    this.#append(endArray);
+    this.end();
+    this.#isBetween = true;
+    this.add(bytes.subarray(rowEnd), -1);
   }
 
-  #takeNextBuffer(): void {
-    const next = this.#buffers.shift()!;
-    this.#buffers.push(next.length > maxKeptBytes ? noBytes : next);
+  /** Ends the last array, which the text itself has closed, unless no row is left. */
+  end(): void {
+    if (this.#length > 0) this.#spool.endPiece();
     this.#length = 0;
   }
 
   #append(bytes: Uint8Array): void {
-    const needed = this.#length + bytes.length;
-    if (needed > this.#buffer.length) {
-      const capacity = Math.max(
-        needed + pieceBytes / 4,
-        2 * this.#length,
-        pieceBytes + pieceBytes / 4,
-      );
-      this.#buffers[buffers - 1] = enlarged(this.#buffer, this.#length, capacity);
-    }
-    this.#buffer.set(bytes, this.#length);
-    this.#length = needed;
+    this.#spool.append(bytes);
+    this.#length += bytes.length;
   }
-}
-
-const noBytes = new Uint8Array(0);
-const beginArray = Uint8Array.of(openBracket);
-
-function enlarged(bytes: Uint8Array, length: number, capacity: number): Uint8Array {
-  const larger = new Uint8Array(capacity);
-  larger.set(bytes.subarray(0, length));
-  return larger;
-}
-
-/** Returns the position behind the comma that the text begins with; -1 if only blanks or `]` come. */
-function afterComma(bytes: Uint8Array): number {
-  return bytes.indexOf(comma) + 1 || -1;
 }

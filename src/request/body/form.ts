@@ -4,7 +4,7 @@ import { errors } from "../../errors/catalogue.ts";
 import type { Payload } from "../api_request.ts";
 import { type BodyDecoder, noBytes, type PayloadUse } from "./body_decoder.ts";
 import { maxNames, shortName } from "./body_names.ts";
-import { nulError, utf8Text } from "./utf8.ts";
+import { nextText, nulError, utf8Decoder, utf8Text } from "./utf8.ts";
 
 const utf8 = new TextEncoder();
 
@@ -21,7 +21,7 @@ type FormFields = readonly (readonly [name: string, value: string])[];
 export class FormDecoder implements BodyDecoder {
   readonly work = "converts";
   readonly #takes: PayloadUse;
-  readonly #utf8 = new TextDecoder("utf-8", { fatal: true });
+  readonly #utf8 = utf8Decoder();
   #length = 0;
   #text = "";
   #fields: FormFields = [];
@@ -33,12 +33,12 @@ export class FormDecoder implements BodyDecoder {
   write(piece: Uint8Array): Uint8Array {
     this.#length += piece.length;
     if (this.#length > maxFormBytes) throw errors.bodyTooLarge(maxFormBytes, null);
-    this.#text += utf8Text(() => this.#utf8.decode(piece, { stream: true }));
+    this.#text += nextText(this.#utf8, piece);
     return noBytes;
   }
 
   end(): Uint8Array {
-    this.#text += utf8Text(() => this.#utf8.decode());
+    this.#text += nextText(this.#utf8, null);
     this.#fields = fieldsOf(this.#text);
     return this.#takes === "rows" ? objectText(this.#fields) : noBytes;
   }
@@ -71,7 +71,7 @@ function fieldsOf(text: string): FormFields {
     throw errors.invalidBody(`A form has at most ${maxFormFields} fields`);
   }
   utf8Text(() => decodeURIComponent(text.replaceAll(/%(?![0-9a-f]{2})/gi, "")));
-  if (text.includes("\0") || text.includes("%00")) throw nulError();
+  if (text.includes("%00")) throw nulError();
   return [...new URLSearchParams(`&${text}`)];
 }
 

@@ -40,7 +40,10 @@ export class JsonRowsScan {
       this.#hasFirstRowEnded = true;
       if (this.#distinct !== this.#indexes.size && this.#uncounted === 0) this.#differ();
     },
-    otherElement: () => this.isMixed = true,
+    otherElement: () => {
+      this.#others++;
+      this.#mix();
+    },
   });
   /** Keys of the first row with their indexes, in order of appearance. */
   readonly #indexes = new Map<string, number>();
@@ -57,8 +60,10 @@ export class JsonRowsScan {
   /** Number of different keys of the current row. */
   #distinct = 0;
   #count = 0;
-  /** Whether an element is not a row of the same keys. */
-  isMixed = false;
+  /** Number of the first element that is not a row of the same keys; null without one. */
+  firstMixed: number | null = null;
+  /** Number of elements that are not objects. */
+  #others = 0;
   #hasFirstRowEnded = false;
   #doVary = false;
 
@@ -98,11 +103,15 @@ export class JsonRowsScan {
   /** Takes note that a row has other keys than those before. */
   #differ(): void {
     if (this.#mayVary) this.#doVary = true;
-    else this.isMixed = true;
+    else this.#mix();
+  }
+
+  #mix(): void {
+    this.firstMixed ??= this.#count + this.#others;
   }
 
   #addKey(bytes: Uint8Array, start: number, end: number): void {
-    if (this.isMixed || (this.#uncounted > 0 && this.#count > 1)) return;
+    if (this.firstMixed !== null || (this.#uncounted > 0 && this.#count > 1)) return;
     const index = this.#indexOf(bytes, start, end);
     if (index === null) return;
     this.#next = index + 1;
@@ -152,7 +161,7 @@ export class JsonRowsScan {
   }
 
   rows(): JsonRows {
-    if (this.isMixed) return { kind: "mixed" };
+    if (this.firstMixed !== null) return { kind: "mixed" };
     if (this.#count === 0) return { kind: "none" };
     const keys = [...this.#indexes.keys()].sort();
     const rows = {
@@ -165,18 +174,9 @@ export class JsonRowsScan {
   }
 }
 
-const backslash = 0x5c;
-
 /** Decodes a key. Shortens a key that is longer than any name of a column. */
 function keyText(bytes: Uint8Array, start: number, end: number): string {
-  if (end - start > maxNameBytes) return nameText(bytes, start, end);
-  let text = "";
-  for (let at = start; at < end; at++) {
-    const code = bytes[at]!;
-    if (code > 0x7f || code === backslash) {
-      return JSON.parse(`"${nameText(bytes, start, end)}"`);
-    }
-    text += String.fromCharCode(code);
-  }
-  return text;
+  const text = nameText(bytes, start, end);
+  const isEscaped = end - start <= maxNameBytes && text.includes("\\");
+  return isEscaped ? JSON.parse(`"${text}"`) : text;
 }

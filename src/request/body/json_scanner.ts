@@ -1,6 +1,5 @@
 /** Reads JSON text (RFC 8259) as UTF-8, piece by piece, and accepts exactly what `JSON.parse`
  * accepts, without making values. Pieces may be cut anywhere, inside of a character too. @module */
-import { hexDigit } from "../url/percent.ts";
 import { NameBuffer } from "./body_names.ts";
 
 /** Receives the positions of rows: the objects of a top-level array, or the top-level object. */
@@ -36,9 +35,15 @@ const expects = {
   nothing: 9,
 } as const;
 
+/** Most containers in each other: PostgreSQL reads JSON by recursion, and refuses fewer. */
+const maxDepth = 65_536;
+
 export class JsonScanner {
   readonly #rows: RowEvents;
-  readonly #open = new OpenContainers();
+  /** Opening byte of each container around a value, innermost last. */
+  readonly #open: number[] = [];
+  /** Checks pieces from the first character beyond ASCII on; null before. */
+  #utf8: TextDecoder | null = null;
   /** The received part of a row's key that was cut; null without one. */
   #cutKey: NameBuffer | null = null;
   #expects: number = expects.value;
@@ -61,7 +66,7 @@ export class JsonScanner {
 
   /** Whether the last token ended an element of the top-level array. */
   get isBehindElement(): boolean {
-    return this.#rowDepth === 2 && this.#open.depth === 1 && this.#expects === expects.delimiter;
+    return this.#rowDepth === 2 && this.#open.length === 1 && this.#expects === expects.delimiter;
   }
 
   /** Takes the next piece. False when the text is malformed. */
@@ -69,13 +74,14 @@ export class JsonScanner {
     this.lastRowEnd = -1;
     let at = 0;
     while (at < bytes.length && this.#expects !== expects.nothing) at = this.#step(bytes, at);
+    if (this.#utf8 !== null && !isUtf8(bytes, this.#utf8)) this.#expects = expects.nothing;
     return this.#expects !== expects.nothing;
   }
 
   /** Takes the end. False when the text is malformed. */
   end(): boolean {
     if (this.#expects === expects.restOfScalar) this.#endScalar();
-    return this.#open.depth === 0 && this.#expects === expects.delimiter;
+    return this.#open.length === 0 && this.#expects === expects.delimiter;
   }
 
   /** Reads a token, or several where they mostly follow each other; returns where it stopped. */
@@ -122,17 +128,15 @@ export class JsonScanner {
   #value(bytes: Uint8Array, at: number): number {
     const code = bytes[at]!;
     if (this.#rowDepth === 0) this.#rowDepth = code === openBrace ? 1 : 2;
-    if (this.#rowDepth === this.#open.depth + 1) {
+    if (this.#rowDepth === this.#open.length + 1) {
       if (code === openBrace) this.#rows.rowBegins();
       else this.#rows.otherElement();
     }
     switch (code) {
       case openBrace:
-        this.#open.push(code);
-        return this.#become(expects.keyOrEnd, at);
+        return this.#enter(code, expects.keyOrEnd, at);
       case openBracket:
-        this.#open.push(code);
-        return this.#become(expects.elementOrEnd, at);
+        return this.#enter(code, expects.elementOrEnd, at);
       case quote:
         this.#place = inText;
         this.#expects = expects.restOfString;
@@ -140,6 +144,11 @@ export class JsonScanner {
       default:
         return this.#restOfScalar(bytes, at);
     }
+  }
+
+  #enter(code: number, next: number, at: number): number {
+    const isTooDeep = this.#open.push(code) > maxDepth;
+    return this.#become(isTooDeep ? expects.nothing : next, at);
   }
 
   /** Reads a number or a word up to the character behind it. */
@@ -172,8 +181,8 @@ export class JsonScanner {
   /** Reads the token behind a value. */
   #delimiter(bytes: Uint8Array, at: number): number {
     const code = bytes[at]!;
-    const container = this.#open.last;
-    if (code === comma && container !== 0) {
+    const container = this.#open.at(-1);
+    if (code === comma && container !== undefined) {
       if (container === openBracket) return this.#become(expects.value, at);
       this.#expects = expects.key;
       return bytes[at + 1] === quote ? this.#beginKey(bytes, at + 1) : at + 1;
@@ -184,7 +193,7 @@ export class JsonScanner {
   }
 
   #close(at: number): number {
-    const isRow = this.#open.depth === this.#rowDepth && this.#open.last === openBrace;
+    const isRow = this.#open.length === this.#rowDepth && this.#open.at(-1) === openBrace;
     if (isRow) {
       this.lastRowEnd = at + 1;
       this.#rows.rowEnds();
@@ -201,7 +210,7 @@ export class JsonScanner {
 
   #key(bytes: Uint8Array, start: number): number {
     const end = this.#endOfString(bytes, start);
-    const isRowKey = this.#open.depth === this.#rowDepth;
+    const isRowKey = this.#open.length === this.#rowDepth;
     if (this.#place !== ended) {
       if (isRowKey) (this.#cutKey ??= new NameBuffer()).add(bytes, start, end);
       return end;
@@ -227,13 +236,14 @@ export class JsonScanner {
     let place: number = this.#place;
     while (at < bytes.length && place >= 0) {
       if (place !== inText) {
-        place = nextInString(place, bytes[at++]!);
+        place = nextInEscape(place, bytes[at++]!);
         continue;
       }
       while (at < bytes.length && isPlain[bytes[at]!] === 1) at++;
       if (at === bytes.length) break;
       const code = bytes[at++]!;
-      place = code === quote ? ended : code === backslash ? escape : startOfSequence(code);
+      if (code >= 0x80) this.#utf8 ??= new TextDecoder("utf-8", { fatal: true });
+      else place = code === quote ? ended : code === backslash ? escape : invalid;
     }
     this.#place = place;
     if (place === invalid) this.#expects = expects.nothing;
@@ -243,38 +253,24 @@ export class JsonScanner {
 
 /** Places in a string: between two characters, behind a backslash, before the last four digits. */
 const [inText, escape, hex4, hex1] = [0, 1, 2, 5] as const;
-/** In a UTF-8 sequence, before this many more bytes. */
-const [more1, more2, more3] = [6, 7, 8] as const;
 /** Behind the closing quote, and where no character fits any more. */
 const [ended, invalid] = [-2, -1] as const;
 
-/**
- * Lead bytes that not every second byte may follow (Unicode Standard, table 3-7). As a place, a lead
- * byte stands for the place behind it.
- */
-const narrowLeads: ReadonlyMap<number, readonly [first: number, last: number, next: number]> =
-  new Map([
-    [0xe0, [0xa0, 0xbf, more1]],
-    [0xed, [0x80, 0x9f, more1]],
-    [0xf0, [0x90, 0xbf, more2]],
-    [0xf4, [0x80, 0x8f, more2]],
-  ]);
-
-/** Returns the place behind a byte that begins a UTF-8 sequence. */
-function startOfSequence(code: number): number {
-  if (code < 0xc2 || code > 0xf4) return invalid;
-  if (code < 0xe0) return more1;
-  if (narrowLeads.has(code)) return code;
-  return code < 0xf0 ? more2 : more3;
+/** Returns the place behind a byte inside of an escape. */
+function nextInEscape(place: number, code: number): number {
+  if (place === escape) return code === 0x75 ? hex4 : escapable.has(code) ? inText : invalid;
+  if (!hexDigits.has(code)) return invalid;
+  return place === hex1 ? inText : place + 1;
 }
 
-/** Returns the place behind a byte inside of an escape or of a UTF-8 sequence. */
-function nextInString(place: number, code: number): number {
-  if (place === escape) return code === 0x75 ? hex4 : escapable.has(code) ? inText : invalid;
-  if (place <= hex1) return hexDigit(code) < 0 ? invalid : place === hex1 ? inText : place + 1;
-  const [first, last, next] = narrowLeads.get(place) ??
-    [0x80, 0xbf, place === more1 ? inText : place - 1];
-  return code >= first && code <= last ? next : invalid;
+/** Whether the next piece of a text is UTF-8. */
+function isUtf8(bytes: Uint8Array, decoder: TextDecoder): boolean {
+  try {
+    decoder.decode(bytes, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** 1 for the ASCII characters that stand for themselves in a string. */
@@ -283,7 +279,9 @@ const isPlain = Uint8Array.from(
   (_, code) => code >= 0x20 && code < 0x80 && code !== quote && code !== backslash ? 1 : 0,
 );
 
-const escapable: ReadonlySet<number> = new Set(new TextEncoder().encode('"\\/bfnrt'));
+const ascii = new TextEncoder();
+const escapable: ReadonlySet<number> = new Set(ascii.encode('"\\/bfnrt'));
+const hexDigits: ReadonlySet<number> = new Set(ascii.encode("0123456789abcdefABCDEF"));
 
 /** Numbers (RFC 8259, section 6) and words. */
 const scalar = /^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)$/;
@@ -325,28 +323,4 @@ function skipBlank(bytes: Uint8Array, start: number): number {
   let code = bytes[at];
   while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = bytes[++at];
   return at;
-}
-
-/** Opening byte of each container around a value, innermost last: one byte each, since depth is free. */
-class OpenContainers {
-  #codes = new Uint8Array(64);
-  depth = 0;
-
-  /** 0 outside of all. */
-  get last(): number {
-    return this.depth === 0 ? 0 : this.#codes[this.depth - 1]!;
-  }
-
-  push(code: number): void {
-    if (this.depth === this.#codes.length) {
-      const grown = new Uint8Array(this.depth * 2);
-      grown.set(this.#codes);
-      this.#codes = grown;
-    }
-    this.#codes[this.depth++] = code;
-  }
-
-  pop(): void {
-    this.depth--;
-  }
 }

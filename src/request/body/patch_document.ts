@@ -8,10 +8,8 @@
  * @module
  */
 import { errors } from "../../errors/catalogue.ts";
-import type { Payload } from "../api_request.ts";
-import { type BodyDecoder, noBytes } from "./body_decoder.ts";
-import { JsonRowsScan } from "./json_rows.ts";
-import { MarkSkipper } from "./utf8.ts";
+import type { BodyDecoder } from "./body_decoder.ts";
+import { DocumentDecoder } from "./decoders.ts";
 import { type JsonKind, JsonOutline } from "./json_outline.ts";
 
 /** `merge` is RFC 7396, `json` is RFC 6902, `extended` adds `set`, `incr`, `append` and `pull`. */
@@ -67,7 +65,7 @@ const limits = {
 } as const;
 
 /** Reads a document, whose text is JSON. Throws `149` if it is not one of its format. */
-export function readPatch(text: Uint8Array, format: PatchFormat): PatchDocument {
+function readPatch(text: Uint8Array, format: PatchFormat): PatchDocument {
   const outline = new JsonOutline(text);
   return { operations: format === "merge" ? readMerge(outline) : readOperations(outline, format) };
 }
@@ -235,33 +233,12 @@ function isInside(path: readonly string[], parent: readonly string[]): boolean {
 /** Reading the structure of a longer document would hold up other requests. */
 const maxPatchBytes = 16 * 1024 * 1024;
 
-/** Passes a patch document on as it is, and reads its structure. Throws `102` and `149`. */
-export class PatchDecoder implements BodyDecoder {
-  readonly work = "reads";
-  readonly #format: PatchFormat;
-  readonly #mark = new MarkSkipper();
-  readonly #scan = new JsonRowsScan({ keysMayVary: true });
-
-  #length = 0;
-
-  constructor(format: PatchFormat) {
-    this.#format = format;
-  }
-
-  write(piece: Uint8Array): Uint8Array {
-    const text = this.#mark.skip(piece);
-    this.#length += text.length;
-    if (this.#length > maxPatchBytes) throw errors.bodyTooLarge(maxPatchBytes, null);
-    if (!this.#scan.push(text)) throw errors.invalidJson();
-    return text;
-  }
-
-  end(): Uint8Array {
-    if (this.#scan.end().kind === "malformed") throw errors.invalidJson();
-    return noBytes;
-  }
-
-  payload(bytes: Uint8Array): Payload {
-    return { kind: "patch", document: readPatch(bytes, this.#format), text: bytes };
-  }
+/** Returns the decoder of patch documents, which reads their structure. It throws `102`, `130` and `149`. */
+export function patchDecoder(format: PatchFormat): BodyDecoder {
+  return new DocumentDecoder({
+    maxBytes: maxPatchBytes,
+    tooLarge: () => errors.bodyTooLarge(maxPatchBytes, null),
+    malformed: errors.invalidJson,
+    payload: (text) => ({ kind: "patch", document: readPatch(text, format), text }),
+  });
 }

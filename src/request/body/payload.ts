@@ -1,5 +1,5 @@
 /** Chooses the decoder of a request body by its content type. @module */
-import { PatchDecoder } from "./patch_document.ts";
+import { patchDecoder } from "./patch_document.ts";
 import type { Dialect } from "../../dialect.ts";
 import { errors } from "../../errors/catalogue.ts";
 import { canonicalText, type MediaRange, parseMediaType } from "../../http/media_type.ts";
@@ -99,9 +99,9 @@ const argumentReaders: ReadersByMedia = {
 
 const patchReaders: ReadersByMedia = {
   ...readers,
-  mergePatch: ["json", () => new PatchDecoder("merge")],
-  jsonPatch: ["json", () => new PatchDecoder("json")],
-  vendorPatch: ["json", () => new PatchDecoder("extended")],
+  mergePatch: ["json", () => patchDecoder("merge")],
+  jsonPatch: ["json", () => patchDecoder("json")],
+  vendorPatch: ["json", () => patchDecoder("extended")],
 };
 
 /** Throws `107` for a type that is not accepted, before the server receives the body. */

@@ -1,22 +1,18 @@
 /** Checks and byte order marks of texts that come in pieces. @module */
 import { errors } from "../../errors/catalogue.ts";
 import type { ServiceError } from "../../errors/service_error.ts";
-import { noBytes } from "./body_decoder.ts";
 
-/** Checks that a body is UTF-8 without the character NUL, which PostgreSQL has in no text. */
-export class Utf8Check {
-  readonly #decoder = new TextDecoder("utf-8", { fatal: true });
+/** Returns a decoder for {@linkcode nextText}. */
+export function utf8Decoder(): TextDecoder {
+  return new TextDecoder("utf-8", { fatal: true });
+}
 
-  /** Takes the next piece. Throws `102`. */
-  add(piece: Uint8Array): void {
-    if (piece.includes(0)) throw nulError();
-    utf8Text(() => this.#decoder.decode(piece, { stream: true }));
-  }
-
-  /** Takes the end. Throws `102` inside of a character. */
-  end(): void {
-    utf8Text(() => this.#decoder.decode());
-  }
+/** Decodes the next piece of a body; null ends it. Throws `102` for NUL, and for other bytes than UTF-8. */
+export function nextText(decoder: TextDecoder, piece: Uint8Array | null): string {
+  if (piece?.includes(0)) throw nulError();
+  return utf8Text(() =>
+    piece === null ? decoder.decode() : decoder.decode(piece, { stream: true })
+  );
 }
 
 /** Decodes text. Throws `102` if it is not UTF-8. */
@@ -33,33 +29,8 @@ export function nulError(): ServiceError {
   return errors.invalidBody("The body holds the character NUL");
 }
 
-const mark = [0xef, 0xbb, 0xbf] as const;
-
-/** Leaves out a byte order mark (U+FEFF) at the beginning. */
-export class MarkSkipper {
-  /** How many of the mark's bytes have come; null behind the beginning. */
-  #seen: number | null = 0;
-
-  /** Gives the rest of the next piece, and before it what proved to be no mark. */
-  skip(piece: Uint8Array): Uint8Array {
-    if (this.#seen === null) return piece;
-    let at = 0;
-    let seen = this.#seen;
-    while (at < piece.length && seen < mark.length && piece[at] === mark[seen]) {
-      at++;
-      seen++;
-    }
-    if (seen < mark.length && at === piece.length) {
-      this.#seen = seen;
-      return noBytes;
-    }
-    const held = this.#seen;
-    this.#seen = null;
-    if (seen === mark.length) return piece.subarray(at);
-    if (held === 0) return piece;
-    const whole = new Uint8Array(held + piece.length);
-    whole.set(mark.slice(0, held));
-    whole.set(piece, held);
-    return whole;
-  }
+/** Returns the first piece of a body without its byte order mark (U+FEFF). */
+export function withoutMark(piece: Uint8Array): Uint8Array {
+  const hasMark = piece[0] === 0xef && piece[1] === 0xbb && piece[2] === 0xbf;
+  return hasMark ? piece.subarray(3) : piece;
 }

@@ -1,5 +1,6 @@
 /** The text of a cursor: base64url (RFC 4648, section 5) of the JSON `[1,"<fingerprint>",[key,…]]`.
  * It is not signed: a forged cursor only compares with other values. @module */
+import { base64url } from "jose";
 
 export interface CursorPosition {
   /** Identifies the order, and the rows that it sorts. */
@@ -17,9 +18,8 @@ export const maxCursorKeys = 16;
 export function readCursor(text: string): CursorPosition | undefined {
   if (text.length > maxCursorLength || !/^[A-Za-z0-9_-]+$/.test(text)) return undefined;
   try {
-    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
-    return positionOf(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+    const utf8 = new TextDecoder("utf-8", { fatal: true });
+    return positionOf(JSON.parse(utf8.decode(base64url.decode(text))));
   } catch {
     return undefined;
   }
@@ -43,7 +43,5 @@ function isText(value: unknown): value is string {
 
 /** Returns the text of a position. PostgreSQL makes the same text of a row. */
 export function writeCursor({ fingerprint, keys }: CursorPosition): string {
-  const bytes = new TextEncoder().encode(JSON.stringify([version, fingerprint, keys]));
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return base64url.encode(JSON.stringify([version, fingerprint, keys]));
 }

@@ -1,9 +1,9 @@
 /** Groups of conditions: the values of `and` and `or`. @module */
 import { bare, operatorExpression, quotedWhole } from "./filter_grammar.ts";
-import { delimiter, fieldFrom, name, seesName } from "./name_grammar.ts";
+import { delimiter, name, seesName } from "./name_grammar.ts";
 import type { EmbedQuantifier, EmbedTest, Filter, LogicGroup, LogicTree } from "./query_types.ts";
 import type { Scanner } from "./scanner.ts";
-import { relatedFrom, seesStep, stepped } from "./value_grammar.ts";
+import { fieldOrOperand } from "./value_grammar.ts";
 
 const operators = ["and", "or"] as const;
 const operatorLabel = ["logic operator (and, or)"] as const;
@@ -88,20 +88,9 @@ function seesQuantifier({ text, position }: Scanner): EmbedQuantifier | null {
 
 /** `filter = operand "." op-expr`, whose first name has been read. */
 function filter(scanner: Scanner, first: string): Filter {
-  const compared = comparedOperand(scanner, first);
+  const compared = fieldOrOperand(scanner, first);
   scanner.take(".", delimiter);
   return { kind: "filter", ...compared, ...operatorExpression(scanner, value) };
-}
-
-function comparedOperand(scanner: Scanner, first: string): Pick<Filter, "field" | "operand"> {
-  if (scanner.sees("(")) {
-    const read = first === "count" && scanner.skip("()")
-      ? stepped(scanner, null)
-      : scanner.attempt((inner) => relatedFrom(inner, first));
-    if (read !== undefined) return { field: { name: first, path: [] }, operand: read };
-  }
-  const field = fieldFrom(scanner, first);
-  return seesStep(scanner) ? { field, operand: stepped(scanner, field) } : { field };
 }
 
 /** `lvalue = quoted-whole / "{" *( any but braces ) "}" / *( any character but "," and ")" )` */

@@ -1,9 +1,9 @@
 /** The value of `order`. @module */
-import { delimiter, fieldFrom, name } from "./name_grammar.ts";
+import { delimiter, name } from "./name_grammar.ts";
 import type { OrderTerm } from "./query_types.ts";
 import type { Scanner } from "./scanner.ts";
-import { relatedFrom, seesStep, stepped } from "./value_grammar.ts";
-import type { Operand } from "./value_types.ts";
+import { fieldOrOperand } from "./value_grammar.ts";
+import type { RelatedOperand } from "./value_types.ts";
 
 const comma = ['","'] as const;
 const directions = ["asc", "desc"] as const;
@@ -22,28 +22,19 @@ export function order(scanner: Scanner): readonly OrderTerm[] {
 /** `term = ( name "(" operand ")" / value ) modifiers`, before `,` or the end. */
 function term(scanner: Scanner): OrderTerm {
   const first = name(scanner);
-  const ordered = orderedValue(scanner, first);
+  const { field, operand } = fieldOrOperand(scanner, first);
+  const ordered = operand?.kind === "related"
+    ? relatedTerm(first, operand)
+    : { relation: null, field, ...operand && { operand } };
   return { ...ordered, ...placement(scanner) };
 }
 
-type Ordered = Pick<OrderTerm, "relation" | "field" | "operand">;
-
-function orderedValue(scanner: Scanner, first: string): Ordered {
-  if (first === "count" && scanner.skip("()")) {
-    return { relation: null, field: { name: "count", path: [] }, operand: stepped(scanner, null) };
-  }
-  const related = scanner.sees("(")
-    ? scanner.attempt((inner) => relatedFrom(inner, first))
-    : undefined;
-  if (related !== undefined) return relatedTerm(first, related.operand, related);
-  const field = fieldFrom(scanner, first);
-  return seesStep(scanner)
-    ? { relation: null, field, operand: stepped(scanner, field) }
-    : { relation: null, field };
-}
-
 /** A column of an embed, or a longer operand within one. */
-function relatedTerm(relation: string, inner: Operand, operand: Operand): Ordered {
+function relatedTerm(
+  relation: string,
+  operand: RelatedOperand,
+): Pick<OrderTerm, "relation" | "field" | "operand"> {
+  const { operand: inner } = operand;
   if (inner.kind === "value" && inner.value.steps.length === 0 && inner.value.field !== null) {
     return { relation, field: inner.value.field };
   }

@@ -1,4 +1,5 @@
-/** Percent-decoding as lenient as servers are: an invalid escape stands for itself. @module */
+/** Percent-encoding, and decoding as lenient as servers are: an invalid escape stands for itself.
+ * @module */
 
 /** How escaped bytes that are not UTF-8 decode: to U+FFFD, or not at all. */
 export type Invalid = "replace" | "reject";
@@ -16,29 +17,29 @@ export function percentDecode(text: string, invalid: Invalid): string | null {
 }
 
 function decodeLeniently(text: string, invalid: Invalid): string | null {
-  const bytes = new TextEncoder().encode(text);
-  let length = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    const escaped = bytes[at] === 0x25 ? hexByte(bytes[at + 1], bytes[at + 2]) : -1;
-    if (escaped >= 0) at += 2;
-    bytes[length++] = escaped >= 0 ? escaped : bytes[at] ?? 0;
-  }
+  const decoder = new TextDecoder("utf-8", { fatal: invalid === "reject", ignoreBOM: true });
   try {
-    const decoder = new TextDecoder("utf-8", { fatal: invalid === "reject", ignoreBOM: true });
-    return decoder.decode(bytes.subarray(0, length));
+    return text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) =>
+      decoder.decode(
+        Uint8Array.from(escapes.slice(1).split("%"), (byte) => parseInt(byte, 16)),
+      ));
   } catch {
     return null;
   }
 }
 
-function hexByte(high: number | undefined, low: number | undefined): number {
-  const [one, two] = [hexDigit(high), hexDigit(low)];
-  return one < 0 || two < 0 ? -1 : one * 16 + two;
+/** Encodes all but ASCII letters, digits and `-_.~`. */
+export function encodeText(text: string): string {
+  if (!/[^A-Za-z0-9\-_.~]/.test(text)) return text;
+  return encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
-/** The value of an ASCII hexadecimal digit; -1 for any other character. */
-export function hexDigit(code = 0): number {
-  if (code >= 0x30 && code <= 0x39) return code - 0x30;
-  const lower = code | 0x20;
-  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+/** Encodes what a path or its template cannot contain (RFC 3986 section 3.3). */
+export function pathSegment(name: string): string {
+  return name.toWellFormed().replace(notInPath, encodeURIComponent);
 }
+
+const notInPath = /[^\x80-\u{10ffff}A-Za-z0-9\-_.~!$&'()*+,;=:@]/gu;

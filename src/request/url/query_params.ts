@@ -62,8 +62,8 @@ export function parseQuery(
   mode: QueryMode,
   canonicalOf: (params: readonly QueryParam[]) => string = canonicalQuery,
 ): QueryParams {
+  if (raw.includes("%00")) throw nulError(raw);
   const params = splitQuery(raw.toWellFormed());
-  if (raw.includes("%00")) refuseNul(params);
   const sorted = sortParams(params, mode);
   const orders = sorted.order.length === 0 ? nothing : readOrders(sorted.order);
   const logic = sorted.logic.length === 0 ? nothing : sorted.logic.map(readLogic);
@@ -116,21 +116,14 @@ export function isParameterName(name: string): boolean {
     conflictParameters.has(name) || isClauseName(name);
 }
 
-function refuseNul(params: readonly QueryParam[]): void {
-  for (const { name, value } of params) {
-    if (value === null) continue;
-    for (const text of [name, value]) {
-      const at = text.indexOf("\0");
-      if (at < 0) continue;
-      throw errors.parse({
-        what: "query parameter",
-        raw: text.replaceAll("\0", "%00"),
-        column: [...text.slice(0, at)].length + 1,
-        details: 'unexpected "%00": PostgreSQL has no text with the character U+0000',
-        inWords: null,
-      });
-    }
-  }
+function nulError(raw: string): ServiceError {
+  return errors.parse({
+    what: "query parameter",
+    raw,
+    column: raw.indexOf("%00") + 1,
+    details: 'unexpected "%00": PostgreSQL has no text with the character U+0000',
+    inWords: null,
+  });
 }
 
 /** Returns the parameters by what they are, in query order. */

@@ -1,5 +1,5 @@
 /** The query string as names and values, and back. @module */
-import { percentDecode } from "./percent.ts";
+import { encodeText, percentDecode } from "./percent.ts";
 
 export interface QueryParam {
   readonly name: string;
@@ -77,12 +77,15 @@ export function decodeQueryText(raw: string): string {
 
 /** Sorts by name, joins values of one name by commas, encodes all but unreserved characters. */
 export function canonicalQuery(params: readonly QueryParam[]): string {
-  const texts = isAscending(params)
-    ? params.map(({ name, value }) => `${encodeText(name)}=${encodeText(value ?? "")}`)
-    : byName(params).map(({ name, values }) =>
-      `${encodeText(name)}=${values.map(encodeText).join(",")}`
-    );
-  return texts.join("&");
+  const groups = new Map<string, string[]>();
+  for (const { name, value } of params) {
+    const text = encodeText(value ?? "");
+    const values = groups.get(name);
+    if (values === undefined) groups.set(name, [text]);
+    else values.push(text);
+  }
+  return [...groups.keys()].sort()
+    .map((name) => `${encodeText(name)}=${groups.get(name)!.join(",")}`).join("&");
 }
 
 /** As {@linkcode canonicalQuery}, but parameters of one name stay apart. */
@@ -93,39 +96,4 @@ export function equivalentQuery(params: readonly QueryParam[]): string {
   return sorted.map(({ name, value }) =>
     value === null ? encodeText(name) : `${encodeText(name)}=${encodeText(value)}`
   ).join("&");
-}
-
-interface NamedValues {
-  readonly name: string;
-  readonly values: readonly string[];
-}
-
-/** Whether names are sorted and different, as those of most requests are: then nothing is merged. */
-function isAscending(params: readonly QueryParam[]): boolean {
-  let previous: string | null = null;
-  for (const { name } of params) {
-    if (previous !== null && name <= previous) return false;
-    previous = name;
-  }
-  return true;
-}
-
-function byName(params: readonly QueryParam[]): readonly NamedValues[] {
-  const groups = new Map<string, string[]>();
-  for (const { name, value } of params) {
-    const values = groups.get(name);
-    if (values === undefined) groups.set(name, [value ?? ""]);
-    else values.push(value ?? "");
-  }
-  return [...groups.keys()].sort().map((name) => ({ name, values: groups.get(name) ?? [] }));
-}
-
-function encodeText(text: string): string {
-  if (!/[^A-Za-z0-9\-_.~]/.test(text)) return text;
-  const encoded = encodeURIComponent(text);
-  if (!/[!'()*]/.test(encoded)) return encoded;
-  return encoded.replace(
-    /[!'()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
 }

@@ -18,20 +18,17 @@ export interface Field {
   readonly path: readonly PathStep[];
 }
 
-export type AggregateFunction = "sum" | "avg" | "count" | "max" | "min";
 export type JoinType = "left" | "inner";
 
-/** `alias:column->path::cast.agg()::cast` */
+/** `alias:column->path::cast` */
 export interface SelectField {
   readonly kind: "field";
   readonly field: Field;
   readonly alias: string | null;
   readonly cast: string | null;
-  readonly aggregate: AggregateFunction | null;
-  readonly aggregateCast: string | null;
 }
 
-/** `alias:column.call(…)`, with a call that a {@linkcode SelectField} does not hold. */
+/** `alias:column.call(…)`, or `alias:count()` */
 export interface SelectValue {
   readonly kind: "value";
   readonly value: Value;
@@ -49,13 +46,6 @@ export interface SelectAll {
 export interface SelectLeftOut {
   readonly kind: "leftOut";
   readonly column: string;
-}
-
-/** `alias:count()::cast` */
-export interface SelectCount {
-  readonly kind: "count";
-  readonly alias: string | null;
-  readonly cast: string | null;
 }
 
 /** `alias:schema/target!hint!inner(…)` */
@@ -82,7 +72,6 @@ export type SelectItem =
   | SelectValue
   | SelectAll
   | SelectLeftOut
-  | SelectCount
   | SelectRelation
   | SelectSpread;
 

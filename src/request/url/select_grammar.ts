@@ -1,7 +1,6 @@
 /** The value of `select`. @module */
 import { cast, fieldFrom, name, seesName } from "./name_grammar.ts";
 import type {
-  AggregateFunction,
   Field,
   JoinType,
   SelectField,
@@ -12,8 +11,7 @@ import type {
   SelectValue,
 } from "./query_types.ts";
 import type { Scanner } from "./scanner.ts";
-import { seesCall, steps } from "./value_grammar.ts";
-import type { ValueStep } from "./value_types.ts";
+import { castSteps, seesCall, steps } from "./value_grammar.ts";
 
 const itemStart = [
   '"..."',
@@ -145,11 +143,8 @@ function seesAlias(scanner: Scanner): boolean {
 }
 
 /** `count-item = "count()" [ "::" cast ] steps` */
-function countItem(scanner: Scanner, alias: string | null): SelectItem {
-  const cast = optionalCast(scanner);
-  return seesCall(scanner)
-    ? valueItem(scanner, { field: null, cast, alias })
-    : atItemEnd(scanner, { kind: "count", alias, cast });
+function countItem(scanner: Scanner, alias: string | null): SelectValue {
+  return valueItem(scanner, { field: null, cast: optionalCast(scanner), alias });
 }
 
 function relationOrField(
@@ -175,7 +170,7 @@ export function isMergeAction(
     select.length === 0;
 }
 
-/** `field-item = field [ "::" cast ] [ "." agg "()" ] [ "::" cast ] steps`, after the field. */
+/** `field-item = field [ "::" cast ] steps`, after the field. */
 function fieldItem(
   scanner: Scanner,
   field: Field,
@@ -183,9 +178,13 @@ function fieldItem(
 ): SelectField | SelectValue {
   const cast = optionalCast(scanner);
   if (seesCall(scanner)) return valueItem(scanner, { field, cast, alias });
-  const aggregate = optionalAggregate(scanner);
-  const aggregateCast = optionalCast(scanner);
-  return atItemEnd(scanner, { kind: "field", field, alias, cast, aggregate, aggregateCast });
+  if (scanner.skip(".")) {
+    scanner.takeWord(aggregates, aggregateLabels);
+    scanner.take("()", call);
+  }
+  scanner.expect(aggregateMark);
+  optionalCast(scanner);
+  return atItemEnd(scanner, { kind: "field", field, alias, cast });
 }
 
 interface CalledField {
@@ -194,25 +193,9 @@ interface CalledField {
   readonly alias: string | null;
 }
 
-/** Reads the calls of an item. One of the five simple aggregates is a {@linkcode SelectField}. */
-function valueItem(
-  scanner: Scanner,
-  { field, cast, alias }: CalledField,
-): SelectField | SelectValue {
-  const read = atItemEnd(scanner, steps(scanner));
-  const [first, second, ...more] = read;
-  const aggregate = field === null ? undefined : simpleAggregate(first);
-  const outer = second?.kind === "cast" ? second.type : null;
-  if (field !== null && aggregate !== undefined && more.length === 0 && second?.kind !== "call") {
-    return { kind: "field", field, alias, cast, aggregate, aggregateCast: outer };
-  }
-  const before: readonly ValueStep[] = cast === null ? [] : [{ kind: "cast", type: cast }];
-  return { kind: "value", value: { field, steps: [...before, ...read] }, alias };
-}
-
-function simpleAggregate(step: ValueStep | undefined): AggregateFunction | undefined {
-  if (step?.kind !== "call" || step.arguments.length > 0) return undefined;
-  return aggregates.find((name) => name === step.name);
+function valueItem(scanner: Scanner, { field, cast, alias }: CalledField): SelectValue {
+  const read = atItemEnd(scanner, seesCall(scanner) ? steps(scanner) : []);
+  return { kind: "value", value: { field, steps: [...castSteps(cast), ...read] }, alias };
 }
 
 /** `[ "::" cast ]`: null if absent. */
@@ -224,17 +207,6 @@ function optionalCast(scanner: Scanner): string | null {
   }
   scanner.expect(castMark);
   return null;
-}
-
-/** `[ "." agg "()" ]`: null if absent. */
-function optionalAggregate(scanner: Scanner): AggregateFunction | null {
-  if (!scanner.skip(".")) {
-    scanner.expect(aggregateMark);
-    return null;
-  }
-  const read = scanner.takeWord(aggregates, aggregateLabels);
-  scanner.take("()", call);
-  return read;
 }
 
 /** Returns an item. Fails unless it ends before `)`, `,` or the end outside of parentheses. */

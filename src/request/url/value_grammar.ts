@@ -30,7 +30,7 @@ const callStart = /\.([a-z_][a-z0-9_]*)\(/y;
 const groupWords: ReadonlySet<string> = new Set(["any", "all", "none"]);
 
 /** Returns true if a cast or a call follows. */
-export function seesStep(scanner: Scanner): boolean {
+function seesStep(scanner: Scanner): boolean {
   return scanner.sees("::") || callName(scanner) !== null;
 }
 
@@ -47,8 +47,12 @@ function callName({ code, text, position }: Scanner): string | null {
 }
 
 /** Reads the casts and calls behind a field; null stands for `count()`. */
-export function stepped(scanner: Scanner, field: Field | null): Operand {
+function stepped(scanner: Scanner, field: Field | null): Operand {
   return { kind: "value", value: { field, steps: steps(scanner) } };
+}
+
+export function castSteps(type: string | null): readonly ValueStep[] {
+  return type === null ? [] : [{ kind: "cast", type }];
 }
 
 interface CallCount {
@@ -162,4 +166,24 @@ export function relatedFrom(scanner: Scanner, embed: string, depth = 0): Related
   const inner = operand(scanner, depth + 1);
   scanner.take(")", relatedEnd);
   return { kind: "related", embed, operand: inner };
+}
+
+/** A field, or a longer operand, of which the field is the first name. */
+export interface FieldOrOperand {
+  readonly field: Field;
+  readonly operand?: Operand;
+}
+
+/** `related / value`, whose first name has been read. */
+export function fieldOrOperand(scanner: Scanner, first: string): FieldOrOperand {
+  const named = { name: first, path: [] };
+  if (first === "count" && scanner.skip("()")) {
+    return { field: named, operand: stepped(scanner, null) };
+  }
+  const related = scanner.sees("(")
+    ? scanner.attempt((inner) => relatedFrom(inner, first))
+    : undefined;
+  if (related !== undefined) return { field: named, operand: related };
+  const field = fieldFrom(scanner, first);
+  return seesStep(scanner) ? { field, operand: stepped(scanner, field) } : { field };
 }

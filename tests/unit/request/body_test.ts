@@ -124,7 +124,7 @@ const bodies: readonly (readonly [
   ["a long string", () => new JsonDecoder("rows", () => {}), (count) => `"${"x".repeat(count)}"`],
   ["blanks", () => new JsonDecoder("rows", () => {}), (count) => `${" ".repeat(count)}1`],
   ["a long number", () => new JsonDecoder("rows", () => {}), (count) => "1".repeat(count)],
-  ["depth", () => new JsonDecoder("rows", () => {}), (count) => "[".repeat(count)],
+  ["arrays", () => new JsonDecoder("rows", () => {}), (count) => `[${"[],".repeat(count)}`],
   ["text", () => new RawDecoder("text"), (count) => "x".repeat(count)],
 ];
 

@@ -1,6 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { MinRate } from "../../../src/lib/time_limits.ts";
 import { errors } from "../../../src/errors/catalogue.ts";
+import type { BodyDecoder } from "../../../src/request/body/body_decoder.ts";
 import { divideBody, type JsonPayload } from "../../../src/request/body/divided_body.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 import { rejectionOf } from "../../support/handler/refusal.ts";
@@ -72,7 +73,8 @@ Deno.test("divideBody() throws 133 and closes the file when a stored body comes 
   const stored: number[] = [];
   const spool = {
     append: (bytes: Uint8Array) => void stored.push(bytes.length),
-    pieces: () => watching,
+    endPiece: () => {},
+    *pieces(): Generator<Uint8Array> {},
     close: () => void stored.push(-1),
   };
   const payload: JsonPayload = {
@@ -84,14 +86,17 @@ Deno.test("divideBody() throws 133 and closes the file when a stored body comes 
     source: "json",
   };
   rate.start();
-  const failure = rejectionOf(() => divideBody(payload, watching, spool));
+  const start = { bytes: new Uint8Array(), rowEnd: -1 };
+  const cuts = { lastRowEnd: -1, areKeysKnown: true, firstMixed: null, isMalformed: false };
+  const decoder = { cuts } as unknown as BodyDecoder;
+  const failure = rejectionOf(() => divideBody(payload, start, { rest: watching, decoder, spool }));
   await settled();
   await send(64 * 1024);
   await clock.pass(5990);
-  deepStrictEqual(stored, [64 * 1024]);
+  deepStrictEqual(stored, [0, 64 * 1024]);
   await clock.pass(20);
   strictEqual((await failure).code, "133");
-  deepStrictEqual(stored, [64 * 1024, -1]);
+  deepStrictEqual(stored, [0, 64 * 1024, -1]);
 });
 
 Deno.test("MinRate.watch() waits for ever before it is started", async () => {

@@ -45,8 +45,6 @@ function printItem(item: SelectItem): string {
       return item.only === "selectable" ? "**" : "*";
     case "leftOut":
       return `-${printName(item.column)}`;
-    case "count":
-      return `${printAlias(item.alias)}count()${printCast(item.cast)}`;
     case "field":
       return printSelectField(item);
     case "value":
@@ -61,9 +59,7 @@ function printItem(item: SelectItem): string {
 }
 
 function printSelectField(item: SelectField): string {
-  const aggregate = item.aggregate === null ? "" : `.${item.aggregate}()`;
-  return printAlias(item.alias) + printField(item.field) + printCast(item.cast) + aggregate +
-    printCast(item.aggregateCast);
+  return printAlias(item.alias) + printField(item.field) + printCast(item.cast);
 }
 
 function printAlias(alias: string | null): string {

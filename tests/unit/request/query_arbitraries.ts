@@ -175,17 +175,18 @@ export const { items } = fc.letrec<{ items: SelectItem[]; item: SelectItem }>((t
     { maxDepth: 4 },
     fc.constant<SelectItem>({ kind: "all" }),
     fc.constant<SelectItem>({ kind: "all", only: "selectable" }),
-    fc.record({ kind: fc.constant("count" as const), alias: orNull(name), cast: orNull(word) }),
+    fc.record({
+      kind: fc.constant("value" as const),
+      value: cast.map((step): Value => ({ field: null, steps: step === null ? [] : [step] })),
+      alias: orNull(name),
+    }),
     fc.record({
       kind: fc.constant("field" as const),
       field,
       alias: orNull(name),
       cast: orNull(word),
-      aggregate: orNull(fc.constantFrom("sum", "avg", "count", "max", "min")),
-      aggregateCast: fc.constant(null),
     }),
-    fc.record({ kind: fc.constant("value" as const), value, alias: orNull(name) })
-      .filter(({ value }) => !isSimpleAggregate(value)),
+    fc.record({ kind: fc.constant("value" as const), value, alias: orNull(name) }),
     fc.record({
       kind: fc.constant("relation" as const),
       alias: orNull(name),
@@ -210,13 +211,6 @@ export const term: fc.Arbitrary<OrderTerm> = fc.oneof(
     field: fieldBeside(each.operand),
   })),
 );
-
-/** Returns true if a value is `field.sum()` or the like, which is a select item of another kind. */
-function isSimpleAggregate({ steps }: Value): boolean {
-  return steps.some((step) =>
-    step.kind === "call" && /^(?:sum|avg|count|max|min)$/.test(step.name)
-  );
-}
 
 /** Names and texts with lone surrogates come back with U+FFFD: UTF-8 has none. */
 export function wellFormed<T>(value: T): T {

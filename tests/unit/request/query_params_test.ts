@@ -12,7 +12,7 @@ import type {
   SelectField,
   SelectItem,
 } from "../../../src/request/url/query_types.ts";
-import type { Operand } from "../../../src/request/url/value_types.ts";
+import type { Operand, ValueStep } from "../../../src/request/url/value_types.ts";
 import { query as queryOf } from "../../support/handler/reading.ts";
 import { refusalOf } from "../../support/handler/refusal.ts";
 
@@ -39,10 +39,15 @@ const column = (name: string, parts: Partial<SelectField> = {}): SelectField => 
   field: place(name),
   alias: null,
   cast: null,
-  aggregate: null,
-  aggregateCast: null,
   ...parts,
 });
+const call = (name: string): ValueStep => ({ kind: "call", name, arguments: [] });
+const castTo = (type: string): ValueStep => ({ kind: "cast", type });
+const valueItem = (
+  name: string,
+  steps: readonly ValueStep[],
+  alias: string | null = null,
+): SelectItem => ({ kind: "value", value: { field: place(name), steps }, alias });
 const plain = { alias: null, hint: null, join: null };
 const compare = (
   operator: Extract<Operation, { kind: "compare" }>["operator"],
@@ -82,11 +87,11 @@ Deno.test("parseQuery reads other spellings of select than are printed", () => {
     ['data->" k.\\""->> a b ', [
       column("data", { field: place("data", key("->", ' k."'), key("->>", "a b")) }),
     ]],
-    ["count()", [{ kind: "count", alias: null, cast: null }]],
+    ["count()", [{ kind: "value", value: { field: null, steps: [] }, alias: null }]],
     ["count,count:id", [column("count"), column("id", { alias: "count" })]],
-    ["price.sum()", [column("price", { aggregate: "sum" })]],
+    ["price.sum()", [valueItem("price", [call("sum")])]],
     ["t:price::int.max()::text", [
-      column("price", { alias: "t", cast: "int", aggregate: "max", aggregateCast: "text" }),
+      valueItem("price", [castTo("int"), call("max"), castTo("text")], "t"),
     ]],
     ["makers( * , id )", [
       { kind: "relation", target: "makers", ...plain, select: [{ kind: "all" }, column("id")] },
