@@ -6,7 +6,7 @@ import { checkAlgorithm, checkRules, issuedRole, type RoleRule } from "./issuer_
 import type { CachedToken, Identity, JwtCache } from "./jwt_cache.ts";
 import { checkLength, parseToken, type VerifiedToken } from "./jwt.ts";
 import type { KeySet } from "./keys.ts";
-import type { FetchScope } from "./remote_key_set.ts";
+import type { WaitUntil } from "./remote_key_set.ts";
 import { isRevoked, type RevocationIndex } from "./revocations.ts";
 import type { RolePath } from "./role_claim.ts";
 import { chooseIssuer, type Issuers, verifyToken } from "./verify_token.ts";
@@ -26,7 +26,7 @@ export interface AuthContext {
   readonly jwtAud: string | null;
   /** Null without a list of revoked tokens. */
   readonly revocations: RevocationIndex | null;
-  readonly scope: FetchScope;
+  readonly waitUntil?: WaitUntil;
   /** The tenant that tokens must be for. Default: null, for any. */
   readonly tenant?: TenantRule | null;
 }
@@ -93,7 +93,7 @@ async function verifyAndIdentify(
   const unverified = parseToken(text);
   const issuer = chooseIssuer(issuers, unverified);
   checkAlgorithm(unverified.header, issuer.rules);
-  const verified = { issuer, ...await verifyToken(unverified, issuer, context.scope) };
+  const verified = { issuer, ...await verifyToken(unverified, issuer, context.waitUntil) };
   remember(text, verified, null, context);
   checkClaimsOf(verified, context);
   return identifyAndRemember(text, verified, context);
@@ -102,7 +102,7 @@ async function verifyAndIdentify(
 /** A verified token, its issuer and the set that holds its key. */
 type VerifiedEntry = Pick<CachedToken, "token" | "issuer" | "keySet">;
 
-/** A cached token counts while the fetched keys of its issuer include the key that verified it. */
+/** A cached token counts while the fetched keys of its issuer are the same; others verify it again. */
 function identifyByCurrentKeys(
   text: string,
   cached: CachedToken,
@@ -110,16 +110,11 @@ function identifyByCurrentKeys(
 ): Identity | Promise<Identity> {
   const { issuer: { remoteKeys }, keySet } = cached;
   if (keySet === null || remoteKeys === null) return identifyCached(text, cached, context);
-  const identifyBy = (current: KeySet) => {
-    if (current === keySet) return identifyCached(text, cached, context);
-    if (!current.keys.includes(cached.token.key)) {
-      return verifyAndIdentify(text, context.issuers!, context);
-    }
-    const renewed = { ...cached, keySet: current };
-    context.cache?.set(text, renewed);
-    return identifyCached(text, renewed, context);
-  };
-  const current = remoteKeys.current(context.scope);
+  const identifyBy = (current: KeySet) =>
+    current === keySet
+      ? identifyCached(text, cached, context)
+      : verifyAndIdentify(text, context.issuers!, context);
+  const current = remoteKeys.current(context.waitUntil);
   return current instanceof Promise ? current.then(identifyBy) : identifyBy(current);
 }
 

@@ -4,7 +4,7 @@ import { base64url, errors as joseErrors, flattenedVerify } from "jose";
 import { errors } from "../errors/catalogue.ts";
 import { parseJsonObject } from "../lib/json_object.ts";
 import type { ServiceError } from "../errors/service_error.ts";
-import { algorithms, type CandidateKey, type VerificationKey } from "./keys.ts";
+import { algorithms } from "./keys.ts";
 
 /** The claims of a token by name. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -21,8 +21,6 @@ export interface VerifiedToken {
   readonly claims: Claims;
   /** The payload's text, in which numbers keep every digit. */
   readonly json: string;
-  /** The key that verified the signature. */
-  readonly key: VerificationKey;
 }
 
 /** In characters. Common proxies accept half of it. */
@@ -56,15 +54,9 @@ export function parseToken(text: string): UnverifiedToken {
 }
 
 /** Returns the `iss` claim of a token that is not verified yet; null if it is not a text. */
-export function unverifiedIssuer(token: UnverifiedToken): string | null {
-  const iss = unverifiedClaims(token)?.iss;
-  return typeof iss === "string" ? iss : null;
-}
-
-/** Returns the claims of a token that is not verified yet; null if they are not a JSON object. */
-function unverifiedClaims({ parts }: UnverifiedToken): Claims | null {
+export function unverifiedIssuer({ parts }: UnverifiedToken): string | null {
   const text = decodeUtf8(base64url.decode(parts.payload));
-  return text === null ? null : parseJsonObject(text);
+  return textOrNull(text === null ? null : parseJsonObject(text)?.iss);
 }
 
 /**
@@ -73,11 +65,11 @@ function unverifiedClaims({ parts }: UnverifiedToken): Claims | null {
  */
 export async function verifySignature(
   { header, parts }: UnverifiedToken,
-  candidates: readonly CandidateKey[],
+  candidates: readonly CryptoKey[],
 ): Promise<VerifiedToken | null> {
-  for (const { key, verifier } of candidates) {
-    const payload = await verifiedPayload(parts, verifier);
-    if (payload !== null) return { header, key, ...readPayload(payload) };
+  for (const key of candidates) {
+    const payload = await verifiedPayload(parts, key);
+    if (payload !== null) return { header, ...readPayload(payload) };
   }
   return null;
 }

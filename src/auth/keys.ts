@@ -81,12 +81,6 @@ export function readSecret(secret: Uint8Array): readonly JsonObject[] | null {
   return null;
 }
 
-/** A key that may verify a token, imported for the token's algorithm. */
-export interface CandidateKey {
-  readonly key: VerificationKey;
-  readonly verifier: CryptoKey;
-}
-
 /**
  * Returns the keys for a token's header, in the order of the set: those that support its `alg` and
  * have its `kid`. Without a `kid`, any key matches. The type of a key determines its algorithms, so a
@@ -95,13 +89,10 @@ export interface CandidateKey {
 export function selectKeys(
   keySet: KeySet,
   header: { readonly alg: string; readonly kid: string | null },
-): readonly CandidateKey[] {
+): readonly CryptoKey[] {
   return keySet.keys
     .filter(({ kid }) => header.kid === null || kid === header.kid)
-    .flatMap((key) => {
-      const verifier = key.verifiers.get(header.alg);
-      return verifier === undefined ? [] : [{ key, verifier }];
-    });
+    .flatMap(({ verifiers }) => verifiers.get(header.alg) ?? []);
 }
 
 /** Returns the JSON Web Keys in a text, or null for a plain secret. */
@@ -127,7 +118,7 @@ const algorithmsByType: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** The members of the public part of a key, by its type (RFC 7518, section 6; RFC 8037). */
-export const publicMembers: ReadonlyMap<unknown, readonly string[]> = new Map([
+const publicMembers: ReadonlyMap<unknown, readonly string[]> = new Map([
   ["RSA", ["kty", "n", "e"]],
   ["EC", ["kty", "crv", "x", "y"]],
   ["OKP", ["kty", "crv", "x"]],

@@ -1,4 +1,5 @@
 /** The legacy path syntax of `jwt-role-claim-key`, which JSONPath replaced. @module */
+import { isJsonObject } from "../lib/json_object.ts";
 
 /** One step from a value to a value inside it. */
 export type RolePathStep =
@@ -63,7 +64,7 @@ export function followSteps(value: unknown, steps: readonly RolePathStep[]): unk
 function follow(value: unknown, part: RolePathStep): unknown {
   switch (part.kind) {
     case "name":
-      return isRecord(value) && Object.hasOwn(value, part.name) ? value[part.name] : undefined;
+      return isJsonObject(value) && Object.hasOwn(value, part.name) ? value[part.name] : undefined;
     case "index":
       return Array.isArray(value) ? value[part.index] : undefined;
     case "filter":
@@ -77,10 +78,6 @@ function follow(value: unknown, part: RolePathStep): unknown {
 
 function isText(value: unknown): value is string {
   return typeof value === "string";
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function toStep(match: RegExpExecArray): RolePathStep {

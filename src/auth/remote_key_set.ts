@@ -11,14 +11,8 @@ import {
 } from "./key_loader.ts";
 import type { KeySet } from "./keys.ts";
 
-/** The request for which keys are fetched. */
-export interface FetchScope {
-  /** Keeps the runtime running until the promise settles; null if it does so anyway. */
-  readonly waitUntil: ((work: Promise<void>) => void) | null;
-}
-
-/** The scope of work that belongs to no request, or of a runtime that needs no `waitUntil`. */
-export const noScope: FetchScope = { waitUntil: null };
+/** Keeps the runtime running until the promise settles; undefined if it does so anyway. */
+export type WaitUntil = ((work: Promise<void>) => void) | undefined;
 
 /** Dependencies of a {@linkcode RemoteKeySet}. */
 export interface KeyDependencies extends FetchDependencies {
@@ -84,22 +78,22 @@ export class RemoteKeySet {
   /** Seconds since the last successful fetch; null before the first one. */
   get ageSeconds(): number | null {
     if (this.#loaded === null) return null;
-    return (this.#dependencies.now() - this.#loaded.document.fetchedAt) / 1000;
+    return (this.#dependencies.now() - this.#loaded.fetchedAt) / 1000;
   }
 
   /**
    * Returns the current keys; a promise while they have to be fetched. Throws, or rejects with,
    * `errors.keysUnavailable` if no keys may still serve.
    */
-  current(scope: FetchScope): KeySet | Promise<KeySet> {
+  current(waitUntil?: WaitUntil): KeySet | Promise<KeySet> {
     const loaded = this.#loaded;
     const now = this.#dependencies.now();
-    if (loaded !== null && now < loaded.document.dueAt) return loaded.keySet;
+    if (loaded !== null && now < loaded.dueAt) return loaded.keySet;
     if (now < this.#retryAt) return this.#servingKeys();
     const isFailing = this.#backoffSeconds > 0;
     const isServing = loaded !== null &&
-      now < loaded.document.expiresAt + (isFailing ? this.#maxStaleMs : 0);
-    if (isServing && this.#refreshInBackground(scope)) return loaded.keySet;
+      now < loaded.expiresAt + (isFailing ? this.#maxStaleMs : 0);
+    if (isServing && this.#refreshInBackground(waitUntil)) return loaded.keySet;
     return this.#join().then(() => this.#servingKeys());
   }
 
@@ -107,8 +101,8 @@ export class RemoteKeySet {
    * Returns the keys for a token with this `kid`. Fetches them once if none has it, at most every 30 s.
    * Throws, or rejects with, `errors.keysUnavailable`.
    */
-  setWithKey(kid: string | null, scope: FetchScope): KeySet | Promise<KeySet> {
-    const current = this.current(scope);
+  setWithKey(kid: string | null, waitUntil?: WaitUntil): KeySet | Promise<KeySet> {
+    const current = this.current(waitUntil);
     if (current instanceof Promise || kid === null || hasKid(current, kid)) return current;
     const isForUnknownKid = this.#running !== null && this.#running === this.#unknownKidFetch &&
       this.#dependencies.sharing === "shared";
@@ -129,17 +123,17 @@ export class RemoteKeySet {
   #servingKeys(): KeySet {
     const now = this.#dependencies.now();
     const loaded = this.#loaded;
-    if (loaded !== null && now < loaded.document.expiresAt + this.#maxStaleMs) return loaded.keySet;
+    if (loaded !== null && now < loaded.expiresAt + this.#maxStaleMs) return loaded.keySet;
     const retryAfter = Math.max(1, Math.ceil((this.#retryAt - now) / 1000));
     throw errors.keysUnavailable({ issuer: this.#names.issuer, retryAfter });
   }
 
   /** Starts a refresh that no request waits for. Returns false if the runtime would end it. */
-  #refreshInBackground(scope: FetchScope): boolean {
+  #refreshInBackground(waitUntil: WaitUntil): boolean {
     if (this.#running !== null) return true;
-    if (this.#dependencies.sharing === "unshared" && scope.waitUntil === null) return false;
+    if (this.#dependencies.sharing === "unshared" && waitUntil === undefined) return false;
     const refreshed = this.#fetch();
-    scope.waitUntil?.(refreshed);
+    waitUntil?.(refreshed);
     return true;
   }
 
@@ -169,8 +163,7 @@ export class RemoteKeySet {
     this.#backoffSeconds = 0;
     this.#retryAt = -Infinity;
     fetches.increment(this.label, "success");
-    const { keySet } = this.#loaded;
-    const { invalidKeys: places } = keySet;
+    const { keySet, invalidKeys: places } = this.#loaded;
     if (keySet === previous?.keySet || places.length === 0) return;
     observe({ kind: "jwks-keys-skipped", issuer: this.label, places });
   }

@@ -9,7 +9,7 @@ import {
 } from "./jwt.ts";
 import type { IssuerRules } from "./issuer_rules.ts";
 import { isSymmetric, type KeySet, selectKeys } from "./keys.ts";
-import type { FetchScope, RemoteKeySet } from "./remote_key_set.ts";
+import type { RemoteKeySet, WaitUntil } from "./remote_key_set.ts";
 
 /** Keys and rules of tokens. */
 export interface TokenIssuer {
@@ -60,14 +60,14 @@ export interface VerificationResult {
 export async function verifyToken(
   token: UnverifiedToken,
   { localKeys, remoteKeys }: TokenIssuer,
-  scope: FetchScope,
+  waitUntil?: WaitUntil,
 ): Promise<VerificationResult> {
   const local = localKeys === null ? [] : selectKeys(localKeys, token.header);
   const verified = await verifySignature(token, local);
   if (verified !== null) return { token: verified, keySet: null };
   // Fetched sets have no symmetric keys.
   if (remoteKeys === null || isSymmetric(token.header.alg)) throw noSuitableKey(local.length);
-  const keySet = await remoteKeys.setWithKey(token.header.kid, scope);
+  const keySet = await remoteKeys.setWithKey(token.header.kid, waitUntil);
   const remote = selectKeys(keySet, token.header);
   const verifiedByRemote = await verifySignature(token, remote);
   if (verifiedByRemote === null) throw noSuitableKey(local.length + remote.length);

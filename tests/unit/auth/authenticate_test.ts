@@ -4,7 +4,6 @@ import {
   authenticate as authenticateToken,
 } from "../../../src/auth/authenticate.ts";
 import { bearerToken } from "../../../src/auth/credential.ts";
-import { noScope } from "../../../src/auth/remote_key_set.ts";
 import { createJwtCache } from "../../../src/auth/jwt_cache.ts";
 import { parseRolePath } from "../../../src/auth/role_claim.ts";
 import {
@@ -36,7 +35,6 @@ function contextOf(changes: Partial<AuthContext> = {}): AuthContext {
     dbAnonRole: "anon",
     jwtAud: null,
     revocations: null,
-    scope: noScope,
     ...changes,
   };
 }

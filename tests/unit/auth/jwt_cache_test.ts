@@ -6,8 +6,7 @@ const rolePath = await parseRolePath("$.role");
 
 function entry(role: string): CachedToken {
   const header = { alg: "HS256", kid: null, typ: null };
-  const key = { kid: null, verifiers: new Map() };
-  const token = { header, key, claims: { role }, json: JSON.stringify({ role }) };
+  const token = { header, claims: { role }, json: JSON.stringify({ role }) };
   const issuer = { name: null, localKeys: null, remoteKeys: null, rules: null };
   return { token, issuer, keySet: null, rolePath, dbAnonRole: null, identity: null };
 }

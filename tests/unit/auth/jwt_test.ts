@@ -34,7 +34,6 @@ const [goodHeader = "", goodPayload = "", goodSignature = ""] = knownToken.split
 Deno.test("verifyToken verifies a token that was made elsewhere", async () => {
   deepStrictEqual(await verifyWith(knownToken, keys), {
     header: { alg: "HS256", kid: null, typ: "JWT" },
-    key: keys.keys[0],
     claims: { role: "clerk" },
     json: '{"role":"clerk"}',
   });

@@ -3,7 +3,6 @@ import { deepStrictEqual } from "node:assert/strict";
 import { ServiceError } from "../../../src/errors/service_error.ts";
 import { parseToken, type VerifiedToken } from "../../../src/auth/jwt.ts";
 import { type KeySet, loadKeys } from "../../../src/auth/keys.ts";
-import { noScope } from "../../../src/auth/remote_key_set.ts";
 import { type Issuers, type TokenIssuer, verifyToken } from "../../../src/auth/verify_token.ts";
 
 export const secret = "reallyreallyreallyreallyverysafe";
@@ -34,7 +33,7 @@ export function unlisted(keys: KeySet): Issuers {
 
 /** Verifies a token with keys of the configuration. */
 export async function verifyWith(text: string, keys: KeySet): Promise<VerifiedToken> {
-  return (await verifyToken(parseToken(text), localIssuer(keys), noScope)).token;
+  return (await verifyToken(parseToken(text), localIssuer(keys))).token;
 }
 
 export function base64Url(bytes: Uint8Array | string): string {
