@@ -1,7 +1,8 @@
 /** A finding of the diagnosis, and its forms as text. @module */
 import { callText, type CallWords } from "../observe/call_words.ts";
 import { oneLine } from "../observe/redact.ts";
-import { printable, printableJson } from "../lib/printable.ts";
+import { groupBy } from "../lib/group_by.ts";
+import { counted, printable, printableJson } from "../lib/printable.ts";
 
 /** Levels from the most to the least severe. */
 export const findingLevels = ["error", "warn", "info"] as const;
@@ -100,18 +101,16 @@ export function commented(sql: string): string {
   return sql.split(/\r\n|[\r\n]/).map((line) => `-- ${line}`).join("\n");
 }
 
+/** The nouns of the levels. */
+const nouns: Readonly<Record<FindingLevel, string>> = {
+  error: "error",
+  warn: "warning",
+  info: "note",
+};
+
 /** Returns `1 error, 2 warnings` without levels that have no finding. */
 export function countText(findings: readonly Finding[]): string {
-  const count = (level: FindingLevel) => findings.filter((each) => each.level === level).length;
-  const counts = [
-    plural(count("error"), "error"),
-    plural(count("warn"), "warning"),
-    plural(count("info"), "note"),
-  ];
-  return counts.filter((text) => text !== null).join(", ") || "nothing found";
-}
-
-function plural(count: number, noun: string): string | null {
-  if (count === 0) return null;
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+  const counts = groupBy(findings, ({ level }) => nouns[level]);
+  return findingLevels.map((level) => nouns[level]).filter((noun) => counts.has(noun))
+    .map((noun) => counted(counts.get(noun)!.length, noun)).join(", ") || "nothing found";
 }

@@ -10,12 +10,11 @@
  * name     = 1*( letter / DIGIT / "_" / "$" ) / DQUOTE text DQUOTE
  * ```
  *
- * White space separates words, and may surround `.`, `,` and parentheses. A name means what it says:
- * letters keep their case.
+ * White space separates words, and may surround `.`, `,` and parentheses. Names keep the case of
+ * their letters.
  *
  * @module
  */
-import { GrammarReader, problemOr } from "../config/grammar_reader.ts";
 import {
   type CommentTagConfig,
   readCommentTags,
@@ -52,8 +51,13 @@ export function addDeclaredKeys(
   const resolver = new KeyResolver(declaring.length === 0 ? [] : relations, keys.primary);
   const problems = declaring.flatMap(({ row, comment }) =>
     comment.keys.flatMap((tag) => {
-      const problem = resolver.add(row, tag);
-      return problem === null ? [] : [`comment of ${row[1]}.${row[2]}: ${problem}`];
+      try {
+        resolver.add(row, tag);
+        return [];
+      } catch (error) {
+        if (!(error instanceof DeclarationProblem)) throw error;
+        return [`comment of ${row[1]}.${row[2]}: ${error.message}`];
+      }
     })
   );
   const { primary, unique, foreign } = resolver;
@@ -84,8 +88,28 @@ function withoutTags({ row, comment: { text } }: TaggedRow): RelationRow {
   return [oid, schema, name, text, ...rest];
 }
 
-/** The names in a declaration are unknown. The message is the problem. */
-class UnknownName extends Error {}
+/** A declaration has no effect. The message says why. */
+class DeclarationProblem extends Error {}
+
+const name = String.raw`(?:"(?:[^"]|"")+"|[\p{L}\p{N}_$]+)`;
+const list = String.raw`${name}(?:\s*,\s*${name})*`;
+const columns = String.raw`(\s*\(\s*${list}\s*\)|\s+${list})`;
+const declaration = new RegExp(
+  String.raw`^(primaryKey|unique|foreignKey)${columns}` +
+    String.raw`(?:\s+references\s+((?:${name}\s*\.\s*)?${name})${columns}` +
+    String.raw`(?:\s+as\s+(${name}))?)?\s*$`,
+  "u",
+);
+
+const expected =
+  "expected primaryKey (a), unique (a), or foreignKey (a) references b (c) [as name]";
+
+function namesIn(text: string): readonly string[] {
+  return Array.from(
+    text.matchAll(new RegExp(name, "gu")),
+    ([word]) => word.startsWith('"') ? word.slice(1, -1).replaceAll('""', '"') : word,
+  );
+}
 
 /** Collects keys as rows of the catalogue. */
 class KeyResolver {
@@ -100,51 +124,43 @@ class KeyResolver {
     this.#primaryKeys = new Map(primaryKeys);
   }
 
-  /** Adds a key of a relation. Returns the problem if it has no effect. */
-  add(row: RelationRow, tag: string): string | null {
-    const key = problemOr(() => new KeyReader(tag).key());
-    if (key.kind === "problem") return `@${tag.trim()}: expected ${key.expected}`;
-    const [oid, schema, name] = row;
-    try {
-      const columns = numbersOf(key.columns, row);
-      switch (key.kind) {
-        case "primaryKey":
-          return this.#addPrimary(row, columns);
-        case "unique":
-          this.unique.push([oid, columns]);
-          return null;
-        case "foreignKey": {
-          const foreign = this.#relation({ schema, ...key.references });
-          const foreignColumns = numbersOf(key.foreignColumns, foreign);
-          const constraint = key.name ?? `${name}_${key.columns.join("_")}_fkey`;
-          this.foreign.push([constraint, oid, columns, foreign[0], foreignColumns]);
-          return null;
-        }
-        default:
-          return key satisfies never;
-      }
-    } catch (error) {
-      if (error instanceof UnknownName) return error.message;
-      throw error;
+  /** Adds a key of a relation. Throws a {@linkcode DeclarationProblem}. */
+  add(row: RelationRow, tag: string): void {
+    const [, kind, own = "", relation, others = "", constraint] = declaration.exec(tag) ?? [];
+    if (kind === undefined || (kind === "foreignKey") !== (relation !== undefined)) {
+      throw new DeclarationProblem(`@${tag.trim()}: ${expected}`);
     }
+    const names = namesIn(own);
+    const numbers = numbersOf(names, row);
+    if (kind === "primaryKey") return this.#addPrimary(row, numbers);
+    if (kind === "unique") return void this.unique.push([row[0], numbers]);
+    const foreign = this.#relation([row[1], ...namesIn(relation!)].slice(-2) as [string, string]);
+    const foreignNumbers = numbersOf(namesIn(others), foreign);
+    if (foreignNumbers.length !== numbers.length) {
+      throw new DeclarationProblem(`@${tag.trim()}: the numbers of columns differ`);
+    }
+    const [given] = namesIn(constraint ?? "");
+    const key = given ?? `${row[2]}_${names.join("_")}_fkey`;
+    this.foreign.push([key, row[0], numbers, foreign[0], foreignNumbers]);
   }
 
-  #addPrimary([oid, schema, name]: RelationRow, columns: readonly number[]): string | null {
+  #addPrimary([oid, schema, name]: RelationRow, columns: readonly number[]): void {
     const previous = this.#primaryKeys.get(oid);
     if (previous === undefined) {
       this.#primaryKeys.set(oid, columns);
       this.primary.push([oid, columns]);
-      return null;
+      return;
     }
     const isSame = previous.length === columns.length &&
       previous.every((column) => columns.includes(column));
-    return isSame ? null : `relation ${schema}.${name} has another primary key`;
+    if (isSame) return;
+    throw new DeclarationProblem(`relation ${schema}.${name} has another primary key`);
   }
 
-  #relation({ schema, name }: Required<RelationReference>): RelationRow {
+  #relation([schema, name]: readonly [string, string]): RelationRow {
     const row = this.#rows.get(nameKey(schema, name));
     if (row !== undefined) return row;
-    throw new UnknownName(`relation ${schema}.${name} does not exist in an exposed schema`);
+    throw new DeclarationProblem(`relation ${schema}.${name} does not exist in an exposed schema`);
   }
 }
 
@@ -156,69 +172,11 @@ function numbersOf(
   return columns.map((column) => {
     const number = numbers.get(column);
     if (number !== undefined) return number;
-    throw new UnknownName(`relation ${schema}.${name} has no column "${column}"`);
+    throw new DeclarationProblem(`relation ${schema}.${name} has no column "${column}"`);
   });
 }
 
 /** Joins two names by NUL, which names in PostgreSQL cannot contain. */
 function nameKey(schema: string, name: string): string {
   return `${schema}\0${name}`;
-}
-
-/** A relation by its name. Without a schema it is in that of the declaring relation. */
-interface RelationReference {
-  readonly schema?: string;
-  readonly name: string;
-}
-
-type DeclaredKey =
-  | { readonly kind: "primaryKey" | "unique"; readonly columns: readonly string[] }
-  | {
-    readonly kind: "foreignKey";
-    readonly columns: readonly string[];
-    readonly references: RelationReference;
-    readonly foreignColumns: readonly string[];
-    /** Name of the constraint; null for the default. */
-    readonly name: string | null;
-  };
-
-class KeyReader extends GrammarReader {
-  key(): DeclaredKey {
-    const kind = this.match(
-      /(primaryKey|unique|foreignKey)(?=[\s(])/y,
-      '"primaryKey", "unique" or "foreignKey"',
-    ) as DeclaredKey["kind"];
-    const columns = this.#columns();
-    const key = kind === "foreignKey" ? this.#foreignKey(columns) : { kind, columns };
-    this.skipSpace();
-    if (!this.isAtEnd) throw this.problem("the end of the line");
-    return key;
-  }
-
-  #foreignKey(columns: readonly string[]): DeclaredKey {
-    if (!this.takesWord("references")) throw this.problem('"references"');
-    const first = this.#name("a relation");
-    const references = this.takes(".")
-      ? { schema: first, name: this.#name("a relation") }
-      : { name: first };
-    const foreignColumns = this.#columns();
-    if (foreignColumns.length !== columns.length) {
-      throw this.problem(`as many columns as before "references": ${columns.length}`);
-    }
-    const name = this.takesWord("as") ? this.#name("a constraint") : null;
-    return { kind: "foreignKey", columns, references, foreignColumns, name };
-  }
-
-  #columns(): readonly string[] {
-    const isInParentheses = this.takes("(");
-    const columns: string[] = [];
-    do columns.push(this.#name("a column")); while (this.takes(","));
-    if (isInParentheses) this.take(")");
-    return columns;
-  }
-
-  #name(expected: string): string {
-    const read = this.match(/"(?:[^"]|"")+"|[\p{L}\p{N}_$]+/uy, expected);
-    return read.startsWith('"') ? read.slice(1, -1).replaceAll('""', '"') : read;
-  }
 }

@@ -10,13 +10,12 @@ import {
 } from "./queries/routines.ts";
 import type { ExposedSchemas } from "../config/exposed_schemas.ts";
 import type { Statement } from "../database/batch.ts";
-import { groupBy } from "../lib/group_by.ts";
+import { getOrMake, groupBy } from "../lib/group_by.ts";
 import { mapSliced, type SlicedWork } from "../lib/slices.ts";
 import { quoteIdent } from "../sql/fragment.ts";
 import { type ForeignKeyRow, keysQuery, type KeysResult } from "./queries/keys.ts";
 import { mediaHandlersQuery, representationsQuery } from "./queries/media_handlers.ts";
 import {
-  checksQuery,
   type EnumLabels,
   enumsQuery,
   type RelationRow,
@@ -34,7 +33,7 @@ import {
   readRoutineTags,
 } from "./comment_tags.ts";
 import { addDeclaredKeys } from "./declared_keys.ts";
-import { readViewRules } from "./pg_node_tree.ts";
+import { readViewRule } from "./pg_node_tree.ts";
 import { buildRelations, columnNames, relationshipEnds } from "./relations.ts";
 import {
   deriveRelationships,
@@ -68,7 +67,6 @@ export type QueryName =
   | "view rules"
   | "relations"
   | "enums"
-  | "checks"
   | "volatile relations"
   | "keys"
   | "routines"
@@ -92,7 +90,6 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
     { name: "view rules", text: viewRulesQuery, params: [all] },
     { name: "relations", text: relationsQuery, params: [exposed] },
     { name: "enums", text: enumsQuery, params: [] },
-    { name: "checks", text: checksQuery, params: [exposed] },
     { name: "volatile relations", text: volatileRelationsQuery, params: [exposed] },
     { name: "keys", text: keysQuery, params: [] },
     { name: "routines", text: routinesText(config), params: [exposed] },
@@ -152,11 +149,11 @@ export function* buildSchemaCache(
   const rowFunctions: readonly RowFunctionRow[] = parse("row functions");
   const primaryFunctions = [...primary, ...primaryRowFunctions(rowFunctions, config)];
   yield;
-  const rules = yield* mapSliced(texts.get("view rules")!, (text) => [...readViewRules(text)]);
+  const rules = yield* mapSliced(texts.get("view rules")!, readViewRule);
   const viewColumns = yield* trackViewColumns({
     views: relations.filter(([, , , , isView]) => isView)
       .map((row) => ({ oid: row[0], columnNames: columnNames(row) })),
-    rules: new Map(rules.flat()),
+    rules: new Map(rules),
     keyColumns: keyColumns(keys, foreign),
   });
   yield;
@@ -183,7 +180,6 @@ export function* buildSchemaCache(
     routines: buildRoutines(routines, config.dbHoistedTxSettings, routineTags),
     representations: parse("representations"),
     mediaHandlers: parse("media handlers"),
-    checks: parse("checks"),
     rowFunctions: rowFunctions.map(buildRowFunction),
     searchOperators: parse("search operators"),
     volatileFunctions: volatile.functions,
@@ -221,9 +217,8 @@ function schemaArray(schemas: readonly string[]): string {
 function keyColumns(keys: KeysResult, declared: readonly ForeignKeyRow[]): KeyColumns {
   const columns = new Map<number, Set<number>>();
   const add = (table: number, numbers: readonly number[]) => {
-    const numbersOfTable = columns.get(table);
-    if (numbersOfTable === undefined) columns.set(table, new Set(numbers));
-    else numbers.forEach((number) => numbersOfTable.add(number));
+    const numbersOfTable = getOrMake(columns, table, () => new Set());
+    numbers.forEach((number) => numbersOfTable.add(number));
   };
   for (const [table, numbers] of keys.primary) add(table, numbers);
   for (const [, table, numbers, foreignTable, foreignNumbers] of [...keys.foreign, ...declared]) {

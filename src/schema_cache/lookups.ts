@@ -1,5 +1,5 @@
 /** Indexes the schema cache for constant-time look-ups. @module */
-import { groupBy } from "../lib/group_by.ts";
+import { getOrMake, groupBy } from "../lib/group_by.ts";
 import { foreignSchemaOf } from "./relationship_order.ts";
 import type {
   Column,
@@ -35,7 +35,7 @@ export function indexSchemaCache(data: SchemaCacheData): SchemaCache {
     relation: (name) => relations.get(name.schema)?.get(name.name),
     column: (name, column) => {
       const relation = relations.get(name.schema)?.get(name.name);
-      return relation && memoised(columns, relation, columnsByName).get(column);
+      return relation && getOrMake(columns, relation, columnsByName).get(column);
     },
     fallbacks: (schema) => fallbacks.get(schema) ?? [],
     deprecation: (schema) => deprecated.get(schema),
@@ -49,7 +49,7 @@ export function indexSchemaCache(data: SchemaCacheData): SchemaCache {
     mediaHandler: (target, mediaType, kind) =>
       mediaHandlers.get(handlerKey(target, mediaType))
         ?.find((handler) => kind === undefined || handler.kind === kind),
-    derived: (derive) => memoised(derivations, derive, () => derive(cache)) as never,
+    derived: (derive) => getOrMake(derivations, derive, () => derive(cache)) as never,
   };
   return cache;
 }
@@ -64,7 +64,7 @@ function addMissing<Value>(
   schema: string,
   others: readonly string[],
 ): void {
-  const names = memoised(index, schema, () => new Map());
+  const names = getOrMake(index, schema, () => new Map());
   for (const [name, value] of others.flatMap((other) => [...index.get(other) ?? []])) {
     if (!names.has(name)) names.set(name, value);
   }
@@ -105,7 +105,7 @@ function addFallbackRelationships(
 function indexByName(relations: readonly Relation[]): IndexByName<Relation> {
   const schemas = new Map<string, Map<string, Relation>>();
   for (const relation of relations) {
-    memoised(schemas, relation.schema, () => new Map()).set(relation.name, relation);
+    getOrMake(schemas, relation.schema, () => new Map()).set(relation.name, relation);
   }
   return schemas;
 }
@@ -113,8 +113,8 @@ function indexByName(relations: readonly Relation[]): IndexByName<Relation> {
 function groupByName(routines: readonly Routine[]): IndexByName<readonly Routine[]> {
   const schemas = new Map<string, Map<string, Routine[]>>();
   for (const routine of routines) {
-    const names = memoised(schemas, routine.schema, () => new Map<string, Routine[]>());
-    memoised(names, routine.name, () => []).push(routine);
+    const names = getOrMake(schemas, routine.schema, () => new Map<string, Routine[]>());
+    getOrMake(names, routine.name, () => []).push(routine);
   }
   return schemas;
 }
@@ -125,9 +125,9 @@ function indexRelationships(
   const schemas = new Map<string, Map<string, Map<string, Relationship[]>>>();
   for (const relationship of relationships) {
     const { schema, name } = relationship.origin;
-    const names = memoised(schemas, schema, () => new Map<string, Map<string, Relationship[]>>());
-    const origin = memoised(names, name, () => new Map<string, Relationship[]>());
-    memoised(origin, foreignSchemaOf(relationship), () => []).push(relationship);
+    const names = getOrMake(schemas, schema, () => new Map<string, Map<string, Relationship[]>>());
+    const origin = getOrMake(names, name, () => new Map<string, Relationship[]>());
+    getOrMake(origin, foreignSchemaOf(relationship), () => []).push(relationship);
   }
   return schemas;
 }
@@ -174,10 +174,4 @@ function handlerKey(target: QualifiedName | null, mediaType: string): string {
 /** Joins two names by NUL, which names in PostgreSQL cannot contain. */
 function pairKey(first: string, second: string): string {
   return `${first}\0${second}`;
-}
-
-function memoised<Key, Value>(map: Map<Key, Value>, key: Key, make: (key: Key) => Value): Value {
-  let value = map.get(key);
-  if (value === undefined) map.set(key, value = make(key));
-  return value;
 }

@@ -1,4 +1,5 @@
 /** Sorts relationships, so that lists of ambiguous ones are the same after every load. @module */
+import { getOrMake } from "../lib/group_by.ts";
 import type { SlicedWork } from "../lib/slices.ts";
 import type { Relationship } from "./schema_cache.ts";
 
@@ -20,9 +21,7 @@ export function* sortRelationships(
   for (const relationship of relationships) {
     const origin = `${relationship.origin.schema}\0${relationship.origin.name}`;
     const keyed = { relationship, key: sortKey(relationship).join("\0") };
-    const list = byOrigin.get(origin);
-    if (list === undefined) byOrigin.set(origin, [keyed]);
-    else list.push(keyed);
+    getOrMake(byOrigin, origin, () => []).push(keyed);
     yield;
   }
   const sorted: Relationship[] = [];

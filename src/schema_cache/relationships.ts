@@ -1,6 +1,6 @@
 /** Derives the relationships between exposed relations: from foreign keys, from the columns that
  * views show, and from functions. @module */
-import { groupBy } from "../lib/group_by.ts";
+import { getOrMake, groupBy } from "../lib/group_by.ts";
 import type { SlicedWork } from "../lib/slices.ts";
 import type {
   ColumnPair,
@@ -83,8 +83,8 @@ export function hiddenJunctions(
       parents.forEach((foreigns, to) => {
         if (from === to) return;
         for (const { end: { oid } } of origins) {
-          const schemas = found.get(oid) ?? new Set();
-          for (const { end } of foreigns) found.set(oid, schemas.add(end.name.schema));
+          const schemas = getOrMake(found, oid, () => new Set());
+          for (const { end } of foreigns) schemas.add(end.name.schema);
         }
       })
     );
@@ -144,9 +144,7 @@ interface TableExposure {
 function exposuresByTable(input: RelationshipInput): ReadonlyMap<number, readonly TableExposure[]> {
   const exposures = new Map<number, TableExposure[]>();
   const add = (table: number, exposure: TableExposure) => {
-    const list = exposures.get(table);
-    if (list === undefined) exposures.set(table, [exposure]);
-    else list.push(exposure);
+    getOrMake(exposures, table, () => []).push(exposure);
   };
   for (const end of input.ends) {
     add(end.oid, { end, names: (column) => [end.columnNames[column]!] });

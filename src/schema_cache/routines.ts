@@ -42,7 +42,6 @@ function buildRoutine(row: RoutineRow, applied: ReadonlySet<string>): Routine {
       ...columns === null || columns === undefined ? {} : { columns },
     },
     volatility: volatilities[volatility] ?? "volatile",
-    hasVariadic: parameters.some((parameter) => parameter.variadic),
     isolation: isolation === null ? null : isolation.toLowerCase(),
     settings: settings.filter(([setting]) => applied.has(setting.toLowerCase())),
   };

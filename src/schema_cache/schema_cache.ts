@@ -154,7 +154,6 @@ export interface Routine extends QualifiedName {
     readonly columns?: readonly string[];
   };
   readonly volatility: Volatility;
-  readonly hasVariadic: boolean;
   /** Its own `default_transaction_isolation`, in lower case; null when unset. */
   readonly isolation: string | null;
   /** Settings of the function that its call applies to the transaction: [name, value]. */
@@ -218,8 +217,6 @@ export interface SchemaCacheData {
   readonly mediaHandlers: readonly MediaHandler[];
   /** Of exposed schemas, `db-extra-search-path` and `pg_catalog` without its aggregates. */
   readonly rowFunctions?: readonly RowFunctionName[];
-  /** Definitions of CHECK constraints by the names of table or domain, and constraint. Default: none. */
-  readonly checks?: Readonly<Record<string, string>>;
   /** Default: none. */
   readonly searchOperators?: SearchOperators;
   /**

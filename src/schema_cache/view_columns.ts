@@ -1,4 +1,5 @@
 /** Traces view columns to the table columns that they show. @module */
+import { getOrMake } from "../lib/group_by.ts";
 import { mapSliced, type SlicedWork } from "../lib/slices.ts";
 import type { TargetColumn } from "./pg_node_tree.ts";
 
@@ -71,10 +72,4 @@ function follow(view: number, start: TargetColumn, find: FindTarget): TargetColu
     at = next;
   }
   return undefined;
-}
-
-function getOrMake<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
-  let value = map.get(key);
-  if (value === undefined) map.set(key, value = make());
-  return value;
 }

@@ -201,7 +201,6 @@ Deno.test("schema cache of an empty schema is empty", async () => {
   // Functions of pg_catalog take rows of all relations.
   deepStrictEqual(rowFunctions.filter(({ relation }) => relation !== null), []);
   deepStrictEqual(data, {
-    checks: {},
     relations: [],
     relationships: [],
     routines: [],

@@ -228,19 +228,8 @@ from (
   from pg_enum group by enumtypid
 ) e`;
 
-/** Parameters: exposed schemas as `regnamespace[]`. Domains may be in other schemas. */
-export const checksQuery = `
-select coalesce(json_object_agg(
-  coalesce(t.typname, r.relname) || ' ' || c.conname, pg_get_constraintdef(c.oid)
-), '{}')::text
-from pg_constraint c
-  left join pg_type t on t.oid = c.contypid
-  left join pg_class r on r.oid = c.conrelid and r.relnamespace = any ($1::regnamespace[])
-where c.contype = 'c' and (t.oid is not null or r.oid is not null)
-  and c.connamespace <> 'information_schema'::regnamespace`;
-
 /**
- * Parameters: exposed and extra schemas as `regnamespace[]`. Each row is an input of `readViewRules`,
+ * Parameters: exposed and extra schemas as `regnamespace[]`. Each row is an input of `readViewRule`,
  * not JSON: the oid and the tree of a view, separated by a space. Trees are large, and escaping them
  * as JSON would double the memory.
  */

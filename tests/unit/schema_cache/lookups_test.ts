@@ -62,7 +62,6 @@ function routine(schema: string, name: string, comment: string | null = null): R
       relation: null,
     },
     volatility: "stable",
-    hasVariadic: false,
     isolation: null,
     settings: [],
   };
