@@ -1,55 +1,45 @@
 /// <reference lib="dom" />
 /** The page of access: each role's actions on each relation and function of a schema. @module */
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { markOf, maxListed, mayText } from "../access/cell_text.ts";
 import type { AccessCell, AccessMatrix } from "../access/cells.ts";
 import { printable } from "../lib/printable.ts";
-import { readConsole } from "./api.ts";
-import { guarded, schemaName } from "./model.ts";
-import { CopyButton, Dialog, html, type View } from "./view.ts";
+import { useConsole } from "./loading.ts";
+import { schemaName } from "./model.ts";
+import { CopyButton, DataTable, Dialog, html, type View } from "./view.ts";
 
 /** The matrix of a schema. */
 export function AccessPage(): View {
   const schema = schemaName.value;
-  const [{ roles, cells }, setMatrix] = useState<AccessMatrix>({ roles: [], cells: [] });
+  const matrix = useConsole<AccessMatrix>(`access?schema=${encodeURIComponent(schema)}`);
+  const { roles, cells } = matrix ?? { roles: [], cells: [] };
   const [open, setOpen] = useState<readonly AccessCell[]>([]);
-  useEffect(() => {
-    const path = `access?schema=${encodeURIComponent(schema)}`;
-    void guarded(async () => setMatrix(await readConsole<AccessMatrix>(path)));
-  }, [schema]);
   const [first] = open;
   const isCut = roles.length > 0 &&
     ["select", "execute"].some((word) =>
       cells.filter(({ action }) => action === word).length >= maxListed * roles.length
     );
-  const rowView = ([relation, row]: readonly [string, readonly AccessCell[]]) =>
-    html`<tr key=${relation}><th scope="row">${nameOf(relation)}</th>${
-      roles.map(([, role]) => {
-        const own = row.filter((cell) => cell.role === role);
-        return html`<td key=${role}><button type="button" class="marks"
-          onClick=${() => setOpen(own)}>${own.map(markView)}</button></td>`;
-      })
-    }</tr>`;
+  const rows = Array.from(Map.groupBy(cells, (cell) => cell.relation), ([relation, row]) => [
+    html`<strong>${nameOf(relation)}</strong>`,
+    ...roles.map(([, role]) => {
+      const own = row.filter((cell) => cell.role === role);
+      return html`<button type="button" onClick=${() => setOpen(own)}>${
+        own.map(markView)
+      }</button>`;
+    }),
+  ]);
   return html`
     <div class="page">
-      <header class="page-head"><div><h1>Access</h1>
-        <p class="lead">The actions of each role in the schema ${schema}. Press one for its reasons.</p>
+      <header class="row between"><div><h1>Access</h1>
+        <p class="muted">The actions of each role in the schema ${schema}. Press one for its reasons.</p>
       </div></header>
       <p class="hint">Capital: all rows. Small: rows by policies. 0: no policy allows one. *: some columns.
         !: past policies of a table below the view. –: refused.</p>
       ${isCut && html`<p class="hint">Shown are the first ${maxListed} relations and functions each:
         <code>svc access</code> prints all.</p>`}
       ${roles.length === 0 ? html`<p class="loading">Reading…</p>` : html`
-        <div class="table-wrap">
-          <table class="plain-table access" aria-label="Access">
-            <thead>
-              <tr>${["Name", ...roles.map(([, role]) => printable(role))].map((name) =>
-                html`<th scope="col" key=${name}>${name}</th>`
-              )}</tr>
-            </thead>
-            <tbody>${Array.from(Map.groupBy(cells, (cell) => cell.relation), rowView)}</tbody>
-          </table>
-        </div>
+        <${DataTable} label="Access" rows=${rows}
+          head=${["Name", ...roles.map(([, role]) => printable(role))]} />
       `}
       ${first !== undefined && html`
         <${Dialog} title=${`${printable(first.role)}: ${nameOf(first.relation)}`}
@@ -70,8 +60,9 @@ function nameOf(relation: string): string {
 
 function markView(cell: AccessCell): View {
   const kind = cell.past.length > 0 ? "past" : cell.may;
+  const color = { all: "good", rows: "", none: "warn", past: "bad", no: "muted" }[kind];
   return html`
-    <span class=${`mark is-${kind}`} aria-hidden="true">${markOf(cell)}</span>
+    <span class=${`mark ${color}`} aria-hidden="true">${markOf(cell)}</span>
     <span class="sr-only">${cell.action} ${kind},</span>
   `;
 }
@@ -83,7 +74,7 @@ function Reasons({ cell }: { readonly cell: AccessCell }): View {
     ${
     policies.map(({ name, permissive, using, check }) =>
       html`
-        <pre class="sql" tabindex="0" key=${name}>${[
+        <pre tabindex="0" key=${name}>${[
           printable(name) + (permissive ? "" : " (restrictive)"),
           ...(using === null ? [] : [`using ${using}`]),
           ...(check === null ? [] : [`with check ${check}`]),
@@ -93,8 +84,8 @@ function Reasons({ cell }: { readonly cell: AccessCell }): View {
   }
     ${
     sql !== null && html`
-      <pre class="sql" tabindex="0">${sql}</pre>
-      <div class="actions">
+      <pre tabindex="0">${sql}</pre>
+      <div class="row actions">
         <${CopyButton} label="Copy SQL" text=${() => sql} />
       </div>
     `

@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
 /** All requests of the console. @module */
+import { isJsonObject } from "../lib/json_object.ts";
 import { type ApiCall, targetOf } from "./code.ts";
 import { adminToken, token } from "./session.ts";
 
@@ -101,9 +102,5 @@ function parseJson(text: string): unknown {
 export function rowsOf({ text }: ApiAnswer): readonly Readonly<Record<string, unknown>>[] {
   const value = text === null || text === "" ? [] : parseJson(text);
   const list = Array.isArray(value) ? value : [value];
-  return list.map((row) => isRecord(row) ? row : { value: row });
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return list.map((row) => isJsonObject(row) ? row : { value: row });
 }

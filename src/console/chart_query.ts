@@ -1,6 +1,5 @@
 /** The query of a chart: an aggregate by a column, or by a period of time. @module */
 import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
-import { cellText } from "./cells.ts";
 import { emptyTableQuery, fieldName, type TableQuery, typeKind } from "./filters.ts";
 
 /** Periods that a column of time is divided into. */
@@ -23,19 +22,6 @@ export interface ChartChoice {
 /** Returns the most groups that a chart draws: of values, or of periods. */
 export function maxGroups({ period }: ChartChoice): number {
   return period === null ? 40 : 1000;
-}
-
-/** Returns the names of groups: labels of their values. Values with the same label follow it. */
-export function groupNames(
-  values: readonly unknown[],
-  labels: ReadonlyMap<string, string> = new Map(),
-): readonly string[] {
-  const names = values.map((value) => labels.get(String(value)) ?? cellText(value));
-  const isRepeated = (name: string) => names.indexOf(name) !== names.lastIndexOf(name);
-  return names.map((name, index) => {
-    const text = cellText(values[index]);
-    return name !== text && isRepeated(name) ? `${name} ${text}` : name;
-  });
 }
 
 /** Returns the columns that rows can be grouped by. */

@@ -10,13 +10,13 @@ import {
   choiceOf,
   firstChoice,
   groupColumns,
-  groupNames,
   maxGroups,
   measuredColumns,
   measures,
   periods,
   withColumn,
 } from "./chart_query.ts";
+import { cellText } from "./cells.ts";
 import { Drawing } from "./drawing.ts";
 import type { GridRow } from "./edit.ts";
 import { type TableQuery, typeKind } from "./filters.ts";
@@ -94,7 +94,7 @@ function ChartControls({ relation, choice, references, onChoice }: ChartControls
     onChoice(withColumn(choice, columns.find((each) => each.name === name)!));
   const per = (period: string) => onChoice({ ...choice, period: period as ChartChoice["period"] });
   return html`
-    <div class="chart-controls">
+    <div class="row bar">
       <${Field} text="Show" options=${functions} value=${`${choice.measure} ${choice.of}`}
         onValue=${measure} />
       <${Field} text="by" options=${columns.map(({ name }) => name)} value=${choice
@@ -106,7 +106,7 @@ function ChartControls({ relation, choice, references, onChoice }: ChartControls
 }
 
 function Field({ text, ...props }: Omit<SelectProps, "label"> & { readonly text: string }): View {
-  return html`<label class="field-inline">${text} <${Select} label=${text} ...${props} /></label>`;
+  return html`<label class="row muted">${text} <${Select} label=${text} ...${props} /></label>`;
 }
 
 interface ChartProps {
@@ -126,7 +126,9 @@ interface Group {
 
 function Chart({ rows, choice, labels, keys }: ChartProps): View {
   const { by, period, measure, of } = choice;
-  const names = groupNames(rows.map((row) => row[keys.group]), labels.get(by));
+  const names = rows.map(({ [keys.group]: value }) =>
+    labels.get(by)?.get(String(value)) ?? cellText(value)
+  );
   const groups = rows.map((row, index): Group => ({
     time: period === null || row[keys.group] === null ? null : new Date(String(row[keys.group])),
     name: names[index]!,
@@ -136,14 +138,14 @@ function Chart({ rows, choice, labels, keys }: ChartProps): View {
   const what = of === "" ? measure : `${measure} of ${of}`;
   const title = `${what} by ${period === null ? by : `${period} of ${by}`}`;
   return html`
-    <div class="chart">
+    <div class="scroll bar">
       <${Drawing} label=${`${title}, ${groups.length} groups`} deps=${[rows, labels]}
         options=${(width: number) => drawingOf(groups, choice, width)} />
       ${rows.length >= most &&
         html`<p class="hint" role="status">These are the ${
           period === null ? "greatest" : "first"
         } ${grouped(most)} groups.</p>`}
-      <details class="others">
+      <details>
         <summary class="button">As a table</summary>
         <${DataTable} label=${title} head=${[by, what]} numbers=${[1]} rows=${rows.map((
           row,

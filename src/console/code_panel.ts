@@ -36,9 +36,9 @@ export function CodePanel({ call, onQuery }: CodePanelProps): View {
   const context = codeContext();
   const code = codeOf(call, language.value, context);
   return html`
-    <section class="code-panel" aria-label="Request">
+    <section class="stack code-panel" aria-label="Request">
       <${UrlEditor} ...${{ call, onQuery }} />
-      <div class="segmented" role="group" aria-label="Language">
+      <div class="row" role="group" aria-label="Language">
         ${Object.entries(languages).map(([key, label]) =>
           html`
             <button type="button" key=${key} aria-pressed=${String(language.value === key)}
@@ -46,8 +46,8 @@ export function CodePanel({ call, onQuery }: CodePanelProps): View {
           `
         )}
       </div>
-      <pre class="code" tabindex="0" aria-label="Code">${code}</pre>
-      <div class="actions">
+      <pre tabindex="0" aria-label="Code">${code}</pre>
+      <div class="row actions">
         <${CopyButton} text=${() => code} label="Copy code" />
         ${token.value !== null && html`
           <${CopyButton} label="Copy with token"
@@ -74,10 +74,10 @@ function UrlEditor({ call, onQuery }: Pick<CodePanelProps, "call" | "onQuery">):
     if (event.key === "Escape") setText(target);
   };
   return html`
-    <form class="url-form" onSubmit=${submit}>
-      <label class="field"><span class="method">${call.method}</span>
+    <form onSubmit=${submit}>
+      <label class="field"><span class="accent">${call.method}</span>
         <span class="sr-only">URL of the request</span>
-        <textarea class="mono url" rows="3" spellcheck="false" value=${text}
+        <textarea class="mono" rows="3" spellcheck="false" value=${text}
           readonly=${onQuery === undefined} onKeyDown=${onKeyDown} onBlur=${submit}
           onInput=${(event: Event) =>
             setText((event.target as HTMLTextAreaElement).value)}></textarea>

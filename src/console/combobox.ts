@@ -52,30 +52,16 @@ export function Combobox(props: ComboboxProps): View {
           setFocus(true);
           onText((event.target as HTMLInputElement).value);
         }} />
-      ${listbox(id, options, { chosen, isOpen, choose })}
+      <ul id=${`${id}-list`} role="listbox" aria-label="Results" class="box" hidden=${!isOpen}>
+        ${options.map((option, index) =>
+          html`
+            <li class="row" key=${index} id=${`${id}-${index}`} role="option"
+              aria-selected=${String(index === chosen)}
+              onPointerDown=${(event: Event) => event.preventDefault()}
+              onClick=${() => choose(index)}>${option}</li>
+          `
+        )}
+      </ul>
     </div>
-  `;
-}
-
-function listbox(
-  id: string,
-  options: readonly View[],
-  { chosen, isOpen, choose }: {
-    readonly chosen: number;
-    readonly isOpen: boolean;
-    readonly choose: (index: number) => void;
-  },
-): View {
-  return html`
-    <ul id=${`${id}-list`} role="listbox" aria-label="Results" class="hits" hidden=${!isOpen}>
-      ${options.map((option, index) =>
-        html`
-          <li key=${index} id=${`${id}-${index}`} role="option"
-            aria-selected=${String(index === chosen)}
-            onPointerDown=${(event: Event) => event.preventDefault()}
-            onClick=${() => choose(index)}>${option}</li>
-        `
-      )}
-    </ul>
   `;
 }

@@ -73,12 +73,12 @@ export function DiagramCanvas({ layout, center, start }: DiagramCanvasProps): Vi
           )}
         </svg>
       </div>
-      <div class="diagram-controls" role="group" aria-label="Zoom">
+      <div class="row box diagram-controls" role="group" aria-label="Zoom">
         <button type="button" class="icon-button" aria-label="Zoom in" onClick=${() => zoom(1.25)}>
           <${Icon} name="plus" /></button>
         <button type="button" class="icon-button" aria-label="Zoom out" onClick=${() => zoom(0.8)}>
           <${Icon} name="minus" /></button>
-        <button type="button" class="small-button" onClick=${fit}>Fit</button>
+        <button type="button" onClick=${fit}>Fit</button>
       </div>
     </div>
   `;
@@ -89,7 +89,7 @@ function Edge({ edge: { points, from, to } }: { readonly edge: DiagramEdge }): V
   const [tip, before] = [points.at(-1)!, points.at(-2) ?? points[0]!];
   const angle = Math.atan2(tip.y - before.y, tip.x - before.x) * 180 / Math.PI;
   return html`
-    <g class="edge">
+    <g>
       <title>${from} refers to ${to}</title>
       <path d=${path} />
       <path class="arrow" d="M-9 -4.5L0 0L-9 4.5z"
@@ -108,15 +108,15 @@ function Box({ node, isCenter }: BoxProps): View {
   const classes = `node ${isView ? "is-view" : ""} ${isCenter ? "is-center" : ""}`;
   const textY = (index: number) => headHeight + index * lineHeight + 15;
   return html`
-    <a href=${hrefOf({ page: "table", schema, name, view: "rows", query: "" })} data-name=${name}>
+    <a href=${hrefOf({ page: "table", schema, name })} data-name=${name}>
       <g class=${classes} transform=${`translate(${x} ${y})`}>
         <rect width=${width} height=${height} rx="7" />
         <text class="node-name" x="12" y="20">${name}</text>
-        <path class="divider" d=${`M0 ${headHeight}H${width}`} />
+        <path d=${`M0 ${headHeight}H${width}`} />
         ${node.columns.map((column, index) =>
           html`
             <text key=${column.name} x="12" y=${textY(index)}>${column.name}</text>
-            <text class="muted-text" x=${width - 12} y=${textY(index)} text-anchor="end">${{
+            <text class="muted" x=${width - 12} y=${textY(index)} text-anchor="end">${{
               key: "key",
               foreign: "ref",
               "": "",
@@ -124,9 +124,7 @@ function Box({ node, isCenter }: BoxProps): View {
           `
         )}
         ${hidden > 0 &&
-          html`<text class="muted-text" x="12" y=${
-            textY(node.columns.length)
-          }>${hidden} more</text>`}
+          html`<text class="muted" x="12" y=${textY(node.columns.length)}>${hidden} more</text>`}
       </g>
     </a>
   `;

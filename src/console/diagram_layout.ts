@@ -43,19 +43,13 @@ export interface DiagramLayout extends Size {
   readonly edges: readonly DiagramEdge[];
 }
 
-/** Returns the names of relations that are within some steps of one. */
+/** Returns the names of a relation and of those that it is related to. */
 export function neighbourhood(
   center: string,
   relationships: readonly ConsoleRelationship[],
-  steps: number,
 ): ReadonlySet<string> {
-  let reached = new Set([center]);
-  for (let step = 0; step < steps; step++) {
-    const next = relationships.filter(({ origin }) => reached.has(origin[1]))
-      .map(({ foreign }) => foreign[1]);
-    reached = new Set([...reached, ...next]);
-  }
-  return reached;
+  const related = relationships.filter(({ origin }) => origin[1] === center);
+  return new Set([center, ...related.map(({ foreign }) => foreign[1])]);
 }
 
 type Box = Omit<DiagramNode, "x" | "y">;
@@ -64,9 +58,8 @@ type Box = Omit<DiagramNode, "x" | "y">;
 const [boxGap, edgeGap, rankGap, blockGap] = [20, 8, 56, 32];
 
 /**
- * Lays out relations and the foreign keys between them. Connected tables stand together in layers. The
- * groups, and tables without a foreign key, fill rows of the shape of the window: `aspect` is its width
- * by its height.
+ * Lays out relations and the foreign keys between them. Connected tables stand in layers. They and tables
+ * without a foreign key fill rows of the shape of the window: `aspect` is its width by its height.
  */
 export function layoutDiagram(
   relations: readonly ConsoleRelation[],
@@ -77,33 +70,17 @@ export function layoutDiagram(
   const keys = relationships.filter(({ isForward, origin, foreign }) =>
     isForward && names.has(origin[1]) && names.has(foreign[1])
   );
-  const boxes = relations.map((relation) => boxOf(relation, keys));
-  const blocks = componentsOf(boxes, keys).map((component) => layoutBlock(component, keys, aspect));
-  return packed(blocks, aspect);
+  const connected = new Set(keys.flatMap(({ origin, foreign }) => [origin[1], foreign[1]]));
+  const [joined = [], single = []] = [true, false].map((isJoined) =>
+    relations.filter(({ name }) => connected.has(name) === isJoined)
+      .map((relation) => boxOf(relation, keys))
+  );
+  const groups = [...(joined.length === 0 ? [] : [joined]), ...single.map((box) => [box])];
+  return packed(groups.map((group) => layoutGroup(group, keys, aspect)), aspect);
 }
 
-/** Returns the groups of boxes that foreign keys connect. */
-function componentsOf(
-  boxes: readonly Box[],
-  keys: readonly ConsoleRelationship[],
-): readonly (readonly Box[])[] {
-  const neighbours = [
-    ...keys,
-    ...keys.map((key) => ({ ...key, origin: key.foreign, foreign: key.origin })),
-  ];
-  const left = new Map(boxes.map((box) => [box.relation.name, box]));
-  const components: Box[][] = [];
-  for (const { relation: { name } } of boxes) {
-    if (!left.has(name)) continue;
-    const reached = neighbourhood(name, neighbours, boxes.length);
-    components.push([...reached].map((each) => left.get(each)!));
-    for (const each of reached) left.delete(each);
-  }
-  return components;
-}
-
-/** Lays out connected boxes in the direction that is shown larger in the window. */
-function layoutBlock(
+/** Lays out boxes in layers, in the direction that is shown larger in the window. */
+function layoutGroup(
   boxes: readonly Box[],
   keys: readonly ConsoleRelationship[],
   aspect: number,

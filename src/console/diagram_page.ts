@@ -6,17 +6,15 @@ import { DiagramCanvas } from "./diagram_canvas.ts";
 import { Combobox } from "./combobox.ts";
 import { type DiagramLayout, layoutDiagram, neighbourhood } from "./diagram_layout.ts";
 import { relationshipsOf, relationsOf } from "./model.ts";
-import { navigate, type PageRoute, route } from "./route.ts";
+import { navigate, route } from "./route.ts";
 import { Empty, html, type View } from "./view.ts";
-
-type DiagramRoute = Extract<PageRoute, { readonly page: "diagram" }>;
 
 /** Most tables that the page shows at once without a click. */
 const maxWhole = 40;
 
 /** The diagram, with controls for its extent. */
 export function DiagramPage(): View {
-  const current = route.value as DiagramRoute;
+  const current = route.value;
   const [hasViews, setViews] = useState(false);
   const [showsAll, setShowsAll] = useState(false);
   const [text, setText] = useState("");
@@ -26,10 +24,10 @@ export function DiagramPage(): View {
   const relationships = useMemo(() => all.flatMap(relationshipsOf), [all.length]);
   const isLarge = relations.length > maxWhole && !showsAll;
   const start = busiest(relations, relationships);
-  const around = current.name ?? (isLarge ? start : null);
+  const around = current.name || (isLarge ? start : null);
   const shown = around === null
     ? relations
-    : relations.filter(({ name }) => neighbourhood(around, relationships, 1).has(name));
+    : relations.filter(({ name }) => neighbourhood(around, relationships).has(name));
   if (all.length === 0) {
     return html`
       <div class="page">
@@ -47,22 +45,22 @@ export function DiagramPage(): View {
   };
   const showAll = () => {
     setShowsAll(true);
-    navigate({ ...current, name: null });
+    navigate({ ...current, name: "" });
   };
   return html`
-    <div class="diagram-page">
-      <header class="table-head">
+    <div class="table-page">
+      <header>
         <h1>Diagram</h1>
       </header>
-      <div class="toolbar">
+      <div class="row bar">
         <${Combobox} id="find-table" label="Find a table" placeholder="Find a table" text=${text}
           options=${hits.map(({ name }) => name)} onText=${setText} onChoose=${find} />
         ${around !== null && html`
           <span>Around <strong>${around}</strong></span>
-          <button type="button" class="button" onClick=${showAll}>All ${relations
+          <button type="button" onClick=${showAll}>All ${relations
             .length} tables</button>
         `}
-        <label class="check"><input type="checkbox" checked=${hasViews}
+        <label class="row check"><input type="checkbox" checked=${hasViews}
           onChange=${() => setViews(!hasViews)} />Views</label>
       </div>
       <${Drawn} ...${{ relationships }} relations=${shown} center=${found ?? around}
@@ -97,7 +95,7 @@ function Drawn({ relations, relationships, center, start }: DrawnProps): View {
     setLayout(layoutDiagram(relations, relationships, clientWidth / Math.max(1, clientHeight)));
   }, [names, relationships.length]);
   return html`
-    <div ref=${box} class="diagram-box">${layout !== null &&
+    <div ref=${box} class="split">${layout !== null &&
       html`<${DiagramCanvas} ...${{ layout, center, start }} />`}</div>
   `;
 }

@@ -25,7 +25,7 @@ export function Drawing({ label, options, deps }: DrawingProps): View {
     observer.observe(element);
     return () => observer.disconnect();
   }, deps as unknown[]);
-  return html`<div ref=${box} class="plot-box" role="img" aria-label=${label}></div>`;
+  return html`<div ref=${box} role="img" aria-label=${label}></div>`;
 }
 
 /** Draws without the package's own `style` element, which the policy of the page forbids. */

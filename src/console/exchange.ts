@@ -1,6 +1,7 @@
 /// <reference lib="dom" />
 /** Shows a request before it is sent, and the error that the API responds with. @module */
-import { type ApiError, isRecord } from "./api.ts";
+import { isJsonObject } from "../lib/json_object.ts";
+import type { ApiError } from "./api.ts";
 import { type ApiCall, targetOf } from "./code.ts";
 import { decode } from "./filters.ts";
 import { html, lazy, type View } from "./view.ts";
@@ -14,7 +15,7 @@ export function CallPreview({ call }: { readonly call: ApiCall }): View {
   const lines = [`${call.method} ${decode(targetOf(call))}`, ...headers];
   const body = call.body === null ? "" : `\n\n${pretty(call.body)}`;
   return html`
-    <div class="preview">
+    <div class="field">
       <span class="hint">Request</span>
       <pre tabindex="0" aria-label="Request">${lines.join("\n") + body}</pre>
     </div>
@@ -35,11 +36,11 @@ export function ErrorBox(
 ): View {
   const { status, code, message, details, hint } = error;
   return html`
-    <div class="error-box" role="alert" ref=${scrollTo}>
-      <p class="error-title">${message}</p>
-      ${details !== null && html`<p class="error-details">${detailsText(details)}</p>`}
+    <div class="alert" role="alert" ref=${scrollTo}>
+      <p><strong>${message}</strong></p>
+      ${details !== null && html`<p class="lines">${detailsText(details)}</p>`}
       ${hint !== null && html`<p>Hint: ${hint}</p>`}
-      <p class="error-code">${status}${code === null ? "" : ` · ${code}`}</p>
+      <p class="hint bad">${status}${code === null ? "" : ` · ${code}`}</p>
       ${call !== undefined && html`<${Why} call=${call} />`}
     </div>
   `;
@@ -54,6 +55,8 @@ function scrollTo(element: Element | null): void {
 function detailsText(details: unknown): string {
   if (typeof details === "string") return details;
   if (!Array.isArray(details)) return JSON.stringify(details);
-  return details.map((entry) => isRecord(entry) ? Object.values(entry).join(" · ") : String(entry))
+  return details.map((entry) =>
+    isJsonObject(entry) ? Object.values(entry).join(" · ") : String(entry)
+  )
     .join("\n");
 }

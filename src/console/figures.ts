@@ -1,12 +1,11 @@
 /// <reference lib="dom" />
 /** Live figures of the last 15 minutes, each drawn and as a table. @module */
 import * as Plot from "@observablehq/plot";
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { ConsoleStats } from "../admin/console_routes.ts";
-import { readConsole } from "./api.ts";
 import { Drawing } from "./drawing.ts";
-import { guarded } from "./model.ts";
-import { bytesText, DataTable, grouped, html, usePolling, type View } from "./view.ts";
+import { useEntries } from "./loading.ts";
+import { bytesText, DataTable, grouped, html, type View } from "./view.ts";
 
 /** Pixels. */
 const figureHeight = 120;
@@ -72,24 +71,15 @@ function sum(values: readonly number[]): number {
 
 /** All figures. They follow the service second by second. */
 export function Figures(): View {
-  const [seconds, setSeconds] = useState<ConsoleStats>([]);
+  const seconds = useEntries<Second>("stats", { max: shownSeconds });
   const [isTable, setTable] = useState(false);
-  const last = useRef(0);
-  usePolling(() => {
-    void guarded(async () => {
-      const next = await readConsole<ConsoleStats>(`stats?after=${last.current}`);
-      if (next.length === 0) return;
-      last.current = next.at(-1)!.id;
-      setSeconds((known) => [...known, ...next].slice(-shownSeconds));
-    });
-  }, 2000);
   return html`
-    <section aria-labelledby="figures">
-      <div class="section-head"><h2 id="figures">Last 15 minutes</h2>
-        <button type="button" class="small-button" aria-pressed=${String(isTable)}
+    <section class="stack" aria-labelledby="figures">
+      <div class="row between"><h2 id="figures">Last 15 minutes</h2>
+        <button type="button" aria-pressed=${String(isTable)}
           onClick=${() => setTable(!isTable)}>Show as table</button></div>
       ${isTable ? html`<${FigureTable} ...${{ seconds }} />` : html`
-        <div class="figures">${figures.map((figure) =>
+        <div class="cards">${figures.map((figure) =>
           html`<${Chart} key=${figure.title} ...${{ figure, seconds }} />`
         )}</div>
       `}
@@ -119,7 +109,7 @@ function Chart(
     ),
   });
   return html`
-    <figure class="card" role="group" aria-label=${figure.title}>
+    <figure class="box card" role="group" aria-label=${figure.title}>
       <h3>${figure.title}</h3>
       <p class="hint">${values.join(" · ")}</p>
       <${Drawing} label=${`${figure.title}: ${values.join(", ")}`} options=${options}

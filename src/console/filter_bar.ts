@@ -32,7 +32,7 @@ export function FilterBar({ relation, query, onQuery }: FilterBarProps): View {
   };
   if (filters.length === 0 && others.length === 0) return null;
   return html`
-    <div class="filters" role="group" aria-label="Filters">
+    <div class="row bar" role="group" aria-label="Filters">
       ${filters.map((filter, index) =>
         html`
           <${FilterRow} key=${`${index}-${filter.column}`} ...${{ relation, filter }}
@@ -40,7 +40,7 @@ export function FilterBar({ relation, query, onQuery }: FilterBarProps): View {
         `
       )}
       ${others.map(([name, value], index) =>
-        html`<span class="chip" key=${index}><code>${name}=${value}</code>
+        html`<span class="row tag" key=${index}><code>${name}=${value}</code>
           <button type="button" class="icon-button" aria-label=${`Remove ${name}`}
             onClick=${() => onQuery({ ...query, others: others.toSpliced(index, 1) })}>
             <${Icon} name="close" /></button></span>`
@@ -78,11 +78,11 @@ function FilterRow({ relation, filter, onChange }: FilterRowProps): View {
   const chooseOperator = (operator: FilterOperator) =>
     onChange({ ...filter, operator, value: takesValue(operator) ? filter.value : "" });
   return html`
-    <div class="filter">
+    <div class="row line box filter">
       <${Select} label="Column" value=${filter.column} onValue=${chooseColumn}
         options=${relation.columns.map(({ name }) => name)} />
       ${hasPath && html`
-        <input type="text" class="short mono" aria-label="Path within the value"
+        <input type="text" class="mono" aria-label="Path within the value"
           value=${filter.path} placeholder="->>name"
           onChange=${withText((path) => onChange({ ...filter, path }))} />
       `}
@@ -141,7 +141,7 @@ function isUnfinished(
   text: string,
 ): boolean {
   const isCompared = /^(?:eq|neq|gte?|lte?)$/.test(operator) && path === "" && text !== "";
-  return isCompared && problemOf({ type: "", maxLength: null, ...column }, text) !== null;
+  return isCompared && problemOf({ maxLength: null, ...column }, text) !== null;
 }
 
 const placeholders: Partial<Record<ReturnType<typeof typeKind>, string>> = {

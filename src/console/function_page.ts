@@ -2,7 +2,8 @@
 /** The page of a function: a form of its parameters, and its result. @module */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ConsoleFunction } from "../admin/console_schema.ts";
-import { type ApiAnswer, errorOf, isRecord, rowsOf } from "./api.ts";
+import { isJsonObject } from "../lib/json_object.ts";
+import { type ApiAnswer, callApi, errorOf, rowsOf } from "./api.ts";
 import { signature } from "./cells.ts";
 import type { ApiCall } from "./code.ts";
 import { CodePanel, codeShown } from "./code_panel.ts";
@@ -10,17 +11,14 @@ import { valueOf } from "./edit.ts";
 import { ErrorBox } from "./exchange.ts";
 import { encode, splitParams } from "./filters.ts";
 import { Grid } from "./grid.ts";
-import { sendCall } from "./history.ts";
 import { functionsOf, guarded, profileHeader, schema } from "./model.ts";
 import { navigate, type PageRoute, route } from "./route.ts";
 import { ValueInput } from "./value_input.ts";
 import { bytesText, durationText, Empty, html, Select, type View } from "./view.ts";
 
-type FunctionRoute = Extract<PageRoute, { readonly page: "function" }>;
-
 /** The page. The arguments are in the route. */
 export function FunctionPage(): View {
-  const current = route.value as FunctionRoute;
+  const current = route.value;
   const overloads = functionsOf(current.schema).filter(({ name }) => name === current.name);
   const [index, setIndex] = useState(0);
   const chosen = overloads[index];
@@ -34,11 +32,11 @@ export function FunctionPage(): View {
   }
   return html`
     <div class="table-page">
-      <header class="table-head">
-        <h1>${chosen.name}<span class="tag">${chosen.volatility}</span></h1>
-        <p class="lead">${chosen.comment ?? signature(chosen)}</p>
+      <header>
+        <h1 class="row">${chosen.name}<span class="tag muted">${chosen.volatility}</span></h1>
+        <p class="muted">${chosen.comment ?? signature(chosen)}</p>
         ${overloads.length > 1 && html`
-          <label class="field-inline">Overload
+          <label class="row muted">Overload
             <${Select} label="Overload" value=${String(index)}
               options=${overloads.map((each, place) => [String(place), signature(each)])}
               onValue=${(place: string) => setIndex(Number(place))} /></label>
@@ -51,7 +49,7 @@ export function FunctionPage(): View {
 
 interface FunctionFormProps {
   readonly routine: ConsoleFunction;
-  readonly current: FunctionRoute;
+  readonly current: PageRoute;
 }
 
 function FunctionForm({ routine, current }: FunctionFormProps): View {
@@ -68,13 +66,13 @@ function FunctionForm({ routine, current }: FunctionFormProps): View {
     event.preventDefault();
     if (problem !== null || isBusy) return;
     setBusy(true);
-    await guarded(async () => setAnswer(await sendCall(call)));
+    await guarded(async () => setAnswer(await callApi(call)));
     setBusy(false);
   };
   return html`
     <div class=${`split ${codeShown.value ? "has-code" : ""}`}>
       <div class="split-main">
-        <form class="stack function-form" onSubmit=${run}>
+        <form class="page" onSubmit=${run}>
           ${routine.parameters.length === 0 &&
             html`<p class="hint">The function has no parameters.</p>`}
           ${routine.parameters.map((parameter, place) =>
@@ -83,8 +81,8 @@ function FunctionForm({ routine, current }: FunctionFormProps): View {
               onValue: change(parameter.name),
             })
           )}
-          ${problem !== null && html`<p class="error" role="alert">${problem}</p>`}
-          <div class="actions">
+          ${problem !== null && html`<p class="bad" role="alert">${problem}</p>`}
+          <div class="row actions">
             <button type="submit" class="button is-primary" disabled=${isBusy}>${label}</button>
           </div>
         </form>
@@ -107,9 +105,9 @@ function parameterRow(
   field: { readonly value: string; readonly onValue: (value: string) => void },
 ): View {
   return html`
-    <div class="form-row" key=${name}>
-      <label for=${id}>${name || "body"}${required &&
-        html`<span class="required"> required</span>`}<small>${type}</small></label>
+    <div class="field" key=${name}>
+      <label class="row" for=${id}>${name || "body"}${required &&
+        html`<span class="bad"> required</span>`}<small>${type}</small></label>
       <${ValueInput} ...${{ id, ...field }} column=${{ baseType: type, enumLabels: labelsOf(type) }}
         placeholder=${required ? "" : "default"} />
     </div>
@@ -157,8 +155,8 @@ function Result({ answer, call }: { readonly answer: ApiAnswer; readonly call: A
   const failure = errorOf(answer);
   if (failure !== null) return html`<${ErrorBox} error=${failure} call=${call} />`;
   return html`
-    <section class="result" aria-label="Result">
-      <p class="hint" role="status">${answer.status} · ${durationText(answer.ms)} · ${bytesText(
+    <section class="scroll" aria-label="Result">
+      <p class="hint bar" role="status">${answer.status} · ${durationText(answer.ms)} · ${bytesText(
         answer.bytes.size,
       )}</p>
       <${ResultBody} ...${{ answer }} />
@@ -170,16 +168,26 @@ function ResultBody({ answer }: { readonly answer: ApiAnswer }): View {
   const { mediaType, text, bytes } = answer;
   if (/[/+]json$/.test(mediaType) && text !== null && text !== "") {
     const rows = rowsOf(answer);
-    const isList = JSON.parse(text) instanceof Array && rows.every(isRecord);
+    const isList = JSON.parse(text) instanceof Array && rows.every(isJsonObject);
     if (isList && rows.length > 0) {
       return html`
         <${Grid} relation=${null} rows=${rows} columns=${Object.keys(rows[0]!)}
           order=${[]} label="Result" />
       `;
     }
-    return html`<pre class="code" tabindex="0">${JSON.stringify(JSON.parse(text), null, 2)}</pre>`;
+    return html`
+      <div class="bar">
+        <pre tabindex="0">${JSON.stringify(JSON.parse(text), null, 2)}</pre>
+      </div>
+    `;
   }
-  if (text !== null) return html`<pre class="code" tabindex="0">${text || "No content"}</pre>`;
+  if (text !== null) {
+    return html`
+      <div class="bar">
+        <pre tabindex="0">${text || "No content"}</pre>
+      </div>
+    `;
+  }
   if (/^image\/(?:png|jpeg|gif|webp)$/.test(mediaType)) {
     return html`<${Picture} ...${{ bytes }} />`;
   }

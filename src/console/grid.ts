@@ -55,7 +55,7 @@ export function Grid(props: GridProps): View {
     }
   }, [drawing]);
   return html`
-    <div class="grid-scroll">
+    <div class="scroll">
       <table ref=${table} class="grid" role="grid" aria-label=${label} onKeyDown=${moveFocus}
         onFocusIn=${keepFocus} aria-rowcount=${rows.length + 1}
         aria-readonly=${String(isReadonly)}>${drawing}</table>
@@ -172,8 +172,8 @@ function headerCell(props: CurrentProps, { name, index, column }: ColumnPlace): 
   const about = [column?.comment, column?.default && `Default: ${column.default}`]
     .filter((text) => text).join("\n");
   const content = html`
-    <span class="column-name">${isKey && html`<${Icon} name="key" />`}${name}${term !== undefined &&
-      html`<span class="sort" aria-hidden="true">${term.descending ? "↓" : "↑"}${
+    <span class="row line">${isKey && html`<${Icon} name="key" />`}${name}${term !== undefined &&
+      html`<span class="accent" aria-hidden="true">${term.descending ? "↓" : "↑"}${
         order.length > 1 ? place + 1 : ""
       }</span>`}</span>
     <small>${column === null ? "" : shortType(column)}</small>
@@ -211,7 +211,7 @@ function gridLine(
   return html`
     <tr key=${number} role="row">
       ${onOpen && html`
-        <td role="gridcell" class="row-head" data-place=${`${number},-1`}>
+        <td role="gridcell" class="row-head" data-label="Row" data-place=${`${number},-1`}>
           <button type="button" class="row-button" aria-label=${`Open row ${number + 1}`}
             tabindex="-1" onClick=${() => props.current.onOpen?.(row)}>${number + 1}</button></td>
       `}
@@ -244,11 +244,7 @@ function gridCell(
   const linkLabel = labels?.get(name)?.get(String(value));
   const isEditable = onEdit !== undefined && column?.generated === false;
   const kind = column === null ? "text" : typeKind(column.baseType);
-  const classes = [
-    ...(value === null ? ["is-null"] : []),
-    ...(kind === "number" ? ["is-number"] : []),
-    ...(typeof value === "object" && value !== null ? ["is-json"] : []),
-  ];
+  const ofValue = value === null ? "muted" : typeof value === "object" ? "mono" : "";
   const activate = () => {
     if (isEditable) props.current.onEdit?.(row, column);
     else props.current.onOpen?.(row);
@@ -260,7 +256,9 @@ function gridCell(
   };
   return html`
     <td key=${name} role="gridcell" data-place=${`${number},${index}`} data-label=${name}
-      class=${classes.join(" ") || null} tabindex="-1" aria-readonly=${isEditable ? null : "true"}
+      class=${`${ofValue} ${
+        kind === "number" ? "is-number" : ""
+      }`} tabindex="-1" aria-readonly=${isEditable ? null : "true"}
       onDblClick=${activate}
       onKeyDown=${onKeyDown}><span class="cell-text">${cellText(
         value,

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { ConsoleConfig, ConsoleFindings } from "../admin/console_routes.ts";
 import type { ConsoleState } from "../admin/console_state.ts";
 import { readConsole } from "./api.ts";
+import { useConsole } from "./loading.ts";
 import { guarded, serviceState } from "./model.ts";
 import {
   bytesText,
@@ -21,10 +22,10 @@ export function HealthPage(): View {
   const state = serviceState.value!;
   return html`
     <div class="page">
-      <header class="page-head">
+      <header class="row between">
         <div>
           <h1>Health</h1>
-          <p class="lead">${state.name} ${state.version}, dialect ${state.dialect}</p>
+          <p class="muted">${state.name} ${state.version}, dialect ${state.dialect}</p>
         </div>
       </header>
       <${Facts} ...${{ state }} />
@@ -52,13 +53,9 @@ function Facts({ state }: { readonly state: ConsoleState }): View {
     <dl class="cards">
       ${facts.map(([name, value, level]) =>
         html`
-          <div class="card" key=${name}>
+          <div class="box card" key=${name}>
             <dt>${name}</dt>
-            <dd class=${level === undefined
-              ? ""
-              : `level-text is-${level}`}>${level !== undefined && html`
-              <span class="dot" aria-hidden="true"></span>
-            `}${value}</dd>
+            <dd class=${level}>${level !== undefined && "● "}${value}</dd>
           </div>
         `
       )}
@@ -66,7 +63,7 @@ function Facts({ state }: { readonly state: ConsoleState }): View {
   `;
 }
 
-const levelNames = { error: "Error", warn: "Warning", info: "Note" } as const;
+const levels = { error: ["bad", "Error"], warn: ["warn", "Warning"], info: ["", "Note"] } as const;
 
 function Findings(): View {
   const [findings, setFindings] = useState<ConsoleFindings | null>(null);
@@ -82,12 +79,12 @@ function Findings(): View {
     });
   useEffect(() => void load(), []);
   return html`
-    <section aria-labelledby="findings">
-      <div class="section-head">
+    <section class="stack" aria-labelledby="findings">
+      <div class="row between">
         <h2 id="findings">Findings${findings !== null && ` (${findings.length})`}</h2>
-        <button type="button" class="small-button" onClick=${load}>Diagnose again</button>
+        <button type="button" onClick=${load}>Diagnose again</button>
       </div>
-      ${problem !== null && html`<p class="error" role="alert">The diagnosis fails: ${problem}</p>`}
+      ${problem !== null && html`<p class="bad" role="alert">The diagnosis fails: ${problem}</p>`}
       ${findings === null && problem === null && html`<p class="loading">Diagnosing…</p>`}
       ${findings?.length === 0 && html`<${Empty} title="Nothing found" />`}
       ${findings?.map(findingCard)}
@@ -96,15 +93,17 @@ function Findings(): View {
 }
 
 function findingCard(finding: ConsoleFindings[number]): View {
-  return html`<article class="card stack" key=${finding.name + finding.subject}>
-    <header><strong class=${`level-${finding.level}`}>${levelNames[finding.level]}</strong>
+  return html`<article class="box card stack" key=${finding.name + finding.subject}>
+    <header class="row"><strong class=${levels[finding.level][0]}>${
+    levels[finding.level][1]
+  }</strong>
       <code>${finding.name}</code></header>
     <p>${finding.message}</p>
     ${
     finding.sql !== null && html`
       ${finding.caution !== null && html`<p class="hint">Caution: ${finding.caution}</p>`}
-      <pre class="sql" tabindex="0" aria-label="SQL">${finding.sql}</pre>
-      <div class="actions">
+      <pre tabindex="0" aria-label="SQL">${finding.sql}</pre>
+      <div class="row actions">
         <${CopyButton} label="Copy SQL" text=${() => finding.sql} />
       </div>
     `
@@ -113,19 +112,15 @@ function findingCard(finding: ConsoleFindings[number]): View {
 }
 
 function Configuration(): View {
-  const [options, setOptions] = useState<ConsoleConfig | null>(null);
-  useEffect(
-    () => void guarded(async () => setOptions(await readConsole<ConsoleConfig>("config"))),
-    [],
-  );
+  const options = useConsole<ConsoleConfig>("config");
   if (options === null) return null;
   return html`
-    <section aria-labelledby="configuration">
-      <div class="section-head">
+    <section class="stack" aria-labelledby="configuration">
+      <div class="row between">
         <h2 id="configuration">Configuration</h2>
       </div>
       <${Options} label="Changed" options=${options.filter(({ isChanged }) => isChanged)} />
-      <details class="others">
+      <details>
         <summary class="button">Options with their default</summary>
         <${Options} label="Default" options=${options.filter(({ isChanged }) => !isChanged)} />
       </details>

@@ -1,20 +1,13 @@
 /// <reference lib="dom" />
 /** The role of requests: the token, and the form that takes one. @module */
 import { signal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { ConsoleRoles } from "../admin/console_sign_in.ts";
 import { readConsole } from "./api.ts";
 import { isJson } from "./edit.ts";
+import { useConsole } from "./loading.ts";
 import { access, guarded, serviceState } from "./model.ts";
-import {
-  adminToken,
-  claims,
-  setAdminToken,
-  signIn,
-  signOut,
-  signOutRole,
-  token,
-} from "./session.ts";
+import { adminToken, claims, setAdminToken, signIn, signOut, token } from "./session.ts";
 import { Dialog, durationText, html, Icon, Select, type View, withText } from "./view.ts";
 
 /** The button that names the role. */
@@ -22,7 +15,7 @@ export function Identity(): View {
   const [isOpen, setOpen] = useState(false);
   const isRefused = access.value?.error != null;
   return html`
-    <button type="button" class=${`identity ${isRefused ? "is-refused" : ""}`}
+    <button type="button" class=${isRefused ? "bad" : ""}
       onClick=${() => setOpen(true)}>
       <${Icon} name=${token.value === null ? "person" : "key"} />
       <span>${identityText()}</span>
@@ -45,25 +38,12 @@ function identityText(): string {
   return left <= 0 ? `${name}, expired` : `${name}, ends in ${durationText(left)}`;
 }
 
-/** Roles that a token can be made for; null before they are known. */
-const roles = signal<readonly string[] | null>(null);
-
 /** Claims of the tokens that the page makes, as JSON. */
 const extraClaims = signal("{}");
 
-function useRoles(): readonly string[] {
-  useEffect(() => {
-    if (roles.value !== null || serviceState.value?.features.signIn !== true) return;
-    void guarded(async () => {
-      roles.value = (await readConsole<ConsoleRoles>("roles")).roles;
-    });
-  }, [serviceState.value?.features.signIn]);
-  return roles.value ?? [];
-}
-
 /** Uses a token for a role; an anonymous one for the empty name. */
 async function actAs(role: string): Promise<void> {
-  if (role === "") return signOutRole();
+  if (role === "") return signIn("", { keeps: false });
   await guarded(async () => {
     const made = await readConsole<{ readonly token: string }>("token", {
       role,
@@ -80,7 +60,7 @@ interface RoleSelectProps {
 }
 
 function RoleSelect({ label, value, onRole }: RoleSelectProps): View {
-  const names = useRoles();
+  const names = useConsole<ConsoleRoles>("roles")?.roles ?? [];
   const all = ["", ...names, ...(value === "" || names.includes(value) ? [] : [value])];
   const options = all.map((role) => [role, role === "" ? "anonymous" : role]);
   return html`<${Select} ...${{ label, value, options }} onValue=${onRole} />`;
@@ -90,7 +70,7 @@ function RoleSelect({ label, value, onRole }: RoleSelectProps): View {
 export function ViewAs(): View {
   if (serviceState.value?.features.signIn !== true) return null;
   return html`
-    <label class="field-inline"><span class="hide-narrow">View as</span>
+    <label class="row muted"><span class="hide-narrow">View as</span>
       <${RoleSelect} label="View as" value=${token.value === null ? "" : claims.value?.role ?? ""}
         onRole=${actAs} /></label>
   `;
@@ -112,8 +92,8 @@ function RoleForm({ onClose }: { readonly onClose: () => void }): View {
           aria-invalid=${isValid ? null : "true"} onInput=${withText((text) =>
             extraClaims.value = text
           )}></textarea></label>
-      ${!isValid && html`<p class="error" role="alert">Expected a JSON object</p>`}
-      <div class="actions"><button type="submit" class="button is-primary">Act as the role</button></div>
+      ${!isValid && html`<p class="bad" role="alert">Expected a JSON object</p>`}
+      <div class="row actions"><button type="submit" class="button is-primary">Act as the role</button></div>
     </form>
   `;
 }
@@ -132,25 +112,25 @@ function TokenDialog({ onClose }: { readonly onClose: () => void }): View {
     onClose();
   };
   return html`
-    <${Dialog} title="Identity" onClose=${onClose} kind="narrow">
+    <${Dialog} title="Identity" onClose=${onClose}>
       ${serviceState.value?.features.signIn === true && html`<${RoleForm} ...${{ onClose }} />`}
       <form class="stack" onSubmit=${submit}>
         <p>Each request has the role of this token, or is anonymous without one. The token goes to
         the API alone.</p>
-        ${error !== null && html`<p class="error" role="alert">${error.message}</p>`}
+        ${error !== null && html`<p class="bad" role="alert">${error.message}</p>`}
         <label class="field">Token (JWT)
           <textarea rows="4" required spellcheck="false" autocomplete="off" class="mono" value=${text}
             placeholder=${token.value === null
               ? "eyJ…"
               : "A token is in use; enter another one"} onInput=${withText(setText)}></textarea>
         </label>
-        <label class="check"><input type="checkbox" checked=${keeps}
+        <label class="row check"><input type="checkbox" checked=${keeps}
           onChange=${(event: Event) => setKeeps((event.target as HTMLInputElement).checked)} />
           Keep for this tab</label>
         <p class="hint"><code>svc token --role=web_user</code>${" "}prints one, with the secret of the
           configuration. On a trusted machine, <code>admin-sign-in</code>${" "}makes tokens here.</p>
-        <div class="actions">
-          <button type="button" class="button" onClick=${leave}>Sign out</button>
+        <div class="row actions">
+          <button type="button" onClick=${leave}>Sign out</button>
           <button type="submit" class="button is-primary">Use the token</button>
         </div>
       </form>
@@ -167,7 +147,7 @@ export function AdminTokenForm(): View {
   };
   return html`
     <main class="sign-in">
-      <form class="card stack" onSubmit=${submit}>
+      <form class="box card stack" onSubmit=${submit}>
         <h1>Console</h1>
         <p>This server protects its console. Enter the value of <code>admin-token</code>.</p>
         <label class="field">Admin token
@@ -175,9 +155,9 @@ export function AdminTokenForm(): View {
             setText,
           )} />
         </label>
-        ${adminToken.value !== null && html`<p class="error" role="alert">The token is wrong, or too
+        ${adminToken.value !== null && html`<p class="bad" role="alert">The token is wrong, or too
           many wrong ones were sent.</p>`}
-        <div class="actions"><button type="submit" class="button is-primary">Open</button></div>
+        <div class="row actions"><button type="submit" class="button is-primary">Open</button></div>
       </form>
     </main>
   `;

@@ -3,9 +3,9 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_schema.ts";
 import { callApi, errorOf, rowsOf } from "./api.ts";
-import { equalTo, type GridRow } from "./edit.ts";
+import { filtersText, type GridRow } from "./edit.ts";
 import { encode, fieldName, filterParam } from "./filters.ts";
-import { guarded, profileHeader, relationOf, relationshipsOf } from "./model.ts";
+import { guarded, readCall, relationOf, relationshipsOf } from "./model.ts";
 import { hrefOf } from "./route.ts";
 import { token } from "./session.ts";
 
@@ -45,27 +45,16 @@ export function referencesOf(relation: ConsoleRelation | null): readonly Referen
 /** Most labels of one request. */
 const maxLabels = 500;
 
-/** Returns the request for keys and labels of the referenced rows that fit a filter. */
-function labelsCall({ foreign, key, label }: Reference, filter: string, limit: number) {
-  const items = [key, label].map((name) => encode(fieldName(name)));
-  return {
-    method: "GET",
-    path: encodeURIComponent(foreign.name),
-    query: `select=${items.join(",")}&${filter}&order=${items[1]}&limit=${limit}`,
-    headers: profileHeader(foreign.schema, "GET"),
-    body: null,
-  };
-}
-
 /** A referenced row: the text of its key, and its label. */
 export type LabelledKey = readonly [key: string, label: string];
 
-async function readLabels(reference: Reference, filter: string, limit: number) {
-  const answer = await callApi(labelsCall(reference, filter, limit));
+/** Reads keys and labels of the referenced rows that fit a filter. */
+async function readLabels({ foreign, key, label }: Reference, filter: string, limit: number) {
+  const items = [key, label].map((name) => encode(fieldName(name)));
+  const query = `select=${items.join(",")}&${filter}&order=${items[1]}&limit=${limit}`;
+  const answer = await callApi(readCall(foreign, query));
   if (errorOf(answer) !== null) return [];
-  return rowsOf(answer).map((
-    row,
-  ): LabelledKey => [String(row[reference.key]), String(row[reference.label] ?? "")]);
+  return rowsOf(answer).map((row): LabelledKey => [String(row[key]), String(row[label] ?? "")]);
 }
 
 /** Labels by column, and by the text of the value. */
@@ -133,16 +122,8 @@ export function foreignLinks(
     if (!isForward) continue;
     if (pairs.some(([column]) => row[column] === null || row[column] === undefined)) continue;
     const query = filtersText(pairs.map(([own, other]) => [other, row[own]]));
-    const href = hrefOf({ page: "table", schema, name, view: "rows", query });
+    const href = hrefOf({ page: "table", schema, name, query });
     for (const [column] of pairs) links.set(column, { href, name });
   }
   return links;
-}
-
-/** Returns filters of columns by values. */
-export function filtersText(
-  values: readonly (readonly [column: string, value: unknown])[],
-): string {
-  return values.map(([column, value]) => `${encode(fieldName(column))}=${encode(equalTo(value))}`)
-    .join("&");
 }

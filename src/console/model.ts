@@ -36,17 +36,8 @@ export const access = signal<Access | null>(null);
 
 /** Schema that the lists show. */
 export const schemaName = computed(() => {
-  const current = route.value;
-  if ("schema" in current && current.schema !== "") return current.schema;
-  return lastSchema.value ?? serviceState.value?.api.schemas[0] ?? "public";
+  return route.value.schema || (serviceState.value?.api.schemas[0] ?? "public");
 });
-
-const lastSchema = signal<string | null>(null);
-
-/** Remembers the schema of the current page for pages without one. */
-export function keepSchema(name: string): void {
-  lastSchema.value = name;
-}
 
 /** Loads state and schema. */
 export async function loadModel(): Promise<void> {
@@ -89,15 +80,8 @@ let accessLoads = 0;
 /** Loads what the role may do, from the OpenAPI document of the role. */
 export async function loadAccess(name: string): Promise<void> {
   const load = ++accessLoads;
-  const call: ApiCall = {
-    method: "GET",
-    path: "",
-    query: "",
-    headers: [["Accept", "application/openapi+json;version=3.1"], ["Accept-Profile", name]],
-    body: null,
-  };
   await guarded(async () => {
-    const answer = await callApi(call);
+    const answer = await callApi(documentCall(name, "3.1"));
     if (load !== accessLoads) return;
     const error = errorOf(answer);
     const isFollowed = serviceState.value?.features.openapiMode === "follow-privileges";
@@ -160,7 +144,7 @@ export function relationOf(schemaName: string, name: string): ConsoleRelation | 
 
 /** Returns the relationships from a relation to others of the same schema. */
 export function relationshipsOf(
-  { schema: schemaName, name }: Pick<ConsoleRelation, "schema" | "name">,
+  { schema: schemaName, name }: ConsoleRelation,
 ): readonly ConsoleRelationship[] {
   return (schema.value?.relationships ?? []).filter(({ origin, foreign }) =>
     origin[0] === schemaName && origin[1] === name && foreign[0] === schemaName
@@ -168,13 +152,32 @@ export function relationshipsOf(
 }
 
 /** Returns the header that selects a schema; an empty list for the first one. */
-export function profileHeader(
-  name: string,
-  method: string,
-): readonly (readonly [name: string, value: string])[] {
+export function profileHeader(name: string, method: string): ApiCall["headers"] {
   const schemas = serviceState.value?.api.schemas ?? [];
   if (schemas.length < 2 || schemas[0] === name) return [];
-  return [[method === "GET" ? "Accept-Profile" : "Content-Profile", name]];
+  const isRead = method === "GET" || method === "HEAD";
+  return [[isRead ? "Accept-Profile" : "Content-Profile", name]];
+}
+
+/** Returns a request that reads a relation; the OpenAPI document for the empty name. */
+export function readCall(
+  { schema, name }: Pick<ConsoleRelation, "schema" | "name">,
+  query: string,
+  { method = "GET", headers = [] }: Partial<Pick<ApiCall, "method" | "headers">> = {},
+): ApiCall {
+  return {
+    method,
+    path: encodeURIComponent(name),
+    query,
+    headers: [...headers, ...profileHeader(schema, method)],
+    body: null,
+  };
+}
+
+/** Returns the request for the OpenAPI document of a schema. */
+export function documentCall(schema: string, version: "2.0" | "3.1"): ApiCall {
+  const headers = [["Accept", `application/openapi+json;version=${version}`]] as const;
+  return readCall({ schema, name: "" }, "", { headers });
 }
 
 /** Returns the facts that code of a request needs. */

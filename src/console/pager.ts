@@ -55,19 +55,19 @@ export function Pager(props: PagerProps): View {
     (count?.isExact === true && offset + rows < count.total);
   const hasPrevious = isByCursor ? links.prev !== undefined : offset > 0;
   return html`
-    <footer class="pager">
+    <footer class="row bar pager">
       <p role="status">${positionText(props)}${ms !== null &&
         html`<span class="muted"> · ${durationText(ms)}</span>`}</p>
       ${count?.isExact !== true && html`
-        <button type="button" class="small-button" onClick=${onCount}>Count exactly</button>
+        <button type="button" onClick=${onCount}>Count exactly</button>
       `}
       <span class="spacer"></span>
       <${Select} label="Rows per page" value=${String(limit)}
         options=${sizes.map((size) => [String(size), `${size} rows`])}
         onValue=${(size: string) => onQuery({ ...firstPage(query), limit: Number(size) })} />
-      <button type="button" class="button" aria-label="Previous" disabled=${!hasPrevious}
+      <button type="button" aria-label="Previous" disabled=${!hasPrevious}
         onClick=${() => step(links.prev, -limit)}><${Icon} name="previous" /></button>
-      <button type="button" class="button" aria-label="Next" disabled=${!hasNext}
+      <button type="button" aria-label="Next" disabled=${!hasNext}
         onClick=${() => step(links.next, rows)}><${Icon} name="next" /></button>
     </footer>
   `;

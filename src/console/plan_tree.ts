@@ -1,5 +1,5 @@
 /** The tree of a plan that `EXPLAIN (FORMAT JSON)` returns. @module */
-import { isRecord } from "./api.ts";
+import { isJsonObject } from "../lib/json_object.ts";
 
 /** A node of a plan. Rows are sums over its loops, times those of loops that follow each other. */
 export interface PlanNode {
@@ -34,7 +34,7 @@ export function planRoot(text: string): ExplainedPlan | null {
     return null;
   }
   const statement = Array.isArray(value) ? value[0] : value;
-  if (!isRecord(statement) || !isRecord(statement.Plan)) return null;
+  if (!isJsonObject(statement) || !isJsonObject(statement.Plan)) return null;
   return {
     root: nodeOf(statement.Plan, { isCutShort: false, processes: 1 }),
     planningMs: numberOf(statement["Planning Time"]),
@@ -54,7 +54,7 @@ function nodeOf(facts: PlanNode["facts"], { isCutShort, processes }: PlanPlace):
     isCutShort: facts["Node Type"] === "Limit" || isCutShort,
     processes: processes + (numberOf(facts["Workers Launched"]) ?? 0),
   };
-  const children = (Array.isArray(facts.Plans) ? facts.Plans : []).filter(isRecord)
+  const children = (Array.isArray(facts.Plans) ? facts.Plans : []).filter(isJsonObject)
     .map((each) => nodeOf(each, below));
   const loops = numberOf(facts["Actual Loops"]) ?? 1;
   const time = numberOf(facts["Actual Total Time"]);

@@ -1,10 +1,9 @@
 /// <reference lib="dom" />
 /** The plan of the request that a table shows: a tree, or PostgreSQL's own text. @module */
 import { useState } from "preact/hooks";
-import { callApi } from "./api.ts";
 import type { ApiCall } from "./code.ts";
 import { ErrorBox } from "./exchange.ts";
-import { useAnswer } from "./history.ts";
+import { useAnswer } from "./loading.ts";
 import { serviceState } from "./model.ts";
 import { estimateError, nodeTitle, planFacts, type PlanNode, planRoot } from "./plan_tree.ts";
 import { durationText, Empty, grouped, html, type View } from "./view.ts";
@@ -15,7 +14,7 @@ export function PlanView({ call }: { readonly call: ApiCall }): View {
   const [isRun, setRun] = useState(true);
   const [isText, setText] = useState(false);
   const request = type === null ? null : planCall(call, isText ? textType(type) : type, isRun);
-  const { loaded } = useAnswer(request, callApi);
+  const { loaded } = useAnswer(request);
   const { answer = null, error = null } = loaded?.key === JSON.stringify(request) ? loaded : {};
   const plan = answer?.text ?? null;
   if (type === null) {
@@ -27,17 +26,17 @@ export function PlanView({ call }: { readonly call: ApiCall }): View {
     `;
   }
   return html`
-    <div class="chart-controls" role="group" aria-label="Options of EXPLAIN">
-      <label class="check"><input type="checkbox" checked=${isRun}
+    <div class="row bar" role="group" aria-label="Options of EXPLAIN">
+      <label class="row check"><input type="checkbox" checked=${isRun}
         onChange=${() => setRun(!isRun)} />Run the request (analyze)</label>
       <span class="spacer"></span>
-      <label class="check"><input type="checkbox" checked=${isText}
+      <label class="row check"><input type="checkbox" checked=${isText}
         onChange=${() => setText(!isText)} />Show as text</label>
     </div>
     ${error !== null && html`<${ErrorBox} error=${error} />`}
     ${plan === null ? error === null && html`<p class="loading">Loading…</p>` : html`
-      <div class="chart">${isText || planRoot(plan) === null
-        ? html`<pre class="code" tabindex="0" aria-label="Plan">${plan}</pre>`
+      <div class="scroll bar">${isText || planRoot(plan) === null
+        ? html`<pre tabindex="0" aria-label="Plan">${plan}</pre>`
         : html`<${PlanTree} plan=${plan} />`}</div>
     `}
   `;
@@ -70,7 +69,7 @@ function Node({ node }: { readonly node: PlanNode }): View {
   const wrong = estimateError(node);
   return html`
     <details class="plan-node" open>
-      <summary><strong>${nodeTitle(node)}</strong>
+      <summary class="row"><strong>${nodeTitle(node)}</strong>
         ${ms !== null && html`<span>${durationText(ms)}<small> (own ${
           durationText(
             ownMs ?? ms,
@@ -81,7 +80,7 @@ function Node({ node }: { readonly node: PlanNode }): View {
           : "s"}</span>
         ${buffers !== null && html`<span>${buffers}</span>`}
         ${ms === null && html`<span class="muted">cost ${grouped(cost)}</span>`}
-        ${wrong !== null && html`<span class="wrong">estimated ${grouped(planRows)} rows, ${
+        ${wrong !== null && html`<span class="warn">estimated ${grouped(planRows)} rows, ${
           grouped(
             wrong,
           )

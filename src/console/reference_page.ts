@@ -6,15 +6,13 @@ import type { ConsoleColumn, ConsoleFunction, ConsoleRelation } from "../admin/c
 import { callApi } from "./api.ts";
 import { fieldName, filterOperators, filterParam, operatorsOf, takesValue } from "./filters.ts";
 import { signature } from "./cells.ts";
-import { functionsOf, guarded, may, profileHeader, relationshipsOf, relationsOf } from "./model.ts";
-import { hrefOf, type PageRoute, route } from "./route.ts";
+import { documentCall, functionsOf, guarded, may, relationshipsOf, relationsOf } from "./model.ts";
+import { hrefOf, route } from "./route.ts";
 import { DataTable, html, Icon, saveFile, type View, withText } from "./view.ts";
-
-type ReferenceRoute = Extract<PageRoute, { readonly page: "reference" }>;
 
 /** The reference of a schema. */
 export function ReferencePage(): View {
-  const { schema } = route.value as ReferenceRoute;
+  const { schema } = route.value;
   const [text, setText] = useState("");
   const fits = ({ name, comment }: { readonly name: string; readonly comment: string | null }) =>
     `${name} ${comment ?? ""}`.toLowerCase().includes(text.toLowerCase());
@@ -22,21 +20,21 @@ export function ReferencePage(): View {
   const functions = functionsOf(schema).filter(fits);
   return html`
     <div class="page">
-      <header class="page-head"><div><h1>Reference</h1>
-        <p class="lead">The schema ${schema} as an API, for the current role</p></div>
-        <div class="list-controls">${["3.1", "2.0"].map((version) =>
+      <header class="row between"><div><h1>Reference</h1>
+        <p class="muted">The schema ${schema} as an API, for the current role</p></div>
+        <div class="row">${(["3.1", "2.0"] as const).map((version) =>
           html`<${DocumentLink} key=${version} ...${{ schema, version }} />`
         )}</div>
       </header>
       <label class="field">Filter the reference
         <input type="search" value=${text} onInput=${withText(setText)} /></label>
-      <section aria-labelledby="tables"><h2 id="tables">Tables and views</h2>
+      <section class="stack" aria-labelledby="tables"><h2 id="tables">Tables and views</h2>
         ${relations.map((relation) =>
           html`<${RelationEntry} key=${relation.name} ...${{ relation }} />`
         )}
       </section>
       ${functions.length > 0 && html`
-        <section aria-labelledby="functions"><h2 id="functions">Functions</h2>
+        <section class="stack" aria-labelledby="functions"><h2 id="functions">Functions</h2>
           ${functions.map((each, index) =>
             html`<${FunctionEntry} key=${index} routine=${each} />`
           )}</section>
@@ -47,47 +45,40 @@ export function ReferencePage(): View {
 
 /** Saves the OpenAPI document of the role. */
 function DocumentLink(
-  { schema, version }: { readonly schema: string; readonly version: string },
+  { schema, version }: { readonly schema: string; readonly version: "2.0" | "3.1" },
 ): View {
   const save = () =>
     guarded(async () => {
-      const { bytes } = await callApi({
-        method: "GET",
-        path: "",
-        query: "",
-        headers: [
-          ["Accept", `application/openapi+json;version=${version}`],
-          ...profileHeader(schema, "GET"),
-        ],
-        body: null,
-      });
+      const { bytes } = await callApi(documentCall(schema, version));
       saveFile(`openapi-${version}.json`, bytes);
     });
-  return html`<button type="button" class="button" onClick=${save}>OpenAPI ${version}</button>`;
+  return html`<button type="button" onClick=${save}>OpenAPI ${version}</button>`;
 }
 
 const methods = ["get", "post", "patch", "delete"] as const;
 
 function RelationEntry({ relation }: { readonly relation: ConsoleRelation }): View {
   const { schema, name, comment, columns, primaryKey, isView } = relation;
-  const allowed = methods.filter((method) =>
-    may(method, `/${name}`) && (method === "get" || allows(relation, method))
-  );
-  const target = { page: "table", schema, name, view: "rows", query: "" } as const;
+  const { insertable: post, updatable: patch, deletable } = relation;
+  const accepted = { get: true, post, patch, delete: deletable };
+  const allowed = methods.filter((method) => accepted[method] && may(method, `/${name}`));
   return html`
-    <details class="entry" open=${(route.value as ReferenceRoute).name === name}>
-      <summary><span class="entry-name"><${Icon} name=${isView ? "view" : "table"} />${name}</span>
-        <span>${allowed.map((method) =>
-          html`<span class="tag is-get" key=${method}>${method.toUpperCase()}</span>`
-        )}${allowed.length === 0 && html`<span class="tag">no access</span>`}</span></summary>
-      <div class="stack entry-body">
+    <details class="box" open=${route.value.name === name}>
+      <summary
+        class="row between card"><strong class="row"><${Icon} name=${isView
+          ? "view"
+          : "table"} />${name}</strong>
+        <span class="row">${allowed.map((method) =>
+          html`<span class="tag accent" key=${method}>${method.toUpperCase()}</span>`
+        )}${allowed.length === 0 && html`<span class="tag muted">no access</span>`}</span></summary>
+      <div class="stack card">
         ${comment !== null && html`<p>${comment}</p>`}
         <${DataTable} label=${`Columns of ${name}`} head=${["Column", "Type", "Default", "Filters"]}
           rows=${columns.map((column) =>
             columnRow(column, { isKey: primaryKey.includes(column.name) })
           )} />
         <${Related} ...${{ relation }} />
-        <div class="actions"><a class="button" href=${hrefOf(target)}>
+        <div class="row actions"><a class="button" href=${hrefOf({ page: "table", schema, name })}>
           <${Icon} name="table" />Open ${name}</a></div>
       </div>
     </details>
@@ -107,9 +98,11 @@ function columnRow(
   });
   const names = operatorsOf(column).map((each) => filterOperators[each]).join(", ");
   return [
-    html`<code>${column.name}</code>${isKey && html`<span class="tag">key</span>`}${
-      column.comment !== null && html`<p class="hint">${column.comment}</p>`
-    }`,
+    html`<code>${column.name}</code>${" "}${
+      isKey && html`
+        <span class="tag muted">key</span>
+      `
+    }${column.comment !== null && html`<p class="hint">${column.comment}</p>`}`,
     html`${column.type}${!column.nullable && html`<small> not null</small>`}${
       column.enumLabels.length > 0 && html`<p class="hint">${column.enumLabels.join(", ")}</p>`
     }`,
@@ -118,20 +111,13 @@ function columnRow(
   ];
 }
 
-function allows(
-  { insertable, updatable, deletable }: ConsoleRelation,
-  method: "post" | "patch" | "delete",
-): boolean {
-  return { post: insertable, patch: updatable, delete: deletable }[method];
-}
-
 function Related({ relation }: { readonly relation: ConsoleRelation }): View {
   const relationships = relationshipsOf(relation);
   if (relationships.length === 0) return null;
   return html`
     <div>
       <h3>Related</h3>
-      <ul class="plain-list">
+      <ul>
       ${relationships.map(({ foreign: [schema, name], kind, hint }) =>
         html`
           <li
@@ -154,18 +140,19 @@ function FunctionEntry({ routine }: { readonly routine: ConsoleFunction }): View
   const method = volatility === "volatile" ? "POST" : "GET";
   const isAllowed = may("post", `/rpc/${name}`);
   return html`
-    <details class="entry">
-      <summary><span class="entry-name"><${Icon} name="function" />${name}</span>
-        <span class="tag is-get">${isAllowed ? method : "no access"}</span></summary>
-      <div class="stack entry-body">
+    <details class="box">
+      <summary
+        class="row between card"><strong class="row"><${Icon} name="function" />${name}</strong>
+        <span class="tag accent">${isAllowed ? method : "no access"}</span></summary>
+      <div class="stack card">
         <p><code class="wrap">${signature(routine)}</code></p>
         ${comment !== null && html`<p>${comment}</p>`}
-        <div class="actions"><a class="button" href=${hrefOf({
+        <div class="row actions"><a class="button" href=${hrefOf({
           page: "function",
           schema,
           name,
-          query: "",
-        })}><${Icon} name="play" />Open ${name}</a></div>
+        })}>
+          <${Icon} name="play" />Open ${name}</a></div>
       </div>
     </details>
   `;

@@ -1,11 +1,11 @@
 /// <reference lib="dom" />
 /** The page of requests: figures, recent and slow requests, and the end of the log. @module */
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { ConsoleLog, ConsoleRequests } from "../admin/console_routes.ts";
 import { readConsole } from "./api.ts";
 import { Figures } from "./figures.ts";
 import { decode } from "./filters.ts";
-import { sentRequests } from "./history.ts";
+import { useEntries, usePolling } from "./loading.ts";
 import { guarded, schemaName, serviceState } from "./model.ts";
 import { hrefOf } from "./route.ts";
 import {
@@ -16,7 +16,6 @@ import {
   html,
   Icon,
   Select,
-  usePolling,
   type View,
   withText,
 } from "./view.ts";
@@ -25,17 +24,17 @@ import {
 export function RequestsPage(): View {
   return html`
     <div class="page">
-      <header class="page-head">
+      <header class="row between">
         <div>
           <h1>Requests</h1>
-          <p class="lead">The newest 500 requests, and the newest 200 that took at least ${durationText(
-            serviceState.value!.features.slowMs,
-          )}</p>
+          <p
+            class="muted">The newest 500 requests, and the newest 200 that took at least ${durationText(
+              serviceState.value!.features.slowMs,
+            )}</p>
         </div>
       </header>
       <${Figures} />
       <${RequestList} />
-      <${SentRequests} />
       <${LogTail} />
     </div>
   `;
@@ -52,26 +51,19 @@ function RequestList(): View {
   const [text, setText] = useState("");
   const [status, setStatus] = useState("");
   const [isPaused, setPaused] = useState(false);
-  usePolling(
-    () => {
-      if (isPaused) return;
-      void guarded(async () => {
-        setRequests(await readConsole<ConsoleRequests>(`requests?status=${status}`));
-      });
-    },
-    2000,
-    [isPaused, status],
-  );
+  const read = async () =>
+    setRequests(await readConsole<ConsoleRequests>(`requests?status=${status}`));
+  usePolling(() => isPaused || void guarded(read), 2000, [isPaused, status]);
   const words = text.toLowerCase();
   const shown = requests[kind].filter(({ target, role, method }) =>
     `${method} ${target} ${role ?? ""}`.toLowerCase().includes(words)
   ).toReversed().slice(0, maxRows);
   return html`
-    <section aria-labelledby="requests">
-      <div class="section-head">
+    <section class="stack" aria-labelledby="requests">
+      <div class="row between">
         <h2 id="requests">Requests</h2>
-        <div class="list-controls">
-          <div class="segmented" role="group" aria-label="List">
+        <div class="row">
+          <div class="row" role="group" aria-label="List">
             ${(["newest", "slow"] as const).map((each) =>
               html`
                 <button type="button" key=${each} aria-pressed=${String(each === kind)}
@@ -101,15 +93,15 @@ function RequestList(): View {
 /** The cells of a request; its line opens the details. */
 function requestRow(request: ListedRequest): readonly View[] {
   const { id, time, status, method, target, role, ms, bytes, code } = request;
-  const level = status >= 500 ? "level-error" : status >= 400 ? "level-warn" : "";
+  const level = status >= 500 ? "bad" : status >= 400 ? "warn" : "";
   return [
     new Date(time).toLocaleTimeString(),
-    html`<span class=${`status-code ${level}`}>${status}</span>${
+    html`<strong class=${level}>${status}</strong>${
       code !== null && html`<small> ${code}</small>`
     }`,
     html`
       <details key=${id}>
-        <summary class="link-button"><code>${method} ${decode(target)}</code></summary>
+        <summary><code>${method} ${decode(target)}</code></summary>
         <${RequestDetails} ...${{ request }} />
       </details>
     `,
@@ -129,13 +121,13 @@ function RequestDetails({ request }: { readonly request: ListedRequest }): View 
         ms.database,
       )} · rest ${durationText(other)}${client !== null && ` · from ${client}`}</p>
       ${sql !== null
-        ? html`<pre class="sql" tabindex="0" aria-label="SQL">${sql}</pre>`
+        ? html`<pre tabindex="0" aria-label="SQL">${sql}</pre>`
         : html`<p class="hint">${
           serviceState.value?.features.logQuery
             ? "The request sent no SQL."
             : "log-query shows the SQL here."
         }</p>`}
-      ${link !== null && html`<div class="actions"><a class="button" href=${link}>
+      ${link !== null && html`<div class="row actions"><a class="button" href=${link}>
         <${Icon} name="table" />Open as table</a></div>`}
     </div>
   `;
@@ -145,63 +137,23 @@ function RequestDetails({ request }: { readonly request: ListedRequest }): View 
 function linkOf(target: string): string | null {
   const [, name, query = ""] = /^\/([^/?]+)(?:\?(.*))?$/s.exec(target) ?? [];
   if (name === undefined) return null;
-  return hrefOf({
-    page: "table",
-    schema: schemaName.value,
-    name: decode(name),
-    view: "rows",
-    query,
-  });
-}
-
-/** The last requests of this browser, which the service does not list. */
-function SentRequests(): View {
-  if (sentRequests.value.length === 0) return null;
-  const rows = sentRequests.value.map(({ time, status, method, target, ms, href }) => [
-    new Date(time).toLocaleTimeString(),
-    status,
-    html`<a href=${href}><code>${method} ${decode(target)}</code></a>`,
-    durationText(ms),
-  ]);
-  return html`
-    <section aria-labelledby="sent">
-      <div class="section-head">
-        <h2 id="sent">Sent by this browser</h2>
-      </div>
-      <${DataTable} label="Requests of this browser" numbers=${[3]} rows=${rows}
-        head=${["Time", "Status", "Request", "Duration"]} />
-    </section>
-  `;
+  return hrefOf({ page: "table", schema: schemaName.value, name: decode(name), query });
 }
 
 /** Lines that the page keeps. */
 const maxLines = 1000;
 
 function LogTail(): View {
-  const [lines, setLines] = useState<readonly string[]>([]);
   const [isPaused, setPaused] = useState(false);
-  const last = useRef(0);
-  usePolling(
-    () => {
-      if (isPaused) return;
-      void guarded(async () => {
-        const next = await readConsole<ConsoleLog>(`log?after=${last.current}`);
-        if (next.length === 0) return;
-        last.current = next.at(-1)!.id;
-        setLines((known) => [...known, ...next.map(({ line }) => line)].slice(-maxLines));
-      });
-    },
-    3000,
-    [isPaused],
-  );
+  const entries = useEntries<ConsoleLog[number]>("log", { max: maxLines, isPaused });
   return html`
-    <section aria-labelledby="log">
-      <div class="section-head"><h2 id="log">Log</h2>
-        <button type="button" class="small-button" aria-pressed=${String(isPaused)}
+    <section class="stack" aria-labelledby="log">
+      <div class="row between"><h2 id="log">Log</h2>
+        <button type="button" aria-pressed=${String(isPaused)}
           onClick=${() => setPaused(!isPaused)}>${isPaused ? "Continue" : "Pause"}</button></div>
-      <pre class="code log" tabindex="0" aria-label="Lines of the log">${lines.length === 0
+      <pre tabindex="0" aria-label="Lines of the log">${entries.length === 0
         ? "No lines"
-        : lines.toReversed().join("\n")}</pre>
+        : entries.map(({ line }) => line).toReversed().join("\n")}</pre>
     </section>
   `;
 }

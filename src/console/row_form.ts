@@ -4,19 +4,10 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
 import { type ApiError, callApi, errorOf, rowsOf } from "./api.ts";
 import type { ApiCall } from "./code.ts";
-import {
-  formText,
-  type GridRow,
-  insertCall,
-  keyQuery,
-  problemOf,
-  updateCall,
-  valueOf,
-} from "./edit.ts";
+import { formText, type GridRow, keyQuery, problemOf, valueOf, writeCall } from "./edit.ts";
 import { CallPreview, ErrorBox } from "./exchange.ts";
-import { sendCall } from "./history.ts";
 import { type Reference, referencesOf } from "./labels.ts";
-import { guarded, profileHeader, serviceState } from "./model.ts";
+import { guarded, profileHeader, readCall, serviceState } from "./model.ts";
 import { ValueInput } from "./value_input.ts";
 import { Dialog, html, type View } from "./view.ts";
 
@@ -27,7 +18,6 @@ export interface RowFormTarget {
   readonly row: GridRow | null;
   /** The only column of the form. Default: all that can be written. */
   readonly only?: ConsoleColumn;
-  /** Rectangle of the cell that the form stands below. */
 }
 
 interface RowFormProps extends RowFormTarget {
@@ -52,9 +42,7 @@ export function RowForm({ relation, row, only, onClose, onSaved }: RowFormProps)
   const references = useMemo(() => referencesOf(relation), [relation]);
   const [changes, problems] = rowOfForm(columns, values, row === null);
   const profile = profileHeader(relation.schema, "PATCH");
-  const call = row === null
-    ? insertCall(relation, changes, profile)
-    : updateCall(relation, { row, changes }, { profile, tag: current.tag });
+  const call = writeCall(relation, { row, changes, profile, tag: current.tag });
   const isUnchanged = row !== null && Object.keys(values).length === 0;
   const submit = (event: Event) => {
     event.preventDefault();
@@ -68,7 +56,7 @@ export function RowForm({ relation, row, only, onClose, onSaved }: RowFormProps)
     ? `Insert into ${relation.name}`
     : `Change ${only?.name ?? relation.name}`;
   return html`
-    <${Dialog} ...${{ title, onClose }} kind=${only === undefined ? "drawer" : "narrow"}>
+    <${Dialog} ...${{ title, onClose }} kind=${only === undefined ? "drawer" : ""}>
       <form class="stack" onSubmit=${submit}>
         ${columns.map((column) =>
           html`
@@ -87,8 +75,8 @@ export function RowForm({ relation, row, only, onClose, onSaved }: RowFormProps)
           These are its values now.</p>`}
         <${CallPreview} call=${call} />
         ${error !== null && html`<${ErrorBox} error=${error} call=${call} />`}
-        <div class="actions">
-          <button type="button" class="button" onClick=${onClose}>Cancel</button>
+        <div class="row actions">
+          <button type="button" onClick=${onClose}>Cancel</button>
           <button type="submit" class="button is-primary" disabled=${isBusy || isUnchanged ||
             !current.isKnown}>${row === null ? "Insert" : "Save"}</button>
         </div>
@@ -122,18 +110,18 @@ function Field(props: FieldProps): View {
   const toggleNull = (event: Event) =>
     onText((event.target as HTMLInputElement).checked ? null : "");
   return html`
-    <div class="form-row">
-      <label for=${`field-${name}`}>${name}${isNew && isRequired(column) &&
-        html`<span class="required"> required</span>`}<small>${type}</small></label>
-      <div class="field-row">
+    <div class="field">
+      <label class="row" for=${`field-${name}`}>${name}${isNew && isRequired(column) &&
+        html`<span class="bad"> required</span>`}<small>${type}</small></label>
+      <div class="row line">
         <${ValueInput} id=${`field-${name}`} ...${{ column, reference }} value=${text ?? ""}
           aria-invalid=${problem === null ? null : "true"}
           autofocus=${isFirst} onValue=${onText}
           placeholder=${isNew ? placeholderOf(column) : text === null ? "null" : ""} />
-        ${nullable && !isNew && html`<label class="check"><input type="checkbox"
+        ${nullable && !isNew && html`<label class="row check"><input type="checkbox"
           checked=${text === null} onChange=${toggleNull} />null</label>`}
       </div>
-      ${problem !== null && html`<p class="error" role="alert">${name}: ${problem}</p>`}
+      ${problem !== null && html`<p class="bad" role="alert">${name}: ${problem}</p>`}
       ${comment !== null && html`<p class="hint">${comment}</p>`}
     </div>
   `;
@@ -183,7 +171,7 @@ export function useSending(onSaved: () => void) {
     setBusy(true);
     setError(null);
     await guarded(async () => {
-      const answer = await sendCall(call);
+      const answer = await callApi(call);
       const failure = errorOf(answer) ?? (rowsOf(answer).length === 0 ? unchanged : null);
       if (failure !== null) setError(failure);
       else onSaved();
@@ -219,13 +207,7 @@ export function useRowTag(relation: ConsoleRelation, row: GridRow | null): Curre
   useEffect(() => {
     if (row === null || isKnown) return;
     void guarded(async () => {
-      const answer = await callApi({
-        method: "GET",
-        path: encodeURIComponent(relation.name),
-        query: keyQuery(relation, row),
-        headers: profileHeader(relation.schema, "GET"),
-        body: null,
-      });
+      const answer = await callApi(readCall(relation, keyQuery(relation, row)));
       const read = errorOf(answer) === null ? rowsOf(answer)[0] ?? null : null;
       const tag = versionTag(answer.headers.get("ETag")) ?? (mode === "required" ? "*" : null);
       setCurrent({ tag, row: read, isKnown: true });

@@ -4,10 +4,10 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_schema.ts";
 import { callApi } from "./api.ts";
 import { cellText, valueText } from "./cells.ts";
-import { deleteCall, type GridRow, hasKey } from "./edit.ts";
+import { filtersText, type GridRow, hasKey, writeCall } from "./edit.ts";
 import { CallPreview, ErrorBox } from "./exchange.ts";
-import { filtersText, foreignLinks, useLabels } from "./labels.ts";
-import { guarded, profileHeader, relationshipsOf, verbsOf } from "./model.ts";
+import { foreignLinks, useLabels } from "./labels.ts";
+import { guarded, profileHeader, readCall, relationshipsOf, verbsOf } from "./model.ts";
 import { hrefOf } from "./route.ts";
 import { useRowTag, useSending } from "./row_form.ts";
 import { Dialog, html, Icon, type View } from "./view.ts";
@@ -29,7 +29,7 @@ export function RowPanel({ relation, row, onClose, onEdit, onDeleted }: RowPanel
   return html`
     <${Dialog} title=${rowTitle(relation, row)} onClose=${onClose} kind="drawer">
       ${children.length > 0 && html`
-        <ul class="chips" aria-label="Related rows">${children.map((relationship) =>
+        <ul class="row" aria-label="Related rows">${children.map((relationship) =>
           html`
             <li key=${relationship.hint}>
               <${RelatedChip} ...${{ relationship, row }} />
@@ -38,9 +38,9 @@ export function RowPanel({ relation, row, onClose, onEdit, onDeleted }: RowPanel
         )}</ul>
       `}
       <${Values} ...${{ relation, row }} />
-      <div class="actions">
+      <div class="row actions">
         ${isKeyed && verbs.delete && html`
-          <button type="button" class="button is-danger"
+          <button type="button" class="bad"
             onClick=${() => setDeleting(true)}><${Icon} name="trash" />Delete…</button>
         `}
         ${isKeyed && verbs.update && html`
@@ -70,17 +70,17 @@ function Values({ relation, row }: Pick<RowPanelProps, "relation" | "row">): Vie
   const rows = useMemo(() => [row], [row]);
   const labels = useLabels(relation, rows);
   return html`
-    <dl class="values">
+    <dl class="stack">
       ${Object.entries(row).map(([name, value]) => {
         const column = relation.columns.find((each) => each.name === name);
         const link = links.get(name);
         return html`
           <div key=${name}>
-            <dt>${name}<small>${column?.type ?? ""}</small></dt>
-            <dd class=${value === null ? "is-null" : ""}><pre>${valueText(
+            <dt>${name} <small>${column?.type ?? ""}</small></dt>
+            <dd class="row between"><span class=${value === null ? "muted" : "lines"}>${valueText(
               value,
               column?.baseType,
-            )}</pre>${link !== undefined && html`<a class="button small-button" href=${link.href}>
+            )}</span>${link !== undefined && html`<a class="button" href=${link.href}>
               <${Icon} name="link" />${
               labels.get(name)?.get(String(value)) ??
                 `Open ${link.name}`
@@ -104,24 +104,14 @@ function RelatedChip({ relationship, row }: RelatedChipProps): View {
   const query = filtersText(pairs.map(([own, other]) => [other, row[own]]));
   useEffect(() => {
     void guarded(async () => {
-      const { headers } = await callApi({
-        method: "HEAD",
-        path: encodeURIComponent(name),
-        query: `${query}&limit=1`,
-        headers: [["Prefer", "count=exact"], ...profileHeader(schema, "GET")],
-        body: null,
-      });
+      const options = { method: "HEAD", headers: [["Prefer", "count=exact"]] } as const;
+      const call = readCall({ schema, name }, `${query}&limit=1`, options);
+      const { headers } = await callApi(call);
       setCount(headers.get("Content-Range")?.split("/")[1] ?? "?");
     });
   }, [name, query]);
   return html`
-    <a class="chip" href=${hrefOf({
-      page: "table",
-      schema,
-      name,
-      view: "rows",
-      query,
-    })}>${count} ${name}
+    <a class="tag" href=${hrefOf({ page: "table", schema, name, query })}>${count} ${name}${" "}
       <small>by ${pairs.map(([, column]) => column).join(", ")}</small></a>
   `;
 }
@@ -134,17 +124,17 @@ function DeleteDialog({ relation, row, onClose, onDeleted }: DeleteDialogProps):
   const { error, isBusy, send } = useSending(onDeleted);
   const profile = profileHeader(relation.schema, "DELETE");
   const { tag, isKnown } = useRowTag(relation, row);
-  const call = deleteCall(relation, row, { profile, tag });
+  const call = writeCall(relation, { row, changes: null, profile, tag });
   return html`
-    <${Dialog} title=${`Delete ${rowTitle(relation, row)}?`} onClose=${onClose} kind="narrow">
+    <${Dialog} title=${`Delete ${rowTitle(relation, row)}?`} onClose=${onClose}>
       <div class="stack">
         <p>The row is deleted for good.</p>
-        <pre class="row-text" tabindex="0" aria-label="Row">${JSON.stringify(row, null, 2)}</pre>
+        <pre tabindex="0" aria-label="Row">${JSON.stringify(row, null, 2)}</pre>
         <${CallPreview} call=${call} />
         ${error !== null && html`<${ErrorBox} error=${error} call=${call} />`}
-        <div class="actions">
-          <button type="button" class="button" onClick=${onClose}>Keep the row</button>
-          <button type="button" class="button is-danger" disabled=${!isKnown ||
+        <div class="row actions">
+          <button type="button" onClick=${onClose}>Keep the row</button>
+          <button type="button" class="bad" disabled=${!isKnown ||
             isBusy} onClick=${() => send(call)}>Delete</button>
         </div>
       </div>

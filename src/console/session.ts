@@ -12,7 +12,7 @@ export const token = signal<string | null>(sessionStorage.getItem(tokenKey));
 /** Value of `admin-token`; null if it was not entered. */
 export const adminToken = signal<string | null>(sessionStorage.getItem(adminTokenKey));
 
-/** Uses a token. `keeps` stores it for the life of the tab. */
+/** Uses a token; none for the empty text. `keeps` stores it for the life of the tab. */
 export function signIn(text: string, { keeps }: { readonly keeps: boolean }): void {
   const bare = text.trim().replace(/^Bearer\s+/i, "");
   token.value = bare === "" ? null : bare;
@@ -20,15 +20,9 @@ export function signIn(text: string, { keeps }: { readonly keeps: boolean }): vo
   if (keeps && bare !== "") sessionStorage.setItem(tokenKey, bare);
 }
 
-/** Forgets the token of the API. */
-export function signOutRole(): void {
-  token.value = null;
-  sessionStorage.removeItem(tokenKey);
-}
-
 /** Forgets the token of the API and that of the admin server. */
 export function signOut(): void {
-  signOutRole();
+  signIn("", { keeps: false });
   adminToken.value = null;
   sessionStorage.removeItem(adminTokenKey);
 }
@@ -39,14 +33,14 @@ export function setAdminToken(text: string): void {
   sessionStorage.setItem(adminTokenKey, text);
 }
 
-/** ShownClaims that the page reads from the token. The API alone decides whether they hold. */
+/** Claims that the page reads from the token. The API alone decides whether they hold. */
 export interface ShownClaims {
   readonly role: string | null;
   /** Epoch seconds; null if the token does not end. */
   readonly expires: number | null;
 }
 
-/** ShownClaims of the current token; null without a token or for one that is not a JWT. */
+/** Claims of the current token; null without a token or for one that is not a JWT. */
 export const claims = computed<ShownClaims | null>(() => {
   const part = token.value?.split(".")[1];
   if (part === undefined) return null;

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The first page: the API at a glance. @module */
 import type { ConsoleRelation } from "../admin/console_schema.ts";
-import { access, functionsOf, may, relationsOf, schemaName, serviceState } from "./model.ts";
+import { access, functionsOf, relationsOf, schemaName, serviceState } from "./model.ts";
 import { hrefOf } from "./route.ts";
 import { CopyButton, Empty, html, Icon, type View } from "./view.ts";
 
@@ -14,19 +14,19 @@ export function StartPage(): View {
   const error = access.value?.error ?? null;
   return html`
     <div class="page">
-      <header class="page-head">
+      <header class="row between">
         <div>
           <h1>${name}</h1>
-          <p class="lead">${count(relations.length, "table")} and views, ${count(
+          <p class="muted">${count(relations.length, "table")} and views, ${count(
             functions,
             "function",
           )}, on PostgreSQL ${state.database.version ?? "unknown"}</p>
         </div>
-        <div class="url-box"><code>${state.api.url}</code>
+        <div class="row"><code>${state.api.url}</code>
           <${CopyButton} text=${() => state.api.url} label="Copy URL" /></div>
       </header>
       ${error !== null &&
-        html`<p class="banner" role="alert">${error.message}${
+        html`<p class="alert" role="alert">${error.message}${
           error.hint === null ? "" : `. ${error.hint}`
         }</p>`}
       ${relations.length === 0 &&
@@ -40,11 +40,11 @@ export function StartPage(): View {
 
 function relationCard({ name, isView, comment, columns }: ConsoleRelation): View {
   const schema = schemaName.value;
-  const href = hrefOf({ page: "table", schema, name, view: "rows", query: "" });
+  const href = hrefOf({ page: "table", schema, name });
   return html`<li key=${name}>
-    <a class=${`card-link ${may("get", `/${name}`) ? "" : "is-dim"}`} href=${href}>
-      <span class="card-title"><${Icon} name=${isView ? "view" : "table"} />${name}</span>
-      <span class="card-text">${comment ?? columnsText(columns)}</span>
+    <a class="box card stack" href=${href}>
+      <strong class="row"><${Icon} name=${isView ? "view" : "table"} />${name}</strong>
+      <span class="muted">${comment ?? columnsText(columns)}</span>
     </a></li>`;
 }
 

@@ -19,10 +19,10 @@ import {
   type TableQuery,
 } from "./filters.ts";
 import { Grid } from "./grid.ts";
-import { profileHeader, relationOf, verbsOf } from "./model.ts";
+import { readCall, relationOf, verbsOf } from "./model.ts";
 import { linksOf, type PageLinks, Pager, type RowCount } from "./pager.ts";
 import { navigate, type PageRoute } from "./route.ts";
-import { sendCall, useAnswer } from "./history.ts";
+import { useAnswer } from "./loading.ts";
 import { ViewAs } from "./identity.ts";
 import { useLabels } from "./labels.ts";
 import type { RowFormTarget } from "./row_form.ts";
@@ -35,10 +35,8 @@ const RowPanel = lazy(async () => (await import("./row_panel.ts")).RowPanel as n
 const ChartView = lazy(async () => (await import("./chart_view.ts")).ChartView as never);
 const PlanView = lazy(async () => (await import("./plan_view.ts")).PlanView as never);
 
-type TableRoute = Extract<PageRoute, { readonly page: "table" }>;
-
 /** The page. The route's query is that of the API. */
-export function TablePage(route: TableRoute): View {
+export function TablePage(route: PageRoute): View {
   const relation = relationOf(route.schema, route.name);
   if (relation === null) {
     return html`
@@ -61,7 +59,7 @@ interface LoadedRows {
 
 interface RelationPageProps {
   readonly relation: ConsoleRelation;
-  readonly route: TableRoute;
+  readonly route: PageRoute;
 }
 
 function RelationPage({ relation, route }: RelationPageProps): View {
@@ -71,9 +69,8 @@ function RelationPage({ relation, route }: RelationPageProps): View {
   const starts = useRef(new Map<string, number>());
   const [countKind, setCountKind] = useState<"planned" | "exact">("planned");
   const [refresh, setRefresh] = useState(0);
-  const [open, setOpen] = useState<GridRow | null>(null);
-  const [form, setForm] = useState<RowFormTarget | null>(null);
-  const call = readCall(relation, query, countKind);
+  const [dialog, setDialog] = useState<View>(null);
+  const call = rowsCall(relation, query, countKind);
   const rows = useRows(call, [refresh]);
   const { loaded, error, isBusy } = rows;
   const setQuery = (next: TableQuery, start: number | null = null) => {
@@ -85,7 +82,19 @@ function RelationPage({ relation, route }: RelationPageProps): View {
     const isSame = formatQuery(parseQuery(route.query)) === formatQuery(query);
     if (!isSame) navigate({ ...route, query: formatQuery(query) }, { replace: true });
   }, [query]);
-  const reload = () => setRefresh(refresh + 1);
+  const reload = () => setRefresh((count) => count + 1);
+  const close = () => setDialog(null);
+  const closeChanged = () => {
+    close();
+    reload();
+  };
+  const edit = (target: RowFormTarget) =>
+    setDialog(html`<${RowForm} ...${target} onClose=${close} onSaved=${closeChanged} />`);
+  const open = (row: GridRow) =>
+    setDialog(html`
+      <${RowPanel} ...${{ relation, row }} onClose=${close} onDeleted=${closeChanged}
+        onEdit=${() => edit({ relation, row })} />
+    `);
   const shown = loaded?.rows ?? noRows;
   const columns = useMemo(() => columnsOf(relation, query, shown), [relation, query, loaded]);
   const isKeyed = relation.primaryKey.length > 0 ||
@@ -96,14 +105,14 @@ function RelationPage({ relation, route }: RelationPageProps): View {
       ${relationHead(relation)}
       <${Toolbar} ...${{ relation, query }} onQuery=${setQuery}
         view=${route.view} routeQuery=${route.query}
-        onRefresh=${reload} onInsert=${() => setForm({ relation, row: null })}
+        onRefresh=${reload} onInsert=${() => edit({ relation, row: null })}
         onExport=${save} />
       <${FilterBar} ...${{ relation, query }} onQuery=${setQuery} />
       <div class=${`split ${codeShown.value ? "has-code" : ""}`}>
         <div class=${`split-main ${isBusy ? "is-busy" : ""}`}>
           ${error !== null && html`<${ErrorBox} error=${error} call=${call} />`}
           <${RowsView} ...${{ relation, query, route, call, columns, rows, setQuery }}
-            onOpen=${setOpen} onForm=${setForm} />
+            onOpen=${open} onForm=${edit} />
           ${route.view === "rows" && (error === null || query.offset > 0) && html`
             <${Pager} ...${{ query, ...pageOf(loaded) }} onQuery=${setQuery}
               start=${startOf(query, starts.current)} onCount=${() => setCountKind("exact")} />
@@ -117,7 +126,7 @@ function RelationPage({ relation, route }: RelationPageProps): View {
         `}
       </div>
     </div>
-    <${RowDialogs} ...${{ relation, open, setOpen, form, setForm, reload }} />
+    ${dialog}
   `;
 }
 
@@ -128,9 +137,12 @@ function pageOf(loaded: LoadedRows | null) {
 
 function relationHead({ name, isView, comment }: ConsoleRelation): View {
   return html`
-    <header class="table-head">
-      <h1><span>${name}${isView && html`<span class="tag">view</span>`}</span><${ViewAs} /></h1>
-      ${comment !== null && html`<p class="lead">${comment}</p>`}
+    <header class="row between">
+      <div>
+        <h1 class="row">${name}${isView && html`<span class="tag muted">view</span>`}</h1>
+        ${comment !== null && html`<p class="muted">${comment}</p>`}
+      </div>
+      <${ViewAs} />
     </header>
   `;
 }
@@ -196,59 +208,20 @@ function NoRows({ query, call }: NoRowsProps): View {
   `;
 }
 
-interface RowDialogsProps {
-  readonly relation: ConsoleRelation;
-  /** The row whose panel is open; null for none. */
-  readonly open: GridRow | null;
-  readonly setOpen: (row: GridRow | null) => void;
-  readonly form: RowFormTarget | null;
-  readonly setForm: (form: RowFormTarget | null) => void;
-  readonly reload: () => void;
-}
-
-function RowDialogs(
-  { relation, open, setOpen, form, setForm, reload }: RowDialogsProps,
-): View {
-  return html`
-    ${open !== null && html`
-      <${RowPanel} ...${{ relation }} row=${open} onClose=${() => setOpen(null)}
-        onEdit=${() => {
-          setOpen(null);
-          setForm({ relation, row: open });
-        }}
-        onDeleted=${() => {
-          setOpen(null);
-          reload();
-        }} />
-    `}
-    ${form !== null && html`
-      <${RowForm} ...${form} onClose=${() => setForm(null)}
-        onSaved=${() => {
-          setForm(null);
-          reload();
-        }} />
-    `}
-  `;
-}
-
 /** Returns the request of a page. A filter without its value is not sent yet. */
-function readCall(relation: ConsoleRelation, query: TableQuery, count: string): ApiCall {
+function rowsCall(relation: ConsoleRelation, query: TableQuery, count: string): ApiCall {
   const filters = query.filters.filter((filter) => {
     const column = relation.columns.find(({ name }) => name === filter.column);
     return column === undefined || isComplete(filter, column);
   });
-  return {
-    method: "GET",
-    path: encodeURIComponent(relation.name),
-    query: formatQuery({ ...query, filters }),
-    headers: [["Prefer", `count=${count}`], ...profileHeader(relation.schema, "GET")],
-    body: null,
-  };
+  return readCall(relation, formatQuery({ ...query, filters }), {
+    headers: [["Prefer", `count=${count}`]],
+  });
 }
 
 /** Loads the rows of a request. */
 function useRows(call: ApiCall, deps: readonly unknown[]) {
-  const { loaded, isBusy } = useAnswer(call, sendCall, deps);
+  const { loaded, isBusy } = useAnswer(call, deps);
   const rows = useMemo((): LoadedRows | null => {
     const answer = loaded?.answer ?? null;
     if (answer === null) return null;

@@ -1,6 +1,5 @@
 /// <reference lib="dom" />
 /** The controls above a grid. @module */
-import { useState } from "preact/hooks";
 import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_schema.ts";
 import { codeShown, toggleCode } from "./code_panel.ts";
 import { newFilter } from "./filter_bar.ts";
@@ -11,10 +10,9 @@ import {
   type TableQuery,
   toggleColumn,
 } from "./filters.ts";
-import { saveView } from "./history.ts";
 import { relationshipsOf, verbsOf } from "./model.ts";
 import { hrefOf, type TableView, tableViews } from "./route.ts";
-import { CopyButton, html, Icon, type IconName, type View, withText } from "./view.ts";
+import { html, Icon, type IconName, type View } from "./view.ts";
 
 interface ToolbarProps {
   readonly relation: ConsoleRelation;
@@ -36,8 +34,8 @@ export function Toolbar(props: ToolbarProps): View {
     onQuery({ ...query, filters: [...filters, newFilter(relation, filters)] });
   };
   return html`
-    <div class="toolbar" role="toolbar" aria-label="Table">
-      <button type="button" class="button" onClick=${addFilter}><${Icon} name="filter" />Filter</button>
+    <div class="row bar" role="toolbar" aria-label="Table">
+      <button type="button" onClick=${addFilter}><${Icon} name="filter" />Filter</button>
       ${view !== "chart" && html`
         <${ColumnMenu} ...${{ relation, query, onQuery }} />
         <${EmbedMenu} ...${{ relation, query, onQuery }} />
@@ -46,7 +44,7 @@ export function Toolbar(props: ToolbarProps): View {
       <span class="spacer"></span>
       <button type="button" class="icon-button" aria-label="Refresh" onClick=${onRefresh}>
         <${Icon} name="refresh" /></button>
-      <${ShareMenu} name=${relation.name} onExport=${onExport} />
+      <button type="button" class="button is-quiet" onClick=${onExport}>CSV</button>
       <button type="button" class="button is-quiet" aria-pressed=${String(codeShown.value)}
         onClick=${toggleCode}><${Icon} name="code" />Code</button>
       ${view === "rows" && verbsOf(relation).insert && html`
@@ -73,46 +71,15 @@ function ViewLinks(
   const plain = formatQuery({ ...emptyTableQuery, filters: query.filters });
   const queryOf = (to: TableView) => (to === "chart") === (view === "chart") ? routeQuery : plain;
   return html`
-    <nav class="segmented" aria-label="View">
+    <nav class="row" aria-label="View">
       ${tableViews.map((each) =>
         html`
-          <a key=${each} aria-current=${each === view ? "page" : null}
+          <a class="button is-quiet" key=${each} aria-current=${each === view ? "page" : null}
             href=${hrefOf({ page: "table", schema, name, view: each, query: queryOf(each) })}>
                     <${Icon} name=${viewLabels[each][0]} /><span>${viewLabels[each][1]}</span></a>
         `
       )}
     </nav>
-  `;
-}
-
-/** Saves the page under a name, copies its link, and saves its rows. */
-function ShareMenu(
-  { name, onExport }: { readonly name: string; readonly onExport: () => void },
-): View {
-  const [text, setText] = useState("");
-  const [note, setNote] = useState("");
-  const save = (event: Event) => {
-    event.preventDefault();
-    saveView(text.trim() || name);
-    setText("");
-    setNote("Saved: see the sidebar");
-  };
-  return html`
-    <details class="menu">
-      <summary class="button is-quiet"><${Icon} name="star" />Save</summary>
-      <form class="menu-body stack" onSubmit=${save}>
-        <label class="field">Name of the view
-          <input type="text" value=${text} placeholder=${name} onInput=${withText(
-            setText,
-          )} /></label>
-        <div class="actions">
-          <button type="button" class="button" onClick=${onExport}>CSV</button>
-          <${CopyButton} label="Copy link" text=${() => location.href} />
-          <button type="submit" class="button is-primary">Save view</button>
-        </div>
-        <p class="hint" role="status">${note}</p>
-      </form>
-    </details>
   `;
 }
 
@@ -128,9 +95,9 @@ function ColumnMenu({ relation, query, onQuery }: MenuProps): View {
       <summary class="button"><${Icon} name="columns" />Columns${count < names.length
         ? ` ${count}/${names.length}`
         : ""}</summary>
-      <div class="menu-body" role="group" aria-label="Columns">
+      <div class="box" role="group" aria-label="Columns">
         ${names.map((name) =>
-          html`<label class="check" key=${name}><input type="checkbox" checked=${isShown(name)}
+          html`<label class="row check" key=${name}><input type="checkbox" checked=${isShown(name)}
             disabled=${isShown(name) && count === 1}
             onChange=${() =>
             onQuery({ ...query, select: toggleColumn(query, name, names) })} />${name}</label>`
@@ -151,11 +118,11 @@ function EmbedMenu({ relation, query, onQuery }: MenuProps): View {
   return html`
     <details class="menu">
       <summary class="button"><${Icon} name="embed" />Related</summary>
-      <div class="menu-body" role="group" aria-label="Show with each row">
+      <div class="box" role="group" aria-label="Show with each row">
         <p class="hint">Show with each row</p>
         ${relationships.map((each) => {
           const item = embedItem(each, relationships);
-          return html`<label class="check" key=${item}><input type="checkbox"
+          return html`<label class="row check" key=${item}><input type="checkbox"
             checked=${shown.includes(item)} onChange=${() => toggle(item)} /><span>${
             each.foreign[1]
           }<small>${embedHint(each)}</small></span></label>`;

@@ -63,7 +63,7 @@ function ReferenceInput(props: ValueInputProps): View {
   const reference = props.reference!;
   const [found, setFound] = useState<readonly LabelledKey[]>([]);
   const [isActive, setActive] = useState(false);
-  const isKey = value !== "" && problemOf({ ...column, type: "", maxLength: null }, value) === null;
+  const isKey = value !== "" && problemOf({ ...column, maxLength: null }, value) === null;
   useEffect(() => {
     if (!isActive && !isKey) return;
     const search = async () => setFound(await findLabels(reference, value, isKey));
@@ -73,13 +73,11 @@ function ReferenceInput(props: ValueInputProps): View {
   const current = found.find(([key]) => key === value)?.[1] ?? null;
   const options = found.map(([key, name]) => html`<span>${name}</span><small>${key}</small>`);
   return html`
-    <span class="reference">
-      <${Combobox} ...${{ ...others, id, label, options }} text=${value}
-        placeholder=${`${reference.label} or ${reference.key}${
-          others.placeholder ? `, else ${others.placeholder}` : ""
-        }`} onText=${onValue}
-        onFocus=${() => setActive(true)} onChoose=${(index: number) => onValue(found[index]![0])} />
-      ${current !== null && html`<span class="label">${current}</span>`}
-    </span>
+    <${Combobox} ...${{ ...others, id, label, options }} text=${value}
+      placeholder=${`${reference.label} or ${reference.key}${
+        others.placeholder ? `, else ${others.placeholder}` : ""
+      }`} onText=${onValue}
+      onFocus=${() => setActive(true)} onChoose=${(index: number) => onValue(found[index]![0])} />
+    ${current !== null && html`<span class="accent">${current}</span>`}
   `;
 }

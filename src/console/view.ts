@@ -27,13 +27,11 @@ const paths = {
   previous: "M14 6l-6 6 6 6",
   next: "M10 6l6 6-6 6",
   edit: "M4 20l1-5L16 4l4 4L9 19zM14 6l4 4",
-  star: "M12 3l3 6 6 1-4 5 1 6-6-3-6 3 1-6-4-5 6-1z",
   filter: "M3 5h18l-7 8v6l-4-2v-4z",
   columns: "M4 5h16v14H4zM10 5v14M15 5v14",
   code: "M8 7l-5 5 5 5M16 7l5 5-5 5",
   refresh: "M20 11a8 8 0 1 0-2 6M20 4v7h-7",
   key: "M8 8a4 4 0 1 0 .01 0M11 15l9-9M16 10l3 3",
-  sun: "M12 8a4 4 0 1 0 .01 0M12 2v3M12 19v3M2 12h3M19 12h3M5 5l2 2M17 17l2 2M5 19l2-2M17 7l2-2",
   moon: "M20 14A8 8 0 1 1 10 4a7 7 0 0 0 10 10z",
   copy: "M9 9h11v11H9zM5 15H4V4h11v1",
   link: "M7 17L17 7M9 7h8v8",
@@ -63,7 +61,7 @@ interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children?: View;
-  /** Class beside `dialog`: `drawer`, `narrow` or `search`. */
+  /** Class beside `dialog`: `drawer` or `search`. */
   readonly kind?: string;
 }
 
@@ -93,7 +91,7 @@ export function Dialog({ title, onClose, children, kind = "" }: DialogProps): Vi
         onClose();
       }}
       onClick=${onClick}>
-      <header class="dialog-head">
+      <header class="row between">
         <h2>${title}</h2>
         <button type="button" class="icon-button" aria-label="Close" onClick=${onClose}>
           <${Icon} name="close" />
@@ -143,8 +141,8 @@ interface DataTableProps {
 export function DataTable({ label, head, rows, numbers = [], keys = [] }: DataTableProps): View {
   const kind = (index: number) => numbers.includes(index) ? "is-number" : "";
   return html`
-    <div class="table-wrap" tabindex="0" role="region" aria-label=${label}>
-      <table class="plain-table" aria-label=${label}>
+    <div class="box table-wrap" tabindex="0" role="region" aria-label=${label}>
+      <table aria-label=${label}>
         <thead>
           <tr>${head.map((text, index) =>
             html`<th key=${index} scope="col" class=${kind(index)}>${text}</th>`
@@ -166,7 +164,7 @@ export function DataTable({ label, head, rows, numbers = [], keys = [] }: DataTa
 export function Empty(
   { title, children }: { readonly title: string; readonly children?: View },
 ): View {
-  return html`<div class="empty"><p class="empty-title">${title}</p>${children}</div>`;
+  return html`<div class="empty muted"><h2>${title}</h2>${children}</div>`;
 }
 
 /** A button that copies a text. */
@@ -178,11 +176,11 @@ export function CopyButton(
     await navigator.clipboard.writeText(text());
     const element = button.current;
     if (element === null) return;
-    element.classList.add("is-done");
-    setTimeout(() => element.classList.remove("is-done"), 1200);
+    element.classList.add("good");
+    setTimeout(() => element.classList.remove("good"), 1200);
   };
   return html`
-    <button ref=${button} type="button" class="small-button copy" onClick=${copy}>
+    <button ref=${button} type="button" onClick=${copy}>
       <${Icon} name="copy" /><span>${label}</span>
     </button>
   `;
@@ -215,15 +213,6 @@ export function saveFile(name: string, data: Blob): void {
   link.download = name;
   link.click();
   URL.revokeObjectURL(link.href);
-}
-
-/** Runs a function now and again after each period in ms, until the component is gone. */
-export function usePolling(run: () => void, periodMs: number, deps: readonly unknown[] = []): void {
-  useEffect(() => {
-    run();
-    const timer = setInterval(() => document.hidden || run(), periodMs);
-    return () => clearInterval(timer);
-  }, deps as unknown[]);
 }
 
 /** Returns a number with signs between thousands. */

@@ -23,13 +23,13 @@ export function Why({ call }: { readonly call: ApiCall }): View {
   const lines = shown?.key === key ? shown.lines : null;
   const sql = lines?.filter((line) => /^ {4}grant /.test(line)).map((line) => line.trim()) ?? [];
   return html`
-    <div class="stack why">
-      <div class="actions">
-        <button type="button" class="button" disabled=${isBusy} onClick=${explain}>Why?</button>
+    <div class="stack">
+      <div class="row">
+        <button type="button" disabled=${isBusy} onClick=${explain}>Why?</button>
         ${sql.length > 0 && html`<${CopyButton} text=${() => sql.join("\n")} label="Copy SQL" />`}
       </div>
       ${lines !== null && html`
-        <pre class="code" tabindex="0" aria-label="Explanation">${lines.join("\n")}</pre>
+        <pre tabindex="0" aria-label="Explanation">${lines.join("\n")}</pre>
       `}
     </div>
   `;

@@ -296,8 +296,6 @@ Deno.test({
         await list.getByText("GET /rpc/add?a=20&b=22").waitFor();
         strictEqual(await list.getByText("GET /film?").count(), 0, "the console's own requests");
         strictEqual(stdout.all.filter((line) => line.includes("GET /film")).length, 0);
-        const own = page.getByRole("region", { name: "Requests of this browser" });
-        await own.getByText("GET /film?id=eq.1&order=id.asc").first().waitFor();
         const requests = page.getByRole("table", { name: "Figures by minute" })
           .locator("td:nth-child(2)");
         const count = async () =>

@@ -6,7 +6,6 @@ import {
   choiceOf,
   firstChoice,
   groupColumns,
-  groupNames,
   measuredColumns,
 } from "../../../src/console/chart_query.ts";
 import { emptyTableQuery, formatQuery, parseQuery } from "../../../src/console/filters.ts";
@@ -78,10 +77,4 @@ Deno.test("choiceOf() is null for other queries", () => {
   for (const text of ["", "select=kind,price", "select=kind,count(),id", "select=id,count()"]) {
     strictEqual(choiceOf(parseQuery(text), relation), null, text);
   }
-});
-
-Deno.test("groupNames() tells groups of the same label apart", () => {
-  const labels = new Map([["1", "Ada"], ["2", "Bruno"], ["3", "Ada"]]);
-  deepStrictEqual(groupNames([1, 2, 3, 4, null], labels), ["Ada 1", "Bruno", "Ada 3", "4", "null"]);
-  deepStrictEqual(groupNames(["a", "b"]), ["a", "b"]);
 });

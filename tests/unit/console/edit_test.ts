@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import type { ConsoleColumn, ConsoleRelation } from "../../../src/admin/console_schema.ts";
 import { cellText, csvText, valueText } from "../../../src/console/cells.ts";
-import { deleteCall, hasKey, insertCall, updateCall, valueOf } from "../../../src/console/edit.ts";
+import { hasKey, valueOf, writeCall } from "../../../src/console/edit.ts";
 
 const column = (name: string, baseType: string): ConsoleColumn => ({
   ...{ name, baseType, type: baseType, comment: null, nullable: true, default: null },
@@ -17,9 +17,9 @@ const row = { id: "9007199254740993", "a.b": 'x,"y"&z' };
 const path = "odd%20name%2F%C3%A9";
 const keyFilter = "id=eq.9007199254740993&%22a.b%22=eq.x,%22y%22%26z";
 
-Deno.test("updateCall() changes the row of a key alone", () => {
+Deno.test("writeCall() changes the row of a key alone", () => {
   const options = { profile: [["Content-Profile", "api"]] as const, tag: '"a"' };
-  deepStrictEqual(updateCall(relation, { row, changes: { name: null } }, options), {
+  deepStrictEqual(writeCall(relation, { row, changes: { name: null }, ...options }), {
     method: "PATCH",
     path,
     query: keyFilter,
@@ -33,16 +33,16 @@ Deno.test("updateCall() changes the row of a key alone", () => {
   });
 });
 
-Deno.test("deleteCall() deletes the row of a key alone", () => {
-  const call = deleteCall(relation, row, { profile: [], tag: null });
+Deno.test("writeCall() deletes the row of a key alone", () => {
+  const call = writeCall(relation, { row, changes: null, profile: [], tag: null });
   deepStrictEqual([call.method, call.query, call.body], ["DELETE", keyFilter, null]);
   deepStrictEqual(call.headers, [
     ["Prefer", "return=representation, handling=strict, max-affected=1"],
   ]);
 });
 
-Deno.test("insertCall() sends the row without a filter", () => {
-  const call = insertCall(relation, { id: 1 }, []);
+Deno.test("writeCall() inserts a row without a filter", () => {
+  const call = writeCall(relation, { row: null, changes: { id: 1 }, profile: [], tag: null });
   deepStrictEqual([call.method, call.query, call.body], ["POST", "", '{"id":1}']);
 });
 
@@ -74,7 +74,7 @@ for (const [baseType, text, value] of values) {
 }
 
 Deno.test("valueOf() rejects text that is not JSON for json", () => {
-  throws(() => valueOf({ baseType: "json" }, "{"), { message: "This is not JSON" });
+  throws(() => valueOf({ baseType: "json" }, "{"), SyntaxError);
 });
 
 Deno.test("cellText() and valueText() show values as text", () => {
