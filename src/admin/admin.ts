@@ -37,34 +37,21 @@ export function adminHandler(
   service: AdminService,
   { isLive, consoleParts, processMetrics = () => "", serviceMetrics }: AdminOptions,
 ): AdminHandler {
-  const innerRoutes = innerRoutesOf(service);
+  const metrics = async () => await (serviceMetrics?.() ?? metricsText(service)) + processMetrics();
+  const routes = routesOf(service, { isLive, metrics });
   const consoleRoute = consoleParts === null
     ? () => null
     : consoleRoutes(service, { ...consoleParts, isLive });
-  return routedAdmin({
-    open: openRoutesOf(service, {
-      isLive,
-      metrics: async () => await (serviceMetrics?.() ?? metricsText(service)) + processMetrics(),
-    }),
-    inner: (path) => innerRoutes.get(path) ?? consoleRoute(path),
-  }, {
+  return routedAdmin((path) => routes.get(path) ?? consoleRoute(path), {
     dialect: service.dialect,
     now: service.now,
     access: () => service.snapshot.config,
   });
 }
 
-/** The routes of an admin server. */
-export interface AdminRoutes {
-  /** Paths that any client may request. */
-  readonly open: Routes;
-  /** Returns the route of an inner path; null for another path. */
-  readonly inner: (path: string) => GuardedRoute | null;
-}
-
-/** Makes the handler of routes, which guards the inner ones. */
+/** Makes the handler of the routes by path. */
 export function routedAdmin(
-  { open: openRoutes, inner: innerRoute }: AdminRoutes,
+  routeOf: (path: string) => GuardedRoute | null,
   { dialect, now, access }: {
     readonly dialect: Dialect;
     readonly now: () => number;
@@ -79,6 +66,7 @@ export function routedAdmin(
     request: Request,
     peer: Peer,
   ) => {
+    if (protection === "open") return respond(request, peer);
     const { adminAllowedHosts, adminToken: token } = access();
     const allowedHosts = adminAllowedHosts ?? [];
     const refusal = await accessRefusal(request, peer, { protection, allowedHosts, token, guard });
@@ -88,13 +76,9 @@ export function routedAdmin(
   };
   return async function handleAdmin(request, peer) {
     if (!isHostHeader(request.headers.get("host"))) return badHostResponse(headers);
-    const { pathname } = new URL(request.url);
-    const open = openRoutes.get(pathname);
-    const inner = innerRoute(pathname);
-    if (open === undefined && inner === null) {
-      return new Response(null, { status: 404, headers });
-    }
-    const response = await (inner === null ? open!(request) : respondGuarded(inner, request, peer));
+    const route = routeOf(new URL(request.url).pathname);
+    if (route === null) return new Response(null, { status: 404, headers });
+    const response = await respondGuarded(route, request, peer);
     for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
     return response;
   };
@@ -109,23 +93,27 @@ export type MeasuredService = Pick<
 type AdminService = ConsoleService & MeasuredService;
 
 /** Responds to a request to one path. */
-export type Route = (request: Request) => Promise<Response>;
+export type Route = (request: Request) => Promise<Response> | Response;
 
-type Routes = ReadonlyMap<string, Route>;
-
-/** Returns the routes of paths that any client may request: probes and metrics. */
-function openRoutesOf(
+/** Returns the routes of paths beside those of the console. */
+function routesOf(
   service: AdminService,
   { isLive, metrics }: Pick<AdminOptions, "isLive"> & { readonly metrics: () => Promise<string> },
-): Routes {
-  const { dialect } = service;
-  const serving = () => isLive() ? 200 : dialect.notServingStatus;
-  const empty = (status: number) => new Response(null, { status });
+): ReadonlyMap<string, GuardedRoute> {
+  const { dialect: { configPage, notServingStatus, schemaCachePage } } = service;
+  const serving = () => isLive() ? 200 : notServingStatus;
+  const config = () => textResponse(redactedConfig(service.snapshot.config));
+  const schemaCache = () => {
+    const { cache } = service.snapshot;
+    const text = cache === null ? "" : dumpSchemaCache(cache.data);
+    return textResponse(text, { type: "application/json; charset=utf-8" });
+  };
   return new Map([
-    ["/live", () => Promise.resolve(empty(serving()))],
-    ["/ready", async () => empty(await service.isReady() ? serving() : 503)],
-    ["/metrics", async () => textResponse(await metrics())],
-    ...(dialect.schemaCachePage === "open" ? [schemaCacheRoute(service)] : []),
+    ["/live", open(() => emptyResponse(serving()))],
+    ["/ready", open(async () => emptyResponse(await service.isReady() ? serving() : 503))],
+    ["/metrics", open(async () => textResponse(await metrics()))],
+    ["/schema_cache", schemaCachePage === "open" ? open(schemaCache) : guarded(schemaCache)],
+    ...(configPage === "shown" ? [["/config", guarded(config)] as const] : []),
   ]);
 }
 
@@ -135,15 +123,9 @@ export function metricsText(service: MeasuredService): string {
   return service.metricRegistry.text(settingPrefix) + (service.requestMetrics?.text() ?? "");
 }
 
-/** Returns the routes of inner paths. */
-function innerRoutesOf(service: AdminService): ReadonlyMap<string, GuardedRoute> {
-  const { dialect: { configPage, schemaCachePage } } = service;
-  const config = () => Promise.resolve(textResponse(redactedConfig(service.snapshot.config)));
-  const [path, schemaCache] = schemaCacheRoute(service);
-  return new Map([
-    ...(configPage === "shown" ? [["/config", guarded(config)] as const] : []),
-    ...(schemaCachePage === "guarded" ? [[path, guarded(schemaCache)] as const] : []),
-  ]);
+/** Returns a route that any client may request. */
+export function open(respond: Route): GuardedRoute {
+  return { protection: "open", respond: async (request) => await respond(request) };
 }
 
 /** Returns a route whose response no page of another site can load. */
@@ -159,13 +141,9 @@ export function guarded(respond: Route): GuardedRoute {
   };
 }
 
-function schemaCacheRoute(service: AdminService): readonly [path: string, route: Route] {
-  const respond = () => {
-    const { cache } = service.snapshot;
-    const text = cache === null ? "" : dumpSchemaCache(cache.data);
-    return Promise.resolve(textResponse(text, { type: "application/json; charset=utf-8" }));
-  };
-  return ["/schema_cache", respond];
+/** Returns a response without a body. */
+export function emptyResponse(status: number): Response {
+  return new Response(null, { status });
 }
 
 /** Returns a response with a text. Default: plain text with status 200. */

@@ -11,10 +11,10 @@ export interface Peer {
 }
 
 /**
- * Protection of a path. `page`: a file of the console, which has no data. `inner`: data that a person
+ * Protection of a path. `open`: any client may request it. `page`: a file of the console, which has no data. `inner`: data that a person
  * reads with any client. `data`: data that only the console's page may request.
  */
-export type Protection = "page" | "inner" | "data";
+export type Protection = "open" | "page" | "inner" | "data";
 
 /** Options of the configuration that access depends on. */
 export interface AccessOptions {
@@ -48,8 +48,7 @@ export async function accessRefusal(
   if (token === null && !isTrusted && !isDirectLocal(request, client)) return forbid(wrongPeer);
   if (protection === "data" && isForeign(request)) return forbid(wrongPage);
   if (token === null || protection === "page") return null;
-  const verdict = await guard.check(request.headers.get("admin-token"), { client, token });
-  return tokenRefusals[verdict];
+  return await guard.check(request.headers.get("admin-token"), { client, token });
 }
 
 const wrongHost = "Open this page by localhost or by an address, or name its host in " +
@@ -63,13 +62,12 @@ function forbid(text: string): AccessRefusal {
   return { status: 403, text };
 }
 
-const tokenRefusals: Readonly<
-  Record<Awaited<ReturnType<TokenGuard["check"]>>, AccessRefusal | null>
-> = {
-  valid: null,
-  invalid: { status: 401, text: "Send admin-token in the header Admin-Token\n" },
-  blocked: { status: 429, text: "Too many wrong tokens, try again in a minute\n" },
-};
+const wrongToken = { status: 401, text: "Send admin-token in the header Admin-Token\n" } as const;
+
+const tooManyTokens = {
+  status: 429,
+  text: "Too many wrong tokens, try again in a minute\n",
+} as const;
 
 /** Returns whether the host is allowed. HTTP/2 requests have the host only in the URL. */
 function isAllowedHost(request: Request, allowedHosts: readonly string[]): boolean {
@@ -142,44 +140,31 @@ export class TokenGuard {
   }
 
   /**
-   * Compares digests in constant time. The right token is valid whatever the peer sent before: peers behind
-   * one proxy have one address. A request without a token counts as no attempt.
+   * Resolves with the refusal; with null for the right token. It compares digests in constant time. The
+   * right token is valid whatever the peer sent before: peers behind one proxy have one address. A
+   * request without a token counts as no attempt.
    */
   async check(
     sent: string | null,
     { client, token }: { readonly client: string | null | undefined; readonly token: string },
-  ): Promise<"valid" | "invalid" | "blocked"> {
-    if (sent === null) return "invalid";
+  ): Promise<AccessRefusal | null> {
+    if (sent === null) return wrongToken;
     const peer = client ?? "";
     if (areEqual(await digest(sent), await digest(token))) {
       this.#failures.delete(peer);
-      return "valid";
+      return null;
     }
-    if (this.#isBlocked(peer)) return "blocked";
-    this.#count(peer);
-    return "invalid";
-  }
-
-  #isBlocked(peer: string): boolean {
-    const failures = this.#failures.get(peer);
-    return failures !== undefined && failures.count >= maxFailures && !this.#isOver(failures);
-  }
-
-  #isOver({ since }: Failures): boolean {
-    return this.#now() - since >= windowMs;
-  }
-
-  #count(peer: string): void {
-    const previous = this.#failures.get(peer);
-    const starts = previous === undefined || this.#isOver(previous);
-    const count = starts ? 1 : previous.count + 1;
+    const now = this.#now();
+    const known = this.#failures.get(peer) ?? { since: now, count: 0 };
+    const previous = now - known.since < windowMs ? known : { since: now, count: 0 };
+    if (previous.count >= maxFailures) return tooManyTokens;
+    const count = previous.count + 1;
     // The minute of refusal begins with the last failure that was counted.
-    const since = starts || count >= maxFailures ? this.#now() : previous.since;
+    const since = count >= maxFailures ? now : previous.since;
     this.#failures.delete(peer);
     this.#failures.set(peer, { since, count });
-    if (this.#failures.size <= maxPeers) return;
-    const [oldest] = this.#failures.keys();
-    this.#failures.delete(oldest!);
+    if (this.#failures.size > maxPeers) this.#failures.delete(this.#failures.keys().next().value!);
+    return wrongToken;
   }
 }
 

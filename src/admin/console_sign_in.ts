@@ -1,6 +1,7 @@
 /** Makes tokens for roles, on machines that `admin-sign-in` trusts. @module */
 import { signToken, tokenClaims } from "../auth/sign_token.ts";
 import { metadataBatch } from "../database/batch.ts";
+import { isJsonObject, parseJsonObject } from "../lib/json_object.ts";
 import type { ConsoleService } from "./console_routes.ts";
 
 /** Roles that the login role may take. */
@@ -29,28 +30,11 @@ export async function consoleToken(
   text: string,
 ): Promise<{ readonly token: string } | null> {
   const { snapshot: { config }, now } = service;
-  const wish = readJson(text);
-  if (config.jwtSecret === null || typeof wish?.role !== "string") return null;
+  const { role, claims } = parseJsonObject(text) ?? {};
+  if (config.jwtSecret === null || typeof role !== "string") return null;
   const { roles } = await consoleRoles(service);
-  if (!roles.includes(wish.role)) return null;
-  const standard = tokenClaims(wish.role, config, {
-    now: now(),
-    seconds: validitySeconds,
-  });
-  const claims = { ...readObject(wish.claims), ...standard };
-  return { token: await signToken(claims, config.jwtSecret) };
-}
-
-function readJson(text: string): Readonly<Record<string, unknown>> | null {
-  try {
-    return readObject(JSON.parse(text));
-  } catch {
-    return null;
-  }
-}
-
-function readObject(value: unknown): Readonly<Record<string, unknown>> | null {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? value as Readonly<Record<string, unknown>>
-    : null;
+  if (!roles.includes(role)) return null;
+  const standard = tokenClaims(role, config, { now: now(), seconds: validitySeconds });
+  const all = { ...isJsonObject(claims) ? claims : {}, ...standard };
+  return { token: await signToken(all, config.jwtSecret) };
 }

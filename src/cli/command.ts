@@ -70,12 +70,12 @@ export interface CommandContext {
   readonly serve: (config: ConfigArguments, events?: ServeEvents) => Promise<number>;
 }
 
-/** Events of a service, and what it shows. */
+/** Events of a service, and what answers in its place. */
 export interface ServeEvents {
   /** The API accepts connections. The configuration is the one that the service started with. */
   readonly onListening?: (config: Config) => void;
-  /** Shows a page with links to browsers. Default: only in quick mode. */
-  readonly hasStartPage?: boolean;
+  /** Sends browsers from `/` to the console. Default: only in quick mode. */
+  readonly opensConsole?: boolean;
   /** Answers the requests of the API's port, with the handler at hand. Default: the handler answers. */
   readonly front?: (handle: HandleApi) => ApiFront;
 }

@@ -89,7 +89,7 @@ function sourceOf(
 ): ConfigSource {
   const environment = readEnvironment();
   const source = configSource({
-    file: file === null ? null : { path: file, text: decode(file, readFile) },
+    file: file === null ? null : { path: file, text: readText(file, readFile) },
     environment,
     flags,
     defaults,
@@ -135,7 +135,11 @@ export function readEnvironment(): Record<string, string> {
   return Object.fromEntries(Object.entries(process.env).filter(isSet));
 }
 
-function decode(file: string, readFile: ReadBytes): string {
+/** Reads a text. Throws an `Error` that names the file. */
+export function readText(
+  file: string,
+  readFile: ReadBytes = (path) => readBytes(path).content,
+): string {
   try {
     return new TextDecoder().decode(readFile(file));
   } catch (error) {
@@ -209,7 +213,7 @@ export function withPaths(config: Config, file: string | null): Config {
 function readInit({ dbEmbeddedInit }: Config, file: string | null): InitScript | null {
   if (dbEmbeddedInit === null) return null;
   const path = relativeTo(file, dbEmbeddedInit);
-  return { text: decode(path, (each) => readBytes(each).content), name: shortPath(path) };
+  return { text: readText(path), name: shortPath(path) };
 }
 
 /** Returns a path as seen from the working directory, or the absolute path if that is shorter. */

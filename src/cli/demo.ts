@@ -40,7 +40,7 @@ async function run({ config }: CommandCall, { serve }: CommandContext): Promise<
     writeFileSync(join(folder, example.sql.name), example.sql.text);
     const flags = await portFlags(config.flags, process.env, isFreePort);
     return await serve({ file: join(folder, "svc.conf"), flags }, {
-      hasStartPage: true,
+      opensConsole: true,
       onListening: async (effective) => print(await requestsText(example, effective)),
     });
   } finally {

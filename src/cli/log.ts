@@ -41,8 +41,6 @@ export function openLog(initial: LogSettings, call: CallWords): Log {
   return {
     observe: createReporter({
       settings: () => settings(),
-      now: Date.now,
-      offsetMinutes: (epochMs) => -new Date(epochMs).getTimezoneOffset(),
       call,
       access,
       diagnostics: { add },

@@ -52,11 +52,12 @@ export function callOf(start: ProcessStart): string {
   return start.module.endsWith(".ts") ? checkoutCall(start) : installedCall(start);
 }
 
-/** Returns the words that install PGlite and then call the program. */
-export function embeddedCall(start: ProcessStart = processStart()): string {
-  const [, root] = npxFolder.exec(start.module) ?? [];
-  const prefix = root === undefined ? "" : `--prefix ${shellWord(root)} `;
-  return `npm install ${prefix}@electric-sql/pglite; then ${callOf(start)}`;
+/** Returns the words that install PGlite beside the program. */
+export function installCall({ module } = processStart()): string {
+  const [, root] = npxFolder.exec(module) ?? [];
+  return `npm install ${
+    root === undefined ? "" : `--prefix ${shellWord(root)} `
+  }@electric-sql/pglite`;
 }
 
 /** The folder that `npx` installs into. Its package may be an archive, whose name is unknown. */

@@ -1,12 +1,5 @@
-/** `--ready`: the request that it sends to the admin server, and the verdict on the response.
- * @module */
+/** `--ready`: asks the admin server of a running service. @module */
 import type { Config } from "../config/options.ts";
-
-/** The request that `--ready` sends, or the reason why it sends none. */
-export type ReadyCheck =
-  /** URLs to try in this order until one responds; at least one. */
-  | { readonly kind: "urls"; readonly urls: readonly string[] }
-  | { readonly kind: "problem"; readonly message: string };
 
 /** Loopback addresses of the special hosts, in the server's order of preference. */
 const loopbackAddresses: ReadonlyMap<string, readonly string[]> = new Map([
@@ -17,19 +10,26 @@ const loopbackAddresses: ReadonlyMap<string, readonly string[]> = new Map([
   ["!6", ["::1"]],
 ]);
 
-/** Returns the request of `--ready`. */
-export function readyCheck(
+/** The verdict of `--ready`. */
+export interface Readiness {
+  readonly isReady: boolean;
+  readonly message: string;
+}
+
+/** Asks the admin server of a configuration. `request` resolves with a status, or null without a response. */
+export async function askReady(
   { adminServerHost: host, adminServerPort: port, dialect }: Pick<
     Config,
     "adminServerHost" | "adminServerPort" | "dialect"
   >,
-): ReadyCheck {
+  request: (url: string) => Promise<number | null> = requestStatus,
+): Promise<Readiness> {
   if (port === null) {
-    return problem("Admin server is not running. Please check admin-server-port config.");
+    return notReady("Admin server is not running. Please check admin-server-port config.");
   }
   const loopback = loopbackAddresses.get(host);
   if (loopback !== undefined && dialect.readyOnWildcard === "error") {
-    return problem(
+    return notReady(
       `The \`--ready\` flag cannot be used when server-host is configured as "${host}". ` +
         'Please update your server-host config to "localhost".',
     );
@@ -37,20 +37,26 @@ export function readyCheck(
   const urls = (loopback ?? [host]).map((address) =>
     `http://${address.includes(":") ? `[${address}]` : address}:${port}/ready`
   );
-  const invalid = urls.find((url) => !URL.canParse(url));
-  return invalid === undefined ? { kind: "urls", urls } : problem(`invalid url - ${invalid}`);
+  for (const url of urls) {
+    if (!URL.canParse(url)) return notReady(`invalid url - ${url}`);
+    const status = await request(url);
+    if (status === null) continue;
+    const isReady = status >= 200 && status <= 299;
+    return isReady ? { isReady, message: `OK: ${url}` } : notReady(url);
+  }
+  return notReady(`connection refused to ${urls[0]}`);
 }
 
-function problem(message: string): ReadyCheck {
-  return { kind: "problem", message: `ERROR: ${message}` };
+function notReady(reason: string): Readiness {
+  return { isReady: false, message: `ERROR: ${reason}` };
 }
 
-/** Returns the verdict of `--ready` on a response; `status` is null if no response arrived. */
-export function readyVerdict(
-  url: string,
-  status: number | null,
-): { readonly ready: boolean; readonly message: string } {
-  if (status === null) return { ready: false, message: `ERROR: connection refused to ${url}` };
-  const ready = status >= 200 && status <= 299;
-  return { ready, message: `${ready ? "OK" : "ERROR"}: ${url}` };
+async function requestStatus(url: string): Promise<number | null> {
+  try {
+    const response = await fetch(url, { redirect: "manual" });
+    await response.body?.cancel();
+    return response.status;
+  } catch {
+    return null;
+  }
 }

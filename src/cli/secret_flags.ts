@@ -2,8 +2,6 @@
 import type { ConfigFlag, ConfigFlags } from "../config/load.ts";
 import { environmentName } from "../config/names.ts";
 import type { OptionKey } from "../config/options.ts";
-import { redact } from "../observe/redact.ts";
-import { optionOfFlag } from "./option_flags.ts";
 import { connectionName } from "./target.ts";
 import { isEmbedded } from "../database/open.ts";
 import { parseConnectionString } from "../database/connect/connection_string.ts";
@@ -21,21 +19,6 @@ const secretParts: ReadonlyMap<OptionKey, SecretPart> = new Map<OptionKey, Secre
 /** Returns one line for each flag that contains a secret. The lines omit the secrets. */
 export function secretWarnings(flags: ConfigFlags): readonly string[] {
   return Array.from(flags, ([key, flag]) => warning(key, flag)).filter((line) => line !== null);
-}
-
-/** Returns arguments without the values that may be secret: `--jwt-secret=…`. */
-export function callArguments(argv: readonly string[]): readonly string[] {
-  return argv.map((argument) => {
-    const [name = ""] = argument.split("=", 1);
-    if (argument === name || !name.startsWith("--")) return redact(argument);
-    return isSecretFlag(name, argument.slice(name.length + 1)) ? `${name}=…` : redact(argument);
-  });
-}
-
-/** Returns whether a flag sets an option whose value may be secret. An embedded database has no password. */
-export function isSecretFlag(name: string, value: string): boolean {
-  const key = optionOfFlag(name);
-  return key !== null && (secretParts.has(key) || key === "jwt-issuers") && !isEmbedded(value);
 }
 
 function warning(key: OptionKey, { name, value }: ConfigFlag): string | null {

@@ -46,7 +46,7 @@ async function shadow({ config, flags }: CommandCall, context: CommandContext): 
   }
   const timer = setInterval(() => printError(tally.line()), reportMs);
   const code = await context.serve(own, {
-    hasStartPage: false,
+    opensConsole: false,
     front: (handle) => {
       const compared = new Shadow({ ...options, handle });
       return { handle: proxyHandler(compared), stop: () => compared.stop() };

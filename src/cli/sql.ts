@@ -11,7 +11,7 @@ import {
 import { svcDialect } from "../dialect.ts";
 import { printable } from "../lib/printable.ts";
 import { type Command, type CommandCall, flagsOf } from "./command.ts";
-import { configReader, openConfiguredTransport } from "./config_files.ts";
+import { configReader, openConfiguredTransport, readText } from "./config_files.ts";
 import { print, printError } from "./output.ts";
 
 /** The command. */
@@ -74,20 +74,9 @@ function readScript(flags: CommandCall["flags"]): Script {
   const [text, file] = [flags.get("-c"), flags.get("--file")];
   if (text !== undefined && file !== undefined) throw new Error("-c and --file exclude each other");
   if (text !== undefined) return { text, name: "-c" };
-  if (file !== undefined) return { text: readText(file, file), name: file };
+  if (file !== undefined) return { text: readText(file), name: file };
   if (isatty(0)) throw new Error("sql: expected -c TEXT, --file=FILE or a pipe; psql has a prompt");
-  return { text: readText(0, "stdin"), name: "stdin" };
-}
-
-function readText(source: string | number, name: string): string {
-  try {
-    return new TextDecoder().decode(readFileSync(source));
-  } catch (error) {
-    const { code } = error as { code?: unknown };
-    throw new Error(code === "ENOENT" ? `${name}: no such file` : `${name}: cannot be read`, {
-      cause: error,
-    });
-  }
+  return { text: new TextDecoder().decode(readFileSync(0)), name: "stdin" };
 }
 
 type OutputFormat = "table" | "csv";

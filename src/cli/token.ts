@@ -4,15 +4,10 @@ import {
   type TokenClaimConfig,
   tokenClaims as standardClaims,
 } from "../auth/sign_token.ts";
-import { metadataBatch, type Statement } from "../database/batch.ts";
-import { isEmbedded } from "../database/open.ts";
-import { svcDialect } from "../dialect.ts";
-import { withTimeout } from "../lib/time_limits.ts";
-import { compile, param, quoteIdent, sql } from "../sql/fragment.ts";
+import { secondsOf } from "../config/units.ts";
 import { type Command, type CommandCall, flagsOf } from "./command.ts";
 import { configReader } from "./config_files.ts";
-import { withServer } from "./with_server.ts";
-import { print, printError } from "./output.ts";
+import { print } from "./output.ts";
 
 /** The command. */
 export const tokenCommand: Command = {
@@ -41,42 +36,7 @@ async function token({ config: args, flags }: CommandCall): Promise<number> {
     Date.now(),
   );
   print(`${await signToken(claims, config.jwtSecret)}\n`);
-  const warning = await roleWarning(config.dbUri, flags.get("--role") ?? "");
-  if (warning !== null) printError(`${svcDialect.productToken}: warning: ${warning}`);
   return 0;
-}
-
-/** Milliseconds that a database may take to say whether a role exists. */
-const lookupTimeoutMs = 3000;
-
-/**
- * Returns why requests with the role would fail. Returns null if they would not, if the database does
- * not respond in time, and for an embedded database, which another process may use.
- */
-async function roleWarning(uri: string, role: string): Promise<string | null> {
-  if (isEmbedded(uri)) return null;
-  let warning: string | null = null;
-  const lookup = withServer(uri, async (database) => {
-    const { rows } = await database.transaction(metadataBatch([roleStatement(role)], "rollback"));
-    const [login = "", exists, mayTake] = rows.at(-1)?.[0] ?? [];
-    if (exists === "f") warning = `role ${JSON.stringify(role)} does not exist`;
-    else if (mayTake === "f") {
-      warning = `${JSON.stringify(login)} may not become ${JSON.stringify(role)}: ` +
-        `grant ${quoteIdent(role)} to ${quoteIdent(login ?? "")};`;
-    }
-  });
-  await withTimeout(lookupTimeoutMs, lookup).catch(() => {});
-  return warning;
-}
-
-/** One row: the login role, whether the role exists, whether the login role may take it. */
-function roleStatement(role: string): Statement {
-  const query = sql`
-select current_user::text, r.oid is not null, pg_catalog.pg_has_role(r.oid, case
-  when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end)
-from (select ${param(role)} as name) named
-  left join pg_catalog.pg_roles r on r.rolname = named.name`;
-  return { ...compile(query), use: "rows" };
 }
 
 const defaultValidity = "1h";
@@ -101,7 +61,7 @@ export function tokenClaims(
 ): Readonly<Record<string, unknown>> {
   if (role === null || role === "") throw new Error("--role=ROLE is required");
   return {
-    ...standardClaims(role, config, { now, seconds: secondsOf(expires) }),
+    ...standardClaims(role, config, { now, seconds: validityOf(expires) }),
     ...Object.fromEntries(claims.map(readClaim)),
   };
 }
@@ -117,20 +77,11 @@ function readClaim(text: string): readonly [name: string, value: unknown] {
   }
 }
 
-const unitSeconds: ReadonlyMap<string, number> = new Map([
-  ["", 1],
-  ["s", 1],
-  ["m", 60],
-  ["h", 3600],
-  ["d", 86_400],
-]);
-
 /** Ten years, which keeps `exp` within what every library reads. */
 const maxValiditySeconds = 315_360_000;
 
-function secondsOf(text: string): number {
-  const [, digits = "", unit = ""] = /^(\d{1,10})([smhd]?)$/.exec(text) ?? [];
-  const seconds = Number(digits) * unitSeconds.get(unit)!;
-  if (seconds >= 1 && seconds <= maxValiditySeconds) return seconds;
+function validityOf(text: string): number {
+  const seconds = secondsOf(text);
+  if (seconds !== null && seconds >= 1 && seconds <= maxValiditySeconds) return seconds;
   throw new Error(`--expires: expected a time such as 30s, 10m, 1h or 7d, got "${text}"`);
 }

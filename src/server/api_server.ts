@@ -6,7 +6,6 @@ import type { RequestService } from "../service/request_service.ts";
 import { version } from "../version.ts";
 import { listen, type Listening, type ListenOptions } from "./listen.ts";
 import { apiListenAddress } from "./listen_address.ts";
-import { withStartPage } from "./start_page.ts";
 import { isLoopbackHost } from "../http/host.ts";
 import type { Dialect } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
@@ -24,8 +23,8 @@ export interface ApiServerOptions {
   readonly config: Config;
   /** Refuses requests that pages of other sites make. */
   readonly isQuick: boolean;
-  /** Shows a page with links to browsers. Default: false. */
-  readonly hasStartPage?: boolean;
+  /** Sends browsers from `/` to the console. Default: false. */
+  readonly opensConsole?: boolean;
   readonly handleApi: HandleApi;
   /** Default: that of the service. */
   readonly observe?: ListenOptions["observe"];
@@ -34,11 +33,11 @@ export interface ApiServerOptions {
 /** Listens on the address of the API. Rejects with an `Error` that names it if it cannot be bound. */
 export function serveApi(
   service: Pick<RequestService, "dialect" | "observe" | "snapshot">,
-  { config, isQuick, hasStartPage = false, handleApi, observe = service.observe }: ApiServerOptions,
+  { config, isQuick, opensConsole = false, handleApi, observe = service.observe }: ApiServerOptions,
 ): Promise<Listening> {
   const { dialect } = service;
   const current = () => service.snapshot.config;
-  const shown = hasStartPage ? withStartPage(handleApi, current) : handleApi;
+  const shown = opensConsole ? withConsole(handleApi, current) : handleApi;
   return listen(apiListenAddress(config), {
     what: "api",
     server: `${dialect.productToken}/${version}`,
@@ -46,6 +45,27 @@ export function serveApi(
     limits: connectionLimits(config),
     serve: isQuick ? guardSite(shown, { config: current, dialect }) : shown,
   });
+}
+
+/** Redirects a browser's `GET /` to the console: it would save the description of the API as a file. */
+export function withConsole(
+  serve: ListenOptions["serve"],
+  config: () => Pick<Config, "adminServerPort" | "serverPathPrefix">,
+): ListenOptions["serve"] {
+  return function redirect(request, info) {
+    const { adminServerPort, serverPathPrefix } = config();
+    const target = new URL(request.url);
+    const base = serverPathPrefix ?? "";
+    const isRoot = ["/", base, `${base}/`].includes(target.pathname + target.search);
+    const isBrowser = request.headers.get("Accept")?.startsWith("text/html");
+    if (adminServerPort === null || !isBrowser || !isRoot || request.method !== "GET") {
+      return serve(request, info);
+    }
+    target.port = String(adminServerPort);
+    target.pathname = "/";
+    const headers = { Location: target.href, Vary: "Accept" };
+    return Promise.resolve(new Response(null, { status: 303, headers }));
+  };
 }
 
 /**

@@ -11,7 +11,7 @@ import { errorMessage, fail, isFile, print, printError } from "../cli/output.ts"
 import { openBrowser } from "../cli/open_browser.ts";
 import { callWords, programCall } from "../cli/program_call.ts";
 import { quickObserver, readyObserver } from "../cli/quick/quick_report.ts";
-import { readyCheck, readyVerdict } from "../cli/ready.ts";
+import { askReady } from "../cli/ready.ts";
 import { secretWarnings } from "../cli/secret_flags.ts";
 import { openStart } from "../cli/start.ts";
 import { refuseTenants, withService } from "../cli/with_service.ts";
@@ -87,7 +87,7 @@ async function runMode(
     case "types":
       return await withService(config, printTypes);
     case "ready":
-      return await checkReady(configReader(config).config);
+      return await printReady(configReader(config).config);
     case "run":
       return await serveConfig(config, {}, serving);
     default:
@@ -113,31 +113,11 @@ async function printTypes(service: Service): Promise<void> {
   print(databaseTypes(data, await readTypeCatalogue(service.database, config), config));
 }
 
-async function checkReady(config: Config): Promise<number> {
-  const check = readyCheck(config);
-  if (check.kind === "problem") return verdict({ ready: false, message: check.message });
-  for (const url of check.urls) {
-    const status = await statusOf(url);
-    if (status !== null) return verdict(readyVerdict(url, status));
-  }
-  return verdict(readyVerdict(check.urls[0]!, null));
-}
-
-/** Resolves with the status of the response, or with null if the request fails. */
-async function statusOf(url: string): Promise<number | null> {
-  try {
-    const response = await fetch(url, { redirect: "manual" });
-    await response.body?.cancel();
-    return response.status;
-  } catch {
-    return null;
-  }
-}
-
-function verdict({ ready, message }: ReturnType<typeof readyVerdict>): number {
-  if (ready) print(`${message}\n`);
+async function printReady(config: Config): Promise<number> {
+  const { isReady, message } = await askReady(config);
+  if (isReady) print(`${message}\n`);
   else printError(message);
-  return ready ? 0 : 1;
+  return isReady ? 0 : 1;
 }
 
 async function serveConfig(
@@ -165,7 +145,6 @@ async function serveConfig(
       const { serveTenants } = await import("./serve_tenants.ts");
       return await serveTenants({ reader, log: { ...log, observe }, reloads });
     }
-    const hasStartPage = events.hasStartPage ?? quick !== null;
     return await serve({
       reader,
       log: { ...log, observe },
@@ -173,7 +152,7 @@ async function serveConfig(
       reloads,
       database,
       quick,
-      hasStartPage,
+      opensConsole: events.opensConsole ?? quick !== null,
       front: events.front,
     });
   } finally {

@@ -50,8 +50,8 @@ export interface ServeDependencies {
   readonly database?: Database | null;
   /** Quick mode: its facts and choices. Default: null. */
   readonly quick?: QuickStart | null;
-  /** Shows a page with links to browsers. Default: false. */
-  readonly hasStartPage?: boolean;
+  /** Sends browsers from `/` to the console. Default: false. */
+  readonly opensConsole?: boolean;
   /** Answers the requests of the API's port. Default: the handler does. */
   readonly front?: ServeEvents["front"];
 }
@@ -205,7 +205,7 @@ async function findingsOfService(
 }
 
 async function startService(
-  { file, config, initialSource, read }: ConfigReader,
+  { file, config, read }: ConfigReader,
   { observe, setSettings, onFatal, database, quick, team, isTimed }:
     & Pick<Log, "observe" | "setSettings">
     & Required<Pick<ServeDependencies, "database" | "quick">>
@@ -219,7 +219,6 @@ async function startService(
   const databaseConfig = team === null ? config : { ...config, dbPool: 1, dbReplicaPool: 1 };
   const service = await Service.create({
     source: read,
-    initialSource,
     ...team?.serviceOptions,
     database: database ?? await openConfiguredDatabase(databaseConfig, file),
     now: Date.now,

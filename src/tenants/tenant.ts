@@ -58,8 +58,7 @@ export async function openTenant(
     if (current === null) throw new Error("the tenant was removed");
     return tenantConfigSource(name, current, dependencies.config());
   };
-  const initialSource = tenantConfigSource(name, file, dependencies.config());
-  const config = initialSource.configure(noValues);
+  const config = tenantConfigSource(name, file, dependencies.config()).configure(noValues);
   if (isEmbedded(config.dbUri) && dependencies.source.names().length > 1) {
     throw new Error("db-uri: an embedded database cannot serve a tenant beside others");
   }
@@ -74,7 +73,7 @@ export async function openTenant(
   try {
     const onFatal = () => fail("its service has ended");
     const options = serviceOptions(name, dependencies);
-    const service = await Service.create({ ...options, source, initialSource, database, onFatal });
+    const service = await Service.create({ ...options, source, database, onFatal });
     await load(service, () => failure);
     return {
       handle: serviceHandler(service, "shared", agentsOf(service), liveOf(service)),

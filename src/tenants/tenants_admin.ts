@@ -1,8 +1,9 @@
 /** The admin server of a process with tenants. @module */
 import {
   type AdminHandler,
+  emptyResponse,
   guarded,
-  type Route,
+  open,
   routedAdmin,
   textResponse,
 } from "../admin/admin.ts";
@@ -30,17 +31,16 @@ export function tenantsAdmin(options: TenantsAdminOptions): AdminHandler {
   const { config, isLive } = options;
   const { dialect } = config();
   const serving = () => isLive() ? 200 : dialect.notServingStatus;
-  const empty = (status: number) => new Response(null, { status });
-  const open = new Map<string, Route>([
-    ["/live", () => Promise.resolve(empty(serving()))],
-    ["/ready", async (request) => empty(await readyStatus(request, { options, serving }))],
-    ["/metrics", () => Promise.resolve(textResponse(metricsText(options)))],
+  const readyResponse = async (request: Request) =>
+    emptyResponse(await readyStatus(request, { options, serving }));
+  const routes = new Map([
+    ["/live", open(() => emptyResponse(serving()))],
+    ["/ready", open(readyResponse)],
+    ["/metrics", open(() => textResponse(metricsText(options)))],
+    ["/tenants", guarded(() => tenantsResponse(options))],
+    ["/config", guarded(() => textResponse(redactedConfig(config())))],
   ]);
-  const inner = new Map([
-    ["/tenants", guarded(() => Promise.resolve(tenantsResponse(options)))],
-    ["/config", guarded(() => Promise.resolve(textResponse(redactedConfig(config()))))],
-  ]);
-  return routedAdmin({ open, inner: (path) => inner.get(path) ?? null }, {
+  return routedAdmin((path) => routes.get(path) ?? null, {
     dialect,
     now: Date.now,
     access: config,

@@ -6,7 +6,7 @@ import { errorFacts } from "../errors/error_response.ts";
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
 import { errorResponseTo, type RequestInfo } from "../handler/handler.ts";
-import { HealthCheck } from "../handler/early_answers.ts";
+import { healthCheck } from "../handler/early_answers.ts";
 import { RequestsInFlight } from "../handler/in_flight.ts";
 import { unknownRoute } from "../handler/route_names.ts";
 import { responseWith } from "../handler/headers.ts";
@@ -35,13 +35,17 @@ type Handle = (request: Request, info?: RequestInfo) => Promise<Response>;
 export function tenantsHandler(options: TenantsHandlerOptions): Handle {
   const { config, find, registry, isReady, count } = options;
   const { dialect } = config();
-  const health = new HealthCheck({ isReady }, config(), "shared");
+  const health = healthCheck(isReady, config().serverHealthPath, "shared");
   const inFlight = new RequestsInFlight();
   const handle: Handle = async (request, info = {}) => {
     const { path } = splitUrl(request.url);
     const { headers, url } = request;
     if (!isHostHeader(headers.get("host"))) return badHostResponse({});
-    if (health.matches(path)) return healthResponse(health, { method: request.method, path });
+    const healthReply = health({ method: request.method, path });
+    if (healthReply !== null) {
+      const { status, headers: ownHeaders } = await healthReply;
+      return responseWith(ownHeaders, null, { status });
+    }
     const { client = null } = info;
     const tenant = find({ url, headers, path, peer: client });
     if (tenant === null) throw errors.unknownTenant();
@@ -82,14 +86,6 @@ function addPrefix({ headers }: Response, prefix: string): void {
   }
 }
 
-async function healthResponse(
-  health: HealthCheck,
-  request: { readonly method: string; readonly path: string },
-): Promise<Response> {
-  const { status, headers } = await health.check(request);
-  return responseWith(headers, null, { status });
-}
-
 /** Returns the response to a request that reached no tenant, and reports it. */
 function refused(
   request: Request,
@@ -102,7 +98,10 @@ function refused(
 ): Response {
   const { serverCorsAllowedOrigins, logQueryString } = config();
   const response = errorResponseTo(request, error, dialect);
-  const cors = actualHeaders(request, serverCorsAllowedOrigins, { areRequestsLimited: false });
+  const cors = actualHeaders(request, serverCorsAllowedOrigins, {
+    has: (name) => response.headers.has(name),
+    bookmark: null,
+  });
   for (const [name, value] of cors) response.headers.set(name, value);
   const { path, query } = splitUrl(request.url);
   const reason = error.fields.shedReason;

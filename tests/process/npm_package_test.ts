@@ -119,11 +119,9 @@ const cases: Readonly<Record<string, (installed: InstalledPackage) => Promise<vo
   "names the package that pglite:// needs": async ({ folder, bin }) => {
     const { code, stderr } = await run("node", [bin, "demo"], { cwd: folder });
     strictEqual(code, 1);
-    const line = "svc: the embedded PostgreSQL needs the package @electric-sql/pglite; run this " +
-      "instead: npm install @electric-sql/pglite; then node ";
-    const [found = "", ...others] = stderr.split("\n").filter((text) => text.startsWith("svc: "));
-    deepStrictEqual([found.slice(0, line.length), others], [line, []]);
-    ok(found.endsWith(" demo"), found);
+    const line = "svc: the embedded PostgreSQL needs the package @electric-sql/pglite: " +
+      "npm install @electric-sql/pglite";
+    deepStrictEqual(stderr.split("\n").filter((text) => text.startsWith("svc: ")), [line]);
   },
   "exports the handler": async ({ folder }) => {
     const code = "import { createHandler, version } from 'svc-api';" +

@@ -91,7 +91,7 @@ Deno.test("quick mode serves a database for reading, and for this machine only",
     match(lines[1]!, new RegExp(`warning: No anonymous role: requests run as "${database.user}"`));
     match(lines[2]!, /warning: "\w+" owns 1 relation: row-level security does not hold for it\./);
   });
-  await t.step("a browser gets a page at /, other clients the description", async () => {
+  await t.step("a browser gets the console at /, other clients the description", async () => {
     const types = await Promise.all(["text/html,*/*;q=0.8", "*/*"].map(async (accepted) => {
       const response = await fetch(service.origin, { headers: { Accept: accepted } });
       await response.body?.cancel();

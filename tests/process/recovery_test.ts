@@ -193,6 +193,9 @@ Deno.test("without recovery the dialect pgrst does not wait for a schema", async
       '{"code":"3F000","details":null,"hint":null,"message":"schema \\"nothing\\" does not exist"}',
   );
   ok(!texts(service).some((line) => line.startsWith("Attempting")));
+  const metrics = await (await service.fetchAdmin("GET /metrics")).text();
+  match(metrics, /^pgrst_schema_cache_loads_total\{status="FAIL"\} 1\.0$/m);
+  ok(!/status="SUCCESS"|^pgrst_schema_cache_query_time_seconds/m.test(metrics));
   strictEqual((await service.stop()).code, 0);
 });
 

@@ -194,7 +194,7 @@ Deno.test("SIGTERM during the first load ends the process", async () => {
     "db-schemas": "api",
     "server-port": freePort(),
   });
-  await silent.connected;
+  await Promise.race([silent.connected, service.status]);
   // The server never answers: a service that waited for it would not end.
   strictEqual((await service.stop()).code, 0);
   ok(!service.stderr.all.some((line) => /API server listening/.test(line)));

@@ -1,17 +1,12 @@
 /** Applies the SQL file of `svc init`: two transactions, the second of which may be refused.
  * @module */
 import { withScriptConnection } from "../../database/adapters/script.ts";
-import type {
-  SqlSession,
-  StatementFailure,
-  TextResult,
-} from "../../database/connection/sql_session.ts";
+import { failureLines, type SqlSession } from "../../database/connection/sql_session.ts";
 import { svcDialect } from "../../dialect.ts";
-import { failurePlace } from "../../sql/statements.ts";
 import { fail, print, printError } from "../output.ts";
 import { programCall } from "../program_call.ts";
 import { configOfFile, type InitFiles, readText } from "./init_files.ts";
-import { summaryOf, triggerMark } from "./init_sql.ts";
+import { triggerMark } from "./init_sql.ts";
 import { superuserCall, whoApplies } from "./next_steps.ts";
 import { confirm } from "./prompt.ts";
 
@@ -24,9 +19,9 @@ export async function applyFile(
   const { displayName } = svcDialect;
   return await withScriptConnection(uri, displayName, async (connection) => {
     const { database, user } = connection;
-    print(`\n${isConfirmed ? text : summaryOf(text)}\n`);
+    print(`\n${text}\n`);
     const question = `Apply to database ${database} at ${connection.place} as ${user}?`;
-    if (!isConfirmed && !confirm(question, text)) {
+    if (!isConfirmed && !confirm(question)) {
       print(
         `Nothing was applied. To apply ${files.sql} later, call ${programCall()} init --apply again.\n`,
       );
@@ -87,25 +82,10 @@ async function applySql(
     : [file.text.slice(0, mark), file.text.slice(mark)];
   const result = await session.run(main);
   if (result.failure !== null) {
-    return { kind: "failed", message: failureText(result, result.failure, file.name, main) };
+    return { kind: "failed", message: failureLines(result, { ...file, text: main }).join("\n") };
   }
   const refusal = trigger === "" ? null : (await session.run(trigger)).failure;
   return refusal === null
     ? { kind: "applied" }
     : { kind: "without trigger", reason: refusal.message };
-}
-
-function failureText(
-  { results }: TextResult,
-  failure: StatementFailure,
-  name: string,
-  text: string,
-): string {
-  const place = failurePlace(text, { position: failure.position, completed: results.length });
-  const lines = [
-    `${name}:${place}: ${failure.message}`,
-    ...(failure.detail === null ? [] : [`  ${failure.detail}`]),
-    ...(failure.hint === null ? [] : [`  ${failure.hint}`]),
-  ];
-  return lines.join("\n");
 }

@@ -1,12 +1,12 @@
 /** Makes the choices of `svc init` by flags, by questions on a terminal, or by defaults. @module */
 import { nearest } from "../../config/nearest.ts";
+import { counted } from "../../lib/printable.ts";
 import { CannotConnectError } from "../connect_error.ts";
 import { print } from "../output.ts";
 import type { CommandCall } from "../command.ts";
 import { withServer } from "../with_server.ts";
 import {
   type Choices,
-  counted,
   defaultNames,
   likelySchema,
   nameOfOwned,

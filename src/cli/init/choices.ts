@@ -157,8 +157,3 @@ export function splitNames(text: string): readonly string[] {
   return parts.map((part) => part.trim()).filter((part) => part !== "")
     .map((part) => /^".*"$/s.test(part) ? part.slice(1, -1).replaceAll('""', '"') : part);
 }
-
-/** Returns `1 function`, `2 functions`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}

@@ -1,10 +1,10 @@
 /** The SQL of `svc init`: roles, privileges, and the event triggers that report changes of the
  * schema. @module */
 import { commented } from "../../diagnosis/finding.ts";
-import { groupBy } from "../../lib/group_by.ts";
 import { reloadTriggerSql } from "../../schema_cache/reload_trigger.ts";
 import { catalogueSql, compile, literal, type Sql, sql } from "../../sql/fragment.ts";
-import { type Choices, counted, type OwnedTable } from "./choices.ts";
+import { counted } from "../../lib/printable.ts";
+import type { Choices, OwnedTable } from "./choices.ts";
 import type { RelationFacts, TargetFacts } from "./facts.ts";
 
 /** Begins the line before the second transaction. */
@@ -231,29 +231,6 @@ function laterFunctions({ owners }: TargetFacts): readonly string[] {
 
 function unless(isChosen: boolean, line: string): string {
   return isChosen || line.startsWith("-- ") ? line : commented(line);
-}
-
-/** Returns at most five lines that say what the SQL of the file does. */
-export function summaryOf(text: string): string {
-  const list = (pattern: RegExp) => {
-    const found = groupBy(text.matchAll(pattern), ([, , roles = ""]) => roles);
-    const parts = Array.from(found, ([roles, each]) => {
-      const names = each.map(([, name]) => name).join(", ");
-      return roles === "" ? names : `${names} to ${roles}`;
-    });
-    return parts.join("; ") || "none";
-  };
-  return [
-    `Roles: ${list(/^ {4}create role ("(?:[^"]|"")+"|\S+)/gm)}`,
-    `Read: ${list(/^grant select on (.+) to (.+);$/gm)}`,
-    `Write: ${list(/^grant select, insert, update, delete on (.+) to (.+);$/gm)}`,
-    `Policies: ${list(/^create policy \S+ on (.+?) to (.+?) using /gm)}`,
-    `Functions: ${
-      /^revoke execute/m.test(text) ? "PUBLIC may not call them any longer" : "as before"
-    }; ${
-      text.includes(triggerMark) ? "event triggers report changes of the schema" : "no triggers"
-    }`,
-  ].map((line) => `  ${line}\n`).join("");
 }
 
 /** The table; its schema is not served. */

@@ -26,14 +26,10 @@ export function ask<Answer>(
   }
 }
 
-/** Asks a question whose default is no. With `details`, the answer `s` shows them. */
-export function confirm(question: string, details?: string): boolean {
-  for (;;) {
-    print(`${question} [y/N${details === undefined ? "" : ", s shows the SQL"}] `);
-    const answer = readLine().trim();
-    if (details === undefined || !/^s(how)?$/i.test(answer)) return /^y(es)?$/i.test(answer);
-    print(`\n${details}\n`);
-  }
+/** Asks a question whose default is no. */
+export function confirm(question: string): boolean {
+  print(`${question} [y/N] `);
+  return /^y(es)?$/i.test(readLine().trim());
 }
 
 /** Reads bytes one by one, so that the next question finds what follows the line. */

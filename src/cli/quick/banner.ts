@@ -1,7 +1,8 @@
 /** The banner that quick mode writes to a terminal in place of the lines of the start. @module */
 import { svcDialect } from "../../dialect.ts";
 import { version } from "../../version.ts";
-import { count, type QuickChoice } from "./quick_defaults.ts";
+import { counted } from "../../lib/printable.ts";
+import type { QuickChoice } from "./quick_defaults.ts";
 import type { QuickFacts } from "./quick_facts.ts";
 
 /** The contents of the banner. */
@@ -31,7 +32,7 @@ export function bannerText(
   const lines = [
     `${svcDialect.productToken} ${version}  →  ${origin}${page}`,
     `${facts.database} on PostgreSQL ${facts.version} as ${JSON.stringify(facts.user)}, ` +
-    `${schemas}: ${count(relations, "relation")}, ${count(functions, "function")}`,
+    `${schemas}: ${counted(relations, "relation")}, ${counted(functions, "function")}`,
     // A warning says so of the login role.
     ...(choice.isLoginRole
       ? []

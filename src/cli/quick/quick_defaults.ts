@@ -4,6 +4,7 @@ import type { Config } from "../../config/options.ts";
 import type { Dialect } from "../../dialect.ts";
 import { isLoopbackHost } from "../../http/host.ts";
 import { programCall } from "../program_call.ts";
+import { counted } from "../../lib/printable.ts";
 import { quoteIdent } from "../../sql/fragment.ts";
 import type { AnonymousCandidate, QuickFacts } from "./quick_facts.ts";
 
@@ -139,12 +140,7 @@ function loginRoleWarnings(
     `\`${programCall()} init\` makes roles to continue with.`,
     ...(isSuperuser ? [outsideEffects] : []),
     ...(power === null && owned > 0
-      ? [`${name} owns ${count(owned, "relation")}: row-level security does not hold for it.`]
+      ? [`${name} owns ${counted(owned, "relation")}: row-level security does not hold for it.`]
       : []),
   ];
-}
-
-/** Returns a number with its noun: `1 relation`, `2 relations`. */
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

@@ -94,7 +94,7 @@ export class ThreadCalls<Own extends Functions<Own>, Theirs extends Functions<Th
     this.#post({ kind: "call", number: 0, name, args });
   }
 
-  /** Resolves with the result of a function; never if the other thread ends or rejects. */
+  /** Resolves with the result of a function; never if that fails, which ends the process. */
   ask<Name extends keyof Theirs & string>(
     name: Name,
     ...args: Parameters<Theirs[Name]>

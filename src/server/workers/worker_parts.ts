@@ -116,8 +116,6 @@ function workerLog(
   });
   const observe = createReporter({
     settings,
-    now: Date.now,
-    offsetMinutes: (epochMs) => -new Date(epochMs).getTimezoneOffset(),
     call,
     access: sink(access),
     diagnostics: sink(diagnostics),

@@ -194,12 +194,15 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     { log, onFatal }: TeamOptions,
     refuse: (reason: Error) => void,
   ): Thread {
+    const fail = (error: unknown) => {
+      service.observe({ kind: "unexpected-error", error });
+      onFatal();
+    };
     const { post, terminate } = this.#startThread({
-      onMessage: (message) => void calls.receive(message),
+      onMessage: (message) => void calls.receive(message).catch(fail),
       onError: (reason) => {
         refuse(new Error(reason));
-        service.observe({ kind: "unexpected-error", error: reason });
-        onFatal();
+        fail(reason);
       },
     });
     const calls = new ThreadCalls<OwnerFunctions, WorkerFunctions>(post, {

@@ -88,8 +88,6 @@ const cache = {
 const noMetrics: Metrics = {
   build: { version: "1.2.3", dialect: "svc", postgres: "15.18" },
   queueSeconds: null,
-  schemaCacheQuerySeconds: null,
-  schemaCacheLoads: { success: 0, fail: 0 },
   pool: { max: 0, open: 0, inUse: 0, waiting: 0, timeouts: 0 },
   jwtCache: { lookups: 0, hits: 0, evictions: 0 },
 };

@@ -2,7 +2,7 @@ import { strictEqual } from "node:assert/strict";
 import { connectionName } from "../../../src/cli/target.ts";
 import {
   callOf,
-  embeddedCall,
+  installCall,
   type ProcessStart,
   sourceWord,
 } from "../../../src/cli/program_call.ts";
@@ -78,12 +78,9 @@ for (const [title, start, call] of rows) {
   Deno.test(`callOf() of ${title} is ${call}`, () => strictEqual(callOf(start), call));
 }
 
-Deno.test("embeddedCall() installs PGlite beside the program", () => {
-  strictEqual(
-    embeddedCall(byNpx),
-    `npm install --prefix ${npxFolder} @electric-sql/pglite; then ${callOf(byNpx)}`,
-  );
-  strictEqual(embeddedCall(installed), "npm install @electric-sql/pglite; then npx svc-api");
+Deno.test("installCall() installs PGlite beside the program", () => {
+  strictEqual(installCall(byNpx), `npm install --prefix ${npxFolder} @electric-sql/pglite`);
+  strictEqual(installCall(installed), "npm install @electric-sql/pglite");
 });
 
 const configurations: readonly (readonly [

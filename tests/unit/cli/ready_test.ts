@@ -1,16 +1,19 @@
 import { deepStrictEqual } from "node:assert/strict";
-import { type ReadyCheck, readyCheck, readyVerdict } from "../../../src/cli/ready.ts";
+import { askReady } from "../../../src/cli/ready.ts";
 import { pgrstDialect, svcDialect } from "../../../src/dialect.ts";
 
 const special = (host: string) =>
   `ERROR: The \`--ready\` flag cannot be used when server-host is configured as "${host}". ` +
   'Please update your server-host config to "localhost".';
 
-const at = (...addresses: readonly string[]): ReadyCheck => ({
-  kind: "urls",
-  urls: addresses.map((address) => `http://${address}/ready`),
-});
-const refused = (message: string): ReadyCheck => ({ kind: "problem", message });
+/** The URLs that are requested in turn while none responds, and the message. */
+type Expected = readonly [urls: readonly string[], message: string];
+
+const at = (...addresses: readonly string[]): Expected => {
+  const urls = addresses.map((address) => `http://${address}/ready`);
+  return [urls, `ERROR: connection refused to ${urls[0]}`];
+};
+const refused = (message: string): Expected => [[], message];
 const notRunning = refused(
   "ERROR: Admin server is not running. Please check admin-server-port config.",
 );
@@ -18,9 +21,9 @@ const notRunning = refused(
 const checks: readonly {
   readonly host: string;
   readonly port?: number | null;
-  readonly svc: ReadyCheck;
+  readonly svc: Expected;
   /** Default: like `svc`. */
-  readonly pgrst?: ReadyCheck;
+  readonly pgrst?: Expected;
 }[] = [
   { host: "127.0.0.1", svc: at("127.0.0.1:3001") },
   { host: "localhost", port: 1, svc: at("localhost:1") },
@@ -36,21 +39,27 @@ const checks: readonly {
 
 for (const { host, port = 3001, svc, pgrst = svc } of checks) {
   for (const [dialect, check] of [[svcDialect, svc], [pgrstDialect, pgrst]] as const) {
-    Deno.test(`readyCheck() of ${host} and port ${port} in the dialect ${dialect.name}`, () => {
+    Deno.test(`askReady() of ${host} and port ${port} in the dialect ${dialect.name}`, async () => {
       const config = { adminServerHost: host, adminServerPort: port, dialect };
-      deepStrictEqual(readyCheck(config), check);
+      const urls: string[] = [];
+      const { isReady, message } = await askReady(config, (url) => {
+        urls.push(url);
+        return Promise.resolve(null);
+      });
+      deepStrictEqual([isReady, urls, message], [false, ...check]);
     });
   }
 }
 
-Deno.test("readyVerdict() depends on the status of the response", () => {
-  const url = "http://127.0.0.1:3001/ready";
-  deepStrictEqual(readyVerdict(url, 200), { ready: true, message: `OK: ${url}` });
-  deepStrictEqual(readyVerdict(url, 299), { ready: true, message: `OK: ${url}` });
-  deepStrictEqual(readyVerdict(url, 503), { ready: false, message: `ERROR: ${url}` });
-  deepStrictEqual(readyVerdict(url, 302), { ready: false, message: `ERROR: ${url}` });
-  deepStrictEqual(readyVerdict(url, null), {
-    ready: false,
-    message: `ERROR: connection refused to ${url}`,
-  });
+Deno.test("askReady() depends on the status of the response", async () => {
+  const config = { adminServerHost: "*4", adminServerPort: 3001, dialect: svcDialect };
+  for (
+    const [status, sign] of [[200, "OK"], [299, "OK"], [503, "ERROR"], [302, "ERROR"]] as const
+  ) {
+    const message = `${sign}: http://127.0.0.1:3001/ready`;
+    deepStrictEqual(await askReady(config, () => Promise.resolve(status)), {
+      isReady: sign === "OK",
+      message,
+    });
+  }
 });

@@ -117,6 +117,20 @@ Deno.test("WorkerTeam.listen() rejects if a worker cannot listen", async () => {
   await listening;
 });
 
+Deno.test("WorkerTeam ends the process if a function that a worker calls fails", async () => {
+  const { threads, listen, seen, service } = owned(1);
+  await listen();
+  const fail = () => {
+    throw new Error("wrong");
+  };
+  Object.assign(service, { missName: fail, isReady: () => Promise.reject(new Error("lost")) });
+  threads[0]!.owner.send("missName");
+  void threads[0]!.owner.ask("isReady");
+  await settled();
+  const ends = ["unexpected-error", "fatal"];
+  deepStrictEqual(seen, ["listening", ...ends, ...ends]);
+});
+
 Deno.test("WorkerTeam sends the parts that changed, once", async () => {
   const { team, threads, listen, service } = owned();
   await listen();
