@@ -30,10 +30,9 @@ import type { Connections } from "./src/database/database.ts";
 import { dialects } from "./src/dialect.ts";
 import type { RequestInfo } from "./src/handler/handler.ts";
 import { type Handler, type HandlerDependencies, lazyHandler } from "./src/handler/lazy_handler.ts";
-import { McpExtension } from "./src/agents/mcp_extension.ts";
-import { agentsOf } from "./src/agents/mcp_host.ts";
+import { agentsOf, loadMcp } from "./src/agents/mcp_host.ts";
 import { liveOf } from "./src/live/live_host.ts";
-import { mcpExtension } from "./src/agents/mcp_port.ts";
+import { type ExtensibleHandler, mcpExtension } from "./src/agents/mcp_port.ts";
 import type {
   FinishedRequest,
   Observation,
@@ -152,7 +151,7 @@ function makeHandler(options: HandlerOptions, tenant: string | null): Handler {
     embeddedExtensions,
     connections,
     schemaCache,
-    schemaCacheMaxAge,
+    schemaCacheMaxAge = Infinity,
     now,
     observe,
     fetch: fetchKeys,
@@ -160,29 +159,33 @@ function makeHandler(options: HandlerOptions, tenant: string | null): Handler {
   } = options;
   const configure = (added: Readonly<Record<string, unknown>>) =>
     configOf({ ...configOptions, ...added }, schemaCache ? "provided" : "loaded");
-  const mcp = new McpExtension(configure);
+  let programmatic = configure({});
+  let load = loadMcp;
+  let source: ConfigSource | null = null;
   checkDependencies(options);
-  const source = () =>
-    configSource({
-      file: null,
-      environment: {},
-      readFile: rejectFile,
-      programmatic: mcp.config,
-    });
-  const handler = lazyHandler(() => mcp.start(source), {
-    embeddedInit: embeddedInit ?? null,
-    embeddedExtensions: embeddedExtensions ?? {},
+  const start = () =>
+    source ??= configSource({ file: null, environment: {}, readFile: rejectFile, programmatic });
+  const handler = lazyHandler(start, {
+    embeddedInit,
+    embeddedExtensions,
     connections: connections ?? usualConnections(options.dbUri),
     schemaCache: schemaCache ? cacheOf(schemaCache) : null,
-    schemaCacheMaxAge: (schemaCacheMaxAge ?? Infinity) * 1000,
-    now: now ?? Date.now,
-    observe: observe ?? (() => {}),
-    fetch: fetchKeys ?? usualFetch,
-    agentsOf: (service) => agentsOf(service, () => mcp.load()),
+    schemaCacheMaxAge: schemaCacheMaxAge * 1000,
+    now,
+    observe,
+    fetch: fetchKeys,
+    agentsOf: (service) => agentsOf(service, () => load()),
     liveOf,
     tenant: tenant === null ? null : { name: tenant, claimOf: null },
   });
-  return Object.assign(handler, { [mcpExtension]: mcp.extend });
+  const extension: ExtensibleHandler = {
+    [mcpExtension]: (loadModule, added) => {
+      if (source !== null) throw new Error("withMcp: the handler has started");
+      programmatic = configure(added);
+      load = loadModule;
+    },
+  };
+  return Object.assign(handler, extension);
 }
 
 /** Options of {@linkcode createTenantHandler}. */
@@ -211,9 +214,6 @@ export interface TenantHandlerOptions {
 export function createTenantHandler({ resolve, max = 100 }: TenantHandlerOptions): TenantHandler {
   return tenantHandler({ resolve, max, create: makeHandler });
 }
-
-/** Called without a receiver, which some runtimes demand. */
-const usualFetch: Fetch = (url, init) => fetch(url, init);
 
 /**
  * A handler that the environment variables `SVC_*` configure. The first request reads them. If they
@@ -252,18 +252,8 @@ function environmentSource(): ConfigSource {
 }
 
 function environmentDependencies(): HandlerDependencies {
-  return {
-    embeddedInit: null,
-    embeddedExtensions: {},
-    connections: usualConnections(environment()["SVC_DB_URI"] ?? ""),
-    schemaCache: null,
-    schemaCacheMaxAge: Infinity,
-    now: Date.now,
-    observe: () => {},
-    fetch: usualFetch,
-    agentsOf,
-    liveOf,
-  };
+  const connections = usualConnections(environment()["SVC_DB_URI"] ?? "");
+  return { connections, agentsOf, liveOf };
 }
 
 /** Returns the default of `connections`. Cloudflare Workers close sockets with their request. */

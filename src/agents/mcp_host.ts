@@ -241,7 +241,9 @@ class HostedMessage implements McpMessage {
     }
     const profile = method === "GET" ? "accept-profile" : "content-profile";
     Object.assign(headers, {
-      accept: call.accept ?? "application/json",
+      accept: call.subject === "metadata"
+        ? "application/openapi+json;version=3.1"
+        : "application/json",
       [profile]: call.schema,
       ...(call.prefer === undefined ? {} : { prefer: call.prefer }),
       ...(body === undefined ? {} : { "content-type": "application/json" }),

@@ -78,8 +78,6 @@ export interface McpCall {
   /** Percent-encoded, without the question mark. */
   readonly query: string;
   readonly schema: string;
-  /** Media types of the answer. Default: `application/json`. */
-  readonly accept?: string;
   /** `metadata` reads the metadata of a schema, as JSON, instead of `path`. Default: `path`. */
   readonly subject?: "path" | "metadata";
   /** The transaction is read only, whatever the method. Default: the method decides. */

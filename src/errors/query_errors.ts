@@ -86,5 +86,5 @@ export const queryErrors = {
   })).when("a request has cursors, and the schema cache has no key of the rows"),
   cursorConflict: defineError("171", 400, (other: string) => ({
     message: `A cursor cannot be combined with ${other}`,
-  })).when("a cursor stands in an embed, or beside an offset, cursor or distance"),
+  })).when("a cursor stands in an embed, or beside groups, an offset, or a distance"),
 } as const;

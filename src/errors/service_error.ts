@@ -76,19 +76,12 @@ export class DatabaseError extends Error {
   readonly failure: DatabaseFailure;
   /** Index of the failed statement, from 0; -1 is BEGIN, the number of statements COMMIT. */
   readonly statement: number;
-  /** True if no user-defined code ran before PostgreSQL refused the statement. Default: false. */
-  readonly precedesExecution: boolean;
 
-  constructor(
-    failure: DatabaseFailure,
-    statement = 0,
-    { precedesExecution = false }: Partial<Pick<DatabaseError, "precedesExecution">> = {},
-  ) {
+  constructor(failure: DatabaseFailure, statement = 0) {
     super(failure.message);
     this.name = "DatabaseError";
     this.failure = failure;
     this.statement = statement;
-    this.precedesExecution = precedesExecution;
   }
 }
 

@@ -62,12 +62,13 @@ export function admissionOf(
   if (limits === null) return null;
   const { serverQueryMethod } = config;
   const resource = limitedResource(pieces, { serverQueryMethod, dbRootSpec });
-  return new Admission({ limits, onRefused: counters.rateLimited, client, resource });
+  const onRefused = (policy: string) => counters.rateLimited.increment(policy);
+  return new Admission({ limits, onRefused, client, resource });
 }
 
 /** Verifies the token of a request, which must be for `audience` unless that is null. */
 export function authenticateRequest(
-  { context: { snapshot, service, now, anonymous }, scope, credential }: Exchange,
+  { context: { snapshot, service, now, anonymous }, info, credential }: Exchange,
   audience: string | null,
 ): Identity | Promise<Identity> {
   if (credential.token === null && anonymous !== null) return anonymous;
@@ -78,7 +79,7 @@ export function authenticateRequest(
       now: Math.floor(now() / 1000),
       skewSeconds: config.jwtSkew,
       revocations,
-      scope,
+      waitUntil: info.waitUntil,
       dbAnonRole: config.dbAnonRole,
       jwtAud: audience,
     });

@@ -49,7 +49,8 @@ export async function respondToBatch(exchange: Exchange): Promise<Reply> {
   const columns = new RoleColumns(context.columnPrivileges, exchange.identity!.role, exchange);
   const operations = await planOperations(exchange, { document, columns });
   stopwatch.lap("plan");
-  context.counters.batch(operations.length);
+  context.counters.batchOperations.add(operations.length);
+  context.service.setSpanAttribute?.("svc.batch.operations", operations.length);
   if (operations.length === 0) {
     return batchReply([], {
       preferences: request.preferences,

@@ -90,30 +90,23 @@ function commonParts(service: RequestService, { loading, agents, live }: Context
   };
 }
 
-function countersOf({ metricRegistry, setSpanAttribute }: RequestService): RequestCounters {
+function countersOf({ metricRegistry }: RequestService): RequestCounters {
   const counter = (name: string, help: string, labels: readonly string[] = []) =>
     metricRegistry.counter({ name, help, labels });
-  const rateLimited = counter(
-    "rate_limited_total",
-    "Requests that a policy of rate-limits refused",
-    ["policy"],
-  );
-  const replays = counter(
-    "idempotent_replays_total",
-    "Requests with an Idempotency-Key that got the answer of an earlier one",
-  );
-  const batchOperations = counter("batch_operations_total", "Operations of batches");
-  const failedPreconditions = counter(
-    "precondition_failed_total",
-    "Requests whose If-Match or If-None-Match did not hold",
-  );
   return {
-    rateLimited: (policy) => rateLimited.increment(policy),
-    replayed: () => replays.increment(),
-    batch: (operations) => {
-      batchOperations.add(operations);
-      setSpanAttribute?.("svc.batch.operations", operations);
-    },
-    preconditionFailed: () => failedPreconditions.increment(),
+    rateLimited: counter(
+      "rate_limited_total",
+      "Requests that a policy of rate-limits refused",
+      ["policy"],
+    ),
+    replays: counter(
+      "idempotent_replays_total",
+      "Requests with an Idempotency-Key that got the answer of an earlier one",
+    ),
+    batchOperations: counter("batch_operations_total", "Operations of batches"),
+    failedPreconditions: counter(
+      "precondition_failed_total",
+      "Requests whose If-Match or If-None-Match did not hold",
+    ),
   };
 }

@@ -1,7 +1,6 @@
 /** Answers requests that need no stage: preflights, invalid hosts, health checks. @module */
 import { preflightHeaders } from "../http/cors.ts";
 import { isHostHeader } from "../http/host.ts";
-import type { Config } from "../config/options.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
@@ -19,7 +18,10 @@ export function earlyAnswers(
   const common = [answerPreflight, answerInvalidHost];
   const { config } = service.snapshot;
   if (config.serverHealthPath === null) return common;
-  return [...common, healthAnswer(new HealthCheck(service, config, loading))];
+  return [
+    ...common,
+    healthAnswer(healthCheck(() => service.isReady(), config.serverHealthPath, loading)),
+  ];
 }
 
 function answerPreflight(exchange: Exchange): Reply | null {
@@ -40,60 +42,41 @@ function answerInvalidHost(exchange: Exchange): Reply | null {
   return { status: 400, headers, content, length: null };
 }
 
-function healthAnswer(health: HealthCheck): EarlyAnswer {
+function healthAnswer(check: HealthCheck): EarlyAnswer {
   return (exchange) => {
-    const { refusal, pieces } = exchange;
-    if (refusal !== null || !health.matches(pieces.path)) return null;
-    exchange.route = healthRoute;
-    return health.check(pieces);
+    const reply = exchange.refusal === null ? check(exchange.pieces) : null;
+    if (reply !== null) exchange.route = healthRoute;
+    return reply;
   };
 }
 
 const uncached: HeaderList = [["Cache-Control", "no-store"]];
 
-/** Answers requests for `server-health-path`, and for `/live` below it. */
-export class HealthCheck {
-  readonly #service: Pick<RequestService, "isReady">;
-  readonly #path: string | null;
-  readonly #loading: ServiceOptions["loading"];
-  #running: Promise<boolean> | null = null;
+/** Answers a request with 200 or 503; null if its raw path is another one. */
+export type HealthCheck = (request: Pick<RawRequest, "method" | "path">) => Promise<Reply> | null;
 
-  /** The path is that of the start: the option is not reloadable. */
-  constructor(
-    service: Pick<RequestService, "isReady">,
-    { serverHealthPath }: Pick<Config, "serverHealthPath">,
-    loading: ServiceOptions["loading"],
-  ) {
-    this.#service = service;
-    this.#path = serverHealthPath;
-    this.#loading = loading;
-  }
-
-  /** Returns whether a raw path is one of the health paths. */
-  matches(path: string): boolean {
-    const own = this.#path;
-    if (own === null || !path.startsWith(own)) return false;
-    return path.length === own.length || path.slice(own.length) === live;
-  }
-
-  /** Returns 200 or 503. The path must match. */
-  async check({ method, path }: Pick<RawRequest, "method" | "path">): Promise<Reply> {
+/**
+ * Returns the check for `server-health-path`, and for `/live` below it.
+ *
+ * Requests that arrive while a check runs share its result, because a check may query the database
+ * and any client may request it. Where work ends with its request, each runs its own.
+ */
+export function healthCheck(
+  isReady: () => Promise<boolean>,
+  healthPath: string | null,
+  loading: ServiceOptions["loading"],
+): HealthCheck {
+  let running: Promise<boolean> | null = null;
+  const isHealthy = () =>
+    loading === "unshared" ? isReady() : running ??= isReady().finally(() => running = null);
+  const check = async (method: string, isLive: boolean) => {
     if (method !== "GET" && method !== "HEAD") {
       return emptyReply(405, [["Allow", "GET, HEAD"], ...uncached]);
     }
-    const isHealthy = path !== this.#path || await this.#isReady();
-    return emptyReply(isHealthy ? 200 : 503, uncached);
-  }
-
-  /**
-   * Requests that arrive while a check runs share its result, because a check may query the database
-   * and any client may request it. Where work ends with its request, each runs its own.
-   */
-  async #isReady(): Promise<boolean> {
-    if (this.#loading === "unshared") return await this.#service.isReady();
-    this.#running ??= this.#service.isReady().finally(() => this.#running = null);
-    return await this.#running;
-  }
+    return emptyReply(isLive || await isHealthy() ? 200 : 503, uncached);
+  };
+  return ({ method, path }) => {
+    const isLive = path === `${healthPath}/live`;
+    return isLive || path === healthPath ? check(method, isLive) : null;
+  };
 }
-
-const live = "/live";

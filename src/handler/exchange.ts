@@ -2,16 +2,16 @@
 import { type RequestTiming, Stopwatch } from "../observe/stopwatch.ts";
 import type { Credential } from "../auth/credential.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
-import { type FetchScope, noScope } from "../auth/remote_key_set.ts";
 import type { Statement } from "../database/batch.ts";
 import type { Caller, Database } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
+import type { Counter } from "../observe/metric_registry.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import { clientAddress } from "../http/client_address.ts";
 import type { RequestIdentifiers } from "../http/request_id.ts";
-import { type Deadline, RequestDeadline } from "../lib/time_limits.ts";
-import { schedule } from "../lib/timers.ts";
+import { Deadline } from "../lib/time_limits.ts";
+import { systemClock } from "../lib/clock.ts";
 import type { SpoolFile, SpoolSpace } from "../lib/spool_file.ts";
 import type { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { Admission } from "../rate_limits/rate_limiter.ts";
@@ -85,17 +85,10 @@ export interface Context {
   readonly headerSteps: readonly ReplyStep[];
 }
 
-/** Events that the handler counts. */
-export interface RequestCounters {
-  /** Receives the name of a policy of `rate-limits` that refuses a request. */
-  readonly rateLimited: (policy: string) => void;
-  /** A request with an `Idempotency-Key` gets the answer of an earlier one. */
-  readonly replayed: () => void;
-  /** Receives the number of operations of a batch. */
-  readonly batch: (operations: number) => void;
-  /** A precondition of a request does not hold. */
-  readonly preconditionFailed: () => void;
-}
+/** Counts events of requests. */
+export type RequestCounters = Readonly<
+  Record<"batchOperations" | "failedPreconditions" | "rateLimited" | "replays", Counter>
+>;
 
 /** Answers the requests to some paths in place of the stages. */
 export interface PathHost {
@@ -229,18 +222,14 @@ export class Exchange implements Caller {
   /** Starts the time that the request may take. */
   startTime(): void {
     const { serverRequestTimeout: seconds } = this.context.snapshot.config;
-    if (seconds > 0) this.deadline = new RequestDeadline(seconds * 1000, schedule);
+    if (seconds === 0) return;
+    this.deadline = new Deadline(seconds * 1000, systemClock);
+    this.deadline.begin();
   }
 
   /** Milliseconds up to the first use of this property. */
   get durationMs(): number {
     return this.#durationMs ??= performance.now() - this.#startedAt;
-  }
-
-  /** Work that may continue after the response. */
-  get scope(): FetchScope {
-    const { waitUntil } = this.info;
-    return waitUntil === undefined ? noScope : { waitUntil };
   }
 }
 

@@ -1,6 +1,4 @@
 /** A handler that starts its service with the first request. @module */
-import type { Fetch } from "../auth/fetch_document.ts";
-import type { TenantRule } from "../auth/claims.ts";
 import { limitKeys } from "../config/connection_limits.ts";
 import { noValues } from "../config/load.ts";
 import type { ConfigSource } from "../config/source.ts";
@@ -11,8 +9,6 @@ import { errors } from "../errors/catalogue.ts";
 import { adminExtension, type HandlerWatcher } from "./admin_port.ts";
 import type { AgentsHost, PathHost } from "./exchange.ts";
 import { errorResponseTo, type RequestInfo, serviceHandler } from "./handler.ts";
-import type { Observation } from "../observe/observation.ts";
-import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import type { RequestService } from "../service/request_service.ts";
 import { Service } from "../service/service.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
@@ -47,24 +43,22 @@ export interface Handler {
   close(): Promise<void>;
 }
 
-/** Dependencies of a handler apart from its configuration. */
-export interface HandlerDependencies {
-  readonly embeddedInit: string | null;
+/** Options of the service that a handler passes on. */
+type PassedOptions = Pick<
+  ServiceOptions,
+  "fetch" | "now" | "observe" | "schemaCache" | "schemaCacheMaxAge" | "tenant"
+>;
+
+/** Dependencies of a handler apart from its configuration. Default of those that may be absent: none. */
+export interface HandlerDependencies extends Partial<PassedOptions> {
+  readonly embeddedInit?: string;
   /** Extensions of the embedded database. */
-  readonly embeddedExtensions: Readonly<Record<string, object>>;
+  readonly embeddedExtensions?: Readonly<Record<string, object>>;
   readonly connections: Connections;
-  readonly schemaCache: SchemaCache | null;
-  /** Milliseconds; `Infinity` for a cache that does not age. */
-  readonly schemaCacheMaxAge: number;
-  readonly now: () => number;
-  readonly observe: (event: Observation) => void;
-  readonly fetch: Fetch;
   /** Opens the endpoint for agents; null without one. */
   readonly agentsOf: (service: RequestService) => AgentsHost | null;
   /** Opens the endpoint of live queries; null without one. */
   readonly liveOf: (service: RequestService, loading: ServiceOptions["loading"]) => PathHost | null;
-  /** The tenant that the handler serves. Default: null, for none. */
-  readonly tenant?: TenantRule | null;
 }
 
 interface StartedService {
@@ -137,22 +131,27 @@ function checkReady({ snapshot }: Service): void {
 }
 
 /** Dependencies of a handler, and what its service measures for an admin server. */
-interface WatchedDependencies extends HandlerDependencies {
-  readonly isCounted: boolean;
-  readonly isTimed?: () => boolean;
-}
+type WatchedDependencies =
+  & HandlerDependencies
+  & Pick<ServiceOptions, "isCounted" | "isTimed" | "now" | "observe">;
 
 /** Returns the dependencies of a handler whose watcher, if any, receives the events, too. */
 function watched(
   dependencies: HandlerDependencies,
   watcher: HandlerWatcher | null,
 ): WatchedDependencies {
-  if (watcher === null) return { ...dependencies, isCounted: false };
-  const observe = (event: Observation) => {
-    watcher.observe(event);
-    dependencies.observe(event);
+  const { now = Date.now, observe = () => {} } = dependencies;
+  const own = { ...dependencies, now, observe };
+  if (watcher === null) return own;
+  return {
+    ...own,
+    observe: (event) => {
+      watcher.observe(event);
+      observe(event);
+    },
+    isCounted: true,
+    isTimed: () => watcher.isTimed(),
   };
-  return { ...dependencies, observe, isCounted: true, isTimed: () => watcher.isTimed() };
 }
 
 /**
@@ -180,12 +179,13 @@ async function createService(
   source: () => ConfigSource,
   dependencies: WatchedDependencies,
 ): Promise<StartedService> {
-  const { embeddedInit, embeddedExtensions, connections, agentsOf, liveOf, observe } = dependencies;
+  const { embeddedInit, embeddedExtensions = {}, connections, agentsOf, liveOf, observe } =
+    dependencies;
   const config = source().configure(noValues);
   const withoutEffect = limitKeys(config);
   if (withoutEffect.length > 0) observe({ kind: "limits-unavailable", keys: withoutEffect });
   const database = await openDatabase(config, {
-    embeddedInit: embeddedInit === null ? null : { text: embeddedInit, name: "embeddedInit" },
+    embeddedInit: embeddedInit === undefined ? null : { text: embeddedInit, name: "embeddedInit" },
     embeddedExtensions,
     applicationName: config.dialect.displayName,
     connections,

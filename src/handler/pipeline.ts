@@ -56,7 +56,7 @@ export function failureReply(exchange: Exchange, caught: unknown): Reply {
     ? new ServiceError({ ...own.fields, operation: thrown === cause ? caught.operation : null })
     : own;
   const { own: isOwn, code } = error.fields;
-  if (isOwn && code === errors.preconditionFailed.code) counters.preconditionFailed();
+  if (isOwn && code === errors.preconditionFailed.code) counters.failedPreconditions.increment();
   const { cache, config } = snapshot;
   const advised = { pieces: asRead(pieces, config), role, cache: cache?.data ?? null, config };
   const advice = adviceFor(error.fields, advised);

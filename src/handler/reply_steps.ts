@@ -118,13 +118,10 @@ function addBookmark(bookmarkHeader: string): ReplyStep {
 /** CORS needs its own headers in place of those of the same name. */
 function addCors(reply: Reply, exchange: Exchange): Reply {
   if (exchange.pieces.headers["origin"] === undefined) return reply;
-  const { context: { snapshot, bookmarkHeader }, request } = exchange;
+  const { context: { bookmarkHeader }, request } = exchange;
   const origins = allowedOrigins(exchange);
   if (origins === "none") return reply;
   const added = actualHeaders(request, origins, {
-    areRequestsLimited: snapshot.rateLimits !== null,
-    areWritesKeyed: snapshot.config.idempotencyTable !== null,
-    areTagged: snapshot.config.etagMode !== "off",
     bookmark: bookmarkHeader,
     has: (name) => hasHeader(name, reply.headers),
   });

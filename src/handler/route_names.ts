@@ -15,11 +15,8 @@ export const mcpRoute = "_mcp";
 
 /** Finds routes: `/`, `/<relation>` and `/rpc/<function>` of the exposed schemas. */
 export class RouteNames {
-  readonly #relations: ReadonlyMap<string, string>;
-  readonly #routines: ReadonlyMap<string, string>;
-  /** Routes by raw path, of paths that need no decoding. */
+  /** Routes by their paths, with names as they are. */
   readonly #byPath: ReadonlyMap<string, string>;
-
   /** Whether `/<relation>/$query` is the route of its relation. */
   readonly #hasQueryPaths: boolean;
 
@@ -30,12 +27,12 @@ export class RouteNames {
   ) {
     this.#hasQueryPaths = serverQueryMethod;
     const schemas = cache === null ? [] : dbSchemas;
-    const routes = (names: (schema: string) => readonly string[], folder: string) =>
-      new Map(schemas.flatMap(names).map((name) => [name, folder + name]));
-    this.#relations = routes((schema) => cache!.relationNames(schema), "/");
-    this.#routines = routes((schema) => cache!.routineNames(schema), "/rpc/");
-    const all = ["/", ...this.#relations.values(), ...this.#routines.values()];
-    this.#byPath = new Map(all.map((route) => [route, route]));
+    const routes = [
+      "/",
+      ...schemas.flatMap((schema) => cache!.relationNames(schema)).map((name) => `/${name}`),
+      ...schemas.flatMap((schema) => cache!.routineNames(schema)).map((name) => `/rpc/${name}`),
+    ];
+    this.#byPath = new Map(routes.map((route) => [route, route]));
   }
 
   /** Returns the route of a raw path. The result never has text that only the client chose. */
@@ -46,14 +43,6 @@ export class RouteNames {
   #ofOther(path: string): string {
     const target = this.#hasQueryPaths ? pathBeforeQuery(path) ?? path : path;
     return this.#byPath.get(target) ??
-      (target.includes("%") ? this.#ofEncoded(target) : unknownRoute);
-  }
-
-  #ofEncoded(path: string): string {
-    const names = path.slice(1).split("/").map((name) => percentDecode(name, "reject"));
-    const [first, second] = names;
-    if (names.length === 1) return this.#relations.get(first ?? "") ?? unknownRoute;
-    if (names.length > 2 || first !== "rpc") return unknownRoute;
-    return this.#routines.get(second ?? "") ?? unknownRoute;
+      this.#byPath.get(percentDecode(target, "reject") ?? "") ?? unknownRoute;
   }
 }

@@ -92,7 +92,7 @@ async function runOnce(
     const kept = await readKept(exchange, { ...work, key }, owner);
     if (kept === "other request") throw errors.idempotencyKeyReused();
     if (kept === null) continue;
-    counters.replayed();
+    counters.replays.increment();
     return kept;
   }
   throw errors.idempotencyKeyInProgress();

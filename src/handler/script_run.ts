@@ -13,7 +13,7 @@ import type { Caller } from "../database/database.ts";
 import { errors } from "../errors/catalogue.ts";
 import { DatabaseError, isCanceled, isError } from "../errors/service_error.ts";
 import { systemClock } from "../lib/clock.ts";
-import { BatchDeadline } from "../lib/time_limits.ts";
+import { Deadline } from "../lib/time_limits.ts";
 import { resultColumn } from "../query/query.ts";
 import { keptAnswer } from "../response/kept_reply.ts";
 import { type Reply, withBookmark } from "../response/reply.ts";
@@ -52,7 +52,7 @@ export class ScriptRun {
   readonly #work: RequestWork;
   readonly #script: RequestScript;
   /** The time of a batch; null for a plain request, which has that of its exchange. */
-  readonly #deadline: BatchDeadline | null;
+  readonly #deadline: Deadline | null;
   /** Results of the operations of a batch that have ended. */
   readonly #held: HeldResult[] = [];
   /** The statements that were sent last. */
@@ -68,7 +68,7 @@ export class ScriptRun {
     this.#sent = this.#script.batch.statements;
     this.#deadline = work.batch === null
       ? null
-      : new BatchDeadline(config.batchTimeout * 1000, deadline, systemClock);
+      : new Deadline(config.batchTimeout * 1000, systemClock, deadline);
   }
 
   /** Executes the script, and makes its reply. */
@@ -190,7 +190,7 @@ export class ScriptRun {
     }
   }
 
-  /** Executes the main statement for each piece of the body. Two are on their way at a time. */
+  /** Executes the main statement for each piece of the body. */
   async #sendPieces(
     steps: Steps,
     open: OpenTransaction,
@@ -199,16 +199,13 @@ export class ScriptRun {
     const main = this.#script.batch.statements[steps.length]!;
     const param = main.params.indexOf(placeholder);
     this.#sent = [main];
-    let before: Promise<BatchResult> | null = null;
+    let result!: BatchResult;
     let columns: ResultColumns = [];
-    for await (const value of pieces) {
-      const sent = open.send([{ ...main, params: main.params.with(param, value) }]);
-      sent.catch(() => {});
-      if (before !== null) columns = withRowsOf((await before).columns, columns);
-      before = sent;
+    for (const value of pieces) {
+      result = await open.send([{ ...main, params: main.params.with(param, value) }]);
+      columns = withRowsOf(result.columns, columns);
     }
-    const last = await before!;
-    steps.add({ ...last, columns: withRowsOf(last.columns, columns) }, [main]);
+    steps.add({ ...result, columns }, [main]);
   }
 
   /** Executes statements, and measures the time of the database. */
@@ -223,7 +220,7 @@ export class ScriptRun {
 
   /** Makes the reply before COMMIT. Returns the statement that keeps it for a key. */
   #close(result: BatchResult): readonly Statement[] {
-    if (this.#deadline?.isBatchOver) throw this.#timeout();
+    if (this.#deadline?.isOwnOver) throw this.#timeout();
     const reply = this.#reply = this.#replyOf(result);
     const { key } = this.#work;
     if (key === null) return noStatements;
@@ -262,7 +259,7 @@ export class ScriptRun {
     const index = statement?.operation;
     const refused = this.#refusedBefore(index ?? this.#held.length);
     if (refused !== null) return refused;
-    if (isCanceled(error) && this.#deadline?.isBatchOver) return this.#timeout();
+    if (isCanceled(error) && this.#deadline?.isOwnOver) return this.#timeout();
     if (index === undefined) return new OperationError(error, null);
     const operation = operations[index]!;
     const cause = statementError(error, statement, this.#script, operation);

@@ -45,35 +45,14 @@ function weightOf(text: string): number {
   return /^(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : 0;
 }
 
-/** Types outside of `text/` and of the suffixes below whose data is rarely compressed already. */
-const compressibleTypes: ReadonlySet<string> = new Set([
-  "application/javascript",
-  "application/json",
-  "application/jsonl",
-  "application/ndjson",
-  "application/postscript",
-  "application/rtf",
-  "application/sql",
-  "application/toml",
-  "application/vnd.ms-fontobject",
-  "application/wasm",
-  "application/x-jsonlines",
-  "application/x-ndjson",
-  "application/x-sh",
-  "application/x-www-form-urlencoded",
-  "application/x-yaml",
-  "application/xml",
-  "application/yaml",
-  "font/otf",
-  "font/ttf",
-  "image/bmp",
-  "image/x-icon",
-]);
+/** Types outside of `text/` and of the suffixes below that answers have, and whose data shrinks. */
+const compressibleTypes =
+  /^application\/(?:json|jsonl|ndjson|x-ndjson|x-jsonlines|xml|yaml|x-yaml|sql|javascript|wasm)$/;
 
 /** Returns whether data of a type usually shrinks. Events of `text/event-stream` must not be held back. */
 export function isCompressible(contentType: string): boolean {
   const end = contentType.indexOf(";");
   const type = (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
   if (type === "text/event-stream") return false;
-  return compressibleTypes.has(type) || /^text\/|\+(?:json|text|xml|yaml)$/.test(type);
+  return compressibleTypes.test(type) || /^text\/|\+(?:json|text|xml|yaml)$/.test(type);
 }

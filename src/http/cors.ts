@@ -21,8 +21,11 @@ const exposed = [
   "Range-Unit",
 ] as const;
 
-/** Headers that few responses have. */
-const optional = ["Link", "Accept-Query", "Svc-Truncated", "Svc-Count", "Deprecation", "Sunset"];
+/** Headers that some responses have. */
+const optional = [
+  ...["ETag", "Idempotent-Replayed", "RateLimit", "RateLimit-Policy", "Retry-After", "Link"],
+  ...["Accept-Query", "Svc-Truncated", "Svc-Count", "Deprecation", "Sunset"],
+];
 
 /** Headers of live queries. */
 const ofLiveQueries = ["handle", "offset", "schema", "cursor", "up-to-date"]
@@ -59,43 +62,30 @@ export function preflightHeaders(
   ];
 }
 
-/** Which headers browsers show to pages of other origins. */
-export interface ExposedHeaders {
-  readonly areRequestsLimited: boolean;
-  /** Whether writes may have an `Idempotency-Key`. Default: false. */
-  readonly areWritesKeyed?: boolean;
-  /** Whether the response has a header of this name, in lower case. Default: none of the optional ones. */
-  readonly has?: (name: string) => boolean;
-  /** Whether responses have entity tags. Default: false. */
-  readonly areTagged?: boolean;
-  /** Name of the header with the bookmark. Default: null, for none. */
-  readonly bookmark?: string | null;
+/** The response whose headers browsers show to pages of other origins. */
+export interface ExposedResponse {
+  /** Whether it has a header of this name. */
+  readonly has: (name: string) => boolean;
+  /** Name of the header with the bookmark; null for none. */
+  readonly bookmark: string | null;
 }
 
 /** Returns the CORS headers of a response; empty unless the request is cross-origin and allowed. */
 export function actualHeaders(
   { method, headers }: CrossOriginRequest,
   allowedOrigins: readonly string[] | null,
-  exposedHeaders: ExposedHeaders,
+  response: ExposedResponse,
 ): HeaderList {
   const origin = method === "OPTIONS" ? null : originHeaders(headers.get("origin"), allowedOrigins);
   if (origin === null) return [];
-  return [...origin, ["Access-Control-Expose-Headers", exposedNames(exposedHeaders).join(", ")]];
+  return [...origin, ["Access-Control-Expose-Headers", exposedNames(response).join(", ")]];
 }
 
-function exposedNames(
-  { areRequestsLimited, areWritesKeyed, areTagged, bookmark = null, has = () => false }:
-    ExposedHeaders,
-): readonly string[] {
+function exposedNames({ has, bookmark }: ExposedResponse): readonly string[] {
   return [
     ...exposed,
-    ...areTagged ? ["ETag"] : [],
-    ...bookmark === null ? [] : [bookmark],
-    ...areWritesKeyed ? ["Idempotent-Replayed"] : [],
-    ...areRequestsLimited ? ["RateLimit", "RateLimit-Policy"] : [],
-    ...areWritesKeyed || areRequestsLimited ? ["Retry-After"] : [],
     ...has("electric-handle") ? ofLiveQueries : [],
-    ...optional.filter((name) => has(name.toLowerCase())),
+    ...[...optional, ...bookmark === null ? [] : [bookmark]].filter(has),
   ];
 }
 

@@ -1,9 +1,13 @@
 /** Built-in modules of Node's API, in runtimes that have them. @module */
 
 interface Modules {
+  readonly "node:buffer": typeof import("node:buffer");
   readonly "node:crypto": typeof import("node:crypto");
   readonly "node:fs": typeof import("node:fs");
+  readonly "node:net": typeof import("node:net");
   readonly "node:os": typeof import("node:os");
+  readonly "node:path": typeof import("node:path");
+  readonly "node:stream": typeof import("node:stream");
   readonly "node:zlib": typeof import("node:zlib");
 }
 

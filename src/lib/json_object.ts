@@ -8,9 +8,14 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 /** Returns the JSON object in a text, or null. The last member of a name counts. */
 export function parseJsonObject(text: string): JsonObject | null {
+  const value = parseJson(text);
+  return isJsonObject(value) ? value : null;
+}
+
+/** Returns the value of a JSON text; null for other texts. */
+export function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : null;
+    return JSON.parse(text);
   } catch {
     return null;
   }

@@ -1,4 +1,4 @@
-/** Text for terminals. @module */
+/** Texts for terminals. @module */
 
 /** Escapes control characters, which could change the terminal. */
 export function printable(text: string): string {
@@ -6,6 +6,11 @@ export function printable(text: string): string {
     const named = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }[character];
     return named ?? `\\x${character.codePointAt(0)!.toString(16).padStart(2, "0")}`;
   });
+}
+
+/** Returns a number with its noun: `1 relation`, `2 relations`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** Returns indented JSON in which control characters are escapes. */

@@ -81,12 +81,12 @@ export function openSpoolFile(options: SpoolOptions): SpoolFile | null {
   }
 }
 
-const readBuffers = 3;
-
 export class SpoolFile {
   readonly #file: TemporaryFile;
   readonly #options: SpoolOptions;
   readonly #lengths: number[] = [];
+  /** Bytes of the piece that has not ended, and of all. */
+  #pieceLength = 0;
   #length = 0;
   #isClosed = false;
 
@@ -95,32 +95,35 @@ export class SpoolFile {
     this.#options = options;
   }
 
-  /** Writes a piece. Throws {@linkcode SpoolFullError}. */
-  append(piece: Uint8Array): void {
+  /** Writes a part of a piece. Throws {@linkcode SpoolFullError}. */
+  append(part: Uint8Array): void {
     const { space, maxBytes } = this.#options;
-    if (!space.reserve(piece.length, maxBytes)) throw new SpoolFullError("no space is left");
-    this.#lengths.push(piece.length);
+    if (!space.reserve(part.length, maxBytes)) throw new SpoolFullError("no space is left");
+    this.#pieceLength += part.length;
     const position = this.#length;
-    this.#length += piece.length;
+    this.#length += part.length;
     try {
-      this.#file.write(piece, position);
+      this.#file.write(part, position);
     } catch (error) {
       const code = errorCode(error);
       throw code === "ENOSPC" || code === "EDQUOT" ? new SpoolFullError("the disk is full") : error;
     }
   }
 
-  /** Yields the pieces. Each stays unchanged until the second one behind it is requested. */
-  async *pieces(): AsyncGenerator<Uint8Array> {
-    const buffers: Uint8Array[] = [];
+  endPiece(): void {
+    this.#lengths.push(this.#pieceLength);
+    this.#pieceLength = 0;
+  }
+
+  /** Yields the pieces. Each stays unchanged until the next one is requested. */
+  *pieces(): Generator<Uint8Array> {
+    const buffer = new Uint8Array(Math.max(0, ...this.#lengths));
     let at = 0;
     for (const length of this.#lengths) {
-      let buffer = buffers.length < readBuffers ? new Uint8Array(length) : buffers.shift()!;
-      if (buffer.length < length) buffer = new Uint8Array(length);
-      buffers.push(buffer);
-      this.#file.read(buffer.subarray(0, length), at);
+      const piece = buffer.subarray(0, length);
+      this.#file.read(piece, at);
       at += length;
-      yield buffer.subarray(0, length);
+      yield piece;
     }
   }
 

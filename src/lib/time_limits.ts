@@ -67,99 +67,66 @@ async function limited<Value>(
   }
 }
 
-/** A time that is over at some moment. */
-export interface Deadline {
-  readonly isOver: boolean;
-  /** Runs a function when the time is over, or at once if it is. Returns a function that ends this. */
-  onOver(run: () => void): () => void;
-  /** Ends the deadline: its time is never over. */
-  clear(): void;
-}
-
-/** The end of the time that a request may take, from the creation of this object. */
-export class RequestDeadline implements Deadline {
-  readonly #cancel: () => void;
-  #isOver = false;
-  readonly #listeners = new Set<() => void>();
-
-  constructor(milliseconds: number, schedule: Schedule) {
-    this.#cancel = schedule(() => this.#pass(), milliseconds);
-  }
-
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
-  onOver(run: () => void): () => void {
-    if (this.#isOver) run();
-    else this.#listeners.add(run);
-    return () => void this.#listeners.delete(run);
-  }
-
-  clear(): void {
-    this.#cancel();
-    this.#listeners.clear();
-  }
-
-  #pass(): void {
-    this.#isOver = true;
-    for (const run of [...this.#listeners]) run();
-    this.#listeners.clear();
-  }
-}
-
-/** The end of the time of a batch, within that of its request. It begins with its transaction. */
-export class BatchDeadline implements Deadline {
+/** A time that is over at some moment: that of a request, or of a batch within its request. */
+export class Deadline {
   readonly #milliseconds: number;
-  readonly #request: Deadline | null;
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, "now" | "schedule">;
+  readonly #outer: Deadline | null;
   #startedAt: number | null = null;
   #cancel: () => void = () => {};
   readonly #listeners = new Set<() => void>();
 
-  /** `request` is the deadline of the request; null for none. */
-  constructor(milliseconds: number, request: Deadline | null, clock: Clock) {
+  /** A time of 0 ms never ends. The time is over with that of `outer`, too. Default: without one. */
+  constructor(
+    milliseconds: number,
+    clock: Pick<Clock, "now" | "schedule">,
+    outer: Deadline | null = null,
+  ) {
     this.#milliseconds = milliseconds;
-    this.#request = request;
     this.#clock = clock;
+    this.#outer = outer;
   }
 
-  /** Starts the time of the batch, unless it has started. */
+  /** Starts the time, unless it has started. */
   begin(): void {
     if (this.#startedAt !== null || this.#milliseconds === 0) return;
     this.#startedAt = this.#clock.now();
     this.#cancel = this.#clock.schedule(() => this.#pass(), this.#milliseconds);
   }
 
-  /** Whether the time of the batch is over. A busy process may run its timer late. */
-  get isBatchOver(): boolean {
+  /** Whether its own time is over. A busy process may run its timer late. */
+  get isOwnOver(): boolean {
     return this.#startedAt !== null && this.#clock.now() - this.#startedAt >= this.#milliseconds;
   }
 
   get isOver(): boolean {
-    return this.isBatchOver || this.#request?.isOver === true;
+    return this.isOwnOver || this.#outer?.isOver === true;
   }
 
+  /** Runs a function when the time is over, or at once if it is. Returns a function that ends this. */
   onOver(run: () => void): () => void {
     if (this.isOver) {
       run();
       return () => {};
     }
     this.#listeners.add(run);
-    const stop = this.#request?.onOver(run);
+    const stop = this.#outer?.onOver(run);
     return () => {
       this.#listeners.delete(run);
       stop?.();
     };
   }
 
-  /** Ends the time of the batch, not that of the request. */
+  /** Ends its own time, which is never over then unless it is. */
   clear(): void {
     this.#cancel();
     this.#listeners.clear();
+    if (!this.isOwnOver) this.#startedAt = null;
   }
 
   #pass(): void {
+    // Runtimes may run a timer a moment early.
+    this.#startedAt = -Infinity;
     for (const run of [...this.#listeners]) run();
     this.#listeners.clear();
   }

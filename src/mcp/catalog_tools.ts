@@ -11,17 +11,17 @@ import type {
 import { type RoleView, roleView } from "./privileges.ts";
 import { InvalidParams, type Session } from "./session.ts";
 import { queryOf, relationPath } from "./target.ts";
-import { dataText, errorOf, errorResult, type ToolResult } from "./tool_result.ts";
+import { dataResult, errorOf, errorResult, type ToolResult } from "./tool_result.ts";
 
 /** Arguments of `list_relations`. */
-export interface ListArguments {
+interface ListArguments {
   readonly schema?: string;
   readonly search?: string;
   readonly cursor?: string;
 }
 
 /** Arguments of `describe_relation`. */
-export interface DescribeArguments {
+interface DescribeArguments {
   readonly relation: string;
   readonly schema?: string;
 }
@@ -47,14 +47,8 @@ export async function listRelations(
   const next = start + pageSize;
   const more = next < entries.length ? { nextCursor: String(next) } : {};
   const content = { schema, relations: shown, ...more };
-  return {
-    isError: false,
-    structuredContent: content,
-    content: [{
-      type: "text",
-      text: dataText(`${shown.length} of ${entries.length} relations of ${schema}.`, content),
-    }],
-  };
+  const summary = `${shown.length} of ${entries.length} relations of ${schema}.`;
+  return dataResult(summary, content, content);
 }
 
 interface Entry {
@@ -104,46 +98,26 @@ export async function describeRelation(
   const schema = session.schemaOf(schemaName);
   const view = await roleView(schema, session);
   const description = descriptionOf(name, view, session.cache!);
-  if (description === null) return await refusalOf(name, schema, session);
-  return {
-    isError: false,
-    structuredContent: description,
-    content: [{ type: "text", text: dataText(`${schema}.${name}.`, description) }],
-  };
+  if (description !== null) return dataResult(`${schema}.${name}.`, description, description);
+  const query = queryOf([["limit", "0"]]);
+  const reply = await session.call({ method: "GET", path: relationPath(name), query, schema });
+  if (reply.status >= 400) return await errorOf(reply);
+  return errorResult(`${schema}.${name} has no description`);
 }
 
 /** Returns the description of a relation or a function; null if the role may not use it. */
-export function descriptionOf(
-  name: string,
-  view: RoleView,
-  cache: SchemaCache,
-): Readonly<Record<string, unknown>> | null {
-  const relation = cache.relation({ schema: view.schema, name });
+function descriptionOf(name: string, view: RoleView, cache: SchemaCache) {
+  const { schema } = view;
+  const relation = cache.relation({ schema, name });
   const verbs = relation === undefined ? [] : view.methods(relation);
   if (relation !== undefined && verbs.length > 0) {
-    return describe({ ...relation, schema: view.schema }, {
+    return describe({ ...relation, schema }, {
       verbs,
-      embeds: cache.relationships(relation, view.schema),
+      embeds: cache.relationships(relation, schema),
     });
   }
   const routine = view.overloads(name).at(-1);
-  return routine === undefined ? null : describeRoutine({ ...routine, schema: view.schema });
-}
-
-async function refusalOf(
-  name: string,
-  schema: string,
-  session: Session,
-): Promise<ToolResult> {
-  const call = {
-    method: "GET",
-    path: relationPath(name),
-    query: queryOf([["limit", "0"]]),
-    schema,
-  };
-  const reply = await session.call({ ...call, method: "GET" });
-  if (reply.status >= 400) return await errorOf(reply);
-  return errorResult(`${schema}.${name} has no description`);
+  return routine === undefined ? null : describeRoutine({ ...routine, schema });
 }
 
 function describe(

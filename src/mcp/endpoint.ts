@@ -74,7 +74,8 @@ async function receive(
   }
   const response = await answer(new Session(host, message, { identity, facts }), body);
   const { status } = response;
-  const headers = [...response.headers];
+  // The library sets `Connection`, which is up to the server (RFC 9110, section 7.6.1).
+  const headers = [...response.headers].filter(([name]) => name !== "connection");
   // The library answers messages of 2025 by a stream with one event.
   const content = response.body === null ? null : await response.bytes();
   const length = content?.length ?? 0;

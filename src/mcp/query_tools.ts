@@ -11,7 +11,7 @@ import {
   type Where,
 } from "./target.ts";
 import {
-  dataText,
+  dataResult,
   errorOf,
   errorResult,
   readResult,
@@ -34,13 +34,13 @@ interface RowArguments {
 }
 
 /** Arguments of `query`. */
-export interface QueryArguments extends RowArguments {
+interface QueryArguments extends RowArguments {
   readonly relation: string;
   readonly schema?: string;
 }
 
 /** Arguments of `call_function`. */
-export interface FunctionArguments extends RowArguments {
+interface FunctionArguments extends RowArguments {
   readonly function: string;
   readonly schema?: string;
   readonly arguments?: Readonly<Record<string, unknown>>;
@@ -87,9 +87,7 @@ export async function callFunction(
     ...(writes ? {} : { isReadOnly: true }),
   };
   const reply = await session.call(call);
-  if (writes) {
-    session.reportWrite(call, { status: reply.status, rows: null });
-  }
+  if (writes) session.reportWrite(call, { status: reply.status, rows: null });
   return await rowsResult(call, reply, page, session);
 }
 
@@ -154,11 +152,7 @@ async function rowsResult(
     case "too long":
       return errorResult(tooLongText(result.bytes));
     case "value":
-      return {
-        isError: false,
-        structuredContent: { result: result.value },
-        content: [{ type: "text", text: dataText(`${line}.`, result.value) }],
-      };
+      return dataResult(`${line}.`, result.value, { result: result.value });
     case "rows":
       return pageResult(line, result, page);
     default:
@@ -184,17 +178,10 @@ function pageResult(
   const more = all.length > limit || isCut;
   const range = rows.length === 0 ? "*" : `${offset}-${offset + rows.length - 1}`;
   const count = `${rows.length} ${rows.length === 1 ? "row" : "rows"}`;
-  return {
-    isError: false,
-    structuredContent: {
-      rows,
-      range: `${range}/${total}`,
-      more,
-      ...(more ? { nextOffset: offset + rows.length } : {}),
-    },
-    content: [{
-      type: "text",
-      text: dataText(`${line}: ${count}${more ? ", more follow" : ""}.`, rows),
-    }],
-  };
+  return dataResult(`${line}: ${count}${more ? ", more follow" : ""}.`, rows, {
+    rows,
+    range: `${range}/${total}`,
+    more,
+    ...(more ? { nextOffset: offset + rows.length } : {}),
+  });
 }

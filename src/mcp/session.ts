@@ -90,7 +90,6 @@ export class Session {
       query: "",
       schema,
       subject: "metadata",
-      accept: "application/openapi+json;version=3.1",
     });
     if (reply.status >= 400) throw new ApiFailure(reply);
     const text = new TextDecoder().decode(reply.content as Uint8Array);

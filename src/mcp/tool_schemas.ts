@@ -2,7 +2,7 @@
  * @module */
 
 /** A JSON Schema. */
-export type ToolSchema = Readonly<Record<string, unknown>>;
+type ToolSchema = Readonly<Record<string, unknown>>;
 
 /** A tool, as `tools/list` shows it. */
 export interface ToolDefinition {

@@ -19,16 +19,32 @@ import { deleteRows, insertRows, updateRows } from "./write_tools.ts";
 /** Checks arguments by the schema of a tool. Returns the problem, or null. */
 export type CheckArguments = (tool: ToolDefinition, values: unknown) => Promise<string | null>;
 
-type RunTool = (args: never, session: Session) => Promise<ToolResult>;
+/** The function that a call of a tool runs, and whether a role can use the tool with anything. */
+interface Tool {
+  readonly run: (args: never, session: Session) => Promise<ToolResult>;
+  readonly isUsable: (views: readonly RoleView[], config: Config) => boolean;
+}
 
-const runs: ReadonlyMap<string, RunTool> = new Map<string, RunTool>([
-  ["list_relations", listRelations],
-  ["describe_relation", describeRelation],
-  ["query", query],
-  ["call_function", callFunction],
-  ["insert_rows", insertRows],
-  ["update_rows", updateRows],
-  ["delete_rows", deleteRows],
+const hasRoutine: Tool["isUsable"] = (views) => views.some(({ routines }) => routines.length > 0);
+
+const hasAny: Tool["isUsable"] = (views, config) =>
+  views.some(({ relations }) => relations.length > 0) || hasRoutine(views, config);
+
+const has = (method: "get" | "post" | "patch" | "delete"): Tool["isUsable"] => (views, config) =>
+  views.some((view) =>
+    view.relations.some((relation) =>
+      view.methods(relation).includes(method) && (method === "get" || mayWrite(relation, config))
+    )
+  );
+
+const tools: ReadonlyMap<string, Tool> = new Map<string, Tool>([
+  ["list_relations", { run: listRelations, isUsable: hasAny }],
+  ["describe_relation", { run: describeRelation, isUsable: hasAny }],
+  ["query", { run: query, isUsable: has("get") }],
+  ["call_function", { run: callFunction, isUsable: hasRoutine }],
+  ["insert_rows", { run: insertRows, isUsable: has("post") }],
+  ["update_rows", { run: updateRows, isUsable: has("patch") }],
+  ["delete_rows", { run: deleteRows, isUsable: has("delete") }],
 ]);
 
 /** Returns the tools of a configuration, without those for one function. */
@@ -47,38 +63,13 @@ export async function listTools(
   const { config } = session;
   const views: RoleView[] = [];
   for (const schema of config.dbSchemas) views.push(await roleView(schema, session));
-  const uses = usesOf(views, config);
   return [
-    ...configuredTools(config).filter(({ name }) => uses.get(name)!()),
+    ...configuredTools(config).filter(({ name }) => tools.get(name)!.isUsable(views, config)),
     ...toolFunctions(config).flatMap(({ schema, name, tool }) => {
       const routine = views.find((view) => view.schema === schema)?.overloads(name).at(-1);
       return routine === undefined || !toolName.test(tool) ? [] : [functionTool(tool, routine)];
     }),
   ];
-}
-
-/** Returns whether each tool has something that the role can use it with. */
-function usesOf(
-  views: readonly RoleView[],
-  config: Config,
-): ReadonlyMap<string, () => boolean> {
-  const hasRoutine = () => views.some(({ routines }) => routines.length > 0);
-  const has = (method: "get" | "post" | "patch" | "delete") =>
-    views.some((view) =>
-      view.relations.some((relation) =>
-        view.methods(relation).includes(method) && (method === "get" || mayWrite(relation, config))
-      )
-    );
-  const hasAny = () => views.some(({ relations }) => relations.length > 0) || hasRoutine();
-  return new Map([
-    ["list_relations", hasAny],
-    ["describe_relation", hasAny],
-    ["query", () => has("get")],
-    ["call_function", hasRoutine],
-    ["insert_rows", () => has("post")],
-    ["update_rows", () => has("patch")],
-    ["delete_rows", () => has("delete")],
-  ]);
 }
 
 function functionTool(tool: string, routine: Routine): ToolDefinition {
@@ -100,7 +91,7 @@ function functionTool(tool: string, routine: Routine): ToolDefinition {
 }
 
 /** A call of a tool as the client sent it. */
-export interface ToolCall {
+interface ToolCall {
   readonly name: string;
   readonly arguments?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -143,7 +134,7 @@ async function runTool(
   if (tool === undefined) throw new InvalidParams(`Unknown tool: ${name}`);
   const problem = await check(tool, values);
   if (problem !== null) throw new InvalidParams(`${name}: ${problem}`);
-  return await runs.get(name)!(values as never, session);
+  return await tools.get(name)!.run(values as never, session);
 }
 
 async function callFunctionTool(

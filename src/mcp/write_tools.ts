@@ -12,7 +12,7 @@ import {
   type Where,
 } from "./target.ts";
 import {
-  dataText,
+  dataResult,
   errorOf,
   errorResult,
   readResult,
@@ -30,17 +30,17 @@ interface WriteArguments {
 }
 
 /** Arguments of `insert_rows`. */
-export interface InsertArguments extends WriteArguments {
+interface InsertArguments extends WriteArguments {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** Arguments of `delete_rows`. */
-export interface DeleteArguments extends WriteArguments {
+interface DeleteArguments extends WriteArguments {
   readonly where: Where;
 }
 
 /** Arguments of `update_rows`. */
-export interface UpdateArguments extends DeleteArguments {
+interface UpdateArguments extends DeleteArguments {
   readonly values: Readonly<Record<string, unknown>>;
 }
 
@@ -179,9 +179,5 @@ function writeResult(
   }
   const rows = result.kind === "rows" ? result.rows : [result.value];
   const count = `${rows.length} ${rows.length === 1 ? "row" : "rows"}`;
-  return {
-    isError: false,
-    structuredContent: { rows, dryRun: isDryRun },
-    content: [{ type: "text", text: dataText(`${line}: ${count}, ${done}.`, rows) }],
-  };
+  return dataResult(`${line}: ${count}, ${done}.`, rows, { rows, dryRun: isDryRun });
 }

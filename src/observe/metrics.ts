@@ -1,8 +1,8 @@
 /** Metrics that each service has. @module */
-import type { Histogram, MetricRegistry, Sample } from "./metric_registry.ts";
+import type { Histogram, MetricRegistry } from "./metric_registry.ts";
 import type { Schedule } from "../lib/timers.ts";
 
-/** Values of the metrics. Times are in seconds; counters begin at 0 when the service starts. */
+/** Values of the metrics of each thread. Counters begin at 0 when the service starts. */
 export interface Metrics {
   readonly build: {
     readonly version: string;
@@ -10,8 +10,6 @@ export interface Metrics {
     /** Number of the server's version; empty before the first load of the schema cache. */
     readonly postgres: string;
   };
-  readonly schemaCacheQuerySeconds: number | null;
-  readonly schemaCacheLoads: { readonly success: number; readonly fail: number };
   readonly pool: {
     readonly max: number;
     readonly open: number;
@@ -63,22 +61,6 @@ export function registerServiceMetrics(registry: MetricRegistry, read: () => Met
   }, () => {
     const { version, dialect, postgres } = read().build;
     return [[[version, dialect, postgres], 1]];
-  });
-  registry.gauge({
-    name: "schema_cache_query_time_seconds",
-    help: "The query time in seconds of the last schema cache load",
-  }, () => {
-    const seconds = read().schemaCacheQuerySeconds;
-    return seconds === null ? [] : [[[], seconds]];
-  });
-  registry.observedCounter({
-    name: "schema_cache_loads_total",
-    help: "The total number of times the schema cache was loaded",
-    labels: ["status"],
-  }, () => {
-    const { success, fail } = read().schemaCacheLoads;
-    const samples: readonly Sample[] = [[["SUCCESS"], success], [["FAIL"], fail]];
-    return samples.filter(([, value]) => value > 0);
   });
   for (const [name, [help, value]] of Object.entries(numbers)) {
     const register = name.endsWith("_total") ? "observedCounter" : "gauge";

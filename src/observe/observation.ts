@@ -102,15 +102,6 @@ type CountedEvent =
 /** `limit`: `server-max-connections` needed the place. `client` includes shutdowns. */
 export type ConnectionEnd = "client" | "header" | "body" | "idle" | "limit";
 
-/** Returns whether only metrics count an event. */
-export function isCounted(event: Observation): event is CountedEvent {
-  return countedKinds.has(event.kind);
-}
-
-const countedKinds: ReadonlySet<string> = new Set(
-  ["request-shed", "connection-opened", "connection-closed"] satisfies CountedEvent["kind"][],
-);
-
 /**
  * An event. No event contains a token, a secret or a connection string. `tenant` is the name of the
  * tenant that it is about, if the process serves several.
@@ -444,6 +435,11 @@ const poolers = {
 /** Returns whether `level` logs events of `severity`. */
 export function isLogged(severity: LogLevel, level: LogLevel): boolean {
   return logLevels.indexOf(severity) <= logLevels.indexOf(level);
+}
+
+/** Returns whether the diagnostic log has a line for events of this kind. */
+export function isDiagnostic(event: Observation): event is Diagnostic {
+  return Object.hasOwn(diagnostics, event.kind);
 }
 
 /** Returns the lines of an event, without their time. */

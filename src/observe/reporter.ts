@@ -6,7 +6,7 @@ import type { LineSink } from "./line_sink.ts";
 import {
   type Diagnostic,
   diagnostics as rows,
-  isCounted,
+  isDiagnostic,
   isLogged,
   type LogLevel,
   type Observation,
@@ -26,10 +26,10 @@ export interface LogSettings {
 interface ReporterOptions {
   /** Returns the current settings. The reporter calls it for each event, since a reload may change them. */
   readonly settings: () => LogSettings;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
-  /** Returns the minutes by which local time is ahead of UTC at a time. */
-  readonly offsetMinutes: (epochMs: number) => number;
+  /** Epoch milliseconds. Default: the clock of the system. */
+  readonly now?: () => number;
+  /** Returns the minutes by which local time is ahead of UTC at a time. Default: those of the system. */
+  readonly offsetMinutes?: (epochMs: number) => number;
   /** The words of calls that the log advises. */
   readonly call: CallWords;
   readonly access: Pick<LineSink, "add">;
@@ -52,7 +52,8 @@ const lowestStatus: Readonly<Record<LogLevel, number>> = {
 
 /** Returns a function that logs events. */
 export function createReporter(options: ReporterOptions): Report {
-  const { settings, access, diagnostics, call, now, offsetMinutes } = options;
+  const { settings, access, diagnostics, call, now = Date.now } = options;
+  const { offsetMinutes = (epochMs) => -new Date(epochMs).getTimezoneOffset() } = options;
   const formats = { text: textLines(call, offsetMinutes), json: jsonLines(call) };
   const diagnose = (event: Diagnostic) => {
     const { logLevel, logFormat } = settings();
@@ -62,7 +63,6 @@ export function createReporter(options: ReporterOptions): Report {
   const isNew = oncePerMinute(now);
   const timedOut = throttled(diagnose, options.schedule ?? schedule);
   return function report(event) {
-    if (isCounted(event)) return;
     if (event.kind === "request-finished" || event.kind === "request-queried") {
       const { logLevel, logFormat } = settings();
       const format = formats[logFormat];
@@ -71,7 +71,7 @@ export function createReporter(options: ReporterOptions): Report {
       for (const text of event.texts) diagnostics.add(format.query(text, now()));
     } else if (event.kind === "pool-timeout") timedOut(event);
     else if ("advice" in event && !isNew(event.advice)) return;
-    else diagnose(event);
+    else if (isDiagnostic(event)) diagnose(event);
   };
 }
 

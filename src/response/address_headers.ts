@@ -2,6 +2,7 @@
 import type { HeaderList } from "../lib/header_list.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { acceptedQueries, type QueryForm } from "../request/query_request.ts";
+import { encodeText, pathSegment } from "../request/url/percent.ts";
 import { headerValue } from "../errors/http_text.ts";
 import type { Relation } from "../schema_cache/schema_cache.ts";
 import type { Dialect } from "../dialect.ts";
@@ -35,21 +36,10 @@ export function addressHeaders(
 export function locationOf({ name }: Relation, key: string): string {
   const values: Readonly<Record<string, string | null>> = JSON.parse(key);
   const filters = Object.entries(values).map(([column, value]) =>
-    `${encode(column)}=${value === null ? "is.null" : `eq.${encode(value)}`}`
+    `${encodeText(column)}=${value === null ? "is.null" : `eq.${encodeText(value)}`}`
   );
-  const path = headerValue(name.replace(notInPath, encode)) ?? encode(name);
+  const path = headerValue(pathSegment(name)) ?? encodeText(name);
   return `/${path}?${filters.join("&")}`;
-}
-
-/** ASCII characters that a path cannot contain or that delimit it (RFC 3986 section 3.3). */
-const notInPath = /[^\x80-\u{10ffff}A-Za-z0-9\-_.~!$&'()*+,;=:@]/gu;
-
-/** Percent-encodes all but ASCII letters, digits and `-_.~`. */
-function encode(text: string): string {
-  return encodeURIComponent(text.toWellFormed()).replace(
-    /[!'()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
 }
 
 /** Returns `Content-Range`, and `Range-Unit` in dialects that send it. */

@@ -1,6 +1,7 @@
 /** Hints for errors that have none, with `client-error-verbosity = advise`, which depend on the request:
  * others stand in the rows of the catalogue. They name the request's role, what the error's message
  * names, and objects of the schema cache, which has no privileges. @module */
+import { decodeProtectedHeader } from "jose";
 import { nearest } from "../config/nearest.ts";
 import type { Config } from "../config/options.ts";
 import { isEmbedded } from "../database/open.ts";
@@ -13,7 +14,6 @@ import { createAdvice, privilegeAdvice } from "./privilege_advice.ts";
 import { replacesHint, requestAdvice } from "./request_advice.ts";
 import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import { bearerToken } from "../auth/credential.ts";
-import { parseJsonObject } from "../lib/json_object.ts";
 
 export interface AdviceContext {
   readonly pieces: RawRequest;
@@ -158,8 +158,7 @@ function tokenAdvice(details: unknown, authorization: string | undefined): strin
 
 function namesKey(token: string): boolean {
   try {
-    const base64 = token.slice(0, token.indexOf(".")).replaceAll("-", "+").replaceAll("_", "/");
-    return typeof parseJsonObject(atob(base64))?.["kid"] === "string";
+    return typeof decodeProtectedHeader(token).kid === "string";
   } catch {
     return false;
   }

@@ -25,7 +25,6 @@ const minBytes = 1024;
 
 /** Longer bodies are encoded in pieces, so that other requests run between them. */
 const maxWholeBytes = 128 * 1024;
-const pieceBytes = 64 * 1024;
 
 /**
  * Returns the reply in a coding that the client accepts, or as it is. Adds `Vary: Accept-Encoding` to every
@@ -88,7 +87,9 @@ function encodedReply(
     headers.push(["Content-Length", String(encoded.length)]);
     return { ...reply, headers, content: encoded, length: encoded.length };
   }
-  const source = content instanceof Uint8Array ? piecesOf(content) : content;
+  const source = content instanceof Uint8Array
+    ? new Blob([content as Uint8Array<ArrayBuffer>]).stream()
+    : content;
   const encoded = encoder.encodeStream(source);
   return encoded === null ? null : { ...reply, headers, content: encoded, length: null };
 }
@@ -102,15 +103,4 @@ function encodedHeaders(headers: HeaderList, coding: ResponseCoding): Header[] {
   }
   encoded.push(["Content-Encoding", coding]);
   return encoded;
-}
-
-function piecesOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
-  let at = 0;
-  return new ReadableStream<Uint8Array>({
-    pull(controller) {
-      controller.enqueue(bytes.subarray(at, at + pieceBytes));
-      at += pieceBytes;
-      if (at >= bytes.length) controller.close();
-    },
-  }, { highWaterMark: 0 });
 }

@@ -1,6 +1,6 @@
 /** The `Link` header of pages (RFC 8288). @module */
 import type { HeaderList } from "../lib/header_list.ts";
-import { type CursorPage, cursorPageOf, type ReadNode } from "../plan/read_node.ts";
+import type { CursorPage, ReadNode } from "../plan/read_node.ts";
 import { resultColumn } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { type ReplacedParam, splitQuery, withParams } from "../request/url/query_string.ts";
@@ -24,7 +24,7 @@ const maxLength = 4096;
 
 /** Returns `Link` with references to other pages; empty for none. */
 export function linkHeader(request: ApiRequest, page: ReadPage, mode: LinkMode): HeaderList {
-  const cursor = cursorPageOf(page.root);
+  const cursor = page.root.cursor?.page ?? null;
   if (hasPositionInBody(request, cursor)) return [];
   const links = mode === "none"
     ? noLinks

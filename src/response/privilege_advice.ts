@@ -38,11 +38,9 @@ export function privilegeAdvice({ message }: ErrorFields, context: AdviceContext
 function relationAdvice(name: string, role: string, context: AdviceContext): string {
   const { pieces } = context;
   if (targetOf(pieces) === name) {
-    const columns = returnedColumns(pieces);
-    const privileges = privilegesOf(pieces).map((privilege) =>
-      privilege === "select" && columns !== null ? `select (${columns.join(", ")})` : privilege
-    );
-    return `grant ${privileges.join(", ")} on ${qualifiedText(name, context)} to ${role};`;
+    return `grant ${privilegesOf(pieces).join(", ")} on ${
+      qualifiedText(name, context)
+    } to ${role};`;
   }
   if (targetOf(pieces) !== null && decodeQueryText(pieces.query).includes(name)) {
     return `grant select on ${qualifiedText(name, context)} to ${role};`;
@@ -73,20 +71,6 @@ function privilegesOf({ method, query, headers }: RawRequest): readonly Privileg
     default:
       return ["select"];
   }
-}
-
-/** Columns of `select` and filters of a write; null for all, and for items like embeds. */
-function returnedColumns({ method, query, headers }: RawRequest): readonly string[] | null {
-  if (method === "GET" || !/return=representation/.test(headers["prefer"] ?? "")) return null;
-  const params = splitQuery(query);
-  const selected = params.find(({ name }) => name === "select")?.value ?? "";
-  const filtered = params.flatMap(({ name, value }) =>
-    value !== null && /^(not\.)?[a-z]+(\(|\.)/.test(value) ? [name] : []
-  );
-  const names = [...new Set([...selected.split(","), ...filtered])];
-  return names.every((name) => /^[a-z_][a-z0-9_]*$/.test(name))
-    ? names.map((name) => nameText(name))
-    : null;
 }
 
 /** Returns the relation in a path; null for others. */

@@ -41,7 +41,6 @@ const ownCorrections: ReadonlyMap<string, Correction> = new Map<string, Correcti
 /** By SQLSTATE. */
 const databaseCorrections: ReadonlyMap<string, Correction> = new Map<string, Correction>([
   ["22P02", valueCorrection],
-  ["23514", checkDefinition],
   ["42501", (_, { pieces, role }) => schemeCorrection(pieces.headers["authorization"], role)],
   ["42703", columnCorrection],
   ["42704", typeName],
@@ -83,10 +82,7 @@ function clauseCorrection(context: AdviceContext): string | null {
       ? correctedSelect(value, context)
       : /^(not\.)?(or|and)$/.test(name)
       ? correctedTree(value)
-      : ["page", "per_page", "size"].includes(name)
-      ? null
       : undefined;
-    if (corrected === null) return "Write limit=20&offset=20";
     // Any correction of an open parenthesis at the end would be empty.
     if (value.endsWith("(")) continue;
     if (typeof corrected === "string" && corrected !== value) return `Write ${name}=${corrected}`;
@@ -152,37 +148,15 @@ function sqlFilter(name: string, value: string): string | null {
   return word === undefined ? null : `${name}=${word}.${rest}`;
 }
 
-/** Clauses by their names in other interfaces. */
-const clauseNames: ReadonlyMap<string, string> = new Map([
-  ["sort", "order"],
-  ["sort_by", "order"],
-  ["orderby", "order"],
-  ["order_by", "order"],
-  ["fields", "select"],
-]);
-
-/** `sort=price`, `where=price>5`, `price[gt]=5` and `price__gt=5`, which other interfaces have. */
+/** A parameter such as `sort`, `page` and `price[gt]`, which other interfaces have. */
 function otherParameter({ message }: ErrorFields, context: AdviceContext): string | null {
   const text = /^"failed to parse filter \((.*)\)" \(line/s.exec(message)?.[1];
-  const { name = "", value = "" } = paramsOf(context.pieces.query)
+  const { name = "" } = paramsOf(context.pieces.query)
     .find((param) => param.value === text && param.name !== "select") ?? {};
   const relation = targetRelation(context);
-  const columns = relation?.columns.map((column) => column.name);
-  if (columns === undefined || columns.includes(name)) return null;
-  const clause = clauseNames.get(name);
-  if (clause !== undefined) {
-    return `Write ${clause}=${clause === "order" ? correctedOrder(value) : value}`;
-  }
-  // The lookahead keeps a long name from being tried at each of its underscores.
-  const [, column, operator] = /^(\w+)\[(\w+)\]?$/.exec(name) ??
-    /^(?=\w+\]?$)(\w+?)__(\w+?)\]?$/.exec(name) ?? [];
-  if (operator !== undefined) return `Write ${column}=${operator}.${value}`;
-  const [, compared = "", sign, operand] = /^(\w+) *([<>=!]{1,2}) *(.*)$/.exec(value) ?? [];
-  const filter = columns.includes(compared) ? sqlFilter(compared, `${sign}${operand}`) : null;
-  if (filter !== null) return `Write ${filter}`;
-  return /^\w+$/.test(name) && nearest(name, columns) === null
-    ? `${relation!.name} has no column ${name}`
-    : null;
+  const columns = relation?.columns.map((column) => column.name) ?? [];
+  const isOther = /^[\w[\]]+$/.test(name) && !columns.includes(name);
+  return isOther && relation !== null ? `${relation.name} has no column ${name}` : null;
 }
 
 /** Names the path from one relation to another over a third; `max(price)` is an aggregate. */
@@ -265,15 +239,6 @@ function valueCorrection({ message }: ErrorFields, context: AdviceContext): stri
   function typeName({ baseType }: Column): string {
     return baseType.slice(baseType.lastIndexOf(".") + 1);
   }
-}
-
-/** Returns the definition of the constraint that a value or a row violates. */
-function checkDefinition({ message }: ErrorFields, { cache }: AdviceContext): string | null {
-  const [, owner, constraint] =
-    /(?:domain|relation) "?(.+?)"? violates check constraint "(.+)"$/s.exec(message) ?? [];
-  const checks = cache?.checks ?? {};
-  const key = `${owner} ${constraint}`;
-  return Object.hasOwn(checks, key) ? `${owner}: ${checks[key]}` : null;
 }
 
 /** Types that requests cast to. */

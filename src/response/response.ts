@@ -12,7 +12,7 @@ import { countBound } from "../plan/count_plan.ts";
 import { type Plan, readOf } from "../plan/plan.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { resultColumn } from "../query/query.ts";
-import { cursorPageOf, type ReadNode } from "../plan/read_node.ts";
+import type { ReadNode } from "../plan/read_node.ts";
 import { hasConflictTarget } from "../plan/conflict.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { addressHeaders } from "./address_headers.ts";
@@ -86,7 +86,7 @@ function pageHeaders(
   const { kind } = plan.count;
   const isExact = kind === "exact" || kind === "page";
   const page = { root, columns, rows: range.rows, total: isExact ? range.total : null };
-  const byCursor = cursorPageOf(root) !== null;
+  const byCursor = root.cursor !== null;
   return [
     ...byCursor
       ? contentRange(`*/${range.total ?? "*"}`, config.dialect.rangeUnit)
@@ -210,24 +210,14 @@ function rangedReply(
   { metadata, range, headers, body, config }: RangedResult,
 ): Reply {
   const status = rangeStatus(range);
-  const { representation } = plan;
-  if (status !== 416) {
-    const sentBody = plan.headersOnly ? null : body;
-    const reply = successReply(request, metadata, {
-      status,
-      headers,
-      body: sentBody,
-      representation,
-    });
-    return conditionalReply(reply, request.preconditions, metadata.rows > 0);
-  }
-  const error = outOfRange(range.first, range.total!, config);
-  return successReply(request, metadata, {
+  const content = status === 416 ? outOfRange(range.first, range.total!, config) : body;
+  const reply = successReply(request, metadata, {
     status,
     headers,
-    body: plan.headersOnly ? null : error,
-    representation,
+    body: plan.headersOnly ? null : content,
+    representation: plan.representation,
   });
+  return status === 416 ? reply : conditionalReply(reply, request.preconditions, metadata.rows > 0);
 }
 
 /** Returns the error body for a range that begins after the last row. */

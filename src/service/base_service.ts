@@ -87,9 +87,6 @@ export abstract class BaseService {
     if (isCounted) this.#eventLoop.start(metricRegistry);
   }
 
-  /** Returns the current metrics. */
-  abstract metrics(): Metrics;
-
   /** Has the schema cache loaded again, since a connection was lost. */
   abstract recover(): void;
 
@@ -120,7 +117,7 @@ export abstract class BaseService {
   }
 
   /** Returns the metrics of what each thread that serves has: a pool and a cache of tokens. */
-  protected threadMetrics(): Omit<Metrics, "schemaCacheLoads" | "schemaCacheQuerySeconds"> {
+  metrics(): Metrics {
     const { auth, serverVersion } = this.#snapshot;
     return {
       build: {
@@ -160,7 +157,6 @@ type DatabaseOptionsConfig = Pick<
   | "dbPreparedStatements"
   | "dbReplicaFallback"
   | "dbReplicaMaxLag"
-  | "dbReplicaWait"
 >;
 
 /** Returns the options of a database that a configuration sets. */

@@ -8,7 +8,6 @@ import { dialects } from "../dialect.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import { MetricRegistry } from "../observe/metric_registry.ts";
-import type { Metrics } from "../observe/metrics.ts";
 import { type Schedule, schedule, turn } from "../lib/timers.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import { readPieces } from "../schema_cache/pieces.ts";
@@ -100,15 +99,6 @@ export class FollowingService extends BaseService implements RequestService {
     service.database.observeServers?.();
     if (service.database.ask !== undefined) service.#heartbeat.start();
     return service;
-  }
-
-  /** Returns the current metrics. Loads are those of the followed service. */
-  metrics(): Metrics {
-    return {
-      ...this.threadMetrics(),
-      schemaCacheQuerySeconds: null,
-      schemaCacheLoads: { success: 0, fail: 0 },
-    };
   }
 
   /** Applies a change as a whole, after those before it. A request in progress keeps its snapshot. */

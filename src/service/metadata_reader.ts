@@ -37,25 +37,21 @@ export interface SchemaReading {
   readonly timings: readonly QueryTiming[] | null;
 }
 
+interface MetadataReaderParts {
+  readonly database: Database;
+  readonly dialect: Dialect;
+  readonly observe: (event: Observation) => void;
+  /** Reads of configuration and roles reject only if it returns true for the failure. */
+  readonly exitOnFatal: (thrown: unknown) => boolean;
+}
+
 /** Reads the metadata of one database. */
 export class MetadataReader {
-  readonly #database: Database;
-  readonly #dialect: Dialect;
-  readonly #observe: (event: Observation) => void;
-  readonly #exitOnFatal: (thrown: unknown) => boolean;
+  readonly #parts: MetadataReaderParts;
   #building: Promise<unknown> = Promise.resolve();
 
-  /** Reads of configuration and roles reject only if `exitOnFatal` returns true for the failure. */
-  constructor(
-    database: Database,
-    dialect: Dialect,
-    observe: (event: Observation) => void,
-    exitOnFatal: (thrown: unknown) => boolean,
-  ) {
-    this.#database = database;
-    this.#dialect = dialect;
-    this.#observe = observe;
-    this.#exitOnFatal = exitOnFatal;
+  constructor(parts: MetadataReaderParts) {
+    this.#parts = parts;
   }
 
   /** Reads the configuration in the database. Reports a failure and returns no values. */
@@ -74,8 +70,8 @@ export class MetadataReader {
    */
   async readRoles(version: string | null): Promise<RoleSettings | null> {
     try {
-      const serverVersion = version ?? await this.#database.version();
-      return readRoles(await this.#query([roleStatement(serverVersion, this.#dialect)]));
+      const serverVersion = version ?? await this.#parts.database.version();
+      return readRoles(await this.#query([roleStatement(serverVersion, this.#parts.dialect)]));
     } catch (thrown) {
       this.#report("roles", thrown);
       return null;
@@ -89,7 +85,7 @@ export class MetadataReader {
     const start = performance.now();
     const queries = schemaCacheQueries(config);
     const statements = loadStatements(queries, { timed: config.logLevel === "debug" });
-    const { rows } = await this.#database.transaction(metadataBatch(statements));
+    const { rows } = await this.#parts.database.transaction(metadataBatch(statements));
     const values = rows.slice(-statements.length)
       .map((answer) => answer.map(([text]) => text ?? ""));
     const { answers, timings } = splitLoadResults(values, queries);
@@ -117,14 +113,14 @@ export class MetadataReader {
 
   /** Returns the single value of the last statement. Rolls back, so that no setting remains. */
   async #query(statements: readonly Statement[]): Promise<string> {
-    const { rows } = await this.#database.transaction(metadataBatch(statements, "rollback"));
+    const { rows } = await this.#parts.database.transaction(metadataBatch(statements, "rollback"));
     return rows.at(-1)?.[0]?.[0] ?? "";
   }
 
   #report(what: "configuration" | "roles", thrown: unknown): void {
-    if (this.#exitOnFatal(thrown)) throw thrown;
-    const error = errorFacts(thrown, this.#dialect);
-    this.#observe({ kind: "database-config-failed", what, error });
+    if (this.#parts.exitOnFatal(thrown)) throw thrown;
+    const error = errorFacts(thrown, this.#parts.dialect);
+    this.#parts.observe({ kind: "database-config-failed", what, error });
   }
 }
 

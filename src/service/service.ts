@@ -5,7 +5,6 @@ import { RemoteKeySets } from "../auth/remote_key_set.ts";
 import { noRoleSettings } from "../config/in_database.ts";
 import { noValues } from "../config/load.ts";
 import type { Config } from "../config/options.ts";
-import type { ConfigSource } from "../config/source.ts";
 import type { ReloadTarget } from "../database/notifications/listener.ts";
 import { isEmbedded } from "../database/open.ts";
 import { unsupportedVersion } from "../database/server_version.ts";
@@ -16,19 +15,14 @@ import { inSlices } from "../lib/slices.ts";
 import { withTimeout } from "../lib/time_limits.ts";
 import { schedule } from "../lib/timers.ts";
 import { MetricRegistry } from "../observe/metric_registry.ts";
-import type { Metrics } from "../observe/metrics.ts";
+import type { Counter } from "../observe/metric_registry.ts";
 import { isLogged, type Observation } from "../observe/observation.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import { schemaPieces } from "../schema_cache/pieces.ts";
 import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import { unusedStandbysReason } from "../transaction/standby_use.ts";
 import { BaseService } from "./base_service.ts";
-import {
-  type LoadedConfig,
-  prepareAuthOf,
-  prepareLimitsOf,
-  ServiceConfiguration,
-} from "./service_configuration.ts";
+import { type LoadedConfig, prepareState, ServiceConfiguration } from "./service_configuration.ts";
 import type { FollowedParts } from "./following_service.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
@@ -54,8 +48,8 @@ export class Service extends BaseService {
   readonly #schema: LoadScheduler;
   readonly #staleness: StalenessCheck;
   #attempts = 0;
-  /** Number of finished loads of the schema cache since the start. */
-  readonly #loadCounts = { success: 0, fail: 0 };
+  /** Counts the finished loads of the schema cache. */
+  readonly #loads: Counter;
   #querySeconds: number | null = null;
   readonly #notifications: ReloadNotifications;
   readonly #heartbeat: Heartbeat;
@@ -69,17 +63,13 @@ export class Service extends BaseService {
   readonly #metadata: MetadataReader;
   readonly #remoteKeySets: RemoteKeySets;
   readonly revocations: RevocationList;
-  readonly #missingCacheDetail: "reason" | "none";
-  readonly #hidesExtensionFunctions: boolean;
-  readonly #onFollowedChange: () => void;
-  readonly #hasFollowers: boolean;
+  readonly #options: ServiceOptions;
   /** The schema cache for followers; null without them. */
   #schemaPieces: readonly string[] | null = null;
 
   private constructor(
     options: ServiceOptions,
-    { source, snapshot, remoteKeySets, metricRegistry }: {
-      readonly source: ConfigSource;
+    { snapshot, remoteKeySets, metricRegistry }: {
       readonly snapshot: Snapshot;
       readonly remoteKeySets: RemoteKeySets;
       readonly metricRegistry: MetricRegistry;
@@ -87,16 +77,13 @@ export class Service extends BaseService {
   ) {
     super(options, snapshot, metricRegistry);
     this.#remoteKeySets = remoteKeySets;
-    this.#onFollowedChange = options.onFollowedChange ?? (() => {});
-    this.#hasFollowers = options.followers !== undefined;
-    this.#missingCacheDetail = options.missingCacheDetail ?? "reason";
-    this.#hidesExtensionFunctions = options.hidesExtensionFunctions ?? false;
+    this.#options = options;
     this.#serverCheck = this.#makeServerCheck(options.followers ?? 0);
+    const { database, dialect, observe } = this;
     const exitOnFatal = (thrown: unknown) => this.failurePolicy.exitOnLoginRefused(thrown);
-    this.#metadata = new MetadataReader(this.database, this.dialect, this.observe, exitOnFatal);
+    this.#metadata = new MetadataReader({ database, dialect, observe, exitOnFatal });
     this.#configuration = new ServiceConfiguration({
       source: options.source,
-      initialSource: source,
       initialConfig: snapshot.config,
       metadata: this.#metadata,
       remoteKeySets,
@@ -106,7 +93,12 @@ export class Service extends BaseService {
     this.revocations = this.#makeRevocationList(options.loading ?? "shared");
     this.#notifications = this.#makeNotifications();
     this.#heartbeat = this.#makeHeartbeat();
-    this.#registerHealth();
+    this.#loads = this.metricRegistry.counter({
+      name: "schema_cache_loads_total",
+      help: "The total number of times the schema cache was loaded",
+      labels: ["status"],
+    });
+    this.#registerGauges();
     this.#watch = options.loading === "unshared" ? null : this.#makeWatch();
     this.#staleness = new StalenessCheck({
       isExternal: snapshot.cache !== null,
@@ -153,7 +145,7 @@ export class Service extends BaseService {
 
   /** Creates a service without loading anything. Rejects if the configuration is invalid. */
   static async create(options: ServiceOptions): Promise<Service> {
-    const source = options.initialSource ?? options.source();
+    const source = options.source();
     const config = source.configure(noValues);
     const metricRegistry = new MetricRegistry();
     const remoteKeySets = new RemoteKeySets({
@@ -164,11 +156,8 @@ export class Service extends BaseService {
       observe: options.observe,
       sharing: options.loading ?? "shared",
     });
-    const auth = await prepareAuthOf(config, null, { source, values: noValues, remoteKeySets });
-    const clientLimits = await prepareLimitsOf(config, null, {
-      source,
-      values: noValues,
-    });
+    const inputs = { source, values: noValues, remoteKeySets };
+    const { auth, ...limits } = await prepareState(config, null, inputs);
     const cache = options.schemaCache ?? null;
     const unloaded = {
       roles: noRoleSettings,
@@ -179,8 +168,8 @@ export class Service extends BaseService {
       cacheError: null,
     };
     const { tenant = null } = options;
-    const snapshot = { config, auth: { ...auth, tenant }, ...clientLimits, ...unloaded };
-    const service = new Service(options, { source, snapshot, remoteKeySets, metricRegistry });
+    const snapshot = { config, auth: { ...auth, tenant }, ...limits, ...unloaded };
+    const service = new Service(options, { snapshot, remoteKeySets, metricRegistry });
     service.#warnOfOldRolePath();
     service.configureDatabase();
     return service;
@@ -254,7 +243,6 @@ export class Service extends BaseService {
    * Reports an invalid configuration and keeps the old one.
    */
   async reloadConfig(): Promise<void> {
-    this.#configuration.dropInitialSource();
     const read = await this.#tryReadConfig();
     if (read === null) return;
     this.#applyConfig(read);
@@ -266,13 +254,13 @@ export class Service extends BaseService {
    * the configuration is invalid or the server refuses the login. Reports other database failures.
    */
   async readConfig(): Promise<Config> {
-    const { config, auth } = await this.#configuration.read();
+    const { state: { config, auth } } = await this.#configuration.read();
     return { ...config, jwtRoleClaimKey: auth.rolePath.text };
   }
 
   /** Reads configuration and schema once, without serving. Reports a failure and returns null. */
   async readSchema(): Promise<SchemaCacheData | null> {
-    const { config } = await this.#configuration.read();
+    const { state: { config } } = await this.#configuration.read();
     try {
       const { data, ms } = await this.#readCatalogue(config);
       this.observe({ kind: "schema-cache-queried", ms });
@@ -284,7 +272,7 @@ export class Service extends BaseService {
   }
 
   #readCatalogue(config: Config): Promise<SchemaReading> {
-    const hidesExtensionFunctions = this.#hidesExtensionFunctions;
+    const { hidesExtensionFunctions = false } = this.#options;
     return this.#metadata.readSchema({ ...config, hidesExtensionFunctions });
   }
 
@@ -320,12 +308,17 @@ export class Service extends BaseService {
     return isConnected !== false || lostForMs < this.dialect.maxListenerLossMs;
   }
 
-  #registerHealth(): void {
-    const gauge = (name: string, help: string, value: () => boolean | null) =>
+  #registerGauges(): void {
+    const gauge = (name: string, help: string, read: () => boolean | number | null) =>
       this.metricRegistry.gauge({ name, help }, () => {
-        const isUp = value();
-        return isUp === null ? [] : [[[], Number(isUp)]];
+        const value = read();
+        return value === null ? [] : [[[], Number(value)]];
       });
+    gauge(
+      "schema_cache_query_time_seconds",
+      "The query time in seconds of the last schema cache load",
+      () => this.#querySeconds,
+    );
     gauge("ready", "Whether the service is ready", () => this.#mayBeReady);
     gauge(
       "database_up",
@@ -337,15 +330,6 @@ export class Service extends BaseService {
       "Whether the listening connection is open",
       () => this.#notifications.isConnected,
     );
-  }
-
-  /** Returns the current metrics. */
-  metrics(): Metrics {
-    return {
-      ...this.threadMetrics(),
-      schemaCacheQuerySeconds: this.#querySeconds,
-      schemaCacheLoads: { ...this.#loadCounts },
-    };
   }
 
   /** Stops loads and closes the database. */
@@ -367,16 +351,15 @@ export class Service extends BaseService {
       this.observe({ kind: "connecting", attempt: ++this.#attempts });
       const version = await this.#connect();
       config = this.snapshot.config;
-      if (config.dbConfig) {
-        read = await this.#tryReadConfig(version, this.#configuration.takeInitialSource());
-      }
-      config = read?.config ?? config;
+      if (config.dbConfig) read = await this.#tryReadConfig(version);
+      config = read?.state.config ?? config;
       const recordWatchedState = await this.#watch?.beforeLoad(config);
       const reading = await this.#readCatalogue(config);
       this.#querySeconds = reading.ms / 1000;
       const began = performance.now();
       const cache = indexSchemaCache(reading.data);
-      const pieces = this.#hasFollowers ? await inSlices(schemaPieces(cache.data)) : null;
+      const hasFollowers = this.#options.followers !== undefined;
+      const pieces = hasFollowers ? await inSlices(schemaPieces(cache.data)) : null;
       // Both change at once, so that no request combines a new configuration with an old cache.
       if (read !== null) this.#applyConfig(read);
       this.replace({ cache, cacheLoadedAt: this.now(), cacheError: null });
@@ -385,13 +368,12 @@ export class Service extends BaseService {
       recordWatchedState?.();
       this.#reportLoad(cache, reading, performance.now() - began);
       if (!first || this.dialect.poolFlush === "every load") this.database.flush();
-      this.#onFollowedChange();
+      this.#options.onFollowedChange?.();
       const revocations = this.revocations.reload();
       if (first) await revocations;
     } catch (thrown) {
-      this.#configuration.dropInitialSource();
       if (read !== null) this.#applyConfig(read);
-      this.#loadCounts.fail++;
+      this.#loads.increment("FAIL");
       this.#reportSchemaFailure(thrown, config);
       if (first && isMissingSchema(thrown)) {
         await this.failurePolicy.exitOnMissingSchema(() => readFilledSchemas(this.database));
@@ -410,7 +392,7 @@ export class Service extends BaseService {
     }
     this.#reportUnusedStandbys(cache);
     this.#attempts = 0;
-    this.#loadCounts.success++;
+    this.#loads.increment("SUCCESS");
   }
 
   /** Connects, and listens again: this load reads the changes that notifications have missed. */
@@ -469,12 +451,9 @@ export class Service extends BaseService {
   }
 
   /** Reads the configuration. Reports an invalid one and resolves with null. */
-  async #tryReadConfig(
-    version: string | null = null,
-    source: ConfigSource | null = null,
-  ): Promise<LoadedConfig | null> {
+  async #tryReadConfig(version: string | null = null): Promise<LoadedConfig | null> {
     try {
-      return await this.#configuration.read(version, source);
+      return await this.#configuration.read(version);
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       const message = text.replaceAll("\n", "; ");
@@ -485,17 +464,16 @@ export class Service extends BaseService {
 
   #applyConfig(loaded: LoadedConfig): void {
     if (!this.#configuration.accepts(loaded)) return;
-    const { roles, auth, clientLimits, unapplied } = loaded;
-    const { config } = loaded;
-    this.replace({ config, auth, roles, ...clientLimits });
+    this.replace(loaded.state);
+    const { auth, config } = loaded.state;
     this.#remoteKeySets.keep(remoteKeySetsOf(auth.issuers));
     this.observe({ kind: "config-reloaded" });
-    for (const key of unapplied) this.#observeFinding({ kind: "restart-needed", key });
+    for (const key of loaded.unapplied) this.#observeFinding({ kind: "restart-needed", key });
     this.#warnOfOldRolePath();
     this.configureDatabase();
     this.#notifications.configure();
     this.#watch?.configure(config);
-    this.#onFollowedChange();
+    this.#options.onFollowedChange?.();
   }
 
   #warnOfOldRolePath(): void {
@@ -506,7 +484,7 @@ export class Service extends BaseService {
   }
 
   #reportSchemaFailure(thrown: unknown, config: Config): void {
-    const isSent = thrown instanceof ServiceError && this.#missingCacheDetail === "reason";
+    const isSent = thrown instanceof ServiceError && this.#options.missingCacheDetail !== "none";
     this.replace({ cacheError: isSent ? thrown : null });
     if (
       this.isEnding || this.failurePolicy.exitOnLoginRefused(thrown) ||
@@ -560,7 +538,7 @@ export class Service extends BaseService {
         if (!this.isEnding) this.observe({ kind: "revocations-failed", error });
       },
       observe: this.observe,
-      onLoaded: () => this.#onFollowedChange(),
+      onLoaded: () => this.#options.onFollowedChange?.(),
       sharing,
       now: this.now,
       schedule,

@@ -12,8 +12,6 @@ import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 export interface ServiceOptions {
   /** Reads the configuration's sources. The messages of its errors are shown to operators. */
   readonly source: () => ConfigSource;
-  /** Sources that the caller has read already. Default: `source` is called. */
-  readonly initialSource?: ConfigSource;
   readonly database: Database;
   /** Epoch milliseconds. */
   readonly now: () => number;

@@ -411,6 +411,12 @@ const answers: readonly (readonly [string, Parameters<Api>[1], number, RegExp])[
   ],
   ["a body that is not JSON", { body: "{", headers: modernHeaders("x") }, 400, /-32700/],
   ["a batch", { body: [message("tools/list")] }, 400, /-32600/],
+  [
+    "a message of 2025",
+    { body: message("ping"), headers: { Accept: "application/json, text/event-stream" } },
+    200,
+    /"result":\{\}/,
+  ],
   ["a long body", { body: new Uint8Array(1024 * 1024 + 1) }, 413, /SVC130/],
   ["a coded body", { headers: { "Content-Encoding": "compress" }, body: "x" }, 415, /SVC138/],
   [
@@ -455,6 +461,7 @@ for (const [label, parts, status, body] of answers) {
     strictEqual(response.status, status, text);
     match(text, body);
     strictEqual(response.headers.get("Access-Control-Allow-Origin"), null);
+    strictEqual(response.headers.get("Connection"), status === 413 ? "close" : null);
   });
 }
 

@@ -33,42 +33,31 @@ export function documentStore(): DocumentStore {
 
 /** Makes an empty store. It makes one document at a time. Keys count by their length in characters. */
 export function createStore(maxBytes: number): DocumentStore {
-  const documents = new Map<string, Promise<StoredDocument>>();
+  /** Documents, the least recently used one first. The size is 0 while one is made. */
+  const entries = new Map<string, { readonly document: Promise<StoredDocument>; size: number }>();
   let used = 0;
   let last: Promise<unknown> = Promise.resolve();
-  const sizes = new Map<string, number>();
-  const remove = (key: string) => {
-    documents.delete(key);
-    used -= sizes.get(key) ?? 0;
-    sizes.delete(key);
-  };
   const add = async (key: string, make: () => Promise<StoredDocument>) => {
     try {
       const made = await make();
-      sizes.set(key, key.length + made.content.length);
-      used += key.length + made.content.length;
-      for (const oldest of sizes.keys()) {
+      used += entries.get(key)!.size = key.length + made.content.length;
+      for (const [oldest, { size }] of entries) {
         if (used <= maxBytes) break;
-        remove(oldest);
+        if (size > 0) entries.delete(oldest);
+        used -= size;
       }
       return made;
     } catch (error) {
-      documents.delete(key);
+      entries.delete(key);
       throw error;
     }
   };
   return {
     get(key, make) {
-      const cached = documents.get(key);
-      if (cached !== undefined) {
-        const size = sizes.get(key);
-        if (size !== undefined && sizes.delete(key)) sizes.set(key, size);
-        return cached;
-      }
-      const document = last.then(() => add(key, make));
-      documents.set(key, document);
-      last = document.catch(() => {});
-      return document;
+      const entry = entries.get(key) ?? { document: last.then(() => add(key, make)), size: 0 };
+      if (!entries.delete(key)) last = entry.document.catch(() => {});
+      entries.set(key, entry);
+      return entry.document;
     },
   };
 }

@@ -1,13 +1,6 @@
 /** Turns names and comments of the database into names, references, keys and texts of a document. @module */
 import type { Relation } from "../../schema_cache/schema_cache.ts";
 
-/** Encodes what a path or its template cannot contain (RFC 3986 section 3.3). */
-export function pathSegment(name: string): string {
-  return name.toWellFormed().replace(notInPath, encodeURIComponent);
-}
-
-const notInPath = /[^\x80-\u{10ffff}A-Za-z0-9\-_.~!$&'()*+,;=:@]/gu;
-
 /** Returns a reference within the document: a JSON pointer (RFC 6901) as a URI fragment. */
 export function reference(...path: readonly string[]): { readonly $ref: string } {
   return { $ref: `#/${path.map(pointerToken).join("/")}` };
@@ -90,4 +83,18 @@ export function unlessEmpty<Name extends string, Item>(
   list: readonly Item[],
 ): { readonly [key in Name]?: readonly Item[] } {
   return (list.length === 0 ? {} : { [name]: list }) as { [key in Name]?: readonly Item[] };
+}
+
+/** Returns the schema of an object. `required` are the names of members that it always has. */
+export function objectSchema(
+  comment: string | null,
+  properties: readonly (readonly [name: string, schema: unknown])[],
+  required: readonly string[],
+) {
+  return {
+    type: "object",
+    ...described(comment),
+    ...(properties.length === 0 ? {} : { properties: Object.fromEntries(properties) }),
+    ...unlessEmpty("required", required),
+  };
 }

@@ -1,6 +1,7 @@
 /** Writes an OpenAPI 2.0 document
  * (https://github.com/OAI/OpenAPI-Specification/blob/main/versions/2.0.md). @module */
-import { described, pathSegment, unlessEmpty } from "./names.ts";
+import { described, objectSchema, unlessEmpty } from "./names.ts";
+import { pathSegment } from "../../request/url/percent.ts";
 import {
   batchPath,
   fixedParameters,
@@ -86,17 +87,11 @@ const security = {
 
 /** Returns the schema of a relation. All NOT NULL columns are required, even those with a default. */
 function definition({ relation, columns }: DescribedRelation): unknown {
-  const required = columns.filter(({ column }) => !column.nullable);
-  return {
-    type: "object",
-    ...described(relation.comment),
-    ...(columns.length === 0 ? {} : {
-      properties: Object.fromEntries(
-        columns.map((column) => [column.column.name, property(column)]),
-      ),
-    }),
-    ...unlessEmpty("required", required.map(({ column }) => column.name)),
-  };
+  return objectSchema(
+    relation.comment,
+    columns.map((column) => [column.column.name, property(column)]),
+    columns.flatMap(({ column }) => column.nullable ? [] : [column.name]),
+  );
 }
 
 function property({ column, description }: DescribedColumn): unknown {

@@ -2,6 +2,7 @@
 import {
   aboutTarget,
   described,
+  objectSchema,
   queryName,
   reference,
   rowFilterKey,
@@ -163,17 +164,11 @@ function argumentSchema(
   { comment, parameters }: Routine,
   typeName: (type: string) => string,
 ): unknown {
-  const required = parameters.filter((parameter) => parameter.required);
-  return {
-    type: "object",
-    ...described(comment),
-    ...(parameters.length === 0 ? {} : {
-      properties: Object.fromEntries(
-        parameters.map(({ name, type }) => [name, typeFacts(typeName(type))]),
-      ),
-    }),
-    ...unlessEmpty("required", required.map(({ name }) => name)),
-  };
+  return objectSchema(
+    comment,
+    parameters.map(({ name, type }) => [name, typeFacts(typeName(type))]),
+    parameters.flatMap(({ name, required }) => required ? [name] : []),
+  );
 }
 
 /** Returns a parameter in the query string, where arrays and JSON are literals. */

@@ -1,6 +1,6 @@
 /** The JSON Schemas of an OpenAPI 3.1 document (https://json-schema.org/draft/2020-12): rows that
  * requests read or write, errors, and values by PostgreSQL's types. @module */
-import { componentKey, described, reference, unlessEmpty } from "./names.ts";
+import { componentKey, described, objectSchema, reference } from "./names.ts";
 import type { DescribedColumn, DescribedRelation } from "./model.ts";
 import type { Column, Parameter } from "../../schema_cache/schema_cache.ts";
 import { elementType } from "./types.ts";
@@ -50,14 +50,11 @@ export function relationSchemas(described: DescribedRelation): readonly SchemaEn
 
 function rowSchema({ relation, columns }: DescribedRelation, use: RowUse): Schema {
   const written = use === "read" ? columns : columns.filter(({ column }) => !column.generated);
-  const required = written.filter(({ column }) => isRequired(column, use));
-  const properties = written.map((column) => [column.column.name, property(column, use)] as const);
-  return {
-    type: "object",
-    ...described(relation.comment),
-    ...(written.length === 0 ? {} : { properties: Object.fromEntries(properties) }),
-    ...unlessEmpty("required", required.map(({ column }) => column.name)),
-  };
+  return objectSchema(
+    relation.comment,
+    written.map((column) => [column.column.name, property(column, use)]),
+    written.flatMap(({ column }) => isRequired(column, use) ? [column.name] : []),
+  );
 }
 
 /** Returns whether rows contain the column. A read row has all columns that `select` keeps. */
@@ -87,14 +84,11 @@ export function argumentsSchema(
   comment: string | null,
   parameters: readonly Parameter[],
 ): Schema {
-  const required = parameters.filter((parameter) => parameter.required);
-  const properties = parameters.map(({ name, type }) => [name, nullable(typeSchema(type))]);
-  return {
-    type: "object",
-    ...described(comment),
-    ...(parameters.length === 0 ? {} : { properties: Object.fromEntries(properties) }),
-    ...unlessEmpty("required", required.map(({ name }) => name)),
-  };
+  return objectSchema(
+    comment,
+    parameters.map(({ name, type }) => [name, nullable(typeSchema(type))]),
+    parameters.flatMap(({ name, required }) => required ? [name] : []),
+  );
 }
 
 /** A JSON Schema; an empty one accepts any value. */

@@ -6,7 +6,7 @@ import type { Finding } from "../../../src/diagnosis/finding.ts";
 import { openDatabase } from "../../../src/database/open.ts";
 import { reloadTriggerSql } from "../../../src/schema_cache/reload_trigger.ts";
 import { prepared, serverVariable } from "../runner/environment.ts";
-import { type PostgresClient, withClient } from "../database/postgres_client.ts";
+import { createDatabase, type PostgresClient, withClient } from "../database/postgres_client.ts";
 
 /** Options of the service by their names in the configuration file. */
 export type FileOptions = Readonly<Record<string, string>>;
@@ -111,7 +111,7 @@ export async function diagnosedDatabase(): Promise<DiagnosedDatabase> {
   const run = async (sql: string) => {
     await withClient(uri.href, (client) => client.query(fill(sql)));
   };
-  await withClient(server, (client) => client.query(`create database ${name}`));
+  await withClient(server, (client) => createDatabase(client, name));
   await run(setup + reloadTriggerSql("svc"));
   const config = (options: FileOptions) => {
     const login = new URL(uri);

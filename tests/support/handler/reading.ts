@@ -16,10 +16,10 @@ import type {
   PathStep,
   QueryParams,
   SelectAll,
-  SelectCount,
   SelectField,
   SelectItem,
   SelectRelation,
+  SelectValue,
   SimpleOperator,
 } from "../../../src/request/url/query_types.ts";
 import type { Preferences } from "../../../src/request/api_request.ts";
@@ -105,8 +105,6 @@ export function column(
     field: typeof field === "string" ? place(field) : field,
     alias: null,
     cast: null,
-    aggregate: null,
-    aggregateCast: null,
     ...parts,
   };
 }
@@ -115,7 +113,11 @@ export function column(
 export const all: SelectAll = { kind: "all" };
 
 /** `count()` */
-export const count: SelectCount = { kind: "count", alias: null, cast: null };
+export const count: SelectValue = {
+  kind: "value",
+  value: { field: null, steps: [] },
+  alias: null,
+};
 
 type EmbedParts = Partial<Pick<SelectRelation, "alias" | "hint" | "join">>;
 

@@ -28,7 +28,7 @@ const rows: readonly (readonly [path: string, route: string])[] = [
   ["/secret", "_unknown"],
   ["/nothing", "_unknown"],
   ["/rpc/items", "_unknown"],
-  ["/rpc%2Ff", "_unknown"],
+  ["/rpc%2Ff", "/rpc/f"],
   ["/f", "_unknown"],
   ["/items/", "_unknown"],
   ["/items/1", "_unknown"],

@@ -5,8 +5,6 @@ import { type Metrics, registerServiceMetrics } from "../../../src/observe/metri
 const metrics: Metrics = {
   build: { version: "1.2.3", dialect: "svc", postgres: "15.18" },
   queueSeconds: null,
-  schemaCacheQuerySeconds: 0.0125,
-  schemaCacheLoads: { success: 2, fail: 0 },
   pool: { max: 10, open: 3, inUse: 1, waiting: 4, timeouts: 5 },
   jwtCache: { lookups: 6, hits: 7, evictions: 8 },
 };
@@ -18,8 +16,6 @@ function textOf(values: Metrics): string {
 }
 
 const lines = [
-  "svc_schema_cache_query_time_seconds 0.0125",
-  'svc_schema_cache_loads_total{status="SUCCESS"} 2.0',
   "svc_db_pool_timeouts_total 5.0",
   "svc_db_pool_available 2.0",
   "svc_db_pool_waiting 4.0",
@@ -36,21 +32,16 @@ Deno.test("registerServiceMetrics() writes each metric with its help and type", 
   for (const line of lines) ok(text.includes(`${line}\n`), line);
   match(
     text,
-    /^# HELP svc_schema_cache_loads_total The total number of times the schema cache was loaded\n# TYPE svc_schema_cache_loads_total counter\n/m,
+    /^# HELP svc_jwt_cache_hits_total The total number of JWT cache hits\n# TYPE svc_jwt_cache_hits_total counter\n/m,
   );
-  strictEqual(text.match(/^# HELP /gm)?.length, 11);
+  strictEqual(text.match(/^# HELP /gm)?.length, 9);
   ok(text.endsWith("\n"));
 });
 
-Deno.test("registerServiceMetrics() omits loads that have not happened and writes no negative value", () => {
+Deno.test("registerServiceMetrics() writes no negative value", () => {
   const text = textOf({
     ...metrics,
-    schemaCacheQuerySeconds: null,
-    schemaCacheLoads: { success: 0, fail: 1 },
     pool: { ...metrics.pool, open: 0, inUse: 2 },
   });
-  ok(!/^svc_schema_cache_query_time_seconds/m.test(text));
-  ok(!text.includes("SUCCESS"));
-  ok(text.includes('svc_schema_cache_loads_total{status="FAIL"} 1.0\n'));
   ok(text.includes("svc_db_pool_available 0.0\n"));
 });

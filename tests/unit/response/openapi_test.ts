@@ -1,12 +1,12 @@
 import {
   componentKey,
-  pathSegment,
   queryName,
   reference,
   rowFilterKey,
   splitComment,
   summaryOf,
 } from "../../../src/response/openapi/names.ts";
+import { pathSegment } from "../../../src/request/url/percent.ts";
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { pgrstDialect, svcDialect } from "../../../src/dialect.ts";
 import {
@@ -301,7 +301,6 @@ Deno.test("documents describe bookmarks where reads may go to standbys", async (
       relation: null,
     },
     volatility,
-    hasVariadic: false,
     isolation: null,
     settings: [],
   });

@@ -66,9 +66,8 @@ for (const [title, before, after, kept] of changes) {
 Deno.test("prepareAuth() shrinks a kept cache when the next token arrives", async () => {
   const before = configOf(one, 3);
   const first = await prepareAuth(before, null);
-  const key = { kid: null, verifiers: new Map() };
   const entry = {
-    token: { header: { alg: "HS256", kid: null, typ: null }, key, claims: {}, json: "{}" },
+    token: { header: { alg: "HS256", kid: null, typ: null }, claims: {}, json: "{}" },
     issuer: first.issuers!.unlisted!,
     keySet: null,
     rolePath: first.rolePath,

@@ -8,7 +8,7 @@ const counts: ReplicaCounts = {
     { place: "db2:5432", isServing: true, lagSeconds: 0.25, inFlight: 2, reads: 7 },
     { place: "db3:5432", isServing: false, lagSeconds: null, inFlight: 0, reads: 0 },
   ],
-  fallbacks: new Map([["wait", 3]]),
+  fallbacks: new Map([["behind", 3]]),
   retries: new Map([["conflict", 1]]),
 };
 
@@ -24,7 +24,7 @@ Deno.test("registerReplicaMetrics() shows standbys by host, and counts by reason
     'svc_replica_in_flight{host="db3:5432"} 0.0',
     'svc_replica_reads_total{host="db2:5432"} 7.0',
     'svc_replica_reads_total{host="db3:5432"} 0.0',
-    'svc_replica_fallbacks_total{reason="wait"} 3.0',
+    'svc_replica_fallbacks_total{reason="behind"} 3.0',
     'svc_replica_retries_total{reason="conflict"} 1.0',
   ]);
 });
