@@ -148,9 +148,7 @@ export interface StandbyUse {
 
 /** Receives what happens while a batch runs. A batch that is sent once more begins once more. */
 export interface BatchEvents {
-  /** The batch is sent. */
   begun(): void;
-  /** A statement with `use: "held"` has ended. */
   held(result: HeldResult): void;
 }
 
@@ -228,7 +226,6 @@ export interface OpenTransaction {
 export interface BatchResult {
   /** `open` before the end of the transaction. */
   readonly end: TransactionEnd | "open";
-  /** Present if the transaction is open. */
   readonly open?: OpenTransaction;
   readonly columns: ResultColumns;
   readonly body: ResultBody;

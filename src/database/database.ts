@@ -189,7 +189,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Options of the configuration that concern connections. */
+/** Options of the configuration that concern connections. Times are in seconds, sizes in bytes. */
 export interface DatabaseConfig {
   readonly dbUri: string;
   /** Connection string for notifications. Default: `dbUri`. */
@@ -201,18 +201,15 @@ export interface DatabaseConfig {
   readonly dbReplicaUri?: string | null;
   /** Connections per standby. Default: `dbPool`. */
   readonly dbReplicaPool?: number | null;
-  /** Seconds. Default: 10. */
+  /** Default: 10. */
   readonly dbReplicaMaxLag?: number;
   /** Default: `primary`. */
   readonly dbReplicaFallback?: "primary" | "error";
-  /** Seconds. */
   readonly dbPoolAcquisitionTimeout: number;
-  /** Seconds. */
   readonly dbPoolMaxIdletime: number;
-  /** Seconds. */
   readonly dbPoolMaxLifetime: number;
   readonly dbPreparedStatements: boolean | "auto";
-  /** Bytes. Default: 0. */
+  /** Default: 0. */
   readonly serverSpoolSize?: number;
   readonly dialect: Pick<Dialect, "namesApplicationInKeywords">;
 }
@@ -238,8 +235,5 @@ export function replicaSettings(
     "dbReplicaMaxLag" | "dbReplicaFallback"
   >,
 ): ReplicaSettings {
-  return {
-    maxLagMs: dbReplicaMaxLag * 1000,
-    fallback: dbReplicaFallback,
-  };
+  return { maxLagMs: dbReplicaMaxLag * 1000, fallback: dbReplicaFallback };
 }

@@ -17,7 +17,8 @@ export const positionStatement: Statement = {
     "else pg_catalog.pg_current_wal_insert_lsn() end, " +
     "case when not pg_catalog.pg_is_in_recovery() " +
     "then pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) end, " +
-    "pg_catalog.current_setting('wal_block_size'), pg_catalog.current_setting('wal_segment_size'), " +
+    "pg_catalog.current_setting('wal_block_size'), " +
+    "pg_catalog.pg_size_bytes(pg_catalog.current_setting('wal_segment_size')), " +
     "pg_catalog.pg_last_wal_receive_lsn()",
   params: [],
   use: "rows",
@@ -77,19 +78,9 @@ export function recordEnd(
   return lsn % block === pageHeaderBytes ? lsn - pageHeaderBytes : lsn;
 }
 
-const unitBytes: ReadonlyMap<string, bigint> = new Map([
-  ["", 1n],
-  ["B", 1n],
-  ["kB", 1024n],
-  ["MB", 1024n ** 2n],
-  ["GB", 1024n ** 3n],
-]);
-
-/** `8192`, `16MB`. A position is below the size of an unreadable text. */
+/** Returns a number of bytes. A position is below the size of an unreadable text. */
 function sizeOf(text: string | null): bigint {
-  const [, digits, unit = ""] = /^(\d+)([a-zA-Z]*)$/.exec(text ?? "") ?? [];
-  const factor = unitBytes.get(unit);
-  return digits === undefined || factor === undefined ? 1n << 64n : BigInt(digits) * factor;
+  return text !== null && /^[1-9]\d*$/.test(text) ? BigInt(text) : 1n << 64n;
 }
 
 /** The first eight digits of a log file's name are the timeline. */

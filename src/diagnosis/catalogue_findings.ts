@@ -10,7 +10,6 @@ interface FindingFacts {
   readonly objects: readonly (string | null)[];
   readonly hasSql: boolean;
   readonly catalogue: CatalogueFacts;
-  /** The words that start the program. */
   readonly program: string;
 }
 
@@ -57,7 +56,6 @@ index-duplicate info the index {subject} finds the rows that {objects} finds
 no-primary-key info {subject} has no primary key: requests have neither PUT nor cursors
 `;
 
-/** The parts of messages in braces. */
 const parts: Readonly<Record<string, (facts: FindingFacts) => string>> = {
   subject: ({ subject }) => subject,
   roles: ({ roles }) => list(roles),

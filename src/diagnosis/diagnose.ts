@@ -4,22 +4,16 @@ import type { Config } from "../config/options.ts";
 import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { isEmbedded, openDatabase } from "../database/open.ts";
-import { agentFindings } from "./agent_findings.ts";
 import { catalogueFindings } from "./catalogue_findings.ts";
 import { policyFindings } from "./policy_findings.ts";
-import { settingFindings } from "./setting_findings.ts";
+import { agentFindings, settingFindings } from "./setting_findings.ts";
 import { type Finding, findingLevels } from "./finding.ts";
-import {
-  type CatalogueFacts,
-  diagnosisStatements,
-  distributedStatement,
-  readFacts,
-} from "./query.ts";
+import { type CatalogueFacts, diagnosisStatements, distributedStatement } from "./query.ts";
 
 /** Reads the catalogue. Rejects if the database cannot be reached. */
 export async function readCatalogue(database: Database, config: Config): Promise<CatalogueFacts> {
   const isDistributed = await valueOf(database, [distributedStatement]) === "t";
-  return readFacts(await valueOf(database, diagnosisStatements(config, { isDistributed })));
+  return JSON.parse(await valueOf(database, diagnosisStatements(config, { isDistributed })));
 }
 
 /** Returns the single value of the last statement. */
@@ -86,7 +80,6 @@ export async function diagnoseRunning(
   }
 }
 
-/** Reads the catalogue and lists the findings. */
 export async function diagnose(
   database: Database,
   input: DiagnosisInput,

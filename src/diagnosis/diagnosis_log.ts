@@ -4,11 +4,9 @@ import type { Config } from "../config/options.ts";
 import { isLogged, type Observation } from "../observe/observation.ts";
 import { type Finding, findingLine } from "./finding.ts";
 
-/** The service that a {@linkcode DiagnosisLog} diagnoses. */
 export interface DiagnosedService {
   /** Reads the findings. Its rejections are ignored: the service reports a lost database itself. */
   readonly diagnose: () => Promise<readonly Finding[]>;
-  /** Returns the current configuration. */
   readonly config: () => Pick<Config, "logLevel" | "logFindings" | "dialect">;
 }
 
@@ -17,7 +15,6 @@ const missingSchema = "3F000";
 
 /** Runs diagnoses one after the other. */
 export class DiagnosisLog {
-  readonly #observe: (event: Observation) => void;
   /** Null before the start and after the end. */
   #service: DiagnosedService | null = null;
   /** Lines of the previous run. */
@@ -27,9 +24,7 @@ export class DiagnosisLog {
   /** Whether the last load of the schema cache has reached the catalogue. */
   #isReachable = false;
 
-  constructor(observe: (event: Observation) => void) {
-    this.#observe = observe;
-  }
+  constructor(private readonly observe: (event: Observation) => void) {}
 
   /** Diagnoses once, and from then on after each reload that {@linkcode take} receives. */
   start(service: DiagnosedService): void {
@@ -42,20 +37,11 @@ export class DiagnosisLog {
     this.#service = null;
   }
 
-  /** Receives the events of the service. */
   take(event: Observation): void {
-    switch (event.kind) {
-      case "schema-cache-loaded":
-        this.#isReachable = true;
-        break;
-      case "schema-cache-failed":
-        this.#isReachable = event.error.code === missingSchema;
-        break;
-      case "config-reloaded":
-        break;
-      default:
-        return;
-    }
+    if (event.kind === "schema-cache-loaded") this.#isReachable = true;
+    else if (event.kind === "schema-cache-failed") {
+      this.#isReachable = event.error.code === missingSchema;
+    } else if (event.kind !== "config-reloaded") return;
     this.#request();
   }
 
@@ -88,7 +74,7 @@ export class DiagnosisLog {
       findings.filter(({ level }) => level !== "info").map(findingLine),
     );
     const hasNews = [...lines].some((line) => !this.#lines.has(line));
-    if (hasNews) this.#observe({ kind: "findings", count: lines.size });
+    if (hasNews) this.observe({ kind: "findings", count: lines.size });
     this.#lines = lines;
   }
 }

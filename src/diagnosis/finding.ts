@@ -1,7 +1,6 @@
 /** A finding of the diagnosis, and its forms as text. @module */
 import { callText, type CallWords } from "../observe/call_words.ts";
 import { oneLine } from "../observe/redact.ts";
-import { groupBy } from "../lib/group_by.ts";
 import { counted, printable, printableJson } from "../lib/printable.ts";
 
 /** Levels from the most to the least severe. */
@@ -101,7 +100,6 @@ export function commented(sql: string): string {
   return sql.split(/\r\n|[\r\n]/).map((line) => `-- ${line}`).join("\n");
 }
 
-/** The nouns of the levels. */
 const nouns: Readonly<Record<FindingLevel, string>> = {
   error: "error",
   warn: "warning",
@@ -110,7 +108,9 @@ const nouns: Readonly<Record<FindingLevel, string>> = {
 
 /** Returns `1 error, 2 warnings` without levels that have no finding. */
 export function countText(findings: readonly Finding[]): string {
-  const counts = groupBy(findings, ({ level }) => nouns[level]);
-  return findingLevels.map((level) => nouns[level]).filter((noun) => counts.has(noun))
-    .map((noun) => counted(counts.get(noun)!.length, noun)).join(", ") || "nothing found";
+  const counts = findingLevels.map((level) => {
+    const count = findings.filter((each) => each.level === level).length;
+    return count === 0 ? [] : counted(count, nouns[level]);
+  });
+  return counts.flat().join(", ") || "nothing found";
 }

@@ -1,7 +1,7 @@
 /** The finding that notifications do not arrive, as behind a pooler in transaction mode. @module */
 import type { Config } from "../config/options.ts";
 import type { Database, Notify, Subscribe } from "../database/database.ts";
-import { NotificationProbe, randomNonce } from "../database/notifications/notification_probe.ts";
+import { NotificationProbe } from "../database/notifications/notification_probe.ts";
 import { deferred } from "../lib/deferred.ts";
 import { schedule } from "../lib/timers.ts";
 import type { Finding } from "./finding.ts";
@@ -48,7 +48,7 @@ async function arrivesOn(
         resolve(true);
         throw error;
       }),
-    makeNonce: randomNonce,
+    makeNonce: () => crypto.randomUUID(),
     schedule,
   });
   try {

@@ -16,7 +16,6 @@ export type PolicyFinding = readonly [finding: Finding, experiment: Experiment |
 /** From this number of rows on, a condition that computes too much is a warning. */
 const warnedRows = 10_000;
 
-/** Lists the findings. */
 export function policyFindings(
   { policies, volatileFunctions }: Pick<CatalogueFacts, "policies" | "volatileFunctions">,
 ): readonly PolicyFinding[] {

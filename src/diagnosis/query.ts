@@ -11,9 +11,6 @@ import { relationChecks, relationInputs } from "./queries/relation_checks.ts";
 import { roleChecks } from "./queries/role_checks.ts";
 import { schemaChecks } from "./queries/schema_checks.ts";
 
-/** Most roles that one diagnosis checks. */
-export const maxCheckedRoles = maxRoles;
-
 /** A finding in the catalogue, before it has a level and a message. Names are quoted for SQL. */
 export type CatalogueRow = readonly [
   name: string,
@@ -22,11 +19,9 @@ export type CatalogueRow = readonly [
   subject: string,
   roles: readonly string[],
   objects: readonly (string | null)[],
-  /** Statements that mend it. */
   statements: readonly string[],
 ];
 
-/** The result of the query. */
 export interface CatalogueFacts {
   readonly rows: readonly CatalogueRow[];
   /** Number of the version, such as 180004. */
@@ -116,11 +111,6 @@ export const distributedStatement: Statement = {
 function relationOfPath(path: string | null): string | null {
   const [, segment, ...more] = path?.split("/") ?? [];
   return segment === undefined || more.length > 0 ? null : segment;
-}
-
-/** Parses the result. */
-export function readFacts(result: string): CatalogueFacts {
-  return JSON.parse(result);
 }
 
 function functionInputs({ dbPreRequest, dbRootSpec }: DiagnosisConfig): readonly FunctionInput[] {

@@ -5,7 +5,8 @@ import { isLoopbackHost } from "../http/host.ts";
 import { quoteIdent } from "../sql/fragment.ts";
 import { reloadTriggerSql } from "../schema_cache/reload_trigger.ts";
 import type { Finding } from "./finding.ts";
-import { type CatalogueFacts, maxCheckedRoles } from "./query.ts";
+import { maxRoles } from "./queries/inputs.ts";
+import type { CatalogueFacts } from "./query.ts";
 
 /** Oldest version of PostgreSQL that the service supports, as `server_version_num`. */
 const minVersion = 140_000;
@@ -149,8 +150,8 @@ function rolesFinding({ uncheckedRoles, login }: CatalogueFacts): Finding | null
   if (uncheckedRoles === 0) return null;
   return note("roles-unchecked", "info", {
     subject: login,
-    message: `${login} may become ${maxCheckedRoles + uncheckedRoles} roles: only the first ` +
-      `${maxCheckedRoles} were checked`,
+    message: `${login} may become ${maxRoles + uncheckedRoles} roles: only the first ` +
+      `${maxRoles} were checked`,
   });
 }
 
@@ -161,4 +162,63 @@ function note(
   { subject, message }: Pick<Finding, "subject" | "message">,
 ): Finding {
   return { name, level, subject, message, sql: null };
+}
+
+/** Lists the findings in the options of the endpoint for agents; none while the endpoint is off. */
+export function agentFindings(
+  { hiddenRelations }: Pick<CatalogueFacts, "hiddenRelations">,
+  config: Config,
+): readonly Finding[] {
+  const { mcpPath, mcpWrite, dbAnonRole } = config;
+  if (mcpPath === null) return [];
+  return [
+    ...hiddenRelations.map((relation) => [
+      "mcp-path-hides",
+      relation,
+      `requests to ${mcpPath} reach the endpoint for agents, not ${relation}: choose another mcp-path`,
+    ]),
+    ...mcpWrite?.includes("*")
+      ? [[
+        "mcp-write-all",
+        "mcp-write",
+        "agents may write to every relation that their role may write to: list the relations in " +
+        "mcp-write",
+      ]]
+      : [],
+    ...isOpenToAnonymous(config)
+      ? [[
+        "mcp-anonymous",
+        dbAnonRole!,
+        "other machines may use the endpoint for agents without a token: set mcp-roles to the roles " +
+        "of agents",
+      ]]
+      : [],
+    ...audienceFindings(config),
+  ].map(([name = "", subject = "", message = ""]) => {
+    const level = name === "mcp-audience" ? "info" : "warn";
+    return { name, level, subject, message, sql: null };
+  });
+}
+
+function isOpenToAnonymous(
+  { dbAnonRole, mcpRoles, serverHost, serverUnixSocket }: Config,
+): boolean {
+  const isAccepted = dbAnonRole !== null && mcpRoles?.includes(dbAnonRole) !== false;
+  return isAccepted && serverUnixSocket === null && !isLoopbackHost(serverHost);
+}
+
+/** A token for another service counts unless its audience is checked. */
+function audienceFindings(
+  { jwtAud, mcpAuthorizationServers, mcpResource, openapiServerProxyUri }: Config,
+): readonly string[][] {
+  if (mcpAuthorizationServers === null) {
+    if (jwtAud !== null) return [];
+    const message = "the endpoint for agents takes tokens for any audience: set " +
+      "mcp-authorization-servers, or jwt-aud";
+    return [["mcp-audience", "jwt-aud", message]];
+  }
+  if (mcpResource !== null || openapiServerProxyUri !== null) return [];
+  const message = "agents look for the issuers of tokens at an address of this machine: set " +
+    "mcp-resource to the public address of mcp-path";
+  return [["mcp-resource", "mcp-resource", message]];
 }

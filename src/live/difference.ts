@@ -21,7 +21,6 @@ export function linesBytes(lines: readonly string[]): number {
   return lines.reduce((sum, { length }) => sum + 2 * (length + rowOverheadBytes), 0);
 }
 
-/** Returns the reader of keys of these columns. */
 export function lineKeyReader(columns: readonly string[]): ReadLineKey {
   if (columns.length === 0) return () => null;
   return (line) => {
@@ -43,7 +42,6 @@ function isExact(value: unknown): boolean {
 export class ResultRows {
   /** Keys by slot: the line, with a number behind a line end if the result repeats it. */
   #keys = new Map<string, string>();
-  /** Slots by key. */
   readonly #slots = new Map<string, string>();
   sum = 0n;
   bytes = 0;

@@ -12,11 +12,10 @@ import type { Exchange } from "../handler/exchange.ts";
 import { emptyReply } from "../handler/headers.ts";
 import { deferred } from "../lib/deferred.ts";
 import type { HeaderList } from "../lib/header_list.ts";
+import { splitQuery } from "../request/url/query_string.ts";
 import type { Reply } from "../response/reply.ts";
-import { EventStream } from "./event_stream.ts";
 import type { LiveGroup, LiveQuery, Subscriber } from "./group.ts";
 import type { LiveGroups } from "./groups.ts";
-import { type LiveParams, readLiveParams } from "./live_params.ts";
 import {
   encodeJson,
   type MessageBatch,
@@ -24,6 +23,7 @@ import {
   refetchBatch,
   retryEvents,
 } from "./messages.ts";
+import { type LiveOffset, readOffset } from "./offset.ts";
 import type { ChangeReader } from "./reader.ts";
 
 /** Longest wait of a poll, up to the check that ends it. */
@@ -171,4 +171,104 @@ function jsonReply(status: number, headers: HeaderList, messages: readonly strin
 function streamReply(content: NonNullable<Reply["content"]>, headers: HeaderList): Reply {
   const own = [["Content-Type", "text/event-stream"], ["X-Accel-Buffering", "no"]] as const;
   return { status: 200, headers: [...own, ...headers], content, length: null };
+}
+
+/** Parameters of Electric that would change the rows. */
+const unsupported = /^(?:subset__.*|where|table|columns|params\[.*)$/s;
+const protocolName =
+  /^(?:offset|handle|live|(?:experimental_)?live_sse|log|cursor|expired_handle|cache-buster|replica)$/;
+/** The offset of a content that no group has. */
+const unknownOffset: LiveOffset = { xmax: 0n, ms: 0, sum: -1n };
+
+interface LiveParams {
+  /** An answer, an answer that waits, a stream of changes, or a stream that begins with the rows. */
+  readonly form: "rows" | "poll" | "changes" | "events";
+  /** Parameters of the query, percent-encoded. */
+  readonly query: string;
+  /** Null to read all rows. */
+  readonly offset: LiveOffset | null;
+  readonly handle: string | null;
+  /** The `xmax` that the result must exceed, so that the client sees no older state; null for any. */
+  readonly minXmax: bigint | null;
+}
+
+/** Divides a query string. Throws `180`. */
+function readLiveParams(
+  query: string,
+  headers: Readonly<Record<string, string>>,
+): LiveParams {
+  const params = splitQuery(query);
+  const own = new Map(params.map(({ name, value }) => [name, value]));
+  const isFull = ["full", "", null].includes(own.get("log") ?? null);
+  const wrong = isFull ? params.find(({ name }) => unsupported.test(name))?.name : "log";
+  if (wrong !== undefined) throw errors.invalidLiveQuery(`'${wrong}' is not supported`);
+  const isLive = own.get("live") === "true";
+  const isStream = [own.get("live_sse"), own.get("experimental_live_sse")].includes("true");
+  const isEvents = !isLive && /\btext\/event-stream\b/.test(headers["accept"] ?? "");
+  const lastId = isEvents ? headers["last-event-id"] : undefined;
+  const text = lastId ?? own.get("offset") ?? "-1";
+  const offset = text === "-1" ? null : readOffset(text) ?? (lastId && unknownOffset);
+  if (offset === undefined) throw errors.invalidLiveQuery("The offset is not that of an answer");
+  const handle = own.get("handle") ?? null;
+  const [, xmax] = /^([1-9]\d{0,19})-/.exec(handle ?? "") ?? [];
+  const others = params.filter(({ name }) => !protocolName.test(name)).map(({ name, value }) =>
+    encodeURIComponent(name) + (value === null ? "" : `=${encodeURIComponent(value)}`)
+  );
+  return {
+    form: isEvents ? "events" : !isLive ? "rows" : isStream ? "changes" : "poll",
+    query: others.join("&"),
+    offset: offset || null,
+    handle,
+    minXmax: offset ? offset.xmax : xmax === undefined ? null : BigInt(xmax),
+  };
+}
+
+/** A client that has more of them to read is too slow. */
+const maxUnsentBytes = 2 ** 20;
+/** Proxies close connections that are silent for longer. */
+const commentMs = 15_000;
+const comment = { events: new TextEncoder().encode(":\n\n") };
+
+/** A stream of batches. It ends at the end of a batch, so that its reader can resume. */
+class EventStream implements Subscriber {
+  readonly body: ReadableStream<Uint8Array>;
+  #controller!: ReadableStreamDefaultController<Uint8Array>;
+  #commentAt = 0;
+  #isOpen = true;
+
+  /** It ends at `endsAt`, in milliseconds of the epoch. Calls `onEnd` once, in whichever way it ends. */
+  constructor(readonly endsAt: number, readonly onEnd: () => void) {
+    this.body = new ReadableStream<Uint8Array>({
+      start: (controller) => void (this.#controller = controller),
+      cancel: () => this.#leave(),
+    }, new ByteLengthQueuingStrategy({ highWaterMark: maxUnsentBytes }));
+  }
+
+  /** Sends a batch, unless the client is too slow: then the stream ends before it. */
+  receive(batch: Pick<MessageBatch, "events">): void {
+    if (!this.#isOpen) return;
+    if (this.#controller.desiredSize! <= 0) this.end();
+    else this.#controller.enqueue(batch.events);
+  }
+
+  /** The stream stays silent until a later run succeeds. */
+  fail(): void {}
+
+  check(time: number): void {
+    if (time >= this.endsAt) return this.end();
+    if (time < this.#commentAt) return;
+    this.#commentAt = time + commentMs;
+    this.receive(comment);
+  }
+
+  end(): void {
+    if (!this.#isOpen) return;
+    this.#leave();
+    this.#controller.close();
+  }
+
+  #leave(): void {
+    this.#isOpen = false;
+    this.onEnd();
+  }
 }

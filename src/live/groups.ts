@@ -32,7 +32,6 @@ export class LiveGroups {
   readonly #clients = new Map<string, number>();
   #running = 0;
   streams = 0;
-  /** Bytes of all groups. */
   bytes = 0;
   #cancelCheck = () => {};
 

@@ -3,6 +3,7 @@
 import { metadataBatch, type ReadBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { type Deferred, deferred } from "../lib/deferred.ts";
+import { getOrMake } from "../lib/group_by.ts";
 import type { Schedule } from "../lib/timers.ts";
 import type { LiveGroups } from "./groups.ts";
 import { parsePgSnapshot, type PgSnapshot } from "./offset.ts";
@@ -143,8 +144,7 @@ function batchOf(text: string, snapshot: PgSnapshot | null): ReadBatch {
 function recordsOf(text: string): Map<number, Set<string | null>> {
   const records = new Map<number, Set<string | null>>();
   for (const [table, scope] of JSON.parse(text) as (readonly [string, string | null])[]) {
-    const oid = Number(table);
-    records.set(oid, (records.get(oid) ?? new Set()).add(scope));
+    getOrMake(records, Number(table), () => new Set()).add(scope);
   }
   return records;
 }

@@ -32,7 +32,6 @@ export type Interest = ReadonlyMap<number, string | null>;
 /** Values of scopes by table; null for a record without one. */
 export type ChangeRecords = ReadonlyMap<number, ReadonlySet<string | null>>;
 
-/** Returns whether records make a group run. */
 export function concerns(interest: Interest, records: ChangeRecords): boolean {
   return Array.from(interest).some(([table, value]) => {
     const scopes = records.get(table);

@@ -16,7 +16,6 @@ import type { RoutineRow, RowFunctionRow } from "./queries/routines.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { Relation } from "./schema_cache.ts";
 
-/** Whether tags count. */
 export interface CommentTagConfig {
   /** Default: false. */
   readonly dbCommentTags?: boolean;
@@ -99,12 +98,10 @@ function readDeprecation(line: string): { headers: HeaderList; text: string } | 
 /** Functions without the tags of their comments, and what the tags say. */
 interface TaggedRoutines {
   readonly rows: readonly RoutineRow[];
-  /** Names of the functions with `@primary`. */
   readonly primary: readonly string[];
   readonly tags: ReadonlyMap<RoutineRow, TagValues>;
 }
 
-/** Takes the tags out of the comments of functions. */
 export function readRoutineTags(
   rows: readonly RoutineRow[],
   config: CommentTagConfig,
@@ -121,17 +118,6 @@ export function readRoutineTags(
     return untaggedRow;
   });
   return { rows: untaggedRows, primary, tags };
-}
-
-/** Returns the headers of deprecated schemas, from the comments by schema. */
-export function deprecatedSchemas(
-  comments: Readonly<Record<string, string>>,
-  config: CommentTagConfig,
-): readonly (readonly [schema: string, headers: HeaderList])[] {
-  return Object.entries(comments).flatMap(([schema, comment]) => {
-    const { deprecation } = readCommentTags(comment, config).values;
-    return deprecation === undefined ? [] : [[schema, deprecation] as const];
-  });
 }
 
 /** Returns the names of the functions of rows that have the tag `@primary`. */

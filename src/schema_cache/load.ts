@@ -28,12 +28,11 @@ import { typeCatalogueQuery } from "./queries/type_catalogue.ts";
 import { volatileRelationsQuery, type VolatileResult } from "./queries/volatile_relations.ts";
 import {
   type CommentTagConfig,
-  deprecatedSchemas,
   primaryRowFunctions,
+  readCommentTags,
   readRoutineTags,
 } from "./comment_tags.ts";
 import { addDeclaredKeys } from "./declared_keys.ts";
-import { readViewRule } from "./pg_node_tree.ts";
 import { buildRelations, columnNames, relationshipEnds } from "./relations.ts";
 import {
   deriveRelationships,
@@ -44,7 +43,7 @@ import {
 } from "./relationships.ts";
 import { buildRoutines } from "./routines.ts";
 import type { ComputedRelationship, RowFunctionName, SchemaCacheData } from "./schema_cache.ts";
-import { type KeyColumns, trackViewColumns } from "./view_columns.ts";
+import { type KeyColumns, readViewRule, trackViewColumns } from "./view_columns.ts";
 
 export interface SchemaCacheConfig extends CommentTagConfig {
   readonly dbSchemas: ExposedSchemas;
@@ -92,7 +91,11 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
     { name: "enums", text: enumsQuery, params: [] },
     { name: "volatile relations", text: volatileRelationsQuery, params: [exposed] },
     { name: "keys", text: keysQuery, params: [] },
-    { name: "routines", text: routinesText(config), params: [exposed] },
+    {
+      name: "routines",
+      text: routinesQuery + (config.hidesExtensionFunctions ? `\n  and ${isNotOfExtension}` : ""),
+      params: [exposed],
+    },
     { name: "computed relationships", text: computedRelationshipsQuery, params: [exposed] },
     { name: "row functions", text: rowFunctionsQuery, params: [all] },
     { name: "search operators", text: searchOperatorsQuery, params: [] },
@@ -102,10 +105,6 @@ export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCa
       ? [{ name: "schema comments", text: schemaCommentsQuery, params: [exposed] } as const]
       : [],
   ];
-}
-
-function routinesText({ hidesExtensionFunctions = false }: SchemaCacheConfig): string {
-  return hidesExtensionFunctions ? `${routinesQuery}\n  and ${isNotOfExtension}` : routinesQuery;
 }
 
 /** Queries in one transaction; the second one returns a {@linkcode TypeCatalogue} as JSON. */
@@ -197,7 +196,10 @@ function versionsOf(
   config: SchemaCacheConfig,
 ): Pick<SchemaCacheData, "fallbacks" | "deprecatedSchemas"> {
   const { fallbacks } = config.dbSchemas;
-  const deprecated = deprecatedSchemas(comments, config);
+  const deprecated = Object.entries(comments).flatMap(([schema, comment]) => {
+    const { deprecation } = readCommentTags(comment, config).values;
+    return deprecation === undefined ? [] : [[schema, deprecation] as const];
+  });
   return {
     ...(fallbacks === undefined ? {} : { fallbacks: [...fallbacks] }),
     ...(deprecated.length === 0 ? {} : { deprecatedSchemas: deprecated }),

@@ -3,7 +3,6 @@ import { getOrMake, groupBy } from "../lib/group_by.ts";
 import { foreignSchemaOf } from "./relationship_order.ts";
 import type {
   Column,
-  MediaHandler,
   QualifiedName,
   Relation,
   Relationship,
@@ -27,7 +26,10 @@ export function indexSchemaCache(data: SchemaCacheData): SchemaCache {
   const representations = new Map(
     data.representations.map((r) => [pairKey(r.source, r.target), r.function]),
   );
-  const mediaHandlers = indexHandlers(data.mediaHandlers);
+  const mediaHandlers = groupBy(
+    data.mediaHandlers,
+    ({ target, mediaType }) => handlerKey(target, mediaType.toLowerCase()),
+  );
   const columns = new Map<Relation, ReadonlyMap<string, Column>>();
   const derivations = new Map<unknown, unknown>();
   const cache: SchemaCache = {
@@ -132,9 +134,7 @@ function indexRelationships(
   return schemas;
 }
 
-/**
- * Removes origins that have relationships to other schemas only, because requests cannot use these.
- */
+/** Removes origins that have relationships to other schemas only: requests cannot use these. */
 function withinSchema(
   relationships: ByName<ReadonlyMap<string, readonly Relationship[]>>,
 ): ByName<unknown> {
@@ -156,15 +156,6 @@ function namesBySchema(index: ByName<unknown>): (schema: string) => readonly str
 
 function columnsByName(relation: Relation): ReadonlyMap<string, Column> {
   return new Map(relation.columns.map((column) => [column.name, column]));
-}
-
-function indexHandlers(
-  handlers: readonly MediaHandler[],
-): ReadonlyMap<string, readonly MediaHandler[]> {
-  return groupBy(
-    handlers,
-    (handler) => handlerKey(handler.target, handler.mediaType.toLowerCase()),
-  );
 }
 
 function handlerKey(target: QualifiedName | null, mediaType: string): string {

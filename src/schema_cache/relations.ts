@@ -21,27 +21,16 @@ interface RelationTraits {
   readonly enums: EnumLabels;
 }
 
+type LabelsByType = ReadonlyMap<string, readonly string[]>;
+
 /** Builds the relations. `ends` holds their keys, in the same order. */
 export function buildRelations(
   rows: readonly RelationRow[],
   ends: readonly RelationshipEnd[],
-  { volatile, primary, tags, hiddenJunctions, uniqueIndexes, ...traits }: RelationTraits,
+  traits: RelationTraits,
 ): SlicedWork<readonly Relation[]> {
   const enums = new Map(Object.entries(traits.enums));
-  return mapSliced(rows, (row, index) => ({
-    ...buildRelation(row, ends[index]!, enums),
-    volatile: volatile.has(row[0]),
-    ...(primary.has(row[0]) ? { readsFrom: "primary" } as const : {}),
-    ...tags.get(row[0]),
-    ...hiddenJunctionsOf(hiddenJunctions.get(row[0])),
-    ...uniqueIndexesOf(uniqueIndexes.get(row[0]), columnNames(row)),
-  }));
-}
-
-function hiddenJunctionsOf(
-  schemas: ReadonlySet<string> | undefined,
-): Pick<Relation, "hiddenJunctionsTo"> {
-  return schemas === undefined ? {} : { hiddenJunctionsTo: [...schemas] };
+  return mapSliced(rows, (row, index) => buildRelation(row, ends[index]!, { ...traits, enums }));
 }
 
 function uniqueIndexesOf(
@@ -74,19 +63,12 @@ export function relationshipEnds(
       isView,
       columnNames: names,
       primaryKey: isView
-        ? declaredKey(primaryKeys.get(oid), names) ??
+        // A view that declares a key has it in the order of the declaration.
+        ? primaryKeys.get(oid)?.map((column) => names[column]!) ??
           viewPrimaryKey(viewColumns.get(oid) ?? new Map(), primaryKeys, names)
         : (primaryKeys.get(oid) ?? []).map((column) => names[column]!).sort(),
     };
   });
-}
-
-/** Returns the key that a view declares, in the order of the declaration. */
-function declaredKey(
-  key: readonly number[] | undefined,
-  names: readonly (string | undefined)[],
-): readonly string[] | undefined {
-  return key?.map((column) => names[column]!);
 }
 
 /** Returns the names of a relation's columns by attribute number. */
@@ -123,14 +105,12 @@ const eventBits = { update: 4, insert: 8, delete: 16 } as const;
 
 function buildRelation(
   row: RelationRow,
-  end: RelationshipEnd,
-  enums: ReadonlyMap<string, readonly string[]>,
-): Omit<
-  Relation,
-  "volatile" | "readsFrom" | keyof TagValues | "hiddenJunctionsTo" | "uniqueIndexes"
-> {
-  const [, schema, name, comment, isView, events, columns, hasDivisibleInserts, ...rest] = row;
+  { primaryKey }: RelationshipEnd,
+  traits: Omit<RelationTraits, "enums"> & { readonly enums: LabelsByType },
+): Relation {
+  const [oid, schema, name, comment, isView, events, columns, hasDivisibleInserts, ...rest] = row;
   const [mergeAction, systemColumns, isInherited] = rest;
+  const hiddenJunctions = traits.hiddenJunctions.get(oid);
   return {
     schema,
     name,
@@ -139,18 +119,23 @@ function buildRelation(
     insertable: (events & eventBits.insert) !== 0,
     updatable: (events & eventBits.update) !== 0,
     deletable: (events & eventBits.delete) !== 0,
-    primaryKey: end.primaryKey,
-    columns: (columns ?? []).map((column) => buildColumn(column, enums)),
+    primaryKey,
+    columns: (columns ?? []).map((column) => buildColumn(column, traits.enums)),
     ...(hasDivisibleInserts ? { hasDivisibleInserts } : {}),
     ...(mergeAction === null ? {} : { mergeAction }),
     ...(systemColumns === null ? {} : { systemColumns }),
     ...(isInherited ? { isInherited } : {}),
+    volatile: traits.volatile.has(oid),
+    ...(traits.primary.has(oid) ? { readsFrom: "primary" } as const : {}),
+    ...traits.tags.get(oid),
+    ...(hiddenJunctions === undefined ? {} : { hiddenJunctionsTo: [...hiddenJunctions] }),
+    ...uniqueIndexesOf(traits.uniqueIndexes.get(oid), columnNames(row)),
   };
 }
 
 const noLabels: readonly string[] = [];
 
-function buildColumn(row: ColumnRow, enums: ReadonlyMap<string, readonly string[]>): Column {
+function buildColumn(row: ColumnRow, enums: LabelsByType): Column {
   const [, name, comment, nullable, declaredType, baseType, maxLength, expression, ...rest] = row;
   const [enumType, generated] = rest;
   return {

@@ -14,10 +14,12 @@ export function buildRoutines(
   tags: ReadonlyMap<RoutineRow, TagValues>,
 ): readonly Routine[] {
   const applied = new Set(appliedSettings.map((name) => name.trim().toLowerCase()));
-  return rows.map((row) => ({
-    ...buildRoutine(row, applied),
-    ...tags.get(row),
-  })).sort(compareRoutines);
+  const keyed = rows.map((row) => {
+    const routine = { ...buildRoutine(row, applied), ...tags.get(row) };
+    return { routine, key: sortKey(routine) };
+  });
+  return keyed.sort((a, b) => a.key < b.key ? -1 : Number(a.key > b.key))
+    .map(({ routine }) => routine);
 }
 
 function buildRoutine(row: RoutineRow, applied: ReadonlySet<string>): Routine {
@@ -73,25 +75,9 @@ function splitSetting(text: string): readonly [string, string] {
   return [text.slice(0, equals), text.slice(equals + 1)];
 }
 
-function compareRoutines(a: Routine, b: Routine): number {
-  return compare(a.schema, b.schema) ||
-    compare(a.name, b.name) ||
-    a.parameters.length - b.parameters.length ||
-    Number(a.comment !== null) - Number(b.comment !== null) ||
-    compare(a.comment ?? "", b.comment ?? "") ||
-    compareParameters(a.parameters, b.parameters);
-}
-
-/** Compares lists of the same length. */
-function compareParameters(a: readonly Parameter[], b: readonly Parameter[]): number {
-  for (const [index, parameter] of a.entries()) {
-    const other = b[index]!;
-    const order = compare(parameter.name, other.name) || compare(parameter.type, other.type);
-    if (order !== 0) return order;
-  }
-  return 0;
-}
-
-function compare(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
+/** Texts contain no NUL, and a function has at most 100 parameters: the key sorts as its parts do. */
+function sortKey({ schema, name, parameters, comment }: Routine): string {
+  const count = String(parameters.length).padStart(3, "0");
+  const signature = parameters.flatMap((parameter) => [parameter.name, parameter.type]);
+  return [schema, name, count, Number(comment !== null), comment ?? "", ...signature].join("\0");
 }

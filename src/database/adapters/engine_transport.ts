@@ -1,18 +1,17 @@
 /** The byte stream to the embedded engine. @module */
-import type { PGlite } from "@electric-sql/pglite";
 import { concat } from "../protocol/decoder.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 
-type ByteEngine = Pick<PGlite, "execProtocolRaw">;
+/** The used member of `PGlite`. */
+interface ByteEngine {
+  execProtocolRaw(message: Uint8Array): Promise<Uint8Array>;
+}
 
 export class EngineTransport implements Transport {
-  readonly #engine: ByteEngine;
   #events: TransportEvents | null = null;
   #closed = false;
 
-  constructor(engine: ByteEngine) {
-    this.#engine = engine;
-  }
+  constructor(private readonly engine: ByteEngine) {}
 
   listen(events: TransportEvents): void {
     this.#events = events;
@@ -41,7 +40,7 @@ export class EngineTransport implements Transport {
 
   async #run(message: Uint8Array): Promise<void> {
     try {
-      const reply = await this.#engine.execProtocolRaw(message);
+      const reply = await this.engine.execProtocolRaw(message);
       if (!this.#closed) this.#events?.data(reply);
     } catch (error) {
       this.#close(error instanceof Error ? error.message : "the embedded database failed");

@@ -21,7 +21,7 @@ interface Process {
   kill?(pid: number, signal: number): void;
 }
 
-/** Returns the runtime's files; null without them. Imports nothing, so that any runtime can load it. */
+/** Returns the runtime's files; null without them. */
 export function runtimeFiles(): Files | null {
   const { process } = globalThis as { process?: Process };
   const fs = builtinModule("node:fs");

@@ -4,6 +4,7 @@ import { readVersion } from "../server_version.ts";
 import { errors } from "../../errors/catalogue.ts";
 import { ServiceError } from "../../errors/service_error.ts";
 import { systemClock } from "../../lib/clock.ts";
+import { deferred } from "../../lib/deferred.ts";
 import { Connection } from "../connection/connection.ts";
 import { type Batch, type BatchResult } from "../batch.ts";
 import type { Caller, Database } from "../database.ts";
@@ -16,43 +17,40 @@ const connectionOptions = { prepare: false, preparedLimit: 0, clock: systemClock
 export class UnpooledDatabase implements Database {
   /** No socket lives long enough for a subscription. */
   readonly subscribe = null;
-  readonly #connect: () => Promise<Transport>;
   readonly #running = new Set<Promise<void>>();
   #opening = 0;
   #closed = false;
 
-  constructor(connect: () => Promise<Transport>) {
-    this.#connect = connect;
-  }
+  constructor(private readonly connect: () => Promise<Transport>) {}
 
   async transaction(batch: Batch, caller: Caller | null = null): Promise<BatchResult> {
     if (this.#closed) throw errors.cannotConnect("the database was closed");
     const signal = batch.access === "read only" ? caller?.signal : undefined;
-    signal?.throwIfAborted();
     const deadline = caller?.deadline ?? null;
-    if (deadline?.isOver) throw errors.requestTimeout();
+    const checkTime = () => {
+      signal?.throwIfAborted();
+      if (deadline?.isOver) throw errors.requestTimeout();
+    };
+    checkTime();
     const transport = await this.#open();
-    let ended = () => {};
     let ignoreDeadline = () => {};
-    const done = new Promise<void>((resolve) => ended = resolve);
-    this.#running.add(done);
+    const ended = deferred<void>();
+    this.#running.add(ended.promise);
     const connection = new Connection(transport, connectionOptions, {
       idle: () => connection.end(),
       closed: () => {
-        this.#running.delete(done);
+        this.#running.delete(ended.promise);
         signal?.removeEventListener("abort", cancel);
         ignoreDeadline();
-        ended();
+        ended.resolve();
       },
     });
     const cancel = () => connection.cancel();
-    if (signal?.aborted) {
+    try {
+      checkTime();
+    } catch (error) {
       connection.end();
-      throw signal.reason;
-    }
-    if (deadline?.isOver) {
-      connection.end();
-      throw errors.requestTimeout();
+      throw error;
     }
     signal?.addEventListener("abort", cancel, { once: true });
     ignoreDeadline = deadline?.onOver(cancel) ?? ignoreDeadline;
@@ -85,7 +83,7 @@ export class UnpooledDatabase implements Database {
   async #open(): Promise<Transport> {
     this.#opening++;
     try {
-      return await this.#connect();
+      return await this.connect();
     } catch (error) {
       if (error instanceof ServiceError) throw error;
       throw errors.cannotConnect(error instanceof Error ? error.message : "connecting failed");

@@ -116,7 +116,6 @@ function stackDepthExceeded(statement: number): DatabaseError {
 
 /** The engine. It outlives connections to it, as closing it discards data in memory. */
 class Engine {
-  readonly #options: EngineOptions;
   /** Null before the first start, and after one that failed. */
   #starting: Promise<StartedEngine> | null = null;
   #engine: PGlite | null = null;
@@ -124,13 +123,11 @@ class Engine {
   /** A new session on the engine has to listen anew. */
   #subscription: EngineSubscription | null = null;
 
-  constructor(options: EngineOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: EngineOptions) {}
 
   /** Starts the engine unless it runs. A start that fails can be repeated. */
   async start(): Promise<InitResult | null> {
-    this.#starting ??= startEngine(this.#options);
+    this.#starting ??= startEngine(this.options);
     try {
       const { engine, init } = await this.#starting;
       this.#engine = engine;

@@ -226,42 +226,40 @@ interface StatementPreparationOptions {
 
 /** With `"auto"`, statements are unnamed unless a probe has shown that they can be prepared. */
 export class StatementPreparation {
-  readonly #options: StatementPreparationOptions;
-  #configuration: DatabaseOptions;
   /** Null until a probe has ended. */
   #finding: PoolerFinding | null = null;
   #probing: Promise<void> | null = null;
   #checking: Promise<void> | null = null;
 
-  constructor(configuration: DatabaseOptions, options: StatementPreparationOptions) {
-    this.#configuration = configuration;
-    this.#options = options;
-  }
+  constructor(
+    private configuration: DatabaseOptions,
+    private readonly options: StatementPreparationOptions,
+  ) {}
 
   get current(): PoolConfiguration {
-    const { prepare } = this.#configuration;
-    if (prepare !== "auto") return { ...this.#configuration, prepare, sharesSession: !prepare };
+    const { prepare } = this.configuration;
+    if (prepare !== "auto") return { ...this.configuration, prepare, sharesSession: !prepare };
     const { keepsStatements, sharesSession } = this.#finding ?? statementsLost;
-    return { ...this.#configuration, prepare: keepsStatements, sharesSession };
+    return { ...this.configuration, prepare: keepsStatements, sharesSession };
   }
 
   get isUndecided(): boolean {
-    return this.#configuration.prepare === "auto" && this.#finding === null;
+    return this.configuration.prepare === "auto" && this.#finding === null;
   }
 
   /** Applies options. A change to `"auto"` probes in the background. */
   configure(configuration: DatabaseOptions): void {
-    const isNew = configuration.prepare === "auto" && this.#configuration.prepare !== "auto";
-    this.#configuration = configuration;
+    const isNew = configuration.prepare === "auto" && this.configuration.prepare !== "auto";
+    this.configuration = configuration;
     if (isNew) this.#finding = null;
-    this.#options.apply(this.current);
+    this.options.apply(this.current);
     if (isNew) void this.settle();
   }
 
   /** Probes unless the answer is known. Never rejects: the next call tries again. */
   async settle(): Promise<void> {
     if (!this.isUndecided) return;
-    this.#probing ??= this.#options.probe().then(
+    this.#probing ??= this.options.probe().then(
       (finding) => this.#found(finding),
       () => {},
     ).finally(() => void (this.#probing = null));
@@ -272,7 +270,7 @@ export class StatementPreparation {
   statementForgotten(sqlstate: StaleStatement): void {
     // Names are random: another connection has prepared this one on the same server connection.
     if (sqlstate === duplicateStatement) return this.#poolerFound();
-    this.#checking ??= this.#options.probe().then(
+    this.#checking ??= this.options.probe().then(
       ({ keepsStatements }) => void (keepsStatements || this.#poolerFound()),
       () => void (this.#checking = null),
     );
@@ -284,14 +282,14 @@ export class StatementPreparation {
   }
 
   #poolerFound(): void {
-    if (this.#configuration.prepare !== "auto") return this.#options.onPooler();
+    if (this.configuration.prepare !== "auto") return this.options.onPooler();
     this.#found(statementsLost);
   }
 
   #found(finding: PoolerFinding): void {
     const isLossKnown = this.#finding?.keepsStatements === false;
     this.#finding = finding;
-    this.#options.apply(this.current);
-    if (!finding.keepsStatements && !isLossKnown) this.#options.onPooler();
+    this.options.apply(this.current);
+    if (!finding.keepsStatements && !isLossKnown) this.options.onPooler();
   }
 }

@@ -51,15 +51,10 @@ function standbyTargetsOf(
   config: DatabaseConfig,
   dependencies: DatabaseDependencies,
 ): readonly Targets[] {
-  const [primary = {}] = targetsOf(config, dependencies).servers;
-  const login = Object.fromEntries(
-    ["user", "password", "database"]
-      .filter((name) => primary[name] !== undefined)
-      .map((name) => [name, primary[name]]),
-  );
+  const [{ user, password, database } = {}] = targetsOf(config, dependencies).servers;
   const standbys = targetsOf({ ...config, dbUri: config.dbReplicaUri! }, dependencies).servers;
   return standbys.map((settings) => ({
-    servers: [{ ...login, ...settings }],
+    servers: [{ user, password, database, ...settings }],
     session: "any",
   }));
 }

@@ -19,32 +19,30 @@ const protocol = /^TLSv1(?:\.[1-3])?$/i;
 /** To ignore the parameter would be unsafe. */
 const noValue = /(?!)/;
 
-function parameter(values: RegExp = anyValue, variable: string | null = null): ConnectionParameter {
+/** Keywords whose values may be any text. Those of the last line have no effect here. */
+const texts = [
+  ..."application_name dbname fallback_application_name options password user".split(" "),
+  ..."sslcert sslcrl sslkey sslpassword sslrootcert".split(" "),
+  ..."client_encoding gssdelegation gsslib krbsrvname authtype sslcompression".split(" "),
+];
+
+function parameter(values: RegExp, variable: string | null = null): ConnectionParameter {
   return { values, variable };
 }
 
 const parameters: ReadonlyMap<string, ConnectionParameter> = new Map([
-  ["application_name", parameter()],
+  ...texts.map((keyword) => [keyword, parameter(anyValue)] as const),
   ["channel_binding", parameter(/^(?:disable|prefer|require)$/, "PGCHANNELBINDING")],
   ["connect_timeout", parameter(wholeNumber, "PGCONNECT_TIMEOUT")],
-  ["dbname", parameter()],
-  ["fallback_application_name", parameter()],
   ["host", parameter(anyValue, "PGHOST")],
   ["keepalives", parameter(wholeNumber)],
   ["keepalives_idle", parameter(wholeNumber)],
-  ["options", parameter()],
-  ["password", parameter()],
   ["port", parameter(anyValue, "PGPORT")],
   ["ssl_max_protocol_version", parameter(protocol, "PGSSLMAXPROTOCOLVERSION")],
   ["ssl_min_protocol_version", parameter(protocol, "PGSSLMINPROTOCOLVERSION")],
-  ["sslcert", parameter()],
   ["sslcertmode", parameter(/^(?:disable|allow)$/, "PGSSLCERTMODE")],
-  ["sslcrl", parameter()],
-  ["sslkey", parameter()],
   ["sslmode", parameter(/^(?:disable|allow|prefer|require|verify-ca|verify-full)$/, "PGSSLMODE")],
   ["sslnegotiation", parameter(/^(?:postgres|direct)$/)],
-  ["sslpassword", parameter()],
-  ["sslrootcert", parameter()],
   [
     "target_session_attrs",
     parameter(
@@ -52,24 +50,16 @@ const parameters: ReadonlyMap<string, ConnectionParameter> = new Map([
       "PGTARGETSESSIONATTRS",
     ),
   ],
-  ["user", parameter()],
 
   ["require_auth", parameter(noValue, "PGREQUIREAUTH")],
 
-  // The rest has no effect with these values. All connections use UTF8.
-  ["client_encoding", parameter()],
-  ["load_balance_hosts", parameter(/^disable$/)],
+  // The rest has no effect with these values.
+  ["load_balance_hosts", parameter(/^disable$/, "PGLOADBALANCEHOSTS")],
   // Runtimes cannot set these; 0 is the default of the system.
   ["keepalives_count", parameter(zero)],
   ["keepalives_interval", parameter(zero)],
   ["tcp_user_timeout", parameter(zero)],
-  // The service does not support GSSAPI; libpq itself ignores the last two.
-  ["gssdelegation", parameter()],
   ["gssencmode", parameter(/^(?:disable|prefer)$/)],
-  ["gsslib", parameter()],
-  ["krbsrvname", parameter()],
-  ["authtype", parameter()],
-  ["sslcompression", parameter()],
   ["max_protocol_version", parameter(/^(?:3\.[02]|latest)$/)],
   ["min_protocol_version", parameter(/^3\.0$/)],
   ["replication", parameter(/^(?:false|off|no|0)$/i)],

@@ -21,11 +21,9 @@ export class ConnectionRefused extends Error {
 }
 
 /** Returns why a session does not match; null if it does. */
-const sessionMismatch: {
-  readonly [Target in Exclude<SessionTarget, "any" | "prefer-standby">]: (
-    state: ServerState,
-  ) => string | null;
-} = {
+const sessionMismatch: Readonly<
+  Record<Exclude<SessionTarget, "any" | "prefer-standby">, (state: ServerState) => string | null>
+> = {
   "read-write": ({ inRecovery, readOnly }) =>
     inRecovery || readOnly ? "session is read-only" : null,
   "read-only": ({ inRecovery, readOnly }) =>
@@ -58,33 +56,21 @@ async function tryInOrder<Connection>(
 ): Promise<Connection> {
   const problems: string[] = [];
   for (const settings of servers) {
+    let close = () => {};
     try {
       const connection = await connector.open(settings);
-      const problem = session === "any" ? null : await problemOf(connection, session, connector);
+      if (session === "any") return connection;
+      close = () => connector.close(connection);
+      const problem = sessionMismatch[session](await connector.state(connection));
       if (problem === null) return connection;
       problems.push(`${placeOf(settings)} failed: ${problem}\n`);
     } catch (error) {
       if (error instanceof ConnectionRefused) throw error;
       problems.push(error instanceof Error ? error.message : String(error));
     }
+    close();
   }
   throw new Error(problems.join(""));
-}
-
-/** Returns why a session does not match, after closing it; null if it matches. */
-async function problemOf<Connection>(
-  connection: Connection,
-  session: keyof typeof sessionMismatch,
-  { state, close }: Connector<Connection>,
-): Promise<string | null> {
-  try {
-    const problem = sessionMismatch[session](await state(connection));
-    if (problem !== null) close(connection);
-    return problem;
-  } catch (error) {
-    close(connection);
-    throw error;
-  }
 }
 
 /** `connection to server at "localhost", port 5432` */

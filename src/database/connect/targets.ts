@@ -50,22 +50,14 @@ function rejectFile(): never {
   throw new Error("cannot read files in this runtime");
 }
 
-const loginNames: readonly (readonly [keyword: string, name: string])[] = [
-  ["user", "user"],
-  ["password", "password"],
-  ["dbname", "database"],
-  ["application_name", "application_name"],
-  ["fallback_application_name", "fallback_application_name"],
-  ["options", "options"],
-  ["sslnegotiation", "sslnegotiation"],
-  ["channel_binding", "channel_binding"],
-];
+/** Parameters that `pg` has by the same name, and the database. */
+const login =
+  /^(?:user|password|dbname|(?:fallback_)?application_name|options|sslnegotiation|channel_binding)$/;
 
 function loginOf(options: ConnectionParameters): Settings {
   return Object.fromEntries(
-    loginNames
-      .map(([keyword, name]) => [name, options.get(keyword)] as const)
-      .filter(([, value]) => value !== undefined),
+    [...options].filter(([keyword]) => login.test(keyword))
+      .map(([keyword, value]) => [keyword === "dbname" ? "database" : keyword, value]),
   );
 }
 

@@ -32,7 +32,6 @@ export interface BodyReceiverOptions {
 
 /** One body. It collects the bytes before {@linkcode take} and streams later ones. */
 export class BodyReceiver implements RowRun {
-  readonly #options: BodyReceiverOptions;
   #framing: BodyFraming | null = null;
   /** Length of the first row's value; null for SQL NULL. */
   #valueLength: number | null = null;
@@ -41,7 +40,8 @@ export class BodyReceiver implements RowRun {
   #drainedBytes = 0;
   #held: HeldBytes | null = null;
   #hasEnded = false;
-  #isContinued = false;
+  /** Whether further rows have continued the body: its closing has not arrived yet. */
+  isContinued = false;
   /** The stream that was handed out; null before, and when all bytes have arrived. */
   #stream: BodyStream | null = null;
   /** Since when the connection is paused for its reader; null while it is not. */
@@ -57,13 +57,11 @@ export class BodyReceiver implements RowRun {
   separator = noBytes;
   trimmedBytes = 0;
 
-  constructor(options: BodyReceiverOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: BodyReceiverOptions) {}
 
   /** Milliseconds for which the reader has left bytes unread. */
   stalledFor(): number {
-    return this.#pausedAt === null || this.#isPaced ? 0 : this.#options.now() - this.#pausedAt;
+    return this.#pausedAt === null || this.#isPaced ? 0 : this.options.now() - this.#pausedAt;
   }
 
   /** Whether the connection waits for {@linkcode spool}, although the spool has room. */
@@ -78,17 +76,11 @@ export class BodyReceiver implements RowRun {
 
   /** Lets the connection continue: the spool keeps this many more unread bytes. */
   spool(bytes: number): void {
-    if (this.#options.spool !== null) this.#stream?.spool(this.#options.spool, bytes);
+    if (this.options.spool !== null) this.#stream?.spool(this.options.spool, bytes);
   }
 
-  /** Whether a stream was handed out and has not ended. */
   get streaming(): boolean {
     return this.#stream !== null;
-  }
-
-  /** Whether further rows have continued the body: its closing has not arrived yet. */
-  get isContinued(): boolean {
-    return this.#isContinued;
   }
 
   /** Length of the whole body in bytes; null for SQL NULL, and before it is known. */
@@ -99,7 +91,7 @@ export class BodyReceiver implements RowRun {
   /** Whether the body is too large to wait for its end, or must not wait for it. */
   get isLarge(): boolean {
     if (Math.max(this.#valueLength ?? 0, this.#receivedBytes) > maxHeldBytes) return true;
-    return this.#isContinued && !this.#hasEnded && this.#framing?.isEager === true;
+    return this.isContinued && !this.#hasEnded && this.#framing?.isEager === true;
   }
 
   get #wholeLength(): number | null {
@@ -114,9 +106,9 @@ export class BodyReceiver implements RowRun {
 
   /** Begins the further rows, unless they have begun. They put their values before the closing. */
   openRun(): RowRun {
-    if (this.#isContinued) return this;
+    if (this.isContinued) return this;
     const { separator, closing, trimmedBytes = 0 } = this.#framing!;
-    this.#isContinued = true;
+    this.isContinued = true;
     this.separator = utf8.encode(separator);
     this.trimmedBytes = trimmedBytes;
     this.hasValues = (this.#valueLength ?? 0) > 0;
@@ -142,16 +134,16 @@ export class BodyReceiver implements RowRun {
   }
 
   end(): void {
-    const isOpen = this.#isContinued ? this.hasValues : this.#isValueStreamed;
+    const isOpen = this.isContinued ? this.hasValues : this.#isValueStreamed;
     if (this.#framing !== null && isOpen) {
-      this.#isContinued = true;
+      this.isContinued = true;
       this.push(utf8.encode(this.#framing.closing));
     }
     this.#hasEnded = true;
     const stream = this.#stream;
     this.#stream = null;
     stream?.end();
-    this.#resume();
+    this.resume();
   }
 
   /** Ends a stream that was handed out with an error. */
@@ -159,11 +151,6 @@ export class BodyReceiver implements RowRun {
     const stream = this.#stream;
     this.#stream = null;
     stream?.fail(error);
-  }
-
-  /** Lets a connection continue that was paused for a stream which has failed since. */
-  release(): void {
-    this.#resume();
   }
 
   /** Returns the body: bytes if all have arrived, otherwise a stream of these and the rest. */
@@ -180,12 +167,12 @@ export class BodyReceiver implements RowRun {
 
   /** Whether most of the first row's value will be streamed. */
   get #isValueStreamed(): boolean {
-    return this.#options.mayStream && (this.#valueLength ?? 0) > maxHeldBytes;
+    return this.options.mayStream && (this.#valueLength ?? 0) > maxHeldBytes;
   }
 
   /** Holds back the closing of a value that may have been sent when further rows arrive. */
   #withoutClosing(bytes: Uint8Array): Uint8Array {
-    if (this.#framing === null || this.#isContinued || !this.#isValueStreamed) return bytes;
+    if (this.#framing === null || this.isContinued || !this.#isValueStreamed) return bytes;
     const left = this.#valueLength! - this.#framing.closing.length - this.#receivedBytes;
     return bytes.length > left ? bytes.subarray(0, left) : bytes;
   }
@@ -194,11 +181,11 @@ export class BodyReceiver implements RowRun {
     const first = this.#held?.bytes;
     this.#held = null;
     const stream = new BodyStream({
-      freesChunks: this.#options.freesChunks,
-      now: this.#options.now,
+      freesChunks: this.options.freesChunks,
+      now: this.options.now,
       evictionError: () => errors.connectionLost("the response was not read"),
       onFull: () => this.#pause(),
-      onRoom: () => this.#resume(),
+      onRoom: () => this.resume(),
       onCancelled: () => this.#abandon(),
     });
     this.#stream = stream;
@@ -208,54 +195,51 @@ export class BodyReceiver implements RowRun {
 
   #pause(): void {
     if (this.#pausedAt !== null || this.#stream === null) return;
-    this.#pausedAt = this.#options.now();
+    this.#pausedAt = this.options.now();
     this.#isPaced = this.#stream.isSpooled;
-    this.#options.transport.pause();
+    this.options.transport.pause();
   }
 
-  #resume(): void {
+  /** Lets the connection continue if it is paused for the reader. */
+  resume(): void {
     if (this.#pausedAt === null) return;
     this.#pausedMs += this.stalledFor();
     this.#pausedAt = null;
-    this.#options.transport.resume();
+    this.options.transport.resume();
   }
 
   #abandon(): void {
     this.#stream = null;
     this.#abandoned = true;
     const left = this.#framing === null ? (this.#valueLength ?? 0) - this.#receivedBytes : 0;
-    if (left > maxDrainedBytes) return this.#options.transport.destroy();
-    this.#resume();
+    if (left > maxDrainedBytes) return this.options.transport.destroy();
+    this.resume();
   }
 
   /** Counts the bytes that no reader takes: a body of unknown length may have too many to come. */
   #drain(bytes: number): void {
     this.#drainedBytes += bytes;
-    if (this.#drainedBytes > maxDrainedBytes) this.#options.transport.destroy();
+    if (this.#drainedBytes > maxDrainedBytes) this.options.transport.destroy();
   }
 }
 
-/** Bytes in one buffer that grows. */
 class HeldBytes {
-  #buffer: Uint8Array<ArrayBuffer>;
   length = 0;
 
-  constructor(buffer: Uint8Array<ArrayBuffer>) {
-    this.#buffer = buffer;
-  }
+  constructor(private buffer: Uint8Array<ArrayBuffer>) {}
 
   get bytes(): Uint8Array {
-    return this.#buffer.subarray(0, this.length);
+    return this.buffer.subarray(0, this.length);
   }
 
   append(bytes: Uint8Array): void {
     const length = this.length + bytes.length;
-    if (length > this.#buffer.length) {
-      const larger = new Uint8Array(Math.max(length, 2 * this.#buffer.length));
+    if (length > this.buffer.length) {
+      const larger = new Uint8Array(Math.max(length, 2 * this.buffer.length));
       larger.set(this.bytes);
-      this.#buffer = larger;
+      this.buffer = larger;
     }
-    this.#buffer.set(bytes, this.length);
+    this.buffer.set(bytes, this.length);
     this.length = length;
   }
 }

@@ -1,5 +1,5 @@
 /** Buffers the chunks of a body between a connection and a reader that may be slower. @module */
-
+import { deferred } from "../../lib/deferred.ts";
 import type { BodySpool } from "../../lib/body_spool.ts";
 import { ChunkQueue } from "./chunk_queue.ts";
 
@@ -20,13 +20,12 @@ interface BodyStreamOptions {
 
 export class BodyStream {
   readonly stream: ReadableStream<Uint8Array>;
+  readonly #failure = deferred<unknown>();
   /** Resolves with the error that ends the stream; never where it ends without one. */
-  readonly failure: Promise<unknown>;
-  #failed!: (error: unknown) => void;
+  readonly failure = this.#failure.promise;
+  readonly #end = deferred<void>();
   /** Resolves when the stream has ended, failed or was cancelled. */
-  readonly ended: Promise<void>;
-  #hasEnded!: () => void;
-  readonly #options: BodyStreamOptions;
+  readonly ended = this.#end.promise;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
   readonly #chunks: ChunkQueue;
   #ended = false;
@@ -34,14 +33,11 @@ export class BodyStream {
   /** Resolves the pull that waits for the next chunk. */
   #pendingPull: (() => void) | null = null;
 
-  constructor(options: BodyStreamOptions) {
-    this.#options = options;
+  constructor(private readonly options: BodyStreamOptions) {
     this.#chunks = new ChunkQueue({
       now: options.now,
       onEvicted: () => this.fail(options.evictionError()),
     });
-    this.failure = new Promise((resolve) => this.#failed = resolve);
-    this.ended = new Promise((resolve) => this.#hasEnded = resolve);
     this.stream = new ReadableStream<Uint8Array>(
       {
         start: (controller) => void (this.#controller = controller),
@@ -56,7 +52,7 @@ export class BodyStream {
   add(bytes: Uint8Array): void {
     this.#chunks.push(bytes);
     this.#flush();
-    if (this.#chunks.isFull) this.#options.onFull();
+    if (this.#chunks.isFull) this.options.onFull();
   }
 
   /** Whether a spool keeps unread chunks, and has room for more. */
@@ -67,7 +63,7 @@ export class BodyStream {
   /** Keeps unread chunks in a spool, so that this many more bytes may wait. */
   spool(spool: BodySpool, bytes: number): void {
     this.#chunks.spool(spool, bytes);
-    if (!this.#chunks.isFull) this.#options.onRoom();
+    if (!this.#chunks.isFull) this.options.onRoom();
   }
 
   /** Ends the stream after its last chunk. */
@@ -79,8 +75,8 @@ export class BodyStream {
   fail(error: unknown): void {
     this.#chunks.close();
     this.#controller.error(error);
-    this.#failed(error);
-    this.#hasEnded();
+    this.#failure.resolve(error);
+    this.#end.resolve();
     this.#resolvePull();
   }
 
@@ -102,20 +98,20 @@ export class BodyStream {
     this.#lastChunk = chunk;
     this.#controller.enqueue(chunk);
     if (this.#ended && this.#chunks.isEmpty) this.#close();
-    else if (!this.#chunks.isFull) this.#options.onRoom();
+    else if (!this.#chunks.isFull) this.options.onRoom();
   }
 
   #close(): void {
     this.#chunks.close();
     this.#controller.close();
-    this.#hasEnded();
+    this.#end.resolve();
     this.#resolvePull();
   }
 
   #cancelled(): void {
     this.#chunks.close();
-    this.#options.onCancelled();
-    this.#hasEnded();
+    this.options.onCancelled();
+    this.#end.resolve();
     this.#resolvePull();
   }
 
@@ -128,7 +124,7 @@ export class BodyStream {
   #release(): void {
     const chunk = this.#lastChunk;
     this.#lastChunk = null;
-    if (chunk === null || !this.#options.freesChunks) return;
+    if (chunk === null || !this.options.freesChunks) return;
     const { buffer } = chunk;
     if (buffer instanceof ArrayBuffer && buffer.byteLength === chunk.byteLength) buffer.transfer(0);
   }

@@ -10,8 +10,6 @@ const fileChunkBytes = 64 * 1024;
 
 /** A queue of chunks. In the order of arrival they are in memory, in the file, and in the overflow. */
 export class ChunkQueue implements BodySpoolUser {
-  readonly #now: () => number;
-  readonly #onEvicted: () => void;
   readonly #memory: Uint8Array[] = [];
   #memoryBytes = 0;
   #spool: BodySpool | null = null;
@@ -24,10 +22,10 @@ export class ChunkQueue implements BodySpoolUser {
   #maxUnreadBytes = maxUnreadBytes;
   #readAt: number;
 
-  constructor({ now, onEvicted }: { readonly now: () => number; readonly onEvicted: () => void }) {
-    this.#now = now;
-    this.#onEvicted = onEvicted;
-    this.#readAt = now();
+  constructor(
+    private readonly options: { readonly now: () => number; readonly onEvicted: () => void },
+  ) {
+    this.#readAt = options.now();
   }
 
   get isEmpty(): boolean {
@@ -64,7 +62,7 @@ export class ChunkQueue implements BodySpoolUser {
 
   /** Returns the first chunk; the queue must not be empty. */
   shift(): Uint8Array {
-    this.#readAt = this.#now();
+    this.#readAt = this.options.now();
     const chunk = this.#memory.shift();
     if (chunk !== undefined) {
       this.#memoryBytes -= chunk.length;
@@ -89,11 +87,11 @@ export class ChunkQueue implements BodySpoolUser {
   }
 
   idleFor(): number {
-    return this.#now() - this.#readAt;
+    return this.options.now() - this.#readAt;
   }
 
   evict(): void {
-    this.#onEvicted();
+    this.options.onEvicted();
   }
 
   get #unreadBytes(): number {

@@ -59,9 +59,6 @@ const cancelPausesMs = [100, 900, 4000];
 type ConnectionState = "idle" | "busy" | "closed";
 
 export class Connection {
-  readonly #transport: Transport;
-  readonly #options: ConnectionOptions;
-  readonly #events: ConnectionEvents;
   readonly #writer: StatementWriter;
   readonly #decoder: FrameDecoder;
   #state: ConnectionState = "idle";
@@ -75,10 +72,11 @@ export class Connection {
   /** Whether the reply to the setup is still to come. */
   #isSettingUp = false;
 
-  constructor(transport: Transport, options: ConnectionOptions, events: ConnectionEvents) {
-    this.#transport = transport;
-    this.#options = options;
-    this.#events = events;
+  constructor(
+    private readonly transport: Transport,
+    private readonly options: ConnectionOptions,
+    private readonly events: ConnectionEvents,
+  ) {
     this.#setup = this.#connectionSetup;
     this.#writer = new StatementWriter(options);
     this.#decoder = new FrameDecoder(this.#frameSink());
@@ -114,18 +112,18 @@ export class Connection {
   /** Repeats the request, as PostgreSQL drops one that precedes its statement, for 5 s. */
   cancel(): void {
     const current = this.#current;
-    if (current === undefined || this.#transport.cancel === undefined) return;
+    if (current === undefined || this.transport.cancel === undefined) return;
     this.#stopCancel();
     this.#repeatCancel(0);
   }
 
   #repeatCancel(count: number): void {
-    this.#transport.cancel!();
+    this.transport.cancel!();
     const pauseMs = cancelPausesMs[count];
     if (pauseMs === undefined) {
       return this.destroy("the server did not answer a cancel request within 5 s");
     }
-    this.#stopCancel = this.#options.clock.schedule(() => this.#repeatCancel(count + 1), pauseMs);
+    this.#stopCancel = this.options.clock.schedule(() => this.#repeatCancel(count + 1), pauseMs);
   }
 
   /** Returns those still awaited here: the server may have executed them with an effect. */
@@ -142,14 +140,14 @@ export class Connection {
   destroy(reason: string): void {
     if (this.#state === "closed") return;
     this.#lost(reason);
-    this.#transport.destroy();
+    this.transport.destroy();
   }
 
   end(): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
-    this.#transport.end();
-    this.#events.closed("ended");
+    this.transport.end();
+    this.events.closed("ended");
   }
 
   get #current(): BatchExecution | undefined {
@@ -157,16 +155,16 @@ export class Connection {
   }
 
   get #connectionSetup(): string | null {
-    return this.#sharesSession ? null : this.#options.setup ?? null;
+    return this.#sharesSession ? null : this.options.setup ?? null;
   }
 
   get #sharesSession(): boolean {
-    const { prepare, sharesSession = !prepare } = this.#options;
+    const { prepare, sharesSession = !prepare } = this.options;
     return sharesSession;
   }
 
   get #usesSavepoints(): boolean {
-    return this.#options.transactions === "savepoint";
+    return this.options.transactions === "savepoint";
   }
 
   #executionOf(pending: PendingBatch, isRetry = false): BatchExecution {
@@ -177,9 +175,9 @@ export class Connection {
   }
 
   #bodyOptions({ batch }: PendingBatch): BodyReceiverOptions {
-    const { clock, freesChunks = false, spool = null } = this.#options;
+    const { clock, freesChunks = false, spool = null } = this.options;
     const mayStream = batch.access === "read only" && batch.body === "stream";
-    return { transport: this.#transport, mayStream, freesChunks, spool, now: clock.now };
+    return { transport: this.transport, mayStream, freesChunks, spool, now: clock.now };
   }
 
   #write(executions: BatchExecution[]): void {
@@ -187,7 +185,7 @@ export class Connection {
     const setup = this.#setup;
     this.#setup = null;
     this.#isSettingUp ||= setup !== null;
-    this.#transport.write(this.#writer.write(executions, setup));
+    this.transport.write(this.#writer.write(executions, setup));
   }
 
   /** Executions behind the running one, and those that are to be written once more. */
@@ -198,7 +196,7 @@ export class Connection {
   #requeue(executions: readonly BatchExecution[]): void {
     if (executions.length === 0) return;
     const batches = executions.map((execution) => execution.requeue());
-    if (this.#events.requeued !== undefined) return this.#events.requeued(batches);
+    if (this.events.requeued !== undefined) return this.events.requeued(batches);
     for (const { reject } of batches) reject(errors.connectionLost(null));
   }
 
@@ -270,7 +268,7 @@ export class Connection {
     if (error.isStale) this.#writer.forget();
     const { sqlstate } = failure;
     if (sqlstate === unknownStatement || (error.isStale && sqlstate === duplicateStatement)) {
-      this.#events.statementForgotten?.(sqlstate);
+      this.events.statementForgotten?.(sqlstate);
     }
   }
 
@@ -302,7 +300,7 @@ export class Connection {
     if (isOpen) {
       if (current.isRollingBack) return this.destroy("ROLLBACK failed");
       current.isRollingBack = true;
-      return this.#transport.write(
+      return this.transport.write(
         this.#writer.writeStatements(current, endStatementsOf(current.form, "rollback")),
       );
     }
@@ -333,7 +331,7 @@ export class Connection {
       }
       const all = execution.stepToSend(statements, end, { resolve, reject });
       try {
-        this.#transport.write(this.#writer.writeStatements(execution, all));
+        this.transport.write(this.#writer.writeStatements(execution, all));
       } catch (error) {
         this.destroy(error instanceof Error ? error.message : "encoding failed");
       }
@@ -342,7 +340,7 @@ export class Connection {
 
   /** The server continues with the next execution, or is idle. */
   #finished({ pending, failure, body }: BatchExecution): void {
-    this.#events.finished?.(pending, failure === null ? "success" : "failure", body.length);
+    this.events.finished?.(pending, failure === null ? "success" : "failure", body.length);
     this.#inFlight.shift();
     this.#stopCancel();
     if (this.#inFlight.length > 0) return;
@@ -352,7 +350,7 @@ export class Connection {
     this.#retries = retries.slice(1);
     if (next !== undefined) return this.#retry(next);
     this.#state = "idle";
-    this.#events.idle();
+    this.events.idle();
   }
 
   /** Writes an execution once more; the one before it may have changed the defaults again. */
@@ -372,7 +370,7 @@ export class Connection {
     this.#stopCancel();
     this.#inFlight = [];
     this.#retries = [];
-    this.#events.closed(reason);
+    this.events.closed(reason);
     if (current !== undefined && !isUnbegun) failWith(current, reason);
     // A server that says that it ends the connection has not begun what comes later either.
     const mayRequeue = current?.wasTerminated ? () => true : isSafe;

@@ -152,7 +152,6 @@ export class BatchExecution {
     return this.#withEnd([...preamble, ...statements]);
   }
 
-  /** Returns the statements before those of the batch. */
   #preamble(): readonly Statement[] {
     const { transaction, access, walPosition } = this.batch;
     if (this.form === "savepoint") return savepointStatements[access];
@@ -250,7 +249,7 @@ export class BatchExecution {
     this.failure = new DatabaseError(failure, this.#statementPosition);
     if (!this.body.streaming) return;
     this.body.fail(this.failure);
-    this.body.release();
+    this.body.resume();
     this.#settlement = "rejected";
   }
 

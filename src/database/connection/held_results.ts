@@ -6,19 +6,17 @@ import { BodyReceiver, type BodyReceiverOptions } from "./body_receiver.ts";
 
 /** The held results of one batch. All of them together have at most `maxBytes`. */
 export class HeldResults {
-  readonly #options: BodyReceiverOptions;
-  readonly #maxBytes: number;
   #bytes = 0;
   #columns: ResultColumns = [];
   #receiver: BodyReceiver | null = null;
 
-  constructor(options: BodyReceiverOptions, maxBytes = Infinity) {
-    this.#options = options;
-    this.#maxBytes = maxBytes;
-  }
+  constructor(
+    private readonly options: BodyReceiverOptions,
+    private readonly maxBytes = Infinity,
+  ) {}
 
   get receiver(): BodyReceiver {
-    return this.#receiver ??= new BodyReceiver({ ...this.#options, mayStream: false });
+    return this.#receiver ??= new BodyReceiver({ ...this.options, mayStream: false });
   }
 
   /** Begins the first row, whose last column has this length. Returns `141` above the limit, else null. */
@@ -53,6 +51,6 @@ export class HeldResults {
 
   #count(bytes: number): ServiceError | null {
     this.#bytes += bytes;
-    return this.#bytes > this.#maxBytes ? errors.batchTooLarge("results", this.#maxBytes) : null;
+    return this.#bytes > this.maxBytes ? errors.batchTooLarge("results", this.maxBytes) : null;
   }
 }

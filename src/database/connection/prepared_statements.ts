@@ -1,4 +1,5 @@
 /** The prepared statements of one connection: (context, text) → name. @module */
+import { getOrMake } from "../../lib/group_by.ts";
 
 interface PreparedStatement {
   readonly context: string | null;
@@ -16,17 +17,12 @@ const shareAfterEviction = 0.9;
  */
 export class PreparedStatements {
   readonly #byContext = new Map<string | null, Map<string, PreparedStatement>>();
-  readonly #limit: number;
-  readonly #prefix: string;
   #size = 0;
   #nameCounter = 0;
   #useCounter = 0;
 
   /** `limit` is the number of statements kept on the server; names begin with `prefix`. */
-  constructor(limit: number, prefix = "s") {
-    this.#limit = limit;
-    this.#prefix = prefix;
-  }
+  constructor(private readonly limit: number, private readonly prefix = "s") {}
 
   get size(): number {
     return this.#size;
@@ -41,13 +37,12 @@ export class PreparedStatements {
 
   /** Returns a name that was never used on this connection. */
   freshName(): string {
-    return this.#prefix + ++this.#nameCounter;
+    return this.prefix + ++this.#nameCounter;
   }
 
   /** Records a statement that the server has confirmed. Returns the name that it replaces. */
   remember(context: string | null, text: string, name: string): string | undefined {
-    let texts = this.#byContext.get(context);
-    if (texts === undefined) this.#byContext.set(context, texts = new Map());
+    const texts = getOrMake(this.#byContext, context, () => new Map());
     const replaced = texts.get(text)?.name;
     if (replaced === undefined) this.#size++;
     texts.set(text, { context, text, name, lastUse: ++this.#useCounter });
@@ -56,8 +51,8 @@ export class PreparedStatements {
 
   /** Forgets the least recently used statements once there are more than the limit; returns their names. */
   evict(): readonly string[] {
-    if (this.#size <= this.#limit) return noNames;
-    const surplus = this.#size - Math.floor(this.#limit * shareAfterEviction);
+    if (this.#size <= this.limit) return [];
+    const surplus = this.#size - Math.floor(this.limit * shareAfterEviction);
     const oldest = this.#all().sort((a, b) => a.lastUse - b.lastUse).slice(0, surplus);
     for (const { context, text } of oldest) {
       const texts = this.#byContext.get(context)!;
@@ -79,5 +74,3 @@ export class PreparedStatements {
     return [...this.#byContext.values()].flatMap((texts) => [...texts.values()]);
   }
 }
-
-const noNames: readonly string[] = [];

@@ -23,15 +23,13 @@ const options = {
 export class SavepointDatabase implements Database {
   /** A notification ends with its transaction, which rolls back. */
   readonly subscribe = null;
-  readonly #transport: Transport;
   readonly #connection: Connection;
   #closedReason: string | null = null;
   #queue: Promise<void> = Promise.resolve();
   #finish: () => void = () => {};
 
   /** `transport` has an open transaction that no other connection needs, and is otherwise unused. */
-  constructor(transport: Transport) {
-    this.#transport = transport;
+  constructor(private readonly transport: Transport) {
     this.#connection = new Connection(transport, options, {
       idle: () => this.#finish(),
       closed: (reason) => {
@@ -44,7 +42,7 @@ export class SavepointDatabase implements Database {
   /** Returns the connection for other use. Throws {@linkcode ConnectionClosedError} if it is lost. */
   release(): SqlSession {
     if (this.#closedReason !== null) throw new ConnectionClosedError(this.#closedReason);
-    return new SqlSession(this.#transport);
+    return new SqlSession(this.transport);
   }
 
   transaction(batch: Batch, caller: Caller | null = null): Promise<BatchResult> {
@@ -78,16 +76,14 @@ export class SavepointDatabase implements Database {
 
   #execute(pending: PendingBatch, caller: Caller | null): Promise<void> {
     const connection = this.#connection;
-    if (connection.state === "closed") return Promise.resolve(rejectLost(pending));
+    if (connection.state === "closed") {
+      return Promise.resolve(pending.reject(errors.connectionLost(null)));
+    }
     const ignoreDeadline = caller?.deadline?.onOver(() => connection.cancel());
     const done = new Promise<void>((resolve) => this.#finish = resolve);
     connection.execute([pending]);
     return done.then(ignoreDeadline);
   }
-}
-
-function rejectLost({ reject }: PendingBatch): void {
-  reject(errors.connectionLost(null));
 }
 
 /** Returns a batch whose result is whole and that is executed once. */

@@ -1,15 +1,6 @@
-/** Runs SQL texts of operators by simple queries. Results are held in memory. @module */
+/** Runs SQL texts of operators by the simple query protocol. Results are held in memory. @module */
 import { concat } from "../protocol/decoder.ts";
 import { backend, readFields } from "../protocol/messages.ts";
-import {
-  copyFailFrame,
-  type Frame,
-  frames,
-  queryFrame,
-  readColumnNames,
-  readRow,
-  readTag,
-} from "../protocol/simple_query.ts";
 import type { Transport } from "../transport.ts";
 import { printable } from "../../lib/printable.ts";
 import { failurePlace } from "../../sql/statements.ts";
@@ -45,13 +36,11 @@ export interface TextResult {
 export class ConnectionClosedError extends Error {}
 
 export class SqlSession {
-  readonly #transport: Transport;
   #received: Uint8Array = new Uint8Array(0);
   #running: RunningText | null = null;
   #closedReason: string | null = null;
 
-  constructor(transport: Transport) {
-    this.#transport = transport;
+  constructor(private readonly transport: Transport) {
     transport.listen({
       data: (chunk) => this.#receive(chunk),
       closed: (reason) => {
@@ -68,12 +57,12 @@ export class SqlSession {
         return reject(new ConnectionClosedError(this.#closedReason));
       }
       this.#running = new RunningText(resolve, reject);
-      this.#transport.write([queryFrame(text)]);
+      this.transport.write([queryFrame(text)]);
     });
   }
 
   close(): void {
-    this.#transport.end();
+    this.transport.end();
   }
 
   #receive(chunk: Uint8Array): void {
@@ -86,7 +75,7 @@ export class SqlSession {
 
   #take([type, payload]: Frame): void {
     if (type === backend.copyIn) {
-      this.#transport.write([copyFailFrame("COPY FROM STDIN has no input here")]);
+      this.transport.write([copyFailFrame("COPY FROM STDIN has no input here")]);
     } else if (this.#running?.take(type, payload)) this.#running = null;
   }
 }
@@ -95,8 +84,6 @@ const copyData = 0x64;
 const decoder = new TextDecoder();
 
 class RunningText {
-  readonly #resolve: (result: TextResult) => void;
-  readonly reject: (error: Error) => void;
   readonly #results: StatementResult[] = [];
   readonly #notices: string[] = [];
   #failure: StatementFailure | null = null;
@@ -104,10 +91,10 @@ class RunningText {
   #rows: (readonly (string | null)[])[] = [];
   #copied = "";
 
-  constructor(resolve: (result: TextResult) => void, reject: (error: Error) => void) {
-    this.#resolve = resolve;
-    this.reject = reject;
-  }
+  constructor(
+    private readonly resolve: (result: TextResult) => void,
+    readonly reject: (error: Error) => void,
+  ) {}
 
   take(type: number, payload: Uint8Array): boolean {
     switch (type) {
@@ -130,7 +117,7 @@ class RunningText {
         this.#notices.push(noticeText(readFields(payload)));
         return false;
       case backend.ready:
-        this.#resolve({
+        this.resolve({
           results: this.#results,
           failure: this.#failure,
           notices: this.#notices,
@@ -176,4 +163,68 @@ export function failureLines(
     ...(detail === null ? [] : [`DETAIL: ${printable(detail)}`]),
     ...(hint === null ? [] : [`HINT: ${printable(hint)}`]),
   ];
+}
+
+/** One backend message. The payload is a view of the received bytes. */
+type Frame = readonly [type: number, payload: Uint8Array];
+
+function queryFrame(text: string): Uint8Array {
+  return textFrame(0x51, text);
+}
+
+function copyFailFrame(reason: string): Uint8Array {
+  return textFrame(0x66, reason);
+}
+
+function textFrame(type: number, text: string): Uint8Array {
+  const bytes = new TextEncoder().encode(text);
+  const frame = new Uint8Array(bytes.length + 6);
+  frame[0] = type;
+  new DataView(frame.buffer).setInt32(1, bytes.length + 5);
+  frame.set(bytes, 5);
+  return frame;
+}
+
+/** Lists the complete messages of a text of bytes. Returns the length of their bytes. */
+function* frames(bytes: Uint8Array): Generator<Frame, number> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let at = 0;
+  while (at + 5 <= bytes.length) {
+    const end = at + 1 + view.getInt32(at + 1);
+    if (end > bytes.length) break;
+    yield [bytes[at]!, bytes.subarray(at + 5, end)];
+    at = end;
+  }
+  return at;
+}
+
+function readColumnNames(payload: Uint8Array): readonly string[] {
+  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
+  const names: string[] = [];
+  let at = 2;
+  for (let column = 0; column < view.getInt16(0); column++) {
+    const zero = payload.indexOf(0, at);
+    names.push(decoder.decode(payload.subarray(at, zero)));
+    at = zero + 19;
+  }
+  return names;
+}
+
+/** Reads a DataRow whose values are texts; null for SQL NULL. */
+function readRow(payload: Uint8Array): readonly (string | null)[] {
+  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
+  const values: (string | null)[] = [];
+  let at = 2;
+  for (let column = 0; column < view.getInt16(0); column++) {
+    const length = view.getInt32(at);
+    at += 4;
+    values.push(length < 0 ? null : decoder.decode(payload.subarray(at, at + length)));
+    at += Math.max(length, 0);
+  }
+  return values;
+}
+
+/** Reads the text of a CommandComplete: `INSERT 0 1`. */
+function readTag(payload: Uint8Array): string {
+  return decoder.decode(payload.subarray(0, -1));
 }

@@ -1,4 +1,5 @@
 /** Encodes executions into one write, and prepares each statement at its first use. @module */
+import { getOrMake } from "../../lib/group_by.ts";
 import type { Statement } from "../batch.ts";
 import { FrameEncoder } from "../protocol/encoder.ts";
 import { binaryFormat, textFormat } from "../protocol/messages.ts";
@@ -22,6 +23,7 @@ interface Preparation {
   readonly name: string;
 }
 
+/** Those of one write, by context and text. */
 type Preparations = Map<string | null, Map<string, Preparation>>;
 
 export class StatementWriter {
@@ -78,7 +80,7 @@ export class StatementWriter {
 
   #closeStatements(): void {
     for (const name of this.#toClose) this.#encoder.closeStatement(name);
-    this.#toClose = noNames;
+    this.#toClose = [];
     for (const name of this.#prepared.evict()) this.#encoder.closeStatement(name);
   }
 
@@ -98,7 +100,9 @@ export class StatementWriter {
     const usable = known ?? (preparation?.execution === execution ? preparation.name : undefined);
     const isPreparing = isKept && usable === undefined && preparation === undefined;
     const name = usable ?? (isPreparing ? this.#prepared.freshName() : "");
-    if (isPreparing) remember(preparations, { context, text, preparation: { execution, name } });
+    if (isPreparing) {
+      getOrMake(preparations, context, () => new Map()).set(text, { execution, name });
+    }
     encode(this.#encoder, statement, { name, isParsed: usable === undefined });
     const { framing } = statement;
     return { text, use, framing, runsUserCode, context, preparing: isPreparing ? name : null };
@@ -114,19 +118,4 @@ function encode(
   if (isParsed) encoder.parse(name, text);
   encoder.bind(name, params, use === "result" || use === "held" ? binaryFormat : textFormat);
   encoder.execute();
-}
-
-const noNames: readonly string[] = [];
-
-function remember(
-  preparations: Preparations,
-  { context, text, preparation }: {
-    readonly context: string | null;
-    readonly text: string;
-    readonly preparation: Preparation;
-  },
-): void {
-  const texts = preparations.get(context);
-  if (texts === undefined) preparations.set(context, new Map([[text, preparation]]));
-  else texts.set(text, preparation);
 }

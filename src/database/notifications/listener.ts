@@ -1,5 +1,6 @@
 /** Listens for notifications that request reloads, and reconnects. @module */
 import type { Observation } from "../../observe/observation.ts";
+import { withTimeout } from "../../lib/time_limits.ts";
 import { nextBackoff, type Schedule } from "../../lib/timers.ts";
 import type { Subscribe, Subscription } from "../database.ts";
 import type { NotificationProbe, ProbeResult } from "./notification_probe.ts";
@@ -39,7 +40,6 @@ const closeTimeoutMs = 500;
 
 /** Keeps one subscription. It listens from the first {@linkcode Listener.configure} on. */
 export class Listener {
-  readonly #options: ListenerOptions;
   #channel: string | null = null;
   #subscription: Subscription | null = null;
   #lostAt = -Infinity;
@@ -53,9 +53,7 @@ export class Listener {
   #isStopped = false;
   readonly #unsettled = new Set<Promise<void>>();
 
-  constructor(options: ListenerOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: ListenerOptions) {}
 
   get hasChannel(): boolean {
     return this.#channel !== null;
@@ -67,7 +65,7 @@ export class Listener {
 
   /** Milliseconds since the connection was lost; 0 while it is open, `Infinity` before the first one. */
   get lostForMs(): number {
-    return this.isConnected ? 0 : this.#options.now() - this.#lostAt;
+    return this.isConnected ? 0 : this.options.now() - this.#lostAt;
   }
 
   /** See `Subscription.ask`; null while there is no connection. */
@@ -85,7 +83,7 @@ export class Listener {
   /** Whole seconds, at least 1, until the next attempt; null when none is planned. */
   secondsLeft(): number | null {
     if (this.#retry === null) return null;
-    return Math.max(1, Math.ceil((this.#retry.at - this.#options.now()) / 1000));
+    return Math.max(1, Math.ceil((this.#retry.at - this.options.now()) / 1000));
   }
 
   /** Sets the channel to listen to; null stops listening. */
@@ -106,12 +104,7 @@ export class Listener {
     this.#channel = null;
     this.#disconnect();
     if (this.#unsettled.size === 0) return;
-    let cancel = () => {};
-    const timeout = new Promise<void>((resolve) => {
-      cancel = this.#options.schedule(resolve, closeTimeoutMs);
-    });
-    await Promise.race([Promise.all(this.#unsettled), timeout]);
-    cancel();
+    await withTimeout(closeTimeoutMs, Promise.all(this.#unsettled), this.options.schedule);
   }
 
   #connect(channel: string): Promise<void> {
@@ -119,7 +112,7 @@ export class Listener {
     this.#retry = null;
     const mayHaveMissed = this.#mayHaveMissed;
     this.#mayHaveMissed = true;
-    const connecting = this.#options.subscribe(channel, {
+    const connecting = this.options.subscribe(channel, {
       notified: (payload) => this.#notified(attempt, channel, payload),
       lost: (reason) => this.#failed(attempt, channel, reason),
     }).then(
@@ -138,13 +131,9 @@ export class Listener {
     this.#subscription = subscription;
     this.#backoffSeconds = 1;
     const { version, place } = subscription;
-    this.#options.observe({ kind: "listener-connected", version, place, channel });
-    if (mayHaveMissed) this.#options.onMissed();
-    this.#check(channel);
-  }
-
-  #check(channel: string): void {
-    const { probe, onProbed } = this.#options;
+    this.options.observe({ kind: "listener-connected", version, place, channel });
+    if (mayHaveMissed) this.options.onMissed();
+    const { probe, onProbed } = this.options;
     if (probe === null) return;
     this.#track(probe.start(channel, (result) => onProbed(result, channel)));
   }
@@ -157,23 +146,23 @@ export class Listener {
 
   #notified(attempt: number, channel: string, payload: string): void {
     if (attempt !== this.#attempt) return;
-    this.#options.probe?.arrived(payload);
+    this.options.probe?.arrived(payload);
     const what = payloads.get(payload);
     if (what === undefined) return;
     // Revocations are frequent, and reported when they are loaded.
     if (what === "schema" || what === "config") {
-      this.#options.observe({ kind: "reload-requested", what, channel });
+      this.options.observe({ kind: "reload-requested", what, channel });
     }
-    this.#options.onReloadRequested(what);
+    this.options.onReloadRequested(what);
   }
 
   #failed(attempt: number, channel: string, reason: string): void {
     if (attempt !== this.#attempt) return;
     this.#attempt++;
-    if (this.isConnected) this.#lostAt = this.#options.now();
+    if (this.isConnected) this.#lostAt = this.options.now();
     this.#subscription = null;
-    this.#options.probe?.cancel();
-    const { observe, isRetried, onBrokenQueue, now, schedule } = this.#options;
+    this.options.probe?.cancel();
+    const { observe, isRetried, onBrokenQueue, now, schedule } = this.options;
     observe({ kind: "listener-failed", channel, reason });
     if (reason.includes(brokenQueue)) {
       observe({ kind: "notification-queue-broken" });
@@ -190,7 +179,7 @@ export class Listener {
   /** Ends the connection, the attempt in progress and the scheduled one. */
   #disconnect(): void {
     this.#attempt++;
-    this.#options.probe?.cancel();
+    this.options.probe?.cancel();
     this.#retry?.cancel();
     this.#retry = null;
     const subscription = this.#subscription;
@@ -204,7 +193,7 @@ export class Listener {
       await subscription.close();
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#options.observe({ kind: "listener-cleanup-failed", reason });
+      this.options.observe({ kind: "listener-cleanup-failed", reason });
     }
   }
 }

@@ -17,20 +17,17 @@ const probeTimeoutMs = 5000;
 
 /** Sends one notification at a time and expects it to arrive. */
 export class NotificationProbe {
-  readonly #options: NotificationProbeOptions;
   #expected: string | null = null;
   #onResult: (result: ProbeResult) => void = () => {};
   #cancelTimer: () => void = () => {};
 
-  constructor(options: NotificationProbeOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: NotificationProbeOptions) {}
 
   /** Calls `onResult` with whether it arrives within 5 s, unless sending fails. */
   async start(channel: string, onResult: (result: ProbeResult) => void): Promise<void> {
     this.cancel();
     this.#onResult = onResult;
-    const { notify, makeNonce, schedule } = this.#options;
+    const { notify, makeNonce, schedule } = this.options;
     const payload = `svc-probe ${makeNonce()}`;
     this.#expected = payload;
     try {
@@ -65,11 +62,5 @@ export class NotificationProbe {
 /** Makes the probe of a database; null where no pooler can lose notifications. */
 export function notificationProbe({ notify }: Pick<Database, "notify">): NotificationProbe | null {
   if (notify === undefined) return null;
-  return new NotificationProbe({ notify, makeNonce: randomNonce, schedule });
-}
-
-/** Returns 128 random bits in hexadecimal digits. */
-export function randomNonce(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return new NotificationProbe({ notify, makeNonce: () => crypto.randomUUID(), schedule });
 }

@@ -12,12 +12,12 @@ export async function subscribe(
   events: SubscriptionEvents,
 ): Promise<Subscription> {
   const client = await connectToFirst(primariesOf(targets), clients);
-  /** Null before the subscription is returned, and after its end. */
-  let onLost: ((reason: string) => void) | null = null;
+  /** From the return of the subscription to its end. */
+  let isOpen = false;
   const lost = (reason: string) => {
-    const emit = onLost;
-    onLost = null;
-    emit?.(reason);
+    const wasOpen = isOpen;
+    isOpen = false;
+    if (wasOpen) events.lost(reason);
   };
   client.on("error", (error) => lost(error.message));
   client.on("end", () => lost("the connection was closed by the server"));
@@ -27,14 +27,14 @@ export async function subscribe(
   try {
     const version = await readVersion(client);
     await listen(client, channel);
-    onLost = (reason) => events.lost(reason);
+    isOpen = true;
     client.connection.stream.unref?.();
     return {
       version,
       place: `${client.host}:${client.port}`,
       ask: () => ask(client, channel),
       close: async () => {
-        onLost = null;
+        isOpen = false;
         await end(client);
       },
     };

@@ -25,7 +25,9 @@ import {
   connectionLimit,
   LargeBodies,
   type Load,
+  MinRoundTrip,
   pipelineLength,
+  ServiceTime,
 } from "./concurrency_limiter.ts";
 import type { Transport } from "../transport.ts";
 import {
@@ -42,7 +44,6 @@ import {
   traceStep,
   workSince,
 } from "./pooled_connection.ts";
-import { MinRoundTrip, ServiceTime } from "./service_time.ts";
 import { pipelineOf, type QueuedBatch, WaitQueue } from "./wait_queue.ts";
 
 /** How a pool behaves. Times in milliseconds; `Infinity` is never. */
@@ -92,17 +93,10 @@ const questionBatch: Batch = {
 };
 
 /** Options of connections that can change while the pool is open. */
-type SessionOptions = Required<
-  Pick<ConnectionOptions, "prepare" | "sharesSession">
->;
-
-function isSameSession(one: SessionOptions, other: SessionOptions): boolean {
-  return one.prepare === other.prepare && one.sharesSession === other.sharesSession;
-}
+type SessionOptions = Required<Pick<ConnectionOptions, "prepare" | "sharesSession">>;
 
 /** A pool. It opens connections on demand, at most `max`. */
 export class Pool implements Database {
-  readonly #options: PoolOptions;
   readonly #clock: Clock;
   readonly #connections = new Set<PooledConnection>();
   /** The connection used last is taken first, so that the others can age. */
@@ -126,8 +120,7 @@ export class Pool implements Database {
   /** Adapters add subscriptions: the pool's connections do not listen. */
   readonly subscribe = null;
 
-  constructor(options: PoolOptions) {
-    this.#options = options;
+  constructor(private readonly options: PoolOptions) {
     this.#clock = options.clock;
     const { prepare, sharesSession = !prepare } = options;
     this.#session = { prepare, sharesSession };
@@ -190,7 +183,8 @@ export class Pool implements Database {
 
   configure({ prepare, usesBlocks = false, sharesSession = !prepare }: PoolConfiguration): void {
     const session = { prepare, sharesSession: usesBlocks || sharesSession };
-    if (isSameSession(session, this.#session)) return;
+    const { prepare: prepared, sharesSession: shared } = this.#session;
+    if (session.prepare === prepared && session.sharesSession === shared) return;
     this.#session = session;
     this.flush();
   }
@@ -229,7 +223,7 @@ export class Pool implements Database {
   counts(): PoolCounts {
     const open = this.#connections.size;
     return {
-      max: this.#options.max,
+      max: this.options.max,
       open,
       inUse: open - this.#idle.length,
       waiting: this.#queue.size,
@@ -262,7 +256,7 @@ export class Pool implements Database {
     }
     queued.since = this.#clock.now();
     this.#queue.add(queued);
-    this.#timers.deadline.start(this.#options.acquisitionTimeoutMs);
+    this.#timers.deadline.start(this.options.acquisitionTimeoutMs);
     this.#timers.slow.start(slowCheckMs);
     if (this.#idle.length === 0) this.#openMore();
   }
@@ -338,14 +332,14 @@ export class Pool implements Database {
     const load: Load = {
       serviceTimeMs: serviceTime!.ms,
       roundTripMs: this.#roundTrip.ms,
-      maxConnections: this.#options.max,
+      maxConnections: this.options.max,
     };
     return connectionLimit(load);
   }
 
   /** Opens connections while more batches wait than connections are being opened. */
   #openMore(): void {
-    const { max } = this.#options;
+    const { max } = this.options;
     // An attempt may fail at once.
     while (
       this.#opening < this.#queue.size && this.#connections.size + this.#opening < max &&
@@ -369,15 +363,18 @@ export class Pool implements Database {
     let pooled: PooledConnection | null = null;
     let refusal: unknown = null;
     try {
-      transport = await this.#options.connect();
+      transport = await this.options.connect();
       pooled = this.#pooledOf(transport, opened);
     } catch (error) {
       transport?.destroy();
       refusal = error;
     }
     this.#opening--;
-    if (pooled !== null) this.#admit(pooled, trace);
-    else {
+    if (pooled !== null) {
+      this.#connections.add(pooled);
+      traceStep(trace, pooled, "available: connection establishment");
+      this.#offer(pooled);
+    } else {
       this.#refusedAt = this.#clock.now();
       traceStep(trace, opened, "terminated: init failure");
       this.#refused(refusal instanceof Error ? refusal : new Error("connecting failed"));
@@ -392,12 +389,12 @@ export class Pool implements Database {
     const now = this.#clock.now();
     const connection = new Connection(
       transport,
-      { ...this.#options, ...this.#session, clock: this.#clock },
+      { ...this.options, ...this.#session, clock: this.#clock },
       {
         idle: () => this.#idleAgain(pooled),
         closed: () => this.#gone(pooled),
         requeued: (batches) => this.#requeued(batches as readonly QueuedBatch[]),
-        statementForgotten: (sqlstate) => this.#options.onStatementForgotten?.(sqlstate),
+        statementForgotten: (sqlstate) => this.options.onStatementForgotten?.(sqlstate),
         finished: (pending, result, bodyLength) => {
           if (result === "failure") pooled.work!.failures++;
           else this.#largeBodies.record(pending.batch, bodyLength ?? 0);
@@ -415,12 +412,6 @@ export class Pool implements Database {
       closeReason: null,
     };
     return pooled;
-  }
-
-  #admit(pooled: PooledConnection, trace: PoolTrace | null): void {
-    this.#connections.add(pooled);
-    traceStep(trace, pooled, "available: connection establishment");
-    this.#offer(pooled);
   }
 
   /** Rejects all waiting batches when no connection is left that could execute them. */
@@ -446,7 +437,7 @@ export class Pool implements Database {
     pooled.idleSince = now;
     const isFlushed = pooled.generation !== this.#generation || this.#closed !== null;
     if (isFlushed || isCancelled) return close(pooled, "release");
-    if (now - pooled.openedAt > this.#options.maxLifetimeMs) return close(pooled, "max lifetime");
+    if (now - pooled.openedAt > this.options.maxLifetimeMs) return close(pooled, "max lifetime");
     this.#offer(pooled);
   }
 
@@ -557,7 +548,7 @@ export class Pool implements Database {
 
   /** Whether the first waiting batch has waited for half of its timeout, or as long as a stall may take. */
   #isQueueLate(): boolean {
-    const maxMs = Math.min(maxContendedStallMs, this.#options.acquisitionTimeoutMs / 2);
+    const maxMs = Math.min(maxContendedStallMs, this.options.acquisitionTimeoutMs / 2);
     for (const { since } of this.#queue) if (this.#clock.now() - since > maxMs) return true;
     return false;
   }
@@ -590,7 +581,7 @@ export class Pool implements Database {
 
   /** Rejects the batches that have waited too long. Requeued ones come before some that wait for longer. */
   #rejectOverdue(): void {
-    const overdue = this.#clock.now() - this.#options.acquisitionTimeoutMs;
+    const overdue = this.#clock.now() - this.options.acquisitionTimeoutMs;
     let oldest = Infinity;
     for (const queued of this.#queue) {
       if (queued.since > overdue) {
@@ -606,7 +597,7 @@ export class Pool implements Database {
   }
 
   #startAging(): void {
-    const { maxIdleTimeMs, maxLifetimeMs } = this.#options;
+    const { maxIdleTimeMs, maxLifetimeMs } = this.options;
     const period = Math.min(maxIdleTimeMs, maxLifetimeMs) / 2;
     if (period !== Infinity) this.#timers.aging.start(Math.max(period, 100));
   }
@@ -614,7 +605,7 @@ export class Pool implements Database {
   /** Closes the idle connections that have reached their maximum age or idle time. */
   #closeAged(): void {
     const now = this.#clock.now();
-    const { maxIdleTimeMs, maxLifetimeMs } = this.#options;
+    const { maxIdleTimeMs, maxLifetimeMs } = this.options;
     for (const pooled of [...this.#idle]) {
       // Closing one may start a batch on another.
       if (pooled.work !== null) continue;

@@ -3,8 +3,7 @@ import { LinkedList, type ListMember } from "../../lib/linked_list.ts";
 import type { Deadline } from "../../lib/time_limits.ts";
 import type { Caller, QueueTiming } from "../database.ts";
 import type { PendingBatch } from "../connection/execution.ts";
-import type { PipelineClass } from "./concurrency_limiter.ts";
-import type { ServiceTime } from "./service_time.ts";
+import type { PipelineClass, ServiceTime } from "./concurrency_limiter.ts";
 
 /** How many waiting batches are looked through for one that may start. */
 const maxLookups = 100;
@@ -83,7 +82,7 @@ export class WaitQueue {
     limit: (first: QueuedBatch, pipeline: PipelineClass) => number,
   ): readonly QueuedBatch[] {
     const first = this.#first(mayStart);
-    if (first === null) return noBatches;
+    if (first === null) return [];
     const pipeline = pipelineOf(first);
     const most = pipeline === null ? 1 : limit(first, pipeline);
     const taken = [first];
@@ -115,5 +114,3 @@ export class WaitQueue {
     return null;
   }
 }
-
-const noBatches: readonly QueuedBatch[] = [];

@@ -73,23 +73,19 @@ export class ProtocolError extends Error {
 
 /** Splits a stream of bytes into messages. It never collects the last column of a row. */
 export class FrameDecoder {
-  readonly #sink: FrameSink;
   #chunks: Uint8Array[] = [];
   #collectedBytes = 0;
   /** Number of collected bytes from which on the message is looked at again. */
   #neededBytes = 0;
   /** Bytes still to come of a last column, a skipped row or a long error. */
   #bodyLeft = 0;
-  /** Whether these bytes are skipped. */
   #skipping = false;
   /** The run that these bytes belong to; null where they belong to none. */
   #run: RowRun | null = null;
   /** The beginning of a long error whose rest is skipped. */
   #error: Uint8Array | null = null;
 
-  constructor(sink: FrameSink) {
-    this.#sink = sink;
-  }
+  constructor(private readonly sink: FrameSink) {}
 
   /**
    * Decodes the next bytes, which the decoder may change and which may change afterwards: the sink's
@@ -124,15 +120,15 @@ export class FrameDecoder {
       const end = at + 1 + length;
       if (eventTypes[type] === 1) {
         if (end > bytes.length) return this.#collect(bytes.subarray(at), end - at);
-        this.#sink.event(type);
-      } else if (type === backend.dataRow && !this.#sink.wantsRow()) {
+        this.sink.event(type);
+      } else if (type === backend.dataRow && !this.sink.wantsRow()) {
         if (end > bytes.length) {
           this.#bodyLeft = end - bytes.length;
           this.#skipping = true;
           return;
         }
       } else if (type === backend.dataRow) {
-        const run = this.#sink.rowRun();
+        const run = this.sink.rowRun();
         if (run !== null) {
           const next = this.#joinRows(run, bytes, { start: at, writtenTo: at, at });
           if (next === at) return this.#collect(bytes.subarray(at), end - at);
@@ -141,12 +137,12 @@ export class FrameDecoder {
         }
         const bodyAt = this.#row(bytes, view, at + 5, end);
         if (bodyAt === null) return this.#collect(bytes.subarray(at), end - at);
-        if (bodyAt < end && bodyAt < bytes.length) this.#sink.rowBytes(bytes.subarray(bodyAt, end));
+        if (bodyAt < end && bodyAt < bytes.length) this.sink.rowBytes(bytes.subarray(bodyAt, end));
         if (end > bytes.length) {
           this.#bodyLeft = end - bytes.length;
           return;
         }
-        this.#sink.rowEnd();
+        this.sink.rowEnd();
       } else if (end > bytes.length && type === backend.error && length > maxErrorBytes) {
         if (bytes.length - at < maxErrorBytes) {
           return this.#collect(bytes.subarray(at), maxErrorBytes);
@@ -158,7 +154,7 @@ export class FrameDecoder {
       } else {
         if (end > bytes.length) return this.#collect(bytes.subarray(at), end - at);
         const keptEnd = type === backend.error ? Math.min(end, at + 5 + maxErrorBytes) : end;
-        this.#sink.message(type, bytes.subarray(at + 5, keptEnd));
+        this.sink.message(type, bytes.subarray(at + 5, keptEnd));
       }
       at = end;
     }
@@ -210,7 +206,7 @@ export class FrameDecoder {
       this.#run = run;
       break;
     }
-    if (writtenTo > start) this.#sink.rowBytes(bytes.subarray(start, writtenTo));
+    if (writtenTo > start) this.sink.rowBytes(bytes.subarray(start, writtenTo));
     return at;
   }
 
@@ -235,7 +231,7 @@ export class FrameDecoder {
       if (at + Math.max(length, 0) > end) throw new ProtocolError("a column exceeds its row");
       if (column === columns - 1) {
         if (at + Math.max(length, 0) !== end) throw new ProtocolError("a row has bytes left over");
-        this.#sink.rowStart(head, length < 0 ? null : length);
+        this.sink.rowStart(head, length < 0 ? null : length);
         return at;
       }
       if (bytes.length - at < length) return null;
@@ -243,7 +239,7 @@ export class FrameDecoder {
       if (length > 0) at += length;
     }
     if (at !== end) throw new ProtocolError("a row has bytes left over");
-    this.#sink.rowStart(head, null);
+    this.sink.rowStart(head, null);
     return at;
   }
 
@@ -253,12 +249,12 @@ export class FrameDecoder {
     if (this.#skipping) {
       this.#skipping = this.#bodyLeft > 0;
       if (this.#error !== null && !this.#skipping) {
-        this.#sink.message(backend.error, this.#error);
+        this.sink.message(backend.error, this.#error);
         this.#error = null;
       }
     } else {
-      this.#sink.rowBytes(part);
-      if (this.#bodyLeft === 0) this.#sink.rowEnd();
+      this.sink.rowBytes(part);
+      if (this.#bodyLeft === 0) this.sink.rowEnd();
     }
     return bytes.subarray(part.length);
   }

@@ -34,6 +34,7 @@ export interface ServerError {
 export function readServerError(payload: Uint8Array): ServerError {
   const fields = readFields(payload);
   const severity = fields.get("V");
+  const isFatal = severity === "FATAL" || severity === "PANIC";
   const sqlstate = fields.get("C") ?? "XX000";
   const message = fields.get("M") ?? "";
   const routine = fields.get("R");
@@ -43,10 +44,10 @@ export function readServerError(payload: Uint8Array): ServerError {
       message,
       detail: fields.get("D") ?? null,
       hint: fields.get("H") ?? null,
-      ...(severity === "FATAL" || severity === "PANIC" ? { fatal: true } : {}),
+      ...(isFatal ? { fatal: true } : {}),
     },
     hasContext: fields.has("W"),
-    isFatal: (severity === "FATAL" || severity === "PANIC") && routine !== undefined,
+    isFatal: isFatal && routine !== undefined,
     isStale: sqlstate === unknownStatement ||
       (sqlstate === duplicateStatement && message.includes(`"${statementNamePrefix}`)) ||
       (sqlstate === featureNotSupported && routine === planRevalidation),

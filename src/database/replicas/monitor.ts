@@ -1,6 +1,8 @@
 /** Asks a server for its state again and again. @module */
+import { DatabaseError } from "../../errors/service_error.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { ResultColumns, Statement } from "../batch.ts";
+import { parseLsn } from "../wal_position.ts";
 
 /** Milliseconds that a server may take to answer. */
 export const maxAnswerMs = 1000;
@@ -46,4 +48,68 @@ export function monitor<Answer>(task: MonitorTask<Answer>, clock: Clock): () => 
     isStopped = true;
     cancelTimer();
   };
+}
+
+export interface StandbyState {
+  readonly isInRecovery: boolean;
+  /** End of the log that the server has replayed; 0 for a primary. */
+  readonly replayed: bigint;
+  /** Null if it is not wanted, or the server cannot tell. */
+  readonly timeline: number | null;
+  /** Null if it is not wanted, or the server cannot tell. */
+  readonly systemIdentifier: string | null;
+}
+
+/** Asks a server for its state. Rejects if it cannot be reached. */
+export async function askState(
+  probe: ServerProbe,
+  { wantsTimeline, wantsIdentifier }: Record<"wantsTimeline" | "wantsIdentifier", boolean>,
+): Promise<StandbyState> {
+  const [recovery, lsn] = await probe.ask(statements.state);
+  const timeline = wantsTimeline ? await askIfPossible(probe, statements.timeline) : null;
+  return {
+    isInRecovery: recovery === "t",
+    replayed: parseLsn(lsn ?? "") ?? 0n,
+    timeline: timeline === null ? null : Number(timeline),
+    systemIdentifier: wantsIdentifier ? await askIdentifier(probe) : null,
+  };
+}
+
+/** Asks which cluster a server belongs to: a standby has the identifier of its primary. */
+export function askIdentifier(probe: ServerProbe): Promise<string | null> {
+  return askIfPossible(probe, statements.identifier);
+}
+
+/** Returns a value; null if the server refuses the statement, for lack of a function or a privilege. */
+async function askIfPossible(probe: ServerProbe, statement: Statement): Promise<string | null> {
+  try {
+    const [value = null] = await probe.ask(statement);
+    return value;
+  } catch (error) {
+    if (error instanceof DatabaseError && isUnsupported(error.failure.sqlstate)) return null;
+    throw error;
+  }
+}
+
+/** Whether a server lacks a function (42883, 0A000, 55000), or permits it to others (42501). */
+function isUnsupported(sqlstate: string): boolean {
+  return ["0A000", "42501", "42883", "42P01", "42703", "55000"].includes(sqlstate);
+}
+
+/** Never ahead; it follows at the next restartpoint after a failover. */
+const controlTimeline = "greatest((select timeline_id from pg_catalog.pg_control_checkpoint()), " +
+  "(select min_recovery_end_timeline from pg_catalog.pg_control_recovery()))";
+
+const statements = {
+  state: statement("select pg_catalog.pg_is_in_recovery(), pg_catalog.pg_last_wal_replay_lsn()"),
+  /** The receiver's, which only `pg_read_all_stats` shows, is known at once after a failover. */
+  timeline: statement(
+    "select greatest((select received_tli from pg_catalog.pg_stat_wal_receiver), " +
+      `${controlTimeline})`,
+  ),
+  identifier: statement("select system_identifier from pg_catalog.pg_control_system()"),
+} as const;
+
+function statement(text: string): Statement {
+  return { text, params: [], use: "rows" };
 }

@@ -1,24 +1,12 @@
-/** Follows the position and the timeline of the primary. @module */
+/** Follows the primary: its position, its timeline, and its identifier. @module */
 import type { Clock } from "../../lib/clock.ts";
-import type { WalPosition } from "../batch.ts";
+import type { Statement, WalPosition } from "../batch.ts";
 import { positionStatement, readPosition } from "../wal_position.ts";
-import { maxAnswerMs, monitor, type ServerProbe } from "./monitor.ts";
-import { askIdentifier } from "./server_state.ts";
-import type { Statement } from "../batch.ts";
+import { askIdentifier, maxAnswerMs, monitor, type ServerProbe } from "./monitor.ts";
 
-interface PrimaryAnswer {
-  readonly position: WalPosition | null;
-  readonly systemIdentifier: string | null;
-}
-
-/** Follows the primary: its position, its timeline, and its identifier. */
 export class PrimaryMonitor {
   readonly samples: LagRing;
   readonly #barrier: CommitBarrier;
-  readonly #probe: ServerProbe;
-  readonly #clock: Clock;
-  /** A sample was taken. */
-  readonly #onSample: () => void;
   #stop: () => void = () => {};
   #timeline: number | null = null;
   #timelineChanges = 0;
@@ -26,18 +14,16 @@ export class PrimaryMonitor {
   #hasAnswered = false;
 
   constructor(
-    { probe, clock, maxLagMs, onSample }: {
+    private readonly options: {
       readonly probe: ServerProbe;
       readonly clock: Clock;
       readonly maxLagMs: number;
+      /** A sample was taken. */
       readonly onSample: () => void;
     },
   ) {
-    this.samples = new LagRing(maxLagMs);
-    this.#barrier = new CommitBarrier(probe, clock);
-    this.#probe = probe;
-    this.#clock = clock;
-    this.#onSample = onSample;
+    this.samples = new LagRing(options.maxLagMs);
+    this.#barrier = new CommitBarrier(options.probe, options.clock);
   }
 
   /** Null while it is unknown. */
@@ -59,17 +45,17 @@ export class PrimaryMonitor {
       ask: () => this.#ask(),
       answered: (answer) => this.#answered(answer),
       failed: () => {},
-    }, this.#clock);
+    }, this.options.clock);
   }
 
   async close(): Promise<void> {
     this.#stop();
-    await this.#probe.close();
+    await this.options.probe.close();
   }
 
   /** Returns the current position; null if the server cannot tell. Rejects if it cannot be reached. */
   async position(): Promise<WalPosition | null> {
-    return readPosition(await this.#probe.ask(positionStatement));
+    return readPosition(await this.options.probe.ask(positionStatement));
   }
 
   /** Resolves when the primary shows what standbys may show; at once if it does not answer. */
@@ -84,23 +70,22 @@ export class PrimaryMonitor {
     this.samples.clear();
   }
 
-  async #ask(): Promise<PrimaryAnswer> {
+  async #ask(): Promise<WalPosition | null> {
     const position = await this.position();
-    const systemIdentifier = this.#hasAnswered ? null : await askIdentifier(this.#probe);
-    return { position, systemIdentifier };
+    if (!this.#hasAnswered) this.#systemIdentifier = await askIdentifier(this.options.probe);
+    return position;
   }
 
-  #answered({ position, systemIdentifier }: PrimaryAnswer): void {
+  #answered(position: WalPosition | null): void {
     this.#hasAnswered = true;
-    this.#systemIdentifier ??= systemIdentifier;
     // A server in recovery, whose timeline is null, is not the primary.
     if (position !== null && position.timeline !== null) {
       this.recordTimeline(position.timeline);
       if (position.timeline === this.#timeline) {
-        this.samples.add({ time: this.#clock.now(), lsn: position.lsn });
+        this.samples.add({ time: this.options.clock.now(), lsn: position.lsn });
       }
     }
-    this.#onSample();
+    this.options.onSample();
   }
 }
 
@@ -118,25 +103,20 @@ const runningStatement: Statement = {
 
 /** Waits for transactions that may have written their commit. */
 export class CommitBarrier {
-  readonly #probe: ServerProbe;
-  readonly #clock: Clock;
   /** Running transactions with the time at which they were first seen. */
   #running: ReadonlyMap<string, number> = new Map();
   #current: Promise<unknown> = Promise.resolve();
   /** The question that follows the current one, which callers share. */
   #next: Promise<void> | null = null;
 
-  constructor(probe: ServerProbe, clock: Clock) {
-    this.#probe = probe;
-    this.#clock = clock;
-  }
+  constructor(private readonly probe: ServerProbe, private readonly clock: Clock) {}
 
   /** Resolves when the transactions that run now have ended, but for long ones. */
   async pass(): Promise<void> {
     await this.#ask();
     let pending = [...this.#running.keys()].filter((id) => this.#mayBeCommit(id));
     while (pending.length > 0) {
-      await new Promise<void>((resolve) => this.#clock.scheduleAwaited(resolve, periodMs));
+      await new Promise<void>((resolve) => this.clock.scheduleAwaited(resolve, periodMs));
       await this.#ask();
       pending = pending.filter((id) => this.#mayBeCommit(id));
     }
@@ -144,14 +124,14 @@ export class CommitBarrier {
 
   #mayBeCommit(id: string): boolean {
     const seenAt = this.#running.get(id);
-    return seenAt !== undefined && this.#clock.now() - seenAt < maxCommitMs;
+    return seenAt !== undefined && this.clock.now() - seenAt < maxCommitMs;
   }
 
   /** Reads the running transactions, later than now. */
   #ask(): Promise<void> {
     this.#next ??= this.#current.then(() => {
       this.#next = null;
-      const asked = this.#probe.ask(runningStatement).then(([ids]) => this.#record(ids ?? ""));
+      const asked = this.probe.ask(runningStatement).then(([ids]) => this.#record(ids ?? ""));
       this.#current = asked.catch(() => {});
       return asked;
     });
@@ -159,7 +139,7 @@ export class CommitBarrier {
   }
 
   #record(ids: string): void {
-    const now = this.#clock.now();
+    const now = this.clock.now();
     const running = ids === "" ? [] : ids.split(",");
     this.#running = new Map(running.map((id) => [id, this.#running.get(id) ?? now]));
   }
@@ -176,27 +156,24 @@ const maxSamples = 1000;
 
 /** Samples of the last milliseconds, the oldest first. */
 export class LagRing {
-  #spanMs: number;
   #samples: PositionSample[] = [];
   #newest: PositionSample | null = null;
 
-  constructor(spanMs: number) {
-    this.#spanMs = spanMs;
-  }
+  constructor(private spanMs: number) {}
 
   /** Sets how far back the samples reach. */
   configure(spanMs: number): void {
-    this.#spanMs = spanMs;
+    this.spanMs = spanMs;
   }
 
   add(sample: PositionSample): void {
     if (this.#newest !== null && sample.lsn < this.#newest.lsn) return;
     this.#newest = sample;
     const last = this.#samples.at(-1);
-    if (last !== undefined && sample.time - last.time < this.#spanMs / maxSamples) return;
+    if (last !== undefined && sample.time - last.time < this.spanMs / maxSamples) return;
     this.#samples.push(sample);
     // The one before the span tells that a standby at it lags too far.
-    const outdated = this.#samples.findIndex(({ time }) => time > sample.time - this.#spanMs) - 1;
+    const outdated = this.#samples.findIndex(({ time }) => time > sample.time - this.spanMs) - 1;
     if (outdated > 0) this.#samples.splice(0, outdated);
   }
 

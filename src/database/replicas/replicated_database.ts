@@ -1,6 +1,8 @@
 /** A primary with standbys, which execute reads that they have the data for. @module */
 import type { Clock } from "../../lib/clock.ts";
 import { errors } from "../../errors/catalogue.ts";
+import { DatabaseError, ServiceError } from "../../errors/service_error.ts";
+import { raisedDetail } from "../../sql/raise.ts";
 import {
   type Batch,
   type BatchResult,
@@ -18,9 +20,7 @@ import {
   readBookmarks,
   readPosition,
 } from "../wal_position.ts";
-import { refusalOf, type RefusalReason } from "./refusal.ts";
-import type { Standby } from "./standby.ts";
-import { StandbySet, type StandbySetOptions } from "./standby_set.ts";
+import { type Standby, StandbySet, type StandbySetOptions } from "./standby.ts";
 
 interface ReplicatedOptions extends StandbySetOptions {
   readonly primary: Database;
@@ -75,15 +75,12 @@ export function replicatedDatabase(options: ReplicatedOptions): Database {
 class ReadRouter {
   readonly fallbacks = new Map<FallbackReason, number>();
   readonly retries = new Map<RefusalReason, number>();
-  readonly #primary: Database;
-  readonly #set: StandbySet;
-  readonly #clock: Clock;
 
-  constructor(primary: Database, set: StandbySet, clock: Clock) {
-    this.#primary = primary;
-    this.#set = set;
-    this.#clock = clock;
-  }
+  constructor(
+    private readonly primary: Database,
+    private readonly set: StandbySet,
+    private readonly clock: Clock,
+  ) {}
 
   transaction(batch: Batch, caller?: Caller): Promise<BatchResult> {
     return isStandbyRead(batch) ? this.#read(batch, caller) : this.#onPrimary(batch, caller);
@@ -93,16 +90,16 @@ class ReadRouter {
     if (isSerializable(batch)) return await this.#onPrimary(batch, caller);
     const { bookmark, schemaAgeMs = Infinity } = batch.standby;
     const position = bookmark === null ? null : readBookmarks(bookmark);
-    if (bookmark !== null && position?.timeline !== this.#set.primary.timeline) {
+    if (bookmark !== null && position?.timeline !== this.set.primary.timeline) {
       return await this.#fallBack(batch, caller, "bookmark");
     }
-    const standby = this.#set.choose({
+    const standby = this.set.choose({
       position,
-      schemaLoadedAt: this.#clock.now() - schemaAgeMs,
+      schemaLoadedAt: this.clock.now() - schemaAgeMs,
     });
     if (standby !== null) return await this.#readOn(standby, { batch, caller, position });
-    const isBehind = this.#set.standbys.some(({ isFit }) => isFit);
-    if (!isBehind && this.#set.settings.fallback === "error") throw errors.noStandby();
+    const isBehind = this.set.standbys.some(({ isFit }) => isFit);
+    if (!isBehind && this.set.settings.fallback === "error") throw errors.noStandby();
     return await this.#fallBack(batch, caller, isBehind ? "behind" : "no standby");
   }
 
@@ -174,22 +171,22 @@ class ReadRouter {
 
   /** Executes a batch on the primary, with a bookmark if it wants one. */
   async #onPrimary(batch: Batch, caller: Caller | undefined): Promise<BatchResult> {
-    if (!batch.wantsBookmark) return await this.#primary.transaction(batch, caller);
+    if (!batch.wantsBookmark) return await this.primary.transaction(batch, caller);
     // The client may have seen commits on a standby that the primary does not show yet.
-    if (batch.access === "read only") await this.#set.primary.showsCommits();
-    return await atEnd(this.#primary.transaction(withPosition(batch), caller), async (executed) => {
+    if (batch.access === "read only") await this.set.primary.showsCommits();
+    return await atEnd(this.primary.transaction(withPosition(batch), caller), async (executed) => {
       const result = await executed;
       if (result.end === "rollback" && batch.access === "read write") return result;
       return await withBookmark(
         result,
-        async () => this.#bookmarkOf(result.walPosition ?? await this.#set.primary.position()),
+        async () => this.#bookmarkOf(result.walPosition ?? await this.set.primary.position()),
       );
     });
   }
 
   #bookmarkOf(position: WalPosition | null): Bookmark | null {
     if (position === null || position.timeline === null) return null;
-    this.#set.primary.recordTimeline(position.timeline);
+    this.set.primary.recordTimeline(position.timeline);
     return { timeline: position.timeline, lsn: position.shownLsn };
   }
 }
@@ -254,4 +251,59 @@ export function withPosition(batch: Batch): Batch {
     ...positioned,
     transaction: { form: "block", isolation: "read committed", end: "commit" },
   };
+}
+
+/** Why the primary repeats a read. Label of a metric. */
+type RefusalReason =
+  /** Replay needs what the read uses. */
+  | "conflict"
+  /** A standby never does this. */
+  | "read-only"
+  /** The connection ended, or none could be opened. */
+  | "connection"
+  | "busy"
+  /** A change of the schema is not replayed yet. */
+  | "schema"
+  /** The check of the position failed: another server than the monitor's has answered. */
+  | "position";
+
+const reasons: ReadonlyMap<string, RefusalReason> = new Map<string, RefusalReason>([
+  ["40001", "conflict"],
+  ["40P01", "conflict"],
+  ["25006", "read-only"],
+  ["0A000", "read-only"],
+  ["55000", "read-only"],
+  ["57P01", "connection"],
+  ["57P02", "connection"],
+  ["57P03", "connection"],
+  ["42P01", "schema"],
+  ["42703", "schema"],
+  ["42704", "schema"],
+  ["42883", "schema"],
+]);
+
+/** Codes of the service's own errors. */
+const ownReasons: ReadonlyMap<string, RefusalReason> = new Map([
+  ["000", "connection"],
+  ["001", "connection"],
+  ["003", "busy"],
+]);
+
+const queryCanceled = "57014";
+
+/**
+ * Returns why the primary may execute a read after an error of a standby; null if it would have the error, too.
+ * Source: PostgreSQL documentation, "Handling Query Conflicts".
+ */
+export function refusalOf(error: unknown): RefusalReason | null {
+  if (error instanceof ServiceError) {
+    const { own, code } = error.fields;
+    return own ? ownReasons.get(code) ?? null : null;
+  }
+  if (!(error instanceof DatabaseError)) return null;
+  const { sqlstate } = error.failure;
+  if (sqlstate.startsWith("08")) return "connection";
+  const known = raisedDetail(error.failure) === null ? reasons.get(sqlstate) : undefined;
+  const isCheck = error.statement < 0 && sqlstate !== queryCanceled;
+  return known ?? (isCheck ? "position" : null);
 }

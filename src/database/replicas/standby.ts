@@ -1,22 +1,21 @@
-/** One standby: its pool, its health, and what it has replayed. @module */
+/** The standbys of a primary: their health, what they have replayed, and the choice among them. @module */
 import { errors } from "../../errors/catalogue.ts";
 import { isError, ServiceError } from "../../errors/service_error.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { deferred } from "../../lib/deferred.ts";
-import type { Database, StandbyEvent } from "../database.ts";
-import { monitor, type ServerProbe } from "./monitor.ts";
-import type { PrimaryMonitor } from "./primary_monitor.ts";
+import type { Database, ReplicaSettings, StandbyCounts, StandbyEvent } from "../database.ts";
+import { askState, monitor, type ServerProbe, type StandbyState } from "./monitor.ts";
+import { PrimaryMonitor } from "./primary_monitor.ts";
 import type { Bookmark } from "../wal_position.ts";
-import { askState, type StandbyState } from "./server_state.ts";
 
-export interface StandbyServer {
+interface StandbyServer {
   /** `localhost:5432` */
   readonly place: string;
   readonly database: Database;
   readonly probe: ServerProbe;
 }
 
-export interface StandbyNeeds {
+interface StandbyNeeds {
   /** Position that the standby must have replayed; null for no such condition. */
   readonly position: Bookmark | null;
   /** When the schema cache was loaded, by the monitors' clock. */
@@ -24,7 +23,6 @@ export interface StandbyNeeds {
 }
 
 interface StandbyOptions {
-  readonly server: StandbyServer;
   readonly primary: PrimaryMonitor;
   readonly clock: Clock;
   readonly onEvent: (event: StandbyEvent) => void;
@@ -35,17 +33,14 @@ interface StandbyOptions {
 const [maxFailures, minAnswers] = [2, 2];
 
 export class Standby {
-  readonly server: StandbyServer;
   /** Reads in progress, and those that ended. */
   inFlight = 0;
   reads = 0;
-  readonly #options: StandbyOptions;
   #stop: () => void = () => {};
   /** `new`: no answer has come, so the first one includes it. */
   #health: "new" | "healthy" | "excluded" = "new";
   #failures = 0;
   #answers = 0;
-  /** Why it is excluded. */
   #reason = "";
   /** End of the log that it has replayed; null before its first answer. */
   #replayed: bigint | null = null;
@@ -62,17 +57,14 @@ export class Standby {
   /** Rejects the reads that run on it. */
   readonly #running = new Set<(error: unknown) => void>();
 
-  constructor(options: StandbyOptions) {
-    this.#options = options;
-    this.server = options.server;
-  }
+  constructor(readonly server: StandbyServer, private readonly options: StandbyOptions) {}
 
   start(): void {
     this.#stop = monitor({
       ask: () => this.#ask(),
       answered: (state) => this.#answered(state),
       failed: (error) => this.#failed(error),
-    }, this.#options.clock);
+    }, this.options.clock);
   }
 
   async close(): Promise<void> {
@@ -93,7 +85,7 @@ export class Standby {
   /** Whether it executes reads: it is healthy and lags at most as far as it may. */
   get isFit(): boolean {
     const { lagMs } = this;
-    return lagMs !== null && lagMs <= this.#options.maxLagMs();
+    return lagMs !== null && lagMs <= this.options.maxLagMs();
   }
 
   isFitFor({ position, schemaLoadedAt }: StandbyNeeds): boolean {
@@ -102,12 +94,12 @@ export class Standby {
     if (position !== null && (this.timeline !== position.timeline || replayed < position.lsn)) {
       return false;
     }
-    return this.#options.primary.samples.covers(replayed, schemaLoadedAt);
+    return this.options.primary.samples.covers(replayed, schemaLoadedAt);
   }
 
   /** Null if unknown. Without a way to tell, the primary's until that changes. */
   get timeline(): number | null {
-    const { primary } = this.#options;
+    const { primary } = this.options;
     return this.#timeline ?? (primary.hasFirstTimeline ? primary.timeline : null);
   }
 
@@ -134,7 +126,7 @@ export class Standby {
   }
 
   #ask(): Promise<StandbyState> {
-    const { timeline } = this.#options.primary;
+    const { timeline } = this.options.primary;
     return askState(this.server.probe, {
       wantsTimeline: this.#timeline === null || this.#timeline !== timeline,
       wantsIdentifier: this.#systemIdentifier === null,
@@ -172,7 +164,7 @@ export class Standby {
   }
 
   #isForeign(): boolean {
-    const { primary: { systemIdentifier }, onEvent } = this.#options;
+    const { primary: { systemIdentifier }, onEvent } = this.options;
     if (systemIdentifier === null || this.#systemIdentifier === null) return false;
     const isForeign = this.#systemIdentifier !== systemIdentifier;
     if (isForeign && !this.#isIdentified) {
@@ -184,14 +176,14 @@ export class Standby {
 
   #recordPosition(replayed: bigint): void {
     this.#replayed = replayed;
-    this.#observedAt = this.#options.clock.now();
-    this.#freshAt = this.#options.primary.samples.freshAt(replayed, this.#observedAt);
+    this.#observedAt = this.options.clock.now();
+    this.#freshAt = this.options.primary.samples.freshAt(replayed, this.#observedAt);
   }
 
   /** A sample of the primary was taken: the lag at an answer before the first one is known now. */
   reassess(): void {
     if (this.#replayed === null || this.#freshAt !== -Infinity) return;
-    this.#freshAt = this.#options.primary.samples.freshAt(this.#replayed, this.#observedAt);
+    this.#freshAt = this.options.primary.samples.freshAt(this.#replayed, this.#observedAt);
     this.#report();
   }
 
@@ -203,7 +195,7 @@ export class Standby {
     const isServing = this.isFit;
     if (isServing === this.#isServing) return;
     this.#isServing = isServing;
-    const { onEvent, server: { place, database } } = this.#options;
+    const { options: { onEvent }, server: { place, database } } = this;
     if (!isServing) {
       const reason = this.#health === "excluded"
         ? this.#reason
@@ -221,4 +213,79 @@ export class Standby {
 function reasonOf(error: unknown): string {
   if (error instanceof ServiceError) return String(error.fields.details ?? error.message);
   return error instanceof Error ? error.message : "it cannot be reached";
+}
+
+export interface StandbySetOptions {
+  readonly primaryProbe: ServerProbe;
+  readonly servers: readonly StandbyServer[];
+  readonly settings: ReplicaSettings;
+  readonly clock: Clock;
+  /** Returns numbers from 0 to less than 1. */
+  readonly random: () => number;
+}
+
+/** Observes the servers and chooses among the standbys. */
+export class StandbySet {
+  readonly primary: PrimaryMonitor;
+  readonly standbys: readonly Standby[];
+  settings: ReplicaSettings;
+  onEvent: (event: StandbyEvent) => void = () => {};
+  readonly #random: () => number;
+
+  constructor({ primaryProbe, servers, settings, clock, random }: StandbySetOptions) {
+    this.settings = settings;
+    this.#random = random;
+    this.primary = new PrimaryMonitor({
+      probe: primaryProbe,
+      clock,
+      maxLagMs: settings.maxLagMs,
+      onSample: () => {
+        for (const standby of this.standbys) standby.reassess();
+      },
+    });
+    this.standbys = servers.map((server) =>
+      new Standby(server, {
+        primary: this.primary,
+        clock,
+        onEvent: (event) => this.onEvent(event),
+        maxLagMs: () => this.settings.maxLagMs,
+      })
+    );
+  }
+
+  start(): void {
+    this.primary.start();
+    for (const standby of this.standbys) standby.start();
+  }
+
+  configure(settings: ReplicaSettings): void {
+    this.settings = settings;
+    this.primary.samples.configure(settings.maxLagMs);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.primary, ...this.standbys].map((server) => server.close()));
+  }
+
+  get hasServing(): boolean {
+    return this.standbys.some(({ isServing }) => isServing);
+  }
+
+  counts(): readonly StandbyCounts[] {
+    return this.standbys.map(({ server: { place }, isServing, lagMs, inFlight, reads }) => ({
+      place,
+      isServing,
+      lagSeconds: lagMs === null ? null : lagMs / 1000,
+      inFlight,
+      reads,
+    }));
+  }
+
+  /** Returns the standby with the fewest reads in progress of those that may execute a read; null without one. */
+  choose(needs: StandbyNeeds): Standby | null {
+    const fit = this.standbys.filter((standby) => standby.isFitFor(needs));
+    const fewest = Math.min(...fit.map(({ inFlight }) => inFlight));
+    const idlest = fit.filter(({ inFlight }) => inFlight === fewest);
+    return idlest[Math.floor(this.#random() * idlest.length)] ?? null;
+  }
 }

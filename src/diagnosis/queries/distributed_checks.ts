@@ -1,5 +1,5 @@
 /** Checks of a database whose tables Citus distributes over servers. @module */
-import { functionPath } from "./inputs.ts";
+import { functionName, functionPath } from "./inputs.ts";
 
 /** The exposed relations that workers have. Its table exists with Citus alone. */
 const distributed = `(select c.oid, c.relname, c.name
@@ -21,10 +21,8 @@ export const distributedChecks: readonly string[] = [
   group by p.role, p.anonymous`,
 
   // The conditions of \`inline_set_returning_function()\`. A setting of the function keeps it whole.
-  `select 'citus-inlined', false, format('%s.%I(%s)', s.name, p.proname,
-      pg_get_function_identity_arguments(p.oid)), '{}', array_agg(distinct d.name),
-    array[format('alter function %s.%I(%s) set search_path = %s;', s.name, p.proname,
-      pg_get_function_identity_arguments(p.oid), ${functionPath})]
+  `select 'citus-inlined', false, ${functionName}, '{}', array_agg(distinct d.name),
+    array[format('alter function %s set search_path = %s;', ${functionName}, ${functionPath})]
   from pg_proc p
     join schemas s on s.oid = p.pronamespace
     join pg_language l on l.oid = p.prolang and l.lanname = 'sql'

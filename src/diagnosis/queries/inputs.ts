@@ -15,24 +15,21 @@ export type FunctionInput = readonly [key: string, schema: string | null, name: 
 export const maxRoles = 50;
 
 /**
- * Returns an expression of the text of a REVOKE of what `grantor` granted. PostgreSQL
- * revokes only grants of the current role, which is the owner for a superuser.
+ * Returns an expression of the text of a REVOKE of what the grantor of `a` granted: `format()` with the
+ * arguments. PostgreSQL revokes only grants of the current role, which is the owner for a superuser.
  */
-export function revokeBy(
-  { grantor, owner, revoke }: {
-    readonly grantor: string;
-    readonly owner: string;
-    /** Expression of the statement's text. */
-    readonly revoke: string;
-  },
-): string {
-  return `case ${grantor} when ${owner} then ${revoke}
-    else format(E'set role %I;\\n%s\\nreset role;', pg_get_userbyid(${grantor}), ${revoke}) end`;
+export function revokeBy(owner: string, format: string): string {
+  return `case a.grantor when ${owner} then format(${format})
+    else format(E'set role %I;\\n%s\\nreset role;', pg_get_userbyid(a.grantor), format(${format})) end`;
 }
 
-/** Expression of a role of an access control list. */
-export const granteeOf = (acl: string): string =>
-  `case ${acl}.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(${acl}.grantee)) end`;
+/** Expression of the role that a grant `a` is for. */
+export const grantee =
+  `case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end`;
+
+/** Expression of a function `p` of the schema `s`, as ALTER and GRANT name it. */
+export const functionName =
+  `format('%s.%I(%s)', s.name, p.proname, pg_get_function_identity_arguments(p.oid))`;
 
 /** Item `a` of FROM: the grants on the relation `c` and its columns that the role of `p` has. */
 export const grantsOf = (privileges: string): string =>

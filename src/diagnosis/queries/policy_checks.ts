@@ -1,5 +1,5 @@
 /** Checks of policies, and of what requests read past them. @module */
-import { granteeOf, grantsOf, revokeBy } from "./inputs.ts";
+import { functionName, grantee, grantsOf, revokeBy } from "./inputs.ts";
 
 /** Whether a constant of a node tree has the text: constants are bytes. */
 const hasText = (tree: string, text: string): string =>
@@ -114,17 +114,13 @@ export const policyChecks: readonly string[] = [
       d.cmd in ('w', 'd') and d.is_true or d.cmd in ('a', 'w') and d.is_new_true ) group by d.label`,
 
   // Roles of tokens that call the function by the grant to PUBLIC get a grant of their own.
-  `select 'definer-callable', bool_or(a.grantee = 0), format('%s.%I(%s)', s.name, p.proname,
-      pg_get_function_identity_arguments(p.oid)), array[r.name], '{}', array_agg(${
-    revokeBy({
-      grantor: "a.grantor",
-      owner: "p.proowner",
-      revoke: `format('revoke execute on function %s.%I(%s) from %s;', s.name, p.proname,
-        pg_get_function_identity_arguments(p.oid), ${granteeOf("a")})`,
-    })
+  `select 'definer-callable', bool_or(a.grantee = 0), ${functionName}, array[r.name], '{}', array_agg(${
+    revokeBy(
+      "p.proowner",
+      `'revoke execute on function %s from %s;', ${functionName}, ${grantee}`,
+    )
   } order by a.grantee) || (
-      select array_agg(format('grant execute on function %s.%I(%s) to %s;', s.name, p.proname,
-        pg_get_function_identity_arguments(p.oid), other.names)) from (
+      select array_agg(format('grant execute on function %s to %s;', ${functionName}, other.names)) from (
         select string_agg(o.name, ', ' order by o.name) as names from roles o
         where not o.anonymous and not o.rolsuper and o.oid <> p.proowner
           and has_schema_privilege(o.oid, s.oid, 'USAGE')
@@ -143,11 +139,7 @@ export const policyChecks: readonly string[] = [
   // Policies apply neither to foreign tables nor to the rows that a materialized view has copied.
   `select 'copy-exposed', bool_or(p.anonymous), c.name, array_agg(distinct p.role),
     coalesce(below.names, '{"a foreign server"}'), array_agg(distinct ${
-    revokeBy({
-      grantor: "a.grantor",
-      owner: "c.relowner",
-      revoke: `format('revoke select on %s from %s;', c.name, ${granteeOf("a")})`,
-    })
+    revokeBy("c.relowner", `'revoke select on %s from %s;', c.name, ${grantee}`)
   }) from privileges p join relations c on c.oid = p.oid and c.relkind in ('m', 'f') cross join lateral (
       select array_agg(t.name order by t.relname) as names
       from (select distinct relation from direct_uses where view = c.oid) u

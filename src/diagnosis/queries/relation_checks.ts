@@ -1,6 +1,6 @@
 /** Checks of relations, sequences, views and functions in the exposed schemas. @module */
 
-import { functionPath, granteeOf, grantsOf, revokeBy } from "./inputs.ts";
+import { functionName, functionPath, grantee, grantsOf, revokeBy } from "./inputs.ts";
 
 /** Whether a view has `security_invoker`. */
 export const isInvokerView = (view: string): string =>
@@ -159,11 +159,10 @@ export const relationChecks: readonly string[] = [
         and not ${isInvokerView("c")}
       then array[format('alter view %s set (security_invoker = true);', c.name)]
       else array_agg(distinct ${
-    revokeBy({
-      grantor: "a.grantor",
-      owner: "c.relowner",
-      revoke: `format('revoke insert, update, delete on %s from %s;', c.name, ${granteeOf("a")})`,
-    })
+    revokeBy(
+      "c.relowner",
+      `'revoke insert, update, delete on %s from %s;', c.name, ${grantee}`,
+    )
   }) end
   from privileges p
     join relations c on c.oid = p.oid
@@ -197,11 +196,9 @@ export const relationChecks: readonly string[] = [
   where v.relkind = 'v' and not ${isInvokerView("v")}
   group by n.nspname, v.relname`,
 
-  `select 'definer-search-path', false,
-    format('%s.%I(%s)', s.name, p.proname, pg_get_function_identity_arguments(p.oid)), '{}', '{}',
-    array[format('alter %s %s.%I(%s) set search_path = %s, pg_temp;',
-      case p.prokind when 'p' then 'procedure' else 'function' end, s.name, p.proname,
-      pg_get_function_identity_arguments(p.oid), ${functionPath})]
+  `select 'definer-search-path', false, ${functionName}, '{}', '{}',
+    array[format('alter %s %s set search_path = %s, pg_temp;',
+      case p.prokind when 'p' then 'procedure' else 'function' end, ${functionName}, ${functionPath})]
   from pg_proc p
     join schemas s on s.oid = p.pronamespace
   where p.prosecdef and p.prokind in ('f', 'p', 'w')
@@ -212,16 +209,11 @@ export const relationChecks: readonly string[] = [
     )`,
 
   `select 'truncate', p.anonymous, p.role, '{}', array_agg(distinct p.name), array_agg(distinct ${
-    revokeBy({
-      grantor: "a.grantor",
-      owner: "c.relowner",
-      revoke: `format('revoke truncate on %s from %s;', p.name, ${granteeOf("a")})`,
-    })
+    revokeBy("c.relowner", `'revoke truncate on %s from %s;', p.name, ${grantee}`)
   })
   from privileges p
     join relations c on c.oid = p.oid
-    join lateral aclexplode(c.relacl) a on a.privilege_type = 'TRUNCATE' and a.grantee <> c.relowner
-      and case a.grantee when 0 then true else pg_has_role(p.role_oid, a.grantee, 'USAGE') end
+    join ${grantsOf("'TRUNCATE'")}
   where p.truncates and not p.owns and p.relkind in ('r', 'p', 'f')
   group by p.role, p.anonymous`,
 ];

@@ -1,7 +1,7 @@
 /** Checks of the exposed and extra schemas, and of the functions that the configuration names.
  * @module */
 
-import { granteeOf, revokeBy } from "./inputs.ts";
+import { grantee, revokeBy } from "./inputs.ts";
 
 /** Each SELECT returns finding, whether it concerns the anonymous role, subject, roles, objects, SQL. */
 export const schemaChecks: readonly string[] = [
@@ -46,11 +46,7 @@ export const schemaChecks: readonly string[] = [
     join schemas s on has_schema_privilege(r.oid, s.oid, 'CREATE')
     left join lateral (
       select ${
-    revokeBy({
-      grantor: "a.grantor",
-      owner: "s.nspowner",
-      revoke: `format('revoke create on schema %s from %s;', s.name, ${granteeOf("a")})`,
-    })
+    revokeBy("s.nspowner", `'revoke create on schema %s from %s;', s.name, ${grantee}`)
   } as line
       from aclexplode(s.nspacl) a
       where a.privilege_type = 'CREATE' and a.grantee <> s.nspowner

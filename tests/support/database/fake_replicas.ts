@@ -56,7 +56,7 @@ export class FakeServer {
 
   get position(): ResultColumns {
     const file = this.isInRecovery ? null : `0000000${this.timeline}0000000000000001`;
-    return [this.lsn, file, "8192", "16MB", this.received];
+    return [this.lsn, file, "8192", "16777216", this.received];
   }
 
   readonly probe: ServerProbe = {

@@ -30,14 +30,14 @@ Deno.test("lsnText() writes all 64 bits as PostgreSQL does", () => {
 });
 
 Deno.test("readPosition() reads timeline and record end of a primary", () => {
-  const position = readPosition(["0/4982018", "0000000A0000000000000004", "8192", "16MB"]);
+  const position = readPosition(["0/4982018", "0000000A0000000000000004", "8192", "16777216"]);
   strictEqual(position?.timeline, 10);
   strictEqual(lsnText(position!.lsn), "0/4982000");
 });
 
 Deno.test("readPosition() has no timeline on a standby, and no position without replay", () => {
-  strictEqual(readPosition(["0/4982000", null, "8192", "16MB"])?.timeline, null);
-  strictEqual(readPosition([null, null, "8192", "16MB"]), null);
+  strictEqual(readPosition(["0/4982000", null, "8192", "16777216"])?.timeline, null);
+  strictEqual(readPosition([null, null, "8192", "16777216"]), null);
   strictEqual(readPosition([]), null);
 });
 
@@ -49,19 +49,18 @@ const shown: readonly (readonly [name: string, received: string | null, shown: s
 ];
 for (const [name, received, lsn] of shown) {
   Deno.test(`readPosition() covers what a standby shows that has ${name}`, () => {
-    const position = readPosition(["0/4982010", null, "8192", "16MB", received])!;
+    const position = readPosition(["0/4982010", null, "8192", "16777216", received])!;
     strictEqual(lsnText(position.lsn), "0/4982010");
     strictEqual(lsnText(position.shownLsn), lsn);
   });
 }
 
-const units: readonly (readonly [segment: string, lsn: string, end: string])[] = [
-  ["1MB", "0/100028", "0/100000"],
-  ["1GB", "0/40000028", "0/40000000"],
-  ["16777216B", "0/1000028", "0/1000000"],
+const segments: readonly (readonly [segment: string, lsn: string, end: string])[] = [
+  ["1048576", "0/100028", "0/100000"],
+  ["1073741824", "0/40000028", "0/40000000"],
   ["unknown", "0/1000028", "0/1000028"],
 ];
-for (const [segment, lsn, end] of units) {
+for (const [segment, lsn, end] of segments) {
   Deno.test(`readPosition() reads a segment size of ${segment}`, () => {
     const file = "000000010000000000000001";
     strictEqual(lsnText(readPosition([lsn, file, "8192", segment])!.lsn), end);

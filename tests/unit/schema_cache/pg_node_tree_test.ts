@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { readViewRule } from "../../../src/schema_cache/pg_node_tree.ts";
+import { readViewRule } from "../../../src/schema_cache/view_columns.ts";
 
 const table = 16416;
 

@@ -267,8 +267,16 @@ for (const [text, message] of refused) {
   });
 }
 
-Deno.test("connectionTargets refuses a method of authentication that the environment requires", () => {
-  throws(() => connectionTargets("postgres://h", { environment: { PGREQUIREAUTH: "md5" } }), {
-    message: 'invalid require_auth value: "md5"',
+/** Variables of the environment that cannot be applied, and the message. */
+const refusedVariables: readonly (readonly [string, string, string])[] = [
+  ["PGREQUIREAUTH", "md5", 'invalid require_auth value: "md5"'],
+  ["PGLOADBALANCEHOSTS", "random", 'invalid load_balance_hosts value: "random"'],
+];
+
+for (const [name, value, message] of refusedVariables) {
+  Deno.test(`connectionTargets refuses ${name} of the environment`, () => {
+    throws(() => connectionTargets("postgres://h", { environment: { [name]: value } }), {
+      message,
+    });
   });
-});
+}

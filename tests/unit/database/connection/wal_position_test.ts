@@ -18,7 +18,7 @@ import {
   implicitRead,
 } from "../../../support/database/fake_connection.ts";
 
-const position = ["0/4988A10", "000000010000000000000004", "8192", "16MB"] as const;
+const position = ["0/4988A10", "000000010000000000000004", "8192", "16777216"] as const;
 const check = positionCheck(1n).text;
 const reading = positionStatement.text;
 

@@ -1,5 +1,5 @@
 import { ok, strictEqual } from "node:assert/strict";
-import { MinRoundTrip, ServiceTime } from "../../../../src/database/pool/service_time.ts";
+import { MinRoundTrip, ServiceTime } from "../../../../src/database/pool/concurrency_limiter.ts";
 
 const verdicts: readonly (readonly [records: readonly number[], isShort: boolean])[] = [
   [[], false],

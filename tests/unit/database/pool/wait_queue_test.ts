@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Batch } from "../../../../src/database/batch.ts";
-import { ServiceTime } from "../../../../src/database/pool/service_time.ts";
+import { ServiceTime } from "../../../../src/database/pool/concurrency_limiter.ts";
 import {
   pipelineOf,
   type QueuedBatch,

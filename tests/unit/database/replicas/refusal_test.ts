@@ -1,5 +1,5 @@
 import { deepStrictEqual } from "node:assert/strict";
-import { refusalOf } from "../../../../src/database/replicas/refusal.ts";
+import { refusalOf } from "../../../../src/database/replicas/replicated_database.ts";
 import { errors } from "../../../../src/errors/catalogue.ts";
 import { DatabaseError } from "../../../../src/errors/service_error.ts";
 

@@ -360,6 +360,25 @@ Deno.test("replicatedDatabase() reports standbys that go and come", async () => 
   ]);
 });
 
+Deno.test("replicatedDatabase() measures the lag of a standby by the samples before its answer", async () => {
+  const replicas = await observed({ standbys: 1, maxLagMs: 100 });
+  const { primary, standbys: [standby], clock, events } = replicas;
+  await clock.pass(190);
+  standby!.lsn = "0/101";
+  // The position behind the read is that of the standby, and is ahead of the last sample.
+  strictEqual(await outcome(replicas, standbyRead(bookmark("100"))), "standby0");
+  primary.lsn = standby!.lsn = "0/102";
+  await clock.pass(100);
+  deepStrictEqual(events, [{ kind: "standby-included", place: "standby0" }]);
+});
+
+Deno.test("replicatedDatabase().transaction() executes reads on standbys while a new timeline has no sample", async () => {
+  const replicas = await observed({ fallback: "error" });
+  for (const server of [replicas.primary, ...replicas.standbys]) server.timeline = 2;
+  await replicas.database.transaction(bookmarkedWrite);
+  strictEqual(await outcome(replicas, standbyRead()), "standby0");
+});
+
 Deno.test("replicatedDatabase().replicaCounts() shows lag and reads of each standby", async () => {
   const replicas = await observed({ standbys: 1 });
   await outcome(replicas, standbyRead());
