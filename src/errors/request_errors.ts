@@ -40,10 +40,9 @@ export const requestErrors = {
   invalidJson: defineError("102", 400, () => ({ message: "Empty or invalid json" })).when(
     "the body is not JSON although its media type is",
   ),
-  mixedKeys: defineError("102", 400, (element: number | null = null) => ({
-    message: "All object keys must match",
-    details: element === null ? null : `Element ${element} has other keys than the first element`,
-  })).when("the objects of the body have different keys"),
+  mixedKeys: defineError("102", 400, () => ({ message: "All object keys must match" })).when(
+    "the objects of the body have different keys",
+  ),
   invalidRange: defineError("103", 416, (details: string) => ({
     message: "Requested range not satisfiable",
     details,

@@ -135,11 +135,7 @@ function withoutDoubleReadings(
 
 type ArgumentTexts = readonly (readonly [name: string, value: string])[];
 
-function callInputOf(
-  request: ApiRequest,
-  action: CallAction,
-  cache: SchemaCache,
-): CallInput {
+function callInputOf(request: ApiRequest, action: CallAction, cache: SchemaCache): CallInput {
   const { payload, schema } = request;
   const { routine } = action;
   const query = withoutDoubleReadings(request.query, { schema, name: routine }, cache);
@@ -246,17 +242,11 @@ function argumentsOf({ parameters }: Routine, input: CallInput): CallArguments {
   }
   return {
     kind: "values",
-    values: supplied.map((parameter) => ({
-      parameter,
-      values: valuesOf(parameter, input.values),
-    })),
+    values: supplied.map((parameter) => ({ parameter, values: valuesOf(parameter, input.values) })),
   };
 }
 
-function valuesOf(
-  { name, variadic }: Parameter,
-  values: ArgumentTexts,
-): ArgumentValue["values"] {
+function valuesOf({ name, variadic }: Parameter, values: ArgumentTexts): ArgumentValue["values"] {
   const all = values.filter(([key]) => key === name).map(([, value]) => value);
   return variadic ? all : all.slice(-1);
 }

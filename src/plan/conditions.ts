@@ -49,11 +49,8 @@ export function planRowCondition(tree: LogicTree, scope: FieldScope): Condition 
   switch (tree.kind) {
     case "filter":
       return planFilter(tree, scope);
-    case "group": {
-      const { kind, negated, operator } = tree;
-      const children = tree.children.map((child) => planRowCondition(child, scope));
-      return { kind, negated, operator, children };
-    }
+    case "group":
+      return { ...tree, children: tree.children.map((child) => planRowCondition(child, scope)) };
     case "embedTest":
       throw errors.notEmbedded(tree.embed);
     default:
@@ -124,10 +121,7 @@ function planSimilar(
 }
 
 /** The name of a column comes before the key of a select item. */
-export function comparedOf(
-  { field, operand, prefersColumn }: Filter,
-  scope: FieldScope,
-): Value {
+export function comparedOf({ field, operand, prefersColumn }: Filter, scope: FieldScope): Value {
   if (operand !== undefined && prefersColumn !== true) return valueInRow(operand);
   return rowValue(field, scope);
 }

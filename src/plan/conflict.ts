@@ -3,9 +3,9 @@ import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { LevelConflict } from "../request/url/query_types.ts";
-import type { Relation, SchemaCache, UniqueIndex } from "../schema_cache/schema_cache.ts";
+import type { Relation, UniqueIndex } from "../schema_cache/schema_cache.ts";
 import { type Conditions, planConditions } from "./conditions.ts";
-import type { ValueRules } from "./values.ts";
+import type { FieldScope } from "./fields.ts";
 
 export interface Conflict {
   readonly target: ConflictTarget;
@@ -14,11 +14,6 @@ export interface Conflict {
   readonly columns: readonly string[];
   /** Conditions of the update on the existing and the proposed row. */
   readonly where: Conditions;
-}
-
-interface ConflictContext {
-  readonly cache: SchemaCache;
-  readonly values: ValueRules;
 }
 
 /** The keys by which PostgreSQL finds the unique index. */
@@ -40,7 +35,7 @@ export function planConflict(
   { preferences: { resolution }, query }: ApiRequest,
   relation: Relation,
   names: readonly string[],
-  context: ConflictContext,
+  context: Pick<FieldScope, "cache" | "values">,
 ): Conflict | null {
   const { onConflict, conflictIndex, conflictColumns, conflictWhere } = query;
   const part = conflictColumns !== null ? "columns" : conflictWhere !== null ? "where" : null;

@@ -1,17 +1,12 @@
 /** Conditions that test whether the embeds of a node have rows. @module */
-import type { Condition, Embed } from "./read_node.ts";
-
-interface ResolvedFilters {
-  readonly conditions: readonly Condition[];
-  readonly embeds: readonly Embed[];
-}
+import type { Condition, Embed, ReadNode } from "./read_node.ts";
 
 /** Makes required embeds inner, and gives EXISTS tests that are used again an alias. */
 export function resolveNullFilters(
   conditions: readonly Condition[],
   embeds: readonly Embed[],
   nextAlias: () => string,
-): ResolvedFilters {
+): Pick<ReadNode, "conditions" | "embeds"> {
   const required = new Set<number>();
   const absent = new Set<number>();
   const kept = conditions.filter((condition) => {

@@ -80,20 +80,14 @@ function matchesSelf(
   return hint === null || singlePair(relationship)?.[1] === hint;
 }
 
-function matchesHint(
-  relationship: KeyRelationship | JunctionRelationship,
-  hint: string,
-): boolean {
+function matchesHint(relationship: KeyRelationship | JunctionRelationship, hint: string): boolean {
   if (relationship.kind === "many-to-many") return relationship.junction.name === hint;
   const pair = singlePair(relationship);
   return relationship.constraint === hint || pair?.[0] === hint || pair?.[1] === hint;
 }
 
 /** Constraint and column names select only relationships to tables. */
-function matchesKey(
-  relationship: KeyRelationship | JunctionRelationship,
-  target: string,
-): boolean {
+function matchesKey(relationship: KeyRelationship | JunctionRelationship, target: string): boolean {
   if (relationship.kind === "many-to-many" || relationship.foreignIsView) return false;
   return relationship.constraint === target || singlePair(relationship)?.[0] === target;
 }

@@ -38,9 +38,7 @@ export interface GroupScope {
 export function planGroupCondition(tree: LogicTree, groups: GroupScope): Condition {
   if (tree.kind === "embedTest") throw errors.notGrouped(tree.embed);
   if (tree.kind === "group") {
-    const { kind, negated, operator } = tree;
-    const children = tree.children.map((child) => planGroupCondition(child, groups));
-    return { kind, negated, operator, children };
+    return { ...tree, children: tree.children.map((child) => planGroupCondition(child, groups)) };
   }
   const { scope, filterOf } = groups;
   const { name } = tree.field;

@@ -14,9 +14,7 @@ export interface LevelColumn {
 /** A column of a foreign key, whose value comes from rows of other levels. */
 export interface FilledColumn {
   readonly name: string;
-  readonly sources: readonly (LevelColumn & {
-    readonly row: "around" | "inside";
-  })[];
+  readonly sources: readonly (LevelColumn & { readonly row: "around" | "inside" })[];
 }
 
 export interface KeyColumn {

@@ -14,18 +14,13 @@ export interface RowKey {
   readonly mustMatch: boolean;
 }
 
-interface KeyedRows {
-  readonly rows: WrittenRows;
-  readonly key: RowKey;
-}
-
 /** Throws `145` if the request has a limit, or if the body lacks a column of the key. */
 export function keyedRows(
   { query, preferences, payload }: ApiRequest,
   on: readonly string[],
   rows: WrittenRows,
   columnOf: (name: string) => WrittenColumn,
-): KeyedRows {
+): { readonly rows: WrittenRows; readonly key: RowKey } {
   const columns = on.map(columnOf);
   if (query.limit !== null || query.offset !== null) {
     throw errors.unmatchableRows(on, "'on' cannot be combined with 'limit' or 'offset'");

@@ -4,13 +4,7 @@ import { ServiceError } from "../errors/service_error.ts";
 import type { TargetNameUse } from "../errors/target_name_warning.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { PatchDocument } from "../request/body/patch_document.ts";
-import type {
-  AtLevel,
-  ColumnItem,
-  OrderTerm,
-  QueryParams,
-  RowLock,
-} from "../request/url/query_types.ts";
+import type { AtLevel, ColumnItem, OrderTerm, RowLock } from "../request/url/query_types.ts";
 import type { Relation } from "../schema_cache/schema_cache.ts";
 import { type Conditions, planConditions } from "./conditions.ts";
 import { columnsTarget, type Conflict, planConflict } from "./conflict.ts";
@@ -255,7 +249,8 @@ export function planDelete(write: WriteContext): MutatePlan {
 
 function returningOf({ request, relation, cache, config }: WriteContext): WriteReturning {
   const { query, preferences } = request;
-  const items = isEmptySelect(query) && config.dialect.emptySelect === "primary key"
+  const isEmpty = query.select.length === 0 && !query.defaultSelect;
+  const items = isEmpty && config.dialect.emptySelect === "primary key"
     ? [...relation.primaryKey].sort().map(plainField)
     : query.select;
   const { select, mergeAction } = withMergeAction(items, request, relation, cache);
@@ -283,10 +278,6 @@ function returningOf({ request, relation, cache, config }: WriteContext): WriteR
     default:
       return { ...common, returning: "none", read: null };
   }
-}
-
-function isEmptySelect({ select, defaultSelect }: QueryParams): boolean {
-  return select.length === 0 && !defaultSelect;
 }
 
 /** Returns the selected columns and the primary key, in the order of the key in `Location`. */

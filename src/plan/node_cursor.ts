@@ -87,9 +87,10 @@ function completion(
   const key = node.relation === null ? null : orderKey(node.relation, columns);
   if (key === null) throw errors.noKey(node.origin.name);
   const names = hasTable(node.relation, place) ? [...key, tableColumn] : key;
-  return names.filter((name) => !columns.has(name)).map((name) =>
-    columnTerm(planField({ name, path: [] }, scope))
-  );
+  return names.filter((name) => !columns.has(name)).map((name) => {
+    const field = planField({ name, path: [] }, scope);
+    return { kind: "value", value: { kind: "column", field }, direction: null, nulls: null };
+  });
 }
 
 const tableColumn = "tableoid";
@@ -97,12 +98,6 @@ const tableColumn = "tableoid";
 function hasTable(relation: Relation | null, { isSupplied }: CursorPlace): boolean {
   return relation?.isInherited === true && !isSupplied;
 }
-
-function columnTerm(field: PlannedField): PlannedOrder {
-  return { kind: "value", value: { kind: "column", field }, ...unplaced };
-}
-
-const unplaced = { direction: null, nulls: null } as const;
 
 function columnOf(term: PlannedOrder): readonly string[] {
   const field = fieldOf(term);
@@ -128,11 +123,7 @@ function describe(
 }
 
 /** Returns how a term's value becomes a key. Values of an unknown type may be NULL. */
-function cursorTerm(
-  term: PlannedOrder,
-  scope: FieldScope,
-  place: CursorPlace,
-): CursorTerm {
+function cursorTerm(term: PlannedOrder, scope: FieldScope, place: CursorPlace): CursorTerm {
   const field = fieldOf(term);
   if (field === null) return { nullable: true, text: "by-type" };
   if (field.path.length > 0) return { nullable: true, text: "cast" };

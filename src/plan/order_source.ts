@@ -1,5 +1,5 @@
 /** The rows of a to-one embed that its parent is ordered by. @module */
-import { type Embed, isSpread, type ReadItem, type ReadNode, type RowRange } from "./read_node.ts";
+import { type Embed, isSpread, type ReadItem, type ReadNode } from "./read_node.ts";
 
 /** Drops keys that the embed does not select, so PostgreSQL reports them as missing columns. */
 export function orderSourceNode(embed: Embed, keys: ReadonlySet<string>): ReadNode {
@@ -12,7 +12,7 @@ export function orderSourceNode(embed: Embed, keys: ReadonlySet<string>): ReadNo
     order: [],
     orderSources: [],
     cursor: null,
-    range: embed.mayRepeat ? singleRow(node.range) : node.range,
+    range: embed.mayRepeat && node.range.limit !== "0" ? { ...node.range, limit: "1" } : node.range,
     paged: false,
     joined: false,
   };
@@ -28,8 +28,4 @@ function orderEmbed(child: Embed, keys: ReadonlySet<string>): Embed {
   const node = orderSourceNode(child, keys);
   const hasOutput = node.items.length > 0 || node.embeds.some((embed) => embed.hasOutput);
   return { ...child, node, hasOutput };
-}
-
-function singleRow(range: RowRange): RowRange {
-  return range.limit === "0" ? range : { ...range, limit: "1" };
 }

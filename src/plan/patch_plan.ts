@@ -88,12 +88,9 @@ export function planColumnPatches(
   }
   const [first, ...rest] = [...written].map((name) => values.get(name)!);
   if (first === undefined) return { written: [], tests };
-  return { written: [withTests(first, tests), ...rest], tests: [] };
-}
-
-function withTests(base: PatchValue, tests: readonly PatchTest[]): PatchValue {
-  if (tests.length === 0) return base;
-  return { kind: "checked", column: base.column, base, tests };
+  if (tests.length === 0) return { written: [first, ...rest], tests };
+  const checked = { kind: "checked", column: first.column, base: first, tests } as const;
+  return { written: [checked, ...rest], tests: [] };
 }
 
 function patched(before: PatchValue, operation: PatchOperation): PatchValue {

@@ -42,21 +42,18 @@ import { lowerMaxRows } from "./max_rows.ts";
 import { embedRange, rootRange, unlimited } from "./query_limits.ts";
 import { planValue, type ValueRules } from "./values.ts";
 
-/** The requested rows of the root, and the most rows of the root and of each embed. */
-interface RangeLimits {
-  readonly root: RowBounds;
-  readonly maxRows: number | null;
-  readonly embedMaxRows: number | null;
-}
-
 interface NodeContext extends ShownContext {
   readonly alias: string;
   /** Number of ancestors; 0 for the root. */
   readonly depth: number;
   /** Source of aliases for the nodes below. */
   readonly aliases: Aliases;
-  /** Null when row ranges do not apply. */
-  readonly ranges: RangeLimits | null;
+  /** The requested rows of the root, and the most rows of it and of each embed; null where ranges do not apply. */
+  readonly ranges: {
+    readonly root: RowBounds;
+    readonly maxRows: number | null;
+    readonly embedMaxRows: number | null;
+  } | null;
   readonly values: ValueRules;
   /** The relation, or the function whose result the root reads. */
   readonly source: readonly string[];
@@ -141,12 +138,10 @@ function planAggregateFilters({ aggregateFilters }: ResolvedNode, scope: FieldSc
   );
 }
 
-interface NodeConditions {
-  readonly conditions: readonly Condition[];
-  readonly having: readonly Condition[];
-}
-
-function planConditions(level: EmbedScope, filters: AggregateFilters): NodeConditions {
+function planConditions(
+  level: EmbedScope,
+  filters: AggregateFilters,
+): Pick<ReadNode, "conditions" | "having"> {
   const { node, scope } = level;
   const conditions: Condition[] = [];
   const having: Condition[] = [];
@@ -176,14 +171,9 @@ function hasSuppliedRows(node: ResolvedNode, { rows }: NodeContext): boolean {
 function scopeOf(node: ResolvedNode, row: RowType, context: NodeContext): FieldScope {
   const { rows, cache, values } = context;
   const { relation } = node;
-  const untyped = node.item === null && rows === "result" && relation !== null;
-  return {
-    relation,
-    untypedRow: untyped ? row : null,
-    cache,
-    names: namesOf(node, context),
-    values,
-  };
+  const isUntyped = node.item === null && rows === "result" && relation !== null;
+  const untypedRow = isUntyped ? row : null;
+  return { relation, untypedRow, cache, names: namesOf(node, context), values };
 }
 
 /** Returns the names of a node's level. Conditions of a write name columns only. */
@@ -250,7 +240,7 @@ function planEmbed(node: ResolvedEmbed, parentRow: RowType, context: NodeContext
     shape: shapes[item.kind][toOne ? "one" : "many"],
     inner: item.join === "inner",
     join: joinOf(relationship, parentRow, context.aliases),
-    mayRepeat: toOne && (relationship.kind === "computed" || isOfView(relationship)),
+    mayRepeat: toOne && (relationship.kind === "computed" || relationship.foreignIsView),
     hasOutput: node.fields.length > 0 || readNode.embeds.some(({ hasOutput }) => hasOutput),
     existsAlias: null,
   };
@@ -260,10 +250,6 @@ const shapes: Record<EmbedItem["kind"], Record<"one" | "many", EmbedShape>> = {
   relation: { one: "object", many: "array" },
   spread: { one: "spread", many: "arrays" },
 };
-
-function isOfView(relationship: Relationship): boolean {
-  return relationship.kind !== "computed" && relationship.foreignIsView;
-}
 
 function joinOf(relationship: Relationship, parentRow: RowType, aliases: Aliases): EmbedJoin {
   switch (relationship.kind) {

@@ -3,7 +3,7 @@ import { errors } from "../errors/catalogue.ts";
 import type { LogicTree, QueryParams, RowBounds, SelectItem } from "../request/url/query_types.ts";
 import type { Operand, Value } from "../request/url/value_types.ts";
 import { maxParts } from "../request/url/scanner.ts";
-import { isAggregateName } from "./value_functions.ts";
+import { plainAggregates } from "../request/url/select_grammar.ts";
 import type { Condition, PlannedValue, ReadNode, RowRange } from "./read_node.ts";
 
 /** The most values with calls in one request. */
@@ -146,7 +146,7 @@ function addItems(items: readonly SelectItem[], size: QuerySize): void {
 /** Plain aggregates do not count. */
 function hasCalls({ steps }: Value): boolean {
   return steps.some((step) =>
-    step.kind === "call" && (step.arguments.length > 0 || !isAggregateName(step.name))
+    step.kind === "call" && (step.arguments.length > 0 || !plainAggregates.has(step.name))
   );
 }
 

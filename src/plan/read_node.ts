@@ -2,12 +2,10 @@
 import type {
   EmbedQuantifier,
   FullTextOperator,
-  IsWord,
+  Operation,
   OrderTerm,
   PageDirection,
   PathStep,
-  SimilarityOperator,
-  SimpleOperator,
 } from "../request/url/query_types.ts";
 import type { ColumnPair, QualifiedName } from "../schema_cache/schema_cache.ts";
 
@@ -110,45 +108,20 @@ type SingleItem =
   }
   | { readonly kind: "value"; readonly value: PlannedValue; readonly key: string };
 
+type OperationOf<Kind extends Operation["kind"]> = Extract<Operation, { readonly kind: Kind }>;
+
 export type FieldCondition =
   & { readonly field: PlannedValue; readonly negated: boolean }
   & (
-    | {
-      readonly kind: "compare";
-      readonly operator: SimpleOperator;
-      readonly quantifier: "any" | "all" | null;
-      readonly value: string;
-      /** Function from text to the column's domain; null if no function exists. */
-      readonly convert: QualifiedName | null;
-    }
-    | {
-      readonly kind: "in";
-      readonly values: readonly string[];
-      readonly convert: QualifiedName | null;
-    }
-    | { readonly kind: "is"; readonly word: IsWord }
-    | { readonly kind: "isdistinct"; readonly value: string }
-    | {
-      readonly kind: "similar";
-      readonly operator: SimilarityOperator;
-      readonly schema: string;
-      readonly value: string;
-    }
-    | {
-      readonly kind: "column";
-      readonly operator: SimpleOperator | "isdistinct";
-      readonly other: PlannedValue;
-      /** The other value is that of the row that an upsert proposes. */
-      readonly isExcluded: boolean;
-    }
-    | {
-      readonly kind: "fullText";
-      readonly operator: FullTextOperator;
-      readonly language: string | null;
-      readonly value: string;
-      /** True if the searched value needs a conversion to `tsvector`. */
-      readonly toTsvector: boolean;
-    }
+    /** `convert`: the function from text to the column's domain; null if no function exists. */
+    | OperationOf<"compare"> & { readonly convert: QualifiedName | null }
+    | OperationOf<"in"> & { readonly convert: QualifiedName | null }
+    | OperationOf<"is">
+    | OperationOf<"isdistinct">
+    | OperationOf<"similar"> & { readonly schema: string }
+    | Omit<OperationOf<"column">, "operand"> & { readonly other: PlannedValue }
+    /** `toTsvector`: whether the searched value needs a conversion to `tsvector`. */
+    | OperationOf<"fullText"> & { readonly toTsvector: boolean }
   );
 
 export type Condition =

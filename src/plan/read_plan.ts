@@ -9,7 +9,7 @@ import { checkTree } from "./tree_checks.ts";
 import { buildSelectTree } from "./select_tree.ts";
 import { planNode } from "./plan_node.ts";
 import { fieldsOf, fieldsOfCondition } from "./planned_values.ts";
-import type { ReadItem, ReadNode } from "./read_node.ts";
+import type { EmbedJoin, ReadItem, ReadNode } from "./read_node.ts";
 import { cutOf } from "./max_rows.ts";
 import { checkTestCount, checkValueCount } from "./query_limits.ts";
 import { makeAliases, type ResolvedNode, resolveTree } from "./resolved_tree.ts";
@@ -147,23 +147,23 @@ export function neededColumns(
   for (const item of root.items) {
     for (const name of itemColumns(item, columns)) names.add(name);
   }
-  for (const condition of root.conditions) {
-    for (const { column } of fieldsOfCondition(condition)) names.add(column);
-  }
-  for (const term of root.order) {
-    if (term.kind === "value") { for (const { column } of fieldsOf(term.value)) names.add(column); }
+  const ofOrder = root.order.flatMap((term) => term.kind === "value" ? fieldsOf(term.value) : []);
+  for (const { column } of [...root.conditions.flatMap(fieldsOfCondition), ...ofOrder]) {
+    names.add(column);
   }
   for (const { join } of root.embeds) {
-    if (join.kind === "function") columns.forEach((name) => names.add(name));
-    else {(join.kind === "columns" ? join.pairs : join.parentPairs).forEach(([name]) =>
-        names.add(name)
-      );}
+    for (const name of joinColumns(join, columns)) names.add(name);
   }
   // Without a column of that name, `count` counts the returned rows.
   if (!columns.has("count")) names.delete("count");
   const extra = [...names].filter((name) => !columns.has(name)).sort();
   if (columns.size === 0 || [...columns].some((name) => !names.has(name))) return [...names].sort();
   return extra.length === 0 ? "all" : [...columns, ...extra];
+}
+
+function joinColumns(join: EmbedJoin, columns: ReadonlySet<string>): Iterable<string> {
+  if (join.kind === "function") return columns;
+  return (join.kind === "columns" ? join.pairs : join.parentPairs).map(([name]) => name);
 }
 
 function itemColumns(item: ReadItem, columns: ReadonlySet<string>): Iterable<string> {

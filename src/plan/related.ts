@@ -29,11 +29,8 @@ export function planCondition(tree: LogicTree, level: EmbedScope): Condition {
   switch (tree.kind) {
     case "filter":
       return planLeaf(tree, level);
-    case "group": {
-      const { kind, negated, operator } = tree;
-      const children = tree.children.map((child) => planCondition(child, level));
-      return { kind, negated, operator, children };
-    }
+    case "group":
+      return { ...tree, children: tree.children.map((child) => planCondition(child, level)) };
     case "embedTest":
       return planTest(tree, level);
     default:

@@ -138,7 +138,8 @@ class Reach {
   }
 
   #addValue(value: PlannedValue, addField: FieldVisitor): void {
-    fieldsOf(value).forEach(value.kind === "related" ? this.#addOther : addField);
+    if (value.kind === "related") return this.#addValue(value.value, this.#addOther);
+    fieldsOf(value).forEach(addField);
     const aggregate = aggregateIn(value);
     if (aggregate !== null) this.functions.push(aggregate.function);
   }

@@ -56,7 +56,6 @@ export interface LeftOutColumn {
   readonly followsAll: boolean;
 }
 
-/** The tree, with the embeds that parameters address by their target's name. */
 interface SelectTree {
   readonly root: SelectNode;
   /** Embeds that a parameter addresses by their target's name, parents before children. */
@@ -95,8 +94,13 @@ export function buildSelectTree(query: QueryParams, config: TargetNameConfig): S
     (trees, filter) => trees.push(filter),
     query.filterNames,
   );
-  attach(query.order, attachOrder);
-  attach(query.limits, attachLimits);
+  attach(query.order, (draft, terms) => {
+    if (draft.order.length === 0) draft.order.push(...terms);
+  });
+  attach(query.limits, (draft, { limit, offset }) => {
+    draft.limit = limit ?? draft.limit;
+    draft.offset = offset ?? draft.offset;
+  });
   attach(
     query.logic,
     (draft, group) => draft.logic.push(group),
@@ -104,18 +108,6 @@ export function buildSelectTree(query: QueryParams, config: TargetNameConfig): S
   );
   attach(query.clauses, attachClause);
   return { root, targetNameUses: targetNameUsesOf(root) };
-}
-
-function attachOrder(draft: Draft, terms: QueryParams["order"][number]["value"]): void {
-  if (draft.order.length === 0) draft.order.push(...terms);
-}
-
-function attachLimits(
-  draft: Draft,
-  { limit, offset }: QueryParams["limits"][number]["value"],
-): void {
-  draft.limit = limit ?? draft.limit;
-  draft.offset = offset ?? draft.offset;
 }
 
 function attachClause(draft: Draft, clause: Clause): void {

@@ -77,10 +77,7 @@ const rowFunctions: readonly FunctionRow[] = [
   ["greatest(v,…)", "greatest($0, $*)"],
   ["least(v,…)", "least($0, $*)"],
   ["date_trunc(unit[,zone])", "pg_catalog.date_trunc($1, $0[, cast($2 as text)|])"],
-  [
-    "date_bin(text[,text])",
-    "pg_catalog.date_bin(cast($1 as interval), $0, [$2|'2001-01-01'])",
-  ],
+  ["date_bin(text[,text])", "pg_catalog.date_bin(cast($1 as interval), $0, [$2|'2001-01-01'])"],
   ["extract(part)", "extract($1 from $0)"],
   ["to_char(text)", "pg_catalog.to_char($0, $1)"],
   ["at_time_zone(zone)", "pg_catalog.timezone(cast($1 as text), $0)"],

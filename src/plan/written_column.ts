@@ -16,11 +16,7 @@ export interface WrittenColumn {
 }
 
 /** Returns the column of a relation. Throws `204` if the relation has no such column. */
-export function writtenColumn(
-  name: string,
-  relation: Relation,
-  cache: SchemaCache,
-): WrittenColumn {
+export function writtenColumn(name: string, relation: Relation, cache: SchemaCache): WrittenColumn {
   const column = cache.column(relation, name);
   if (column === undefined) throw errors.noColumn(name, relation.name);
   return {

@@ -168,9 +168,10 @@ export class PlanCache {
     const { values, tag } = sentinelsFor(shape);
     const headers = withSentinelTags(pieces.headers, tag);
     const head = parseHead({ ...pieces, headers, query: queryWith(shape, values) }, config);
-    const sentinels = { values, text: new Uint8Array(0), tags: tagsParam(head.request) };
-    const request = { ...head.request, payload: withSentinels(payload, sentinels) };
-    const planned = plan(request, cache, config);
+    const text = new Uint8Array(0);
+    const sentinels = { values, text, tags: tagsParam(head.request) };
+    const emptied = payload?.kind === "json" ? { ...payload, text } : payload;
+    const planned = plan({ ...head.request, payload: emptied }, cache, config);
     if (planned.kind === "root" || planned.kind === "options") return null;
     const template = queryTemplate(queryOf(planned), query, sentinels);
     if (template === null) return null;
@@ -184,11 +185,7 @@ export class PlanCache {
 /** Puts a member into a map, and evicts the oldest one when it is full. */
 function put<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.set(key, value);
-  if (map.size <= maxPlans) return;
-  for (const oldest of map.keys()) {
-    map.delete(oldest);
-    return;
-  }
+  if (map.size > maxPlans) map.delete(map.keys().next().value!);
 }
 
 /** No client can guess the texts, or sends the digits of the offset by accident. */
@@ -208,11 +205,6 @@ function withSentinelTags(headers: RawRequest["headers"], tag: string): RawReque
   );
   if (listing.length === 0) return headers;
   return { ...headers, ...Object.fromEntries(listing.map((name) => [name, tag])) };
-}
-
-function withSentinels(payload: Payload | null, { text }: Bindings): Payload | null {
-  if (payload?.kind !== "json") return payload;
-  return { ...payload, text: text as Uint8Array };
 }
 
 /** Returns null unless a query differs from the one with sentinels by its values alone. */

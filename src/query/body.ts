@@ -41,7 +41,7 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
     case "aggregate":
       return bytes(aggregated(format, element), format.binary);
     case "value":
-      return onlyValue(element, format.binary);
+      return sql`string_agg(${bytes(element, format.binary)}, '')`;
     default:
       return format satisfies never;
   }
@@ -197,10 +197,6 @@ function aggregated(
 /** A cast to text differs: the output function of `xml` drops a line break and the encoding. */
 function bytes(value: Sql, binary: boolean): Sql {
   return binary ? sql`${value}::bytea` : sql`pg_catalog.concat(${value})`;
-}
-
-function onlyValue(value: Sql, binary: boolean): Sql {
-  return sql`string_agg(${bytes(value, binary)}, '')`;
 }
 
 /** Returns the FROM item, under {@linkcode rowsAlias}, that a format's expression reads. */

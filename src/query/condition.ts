@@ -77,11 +77,7 @@ function noEmbed(): never {
   throw new TypeError("cannot render a condition on an embed: it has no node");
 }
 
-function renderCondition(
-  condition: Condition,
-  render: ValueRenderer,
-  tests: EmbedTests,
-): Sql {
+function renderCondition(condition: Condition, render: ValueRenderer, tests: EmbedTests): Sql {
   switch (condition.kind) {
     case "embedded":
       return negate(!condition.present, tests.exists(condition.embed));
@@ -212,11 +208,7 @@ const directions = { asc: sql` asc`, desc: sql` desc` } as const;
 const nullsOrders = { first: sql` nulls first`, last: sql` nulls last` } as const;
 
 /** Renders an order by a relation's own columns, for a limited write. */
-export function renderOrder(
-  order: readonly OrderTerm[],
-  qualifier: Sql,
-  relation: Relation,
-): Sql {
+export function renderOrder(order: readonly OrderTerm[], qualifier: Sql, relation: Relation): Sql {
   return join(
     order.map((term) => orderTerm(renderField(orderField(term.field, relation), qualifier), term)),
   );

@@ -117,11 +117,7 @@ function rowComparison(terms: readonly KeyedTerm[]): Sql | null {
 }
 
 /** Renders a condition that an index on the first term can begin at. */
-function bounded(
-  { value, isDescending }: KeyedTerm,
-  bound: Sql,
-  rest: readonly KeyedTerm[],
-): Sql {
+function bounded({ value, isDescending }: KeyedTerm, bound: Sql, rest: readonly KeyedTerm[]): Sql {
   const strict = sql`${value} ${isDescending ? sql`<` : sql`>`} ${bound}`;
   const equal = alternatives(rest);
   if (equal.length === 0) return strict;

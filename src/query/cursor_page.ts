@@ -1,11 +1,6 @@
 /** Renders the page of a root that begins at a cursor. A materialized CTE picks one row more than
  * the page shows, so the result also says whether more rows follow. @module */
-import {
-  type CursorPage,
-  type NodeCursor,
-  type PlannedOrder,
-  type ReadNode,
-} from "../plan/read_node.ts";
+import type { CursorPage, NodeCursor, PlannedOrder, ReadNode } from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { emptySql, ident, smallNumber, type Sql, sql } from "../sql/fragment.ts";
 import { orderTerm } from "./condition.ts";
@@ -37,10 +32,8 @@ export function cutRows(plan: ReadPlan, render: (plan: ReadPlan) => Sql): RootRo
   const { root, cutAt } = plan;
   if (cutAt === null) return { rows: render(plan), common: null, metadata: [] };
   const limit = String(cutAt);
-  const whole = render({
-    ...plan,
-    root: { ...root, range: { ...root.range, limit: oneMore(limit) } },
-  });
+  const range = { ...root.range, limit: oneMore(limit) };
+  const whole = render({ ...plan, root: { ...root, range } });
   return {
     common: sql`${pageRows} as materialized (${whole})`,
     rows: sql`select * from ${pageRows} limit ${smallNumber(limit)}`,
@@ -61,12 +54,8 @@ const shownRows = ident("svc_shown");
 function renderPage(root: PagedRoot, source: JoinSource): RootRows {
   const { limit } = root.range;
   const range = { ...root.range, offset: null, limit: limit === null ? null : oneMore(limit) };
-  const isDivided = root.relation !== null;
-  const { picked, outputs, joins, order } = pagedParts(root, source, {
-    json: "shown",
-    range,
-    isDivided,
-  });
+  const use = { json: "shown", range, isDivided: root.relation !== null } as const;
+  const { picked, outputs, joins, order } = pagedParts(root, source, use);
   const alias = ident(root.alias);
   const shown = limit === null ? pageRows : shownRows;
   const whole = sql`${pageRows} as materialized (${picked})`;

@@ -67,10 +67,7 @@ export function embedSource({ node, join: embedJoin }: Embed, parent: ParentRow)
 }
 
 function equalColumns(pairs: readonly ColumnPair[], left: Sql, right: Sql): Sql {
-  return join(
-    pairs.map(([a, b]) => sql`${left}.${ident(a)} = ${right}.${ident(b)}`),
-    sql` and `,
-  );
+  return join(pairs.map(([a, b]) => sql`${left}.${ident(a)} = ${right}.${ident(b)}`), sql` and `);
 }
 
 function relationItem({ relation, alias }: ReadNode): Sql {

@@ -18,15 +18,13 @@ import {
 import { isNested, renderRootRows, rootMergeAction } from "./nested_insert.ts";
 import { patchAssignments, patchSource, patchTests } from "./patch.ts";
 import { hasVersion, renderVersion, versionColumn } from "./row_version.ts";
-import { bodyAlias, expandedRows, selectRows, writtenValue } from "./written_rows.ts";
+import { bodyAlias, expandedRows, selectRows, writtenValues } from "./written_rows.ts";
 
-export interface ReturnedRows {
-  readonly source: Sql;
-  /** Version that each row has as a column beside its own; null for none. */
-  readonly version: RowVersion | null;
-}
-
-export function renderMutationTables(plan: MutatePlan, { source, version }: ReturnedRows): Sql {
+/** `version` is that which each row has as a column beside its own; null for none. */
+export function renderMutationTables(
+  plan: MutatePlan,
+  { source, version }: { readonly source: Sql; readonly version: RowVersion | null },
+): Sql {
   const { relation } = plan;
   const table = nameOf(relation);
   const inserted = isCountedByXmax(plan)
@@ -110,11 +108,8 @@ function renderUpdate(plan: Extract<MutatePlan, { kind: "update" }>): Sql {
   const assignments = rows.columns.map(({ name }) =>
     sql`${ident(name)} = ${bodyAlias}.${ident(name)}`
   );
-  const values = rows.columns.map((column) =>
-    sql`${writtenValue(column, rows)} as ${ident(column.name)}`
-  );
   return sql`update ${nameOf(plan.relation)} set ${join(assignments)} from (select ${
-    join(values)
+    join(writtenValues(rows))
   } from ${expandedRows(rows, "update")} limit 1) as ${bodyAlias}${whereOf(plan)}`;
 }
 

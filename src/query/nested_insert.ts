@@ -55,23 +55,14 @@ export function isNested(plan: MutatePlan): plan is NestedPlan {
   return plan.kind === "insert" && plan.nested !== null;
 }
 
-/** A statement, before it is compiled. */
-interface LevelSql extends Pick<LevelWrite, "path"> {
-  readonly fragment: Sql;
-}
-
 export function renderLevelWrites(
   plan: NestedPlan,
   compile: (fragment: Sql) => CompiledSql,
 ): readonly LevelWrite[] {
-  const writer = new LevelWriter(plan);
-  const writes = plan.nested.steps.flatMap((step, index) =>
+  const writer = new LevelWriter(plan, compile);
+  return plan.nested.steps.flatMap((step, index) =>
     step.kind === "links" ? [writer.links(step)] : writer.levels(step.level, index === 0)
   );
-  return writes.map(({ fragment, path }) => ({
-    statement: { ...compile(fragment), use: "none", runsUserCode: true },
-    path,
-  }));
 }
 
 export function renderRootRows(plan: NestedPlan, returned: Sql): Sql {
@@ -114,18 +105,23 @@ class LevelWriter {
   readonly #sentBody: Sql;
   readonly #keepBody: Sql;
 
-  constructor(plan: NestedPlan) {
+  readonly #compile: (fragment: Sql) => CompiledSql;
+
+  constructor(plan: NestedPlan, compile: (fragment: Sql) => CompiledSql) {
     this.#plan = plan;
+    this.#compile = compile;
     this.#sentBody = param(plan.rows.json);
     this.#keepBody = sql`pg_catalog.set_config(${bodySetting}, ${this.#sentBody}::text, true)`;
     this.#nested = plan.nested;
   }
 
   /** Renders the writes of a level. The first one keeps the body for the others. */
-  levels(number: number, isFirst: boolean): readonly LevelSql[] {
+  levels(number: number, isFirst: boolean): readonly LevelWrite[] {
     const level = this.#nested.levels[number]!;
     const path = level.path.join(".");
-    const keepBody = isFirst ? [toWrite(sql`select where ${this.#keepBody} is null`, null)] : [];
+    const keepBody = isFirst
+      ? [this.#toWrite(sql`select where ${this.#keepBody} is null`, null)]
+      : [];
     const effect = level.conflict?.resolution;
     if (effect === "find" && (level.isReferred || level.around === null)) {
       // A statement of its own sees rows that other transactions committed while the one before waited.
@@ -134,19 +130,19 @@ class LevelWriter {
         this.#insertMissing(level, number, "repeated"),
         this.#find(level, number),
       ];
-      return [...keepBody, ...writes.map((write) => toWrite(write, path))];
+      return [...keepBody, ...writes.map((write) => this.#toWrite(write, path))];
     }
     if (effect !== "ignore" || !level.isReferred) {
       const body = isFirst ? { json: sql`${this.#sentBody}::text::json`, isKept: true } : keptBody;
-      return [toWrite(this.#insert(level, number, body), path)];
+      return [this.#toWrite(this.#insert(level, number, body), path)];
     }
     // Transactions that insert the same rows do it in the same order, so that they wait for each other.
     const insert = this.#insertRows(level, { order: join(this.#conflictValues(level)) });
     const rows = tableOfRows(this.#rows(level, keptBody));
     return [
       ...keepBody,
-      toWrite(sql`with ${rows} ${insert}`, path),
-      toWrite(this.#lookUp(level, number), path),
+      this.#toWrite(sql`with ${rows} ${insert}`, path),
+      this.#toWrite(this.#lookUp(level, number), path),
     ];
   }
 
@@ -187,10 +183,7 @@ class LevelWriter {
   }
 
   /** Rows return in the order of their insert. `rank` is a column of {@linkcode sentRows}. */
-  #numbered(
-    level: InsertLevel,
-    number: number,
-  ): { readonly rank: Sql; readonly numbered: Sql } {
+  #numbered(level: InsertLevel, number: number): { readonly rank: Sql; readonly numbered: Sql } {
     const isTarget = this.#nested.steps.some((step) =>
       step.kind === "links" && step.target === number
     );
@@ -311,11 +304,7 @@ class LevelWriter {
     const keys = level.keys.map(({ name }, position) =>
       sql`, ${foundAlias}.${ident(name)}::text as ${keyColumn(position)}`
     );
-    return {
-      from: sql`(${rows}) as ${foundAlias}`,
-      equal: and(equal),
-      keys: join(keys, emptySql),
-    };
+    return { from: sql`(${rows}) as ${foundAlias}`, equal: and(equal), keys: join(keys, emptySql) };
   }
 
   #lookUp(level: InsertLevel, number: number): Sql {
@@ -393,9 +382,13 @@ class LevelWriter {
     return sql`select ${number} as n, svc_outer.n as p, svc_element.value from ${members}, lateral pg_catalog.json_array_elements(${elements}) with ordinality as svc_element(value, n)`;
   }
 
+  #toWrite(fragment: Sql, path: string | null): LevelWrite {
+    return { statement: { ...this.#compile(fragment), use: "none", runsUserCode: true }, path };
+  }
+
   links(
     { junction, around, target, columns, mayExist }: Extract<InsertStep, { kind: "links" }>,
-  ): LevelSql {
+  ): LevelWrite {
     const { levels } = this.#nested;
     const [outer, inner] = [ident("svc_around"), ident("svc_target")];
     const values = columns.map(({ level, name }, position) => {
@@ -412,7 +405,7 @@ class LevelWriter {
     const into = join(columns.map(({ column }) => ident(column)));
     const conflict = mayExist ? sql` on conflict do nothing` : emptySql;
     const select = sql`select ${names} from (${linked}) as svc_links order by n${conflict}`;
-    return toWrite(sql`insert into ${nameOf(junction)} (${into}) ${select}`, null);
+    return this.#toWrite(sql`insert into ${nameOf(junction)} (${into}) ${select}`, null);
   }
 }
 
@@ -428,8 +421,4 @@ function tableOfRows(rows: Sql): Sql {
 
 function filledAlias({ level }: Pick<LevelColumn, "level">): Sql {
   return ident(`svc_level_${level}`);
-}
-
-function toWrite(fragment: Sql, path: string | null): LevelSql {
-  return { fragment, path };
 }

@@ -47,24 +47,19 @@ export function itemOutput(item: ReadItem, node: ReadNode, reader: RowReader): O
       const value = renderCast(renderConversion(field, item.convert), item.cast);
       return { ...output(item.key, value), groupBy: item.groupedByColumn ? field : null };
     }
-    case "value":
-      return valueOutput(item, reader);
+    case "value": {
+      const { key, value } = item;
+      const aggregate = aggregateIn(value);
+      if (aggregate === null) return output(key, reader.value(value));
+      const { argument } = aggregate;
+      return {
+        ...output(key, argument === null ? sql`true` : reader.value(argument)),
+        aggregate: { value, source: reader.source, applied: reader.value(value) },
+      };
+    }
     default:
       return item satisfies never;
   }
-}
-
-function valueOutput(
-  { key, value }: Extract<ReadItem, { kind: "value" }>,
-  reader: RowReader,
-): Output {
-  const aggregate = aggregateIn(value);
-  if (aggregate === null) return output(key, reader.value(value));
-  const { argument } = aggregate;
-  return {
-    ...output(key, argument === null ? sql`true` : reader.value(argument)),
-    aggregate: { value, source: reader.source, applied: reader.value(value) },
-  };
 }
 
 export function output(key: string | null, value: Sql): Output {

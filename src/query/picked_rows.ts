@@ -1,5 +1,5 @@
 /** Renders the subqueries that pick pages, and the first of equal rows. @module */
-import { type PlannedOrder, type ReadNode, type RowRange } from "../plan/read_node.ts";
+import type { PlannedOrder, ReadNode, RowRange } from "../plan/read_node.ts";
 import { emptySql, ident, join, or, type Sql, sql } from "../sql/fragment.ts";
 import { orderTerm } from "./condition.ts";
 import { readingOrder, rowsBehind } from "./cursor.ts";
@@ -79,14 +79,9 @@ export function distinctRows(
 }
 
 export function termKey(term: PlannedOrder): string {
-  switch (term.kind) {
-    case "value":
-      return valueKey(term.value);
-    case "related":
-      return `order ${JSON.stringify([term.embed, term.key, term.path])}`;
-    default:
-      return term satisfies never;
-  }
+  return term.kind === "value"
+    ? valueKey(term.value)
+    : `order ${JSON.stringify([term.embed, term.key, term.path])}`;
 }
 
 /** Renders ` order by …`; empty without terms. */

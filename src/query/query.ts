@@ -144,10 +144,8 @@ export function mutateQuery(plan: MutatePlan, options: ResultOptions): Query {
   const main = sql`with ${renderMutationTables(plan, { source, version })} ${result}`;
   const query = { main: toStatement(main, options), estimate: null };
   if (!isNested(plan)) return query;
-  return {
-    ...query,
-    writes: renderLevelWrites(plan, (fragment) => compileWith(fragment, options)),
-  };
+  const writes = renderLevelWrites(plan, (fragment) => compileWith(fragment, options));
+  return { ...query, writes };
 }
 
 export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptions): Query {
@@ -184,14 +182,7 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
     ? rowFormatOf(format, read)
     : null;
   if (rowFormat !== null) {
-    const result = {
-      root,
-      common,
-      total,
-      format: rowFormat,
-      element,
-      tagging,
-    };
+    const result = { root, common, total, format: rowFormat, element, tagging };
     return { main: rowsStatement(result, options), estimate: null };
   }
   const body = format === null ? calledOnly(element) : bodyExpression(format, element);
@@ -203,10 +194,8 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
     from: sourceOf(format, root.rows),
     element,
   }, options);
-  return {
-    main: toStatement(sql`${withTables(root, common)}${result}`, options),
-    estimate: null,
-  };
+  const main = toStatement(sql`${withTables(root, common)}${result}`, options);
+  return { main, estimate: null };
 }
 
 function tableRows(tagging: Tagging | null): BodyRows {
@@ -313,30 +302,13 @@ function withTables({ common }: RootRows, others: readonly Sql[] = []): Sql {
 }
 
 function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
-  switch (count.kind) {
-    case "none":
-    case "page":
-    case "planned":
-      return nullText;
-    case "exact":
-      return countUpTo(count.bound, renderCount(plan, from));
-    case "estimated":
-      return countUpTo(count.cap, renderCount(plan, from));
-    default:
-      return count satisfies never;
-  }
-}
-
-function countUpTo(bound: number | null, rows: Sql): Sql {
+  if (count.kind !== "exact" && count.kind !== "estimated") return nullText;
+  const bound = count.kind === "exact" ? count.bound : count.cap;
   const limit = bound === null ? emptySql : sql` limit ${param(String(bound + 1))}`;
-  return sql`(select count(*) from (${rows}${limit}) as svc_count)::text`;
+  return sql`(select count(*) from (${renderCount(plan, from)}${limit}) as svc_count)::text`;
 }
 
-function estimateOf(
-  plan: ReadPlan,
-  count: CountPlan,
-  options: ResultOptions,
-): Statement | null {
+function estimateOf(plan: ReadPlan, count: CountPlan, options: ResultOptions): Statement | null {
   if (count.kind !== "planned" && count.kind !== "estimated") return null;
   const text = compileWith(sql`explain (format json) ${renderCount(plan)}`, options);
   return { ...text, use: "rows", runsUserCode: true };
@@ -409,13 +381,11 @@ function isSentByRow({ explain, keptFor }: ResultOptions): boolean {
 
 function toStatement(fragment: Sql, options: ResultOptions): Statement {
   const { explain } = options;
-  return explain === null
-    ? { ...compileWith(fragment, options), use: "result", runsUserCode: true }
-    : {
-      ...compileWith(renderExplain(fragment, explain), options),
-      use: "rows",
-      runsUserCode: true,
-    };
+  if (explain === null) {
+    return { ...compileWith(fragment, options), use: "result", runsUserCode: true };
+  }
+  const explained = compileWith(renderExplain(fragment, explain), options);
+  return { ...explained, use: "rows", runsUserCode: true };
 }
 
 function compileWith(fragment: Sql, { substitute }: ResultOptions): CompiledSql {

@@ -54,11 +54,7 @@ export interface VersionedRows {
   readonly row: "columns" | "json" | "record" | QualifiedName;
 }
 
-export function renderVersionedRows(
-  { root }: ReadPlan,
-  versioned: VersionedRows,
-  from?: Sql,
-): Sql {
+export function renderVersionedRows({ root }: ReadPlan, versioned: VersionedRows, from?: Sql): Sql {
   return renderNode(root, rootSource(root, from), { ...shownRows, versioned }).query;
 }
 
@@ -172,16 +168,12 @@ export function pagedParts(
   const rows = (conditions: readonly Sql[]) =>
     renderFromWhere(
       node,
-      withConditions(source, conditions),
+      { ...source, conditions: [...source.conditions, ...conditions] },
       { ...shown, joined: false },
       orderJoins(node),
     );
   const picked = pageQuery(node, { page, own, rows, order, range, isDivided });
   return { picked, outputs, joins: sql`${joins}${rowJoin(outputs, versioned)}`, order, version };
-}
-
-function withConditions(source: JoinSource, conditions: readonly Sql[]): JoinSource {
-  return { ...source, conditions: [...source.conditions, ...conditions] };
 }
 
 function versionedList({ row }: VersionedRows, version: Sql): Sql {
@@ -223,10 +215,9 @@ export function renderGroups(node: ReadNode, source: JoinSource): Sql {
 }
 
 /**
- * Returns a query with one row for each matching row of the root, or for each row of the result if
- * it has groups or distinct rows. Row ranges and orders do not
- * apply. `from` replaces the root's relation when the caller supplies the rows, under the plan's
- * alias.
+ * Returns a query with one row for each matching row of the root, or for each row of the result if it
+ * has groups or distinct rows. Row ranges and orders do not apply. `from` replaces the root's relation
+ * when the caller supplies the rows, under the plan's alias.
  */
 export function renderCount({ root }: ReadPlan, from?: Sql): Sql {
   const source = rootSource(root, from);
@@ -307,12 +298,7 @@ function renderEmbed(
   return { outputs: [output(embed.key, shown)], joins: join ? lateral(single, alias) : emptySql };
 }
 
-function renderSpread(
-  embed: Embed,
-  position: number,
-  source: JoinSource,
-  json: JsonUse,
-): Outputs {
+function renderSpread(embed: Embed, position: number, source: JoinSource, json: JsonUse): Outputs {
   const alias = ident(embed.node.alias);
   const arrayAggregated = embed.shape === "arrays";
   const { query, outputs } = renderNode(embed.node, source, {

@@ -16,16 +16,11 @@ export interface ResultValue {
   readonly part: ResultPart;
 }
 
-export interface AddedMember {
-  readonly name: string;
-  readonly value: ResultValue;
-}
-
 /** A body of JSON, whose objects have further members. */
 export interface BodyWithMembers {
   readonly text: Uint8Array;
   readonly shape: "object" | "array";
-  readonly members: readonly AddedMember[];
+  readonly members: readonly { readonly name: string; readonly value: ResultValue }[];
 }
 
 export function renderBody(body: BodyWithMembers): Sql {
@@ -96,12 +91,10 @@ function valueColumn(index: number): Sql {
 
 const space = literal(" \t\r\n");
 
-interface RenderedMember {
-  readonly name: string;
-  readonly json: Sql;
-}
-
-function withMembers(object: Sql, members: readonly RenderedMember[]): Sql {
+function withMembers(
+  object: Sql,
+  members: readonly { readonly name: string; readonly json: Sql }[],
+): Sql {
   const open = sql`left(rtrim(${object}, ${space}), -1)`;
   // The object has members of its own if more than its brace is left.
   const comma = sql`case when btrim(${open}, ${space}) <> '{' then ',' end`;

@@ -1,4 +1,5 @@
 /** Reads the values of a node's row, from its relation or from its page. @module */
+import { getOrMake } from "../lib/group_by.ts";
 import type { PlannedField, PlannedValue, ReadNode } from "../plan/read_node.ts";
 import { ident, join, type Sql, sql } from "../sql/fragment.ts";
 import { renderField } from "./field.ts";
@@ -17,19 +18,11 @@ export interface RowReader {
 export function directReader(node: ReadNode, options: ExistsOptions): RowReader {
   const alias = ident(node.alias);
   const rendered = new Map<string, Sql>();
-  const field = (field: PlannedField) => {
-    const key = fieldKey(field);
-    const value = rendered.get(key) ?? renderField(field, alias);
-    rendered.set(key, value);
-    return value;
-  };
+  const field = (field: PlannedField) =>
+    getOrMake(rendered, fieldKey(field), () => renderField(field, alias));
   const source = nodeSource(node, { field, options, outer: null });
-  const value = (value: PlannedValue) => {
-    const key = valueKey(value);
-    const sql = rendered.get(key) ?? renderValue(value, source);
-    rendered.set(key, sql);
-    return sql;
-  };
+  const value = (value: PlannedValue) =>
+    getOrMake(rendered, valueKey(value), () => renderValue(value, source));
   return { field, value, source, parent: ownRow(node) };
 }
 
@@ -45,14 +38,12 @@ export function pageReader(node: ReadNode, own: RowReader): PageReader {
   const alias = ident(node.alias);
   const names = new Map<string, string>();
   const values: Sql[] = [];
-  const column = (key: string, value: () => Sql) => {
-    const existing = names.get(key);
-    if (existing !== undefined) return existing;
-    const name = `c${names.size + 1}`;
-    names.set(key, name);
-    values.push(sql`${value()} as ${ident(name)}`);
-    return name;
-  };
+  const column = (key: string, value: () => Sql) =>
+    getOrMake(names, key, () => {
+      const name = `c${names.size + 1}`;
+      values.push(sql`${value()} as ${ident(name)}`);
+      return name;
+    });
   const read = (key: string, value: () => Sql) => sql`${alias}.${ident(column(key, value))}`;
   return {
     field: (field) => read(fieldKey(field), () => own.field(field)),

@@ -59,7 +59,8 @@ export interface RowsResult {
 
 export function renderRowsResult(result: RowsResult): Sql {
   const { rows, common, total, metadata, format, element, tagging } = result;
-  const { first, further } = bodyColumns(result);
+  const first = bodyExpression(format, { ...element, single: false });
+  const further = furtherRow(format, element);
   const others = [total, ...metadata].reduce((list, column) => sql`${list}, ${column}`, emptySql);
   const unused = [total, ...metadata].reduce((list) => sql`${list}, null::text`, emptySql);
   if (format.kind === "ndjson" && !format.isCounted) {
@@ -93,21 +94,14 @@ export function renderRowsResult(result: RowsResult): Sql {
 
 const kept = ident("svc_rows");
 
-interface BodyColumns {
-  /** Aggregate: the body of the first rows. */
-  readonly first: Sql;
-  readonly further: Sql;
-}
-
-function bodyColumns({ format, element }: RowsResult): BodyColumns {
-  const first = bodyExpression(format, { ...element, single: false });
+function furtherRow(format: RowFormat, element: RowsResult["element"]): Sql {
   switch (format.kind) {
     case "csv":
-      return { first, further: furtherCsvRow(format, element) };
+      return furtherCsvRow(format, element);
     case "ndjson":
-      return { first, further: jsonLine(format, element) };
+      return jsonLine(format, element);
     case "array":
-      return { first, further: arrayRow(format, element) };
+      return arrayRow(format, element);
     default:
       return format satisfies never;
   }

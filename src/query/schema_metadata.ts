@@ -1,15 +1,8 @@
 /** Queries the comment of a schema, and the privileges of the role. @module */
 import type { Statement } from "../database/batch.ts";
-import type { PrivilegeDetail } from "../plan/root_plan.ts";
+import type { PrivilegeDetail, RootPlan } from "../plan/root_plan.ts";
 import { arrayLiteral } from "./array_literal.ts";
 import { compile, param, type Sql, sql } from "../sql/fragment.ts";
-
-export interface SchemaMetadataRequest {
-  readonly schema: string;
-  /** Schemas that serve what it lacks. */
-  readonly fallbacks: readonly string[];
-  readonly privileges: PrivilegeDetail;
-}
 
 /** A relation, and whether the role may read, insert, update and delete its rows. */
 export type RelationPrivileges = readonly [
@@ -40,7 +33,7 @@ export interface SchemaMetadata {
  * of all the schemas.
  */
 export function schemaMetadataQuery(
-  { schema, fallbacks, privileges }: SchemaMetadataRequest,
+  { schema, fallbacks, privileges }: Pick<RootPlan, "schema" | "fallbacks" | "privileges">,
 ): Statement {
   const facts = privileges === "none"
     ? comment

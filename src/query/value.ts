@@ -58,15 +58,10 @@ export function renderValue(value: PlannedValue, source: ValueSource): Sql {
   }
 }
 
-export interface AggregateInput {
-  readonly argument: Sql;
-  /** Condition on the rows; null for all rows. */
-  readonly filter: Sql | null;
-}
-
+/** `filter` is a condition on the rows; null for all rows. */
 export function renderAggregate(
   { function: name, arguments: args, distinct }: AggregateValue,
-  { argument, filter }: AggregateInput,
+  { argument, filter }: { readonly argument: Sql; readonly filter: Sql | null },
 ): Sql {
   const called = renderCall(name, {
     subject: argument,

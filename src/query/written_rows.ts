@@ -15,10 +15,7 @@ export const rowAlias: Sql = ident("svc_row");
 /** Without columns, each object becomes one row of defaults. */
 export function selectRows(rows: WrittenRows): Sql {
   if (rows.columns.length === 0) return sql`select from ${emptyObjects(rows)}`;
-  const values = rows.columns.map((column) =>
-    sql`${writtenValue(column, rows)} as ${ident(column.name)}`
-  );
-  return sql`select ${join(values)} from ${expandedRows(rows, "insert")}`;
+  return sql`select ${join(writtenValues(rows))} from ${expandedRows(rows, "insert")}`;
 }
 
 /** Returns one row for each object of a body whose objects have no keys. */
@@ -65,6 +62,11 @@ function columnDefinition({ name, type, fromJson }: WrittenColumn): Sql {
   return sql`${ident(name)} ${fromJson === null ? catalogueSql(type) : sql`json`}`;
 }
 
+/** Renders the values of a row under the names of their columns. */
+export function writtenValues(rows: WrittenRows): readonly Sql[] {
+  return rows.columns.map((column) => sql`${writtenValue(column, rows)} as ${ident(column.name)}`);
+}
+
 export function writtenValue(
   column: WrittenColumn,
   { defaults }: Pick<WrittenRows, "defaults">,
@@ -93,18 +95,15 @@ export function fromJson(json: Sql, { fromJson: convert, type }: WrittenColumn):
 
 /** Renders a query of the body's rows with their numbers and, if requested, their objects. */
 export function numberedRows(rows: WrittenRows, withObjects: boolean): Sql {
-  const { json, shape, columns, defaults } = rows;
+  const { json, shape, defaults } = rows;
   const type = defaults ? sql`jsonb` : sql`json`;
   const objects = shape === "object"
     ? sql`(select ${param(json)}::${type}, 1) as ${rowAlias}(value, n)`
     : sql`${type}_array_elements(${param(json)}::${type}) with ordinality as ${rowAlias}(value, n)`;
-  const values = columns.map((column) =>
-    sql`${writtenValue(column, rows)} as ${ident(column.name)}`
-  );
   const selected = [
     sql`${rowAlias}.n as ${rowNumber}`,
     ...(withObjects ? [sql`${rowAlias}.value as ${rowObject}`] : []),
-    ...values,
+    ...writtenValues(rows),
   ];
   return sql`select ${join(selected)} from ${objects}, lateral ${objectRow(rows)}`;
 }

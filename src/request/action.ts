@@ -17,13 +17,11 @@ export type Resource = OptionsTarget;
 export function readPath(path: string, config: ActionConfig): Resource {
   const [first = "", second, ...more] = path.slice(1).split("/").map(decodeName);
   if (more.length > 0 || !path.startsWith("/")) throw errors.invalidPath();
-  if (second === undefined) return first === "" ? rootResource(config) : relation(first);
+  if (second === undefined) {
+    return first === "" ? rootResource(config) : { kind: "relation", relation: first };
+  }
   if (first !== "rpc") throw errors.invalidPath();
   return { kind: "routine", routine: second };
-}
-
-function relation(name: string): Resource {
-  return { kind: "relation", relation: name };
 }
 
 function rootResource({ dbRootSpec, openapiMode }: ActionConfig): Resource {

@@ -62,7 +62,7 @@ export type Payload =
     readonly keysVary?: true;
     /**
      * Arrays of about 1 MiB each, in place of `text`, which is empty then. To be read once: each stays unchanged
-     * until the second one behind it is requested. Default: none.
+     * until the next one is requested. Default: none.
      */
     readonly pieces?: Iterable<Uint8Array>;
     /** A single unnamed parameter takes the JSON that CSV was converted to. */

@@ -54,7 +54,7 @@ function read(
   name: "If-Match" | "If-None-Match",
   headers: Readonly<Record<string, string>>,
 ): TagList | null {
-  const value = headers[name === "If-Match" ? "if-match" : "if-none-match"];
+  const value = headers[name.toLowerCase()];
   if (value === undefined) return null;
   const tags = readTagList(value, maxTags);
   if (tags === null) throw errors.invalidPrecondition(name);

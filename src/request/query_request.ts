@@ -1,15 +1,11 @@
-/**
- * Requests whose parameters come in the body: QUERY (RFC 10008), and POST to a path that ends in
- * `/$query`. Each is a GET with the parameters of its URL and then those of its body.
- *
- * A function also takes its arguments as JSON, as it does by POST, but can only read.
- *
- * @module
- */
+/** Requests whose parameters come in the body: QUERY (RFC 10008), and POST to a path that ends in
+ * `/$query`. Each is a GET with the parameters of its URL and then those of its body. A function also
+ * takes its arguments as JSON, as it does by POST, but can only read. @module */
 import { errors } from "../errors/catalogue.ts";
 import { canonicalText, parseMediaType } from "../http/media_type.ts";
 import { RawDecoder } from "./body/decoders.ts";
 import type { PayloadReader } from "./body/payload.ts";
+import { textOf } from "./body/utf8.ts";
 import { percentDecode } from "./url/percent.ts";
 import type { RawRequest } from "./raw_request.ts";
 
@@ -125,17 +121,6 @@ export function withParameters(request: RawRequest, body: Uint8Array): RawReques
   }
   const { query } = request;
   return { ...request, query: query === "" || text === "" ? query + text : `${query}&${text}` };
-}
-
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-
-/** Returns the text of UTF-8; null for other bytes. */
-function textOf(bytes: Uint8Array): string | null {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return null;
-  }
 }
 
 function hasTooManyParameters(text: string): boolean {

@@ -1,5 +1,6 @@
 /** A request's parts as they were received. @module */
 import { parseCookies } from "../http/cookie.ts";
+import { textOf } from "./body/utf8.ts";
 import type { QueryForm } from "./query_request.ts";
 
 /** The request as received, the input of parsing. */
@@ -60,10 +61,5 @@ export function readHeaders(received: Headers): HeaderRecords {
 /** Returns the text of a value with one character per byte; the value if its bytes are not UTF-8. */
 export function decodeBytes(value: string): string {
   if (!/[\x80-\xff]/.test(value)) return value;
-  const bytes = Uint8Array.from(value, (character) => character.charCodeAt(0));
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return value;
-  }
+  return textOf(Uint8Array.from(value, (character) => character.charCodeAt(0))) ?? value;
 }

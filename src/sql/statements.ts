@@ -44,11 +44,7 @@ export function placeAt(text: string, position: number): TextPlace {
 
 /** Returns the place of a character. PostgreSQL counts characters from 1. */
 export function placeOfCharacter(text: string, number: number): TextPlace {
-  let position = 0;
-  for (let count = 1; count < number && position < text.length; count++) {
-    position += text.codePointAt(position)! > 0xffff ? 2 : 1;
-  }
-  return placeAt(text, position);
+  return placeAt(text, [...text].slice(0, number - 1).join("").length);
 }
 
 /**

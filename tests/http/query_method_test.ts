@@ -192,7 +192,7 @@ suite.rows("QUERY refuses hostile bodies", [
   ...answers({ headers: { "Content-Type": "application/x-www-form-urlencoded" } })`
     QUERY /tools?name=eq.%00
       with "select=id"
-      400 SVC100 | "failed to parse query parameter (name=eq.%00&select=id)" (line 1, column 9) | unexpected "%00": PostgreSQL has no text with the character U+0000
+      400 SVC100 | "failed to parse query parameter (eq.%00)" (line 1, column 4) | unexpected "%00": PostgreSQL has no text with the character U+0000
   `,
   ["QUERY /tools", send("name=eq.%2500&select=id"), 200, []],
   ["QUERY /tools", send("name=eq.%FF&select=id"), 200, []],

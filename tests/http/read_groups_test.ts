@@ -140,6 +140,12 @@ GET /tools?select=price.add(id.sum()) | 400 SVC165 | Invalid arguments of 'add' 
     refusal("SVC177", "The query is too complex", "More than 64 values with calls"),
   ],
   [
+    `GET /tools?select=${Array(65).fill("id.array_agg()").join()}`,
+    {},
+    400,
+    refusal("SVC177", "The query is too complex", "More than 64 values with calls"),
+  ],
+  [
     `GET /tools?${Array.from({ length: 33 }, (_, n) => `@a${n}=1`).join("&")}`,
     {},
     400,

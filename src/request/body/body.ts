@@ -19,10 +19,10 @@ import {
 
 /**
  * The service reads bodies of up to this many bytes before it looks up the relation, so that errors of
- * their syntax come first. The runtime collects them, which is the fastest way.
+ * their syntax come first.
  */
 const maxShortBytes = 64 * 1024;
-/** Bodies of up to this many bytes arrive in one piece: no timeout counts between pieces. */
+/** Bodies of up to this many bytes arrive in one piece: the runtime collects them, which is the fastest way. */
 const maxPieceBytes = 4 * 1024;
 /** Bytes of the buffer that a body of known length is read through. */
 const bufferBytes = 256 * 1024;

@@ -22,8 +22,8 @@ export interface RowCuts {
   readonly lastRowEnd: number;
   /** Whether the payload's keys are known; true if they do not matter. */
   readonly areKeysKnown: boolean;
-  /** Number of the first element, from 1, whose keys refuse the body; null without one. */
-  readonly firstMixed: number | null;
+  /** Whether an element has other keys than the first, which refuses the body. */
+  readonly isMixed: boolean;
   /** Whether the text is malformed, which PostgreSQL tells if it is not cut. */
   readonly isMalformed: boolean;
 }

@@ -27,16 +27,13 @@ export function contentCoding(headers: Headers): ContentCoding | null {
   throw errors.unsupportedContentCoding(name, zlib === null ? [] : ["gzip", "deflate"]);
 }
 
-export interface DecodingOptions {
-  readonly coding: ContentCoding;
-  /** Whether the decoded length has another limit than a multiple of the body's. */
-  readonly isLimited: boolean;
-}
-
-/** Throws `139` for corrupt or cut data, `130` for a bomb, and what `pieces` throws. */
+/**
+ * If `isLimited`, the decoded length has another limit than a multiple of the body's. Throws `139` for corrupt
+ * or cut data, `130` for a bomb, and what `pieces` throws.
+ */
 export async function* decodedPieces(
   pieces: AsyncIterable<Uint8Array>,
-  { coding, isLimited }: DecodingOptions,
+  { coding, isLimited }: { readonly coding: ContentCoding; readonly isLimited: boolean },
 ): AsyncGenerator<Uint8Array> {
   let received = 0;
   let decoded = 0;

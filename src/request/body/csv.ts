@@ -60,7 +60,7 @@ export class CsvDecoder implements BodyDecoder {
 
   get cuts() {
     const areKeysKnown = this.#width !== null;
-    return { lastRowEnd: this.#lastRowEnd, areKeysKnown, firstMixed: null, isMalformed: false };
+    return { lastRowEnd: this.#lastRowEnd, areKeysKnown, isMixed: false, isMalformed: false };
   }
 
   write(piece: Uint8Array): Uint8Array {

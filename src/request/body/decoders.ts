@@ -10,7 +10,7 @@ import {
   type RowCuts,
 } from "./body_decoder.ts";
 import { type JsonRows, JsonRowsScan } from "./json_rows.ts";
-import { nextText, utf8Decoder, withoutMark } from "./utf8.ts";
+import { MarkSkipper, nextText, utf8Decoder } from "./utf8.ts";
 
 const ascii = new TextEncoder();
 const noRows = ascii.encode("[]");
@@ -21,6 +21,7 @@ export class JsonDecoder implements BodyDecoder {
   readonly work = "reads";
   readonly #takes: PayloadUse;
   readonly #onKeys: OnKeys;
+  readonly #mark = new MarkSkipper();
   readonly #scan: JsonRowsScan;
   #areKeysKnown = false;
   #length = 0;
@@ -32,7 +33,7 @@ export class JsonDecoder implements BodyDecoder {
   }
 
   write(piece: Uint8Array): Uint8Array {
-    const text = this.#length === 0 ? withoutMark(piece) : piece;
+    const text = this.#mark.skip(piece);
     this.#length += text.length;
     if (!this.#scan.push(text)) throw errors.invalidJson();
     if (!this.#areKeysKnown && this.#scan.areKeysKnown) {
@@ -58,8 +59,8 @@ export class JsonDecoder implements BodyDecoder {
   }
 
   get cuts(): RowCuts {
-    const { lastRowEnd, areKeysKnown, firstMixed } = this.#scan;
-    return { lastRowEnd, areKeysKnown, firstMixed, isMalformed: false };
+    const { lastRowEnd, areKeysKnown, isMixed } = this.#scan;
+    return { lastRowEnd, areKeysKnown, isMixed, isMalformed: false };
   }
 
   /** A function is called without arguments by a body without bytes, too. */
@@ -70,12 +71,7 @@ export class JsonDecoder implements BodyDecoder {
 
 type Rows = Extract<JsonRows, { readonly kind: "rows" }>;
 
-const emptyObject: Rows = {
-  kind: "rows",
-  shape: "object",
-  keys: [],
-  moreKeys: 0,
-};
+const emptyObject: Rows = { kind: "rows", shape: "object", keys: [], moreKeys: 0 };
 const emptyArray: Rows = { ...emptyObject, shape: "array" };
 
 function rowsPayload(rows: Rows, text: Uint8Array): Payload {
@@ -93,6 +89,7 @@ export class ColumnsJsonDecoder implements BodyDecoder {
   readonly #takes: PayloadUse;
   /** Finds rows, so that the text can be cut between them; null if it is not cut. */
   readonly #scan: JsonRowsScan | null;
+  readonly #mark = new MarkSkipper();
   #isMalformed = false;
   /** The first character that is not blank. */
   #first: number | undefined;
@@ -107,12 +104,12 @@ export class ColumnsJsonDecoder implements BodyDecoder {
   get cuts(): RowCuts | undefined {
     if (this.#scan === null) return undefined;
     const { lastRowEnd } = this.#scan;
-    return { lastRowEnd, areKeysKnown: true, firstMixed: null, isMalformed: this.#isMalformed };
+    return { lastRowEnd, areKeysKnown: true, isMixed: false, isMalformed: this.#isMalformed };
   }
 
   write(piece: Uint8Array): Uint8Array {
-    const text = this.#length === 0 ? withoutMark(piece) : piece;
-    this.#length += piece.length;
+    const text = this.#mark.skip(piece);
+    this.#length += text.length;
     if (this.#scan?.push(text) === false) this.#isMalformed = true;
     this.#first ??= text.find((code) => !blanks.has(code));
     return text;
@@ -146,6 +143,7 @@ export interface DocumentForm {
 export class DocumentDecoder implements BodyDecoder {
   readonly work = "reads";
   readonly payload: DocumentForm["payload"];
+  readonly #mark = new MarkSkipper();
   readonly #form: DocumentForm;
   readonly #scan = new JsonRowsScan({ keysMayVary: true });
   #length = 0;
@@ -156,8 +154,8 @@ export class DocumentDecoder implements BodyDecoder {
   }
 
   write(piece: Uint8Array): Uint8Array {
-    const text = this.#length === 0 ? withoutMark(piece) : piece;
-    this.#length += piece.length;
+    const text = this.#mark.skip(piece);
+    this.#length += text.length;
     if (this.#length > this.#form.maxBytes) throw this.#form.tooLarge();
     if (!this.#scan.push(text)) throw this.#form.malformed();
     return text;

@@ -63,9 +63,9 @@ export async function divideBody(
   return { ...payload, pieces: spool.pieces() };
 }
 
-function checkRows({ firstMixed, isMalformed }: RowCuts): void {
+function checkRows({ isMixed, isMalformed }: RowCuts): void {
   if (isMalformed) throw errors.invalidJson();
-  if (firstMixed !== null) throw errors.mixedKeys(firstMixed);
+  if (isMixed) throw errors.mixedKeys();
 }
 
 /** An array is cut behind the first row that ends beyond this many bytes. */

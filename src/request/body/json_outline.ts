@@ -1,6 +1,5 @@
 /** Reads the structure of a JSON text in one pass. Only names and strings become values, so that
  * numbers keep their digits and large values cost no memory. @module */
-import { endsScalar } from "./json_scanner.ts";
 
 /** JSON's types of values. */
 export type JsonKind = "null" | "boolean" | "number" | "string" | "array" | "object";
@@ -23,6 +22,10 @@ const kinds: ReadonlyMap<number, JsonKind> = new Map([
 ]);
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+/** Bytes behind a number or a word. */
+const endsScalar: ReadonlySet<number> = new Set(
+  [0x20, 0x09, 0x0a, 0x0d, comma, closeBracket, closeBrace],
+);
 
 /** A position in a text, which must be valid JSON. It stands at a value. */
 export class JsonOutline {
@@ -73,10 +76,14 @@ export class JsonOutline {
     const { kind } = this;
     if (kind === "string") this.#at = this.#endOfString(start);
     else if (kind === "object" || kind === "array") this.#at = this.#endOfContainer(start);
-    else {while (this.#at < this.#bytes.length && endsScalar[this.#bytes[this.#at]!] === 0) {
-        this.#at++;
-      }}
+    else this.#at = this.#endOfScalar(start);
     return this.#bytes.subarray(start, this.#at);
+  }
+
+  #endOfScalar(start: number): number {
+    let at = start;
+    while (at < this.#bytes.length && !endsScalar.has(this.#bytes[at]!)) at++;
+    return at;
   }
 
   *#items(close: number): Generator<number> {

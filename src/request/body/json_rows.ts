@@ -21,12 +21,10 @@ export type JsonRows =
   | { readonly kind: "mixed" }
   | { readonly kind: "malformed" };
 
-export interface RowsOptions {
-  /** Collects the keys of all rows, which may differ. Default: false. */
-  readonly keysMayVary?: boolean;
-}
-
-/** Compares the keys of rows with those of the first, or collects all. Takes no byte order mark. */
+/**
+ * Compares the keys of rows with those of the first. If keys may vary, collects those of all rows. Takes no
+ * byte order mark.
+ */
 export class JsonRowsScan {
   readonly #mayVary: boolean;
   readonly #scanner = new JsonScanner({
@@ -40,10 +38,7 @@ export class JsonRowsScan {
       this.#hasFirstRowEnded = true;
       if (this.#distinct !== this.#indexes.size && this.#uncounted === 0) this.#differ();
     },
-    otherElement: () => {
-      this.#others++;
-      this.#mix();
-    },
+    otherElement: () => this.isMixed = true,
   });
   /** Keys of the first row with their indexes, in order of appearance. */
   readonly #indexes = new Map<string, number>();
@@ -60,14 +55,12 @@ export class JsonRowsScan {
   /** Number of different keys of the current row. */
   #distinct = 0;
   #count = 0;
-  /** Number of the first element that is not a row of the same keys; null without one. */
-  firstMixed: number | null = null;
-  /** Number of elements that are not objects. */
-  #others = 0;
+  /** Whether an element is not a row of the same keys. */
+  isMixed = false;
   #hasFirstRowEnded = false;
   #doVary = false;
 
-  constructor({ keysMayVary = false }: RowsOptions = {}) {
+  constructor({ keysMayVary = false }: { readonly keysMayVary?: boolean } = {}) {
     this.#mayVary = keysMayVary;
   }
 
@@ -103,15 +96,11 @@ export class JsonRowsScan {
   /** Takes note that a row has other keys than those before. */
   #differ(): void {
     if (this.#mayVary) this.#doVary = true;
-    else this.#mix();
-  }
-
-  #mix(): void {
-    this.firstMixed ??= this.#count + this.#others;
+    else this.isMixed = true;
   }
 
   #addKey(bytes: Uint8Array, start: number, end: number): void {
-    if (this.firstMixed !== null || (this.#uncounted > 0 && this.#count > 1)) return;
+    if (this.isMixed || (this.#uncounted > 0 && this.#count > 1)) return;
     const index = this.#indexOf(bytes, start, end);
     if (index === null) return;
     this.#next = index + 1;
@@ -161,7 +150,7 @@ export class JsonRowsScan {
   }
 
   rows(): JsonRows {
-    if (this.firstMixed !== null) return { kind: "mixed" };
+    if (this.isMixed) return { kind: "mixed" };
     if (this.#count === 0) return { kind: "none" };
     const keys = [...this.#indexes.keys()].sort();
     const rows = {

@@ -47,10 +47,8 @@ export class JsonScanner {
   /** The received part of a row's key that was cut; null without one. */
   #cutKey: NameBuffer | null = null;
   #expects: number = expects.value;
-  /** The place inside of a string. */
+  /** The place inside of a string, a number or a word. */
   #place: number = inText;
-  /** The received part of a number or a word. */
-  #scalar = "";
   /** How many containers are open inside of a row; 0 before the first value. */
   #rowDepth = 0;
   /** Position behind the last row that ended in the last piece; -1 without one. */
@@ -151,24 +149,24 @@ export class JsonScanner {
     return this.#become(isTooDeep ? expects.nothing : next, at);
   }
 
-  /** Reads a number or a word up to the character behind it. */
+  /** Reads a number or a word up to the first character that does not fit. */
   #restOfScalar(bytes: Uint8Array, start: number): number {
     let at = start;
-    while (at < bytes.length && endsScalar[bytes[at]!] === 0) at++;
-    const isWhole = at < bytes.length && this.#expects !== expects.restOfScalar;
-    if (isWhole && isDecimal(bytes, start, at)) {
-      this.#expects = expects.delimiter;
-      return at;
+    let place = this.#expects === expects.restOfScalar ? this.#place : beginsScalar;
+    while (at < bytes.length) {
+      const next = scalarSteps[place << 8 | bytes[at]!]!;
+      if (next === 0) break;
+      place = next;
+      at++;
     }
+    this.#place = place;
     this.#expects = expects.restOfScalar;
-    this.#scalar += asciiText(bytes, start, at);
     if (at < bytes.length) this.#endScalar();
     return at;
   }
 
   #endScalar(): void {
-    this.#expects = scalar.test(this.#scalar) ? expects.delimiter : expects.nothing;
-    this.#scalar = "";
+    this.#expects = endsScalar.has(this.#place) ? expects.delimiter : expects.nothing;
   }
 
   #beginKey(bytes: Uint8Array, at: number): number {
@@ -283,39 +281,41 @@ const ascii = new TextEncoder();
 const escapable: ReadonlySet<number> = new Set(ascii.encode('"\\/bfnrt'));
 const hexDigits: ReadonlySet<number> = new Set(ascii.encode("0123456789abcdefABCDEF"));
 
-/** Numbers (RFC 8259, section 6) and words. */
-const scalar = /^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)$/;
+/** Places in a number (RFC 8259, section 6), and behind a word; 0 is none. */
+const [beginsScalar, minus, zero, whole, point] = [1, 2, 3, 4, 5] as const;
+const [fraction, exponent, sign, power, behindWord] = [6, 7, 8, 9, 10] as const;
+const endsScalar: ReadonlySet<number> = new Set([zero, whole, fraction, power, behindWord]);
 
-/** 1 for the characters that end a number or a word, if that is well-formed. */
-export const endsScalar: Readonly<Uint8Array> = Uint8Array.from(
-  { length: 256 },
-  (_, code) =>
-    code <= 0x20 || code === comma || code === closeBracket || code === closeBrace ? 1 : 0,
-);
+const scalarSteps = makeScalarSteps();
 
-/** Whether bytes are a number without exponent, as most numbers are. */
-function isDecimal(bytes: Uint8Array, start: number, end: number): boolean {
-  const first = bytes[start] === 0x2d ? start + 1 : start;
-  const point = skipDigits(bytes, first);
-  if (point === first || (bytes[first] === 0x30 && point > first + 1)) return false;
-  return point === end ||
-    (bytes[point] === 0x2e && end > point + 1 && skipDigits(bytes, point + 1) === end);
-}
-
-function skipDigits(bytes: Uint8Array, start: number): number {
-  let at = start;
-  let code = bytes[at];
-  while (code !== undefined && code >= 0x30 && code <= 0x39) code = bytes[++at];
-  return at;
-}
-
-const latin1 = new TextDecoder("latin1");
-
-function asciiText(bytes: Uint8Array, start: number, end: number): string {
-  if (end - start > 32) return latin1.decode(bytes.subarray(start, end));
-  let text = "";
-  for (let at = start; at < end; at++) text += String.fromCharCode(bytes[at]!);
-  return text;
+/** Returns the next place in a number or a word at index `place << 8 | byte`; 0 where no byte fits. */
+function makeScalarSteps(): Uint8Array {
+  const steps = new Uint8Array(32 << 8);
+  const add = (from: readonly number[], characters: string, to: number) => {
+    for (const place of from) {
+      for (const code of ascii.encode(characters)) steps[place << 8 | code] = to;
+    }
+  };
+  const digits = "0123456789";
+  add([beginsScalar], "-", minus);
+  add([beginsScalar, minus], "0", zero);
+  add([beginsScalar, minus], "123456789", whole);
+  add([whole], digits, whole);
+  add([zero, whole], ".", point);
+  add([point, fraction], digits, fraction);
+  add([zero, whole, fraction], "eE", exponent);
+  add([exponent], "+-", sign);
+  add([exponent, sign, power], digits, power);
+  let inner: number = behindWord;
+  for (const word of ["true", "false", "null"]) {
+    let place: number = beginsScalar;
+    for (const [index, letter] of [...word].entries()) {
+      const next = index === word.length - 1 ? behindWord : ++inner;
+      add([place], letter, next);
+      place = next;
+    }
+  }
+  return steps;
 }
 
 function skipBlank(bytes: Uint8Array, start: number): number {

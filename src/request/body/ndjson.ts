@@ -11,7 +11,7 @@ import {
   type RowCuts,
 } from "./body_decoder.ts";
 import { JsonRowsScan } from "./json_rows.ts";
-import { withoutMark } from "./utf8.ts";
+import { MarkSkipper } from "./utf8.ts";
 
 const lineFeed = 0x0a;
 /** Space, tab and carriage return: the blanks of JSON that do not end a line. */
@@ -36,6 +36,7 @@ export interface NdjsonOptions {
 export class NdjsonDecoder implements BodyDecoder {
   readonly work = "converts";
   readonly #options: NdjsonOptions;
+  readonly #mark = new MarkSkipper();
   readonly #scan: JsonRowsScan;
   /** The JSON of a piece, and its length. A comma replaces each line feed but that of the piece before. */
   #out = noBytes;
@@ -55,10 +56,10 @@ export class NdjsonDecoder implements BodyDecoder {
   }
 
   write(piece: Uint8Array): Uint8Array {
-    const text = this.#length === 0 ? withoutMark(piece) : piece;
+    const text = this.#mark.skip(piece);
     this.#out = new Uint8Array(text.length + 1);
     this.#outLength = 0;
-    this.#length += piece.length;
+    this.#length += text.length;
     this.#lastRowEnd = -1;
     let at = 0;
     while (at < text.length) {
@@ -85,7 +86,7 @@ export class NdjsonDecoder implements BodyDecoder {
     return {
       lastRowEnd: this.#lastRowEnd,
       areKeysKnown: this.#options.columnsGiven || this.#scan.areKeysKnown,
-      firstMixed: null,
+      isMixed: false,
       isMalformed: false,
     };
   }
@@ -128,7 +129,7 @@ export class NdjsonDecoder implements BodyDecoder {
     this.#rows++;
     this.#lastRowEnd = this.#outLength;
     if (!this.#scan.isBehindRow || this.#scan.rowCount !== this.#rows) throw this.#notAnObject();
-    if (!this.#options.columnsGiven && this.#scan.firstMixed !== null) {
+    if (!this.#options.columnsGiven && this.#scan.isMixed) {
       throw errors.invalidBody(
         "All object keys must match",
         `Line ${this.#line} has other keys than the first line`,

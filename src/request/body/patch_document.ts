@@ -1,12 +1,5 @@
-/**
- * Patch documents: JSON Merge Patch (RFC 7396) and JSON Patch (RFC 6902), with further operations in
- * the vendor's form.
- *
- * The service reads only the structure of a document. PostgreSQL reads its values, so that numbers keep
- * their digits.
- *
- * @module
- */
+/** Reads the structure of patch documents: JSON Merge Patch (RFC 7396) and JSON Patch (RFC 6902).
+ * PostgreSQL reads their values, so that numbers keep their digits. @module */
 import { errors } from "../../errors/catalogue.ts";
 import type { BodyDecoder } from "./body_decoder.ts";
 import { DocumentDecoder } from "./decoders.ts";

@@ -82,10 +82,7 @@ type ReadersByMedia = Partial<
 
 const readers: ReadersByMedia = {
   json: ["json", beginJson],
-  ndjson: [
-    "json",
-    (parts, onKeys) => new NdjsonDecoder({ ...parts, onKeys }),
-  ],
+  ndjson: ["json", (parts, onKeys) => new NdjsonDecoder({ ...parts, onKeys })],
   csv: ["csv", ({ takes, csv }, onKeys) => new CsvDecoder(takes, onKeys, csv)],
   form: ["form", ({ takes }) => new FormDecoder(takes)],
 };

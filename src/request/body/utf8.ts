@@ -7,6 +7,15 @@ export function utf8Decoder(): TextDecoder {
   return new TextDecoder("utf-8", { fatal: true });
 }
 
+/** Returns the text of UTF-8; null for other bytes. */
+export function textOf(bytes: Uint8Array): string | null {
+  try {
+    return utf8Decoder().decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
 /** Decodes the next piece of a body; null ends it. Throws `102` for NUL, and for other bytes than UTF-8. */
 export function nextText(decoder: TextDecoder, piece: Uint8Array | null): string {
   if (piece?.includes(0)) throw nulError();
@@ -29,8 +38,13 @@ export function nulError(): ServiceError {
   return errors.invalidBody("The body holds the character NUL");
 }
 
-/** Returns the first piece of a body without its byte order mark (U+FEFF). */
-export function withoutMark(piece: Uint8Array): Uint8Array {
-  const hasMark = piece[0] === 0xef && piece[1] === 0xbb && piece[2] === 0xbf;
-  return hasMark ? piece.subarray(3) : piece;
+/** Leaves out a byte order mark (U+FEFF) at the beginning, if the first piece of a body has all of it. */
+export class MarkSkipper {
+  #hasBegun = false;
+
+  skip(piece: Uint8Array): Uint8Array {
+    const hasMark = !this.#hasBegun && piece[0] === 0xef && piece[1] === 0xbb && piece[2] === 0xbf;
+    this.#hasBegun ||= piece.length > 0;
+    return hasMark ? piece.subarray(3) : piece;
+  }
 }

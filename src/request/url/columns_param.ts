@@ -2,25 +2,26 @@
 import { ServiceError } from "../../errors/service_error.ts";
 import { levelKey, levelOf, name, seesName } from "./name_grammar.ts";
 import type { ValuedParam } from "./query_string.ts";
-import type { AtLevel, ColumnItem, ColumnTree, LevelConflict, NestedItem } from "./query_types.ts";
+import type {
+  AtLevel,
+  ColumnItem,
+  ColumnTree,
+  LevelConflict,
+  NestedItem,
+  QueryParams,
+} from "./query_types.ts";
 import { readText } from "./read_text.ts";
 import { Scanner } from "./scanner.ts";
 
-export interface WrittenNames {
-  /** Sorted, without duplicates; null when absent. */
-  readonly columns: readonly string[] | null;
-  readonly columnTree: ColumnTree | null;
-}
-
-export function readNames(
-  what: string,
-  raw: string | null | undefined,
-): readonly string[] | null {
+export function readNames(what: string, raw: string | null | undefined): readonly string[] | null {
   return typeof raw === "string" ? readText({ what, raw }, columns) : null;
 }
 
 /** Reads `columns`, which is a tree in inserts only. Raises `100` for text that is neither list nor tree. */
-export function readColumns(raw: string | null | undefined, mayNest: boolean): WrittenNames {
+export function readColumns(
+  raw: string | null | undefined,
+  mayNest: boolean,
+): Pick<QueryParams, "columns" | "columnTree"> {
   if (typeof raw !== "string") return { columns: null, columnTree: null };
   if (!mayNest || !/[(:*!]/.test(raw)) {
     return { columns: sorted(readNames(what, raw)!), columnTree: null };

@@ -2,7 +2,7 @@
 import { delimiter, ident, quoted } from "./name_grammar.ts";
 import { type OperatorKind, operators } from "./operators.ts";
 import type { Filter, IsWord, Operation } from "./query_types.ts";
-import type { Production, Scanner } from "./scanner.ts";
+import { commonStart, type Production, type Scanner } from "./scanner.ts";
 import { operand as operandOf } from "./value_grammar.ts";
 
 const operatorLabel = ["operator (eq, gt, ...)"] as const;
@@ -55,10 +55,12 @@ function operation(
   labels: readonly string[],
 ): Operation {
   const found = operatorWord(scanner, labels);
-  const row = rowMarks.find(({ mark }) => scanner.sees(mark));
-  if (row !== undefined) {
-    const operator = columnOperator(found);
-    if (operator !== null) return columnComparison(scanner, operator, row);
+  const column = columnOperator(found);
+  const mark = rowMarks.find((each) => scanner.sees(each));
+  if (column !== null && mark !== undefined) {
+    scanner.position += mark.length;
+    const isExcluded = mark === "(excluded).";
+    return { kind: "column", operator: column, operand: operandOf(scanner), isExcluded };
   }
   switch (found.kind) {
     case "simple":
@@ -86,10 +88,7 @@ function operation(
 }
 
 /** The row whose value is compared: the same one, or the one that an upsert proposes. */
-const rowMarks = [
-  { mark: "(col).", isExcluded: false },
-  { mark: "(excluded).", isExcluded: true },
-] as const;
+const rowMarks = ["(col).", "(excluded)."] as const;
 
 type ColumnOperator = Extract<Operation, { readonly kind: "column" }>["operator"];
 
@@ -98,24 +97,13 @@ function columnOperator(found: OperatorKind): ColumnOperator | null {
   return found.kind === "simple" || found.kind === "quantified" ? found.operator : null;
 }
 
-function columnComparison(
-  scanner: Scanner,
-  operator: ColumnOperator,
-  { mark, isExcluded }: typeof rowMarks[number],
-): Operation {
-  scanner.position += mark.length;
-  return { kind: "column", operator, operand: operandOf(scanner), isExcluded };
-}
-
 /** Reads lower-case letters; they must be an operator to the last. */
 function operatorWord(scanner: Scanner, labels: readonly string[]): OperatorKind {
   const { text, position } = scanner;
-  let end = position;
-  while (isLowerCase(text.charCodeAt(end)) && end - position <= longestOperator) end++;
-  const word = text.slice(position, end);
+  const [word = ""] = /^[a-z]+/.exec(text.slice(position, position + longestOperator + 1)) ?? [];
   const found = operators.get(word);
   if (found !== undefined) {
-    scanner.position = end;
+    scanner.position += word.length;
     return found;
   }
   const known = longestKnownStart(word);
@@ -123,10 +111,6 @@ function operatorWord(scanner: Scanner, labels: readonly string[]): OperatorKind
   // Where `not` could stand, the character that departs from it is the unexpected one.
   const shared = known === 0 && labels === notOrOperator ? commonStart("not", word) : 0;
   return scanner.fail(known > 0 ? operatorLabel : labels, position + known + shared);
-}
-
-function isLowerCase(code: number): boolean {
-  return code >= 0x61 && code <= 0x7a;
 }
 
 /** Length of the longest operator that a word begins with; 0 without one. */
@@ -168,13 +152,6 @@ function isTest(scanner: Scanner): Operation {
   }
   scanner.position += farthest;
   return scanner.fail(isLabel);
-}
-
-/** How many characters the beginnings of two texts share. */
-function commonStart(one: string, other: string): number {
-  let length = 0;
-  while (length < one.length && one[length] === other[length]) length++;
-  return length;
 }
 
 /** `list = ws "(" ws element *( "," element ) ws ")"`; one empty element counts as an empty list. */

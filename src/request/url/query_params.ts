@@ -62,8 +62,8 @@ export function parseQuery(
   mode: QueryMode,
   canonicalOf: (params: readonly QueryParam[]) => string = canonicalQuery,
 ): QueryParams {
-  if (raw.includes("%00")) throw nulError(raw);
   const params = splitQuery(raw.toWellFormed());
+  if (raw.includes("%00")) refuseNul(params);
   const sorted = sortParams(params, mode);
   const orders = sorted.order.length === 0 ? nothing : readOrders(sorted.order);
   const logic = sorted.logic.length === 0 ? nothing : sorted.logic.map(readLogic);
@@ -116,11 +116,14 @@ export function isParameterName(name: string): boolean {
     conflictParameters.has(name) || isClauseName(name);
 }
 
-function nulError(raw: string): ServiceError {
-  return errors.parse({
+function refuseNul(params: readonly QueryParam[]): void {
+  const texts = params.flatMap(({ name, value }) => value === null ? [] : [name, value]);
+  const text = texts.find((text) => text.includes("\0"));
+  if (text === undefined) return;
+  throw errors.parse({
     what: "query parameter",
-    raw,
-    column: raw.indexOf("%00") + 1,
+    raw: text.replaceAll("\0", "%00"),
+    column: [...text.slice(0, text.indexOf("\0"))].length + 1,
     details: 'unexpected "%00": PostgreSQL has no text with the character U+0000',
     inWords: null,
   });

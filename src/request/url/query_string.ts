@@ -1,4 +1,5 @@
 /** The query string as names and values, and back. @module */
+import { getOrMake } from "../../lib/group_by.ts";
 import { encodeText, percentDecode } from "./percent.ts";
 
 export interface QueryParam {
@@ -24,26 +25,13 @@ export function splitQuery(raw: string): readonly QueryParam[] {
     const code = at === raw.length ? ampersand : raw.charCodeAt(at);
     if (code === equals && equalsAt < 0) equalsAt = at;
     if (code !== ampersand && code !== semicolon) continue;
-    if (at > start) params.push(decodeParam(raw, { start, equalsAt, end: at }));
+    const nameEnd = equalsAt < 0 ? at : equalsAt;
+    const value = equalsAt < 0 ? null : decodeQueryText(raw.slice(equalsAt + 1, at));
+    if (at > start) params.push({ name: decodeQueryText(raw.slice(start, nameEnd)), value });
     start = at + 1;
     equalsAt = -1;
   }
   return params;
-}
-
-function decodeParam(
-  raw: string,
-  { start, equalsAt, end }: {
-    readonly start: number;
-    readonly equalsAt: number;
-    readonly end: number;
-  },
-): QueryParam {
-  if (equalsAt < 0) return { name: decodeQueryText(raw.slice(start, end)), value: null };
-  return {
-    name: decodeQueryText(raw.slice(start, equalsAt)),
-    value: decodeQueryText(raw.slice(equalsAt + 1, end)),
-  };
 }
 
 /** A parameter of the root that another value replaces. */
@@ -79,10 +67,7 @@ export function decodeQueryText(raw: string): string {
 export function canonicalQuery(params: readonly QueryParam[]): string {
   const groups = new Map<string, string[]>();
   for (const { name, value } of params) {
-    const text = encodeText(value ?? "");
-    const values = groups.get(name);
-    if (values === undefined) groups.set(name, [text]);
-    else values.push(text);
+    getOrMake(groups, name, () => []).push(encodeText(value ?? ""));
   }
   return [...groups.keys()].sort()
     .map((name) => `${encodeText(name)}=${groups.get(name)!.join(",")}`).join("&");

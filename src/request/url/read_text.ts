@@ -30,16 +30,10 @@ export function parseError(scanner: Scanner, source: Source): ServiceError {
   return errors.parse({
     what: source.what,
     raw: source.raw,
-    column: countCharacters(scanner.text, failure.at) + 1,
+    column: [...scanner.text.slice(0, failure.at)].length + 1,
     details: wording(failure),
     inWords: problemInWords(failure, scanner.text, source.column),
   });
-}
-
-function countCharacters(text: string, end: number): number {
-  let count = 0;
-  for (let at = 0; at < end; count++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
-  return count;
 }
 
 /** `unexpected "x" expecting "a", "b" or letter` */

@@ -1,15 +1,8 @@
-/**
- * A position in one parameter of the query string, and the one place that remembers where a text
- * stopped fitting at the farthest and what would have fitted there.
- *
- * A production is a function that takes a scanner, moves it behind what it read and returns what it
- * read. When the text does not fit, it fails by a method of the scanner, which then knows why.
- *
- * @module
- */
-
+/** A position in one parameter of the query string, which remembers where the text stopped fitting at
+ * the farthest, and what was expected there. @module */
 import { errors } from "../../errors/catalogue.ts";
 
+/** Reads at a scanner's position, and moves it behind what was read. Fails by a method of the scanner. */
 export type Production<T> = (scanner: Scanner) => T;
 
 /** Thrown where a text does not fit. It is not an error: {@linkcode Scanner.read} catches it. */
@@ -116,11 +109,7 @@ export class Scanner {
 
   /** Position at which the text departs from an expected literal. */
   #mismatch(literal: string): number {
-    let length = 0;
-    while (this.text[this.position + length] === literal[length] && length < literal.length) {
-      length++;
-    }
-    return this.position + length;
+    return this.position + commonStart(literal, this.text.slice(this.position));
   }
 
   /** Notes what would have fitted here, and which character did not. */
@@ -214,6 +203,13 @@ export class Scanner {
       rule: this.#rule,
     };
   }
+}
+
+/** How many characters the beginnings of two texts share. */
+export function commonStart(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length++;
+  return length;
 }
 
 const endOfInput = ["end of input"] as const;

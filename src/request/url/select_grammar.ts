@@ -12,13 +12,9 @@ import type {
 } from "./query_types.ts";
 import type { Scanner } from "./scanner.ts";
 import { castSteps, seesCall, steps } from "./value_grammar.ts";
+import type { Value } from "./value_types.ts";
 
-const itemStart = [
-  '"..."',
-  "field name (* or [a..z0..9_$])",
-  '"*"',
-  '"count()"',
-] as const;
+const itemStart = ['"..."', "field name (* or [a..z0..9_$])", '"*"', '"count()"'] as const;
 const closing = ['")"'] as const;
 const nextOrClosing = ['","', '")"'] as const;
 const closingOrNext = ['")"', '","'] as const;
@@ -32,6 +28,9 @@ const joinWords = ["left", "inner"] as const;
 const joinLabels = joinWords.map((word) => `"${word}"`);
 const aggregates = ["sum", "avg", "count", "max", "min"] as const;
 const aggregateLabels = aggregates.map((word) => `"${word}"`);
+
+/** Aggregates of PostgREST. */
+export const plainAggregates: ReadonlySet<string> = new Set(aggregates);
 
 const nothing: readonly SelectItem[] = [];
 
@@ -130,16 +129,12 @@ function embedded(scanner: Scanner): readonly SelectItem[] {
 function named(scanner: Scanner): SelectItem {
   if (scanner.skip("count()")) return countItem(scanner, null);
   const first = name(scanner);
-  if (!seesAlias(scanner)) return relationOrField(scanner, first, null);
+  if (!scanner.sees(":") || scanner.sees("::")) return relationOrField(scanner, first, null);
   scanner.skip(":");
   scanner.expect(colon);
   scanner.skipBlanks();
   if (scanner.skip("count()")) return countItem(scanner, first);
   return relationOrField(scanner, name(scanner), first);
-}
-
-function seesAlias(scanner: Scanner): boolean {
-  return scanner.sees(":") && !scanner.sees("::");
 }
 
 /** `count-item = "count()" [ "::" cast ] steps` */
@@ -163,9 +158,7 @@ function relationOrField(
 }
 
 /** Whether an item is `merge_action()`: what an upsert did with the row, or an embed of that name. */
-export function isMergeAction(
-  { schema, target, hint, join, select }: SelectRelation,
-): boolean {
+export function isMergeAction({ schema, target, hint, join, select }: SelectRelation): boolean {
   return schema === undefined && target === "merge_action" && hint === null && join === null &&
     select.length === 0;
 }
@@ -187,13 +180,10 @@ function fieldItem(
   return atItemEnd(scanner, { kind: "field", field, alias, cast });
 }
 
-interface CalledField {
-  readonly field: Field | null;
-  readonly cast: string | null;
-  readonly alias: string | null;
-}
-
-function valueItem(scanner: Scanner, { field, cast, alias }: CalledField): SelectValue {
+function valueItem(
+  scanner: Scanner,
+  { field, cast, alias }: Pick<Value, "field"> & Pick<SelectField, "alias" | "cast">,
+): SelectValue {
   const read = atItemEnd(scanner, seesCall(scanner) ? steps(scanner) : []);
   return { kind: "value", value: { field, steps: [...castSteps(cast), ...read] }, alias };
 }

@@ -3,7 +3,7 @@ import { errors } from "../../errors/catalogue.ts";
 import { cast, fieldFrom, ident, name } from "./name_grammar.ts";
 import { operators } from "./operators.ts";
 import type { Scanner } from "./scanner.ts";
-import type { Field } from "./query_types.ts";
+import type { Field, Filter } from "./query_types.ts";
 import type {
   Operand,
   RelatedOperand,
@@ -67,9 +67,7 @@ export function steps(scanner: Scanner, count: CallCount = { calls: 0 }): readon
   const read: ValueStep[] = [];
   while (seesStep(scanner)) {
     if (read.at(-1)?.kind === "cast" && scanner.sees("::")) break;
-    read.push(
-      scanner.skip("::") ? { kind: "cast", type: cast(scanner) } : call(scanner, count),
-    );
+    read.push(scanner.skip("::") ? { kind: "cast", type: cast(scanner) } : call(scanner, count));
   }
   return read;
 }
@@ -168,14 +166,11 @@ export function relatedFrom(scanner: Scanner, embed: string, depth = 0): Related
   return { kind: "related", embed, operand: inner };
 }
 
-/** A field, or a longer operand, of which the field is the first name. */
-export interface FieldOrOperand {
-  readonly field: Field;
-  readonly operand?: Operand;
-}
-
 /** `related / value`, whose first name has been read. */
-export function fieldOrOperand(scanner: Scanner, first: string): FieldOrOperand {
+export function fieldOrOperand(
+  scanner: Scanner,
+  first: string,
+): Pick<Filter, "field" | "operand"> {
   const named = { name: first, path: [] };
   if (first === "count" && scanner.skip("()")) {
     return { field: named, operand: stepped(scanner, null) };

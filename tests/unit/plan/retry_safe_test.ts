@@ -44,6 +44,20 @@ const fullText = {
 };
 const withMakers = { select: [column("id"), embed("makers", [column("name")])] };
 const withSheds = { select: [column("id"), embed("sheds", [column("title")])] };
+const byCountOfMakers: Partial<QueryParams> = {
+  select: [embed("makers", [])],
+  order: [at("", [{
+    relation: null,
+    field: { name: "makers", path: [] },
+    operand: {
+      kind: "related",
+      embed: "makers",
+      operand: { kind: "value", value: { field: null, steps: [] } },
+    },
+    direction: null,
+    nulls: null,
+  }])],
+};
 const own = { kind: "aggregate", function: api("own"), over: null, binary: false } as const;
 
 const rows: readonly (readonly [name: string, reads: Case, retrySafe: boolean])[] = [
@@ -58,6 +72,8 @@ const rows: readonly (readonly [name: string, reads: Case, retrySafe: boolean])[
   ["a volatile one", { query: { select: [column("shout")] }, functions: ["shout"] }, false],
   ["count", { query: { select: [count] } }, true],
   ["a user-defined count", { query: { select: [count] }, functions: ["count"] }, false],
+  ["an order by a count", { query: byCountOfMakers }, true],
+  ["one by a user-defined count", { query: byCountOfMakers, functions: ["count"] }, false],
   ["full text search", { query: fullText }, true],
   ["a user-defined document", { query: fullText, functions: ["to_tsvector"] }, false],
   ["a user-defined query", { query: fullText, functions: ["websearch_to_tsquery"] }, false],

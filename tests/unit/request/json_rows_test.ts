@@ -154,6 +154,15 @@ Deno.test("JsonRowsScan refuses what JSON.parse refuses", () => {
   }
 });
 
+Deno.test("JsonRowsScan refuses a number and a word at the first byte that does not fit", () => {
+  for (const text of ["[1a", "[-,", "[01", "[1..", "[1e+e", "[tra", "[nulll", "a", "\xff"]) {
+    const scan = new JsonRowsScan({ keysMayVary: true });
+    const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
+    strictEqual(scan.push(bytes.subarray(0, -1)), true, text);
+    strictEqual(scan.push(bytes.subarray(-1)), false, text);
+  }
+});
+
 Deno.test("JsonRowsScan takes no control characters but as blanks", () => {
   for (let code = 0; code <= 0x20; code++) {
     const character = String.fromCharCode(code);

@@ -82,6 +82,15 @@ Deno.test("payloadReader rejects JSON other than rows", () => {
   deepStrictEqual(refusalOf(() => read("")), invalid("Empty or invalid json"));
 });
 
+Deno.test("payloadReader reads a call with a byte order mark alone as one without arguments", () => {
+  const payload = { kind: "json", source: "json", text: "{}", shape: "object", moreKeys: 0 };
+  for (const type of ["application/json", "application/x-ndjson"]) {
+    deepStrictEqual(shown(read("\ufeff", { type, takes: "arguments" })), { ...payload, keys: [] });
+  }
+  const columns = { takes: "arguments", columnsGiven: true } as const;
+  deepStrictEqual(shown(read("\ufeff", columns)), { ...payload, keys: null });
+});
+
 Deno.test("payloadReader does not look into JSON when columns are given", () => {
   const rows: [body: string, shape: "object" | "array"][] = [
     ['{"a":1}', "object"],
