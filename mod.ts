@@ -240,10 +240,8 @@ function fromEnvironment(): Handler {
   );
 }
 
-type Environment = Readonly<Record<string, string>>;
-
-function environment(): Environment {
-  const { process } = globalThis as { process?: { env?: Environment } };
+function environment(): Readonly<Record<string, string>> {
+  const { process } = globalThis as { process?: { env?: Record<string, string> } };
   return { ...process?.env };
 }
 

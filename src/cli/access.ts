@@ -4,12 +4,11 @@ import { markOf, mayText } from "../access/cell_text.ts";
 import { withCounts } from "../access/counts.ts";
 import { callerFlags, callerOf } from "./caller_flags.ts";
 import { type Command, flagsOf } from "./command.ts";
-import { print } from "./output.ts";
+import { paddedRows, print } from "./output.ts";
 import { groupBy } from "../lib/group_by.ts";
 import { printable, printableJson } from "../lib/printable.ts";
 import { withDatabase } from "./with_service.ts";
 
-/** The command. */
 export const accessCommand: Command = {
   name: "access",
   doc: "Show what each role may do, and why not, as a table",
@@ -63,13 +62,7 @@ function tableText(rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) =>
     row.map((text) => printable(text).replace(/[\\|<`]|\](?=\()/g, "\\$&"))
   );
-  const widths = cells[0]!.map((_, at) =>
-    cells.reduce((width, row) => Math.max(width, Array.from(row[at]!).length), 3)
-  );
-  const line = (row: readonly string[]) =>
-    `| ${
-      row.map((text, at) => text + " ".repeat(widths[at]! - Array.from(text).length)).join(" | ")
-    } |\n`;
-  const [head, ...body] = cells;
-  return [head!, widths.map((width) => "-".repeat(width)), ...body].map(line).join("");
+  const [head = [], ...body] = paddedRows(cells, 3);
+  const ruler = head.map((cell) => cell.replace(/./gsu, "-"));
+  return [head, ruler, ...body].map((row) => `| ${row.join(" | ")} |\n`).join("");
 }

@@ -7,7 +7,6 @@ import type { Command, CommandCall, CommandFlag, ConfigArguments } from "./comma
 import { optionOfFlag, suggestFlag } from "./option_flags.ts";
 import { callTarget, connectionName } from "./target.ts";
 
-/** A call that the arguments describe. */
 export type ParsedCall =
   /** Serves, or performs another mode of the program. */
   | {
@@ -23,13 +22,11 @@ export type ParsedCall =
   /** Invalid arguments. The program prints the message with the usage. */
   | { readonly kind: "error"; readonly command: Command | null; readonly message: string };
 
-/** Inputs of {@linkcode parseArguments} besides the arguments. */
 export interface ArgumentContext {
   readonly commands: readonly Command[];
   readonly isFile: (path: string) => boolean;
 }
 
-/** Flags of serving. */
 export interface ServeFlags {
   /** Reloads when files change, and notices changes of the schema. */
   readonly watches: boolean;
@@ -37,7 +34,6 @@ export interface ServeFlags {
   readonly opensConsole: boolean;
 }
 
-/** The flags of a call without any. */
 export const noServeFlags: ServeFlags = { watches: false, opensConsole: false };
 
 /** Names of the flags of serving, with their texts for `--help`. */
@@ -46,7 +42,6 @@ export const serveFlagDocs: ReadonlyMap<string, string> = new Map([
   ["--open", "Open the console in a browser"],
 ]);
 
-/** A mode other than serving. */
 type Mode = typeof modes[number];
 
 type ModeFlagKind = typeof precedingKinds[number] | Mode;

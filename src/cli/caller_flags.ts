@@ -3,7 +3,6 @@ import { callerIdentity } from "../auth/authenticate.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import { type CommandCall, flagsOf } from "./command.ts";
 
-/** `--role` and `--claims`. */
 export const callerFlags = flagsOf({
   "--role=ROLE": "Role of the request",
   "--claims=JSON": "Claims of the request's token",

@@ -22,7 +22,6 @@ import { withDatabase } from "./with_service.ts";
 const foundErrors = 1;
 const cannotCheck = 2;
 
-/** The command. */
 export const checkCommand: Command = {
   name: "check",
   doc: "List problems of the database and the configuration, with SQL that mends them",

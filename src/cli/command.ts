@@ -52,7 +52,6 @@ export interface ConfigArguments {
   readonly flags: ConfigFlags;
 }
 
-/** The arguments of one call of a command. */
 export interface CommandCall {
   readonly config: ConfigArguments;
   /**
@@ -87,7 +86,6 @@ export interface ApiFront {
   readonly stop: () => Promise<void>;
 }
 
-/** A command. */
 export interface Command {
   /** The first argument that selects the command. */
   readonly name: string;

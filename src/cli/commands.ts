@@ -5,7 +5,7 @@ import { checkCommand } from "./check.ts";
 import type { Command } from "./command.ts";
 import { contractCommand, diffCommand } from "./contract.ts";
 import { demoCommand } from "./demo.ts";
-import { initCommand } from "./init.ts";
+import { initCommand } from "./init/run_init.ts";
 import { testCommand } from "./policy_tests.ts";
 import { shadowCommand } from "./shadow.ts";
 import { sqlCommand } from "./sql.ts";

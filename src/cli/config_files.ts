@@ -8,10 +8,10 @@ import { nearest } from "../config/nearest.ts";
 import { type ConfigSource, configSource } from "../config/source.ts";
 import type { Database, DatabaseDependencies, InitScript } from "../database/database.ts";
 import { isEmbedded, openDatabase, type OpenTransport, openTransport } from "../database/open.ts";
-import { requireEmbeddedPostgres } from "./embedded_package.ts";
 import { errorCode } from "../lib/error_code.ts";
 import type { ConfigArguments } from "./command.ts";
 import { isFile } from "./output.ts";
+import { installCall } from "./program_call.ts";
 import { oneLine } from "../observe/redact.ts";
 
 /** Reads the configuration of one process. */
@@ -40,12 +40,7 @@ export function configReader(
     sourceOf(file, { readFile, started, flags: pathFlags, defaults });
   const initialSource = read(null);
   const config = initialSource.configure(noValues);
-  return {
-    file,
-    config,
-    initialSource,
-    read: () => read(config),
-  };
+  return { file, config, initialSource, read: () => read(config) };
 }
 
 type ReadBytes = (path: string) => Uint8Array<ArrayBuffer>;
@@ -128,11 +123,8 @@ function fileErrorReason(error: unknown): string {
   return fileErrorReasons.get(code) ?? `cannot be read (${code ?? error})`;
 }
 
-/** Returns the variables of the environment. */
 export function readEnvironment(): Record<string, string> {
-  const isSet = (entry: [string, string | undefined]): entry is [string, string] =>
-    entry[1] !== undefined;
-  return Object.fromEntries(Object.entries(process.env).filter(isSet));
+  return { ...process.env } as Record<string, string>;
 }
 
 /** Reads a text. Throws an `Error` that names the file. */
@@ -161,7 +153,6 @@ function nearFile(path: string): string | null {
   }
 }
 
-/** Opens the database that the configuration names. */
 export async function openConfiguredDatabase(
   config: Config,
   file: string | null,
@@ -177,6 +168,19 @@ export async function openConfiguredTransport(
 ): Promise<OpenTransport> {
   if (isEmbedded(config.dbUri)) await requireEmbeddedPostgres();
   return await openTransport(config, dependenciesOf(config, file));
+}
+
+/** Rejects with an `Error` that says how to install PGlite if it is missing. */
+async function requireEmbeddedPostgres(): Promise<void> {
+  try {
+    await import("@electric-sql/pglite");
+  } catch (error) {
+    if (errorCode(error) !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new Error(
+      `the embedded PostgreSQL needs the package @electric-sql/pglite: ${installCall()}`,
+      { cause: error },
+    );
+  }
 }
 
 function dependenciesOf(config: Config, file: string | null): DatabaseDependencies {

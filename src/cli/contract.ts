@@ -10,7 +10,6 @@ import type { Command } from "./command.ts";
 import { print, printError } from "./output.ts";
 import { withDatabase } from "./with_service.ts";
 
-/** Prints the contract. */
 export const contractCommand: Command = {
   name: "contract",
   doc: "Show the facts of the API that clients depend on, a line each",
@@ -23,7 +22,6 @@ export const contractCommand: Command = {
     }),
 };
 
-/** Compares a contract in a file with that of the database. */
 export const diffCommand: Command = {
   name: "diff",
   doc: "List changes since a contract: breaking ones first",

@@ -13,10 +13,11 @@ import { type DemoExample, examples, type TryRequest } from "./examples.ts";
 import { print } from "./output.ts";
 import { findNextPort, findPort, type IsFreePort, isFreePort } from "./quick/free_ports.ts";
 
-/** Serves an example: `svc demo`, `svc demo shop`. */
+const exampleNames = Array.from(examples.keys()).join(" or ");
+
 export const demoCommand: Command = {
   name: "demo",
-  doc: `Serve an example on an embedded database: ${Array.from(examples.keys()).join(" or ")}`,
+  doc: `Serve an example on an embedded database: ${exampleNames}`,
   flags: [],
   run,
 };
@@ -30,8 +31,7 @@ async function run({ config }: CommandCall, { serve }: CommandContext): Promise<
     throw new Error("demo: serves a database of its own: leave out db-uri");
   }
   if (example === undefined) {
-    const names = Array.from(examples.keys()).join(" or ");
-    throw new Error(`demo: unknown example ${JSON.stringify(name)}: expected ${names}`);
+    throw new Error(`demo: unknown example ${JSON.stringify(name)}: expected ${exampleNames}`);
   }
   // The files of the example are texts of the program, which need not have a folder of its own.
   const folder = mkdtempSync(join(tmpdir(), "svc-demo-"));

@@ -5,7 +5,6 @@ import shopSql from "../../examples/shop/shop.sql" with { type: "text" };
 import todosConfig from "../../examples/todos/svc.conf" with { type: "text" };
 import todosSql from "../../examples/todos/todos.sql" with { type: "text" };
 
-/** A request to try. */
 export interface TryRequest {
   readonly title: string;
   /** Path and query. */

@@ -1,10 +1,9 @@
-/** Notices changes of files by their time and size. @module */
+/** Notices changes of a file by its time and size. @module */
 import { statSync } from "node:fs";
 import type { Schedule } from "../lib/timers.ts";
 
-/** Dependencies of {@linkcode watchFiles}. */
 export interface FileWatchOptions {
-  readonly paths: readonly string[];
+  readonly path: string;
   readonly onChange: () => void;
   readonly schedule: Schedule;
   /** Returns a text that changes with the file. Default: its time and size. */
@@ -14,16 +13,15 @@ export interface FileWatchOptions {
 /** Milliseconds between two looks. */
 const intervalMs = 1000;
 
-/** Looks at the files each second. Returns a function that stops. */
-export function watchFiles(
-  { paths, onChange, schedule, stateOf = timeAndSize }: FileWatchOptions,
+/** Looks at the file each second. Returns a function that stops. */
+export function watchFile(
+  { path, onChange, schedule, stateOf = timeAndSize }: FileWatchOptions,
 ): () => void {
-  const look = () => paths.map(stateOf).join("\n");
-  let known = look();
+  let known = stateOf(path);
   let cancel = () => {};
   const wait = () => {
     cancel = schedule(() => {
-      const found = look();
+      const found = stateOf(path);
       if (found !== known) onChange();
       known = found;
       wait();

@@ -5,7 +5,6 @@ import { modeFlags, serveFlagDocs } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { shortForms } from "./option_flags.ts";
 
-/** Returns the text of `--version`. */
 export function versionText(): string {
   return `${svcDialect.displayName} ${version}\n`;
 }
@@ -31,16 +30,17 @@ export function helpText(command: Command | null, commands: readonly Command[]):
   const title = command === null
     ? `${displayName} ${version} / create a REST API to an existing Postgres database`
     : `${productToken} ${command.name}: ${command.doc}`;
+  const operands = command?.operands;
   const ownFlags = command === null
     ? modeFlags.map(({ spellings, doc }): HelpRow => [spellings.join(", "), doc])
     : command.flags.map(({ form, doc }): HelpRow => [form, doc]);
   const sections: readonly (readonly [title: string, rows: readonly HelpRow[]])[] = [
     ["Commands:", command === null ? commands.map(({ name, doc }) => [name, doc]) : []],
     ["Available options:", [
-      ...operandRows(command),
+      ...(operands === undefined ? [] : [[operands.placeholder, operands.doc] as const]),
       ...targetRows,
       ...ownFlags,
-      ...serveRows(command),
+      ...(command === null ? serveFlagDocs : []),
       ...shortFormRows,
       keyRow,
     ]],
@@ -60,15 +60,6 @@ const targetRows: readonly HelpRow[] = [
   ["FILE", "Path of the configuration file"],
   ["CONNECTION", "Database to use: postgres://user@host:5432/database, or host=… dbname=…"],
 ];
-
-function operandRows(command: Command | null): readonly HelpRow[] {
-  const operands = command?.operands;
-  return operands === undefined ? [] : [[operands.placeholder, operands.doc]];
-}
-
-function serveRows(command: Command | null): readonly HelpRow[] {
-  return command === null ? Array.from(serveFlagDocs) : [];
-}
 
 const shortFormRows: readonly HelpRow[] = shortForms.map(({ name, key, placeholder }) => [
   `${name}=${placeholder}`,

@@ -6,7 +6,6 @@ import { createReporter, type LogSettings } from "../observe/reporter.ts";
 import { withTimeout } from "../lib/time_limits.ts";
 import { stderr, stdout, writeAll } from "./standard_streams.ts";
 
-/** The open logs. */
 export interface Log {
   readonly observe: (event: Observation) => void;
   /** Sets the function that returns the current settings. */

@@ -3,7 +3,6 @@
 import { nearest } from "../config/nearest.ts";
 import { type OptionKey, rows } from "../config/options.ts";
 
-/** A short form of a flag. */
 export interface ShortForm {
   /** As typed, without value: `--port`. */
   readonly name: string;

@@ -21,6 +21,18 @@ export function printError(line: string): void {
   writeAllSync(stderr, encoder.encode(`${line}\n`));
 }
 
+/** Returns rows of a table whose cells are as wide as their column, with `minWidth` characters at least. */
+export function paddedRows(
+  rows: readonly (readonly string[])[],
+  minWidth = 0,
+): readonly (readonly string[])[] {
+  const widthOf = (text = "") => Array.from(text).length;
+  const widths = rows[0]!.map((_, at) =>
+    rows.reduce((width, row) => Math.max(width, widthOf(row[at])), minWidth)
+  );
+  return rows.map((row) => row.map((text, at) => text + " ".repeat(widths[at]! - widthOf(text))));
+}
+
 /** Returns whether a path names something that exists and is not a folder. */
 export function isFile(path: string): boolean {
   try {
@@ -30,7 +42,6 @@ export function isFile(path: string): boolean {
   }
 }
 
-/** Returns the message of a thrown value. */
 export function errorMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -12,7 +12,6 @@ import { print, printError } from "./output.ts";
 import { callWords } from "./program_call.ts";
 import { readCases, withTransport } from "./with_transport.ts";
 
-/** The command. */
 export const testCommand: Command = {
   name: "test",
   doc: "Run policy tests: requests with the answers that they must have; nothing is committed",

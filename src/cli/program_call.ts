@@ -10,7 +10,6 @@ import { isFile } from "./output.ts";
 import { shellWord } from "./shell_word.ts";
 import { connectionName } from "./target.ts";
 
-/** How the process was started. */
 export interface ProcessStart {
   /** Path of this module, or of the bundle that contains it. */
   readonly module: string;
@@ -55,9 +54,8 @@ export function callOf(start: ProcessStart): string {
 /** Returns the words that install PGlite beside the program. */
 export function installCall({ module } = processStart()): string {
   const [, root] = npxFolder.exec(module) ?? [];
-  return `npm install ${
-    root === undefined ? "" : `--prefix ${shellWord(root)} `
-  }@electric-sql/pglite`;
+  const prefix = root === undefined ? "" : `--prefix ${shellWord(root)} `;
+  return `npm install ${prefix}@electric-sql/pglite`;
 }
 
 /** The folder that `npx` installs into. Its package may be an archive, whose name is unknown. */

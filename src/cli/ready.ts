@@ -10,7 +10,6 @@ const loopbackAddresses: ReadonlyMap<string, readonly string[]> = new Map([
   ["!6", ["::1"]],
 ]);
 
-/** The verdict of `--ready`. */
 export interface Readiness {
   readonly isReady: boolean;
   readonly message: string;

@@ -10,7 +10,6 @@ import { type Command, type CommandCall, type CommandContext, flagsOf } from "./
 import { print, printError } from "./output.ts";
 import { withDatabase } from "./with_service.ts";
 
-/** The command. */
 export const shadowCommand: Command = {
   name: "shadow",
   doc: "Pass requests to another server, and compare its answers to reads with those of svc",

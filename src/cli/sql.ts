@@ -12,9 +12,8 @@ import { svcDialect } from "../dialect.ts";
 import { printable } from "../lib/printable.ts";
 import { type Command, type CommandCall, flagsOf } from "./command.ts";
 import { configReader, openConfiguredTransport, readText } from "./config_files.ts";
-import { print, printError } from "./output.ts";
+import { paddedRows, print, printError } from "./output.ts";
 
-/** The command. */
 export const sqlCommand: Command = {
   name: "sql",
   doc: "Run SQL on the database, from a pipe, a file or an argument",
@@ -103,18 +102,10 @@ function tableText(
   rows: readonly (readonly (string | null)[])[],
 ): string {
   const cells = [columns, ...rows].map((row) => row.map((value) => printable(value ?? "")));
-  const widths = columns.map((_, column) =>
-    cells.reduce((width, row) => Math.max(width, lengthOf(row[column] ?? "")), 0)
-  );
+  const [head = [], ...body] = paddedRows(cells);
   const line = (row: readonly string[]) =>
-    row.map((cell, column) => ` ${cell}${" ".repeat(widths[column]! - lengthOf(cell))} `)
-      .join("|").trimEnd() + "\n";
-  const ruler = widths.map((width) => "-".repeat(width + 2)).join("+") + "\n";
-  const [head = [], ...body] = cells;
+    row.map((cell) => ` ${cell} `).join("|").trimEnd() + "\n";
+  const ruler = head.map((cell) => ` ${cell} `.replace(/./gsu, "-")).join("+") + "\n";
   const count = `(${rows.length} ${rows.length === 1 ? "row" : "rows"})\n`;
   return line(head) + ruler + body.map(line).join("") + count;
-}
-
-function lengthOf(text: string): number {
-  return Array.from(text).length;
 }

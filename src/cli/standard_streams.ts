@@ -4,9 +4,7 @@
 import { write, writeSync } from "node:fs";
 import { wait } from "../lib/time_limits.ts";
 
-/** File descriptor of the standard output. */
 export const stdout = 1;
-/** File descriptor of the standard error output. */
 export const stderr = 2;
 
 /** Milliseconds before the next attempt to write to a pipe that is full and non-blocking. */

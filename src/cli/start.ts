@@ -13,7 +13,6 @@ import { chooseDefaults, fixedDefaults, type QuickChoice } from "./quick/quick_d
 import { type QuickFacts, readQuickFacts } from "./quick/quick_facts.ts";
 import { connectionName } from "./target.ts";
 
-/** Facts and choices of quick mode. */
 export interface QuickStart {
   readonly facts: QuickFacts;
   readonly choice: QuickChoice;
@@ -21,7 +20,6 @@ export interface QuickStart {
   readonly isReadOnly: boolean;
 }
 
-/** The configuration of a call. */
 export interface Start {
   readonly reader: ConfigReader;
   /** The open database; null if the configuration does not depend on it. */

@@ -9,7 +9,6 @@ import { type Command, type CommandCall, flagsOf } from "./command.ts";
 import { configReader } from "./config_files.ts";
 import { print } from "./output.ts";
 
-/** The command. */
 export const tokenCommand: Command = {
   name: "token",
   doc: "Print a token for a role, signed with jwt-secret",
@@ -41,7 +40,6 @@ async function token({ config: args, flags }: CommandCall): Promise<number> {
 
 const defaultValidity = "1h";
 
-/** The command's flags. */
 export interface TokenFlags {
   readonly role: string | null;
   /** `name=value` each. */

@@ -8,7 +8,6 @@ import { type Command, type CommandCall, flagsOf } from "./command.ts";
 import { print } from "./output.ts";
 import { readCases, withTransport } from "./with_transport.ts";
 
-/** The command. */
 export const whyCommand: Command = {
   name: "why",
   doc: "Explain why a request is refused or finds no rows, with SQL that permits it",

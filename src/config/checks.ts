@@ -67,11 +67,6 @@ export function isHostName(value: string): boolean {
   return /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?$/.test(value);
 }
 
-/** Returns whether a text starts like a role path. Authentication parses the whole path. */
-export function startsRolePath(value: string): boolean {
-  return value.startsWith("$") || value.startsWith(".");
-}
-
 /** Size of `sun_path` on Linux (108 bytes) without the final NUL. */
 const maxSocketPathBytes = 107;
 

@@ -10,14 +10,12 @@ export type RawValue =
   /** A type that no option accepts: `a list`, `a date or time`, `a table`. */
   | { readonly unusable: string };
 
-/** The result of parsing one value. */
 export type CodecResult<T> =
   | { readonly kind: "value"; readonly value: T }
   /** The value has the wrong type, and the dialect ignores it. */
   | { readonly kind: "unset" }
   | { readonly kind: "problem"; readonly problem: string };
 
-/** Inputs of a codec besides the value. */
 export interface CodecContext {
   /** Reads a file that a value names as `@path`. Throws if it cannot. */
   readonly readFile: (path: string) => Uint8Array;
@@ -27,7 +25,6 @@ export interface CodecContext {
   readonly invalidConfig: Dialect["invalidConfig"];
 }
 
-/** Parses and prints the values of one type. */
 export interface Codec<T> {
   /** The type's name in the documentation. */
   readonly type: string;
@@ -40,7 +37,6 @@ export interface Codec<T> {
   print(value: T, context: Pick<CodecContext, "secretIsBase64">): string;
 }
 
-/** Describes a type whose values are texts. */
 export interface TextFacts {
   readonly type: string;
   /** Completes "expected …". */
@@ -152,7 +148,6 @@ const dialectFacts = {
   expected: `one of ${Array.from(dialects.keys(), (name) => `"${name}"`).join(", ")}`,
 };
 
-/** The codec of dialects, by name. */
 export const dialectName: Codec<Dialect> = {
   type: Array.from(dialects.keys(), (name) => `\`${name}\``).join(", "),
   read(raw) {
@@ -162,7 +157,6 @@ export const dialectName: Codec<Dialect> = {
   print: ({ name }) => quote(name),
 };
 
-/** Describes the items of a list. */
 export interface ListFacts {
   readonly expected: string;
   readonly empty?: "value";
@@ -257,7 +251,6 @@ function formatNonString(raw: RawValue): RawValue {
   return `Number ${Number.isInteger(raw) ? raw.toFixed(1) : raw}`;
 }
 
-/** Returns the result for a valid value. */
 export function accept<T>(value: T): CodecResult<T> {
   return { kind: "value", value };
 }

@@ -3,7 +3,6 @@
 import { parse, TomlError } from "smol-toml";
 import type { RawValue } from "./codecs.ts";
 import { ConfigError, type ConfigOrigin } from "./config_error.ts";
-import { interpolate } from "./interpolate.ts";
 
 /** The text of a configuration file, and its path for messages. */
 export interface ConfigFile {
@@ -11,7 +10,6 @@ export interface ConfigFile {
   readonly text: string;
 }
 
-/** One key of the file with its value. */
 export interface FileEntry {
   /** With dots between the parts: `app.settings.region`. */
   readonly key: string;
@@ -33,36 +31,50 @@ export function parseFile(
   environment: Readonly<Record<string, string>>,
 ): FileEntries {
   const text = file.text.replace(/^\uFEFF/, "");
-  const lines = keyLines(text);
+  const statements = withoutLongTexts(text).split("\n");
+  const found = leaves(parseToml(file.path, text, statements));
+  const lines = keyLines(statements);
   const entries = new Map<string, FileEntry>();
-  const found = leaves(parseToml(file.path, text))
+  const unresolved = found
     .filter(({ key, value }) => !(isTable(value) && /^app(?:\.settings)?$/.test(key)))
     .map(({ key, value }): FileEntry => {
       const origin = { kind: "file", path: file.path, line: lineOf(key, lines) } as const;
       return { key, value: rawValue(value), origin };
     });
-  for (const entry of found.toSorted((one, other) => one.origin.line - other.origin.line)) {
+  for (const entry of unresolved.toSorted((one, other) => one.origin.line - other.origin.line)) {
     entries.set(entry.key, resolve(entry, entries, environment));
   }
   return entries;
 }
 
-/** Returns the number of the last line. */
 export function lastLine({ text }: ConfigFile): number {
   return text.trimEnd().split("\n").length;
 }
 
+/** A comment, a text of several lines, or a text of one. */
+const textOrComment =
+  /#.*|"""(?:[^\\]|\\[^])*?(?:"""|$)|'''[^]*?(?:'''|$)|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/g;
+
+/** Leaves out texts of several lines, whose lines may look like keys and tables. */
+function withoutLongTexts(text: string): string {
+  return text.replace(
+    textOrComment,
+    (found) => found.includes("\n") ? found.replace(/[^\n]/g, "") : found,
+  );
+}
+
 /** Returns the lines of keys, which the TOML parser does not report. The first line of a key counts. */
-function keyLines(text: string): ReadonlyMap<string, number> {
+function keyLines(statements: readonly string[]): ReadonlyMap<string, number> {
   const lines = new Map<string, number>();
   let table = "";
-  for (const [index, line] of text.split("\n").entries()) {
+  for (const [index, line] of statements.entries()) {
     const [, header, key] =
-      /^\s*(?:\[+([^[\]]+)\]|([^\s[=#][^[=#]*)=)/.exec(line.replace(/["']/g, "")) ??
-        [];
-    if (header !== undefined) table = `${header.trim()}.`;
-    const name = key === undefined ? header?.trim() : table + key.trim();
-    if (name !== undefined && !lines.has(name)) lines.set(name, index + 1);
+      /^\s*(?:\[+([^[\]]+)\]|([^\s[=#][^[=#]*)=)/.exec(line.replace(/["']/g, "")) ?? [];
+    const name = (header ?? key)?.trim().replace(/\s*\.\s*/g, ".");
+    if (name === undefined) continue;
+    if (header !== undefined) table = `${name}.`;
+    const path = header === undefined ? table + name : name;
+    if (!lines.has(path)) lines.set(path, index + 1);
   }
   return lines;
 }
@@ -73,22 +85,22 @@ function lineOf(key: string, lines: ReadonlyMap<string, number>): number {
   return lines.get(key) ?? (end === -1 ? 1 : lineOf(key.slice(0, end), lines));
 }
 
-function parseToml(path: string, text: string): object {
+function parseToml(path: string, text: string, statements: readonly string[]): object {
   try {
     return parse(text);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    const line = text.split("\n")[error.line - 1] ?? "";
     const origin = { kind: "file", path, line: error.line } as const;
-    throw new ConfigError({ origin, ...syntaxProblem(line, error) });
+    const statement = statements[error.line - 1] ?? "";
+    throw new ConfigError({ origin, ...syntaxProblem(statement, error) });
   }
 }
 
-function syntaxProblem(line: string, error: TomlError) {
+function syntaxProblem(statement: string, error: TomlError) {
   // Only the first line is about the error; the others quote the file, which may hold a secret.
   const reason = error.message.split("\n")[0]!.replace(/^Invalid TOML document: /, "");
   return {
-    key: /^\s*([A-Za-z0-9_.-]+)\s*=/.exec(line)?.[1] ?? null,
+    key: /^\s*([A-Za-z0-9_.-]+)\s*=/.exec(statement)?.[1] ?? null,
     problem: `${reason} (expected key = value, with texts in double quotes)`,
   };
 }
@@ -127,4 +139,15 @@ function resolve(
     throw new ConfigError({ ...entry, problem: `no such variable: '${name}'` });
   });
   return { ...entry, value };
+}
+
+/**
+ * Replaces `$(NAME)` by the result of `lookUp`, which throws for an undefined name, and `$$` by one dollar
+ * sign. Any other dollar sign is unchanged.
+ */
+export function interpolate(source: string, lookUp: (name: string) => string): string {
+  return source.replace(
+    /\$(?:\$|\(([^()]*)\))/g,
+    (_, name: string | undefined) => name === undefined ? "$" : lookUp(name),
+  );
 }

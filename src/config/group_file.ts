@@ -2,10 +2,8 @@
  * `import`. @module */
 import type { RawValue } from "./codecs.ts";
 import { ConfigError } from "./config_error.ts";
-import type { ConfigFile, FileEntries, FileEntry } from "./file.ts";
-import { interpolate } from "./interpolate.ts";
+import { type ConfigFile, type FileEntries, type FileEntry, interpolate } from "./file.ts";
 
-/** Inputs of the parser besides the file. */
 interface GroupFileContext {
   readonly environment: Readonly<Record<string, string>>;
   readonly readText: (path: string) => string;

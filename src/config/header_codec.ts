@@ -23,7 +23,6 @@ const ownHeaders: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** The codec of headers as a text that holds a JSON object. */
 export const headerValues: Codec<HeaderValues> = {
   type: "headers",
   read(raw) {

@@ -13,6 +13,13 @@ const names: readonly string[] = rows
   .filter(([, { inDatabase }]) => inDatabase)
   .map(([key]) => databaseName(key));
 
+/** The settings of the login role for this database and for all. */
+const ownSettings = sql`from pg_catalog.pg_db_role_setting s, unnest(s.setconfig) setting
+where s.setrole = (select oid from pg_catalog.pg_roles where rolname = current_user)
+  and s.setdatabase in (
+    0, (select oid from pg_catalog.pg_database where datname = current_database())
+  )`;
+
 /**
  * Returns the statements that read the configuration: a call of `db-pre-config`, if set, and a query
  * whose only value {@linkcode readValues} parses. Run them in one transaction and roll it back.
@@ -30,11 +37,7 @@ with requested as (select json_array_elements_text(${param(settingNames)}::json)
 own as (
   select split_part(setting, '=', 1) as name, substr(setting, strpos(setting, '=') + 1) as value,
     s.setdatabase <> 0 as here
-  from pg_catalog.pg_db_role_setting s, unnest(s.setconfig) setting
-  where s.setrole = (select oid from pg_catalog.pg_roles where rolname = current_user)
-    and s.setdatabase in (
-      0, (select oid from pg_catalog.pg_database where datname = current_database())
-    )
+  ${ownSettings}
 )
 select coalesce(json_object_agg(substr(name, length(${param(prefix)}) + 1), value)
   filter (where value is not null), '{}')::text
@@ -78,7 +81,6 @@ export interface RoleSettings {
   readonly loginSetsTimeout: boolean;
 }
 
-/** The settings of no role. */
 export const noRoleSettings: RoleSettings = { byRole: new Map(), loginSetsTimeout: false };
 
 /** The first major version of PostgreSQL with `GRANT SET ON PARAMETER`. */
@@ -105,11 +107,7 @@ export function roleStatement(
 select json_build_object(
   'settings', coalesce(json_agg(json_build_array(own.role, own.setting, own.value)), '[]'),
   'loginSetsTimeout', exists (
-    select from pg_catalog.pg_db_role_setting s, unnest(s.setconfig) setting
-    where s.setrole = (select oid from pg_catalog.pg_roles where rolname = current_user)
-      and s.setdatabase in (
-        0, (select oid from pg_catalog.pg_database where datname = current_database())
-      )
+    select ${ownSettings}
       and lower(split_part(setting, '=', 1)) = 'statement_timeout'
   )
 )::text

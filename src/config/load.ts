@@ -51,17 +51,14 @@ export interface ConfigSources {
   readonly refuse?: (key: OptionKey) => string | null;
 }
 
-/** The value of an option on the command line. */
 export interface ConfigFlag {
   /** As typed, without the value: `--port`. */
   readonly name: string;
   readonly value: string;
 }
 
-/** Values of options on the command line. */
 export type ConfigFlags = ReadonlyMap<OptionKey, ConfigFlag>;
 
-/** Values of a database without settings. */
 export const noValues: DatabaseValues = new Map();
 
 /**
@@ -310,30 +307,18 @@ function defaultValue(loader: Loader, row: Row, context: CodecContext): unknown 
   if (chosen !== undefined) return chosen;
   const fallback = row[1].default;
   const text = loader.dialect.defaults[row[0]];
-  if (text !== undefined) return defaultOf(row, text, context);
+  if (text !== undefined) {
+    const reading = row[1].codec.read(text, context);
+    if (reading.kind === "value") return reading.value;
+    throw new Error(`the default of ${row[0]} cannot be read`);
+  }
   if (fallback === required) {
-    const ofTenants = valueForTenants(loader, row[0]);
-    if (ofTenants === undefined) throw missing(loader, row);
-    return ofTenants;
+    if (find(loader, rowOf("tenants")).length === 0) throw missing(loader, row);
+    // Only the tenants have a value.
+    return row[0] === "db-schemas" ? [] : "";
   }
   if (!isSameAs(fallback)) return fallback;
   return load(loader, rowOf(fallback.sameAs), context).value;
-}
-
-/**
- * Returns the value of a required option that only the tenants have; undefined without tenants.
- */
-function valueForTenants(loader: Loader, key: string): string | readonly string[] | undefined {
-  const [source] = find(loader, rowOf("tenants"));
-  if (source === undefined) return undefined;
-  if (key === "db-schemas") return [];
-  return "";
-}
-
-function defaultOf([key, { codec }]: Row, text: string, context: CodecContext): unknown {
-  const reading = codec.read(text, context);
-  if (reading.kind === "value") return reading.value;
-  throw new Error(`the default of ${key} cannot be read`);
 }
 
 function missing(loader: Loader, [key, option]: Row): ConfigError {
@@ -431,7 +416,6 @@ const textContext = {
   secretIsBase64: false,
 } as const;
 
-/** Lists the keys of the file that its source refuses. */
 function refusedKeys({ entries, refuse }: Loader): ConfigError[] {
   if (refuse === undefined) return [];
   return Array.from(entries.values()).flatMap(({ key, origin }) => {

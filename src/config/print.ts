@@ -19,7 +19,7 @@ export function dumpConfig(config: Config): string {
     if (extension && value === fallback) return [];
     return `${key} = ${value === null ? '""' : codec.print(value, context)}`;
   });
-  return [...lines, ...settings].toSorted(byCodePoint).join("\n") + "\n";
+  return [...lines, ...settings].toSorted().join("\n") + "\n";
 }
 
 /** Returns the dump without passwords, secrets and values of application settings. */
@@ -66,10 +66,6 @@ function defaultLiteral(key: string, config: Config): string | null {
   return codec.print(value, { secretIsBase64: false });
 }
 
-function byCodePoint(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
 /** Options that most configurations set. The example file begins with them, and comments out the others. */
 const firstKeys: readonly OptionKey[] = ["db-uri", "db-schemas", "db-anon-role", "jwt-secret"];
 
@@ -79,11 +75,7 @@ export function exampleFile(): string {
   const others = rows.filter(([key]) => !firstKeys.includes(key));
   const optionTexts = [...first, ...others].map(([key, option]) => {
     const mark = firstKeys.includes(key) ? "" : "# ";
-    return `${comment(option.doc)}\n${mark}${key} = ${option.example}\n`;
+    return `## ${option.doc}\n${mark}${key} = ${option.example}\n`;
   });
-  return [...optionTexts, `${comment(appSettings.doc)}\n# ${appSettings.example}\n`].join("\n");
-}
-
-function comment(doc: string): string {
-  return `## ${doc}`;
+  return [...optionTexts, `## ${appSettings.doc}\n# ${appSettings.example}\n`].join("\n");
 }

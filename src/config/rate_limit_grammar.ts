@@ -38,7 +38,6 @@ export interface RateLimitPolicy {
   readonly path: string;
 }
 
-/** The policies of a text, or its first problem. */
 export type RateLimitReading =
   | { readonly kind: "policies"; readonly policies: readonly RateLimitPolicy[] }
   | { readonly kind: "problem"; readonly problem: string };
@@ -46,7 +45,6 @@ export type RateLimitReading =
 /** More policies would make each request slow. */
 const maxPolicies = 32;
 const maxCount = 1e9;
-/** The table of arrival times counts microseconds in 44 bits. */
 const maxWindowSeconds = 30 * 86_400;
 /** Shorter intervals between requests round to whole microseconds too coarsely. */
 const maxRatePerSecond = 100_000;
@@ -68,7 +66,6 @@ const policyPattern = new RegExp(
   "suy",
 );
 
-/** Reads the text of `rate-limits`. */
 export function readRateLimits(text: string): RateLimitReading {
   const policies: RateLimitPolicy[] = [];
   for (let at = 0; at < text.length || at === 0; at = policyPattern.lastIndex) {

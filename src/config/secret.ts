@@ -41,7 +41,6 @@ export function textOrFile<Value>(
   };
 }
 
-/** The codec of connection strings. */
 export const connectionString = textOrFile({
   facts: uriFacts,
   parse: checkConnection,
@@ -150,7 +149,6 @@ function isKey(bytes: Uint8Array): boolean {
   return json !== null && ("kty" in json || "keys" in json);
 }
 
-/** Reads a file that a value names. */
 export function readNamedFile(
   path: string,
   readFile: (path: string) => Uint8Array,
@@ -163,7 +161,6 @@ export function readNamedFile(
   }
 }
 
-/** Drops the line feed at the end of a file's content. */
 export function withoutLastLineFeed(bytes: Uint8Array): Uint8Array {
   return bytes.at(-1) === 0x0a ? bytes.subarray(0, -1) : bytes;
 }

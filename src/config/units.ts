@@ -30,7 +30,7 @@ const maxTimeMs = 2_147_483_647;
 
 /**
  * Returns the codec of times. A number, or a text without unit, counts seconds; units are `ms`, `s`,
- * `m` and `h`. The value is in seconds and has at most three decimals.
+ * `m`, `h` and `d`. The value is in seconds and has at most three decimals.
  */
 export function time({ min = 0, max = maxTimeMs / 1000 }: Partial<UnitBounds> = {}): Codec<number> {
   const facts = {

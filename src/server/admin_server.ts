@@ -1,9 +1,8 @@
 /** Starts the admin server. @module */
 import { adminHandler } from "../admin/admin.ts";
-import type { HandleApi } from "../admin/console_routes.ts";
 import { consoleFilesReader } from "../admin/console_files.ts";
 import { type Recorder, residentMemory } from "../admin/recorder.ts";
-import type { ConsoleParts } from "../admin/console_routes.ts";
+import type { ConsoleParts, HandleApi } from "../admin/console_routes.ts";
 import type { Config } from "../config/options.ts";
 import type { Finding } from "../diagnosis/finding.ts";
 import type { Service } from "../service/service.ts";
@@ -19,7 +18,6 @@ export function hasConsole(config: Config): boolean {
   return config.adminConsoleEnabled && adminListenAddress(config) !== null;
 }
 
-/** Dependencies of {@linkcode serveAdmin} apart from the service. */
 export interface AdminServerOptions {
   readonly config: Config;
   readonly isLive: () => boolean;
@@ -58,28 +56,26 @@ export async function serveAdmin(
 export function processMetricsText(): string {
   const { user, system } = process.cpuUsage();
   const descriptors = countDescriptors();
-  return [
-    counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds", {
-      value: (user + system) / 1e6,
-    }),
-    gauge("process_resident_memory_bytes", "Resident memory size in bytes", {
-      value: process.memoryUsage.rss(),
-    }),
-    gauge("process_start_time_seconds", "Start time of the process since unix epoch in seconds", {
-      value: performance.timeOrigin / 1000,
-    }),
-    descriptors === null
+  const gauge = (value: number, name: string, help: string) =>
+    metricText({ name, help }, "gauge", [[[], value]]);
+  const seconds = {
+    name: "process_cpu_seconds_total",
+    help: "Total user and system CPU time spent in seconds",
+  };
+  return metricText(seconds, "counter", [[[], (user + system) / 1e6]]) +
+    gauge(
+      process.memoryUsage.rss(),
+      "process_resident_memory_bytes",
+      "Resident memory size in bytes",
+    ) +
+    gauge(
+      performance.timeOrigin / 1000,
+      "process_start_time_seconds",
+      "Start time of the process since unix epoch in seconds",
+    ) +
+    (descriptors === null
       ? ""
-      : gauge("process_open_fds", "Number of open file descriptors", { value: descriptors }),
-  ].join("");
-}
-
-function counter(name: string, help: string, { value }: { readonly value: number }): string {
-  return metricText({ name, help }, "counter", [[[], value]]);
-}
-
-function gauge(name: string, help: string, { value }: { readonly value: number }): string {
-  return metricText({ name, help }, "gauge", [[[], value]]);
+      : gauge(descriptors, "process_open_fds", "Number of open file descriptors"));
 }
 
 /** Returns null where the system has no such folder, or Deno does not permit to read it. */

@@ -17,7 +17,6 @@ import type { Schedule } from "../lib/timers.ts";
 import type { Observation } from "../observe/observation.ts";
 import type { Service } from "../service/service.ts";
 
-/** Options of {@linkcode serveApi}. */
 export interface ApiServerOptions {
   /** The configuration at the start, which has the address and the limits of connections. */
   readonly config: Config;
@@ -47,21 +46,28 @@ export function serveApi(
   });
 }
 
+type ConsoleTarget = Pick<
+  Config,
+  "adminConsoleEnabled" | "adminServerPort" | "adminServerUnixSocket" | "serverPathPrefix"
+>;
+
 /** Redirects a browser's `GET /` to the console: it would save the description of the API as a file. */
 export function withConsole(
   serve: ListenOptions["serve"],
-  config: () => Pick<Config, "adminServerPort" | "serverPathPrefix">,
+  config: () => ConsoleTarget,
 ): ListenOptions["serve"] {
   return function redirect(request, info) {
-    const { adminServerPort, serverPathPrefix } = config();
+    const { adminConsoleEnabled, adminServerPort: port, adminServerUnixSocket, ...others } =
+      config();
     const target = new URL(request.url);
-    const base = serverPathPrefix ?? "";
+    const base = others.serverPathPrefix ?? "";
     const isRoot = ["/", base, `${base}/`].includes(target.pathname + target.search);
     const isBrowser = request.headers.get("Accept")?.startsWith("text/html");
-    if (adminServerPort === null || !isBrowser || !isRoot || request.method !== "GET") {
+    const hasConsole = adminConsoleEnabled && adminServerUnixSocket === null && port;
+    if (!hasConsole || !isBrowser || !isRoot || request.method !== "GET") {
       return serve(request, info);
     }
-    target.port = String(adminServerPort);
+    target.port = String(port);
     target.pathname = "/";
     const headers = { Location: target.href, Vary: "Accept" };
     return Promise.resolve(new Response(null, { status: 303, headers }));
@@ -130,7 +136,6 @@ export function connectionLimits(config: ServedConfig): ConnectionLimits | null 
   };
 }
 
-/** Dependencies of {@linkcode waitBeforeShutdown}. */
 export interface ShutdownWait {
   /** Seconds to serve; 0 for none. */
   readonly period: number;

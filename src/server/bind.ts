@@ -9,13 +9,10 @@ import { errorCode } from "../lib/error_code.ts";
 import type { HttpServer, HttpServerOptions, StartServer } from "./http_server.ts";
 import { addressesOf, addressText, type ListenAddress } from "./listen_address.ts";
 
-/** The servers of a process. */
 export type ServerKind = "api" | "admin";
 
-/** A TCP address to listen on. */
 export type TcpAddress = Extract<ListenAddress, { readonly kind: "tcp" }>;
 
-/** Options of a server, whatever its address. */
 export type ServeOptions = Omit<HttpServerOptions, "address">;
 
 /** A server that has bound its address. */
@@ -80,12 +77,11 @@ async function bindTcp(
     try {
       const server = await at({ hostname, port });
       const bound = { hostname, port: server.port ?? port };
-      const restart = () => at(bound);
       return {
         address: addressText(bound),
         port: bound.port,
         server,
-        restart,
+        restart: () => at(bound),
         isReachable: () => true,
       };
     } catch (error) {

@@ -34,7 +34,6 @@ const maxContendedSendingMs = 30_000;
 /** The last bytes of a response are on their way for at most this time when its connection is closed. */
 const closingTimeoutMs = 1000;
 
-/** An open connection. */
 export interface OpenConnection extends ListMember<OpenConnection> {
   /** When it entered its list, in milliseconds of the table's clock. */
   since: number;
@@ -70,7 +69,6 @@ export class ConnectionTable {
     this.#timer = new OneShotTimer(options.clock.schedule, () => this.#check());
   }
 
-  /** Number of open connections. */
   get size(): number {
     return this.#size;
   }

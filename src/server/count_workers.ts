@@ -38,7 +38,6 @@ export interface WorkerCount {
   readonly limit: WorkerLimit | null;
 }
 
-/** The machine and the runtime of a process. */
 export interface Machine {
   readonly cores: number;
   /** The environment, which may name the database's host. */
@@ -52,7 +51,6 @@ type CountedConfig = Pick<
   "dbPool" | "dbUri" | "serverUnixSocket" | "serverWorkers" | "tenants"
 >;
 
-/** Returns how many threads serve. */
 export function workerCount(config: CountedConfig, machine: Machine): WorkerCount {
   const { dbPool, dbUri, serverWorkers } = config;
   if (serverWorkers === 1) return { workers: 1, limit: null };

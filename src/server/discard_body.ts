@@ -20,7 +20,6 @@ const maxDiscardedBytes = 1024 * 1024 * 1024;
 /** Bytes of the buffer that a body is read through. */
 const bufferBytes = 64 * 1024;
 
-/** Dependencies of {@linkcode discardBody}. */
 export interface DiscardOptions {
   /** Default: the runtime's timers. */
   readonly schedule?: Schedule;
@@ -86,7 +85,6 @@ export function mayHaveUnreadBody(
   return mayHaveBody({ method, headers }) && (!bodyUsed || status >= 400);
 }
 
-/** Returns true if a request announces a body. */
 export function mayHaveBody({ method, headers }: Pick<Request, "method" | "headers">): boolean {
   // The Fetch standard gives these methods no body.
   if (method === "GET" || method === "HEAD") return false;

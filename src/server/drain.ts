@@ -5,7 +5,6 @@ import { withTimeout } from "../lib/time_limits.ts";
 import { deferred } from "../lib/deferred.ts";
 import type { Schedule } from "../lib/timers.ts";
 
-/** Times of a {@linkcode Drain}. */
 export interface DrainTimes {
   /** Milliseconds without a request after which the drain expects no more. */
   readonly idleMs: number;
@@ -43,7 +42,6 @@ export class Drain {
     return this.#requests;
   }
 
-  /** Counts a request. */
   countRequest(): void {
     this.#requests++;
   }
@@ -98,7 +96,6 @@ export class Drain {
     if (this.#held === null) await this.hold();
   }
 
-  /** Releases the held responses. */
   release(): void {
     this.#release();
     this.#held = null;

@@ -24,7 +24,6 @@ export interface ClientInfo {
 /** Responds to a request of a client. */
 export type RequestHandler = (request: Request, client: ClientInfo) => Promise<Response>;
 
-/** Address and behaviour of a server. */
 export interface HttpServerOptions {
   readonly address:
     | {
@@ -43,7 +42,6 @@ export interface HttpServerOptions {
   readonly observe: (event: Observation) => void;
 }
 
-/** A server that accepts connections. */
 export interface HttpServer {
   /** Port that the server listens on; null for a Unix socket. */
   readonly port: number | null;

@@ -9,7 +9,6 @@ import { wait } from "../lib/time_limits.ts";
 import { turn } from "../lib/timers.ts";
 import type { ClientInfo, HttpServer, RequestHandler } from "./http_server.ts";
 
-/** Options of {@linkcode listen} apart from the address. */
 export interface ListenOptions {
   readonly what: ServerKind;
   /** Value of the `Server` header of responses that `serve` does not make. */
@@ -20,7 +19,6 @@ export interface ListenOptions {
   readonly observe: (event: Observation) => void;
 }
 
-/** A listening server. */
 export interface Listening {
   /** Address and port, or the path of the Unix socket. */
   readonly address: string;

@@ -1,7 +1,6 @@
 /** The addresses of the API and the admin server, from the configuration. @module */
 import type { Config } from "../config/options.ts";
 
-/** An address to listen on. */
 export type ListenAddress =
   | {
     readonly kind: "tcp";
@@ -13,7 +12,6 @@ export type ListenAddress =
   }
   | { readonly kind: "unix"; readonly path: string; readonly mode: number };
 
-/** Returns the address of the API. */
 export function apiListenAddress(
   config: Pick<
     Config,

@@ -2,9 +2,9 @@
 import { noServeFlags, parseArguments, type ParsedCall } from "../cli/arguments.ts";
 import type { ConfigArguments, ServeEvents } from "../cli/command.ts";
 import { commands } from "../cli/commands.ts";
-import { type ConfigReader, configReader } from "../cli/config_files.ts";
+import { configReader } from "../cli/config_files.ts";
 import { CannotConnectError } from "../cli/connect_error.ts";
-import { watchFiles } from "../cli/file_watch.ts";
+import { watchFile } from "../cli/file_watch.ts";
 import { helpText, usage, versionText } from "../cli/help.ts";
 import { openLog } from "../cli/log.ts";
 import { errorMessage, fail, isFile, print, printError } from "../cli/output.ts";
@@ -138,7 +138,11 @@ async function serveConfig(
   const observe = quick === null || database === null
     ? readyObserver(log.observe, onReady)
     : quickObserver(log.observe, { quick, database, onReady });
-  const stopWatching = flags.watches ? watch(reader, reloads) : () => {};
+  const { file } = reader;
+  const onChange = () => reloads.request("reloadConfig");
+  const stopWatching = flags.watches && file !== null
+    ? watchFile({ path: file, onChange, schedule })
+    : () => {};
   try {
     if (reader.config.tenants !== null) {
       if (events.front !== undefined) refuseTenants();
@@ -163,9 +167,3 @@ async function serveConfig(
 
 /** Defaults of `--watch`. */
 const watchDefaults: Partial<Config> = { dbSchemaWatch: "auto" };
-
-/** Looks at the configuration file. Returns a function that stops. */
-function watch({ file }: ConfigReader, reloads: ReloadSignals): () => void {
-  const onChange = () => reloads.request("reloadConfig");
-  return watchFiles({ paths: file === null ? [] : [file], onChange, schedule });
-}

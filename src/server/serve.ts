@@ -39,7 +39,6 @@ import { type ReloadSignals, stopSignals } from "./signals.ts";
 import { openTracing } from "./tracing.ts";
 import type { WorkerTeam } from "./workers/worker_team.ts";
 
-/** Dependencies of {@linkcode serve}. */
 export interface ServeDependencies {
   readonly reader: ConfigReader;
   readonly log: Log;
@@ -71,7 +70,7 @@ async function serveUntilStopped(
   onFatal: () => void,
 ): Promise<void> {
   const { config } = reader;
-  const loaded = watchFor(log.observe, "schema-cache-loaded");
+  const loaded = deferred<void>();
   const diagnosis = new DiagnosisLog(log.observe);
   let created: Service | null = null;
   const team = await makeTeam(config, log.observe);
@@ -80,7 +79,8 @@ async function serveUntilStopped(
   log.tapDiagnostics(recorder === null ? null : (line) => recorder.addLine(line));
   const observe = (reported: Observation) => {
     const event = team?.eventOf(reported, config) ?? reported;
-    loaded.observe(event);
+    log.observe(event);
+    if (event.kind === "schema-cache-loaded") loaded.resolve();
     diagnosis.take(event);
     recorder?.observe(event);
     team?.observe(event);
@@ -105,7 +105,7 @@ async function serveUntilStopped(
   reloads.connect(service);
   const starting = startEmbedded(service, reader)
     .then(() => load(service))
-    .then(() => config.serverReuseport ? loaded.seen : undefined)
+    .then(() => config.serverReuseport ? loaded.promise : undefined)
     .then(() => !service.isEnding);
   const startsApi = await Promise.race([starting, signals.first.then(() => false)]);
   if (embedded && startsApi) observe({ kind: "embedded-ready", ms: Date.now() - began });
@@ -232,16 +232,4 @@ async function startService(
   });
   setSettings(() => service.snapshot.config);
   return service;
-}
-
-/** Wraps an observer; `seen` resolves with the first event of a kind. */
-function watchFor(observe: (event: Observation) => void, kind: Observation["kind"]) {
-  const { promise: seen, resolve } = deferred<void>();
-  return {
-    seen,
-    observe: (event: Observation) => {
-      observe(event);
-      if (event.kind === kind) resolve();
-    },
-  };
 }

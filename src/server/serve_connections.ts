@@ -22,7 +22,6 @@ export type ConnectionHandler = (
   info: { readonly completed: Promise<void> },
 ) => Promise<Response>;
 
-/** Serves the requests of one connection. */
 interface ServedConnection {
   /** Settles when the connection has ended. */
   readonly finished: Promise<void>;
@@ -58,7 +57,6 @@ export interface ConnectionControl {
   readonly isContended?: () => boolean;
 }
 
-/** How connections are accepted and served. */
 export interface ConnectionServerOptions extends ConnectionTableOptions {
   readonly listener: Pick<Deno.Listener, "accept" | "close">;
   readonly serveConnection: ServeConnection;
@@ -70,7 +68,6 @@ export interface ConnectionServerOptions extends ConnectionTableOptions {
   readonly pause?: () => Promise<void>;
 }
 
-/** A server over a listener. */
 export interface ConnectionServer {
   /** Resolves when the server has ended, and rejects if the listener fails. */
   readonly finished: Promise<void>;
@@ -81,7 +78,6 @@ export interface ConnectionServer {
 /** Milliseconds before the next attempt, if the process has no descriptor for a connection. */
 const retryDelayMs = 100;
 
-/** Serves the connections of a listener. */
 export function serveConnections(options: ConnectionServerOptions): ConnectionServer {
   const table = new ConnectionTable(options);
   const served = new Set<TrackedConnection>();

@@ -51,11 +51,7 @@ function serveEach(
 ): HttpServer {
   const listener = address.kind === "unix"
     ? Deno.listen({ transport: "unix", path: address.path })
-    : Deno.listen({
-      hostname: address.hostname,
-      port: address.port,
-      reusePort: address.reusePort,
-    });
+    : Deno.listen({ hostname: address.hostname, port: address.port, reusePort: address.reusePort });
   const { addr } = listener;
   const server = serveConnections({
     listener,

@@ -12,7 +12,6 @@ import { processMetricsText } from "./admin_server.ts";
 import { type ReloadSignals, stopSignals } from "./signals.ts";
 import { openTracing } from "./tracing.ts";
 
-/** Dependencies of {@linkcode serveTenants}. */
 export interface ServeTenantsDependencies {
   readonly reader: ConfigReader;
   readonly log: Log;
@@ -30,12 +29,7 @@ export async function serveTenants(
   const { observe } = log;
   observe({ kind: "starting", name: config.dialect.displayName, version });
   countWorkers(config, observe);
-  const tracing = await openTracing();
-  const tenants = await Tenants.open({
-    reader,
-    observe,
-    ...(tracing === null ? {} : { tracing }),
-  });
+  const tenants = await Tenants.open({ reader, observe, tracing: await openTracing() });
   log.setSettings(() => tenants.config);
   let api: Listening | null = null;
   const admin = await listenForAdmin(tenants, { log, isLive: () => api?.isOpen() ?? false });

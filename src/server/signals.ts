@@ -27,10 +27,8 @@ export function stopSignals(observe: (event: Observation) => void): StopSignals 
   return { first: first.promise, second: second.promise };
 }
 
-/** The object that signals reload. */
 export type Reloadable = Pick<Service, Reload>;
 
-/** The method of the service that a signal calls. */
 type Reload = "reloadSchema" | "reloadConfig";
 
 const reloadOf = {
@@ -76,7 +74,6 @@ export class ReloadSignals {
     return this.#terminals.some((descriptor) => !isatty(descriptor));
   }
 
-  /** Stops listening. */
   close(): void {
     for (const { signal, listener } of this.#listeners) process.off(signal, listener);
   }

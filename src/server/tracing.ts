@@ -4,7 +4,6 @@ import type { SpanContext } from "../http/trace_context.ts";
 import type { TraceStage } from "../observe/stopwatch.ts";
 import { version } from "../version.ts";
 
-/** Connects requests with spans. */
 export interface Tracing {
   /** Records stages as spans within the span that Deno opens for each request. */
   readonly traceStage: TraceStage;
@@ -19,7 +18,7 @@ export interface Tracing {
  * not loaded then.
  */
 export async function openTracing(): Promise<Tracing | null> {
-  if (!isOn(process.env["OTEL_DENO"])) return null;
+  if (!["true", "1"].includes(process.env["OTEL_DENO"] ?? "")) return null;
   const { trace } = await import("@opentelemetry/api");
   const tracer = trace.getTracer("svc", version);
   return {
@@ -32,8 +31,4 @@ export async function openTracing(): Promise<Tracing | null> {
       return { traceId, spanId, flags: traceFlags.toString(16).padStart(2, "0") };
     },
   };
-}
-
-function isOn(value: string | undefined): boolean {
-  return value === "true" || value === "1";
 }

@@ -90,7 +90,6 @@ export abstract class BaseService {
   /** Has the schema cache loaded again, since a connection was lost. */
   abstract recover(): void;
 
-  /** The current state. */
   get snapshot(): Snapshot {
     return this.#snapshot;
   }
@@ -151,25 +150,12 @@ export abstract class BaseService {
   }
 }
 
-/** Options of the configuration that a database works by. */
-type DatabaseOptionsConfig = Pick<
-  Config,
-  | "dbPreparedStatements"
-  | "dbReplicaFallback"
-  | "dbReplicaMaxLag"
->;
-
-/** Returns the options of a database that a configuration sets. */
 export function databaseOptions(
-  config: DatabaseOptionsConfig,
+  config: Pick<Config, "dbPreparedStatements" | "dbReplicaFallback" | "dbReplicaMaxLag">,
 ): Omit<DatabaseOptions, "usesBlocks"> {
-  return {
-    prepare: config.dbPreparedStatements,
-    replicas: replicaSettings(config),
-  };
+  return { prepare: config.dbPreparedStatements, replicas: replicaSettings(config) };
 }
 
-/** Registers the metrics of a database with standbys. */
 export function registerReplicaMetrics(
   registry: MetricRegistry,
   database: Pick<Database, "replicaCounts">,

@@ -28,7 +28,6 @@ import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import { compile, ident, param, quoteIdent, sql } from "../sql/fragment.ts";
 import { maxRevocations } from "./revocation_list.ts";
 
-/** Result of {@linkcode MetadataReader.readSchema}. */
 export interface SchemaReading {
   readonly data: SchemaCacheData;
   /** Duration in ms. */
@@ -45,7 +44,6 @@ interface MetadataReaderParts {
   readonly exitOnFatal: (thrown: unknown) => boolean;
 }
 
-/** Reads the metadata of one database. */
 export class MetadataReader {
   readonly #parts: MetadataReaderParts;
   #building: Promise<unknown> = Promise.resolve();
@@ -165,7 +163,6 @@ type RevocationRow = readonly [
   until: number | null,
 ];
 
-/** Parses the result of {@linkcode revocationStatement}. */
 function parseRevocations(answer: string): readonly Revocation[] {
   const rows = JSON.parse(answer) as readonly RevocationRow[];
   return rows.map(([claim, value, issuedBefore, until]) => ({ claim, value, issuedBefore, until }));

@@ -70,7 +70,6 @@ export class ReloadNotifications {
     return this.#listener?.secondsLeft() ?? null;
   }
 
-  /** Listens from now on. */
   start(): void {
     this.#isStarted = true;
     this.configure();
@@ -91,19 +90,15 @@ export class ReloadNotifications {
   }
 
   #makeListener(): Listener | null {
-    const { database, ...others } = this.#options;
+    const { database } = this.#options;
     const { subscribe } = database;
     if (subscribe === null) return null;
     return new Listener({
+      ...this.#options,
       subscribe,
       probe: notificationProbe(database),
       onReloadRequested: (what) => this.#request(what),
       onProbed: (result, channel) => this.#recordProbe(result, channel),
-      isRetried: others.isRetried,
-      onBrokenQueue: others.onBrokenQueue,
-      onMissed: others.onMissed,
-      observe: others.observe,
-      now: others.now,
       schedule,
     });
   }

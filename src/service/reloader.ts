@@ -1,5 +1,6 @@
 /** Schedules loads that may fail: merges requests for them and retries failures with exponential
  * backoff. @module */
+import { deferred } from "../lib/deferred.ts";
 import { nextBackoff, type Schedule } from "../lib/timers.ts";
 
 interface ReloaderOptions {
@@ -12,25 +13,11 @@ interface ReloaderOptions {
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly schedule: Schedule;
-}
-
-export type LoadScheduler = Pick<
-  Reloader,
-  "isFailing" | "recover" | "request" | "secondsLeft" | "stop"
->;
-
-/**
- * Makes a loader that loads once for each request and does not retry. It is for runtimes in which
- * timers and sockets end with the request that opened them.
- */
-export function unsharedLoader(load: () => Promise<void>): LoadScheduler {
-  return {
-    isFailing: false,
-    secondsLeft: () => null,
-    request: () => load().catch(() => {}),
-    recover: () => {},
-    stop: () => {},
-  };
+  /**
+   * `unshared` loads once for each request and does not retry: timers and sockets end with the request
+   * that opened them.
+   */
+  readonly sharing: "shared" | "unshared";
 }
 
 /** Milliseconds after a load during which the reloader merges requests into one load. */
@@ -81,20 +68,22 @@ export class Reloader {
 
   /** Requests a load. Resolves when a load that began after the call has succeeded or failed. */
   request(): Promise<void> {
+    const { load, now, sharing } = this.#options;
+    if (sharing === "unshared") return load().catch(() => {});
     if (this.#isStopped) return Promise.resolve();
     if (this.#running !== null) {
       this.#isRequested = true;
       return this.#running.then(() => this.#scheduled?.ended);
     }
     if (this.#scheduled?.cause === "request") return this.#scheduled.ended;
-    const wait = this.#endedAt + mergeWindowMs - this.#options.now();
+    const wait = this.#endedAt + mergeWindowMs - now();
     return wait > 0 ? this.#schedule("request", wait) : this.#start();
   }
 
   /** Requests a load unless one runs or is scheduled, or has recovered within 2 seconds. */
   recover(): void {
-    const { now } = this.#options;
-    if (this.#running !== null || this.#scheduled !== null) return;
+    const { now, sharing } = this.#options;
+    if (sharing === "unshared" || this.#running !== null || this.#scheduled !== null) return;
     if (now() - this.#recoveredAt < recoveryWindowMs) return;
     this.#recoveredAt = now();
     this.request();
@@ -138,8 +127,7 @@ export class Reloader {
 
   #schedule(cause: ScheduledLoad["cause"], milliseconds: number): Promise<void> {
     this.#unschedule()?.settle();
-    let settle!: ScheduledLoad["settle"];
-    const ended = new Promise<void>((resolve) => settle = resolve);
+    const { promise: ended, resolve: settle } = deferred<void>();
     const cancel = this.#options.schedule(() => void this.#start(), milliseconds);
     this.#scheduled = { cause, at: this.#options.now() + milliseconds, cancel, ended, settle };
     return ended;

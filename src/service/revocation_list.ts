@@ -4,7 +4,7 @@ import type { FunctionName } from "../config/codecs.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { Schedule } from "../lib/timers.ts";
 import type { Observation } from "../observe/observation.ts";
-import { type LoadScheduler, Reloader, unsharedLoader } from "./reloader.ts";
+import { Reloader } from "./reloader.ts";
 
 interface RevocationDependencies {
   /** Returns the value of `jwt-revocations`; null without a list. */
@@ -30,7 +30,6 @@ export const maxRevocations = 100_000;
 /** Age at which the list is read again if notifications do not arrive. */
 const maxAgeMs = 60_000;
 
-/** The list as it was read. */
 export interface LoadedRevocations {
   readonly source: FunctionName;
   readonly index: RevocationIndex;
@@ -39,7 +38,7 @@ export interface LoadedRevocations {
 /** Keeps the list of revoked tokens. A list that cannot be read again stays as it is. */
 export class RevocationList {
   readonly #dependencies: RevocationDependencies;
-  readonly #loader: LoadScheduler;
+  readonly #loader: Reloader;
   #loaded: LoadedRevocations | null = null;
   /** When the last read began, in epoch milliseconds. */
   #readAt = -Infinity;
@@ -51,10 +50,12 @@ export class RevocationList {
   constructor(dependencies: RevocationDependencies) {
     this.#dependencies = dependencies;
     const load = () => this.#running = this.#load().finally(() => this.#running = null);
-    const { now, schedule } = dependencies;
-    this.#loader = dependencies.sharing === "unshared"
-      ? unsharedLoader(load)
-      : new Reloader({ load, isRetried: () => true, onRetry: () => {}, now, schedule });
+    this.#loader = new Reloader({
+      ...dependencies,
+      load,
+      isRetried: () => true,
+      onRetry: () => {},
+    });
   }
 
   /** The list as it was last read; null before. */
@@ -99,7 +100,6 @@ export class RevocationList {
     }, maxAgeMs);
   }
 
-  /** Ends all reads. */
   stop(): void {
     this.#cancelTimer();
     this.#loader.stop();
@@ -152,7 +152,6 @@ export function indexOf(
   return loaded.source.schema === schema && loaded.source.name === name ? loaded.index : null;
 }
 
-/** The error of the log. */
 function tooManyRevocations(): Error {
   return errors.internal(`The list of revoked tokens has more than ${maxRevocations} rows`);
 }

@@ -11,7 +11,6 @@ import { fingerprintQuery, writeCountersQuery } from "../schema_cache/queries/ch
 import { notifyPattern, reloadTriggerQuery } from "../schema_cache/reload_trigger.ts";
 import { arrayLiteral } from "../query/array_literal.ts";
 
-/** Options of the configuration that the watch depends on. */
 export type SchemaWatchConfig = Pick<
   Config,
   "dbSchemaWatch" | "dbChannel" | "dbSchemas" | "dbExtraSearchPath"
@@ -76,7 +75,6 @@ export class SchemaWatch {
     this.#startTimer();
   }
 
-  /** Applies a new configuration. */
   configure(config: SchemaWatchConfig): void {
     this.#config = config;
     this.#timer.clear();
@@ -202,7 +200,6 @@ export interface SchemaStateReader {
   hasReloadTrigger(channel: string): Promise<boolean>;
 }
 
-/** Returns the schemas whose changes matter. */
 export function watchedSchemas(
   { dbSchemas, dbExtraSearchPath }: Pick<SchemaCacheConfig, "dbSchemas" | "dbExtraSearchPath">,
 ): readonly string[] {

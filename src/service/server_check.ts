@@ -30,7 +30,6 @@ const questions = {
   ],
 } as const;
 
-/** The check of one service. */
 export class ServerCheck {
   readonly #options: ServerCheckOptions;
   #usesBlocks = false;

@@ -14,8 +14,7 @@ import { ServiceError } from "../errors/service_error.ts";
 import { inSlices } from "../lib/slices.ts";
 import { withTimeout } from "../lib/time_limits.ts";
 import { schedule } from "../lib/timers.ts";
-import { MetricRegistry } from "../observe/metric_registry.ts";
-import type { Counter } from "../observe/metric_registry.ts";
+import { type Counter, MetricRegistry } from "../observe/metric_registry.ts";
 import { isLogged, type Observation } from "../observe/observation.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import { schemaPieces } from "../schema_cache/pieces.ts";
@@ -33,7 +32,7 @@ import {
   ServerCheck,
 } from "./server_check.ts";
 import { ReloadNotifications } from "./reload_notifications.ts";
-import { type LoadScheduler, Reloader, unsharedLoader } from "./reloader.ts";
+import { Reloader } from "./reloader.ts";
 import { RevocationList } from "./revocation_list.ts";
 import { schemaStateReader, SchemaWatch } from "./schema_watch.ts";
 import type { ServiceOptions } from "./service_options.ts";
@@ -45,7 +44,7 @@ const listenTimeoutMs = 1000;
 
 export class Service extends BaseService {
   readonly #configuration: ServiceConfiguration;
-  readonly #schema: LoadScheduler;
+  readonly #schema: Reloader;
   readonly #staleness: StalenessCheck;
   #attempts = 0;
   /** Counts the finished loads of the schema cache. */
@@ -107,15 +106,14 @@ export class Service extends BaseService {
     });
   }
 
-  #makeLoader(loading: "shared" | "unshared"): LoadScheduler {
-    const load = () => this.#loadSchema();
-    if (loading === "unshared") return unsharedLoader(load);
+  #makeLoader(sharing: "shared" | "unshared"): Reloader {
     return new Reloader({
-      load,
+      load: () => this.#loadSchema(),
       isRetried: () => this.failurePolicy.willRetry,
       onRetry: (seconds) => this.observe({ kind: "retrying", seconds }),
       now: this.now,
       schedule,
+      sharing,
     });
   }
 

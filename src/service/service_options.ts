@@ -56,5 +56,4 @@ export interface ServiceOptions {
   readonly missingCacheDetail?: "reason" | "none";
 }
 
-/** Sets an attribute of the open span. */
 export type SetSpanAttribute = (name: string, value: number) => void;

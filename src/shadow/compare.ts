@@ -1,6 +1,6 @@
 /** Compares two answers to one read. @module */
 import { isJsonObject, type JsonObject } from "../lib/json_object.ts";
-import type { RowOrder } from "./row_order.ts";
+import { splitQuery } from "../request/url/query_string.ts";
 import { shownValue } from "./shape.ts";
 import type { TimedAnswer } from "./timed_answer.ts";
 
@@ -14,7 +14,6 @@ const comparedHeaders =
   ("Allow,Cache-Control,Content-Location,Content-Range,Content-Type,Location," +
     "Preference-Applied,WWW-Authenticate").split(",");
 
-/** Options of the comparisons of a read. */
 export interface CompareOptions {
   readonly order: RowOrder;
   /** Places whose values are not compared. */
@@ -174,4 +173,38 @@ function without(elements: readonly Element[], others: readonly Element[]): read
     counts.set(text, left - 1);
     return left <= 0;
   });
+}
+
+/**
+ * Returns the order of an array at a place of a body: the names of the members that order its rows,
+ * `any` for rows without an order, `as is` where all elements have their position.
+ */
+export type RowOrder = (
+  place: string,
+  rows: readonly unknown[],
+) => readonly string[] | "any" | "as is";
+
+/** Returns the orders that the query string of a target requests. */
+export function rowOrder(target: string): RowOrder {
+  const orders = new Map<string, readonly string[]>();
+  let select = "";
+  for (const { name, value } of splitQuery(target.slice(target.indexOf("?") + 1))) {
+    if (name === "select") select = value ?? "";
+    const [, path] = /^(?:(.*)\.)?order$/.exec(name) ?? [null];
+    if (path === null) continue;
+    orders.set(path ?? "", (value ?? "").split(",").map((term) => term.split(".")[0]!));
+  }
+  // Other arrays in rows are values of columns.
+  const isEmbed = (rows: readonly unknown[]) =>
+    select.includes("(") && (select.includes("...") || rows.every(isJsonObject));
+  return (place, rows) => {
+    const path = place.replaceAll("[]", "").slice(1);
+    const keys = orders.get(path);
+    if (keys === undefined) return path === "" || isEmbed(rows) ? "any" : "as is";
+    // Ties are unknown if a key is not a member of the rows.
+    const hasKeys = rows.every((row) =>
+      isJsonObject(row) && keys.every((key) => Object.hasOwn(row, key))
+    );
+    return hasKeys ? keys : "as is";
+  };
 }

@@ -1,11 +1,9 @@
 /** Repeats reads of an upstream server in this process, and compares the answers. @module */
 import type { HandleApi } from "../admin/console_routes.ts";
-import { compareAnswers } from "./compare.ts";
-import { rowOrder } from "./row_order.ts";
+import { compareAnswers, rowOrder } from "./compare.ts";
 import type { ReadLine, Tally } from "./tally.ts";
 import { observedAnswer, type TimedAnswer } from "./timed_answer.ts";
 
-/** Dependencies of a {@linkcode Shadow}. */
 export interface ShadowOptions {
   /** Origin and path before the targets of requests, without a slash at the end. */
   readonly upstream: string;

@@ -26,7 +26,6 @@ interface ShapeCount {
 
 type DurationPair = readonly [upstream: number, own: number];
 
-/** Collects the results of comparisons. */
 export class Tally {
   /** All requests, writes included. */
   requests = 0;
@@ -62,7 +61,6 @@ export class Tally {
     return `Your ${countText(this.requests)} requests: ${verb}`;
   }
 
-  /** Returns the report. */
   report(): string {
     const others = this.requests - this.compared - this.notCompared;
     const blocks = this.differing.map(([shape, { compared, differing, example }]) =>

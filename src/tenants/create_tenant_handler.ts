@@ -29,7 +29,6 @@ export interface TenantHandler {
   close(): Promise<void>;
 }
 
-/** Dependencies of {@linkcode tenantHandler}. */
 export interface TenantHandlerParts<Options> {
   readonly resolve: (
     request: Request,
@@ -39,7 +38,6 @@ export interface TenantHandlerParts<Options> {
   readonly create: (options: Options, tenant: string) => Handler;
 }
 
-/** A tenant's handler, and its requests in progress. */
 interface OpenHandler {
   readonly opening: Promise<Handler>;
   requests: number;

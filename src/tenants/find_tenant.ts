@@ -2,7 +2,6 @@
 import type { Config } from "../config/options.ts";
 import { isTrustedPeer, readTrustedProxies, type TrustedProxies } from "../http/client_address.ts";
 
-/** The tenant that a request names. */
 export interface NamedTenant {
   readonly name: string;
   /** Path within the tenant. */
@@ -36,7 +35,6 @@ export function isTenantName(text: string): boolean {
   return namePattern.test(text);
 }
 
-/** Makes the function for `tenant-by`. */
 export function tenantFinder(config: FindConfig): FindTenant {
   return config.tenantBy === "path"
     ? byPath(config.mcpPath)

@@ -136,7 +136,6 @@ function refusalOf(key: OptionKey): string | null {
   return isOfProcess ? "belongs to the process, not to a tenant" : null;
 }
 
-/** Makes the source of a tenant's configuration. */
 export function tenantConfigSource(
   name: string,
   file: ConfigFile,
@@ -187,7 +186,6 @@ function tenantConfig(name: string, config: Config, processConfig: Config): Conf
   };
 }
 
-/** Returns the size of a tenant's pool. */
 export function poolShareOf({ tenantsDbPool, tenantsMaxLoaded }: Config): number {
   return Math.floor(tenantsDbPool / tenantsMaxLoaded);
 }

@@ -19,7 +19,6 @@ export interface LoadedTenant {
   connections(): number;
 }
 
-/** A load of a tenant. */
 export interface OpeningTenant {
   /** Ends the tenant later. */
   readonly onFailed: (reason: string) => void;
@@ -27,7 +26,6 @@ export interface OpeningTenant {
   readonly signal: AbortSignal;
 }
 
-/** Dependencies of a {@linkcode TenantRegistry}. */
 export interface RegistryOptions {
   /** Loads a tenant; null for an unknown one. Rejects if it cannot be served. */
   readonly open: (name: string, opening: OpeningTenant) => Promise<LoadedTenant | null>;
@@ -77,7 +75,6 @@ const maxIdleMs = 600_000;
 /** Failures that are remembered. */
 const maxFailures = 10_000;
 
-/** Holds the loaded tenants. */
 export class TenantRegistry {
   readonly #options: RegistryOptions;
   /** The least recently used one is first. */
@@ -162,7 +159,6 @@ export class TenantRegistry {
     }
   }
 
-  /** Ends the streams of all tenants. */
   endStreams(): void {
     for (const { tenant } of this.#slots.values()) tenant?.service.endStreams();
   }

@@ -22,18 +22,16 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../lib/error_code.ts";
 
-/** Dependencies of {@linkcode openTenants}. */
 export interface TenantsOptions {
   readonly reader: Pick<ConfigReader, "config" | "file" | "initialSource" | "read">;
   readonly observe: (event: Observation) => void;
   /** Default: no tracing. */
-  readonly tracing?: Pick<ServiceOptions, "activeSpan" | "setSpanAttribute" | "traceStage">;
+  readonly tracing?: Pick<ServiceOptions, "activeSpan" | "setSpanAttribute" | "traceStage"> | null;
 }
 
 /** Milliseconds between two looks at the files of loaded tenants. */
 const intervalMs = 1000;
 
-/** The tenants of a process. */
 export class Tenants {
   readonly handle: (request: Request, info?: RequestInfo) => Promise<Response>;
   readonly #options: TenantsOptions;
@@ -80,12 +78,7 @@ export class Tenants {
       throw errorOf("tenants-db-pool", `expected at least ${min}, two for each loaded tenant`);
     }
     const tenants = new Tenants(options, await claimReader(config, errorOf));
-    try {
-      tenants.#source.names();
-    } catch (error) {
-      await tenants.close();
-      throw error;
-    }
+    tenants.#source.names();
     return tenants;
   }
 
@@ -115,7 +108,6 @@ export class Tenants {
     return this.#config;
   }
 
-  /** Makes the handler of the admin server. */
   admin(others: Pick<TenantsAdminOptions, "isLive" | "processMetrics">): AdminHandler {
     return tenantsAdmin({
       ...others,

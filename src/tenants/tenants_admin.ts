@@ -11,9 +11,8 @@ import type { Config } from "../config/options.ts";
 import { redactedConfig } from "../config/print.ts";
 import type { MetricRegistry } from "../observe/metric_registry.ts";
 import type { RequestMetrics } from "../observe/request_metrics.ts";
-import type { TenantRegistry, TenantState } from "./tenant_registry.ts";
+import type { TenantRegistry } from "./tenant_registry.ts";
 
-/** Dependencies of {@linkcode tenantsAdmin}. */
 export interface TenantsAdminOptions {
   /** Configuration of the process. */
   readonly config: () => Config;
@@ -63,13 +62,8 @@ async function readyStatus(
 /** Lists all tenants by name. */
 function tenantsResponse({ registry, names }: TenantsAdminOptions): Response {
   const states = new Map(registry.states().map((state) => [state.name, state]));
-  const unloaded = (name: string): Omit<TenantState, "state"> & { readonly state: "unloaded" } => ({
-    name,
-    state: "unloaded",
-    connections: 0,
-    requests: 0,
-  });
-  const list = names().map((name) => states.get(name) ?? unloaded(name));
+  const unloaded = { state: "unloaded", connections: 0, requests: 0 };
+  const list = names().map((name) => states.get(name) ?? { name, ...unloaded });
   return textResponse(JSON.stringify(list), { type: "application/json; charset=utf-8" });
 }
 

@@ -17,7 +17,6 @@ import { splitUrl } from "../request/raw_request.ts";
 import type { FindTenant } from "./find_tenant.ts";
 import { isUnknownTenant, type TenantRegistry } from "./tenant_registry.ts";
 
-/** Dependencies of {@linkcode tenantsHandler}. */
 export interface TenantsHandlerOptions {
   /** Configuration of the process. */
   readonly config: () => Config;

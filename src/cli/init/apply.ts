@@ -3,9 +3,10 @@
 import { withScriptConnection } from "../../database/adapters/script.ts";
 import { failureLines, type SqlSession } from "../../database/connection/sql_session.ts";
 import { svcDialect } from "../../dialect.ts";
+import { readText } from "../config_files.ts";
 import { fail, print, printError } from "../output.ts";
 import { programCall } from "../program_call.ts";
-import { configOfFile, type InitFiles, readText } from "./init_files.ts";
+import { configOfFile, type InitFiles } from "./init_files.ts";
 import { triggerMark } from "./init_sql.ts";
 import { superuserCall, whoApplies } from "./next_steps.ts";
 import { confirm } from "./prompt.ts";
@@ -63,7 +64,6 @@ async function checkLogin({ conf }: InitFiles): Promise<number> {
   }
 }
 
-/** How the SQL ended. */
 type ApplyResult =
   | { readonly kind: "applied" }
   /** Roles and privileges are applied, the event triggers are not. */
@@ -71,7 +71,6 @@ type ApplyResult =
   /** Nothing is applied. The message begins with the file's name and the line. */
   | { readonly kind: "failed"; readonly message: string };
 
-/** Runs the text of a file. */
 async function applySql(
   session: SqlSession,
   file: { readonly name: string; readonly text: string },

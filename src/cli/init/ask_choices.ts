@@ -4,7 +4,6 @@ import { counted } from "../../lib/printable.ts";
 import { CannotConnectError } from "../connect_error.ts";
 import { print } from "../output.ts";
 import type { CommandCall } from "../command.ts";
-import { withServer } from "../with_server.ts";
 import {
   type Choices,
   defaultNames,
@@ -26,6 +25,7 @@ import {
   type ServerFacts,
   type TargetFacts,
   type TargetNames,
+  withServer,
 } from "./facts.ts";
 import { idempotencyTable } from "./init_sql.ts";
 import { ask, confirm, isInteractive } from "./prompt.ts";

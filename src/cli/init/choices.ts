@@ -38,7 +38,6 @@ export interface Choices extends TargetNames {
   readonly usesCitus: boolean;
 }
 
-/** A table whose rows belong to users. */
 export interface OwnedTable {
   readonly relation: RelationFacts;
   readonly column: OwnerColumn;

@@ -2,12 +2,13 @@
  */
 import { metadataBatch } from "../../database/batch.ts";
 import type { Database } from "../../database/database.ts";
+import { openDatabase } from "../../database/open.ts";
+import { svcDialect } from "../../dialect.ts";
 import { emptySearchPath } from "../../schema_cache/load.ts";
 
 /** The login role that `svc init` makes by default. */
 export const usualLoginRole = "authenticator";
 
-/** The server and its schemas. */
 export interface ServerFacts {
   /** Number of the version, such as 180004. */
   readonly version: number;
@@ -86,7 +87,6 @@ export interface TargetFacts {
   readonly quoted: Readonly<Record<string, string>>;
 }
 
-/** Names of the roles and the schema. */
 export interface TargetNames {
   readonly schema: string;
   readonly loginRole: string;
@@ -95,12 +95,36 @@ export interface TargetNames {
   readonly userRole: string | null;
 }
 
+/** Lends a database. It connects with the first transaction. */
+export async function withServer<Result>(
+  uri: string,
+  use: (database: Database) => Promise<Result>,
+): Promise<Result> {
+  const database = await openDatabase({
+    dbUri: uri,
+    dbPool: 1,
+    dbPoolAcquisitionTimeout: 10,
+    dbPoolMaxIdletime: 10,
+    dbPoolMaxLifetime: 60,
+    dbPreparedStatements: false,
+    dialect: svcDialect,
+  }, {
+    embeddedInit: null,
+    applicationName: svcDialect.displayName,
+    connections: "per-request",
+  });
+  try {
+    return await use(database);
+  } finally {
+    await database.close();
+  }
+}
+
 /** Reads the server and its schemas. Rejects if the database cannot be reached. */
 export async function readServer(database: Database): Promise<ServerFacts> {
   return await readJson(database, serverQuery, []);
 }
 
-/** Reads the relations of a schema, and the roles. */
 export async function readTarget(
   database: Database,
   { schema, loginRole, anonRole, userRole }: TargetNames,

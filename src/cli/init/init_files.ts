@@ -1,39 +1,26 @@
 /** The two files that `svc init` writes, and the login that the configuration file names. @module */
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { quote } from "../../config/codecs.ts";
 import { rejectFile } from "../../config/handler_options.ts";
 import { loadConfig } from "../../config/load.ts";
 import type { Config, OptionKey } from "../../config/options.ts";
+import { readText } from "../config_files.ts";
 import { programCall } from "../program_call.ts";
 import { idempotencyTable } from "./init_sql.ts";
 
-/** Paths of the files. */
 export interface InitFiles {
   readonly conf: string;
   readonly sql: string;
 }
 
-/** Returns the paths that exist. */
 export function existingFiles({ conf, sql }: InitFiles): readonly string[] {
   return [conf, sql].filter((path) => existsSync(path));
 }
 
-/** Writes a file that only its owner may read. Replaces a file rather than writing into it. */
-export function writePrivateFile(path: string, text: string): void {
+/** Writes a file. Replaces a file rather than writing into it. Only the owner may read a private one. */
+export function replaceFile(path: string, text: string, access: "private" | "public"): void {
   rmSync(path, { force: true });
-  writeFileSync(path, text, { mode: 0o600, flag: "wx" });
-  chmodSync(path, 0o600);
-}
-
-/** Writes a file. Replaces a file rather than writing into it. */
-export function writePublicFile(path: string, text: string): void {
-  rmSync(path, { force: true });
-  writeFileSync(path, text, { flag: "wx" });
-}
-
-/** Returns the text of a file. */
-export function readText(path: string): string {
-  return readFileSync(path, "utf8");
+  writeFileSync(path, text, { flag: "wx", mode: access === "private" ? 0o600 : 0o666 });
 }
 
 /** Returns the configuration of a file without the environment; null if it cannot be read. */

@@ -28,7 +28,7 @@ export function initSql(choices: Choices, facts: TargetFacts, verifier: string |
     ...relationLines(choices, facts),
     ...choices.owned.flatMap((owned) => policyLines(owned, choices, facts)),
     ...functionLines(choices, facts),
-    ...answerLines(choices, facts),
+    ...(choices.keepsAnswers ? idempotencyLines(choices, facts) : []),
     "commit;",
     "",
     `${triggerMark} They make the service reload after changes of the schema. Only superusers`,
@@ -211,14 +211,6 @@ function functionLines(choices: Choices, facts: TargetFacts): readonly string[] 
   ];
 }
 
-/** The role of requests with a token writes; without one, that of other requests. */
-function answerLines(
-  { keepsAnswers, anonRole, userRole }: Choices,
-  { quoted }: TargetFacts,
-): readonly string[] {
-  return keepsAnswers ? idempotencyLines(quoted[userRole ?? anonRole]!) : [];
-}
-
 /** Default privileges hold for the functions of one owner. A new schema belongs to the applying role. */
 function laterFunctions({ owners }: TargetFacts): readonly string[] {
   const revoke = "revoke execute on functions from public;";
@@ -243,8 +235,12 @@ const principal = `json_build_array(
     nullif(current_setting('request.jwt.claims', true), '')::json->>'sub'
   )::text`;
 
-/** Returns the lines that make the table for roles that write, which are quoted. */
-function idempotencyLines(roles: string): readonly string[] {
+/** The role of requests with a token writes; without one, that of other requests. */
+function idempotencyLines(
+  { anonRole, userRole }: Choices,
+  { quoted }: TargetFacts,
+): readonly string[] {
+  const role = quoted[userRole ?? anonRole];
   const { schema, name } = idempotencyTable;
   const table = `${schema}.${name}`;
   return [
@@ -266,8 +262,8 @@ function idempotencyLines(roles: string): readonly string[] {
     `create policy own on ${table} using (`,
     `  principal = ${principal}`,
     ");",
-    `grant usage on schema ${schema} to ${roles};`,
-    `grant select, insert, update, delete on ${table} to ${roles};`,
+    `grant usage on schema ${schema} to ${role};`,
+    `grant select, insert, update, delete on ${table} to ${role};`,
     "-- Run this from time to time, for example every hour by pg_cron:",
     `-- delete from ${table} where created_at < now() - interval '1 day';`,
     "",

@@ -2,11 +2,9 @@
 import { programCall } from "../program_call.ts";
 import { shellWord } from "../shell_word.ts";
 import type { Choices } from "./choices.ts";
-import type { RelationFacts } from "./facts.ts";
 import type { InitFiles } from "./init_files.ts";
 import { loginOf, loginUri } from "./login.ts";
 
-/** Inputs of the steps. */
 export interface NextSteps {
   readonly choices: Choices;
   readonly files: InitFiles;
@@ -18,7 +16,6 @@ export interface NextSteps {
   readonly port: string;
 }
 
-/** Returns the text of the steps. */
 export function nextSteps(
   { choices, files, isApplied, mayApply, uri, port }: NextSteps,
 ): string {
@@ -37,7 +34,8 @@ export function nextSteps(
   }
   steps.push(["Start the service", `${program} ${conf}`]);
   if (read !== undefined) {
-    steps.push(["Read rows", `curl '${origin}${pathOf(read)}?limit=3'`]);
+    const name = encodeURIComponent(read.name).replaceAll("'", "%27");
+    steps.push(["Read rows", `curl '${origin}/${name}?limit=3'`]);
   }
   if (choices.userRole !== null) {
     steps.push(["Make a token", `${program} token --role=${shellWord(choices.userRole)} ${conf}`]);
@@ -66,8 +64,4 @@ function applyCall(uri: string, files: InitFiles): string {
 function applyFlags({ conf, sql }: InitFiles): string {
   return (conf === "svc.conf" ? "" : `${shellWord(`--out=${conf}`)} `) +
     (sql === "svc-init.sql" ? "" : `${shellWord(`--sql=${sql}`)} `);
-}
-
-function pathOf({ name }: RelationFacts): string {
-  return `/${encodeURIComponent(name).replaceAll("'", "%27")}`;
 }

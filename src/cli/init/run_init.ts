@@ -1,32 +1,61 @@
-/** The steps of `svc init`. @module */
+/** `svc init`: writes a configuration file and the SQL for roles and privileges, and applies the
+ * SQL if the caller confirms it. @module */
 import { env } from "node:process";
 import { rejectFile } from "../../config/handler_options.ts";
 import { loadConfig } from "../../config/load.ts";
 import type { Config, OptionKey } from "../../config/options.ts";
+import { metadataBatch } from "../../database/batch.ts";
 import { parseConnectionString } from "../../database/connect/connection_string.ts";
 import { isEmbedded } from "../../database/open.ts";
 import { diagnose } from "../../diagnosis/diagnose.ts";
 import { type Finding, findingsText } from "../../diagnosis/finding.ts";
-import type { CommandCall, ConfigArguments } from "../command.ts";
+import { liveSql, type RecordedTable } from "../../live/live_schema.ts";
+import { quoteIdent } from "../../sql/fragment.ts";
+import { type Command, type CommandCall, type ConfigArguments, flagsOf } from "../command.ts";
 import { fail, print } from "../output.ts";
 import { programCall } from "../program_call.ts";
-import { withServer } from "../with_server.ts";
+import { withDatabase } from "../with_service.ts";
 import { applyFile } from "./apply.ts";
 import { type ReadChoices, readChoices } from "./ask_choices.ts";
 import type { Choices } from "./choices.ts";
+import { withServer } from "./facts.ts";
 import {
   configFileText,
   configOfFile,
   existingFiles,
   type InitFiles,
-  writePrivateFile,
-  writePublicFile,
+  replaceFile,
 } from "./init_files.ts";
 import { initSql } from "./init_sql.ts";
-import { printLiveSql } from "./live_init.ts";
 import { loginOf, loginUri, planPassword, randomText, scramVerifier } from "./login.ts";
 import { nextSteps } from "./next_steps.ts";
 import { ask, isInteractive } from "./prompt.ts";
+
+export const initCommand: Command = {
+  name: "init",
+  doc: "Write a configuration file and SQL for roles and grants; apply the SQL with --apply",
+  flags: flagsOf({
+    "--apply[=URI]": "Show the SQL, ask, and apply it; as the user of URI, such as a superuser",
+    "--out=FILE": "Default: svc.conf",
+    "--sql=FILE": "Default: svc-init.sql",
+    "--login-role=ROLE": "Role that the service logs in as; default: authenticator",
+    "--user-role=ROLE": "Role of requests with a token; default: none",
+    "--grant=LIST":
+      "Relations that all may read: none, all, all except, or names with * and commas",
+    "--grant-user=LIST":
+      "Relations that only the user role may read, in the same form; default: none",
+    "--owner=LIST":
+      "Columns with the claim sub of a row's owner, such as orders.owner: writes policies",
+    "--grant-write=LIST": "Relations that the user role may write, in the same form; default: none",
+    "--revoke-functions": "Take from PUBLIC the right to call the functions of the schema",
+    "--idempotency": "Make the table that keeps answers to writes with an Idempotency-Key",
+    "--citus": "Let the roles of requests log in, as Citus needs it; without a password",
+    "--live=LIST":
+      "Only print the SQL that records changes of tables for live queries: TABLE[:COLUMN],…",
+    "--yes": "Overwrite files, and apply without a question",
+  }),
+  run: runInit,
+};
 
 /** Exit code if a file exists. */
 const filesExist = 2;
@@ -34,8 +63,7 @@ const filesExist = 2;
 /** Flags that do not decide the content of the files. */
 const otherFlags: ReadonlySet<string> = new Set(["--apply", "--out", "--sql", "--yes"]);
 
-/** Runs the command. Resolves with the exit code. */
-export async function runInit(call: CommandCall): Promise<number> {
+async function runInit(call: CommandCall): Promise<number> {
   const { flags } = call;
   if (flags.has("--live")) return await printLiveSql(call);
   const files = {
@@ -121,10 +149,10 @@ async function writeFiles(call: CommandCall, files: InitFiles, uri: string): Pro
   await refuseAnonymous(uri, read);
   const exists = facts.roles.some(({ name }) => name === user);
   const password = planPassword(user, { exists, uris });
-  const verifier = password === null ? null : await scramVerifier(password);
+  const verifier = password === null ? null : scramVerifier(password);
   const dbUri = loginUri(uri, { user, password, database });
-  writePrivateFile(files.conf, configText(call, { choices, dbUri, previous }));
-  writePublicFile(files.sql, initSql(choices, facts, verifier));
+  replaceFile(files.conf, configText(call, { choices, dbUri, previous }), "private");
+  replaceFile(files.sql, initSql(choices, facts, verifier), "public");
   print(`\nWrote ${files.conf}, which only you can read, and ${files.sql}.\n`);
   printNotes(call, files, read);
   if (password === null) {
@@ -198,3 +226,49 @@ async function refuseAnonymous(uri: string, { choices, facts }: ReadChoices): Pr
       findingsText(errors, { program, source: "" }).trimEnd(),
   );
 }
+
+/** Prints the SQL for the tables of the flag. Resolves with the exit code; rejects for a wrong table. */
+async function printLiveSql({ config, flags }: CommandCall): Promise<number> {
+  return await withDatabase(config, async (service) => {
+    const path = (await service.readConfig()).dbSchemas.map(quoteIdent).join(", ");
+    const items = Array.from(
+      flags.get("--live")!.matchAll(listItem),
+      ([, table, column]) => [table!.trim(), column],
+    );
+    const { rows } = await service.database.transaction(metadataBatch([
+      { text: "select set_config('search_path', $1, true)", params: [path], use: "none" },
+      { text: tablesQuery, params: [JSON.stringify(items)], use: "rows" },
+    ], "rollback"));
+    const tables: readonly ListedTable[] = JSON.parse(rows.at(-1)![0]![0]!);
+    for (const { item, problem } of tables) {
+      if (problem !== null) throw new Error(`--live: ${item} ${problem}`);
+    }
+    print(liveSql(flags.get("--login-role") ?? tables[0]!.login, tables));
+    return 0;
+  });
+}
+
+/** A table and perhaps a column, with commas and colons in quotes alone. */
+const listItem = /((?:"(?:[^"]|"")*"|[^,":])+)(?::((?:"(?:[^"]|"")*"|[^,"])+))?/g;
+
+interface ListedTable extends RecordedTable {
+  readonly login: string;
+  readonly item: string;
+  /** Why the SQL would fail, or its triggers would; null if they do not. */
+  readonly problem: string | null;
+}
+
+/** Parameter: JSON arrays of a table and a column, as SQL writes them. Partitions follow their parents. */
+const tablesQuery = `with recursive items (place, item, name, oid) as (
+  select place, item->>0, (parse_ident(item->>1))[1], to_regclass(item->>0)::oid
+  from json_array_elements($1) with ordinality i (item, place)
+  union select t.place, t.item, t.name, h.inhrelid from items t join pg_inherits h on h.inhparent = t.oid
+)
+select json_agg(json_build_object('login', session_user, 'item', i.item, 'schema', n.nspname, 'name', c.relname,
+  'scope', i.name, 'problem', case when c.oid is null then 'does not exist'
+    when c.relkind not in ('r', 'p') then 'is not a table: name the tables below it'
+    when i.name is not null and a.attname is null then 'has no column ' || i.name
+    when octet_length(i.name) > 57 or i.name ~ '[$]' then i.name || ': too long, or with a dollar sign'
+  end) order by i.place, c.oid)::text
+from items i left join pg_class c on c.oid = i.oid left join pg_namespace n on n.oid = c.relnamespace
+  left join pg_attribute a on a.attrelid = c.oid and a.attname = i.name and a.attnum > 0 and not a.attisdropped`;

@@ -34,7 +34,6 @@ export interface QuickOptions {
   readonly host: string;
 }
 
-/** Choices of quick mode. */
 export interface QuickChoice {
   readonly schemas: readonly string[];
   readonly anonRole: string;

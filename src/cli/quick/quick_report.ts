@@ -2,12 +2,13 @@
 import { isatty } from "node:tty";
 import type { Database } from "../../database/database.ts";
 import { svcDialect } from "../../dialect.ts";
+import { counted } from "../../lib/printable.ts";
 import type { Observation, ReportedError } from "../../observe/observation.ts";
 import { connectAdvice } from "../connect_error.ts";
 import { printError } from "../output.ts";
 import { stderr } from "../standard_streams.ts";
+import { version } from "../../version.ts";
 import type { QuickStart } from "../start.ts";
-import { bannerText, originOf } from "./banner.ts";
 import { readExample } from "./quick_facts.ts";
 
 /** Events of a start without problems, which the banner replaces. */
@@ -27,7 +28,6 @@ const startKinds: ReadonlySet<Observation["kind"]> = new Set([
 
 type Observe = (event: Observation) => void;
 
-/** Inputs of {@linkcode quickObserver} besides the observer. */
 export interface QuickReportOptions {
   readonly quick: QuickStart;
   readonly database: Database;
@@ -39,8 +39,10 @@ export interface QuickReportOptions {
  * Wraps an observer. On a terminal, a banner replaces the events of the start. Elsewhere the warnings
  * precede them, one line each.
  */
-export function quickObserver(observe: Observe, options: QuickReportOptions): Observe {
-  const { quick, onReady } = options;
+export function quickObserver(
+  observe: Observe,
+  { quick, database, onReady }: QuickReportOptions,
+): Observe {
   const hasTerminal = isatty(stderr);
   const addresses = new Map<"api" | "admin", string>();
   let loaded: Extract<Observation, { readonly kind: "schema-cache-loaded" }> | null = null;
@@ -55,7 +57,9 @@ export function quickObserver(observe: Observe, options: QuickReportOptions): Ob
     const admin = addresses.get("admin") ?? null;
     if (hasTerminal) {
       const { relations = 0, functions = 0 } = loaded?.counts ?? {};
-      const example = await exampleOf(options);
+      const { schemas, anonRole: role } = quick.choice;
+      const example = await readExample(database, { schema: schemas[0] ?? "", role })
+        .catch(() => null);
       printError(bannerText({ ...quick, api, admin, relations, functions, example }));
     }
     isStarting = false;
@@ -98,11 +102,50 @@ function printAdvice({ message, details }: ReportedError): void {
   if (advice !== null) printError(`${svcDialect.productToken}: ${advice}`);
 }
 
-async function exampleOf({ quick, database }: QuickReportOptions): Promise<string | null> {
-  const { schemas, anonRole } = quick.choice;
-  try {
-    return await readExample(database, { schema: schemas[0] ?? "", role: anonRole });
-  } catch {
-    return null;
-  }
+/** The contents of the banner. */
+export interface BannerFacts extends QuickStart {
+  /** Addresses with ports, as the servers have bound them; `admin` is null without one. */
+  readonly api: string;
+  readonly admin: string | null;
+  readonly relations: number;
+  readonly functions: number;
+  /** A relation that requests without a token may read, or null. */
+  readonly example: string | null;
+}
+
+export function bannerText(
+  { facts, choice, isReadOnly, api, admin, relations, functions, example }: BannerFacts,
+): string {
+  const origin = originOf(api);
+  const page = admin === null ? "" : `   console ${originOf(admin)}`;
+  const schemas = `${choice.schemas.length === 1 ? "schema" : "schemas"} ${
+    choice.schemas.join(", ")
+  }`;
+  const lines = [
+    `${svcDialect.productToken} ${version}  →  ${origin}${page}`,
+    `${facts.database} on PostgreSQL ${facts.version} as ${JSON.stringify(facts.user)}, ` +
+    `${schemas}: ${counted(relations, "relation")}, ${counted(functions, "function")}`,
+    // A warning says so of the login role.
+    ...(choice.isLoginRole
+      ? []
+      : [`Requests without a token run as ${JSON.stringify(choice.anonRole)}`]),
+    ...choice.warnings.map((warning) => `! ${warning}`),
+    ...(facts.isStandby ? ["! The server is a standby: requests can only read."] : []),
+    ...(facts.isReadOnly ? [`! ${readOnlyWarning(isReadOnly)}`] : []),
+    ...(example === null ? [] : [`Try:  curl '${origin}/${encodeURIComponent(example)}?limit=3'`]),
+  ];
+  return lines.join("\n");
+}
+
+/** The service turns `default_transaction_read_only` off, so that only `db-read-only` forbids writes. */
+function readOnlyWarning(isReadOnly: boolean): string {
+  return "default_transaction_read_only is on for this login: " +
+    (isReadOnly
+      ? "requests can only read here. A service with a file needs db-read-only = true for that."
+      : "requests can write, because db-read-only is false.");
+}
+
+/** Returns the origin of an address; a wildcard address becomes a loopback address. */
+function originOf(address: string): string {
+  return `http://${address.replace(/^0\.0\.0\.0:/, "127.0.0.1:").replace(/^\[::\]:/, "[::1]:")}`;
 }

@@ -9,9 +9,8 @@ export const adminOptions = {
   "admin-allowed-hosts": option({
     codec: list({ expected: "host names in quotes, separated by commas", check: isHostName }),
     default: null,
-    doc:
-      "Host names, besides `localhost` and IP addresses, that requests for the protected paths of " +
-      "the admin server may have.",
+    doc: "Host names, besides `localhost` and IP addresses, that requests for the protected " +
+      "paths of the admin server may have.",
     example: '"admin.example.com"',
     inDatabase: false,
   }),
@@ -50,22 +49,19 @@ export const adminOptions = {
     codec: fileMode("admin-server-unix-socket-mode"),
     default: 0o660,
     doc: "File mode of the admin server's Unix socket.",
-    example: '"660"',
     reloadable: false,
     isOfPostgrest: true,
   }),
   "admin-sign-in": flag({
-    doc:
-      "Makes the console sign tokens with `jwt-secret`, for roles that the login role may take: on a " +
-      "machine whose users may act as each of them.",
+    doc: "Makes the console sign tokens with `jwt-secret`, for roles that the login role may " +
+      "take: on a machine whose users may act as each of them.",
     inDatabase: false,
   }),
   "admin-token": option({
     codec: adminSecret,
     default: null,
-    doc:
-      "Secret that requests for the protected paths of the admin server send as `Admin-Token`, also " +
-      "from this machine; `@` and a path names a file that holds it.",
+    doc: "Secret that requests for the protected paths of the admin server send as " +
+      "`Admin-Token`, also from this machine; `@` and a path names a file that holds it.",
     example: '"@/run/secrets/admin_token"',
     inDatabase: false,
   }),

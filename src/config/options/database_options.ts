@@ -96,9 +96,8 @@ export const databaseOptions = {
   "db-max-cost": option({
     codec: integer({ min: 0 }),
     default: null,
-    doc:
-      "Highest planner's cost of reads and writes, unless the role sets `svc.db_max_cost`; a higher " +
-      "one fails with SVC137, and 0 sets no limit.",
+    doc: "Highest planner's cost of reads and writes, unless the role sets `svc.db_max_cost`; a " +
+      "higher one fails with SVC137, and 0 sets no limit.",
     example: "10000",
   }),
   "db-max-rows": option({
@@ -113,9 +112,8 @@ export const databaseOptions = {
   "db-pipelining": option({
     codec: boolean,
     default: true,
-    doc:
-      "Sends several short transactions in one write while connections are busy; each has its own " +
-      "commit.",
+    doc: "Sends several short transactions in one write while connections are busy; each has its " +
+      "own commit.",
   }),
   "db-plan-enabled": flag({
     doc: "Allows requests for execution plans: `Accept: application/vnd.svc.plan`.",
@@ -168,27 +166,24 @@ export const databaseOptions = {
   "db-schema-watch": option({
     codec: oneOf(["notify", "auto", "poll"], "db-schema-watch"),
     default: "notify",
-    doc:
-      "How changes of the schema are noticed: by notifications, by polling, or (`auto`) by polling " +
-      "unless an event trigger sends notifications.",
+    doc: "How changes of the schema are noticed: by notifications, by polling, or (`auto`) by " +
+      "polling unless an event trigger sends notifications.",
     example: '"auto"',
   }),
   "db-schemas": option({
     aliases: ["db-schema"],
     codec: exposedSchemas,
     default: required,
-    doc:
-      "Exposed schemas; the first is the default, and in `v2 < v1`, `v1` serves what `v2` lacks: see " +
-      "[Version an API](../how-to/version-an-api.md).",
+    doc: "Exposed schemas; the first is the default, and in `v2 < v1`, `v1` serves what `v2` " +
+      "lacks: see [Version an API](../how-to/version-an-api.md).",
     example: '"api"',
     isOfPostgrest: true,
   }),
   "db-statement-timeout": option({
     codec: time(),
     default: null,
-    doc:
-      "`statement_timeout` of requests, unless the role, the login role or the function sets one; " +
-      "0 sets none.",
+    doc: "`statement_timeout` of requests, unless the role, the login role or the function sets " +
+      "one; 0 sets none.",
     example: '"10s"',
   }),
   "db-tx-end": option({
@@ -212,9 +207,8 @@ export const databaseOptions = {
   "db-url-functions": option({
     codec: list({ expected: "names of functions in quotes, separated by commas", empty: "value" }),
     default: ["*"],
-    doc:
-      "Functions that values in URLs may call, such as `lower`; `*` allows all of the table, an " +
-      "empty text none.",
+    doc: "Functions that values in URLs may call, such as `lower`; `*` allows all of the table, " +
+      "an empty text none.",
     example: '"lower,date_trunc"',
   }),
 } as const;

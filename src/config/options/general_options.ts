@@ -8,9 +8,8 @@ export const generalOptions = {
   "client-error-verbosity": option({
     codec: oneOf(["verbose", "minimal", "advise"], "client-error-verbosity", ["advise"]),
     default: "verbose",
-    doc:
-      "Members of error bodies: `minimal` sends only `code` and `message`; `advise` also fills " +
-      "missing hints with what to do.",
+    doc: "Members of error bodies: `minimal` sends only `code` and `message`; `advise` also " +
+      "fills missing hints with what to do.",
     example: '"minimal"',
     isOfPostgrest: true,
   }),

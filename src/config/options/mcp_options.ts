@@ -55,9 +55,8 @@ export const mcpOptions = {
   "mcp-resource": option({
     codec: text({ type: "URI", expected: "an http or https URI in quotes", check: isProxyUri }),
     default: null,
-    doc:
-      "URI of the endpoint for agents (RFC 8707); if it is not set, `openapi-server-proxy-uri` and " +
-      "`mcp-path`.",
+    doc: "URI of the endpoint for agents (RFC 8707); if it is not set, " +
+      "`openapi-server-proxy-uri` and `mcp-path`.",
     example: '"https://shop.example.com/mcp"',
     inDatabase: false,
   }),

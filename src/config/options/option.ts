@@ -1,7 +1,6 @@
 /** The type of a row of the table of options. @module */
 import { boolean, type Codec } from "../codecs.ts";
 
-/** The default of a required option. */
 export const required = { required: true } as const;
 
 /** The default of an option that defaults to the value of another option. */
@@ -12,7 +11,6 @@ export interface SameAs {
 /** The default of an option whose default depends on the dialect: `Dialect.defaults`. */
 export const ofDialect = { ofDialect: true } as const;
 
-/** Returns whether a default is another option's value. */
 export function isSameAs(fallback: unknown): fallback is SameAs {
   return typeof fallback === "object" && fallback !== null && "sameAs" in fallback;
 }

@@ -23,9 +23,8 @@ export const poolOptions = {
   "db-pool-automatic-recovery": option({
     codec: boolean,
     default: true,
-    doc:
-      "Reconnects if the connection is lost; if false, the process exits, and a library handler " +
-      "reconnects at its next request.",
+    doc: "Reconnects if the connection is lost; if false, the process exits, and a library " +
+      "handler reconnects at its next request.",
     example: "false",
     inDatabase: false,
     isOfPostgrest: true,

@@ -27,9 +27,8 @@ export const serverOptions = {
   "server-host": option({
     codec: host,
     default: ofDialect,
-    doc:
-      "Host to bind to: a name, an address, `*` (any), `*4`/`*6` (any, IPv4/IPv6 preferred) or " +
-      "`!4`/`!6` (IPv4/IPv6 only).",
+    doc: "Host to bind to: a name, an address, `*` (any), `*4`/`*6` (any, IPv4/IPv6 preferred) " +
+      "or `!4`/`!6` (IPv4/IPv6 only).",
     example: '"*4"',
     reloadable: false,
     isOfPostgrest: true,
@@ -71,9 +70,8 @@ export const serverOptions = {
     example: '"login: 5/1m by ip on /rpc/login; anon: 60/1m by ip for web_anon"',
   }),
   "server-query-method": flag({
-    doc:
-      "Reads by QUERY, and by POST to `/<relation>/$query`, with the parameters in the body; see " +
-      "[Send long queries](../how-to/send-long-queries.md).",
+    doc: "Reads by QUERY, and by POST to `/<relation>/$query`, with the parameters in the body; " +
+      "see [Send long queries](../how-to/send-long-queries.md).",
   }),
   "server-reuseport": flag({
     doc: "Lets several processes share the port (`SO_REUSEPORT`).",
@@ -124,9 +122,8 @@ export const serverOptions = {
       check: isTrustedProxy,
     }),
     default: null,
-    doc:
-      "Proxies whose `Forwarded` or `X-Forwarded-For` names the client: addresses, CIDR ranges, and " +
-      "`unix` for the peers of a Unix socket.",
+    doc: "Proxies whose `Forwarded` or `X-Forwarded-For` names the client: addresses, CIDR " +
+      "ranges, and `unix` for the peers of a Unix socket.",
     example: '"127.0.0.1, 10.0.0.0/8"',
     inDatabase: false,
   }),
@@ -142,7 +139,6 @@ export const serverOptions = {
     codec: fileMode("server-unix-socket-mode"),
     default: 0o660,
     doc: "File mode of the Unix socket.",
-    example: '"660"',
     reloadable: false,
     isOfPostgrest: true,
   }),

@@ -5,21 +5,18 @@ import { integer, list, type ListFacts, text } from "../codecs.ts";
 /** A name in the database; `what` says of what. */
 export const name = (what: string) => text({ type: "text", expected: `${what} in quotes` });
 
-/** A host to bind to. */
 export const host = text({
   type: "text",
   expected: 'a host name, an address or one of "*", "*4", "!4", "*6", "!6", in quotes',
   check: isHost,
 });
 
-/** The path of a Unix socket. */
 export const socketPath = text({
   type: "path",
   expected: "a path in quotes of at most 107 bytes",
   check: isSocketPath,
 });
 
-/** The name of a header. */
 export const headerName = text({
   type: "header name",
   expected: "a header's name in quotes",
@@ -34,7 +31,6 @@ export const endpointPath = (example: string) =>
     check: isMcpPath,
   });
 
-/** Origins of pages. */
 export const origins = (facts: Partial<ListFacts> = {}) =>
   list({
     expected: 'origins in quotes, separated by commas, such as "https://example.com"',
@@ -42,7 +38,6 @@ export const origins = (facts: Partial<ListFacts> = {}) =>
     ...facts,
   });
 
-/** A TCP port. */
 export const port = integer({ min: 0, max: 65535 });
 
 /** Timers count milliseconds in 31 bits. */

@@ -29,9 +29,8 @@ export const tenantOptions = {
       check: (path) => path.startsWith("$"),
     }),
     default: null,
-    doc:
-      "Claim of tokens that must be the name of the tenant; set it if tenants accept tokens of one " +
-      "secret, key URL or issuer.",
+    doc: "Claim of tokens that must be the name of the tenant; set it if tenants accept tokens " +
+      "of one secret, key URL or issuer.",
     example: '"$$.tenant"',
     reloadable: false,
   }),
@@ -55,9 +54,8 @@ export const tenantOptions = {
   "tenants-db-pool": option({
     codec: integer({ min: 2, max: 262_143 }),
     default: 100,
-    doc:
-      "Maximum number of connections in the pools of all tenants, of which each of `tenants-max-loaded` " +
-      "has an equal share of at least two.",
+    doc: "Maximum number of connections in the pools of all tenants, of which each of " +
+      "`tenants-max-loaded` has an equal share of at least two.",
     reloadable: false,
   }),
   "tenants-max-loaded": option({

@@ -7,25 +7,22 @@ export const writeOptions = {
   "etag-mode": option({
     codec: oneOf(["off", "on", "required"], "etag-mode"),
     default: "off",
-    doc:
-      "Whether responses have an `ETag` and preconditions count; with `required`, PATCH, PUT and " +
-      "DELETE without a precondition fail with SVC152.",
+    doc: "Whether responses have an `ETag` and preconditions count; with `required`, PATCH, PUT " +
+      "and DELETE without a precondition fail with SVC152.",
     example: '"on"',
   }),
   "etag-version-columns": option({
     codec: list({ expected: "names of columns in quotes, separated by commas", empty: "value" }),
     default: [],
-    doc:
-      "Columns that change with every update; the first that a relation has is the version of its " +
-      "rows.",
+    doc: "Columns that change with every update; the first that a relation has is the version of " +
+      "its rows.",
     example: '"version,updated_at"',
   }),
   "idempotency-table": option({
     codec: tableName,
     default: null,
-    doc:
-      "Table that keeps the responses to writes with an `Idempotency-Key`; if it is not set, the " +
-      "header is ignored.",
+    doc: "Table that keeps the responses to writes with an `Idempotency-Key`; if it is not set, " +
+      "the header is ignored.",
     example: '"svc.idempotency_keys"',
   }),
   "idempotency-ttl": option({
@@ -40,9 +37,8 @@ export const batchOptions = {
   "batch-max-bytes": option({
     codec: size(),
     default: 10 * 1024 * 1024,
-    doc:
-      "Most bytes that the document of a batch may have, and all its results together; a larger " +
-      "one fails with SVC141.",
+    doc: "Most bytes that the document of a batch may have, and all its results together; a " +
+      "larger one fails with SVC141.",
     example: '"1m"',
   }),
   "batch-max-operations": option({

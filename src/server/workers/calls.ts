@@ -38,7 +38,6 @@ export interface RecordedSecond {
 export interface WorkerFunctions {
   /** Resolves with the address when the worker listens. */
   serve(task: WorkerTask): Promise<string>;
-  /** Applies a change of the owner's state. */
   apply(change: StateChange): Promise<void>;
   /** The owner connects to the database again after these seconds. */
   setRetry(seconds: number): void;

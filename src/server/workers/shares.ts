@@ -1,7 +1,6 @@
 /** Divides the limits of a process among its workers. @module */
 import type { Config } from "../../config/options.ts";
 
-/** One of the workers of a process. */
 export interface PartOfProcess {
   /** From 1. */
   readonly number: number;

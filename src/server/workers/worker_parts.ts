@@ -1,6 +1,5 @@
 /** Makes what a worker serves with: connections, caches, logs and a socket of its own. @module */
-import { consoleRecorder } from "../../admin/recorder.ts";
-import type { Recorder } from "../../admin/recorder.ts";
+import { consoleRecorder, type Recorder } from "../../admin/recorder.ts";
 import { openConfiguredDatabase } from "../../cli/config_files.ts";
 import type { Config } from "../../config/options.ts";
 import { dialects } from "../../dialect.ts";

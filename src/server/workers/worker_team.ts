@@ -25,7 +25,6 @@ import {
   type WorkerTask,
 } from "./calls.ts";
 
-/** Options of {@linkcode WorkerTeam.listen}. */
 export interface TeamOptions extends Pick<WorkerTask, "call" | "file" | "isQuick"> {
   /** The configuration at the start. */
   readonly config: Config;
@@ -42,7 +41,6 @@ export type StartThread = (events: {
   readonly onError: (reason: string) => void;
 }) => { readonly post: (message: CallMessage) => void; readonly terminate: () => void };
 
-/** A worker. */
 interface Thread {
   readonly calls: ThreadCalls<OwnerFunctions, WorkerFunctions>;
   readonly terminate: () => void;
@@ -252,7 +250,6 @@ async function portOf(address: TcpAddress): Promise<number> {
   return reusePort && port !== 0 ? port : await findPort(address, "api");
 }
 
-/** Starts a thread of Deno. */
 const startWorker: StartThread = ({ onMessage, onError }) => {
   const worker = new Worker(new URL("./worker_entry.ts", import.meta.url), {
     type: "module",

@@ -1,8 +1,8 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import type { ConfigArguments } from "../../../src/cli/command.ts";
 import { connectAdvice } from "../../../src/cli/connect_error.ts";
-import { watchFiles } from "../../../src/cli/file_watch.ts";
-import { type BannerFacts, bannerText } from "../../../src/cli/quick/banner.ts";
+import { watchFile } from "../../../src/cli/file_watch.ts";
+import { type BannerFacts, bannerText } from "../../../src/cli/quick/quick_report.ts";
 import { findNextPort, findPort } from "../../../src/cli/quick/free_ports.ts";
 import { isQuickMode } from "../../../src/cli/start.ts";
 import { fakeClock } from "../../support/timing/fake_clock.ts";
@@ -135,19 +135,19 @@ Deno.test("bannerText() says that db-read-only = false lets a read-only database
   );
 });
 
-Deno.test("watchFiles() notices each change once", async () => {
+Deno.test("watchFile() notices each change once", async () => {
   const clock = fakeClock();
-  const states = new Map([["a", "1"], ["b", "1"]]);
+  const states = new Map([["a", "1"]]);
   let changes = 0;
-  const stop = watchFiles({
-    paths: ["a", "b"],
+  const stop = watchFile({
+    path: "a",
     onChange: () => changes++,
     schedule: clock.schedule,
     stateOf: (path) => states.get(path) ?? "absent",
   });
   await clock.pass(3000);
   strictEqual(changes, 0);
-  states.set("b", "2");
+  states.set("a", "2");
   await clock.pass(1000);
   strictEqual(changes, 1);
   states.delete("a");

@@ -27,6 +27,12 @@ const parsed: readonly (readonly [title: string, text: string, entries: readonly
     'a = """x\nb = 1\n"""\nc = [\n 1,\n 2]\nd = 3',
     [[1, "a", "x\nb = 1\n"], [4, "c", { unusable: "a list" }], [7, "d", 3]],
   ],
+  [
+    "texts whose lines look like keys and tables",
+    'a = "x" # """\nb = """\nc = 1\n"""\nd = \'\'\'\n[e]\n\'\'\'\nf = "$(a)"\nc = 2',
+    [[1, "a", "x"], [2, "b", "c = 1\n"], [5, "d", "[e]\n"], [8, "f", "x"], [9, "c", 2]],
+  ],
+  ["spaces around dots", 'a = "x"\nb . c = "$(a)"', [[1, "a", "x"], [2, "b.c", "x"]]],
   ["tables", 'a.b = 1\n[app.settings]\nx = "1"\n[other]\nz = 1\n[none]\n[c]\nd = { e = 2 }', [
     [1, "a.b", 1],
     [3, "app.settings.x", "1"],
@@ -82,6 +88,11 @@ const refused: readonly (readonly [title: string, text: string, message: string]
     `a.conf:2: b: unfinished string${hint}`,
   ],
   [
+    "an escape in a text of several lines, without showing it",
+    'a = """\nsecret = \\x\n"""',
+    `a.conf:2: invalid non-hex character in unicode escape${hint}`,
+  ],
+  [
     "a list that does not end",
     "a = [1,\n2\n",
     `a.conf:3: expected comma or end of structure${hint}`,
@@ -97,6 +108,11 @@ const refused: readonly (readonly [title: string, text: string, message: string]
     `a.conf:2: trying to redefine an already defined table or value${hint}`,
   ],
   ["a reference to nothing", 'a = "$(NOPE)"', "a.conf:1: a: no such variable: 'NOPE'"],
+  [
+    "a reference to a key below a text that has a line like it",
+    'a = """\nb = 1\n"""\nc = "$(b)"\nb = "x"',
+    "a.conf:4: c: no such variable: 'b'",
+  ],
   ["a reference to a key below", 'a = "$(b)"\nb = "x"', "a.conf:1: a: no such variable: 'b'"],
   ["a reference to a boolean", 'a = true\nb = "$(a)"', "a.conf:2: b: no such variable: 'a'"],
   [

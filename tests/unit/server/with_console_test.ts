@@ -4,34 +4,43 @@ import { withConsole } from "../../../src/server/api_server.ts";
 
 const browser = { Accept: "text/html,*/*" };
 
-/** Path, prefix, port of the admin server, headers; and whether the API answers. */
+const settings = {
+  adminConsoleEnabled: true,
+  adminServerPort: 3001,
+  adminServerUnixSocket: null,
+  serverPathPrefix: null,
+};
+
+const below = { serverPathPrefix: "/rest/v1" };
+
+/** Path, other settings, headers; and whether the API answers. */
 const rows: readonly (readonly [
   path: string,
-  prefix: string | null,
-  port: number | null,
+  others: Partial<ReturnType<Parameters<typeof withConsole>[1]>>,
   headers: Record<string, string>,
   isServed: boolean,
 ])[] = [
-  ["/", null, 3001, browser, false],
-  ["/", null, 3001, { Accept: "*/*" }, true],
-  ["/", null, 3001, {}, true],
-  ["/", null, null, browser, true],
-  ["/?select=a", null, 3001, browser, true],
-  ["/films", null, 3001, browser, true],
-  ["/", "/rest/v1", 3001, browser, false],
-  ["/rest/v1", "/rest/v1", 3001, browser, false],
-  ["/rest/v1/", "/rest/v1", 3001, browser, false],
-  ["/rest/v1/films", "/rest/v1", 3001, browser, true],
-  ["/rest/v2", "/rest/v1", 3001, browser, true],
+  ["/", {}, browser, false],
+  ["/", {}, { Accept: "*/*" }, true],
+  ["/", {}, {}, true],
+  ["/", { adminConsoleEnabled: false }, browser, true],
+  ["/", { adminServerPort: null }, browser, true],
+  ["/", { adminServerPort: 0 }, browser, true],
+  ["/", { adminServerUnixSocket: "/run/admin.sock" }, browser, true],
+  ["/?select=a", {}, browser, true],
+  ["/films", {}, browser, true],
+  ["/", below, browser, false],
+  ["/rest/v1", below, browser, false],
+  ["/rest/v1/", below, browser, false],
+  ["/rest/v1/films", below, browser, true],
+  ["/rest/v2", below, browser, true],
 ];
 
-for (const [path, serverPathPrefix, adminServerPort, headers, isServed] of rows) {
-  const label =
-    `${path} below ${serverPathPrefix} for ${headers.Accept} with port ${adminServerPort}`;
-  Deno.test(`withConsole() answers ${label}`, async () => {
+for (const [path, others, headers, isServed] of rows) {
+  Deno.test(`withConsole() answers ${path} for ${headers.Accept} with ${JSON.stringify(others)}`, async () => {
     const handle = withConsole(
       () => Promise.resolve(new Response()),
-      () => ({ adminServerPort, serverPathPrefix }),
+      () => ({ ...settings, ...others }),
     );
     const request = new Request(`http://localhost:3000${path}`, { headers });
     const response = await handle(request, { client: null, setsContentLength: true });

@@ -1,9 +1,14 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { Reloader, unsharedLoader } from "../../../src/service/reloader.ts";
+import { Reloader } from "../../../src/service/reloader.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 /** Makes a reloader whose loads end by `end`. */
-function controlled({ isRetried = () => true }: { readonly isRetried?: () => boolean } = {}) {
+function controlled(
+  { isRetried = () => true, sharing = "shared" }: {
+    readonly isRetried?: () => boolean;
+    readonly sharing?: "shared" | "unshared";
+  } = {},
+) {
   const pending: { readonly succeed: () => void; readonly fail: () => void }[] = [];
   const retries: number[] = [];
   const clock = fakeClock();
@@ -16,6 +21,7 @@ function controlled({ isRetried = () => true }: { readonly isRetried?: () => boo
     onRetry: (seconds) => void retries.push(seconds),
     now: clock.now,
     schedule: clock.schedule,
+    sharing,
   });
   const end = async (how: "succeed" | "fail") => {
     pending.at(-1)![how]();
@@ -149,13 +155,18 @@ Deno.test("Reloader.stop() cancels scheduled loads and settles their requests", 
   strictEqual(loads(), 1);
 });
 
-Deno.test("unsharedLoader() loads once for each request, and ignores failures", async () => {
-  let loads = 0;
-  const loading = unsharedLoader(() => {
-    loads++;
-    return Promise.reject(new Error("no"));
-  });
-  await Promise.all([loading.request(), loading.request()]);
-  loading.recover();
-  deepStrictEqual([loads, loading.isFailing, loading.secondsLeft()], [2, false, null]);
+Deno.test("Reloader without sharing loads once for each request, and ignores failures", async () => {
+  const { reloader, retries, end, loads } = controlled({ sharing: "unshared" });
+  const first = reloader.request();
+  await end("fail");
+  const second = reloader.request();
+  await end("fail");
+  await Promise.all([first, second]);
+  reloader.recover();
+  deepStrictEqual([loads(), reloader.isFailing, reloader.secondsLeft(), retries], [
+    2,
+    false,
+    null,
+    [],
+  ]);
 });

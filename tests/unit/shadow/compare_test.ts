@@ -1,6 +1,5 @@
 import { deepStrictEqual } from "node:assert/strict";
-import { compareAnswers } from "../../../src/shadow/compare.ts";
-import { rowOrder } from "../../../src/shadow/row_order.ts";
+import { compareAnswers, rowOrder } from "../../../src/shadow/compare.ts";
 
 /** An answer: a body of JSON, or its parts. */
 type Answer = string | {
