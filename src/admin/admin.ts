@@ -1,16 +1,12 @@
 /** The admin server: liveness, readiness, metrics, and the console. @module */
 import { accessRefusal, type Peer, TokenGuard } from "./admin_access.ts";
-import {
-  type ConsoleParts,
-  consoleRoutes,
-  type ConsoleService,
-  type GuardedRoute,
-} from "./console_routes.ts";
+import { type ConsoleParts, consoleRoutes, type GuardedRoute } from "./console_routes.ts";
 import type { Config } from "../config/options.ts";
 import { redactedConfig } from "../config/print.ts";
 import type { Dialect } from "../dialect.ts";
 import { badHostResponse, isHostHeader } from "../http/host.ts";
 import { dumpSchemaCache } from "../schema_cache/dump.ts";
+import type { RequestService } from "../service/request_service.ts";
 import type { Service } from "../service/service.ts";
 import { version } from "../version.ts";
 
@@ -26,7 +22,6 @@ export interface AdminOptions {
   readonly processMetrics?: () => string;
 }
 
-/** Handles a request to the admin server. */
 export type AdminHandler = (request: Request, peer: Peer) => Promise<Response>;
 
 /**
@@ -84,15 +79,13 @@ export function routedAdmin(
   };
 }
 
-/** A service with metrics. */
 export type MeasuredService = Pick<
   Service,
   "dialect" | "metricRegistry" | "metrics" | "requestMetrics"
 >;
 
-type AdminService = ConsoleService & MeasuredService;
+type AdminService = RequestService & MeasuredService;
 
-/** Responds to a request to one path. */
 export type Route = (request: Request) => Promise<Response> | Response;
 
 /** Returns the routes of paths beside those of the console. */

@@ -11,8 +11,9 @@ export interface Peer {
 }
 
 /**
- * Protection of a path. `open`: any client may request it. `page`: a file of the console, which has no data. `inner`: data that a person
- * reads with any client. `data`: data that only the console's page may request.
+ * Protection of a path. `open`: any client may request it. `page`: a file of the console, which has no
+ * data. `inner`: data that a person reads with any client. `data`: data that only the console's page may
+ * request.
  */
 export type Protection = "open" | "page" | "inner" | "data";
 
@@ -124,15 +125,10 @@ const windowMs = 60_000;
 /** Peers that the guard remembers. Beyond them it forgets the oldest. */
 const maxPeers = 10_000;
 
-interface Failures {
-  readonly since: number;
-  readonly count: number;
-}
-
 /** Checks tokens, and counts wrong ones per peer. */
 export class TokenGuard {
   readonly #now: () => number;
-  readonly #failures = new Map<string, Failures>();
+  readonly #failures = new Map<string, { readonly since: number; readonly count: number }>();
 
   /** `now` returns milliseconds. */
   constructor(now: () => number) {

@@ -14,11 +14,11 @@ const packaged = new URL("./console/", import.meta.url);
 /** The built files in the executable. */
 const embedded = new URL("../../dist/console/", import.meta.url);
 
-/** Resolves with the files. Rejects if they cannot be read or bundled. */
-export type ReadConsoleFiles = () => Promise<ConsoleFiles>;
-
-/** Makes the reader, which reads or bundles at its first call, and again after a failure. */
-export function consoleFilesReader(): ReadConsoleFiles {
+/**
+ * Makes the reader, which reads or bundles at its first call, and again after a failure. It rejects if they
+ * cannot be read or bundled.
+ */
+export function consoleFilesReader(): () => Promise<ConsoleFiles> {
   let files: Promise<ConsoleFiles> | null = null;
   return async () => {
     try {

@@ -30,7 +30,6 @@ export type ConsoleFindings = readonly (Finding & { readonly caution: string | n
 /** Answer of `/console/config`. */
 export type ConsoleConfig = readonly ShownOption[];
 
-/** Handles a request to the API. */
 export type HandleApi = (request: Request, info: RequestInfo) => Promise<Response>;
 
 /** Dependencies of the console apart from the service. */
@@ -38,15 +37,11 @@ export interface ConsoleParts {
   readonly readFiles: () => Promise<ConsoleFiles>;
   readonly recorder: Recorder;
   readonly handleApi: HandleApi;
-  /** Diagnoses the database. */
   readonly diagnose: () => Promise<readonly Finding[]>;
   /** Returns the resident memory in bytes; null where the runtime does not show it. */
   readonly memory: () => number | null;
   readonly isLive: () => boolean;
 }
-
-/** Services that the console reads. */
-export type ConsoleService = RequestService;
 
 /** A path with its protection. */
 export interface GuardedRoute {
@@ -58,7 +53,7 @@ type Respond = GuardedRoute["respond"];
 
 /** Makes the function that finds the route of a path; null for paths that the console lacks. */
 export function consoleRoutes(
-  service: ConsoleService,
+  service: RequestService,
   parts: ConsoleParts,
 ): (pathname: string) => GuardedRoute | null {
   const data = dataRoutes(service, parts);
@@ -121,7 +116,7 @@ function apiRequest(request: Request): Request {
 const filePattern = /^\/console\/([A-Za-z0-9_-]+\.(?:js|css|svg))$/;
 
 function dataRoutes(
-  service: ConsoleService,
+  service: RequestService,
   parts: ConsoleParts,
 ): ReadonlyMap<string, Respond> {
   const { recorder } = parts;
@@ -160,7 +155,7 @@ function dataRoutes(
 }
 
 /** Resolves with the access of roles to an exposed schema. */
-function access({ database, snapshot: { config } }: ConsoleService, name: string | null) {
+function access({ database, snapshot: { config } }: RequestService, name: string | null) {
   const schemas = config.dbSchemas.filter((each) => each === name);
   return readAccess(database, { config: { ...config, dbSchemas: schemas }, limit: maxListed });
 }
@@ -169,7 +164,7 @@ function access({ database, snapshot: { config } }: ConsoleService, name: string
 const maxTokenRequestBytes = 10_000;
 
 /** Responds with a token for the role and the claims of the body, if the machine is trusted. */
-async function signedIn(service: ConsoleService, request: Request): Promise<Response> {
+async function signedIn(service: RequestService, request: Request): Promise<Response> {
   const length = Number(request.headers.get("content-length") ?? Infinity);
   const isTrusted = service.snapshot.config.adminSignIn && request.method === "POST";
   if (!isTrusted || length > maxTokenRequestBytes) {
@@ -190,7 +185,7 @@ async function signedIn(service: ConsoleService, request: Request): Promise<Resp
 }
 
 /** Responds with the explanation of a request: a list of lines. */
-async function explained(service: ConsoleService, request: Request): Promise<Response> {
+async function explained(service: RequestService, request: Request): Promise<Response> {
   const length = Number(request.headers.get("content-length") ?? Infinity);
   if (request.method !== "POST" || length > 1_000_000) {
     await request.body?.cancel();

@@ -2,7 +2,7 @@
 import { signToken, tokenClaims } from "../auth/sign_token.ts";
 import { metadataBatch } from "../database/batch.ts";
 import { isJsonObject, parseJsonObject } from "../lib/json_object.ts";
-import type { ConsoleService } from "./console_routes.ts";
+import type { RequestService } from "../service/request_service.ts";
 
 /** Roles that the login role may take. */
 const rolesQuery = `select rolname from pg_catalog.pg_roles
@@ -15,7 +15,7 @@ export interface ConsoleRoles {
 }
 
 /** Resolves with the roles that requests may have. */
-export async function consoleRoles({ database }: ConsoleService): Promise<ConsoleRoles> {
+export async function consoleRoles({ database }: RequestService): Promise<ConsoleRoles> {
   const batch = metadataBatch([{ text: rolesQuery, params: [], use: "rows" }]);
   const { rows } = await database.transaction({ ...batch, isTraced: false });
   return { roles: rows.at(-1)!.map(([name]) => name!) };
@@ -26,7 +26,7 @@ const validitySeconds = 3600;
 
 /** Resolves with a token for a role and the claims of a JSON text; with null for another text or role. */
 export async function consoleToken(
-  service: ConsoleService,
+  service: RequestService,
   text: string,
 ): Promise<{ readonly token: string } | null> {
   const { snapshot: { config }, now } = service;

@@ -5,7 +5,8 @@ import type { Database } from "../database/database.ts";
 import { versionNumber } from "../database/server_version.ts";
 import { addressOf } from "../response/openapi/about.ts";
 import { version } from "../version.ts";
-import type { ConsoleParts, ConsoleService } from "./console_routes.ts";
+import type { RequestService } from "../service/request_service.ts";
+import type { ConsoleParts } from "./console_routes.ts";
 import { slowRequestMs } from "./recorder.ts";
 
 /** Answer of `/console/state`. */
@@ -13,7 +14,7 @@ export type ConsoleState = Awaited<ReturnType<typeof consoleState>>;
 
 /** Resolves with the state. A database that cannot be reached is part of it. */
 export async function consoleState(
-  service: ConsoleService,
+  service: RequestService,
   { recorder, memory, isLive }: ConsoleParts,
   request: Request,
 ) {

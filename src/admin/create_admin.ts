@@ -20,8 +20,7 @@ import type { Handler } from "../handler/lazy_handler.ts";
 import type { Service } from "../service/service.ts";
 import { type AdminHandler, adminHandler } from "./admin.ts";
 import { consoleFilesReader } from "./console_files.ts";
-import { consoleRecorder, residentMemory } from "./recorder.ts";
-import type { Recorder } from "./recorder.ts";
+import { consoleRecorder, type Recorder, residentMemory } from "./recorder.ts";
 
 /** Facts about a request that the `Request` lacks. */
 export interface AdminRequestInfo {

@@ -8,7 +8,6 @@ export interface Gauges {
   readonly memory: number | null;
 }
 
-/** Figures of one second. */
 export interface SecondFigures extends Gauges {
   /** Epoch seconds. */
   readonly time: number;
@@ -29,7 +28,6 @@ export interface CountedRequests {
   readonly count: number;
 }
 
-/** Seconds that are kept. */
 const keptSeconds = 900;
 
 /** Durations of one second that percentiles are taken from; further ones replace them at random. */
@@ -38,63 +36,54 @@ const maxSamples = 2000;
 /** Collects the figures of requests, second by second. */
 export class LiveFigures {
   readonly #seconds = new Ring<SecondFigures>(keptSeconds);
-  #statuses = [0, 0, 0, 0, 0];
-  #durations: number[] = [];
-  #count = 0;
+  #current = noRequests();
 
   /** Counts a request of the current second. */
   record({ status, durationMs }: { readonly status: number; readonly durationMs: number }): void {
+    const { statuses, durations, count } = this.#current;
     const index = Math.min(5, Math.max(1, Math.floor(status / 100))) - 1;
-    this.#statuses[index]!++;
-    const place = this.#count < maxSamples
-      ? this.#count
-      : Math.floor(Math.random() * (this.#count + 1));
-    if (place < maxSamples) this.#durations[place] = durationMs;
-    this.#count++;
+    statuses[index]!++;
+    const place = count < maxSamples ? count : Math.floor(Math.random() * (count + 1));
+    if (place < maxSamples) durations[place] = durationMs;
+    this.#current.count++;
   }
 
   /** Returns the counts of the current second, and begins it anew. */
   take(): CountedRequests {
-    const taken = {
-      statuses: this.#statuses,
-      durations: this.#durations,
-      count: this.#count,
-    };
-    this.#reset();
+    const taken = this.#current;
+    this.#current = noRequests();
     return taken;
   }
 
   /** Adds the counts of another thread to the current second. */
   add({ statuses, durations, count }: CountedRequests): void {
-    this.#statuses = this.#statuses.map((sum, index) => sum + statuses[index]!);
-    this.#durations.push(...durations);
-    this.#count += count;
+    statuses.forEach((sum, index) => this.#current.statuses[index]! += sum);
+    this.#current.durations.push(...durations);
+    this.#current.count += count;
   }
 
   /** Ends the current second at a time in epoch ms. */
   endSecond(now: number, gauges: Gauges): void {
-    const sorted = this.#durations.sort((a, b) => a - b);
+    const { statuses, durations } = this.take();
+    const sorted = durations.toSorted((a, b) => a - b);
     this.#seconds.add({
       time: Math.floor(now / 1000),
-      statuses: this.#statuses,
+      statuses,
       p50: percentile(sorted, 0.5),
       p95: percentile(sorted, 0.95),
       p99: percentile(sorted, 0.99),
       ...gauges,
     });
-    this.#reset();
-  }
-
-  #reset(): void {
-    this.#statuses = [0, 0, 0, 0, 0];
-    this.#durations = [];
-    this.#count = 0;
   }
 
   /** Returns the seconds with a number above `id`, oldest first. */
   after(id: number): readonly Numbered<SecondFigures>[] {
     return this.#seconds.after(id);
   }
+}
+
+function noRequests() {
+  return { statuses: [0, 0, 0, 0, 0], durations: [] as number[], count: 0 };
 }
 
 /** Returns the value at a rank (nearest rank); null for an empty list. */
@@ -116,7 +105,6 @@ export class Ring<Entry> {
     this.#capacity = capacity;
   }
 
-  /** Adds an entry. */
   add(entry: Entry): void {
     this.#entries[this.#last % this.#capacity] = { ...entry, id: ++this.#last };
   }

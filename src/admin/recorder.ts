@@ -7,7 +7,6 @@ import { redact } from "../observe/redact.ts";
 import type { Service } from "../service/service.ts";
 import { type CountedRequests, type Gauges, LiveFigures, Ring } from "./live_figures.ts";
 
-/** A recent request. */
 export interface RecentRequest {
   /** Time of arrival, in epoch milliseconds. */
   readonly time: number;
@@ -35,8 +34,7 @@ export interface RecordedRequests {
   readonly figures: CountedRequests;
 }
 
-/** The last load of the schema cache. */
-export interface SchemaCacheState {
+interface SchemaCacheState {
   /** Epoch milliseconds. */
   readonly loadedAt: number;
   readonly ms: number;
@@ -79,8 +77,9 @@ export class Recorder {
   readonly figures = new LiveFigures();
   /** Epoch milliseconds. */
   readonly startedAt: number;
+  /** The last load of the schema cache; null before the first. */
+  schemaCache: SchemaCacheState | null = null;
   readonly #options: RecorderOptions;
-  #schemaCache: SchemaCacheState | null = null;
   #sql: string | null = null;
   /** Numbers of the last entries that {@linkcode take} has returned. */
   #takenRequest = 0;
@@ -92,11 +91,6 @@ export class Recorder {
   constructor(options: RecorderOptions) {
     this.#options = options;
     this.startedAt = options.now();
-  }
-
-  /** The last load of the schema cache; null before the first. */
-  get schemaCache(): SchemaCacheState | null {
-    return this.#schemaCache;
   }
 
   /** Whether a console has requested data within the last minute. */
@@ -128,7 +122,7 @@ export class Recorder {
   observe(event: Observation): void {
     if (event.kind === "schema-cache-loaded") {
       const { counts, ms } = event;
-      this.#schemaCache = { loadedAt: this.#options.now(), ms: rounded(ms), counts };
+      this.schemaCache = { loadedAt: this.#options.now(), ms: rounded(ms), counts };
     }
     if (!this.#isWatched) return;
     if (event.kind === "request-queried") this.#sql = cut(event.texts.join(";\n"));
@@ -140,10 +134,8 @@ export class Recorder {
     this.#isWatched = true;
     this.#cancel();
     this.#cancel = this.#options.schedule(() => this.#isWatched = false, takenMs);
-    const [newest, slow] = [
-      this.requests.after(this.#takenRequest),
-      this.slowRequests.after(this.#takenSlow),
-    ];
+    const newest = this.requests.after(this.#takenRequest);
+    const slow = this.slowRequests.after(this.#takenSlow);
     this.#takenRequest = newest.at(-1)?.id ?? this.#takenRequest;
     this.#takenSlow = slow.at(-1)?.id ?? this.#takenSlow;
     return { newest, slow, figures: this.figures.take() };
@@ -201,7 +193,7 @@ function rounded(ms: number): number {
   return Math.round(ms * 100) / 100;
 }
 
-/** Returns the resident memory of the process in bytes. */
+/** Returns bytes. */
 export function residentMemory(): number {
   return process.memoryUsage.rss();
 }

@@ -132,26 +132,20 @@ function hostFacts(service: RequestService): McpHostFacts {
 
 /** A request to the endpoint, as the endpoint sees it. */
 class HostedMessage implements McpMessage {
+  readonly request: Request;
+  readonly path: string;
+  readonly snapshot: Snapshot;
   readonly #exchange: Exchange;
   readonly #host: McpHost;
   /** That of the last call that has one. */
   #bookmark: string | null = null;
 
   constructor(exchange: Exchange, host: McpHost) {
+    this.request = exchange.request;
+    this.path = exchange.pieces.path;
+    this.snapshot = exchange.context.snapshot;
     this.#exchange = exchange;
     this.#host = host;
-  }
-
-  get request(): Request {
-    return this.#exchange.request;
-  }
-
-  get path(): string {
-    return this.#exchange.pieces.path;
-  }
-
-  get snapshot(): Snapshot {
-    return this.#exchange.context.snapshot;
   }
 
   async admit(audience: string | null): Promise<Identity> {
@@ -237,7 +231,7 @@ class HostedMessage implements McpMessage {
     const headers: Record<string, string> = {};
     const message = this.#exchange.pieces;
     for (const [name, value] of Object.entries(message.headers)) {
-      if (!headersOfMessage.has(name)) headers[name] = value;
+      if (!ofMessage.test(name)) headers[name] = value;
     }
     const profile = method === "GET" ? "accept-profile" : "content-profile";
     Object.assign(headers, {
@@ -261,26 +255,10 @@ class HostedMessage implements McpMessage {
 }
 
 /** Headers that are about the message, not about the requests that it causes. */
-const headersOfMessage: ReadonlySet<string> = new Set([
-  "accept",
-  "accept-encoding",
-  "accept-profile",
-  "content-encoding",
-  "content-length",
-  "content-profile",
-  "content-type",
-  "expect",
-  "idempotency-key",
-  "if-match",
-  "if-modified-since",
-  "if-none-match",
-  "if-range",
-  "if-unmodified-since",
-  "prefer",
-  "range",
-  "range-unit",
-  "transfer-encoding",
-]);
+const ofMessage = new RegExp(
+  "^(?:accept|accept-encoding|accept-profile|content-(?:encoding|length|profile|type)|expect|" +
+    "idempotency-key|if-.*|prefer|range|range-unit|transfer-encoding)$",
+);
 
 /** Throws `301` for a token without `aud`, which `jwt-aud` would let pass. */
 function checkAudience(

@@ -8,7 +8,6 @@ import type { AgentWrite } from "../observe/observation.ts";
 import type { Reply } from "../response/reply.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 
-/** The module of the endpoint. */
 export interface McpModule {
   /** Rejects if the library cannot be loaded. */
   readonly openEndpoint: (host: McpHostFacts) => Promise<McpEndpoint>;
@@ -16,7 +15,6 @@ export interface McpModule {
   readonly loadLibrary: () => Promise<unknown>;
 }
 
-/** Loads the module of the endpoint. */
 export type LoadMcp = () => Promise<McpModule>;
 
 /** Name of the method that `withMcp` calls, which may come from another bundle. */

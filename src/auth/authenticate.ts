@@ -185,21 +185,14 @@ function claimedRole(
   rule: RoleRule,
   path: RolePath,
 ): string | null {
-  const role = evaluateRole(claims, rule, path);
+  let role: string | null;
+  try {
+    role = issuedRole(claims, rule, path);
+  } catch {
+    throw errors.invalidToken("The role in the JWT cannot be read");
+  }
   if (role === "none" || role?.includes("\0") || role?.isWellFormed() === false) {
     throw errors.invalidToken("The role in the JWT is not allowed");
   }
   return role;
-}
-
-function evaluateRole(
-  claims: VerifiedToken["claims"],
-  rule: RoleRule,
-  path: RolePath,
-): string | null {
-  try {
-    return issuedRole(claims, rule, path);
-  } catch {
-    throw errors.invalidToken("The role in the JWT cannot be read");
-  }
 }

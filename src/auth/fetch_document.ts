@@ -66,21 +66,16 @@ async function request(url: string, fetch: Fetch, signal: AbortSignal): Promise<
 }
 
 async function readText({ body }: Response): Promise<string> {
-  if (body === null) return "";
-  const reader = body.getReader();
   const decoder = new TextDecoder();
   let text = "";
   let length = 0;
-  while (true) {
-    const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
-    length += value.byteLength;
-    if (length > maxBytes) {
-      await reader.cancel();
-      throw new KeyFetchError(`more than ${maxBytes} bytes`);
-    }
-    text += decoder.decode(value, { stream: true });
+  // Leaving the loop cancels the stream.
+  for await (const bytes of body ?? []) {
+    length += bytes.byteLength;
+    if (length > maxBytes) throw new KeyFetchError(`more than ${maxBytes} bytes`);
+    text += decoder.decode(bytes, { stream: true });
   }
+  return text + decoder.decode();
 }
 
 const minAgeSeconds = 60;

@@ -7,7 +7,6 @@ import type { Claims, TokenHeader, VerifiedToken } from "./jwt.ts";
 import { algorithms, AuthSettingError, isSymmetric } from "./keys.ts";
 import { parseRolePath, roleOf, type RolePath, roleText } from "./role_claim.ts";
 
-/** The rules of one issuer. */
 export interface IssuerRules {
   readonly algorithms: ReadonlySet<string>;
   /** Null for any audience that `jwt-aud` accepts. */

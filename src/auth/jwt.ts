@@ -6,7 +6,6 @@ import { parseJsonObject } from "../lib/json_object.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import { algorithms } from "./keys.ts";
 
-/** The claims of a token by name. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** A token whose signature is not verified yet. */
@@ -109,16 +108,8 @@ function splitToken(token: string): TokenParts {
  * last character beyond the bytes are zero, so that bytes have one spelling only.
  */
 function isBase64Url(text: string): boolean {
-  switch (text.length % 4) {
-    case 0:
-      return /^[A-Za-z0-9_-]*$/.test(text);
-    case 2:
-      return /^[A-Za-z0-9_-]*[AQgw]$/.test(text);
-    case 3:
-      return /^[A-Za-z0-9_-]*[AEIMQUYcgkosw048]$/.test(text);
-    default:
-      return false;
-  }
+  const last = [/^/, null, /[AQgw]$/, /[AEIMQUYcgkosw048]$/][text.length % 4];
+  return last?.test(text) === true && /^[A-Za-z0-9_-]*$/.test(text);
 }
 
 function readHeader(segment: string): TokenHeader {

@@ -57,14 +57,26 @@ export async function fetchKeys(
   };
 }
 
-/** Returns the URL of an issuer's keys. */
+/**
+ * Returns the URL of the key set in an issuer's discovery document. Rejects with `KeyFetchError` if the document
+ * is of another issuer (section 4.3), or if keys may not be fetched from the URL.
+ */
 async function discover(
   issuer: string,
   dependencies: Omit<FetchDependencies, "now">,
 ): Promise<string> {
   // OpenID Connect Discovery 1.0, section 4.
-  const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-  return keySetUrl((await fetchDocument(url, dependencies)).text, issuer);
+  const location = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  const document = parseJsonObject((await fetchDocument(location, dependencies)).text);
+  if (document === null) throw new KeyFetchError("the discovery document is not a JSON object");
+  if (document.issuer !== issuer) {
+    throw new KeyFetchError("the discovery document is of another issuer");
+  }
+  const { jwks_uri: url } = document;
+  if (typeof url !== "string" || !isKeyUrl(url)) {
+    throw new KeyFetchError("the jwks_uri of the discovery document is not an https URL");
+  }
+  return url;
 }
 
 /** Providers publish fewer than ten keys. */
@@ -103,21 +115,4 @@ async function importOrNull(jwk: unknown, index: number): Promise<VerificationKe
   } catch {
     return null;
   }
-}
-
-/**
- * Returns the URL of the key set in a discovery document. Throws `KeyFetchError` if the document is of
- * another issuer (section 4.3), or if keys may not be fetched from the URL.
- */
-function keySetUrl(text: string, issuer: string): string {
-  const document = parseJsonObject(text);
-  if (document === null) throw new KeyFetchError("the discovery document is not a JSON object");
-  if (document.issuer !== issuer) {
-    throw new KeyFetchError("the discovery document is of another issuer");
-  }
-  const { jwks_uri: url } = document;
-  if (typeof url !== "string" || !isKeyUrl(url)) {
-    throw new KeyFetchError("the jwks_uri of the discovery document is not an https URL");
-  }
-  return url;
 }

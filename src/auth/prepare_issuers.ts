@@ -8,7 +8,6 @@ import type { KeyLocation } from "./key_loader.ts";
 import type { RemoteKeySet, RemoteKeySets } from "./remote_key_set.ts";
 import type { Issuers, TokenIssuer } from "./verify_token.ts";
 
-/** The options that name issuers. */
 export type IssuerOptions = Pick<
   Config,
   "jwtSecret" | "jwtJwksUrl" | "jwtIssuer" | "jwtIssuers"
@@ -30,7 +29,6 @@ export async function prepareIssuers(
   return listed.size === 0 && unlisted === null ? null : { listed, unlisted };
 }
 
-/** Returns the fetched key sets of issuers. */
 export function remoteKeySetsOf(issuers: Issuers | null): ReadonlySet<RemoteKeySet> {
   const all = issuers === null ? [] : [...issuers.listed.values(), issuers.unlisted];
   return new Set(all.map((issuer) => issuer?.remoteKeys ?? null).filter((set) => set !== null));

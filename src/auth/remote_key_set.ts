@@ -1,5 +1,6 @@
 /** The keys of issuers, which the service fetches and keeps fresh. @module */
 import { errors } from "../errors/catalogue.ts";
+import { getOrMake } from "../lib/group_by.ts";
 import type { Counter, MetricRegistry, Sample } from "../observe/metric_registry.ts";
 import type { Observation } from "../observe/observation.ts";
 import { KeyFetchError } from "./fetch_document.ts";
@@ -216,10 +217,8 @@ export class RemoteKeySets {
 
   /** Returns the key set of an issuer, with the keys that are known of it. */
   get(names: KeySetNames): RemoteKeySet {
-    const id = JSON.stringify(names);
-    const set = this.#sets.get(id) ?? new RemoteKeySet(names, maxStaleMs, this.#dependencies);
-    this.#sets.set(id, set);
-    return set;
+    const make = () => new RemoteKeySet(names, maxStaleMs, this.#dependencies);
+    return getOrMake(this.#sets, JSON.stringify(names), make);
   }
 
   /** Forgets all other key sets. */

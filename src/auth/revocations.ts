@@ -1,6 +1,7 @@
 /** The list of revoked tokens. @module */
 import { claimText } from "./claims.ts";
 import type { VerifiedToken } from "./jwt.ts";
+import { getOrMake } from "../lib/group_by.ts";
 
 /** One row of the list: it revokes the tokens whose claim has a value. */
 export interface Revocation {
@@ -19,11 +20,8 @@ export type RevocationIndex = ReadonlyMap<string, ReadonlyMap<string, readonly R
 export function indexRevocations(list: readonly Revocation[]): RevocationIndex {
   const index = new Map<string, Map<string, Revocation[]>>();
   for (const revocation of list) {
-    const byValue = index.get(revocation.claim) ?? new Map<string, Revocation[]>();
-    index.set(revocation.claim, byValue);
-    const same = byValue.get(revocation.value);
-    if (same === undefined) byValue.set(revocation.value, [revocation]);
-    else same.push(revocation);
+    const byValue = getOrMake(index, revocation.claim, () => new Map<string, Revocation[]>());
+    getOrMake(byValue, revocation.value, () => []).push(revocation);
   }
   return index;
 }

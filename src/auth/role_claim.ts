@@ -7,9 +7,8 @@ import {
   type RolePathStep,
 } from "./legacy_role_path.ts";
 import { AuthSettingError } from "./keys.ts";
-import type { jsonpath, JSONPathQuery, TokenKind } from "json-p3";
+import type { jsonpath, JSONPathQuery } from "json-p3";
 
-/** A path to the role. */
 export interface RolePath {
   /** The path in canonical form. */
   readonly text: string;
@@ -26,14 +25,6 @@ export interface RolePath {
  * Throws `AuthSettingError` if it is neither.
  */
 export async function parseRolePath(text: string): Promise<RolePath> {
-  const names = plainNames(text);
-  if (names !== null) {
-    return {
-      text,
-      deprecated: false,
-      find: (claims) => followSteps(claims, names),
-    };
-  }
   const legacyPath = parseLegacyPath(text);
   if (legacyPath !== null) {
     return {
@@ -42,7 +33,15 @@ export async function parseRolePath(text: string): Promise<RolePath> {
       find: (claims) => followSteps(claims, legacyPath),
     };
   }
-  return await compileJsonPath(text);
+  try {
+    return { ...await compileJsonPath(text), deprecated: false };
+  } catch (error) {
+    const problem = error instanceof Error ? `: ${error.message}` : "";
+    throw new AuthSettingError(
+      `failed to parse role-claim-key value (${text})${problem}`,
+      "jwt-role-claim-key",
+    );
+  }
 }
 
 /**
@@ -69,17 +68,23 @@ function plainNames(text: string): readonly RolePathStep[] | null {
 const maxDepth = 200;
 
 /**
- * Returns the function that finds the first value at a JSONPath in claims. It throws if `..` exceeds its
+ * Returns the function that finds the first value at a JSONPath in claims; undefined also if `..` exceeds its
  * maximum depth. Rejects with an `Error` if the path is invalid.
  */
 export async function compileClaimPath(text: string): Promise<(claims: Claims) => unknown> {
-  const names = plainNames(text);
-  if (names !== null) return (claims) => followSteps(claims, names);
-  const { query } = await parseJsonPath(text);
-  return (claims) => query.query(claims as JsonValue).nodes[0]?.value;
+  const { find } = await compileJsonPath(text);
+  return (claims) => {
+    try {
+      return find(claims);
+    } catch {
+      return undefined;
+    }
+  };
 }
 
-async function parseJsonPath(text: string) {
+async function compileJsonPath(text: string): Promise<Pick<RolePath, "find" | "text">> {
+  const names = plainNames(text);
+  if (names !== null) return { text, find: (claims) => followSteps(claims, names) };
   const library = await import("json-p3");
   const { JSONPathEnvironment, jsonpath } = library;
   const environment = new JSONPathEnvironment({ maxRecursionDepth: maxDepth });
@@ -87,27 +92,14 @@ async function parseJsonPath(text: string) {
     "search",
     new jsonpath.functions.Search({ iRegexpCheck: false }),
   );
-  return { query: environment.compile(text), library };
+  const query = environment.compile(text);
+  return {
+    text: `$${segmentsText(query, library)}`,
+    find: (claims) => query.query(claims as JsonValue).nodes[0]?.value,
+  };
 }
 
-async function compileJsonPath(text: string): Promise<RolePath> {
-  try {
-    const { query, library } = await parseJsonPath(text);
-    return {
-      text: jsonPathText(query, library),
-      deprecated: false,
-      find: (claims) => query.query(claims as JsonValue).nodes[0]?.value,
-    };
-  } catch (error) {
-    const problem = error instanceof Error ? `: ${error.message}` : "";
-    throw new AuthSettingError(
-      `failed to parse role-claim-key value (${text})${problem}`,
-      "jwt-role-claim-key",
-    );
-  }
-}
-
-type JsonValue = Parameters<import("json-p3").JSONPathQuery["query"]>[0];
+type JsonValue = Parameters<JSONPathQuery["query"]>[0];
 
 /** The JSONPath library. The service loads it only for paths that need it. */
 type JsonPathLibrary = typeof import("json-p3");
@@ -117,13 +109,9 @@ type Segment = InstanceType<typeof jsonpath.JSONPathSegment>;
 type Expression = InstanceType<typeof jsonpath.expressions.FilterExpression>;
 
 /**
- * Writes a compiled path. Names keep dots or brackets, texts have single quotes, slices have a step,
+ * Writes the segments of a path. Names keep dots or brackets, texts have single quotes, slices have a step,
  * and numbers in filters have a decimal point. Filters have only the necessary parentheses.
  */
-function jsonPathText(query: JSONPathQuery, library: JsonPathLibrary): string {
-  return `$${segmentsText(query, library)}`;
-}
-
 function segmentsText({ segments }: JSONPathQuery, library: JsonPathLibrary): string {
   return segments.map((segment) => segmentText(segment, library)).join("");
 }
@@ -131,15 +119,11 @@ function segmentsText({ segments }: JSONPathQuery, library: JsonPathLibrary): st
 function segmentText({ token, selectors }: Segment, library: JsonPathLibrary): string {
   const kinds = library.TokenKind;
   const descends = token.kind === kinds.DDOT;
-  const [first] = selectors;
-  if (isDotted(first, kinds.NAME)) return `${descends ? ".." : "."}${first.token.value}`;
+  const first = selectors[0]?.token;
+  if (first?.kind === kinds.NAME) return `${descends ? ".." : "."}${first.value}`;
   if (token.kind === kinds.WILD) return ".*";
   const inside = selectors.map((selector) => selectorText(selector, library)).join(",");
   return `${descends ? ".." : ""}[${inside}]`;
-}
-
-function isDotted(selector: Selector | undefined, name: TokenKind): selector is Selector {
-  return selector?.token.kind === name;
 }
 
 function selectorText(selector: Selector, library: JsonPathLibrary): string {

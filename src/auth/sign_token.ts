@@ -3,7 +3,6 @@ import { importJWK, type JWK, SignJWT } from "jose";
 import type { JsonObject } from "../lib/json_object.ts";
 import { algorithmsOf, AuthSettingError, readSecret } from "./keys.ts";
 
-/** A key that signs. */
 interface SigningKey {
   readonly alg: string;
   readonly kid: string | null;

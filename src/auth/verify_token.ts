@@ -23,7 +23,6 @@ export interface TokenIssuer {
   readonly rules: IssuerRules | null;
 }
 
-/** The accepted issuers. */
 export interface Issuers {
   readonly listed: ReadonlyMap<string, TokenIssuer>;
   /** The keys of `jwt-secret`, `jwt-jwks-url` and `jwt-issuer`; null if none of them is set. */

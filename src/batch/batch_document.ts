@@ -10,6 +10,7 @@ import { turn } from "../lib/timers.ts";
 import type { BodyDecoder } from "../request/body/body_decoder.ts";
 import { DocumentDecoder } from "../request/body/decoders.ts";
 import { JsonOutline } from "../request/body/json_outline.ts";
+import { isolationLevels } from "../transaction/script.ts";
 
 /** One operation of a batch, as it was sent. */
 export interface BatchOperation {
@@ -125,11 +126,9 @@ function malformed(path: Path, expected: string): ServiceError {
   return errors.invalidBatch(path.length === 0 ? "The document" : segments.join(""), expected);
 }
 
-const isolations: readonly IsolationLevel[] = ["read committed", "repeatable read", "serializable"];
-
 function readIsolation(value: string | null): IsolationLevel {
-  const found = isolations.find((isolation) => isolation === value);
-  if (found === undefined) throw malformed(["isolation"], `expected ${listed(isolations)}`);
+  const found = isolationLevels.find((isolation) => isolation === value);
+  if (found === undefined) throw malformed(["isolation"], `expected ${listed(isolationLevels)}`);
   return found;
 }
 

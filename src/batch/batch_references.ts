@@ -64,7 +64,6 @@ interface ReferenceTarget {
   readonly column: string;
 }
 
-/** A reference of an operation. */
 export interface BatchReference {
   readonly target: ReferenceTarget;
   /** As sent. */

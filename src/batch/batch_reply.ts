@@ -13,7 +13,6 @@ import {
 } from "../response/overrides.ts";
 import { appliedHeader, type Reply } from "../response/reply.ts";
 
-/** The reply of one operation. */
 export interface OperationReply {
   readonly id: string;
   readonly reply: Reply;

@@ -1,9 +1,8 @@
 /** All errors of the service, one row each: code, status and wording. Codes have no dialect prefix.
  * @module */
-import { batchErrors } from "./batch_errors.ts";
+import { batchErrors, liveErrors } from "./batch_errors.ts";
 import { connectionErrors } from "./connection_errors.ts";
 import { guardErrors } from "./guard_errors.ts";
-import { liveErrors } from "./live_errors.ts";
 import { queryErrors } from "./query_errors.ts";
 import { requestErrors } from "./request_errors.ts";
 import { schemaCacheErrors } from "./schema_cache_errors.ts";

@@ -144,21 +144,6 @@ function statusOfRaise(sqlstate: string): number {
   return /^PT[0-9]{3}$/.test(sqlstate) ? sendableStatus(Number(sqlstate.slice(2))) : 500;
 }
 
-/** The body, from the error's message. */
-interface RaisedBody {
-  readonly code: string;
-  readonly message: string;
-  readonly details: string | null;
-  readonly hint: string | null;
-}
-
-/** Status and headers, from the error's detail. */
-interface RaisedHead {
-  readonly status: number;
-  readonly statusText: string | null;
-  readonly headers: HeaderList;
-}
-
 const messageHint = "MESSAGE must be a JSON object with obligatory keys: 'code', 'message' and " +
   "optional keys: 'details', 'hint'.";
 const detailHint = "DETAIL must be a JSON object with obligatory keys: 'status', 'headers' and " +
@@ -199,21 +184,19 @@ function raisedResponse(failure: DatabaseFailure, state: string): ServiceError {
   });
 }
 
-function raisedBody(text: string): RaisedBody | null {
-  const object = parseJsonObject(text);
-  if (object === null) return null;
-  const { code, message, details = null, hint = null } = object;
+/** Returns the body, from the error's message. */
+function raisedBody(text: string) {
+  const { code, message, details = null, hint = null } = parseJsonObject(text) ?? {};
   return typeof code === "string" && typeof message === "string" && isTextOrNull(details) &&
       isTextOrNull(hint)
     ? { code, message, details, hint }
     : null;
 }
 
-function raisedHead(text: string): RaisedHead | null {
-  const object = parseJsonObject(text);
-  if (object === null) return null;
-  const { status, status_text: statusText = null } = object;
-  const headers = raisedHeaders(object.headers);
+/** Returns status and headers, from the error's detail. */
+function raisedHead(text: string) {
+  const { status, status_text: statusText = null, headers: listed } = parseJsonObject(text) ?? {};
+  const headers = raisedHeaders(listed);
   return isInteger(status) && isTextOrNull(statusText) && headers !== null
     ? { status, statusText, headers }
     : null;

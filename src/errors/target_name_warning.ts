@@ -1,4 +1,8 @@
 /** The warning for requests that address an aliased embed by its target's name. @module */
+import type { Dialect } from "../dialect.ts";
+import type { HeaderList } from "../lib/header_list.ts";
+import { version } from "../version.ts";
+import { headerValue } from "./http_text.ts";
 
 /** An aliased embed that a filter, an order or a limit addressed by its target's name. */
 export type TargetNameUse = readonly [target: string, alias: string];
@@ -11,4 +15,17 @@ export const targetNameWarning =
 /** Lists the replacements: `` `films` to `all_films`, `awards` to `best` ``. */
 export function replacementsText(uses: readonly TargetNameUse[]): string {
   return uses.map(([target, alias]) => `\`${target}\` to \`${alias}\``).join(", ");
+}
+
+/** Returns the `Warning` header (RFC 7234 section 5.5); none without uses, or for names that a header cannot contain. */
+export function targetNameHeaders(
+  uses: readonly TargetNameUse[],
+  { displayName }: Pick<Dialect, "displayName">,
+): HeaderList {
+  if (uses.length === 0) return [];
+  const text = `${targetNameWarning} Update ${replacementsText(uses)} in query string filters, ` +
+    "orders or limits.";
+  const quoted = text.replaceAll(/["\\]/g, "\\$&");
+  const value = headerValue(`299 ${displayName}v${version} "${quoted}"`);
+  return value === null ? [] : [["Warning", value]];
 }

@@ -1,6 +1,7 @@
 /** Responds to a batch: several operations in one transaction. @module */
 import {
   type BatchDocument,
+  batchDocumentDecoder,
   type BatchOperation,
   parseBatchDocument,
 } from "../batch/batch_document.ts";
@@ -8,10 +9,10 @@ import {
   checkBatchHead,
   checkDocumentLength,
   describedBatch,
-  documentReader,
+  inheritedHeaders,
+  operationRequest,
 } from "../batch/batch_head.ts";
 import { OperationError } from "../batch/operation_error.ts";
-import { inheritedHeaders, operationRequest } from "../batch/operation_request.ts";
 import { BatchReferences } from "../batch/batch_references.ts";
 import { batchReply } from "../batch/batch_reply.ts";
 import { errors } from "../errors/catalogue.ts";
@@ -39,7 +40,8 @@ export async function respondToBatch(exchange: Exchange): Promise<Reply> {
   if (cache === null) throw cacheError ?? errors.noSchemaCache();
   const request = describedBatch(pieces, config);
   checkBatchHead(pieces, request);
-  const payload = await receiveBody(exchange.request, documentReader(config).begin, {
+  const begin = () => batchDocumentDecoder(config.batchMaxBytes);
+  const payload = await receiveBody(exchange.request, begin, {
     ...bodyOptions(exchange),
     checks: { head: () => checkDocumentLength(pieces, config) },
   });

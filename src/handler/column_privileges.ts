@@ -59,7 +59,6 @@ export class ColumnPrivileges {
     for (const oldest of this.#columns.keys()) return void this.#columns.delete(oldest);
   }
 
-  /** Forgets the columns of a role. */
   forget(role: string): void {
     const prefix = keyOf(role);
     for (const key of this.#columns.keys()) if (key.startsWith(prefix)) this.#columns.delete(key);

@@ -18,7 +18,6 @@ interface ContextOptions {
   readonly live: PathHost | null;
 }
 
-/** Makes the function that returns the context of a snapshot. */
 export function cachedContext(
   service: RequestService,
   options: ContextOptions,

@@ -129,6 +129,7 @@ export interface ExchangeHead {
   readonly refusal: ServiceError | null;
   /** Measures the database; null if nothing needs it. */
   readonly timing: RequestTiming | null;
+  readonly info: RequestInfo;
 }
 
 /** One request. Its database work ends when it is aborted, or when its time is over. */
@@ -175,9 +176,7 @@ export class Exchange implements Caller {
   constructor(
     request: Request,
     context: Context,
-    { pieces, credential, identifiers, refusal, timing, info }: ExchangeHead & {
-      readonly info: RequestInfo;
-    },
+    { pieces, credential, identifiers, refusal, timing, info }: ExchangeHead,
   ) {
     const { snapshot: { config }, service } = context;
     this.request = request;

@@ -40,7 +40,6 @@ export function responseWith(
   return response;
 }
 
-/** Makes the `Response` of a reply. */
 export function toResponse({ request: { method }, info }: Exchange, reply: Reply): Response {
   const { status, statusText = "", content, headers } = reply;
   const isHead = method === "HEAD";

@@ -5,10 +5,6 @@ import { errors } from "../errors/catalogue.ts";
 export class RequestsInFlight {
   #count = 0;
 
-  get count(): number {
-    return this.#count;
-  }
-
   /** Adds a request. Throws `135` if `max` requests are in progress; 0 sets no limit. */
   enter(max: number): void {
     if (max > 0 && this.#count >= max) throw errors.tooManyRequests();

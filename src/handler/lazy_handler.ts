@@ -43,7 +43,6 @@ export interface Handler {
   close(): Promise<void>;
 }
 
-/** Options of the service that a handler passes on. */
 type PassedOptions = Pick<
   ServiceOptions,
   "fetch" | "now" | "observe" | "schemaCache" | "schemaCacheMaxAge" | "tenant"

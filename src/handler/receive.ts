@@ -17,7 +17,6 @@ import { type RawRequest, readRawRequest } from "../request/raw_request.ts";
 import type { RequestService } from "../service/request_service.ts";
 import { type Context, Exchange, type RequestInfo } from "./exchange.ts";
 
-/** Makes the exchange of a request. */
 export function receive(request: Request, info: RequestInfo, context: Context): Exchange {
   const { service, snapshot: { config } } = context;
   const received = readRawRequest(request, info.path);

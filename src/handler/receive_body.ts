@@ -17,7 +17,6 @@ export interface BodyRules extends Pick<DivisionOptions, "isDivisible"> {
   readonly checks: LongBodyChecks;
 }
 
-/** Receives the body of an exchange. */
 export async function receiveRequestBody(
   exchange: Exchange,
   reader: PayloadReader,

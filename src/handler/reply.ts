@@ -12,10 +12,9 @@ import {
   respondToPlan,
   respondToRead,
 } from "../response/response.ts";
-import { targetNameHeaders } from "../response/warning.ts";
+import { targetNameHeaders } from "../errors/target_name_warning.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
-import type { DataPlan } from "../transaction/data_plan.ts";
-import { isExplained } from "../transaction/data_plan.ts";
+import { type DataPlan, isExplained, relationOf } from "../transaction/data_plan.ts";
 import { applyResultChecks } from "../transaction/result_checks.ts";
 import {
   type BatchHead,
@@ -139,10 +138,6 @@ function deprecationOf(
   plan: DataPlan,
   cache: SchemaCache | null,
 ): HeaderList | undefined {
-  const target = plan.kind === "call"
-    ? plan.call.routine
-    : plan.kind === "read"
-    ? plan.relation
-    : plan.mutate.relation;
-  return target.deprecation ?? cache?.deprecation(schema);
+  const target = plan.kind === "call" ? plan.call.routine : relationOf(plan);
+  return target?.deprecation ?? cache?.deprecation(schema);
 }

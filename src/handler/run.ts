@@ -31,7 +31,6 @@ export function run(exchange: Exchange, work: RequestWork): Promise<Reply> {
     : new ScriptRun(exchange, work, owner).execute();
 }
 
-/** Runs a plain request. */
 export function runPlain(
   exchange: Exchange,
   { request, planned, payload }: PayloadRequest,

@@ -46,7 +46,6 @@ export function runTransaction(
     : timing.measure(() => database.transaction(batch, caller));
 }
 
-/** One transaction of an exchange. */
 export class ScriptRun {
   readonly #exchange: Exchange;
   readonly #work: RequestWork;

@@ -1,12 +1,12 @@
 /** Content codings of responses: what a client accepts, and which types are worth coding. @module
  */
 
-export type ResponseCoding = "zstd" | "br" | "gzip";
+export const responseCodings = ["zstd", "br", "gzip"] as const;
 
-const responseCodings: ReadonlySet<string> = new Set<ResponseCoding>(["zstd", "br", "gzip"]);
+export type ResponseCoding = typeof responseCodings[number];
 
 export function isResponseCoding(text: string): text is ResponseCoding {
-  return responseCodings.has(text);
+  return responseCodings.some((coding) => coding === text);
 }
 
 /**

@@ -33,16 +33,14 @@ const ofLiveQueries = ["handle", "offset", "schema", "cursor", "up-to-date"]
 
 const knownMethods: ReadonlySet<string> = new Set(methods);
 
-export interface AllowedMethods {
-  /** Whether a preflight request may ask for QUERY. Default: false. */
-  readonly takesQuery?: boolean;
-}
-
-/** Null unless the request is an allowed preflight. No list allows all origins. */
+/**
+ * Null unless the request is an allowed preflight. No list allows all origins. `takesQuery`: it may ask for
+ * QUERY.
+ */
 export function preflightHeaders(
   { method, headers }: CrossOriginRequest,
   allowedOrigins: readonly string[] | null,
-  { takesQuery = false }: AllowedMethods = {},
+  { takesQuery = false }: { readonly takesQuery?: boolean } = {},
 ): HeaderList | null {
   if (method !== "OPTIONS") return null;
   const origin = originHeaders(headers.get("origin"), allowedOrigins);

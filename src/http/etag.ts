@@ -1,7 +1,7 @@
 /** Entity tags (RFC 9110, section 8.8.3): the lists in `If-Match` and `If-None-Match`, and the tags
  * of coded responses. Each coding is a representation of its own, so its tag has a suffix. @module
  */
-import type { ResponseCoding } from "./accept_encoding.ts";
+import { type ResponseCoding, responseCodings } from "./accept_encoding.ts";
 
 export interface EntityTag {
   readonly isWeak: boolean;
@@ -57,11 +57,9 @@ export function codedTag(tag: string, coding: ResponseCoding): string {
 
 /** Returns the form of a tag that a condition names: that of a coded representation, or the tag itself. */
 export function namedTag(tag: string, condition: string): string {
-  const coded = codings.map((coding) => codedTag(tag, coding));
+  const coded = responseCodings.map((coding) => codedTag(tag, coding));
   return coded.find((each) => condition.includes(each)) ?? tag;
 }
-
-const codings: readonly ResponseCoding[] = ["zstd", "br", "gzip"];
 
 /** Returns `If-Match` or `If-None-Match` with the tags of the uncoded representations. */
 export function uncodedTags(value: string): string {

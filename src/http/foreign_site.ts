@@ -8,7 +8,6 @@ export interface SiteRules {
   readonly checksHost: boolean;
 }
 
-/** The header that shows another site. */
 export type ForeignHeader = "Host" | "Origin";
 
 /** Returns the header that shows another site; null for a request to accept. */

@@ -7,7 +7,6 @@ export function isHostHeader(value: string | null): boolean {
   return value === null || characters.test(value);
 }
 
-/** Returns the response to a request with an invalid `Host` header. */
 export function badHostResponse(headers: HeadersInit): Response {
   return new Response("Bad Request", { status: 400, headers });
 }

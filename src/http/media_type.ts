@@ -1,6 +1,9 @@
 /** Media types of requests and responses. @module */
 
-export type PlanOption = "analyze" | "verbose" | "settings" | "buffers" | "wal";
+/** In the order of the response header. */
+const planOptions = ["analyze", "verbose", "settings", "buffers", "wal"] as const;
+
+export type PlanOption = typeof planOptions[number];
 
 /** A parsed media type. The response uses the vendor tree that the client used. */
 export type MediaRange =
@@ -50,9 +53,6 @@ const ndjsonTypes = [
 
 /** Vendor trees that both dialects accept. */
 const vendors = ["svc", "pgrst"] as const;
-
-/** In the order of the response header. */
-const planOptions: readonly PlanOption[] = ["analyze", "verbose", "settings", "buffers", "wal"];
 
 type Parameters = ReadonlyMap<string, string>;
 

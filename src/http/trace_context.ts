@@ -1,10 +1,4 @@
-/**
- * Trace context of a request.
- *
- * Source: W3C Trace Context, level 1, section 3.2.
- *
- * @module
- */
+/** Trace context of a request (W3C Trace Context, level 1, section 3.2). @module */
 
 /** The span that a request belongs to. Identifiers are lower-case hexadecimal digits. */
 export interface SpanContext {

@@ -13,14 +13,12 @@ import { InvalidParams, type Session } from "./session.ts";
 import { queryOf, relationPath } from "./target.ts";
 import { dataResult, errorOf, errorResult, type ToolResult } from "./tool_result.ts";
 
-/** Arguments of `list_relations`. */
 interface ListArguments {
   readonly schema?: string;
   readonly search?: string;
   readonly cursor?: string;
 }
 
-/** Arguments of `describe_relation`. */
 interface DescribeArguments {
   readonly relation: string;
   readonly schema?: string;

@@ -16,7 +16,6 @@ export async function loadLibrary(): Promise<Library> {
   return await import("@modelcontextprotocol/server");
 }
 
-/** Opens the endpoint of a handler. */
 export async function openEndpoint(host: McpHostFacts): Promise<McpEndpoint> {
   const answer = openProtocol(await loadLibrary(), host);
   return async function respond(message) {

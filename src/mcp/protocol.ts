@@ -6,7 +6,6 @@ import { ApiFailure, InvalidParams, type Session } from "./session.ts";
 import { errorOf } from "./tool_result.ts";
 import { callTool, type CheckArguments, listTools } from "./tools.ts";
 
-/** The library of the protocol. */
 export type Library = typeof import("@modelcontextprotocol/server");
 
 /** Answers the message of a session, whose body is parsed. */

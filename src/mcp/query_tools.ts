@@ -33,13 +33,11 @@ interface RowArguments {
   readonly count?: "exact" | "planned" | "estimated";
 }
 
-/** Arguments of `query`. */
 interface QueryArguments extends RowArguments {
   readonly relation: string;
   readonly schema?: string;
 }
 
-/** Arguments of `call_function`. */
 interface FunctionArguments extends RowArguments {
   readonly function: string;
   readonly schema?: string;
@@ -49,7 +47,6 @@ interface FunctionArguments extends RowArguments {
 /** Rows of a result if its call gives no limit. */
 const defaultLimit = 20;
 
-/** Reads rows of a relation. */
 export async function query(
   { relation, schema, ...rows }: QueryArguments,
   session: Session,

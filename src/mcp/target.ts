@@ -7,20 +7,16 @@ import { InvalidParams } from "./session.ts";
 /** Filters: one condition of a column, or several. */
 export type Where = Readonly<Record<string, string | readonly string[]>>;
 
-/** A parameter of a query string. */
 export type QueryParamPair = readonly [name: string, value: string];
 
-/** Returns the path of a relation. */
 export function relationPath(relation: string): string {
   return `/${encode(relation)}`;
 }
 
-/** Returns the path of a function. */
 export function functionPath(name: string): string {
   return `/rpc/${encode(name)}`;
 }
 
-/** Returns a query string. */
 export function queryOf(params: readonly QueryParamPair[]): string {
   return params.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
 }

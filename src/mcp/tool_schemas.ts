@@ -1,7 +1,6 @@
 /** The tools: names, texts for the model, and JSON Schemas (draft 2020-12) of their arguments.
  * @module */
 
-/** A JSON Schema. */
 type ToolSchema = Readonly<Record<string, unknown>>;
 
 /** A tool, as `tools/list` shows it. */
@@ -63,7 +62,6 @@ function argumentsOf(
   return { type: "object", properties, required, additionalProperties: false };
 }
 
-/** Tools that read. */
 export const readTools: readonly ToolDefinition[] = [
   {
     name: "list_relations",
@@ -100,7 +98,6 @@ export const readTools: readonly ToolDefinition[] = [
   },
 ];
 
-/** Tools that write. */
 export const writeTools: readonly ToolDefinition[] = [
   {
     name: "insert_rows",

@@ -29,22 +29,18 @@ interface WriteArguments {
   readonly dry_run?: boolean;
 }
 
-/** Arguments of `insert_rows`. */
 interface InsertArguments extends WriteArguments {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** Arguments of `delete_rows`. */
 interface DeleteArguments extends WriteArguments {
   readonly where: Where;
 }
 
-/** Arguments of `update_rows`. */
 interface UpdateArguments extends DeleteArguments {
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-/** Inserts rows. */
 export async function insertRows(
   args: InsertArguments,
   session: Session,
@@ -68,7 +64,6 @@ function columnsParam(rows: InsertArguments["rows"]): readonly QueryParamPair[] 
   return [["columns", quoted.join(",")]];
 }
 
-/** Updates rows. */
 export async function updateRows(args: UpdateArguments, session: Session): Promise<ToolResult> {
   checkColumns(args.values, relationOf(args, session));
   return await write(args, session, {
@@ -78,7 +73,6 @@ export async function updateRows(args: UpdateArguments, session: Session): Promi
   });
 }
 
-/** Deletes rows. */
 export async function deleteRows(args: DeleteArguments, session: Session): Promise<ToolResult> {
   return await write(args, session, { method: "DELETE", ...boundedFilters(args, session) });
 }

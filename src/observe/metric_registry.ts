@@ -1,10 +1,6 @@
-/**
- * Counters and gauges that parts of the service register, in the text format of Prometheus.
- *
- * Source: Prometheus documentation, "Exposition formats", text-based format.
- *
- * @module
- */
+/** Counters and gauges that parts of the service register, in the text format of Prometheus (Prometheus
+ * documentation, "Exposition formats"). @module */
+import { getOrMake } from "../lib/group_by.ts";
 
 export interface MetricDescription {
   /** Name without the prefix of the service: `requests_shed_total`. */
@@ -32,12 +28,11 @@ export class MetricRegistry {
 
   /** Returns the counter of this name. Registers it at the first call. */
   counter(description: MetricDescription): Counter {
-    let counter = this.#counters.get(description.name);
-    if (counter === undefined) {
-      this.#counters.set(description.name, counter = new Counter(description));
-      this.#add(description, "counter", () => counter!.samples());
-    }
-    return counter;
+    return getOrMake(this.#counters, description.name, () => {
+      const counter = new Counter(description);
+      this.#add(description, "counter", () => counter.samples());
+      return counter;
+    });
   }
 
   /** Registers a gauge, or replaces the one of this name. `read` returns its current samples. */
@@ -151,28 +146,15 @@ export function sumOfMetrics(texts: readonly string[]): string {
   const sum = new Map<string, Family>();
   for (const text of texts) {
     for (const [name, { head, type, series }] of familiesOf(text)) {
-      const known = sum.get(name);
-      if (known === undefined) sum.set(name, { head, type, series });
-      else addSeries(known.series, series, isHighest(name, type));
+      const sums = getOrMake(sum, name, () => ({ head, type, series: new Map() })).series;
+      const isHighest = type === "gauge" && /_(?:info|seconds|up)$/.test(name);
+      for (const [key, value] of series) {
+        const known = sums.get(key) ?? (isHighest ? -Infinity : 0);
+        sums.set(key, isHighest ? Math.max(known, value) : known + value);
+      }
     }
   }
   return textOf(sum);
-}
-
-function isHighest(name: string, type: string): "highest" | "sum" {
-  return type === "gauge" && /_(?:info|seconds|up)$/.test(name) ? "highest" : "sum";
-}
-
-function addSeries(
-  sums: Map<string, number>,
-  series: ReadonlyMap<string, number>,
-  rule: "highest" | "sum",
-): void {
-  for (const [key, value] of series) {
-    const known = sums.get(key);
-    if (known === undefined) sums.set(key, value);
-    else sums.set(key, rule === "sum" ? known + value : Math.max(known, value));
-  }
 }
 
 /** Reads a text in which each metric has a line of help, a line of its type, and its series. */
@@ -243,13 +225,10 @@ export class Histogram {
   }
 
   #seriesOf(labelValues: readonly string[]): HistogramSeries {
-    const key = labelValues.join("\0");
-    let series = this.#series.get(key);
-    if (series === undefined) {
+    return getOrMake(this.#series, labelValues.join("\0"), () => {
       const counts = new Array<number>(this.#description.bounds.length + 1).fill(0);
-      this.#series.set(key, series = { labelValues, counts, sum: 0 });
-    }
-    return series;
+      return { labelValues, counts, sum: 0 };
+    });
   }
 
   /** Returns the lines of all series. `name` is the whole name. */

@@ -1,13 +1,7 @@
-/**
- * Metrics of HTTP requests, by the names of OpenTelemetry in the spelling of Prometheus.
- *
- * Source: OpenTelemetry, "Semantic conventions for HTTP metrics".
- *
- * @module
- */
+/** Metrics of HTTP requests, by the names of OpenTelemetry ("Semantic conventions for HTTP metrics") in the
+ * spelling of Prometheus. @module */
 import { Histogram, metricText, otherLabel } from "./metric_registry.ts";
 
-/** A response, as it is counted. */
 export interface CountedResponse {
   readonly method: string;
   /** Path of the schema cache's object, or a name that begins with an underscore. */

@@ -1,10 +1,9 @@
 /** Prepares the policies of a configuration, and keeps the arrival times of the previous one.
  * @module */
-import { compileClaimPath } from "../auth/role_claim.ts";
+import { compileClaimPath, roleText } from "../auth/role_claim.ts";
 import type { Config } from "../config/options.ts";
 import { type RateLimitPolicy, readRateLimits } from "../config/rate_limit_grammar.ts";
-import { ArrivalTable } from "./arrival_table.ts";
-import { rateOf } from "./gcra.ts";
+import { ArrivalTable, rateOf } from "./gcra.ts";
 import type { PreparedPolicy, RateLimits } from "./rate_limiter.ts";
 import { decodedPath } from "./resource.ts";
 
@@ -96,19 +95,8 @@ async function claimReader(
     const problem = error instanceof Error ? error.message : String(error);
     throw new Error(`policy ${policy}: invalid JSONPath (${path}): ${problem}`);
   });
-  return (claims) => textOf(valueOf(() => find(JSON.parse(claims))));
-}
-
-/** Returns undefined also for claims that are too deep for the path. */
-function valueOf(find: () => unknown): unknown {
-  try {
-    return find();
-  } catch {
-    return undefined;
-  }
-}
-
-function textOf(value: unknown): string | null {
-  if (value === undefined || value === null) return null;
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return (claims) => {
+    const value = find(JSON.parse(claims)) ?? null;
+    return value === null ? null : roleText(value);
+  };
 }

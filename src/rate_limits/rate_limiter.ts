@@ -2,8 +2,7 @@
 import { networkOf } from "../http/client_address.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { HeaderList } from "../lib/header_list.ts";
-import type { ArrivalTable } from "./arrival_table.ts";
-import { decide, type Decision, type Rate } from "./gcra.ts";
+import { type ArrivalTable, decide, type Decision, type Rate } from "./gcra.ts";
 import { countsMethod, isUnder, type LimitedResource } from "./resource.ts";
 import type { RateLimitPolicy } from "../config/rate_limit_grammar.ts";
 

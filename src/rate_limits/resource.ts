@@ -11,7 +11,6 @@ export interface LimitedResource {
   readonly path: string;
 }
 
-/** Returns the resource of a request. */
 export function limitedResource(
   request: { readonly method: string; readonly path: string },
   config: QueryRequestConfig,

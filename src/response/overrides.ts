@@ -1,6 +1,7 @@
 /** Reads `response.status` and `response.headers`, by which database code overrides the response.
  * @module */
 import type { HeaderList } from "../lib/header_list.ts";
+import { parseJson } from "../lib/json_object.ts";
 import { errors } from "../errors/catalogue.ts";
 import { framingHeaders, headerValue, isHeaderName } from "../errors/http_text.ts";
 
@@ -17,17 +18,9 @@ export function statusOverride(setting: string | null): number | null {
 /** Reads `response.headers`: an array of objects with one string member each. Throws 111. */
 export function headerOverrides(setting: string | null): HeaderList {
   if (setting === null) return [];
-  const list = parse(setting);
+  const list = parseJson(setting);
   if (!Array.isArray(list)) throw errors.invalidResponseHeaders();
   return list.map(header).filter(([name]) => !framingHeaders.has(name.toLowerCase()));
-}
-
-function parse(setting: string): unknown {
-  try {
-    return JSON.parse(setting);
-  } catch {
-    throw errors.invalidResponseHeaders();
-  }
 }
 
 function header(item: unknown): readonly [string, string] {

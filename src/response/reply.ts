@@ -8,7 +8,7 @@ import { resultColumn } from "../query/query.ts";
 import type { Representation } from "../plan/negotiate.ts";
 import type { ApiRequest, Preferences } from "../request/api_request.ts";
 import { preferenceName } from "../request/preferences.ts";
-import { type Header, headerOverrides, mergeHeaders, statusOverride } from "./overrides.ts";
+import { headerOverrides, mergeHeaders, statusOverride } from "./overrides.ts";
 
 /** A response before it becomes a `Response`. */
 export interface Reply {
@@ -45,14 +45,11 @@ export interface ResultMetadata {
   readonly responseStatus: string | null;
   /** Entity tag without its quotes; null for none. */
   readonly tag: string | null;
-}
-
-export interface WriteMetadata extends ResultMetadata {
-  /** Number of written rows; the representation may show fewer. */
+  /** Of a write: number of written rows; the representation may show fewer. */
   readonly affected: number;
-  /** Number of rows that an upsert updated. */
+  /** Of a write: number of rows that an upsert updated. */
   readonly updated: number;
-  /** JSON object of the primary key if the result has one row. */
+  /** Of a write: JSON object of the primary key if the result has one row. */
   readonly key: string | null;
 }
 
@@ -68,17 +65,7 @@ export function readResultMetadata(
     responseHeaders: head[resultColumn.headers] || null,
     responseStatus: head[resultColumn.status] || null,
     tag: isTagged ? head.at(-1) ?? null : null,
-  };
-}
-
-export function readWriteMetadata(
-  head: readonly (string | null)[],
-  isTagged: boolean,
-): WriteMetadata {
-  const metadata = readResultMetadata(head, isTagged);
-  return {
-    ...metadata,
-    affected: Number(head[resultColumn.affected] ?? metadata.rows),
+    affected: Number(head[resultColumn.affected] ?? head[resultColumn.rows] ?? 0),
     updated: Number(head[resultColumn.updated] ?? 0),
     key: head[resultColumn.key] ?? null,
   };
@@ -106,10 +93,11 @@ export function successReply(
   const overrides = headerOverrides(metadata.responseHeaders);
   const sendsBody = hasBody(status) && success.body !== null;
   const own = [...success.headers];
-  if (hasBody(status)) addBodyHeaders(own, request, success);
-  if (metadata.tag !== null && success.body !== null && isSuccess(status)) {
-    own.push(["ETag", `"${metadata.tag}"`]);
+  if (hasBody(status) && success.representation !== null) {
+    own.push(["Content-Type", contentTypeOf(success.representation.mediaType)]);
+    if (request.schemaNegotiated) own.push(["Content-Profile", request.schema]);
   }
+  if (metadata.tag !== null && sendsBody && status < 300) own.push(["ETag", `"${metadata.tag}"`]);
   own.push(vary);
   const headers = mergeHeaders(own, overrides);
   if (!sendsBody) return { status, headers, content: null, length: null };
@@ -119,20 +107,6 @@ export function successReply(
   }
   headers.push(["Content-Length", String(length ?? 0)]);
   return { status, headers, content, length: length ?? 0, failure, ended };
-}
-
-function isSuccess(status: number): boolean {
-  return hasBody(status) && status < 300;
-}
-
-function addBodyHeaders(
-  headers: Header[],
-  { schema, schemaNegotiated }: ApiRequest,
-  { representation }: Success,
-): void {
-  if (representation === null) return;
-  headers.push(["Content-Type", contentTypeOf(representation.mediaType)]);
-  if (schemaNegotiated) headers.push(["Content-Profile", schema]);
 }
 
 /** Preferences in the order of `Preference-Applied`. */

@@ -148,15 +148,31 @@ function sqlFilter(name: string, value: string): string | null {
   return word === undefined ? null : `${name}=${word}.${rest}`;
 }
 
-/** A parameter such as `sort`, `page` and `price[gt]`, which other interfaces have. */
+/** Parameters of other interfaces by their names, and the clause that stands for them. */
+const otherClauses: readonly (readonly [names: string[], clause: (value: string) => string])[] = [
+  [["sort", "sort_by", "orderby", "order_by"], (value) => `order=${correctedOrder(value)}`],
+  [["fields"], (value) => `select=${value}`],
+  [["page", "per_page", "size"], () => "limit=20&offset=20"],
+];
+
+/** `sort=price`, `where=price>5`, `price[gt]=5` and `price__gt=5`, which other interfaces have. */
 function otherParameter({ message }: ErrorFields, context: AdviceContext): string | null {
   const text = /^"failed to parse filter \((.*)\)" \(line/s.exec(message)?.[1];
-  const { name = "" } = paramsOf(context.pieces.query)
+  const { name = "", value = "" } = paramsOf(context.pieces.query)
     .find((param) => param.value === text && param.name !== "select") ?? {};
   const relation = targetRelation(context);
   const columns = relation?.columns.map((column) => column.name) ?? [];
-  const isOther = /^[\w[\]]+$/.test(name) && !columns.includes(name);
-  return isOther && relation !== null ? `${relation.name} has no column ${name}` : null;
+  if (relation === null || columns.includes(name)) return null;
+  const [, clauseOf] = otherClauses.find(([names]) => names.includes(name)) ?? [];
+  if (clauseOf !== undefined) return `Write ${clauseOf(value)}`;
+  const parts = name.replace(/\]$/, "").split(/\[|__/);
+  const isName = (part: string) => /^\w+$/.test(part);
+  if (parts.length === 2 && parts.every(isName)) return `Write ${parts.join("=")}.${value}`;
+  const [, compared = "", sign, operand] = /^(\w+) *([<>=!]{1,2}) *(.*)$/s.exec(value) ?? [];
+  const filter = columns.includes(compared) ? sqlFilter(compared, `${sign}${operand}`) : null;
+  if (filter !== null) return `Write ${filter}`;
+  const isUnlike = isName(name) && nearest(name, columns) === null;
+  return isUnlike ? `${relation.name} has no column ${name}` : null;
 }
 
 /** Names the path from one relation to another over a third; `max(price)` is an aggregate. */

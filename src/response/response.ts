@@ -3,7 +3,13 @@ import type { BatchResult, ResultBody } from "../database/batch.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import type { Dialect } from "../dialect.ts";
 import { conditionalReply } from "./conditional.ts";
-import { contentRange, rangeHeaders, rangeStatus } from "./address_headers.ts";
+import {
+  addressHeaders,
+  contentRange,
+  locationOf,
+  rangeHeaders,
+  rangeStatus,
+} from "./address_headers.ts";
 import { linkHeader, type LinkMode } from "./link.ts";
 import { errors } from "../errors/catalogue.ts";
 import { errorBody, type ErrorVerbosity } from "../errors/error_response.ts";
@@ -15,16 +21,12 @@ import { resultColumn } from "../query/query.ts";
 import type { ReadNode } from "../plan/read_node.ts";
 import { hasConflictTarget } from "../plan/conflict.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import { addressHeaders } from "./address_headers.ts";
-import { locationOf } from "./address_headers.ts";
 import {
   appliedHeader,
   readResultMetadata,
-  readWriteMetadata,
   type Reply,
   type ResultMetadata,
   successReply,
-  type WriteMetadata,
 } from "./reply.ts";
 
 export interface ResponseConfig {
@@ -146,7 +148,7 @@ export function respondToMutation(
   reply: PlanResult,
   config: ResponseConfig,
 ): Reply {
-  const metadata = readWriteMetadata(reply.columns, plan.tagging !== null);
+  const metadata = readResultMetadata(reply.columns, plan.tagging !== null);
   const returnsRows = plan.mutate.read !== null;
   const body = returnsRows ? reply.body : plan.action === "insert" ? emptyBody : null;
   return successReply(request, metadata, {
@@ -272,7 +274,7 @@ function boundedTotal(
 function mutationStatus(
   { preferences }: ApiRequest,
   { action, mutate }: MutatePlanOf,
-  { affected, updated }: WriteMetadata,
+  { affected, updated }: ResultMetadata,
 ): number {
   const inserted = affected - updated;
   const returnsRows = mutate.read !== null;
@@ -295,7 +297,7 @@ function mutationStatus(
 function mutationHeaders(
   { preferences }: ApiRequest,
   { action, mutate }: MutatePlanOf,
-  { rows, key }: WriteMetadata,
+  { rows, key }: ResultMetadata,
   { rangeUnit }: Pick<Dialect, "rangeUnit">,
 ): HeaderList {
   if (action === "put") return [];

@@ -2,16 +2,17 @@
  * request. @module */
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { RoleDefaults } from "../config/in_database.ts";
+import { appSettingsPrefix } from "../config/names.ts";
 import type { Config } from "../config/options.ts";
 import type { Statement } from "../database/batch.ts";
 import { noIdentifiers, type RequestIdentifiers } from "../http/request_id.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import { compile, ident, sql } from "../sql/fragment.ts";
+import { compile, ident, settingLiteral, type Sql, sql, tableSql } from "../sql/fragment.ts";
 import type { DataPlan } from "./data_plan.ts";
-import { withCommands } from "./set_commands.ts";
 import {
   claimSettings,
+  requestSettings,
   searchPathOf,
   type SettingsForm,
   settingsStatement,
@@ -177,4 +178,37 @@ export function preRequestStatement(
     runsUserCode: true,
     role: "pre-request",
   };
+}
+
+/**
+ * Returns the statement of the settings between commands that repeat some of them where Citus distributes tables:
+ * the search path, the role, the time zone, and what policies read. Policies are evaluated on its workers, and it
+ * forwards the command `SET LOCAL` in a block to them, but never `set_config()`.
+ */
+export function withCommands(
+  all: Statement,
+  settings: TransactionSettings,
+): readonly Statement[] {
+  const { searchPath, role, requestId, batchPosition, timezone, overrides } = settings;
+  const values: readonly (readonly [name: string, value: string | null])[] = [
+    ["role", role],
+    ...requestSettings(settings),
+    ["request.id", requestId],
+    ["request.batch", batchPosition],
+    ["timezone", timezone],
+    ...overrides.filter(([name]) => name.startsWith(appSettingsPrefix)),
+  ];
+  return [
+    command(sql`citus.propagate_set_commands = 'local'`),
+    // Made by `searchPathOf()`: quoted identifiers, which SET takes one by one. The statement restores its text.
+    command(sql`search_path to ${tableSql(searchPath)}`),
+    all,
+    ...values.flatMap(([name, value]) =>
+      value === null ? [] : [command(sql`${ident(...name.split("."))} = ${settingLiteral(value)}`)]
+    ),
+  ];
+}
+
+function command(change: Sql): Statement {
+  return { ...compile(sql`set local ${change}`), use: "none", hasValues: true, role: "settings" };
 }

@@ -86,7 +86,6 @@ export interface DividedParam {
   readonly pieces: Iterable<Uint8Array>;
 }
 
-/** The transaction of a request. */
 export interface RequestScript {
   /** All statements, with a fixed end. */
   readonly batch: Batch;
@@ -104,7 +103,6 @@ export function mayWrite(plan: DataPlan, { dbReadOnly }: Pick<Config, "dbReadOnl
   return !dbReadOnly && accessOf(plan) === "read write";
 }
 
-/** Builds the script of a request. */
 export function buildScript(
   work: RequestWork,
   owner: TransactionOwner,
@@ -179,7 +177,8 @@ export function positionOf(
   );
 }
 
-const isolationLevels: readonly IsolationLevel[] = [
+/** From the least strict one. */
+export const isolationLevels: readonly IsolationLevel[] = [
   "read committed",
   "repeatable read",
   "serializable",
@@ -253,7 +252,6 @@ interface ScriptForm {
   readonly config: TransactionConfig;
 }
 
-/** Collects the statements of a script. */
 class ScriptBuilder {
   readonly statements: Statement[] = [];
   readonly costLimits: CostLimit[] = [];

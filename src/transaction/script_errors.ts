@@ -8,7 +8,6 @@ import { rowsOfFailedCheck } from "../query/result_reference.ts";
 import { invalidResponseGuc } from "./response_guc_check.ts";
 import { positionOf, type RequestOperation, type RequestScript } from "./script.ts";
 
-/** Returns the error of a statement of an operation. */
 export function statementError(
   error: DatabaseError,
   statement: Statement | undefined,

@@ -40,7 +40,6 @@ export function schemaMetadataOf({ rows }: BatchResult): string | null {
   return rows.at(-1)?.[0]?.[0] ?? null;
 }
 
-/** Operations, and the key of their request. */
 export type KeyedWork = Pick<RequestWork, "batch" | "operations"> & { readonly key: RequestKey };
 
 /**

@@ -13,7 +13,6 @@ import {
   sql,
 } from "../sql/fragment.ts";
 
-/** A setting's name and value. */
 export type Setting = readonly [name: string, value: string];
 
 /** Values that a transaction begins with. */
@@ -82,7 +81,7 @@ export function settingsStatement(
       ...(timeoutMs === null ? [] : timeout(timeoutMs)),
       // A function may have left another role on the connection.
       ...(restored.length + roleSettings.length === 0 ? [] : [loginRole]),
-      ...restored.map(restoredSetting),
+      ...restored.map((name) => sql`${setConfig}(${param(name)}, null, true)`),
       ...named(roleSettings),
     ],
     after: [
@@ -137,10 +136,6 @@ const loginRole = setting("role", sql`'none'`);
 /** Names are parameters as well, so that fewer statements are prepared. */
 function named(settings: readonly Setting[]): readonly Sql[] {
   return settings.map(([name, value]) => sql`${setConfig}(${param(name)}, ${param(value)}, true)`);
-}
-
-function restoredSetting(name: string): Sql {
-  return sql`${setConfig}(${param(name)}, null, true)`;
 }
 
 /** The parts of {@linkcode TransactionSettings} that tell a request from others. */

@@ -6,8 +6,7 @@ import { typeCatalogueQueries } from "../schema_cache/load.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";
 import type { Relation, SchemaCacheData } from "../schema_cache/schema_cache.ts";
-import { relationType, type RelationTypeContext } from "./relation_types.ts";
-import { resultLookup, routineType, type RoutineTypeContext } from "./routine_types.ts";
+import { type MemberTypeContext, relationType, resultLookup, routineType } from "./member_types.ts";
 import { rowFunctions } from "./row_functions.ts";
 import { memberName, objectType, textType, type TypeMember, union } from "./type_text.ts";
 import { typeNames } from "./type_names.ts";
@@ -31,7 +30,7 @@ export function databaseTypes(
 ): string {
   const cache = indexSchemaCache(data);
   const ofRows = rowFunctions(catalogue, cache);
-  const context: DatabaseTypeContext = {
+  const context: MemberTypeContext = {
     cache,
     catalogue,
     rowFunctions: ofRows,
@@ -43,14 +42,16 @@ export function databaseTypes(
   return [
     jsonType,
     `export type Database = ${objectType([clientOptions, ...schemas])};\n`,
-    helperTypes(dbSchemas[0]!),
+    'type Schemas = Omit<Database, "__InternalSupabase">;\n',
+    `type DefaultSchema = ${textType(dbSchemas[0]!)};\n`,
+    lookupTypes,
     enumConstants(catalogue, dbSchemas),
   ].join("\n");
 }
 
 function readOnlyLookup(
   { readOnlyColumns }: TypeCatalogue,
-): RelationTypeContext["readOnlyColumns"] {
+): MemberTypeContext["readOnlyColumns"] {
   const byName = new Map(
     readOnlyColumns.map(([schema, view, columns]) => [
       JSON.stringify([schema, view]),
@@ -77,11 +78,7 @@ const clientOptions: TypeMember = {
   type: objectType([{ name: "PostgrestVersion", type: textType("13") }]),
 };
 
-interface DatabaseTypeContext extends RelationTypeContext, RoutineTypeContext {
-  readonly catalogue: TypeCatalogue;
-}
-
-function schemaType(schema: string, context: DatabaseTypeContext): string {
+function schemaType(schema: string, context: MemberTypeContext): string {
   const { cache, catalogue, names } = context;
   const relations = cache.relationNames(schema).map((name) => cache.relation({ schema, name })!);
   const members = (views: boolean) =>
@@ -114,7 +111,7 @@ function schemaType(schema: string, context: DatabaseTypeContext): string {
   ]);
 }
 
-function routineMembers(schema: string, context: DatabaseTypeContext): readonly TypeMember[] {
+function routineMembers(schema: string, context: MemberTypeContext): readonly TypeMember[] {
   const uncallable = context.rowFunctions.uncallable(schema);
   const names = [...context.cache.routineNames(schema), ...uncallable.map(({ name }) => name)];
   return [...new Set(names)].sort().map((name) => {
@@ -126,17 +123,9 @@ function routineMembers(schema: string, context: DatabaseTypeContext): readonly 
 }
 
 /**
- * Writes `Tables`, `TablesInsert`, `TablesUpdate`, `Enums` and `CompositeTypes`. Each takes a name
- * of the default schema, or `{ schema: "other" }` and a name of that schema.
+ * `Tables`, `TablesInsert`, `TablesUpdate`, `Enums` and `CompositeTypes`. Each takes a name of the default
+ * schema, or `{ schema: "other" }` and a name of that schema.
  */
-function helperTypes(defaultSchema: string): string {
-  return `type Schemas = Omit<Database, "__InternalSupabase">;
-
-type DefaultSchema = ${textType(defaultSchema)};
-
-${lookupTypes}`;
-}
-
 const lookupTypes = `/** A name of the default schema, or the choice of another schema. */
 type NameOrSchema<Kind extends Kinds> =
   | keyof Members<DefaultSchema, Kind>

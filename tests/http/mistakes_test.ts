@@ -59,12 +59,12 @@ const reads = `
 /products?order=price.descending | SVC100 | Write order=price.desc | /products?order=price.desc
 /products?order=-price | SVC100 | Write order=price.desc | /products?order=price.desc
 /products?order=price desc | 42703 | Write order=price.desc | /products?order=price.desc
-/products?page=2 | SVC100 | products has no column page | /products?limit=20&offset=20
-/products?sort=-price | SVC100 | products has no column sort | /products?order=price.desc
-/products?fields=name,price | SVC100 | products has no column fields | /products?select=name,price
-/products?where=price > 5 | SVC100 | products has no column where | /products?price=gt.5
-/products?price[gte]=5 | SVC100 | products has no column price[gte] | /products?price=gte.5
-/products?price__lt=5 | SVC100 | products has no column price__lt | /products?price=lt.5
+/products?page=2 | SVC100 | Write limit=20&offset=20 | /products?limit=20&offset=20
+/products?sort=-price | SVC100 | Write order=price.desc | /products?order=price.desc
+/products?fields=name,price | SVC100 | Write select=name,price | /products?select=name,price
+/products?where=price > 5 | SVC100 | Write price=gt.5 | /products?price=gt.5
+/products?price[gte]=5 | SVC100 | Write price=gte.5 | /products?price=gte.5
+/products?price__lt=5 | SVC100 | Write price=lt.5 | /products?price=lt.5
 /products?select=category_id&group=category_id | SVC100 | products has no column group | /products?select=category_id,count()
 /products?select=name,categories.name | SVC100 | Write select=name,categories(name) | /products?select=name,categories(name)
 /products?select=max(price) | SVC200 | Write price.max() | /products?select=price.max()

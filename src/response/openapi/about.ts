@@ -37,16 +37,10 @@ export function documentationOf({ dialect: { displayName, documentation: url } }
   return url === null ? {} : { externalDocs: { description: `${displayName} Documentation`, url } };
 }
 
-export interface Address {
-  readonly scheme: string;
-  readonly host: string;
-  readonly basePath: string;
-}
-
 /** Returns the address in `openapi-server-proxy-uri`; if that is unset, the server's address. */
 export function addressOf(
   { openapiServerProxyUri, serverHost, serverPathPrefix, serverPort }: DocumentConfig,
-): Address {
+) {
   if (openapiServerProxyUri === null) {
     const host = `${hostName(serverHost)}:${serverPort}`;
     return { scheme: "http", host, basePath: serverPathPrefix ?? "/" };

@@ -3,7 +3,6 @@
 const text = { type: "string" } as const;
 const texts = { type: "object", additionalProperties: text } as const;
 
-/** The document of a batch. */
 export const batchSchema = {
   type: "object",
   required: ["requests"],
@@ -29,7 +28,6 @@ export const batchSchema = {
   additionalProperties: false,
 } as const;
 
-/** The answer to a batch. */
 export const batchReplySchema = {
   type: "object",
   required: ["responses"],

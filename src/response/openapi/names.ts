@@ -1,5 +1,5 @@
 /** Turns names and comments of the database into names, references, keys and texts of a document. @module */
-import type { Relation } from "../../schema_cache/schema_cache.ts";
+import type { Relation, Routine } from "../../schema_cache/schema_cache.ts";
 
 /** Returns a reference within the document: a JSON pointer (RFC 6901) as a URI fragment. */
 export function reference(...path: readonly string[]): { readonly $ref: string } {
@@ -45,14 +45,8 @@ const word = "[\\p{L}0-9_$]+";
 const words = `${word}(?: +${word})*`;
 const bareName = new RegExp(`^${words}(?:-${words})*$`, "u");
 
-export interface CommentParts {
-  readonly title: string;
-  /** Further lines without leading line breaks; may be empty. */
-  readonly rest: string;
-}
-
-/** Splits a comment into its first line and the rest. */
-export function splitComment(comment: string): CommentParts {
+/** Splits a comment into its first line and the rest, without the line breaks between them. */
+export function splitComment(comment: string): { readonly title: string; readonly rest: string } {
   const end = comment.indexOf("\n");
   if (end === -1) return { title: comment, rest: "" };
   return { title: comment.slice(0, end), rest: comment.slice(end).replace(/^\n+/, "") };
@@ -97,4 +91,16 @@ export function objectSchema(
     ...(properties.length === 0 ? {} : { properties: Object.fromEntries(properties) }),
     ...unlessEmpty("required", required),
   };
+}
+
+/** Returns the schema of an object with the arguments of a function. */
+export function argumentsSchema(
+  { comment, parameters }: Pick<Routine, "comment" | "parameters">,
+  schemaOf: (type: string) => unknown,
+) {
+  return objectSchema(
+    comment,
+    parameters.map(({ name, type }) => [name, schemaOf(type)]),
+    parameters.flatMap(({ name, required }) => required ? [name] : []),
+  );
 }

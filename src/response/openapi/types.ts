@@ -26,21 +26,16 @@ const typesByName: ReadonlyMap<string, TypeFacts> = new Map<string, TypeFacts>([
 /** Returns the description of a type; `name` is its `format_type` text. */
 export function typeFacts(name: string): TypeFacts {
   const element = elementType(name);
-  if (element !== null) return { type: "array", format: name, items: typeOnly(typeFacts(element)) };
+  if (element !== null) {
+    const { type } = typeFacts(element);
+    return { type: "array", format: name, items: type === undefined ? {} : { type } };
+  }
   return typesByName.get(name) ?? { type: "string", format: name };
 }
 
 /** Returns the element type of an array; null for other types. */
 export function elementType(name: string): string | null {
   return name.endsWith("[]") ? name.slice(0, -2) : null;
-}
-
-function typeOnly({ type }: TypeFacts): { readonly type?: ValueType } {
-  return type === undefined ? {} : { type };
-}
-
-export function columnType({ baseType }: Pick<Column, "baseType">): TypeFacts {
-  return typeFacts(baseType);
 }
 
 /** Returns a JSON literal, or the text for strings; undefined for other expressions. */

@@ -21,7 +21,7 @@ import {
 } from "./about.ts";
 import { ObjectMembers } from "./document_store.ts";
 import type { ApiModel, DescribedColumn, DescribedRelation } from "./model.ts";
-import { columnType, defaultValue } from "./types.ts";
+import { defaultValue, typeFacts } from "./types.ts";
 
 export function openApi2(model: ApiModel, config: DocumentConfig): ObjectMembers {
   const { scheme, host, basePath } = addressOf(config);
@@ -33,7 +33,11 @@ export function openApi2(model: ApiModel, config: DocumentConfig): ObjectMembers
     ifMatch: isTagged ? "If-Match" : null,
     ifNoneMatch: isTagged ? "If-None-Match" : null,
   };
-  const produces = mediaTypes(vendor);
+  const produces = [
+    "application/json",
+    `application/vnd.${vendor}.object+json;nulls=stripped`,
+    `application/vnd.${vendor}.object+json`,
+  ];
   const types = [...produces, "text/csv", "application/x-ndjson"];
   const rootMethods = config.batchMaxOperations > 0
     ? { ...rootPath, ...batchPath(vendor, headers) }
@@ -70,14 +74,6 @@ export function openApi2(model: ApiModel, config: DocumentConfig): ObjectMembers
   return new ObjectMembers(() => Object.entries(root));
 }
 
-function mediaTypes(vendor: string): readonly string[] {
-  return [
-    "application/json",
-    `application/vnd.${vendor}.object+json;nulls=stripped`,
-    `application/vnd.${vendor}.object+json`,
-  ];
-}
-
 const security = {
   securityDefinitions: {
     JWT: { type: "apiKey", in: "header", name: "Authorization", description: descriptions.token },
@@ -97,7 +93,7 @@ function definition({ relation, columns }: DescribedRelation): unknown {
 function property({ column, description }: DescribedColumn): unknown {
   const fallback = defaultValue(column);
   return {
-    ...columnType(column),
+    ...typeFacts(column.baseType),
     ...described(description),
     ...(fallback === undefined ? {} : { default: fallback }),
     ...unlessEmpty("enum", column.enumLabels),

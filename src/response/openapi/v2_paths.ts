@@ -1,8 +1,8 @@
 /** The paths of an OpenAPI 2.0 document, and the parameters that they refer to. @module */
 import {
   aboutTarget,
+  argumentsSchema,
   described,
-  objectSchema,
   queryName,
   reference,
   rowFilterKey,
@@ -135,7 +135,7 @@ export function routinePath(routine: Routine, context: V2RoutineContext): unknow
   const inHeader = optional(headers, "ifNoneMatch", "bookmark");
   const get = { ...about, ...unlessEmpty("parameters", [...inQuery, ...inHeader]) };
   const body = unnamed === null
-    ? { schema: argumentSchema(routine, typeName) }
+    ? { schema: argumentsSchema(routine, (type) => typeFacts(typeName(type))) }
     : { schema: typeFacts(typeName(unnamed.type)) };
   const post = {
     ...about,
@@ -159,17 +159,6 @@ const rawBodyTypes: ReadonlyMap<string, string> = new Map([
   ["text", "text/plain"],
   ["xml", "text/xml"],
 ]);
-
-function argumentSchema(
-  { comment, parameters }: Routine,
-  typeName: (type: string) => string,
-): unknown {
-  return objectSchema(
-    comment,
-    parameters.map(({ name, type }) => [name, typeFacts(typeName(type))]),
-    parameters.flatMap(({ name, required }) => required ? [name] : []),
-  );
-}
 
 /** Returns a parameter in the query string, where arrays and JSON are literals. */
 function queryParameter({ name, required, variadic }: Parameter, typeName: string): unknown {

@@ -3,16 +3,10 @@
 import { orderKey } from "../../plan/order_key.ts";
 import type { Parameter, Routine } from "../../schema_cache/schema_cache.ts";
 import type { DescribedRelation, RelationMethod } from "./model.ts";
-import { aboutTarget, componentKey, queryName, reference } from "./names.ts";
+import { aboutTarget, argumentsSchema, componentKey, queryName, reference } from "./names.ts";
 import { rawBodyType } from "./v2_paths.ts";
 import { filterReferences, shared, type SharedParameter } from "./v3_parameters.ts";
-import {
-  argumentsSchema,
-  namedTypeSchema,
-  rowReference,
-  type Schema,
-  typeSchema,
-} from "./v3_schemas.ts";
+import { namedTypeSchema, nullable, rowReference, type Schema, typeSchema } from "./v3_schemas.ts";
 
 export interface OperationContext {
   readonly vendor: string;
@@ -167,7 +161,6 @@ function successes(relation: string) {
   };
 }
 
-/** Reference to the response for errors. */
 export const errorResponse = reference("components", "responses", "error.response");
 /** Reference to the response to a client that has the body. */
 export const notModified = reference("components", "responses", "unmodified.response");
@@ -243,10 +236,11 @@ function resultParameters({ returns }: Routine): readonly SharedParameter[] {
   return ["select", "order", "limit", "offset", ...ofRows, "preferCall"];
 }
 
-function argumentsBody({ comment, parameters }: Routine) {
+function argumentsBody(routine: Routine) {
+  const schema = argumentsSchema(routine, (type) => nullable(typeSchema(type)));
   return {
-    required: parameters.some(({ required }) => required),
-    content: { "application/json": { schema: argumentsSchema(comment, parameters) } },
+    required: routine.parameters.some(({ required }) => required),
+    content: { "application/json": { schema } },
   };
 }
 

@@ -2,7 +2,7 @@
  * requests read or write, errors, and values by PostgreSQL's types. @module */
 import { componentKey, described, objectSchema, reference } from "./names.ts";
 import type { DescribedColumn, DescribedRelation } from "./model.ts";
-import type { Column, Parameter } from "../../schema_cache/schema_cache.ts";
+import type { Column } from "../../schema_cache/schema_cache.ts";
 import { elementType } from "./types.ts";
 
 type SchemaEntry = readonly [key: string, schema: Schema];
@@ -80,17 +80,6 @@ function withDefaultNote(description: string | null, fallback: unknown): string 
   return description === null ? note : `${description}\n\n${note}`;
 }
 
-export function argumentsSchema(
-  comment: string | null,
-  parameters: readonly Parameter[],
-): Schema {
-  return objectSchema(
-    comment,
-    parameters.map(({ name, type }) => [name, nullable(typeSchema(type))]),
-    parameters.flatMap(({ name, required }) => required ? [name] : []),
-  );
-}
-
 /** A JSON Schema; an empty one accepts any value. */
 export type Schema = Readonly<Record<string, unknown>>;
 
@@ -144,7 +133,7 @@ export function namedTypeSchema(schema: string, name: string): Schema {
 }
 
 /** Returns a schema that also accepts null. */
-function nullable(schema: Schema): Schema {
+export function nullable(schema: Schema): Schema {
   const { type, enum: labels } = schema;
   if (type === undefined) return schema;
   const values = Array.isArray(labels) ? { enum: [...labels, null] } : {};

@@ -1,6 +1,6 @@
 /** The table of arrival times, and its size. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { ArrivalTable } from "../../../src/rate_limits/arrival_table.ts";
+import { ArrivalTable } from "../../../src/rate_limits/gcra.ts";
 import { fakeClock } from "../../support/timing/fake_clock.ts";
 
 Deno.test("ArrivalTable counts whole microseconds from 1 on", async () => {

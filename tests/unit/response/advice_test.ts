@@ -1,6 +1,8 @@
 import { strictEqual } from "node:assert/strict";
 import type { ErrorFields } from "../../../src/errors/service_error.ts";
 import { type AdviceContext, adviceFor } from "../../../src/response/advice.ts";
+import { requestAdvice } from "../../../src/response/request_advice.ts";
+import { assertLinearTime } from "../../support/timing/linear_time.ts";
 import { nameText } from "../../../src/sql/name_text.ts";
 
 const config: AdviceContext["config"] = {
@@ -102,4 +104,20 @@ Deno.test("adviceFor() names db-read-only where that refuses a write", () => {
   for (const line of ["POST /film", "POST /rpc/add", "GET /rpc/add"]) {
     strictEqual(advice(line, facts, context), "The service is read only (db-read-only).");
   }
+});
+
+Deno.test("requestAdvice() reads a long name of a parameter in linear time", () => {
+  const cache = { relations: [{ schema: "api", name: "film", columns: [{ name: "id" }] }] };
+  const run = (name: string) => {
+    const fields = { code: "100", own: true, message: '"failed to parse filter (x)" (line 1)' };
+    const pieces = { method: "GET", path: "/film", query: `${name}=x`, headers: {}, cookies: {} };
+    return requestAdvice(
+      fields as ErrorFields,
+      { pieces, role: "anon", config, cache } as unknown as AdviceContext,
+    );
+  };
+  strictEqual(run("id__gt"), "Write id=gt.x");
+  strictEqual(run("id[gt]"), "Write id=gt.x");
+  const make = (length: number) => `${"_".repeat(length)}!`;
+  assertLinearTime("requestAdvice of underscores", { size: 32_000, make, run });
 });

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { withCommands } from "../../../src/transaction/set_commands.ts";
+import { withCommands } from "../../../src/transaction/preamble.ts";
 import {
   planContextOf,
   searchPathOf,
