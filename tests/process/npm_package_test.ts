@@ -2,6 +2,8 @@ import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { version } from "../../src/version.ts";
+import { makeElsewhere } from "../../tools/release/release.ts";
 import { listeningPorts } from "../support/server/debugger_attack.ts";
 import { engines } from "../support/database/engines.ts";
 import { freePort } from "../support/server/free_port.ts";
@@ -163,6 +165,23 @@ const cases: Readonly<Record<string, (installed: InstalledPackage) => Promise<vo
       ok(files.some(({ name }) => pattern.test(name)), String(pattern));
     }
     ok(/^## preact /m.test(await Deno.readTextFile(join(root, "THIRD_PARTY.md"))));
+  },
+  "is made of the same bytes in another folder, with a list of all packages in it": async (
+    { folder, release, checksums },
+  ) => {
+    strictEqual(await makeElsewhere(join(folder, "copy")), checksums);
+    deepStrictEqual(checksums.trim().split("\n").map((line) => line.slice(66)), [
+      ...["LICENSE", "NOTES.md", "THIRD_PARTY.md", "mcp.js", "sbom.cdx.json"],
+      ...[`svc-api-${version}.tgz`, `svc-api-types-${version}.tgz`, "svc.js"],
+    ]);
+    const { components } = JSON.parse(await Deno.readTextFile(join(release, "sbom.cdx.json")));
+    const licences = await Deno.readTextFile(join(release, "THIRD_PARTY.md"));
+    const titles = Array.from(licences.matchAll(/^## (\S+ [\d.]+)$/gm), ([, title]) => title!);
+    const required = components
+      .filter(({ scope }: Readonly<Record<string, string>>) => scope === "required")
+      .map(({ name, version }: Readonly<Record<string, string>>) => `${name} ${version}`);
+    deepStrictEqual(required, titles.sort());
+    ok(titles.includes("simpledotcss 2.3.7"));
   },
   "passes the process tests that every run has room for": async ({ bin }) => {
     const root = fileURLToPath(new URL("../../", import.meta.url));

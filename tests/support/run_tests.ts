@@ -30,6 +30,9 @@ const flags = [`--config=${config}`, "-A", "--doc", "--parallel"];
 /** Tests of processes wait for much of their time. More files at once took as long. */
 const jobs = String(navigator.hardwareConcurrency * 2);
 
+/** Optimizing the code of PGlite takes longer than most suites run. */
+const v8Flags = "--liftoff-only";
+
 /** Runs `deno test` and returns its exit code. */
 async function runTests(args: readonly string[]): Promise<number> {
   const { row, others } = readTestArguments(args);
@@ -48,6 +51,7 @@ async function runTests(args: readonly string[]): Promise<number> {
     args: ["test", ...flags, `--junit-path=${report}`, ...others, ...files],
     env: {
       DENO_JOBS: jobs,
+      DENO_V8_FLAGS: v8Flags,
       ...Deno.env.toObject(),
       [serverVariable]: uri,
       [pgliteVariable]: pglite,

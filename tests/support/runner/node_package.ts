@@ -1,6 +1,7 @@
 /** The npm package, built from the sources and installed in an empty folder. @module */
 import { join } from "node:path";
-import { buildNpmPackage } from "../../../tools/build/npm.ts";
+import { version } from "../../../src/version.ts";
+import { makeRelease } from "../../../tools/release/release.ts";
 
 /** An installed package. Disposing of it removes its folder. */
 export interface InstalledPackage extends AsyncDisposable {
@@ -8,6 +9,10 @@ export interface InstalledPackage extends AsyncDisposable {
   readonly folder: string;
   /** The folder of the package. */
   readonly root: string;
+  /** The folder of the release. */
+  readonly release: string;
+  /** The text of the release's checksums. */
+  readonly checksums: string;
   /** Path of the archive. */
   readonly archive: string;
   /** Path of the program. */
@@ -17,18 +22,21 @@ export interface InstalledPackage extends AsyncDisposable {
 /** A test that needs Node and npm: `Deno.test({ ...onNode, name, fn })`. */
 export const onNode = { ignore: !(await runs("node")) || !(await runs("npm")) };
 
-/** Builds and packs the package, and installs it from the archive beside other packages. */
+/**
+ * Makes a release in the folder `release`, and installs the package from its archive beside other
+ * packages.
+ */
 export async function installPackage(...others: readonly string[]): Promise<InstalledPackage> {
   const folder = await Deno.makeTempDir({ prefix: "svc_npm_" });
   const dispose = () => Deno.remove(folder, { recursive: true });
   try {
-    const built = join(folder, "built");
-    await buildNpmPackage(built);
-    const archive = (await npm(["pack", "./built", "--silent"], folder)).trim();
-    await npm(["install", "--no-audit", "--no-fund", `./${archive}`, ...others], folder);
+    const release = join(folder, "release");
+    const checksums = await makeRelease(release);
+    const archive = join(release, `svc-api-${version}.tgz`);
+    await npm(["install", "--no-audit", "--no-fund", archive, ...others], folder);
     const root = join(folder, "node_modules", "svc-api");
     const bin = join(root, "bin", "svc.mjs");
-    return { folder, root, bin, archive: join(folder, archive), [Symbol.asyncDispose]: dispose };
+    return { folder, root, bin, release, checksums, archive, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
     throw error;

@@ -2,31 +2,67 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** How many modules import the unit tests: loading the sources costs more than most of these tests. */
-const unitGroups = 8;
+/**
+ * How many modules import the files of a folder: loading the sources costs more than most of these
+ * tests. A file of another folder is a module of its own.
+ */
+const modulesOf: Readonly<Record<string, number>> = { http: 24, unit: 8 };
+
+/** A file that needs a module of its own: its hooks, or its stand-in for `Deno.test`, are for all tests. */
+const needsOwnModule = /Deno\.test\.(before|after)|Object\.assign\(Deno/;
 
 /**
  * Returns the arguments of `deno test` that stand for all tests and the examples of comments. Writes
  * modules to `folder`.
+ *
+ * Tests of processes wait for much of their time, and others compute: they take turns, so that both the
+ * processors and the places for files are in use.
  */
 export async function allTests(root: string, folder: string): Promise<readonly string[]> {
   const tests = join(root, "tests");
-  const unit = await testFiles(join(tests, "unit"));
-  const groups = Array.from({ length: unitGroups }, async (_, number) => {
-    const path = join(folder, `unit_${number}_test.ts`);
-    const members = unit.filter((_, index) => index % unitGroups === number);
-    const lines = members.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};\n`);
-    await Deno.writeTextFile(path, lines.join(""));
-    return path;
-  });
-  const others = (await Array.fromAsync(Deno.readDir(tests)))
-    .filter(({ name, isDirectory }) => isDirectory && name !== "unit")
-    .map(({ name }) => join(tests, name));
+  const lists: string[][] = [];
+  for await (const { name, isDirectory } of Deno.readDir(tests)) {
+    if (!isDirectory) continue;
+    const files = await testFiles(join(tests, name));
+    const count = modulesOf[name];
+    lists.push(
+      count === undefined ? files : await importingModules(files, count, join(folder, name)),
+    );
+  }
   const examples = ["tools/lint", "src", "mod.ts"].map((path) => join(root, path));
-  return [...others, ...await Promise.all(groups), ...examples];
+  return [...inTurns(lists), ...examples];
 }
 
-async function testFiles(folder: string): Promise<readonly string[]> {
+/** Writes modules that import the files, and returns them and the files that need one of their own. */
+async function importingModules(
+  files: readonly string[],
+  count: number,
+  path: string,
+): Promise<string[]> {
+  const alone: string[] = [];
+  const groups: string[][] = Array.from({ length: count }, () => []);
+  for (const [index, file] of files.entries()) {
+    const isAlone = needsOwnModule.test(await Deno.readTextFile(file));
+    (isAlone ? alone : groups[index % count]!).push(file);
+  }
+  const modules = groups.map(async (group, number) => {
+    const module = `${path}_${number}_test.ts`;
+    const lines = group.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};\n`);
+    await Deno.writeTextFile(module, lines.join(""));
+    return module;
+  });
+  return [...alone, ...await Promise.all(modules)];
+}
+
+/** Returns the items of all lists, those of each spread evenly. */
+function inTurns(lists: readonly (readonly string[])[]): readonly string[] {
+  return lists
+    .flatMap((list) => list.map((item, index) => ({ item, place: (index + 0.5) / list.length })))
+    .toSorted((one, other) => one.place - other.place)
+    .map(({ item }) => item);
+}
+
+async function testFiles(folder: string): Promise<string[]> {
   const entries = await Array.fromAsync(Deno.readDir(folder));
   const files = await Promise.all(
     entries.map(({ name, isDirectory }) => {
