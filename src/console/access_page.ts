@@ -8,7 +8,6 @@ import { useConsole } from "./loading.ts";
 import { schemaName } from "./model.ts";
 import { CopyButton, DataTable, Dialog, html, type View } from "./view.ts";
 
-/** The matrix of a schema. */
 export function AccessPage(): View {
   const schema = schemaName.value;
   const matrix = useConsole<AccessMatrix>(`access?schema=${encodeURIComponent(schema)}`);
@@ -30,9 +29,9 @@ export function AccessPage(): View {
   ]);
   return html`
     <div class="page">
-      <header class="row between"><div><h1>Access</h1>
+      <header><h1>Access</h1>
         <p class="muted">The actions of each role in the schema ${schema}. Press one for its reasons.</p>
-      </div></header>
+      </header>
       <p class="hint">Capital: all rows. Small: rows by policies. 0: no policy allows one. *: some columns.
         !: past policies of a table below the view. –: refused.</p>
       ${isCut && html`<p class="hint">Shown are the first ${maxListed} relations and functions each:
@@ -69,26 +68,23 @@ function markView(cell: AccessCell): View {
 
 function Reasons({ cell }: { readonly cell: AccessCell }): View {
   const { action, may, reason, policies, past, sql } = cell;
-  return html`<section><h3>${action}</h3>
-    <p>${may === "no" || past.length > 0 ? reason : mayText(cell)}</p>
-    ${
-    policies.map(({ name, permissive, using, check }) =>
-      html`
-        <pre tabindex="0" key=${name}>${[
-          printable(name) + (permissive ? "" : " (restrictive)"),
-          ...(using === null ? [] : [`using ${using}`]),
-          ...(check === null ? [] : [`with check ${check}`]),
-        ].join("\n  ")}</pre>
-      `
-    )
-  }
-    ${
-    sql !== null && html`
-      <pre tabindex="0">${sql}</pre>
-      <div class="row actions">
-        <${CopyButton} label="Copy SQL" text=${() => sql} />
-      </div>
-    `
-  }
-  </section>`;
+  const policyText = ({ name, permissive, using, check }: AccessCell["policies"][number]) =>
+    [
+      printable(name) + (permissive ? "" : " (restrictive)"),
+      ...(using === null ? [] : [`using ${using}`]),
+      ...(check === null ? [] : [`with check ${check}`]),
+    ].join("\n  ");
+  return html`
+    <section>
+      <h3>${action}</h3>
+      <p>${may === "no" || past.length > 0 ? reason : mayText(cell)}</p>
+      ${policies.map((each) => html`<pre tabindex="0" key=${each.name}>${policyText(each)}</pre>`)}
+      ${sql !== null && html`
+        <pre tabindex="0">${sql}</pre>
+        <div class="row actions">
+          <${CopyButton} label="Copy SQL" text=${() => sql} />
+        </div>
+      `}
+    </section>
+  `;
 }

@@ -7,7 +7,6 @@ import { adminToken, token } from "./session.ts";
 /** The admin server asks for its token. */
 export class AdminTokenNeeded extends Error {}
 
-/** A response of the API. */
 export interface ApiAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -19,7 +18,6 @@ export interface ApiAnswer {
   readonly ms: number;
 }
 
-/** An error of the API. */
 export interface ApiError {
   readonly status: number;
   readonly code: string | null;
@@ -50,16 +48,14 @@ export async function callApi(call: ApiCall, signal?: AbortSignal): Promise<ApiA
   const start = performance.now();
   const response = await fetch(`/console/api${targetOf(call)}`, {
     method,
-    headers: [
-      ...Object.entries(ownHeaders()),
-      ...headers.map(([name, value]) => [name, value] as [string, string]),
-      ...(token.value === null
-        ? []
-        : [["Authorization", `Bearer ${token.value}`] as [string, string]]),
-    ],
+    headers: {
+      ...ownHeaders(),
+      ...Object.fromEntries(headers),
+      ...(token.value === null ? {} : { Authorization: `Bearer ${token.value}` }),
+    },
     body,
     redirect: "manual",
-    ...(signal === undefined ? {} : { signal }),
+    signal: signal ?? null,
   });
   const bytes = await response.blob();
   const mediaType = (response.headers.get("Content-Type") ?? "").split(";")[0]!.trim();

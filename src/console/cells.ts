@@ -19,16 +19,14 @@ export function valueText(value: unknown, baseType = ""): string {
   return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
 }
 
-/** Returns rows as CSV (RFC 4180). */
+/** Returns rows as CSV (RFC 4180). Cells that spreadsheets would run as formulas begin with an apostrophe. */
 export function csvText(
   rows: readonly Readonly<Record<string, unknown>>[],
   columns: readonly string[],
-  { guards }: { readonly guards: boolean },
 ): string {
   const field = (value: unknown) => {
     const text = value === null || value === undefined ? "" : valueText(value);
-    // Spreadsheets run cells that begin with these signs as formulas.
-    const safe = guards && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
     return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
   const lines = [columns, ...rows.map((row) => columns.map((name) => row[name]))];
@@ -37,11 +35,9 @@ export function csvText(
 
 /** Returns `add(a integer, b integer) returns integer`. */
 export function signature({ name, parameters, returns }: ConsoleFunction): string {
-  const list = parameters.map((each) =>
-    `${each.variadic ? "variadic " : ""}${each.name} ${each.type}${
-      each.required ? "" : " = default"
-    }`
-      .trim()
-  );
+  const list = parameters.map((each) => {
+    const words = [each.variadic && "variadic", each.name, each.type, each.required || "= default"];
+    return words.filter((word) => typeof word === "string" && word !== "").join(" ");
+  });
   return `${name}(${list.join(", ")}) returns ${returns}`;
 }

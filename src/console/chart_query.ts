@@ -8,7 +8,6 @@ export const periods = ["day", "week", "month", "year"] as const;
 /** Functions that a chart measures with; `count` counts rows. */
 export const measures = ["count", "sum", "avg", "min", "max"] as const;
 
-/** Choices of a chart. */
 export interface ChartChoice {
   /** Column of the groups. */
   readonly by: string;

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** A chart of an aggregate over all rows that the filters select. Its request is in the URL. @module */
 import * as Plot from "@observablehq/plot";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { ConsoleRelation } from "../admin/console_schema.ts";
 import {
   type ChartChoice,
@@ -34,14 +34,8 @@ interface ChartViewProps {
 
 /** Choices of the aggregate, the drawing, and its numbers as a table. */
 export function ChartView({ relation, query, rows, onQuery }: ChartViewProps): View {
-  const references = useMemo(
-    () =>
-      new Set(
-        relationshipsOf(relation).filter(({ isForward }) => isForward)
-          .flatMap(({ pairs }) => pairs.map(([column]) => column)),
-      ),
-    [relation],
-  );
+  const forward = relationshipsOf(relation).filter(({ isForward }) => isForward);
+  const references = new Set(forward.flatMap(({ pairs }) => pairs.map(([column]) => column)));
   const current = choiceOf(query, relation);
   const choice = current ?? firstChoice(relation, references);
   const isOff = serviceState.value?.features.aggregates !== true;
@@ -49,7 +43,7 @@ export function ChartView({ relation, query, rows, onQuery }: ChartViewProps): V
   useEffect(() => {
     if (current === null && choice !== null && !isOff) choose(choice);
   }, [current === null, isOff]);
-  const labels = useLabels(relation, current === null || rows === null ? noRows : rows);
+  const labels = useLabels(relation, current === null ? null : rows);
   if (isOff || choice === null) {
     return html`
       <${Empty} title=${isOff ? "Aggregates are off" : "No column has groups"}>
@@ -65,8 +59,6 @@ export function ChartView({ relation, query, rows, onQuery }: ChartViewProps): V
         : html`<${Chart} ...${{ rows, choice, labels }} keys=${chartKeys(choice, relation)} />`)}
   `;
 }
-
-const noRows: readonly GridRow[] = [];
 
 interface ChartControlsProps {
   readonly relation: ConsoleRelation;
@@ -116,7 +108,6 @@ interface ChartProps {
   readonly keys: ReturnType<typeof chartKeys>;
 }
 
-/** A group of the chart. */
 interface Group {
   /** Start of the period; null for other groups, and for rows without a time. */
   readonly time: Date | null;
@@ -134,6 +125,10 @@ function Chart({ rows, choice, labels, keys }: ChartProps): View {
     name: names[index]!,
     y: Number(row[keys.measure]),
   })).filter((_, index) => rows[index]![keys.measure] !== null);
+  const measured = rows.map(({ [keys.measure]: value }, index) => [
+    names[index]!,
+    value === null ? "null" : grouped(Number(value)),
+  ]);
   const most = maxGroups(choice);
   const what = of === "" ? measure : `${measure} of ${of}`;
   const title = `${what} by ${period === null ? by : `${period} of ${by}`}`;
@@ -147,17 +142,10 @@ function Chart({ rows, choice, labels, keys }: ChartProps): View {
         } ${grouped(most)} groups.</p>`}
       <details>
         <summary class="button">As a table</summary>
-        <${DataTable} label=${title} head=${[by, what]} numbers=${[1]} rows=${rows.map((
-          row,
-          index,
-        ) => [names[index]!, measureText(row[keys.measure])])} />
+        <${DataTable} label=${title} head=${[by, what]} numbers=${[1]} rows=${measured} />
       </details>
     </div>
   `;
-}
-
-function measureText(measure: unknown): string {
-  return measure === null ? "null" : grouped(Number(measure));
 }
 
 function drawingOf(

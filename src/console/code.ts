@@ -1,6 +1,5 @@
 /** Code that sends a request: a curl command, and a call of `fetch`. @module */
 
-/** A request to the API. */
 export interface ApiCall {
   readonly method: string;
   /** Path without its first slash: `film` or `rpc/add`. */
@@ -17,21 +16,15 @@ export interface ApiCall {
 export interface CodeContext {
   /** Base URL without a slash at its end. */
   readonly url: string;
-  /** Whether requests carry a token. */
   readonly hasToken: boolean;
   /** Token to show; null for a variable in its place. */
   readonly token?: string | null;
 }
 
-/** Languages of the code, with their labels. */
-export const languages = {
-  curl: "curl",
-  fetch: "fetch",
-} as const;
+export const languages = ["curl", "fetch"] as const;
 
-export type Language = keyof typeof languages;
+export type Language = typeof languages[number];
 
-/** Returns the code of a request. */
 export function codeOf(call: ApiCall, language: Language, context: CodeContext): string {
   return language === "curl" ? curl(call, context) : fetchCode(call, context);
 }
@@ -63,9 +56,10 @@ function shellWord(text: string): string {
 
 function fetchCode(call: ApiCall, { url, hasToken, token = null }: CodeContext): string {
   const { method, body } = call;
+  const bearer = token === null ? "`Bearer ${token}`" : literal(`Bearer ${token}`);
   const headers = [
     ...call.headers.map(([name, value]) => `    ${literal(name)}: ${literal(value)},`),
-    ...(hasToken ? [`    "Authorization": ${bearer(token)},`] : []),
+    ...(hasToken ? [`    "Authorization": ${bearer},`] : []),
   ];
   const options = [
     ...(method === "GET" ? [] : [`  method: ${literal(method)},`]),
@@ -75,11 +69,6 @@ function fetchCode(call: ApiCall, { url, hasToken, token = null }: CodeContext):
   const target = literal(url + targetOf(call));
   const argument = options.length === 0 ? "" : `, {\n${options.join("\n")}\n}`;
   return `const response = await fetch(${target}${argument});\nconst rows = await response.json();`;
-}
-
-/** Returns the value of `Authorization` in JavaScript. */
-function bearer(token: string | null): string {
-  return token === null ? "`Bearer ${token}`" : literal(`Bearer ${token}`);
 }
 
 /** Returns a text as a literal of JavaScript. */

@@ -3,16 +3,15 @@
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { type ApiCall, codeOf, type Language, languages, targetOf } from "./code.ts";
-import { codeContext } from "./model.ts";
+import { serviceState } from "./model.ts";
 import { token } from "./session.ts";
-import { CopyButton, html, type View } from "./view.ts";
+import { CopyButton, html, type View, withText } from "./view.ts";
 
 const storageKey = "svc-code";
 
 /** Width in px from which the panel is shown until the reader decides. */
 const wideWindow = 1440;
 
-/** Whether the panel is shown. */
 export const codeShown = signal(
   (localStorage.getItem(storageKey) ?? (innerWidth >= wideWindow ? "shown" : "hidden")) === "shown",
 );
@@ -33,16 +32,16 @@ interface CodePanelProps {
 
 /** URL and code. They follow each change of the page. */
 export function CodePanel({ call, onQuery }: CodePanelProps): View {
-  const context = codeContext();
+  const context = { url: serviceState.value?.api.url ?? "", hasToken: token.value !== null };
   const code = codeOf(call, language.value, context);
   return html`
     <section class="stack code-panel" aria-label="Request">
       <${UrlEditor} ...${{ call, onQuery }} />
       <div class="row" role="group" aria-label="Language">
-        ${Object.entries(languages).map(([key, label]) =>
+        ${languages.map((each) =>
           html`
-            <button type="button" key=${key} aria-pressed=${String(language.value === key)}
-              onClick=${() => language.value = key as Language}>${label}</button>
+            <button type="button" key=${each} aria-pressed=${String(language.value === each)}
+              onClick=${() => language.value = each}>${each}</button>
           `
         )}
       </div>
@@ -79,8 +78,7 @@ function UrlEditor({ call, onQuery }: Pick<CodePanelProps, "call" | "onQuery">):
         <span class="sr-only">URL of the request</span>
         <textarea class="mono" rows="3" spellcheck="false" value=${text}
           readonly=${onQuery === undefined} onKeyDown=${onKeyDown} onBlur=${submit}
-          onInput=${(event: Event) =>
-            setText((event.target as HTMLTextAreaElement).value)}></textarea>
+          onInput=${withText(setText)}></textarea>
       </label>
     </form>
   `;

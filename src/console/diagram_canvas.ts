@@ -62,7 +62,7 @@ export function DiagramCanvas({ layout, center, start }: DiagramCanvasProps): Vi
     <div class="diagram-frame" onKeyDown=${onKeyDown}>
       <div ref=${frame} class="diagram-scroll" tabindex="0" role="region"
         aria-label="Diagram of tables">
-        <svg class="diagram" viewBox=${box.join(" ")} width=${layout.width * scale}
+        <svg class="diagram" fill="none" viewBox=${box.join(" ")} width=${layout.width * scale}
           height=${layout.height * scale} role="group" aria-label="Tables and foreign keys">
           ${layout.edges.map((edge, index) => html`<${Edge} key=${index} ...${{ edge }} />`)}
           ${layout.nodes.map((node) =>
@@ -98,12 +98,9 @@ function Edge({ edge: { points, from, to } }: { readonly edge: DiagramEdge }): V
   `;
 }
 
-interface BoxProps {
-  readonly node: DiagramNode;
-  readonly isCenter: boolean;
-}
-
-function Box({ node, isCenter }: BoxProps): View {
+function Box(
+  { node, isCenter }: { readonly node: DiagramNode; readonly isCenter: boolean },
+): View {
   const { relation: { schema, name, isView }, hidden, x, y, width, height } = node;
   const classes = `node ${isView ? "is-view" : ""} ${isCenter ? "is-center" : ""}`;
   const textY = (index: number) => headHeight + index * lineHeight + 15;
@@ -116,11 +113,8 @@ function Box({ node, isCenter }: BoxProps): View {
         ${node.columns.map((column, index) =>
           html`
             <text key=${column.name} x="12" y=${textY(index)}>${column.name}</text>
-            <text class="muted" x=${width - 12} y=${textY(index)} text-anchor="end">${{
-              key: "key",
-              foreign: "ref",
-              "": "",
-            }[column.mark]}</text>
+            <text class="muted" x=${width - 12} y=${textY(index)} text-anchor="end">${column
+              .mark}</text>
           `
         )}
         ${hidden > 0 &&

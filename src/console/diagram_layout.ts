@@ -12,7 +12,7 @@ const charWidth = 7.1;
 /** A table with its place. Coordinates are those of its upper left corner. */
 export interface DiagramNode {
   readonly relation: ConsoleRelation;
-  readonly columns: readonly { readonly name: string; readonly mark: "key" | "foreign" | "" }[];
+  readonly columns: readonly { readonly name: string; readonly mark: "key" | "ref" | "" }[];
   /** Number of columns that the box does not list. */
   readonly hidden: number;
   readonly x: number;
@@ -71,23 +71,18 @@ export function layoutDiagram(
     isForward && names.has(origin[1]) && names.has(foreign[1])
   );
   const connected = new Set(keys.flatMap(({ origin, foreign }) => [origin[1], foreign[1]]));
-  const [joined = [], single = []] = [true, false].map((isJoined) =>
-    relations.filter(({ name }) => connected.has(name) === isJoined)
-      .map((relation) => boxOf(relation, keys))
-  );
-  const groups = [...(joined.length === 0 ? [] : [joined]), ...single.map((box) => [box])];
-  return packed(groups.map((group) => layoutGroup(group, keys, aspect)), aspect);
-}
-
-/** Lays out boxes in layers, in the direction that is shown larger in the window. */
-function layoutGroup(
-  boxes: readonly Box[],
-  keys: readonly ConsoleRelationship[],
-  aspect: number,
-): DiagramLayout {
-  const [across, down] = [layoutLayers(boxes, keys, "LR"), layoutLayers(boxes, keys, "TB")];
+  const boxes = relations.map((relation) => boxOf(relation, keys));
+  const isConnected = ({ relation }: Box) => connected.has(relation.name);
+  const joined = boxes.filter(isConnected);
+  const [across, down] = [layoutLayers(joined, keys, "LR"), layoutLayers(joined, keys, "TB")];
+  // The direction that is shown larger in the window.
   const size = ({ width, height }: Size) => Math.max(width / aspect, height);
-  return size(down) < size(across) ? down : across;
+  const single = boxes.filter((box) => !isConnected(box)).map((box): DiagramLayout => {
+    const { width, height } = box;
+    return { nodes: [{ ...box, x: 0, y: 0 }], edges: [], width, height };
+  });
+  const layers = size(down) < size(across) ? down : across;
+  return packed(joined.length === 0 ? single : [layers, ...single], aspect);
 }
 
 function layoutLayers(
@@ -106,7 +101,7 @@ function layoutLayers(
   for (const { origin, foreign, hint } of keys) {
     const isLoop = origin[1] === foreign[1];
     const [from, to] = [idOf(origin[1]), idOf(foreign[1])];
-    if (graph.hasNode(from) && !isLoop) graph.setEdge(from, to, {}, hint);
+    if (!isLoop) graph.setEdge(from, to, {}, hint);
   }
   dagre.layout(graph);
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
@@ -120,15 +115,8 @@ function layoutLayers(
     points: (graph.edge(edge) as DiagramEdge).points,
   }));
   const loops = keys.filter(({ origin, foreign }) => origin[1] === foreign[1])
-    .flatMap(({ origin }) =>
-      nodes.filter(({ relation }) => relation.name === origin[1]).map(loopOf)
-    );
-  return {
-    nodes,
-    edges: [...edges, ...loops],
-    width,
-    height,
-  };
+    .map(({ origin }) => loopOf(nodes.find(({ relation }) => relation.name === origin[1])!));
+  return { nodes, edges: [...edges, ...loops], width, height };
 }
 
 /** Returns the edge of a table that refers to itself, at the side of its box. */
@@ -136,78 +124,54 @@ function loopOf({ relation: { name }, x, y, width }: DiagramNode): DiagramEdge {
   const [side, far] = [x + width, x + width + boxGap / 2];
   const [top, bottom] = [y + headHeight / 2, y + headHeight + lineHeight];
   const corners = [[side, bottom], [far, bottom], [far, top], [side, top]] as const;
-  return {
-    from: name,
-    to: name,
-    points: corners.map(([cornerX, cornerY]) => ({ x: cornerX, y: cornerY })),
-  };
+  const points = corners.map(([cornerX, cornerY]) => ({ x: cornerX, y: cornerY }));
+  return { from: name, to: name, points };
 }
 
-/** Puts blocks into rows, so that the whole has about the shape of the window. */
+/** Puts blocks into rows, the highest first, so that the whole has about the shape of the window. */
 function packed(blocks: readonly DiagramLayout[], aspect: number): DiagramLayout {
-  const { places, width, height } = placesInRows(blocks, aspect);
-  const placed = blocks.map((block, index) => shifted(block, places[index]!));
-  return {
-    nodes: placed.flatMap(({ nodes }) => nodes),
-    edges: placed.flatMap(({ edges }) => edges),
-    width,
-    height,
-  };
-}
-
-/** Returns the places of blocks in rows, the highest first, and the size of all. */
-function placesInRows(
-  blocks: readonly Size[],
-  aspect: number,
-): Size & { readonly places: readonly Point[] } {
   const area = blocks.reduce(
     (sum, { width, height }) => sum + (width + blockGap) * (height + blockGap),
     0,
   );
   const rowWidth = Math.max(Math.sqrt(area * aspect), ...blocks.map(({ width }) => width));
-  const places: Point[] = [];
+  const placed: DiagramLayout[] = [];
   let [x, y, rowHeight, widest] = [0, 0, 0, 1];
-  for (const [index, block] of [...blocks.entries()].sort(([, a], [, b]) => b.height - a.height)) {
+  for (const block of blocks.toSorted((a, b) => b.height - a.height)) {
     if (x > 0 && x + block.width > rowWidth) [x, y, rowHeight] = [0, y + rowHeight + blockGap, 0];
-    places[index] = { x, y };
+    placed.push(shifted(block, { x, y }));
     x += block.width + blockGap;
     rowHeight = Math.max(rowHeight, block.height);
     widest = Math.max(widest, x - blockGap);
   }
-  return { places, width: widest, height: Math.max(1, y + rowHeight) };
-}
-
-function shifted(layout: DiagramLayout, { x, y }: Point): DiagramLayout {
-  const move = <Moved extends Point>(point: Moved): Moved => ({
-    ...point,
-    x: point.x + x,
-    y: point.y + y,
-  });
   return {
-    ...layout,
-    nodes: layout.nodes.map(move),
-    edges: layout.edges.map((edge) => ({ ...edge, points: edge.points.map(move) })),
+    nodes: placed.flatMap(({ nodes }) => nodes),
+    edges: placed.flatMap(({ edges }) => edges),
+    width: widest,
+    height: Math.max(1, y + rowHeight),
   };
 }
 
-function boxOf(
-  relation: ConsoleRelation,
-  keys: readonly ConsoleRelationship[],
-): Box {
+function shifted(layout: DiagramLayout, { x, y }: Point): DiagramLayout {
+  const move = <Moved extends Point>(point: Moved): Moved => {
+    return { ...point, x: point.x + x, y: point.y + y };
+  };
+  const edges = layout.edges.map((edge) => ({ ...edge, points: edge.points.map(move) }));
+  return { ...layout, nodes: layout.nodes.map(move), edges };
+}
+
+function boxOf(relation: ConsoleRelation, keys: readonly ConsoleRelationship[]): Box {
   const foreign = new Set(
     keys.filter(({ origin }) => origin[1] === relation.name)
       .flatMap(({ pairs }) => pairs.map(([column]) => column)),
   );
   const markOf = (name: string) =>
-    relation.primaryKey.includes(name) ? "key" : foreign.has(name) ? "foreign" : "";
+    relation.primaryKey.includes(name) ? "key" : foreign.has(name) ? "ref" : "";
   const columns = relation.columns.map(({ name }) => ({ name, mark: markOf(name) } as const))
     .toSorted((a, b) => Number(a.mark === "") - Number(b.mark === ""))
     .slice(0, maxColumns);
   const hidden = relation.columns.length - columns.length;
-  const longest = Math.max(
-    relation.name.length + 2,
-    ...columns.map(({ name }) => name.length + 5),
-  );
+  const longest = Math.max(relation.name.length + 2, ...columns.map(({ name }) => name.length + 5));
   return {
     relation,
     columns,

@@ -5,7 +5,6 @@ import { encode, fieldName, typeKind } from "./filters.ts";
 
 export type GridRow = Readonly<Record<string, unknown>>;
 
-/** A change of a row. */
 export interface RowChange {
   /** The row before; null for an insert. */
   readonly row: GridRow | null;
@@ -50,7 +49,6 @@ export function filtersText(
     .join("&");
 }
 
-/** Returns the filter of a value. */
 function equalTo(value: unknown): string {
   if (value === null || value === undefined) return "is.null";
   return `eq.${typeof value === "object" ? JSON.stringify(value) : String(value)}`;
@@ -94,6 +92,7 @@ const formats: Partial<Record<string, readonly [pattern: RegExp, name: string]>>
     "a number",
   ],
   uuid: [/^\{?(?:[0-9a-f]{4}-?){8}\}?$/i, "a UUID"],
+  array: [/^[{[]/, "a list such as {a,b}"],
   binary: [/^\\x(?:[0-9a-f]{2})*$/i, "pairs of digits such as \\x00ff"],
 };
 
@@ -115,7 +114,6 @@ export function problemOf(
   return isFit ? null : `Expected ${format[1]}`;
 }
 
-/** Returns whether a text is JSON. */
 export function isJson(text: string): boolean {
   try {
     JSON.parse(text);

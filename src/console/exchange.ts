@@ -3,6 +3,7 @@
 import { isJsonObject } from "../lib/json_object.ts";
 import type { ApiError } from "./api.ts";
 import { type ApiCall, targetOf } from "./code.ts";
+import { isJson } from "./edit.ts";
 import { decode } from "./filters.ts";
 import { html, lazy, type View } from "./view.ts";
 
@@ -23,11 +24,7 @@ export function CallPreview({ call }: { readonly call: ApiCall }): View {
 }
 
 function pretty(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2);
-  } catch {
-    return body;
-  }
+  return isJson(body) ? JSON.stringify(JSON.parse(body), null, 2) : body;
 }
 
 /** Message, details, hint and code of the error that a call has. */
@@ -55,8 +52,7 @@ function scrollTo(element: Element | null): void {
 function detailsText(details: unknown): string {
   if (typeof details === "string") return details;
   if (!Array.isArray(details)) return JSON.stringify(details);
-  return details.map((entry) =>
-    isJsonObject(entry) ? Object.values(entry).join(" · ") : String(entry)
-  )
-    .join("\n");
+  const textOf = (entry: unknown) =>
+    isJsonObject(entry) ? Object.values(entry).join(" · ") : String(entry);
+  return details.map(textOf).join("\n");
 }

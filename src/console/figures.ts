@@ -7,15 +7,11 @@ import { Drawing } from "./drawing.ts";
 import { useEntries } from "./loading.ts";
 import { bytesText, DataTable, grouped, html, type View } from "./view.ts";
 
-/** Pixels. */
-const figureHeight = 120;
-
 /** Seconds that the charts show. */
 const shownSeconds = 900;
 
 type Second = ConsoleStats[number];
 
-/** A line of a chart. */
 interface FigureLine {
   readonly label: string;
   /** Custom property of the style sheet. */
@@ -54,7 +50,7 @@ const figures: readonly Figure[] = [
     text: grouped,
     lines: [
       { label: "in use", color: "--accent", value: ({ pool }) => pool.inUse },
-      { label: "open", color: "--muted", value: ({ pool }) => pool.open },
+      { label: "open", color: "--text-light", value: ({ pool }) => pool.open },
       { label: "waiting", color: "--bad", value: ({ pool }) => pool.waiting },
     ],
   },
@@ -96,7 +92,7 @@ function Chart(
     return `${label} ${number === null ? "–" : figure.text(number)}`;
   });
   const options = (): Plot.PlotOptions => ({
-    height: figureHeight,
+    height: 120,
     marginLeft: 62,
     x: { ticks: 4, tickSize: 0, label: null },
     y: { ticks: 3, tickSize: 0, tickFormat: figure.text, grid: true, label: null, zero: true },
@@ -129,10 +125,6 @@ function FigureTable({ seconds }: { readonly seconds: ConsoleStats }): View {
     ms(Math.max(0, ...each.map(({ p99 }) => p99 ?? 0))),
     Math.max(0, ...each.map(({ pool }) => pool.inUse)),
   ]).toReversed();
-  return html`<${DataTable} label="Figures by minute" ...${{ head, rows }} numbers=${[
-    1,
-    2,
-    3,
-    4,
-  ]} />`;
+  const numbers = [1, 2, 3, 4];
+  return html`<${DataTable} label="Figures by minute" ...${{ head, rows, numbers }} />`;
 }

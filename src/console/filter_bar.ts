@@ -1,10 +1,11 @@
 /// <reference lib="dom" />
 /** The filters of a table. @module */
 import { useEffect, useState } from "preact/hooks";
-import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
+import type { ConsoleRelation } from "../admin/console_schema.ts";
 import { problemOf } from "./edit.ts";
 import {
   type ColumnFilter,
+  type FilteredColumn,
   type FilterOperator,
   filterOperators,
   firstPage,
@@ -98,17 +99,14 @@ function FilterRow({ relation, filter, onChange }: FilterRowProps): View {
   `;
 }
 
-const textColumn: Pick<ConsoleColumn, "baseType" | "enumLabels"> = {
-  baseType: "text",
-  enumLabels: [],
-};
+const textColumn: FilteredColumn = { baseType: "text", enumLabels: [] };
 
 /** Milliseconds without a key after which a value counts. */
 const typingPauseMs = 350;
 
 interface FilterValueProps extends Pick<FilterRowProps, "filter" | "onChange"> {
   readonly reference: Reference | undefined;
-  readonly column: Pick<ConsoleColumn, "baseType" | "enumLabels">;
+  readonly column: FilteredColumn;
 }
 
 /** The value of a filter. It counts after a pause in typing. */

@@ -1,9 +1,9 @@
 /** The query of a table page: columns, filters, order and page, to and from the API's query string.
  * @module */
+import type { ConsoleColumn } from "../admin/console_schema.ts";
 
 /** A condition on a column, in the words of the page. */
 export interface ColumnFilter {
-  /** Name of the column. */
   readonly column: string;
   /** Path within json, such as `->>name`; empty for the column itself. */
   readonly path: string;
@@ -44,7 +44,6 @@ const fixedValues: ReadonlyMap<FilterOperator, string> = new Map([
 /** Operators whose word is that of the API, and whose value stands behind it as it is. */
 const plainOperators = ["eq", "neq", "gt", "gte", "lt", "lte", "cs", "fts"] as const;
 
-/** Returns whether an operator takes a value. */
 export function takesValue(operator: FilterOperator): boolean {
   return !fixedValues.has(operator);
 }
@@ -63,73 +62,50 @@ export function isComplete(
 }
 
 /** Facts about a column that its filters depend on. */
-interface FilteredColumn {
-  readonly baseType: string;
-  readonly enumLabels: readonly string[];
-}
+export type FilteredColumn = Pick<ConsoleColumn, "baseType" | "enumLabels">;
 
-/** Returns the operators that fit a type. */
+/** Operators of groups of types that the page treats alike, apart from `null` and `notnull`. */
+const operatorsByKind = {
+  text: ["contains", "starts", "eq", "neq", "in"],
+  enum: ["eq", "neq", "in"],
+  number: ["eq", "neq", "gt", "gte", "lt", "lte", "in"],
+  time: ["eq", "neq", "gt", "gte", "lt", "lte", "in"],
+  boolean: ["true", "false"],
+  json: ["cs", "eq"],
+  array: ["cs", "eq"],
+  binary: ["eq", "neq", "in"],
+  uuid: ["eq", "neq", "in"],
+  search: ["fts"],
+} as const satisfies Readonly<Record<string, readonly FilterOperator[]>>;
+
+export type TypeKind = keyof typeof operatorsByKind;
+
 export function operatorsOf({ baseType, enumLabels }: FilteredColumn): readonly FilterOperator[] {
-  if (enumLabels.length > 0) return ["eq", "neq", "in", "null", "notnull"];
-  switch (typeKind(baseType)) {
-    case "boolean":
-      return ["true", "false", "null", "notnull"];
-    case "number":
-    case "time":
-      return ["eq", "neq", "gt", "gte", "lt", "lte", "in", "null", "notnull"];
-    case "json":
-    case "array":
-      return ["cs", "eq", "null", "notnull"];
-    case "search":
-      return ["fts", "null", "notnull"];
-    case "uuid":
-    case "binary":
-      return ["eq", "neq", "in", "null", "notnull"];
-    default:
-      return ["contains", "starts", "eq", "neq", "in", "null", "notnull"];
-  }
+  const kind = enumLabels.length > 0 ? "enum" : typeKind(baseType);
+  return [...operatorsByKind[kind], "null", "notnull"];
 }
 
-/** Groups of types that the page treats alike. */
-export type TypeKind =
-  | "text"
-  | "number"
-  | "time"
-  | "boolean"
-  | "json"
-  | "array"
-  | "binary"
-  | "uuid"
-  | "search";
+const typePatterns: readonly (readonly [pattern: RegExp, kind: TypeKind])[] = [
+  [/\[\]$/, "array"],
+  [/^(?:smallint|integer|bigint|numeric|real|double precision|money|oid)$/, "number"],
+  [/^(?:date|interval|time(?:stamp)? with(?:out)? time zone)$/, "time"],
+  [/^boolean$/, "boolean"],
+  [/^jsonb?$/, "json"],
+  [/^bytea$/, "binary"],
+  [/^uuid$/, "uuid"],
+  [/^tsvector$/, "search"],
+];
 
-const typeKinds: ReadonlyMap<string, TypeKind> = new Map([
-  ...["smallint", "integer", "bigint", "numeric", "real", "double precision", "money", "oid"]
-    .map((name) => [name, "number"] as const),
-  ...["date", "timestamp without time zone", "timestamp with time zone", "time without time zone"]
-    .map((name) => [name, "time"] as const),
-  ["time with time zone", "time"],
-  ["interval", "time"],
-  ["boolean", "boolean"],
-  ["json", "json"],
-  ["jsonb", "json"],
-  ["bytea", "binary"],
-  ["uuid", "uuid"],
-  ["tsvector", "search"],
-]);
-
-/** Returns the group of a type. */
 export function typeKind(baseType: string): TypeKind {
-  if (baseType.endsWith("[]")) return "array";
-  return typeKinds.get(baseType.replace(/\(.*\)/, "").trim()) ?? "text";
+  const name = baseType.replace(/\(.*\)/, "").trim();
+  return typePatterns.find(([pattern]) => pattern.test(name))?.[1] ?? "text";
 }
 
-/** Sort direction of a column. */
 export interface SortTerm {
   readonly column: string;
   readonly descending: boolean;
 }
 
-/** Query of a table page. */
 export interface TableQuery {
   /** Items of `select`, as they are written; null for all columns. */
   readonly select: readonly string[] | null;
@@ -169,7 +145,6 @@ export function inKeyOrder(query: TableQuery, primaryKey: readonly string[]): Ta
   };
 }
 
-/** Returns the first page of a query. */
 export function firstPage(query: TableQuery): TableQuery {
   return { ...query, offset: 0, position: query.position === null ? null : ["after", ""] };
 }
@@ -186,7 +161,7 @@ export function formatQuery(query: TableQuery): string {
     ...(offset === 0 ? [] : [["offset", String(offset)] as const]),
     ...(position === null ? [] : [position]),
   ];
-  return params.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
+  return params.map((param) => param.map(encode).join("=")).join("&");
 }
 
 /** Reads a query string. Parameters that the page has no control for stay as they are. */
@@ -213,13 +188,7 @@ function addParam(query: TableQuery, name: string, value: string): TableQuery {
 
 /** Returns the parameters of a query string, decoded. */
 export function splitParams(query: string): readonly (readonly [name: string, value: string])[] {
-  return query.split("&").filter((part) => part !== "").map((part) => {
-    const equals = part.indexOf("=");
-    const [name, value] = equals === -1
-      ? [part, ""]
-      : [part.slice(0, equals), part.slice(equals + 1)];
-    return [decode(name.replaceAll("+", " ")), decode(value.replaceAll("+", " "))] as const;
-  });
+  return [...new URLSearchParams(query)];
 }
 
 /** Returns a text without its percent codes; a text with a wrong code as it is. */
@@ -258,7 +227,6 @@ function parseName(text: string): string | null {
 
 const pathPattern = /(?:->>?[A-Za-z_0-9]+)*$/;
 
-/** Returns the parameter of a filter. */
 export function filterParam(
   { column, path, operator, value }: ColumnFilter,
 ): readonly [name: string, value: string] {

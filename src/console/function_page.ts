@@ -12,7 +12,7 @@ import { ErrorBox } from "./exchange.ts";
 import { encode, splitParams } from "./filters.ts";
 import { Grid } from "./grid.ts";
 import { functionsOf, guarded, profileHeader, schema } from "./model.ts";
-import { navigate, type PageRoute, route } from "./route.ts";
+import { navigate, route } from "./route.ts";
 import { ValueInput } from "./value_input.ts";
 import { bytesText, durationText, Empty, html, Select, type View } from "./view.ts";
 
@@ -42,17 +42,13 @@ export function FunctionPage(): View {
               onValue=${(place: string) => setIndex(Number(place))} /></label>
         `}
       </header>
-      <${FunctionForm} key=${index} routine=${chosen} current=${current} />
+      <${FunctionForm} key=${index} routine=${chosen} />
     </div>
   `;
 }
 
-interface FunctionFormProps {
-  readonly routine: ConsoleFunction;
-  readonly current: PageRoute;
-}
-
-function FunctionForm({ routine, current }: FunctionFormProps): View {
+function FunctionForm({ routine }: { readonly routine: ConsoleFunction }): View {
+  const current = route.value;
   const values = useMemo(() => new Map(splitParams(current.query)), [current.query]);
   const [answer, setAnswer] = useState<ApiAnswer | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -94,9 +90,9 @@ function FunctionForm({ routine, current }: FunctionFormProps): View {
 }
 
 /** Returns the query string of the values that are not empty. */
-function queryOf(values: ReadonlyMap<string, string>): string {
+function queryOf(values: Iterable<readonly [name: string, text: string]>): string {
   return Array.from(values).filter(([, text]) => text !== "")
-    .map(([key, text]) => `${encode(key)}=${encode(text)}`).join("&");
+    .map((pair) => pair.map(encode).join("=")).join("&");
 }
 
 function parameterRow(
@@ -129,12 +125,9 @@ function callOf(
   const sent = parameters.filter((each) => values.has(each.name));
   const isUnnamed = parameters.length === 1 && parameters[0]!.name === "";
   if (volatility !== "volatile" && !isUnnamed) {
-    const query = sent.map((each) => `${encode(each.name)}=${encode(values.get(each.name)!)}`)
-      .join("&");
-    return [
-      { method: "GET", path, query, headers: profileHeader(schema, "GET"), body: null },
-      null,
-    ];
+    const query = queryOf(sent.map((each) => [each.name, values.get(each.name)!]));
+    const headers = profileHeader(schema, "GET");
+    return [{ method: "GET", path, query, headers, body: null }, null];
   }
   const headers = [["Content-Type", "application/json"] as const, ...profileHeader(schema, "POST")];
   let problem: string | null = null;
@@ -175,23 +168,21 @@ function ResultBody({ answer }: { readonly answer: ApiAnswer }): View {
           order=${[]} label="Result" />
       `;
     }
-    return html`
-      <div class="bar">
-        <pre tabindex="0">${JSON.stringify(JSON.parse(text), null, 2)}</pre>
-      </div>
-    `;
+    return textView(JSON.stringify(JSON.parse(text), null, 2));
   }
-  if (text !== null) {
-    return html`
-      <div class="bar">
-        <pre tabindex="0">${text || "No content"}</pre>
-      </div>
-    `;
-  }
+  if (text !== null) return textView(text || "No content");
   if (/^image\/(?:png|jpeg|gif|webp)$/.test(mediaType)) {
     return html`<${Picture} ...${{ bytes }} />`;
   }
   return html`<p>${bytesText(bytes.size)} of ${mediaType}</p>`;
+}
+
+function textView(text: string): View {
+  return html`
+    <div class="bar">
+      <pre tabindex="0">${text}</pre>
+    </div>
+  `;
 }
 
 /** Images of `data:` URLs alone are allowed. */

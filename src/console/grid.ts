@@ -4,8 +4,8 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
 import { cellText } from "./cells.ts";
 import type { GridRow } from "./edit.ts";
-import { type SortTerm, typeKind } from "./filters.ts";
-import { foreignLinks, type Labels, type RowLink } from "./labels.ts";
+import { type SortTerm, type TypeKind, typeKind } from "./filters.ts";
+import { foreignLinks, type Labels } from "./labels.ts";
 import { relationshipsOf } from "./model.ts";
 import { html, Icon, type View } from "./view.ts";
 
@@ -34,16 +34,29 @@ export function Grid(props: GridProps): View {
   current.current = props;
   const [hasPanel, isReadonly] = [onOpen !== undefined, onEdit === undefined];
   const drawing = useMemo(() => {
-    const described = columns.map((name) =>
-      relation?.columns.find((each) => each.name === name) ?? null
-    );
+    const shown = columns.map((name, index): GridColumn => {
+      const column = relation?.columns.find((each) => each.name === name) ?? null;
+      return { name, index, column, kind: column === null ? "text" : typeKind(column.baseType) };
+    });
     const relationships = relation === null ? [] : relationshipsOf(relation);
     return html`
-      ${gridHead(current, described)}
+      <thead role="rowgroup">
+        <tr role="row">
+          ${hasPanel &&
+            html`<th role="columnheader" class="row-head"><span class="sr-only">Row</span></th>`}
+          ${shown.map((column) => headerCell(current, column))}
+        </tr>
+      </thead>
       <tbody role="rowgroup">
-        ${rows.map((row, number) =>
-          gridLine(current, number, { described, links: foreignLinks(relationships, row) })
-        )}
+        ${rows.map((row, number) => {
+          const links = foreignLinks(relationships, row);
+          return html`
+            <tr key=${number} role="row">
+              ${hasPanel && rowHead(current, row, number)}
+              ${shown.map((column) => gridCell(current, column, { row, number, links }))}
+            </tr>
+          `;
+        })}
       </tbody>
     `;
   }, [rows, columns, relation, order, labels, hasPanel, isReadonly]);
@@ -76,94 +89,54 @@ function keepFocus({ currentTarget, target }: FocusEvent): void {
   stopOf(cell).tabIndex = 0;
 }
 
-/** Moves the focus by a key. */
 function moveFocus(event: KeyboardEvent): void {
   const table = event.currentTarget as HTMLTableElement;
   const place = (event.target as Element).closest<HTMLElement>("[data-place]")?.dataset.place;
   if (place === undefined) return;
-  const [row, column] = place.split(",").map(Number);
-  const next = nextPlace({ row: row!, column: column! }, event, {
-    first: table.querySelector(".row-button") === null ? 0 : -1,
-    rows: table.tBodies[0]!.rows.length,
-    columns: table.tHead!.querySelectorAll("[data-place]").length,
-  });
-  if (next === null) return;
+  const [row = 0, column = 0] = place.split(",").map(Number);
+  const move = movesOf(row, event)[event.key];
+  if (move === undefined) return;
   event.preventDefault();
-  const cell = table.querySelector(`[data-place="${next.row},${next.column}"]`);
+  const bounded = (value: number, [least, most]: readonly [number, number]) =>
+    Math.max(least, Math.min(most, value));
+  // The header is row -1, the buttons of rows are column -1.
+  const nextRow = bounded(row + move[0], [-1, table.tBodies[0]!.rows.length - 1]);
+  const first = nextRow === -1 || table.querySelector(".row-button") === null ? 0 : -1;
+  const last = table.tHead!.querySelectorAll("[data-place]").length - 1;
+  const nextColumn = bounded(column + move[1], [first, last]);
+  const cell = table.querySelector(`[data-place="${nextRow},${nextColumn}"]`);
   if (cell !== null) stopOf(cell).focus();
 }
 
-/** Row and column of a cell. The header is row -1, the buttons of rows column -1. */
-interface CellPlace {
-  readonly row: number;
-  readonly column: number;
-}
-
-/** Returns the place that a key moves to; null for other keys. */
-function nextPlace(
-  { row, column }: CellPlace,
-  event: KeyboardEvent,
-  { first, rows, columns }: {
-    readonly first: number;
-    readonly rows: number;
-    readonly columns: number;
-  },
-): CellPlace | null {
-  const [lastRow, lastColumn] = [rows - 1, columns - 1];
-  const at = (nextRow: number, nextColumn: number): CellPlace => {
-    const boundedRow = Math.max(-1, Math.min(lastRow, nextRow));
-    const least = boundedRow === -1 ? 0 : first;
-    return { row: boundedRow, column: Math.max(least, Math.min(lastColumn, nextColumn)) };
+/** Returns the numbers of rows and columns that keys move by. */
+function movesOf(
+  row: number,
+  { ctrlKey }: KeyboardEvent,
+): Readonly<Record<string, readonly [rows: number, columns: number]>> {
+  return {
+    ArrowDown: [1, 0],
+    ArrowUp: [-1, 0],
+    ArrowRight: [0, 1],
+    ArrowLeft: [0, -1],
+    PageDown: [10, 0],
+    PageUp: [Math.max(-row, -10), 0],
+    Home: [ctrlKey ? -Infinity : 0, -Infinity],
+    End: [ctrlKey ? Infinity : 0, Infinity],
   };
-  switch (event.key) {
-    case "ArrowDown":
-      return at(row + 1, column);
-    case "ArrowUp":
-      return at(row - 1, column);
-    case "ArrowRight":
-      return at(row, column + 1);
-    case "ArrowLeft":
-      return at(row, column - 1);
-    case "PageDown":
-      return at(row + 10, column);
-    case "PageUp":
-      return at(Math.max(0, row - 10), column);
-    case "Home":
-      return at(event.ctrlKey ? -1 : row, first);
-    case "End":
-      return at(event.ctrlKey ? lastRow : row, lastColumn);
-    default:
-      return null;
-  }
 }
 
 /** The properties of the last drawing. */
-interface CurrentProps {
-  readonly current: GridProps;
-}
+type CurrentProps = { readonly current: GridProps };
 
-function gridHead(props: CurrentProps, described: readonly (ConsoleColumn | null)[]): View {
-  const { columns, onOpen } = props.current;
-  return html`
-    <thead role="rowgroup">
-      <tr role="row">
-        ${onOpen &&
-          html`<th role="columnheader" class="row-head"><span class="sr-only">Row</span></th>`}
-        ${columns.map((name, index) =>
-          headerCell(props, { name, index, column: described[index]! })
-        )}
-      </tr>
-    </thead>
-  `;
-}
-
-interface ColumnPlace {
+interface GridColumn {
   readonly name: string;
   readonly index: number;
+  /** Null for a column that the relation lacks. */
   readonly column: ConsoleColumn | null;
+  readonly kind: TypeKind;
 }
 
-function headerCell(props: CurrentProps, { name, index, column }: ColumnPlace): View {
+function headerCell(props: CurrentProps, { name, index, column, kind }: GridColumn): View {
   const { relation, order, onSort } = props.current;
   const place = order.findIndex((term) => term.column === name);
   const term = order[place];
@@ -182,7 +155,7 @@ function headerCell(props: CurrentProps, { name, index, column }: ColumnPlace): 
   return html`
     <th key=${name} role="columnheader" aria-sort=${sort} data-place=${`-1,${index}`}
       title=${about || null}
-      class=${column !== null && typeKind(column.baseType) === "number" ? "is-number" : ""}>
+      class=${kind === "number" ? "is-number" : ""}>
       ${onSort !== undefined && column !== null
         ? html`<button type="button" class="sort-button" tabindex="-1" onClick=${choose}>${content}</button>`
         : html`<span class="sort-button" tabindex="-1">${content}</span>`}
@@ -191,59 +164,35 @@ function headerCell(props: CurrentProps, { name, index, column }: ColumnPlace): 
 }
 
 function shortType({ type }: ConsoleColumn): string {
-  return type.replace("character varying", "varchar").replace(
-    "timestamp with time zone",
-    "timestamptz",
-  )
+  return type.replace("character varying", "varchar")
+    .replace("timestamp with time zone", "timestamptz")
     .replace("timestamp without time zone", "timestamp");
 }
 
-function gridLine(
-  props: CurrentProps,
-  number: number,
-  { described, links }: {
-    readonly described: readonly (ConsoleColumn | null)[];
-    readonly links: ReturnType<typeof foreignLinks>;
-  },
-): View {
-  const { rows, columns, onOpen } = props.current;
-  const row = rows[number]!;
+/** The button that opens a row. */
+function rowHead(props: CurrentProps, row: GridRow, number: number): View {
   return html`
-    <tr key=${number} role="row">
-      ${onOpen && html`
-        <td role="gridcell" class="row-head" data-label="Row" data-place=${`${number},-1`}>
-          <button type="button" class="row-button" aria-label=${`Open row ${number + 1}`}
-            tabindex="-1" onClick=${() => props.current.onOpen?.(row)}>${number + 1}</button></td>
-      `}
-      ${columns.map((name, index) =>
-        gridCell(props, {
-          name,
-          index,
-          column: described[index]!,
-          row,
-          number,
-          link: links.get(name),
-        })
-      )}
-    </tr>
+    <td role="gridcell" class="row-head" data-label="Row" data-place=${`${number},-1`}>
+      <button type="button" class="row-button" aria-label=${`Open row ${number + 1}`}
+        tabindex="-1" onClick=${() => props.current.onOpen?.(row)}>${number + 1}</button></td>
   `;
 }
 
-interface CellParts extends ColumnPlace {
+interface RowParts {
   readonly row: GridRow;
   readonly number: number;
-  readonly link: RowLink | undefined;
+  readonly links: ReturnType<typeof foreignLinks>;
 }
 
 function gridCell(
   props: CurrentProps,
-  { name, index, column, row, number, link }: CellParts,
+  { name, index, column, kind }: GridColumn,
+  { row, number, links }: RowParts,
 ): View {
-  const value = row[name];
+  const [value, link] = [row[name], links.get(name)];
   const { labels, onEdit } = props.current;
   const linkLabel = labels?.get(name)?.get(String(value));
   const isEditable = onEdit !== undefined && column?.generated === false;
-  const kind = column === null ? "text" : typeKind(column.baseType);
   const ofValue = value === null ? "muted" : typeof value === "object" ? "mono" : "";
   const activate = () => {
     if (isEditable) props.current.onEdit?.(row, column);

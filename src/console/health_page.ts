@@ -17,16 +17,13 @@ import {
   type View,
 } from "./view.ts";
 
-/** State, findings and configuration. */
 export function HealthPage(): View {
   const state = serviceState.value!;
   return html`
     <div class="page">
-      <header class="row between">
-        <div>
-          <h1>Health</h1>
-          <p class="muted">${state.name} ${state.version}, dialect ${state.dialect}</p>
-        </div>
+      <header>
+        <h1>Health</h1>
+        <p class="muted">${state.name} ${state.version}, dialect ${state.dialect}</p>
       </header>
       <${Facts} ...${{ state }} />
       <${Findings} />
@@ -92,23 +89,23 @@ function Findings(): View {
   `;
 }
 
-function findingCard(finding: ConsoleFindings[number]): View {
-  return html`<article class="box card stack" key=${finding.name + finding.subject}>
-    <header class="row"><strong class=${levels[finding.level][0]}>${
-    levels[finding.level][1]
-  }</strong>
-      <code>${finding.name}</code></header>
-    <p>${finding.message}</p>
-    ${
-    finding.sql !== null && html`
-      ${finding.caution !== null && html`<p class="hint">Caution: ${finding.caution}</p>`}
-      <pre tabindex="0" aria-label="SQL">${finding.sql}</pre>
-      <div class="row actions">
-        <${CopyButton} label="Copy SQL" text=${() => finding.sql} />
-      </div>
-    `
-  }
-  </article>`;
+function findingCard(
+  { name, subject, level, message, sql, caution }: ConsoleFindings[number],
+): View {
+  const [color, word] = levels[level];
+  return html`
+    <article class="box card stack" key=${name + subject}>
+      <header class="row"><strong class=${color}>${word}</strong> <code>${name}</code></header>
+      <p>${message}</p>
+      ${sql !== null && html`
+        ${caution !== null && html`<p class="hint">Caution: ${caution}</p>`}
+        <pre tabindex="0" aria-label="SQL">${sql}</pre>
+        <div class="row actions">
+          <${CopyButton} label="Copy SQL" text=${() => sql} />
+        </div>
+      `}
+    </article>
+  `;
 }
 
 function Configuration(): View {
@@ -116,9 +113,7 @@ function Configuration(): View {
   if (options === null) return null;
   return html`
     <section class="stack" aria-labelledby="configuration">
-      <div class="row between">
-        <h2 id="configuration">Configuration</h2>
-      </div>
+      <h2 id="configuration">Configuration</h2>
       <${Options} label="Changed" options=${options.filter(({ isChanged }) => isChanged)} />
       <details>
         <summary class="button">Options with their default</summary>

@@ -8,7 +8,16 @@ import { isJson } from "./edit.ts";
 import { useConsole } from "./loading.ts";
 import { access, guarded, serviceState } from "./model.ts";
 import { adminToken, claims, setAdminToken, signIn, signOut, token } from "./session.ts";
-import { Dialog, durationText, html, Icon, Select, type View, withText } from "./view.ts";
+import {
+  Dialog,
+  durationText,
+  html,
+  Icon,
+  Select,
+  type SelectProps,
+  type View,
+  withText,
+} from "./view.ts";
 
 /** The button that names the role. */
 export function Identity(): View {
@@ -53,17 +62,10 @@ async function actAs(role: string): Promise<void> {
   });
 }
 
-interface RoleSelectProps {
-  readonly label: string;
-  readonly value: string;
-  readonly onRole: (role: string) => void;
-}
-
-function RoleSelect({ label, value, onRole }: RoleSelectProps): View {
+function RoleSelect({ value, ...props }: Omit<SelectProps, "options">): View {
   const names = useConsole<ConsoleRoles>("roles")?.roles ?? [];
-  const all = ["", ...names, ...(value === "" || names.includes(value) ? [] : [value])];
-  const options = all.map((role) => [role, role === "" ? "anonymous" : role]);
-  return html`<${Select} ...${{ label, value, options }} onValue=${onRole} />`;
+  const options = [...new Set(["", ...names, value])].map((role) => [role, role || "anonymous"]);
+  return html`<${Select} ...${{ ...props, value, options }} />`;
 }
 
 /** Shows the table as another role sees it, where the machine is trusted. */
@@ -72,7 +74,7 @@ export function ViewAs(): View {
   return html`
     <label class="row muted"><span class="hide-narrow">View as</span>
       <${RoleSelect} label="View as" value=${token.value === null ? "" : claims.value?.role ?? ""}
-        onRole=${actAs} /></label>
+        onValue=${actAs} /></label>
   `;
 }
 
@@ -86,7 +88,7 @@ function RoleForm({ onClose }: { readonly onClose: () => void }): View {
   };
   return html`
     <form class="stack" onSubmit=${submit}>
-      <label class="field">Role <${RoleSelect} label="Role" value=${role} onRole=${setRole} /></label>
+      <label class="field">Role <${RoleSelect} label="Role" value=${role} onValue=${setRole} /></label>
       <label class="field">Claims
         <textarea class="mono" rows="2" spellcheck="false" value=${extraClaims.value}
           aria-invalid=${isValid ? null : "true"} onInput=${withText((text) =>

@@ -31,8 +31,7 @@ export function labelColumn({ columns, primaryKey, label }: ConsoleRelation): st
 }
 
 /** Returns the references of a relation to rows that have a label. */
-export function referencesOf(relation: ConsoleRelation | null): readonly Reference[] {
-  if (relation === null) return [];
+export function referencesOf(relation: ConsoleRelation): readonly Reference[] {
   return relationshipsOf(relation).flatMap(({ isForward, pairs, foreign: [schema, name] }) => {
     const foreign = relationOf(schema, name);
     const label = foreign === null ? null : labelColumn(foreign);
@@ -63,24 +62,24 @@ export type Labels = ReadonlyMap<string, ReadonlyMap<string, string>>;
 const noLabels: Labels = new Map();
 
 /** Loads the labels of the rows' references. A role that may not read them sees none. */
-export function useLabels(relation: ConsoleRelation | null, rows: readonly GridRow[]): Labels {
+export function useLabels(relation: ConsoleRelation, rows: readonly GridRow[] | null): Labels {
   const [labels, setLabels] = useState(noLabels);
   useEffect(() => {
     let isCurrent = true;
     void guarded(async () => {
       const loaded = await Promise.all(
         referencesOf(relation).map(async (reference) => {
-          const values = new Set(
-            rows.map((row) => row[reference.column]).filter((each) => each != null),
-          );
-          if (values.size === 0) return null;
+          const { column, key } = reference;
+          const values = new Set(rows?.map((row) => row[column]).filter((each) => each != null));
           const value = Array.from(values, String).slice(0, maxLabels).join("\n");
-          const filter = filterParam({ column: reference.key, path: "", operator: "in", value });
-          const found = await readLabels(reference, filter.map(encode).join("="), maxLabels);
-          return [reference.column, new Map(found)] as const;
+          const filter = filterParam({ column: key, path: "", operator: "in", value });
+          const found = values.size === 0
+            ? []
+            : await readLabels(reference, filter.map(encode).join("="), maxLabels);
+          return [column, new Map(found)] as const;
         }),
       );
-      if (isCurrent) setLabels(new Map(loaded.filter((each) => each !== null)));
+      if (isCurrent) setLabels(new Map(loaded));
     });
     return () => isCurrent = false;
   }, [rows, token.value]);
@@ -105,22 +104,12 @@ export async function findLabels(
   return await readLabels(reference, filter, maxSuggestions);
 }
 
-/** The way to a referenced row. */
-export interface RowLink {
-  readonly href: string;
-  /** Name of the referenced table. */
-  readonly name: string;
-}
-
-/** Returns the links to referenced rows by column. `relationships` are those of the row's table. */
-export function foreignLinks(
-  relationships: readonly ConsoleRelationship[],
-  row: GridRow,
-): ReadonlyMap<string, RowLink> {
-  const links = new Map<string, RowLink>();
+/** Returns links to the referenced rows, with their tables, by column. */
+export function foreignLinks(relationships: readonly ConsoleRelationship[], row: GridRow) {
+  const links = new Map<string, { readonly href: string; readonly name: string }>();
   for (const { isForward, foreign: [schema, name], pairs } of relationships) {
     if (!isForward) continue;
-    if (pairs.some(([column]) => row[column] === null || row[column] === undefined)) continue;
+    if (pairs.some(([column]) => row[column] == null)) continue;
     const query = filtersText(pairs.map(([own, other]) => [other, row[own]]));
     const href = hrefOf({ page: "table", schema, name, query });
     for (const [column] of pairs) links.set(column, { href, name });

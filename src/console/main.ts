@@ -27,17 +27,6 @@ import { html, Icon, lazy, Select, type View } from "./view.ts";
 const menuOpen = signal(false);
 const searchOpen = signal(false);
 
-/** Listens to keys and clicks beside menus. Returns the function that ends it. */
-function listenToMenus(): () => void {
-  addEventListener("keydown", onKey);
-  addEventListener("pointerdown", closeMenus);
-  return () => {
-    removeEventListener("keydown", onKey);
-    removeEventListener("pointerdown", closeMenus);
-  };
-}
-
-/** The whole console. */
 function Shell(): View {
   useEffect(() => void loadModel(), [adminToken.value]);
   const name = schemaName.value;
@@ -45,10 +34,10 @@ function Shell(): View {
     if (serviceState.value !== null) void loadAccess(name);
   }, [name, token.value, serviceState.value === null]);
   usePolling(() => serviceState.value === null ? void 0 : void refreshState(), 15_000);
-  useEffect(listenToMenus, []);
   useEffect(() => {
     menuOpen.value = false;
-    document.title = titleOf(route.value);
+    const { page, name } = route.value;
+    document.title = `${name || page} – ${serviceState.value?.name ?? "svc"} console`;
   }, [route.value]);
   if (needsAdminToken.value) return html`<${AdminTokenForm} />`;
   return html`
@@ -77,7 +66,9 @@ function Shell(): View {
 type PageComponent = FunctionComponent<Record<string, never>>;
 
 /** Pages beside the table are loaded when they are first opened. */
-const lazyPages: Readonly<Partial<Record<PageRoute["page"], PageComponent>>> = {
+const pages: Readonly<Record<PageRoute["page"], PageComponent>> = {
+  start: StartPage,
+  table: TablePage,
   function: lazy(async () => (await import("./function_page.ts")).FunctionPage as PageComponent),
   reference: lazy(async () => (await import("./reference_page.ts")).ReferencePage as PageComponent),
   requests: lazy(async () => (await import("./requests_page.ts")).RequestsPage as PageComponent),
@@ -88,13 +79,9 @@ const lazyPages: Readonly<Partial<Record<PageRoute["page"], PageComponent>>> = {
 
 const Search = lazy(async () => (await import("./search.ts")).Search as never);
 
-/** The page of the current route. */
 function Page(): View {
-  const current = route.value;
-  const key = [current.page, current.schema, current.name].join();
-  if (current.page === "table") return html`<${TablePage} key=${key} ...${current} />`;
-  const component = lazyPages[current.page];
-  return component === undefined ? html`<${StartPage} />` : html`<${component} key=${key} />`;
+  const { page, schema, name } = route.value;
+  return html`<${pages[page]} key=${[page, schema, name].join()} />`;
 }
 
 function focusMain(event: Event): void {
@@ -102,39 +89,30 @@ function focusMain(event: Event): void {
   document.getElementById("main")!.focus();
 }
 
+const openMenu = "details.menu[open]";
+
 /** Closes open menus that an event is outside of. */
 function closeMenus({ target }: Event): void {
-  for (const menu of document.querySelectorAll<HTMLDetailsElement>("details.menu[open]")) {
+  for (const menu of document.querySelectorAll<HTMLDetailsElement>(openMenu)) {
     if (!(target instanceof Node && menu.contains(target))) menu.open = false;
   }
 }
 
-/** Closes the menu with the focus, which its button gets. */
-function leaveMenu(target: EventTarget | null): void {
-  const menu = target instanceof Element
-    ? target.closest<HTMLDetailsElement>("details.menu[open]")
-    : null;
-  if (menu === null) return;
-  menu.open = false;
-  menu.querySelector("summary")!.focus();
-}
-
+/** Searches by a shortcut. Escape closes the menu with the focus, which its button gets. */
 function onKey(event: KeyboardEvent): void {
+  const target = event.target instanceof Element ? event.target : null;
   if (event.key === "Escape") {
     menuOpen.value = false;
-    leaveMenu(event.target);
+    const menu = target?.closest<HTMLDetailsElement>(openMenu);
+    menu?.removeAttribute("open");
+    menu?.querySelector("summary")?.focus();
   }
-  const isTyping = event.target instanceof HTMLElement &&
-    event.target.closest("input, textarea, select, dialog") !== null;
+  const isTyping = target?.closest("input, textarea, select, dialog");
   const isShortcut = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k";
   if (isShortcut || (event.key === "/" && !isTyping)) {
     event.preventDefault();
     searchOpen.value = true;
   }
-}
-
-function titleOf(current: PageRoute): string {
-  return `${current.name || current.page} – ${serviceState.value?.name ?? "svc"} console`;
 }
 
 function TopBar(): View {
@@ -169,10 +147,7 @@ function Status(): View {
     ? ["good", "Live"]
     : ["warn", "Starting"];
   return html`
-    <a class="button is-quiet" href=${hrefOf({
-      page: "health",
-      schema: schemaName.value,
-    })}>
+    <a class="button is-quiet" href=${hrefOf({ page: "health", schema: schemaName.value })}>
       <span class=${level} aria-hidden="true">●</span><span role="status">${text}</span>
     </a>
   `;
@@ -196,23 +171,18 @@ function Sidebar(): View {
       <ul>
         ${pageLinks(name).map((link) => html`<${NavLink} key=${link.label} ...${link} />`)}
       </ul>
-      <${NavList} title="Tables" links=${relationLinks(name)} />
-      <${NavList} title="Functions" links=${functionLinks(name)} />
+      ${navList("Tables", relationLinks(name))}
+      ${navList("Functions", functionLinks(name))}
     </nav>
   `;
 }
 
 /** A list of pages; none if it is empty. */
-function NavList({ title, links }: NavListProps): View {
+function navList(title: string, links: readonly PageLink[]): View {
   return links.length > 0 && html`
     <h2 class="row between muted">${title} <span>${links.length}</span></h2>
     <ul>${links.map((link) => html`<${NavLink} key=${link.label} ...${link} />`)}</ul>
   `;
-}
-
-interface NavListProps {
-  readonly title: string;
-  readonly links: readonly PageLink[];
 }
 
 function NavLink({ icon, label, to, isDim = false }: PageLink): View {
@@ -229,18 +199,18 @@ function NavLink({ icon, label, to, isDim = false }: PageLink): View {
 }
 
 const themeKey = "svc-theme";
-const { dataset } = document.documentElement;
+const { style } = document.documentElement;
 
 /** Changes to the other theme, and remembers it. The theme of the system is the first. */
 function switchTheme(): void {
-  const isDark = dataset.theme
-    ? dataset.theme === "dark"
-    : matchMedia("(prefers-color-scheme: dark)").matches;
-  dataset.theme = isDark ? "light" : "dark";
-  localStorage.setItem(themeKey, dataset.theme);
+  const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  style.colorScheme = (style.colorScheme || system) === "dark" ? "light" : "dark";
+  localStorage.setItem(themeKey, style.colorScheme);
 }
 
-dataset.theme = localStorage.getItem(themeKey) ?? "";
+style.colorScheme = localStorage.getItem(themeKey) ?? "";
+addEventListener("keydown", onKey);
+addEventListener("pointerdown", closeMenus);
 const root = document.getElementById("app")!;
 root.textContent = "";
 render(html`<${Shell} />` as never, root);

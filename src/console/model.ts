@@ -10,14 +10,12 @@ import type {
 } from "../admin/console_schema.ts";
 import type { ConsoleState } from "../admin/console_state.ts";
 import { AdminTokenNeeded, type ApiError, callApi, errorOf, readConsole } from "./api.ts";
-import type { ApiCall, CodeContext } from "./code.ts";
+import type { ApiCall } from "./code.ts";
 import { route } from "./route.ts";
-import { token } from "./session.ts";
 
 export const schema = signal<ConsoleSchema | null>(null);
 export const serviceState = signal<ConsoleState | null>(null);
 
-/** Whether the admin server asks for its token. */
 export const needsAdminToken = signal(false);
 
 /** Reason why the admin server cannot be reached; null if it can. */
@@ -35,11 +33,10 @@ export interface Access {
 export const access = signal<Access | null>(null);
 
 /** Schema that the lists show. */
-export const schemaName = computed(() => {
-  return route.value.schema || (serviceState.value?.api.schemas[0] ?? "public");
-});
+export const schemaName = computed(() =>
+  route.value.schema || (serviceState.value?.api.schemas[0] ?? "public")
+);
 
-/** Loads state and schema. */
 export async function loadModel(): Promise<void> {
   await guarded(async () => {
     const [state, read] = await Promise.all([
@@ -125,13 +122,11 @@ export function verbsOf(relation: ConsoleRelation) {
   };
 }
 
-/** Returns the relations of a schema by name. */
 export function relationsOf(name: string): readonly ConsoleRelation[] {
   return (schema.value?.relations ?? []).filter((each) => each.schema === name)
     .toSorted((a, b) => a.name.localeCompare(b.name));
 }
 
-/** Returns the functions of a schema by name. */
 export function functionsOf(name: string): readonly ConsoleFunction[] {
   return (schema.value?.functions ?? []).filter((each) => each.schema === name)
     .toSorted((a, b) => a.name.localeCompare(b.name));
@@ -178,9 +173,4 @@ export function readCall(
 export function documentCall(schema: string, version: "2.0" | "3.1"): ApiCall {
   const headers = [["Accept", `application/openapi+json;version=${version}`]] as const;
   return readCall({ schema, name: "" }, "", { headers });
-}
-
-/** Returns the facts that code of a request needs. */
-export function codeContext(): CodeContext {
-  return { url: serviceState.value?.api.url ?? "", hasToken: token.value !== null };
 }

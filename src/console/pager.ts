@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
 /** The footer of a grid: which rows are shown, and the way to others. @module */
+import type { GridRow } from "./edit.ts";
 import { defaultLimit, firstPage, parseQuery, type TableQuery } from "./filters.ts";
 import { durationText, grouped, html, Icon, Select, type View } from "./view.ts";
 
@@ -22,32 +23,36 @@ export function linksOf(header: string | null): PageLinks {
   return Object.fromEntries(Array.from(found, ([, query, name]) => [name!, query!]));
 }
 
+/** Rows that the API has sent for a query. */
+export interface LoadedRows {
+  readonly rows: readonly GridRow[];
+  readonly count: RowCount | null;
+  readonly links: PageLinks;
+  readonly ms: number;
+}
+
 interface PagerProps {
   readonly query: TableQuery;
-  /** Number of rows on the page. */
-  readonly rows: number;
-  readonly links: PageLinks;
+  /** Null before the request has ended, and beside an error. */
+  readonly loaded: LoadedRows | null;
   /** Number of rows before the page; null if it is not known. */
   readonly start: number | null;
-  readonly count: RowCount | null;
-  /** Milliseconds of the request; null before it has ended. */
-  readonly ms: number | null;
   /** Opens a page. `start` is the number of rows before it, if it is known. */
   readonly onQuery: (query: TableQuery, start?: number | null) => void;
-  /** Requests the exact count. */
   readonly onCount: () => void;
 }
 
 const limits = [20, defaultLimit, 100, 500];
 
 /** Position, count, and buttons to the previous and next rows. */
-export function Pager(props: PagerProps): View {
-  const { query, rows, links, start, count, ms, onQuery, onCount } = props;
+export function Pager({ query, loaded, start, onQuery, onCount }: PagerProps): View {
+  const { count = null, links = {} } = loaded ?? {};
+  const rows = loaded?.rows.length ?? 0;
   const { limit, offset } = query;
   const sizes = limits.includes(limit) ? limits : [...limits, limit].toSorted((a, b) => a - b);
   const step = (link: string | undefined, rowsOfStep: number) => {
     const to = start === null ? null : Math.max(0, start + rowsOfStep);
-    if (link !== undefined) onQuery({ ...query, ...pick(parseQuery(link)) }, to);
+    if (link !== undefined) onQuery({ ...query, position: parseQuery(link).position }, to);
     else onQuery({ ...query, offset: Math.max(0, offset + rowsOfStep) });
   };
   const isByCursor = query.position !== null;
@@ -56,8 +61,8 @@ export function Pager(props: PagerProps): View {
   const hasPrevious = isByCursor ? links.prev !== undefined : offset > 0;
   return html`
     <footer class="row bar pager">
-      <p role="status">${positionText(props)}${ms !== null &&
-        html`<span class="muted"> · ${durationText(ms)}</span>`}</p>
+      <p role="status">${positionText(rows, start, count)}${loaded !== null &&
+        html`<span class="muted"> · ${durationText(loaded.ms)}</span>`}</p>
       ${count?.isExact !== true && html`
         <button type="button" onClick=${onCount}>Count exactly</button>
       `}
@@ -73,11 +78,7 @@ export function Pager(props: PagerProps): View {
   `;
 }
 
-function pick({ position }: TableQuery): Pick<TableQuery, "position"> {
-  return { position };
-}
-
-function positionText({ rows, start, count }: PagerProps): string {
+function positionText(rows: number, start: number | null, count: RowCount | null): string {
   if (rows === 0) return "No rows";
   const shown = start === null
     ? `${grouped(rows)} rows`

@@ -104,18 +104,8 @@ export function estimateError({ planRows, actualRows, isCutShort }: PlanNode): n
 
 /** Facts of a node that explain its time. */
 const shownFacts = [
-  "Index Cond",
-  "Recheck Cond",
-  "Filter",
-  "Rows Removed by Filter",
-  "Hash Cond",
-  "Join Filter",
-  "Sort Key",
-  "Sort Method",
-  "Group Key",
-  "Actual Loops",
-  "Workers Launched",
-  "Subplan Name",
+  ...["Index Cond", "Recheck Cond", "Filter", "Rows Removed by Filter", "Hash Cond", "Join Filter"],
+  ...["Sort Key", "Sort Method", "Group Key", "Actual Loops", "Workers Launched", "Subplan Name"],
 ];
 
 /** Returns the facts to show with their texts. One loop is not worth a line. */

@@ -5,7 +5,14 @@ import type { ApiCall } from "./code.ts";
 import { ErrorBox } from "./exchange.ts";
 import { useAnswer } from "./loading.ts";
 import { serviceState } from "./model.ts";
-import { estimateError, nodeTitle, planFacts, type PlanNode, planRoot } from "./plan_tree.ts";
+import {
+  estimateError,
+  type ExplainedPlan,
+  nodeTitle,
+  planFacts,
+  type PlanNode,
+  planRoot,
+} from "./plan_tree.ts";
 import { durationText, Empty, grouped, html, type View } from "./view.ts";
 
 /** Requests the plan from the API, with the role of the token. */
@@ -13,10 +20,12 @@ export function PlanView({ call }: { readonly call: ApiCall }): View {
   const type = serviceState.value?.features.planType ?? null;
   const [isRun, setRun] = useState(true);
   const [isText, setText] = useState(false);
-  const request = type === null ? null : planCall(call, isText ? textType(type) : type, isRun);
+  const shownType = isText ? type?.replace(/json$/, "text") : type;
+  const request = shownType == null ? null : planCall(call, shownType, isRun);
   const { loaded } = useAnswer(request);
   const { answer = null, error = null } = loaded?.key === JSON.stringify(request) ? loaded : {};
   const plan = answer?.text ?? null;
+  const tree = isText || plan === null ? null : planRoot(plan);
   if (type === null) {
     return html`
       <${Empty} title="Plans are off">
@@ -35,15 +44,11 @@ export function PlanView({ call }: { readonly call: ApiCall }): View {
     </div>
     ${error !== null && html`<${ErrorBox} error=${error} />`}
     ${plan === null ? error === null && html`<p class="loading">Loading…</p>` : html`
-      <div class="scroll bar">${isText || planRoot(plan) === null
+      <div class="scroll bar">${tree === null
         ? html`<pre tabindex="0" aria-label="Plan">${plan}</pre>`
-        : html`<${PlanTree} plan=${plan} />`}</div>
+        : html`<${PlanTree} ...${tree} />`}</div>
     `}
   `;
-}
-
-function textType(jsonType: string): string {
-  return jsonType.replace(/json$/, "text");
 }
 
 function planCall(call: ApiCall, type: string, isRun: boolean): ApiCall {
@@ -52,8 +57,7 @@ function planCall(call: ApiCall, type: string, isRun: boolean): ApiCall {
   return { ...call, headers: [["Accept", type + list], ...headers] };
 }
 
-function PlanTree({ plan }: { readonly plan: string }): View {
-  const { root, planningMs, executionMs } = planRoot(plan)!;
+function PlanTree({ root, planningMs, executionMs }: ExplainedPlan): View {
   return html`
     <p class="hint">${[
       planningMs === null ? null : `Planning ${durationText(planningMs)}`,
@@ -66,6 +70,7 @@ function PlanTree({ plan }: { readonly plan: string }): View {
 /** A node with those below it. */
 function Node({ node }: { readonly node: PlanNode }): View {
   const { planRows, actualRows, ms, ownMs, buffers, cost } = node;
+  const rows = actualRows ?? planRows;
   const wrong = estimateError(node);
   return html`
     <details class="plan-node" open>
@@ -75,16 +80,11 @@ function Node({ node }: { readonly node: PlanNode }): View {
             ownMs ?? ms,
           )
         })</small></span>`}
-        <span>${grouped(actualRows ?? planRows)} row${(actualRows ?? planRows) === 1
-          ? ""
-          : "s"}</span>
+        <span>${rows === 1 ? "1 row" : `${grouped(rows)} rows`}</span>
         ${buffers !== null && html`<span>${buffers}</span>`}
         ${ms === null && html`<span class="muted">cost ${grouped(cost)}</span>`}
-        ${wrong !== null && html`<span class="warn">estimated ${grouped(planRows)} rows, ${
-          grouped(
-            wrong,
-          )
-        } times off</span>`}
+        ${wrong !== null &&
+          html`<span class="warn">estimated ${grouped(planRows)} rows, ${wrong} times off</span>`}
       </summary>
       ${planFacts(node).map(([name, text]) =>
         html`<p class="hint" key=${name}>${name}: <code>${text}</code></p>`

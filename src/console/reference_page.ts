@@ -10,7 +10,6 @@ import { documentCall, functionsOf, guarded, may, relationshipsOf, relationsOf }
 import { hrefOf, route } from "./route.ts";
 import { DataTable, html, Icon, saveFile, type View, withText } from "./view.ts";
 
-/** The reference of a schema. */
 export function ReferencePage(): View {
   const { schema } = route.value;
   const [text, setText] = useState("");
@@ -64,19 +63,15 @@ function RelationEntry({ relation }: { readonly relation: ConsoleRelation }): Vi
   const allowed = methods.filter((method) => accepted[method] && may(method, `/${name}`));
   return html`
     <details class="box" open=${route.value.name === name}>
-      <summary
-        class="row between card"><strong class="row"><${Icon} name=${isView
-          ? "view"
-          : "table"} />${name}</strong>
+      <summary class="row between card">
+        <strong class="row"><${Icon} name=${isView ? "view" : "table"} />${name}</strong>
         <span class="row">${allowed.map((method) =>
           html`<span class="tag accent" key=${method}>${method.toUpperCase()}</span>`
         )}${allowed.length === 0 && html`<span class="tag muted">no access</span>`}</span></summary>
       <div class="stack card">
         ${comment !== null && html`<p>${comment}</p>`}
         <${DataTable} label=${`Columns of ${name}`} head=${["Column", "Type", "Default", "Filters"]}
-          rows=${columns.map((column) =>
-            columnRow(column, { isKey: primaryKey.includes(column.name) })
-          )} />
+          rows=${columns.map((column) => columnRow(column, primaryKey))} />
         <${Related} ...${{ relation }} />
         <div class="row actions"><a class="button" href=${hrefOf({ page: "table", schema, name })}>
           <${Icon} name="table" />Open ${name}</a></div>
@@ -85,29 +80,20 @@ function RelationEntry({ relation }: { readonly relation: ConsoleRelation }): Vi
   `;
 }
 
-function columnRow(
-  column: ConsoleColumn,
-  { isKey }: { readonly isKey: boolean },
-): readonly View[] {
+function columnRow(column: ConsoleColumn, primaryKey: readonly string[]): readonly View[] {
   const [operator = "eq"] = operatorsOf(column);
-  const [param, value] = filterParam({
-    column: column.name,
-    path: "",
-    operator,
-    value: takesValue(operator) ? column.enumLabels[0] ?? "…" : "",
-  });
+  const example = takesValue(operator) ? column.enumLabels[0] ?? "…" : "";
+  const filter = { column: column.name, path: "", operator, value: example };
   const names = operatorsOf(column).map((each) => filterOperators[each]).join(", ");
   return [
     html`<code>${column.name}</code>${" "}${
-      isKey && html`
-        <span class="tag muted">key</span>
-      `
+      primaryKey.includes(column.name) && html`<span class="tag muted">key</span>`
     }${column.comment !== null && html`<p class="hint">${column.comment}</p>`}`,
     html`${column.type}${!column.nullable && html`<small> not null</small>`}${
       column.enumLabels.length > 0 && html`<p class="hint">${column.enumLabels.join(", ")}</p>`
     }`,
     column.default !== null && html`<code>${column.default}</code>`,
-    html`<code class="wrap">${param}=${value}</code><p class="hint">${names}</p>`,
+    html`<code class="wrap">${filterParam(filter).join("=")}</code><p class="hint">${names}</p>`,
   ];
 }
 
@@ -118,18 +104,12 @@ function Related({ relation }: { readonly relation: ConsoleRelation }): View {
     <div>
       <h3>Related</h3>
       <ul>
-      ${relationships.map(({ foreign: [schema, name], kind, hint }) =>
-        html`
-          <li
-            key=${hint + kind + name}><a href=${hrefOf({
-              page: "reference",
-              schema,
-              name,
-            })}>${name}</a> <span class="muted">${kind}, <code>${fieldName(name)}!${fieldName(
-              hint,
-            )}(*)</code></span></li>
-        `
-      )}
+        ${relationships.map(({ foreign: [schema, name], kind, hint }) => {
+          const href = hrefOf({ page: "reference", schema, name });
+          const item = `${fieldName(name)}!${fieldName(hint)}(*)`;
+          return html`<li key=${hint + kind + name}>
+            <a href=${href}>${name}</a> <span class="muted">${kind}, <code>${item}</code></span></li>`;
+        })}
       </ul>
     </div>
   `;
@@ -139,19 +119,16 @@ function FunctionEntry({ routine }: { readonly routine: ConsoleFunction }): View
   const { schema, name, comment, volatility } = routine;
   const method = volatility === "volatile" ? "POST" : "GET";
   const isAllowed = may("post", `/rpc/${name}`);
+  const href = hrefOf({ page: "function", schema, name });
   return html`
     <details class="box">
-      <summary
-        class="row between card"><strong class="row"><${Icon} name="function" />${name}</strong>
+      <summary class="row between card">
+        <strong class="row"><${Icon} name="function" />${name}</strong>
         <span class="tag accent">${isAllowed ? method : "no access"}</span></summary>
       <div class="stack card">
         <p><code class="wrap">${signature(routine)}</code></p>
         ${comment !== null && html`<p>${comment}</p>`}
-        <div class="row actions"><a class="button" href=${hrefOf({
-          page: "function",
-          schema,
-          name,
-        })}>
+        <div class="row actions"><a class="button" href=${href}>
           <${Icon} name="play" />Open ${name}</a></div>
       </div>
     </details>

@@ -20,18 +20,13 @@ import {
   withText,
 } from "./view.ts";
 
-/** Figures, requests and log lines, all live. */
 export function RequestsPage(): View {
+  const slow = durationText(serviceState.value!.features.slowMs);
   return html`
     <div class="page">
-      <header class="row between">
-        <div>
-          <h1>Requests</h1>
-          <p
-            class="muted">The newest 500 requests, and the newest 200 that took at least ${durationText(
-              serviceState.value!.features.slowMs,
-            )}</p>
-        </div>
+      <header>
+        <h1>Requests</h1>
+        <p class="muted">The newest 500 requests, and the newest 200 that took at least ${slow}</p>
       </header>
       <${Figures} />
       <${RequestList} />
@@ -113,13 +108,13 @@ function requestRow(request: ListedRequest): readonly View[] {
 
 function RequestDetails({ request }: { readonly request: ListedRequest }): View {
   const { ms, client, sql, method, target } = request;
-  const other = Math.max(0, ms.total - ms.queue - ms.database);
+  const [queue, database, rest] = [ms.queue, ms.database, ms.total - ms.queue - ms.database]
+    .map((part) => durationText(Math.max(0, part)));
+  const times = `Queue ${queue} · database ${database} · rest ${rest}`;
   const link = method === "GET" ? linkOf(target) : null;
   return html`
     <div class="stack">
-      <p>Queue ${durationText(ms.queue)} · database ${durationText(
-        ms.database,
-      )} · rest ${durationText(other)}${client !== null && ` · from ${client}`}</p>
+      <p>${times}${client !== null && ` · from ${client}`}</p>
       ${sql !== null
         ? html`<pre tabindex="0" aria-label="SQL">${sql}</pre>`
         : html`<p class="hint">${

@@ -14,7 +14,6 @@ const pages = [
   "health",
 ] as const;
 
-/** Views of a table. */
 export const tableViews = ["rows", "chart", "plan"] as const;
 
 export type TableView = typeof tableViews[number];
@@ -55,7 +54,6 @@ export function routeOf(hash: string): PageRoute {
   };
 }
 
-/** The current page. */
 export const route = signal<PageRoute>(routeOf(location.hash));
 
 /** Opens a page. `replace` leaves no entry in the history. */

@@ -11,7 +11,6 @@ import { guarded, profileHeader, readCall, serviceState } from "./model.ts";
 import { ValueInput } from "./value_input.ts";
 import { Dialog, html, type View } from "./view.ts";
 
-/** Target of a form. */
 export interface RowFormTarget {
   readonly relation: ConsoleRelation;
   /** Null to insert a row. */

@@ -32,7 +32,7 @@ export function RowPanel({ relation, row, onClose, onEdit, onDeleted }: RowPanel
         <ul class="row" aria-label="Related rows">${children.map((relationship) =>
           html`
             <li key=${relationship.hint}>
-              <${RelatedChip} ...${{ relationship, row }} />
+              <${RelatedChip} ...${{ ...relationship, row }} />
             </li>
           `
         )}</ul>
@@ -74,6 +74,7 @@ function Values({ relation, row }: Pick<RowPanelProps, "relation" | "row">): Vie
       ${Object.entries(row).map(([name, value]) => {
         const column = relation.columns.find((each) => each.name === name);
         const link = links.get(name);
+        const label = labels.get(name)?.get(String(value));
         return html`
           <div key=${name}>
             <dt>${name} <small>${column?.type ?? ""}</small></dt>
@@ -81,10 +82,7 @@ function Values({ relation, row }: Pick<RowPanelProps, "relation" | "row">): Vie
               value,
               column?.baseType,
             )}</span>${link !== undefined && html`<a class="button" href=${link.href}>
-              <${Icon} name="link" />${
-              labels.get(name)?.get(String(value)) ??
-                `Open ${link.name}`
-            }</a>`}</dd>
+              <${Icon} name="link" />${label ?? `Open ${link.name}`}</a>`}</dd>
           </div>
         `;
       })}
@@ -92,15 +90,11 @@ function Values({ relation, row }: Pick<RowPanelProps, "relation" | "row">): Vie
   `;
 }
 
-interface RelatedChipProps {
-  readonly relationship: ConsoleRelationship;
-  readonly row: GridRow;
-}
-
 /** The number of rows that refer to this one, as a link to them. */
-function RelatedChip({ relationship, row }: RelatedChipProps): View {
+function RelatedChip(
+  { foreign: [schema, name], pairs, row }: ConsoleRelationship & { readonly row: GridRow },
+): View {
   const [count, setCount] = useState("…");
-  const { foreign: [schema, name], pairs } = relationship;
   const query = filtersText(pairs.map(([own, other]) => [other, row[own]]));
   useEffect(() => {
     void guarded(async () => {
@@ -116,11 +110,9 @@ function RelatedChip({ relationship, row }: RelatedChipProps): View {
   `;
 }
 
-interface DeleteDialogProps extends Pick<RowPanelProps, "relation" | "row" | "onDeleted"> {
-  readonly onClose: () => void;
-}
-
-function DeleteDialog({ relation, row, onClose, onDeleted }: DeleteDialogProps): View {
+function DeleteDialog(
+  { relation, row, onClose, onDeleted }: Omit<RowPanelProps, "onEdit">,
+): View {
   const { error, isBusy, send } = useSending(onDeleted);
   const profile = profileHeader(relation.schema, "DELETE");
   const { tag, isKnown } = useRowTag(relation, row);

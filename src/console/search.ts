@@ -2,21 +2,20 @@
 /** Search over relations, functions and pages. @module */
 import { useState } from "preact/hooks";
 import { Combobox } from "./combobox.ts";
-import { functionLinks, type PageLink, pageLinks, relationLinks } from "./links.ts";
+import { functionLinks, pageLinks, relationLinks } from "./links.ts";
 import { schemaName } from "./model.ts";
 import { navigate } from "./route.ts";
 import { Dialog, html, Icon, type View } from "./view.ts";
 
 const maxHits = 12;
 
-/** The dialog of the search. */
 export function Search({ onClose }: { readonly onClose: () => void }): View {
   const [text, setText] = useState("");
   const schema = schemaName.value;
   const words = text.toLowerCase().split(/\s+/);
-  const fits = ({ label }: PageLink) => words.every((word) => label.toLowerCase().includes(word));
   const hits = [...relationLinks(schema), ...functionLinks(schema), ...pageLinks(schema)]
-    .filter(fits).slice(0, maxHits);
+    .filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)))
+    .slice(0, maxHits);
   const options = hits.map(({ icon, label }) =>
     html`<${Icon} name=${icon} /><span>${label}</span>`
   );

@@ -20,8 +20,8 @@ import {
 } from "./filters.ts";
 import { Grid } from "./grid.ts";
 import { readCall, relationOf, verbsOf } from "./model.ts";
-import { linksOf, type PageLinks, Pager, type RowCount } from "./pager.ts";
-import { navigate, type PageRoute } from "./route.ts";
+import { linksOf, type LoadedRows, Pager, type RowCount } from "./pager.ts";
+import { navigate, type PageRoute, route } from "./route.ts";
 import { useAnswer } from "./loading.ts";
 import { ViewAs } from "./identity.ts";
 import { useLabels } from "./labels.ts";
@@ -36,25 +36,18 @@ const ChartView = lazy(async () => (await import("./chart_view.ts")).ChartView a
 const PlanView = lazy(async () => (await import("./plan_view.ts")).PlanView as never);
 
 /** The page. The route's query is that of the API. */
-export function TablePage(route: PageRoute): View {
-  const relation = relationOf(route.schema, route.name);
+export function TablePage(): View {
+  const { schema, name } = route.value;
+  const relation = relationOf(schema, name);
   if (relation === null) {
     return html`
       <div class="page">
-        <h1>${route.name}</h1>
-        <${Empty} title=${`The schema ${route.schema} has no table of this name`} />
+        <h1>${name}</h1>
+        <${Empty} title=${`The schema ${schema} has no table of this name`} />
       </div>
     `;
   }
-  return html`<${RelationPage} ...${{ relation, route }} />`;
-}
-
-/** Rows that the API has sent for a query. */
-interface LoadedRows {
-  readonly rows: readonly GridRow[];
-  readonly count: RowCount | null;
-  readonly links: PageLinks;
-  readonly ms: number;
+  return html`<${RelationPage} ...${{ relation }} route=${route.value} />`;
 }
 
 interface RelationPageProps {
@@ -69,7 +62,6 @@ function RelationPage({ relation, route }: RelationPageProps): View {
   const starts = useRef(new Map<string, number>());
   const [countKind, setCountKind] = useState<"planned" | "exact">("planned");
   const [refresh, setRefresh] = useState(0);
-  const [dialog, setDialog] = useState<View>(null);
   const call = rowsCall(relation, query, countKind);
   const rows = useRows(call, [refresh]);
   const { loaded, error, isBusy } = rows;
@@ -83,23 +75,13 @@ function RelationPage({ relation, route }: RelationPageProps): View {
     if (!isSame) navigate({ ...route, query: formatQuery(query) }, { replace: true });
   }, [query]);
   const reload = () => setRefresh((count) => count + 1);
-  const close = () => setDialog(null);
-  const closeChanged = () => {
-    close();
-    reload();
-  };
-  const edit = (target: RowFormTarget) =>
-    setDialog(html`<${RowForm} ...${target} onClose=${close} onSaved=${closeChanged} />`);
-  const open = (row: GridRow) =>
-    setDialog(html`
-      <${RowPanel} ...${{ relation, row }} onClose=${close} onDeleted=${closeChanged}
-        onEdit=${() => edit({ relation, row })} />
-    `);
+  const { dialog, edit, open } = useRowDialog(relation, reload);
   const shown = loaded?.rows ?? noRows;
   const columns = useMemo(() => columnsOf(relation, query, shown), [relation, query, loaded]);
   const isKeyed = relation.primaryKey.length > 0 ||
     !verbsOf({ ...relation, primaryKey: ["?"] }).update;
-  const save = () => saveRows(relation, columns, shown);
+  const save = () =>
+    saveFile(`${relation.name}.csv`, new Blob([csvText(shown, columns)], { type: "text/csv" }));
   return html`
     <div class="table-page">
       ${relationHead(relation)}
@@ -114,7 +96,7 @@ function RelationPage({ relation, route }: RelationPageProps): View {
           <${RowsView} ...${{ relation, query, route, call, columns, rows, setQuery }}
             onOpen=${open} onForm=${edit} />
           ${route.view === "rows" && (error === null || query.offset > 0) && html`
-            <${Pager} ...${{ query, ...pageOf(loaded) }} onQuery=${setQuery}
+            <${Pager} ...${{ query, loaded }} onQuery=${setQuery}
               start=${startOf(query, starts.current)} onCount=${() => setCountKind("exact")} />
           `}
           ${!isKeyed &&
@@ -130,9 +112,22 @@ function RelationPage({ relation, route }: RelationPageProps): View {
   `;
 }
 
-function pageOf(loaded: LoadedRows | null) {
-  if (loaded === null) return { rows: 0, count: null, ms: null, links: {} };
-  return { ...loaded, rows: loaded.rows.length };
+/** The dialog of a row, and functions that open it as a form or a panel. */
+function useRowDialog(relation: ConsoleRelation, onChanged: () => void) {
+  const [dialog, setDialog] = useState<View>(null);
+  const onClose = () => setDialog(null);
+  const closeChanged = () => {
+    onClose();
+    onChanged();
+  };
+  const edit = (target: RowFormTarget) =>
+    setDialog(html`<${RowForm} ...${{ ...target, onClose }} onSaved=${closeChanged} />`);
+  const open = (row: GridRow) =>
+    setDialog(html`
+      <${RowPanel} ...${{ relation, row, onClose }} onDeleted=${closeChanged}
+        onEdit=${() => edit({ relation, row })} />
+    `);
+  return { dialog, edit, open };
 }
 
 function relationHead({ name, isView, comment }: ConsoleRelation): View {
@@ -145,16 +140,6 @@ function relationHead({ name, isView, comment }: ConsoleRelation): View {
       <${ViewAs} />
     </header>
   `;
-}
-
-function saveRows(
-  { name }: ConsoleRelation,
-  columns: readonly string[],
-  rows: readonly GridRow[],
-): void {
-  // Cells that a spreadsheet would run begin with an apostrophe.
-  const text = csvText(rows, columns, { guards: true });
-  saveFile(`${name}.csv`, new Blob([text], { type: "text/csv" }));
 }
 
 interface RowsViewProps extends RelationPageProps {
@@ -171,7 +156,7 @@ interface RowsViewProps extends RelationPageProps {
 function RowsView(props: RowsViewProps): View {
   const { relation, query, route, call, columns, setQuery, onOpen, onForm } = props;
   const { loaded, error, isBusy } = props.rows;
-  const labels = useLabels(relation, loaded?.rows ?? noRows);
+  const labels = useLabels(relation, loaded?.rows ?? null);
   if (route.view === "plan") return html`<${PlanView} ...${{ call }} />`;
   if (route.view === "chart") {
     return html`
@@ -181,7 +166,7 @@ function RowsView(props: RowsViewProps): View {
     `;
   }
   if (loaded === null) return error === null && html`<p class="loading">Loading…</p>`;
-  if (loaded.rows.length === 0) return html`<${NoRows} ...${{ query, call }} />`;
+  if (loaded.rows.length === 0) return noRowsView(query, call);
   const canEdit = verbsOf(relation).update && loaded.rows.every((row) => hasKey(relation, row));
   const edit = (row: GridRow, only: ConsoleColumn) => onForm({ relation, row, only });
   const sort = (column: string, { adds }: { readonly adds: boolean }) =>
@@ -192,15 +177,10 @@ function RowsView(props: RowsViewProps): View {
   `;
 }
 
-interface NoRowsProps {
-  readonly query: TableQuery;
-  readonly call: ApiCall;
-}
-
-function NoRows({ query, call }: NoRowsProps): View {
+function noRowsView({ filters, others }: TableQuery, call: ApiCall): View {
   return html`
     <${Empty} title="No rows">
-      <p>${query.filters.length + query.others.length > 0
+      <p>${filters.length + others.length > 0
         ? "No row fits the filters, or a policy hides them from the role."
         : "The table is empty, or a policy hides its rows from the role."}</p>
       <${Why} call=${call} />
@@ -219,7 +199,6 @@ function rowsCall(relation: ConsoleRelation, query: TableQuery, count: string): 
   });
 }
 
-/** Loads the rows of a request. */
 function useRows(call: ApiCall, deps: readonly unknown[]) {
   const { loaded, isBusy } = useAnswer(call, deps);
   const rows = useMemo((): LoadedRows | null => {

@@ -28,7 +28,7 @@ interface ToolbarProps {
 
 /** Filters, columns, embeds, and actions. */
 export function Toolbar(props: ToolbarProps): View {
-  const { relation, query, onQuery, onInsert, onRefresh, onExport, view, routeQuery } = props;
+  const { relation, query, onQuery, onInsert, onRefresh, onExport, view } = props;
   const addFilter = () => {
     const { filters } = query;
     onQuery({ ...query, filters: [...filters, newFilter(relation, filters)] });
@@ -36,11 +36,8 @@ export function Toolbar(props: ToolbarProps): View {
   return html`
     <div class="row bar" role="toolbar" aria-label="Table">
       <button type="button" onClick=${addFilter}><${Icon} name="filter" />Filter</button>
-      ${view !== "chart" && html`
-        <${ColumnMenu} ...${{ relation, query, onQuery }} />
-        <${EmbedMenu} ...${{ relation, query, onQuery }} />
-      `}
-      <${ViewLinks} ...${{ relation, view, query, routeQuery }} />
+      ${view !== "chart" && html`${columnMenu(props)}${embedMenu(props)}`}
+      ${viewLinks(props)}
       <span class="spacer"></span>
       <button type="button" class="icon-button" aria-label="Refresh" onClick=${onRefresh}>
         <${Icon} name="refresh" /></button>
@@ -61,12 +58,8 @@ const viewLabels: Readonly<Record<TableView, readonly [icon: IconName, label: st
   plan: ["plan", "Plan"],
 };
 
-function ViewLinks(
-  { relation: { schema, name }, view, query, routeQuery }: Pick<
-    ToolbarProps,
-    "relation" | "view" | "query" | "routeQuery"
-  >,
-): View {
+function viewLinks({ relation, view, query, routeQuery }: ToolbarProps): View {
+  const { schema, name } = relation;
   // The query of a chart selects groups, that of the other views rows.
   const plain = formatQuery({ ...emptyTableQuery, filters: query.filters });
   const queryOf = (to: TableView) => (to === "chart") === (view === "chart") ? routeQuery : plain;
@@ -76,16 +69,14 @@ function ViewLinks(
         html`
           <a class="button is-quiet" key=${each} aria-current=${each === view ? "page" : null}
             href=${hrefOf({ page: "table", schema, name, view: each, query: queryOf(each) })}>
-                    <${Icon} name=${viewLabels[each][0]} /><span>${viewLabels[each][1]}</span></a>
+            <${Icon} name=${viewLabels[each][0]} /><span>${viewLabels[each][1]}</span></a>
         `
       )}
     </nav>
   `;
 }
 
-type MenuProps = Pick<ToolbarProps, "relation" | "query" | "onQuery">;
-
-function ColumnMenu({ relation, query, onQuery }: MenuProps): View {
+function columnMenu({ relation, query, onQuery }: ToolbarProps): View {
   const names = relation.columns.map(({ name }) => name);
   const shown = query.select ?? ["*"];
   const isShown = (name: string) => shown.includes("*") || shown.includes(fieldName(name));
@@ -107,7 +98,7 @@ function ColumnMenu({ relation, query, onQuery }: MenuProps): View {
   `;
 }
 
-function EmbedMenu({ relation, query, onQuery }: MenuProps): View {
+function embedMenu({ relation, query, onQuery }: ToolbarProps): View {
   const relationships = relationshipsOf(relation);
   if (relationships.length === 0) return null;
   const shown = query.select ?? ["*"];

@@ -1,16 +1,15 @@
 /// <reference lib="dom" />
 /** The control for a value of a type. @module */
 import { useEffect, useState } from "preact/hooks";
-import type { ConsoleColumn } from "../admin/console_schema.ts";
 import { Combobox } from "./combobox.ts";
 import { problemOf } from "./edit.ts";
-import { typeKind } from "./filters.ts";
+import { type FilteredColumn, typeKind } from "./filters.ts";
 import { findLabels, type LabelledKey, type Reference } from "./labels.ts";
 import { guarded } from "./model.ts";
 import { html, type View, withText } from "./view.ts";
 
 interface ValueInputProps {
-  readonly column: Pick<ConsoleColumn, "baseType" | "enumLabels">;
+  readonly column: FilteredColumn;
   /** Rows that the value refers to, which the control searches by label. */
   readonly reference?: Reference | undefined;
   readonly value: string;

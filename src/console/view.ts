@@ -9,7 +9,6 @@ export type View = ComponentChildren;
 
 type Template = (strings: TemplateStringsArray, ...values: unknown[]) => View;
 
-/** Makes elements from a template. */
 export const html: Template = (htm as unknown as { bind(make: typeof h): Template }).bind(h);
 
 const paths = {
@@ -50,7 +49,7 @@ export type IconName = keyof typeof paths;
 /** A drawn sign beside a text; readers of the screen skip it. */
 export function Icon({ name }: { readonly name: IconName }): View {
   return html`
-    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor"
+    <svg width="16" viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor"
       stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round">
       <path d=${paths[name]} />
     </svg>
@@ -69,11 +68,10 @@ interface DialogProps {
 export function Dialog({ title, onClose, children, kind = "" }: DialogProps): View {
   const dialog = useRef<HTMLDialogElement>(null);
   const onClick = (event: MouseEvent) => {
-    if (event.target !== dialog.current || dialog.current === null) return;
-    const { left, right, top, bottom } = dialog.current.getBoundingClientRect();
+    if (event.target !== dialog.current) return;
+    const { left, right, top, bottom } = dialog.current!.getBoundingClientRect();
     const { clientX: x, clientY: y } = event;
-    const isInside = x >= left && x <= right && y >= top && y <= bottom;
-    if (!isInside) onClose();
+    if (x < left || x > right || y < top || y > bottom) onClose();
   };
   useEffect(() => {
     const element = dialog.current!;
@@ -115,7 +113,6 @@ export interface SelectProps {
   readonly onValue: (value: string) => void;
 }
 
-/** A list to choose from. */
 export function Select({ label, options, value, onValue }: SelectProps): View {
   return html`
     <select aria-label=${label} onChange=${withText(onValue)}>
@@ -150,9 +147,12 @@ export function DataTable({ label, head, rows, numbers = [], keys = [] }: DataTa
         </thead>
         <tbody>${rows.map((row, number) =>
           html`
-            <tr key=${keys[number] ?? number}>${row.map((cell, index) =>
-              html`<td key=${index} class=${kind(index)}>${cell}</td>`
-            )}</tr>
+            <tr key=${keys[number] ?? number}>
+              <th scope="row">${row[0]}</th>
+              ${row.slice(1).map((cell, index) =>
+                html`<td key=${index} class=${kind(index + 1)}>${cell}</td>`
+              )}
+            </tr>
           `
         )}</tbody>
       </table>
@@ -206,7 +206,6 @@ export function lazy<Props>(
   };
 }
 
-/** Saves data as a file. */
 export function saveFile(name: string, data: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(data);

@@ -33,7 +33,7 @@ export async function explainRequest(
 ): Promise<readonly string[]> {
   const dry = new DryRun(database);
   const { snapshot } = service;
-  const config = { ...testConfig(snapshot.config), dbTxEnd: "rollback" as const };
+  const config = testConfig(snapshot.config);
   const context = {
     ...cachedContext(service, { loading: "shared", agents: null, live: null })(snapshot),
     snapshot: { ...snapshot, config, rateLimits: null },

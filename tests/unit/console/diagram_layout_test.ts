@@ -66,7 +66,7 @@ Deno.test("layoutDiagram() lists keys first, and counts the columns that it leav
   const [node] = layoutDiagram([table("a", 9), table("b")], reference("a", "b"), 1).nodes;
   deepStrictEqual(node!.columns.slice(0, 3), [
     { name: "c0", mark: "key" },
-    { name: "c1", mark: "foreign" },
+    { name: "c1", mark: "ref" },
     { name: "c2", mark: "" },
   ]);
   deepStrictEqual([node!.columns.length, node!.hidden], [6, 3]);

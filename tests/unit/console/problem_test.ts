@@ -22,6 +22,7 @@ const rows: readonly (readonly [type: string, text: string, problem: string | nu
   ["jsonb", "{a:1}", "Expected JSON"],
   ["text[]", "{a,b}", null],
   ["text[]", '["a"]', null],
+  ["text[]", "a,b", "Expected a list such as {a,b}"],
   ["bytea", "\\x00ff", null],
   ["bytea", "00f", "Expected pairs of digits such as \\x00ff"],
   ["text", "", null],
