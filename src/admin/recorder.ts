@@ -34,7 +34,7 @@ export interface RecordedRequests {
   readonly figures: CountedRequests;
 }
 
-interface SchemaCacheState {
+export interface SchemaCacheState {
   /** Epoch milliseconds. */
   readonly loadedAt: number;
   readonly ms: number;

@@ -4,6 +4,7 @@ import { engines } from "../support/database/engines.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { startDeno } from "../support/server/process.ts";
+import { eventually } from "../support/timing/eventually.ts";
 
 const file = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 
@@ -64,6 +65,8 @@ async function checkApplication(origin: string): Promise<void> {
   };
   const page = await fetch(`${origin}/`);
   match(await page.text(), /<title>Notes<\/title>/);
+  // PostgreSQL in the process may start for longer than requests wait for a connection.
+  await eventually("the API is ready", async () => (await send("GET", "/")).status < 500);
   const ada = { name: "ada", password: "lovelace1" };
   const grace = { name: "grace", password: "hopper-12" };
   await send("POST", "/rpc/sign_up", undefined, ada);
