@@ -55,7 +55,9 @@ function openFile(fs: BuiltinModule<"node:fs">, folder: string): TemporaryFile {
   const file = fs.openSync(path, "wx+", 0o600);
   fs.unlinkSync(path);
   return {
-    write(bytes, position) {
+    write(part, position) {
+      // workerd compares the offset with the bytes before the view, too, and refuses such views.
+      const bytes = part.byteOffset === 0 ? part : part.slice();
       for (let at = 0; at < bytes.length;) {
         at += fs.writeSync(file, bytes, at, bytes.length - at, position + at);
       }

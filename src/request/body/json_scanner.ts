@@ -281,7 +281,7 @@ const ascii = new TextEncoder();
 const escapable: ReadonlySet<number> = new Set(ascii.encode('"\\/bfnrt'));
 const hexDigits: ReadonlySet<number> = new Set(ascii.encode("0123456789abcdefABCDEF"));
 
-/** Places in a number (RFC 8259, section 6), and behind a word; 0 is none. */
+/** Places in a number (RFC 8259, section 6), and behind a word. */
 const [beginsScalar, minus, zero, whole, point] = [1, 2, 3, 4, 5] as const;
 const [fraction, exponent, sign, power, behindWord] = [6, 7, 8, 9, 10] as const;
 const endsScalar: ReadonlySet<number> = new Set([zero, whole, fraction, power, behindWord]);
