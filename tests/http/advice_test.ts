@@ -3,10 +3,21 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { type ApiConfig, apiSuite, serviceSuite } from "../support/handler/api.ts";
 import type { Engine } from "../support/database/engines.ts";
 import type { RequestParts } from "../support/handler/request.ts";
+import { linesOf, readRequest } from "../support/handler/rows.ts";
 import { signToken } from "../support/handler/token.ts";
+
+const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 
 /** A request, the code of its error, and the hint of `advise`. */
 type Row = readonly [line: string, parts: RequestParts, code: string, hint: string | null];
+
+/** Reads rows of `request | code | hint`. */
+function advice(table: TemplateStringsArray): readonly Row[] {
+  return linesOf(table).map((line) => {
+    const [request = "", code = "", hint = null] = line.split(" | ");
+    return [...readRequest(request), code, hint];
+  });
+}
 
 /** Sends each request with every verbosity. Only `advise` sends the hint. */
 function adviceSuite(
@@ -16,7 +27,7 @@ function adviceSuite(
   engines: readonly Engine[] = ["pg"],
 ): void {
   for (const clientErrorVerbosity of ["advise", "verbose"] as const) {
-    const full = { dbSchemas: ["api"], dbAnonRole: "anon", clientErrorVerbosity, ...config };
+    const full = { ...base, clientErrorVerbosity, ...config };
     const add = clientErrorVerbosity === "advise" ? apiSuite : serviceSuite;
     const suite = add("advice", full, { title: `${title} with ${clientErrorVerbosity}`, engines });
     for (const [line, parts, code, hint] of rows) {
@@ -31,76 +42,41 @@ function adviceSuite(
 }
 
 const both: readonly Engine[] = ["pg", "pglite"];
-const prefer = (...preferences: readonly string[]) => ({ headers: { Prefer: preferences.join() } });
-const form = { "Content-Type": "application/x-www-form-urlencoded" };
-const used = "that views, functions or triggers of the request use";
 
 adviceSuite("privileges", {}, [
-  ["GET /film", {}, "42501", "grant select on api.film to anon;"],
-  ["GET /film?id=eq.1&select=title", {}, "42501", "grant select on api.film to anon;"],
-  ["GET /titles", {}, "42501", "grant select on api.titles to anon;"],
-  ["GET /Two%20words", {}, "42501", 'grant select on api."Two words" to anon;'],
-  ["GET /film", { as: "writer" }, "42501", "grant usage on schema api to writer;"],
-  ["POST /film", { body: { id: 1 } }, "42501", "grant insert on api.film to anon;"],
-  [
-    "POST /film",
-    { body: { id: 1 }, ...prefer("return=representation") },
-    "42501",
-    "grant insert, select on api.film to anon;",
-  ],
-  [
-    "PATCH /film?id=eq.1&select=title,id",
-    { body: { title: "x" }, ...prefer("return=representation") },
-    "42501",
-    "grant update, select on api.film to anon;",
-  ],
-  [
-    "POST /film",
-    { body: { id: 1 }, ...prefer("resolution=merge-duplicates") },
-    "42501",
-    "grant insert, update, select on api.film to anon;",
-  ],
-  [
-    "PUT /film?id=eq.1",
-    { body: { id: 1, title: "x" } },
-    "42501",
-    "grant insert, update, select on api.film to anon;",
-  ],
-  ["PATCH /film", { body: { title: "x" } }, "42501", "grant update on api.film to anon;"],
-  [
-    "PATCH /film?id=eq.1",
-    { body: { title: "x" } },
-    "42501",
-    "grant update, select on api.film to anon;",
-  ],
-  ["DELETE /film", {}, "42501", "grant delete on api.film to anon;"],
-  ["DELETE /film?id=eq.1", {}, "42501", "grant delete, select on api.film to anon;"],
-  ["GET /reel?select=id,film(*)", {}, "42501", "grant select on api.film to anon;"],
-  [
-    "POST /numbered",
-    { body: { title: "x" } },
-    "42501",
-    "grant usage on sequence api.numbered_id_seq to anon;",
-  ],
-  [
-    "POST /rpc/closed",
-    {},
-    "42501",
-    "Grant anon EXECUTE on the function api.closed, with its argument types if several have the name",
-  ],
-  ["POST /rpc/reads_hidden", {}, "42501", "grant usage on schema hidden to anon;"],
-  ["POST /rpc/reads_film", {}, "42501", `Grant anon the privileges on film ${used}`],
-  ["POST /rpc/refuses", {}, "42501", null],
-  [
-    "POST /secured",
-    { body: { id: 1 } },
-    "42501",
-    'A policy on "secured" with check (…) must allow the row; a representation needs a select ' +
-    "policy, too.",
-  ],
-  ["GET /rpc/writes", {}, "25006", "The function writes: call it with POST."],
-  ["POST /rpc/calls_writes", {}, "25006", "The function writes: declare it volatile."],
-  ["POST /rpc/writes_stable", {}, "0A000", "The function writes: declare it volatile."],
+  ...advice`
+    GET /film | 42501 | grant select on api.film to anon;
+    GET /film?id=eq.1&select=title | 42501 | grant select on api.film to anon;
+    GET /titles | 42501 | grant select on api.titles to anon;
+    GET /Two%20words | 42501 | grant select on api."Two words" to anon;
+    GET /film as writer | 42501 | grant usage on schema api to writer;
+    POST /film with {"id":1} | 42501 | grant insert on api.film to anon;
+    PUT /film?id=eq.1 with {"id":1,"title":"x"} | 42501 | grant insert, update, select on api.film
+      + to anon;
+    PATCH /film with {"title":"x"} | 42501 | grant update on api.film to anon;
+    PATCH /film?id=eq.1 with {"title":"x"} | 42501 | grant update, select on api.film to anon;
+    DELETE /film | 42501 | grant delete on api.film to anon;
+    DELETE /film?id=eq.1 | 42501 | grant delete, select on api.film to anon;
+    GET /reel?select=id,film(*) | 42501 | grant select on api.film to anon;
+    POST /numbered with {"title":"x"} | 42501 | grant usage on sequence api.numbered_id_seq to anon;
+    POST /rpc/closed | 42501 | Grant anon EXECUTE on the function api.closed, with its argument
+      + types if several have the name
+    POST /rpc/reads_hidden | 42501 | grant usage on schema hidden to anon;
+    POST /rpc/reads_film | 42501 | Grant anon the privileges on film that views, functions or
+      + triggers of the request use
+    POST /rpc/refuses | 42501
+    POST /secured with {"id":1} | 42501 | A policy on "secured" with check (…) must allow the row; a
+      + representation needs a select policy, too.
+    POST /film {Prefer: return=representation} with {"id":1} | 42501 | grant insert, select on
+      + api.film to anon;
+    PATCH /film?id=eq.1&select=title,id {Prefer: return=representation} with {"title":"x"} | 42501 |
+      + grant update, select on api.film to anon;
+    POST /film {Prefer: resolution=merge-duplicates} with {"id":1} | 42501 | grant insert, update,
+      + select on api.film to anon;
+    GET /rpc/writes | 25006 | The function writes: call it with POST.
+    POST /rpc/calls_writes | 25006 | The function writes: declare it volatile.
+    POST /rpc/writes_stable | 0A000 | The function writes: declare it volatile.
+  `,
 ], both);
 
 adviceSuite("a role that does not exist", {}, [
@@ -113,41 +89,32 @@ adviceSuite("a role that does not exist", {}, [
 ], both);
 
 adviceSuite("a role that is not granted", {}, [
-  [
-    "GET /film",
-    { as: "advice_stranger" },
-    "42501",
-    "Grant advice_stranger to the login role, unless it is a superuser",
-  ],
+  ...advice`
+    GET /film as advice_stranger | 42501 | Grant advice_stranger to the login role, unless it is a
+      + superuser
+  `,
 ]);
 
 adviceSuite("requests", {}, [
-  ["GET /reel?id=5", {}, "SVC100", "Write id=eq.5"],
-  ["GET /reel?id=", {}, "SVC100", "Write id=eq."],
-  ["GET /reel?film.id=7.5&select=id,film(*)", {}, "SVC100", "Write film.id=eq.7.5"],
-  ["GET /reel?id=in.1,2", {}, "SVC100", "Write id=in.(1,2)"],
-  ["GET /reel?id=not.in.1,2", {}, "SVC100", "Write id=not.in.(1,2)"],
-  ["GET /reel?id=equals.5", {}, "SVC100", "Write id=eq.5"],
-  ["GET /reel?my%20title=ilkie.a*", {}, "SVC100", "Write my title=ilike.a*"],
-  ["GET /reel?id=EQ.5", {}, "SVC100", "Write id=eq.EQ.5"],
-  ["GET /reel?id=is.nul", {}, "SVC100", "Write id=is.null"],
-  ["GET /reel?select=(", {}, "SVC100", null],
-  [
-    "POST /reel",
-    { body: '{"id": 1}', headers: form },
-    "SVC204",
-    "The body was read as a form: send Content-Type: application/json",
-  ],
-  ["POST /reel", { body: "nope=1", headers: form }, "SVC204", null],
-  ["GET /reel?select=id.sum()", {}, "SVC123", "Set db-aggregates-enabled = true"],
-  [
-    "GET /reel",
-    { headers: { Accept: "application/vnd.svc.plan+json" } },
-    "SVC107",
-    "Set db-plan-enabled = true",
-  ],
-  ["GET /reel", { headers: { Accept: "image/png" } }, "SVC107", null],
-  ["GET /nothing", {}, "SVC205", null],
+  ...advice`
+    GET /reel?id=5 | SVC100 | Write id=eq.5
+    GET /reel?id= | SVC100 | Write id=eq.
+    GET /reel?film.id=7.5&select=id,film(*) | SVC100 | Write film.id=eq.7.5
+    GET /reel?id=in.1,2 | SVC100 | Write id=in.(1,2)
+    GET /reel?id=not.in.1,2 | SVC100 | Write id=not.in.(1,2)
+    GET /reel?id=equals.5 | SVC100 | Write id=eq.5
+    GET /reel?my%20title=ilkie.a* | SVC100 | Write my title=ilike.a*
+    GET /reel?id=EQ.5 | SVC100 | Write id=eq.EQ.5
+    GET /reel?id=is.nul | SVC100 | Write id=is.null
+    GET /reel?select=( | SVC100
+    GET /reel?select=id.sum() | SVC123 | Set db-aggregates-enabled = true
+    POST /reel {Content-Type: application/x-www-form-urlencoded} with "{\"id\": 1}" | SVC204 | The
+      + body was read as a form: send Content-Type: application/json
+    POST /reel {Content-Type: application/x-www-form-urlencoded} with "nope=1" | SVC204
+    GET /reel {Accept: application/vnd.svc.plan+json} | SVC107 | Set db-plan-enabled = true
+    GET /reel {Accept: image/png} | SVC107
+    GET /nothing | SVC205
+  `,
 ], both);
 
 const noKey = signToken({ role: "anon" }, "anothersecretanothersecretanothersecret");
@@ -180,12 +147,9 @@ adviceSuite("no description", { openapiMode: "disabled" }, [
 
 // PGlite has no timers of its own.
 adviceSuite("timeouts", { dbStatementTimeout: 0.2 }, [
-  [
-    "POST /rpc/waits",
-    {},
-    "57014",
-    "Raise it: alter role anon set statement_timeout, or db-statement-timeout",
-  ],
+  ...advice`
+    POST /rpc/waits | 57014 | Raise it: alter role anon set statement_timeout, or db-statement-timeout
+  `,
 ]);
 
 const made = "If it was made just now, ask again";
@@ -198,12 +162,9 @@ adviceSuite("a polled schema", { dbSchemaWatch: "poll" }, [
   ["GET /reel?nothing=eq.1", {}, "42703", made],
 ]);
 
-serviceSuite("advice", {
-  dbSchemas: ["api"],
-  dbAnonRole: "anon",
-  dbSchemaWatch: "poll",
-  clientErrorVerbosity: "advise",
-}, { title: "a name that resembles another one" }).test(
+serviceSuite("advice", { ...base, dbSchemaWatch: "poll", clientErrorVerbosity: "advise" }, {
+  title: "a name that resembles another one",
+}).test(
   "both sentences are sent",
   async (api) => {
     const { hint } = await (await api("GET /flim")).json();
@@ -216,11 +177,9 @@ adviceSuite("an embedded database", { dbSchemaWatch: "auto" }, [
 ], ["pglite"]);
 
 for (const clientErrorVerbosity of ["advise", "verbose"] as const) {
-  const suite = serviceSuite("advice", {
-    dbSchemas: ["api"],
-    dbAnonRole: "anon",
-    clientErrorVerbosity,
-  }, { title: `hints of others with ${clientErrorVerbosity}` });
+  const suite = serviceSuite("advice", { ...base, clientErrorVerbosity }, {
+    title: `hints of others with ${clientErrorVerbosity}`,
+  });
   suite.test("advise replaces no hint", async (api) => {
     const raised = await (await api("POST /rpc/raises", { body: { hint: "my hint" } })).json();
     strictEqual(raised.hint, "my hint");
@@ -229,11 +188,9 @@ for (const clientErrorVerbosity of ["advise", "verbose"] as const) {
   });
 }
 
-const minimal = serviceSuite("advice", {
-  dbSchemas: ["api"],
-  dbAnonRole: "anon",
-  clientErrorVerbosity: "minimal",
-}, { title: "no hints with minimal" });
+const minimal = serviceSuite("advice", { ...base, clientErrorVerbosity: "minimal" }, {
+  title: "no hints with minimal",
+});
 minimal.rows("minimal", [
   ["GET /reel?id=5", {}, 400, { code: "SVC100", message: "id lacks an operator" }],
 ]);

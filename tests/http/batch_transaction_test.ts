@@ -3,6 +3,7 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Handler } from "../../mod.ts";
 import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
 import { apiSuite } from "../support/handler/api.ts";
+import { batchOf, get, post } from "../support/handler/batch.ts";
 import { sessionsAreBlocked } from "../support/database/blocked_sessions.ts";
 import type { PostgresClient } from "../support/database/postgres_client.ts";
 import { buildRequest } from "../support/handler/request.ts";
@@ -25,9 +26,9 @@ function sendBatch(handler: Handler, document: unknown): Promise<readonly [numbe
     .then(async (response) => [response.status, await response.json()] as const);
 }
 
-const note = (id: number) => ({ method: "POST", url: "/notes", body: { id } });
-const wait = { method: "POST", url: "/rpc/wait_for_lock" };
-const slow = { method: "GET", url: "/rpc/slow" };
+const note = (id: number) => post("/notes", { id });
+const wait = post("/rpc/wait_for_lock");
+const slow = get("/rpc/slow");
 
 async function notes(admin: PostgresClient): Promise<readonly unknown[]> {
   const { rows } = await admin.query("select id from api.notes order by id");
@@ -46,7 +47,7 @@ Deno.test("batch-timeout cancels the statement, and nothing of the batch stays",
   const timed = { ...config, batchTimeout: 0.1, dbPool: 1 };
   await withAdministeredHandler(schema, timed, async ({ handler, admin }) => {
     await admin.query("select pg_advisory_lock(1)");
-    const batches = [[note(1), wait], [note(1), wait, note(2), { method: "GET", url: "/notes" }], [
+    const batches = [[note(1), wait], [note(1), wait, note(2), get("/notes")], [
       slow,
     ]];
     for (const requests of batches) {
@@ -78,14 +79,8 @@ const embedded = apiSuite("batches", {
 }, { title: "batches of the embedded database", engines: ["pglite"] });
 
 embedded.test("a batch that took too long is rolled back at its end", async (api) => {
-  const requests = [
-    { method: "POST", url: "/notes", body: { id: 1, body: "x" } },
-    { method: "POST", url: "/rpc/pause", body: { seconds: 0.05 } },
-  ];
-  const response = await api("POST /", {
-    headers: { "Content-Type": "application/vnd.svc.batch+json" },
-    body: JSON.stringify({ requests }),
-  });
+  const requests = [post("/notes", { id: 1, body: "x" }), post("/rpc/pause", { seconds: 0.05 })];
+  const response = await api("POST /", batchOf(requests));
   deepStrictEqual([response.status, (await response.json()).code], [504, "SVC144"]);
   deepStrictEqual(await (await api("GET /notes?id=eq.1")).json(), []);
 });
@@ -93,7 +88,7 @@ embedded.test("a batch that took too long is rolled back at its end", async (api
 Deno.test("a serializable batch that conflicts with another transaction writes nothing", async () => {
   await withAdministeredHandler(schema, config, async ({ handler, admin }) => {
     await admin.query("select pg_advisory_lock(1)");
-    const requests = [{ method: "GET", url: "/notes?select=id" }, wait, note(1)];
+    const requests = [get("/notes?select=id"), wait, note(1)];
     const answer = sendBatch(handler, { isolation: "serializable", requests });
     await sessionsAreBlocked(admin);
     await admin.query("begin isolation level serializable; select * from api.notes");

@@ -1,7 +1,6 @@
 /** Contracts of databases: what a change breaks, and that names cannot forge a line. */
 import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { createHandler } from "../../mod.ts";
 import {
   type Contract,
   contractText,
@@ -16,6 +15,7 @@ import { binFolderVariable } from "../support/database/postgres_binaries.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { load } from "../support/database/schema_cache.ts";
 import { type DiagnosedDatabase, diagnosedDatabase } from "../support/handler/diagnosis.ts";
+import { records } from "../support/handler/records.ts";
 import { prepared, serverVariable } from "../support/runner/environment.ts";
 import { programFolder } from "../support/server/program.ts";
 import { isChosen } from "../support/runner/row_filter.ts";
@@ -29,136 +29,100 @@ create function api.nothing() returns void language sql as '';
 grant select on api.doc, api.note to {anon}, {user};
 grant delete on api.doc to {user};`;
 
-/** A label, SQL, the changes, in which `{user}` is a role, and SQL before: {@linkcode setup} and this. */
-type Row = readonly [label: string, sql: string, changes: readonly string[], before?: string];
-
-const rows: readonly Row[] = [
-  ["E1: nothing", "select", []],
-  ["E1: comments and indexes", "create index on api.note (doc_id)", []],
-  [
-    "E2: a second key between two tables",
-    "alter table api.note add foreign key (source_id) references api.doc",
-    [
-      "breaking embed api.doc note: was note_doc_id_fkey, is ambiguous: note_doc_id_fkey, " +
-      "note_source_id_fkey",
-      "breaking embed api.note doc: was note_doc_id_fkey, is ambiguous: note_doc_id_fkey, " +
-      "note_source_id_fkey",
-      "safe embed api.doc note!note_source_id_fkey: new: one-to-many",
-      "safe embed api.note doc!note_source_id_fkey: new: many-to-one",
-    ],
-  ],
-  [
-    "row-level security begins and hides all rows",
-    "alter table api.doc enable row level security",
-    ["maybe policy api.doc: new: enabled"],
-  ],
-  ["row-level security ends and shows all rows", "alter table api.doc disable row level security", [
-    "breaking policy api.doc: lost: enabled, forced",
-  ], "alter table api.doc enable row level security, force row level security"],
-  [
-    "a column of a result has another name",
-    "drop function api.pair(); create function api.pair() returns table (a int, c int) " +
-    "language sql as 'select 1, 2'",
-    [
-      "breaking function api.pair(): was setof record (a b), volatile, " +
-      "is setof record (a c), volatile",
-    ],
-    "create function api.pair() returns table (a int, b int) language sql as 'select 1, 2'",
-  ],
-  ["E3: int becomes bigint", "alter table api.doc alter n type bigint", [
-    "breaking column api.doc.n: was integer, nullable, is bigint, nullable",
-  ]],
-  ["E4: a column becomes required", "alter table api.doc alter team set not null", [
-    "breaking column api.doc.team: was text, nullable, is text, required",
-  ]],
-  [
-    "E5: a column is revoked",
-    "revoke select on api.doc from {user}; grant select (id, n) on api.doc to {user}",
-    [
-      "breaking grant {user} api.doc select: lost team; grant select (team) on api.doc to {user};",
-    ],
-  ],
-  ["E5: an action is revoked", "revoke delete on api.doc from {user}", [
-    "breaking grant {user} api.doc delete: lost all; grant delete on api.doc to {user};",
-  ]],
-  ["E5: a column is dropped", "alter table api.doc drop team", [
-    "breaking column api.doc.team: lost: text, nullable",
-  ]],
-  [
-    "E6: an overload with the same parameter names",
-    "create function api.hello(n int) returns text stable language sql as 'select 1::text'",
-    ["maybe function api.hello(n integer): new: text, stable"],
-  ],
-  [
-    "E7: a parameter with a default",
-    "drop function api.hello; create function api.hello(n text, m int default 1) " +
-    "returns text stable language sql as 'select n'",
-    [
-      "safe function api.hello(n text): is function api.hello(n text, m integer = default): " +
-      "text, stable",
-      "safe function api.hello(n text, m integer = default): new: text, stable",
-    ],
-  ],
-  [
-    "the anonymous role gains a column and an action",
-    "alter table api.doc add secret text; grant delete on api.note to {anon}",
-    [
-      "breaking grant {anon} api.doc select: wider: secret",
-      "breaking grant {anon} api.note delete: wider: all",
-      "safe column api.doc.secret: new: text, nullable",
-      "safe grant {user} api.doc select: gained: secret",
-    ],
-  ],
-  [
-    "a function in the place of a key of its name",
-    "create function api.note(api.doc) returns setof api.note stable language sql as " +
-    "'select * from api.note where doc_id = $1.id'",
-    [
-      "breaking embed api.doc note: was note_doc_id_fkey, is function to many",
-      "breaking embed api.doc note!note_doc_id_fkey: lost: one-to-many",
-    ],
-  ],
-  [
-    "a function in the place of two keys",
-    "create function api.note(api.doc) returns setof api.note stable language sql as " +
-    "'select * from api.note where doc_id = $1.id'",
-    [
-      "breaking embed api.doc note!note_doc_id_fkey: lost: one-to-many",
-      "breaking embed api.doc note!note_source_id_fkey: lost: one-to-many",
-      "safe embed api.doc note: was ambiguous: note_doc_id_fkey, note_source_id_fkey, " +
-      "is function to many",
-    ],
-    "alter table api.note add foreign key (source_id) references api.doc",
-  ],
-  [
-    "a key in the place of a function of its name",
-    "drop function api.note(api.doc)",
-    [
-      "breaking embed api.doc note: was function to one, is note_doc_id_fkey",
-      "safe embed api.doc note!note_doc_id_fkey: new: one-to-many",
-    ],
-    "create function api.note(api.doc) returns setof api.note rows 1 stable language sql " +
-    "as 'select * from api.note where doc_id = $1.id limit 1'",
-  ],
-  [
-    "a function gives one row in place of many",
-    "alter function api.more(api.doc) rows 1",
-    ["breaking embed api.doc more: was function to many, is function to one"],
-    "create function api.more(api.doc) returns setof api.note stable language sql as " +
-    "'select * from api.note where doc_id = $1.id'",
-  ],
-];
+/** SQL, the changes, in which `{user}` is a role, and SQL before: {@linkcode setup} and this. */
+const rows = records`
+  # E1: nothing
+    sql: select
+  # E1: comments and indexes
+    sql: create index on api.note (doc_id)
+  # E2: a second key between two tables
+    sql: alter table api.note add foreign key (source_id) references api.doc
+    change: breaking embed api.doc note: was note_doc_id_fkey, is ambiguous: note_doc_id_fkey,
+      + note_source_id_fkey
+    change: breaking embed api.note doc: was note_doc_id_fkey, is ambiguous: note_doc_id_fkey,
+      + note_source_id_fkey
+    change: safe embed api.doc note!note_source_id_fkey: new: one-to-many
+    change: safe embed api.note doc!note_source_id_fkey: new: many-to-one
+  # row-level security begins and hides all rows
+    sql: alter table api.doc enable row level security
+    change: maybe policy api.doc: new: enabled
+  # row-level security ends and shows all rows
+    before: alter table api.doc enable row level security, force row level security
+    sql: alter table api.doc disable row level security
+    change: breaking policy api.doc: lost: enabled, forced
+  # a column of a result has another name
+    before: create function api.pair() returns table (a int, b int) language sql as 'select 1, 2'
+    sql: drop function api.pair(); create function api.pair() returns table (a int, c int) language
+      + sql as 'select 1, 2'
+    change: breaking function api.pair(): was setof record (a b), volatile, is setof record (a c),
+      + volatile
+  # E3: int becomes bigint
+    sql: alter table api.doc alter n type bigint
+    change: breaking column api.doc.n: was integer, nullable, is bigint, nullable
+  # E4: a column becomes required
+    sql: alter table api.doc alter team set not null
+    change: breaking column api.doc.team: was text, nullable, is text, required
+  # E5: a column is revoked
+    sql: revoke select on api.doc from {user}; grant select (id, n) on api.doc to {user}
+    change: breaking grant {user} api.doc select: lost team; grant select (team) on api.doc to
+      + {user};
+  # E5: an action is revoked
+    sql: revoke delete on api.doc from {user}
+    change: breaking grant {user} api.doc delete: lost all; grant delete on api.doc to {user};
+  # E5: a column is dropped
+    sql: alter table api.doc drop team
+    change: breaking column api.doc.team: lost: text, nullable
+  # E6: an overload with the same parameter names
+    sql: create function api.hello(n int) returns text stable language sql as 'select 1::text'
+    change: maybe function api.hello(n integer): new: text, stable
+  # E7: a parameter with a default
+    sql: drop function api.hello; create function api.hello(n text, m int default 1) returns text
+      + stable language sql as 'select n'
+    change: safe function api.hello(n text): is function api.hello(n text, m integer = default):
+      + text, stable
+    change: safe function api.hello(n text, m integer = default): new: text, stable
+  # the anonymous role gains a column and an action
+    sql: alter table api.doc add secret text; grant delete on api.note to {anon}
+    change: breaking grant {anon} api.doc select: wider: secret
+    change: breaking grant {anon} api.note delete: wider: all
+    change: safe column api.doc.secret: new: text, nullable
+    change: safe grant {user} api.doc select: gained: secret
+  # a function in the place of a key of its name
+    sql: create function api.note(api.doc) returns setof api.note stable language sql as 'select *
+      + from api.note where doc_id = $1.id'
+    change: breaking embed api.doc note: was note_doc_id_fkey, is function to many
+    change: breaking embed api.doc note!note_doc_id_fkey: lost: one-to-many
+  # a function in the place of two keys
+    before: alter table api.note add foreign key (source_id) references api.doc
+    sql: create function api.note(api.doc) returns setof api.note stable language sql as 'select *
+      + from api.note where doc_id = $1.id'
+    change: breaking embed api.doc note!note_doc_id_fkey: lost: one-to-many
+    change: breaking embed api.doc note!note_source_id_fkey: lost: one-to-many
+    change: safe embed api.doc note: was ambiguous: note_doc_id_fkey, note_source_id_fkey, is
+      + function to many
+  # a key in the place of a function of its name
+    before: create function api.note(api.doc) returns setof api.note rows 1 stable language sql as
+      + 'select * from api.note where doc_id = $1.id limit 1'
+    sql: drop function api.note(api.doc)
+    change: breaking embed api.doc note: was function to one, is note_doc_id_fkey
+    change: safe embed api.doc note!note_doc_id_fkey: new: one-to-many
+  # a function gives one row in place of many
+    before: create function api.more(api.doc) returns setof api.note stable language sql as 'select
+      + * from api.note where doc_id = $1.id'
+    sql: alter function api.more(api.doc) rows 1
+    change: breaking embed api.doc more: was function to many, is function to one
+`;
 
 Deno.test("contractChanges() says what a change of the database breaks", async (t) => {
-  for (const [label, sql, changes, before = ""] of rows.filter(([label]) => isChosen(label))) {
+  for (const { label, all, one } of rows.filter(({ label }) => isChosen(label))) {
     const fn = async () => {
       await using database = await diagnosedDatabase();
-      await database.run(setup + before);
+      await database.run(setup + (one("before") ?? ""));
       const old = await contractOf(database);
-      await database.run(sql);
+      await database.run(one("sql")!);
       deepStrictEqual(
         linesOf(changesOf(database, old, await contractOf(database))),
-        changes.map((line) => database.fill(line)),
+        all("change").map((line) => database.fill(line)),
       );
     };
     await t.step({ name: label, fn, sanitizeOps: false, sanitizeResources: false });
@@ -178,9 +142,7 @@ Deno.test("readContract() gives the embed that requests get beside a function of
     ["embed api.doc note", "embed api.doc note!note_doc_id_fkey"].map((each) => facts.get(each)),
     ["function to one", undefined],
   );
-  const { dbUri, dbSchemas, dbAnonRole } = database.config({});
-  const options = { dbUri, dbSchemas, dbAnonRole } as Parameters<typeof createHandler>[0];
-  const handler = createHandler(options);
+  const handler = database.handler();
   try {
     for (const select of ["note(id)", "note!note_doc_id_fkey(id)"]) {
       const url = `http://localhost/doc?select=id,${select}`;
@@ -310,13 +272,13 @@ Deno.test({
     const before = await contractOf(source);
     await using folder = await programFolder();
     const file = `${folder.path}/dump.sql`;
-    await run("pg_dump", "--schema-only", "--schema=api", `--file=${file}`, uriOf(source));
+    await run("pg_dump", "--schema-only", "--schema=api", `--file=${file}`, source.superuserUri);
     await using target = await diagnosedDatabase();
     await target.run("drop schema api cascade");
-    await run("psql", "-qX", "--set=ON_ERROR_STOP=1", `--file=${file}`, uriOf(target));
+    await run("psql", "-qX", "--set=ON_ERROR_STOP=1", `--file=${file}`, target.superuserUri);
     // The roles are those of the server: the login role of the source reads both.
     const uri = new URL(source.config({}).dbUri);
-    uri.pathname = new URL(uriOf(target)).pathname;
+    uri.pathname = new URL(target.superuserUri).pathname;
     const after = await contractOf(target, source.config({ "db-uri": uri.href }));
     strictEqual(contractText(after), contractText(before));
   },
@@ -357,8 +319,7 @@ async function contractOf(
 ): Promise<Contract> {
   const opened = await openDatabase(config, { embeddedInit: null, applicationName: "test" });
   try {
-    const uri = new URL(uriOf(database));
-    const cache = await withClient(uri.href, (client) => load(client, {}));
+    const cache = await withClient(database.superuserUri, (client) => load(client, {}));
     const counted = {
       version: () => opened.version(),
       transaction: (batch: Batch) => {
@@ -370,13 +331,6 @@ async function contractOf(
   } finally {
     await opened.close();
   }
-}
-
-/** The database, as a superuser. */
-function uriOf(database: DiagnosedDatabase): string {
-  const uri = new URL(prepared(serverVariable));
-  uri.pathname = new URL(database.config({}).dbUri).pathname;
-  return uri.href;
 }
 
 function changesOf(database: DiagnosedDatabase, old: Contract, now: Contract) {

@@ -67,17 +67,12 @@ const cursor = writeCursor({ fingerprint: "8a58add5", keys: ["2"] });
 
 suite.rows("no hidden columns", [
   ...answers()`
-    GET /tools?select=name&limit=2&order=price.desc&after=
-      Accept: text/csv
+    GET /tools?select=name&limit=2&order=price.desc&after= {Accept: text/csv}
       200 "name\nrelic\nawl"
-    GET /tools?select=name&limit=2&after=
-      Accept: application/x-ndjson
+    GET /tools?select=name&limit=2&after= {Accept: application/x-ndjson}
       200 "{\"name\":\"saw\"}\n{\"name\":\"drill\"}\n"
-    GET /tools?limit=2&after=
-      Accept: application/x-names
-      200 "saw;drill;"
-    GET /tools?select=name&limit=1&after=
-      Accept: application/vnd.svc.object+json
+    GET /tools?limit=2&after= {Accept: application/x-names} | 200 "saw;drill;"
+    GET /tools?select=name&limit=1&after= {Accept: application/vnd.svc.object+json}
       200 {"name":"saw"}
   `,
   ["HEAD /tools?select=name&limit=2&after=", exact, 206, undefined, {
@@ -88,11 +83,8 @@ suite.rows("no hidden columns", [
   }],
   ...answers()`
     // More rows than a single value holds.
-    GET /tools?select=id&limit=2000&after=
-      Accept: text/csv
-      200 "id\n1\n2\n3\n4\n5\n6"
-    GET /tools?select=id&after=
-      Accept: application/x-ndjson
+    GET /tools?select=id&limit=2000&after= {Accept: text/csv} | 200 "id\n1\n2\n3\n4\n5\n6"
+    GET /tools?select=id&after= {Accept: application/x-ndjson}
       200 "{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n{\"id\":4}\n{\"id\":5}\n{\"id\":6}\n"
   `,
 ]);
@@ -151,14 +143,9 @@ suite.rows("refusals", [
   ["GET /tools?select=maker_id,n:count()&before=", {}, 400, conflict("aggregates")],
   ["GET /tools?select=id,...makers(n:count())&after=", {}, 400, conflict("aggregates")],
   ["GET /tools?select=name&distinct=*&after=", {}, 400, conflict("'distinct'")],
-  ["GET /rpc/prices?distinct=price&after=", {}, 400, conflict("'distinct'")],
-  [
-    "DELETE /tools?after=&id=eq.1",
-    { as: "writer" },
-    400,
-    refusal("SVC160", "'after' can only be used to read", null, null),
-  ],
   ...answers()`
+    GET /rpc/prices?distinct=price&after= | 400 SVC171 | A cursor cannot be combined with 'distinct'
+    DELETE /tools?after=&id=eq.1 as writer | 400 SVC160 | 'after' can only be used to read
     GET /secret_keys?select=name&after= | 401 42501 | permission denied for table secret_keys
     GET /secret_keys?select=name | 200 [{"name":"a"}]
   `,
@@ -307,37 +294,32 @@ const link = (targets: Readonly<Record<string, string>>) => ({
 });
 
 windows.rows("windows", [
-  ["GET /unkeyed?select=name&order=name.desc&limit=1&after=", {}, 200, [{ name: "saw" }]],
-  ...answers({ headers: { Prefer: "count=exact" } })`
-    GET /tools?select=id&limit=2&offset=2&order=id
+  ...answers()`
+    GET /unkeyed?select=name&order=name.desc&limit=1&after= | 200 [{"name":"saw"}]
+    GET /tools?select=id&limit=2&offset=2&order=id {Prefer: count=exact}
       206 [{"id":3},{"id":4}]
       Link: <?select=id&limit=2&order=id>; rel="first", <?select=id&limit=2&order=id>; rel="prev",
         + <?select=id&limit=2&order=id&offset=4>; rel="next",
         + <?select=id&limit=2&order=id&offset=4>; rel="last"
-  `,
-  ["GET /tools?select=id&limit=5&order=id", exact, 206, [1, 2, 3, 4, 5].map((id) => ({ id })), {
-    ...link({
-      first: "select=id&limit=5&order=id",
-      next: "select=id&limit=5&order=id&offset=5",
-      last: "select=id&limit=5&order=id&offset=5",
-    }),
-  }],
-  ...answers()`
+    GET /tools?select=id&limit=5&order=id {Prefer: count=exact}
+      206 [{"id":1},{"id":2},{"id":3},{"id":4},{"id":5}]
+      Link: <?select=id&limit=5&order=id>; rel="first",
+        + <?select=id&limit=5&order=id&offset=5>; rel="next",
+        + <?select=id&limit=5&order=id&offset=5>; rel="last"
     GET /tools?select=id&limit=3&offset=3&order=id
       200 [{"id":4},{"id":5},{"id":6}]
       Link: <?select=id&limit=3&order=id>; rel="first", <?select=id&limit=3&order=id>; rel="prev",
         + <?select=id&limit=3&order=id&offset=6>; rel="next"
-    GET /tools?select=id&order=id
-      Range: 1-1
+    GET /tools?select=id&order=id {Range: 1-1}
       200 [{"id":2}]
       Link: <?select=id&order=id&limit=1>; rel="first", <?select=id&order=id&limit=1>; rel="prev",
         + <?select=id&order=id&limit=1&offset=2>; rel="next"
     GET /tools?select=id&offset=5&order=id
       200 [{"id":6}]
       no Link
-    GET /tools?select=id&offset=7&limit=1
-      Prefer: count=exact
-      416 SVC103 | Requested range not satisfiable | An offset of 7 was requested, but there are only 6 rows.
+    GET /tools?select=id&offset=7&limit=1 {Prefer: count=exact}
+      416 SVC103 | Requested range not satisfiable | An offset of 7 was requested,
+        + but there are only 6 rows.
       no Link
     GET /rpc/dear_tools?price_from=40&select=id&order=id&limit=2
       200 [{"id":2},{"id":3}]

@@ -1,5 +1,4 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { createHandler } from "../../mod.ts";
 import { reloadTriggerSql } from "../../src/schema_cache/reload_trigger.ts";
 import { liveSql } from "../../src/live/live_schema.ts";
 import { findingsSql } from "../../src/diagnosis/finding.ts";
@@ -311,6 +310,37 @@ const rows: readonly FindingRow[] = [
       option: admin-server-host = 0.0.0.0
       finding: warn admin-open admin-server-host: other machines may reach the admin server: set
         + admin-server-host = "127.0.0.1"
+    # another role than the owner granted TRUNCATE
+      sql: create role {anon}_new; grant usage on schema api to {anon}_new; grant truncate on
+        + api.film to {anon}_new with grant option; set role {anon}_new; grant truncate on api.film
+        + to {anon}; reset role
+      finding: warn truncate {anon}: {anon} may truncate api.film, which policies do not restrict
+      mend: set role {anon}_new;
+      mend: revoke truncate on api.film from {anon};
+      mend: reset role;
+    # another role than the owner granted CREATE
+      sql: create role {anon}_new; grant usage, create on schema api to {anon}_new with grant
+        + option; set role {anon}_new; grant create on schema api to {user}; reset role
+      finding: warn create-in-schema api: {user} may create objects in schema api
+      mend: set role {anon}_new;
+      mend: revoke create on schema api from {user};
+      mend: reset role;
+    # service for other machines has no limits
+      sql: alter role {anon} reset statement_timeout
+      option: server-host = *4
+      option: db-max-rows = 1000
+      option: server-max-body-size = 10m
+      finding: warn no-limits server-host: other machines may send requests, and these limits are
+        + not set: statement_timeout of {anon}
+      mend: alter role {anon} set statement_timeout = '5s';
+    # service for other machines has a timeout of zero
+      sql: alter role {anon} set statement_timeout = '0s'
+      option: server-host = *4
+      option: db-max-rows = 1000
+      option: server-max-body-size = 10m
+      finding: warn no-limits server-host: other machines may send requests, and these limits are
+        + not set: statement_timeout of {anon}
+      mend: alter role {anon} set statement_timeout = '5s';
   `,
   {
     label: "policies of a distributed table see no claims",
@@ -377,21 +407,6 @@ const rows: readonly FindingRow[] = [
       "alter table private.members enable always trigger svc_live;",
   },
   {
-    label: "another role than the owner granted TRUNCATE",
-    sql:
-      "create role {anon}_new; grant usage on schema api to {anon}_new; grant truncate on api.film to {anon}_new with grant option; " +
-      "set role {anon}_new; grant truncate on api.film to {anon}; reset role",
-    finding: "warn truncate {anon}: {anon} may truncate api.film, which policies do not restrict",
-    mend: "set role {anon}_new;\nrevoke truncate on api.film from {anon};\nreset role;",
-  },
-  {
-    label: "another role than the owner granted CREATE",
-    sql: "create role {anon}_new; grant usage, create on schema api to {anon}_new with grant " +
-      "option; set role {anon}_new; grant create on schema api to {user}; reset role",
-    finding: "warn create-in-schema api: {user} may create objects in schema api",
-    mend: "set role {anon}_new;\nrevoke create on schema api from {user};\nreset role;",
-  },
-  {
     label: "no event trigger reports changes",
     sql: "drop event trigger if exists svc_reload_on_ddl",
     finding:
@@ -415,22 +430,6 @@ const rows: readonly FindingRow[] = [
     finding:
       "info no-jwt-secret jwt-secret: requests with a token fail with SVC300: set jwt-secret",
     mend: null,
-  },
-  {
-    label: "service for other machines has no limits",
-    sql: "alter role {anon} reset statement_timeout",
-    options: { "server-host": "*4", "db-max-rows": "1000", "server-max-body-size": "10m" },
-    finding: "warn no-limits server-host: other machines may send requests, and these limits are " +
-      "not set: statement_timeout of {anon}",
-    mend: "alter role {anon} set statement_timeout = '5s';",
-  },
-  {
-    label: "service for other machines has a timeout of zero",
-    sql: "alter role {anon} set statement_timeout = '0s'",
-    options: { "server-host": "*4", "db-max-rows": "1000", "server-max-body-size": "10m" },
-    finding: "warn no-limits server-host: other machines may send requests, and these limits are " +
-      "not set: statement_timeout of {anon}",
-    mend: "alter role {anon} set statement_timeout = '5s';",
   },
 ];
 
@@ -543,21 +542,7 @@ async function checkRow(row: FindingRow): Promise<void> {
     const after = await database.diagnose(options);
     deepStrictEqual(after.filter(({ name }) => name === found.name), []);
   }
-  const { dbUri, dbSchemas, dbExtraSearchPath, dbAnonRole, jwtSecret, dbPreRequest, dbRootSpec } =
-    database.config(options);
-  const handler = createHandler(
-    {
-      dbUri,
-      dbSchemas,
-      dbExtraSearchPath,
-      dbAnonRole,
-      jwtSecret,
-      dbPreRequest,
-      dbRootSpec,
-    } as Parameters<
-      typeof createHandler
-    >[0],
-  );
+  const handler = database.handler(options);
   try {
     const response = await handler(new Request(`http://localhost${target}`));
     strictEqual(response.status, status, await response.text());

@@ -1,6 +1,6 @@
 /** Embeds of relations in another exposed schema. */
 import { serviceSuite } from "../support/handler/api.ts";
-import { answers } from "../support/handler/rows.ts";
+import { answers, errorBody } from "../support/handler/rows.ts";
 
 const suite = serviceSuite("declared_keys", {
   dbSchemas: ["api", "finance"],
@@ -40,8 +40,7 @@ suite.answers("a level without a schema is searched in the request's schema")`
     200 [{"id":1,"b":{"name":"small","lines":[{"amount":4},{"amount":6}]}}]
   GET /projects?select=lines(id),b:finance/budget_id(projects!budget_id(name))&id=eq.1
     200 [{"lines":[{"id":7}],"b":{"projects":[{"name":"roof"}]}}]
-  GET /budgets?select=name,lines(id),api/projects!budget_id(name)&id=eq.2
-    Accept-Profile: finance
+  GET /budgets?select=name,lines(id),api/projects!budget_id(name)&id=eq.2 {Accept-Profile: finance}
     200 [{"name":"large","lines":[{"id":3}],"projects":[{"name":"wall"}]}]
     Content-Profile: finance
 `;
@@ -82,12 +81,10 @@ const syntaxErrors = [
   ],
 ] as const;
 
-const invalid = (schema: string) => ({
-  code: "SVC172",
-  details: null,
-  hint: "Only the following schemas are exposed: api, finance",
-  message: `Invalid schema: ${schema}`,
-});
+const invalid = (schema: string) =>
+  errorBody(
+    `SVC172 | Invalid schema: ${schema} |  | Only the following schemas are exposed: api, finance`,
+  );
 
 suite.rows("an embed fails", [
   ["GET /projects?select=id,closed/plans(*)", {}, 400, invalid("closed")],
@@ -107,8 +104,7 @@ suite.rows("an embed fails", [
         + 'finance/budgets!grants'. Find the desired relationship in the 'details' key.",
         +"message":"Could not embed because more than one relationship was found for 'projects'
         + and 'finance/budgets'"}
-    GET /projects?select=id,finance/projects_budget(name)
-      as writer
+    GET /projects?select=id,finance/projects_budget(name) as writer
       403 42501 | permission denied for schema finance
   `,
   ...syntaxErrors.map(([item, details, column, words]) =>

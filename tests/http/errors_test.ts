@@ -1,7 +1,7 @@
 /** Which of several errors is answered, and what the errors' headers and bodies have in common. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { serviceSuite } from "../support/handler/api.ts";
-import { answers, type Row } from "../support/handler/rows.ts";
+import { answers, errorBody, type Row } from "../support/handler/rows.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 const suite = serviceSuite("dialect", base, { title: "errors" });
@@ -86,12 +86,8 @@ const raise = (state: string, message: string, detail?: string): Parts => ({
   body: { state, message, ...(detail === undefined ? {} : { detail }) },
 });
 
-const told = (code: string, message: string, details: string | null = null) => ({
-  code,
-  details,
-  hint: null,
-  message,
-});
+const told = (code: string, message: string, details: string | null = null) =>
+  errorBody(`${code} | ${message} | ${details ?? ""}`);
 
 suite.rows("raises", [
   ["POST /rpc/fail", raise("PT503", "Busy"), 503, told("PT503", "Busy"), { "Retry-After": "1" }],
@@ -129,11 +125,9 @@ minimal.rows("leaves code and message", [
   ...answers()`
     GET /nothing
       404 {"code":"SVC205","message":"Could not find the table 'api.nothing' in the schema cache"}
-    POST /rpc/fail
-      with {"state":"P0001","message":"I refuse!","detail":"d"}
+    POST /rpc/fail with {"state":"P0001","message":"I refuse!","detail":"d"}
       400 {"code":"P0001","message":"I refuse!"}
-    GET /items?offset=99
-      Prefer: count=exact
+    GET /items?offset=99 {Prefer: count=exact}
       416 {"code":"SVC103","message":"Requested range not satisfiable"}
   `,
   ["GET /items", badToken, 401, { code: "SVC301", message: "Expected 3 parts in JWT; got 1" }],
@@ -150,10 +144,7 @@ closed.rows("says what is missing", [
   ["GET /items", { as: "writer" }, 500, told("SVC300", "Server lacks JWT secret"), {
     "WWW-Authenticate": null,
   }],
-  [
-    "GET /items",
-    { headers: { Authorization: "Bearer" } },
-    500,
-    told("SVC300", "Server lacks JWT secret"),
-  ],
+  ...answers({ headers: { Authorization: "Bearer" } })`
+    GET /items | 500 SVC300 | Server lacks JWT secret
+  `,
 ]);

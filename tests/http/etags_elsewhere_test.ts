@@ -1,6 +1,7 @@
 /** Entity tags and preconditions together with batches, cursors, query requests and nested inserts. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { type Api, serviceSuite } from "../support/handler/api.ts";
+import { batchOf, get, type Operation, patch, post, remove } from "../support/handler/batch.ts";
 import type { RequestParts } from "../support/handler/request.ts";
 
 const config = {
@@ -93,25 +94,12 @@ suite.test("a nested insert has the tag of the next GET", async (api) => {
   }
 });
 
-interface Operation {
-  readonly method: string;
-  readonly url: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-  readonly id?: string;
-  readonly refs?: unknown;
-}
-
 /** Sends a batch, and returns the statuses of its operations, or its own with the failing operation. */
 async function batch(api: Api, requests: readonly Operation[], as?: string) {
-  const response = await api("POST /", {
-    headers: { "Content-Type": "application/vnd.svc.batch+json" },
-    body: JSON.stringify({ requests }),
-    ...(as === undefined ? {} : { as }),
-  });
+  const response = await api("POST /", batchOf(requests, as === undefined ? {} : { as }));
   const body = await response.json();
-  if (response.status !== 200) return [response.status, body.code, body.operation.index];
-  return body.responses.map(({ status }: { readonly status: number }) => status);
+  if (response.status !== 200) return `${response.status} ${body.code} ${body.operation.index}`;
+  return body.responses.map(({ status }: { readonly status: number }) => status).join(" ");
 }
 
 async function totalOf(api: Api): Promise<number> {
@@ -123,65 +111,45 @@ suite.test("an operation with a failed precondition rolls its batch back", async
   const url = "/orders?id=eq.1";
   for (let time = 0; time < 3; time++) {
     const tag = await tagOf(api, `GET ${url}`);
-    const write = (headers: Record<string, string>, total: number): Operation => ({
-      method: "PATCH",
-      url,
-      headers,
-      body: { total },
-    });
-    const read = (headers: Record<string, string>): Operation => ({ method: "GET", url, headers });
+    const write = (
+      headers: Record<string, string>,
+      total: number,
+    ): Operation => patch(url, { total }, { headers });
+    const read = (headers: Record<string, string>): Operation => get(url, { headers });
     const kept = read({ "If-None-Match": tag });
-    deepStrictEqual(await batch(api, [kept, read({ "If-None-Match": '"x"' })]), [304, 200]);
-    deepStrictEqual(await batch(api, [write({ "If-Match": tag }, time + 1), kept]), [204, 200]);
-    deepStrictEqual(await batch(api, [write({}, 50), write({ "If-Match": tag }, 60)]), [
-      412,
-      "SVC151",
-      1,
-    ]);
-    deepStrictEqual(await batch(api, [write({}, 50), read({ "If-Match": tag })]), [
-      412,
-      "SVC151",
-      1,
-    ]);
+    strictEqual(await batch(api, [kept, read({ "If-None-Match": '"x"' })]), "304 200");
+    strictEqual(await batch(api, [write({ "If-Match": tag }, time + 1), kept]), "204 200");
+    strictEqual(await batch(api, [write({}, 50), write({ "If-Match": tag }, 60)]), "412 SVC151 1");
+    strictEqual(await batch(api, [write({}, 50), read({ "If-Match": tag })]), "412 SVC151 1");
     strictEqual(await totalOf(api), time + 1);
   }
 });
 
 suite.test("operations that later ones refer to have tags", async (api) => {
-  const order = { id: "o", method: "GET", url: "/orders?id=eq.2" };
+  const order = get("/orders?id=eq.2", { id: "o" });
   let id = 100;
-  const line = (source: string) => ({
-    method: "POST",
-    url: "/lines",
-    body: { id: id++ },
-    refs: { "/order_id": source },
-  });
-  deepStrictEqual(await batch(api, [order, line("o#/id")]), [200, 201]);
+  const line = (
+    source: string,
+  ) => post("/lines", { id: id++ }, { refs: { "/order_id": source } });
+  strictEqual(await batch(api, [order, line("o#/id")]), "200 201");
   const tag = await tagOf(api, "GET /orders?id=eq.2");
   const known = { ...order, headers: { "If-None-Match": tag } };
-  deepStrictEqual(await batch(api, [known, line("o#/id")]), [304, 201]);
-  const write = {
+  strictEqual(await batch(api, [known, line("o#/id")]), "304 201");
+  const write = patch("/orders?id=eq.2", { total: 3 }, {
     id: "w",
-    method: "PATCH",
-    url: "/orders?id=eq.2",
     headers: { "If-Match": tag, ...representation },
-    body: { total: 3 },
-  };
-  deepStrictEqual(await batch(api, [write, line("w#/id")]), [200, 201]);
-  deepStrictEqual(await batch(api, [write, line("w#/id")]), [412, "SVC151", 0]);
+  });
+  strictEqual(await batch(api, [write, line("w#/id")]), "200 201");
+  strictEqual(await batch(api, [write, line("w#/id")]), "412 SVC151 0");
 });
 
 suite.test("operations of a role that may read some columns have tags", async (api) => {
-  const read = { method: "GET", url: "/staff?id=eq.1&select=id,name" };
-  deepStrictEqual(await batch(api, [read, read], "clerk"), [200, 200]);
+  const read = get("/staff?id=eq.1&select=id,name");
+  strictEqual(await batch(api, [read, read], "clerk"), "200 200");
 });
 
 required.test("required refuses operations without a precondition", async (api) => {
-  const write = { method: "DELETE", url: "/orders?id=eq.9" };
-  deepStrictEqual(await batch(api, [write]), [428, "SVC152", 0]);
-  deepStrictEqual(await batch(api, [{ ...write, headers: { "If-Match": "*" } }]), [
-    412,
-    "SVC151",
-    0,
-  ]);
+  const write = remove("/orders?id=eq.9");
+  strictEqual(await batch(api, [write]), "428 SVC152 0");
+  strictEqual(await batch(api, [{ ...write, headers: { "If-Match": "*" } }]), "412 SVC151 0");
 });

@@ -12,12 +12,8 @@ const readOnly = serviceSuite("long_bodies", { ...base, dbReadOnly: true }, {
   title: "db-read-only",
 });
 
-const refused = (statement: string) => ({
-  code: "25006",
-  details: null,
-  hint: null,
-  message: `cannot execute ${statement} in a read-only transaction`,
-});
+const refused = (statement: string) =>
+  errorBody(`25006 | cannot execute ${statement} in a read-only transaction`);
 
 /** PostgreSQL names the outermost statement, which selects from the write. */
 const refusedWrite = refused("SELECT");
@@ -195,12 +191,8 @@ async function send(
   return { response: await api.handler(new Request(bare, { body })), read };
 }
 
-const tooLarge = (details: string) => ({
-  code: "SVC130",
-  details,
-  hint: null,
-  message: "Request body too large",
-});
+const tooLarge = (details: string) =>
+  errorBody(`SVC130 | Request body too large | ${details ?? ""}`);
 
 for (const line of ["POST /single", "PATCH /single?id=eq.0", "POST /rpc/f"]) {
   limited.test(`${line} with a length above the limit is refused unread`, async (api) => {

@@ -15,20 +15,16 @@ const lengths = serviceSuite("long_bodies", {
   serverMaxHeaderSize: 200,
 }, { title: "lengths of URL and header" });
 
-const tooLong = (length: number) => ({
-  code: "SVC131",
-  details: `Path and query string have ${length} bytes; at most 100 are accepted`,
-  hint: null,
-  message: "URL too long",
-});
+const tooLong = (length: number) =>
+  errorBody(
+    `SVC131 | URL too long | Path and query string have ${length} bytes; at most 100 are accepted`,
+  );
 
 const large = { "X-Large": "x".repeat(300) };
-const tooLarge = (size: number) => ({
-  code: "SVC132",
-  details: `The header has ${size} bytes; at most 200 are accepted`,
-  hint: null,
-  message: "Request headers too large",
-});
+const tooLarge = (size: number) =>
+  errorBody(
+    `SVC132 | Request headers too large | The header has ${size} bytes; at most 200 are accepted`,
+  );
 const preflight = { Origin: "http://a.example", "Access-Control-Request-Method": "GET" };
 
 lengths.rows("lengths of URL and header are checked first", [

@@ -1,6 +1,7 @@
 /** Answers that `db-max-rows` or `@maxRows` cuts, and totals up to a bound. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { apiSuite, serviceSuite } from "../support/handler/api.ts";
+import { batchOf, get } from "../support/handler/batch.ts";
 import { answers, type Row } from "../support/handler/rows.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon", dbAggregatesEnabled: true } as const;
@@ -85,20 +86,14 @@ const common: readonly Row[] = [
   ["POST /rpc/logged", { body: { n: 3 } }, 200, [1, 2], { ...cut, "X-Logged": "yes" }],
   ["GET /rpc/one", {}, 200, 1, whole],
   ["GET /rpc/one?limit=5", {}, 200, 1, whole],
-  [
-    "POST /items?select=id",
-    { headers: { Prefer: "return=representation" }, body: [{ id: 7 }, { id: 8 }, { id: 9 }] },
-    201,
-    ids(7, 8, 9),
-    whole,
-  ],
-  [
-    "PATCH /items?select=id&order=id",
-    { headers: { Prefer: "return=representation" }, body: { name: "x" } },
-    200,
-    ids(1, 2, 3, 4, 5),
-    whole,
-  ],
+  ...answers({ headers: { Prefer: "return=representation" } })`
+    POST /items?select=id with [{"id":7},{"id":8},{"id":9}]
+      201 [{"id":7},{"id":8},{"id":9}]
+      no Svc-Truncated
+    PATCH /items?select=id&order=id with {"name":"x"}
+      200 [{"id":1},{"id":2},{"id":3},{"id":4},{"id":5}]
+      no Svc-Truncated
+  `,
 ];
 const inPrefix = (prefix: string) =>
   common.map(([line, parts, status, body, headers]): Row =>
@@ -155,8 +150,7 @@ suite.rows("max-rows=fail refuses an answer that is cut", [
   ["GET /items?select=id", prefer("handling=strict, max-rows=fail"), 400, tooMany(2)],
   ["GET /items?select=id&order=id", prefer("handling=strict"), 200, ids(1, 2), cut],
   ...answers()`
-    GET /items
-      Prefer: handling=strict, max-rows=cut
+    GET /items {Prefer: handling=strict, max-rows=cut}
       400 SVC122 | Invalid preferences given with handling=strict | Invalid preferences: max-rows=cut
   `,
 ]);
@@ -242,15 +236,8 @@ versioned.test("an answer that is cut has its entity tag", async (api) => {
 });
 
 batches.test("entries of a batch tell that they were cut", async (api) => {
-  const response = await api("POST /", {
-    headers: { "Content-Type": "application/vnd.svc.batch+json" },
-    body: JSON.stringify({
-      requests: [
-        { method: "GET", url: "/items?select=id&order=id" },
-        { method: "GET", url: "/items?select=id&id=lt.2" },
-      ],
-    }),
-  });
+  const requests = [get("/items?select=id&order=id"), get("/items?select=id&id=lt.2")];
+  const response = await api("POST /", batchOf(requests));
   const { responses } = await response.json();
   deepStrictEqual(responses.map((entry: { body: unknown }) => entry.body), [ids(1, 2), ids(1)]);
   deepStrictEqual(
@@ -289,8 +276,7 @@ counted.rows("count=exact-N counts up to N rows", [
       200 []
       Content-Range: */*
       Svc-Count: >4
-    GET /items?offset=9
-      Prefer: count=exact-6
+    GET /items?offset=9 {Prefer: count=exact-6}
       416 SVC103 | Requested range not satisfiable | An offset of 9 was requested, but there are only 5 rows.
       Content-Range: */5
     GET /items?select=id&order=id&limit=1&after=
@@ -298,17 +284,13 @@ counted.rows("count=exact-N counts up to N rows", [
       Content-Range: */*
       Svc-Count: >4
   `,
-  [
-    "GET /items?limit=1&select=id",
-    { headers: { Prefer: "count=exact-2", Origin: "https://a" } },
-    200,
-    [...ids(1)],
-    {
-      "Svc-Count": ">2",
-      "Access-Control-Expose-Headers": "Content-Encoding, Content-Location, Content-Range, " +
-        "Content-Type, Date, Location, Server, Transfer-Encoding, Range-Unit, Svc-Count",
-    },
-  ],
+  ...answers({ headers: { Prefer: "count=exact-2", Origin: "https://a" } })`
+    GET /items?limit=1&select=id
+      200 [{"id":1}]
+      Svc-Count: >2
+      Access-Control-Expose-Headers: Content-Encoding, Content-Location, Content-Range,
+        + Content-Type, Date, Location, Server, Transfer-Encoding, Range-Unit, Svc-Count
+  `,
   ["GET /rpc/numbers?n=5&limit=2", prefer("count=exact-3"), 200, [1, 2], {
     "Content-Range": "0-1/*",
     "Svc-Count": ">3",
@@ -323,8 +305,7 @@ counted.rows("count=exact-N counts up to N rows", [
   }],
   ["DELETE /items?id=gt.3", prefer("count=exact-3"), 204, undefined, { "Content-Range": "*/2" }],
   ...answers()`
-    GET /items?select=id&limit=1
-      Prefer: handling=strict, count=exact-x
+    GET /items?select=id&limit=1 {Prefer: handling=strict, count=exact-x}
       400 SVC122 | Invalid preferences given with handling=strict | Invalid preferences: count=exact-x
   `,
   ["GET /items?limit=1&select=id", prefer("count=exact, count=exact-2"), 206, ids(1), {

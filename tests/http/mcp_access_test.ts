@@ -195,8 +195,6 @@ const off = serviceSuite("mcp", { dbSchemas, dbAnonRole: "anon" }, {
 });
 
 off.answers("without mcp-path")`
-  POST /mcp
-    with {}
-    404 SVC205 | Could not find the table 'api.mcp' in the schema cache
+  POST /mcp with {} | 404 SVC205 | Could not find the table 'api.mcp' in the schema cache
   GET /mcp/llms.txt | 404 SVC125 | Invalid path specified in request URL
 `;

@@ -1,12 +1,14 @@
 import { deepStrictEqual, match, ok, rejects, strictEqual } from "node:assert/strict";
 import { eventually } from "../support/timing/eventually.ts";
-import { type Api, apiSuite } from "../support/handler/api.ts";
+import { type Api, serviceSuite } from "../support/handler/api.ts";
 import {
   callMcp,
   type ClientParts,
   connectMcp,
   type Result,
   resultText as textOf,
+  type ToolRow,
+  toolRows,
 } from "../support/clients/mcp_client.ts";
 
 const config = {
@@ -17,7 +19,7 @@ const config = {
 } as const;
 const roles = ["anon", "writer", "agent"];
 
-const suite = apiSuite("mcp", config, { title: "mcp reads", roles });
+const suite = serviceSuite("mcp", config, { title: "mcp reads", roles });
 
 const connect = (api: Api, parts?: ClientParts) =>
   connectMcp((request) => api.handler(request), parts);
@@ -152,48 +154,30 @@ for (const [args, line] of queries) {
 }
 
 /** Label, tool, arguments, and the beginning of the error's text. */
-const apiErrors: readonly (readonly [string, string, Readonly<Record<string, unknown>>, RegExp])[] =
-  [
-    ["an unknown column", "query", { relation: "film", where: { titel: "eq.x" } }, /42703.*titel/],
-    ["an unknown relation", "query", { relation: "flim" }, /SVC205/],
-    ["a forbidden relation", "query", { relation: "secret" }, /42501/],
-    ["an unknown relation", "describe_relation", { relation: "flim" }, /SVC205/],
-    ["a forbidden relation", "describe_relation", { relation: "secret" }, /42501/],
-    ["a volatile function", "call_function", {
-      function: "add_language",
-      arguments: { id: 9, name: "x" },
-    }, /25006/],
-    ["a forbidden function", "call_function", { function: "hidden" }, /42501/],
-    ["an error of a function", "call_function", { function: "refuse" }, /Buy credits.*Pay first/],
-    // No name reaches another resource.
-    ["a function as relation", "query", { relation: "rpc/add" }, /SVC205/],
-    ["a parent folder", "query", { relation: "../rpc/add" }, /SVC205/],
-    ["dots", "query", { relation: ".." }, /SVC205/],
-    ["a query string", "query", { relation: "film?select=id" }, /SVC205/],
-    ["a fragment", "query", { relation: "film#x" }, /SVC205/],
-    ["an encoded slash", "query", { relation: "rpc%2Fadd" }, /SVC205/],
-    ["U+0000", "query", { relation: "film\0" }, /SVC125/],
-    ["a path as function", "call_function", { function: "../film" }, /SVC202/],
-    ["a parameter in select", "query", { relation: "film", select: "id&limit=1000" }, /SVC100/],
-    [
-      "a parameter in a value",
-      "query",
-      { relation: "film", where: { id: "eq.1&select=id" } },
-      /22P02/,
-    ],
-    [
-      "a parameter in a name",
-      "query",
-      { relation: "film", where: { "id=eq.1&title": "eq.x" } },
-      /./,
-    ],
-    [
-      "a wide result",
-      "query",
-      { relation: "wide", limit: 100 },
-      /^The result has .* 64 kB are allowed/,
-    ],
-  ];
+const apiErrors = toolRows`
+  an unknown column | query {"relation":"film","where":{"titel":"eq.x"}} | 42703.*titel
+  an unknown relation | query {"relation":"flim"} | SVC205
+  a forbidden relation | query {"relation":"secret"} | 42501
+  an unknown relation | describe_relation {"relation":"flim"} | SVC205
+  a forbidden relation | describe_relation {"relation":"secret"} | 42501
+  a volatile function | call_function {"function":"add_language","arguments":{"id":9,"name":"x"}} |
+    + 25006
+  a forbidden function | call_function {"function":"hidden"} | 42501
+  an error of a function | call_function {"function":"refuse"} | Buy credits.*Pay first
+  // No name reaches another resource.
+  a function as relation | query {"relation":"rpc/add"} | SVC205
+  a parent folder | query {"relation":"../rpc/add"} | SVC205
+  dots | query {"relation":".."} | SVC205
+  a query string | query {"relation":"film?select=id"} | SVC205
+  a fragment | query {"relation":"film#x"} | SVC205
+  an encoded slash | query {"relation":"rpc%2Fadd"} | SVC205
+  U+0000 | query {"relation":"film\u0000"} | SVC125
+  a path as function | call_function {"function":"../film"} | SVC202
+  a parameter in select | query {"relation":"film","select":"id&limit=1000"} | SVC100
+  a parameter in a value | query {"relation":"film","where":{"id":"eq.1&select=id"}} | 22P02
+  a parameter in a name | query {"relation":"film","where":{"id=eq.1&title":"eq.x"}} | .
+  a wide result | query {"relation":"wide","limit":100} | ^The result has .* 64 kB are allowed
+`;
 
 for (const [label, tool, args, text] of apiErrors) {
   suite.test(`${tool} fails with the error of the API for ${label}`, async (api) => {
@@ -204,32 +188,31 @@ for (const [label, tool, args, text] of apiErrors) {
 }
 
 /** Label, tool, arguments, and the message of the error -32602. */
-const invalid: readonly (readonly [string, string, Readonly<Record<string, unknown>>, RegExp])[] = [
-  ["an unknown tool", "drop_table", {}, /Unknown tool: drop_table/],
-  ["a write tool", "delete_rows", { relation: "film", where: { id: "eq.1" } }, /Unknown tool/],
-  ["no relation", "query", {}, /relation/],
-  ["an empty relation", "query", { relation: "" }, /relation/],
-  ["another argument", "query", { relation: "film", sql: "select 1" }, /additional/],
-  ["a number as filter", "query", { relation: "film", where: { id: 5 } }, /where/],
-  ["a limit of 0", "query", { relation: "film", limit: 0 }, /limit/],
-  ["an offset in exponents", "query", { relation: "film", offset: 1e300 }, /offset/],
-  ["an unexposed schema", "query", { relation: "pg_class", schema: "pg_catalog" }, /schema/],
-  ["an argument as filter", "call_function", { function: "add", where: { a: "1" } }, /argument/],
-  ["half a surrogate pair", "query", { relation: "film", where: { title: "eq.\ud800" } }, /half/],
-  ["a foreign cursor", "list_relations", { cursor: "x" }, /cursor/],
-  ...[...["select", "limit", "offset", "order", "and", "or", "not.or", "on", "columns"], ...[
-    "on_conflict",
-    "distinct",
-    "having",
-    "@x",
-  ]].map((name) =>
-    [
-      `the parameter ${name} in where`,
-      "query",
-      { relation: "film", where: { [name]: "1" } },
-      /is not a filter/,
-    ] as const
-  ),
+const invalid: readonly ToolRow[] = [
+  ...toolRows`
+    an unknown tool | drop_table {} | Unknown tool: drop_table
+    a write tool | delete_rows {"relation":"film","where":{"id":"eq.1"}} | Unknown tool
+    no relation | query {} | relation
+    an empty relation | query {"relation":""} | relation
+    another argument | query {"relation":"film","sql":"select 1"} | additional
+    a number as filter | query {"relation":"film","where":{"id":5}} | where
+    a limit of 0 | query {"relation":"film","limit":0} | limit
+    an offset in exponents | query {"relation":"film","offset":1e+300} | offset
+    an unexposed schema | query {"relation":"pg_class","schema":"pg_catalog"} | schema
+    an argument as filter | call_function {"function":"add","where":{"a":"1"}} | argument
+    half a surrogate pair | query {"relation":"film","where":{"title":"eq.\ud800"}} | half
+    a foreign cursor | list_relations {"cursor":"x"} | cursor
+  `,
+  ...["select", "limit", "offset", "order", "and", "or", "not.or", "on", "columns", "on_conflict"]
+    .concat("distinct", "having", "@x").map((name): ToolRow => {
+      const where = { [name]: "1" };
+      return [
+        `the parameter ${name} in where`,
+        "query",
+        { relation: "film", where },
+        /is not a filter/,
+      ];
+    }),
 ];
 
 for (const [label, tool, args, message] of invalid) {
@@ -502,7 +485,6 @@ suite.test("hostile arguments show nothing internal, and leave the handler whole
 });
 
 suite.test("a client that leaves cancels its statement", async (api) => {
-  if (api.engine === "pglite") return;
   await using mcp = await connect(api);
   const leaving = new AbortController();
   const call = mcp.client.callTool(

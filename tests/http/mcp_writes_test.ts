@@ -6,6 +6,7 @@ import {
   connectMcp,
   type Result,
   resultText as textOf,
+  toolRows,
 } from "../support/clients/mcp_client.ts";
 
 const config = {
@@ -91,46 +92,20 @@ suite.test("dry_run undoes a write", async (api) => {
 });
 
 /** Label, tool, arguments, the beginning of the text; nothing changes. */
-const refusals: readonly (readonly [string, string, Readonly<Record<string, unknown>>, RegExp])[] =
-  [
-    [
-      "more rows than mcp-max-rows",
-      "update_rows",
-      { relation: "film", where: { id: "gt.0" }, values: { title: "X" } },
-      /SVC124/,
-    ],
-    [
-      "more rows than mcp-max-rows",
-      "delete_rows",
-      { relation: "film", where: { id: "gt.1" } },
-      /SVC124/,
-    ],
-    [
-      "a relation that mcp-write lacks",
-      "insert_rows",
-      { relation: "language", rows: [{ id: 9, name: "x" }] },
-      /^mcp-write does not list api\.language: nothing was sent$/,
-    ],
-    [
-      "a relation of another schema",
-      "insert_rows",
-      { relation: "film", schema: "other", rows: [{ id: 9 }] },
-      /^mcp-write does not list other\.film/,
-    ],
-    ["a forbidden relation", "insert_rows", { relation: "secret", rows: [{ id: 1 }] }, /42501/],
-    [
-      "a row that a policy forbids",
-      "insert_rows",
-      { relation: "note", rows: [{ id: 9, owner: "anon", body: "" }] },
-      /42501.*row-level security/,
-    ],
-    [
-      "an unknown relation",
-      "delete_rows",
-      { relation: "secrets", where: { id: "eq.1" } },
-      /mcp-write does not list/,
-    ],
-  ];
+const refusals = toolRows`
+  more rows than mcp-max-rows | update_rows {"relation":"film","where":{"id":"gt.0"},
+    +"values":{"title":"X"}} | SVC124
+  more rows than mcp-max-rows | delete_rows {"relation":"film","where":{"id":"gt.1"}} | SVC124
+  a relation that mcp-write lacks | insert_rows {"relation":"language","rows":[{"id":9,"name":"x"}]}
+    + | ^mcp-write does not list api\.language: nothing was sent$
+  a relation of another schema | insert_rows {"relation":"film","schema":"other","rows":[{"id":9}]}
+    + | ^mcp-write does not list other\.film
+  a forbidden relation | insert_rows {"relation":"secret","rows":[{"id":1}]} | 42501
+  a row that a policy forbids | insert_rows {"relation":"note","rows":[{"id":9,"owner":"anon",
+    +"body":""}]} | 42501.*row-level security
+  an unknown relation | delete_rows {"relation":"secrets","where":{"id":"eq.1"}} | mcp-write does
+    + not list
+`;
 
 for (const [label, tool, args, text] of refusals) {
   suite.test(`${tool} fails for ${label}`, async (api) => {

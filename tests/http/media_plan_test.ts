@@ -1,6 +1,6 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { type Api, serviceSuite } from "../support/handler/api.ts";
-import { answer } from "../support/handler/rows.ts";
+import { answer, errorBody } from "../support/handler/rows.ts";
 
 const config = {
   dbSchemas: ["api"],
@@ -72,12 +72,14 @@ const refused: readonly (readonly [string, string])[] = [
 ];
 suite.rows(
   "plans of what nobody makes",
-  refused.map(([type, shown]) => ["GET /items", accept(type), 406, {
-    code: "SVC107",
-    details: null,
-    hint: null,
-    message: `None of these media types are available: ${shown}`,
-  }]),
+  refused.map((
+    [type, shown],
+  ) => [
+    "GET /items",
+    accept(type),
+    406,
+    errorBody(`SVC107 | None of these media types are available: ${shown}`),
+  ]),
 );
 
 const quiet = ["Content-Range", "Preference-Applied", "Location", "Content-Location"];

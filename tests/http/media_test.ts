@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { apiSuite, serviceSuite } from "../support/handler/api.ts";
-import { answer, answers, type Row } from "../support/handler/rows.ts";
+import { answer, answers, errorBody, type Row } from "../support/handler/rows.ts";
 
 const config = {
   dbSchemas: ["api"],
@@ -12,12 +12,8 @@ const suite = apiSuite("representations", config);
 const accept = (Accept: string, more: Record<string, string> = {}) => ({
   headers: { Accept, ...more },
 });
-const none = (types: string) => ({
-  code: "SVC107",
-  details: null,
-  hint: null,
-  message: `None of these media types are available: ${types}`,
-});
+const none = (types: string) =>
+  errorBody(`SVC107 | None of these media types are available: ${types}`);
 const typed = (type: string | null) => ({ "Content-Type": type });
 const json = typed("application/json; charset=utf-8");
 const csv = typed("text/csv; charset=utf-8");
@@ -30,12 +26,10 @@ suite.rows("built-in types of a relation", [
   ["GET /plain", accept("application/json;q=0.5, text/csv;q=0.7"), 200, plainCsv, csv],
   ["GET /plain", accept("text/csv;q=0"), 200, plainCsv, csv],
   ...answers()`
-    GET /plain?id=eq.2
-      Accept: application/vnd.svc.object+json; nulls="stripped"
+    GET /plain?id=eq.2 {Accept: application/vnd.svc.object+json; nulls="stripped"}
       200 {"id":2}
       Content-Type: application/vnd.svc.object+json;nulls=stripped; charset=utf-8
-    GET /plain?id=eq.2
-      Accept: application/vnd.pgrst.object+json
+    GET /plain?id=eq.2 {Accept: application/vnd.pgrst.object+json}
       200 {"id":2,"name":null}
       Content-Type: application/vnd.pgrst.object+json; charset=utf-8
   `,
@@ -48,16 +42,14 @@ suite.rows("types that nobody makes", [
   ["GET /plain", accept("undefined"), 406, none("undefined")],
   ["GET /plain", accept("image/*"), 406, none("image/*")],
   ...answers()`
-    GET /plain
-      Accept: text/plain;q=0.3, Image/PNG ;x=1, text/html
+    GET /plain {Accept: text/plain;q=0.3, Image/PNG ;x=1, text/html}
       406 SVC107 | None of these media types are available: Image/PNG;x=1, text/html, text/plain
   `,
   ["GET /plain", accept("text/xml"), 406, none("text/xml")],
   ["GET /plain", accept("application/octet-stream"), 406, none("application/octet-stream")],
   ["GET /plain", accept("application/openapi+json"), 406, none("application/openapi+json")],
   ...answers()`
-    GET /plain
-      Accept: application/vnd.svc.plan
+    GET /plain {Accept: application/vnd.svc.plan}
       406 SVC107 | None of these media types are available: application/vnd.svc.plan+text; for="application/json"
   `,
   ["GET /plain", accept("__proto__/constructor"), 406, none("__proto__/constructor")],
@@ -88,12 +80,10 @@ suite.rows("aggregates over a relation's rows", [
   ["GET /rpc/first_item", accept(tabs), 200, "1\ta\n", typed(tabs)],
   ["GET /rpc/items_from?first=1&limit=2&select=id", accept(tabs), 406, none(tabs)],
   ...answers({ headers: { Accept: "text/tab-separated-values", Prefer: "return=representation" } })`
-    POST /items
-      with {"id":7,"name":"n"}
+    POST /items with {"id":7,"name":"n"}
       201 "7\tn\n"
       Content-Type: text/tab-separated-values
-    PATCH /items?id=eq.1
-      with {"name":"n"}
+    PATCH /items?id=eq.1 with {"name":"n"}
       200 "1\tn\n"
       Content-Type: text/tab-separated-values
     DELETE /items?id=eq.1 | 200 "1\ta\n"
@@ -110,17 +100,12 @@ suite.rows("aggregates over a relation's rows", [
     "Content-Length": "3",
     ...typed("application/octet-stream"),
   }],
-  ...answers()`
+  ...answers({ headers: { Accept: "text/plain" } })`
     // Rows are not shown as JSON before the aggregate gets them.
     GET /todos?order=id
-      Accept: text/plain
       200 "255;65280;-1;"
       Content-Type: text/plain; charset=utf-8
-  `,
-  ...answers({ ...accept("text/plain", { Prefer: "return=representation" }) })`
-    POST /todos
-      with {"id":9,"label":"#000001"}
-      201 "1;"
+    POST /todos {Prefer: return=representation} with {"id":9,"label":"#000001"} | 201 "1;"
   `,
 ]);
 
@@ -229,9 +214,7 @@ suite.rows("GeoJSON", [
     features: [{ type: "Feature", geometry: null, properties: { name: "here" } }],
   }],
   ...answers({ headers: { Accept: "application/geo+json" } })`
-    POST /places
-      Prefer: return=representation
-      with {"id":5,"name":"new","geom":"[0,0]"}
+    POST /places {Prefer: return=representation} with {"id":5,"name":"new","geom":"[0,0]"}
       201 {"type":"FeatureCollection","features":[{"type":"Feature","geometry":"[0,0]",
         +"properties":{"id":5,"name":"new"}}]}
   `,

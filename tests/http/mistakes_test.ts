@@ -2,12 +2,19 @@
 import { deepStrictEqual, ok } from "node:assert/strict";
 import { serviceSuite } from "../support/handler/api.ts";
 import type { RequestParts } from "../support/handler/request.ts";
+import { linesOf, readRequest } from "../support/handler/rows.ts";
 
-const ada: RequestParts = { as: { role: "shop_customer", sub: "1" } };
-const grace: RequestParts = { as: { role: "shop_staff", sub: "1" } };
-const anyone: RequestParts = {};
+/** Claims of the tokens. */
+const callers = {
+  ada: { role: "shop_customer", sub: "1" },
+  grace: { role: "shop_staff", sub: "1" },
+} as const;
 
-const withBody = (parts: RequestParts, body: unknown): RequestParts => ({ ...parts, body });
+/** Reads a request whose role is a name of `callers`. */
+function readCall(text: string): readonly [line: string, parts: RequestParts] {
+  const [line, { as, ...parts }] = readRequest(text);
+  return [line, as === undefined ? parts : { ...parts, as: callers[as as keyof typeof callers] }];
+}
 
 /** A request with a mistake, the code and the hint of its error, and the corrected request. */
 type Mistake = readonly [
@@ -18,8 +25,6 @@ type Mistake = readonly [
   corrected: string,
   correctedParts?: RequestParts,
 ];
-
-const product = { sku: "P-0601", name: "Stool", price: 9 };
 
 /** Mistakes of `GET` without a token: request, code, hint, corrected request. */
 const reads = `
@@ -80,104 +85,42 @@ const mistakes: readonly Mistake[] = [
     const [line, code, hint, corrected] = text.split(" | ") as [string, string, string, string];
     return [`GET ${line}`, {}, code, hint, `GET ${corrected}`];
   }),
-  [
-    "GET /orders?status=eq.payed",
-    ada,
-    "22P02",
-    "Write one of: new, paid, sent, returned",
-    "GET /orders?status=eq.paid",
-  ],
-  [
-    "GET /rpc/pay?order_id=3901",
-    grace,
-    "25006",
-    "The function writes: call it with POST.",
-    "POST /rpc/pay",
-    withBody(grace, { order_id: 3901 }),
-  ],
-  [
-    "POST /products",
-    withBody(grace, { ...product, pirce: 1 }),
-    "SVC204",
-    "Perhaps you meant 'price'",
-    "POST /products",
-    withBody(grace, product),
-  ],
-  [
-    "PATCH /orders?id=eq.3901",
-    withBody(grace, { status: "payed" }),
-    "22P02",
-    "Write one of: new, paid, sent, returned",
-    "PATCH /orders?id=eq.3901",
-    withBody(grace, { status: "paid" }),
-  ],
-  [
-    "POST /products?on_conflict=name",
-    { ...withBody(grace, product), headers: { Prefer: "resolution=merge-duplicates" } },
-    "42P10",
-    "Write on_conflict=id or on_conflict=sku",
-    "POST /products?on_conflict=sku",
-    { ...withBody(grace, product), headers: { Prefer: "resolution=merge-duplicates" } },
-  ],
-  [
-    "POST /products",
-    withBody(grace, { ...product, sku: "P-0001" }),
-    "23505",
-    null,
-    "POST /products?on_conflict=sku",
-    {
-      ...withBody(grace, { ...product, sku: "P-0001" }),
-      headers: { Prefer: "resolution=merge-duplicates" },
-    },
-  ],
-  [
-    "POST /reviews",
-    withBody(ada, { product_id: 9999, stars: 5 }),
-    "23503",
-    null,
-    "POST /reviews",
-    withBody(ada, { product_id: 1, stars: 5 }),
-  ],
-  [
-    "PATCH /customers?id=eq.1",
-    withBody(grace, { email: "ada" }),
-    "23514",
-    null,
-    "PATCH /customers?id=eq.1",
-    withBody(grace, { email: "ada@example.org" }),
-  ],
-  [
-    "POST /products",
-    withBody(grace, { ...product, sku: "P-0602", price: -9 }),
-    "23514",
-    null,
-    "POST /products",
-    withBody(grace, { ...product, sku: "P-0602" }),
-  ],
-  [
-    "GET /orders",
-    anyone,
-    "42501",
-    "grant select on api.orders to web_anon;",
-    "GET /orders?limit=1",
-    ada,
-  ],
-  [
-    "GET /orders",
-    { headers: { Authorization: "eyJhbGciOiJIUzI1NiJ9.e30.x" } },
-    "42501",
-    "Write Authorization: Bearer and the token: the request ran as web_anon",
-    "GET /orders?limit=1",
-    ada,
-  ],
-  [
-    "POST /products",
-    withBody(ada, product),
-    "42501",
-    "grant insert on api.products to shop_customer;",
-    "POST /products",
-    withBody(grace, product),
-  ],
+  ...linesOf`
+    GET /orders?status=eq.payed as ada | 22P02 | Write one of: new, paid, sent, returned |
+      + GET /orders?status=eq.paid as ada
+    GET /rpc/pay?order_id=3901 as grace | 25006 | The function writes: call it with POST. |
+      + POST /rpc/pay as grace with {"order_id":3901}
+    POST /products as grace with {"sku":"P-0601","name":"Stool","price":9,"pirce":1} | SVC204 |
+      + Perhaps you meant 'price' |
+      + POST /products as grace with {"sku":"P-0601","name":"Stool","price":9}
+    PATCH /orders?id=eq.3901 as grace with {"status":"payed"} | 22P02 |
+      + Write one of: new, paid, sent, returned |
+      + PATCH /orders?id=eq.3901 as grace with {"status":"paid"}
+    POST /products?on_conflict=name {Prefer: resolution=merge-duplicates} as grace
+      + with {"sku":"P-0601","name":"Stool","price":9} | 42P10 |
+      + Write on_conflict=id or on_conflict=sku |
+      + POST /products?on_conflict=sku {Prefer: resolution=merge-duplicates} as grace
+      + with {"sku":"P-0601","name":"Stool","price":9}
+    POST /products as grace with {"sku":"P-0001","name":"Stool","price":9} | 23505 |  |
+      + POST /products?on_conflict=sku {Prefer: resolution=merge-duplicates} as grace
+      + with {"sku":"P-0001","name":"Stool","price":9}
+    POST /reviews as ada with {"product_id":9999,"stars":5} | 23503 |  |
+      + POST /reviews as ada with {"product_id":1,"stars":5}
+    PATCH /customers?id=eq.1 as grace with {"email":"ada"} | 23514 |  |
+      + PATCH /customers?id=eq.1 as grace with {"email":"ada@example.org"}
+    POST /products as grace with {"sku":"P-0602","name":"Stool","price":-9} | 23514 |  |
+      + POST /products as grace with {"sku":"P-0602","name":"Stool","price":9}
+    GET /orders | 42501 | grant select on api.orders to web_anon; | GET /orders?limit=1 as ada
+    GET /orders {Authorization: eyJhbGciOiJIUzI1NiJ9.e30.x} | 42501 |
+      + Write Authorization: Bearer and the token: the request ran as web_anon |
+      + GET /orders?limit=1 as ada
+    POST /products as ada with {"sku":"P-0601","name":"Stool","price":9} | 42501 |
+      + grant insert on api.products to shop_customer; |
+      + POST /products as grace with {"sku":"P-0601","name":"Stool","price":9}
+  `.map((text): Mistake => {
+    const [request = "", code = "", hint = "", corrected = ""] = text.split(" | ");
+    return [...readCall(request), code, hint || null, ...readCall(corrected)];
+  }),
 ];
 
 const suite = serviceSuite("examples/shop/shop.sql", {

@@ -3,6 +3,7 @@ import { deepStrictEqual, match, notStrictEqual, strictEqual } from "node:assert
 import { createHandler, type FinishedRequest } from "../../mod.ts";
 import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
 import { serviceSuite } from "../support/handler/api.ts";
+import { answers } from "../support/handler/rows.ts";
 import { engines } from "../support/database/engines.ts";
 import { buildRequest } from "../support/handler/request.ts";
 import { testSecret } from "../support/handler/token.ts";
@@ -23,21 +24,15 @@ const identified = serviceSuite("settings", {
 
 identified.rows("server-request-id-header keeps an identifier", [
   [idSetting, { headers: { "X-Request-Id": "a:1" } }, 200, "a:1", { "X-Request-Id": "a:1" }],
-  [
-    "POST /rpc/setting",
-    { headers: { "X-Request-Id": "a:1" }, body: { name: "request.id" } },
-    200,
-    "a:1",
-    { "X-Request-Id": "a:1" },
-  ],
-  [idSetting, { headers: { "X-Request-Id": "b" }, as: "settings_clerk" }, 200, "b"],
-  [
-    idSetting,
-    { headers: { "X-Request-Id": "c", Prefer: "timezone=UTC" } },
-    200,
-    "c",
-    { "X-Request-Id": "c" },
-  ],
+  ...answers()`
+    POST /rpc/setting {X-Request-Id: a:1} with {"name":"request.id"}
+      200 "a:1"
+      X-Request-Id: a:1
+    GET /rpc/setting?name=request.id {X-Request-Id: b} as settings_clerk | 200 "b"
+    GET /rpc/setting?name=request.id {X-Request-Id: c} {Prefer: timezone=UTC}
+      200 "c"
+      X-Request-Id: c
+  `,
 ]);
 
 identified.rows("db-trace-application-name names the span, or else the request", [
@@ -265,43 +260,16 @@ Deno.test("createHandler() reports each request with its route, identifiers and 
     await send("GET /nothing", { "X-Request-Id": "2", traceparent: traceparent.toUpperCase() });
     await send("GET /rpc/setting", { "X-Request-Id": "3", Authorization: "Bearer x" });
     deepStrictEqual(
-      finished.map(({ route, requestId, traceId, spanId, code, role, status }) => ({
-        route,
-        requestId,
-        traceId,
-        spanId,
-        code,
-        role,
-        status,
-      })),
+      finished.map((
+        { route, requestId, traceId, spanId, code, role, status },
+      ) => [route, requestId, traceId, spanId, code, role, status]),
       [
-        {
-          route: "/rpc/setting",
-          requestId: "1",
-          traceId: traceparent.slice(3, 35),
-          spanId: traceparent.slice(36, 52),
-          code: null,
-          role: "anon",
-          status: 200,
-        },
-        {
-          route: "_unknown",
-          requestId: "2",
-          traceId: null,
-          spanId: null,
-          code: "SVC205",
-          role: "anon",
-          status: 404,
-        },
-        {
-          route: "/rpc/setting",
-          requestId: "3",
-          traceId: null,
-          spanId: null,
-          code: "SVC301",
-          role: null,
-          status: 401,
-        },
+        [
+          ...["/rpc/setting", "1", traceparent.slice(3, 35), traceparent.slice(36, 52)],
+          ...[null, "anon", 200],
+        ],
+        ["_unknown", "2", null, null, "SVC205", "anon", 404],
+        ["/rpc/setting", "3", null, null, "SVC301", null, 401],
       ],
     );
     for (const { durationMs } of finished) strictEqual(durationMs >= 0, true);

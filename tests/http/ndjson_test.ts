@@ -68,49 +68,37 @@ for (const name of accepted) {
   ]);
 }
 
-const accept = { headers: { Accept: type } };
-
 suite.rows("application/x-ndjson", [
   ...answers()`
-    GET /parts?id=lte.2&select=id,tags,makers(name)
-      Accept: application/x-ndjson
+    GET /parts?id=lte.2&select=id,tags,makers(name) {Accept: application/x-ndjson}
       200 "{\"id\":1,\"tags\":null,\"makers\":{\"name\":\"maker 2\"}}\n{\"id\":2,\"tags\":[\"a\",
         +\"b\"],\"makers\":{\"name\":\"maker 3\"}}\n"
-    GET /parts?id=eq.1&select=id,tags
-      Accept: application/x-ndjson;nulls=stripped
+    GET /parts?id=eq.1&select=id,tags {Accept: application/x-ndjson;nulls=stripped}
       200 "{\"id\":1}\n"
       Content-Type: application/x-ndjson;nulls=stripped; charset=utf-8
-  `,
-  ...answers(accept)`
-    GET /rpc/words?n=2 | 200 "\"word 1\"\n\"word 2\"\n"
-    GET /rpc/documents | 200 "{\"a\": 1,   \"b\": [1]}\n"
-    GET /rpc/document | 200 "{\"a\": 1,   \"b\": [1]}\n"
-    GET /rpc/items_json?n=3
+    GET /rpc/words?n=2 {Accept: application/x-ndjson} | 200 "\"word 1\"\n\"word 2\"\n"
+    GET /rpc/documents {Accept: application/x-ndjson} | 200 "{\"a\": 1,   \"b\": [1]}\n"
+    GET /rpc/document {Accept: application/x-ndjson} | 200 "{\"a\": 1,   \"b\": [1]}\n"
+    GET /rpc/items_json?n=3 {Accept: application/x-ndjson}
       200 "{\"id\" : 1, \"odd\" : 1}\n{\"id\" : 2, \"odd\" : null}\n{\"id\" : 3, \"odd\" : 1}\n"
       Content-Range: 0-0/*
+    GET /rpc/items_json?n=2 {Accept: application/x-ndjson;nulls=stripped}
+      200 "{\"id\":1,\"odd\":1}\n{\"id\":2}\n"
   `,
-  ...answers({ headers: { Accept: `${type};nulls=stripped` } })`
-    GET /rpc/items_json?n=2 | 200 "{\"id\":1,\"odd\":1}\n{\"id\":2}\n"
-  `,
-  ...answers()`
-    POST /rpc/items_jsonb
-      Accept: application/x-ndjson
-      with {"n":2}
-      200 "{\"id\": 1, \"odd\": 1}\n{\"id\": 2, \"odd\": null}\n"
-  `,
-  ["GET /rpc/items_json?n=0", accept, 200, undefined, { "Content-Length": "0" }],
-  ["GET /rpc/documents_array", accept, 200, '{"a": 1,   "b": [1]}\nnull\n"a"\n[1, 2]\n'],
-  ["GET /rpc/set_of_arrays", accept, 200, "[1, 2]\n[]\n"],
-  ["GET /rpc/no_document", accept, 200, "null\n"],
-  ["GET /documents", accept, 200, '{"id":1,"value":{"a": 1,   "b": [1]}}\n'],
-  ["HEAD /makers", accept, 200, undefined, {
-    "Content-Type": `${type}; charset=utf-8`,
-    "Content-Range": "0-39/*",
-  }],
-  ...answers()`
-    GET /failing?id=gte.1500
-      Accept: application/x-ndjson
-      400 22012 | division by zero
+  ...answers({ headers: { Accept: "application/x-ndjson" } })`
+    POST /rpc/items_jsonb with {"n":2} | 200 "{\"id\": 1, \"odd\": 1}\n{\"id\": 2, \"odd\": null}\n"
+    GET /rpc/items_json?n=0
+      200
+      Content-Length: 0
+    GET /rpc/documents_array | 200 "{\"a\": 1,   \"b\": [1]}\nnull\n\"a\"\n[1, 2]\n"
+    GET /rpc/set_of_arrays | 200 "[1, 2]\n[]\n"
+    GET /rpc/no_document | 200 "null\n"
+    GET /documents | 200 "{\"id\":1,\"value\":{\"a\": 1,   \"b\": [1]}}\n"
+    HEAD /makers
+      200
+      Content-Type: application/x-ndjson; charset=utf-8
+      Content-Range: 0-39/*
+    GET /failing?id=gte.1500 | 400 22012 | division by zero
   `,
 ]);
 

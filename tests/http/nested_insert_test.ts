@@ -1,7 +1,8 @@
 /** Inserts of rows together with the rows of related relations. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { apiSuite } from "../support/handler/api.ts";
-import { answers } from "../support/handler/rows.ts";
+import { batchOf, post } from "../support/handler/batch.ts";
+import { answers, errorBody } from "../support/handler/rows.ts";
 
 const suite = apiSuite(
   "nested",
@@ -11,12 +12,8 @@ const suite = apiSuite(
 const shown = { Prefer: "return=representation" };
 const merged = { Prefer: "return=representation, resolution=merge-duplicates" };
 
-const refused = (path: string, details: string) => ({
-  code: "SVC147",
-  details,
-  hint: null,
-  message: `Cannot write '${path}' nested`,
-});
+const refused = (path: string, details: string) =>
+  errorBody(`SVC147 | Cannot write '${path}' nested | ${details ?? ""}`);
 
 suite.answers("rows belong to the rows around them", { headers: shown })`
   POST /orders?columns=status,lines(sku,qty)&select=status,lines(sku,qty)
@@ -90,40 +87,31 @@ suite.answers("rows belong to the rows around them", { headers: shown })`
 `;
 
 suite.answers("the response is that of its root")`
-  POST /orders?columns=status,lines(sku)
-    with {"status":"a","lines":[{"sku":"x"}]}
+  POST /orders?columns=status,lines(sku) with {"status":"a","lines":[{"sku":"x"}]}
     201
     Content-Range: */*
     no Location
     Content-Length: 0
-  POST /orders?columns=id,lines(sku)
-    Prefer: return=headers-only, count=exact
+  POST /orders?columns=id,lines(sku) {Prefer: return=headers-only, count=exact}
     with [{"id":7,"lines":[{"sku":"x"},{"sku":"y"}]}]
     201
     Content-Range: */1
     Location: /orders?id=eq.7
-  POST /orders?columns=id,lines(sku)&select=id
-    Prefer: return=representation
+  POST /orders?columns=id,lines(sku)&select=id {Prefer: return=representation}
     Accept: application/vnd.pgrst.object+json
     with [{"id":7,"lines":[{"sku":"x"},{"sku":"y"}]}]
     201 {"id":7}
-  POST /orders?columns=id,lines(sku)&select=id
-    Prefer: return=representation
+  POST /orders?columns=id,lines(sku)&select=id {Prefer: return=representation}
     Accept: application/vnd.pgrst.object+json
     with [{"id":7,"lines":[]},{"id":8}]
     406 SVC116 | Cannot coerce the result to a single JSON object | The result contains 2 rows
-  POST /orders?columns=status,lines(sku)&select=status
-    Prefer: return=representation
-    with []
+  POST /orders?columns=status,lines(sku)&select=status {Prefer: return=representation} with []
     201 []
-  POST /orders?columns=id,lines(sku)&select=id,lines(sku)
-    Prefer: return=representation
+  POST /orders?columns=id,lines(sku)&select=id,lines(sku) {Prefer: return=representation}
     Content-Type: application/x-ndjson
     with "{\"id\":7,\"lines\":[{\"sku\":\"x\"}]}\n{\"id\":8}\n"
     201 [{"id":7,"lines":[{"sku":"x"}]},{"id":8,"lines":[]}]
-  POST /notes?columns=text,orders(status)
-    with {"text":"n","orders":{"status":"a"}}
-    201
+  POST /notes?columns=text,orders(status) with {"text":"n","orders":{"status":"a"}} | 201
 `;
 
 suite.rows("only the named columns are written", [
@@ -145,8 +133,7 @@ suite.rows("only the named columns are written", [
       with {"name":"p","tints":[{"tint":"ff"},{}]}
       201 [{"name":"p","tints":[{"tint":255},{"tint":7}]}]
     // Rows without columns of their own.
-    POST /parts?columns=parts()&select=parts(name)
-      with {"parts":[{},{}]}
+    POST /parts?columns=parts()&select=parts(name) with {"parts":[{},{}]}
       201 [{"parts":[{"name":null},{"name":null}]}]
     // "*" stands for the keys of the level.
     POST /orders?columns=*,lines(*,comments(*))&select=status,extra,lines(sku,qty,comments(text))
@@ -156,22 +143,17 @@ suite.rows("only the named columns are written", [
         +{"status":"b","extra":1,"lines":[{"sku":"y","qty":2,"comments":[]}]}]
   `,
   ...answers()`
-    POST /orders?columns=*,lines(*)
-      with [{"status":"a","lines":[{"sku":"x"},{"qty":1}]}]
+    POST /orders?columns=*,lines(*) with [{"status":"a","lines":[{"sku":"x"},{"qty":1}]}]
       400 SVC102 | All object keys must match
-    POST /orders?columns=*,lines(*)
-      with [{"status":"a"},{"id":7}]
+    POST /orders?columns=*,lines(*) with [{"status":"a"},{"id":7}]
       400 SVC102 | All object keys must match
-    POST /orders?columns=*,lines(*)
-      with [{"lines":[{"sku":"x","order_id":100}]}]
+    POST /orders?columns=*,lines(*) with [{"lines":[{"sku":"x","order_id":100}]}]
       400 SVC147 | Cannot write 'lines' nested | Column 'order_id' gets its value from a related row
-    POST /orders?columns=*&select=id,status
+    POST /orders?columns=*&select=id,status with {"id":7,"status":"a"}
       Prefer: return=representation
-      with {"id":7,"status":"a"}
       201 [{"id":7,"status":"a"}]
-    POST /orders?columns=*,extra&select=id,status,extra
+    POST /orders?columns=*,extra&select=id,status,extra with {"id":7}
       Prefer: return=representation
-      with {"id":7}
       201 [{"id":7,"status":"new","extra":null}]
   `,
 ]);
@@ -204,8 +186,7 @@ suite.rows("levels resolve conflicts", [
         +{"sku":"y","qty":2}]},{"id":101,"status":"c","merge_action":"INSERT",
         +"lines":[{"sku":"x","qty":3}]}]
       Preference-Applied: resolution=merge-duplicates, return=representation
-    POST /orders?columns=id,lines(sku)&select=id,lines(sku)
-      with {"id":100,"lines":[{"sku":"x"}]}
+    POST /orders?columns=id,lines(sku)&select=id,lines(sku) with {"id":100,"lines":[{"sku":"x"}]}
       200 [{"id":100,"lines":[{"sku":"x"}]}]
     // Updates of nested rows do not count for the status.
     POST /orders?columns=status,customers(name,email)&customers.on_conflict=email
@@ -218,9 +199,8 @@ suite.rows("levels resolve conflicts", [
       Prefer: return=representation, resolution=ignore-duplicates
       with [{"id":100,"lines":[{"sku":"x"}]},{"id":7,"lines":[{"sku":"y"}]}]
       201 [{"id":100,"lines":[{"sku":"x"}]},{"id":7,"lines":[{"sku":"y"}]}]
-    POST /orders?columns=id,lines(sku)&select=id,merge_action()
+    POST /orders?columns=id,lines(sku)&select=id,merge_action() with {"id":100,"lines":[]}
       Prefer: return=representation, resolution=ignore-duplicates
-      with {"id":100,"lines":[]}
       400 SVC157 | Invalid conflict handling | 'merge_action()' does not tell found from inserted rows
     // Without rows that refer to them, rows that exist are left out as ever.
     POST /orders?columns=id,customers(name)&select=id
@@ -252,19 +232,15 @@ suite.rows("levels resolve conflicts", [
 
 suite.rows("errors of one level leave nothing", [
   ...answers()`
-    POST /picky?columns=name,picked(id)
-      with [{"name":"good"},{"name":"bad","picked":[{}]}]
+    POST /picky?columns=name,picked(id) with [{"name":"good"},{"name":"bad","picked":[{}]}]
       409 SVC148 | Rows of 'picky' cannot be assigned to the body | 2 sent, 1 written
     POST /secret_uses?columns=order_id,secrets(name)&secrets.on_conflict=name
       +&secrets.resolution=ignore-duplicates
       with {"order_id":100,"secrets":{"name":"hidden"}}
       409 SVC148 | Rows of 'secrets' cannot be assigned to the body | 1 sent, 0 written
-    POST /orders?columns=status,lines(sku)
-      Content-Type: text/csv
-      with "sku\nx"
+    POST /orders?columns=status,lines(sku) {Content-Type: text/csv} with "sku\nx"
       400 SVC147 | Cannot write 'orders' nested | The body is not JSON
-    POST /orders?columns=lines(sku,nope)
-      with {}
+    POST /orders?columns=lines(sku,nope) with {}
       400 SVC204 | Could not find the 'nope' column of 'lines' in the schema cache
   `,
   ...answers({ body: {} })`
@@ -296,8 +272,7 @@ suite.rows("errors of one level leave nothing", [
     refused(Array(17).fill("parts").join("."), "A request has at most 16 nested items"),
   ],
   ...answers({ body: {} })`
-    POST /notes?columns=text,orders(status)
-      Prefer: return=representation
+    POST /notes?columns=text,orders(status) {Prefer: return=representation}
       400 SVC147 | Cannot write 'notes' nested | It has no primary key, so only return=minimal is possible
   `,
 ]);
@@ -310,9 +285,7 @@ suite.answers("columns that are followed by other text are columns", { headers: 
   POST /lines?columns=order_id,sku(x),qty&select=order_id,sku,qty
     with {"order_id":100,"sku":"x","qty":3}
     201 [{"order_id":100,"sku":"x","qty":1}]
-  POST /lines?columns=order_id,sku((&select=sku
-    with {"order_id":100,"sku":"x"}
-    201 [{"sku":"x"}]
+  POST /lines?columns=order_id,sku((&select=sku with {"order_id":100,"sku":"x"} | 201 [{"sku":"x"}]
 `;
 
 suite.test("an explanation of a nested insert is refused", async (api) => {
@@ -395,31 +368,20 @@ suite.test("requests that create the same rows at once all get them", async ({ c
 
 suite.test("operations of a batch refer to the rows of a nested insert", async (api) => {
   const requests = [
-    {
+    post("/orders?columns=status,lines(sku)", { status: "batched", lines: [{ sku: "x" }] }, {
       id: "order",
-      method: "POST",
-      url: "/orders?columns=status,lines(sku)",
       headers: { Prefer: "return=headers-only" },
-      body: { status: "batched", lines: [{ sku: "x" }] },
-    },
-    {
-      method: "POST",
-      url: "/lines?select=orders(status,lines(sku))",
+    }),
+    post("/lines?select=orders(status,lines(sku))", { sku: "y" }, {
       headers: { Prefer: "return=representation" },
-      body: { sku: "y" },
       refs: { "/order_id": "order#/id" },
-    },
+    }),
   ];
-  const headers = { "Content-Type": "application/vnd.svc.batch+json" };
-  const response = await api("POST /", { headers, body: { requests } });
+  const response = await api("POST /", batchOf(requests));
   const { responses } = await response.json();
   deepStrictEqual(responses[1].body, [{ orders: { status: "batched", lines: [{ sku: "x" }] } }]);
-  const lost = {
-    method: "POST",
-    url: "/picky?columns=name,picked()",
-    body: [{ name: "bad", picked: [{}] }],
-  };
-  const refusal = await api("POST /", { headers, body: { requests: [requests[0], lost] } });
+  const lost = post("/picky?columns=name,picked()", [{ name: "bad", picked: [{}] }]);
+  const refusal = await api("POST /", batchOf([requests[0]!, lost]));
   const { code, operation } = await refusal.json();
   deepStrictEqual([refusal.status, code, operation.index], [409, "SVC148", 1]);
 });

@@ -425,33 +425,17 @@ suite.rows("other requests of the root", [
   }],
   ["OPTIONS /", {}, 200, undefined, { Allow: "OPTIONS,GET,HEAD" }],
   ...["POST", "PUT", "PATCH", "DELETE"].map((method) =>
-    [`${method} /`, {}, 405, {
-      code: "SVC117",
-      details: null,
-      hint: null,
-      message: `Unsupported HTTP method: ${method}`,
-    }] as const
+    [`${method} /`, {}, 405, errorBody(`SVC117 | Unsupported HTTP method: ${method}`)] as const
   ),
   ...answers()`
-    GET /
-      Accept: text/csv
-      406 SVC107 | None of these media types are available: text/csv
-    GET /task
-      Accept: application/openapi+json
+    GET / {Accept: text/csv} | 406 SVC107 | None of these media types are available: text/csv
+    GET /task {Accept: application/openapi+json}
       406 SVC107 | None of these media types are available: application/openapi+json
-    GET /
-      Accept-Profile: nowhere
+    GET / {Accept-Profile: nowhere}
       406 SVC106 | Invalid schema: nowhere |  | Only the following schemas are exposed: api, other, odd
-    GET /
-      X-Stop: 1
-      401 42501 | stopped
-    HEAD /
-      X-Stop: 1
-      401
-    GET /
-      as writer
-      X-Stop: 1
-      403 42501 | stopped
+    GET / {X-Stop: 1} | 401 42501 | stopped
+    HEAD / {X-Stop: 1} | 401
+    GET / {X-Stop: 1} as writer | 403 42501 | stopped
   `,
 ]);
 

@@ -52,15 +52,11 @@ suite.answers("OPTIONS refuses what other methods refuse")`
   OPTIONS /rpc/unclear | 300 SVC203 | Could not choose the best candidate function between: api.unclear(), api.unclear(a => integer) |  | Try renaming the parameters or the function itself in the database so function overloading can be resolved
   OPTIONS /rpc/fixed?a=1 | 400 SVC100 | a lacks an operator | "failed to parse filter (1)" (line 1, column 1): unexpected "1" expecting "not" or operator (eq, gt, ...)
   OPTIONS /rpc/reading?nope.id=eq.1 | 400 SVC108 | 'nope' is not an embedded resource in this request |  | Verify that 'nope' is included in the 'select' query parameter.
-  OPTIONS /rpc/reading
-    Accept: a/b
-    406 SVC107 | None of these media types are available: a/b
-  OPTIONS /rpc/reading
-    Prefer: handling=strict, x
+  OPTIONS /rpc/reading {Accept: a/b} | 406 SVC107 | None of these media types are available: a/b
+  OPTIONS /rpc/reading {Prefer: handling=strict, x}
     400 SVC122 | Invalid preferences given with handling=strict | Invalid preferences: x
   OPTIONS /keyed?order=a.b.c | 400 SVC100 | order takes asc, desc, nullsfirst and nullslast | "failed to parse order (a.b.c)" (line 1, column 3): unexpected "b" expecting "asc", "desc", "nullsfirst" or "nullslast"
-  OPTIONS /keyed
-    Accept-Profile: no
+  OPTIONS /keyed {Accept-Profile: no}
     406 SVC106 | Invalid schema: no |  | Only the following schemas are exposed: api
 `;
 

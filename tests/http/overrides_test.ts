@@ -65,8 +65,7 @@ suite.rows("response.headers", [
       Vary: Cookie
       Content-Range: x
       Server: mine
-    GET /rpc/respond?headers=%5B%7B%22Preference-Applied%22%3A%22own%22%7D%5D
-      Prefer: count=exact
+    GET /rpc/respond?headers=%5B%7B%22Preference-Applied%22%3A%22own%22%7D%5D {Prefer: count=exact}
       200 "done"
       Preference-Applied: own
     // Nothing of the client's or the database's can end the head or the body early.
@@ -83,13 +82,11 @@ suite.rows("response.headers", [
     GET /rpc/respond?headers=%5B%7B%22Vary%22%3A%22%22%7D%5D
       200 "done"
       no Vary
-    POST /logged
-      Prefer: return=headers-only
+    POST /logged {Prefer: return=headers-only}
       with {"id":12,"status":null,"headers":"[{\"Location\": \"/elsewhere\"}]"}
       201
       Location: /elsewhere
-    PATCH /logged?id=eq.1
-      Prefer: return=representation
+    PATCH /logged?id=eq.1 {Prefer: return=representation}
       with {"status":null,"headers":"[{\"X-One\": \"1\"}]"}
       200 [{"id":1,"status":null,"headers":"[{\"X-One\": \"1\"}]"}]
       X-One: 1

@@ -1,6 +1,5 @@
 /** The findings in policies and indexes: each appears, and its SQL mends it without changing answers. */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { createHandler } from "../../mod.ts";
 import { measureFindings } from "../../src/diagnosis/measure.ts";
 import { findingsOf, readCatalogue } from "../../src/diagnosis/diagnose.ts";
 import type { Finding } from "../../src/diagnosis/finding.ts";
@@ -13,7 +12,6 @@ import {
 } from "../support/handler/diagnosis.ts";
 import { signToken } from "../support/handler/token.ts";
 import { isChosen } from "../support/runner/row_filter.ts";
-import { prepared, serverVariable } from "../support/runner/environment.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 
 const secret = "a secret of at least thirty-two bytes";
@@ -35,11 +33,7 @@ const claims = `(current_setting('request.jwt.claims', true)::json ->> 'sub')::i
 const claimsText =
   `(((current_setting('request.jwt.claims'::text, true))::json ->> 'sub'::text))::integer`;
 const many =
-  "insert into api.doc select n, n % 100, 'x' from generate_series(10, 12000) n; analyze api.doc; ";
-
-const perRow = (label: string, level = "info") =>
-  `${level} policy-per-row ${label}: the policy ${label} computes for each row what is the same for all: ` +
-  "put it in (select …)";
+  "insert into api.doc select n, n % 100, 'x' from generate_series(10, 12000) n; analyze api.doc;";
 
 const rows: readonly FindingRow[] = [
   ...findingRows`
@@ -183,70 +177,52 @@ const rows: readonly FindingRow[] = [
       sql: create table api.log (id int)
       finding: info no-primary-key api.log: api.log has no primary key: requests have neither PUT
         + nor cursors
+    # a policy parses the claims for each row
+      sql: create policy p on api.doc using (owner_id = ${claims})
+      finding: info policy-per-row p on api.doc: the policy p on api.doc computes for each row what
+        + is the same for all: put it in (select …)
+      mend: alter policy p on api.doc using ((owner_id = (select ${claimsText})));
+    # a policy of a large table parses the claims for each row
+      sql: ${many}  create policy p on api.doc using (owner_id = ${claims})
+      finding: warn policy-per-row p on api.doc: the policy p on api.doc computes for each row what
+        + is the same for all: put it in (select …)
+      mend: alter policy p on api.doc using ((owner_id = (select ${claimsText})));
+    # USING and WITH CHECK call a function for each row
+      sql: create policy "a b" on api.doc using (app.uid() = owner_id) with check (app.uid() > 0)
+      finding: info policy-per-row "a b" on api.doc: the policy "a b" on api.doc computes for each
+        + row what is the same for all: put it in (select …)
+      mend: alter policy "a b" on api.doc using (((select app.uid()) = owner_id)) with check
+        + ((select (app.uid() > 0)));
+    # a string looks like a subquery
+      sql: create policy p on api.doc using (title = 'x''(select' or owner_id = app.uid())
+      finding: info policy-per-row p on api.doc: the policy p on api.doc computes for each row what
+        + is the same for all: put it in (select …)
+      mend: alter policy p on api.doc using (((title = 'x''(select'::text) OR (owner_id = (select
+        + app.uid()))));
+    # ANY takes an array of the claims
+      sql: create policy p on api.doc using (owner_id = any
+        + (string_to_array(current_setting('app.ids', true), ',')::int[]))
+      finding: info policy-per-row p on api.doc: the policy p on api.doc computes for each row what
+        + is the same for all: put it in (select …)
+    # a policy compares a column without an index
+      sql: ${many}  create policy p on api.doc for select using (team = (select app.uid())::text)
+      finding: info policy-index team of p on api.doc: the policy p on api.doc compares team, and no
+        + index begins with it
+      mend: create index concurrently on api.doc (team);
+    # two policies compare the column of a foreign key without an index
+      sql: ${many}  create table api.owner (id int primary key); alter table api.doc add foreign key
+        + (owner_id) references api.owner not valid; create policy p on api.doc for select using
+        + (owner_id = (select app.uid())); create policy q on api.doc to {user} using (owner_id =
+        + (select app.uid()))
+      absent: foreign-key-index
+    # an index begins with the column
+      sql: ${many}  create index on api.doc (owner_id, id); create policy p on api.doc using
+        + (owner_id = app.uid())
+      absent: policy-index
+    # another branch of the condition needs all rows
+      sql: ${many}  create policy p on api.doc using (open or owner_id = app.uid())
+      absent: policy-index
   `,
-  {
-    label: "a policy parses the claims for each row",
-    sql: `create policy p on api.doc using (owner_id = ${claims})`,
-    finding: perRow("p on api.doc"),
-    mend: `alter policy p on api.doc using ((owner_id = (select ${claimsText})));`,
-  },
-  {
-    label: "a policy of a large table parses the claims for each row",
-    sql: `${many} create policy p on api.doc using (owner_id = ${claims})`,
-    finding: perRow("p on api.doc", "warn"),
-    mend: `alter policy p on api.doc using ((owner_id = (select ${claimsText})));`,
-  },
-  {
-    label: "USING and WITH CHECK call a function for each row",
-    sql: 'create policy "a b" on api.doc using (app.uid() = owner_id) with check (app.uid() > 0)',
-    finding: perRow('"a b" on api.doc'),
-    mend: 'alter policy "a b" on api.doc using (((select app.uid()) = owner_id)) ' +
-      "with check ((select (app.uid() > 0)));",
-  },
-  {
-    label: "a string looks like a subquery",
-    sql: `create policy p on api.doc using (title = 'x''(select' or owner_id = app.uid())`,
-    finding: perRow("p on api.doc"),
-    mend: "alter policy p on api.doc using (((title = 'x''(select'::text) OR (owner_id = " +
-      "(select app.uid()))));",
-  },
-  {
-    label: "ANY takes an array of the claims",
-    sql: "create policy p on api.doc using " +
-      "(owner_id = any (string_to_array(current_setting('app.ids', true), ',')::int[]))",
-    finding: perRow("p on api.doc"),
-    mend: null,
-  },
-  {
-    label: "a policy compares a column without an index",
-    sql: `${many} create policy p on api.doc for select using (team = (select app.uid())::text)`,
-    finding:
-      "info policy-index team of p on api.doc: the policy p on api.doc compares team, and no " +
-      "index begins with it",
-    mend: "create index concurrently on api.doc (team);",
-  },
-  {
-    label: "two policies compare the column of a foreign key without an index",
-    sql: `${many} create table api.owner (id int primary key); alter table api.doc add ` +
-      "foreign key (owner_id) references api.owner not valid; create policy p on api.doc for " +
-      "select using (owner_id = (select app.uid())); create policy q on api.doc to {user} " +
-      "using (owner_id = (select app.uid()))",
-    finding: null,
-    absent: "foreign-key-index",
-  },
-  {
-    label: "an index begins with the column",
-    sql: `${many} create index on api.doc (owner_id, id); ` +
-      "create policy p on api.doc using (owner_id = app.uid())",
-    finding: null,
-    absent: "policy-index",
-  },
-  {
-    label: "another branch of the condition needs all rows",
-    sql: `${many} create policy p on api.doc using (open or owner_id = app.uid())`,
-    finding: null,
-    absent: "policy-index",
-  },
 ];
 
 Deno.test("diagnose() finds each problem of policies and indexes, and its SQL mends it", async (t) => {
@@ -287,10 +263,7 @@ async function answers(
   database: DiagnosedDatabase,
   target = "/doc?id=lt.10",
 ): Promise<readonly string[]> {
-  const { dbUri, dbSchemas, dbAnonRole } = database.config({});
-  const handler = createHandler(
-    { dbUri, dbSchemas, dbAnonRole, jwtSecret: secret } as Parameters<typeof createHandler>[0],
-  );
+  const handler = database.handler();
   try {
     const results: string[] = [];
     for (const sub of [null, "1", "2"]) {
@@ -385,10 +358,7 @@ Deno.test("the SQL of policy-per-row shows no caller other rows", async (t) => {
 
 /** The rows that each caller sees, and may change; an error is its code. */
 async function visible(database: DiagnosedDatabase): Promise<readonly unknown[]> {
-  const uri = new URL(database.config({}).dbUri);
-  const superuser = new URL(prepared(serverVariable));
-  superuser.pathname = uri.pathname;
-  return await withClient(superuser.href, async (client) => {
+  return await withClient(database.superuserUri, async (client) => {
     const seen: unknown[] = [];
     for (const role of ["{anon}", "{user}"]) {
       for (const subject of ["", "{}", '{"sub":"1"}', '{"sub":"2"}', '{"sub":"x"}']) {
@@ -414,9 +384,7 @@ const large = `
 
 /** Measures as a superuser. */
 async function measured(database: DiagnosedDatabase): Promise<readonly Finding[]> {
-  const uri = new URL(prepared(serverVariable));
-  uri.pathname = new URL(database.config({}).dbUri).pathname;
-  const config = database.config({ "db-uri": uri.href });
+  const config = database.config({ "db-uri": database.superuserUri });
   const opened = await openDatabase(config, { embeddedInit: null, applicationName: "test" });
   try {
     const catalogue = await readCatalogue(opened, config);
@@ -439,10 +407,8 @@ const results = (findings: readonly Finding[]) =>
 Deno.test("measureFindings() appends times, and leaves the catalog as it is", async () => {
   await using database = await diagnosedDatabase();
   await database.run(setup + large);
-  const uri = new URL(prepared(serverVariable));
-  uri.pathname = new URL(database.config({}).dbUri).pathname;
   const catalogue = () =>
-    withClient(uri.href, (client) =>
+    withClient(database.superuserUri, (client) =>
       client.query(
         "select (select json_agg(c.relname order by 1) from pg_class c) as relations, " +
           "(select json_agg(i.indexrelid order by 1) from pg_index i) as indexes, " +
@@ -475,9 +441,7 @@ for (const [label, sql, expected] of locks) {
   Deno.test(`measureFindings() does not wait for ${label}`, async () => {
     await using database = await diagnosedDatabase();
     await database.run(setup + large);
-    const uri = new URL(prepared(serverVariable));
-    uri.pathname = new URL(database.config({}).dbUri).pathname;
-    await withClient(uri.href, async (client) => {
+    await withClient(database.superuserUri, async (client) => {
       await client.query(`begin; ${sql}`);
       const found = results(await measured(database));
       deepStrictEqual(found.map((each) => each?.replace(/^.* ms → .*$/, "times")), expected);

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { type ApiConfig, serviceSuite } from "../support/handler/api.ts";
-import { answers, type Row } from "../support/handler/rows.ts";
+import { answers, errorBody, type Row } from "../support/handler/rows.ts";
 
 const base: ApiConfig = { dbSchemas: ["api"], dbAnonRole: "anon" };
 const suite = serviceSuite("preferences", { ...base, dbTxEnd: "rollback-allow-override" });
@@ -22,18 +22,15 @@ suite.rows("Preference-Applied", [
         "max-affected=9, timezone=UTC, handling=strict, tx=rollback, count=exact, return=minimal, missing=default, resolution=merge-duplicates",
     },
   })`
-    POST /stamps
-      with {"id":5}
+    POST /stamps with {"id":5}
       201
-      Preference-Applied: resolution=merge-duplicates, missing=default, return=minimal,
-        + count=exact, tx=rollback, handling=strict, timezone=UTC
-    PATCH /stamps?id=eq.1
-      with {"note":"x"}
+      Preference-Applied: resolution=merge-duplicates, missing=default, return=minimal, count=exact,
+        + tx=rollback, handling=strict, timezone=UTC
+    PATCH /stamps?id=eq.1 with {"note":"x"}
       204
       Preference-Applied: missing=default, return=minimal, count=exact, tx=rollback,
         + handling=strict, timezone=UTC, max-affected=9
-    PUT /stamps?id=eq.1
-      with {"id":1,"note":"x"}
+    PUT /stamps?id=eq.1 with {"id":1,"note":"x"}
       204
       Preference-Applied: return=minimal, count=exact, tx=rollback, handling=strict, timezone=UTC
     DELETE /stamps?id=eq.1
@@ -44,9 +41,7 @@ suite.rows("Preference-Applied", [
   ["GET /rpc/numbers", prefer(everything), 200, [1, 2, 3], applied(`${common}, max-affected=9`)],
   ["POST /rpc/numbers", prefer(everything), 200, [1, 2, 3], applied(`${common}, max-affected=9`)],
   ...answers()`
-    POST /stamps?on_conflict=id
-      Prefer: resolution=ignore-duplicates
-      with {"id":1}
+    POST /stamps?on_conflict=id {Prefer: resolution=ignore-duplicates} with {"id":1}
       201
       Preference-Applied: resolution=ignore-duplicates
   `,
@@ -61,12 +56,10 @@ suite.rows("Preference-Applied", [
   `,
 ]);
 
-const invalid = (tokens: string) => ({
-  code: "SVC122",
-  details: `Invalid preferences: ${tokens}`,
-  hint: null,
-  message: "Invalid preferences given with handling=strict",
-});
+const invalid = (tokens: string) =>
+  errorBody(
+    `SVC122 | Invalid preferences given with handling=strict | Invalid preferences: ${tokens}`,
+  );
 const strict = (text: string, more: object = {}) => prefer(`handling=strict, ${text}`, more);
 
 suite.rows("handling=strict", [
@@ -85,13 +78,9 @@ suite.rows("handling=strict", [
 ]);
 
 suite.answers("which error comes first")`
-  POST /rpc/numbers
-    Prefer: handling=strict, x
-    Accept: a/b
+  POST /rpc/numbers {Prefer: handling=strict, x} {Accept: a/b}
     406 SVC107 | None of these media types are available: a/b
-  DELETE /stamps
-    Prefer: handling=strict, x
-    Accept: a/b
+  DELETE /stamps {Prefer: handling=strict, x} {Accept: a/b}
     400 SVC122 | Invalid preferences given with handling=strict | Invalid preferences: x
 `;
 

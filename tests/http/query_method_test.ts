@@ -42,25 +42,19 @@ suite.rows("QUERY reads a relation", [
     { name: "saw", makers: { name: "Bosk" } },
   ]],
   ...answers()`
-    QUERY /tools
-      Content-Type: application/x-www-form-urlencoded; charset=UTF-8
-      Range: 1-1
+    QUERY /tools {Content-Type: application/x-www-form-urlencoded; charset=UTF-8} {Range: 1-1}
       Prefer: count=exact
       Accept: text/csv
       with "select=id,name&order=id&makers.name=eq.Bosk"
       400 SVC108 | 'makers' is not an embedded resource in this request |  | Verify that 'makers' is included in the 'select' query parameter.
-    QUERY /tools
-      Content-Type: Application/X-WWW-Form-Urlencoded;charset=UTF-8
-      Range: 1-1
+    QUERY /tools {Content-Type: Application/X-WWW-Form-Urlencoded;charset=UTF-8} {Range: 1-1}
       Prefer: count=exact
       Accept: text/csv
       with "select=id,name&order=id"
       206 "id,name\n2,drill"
       Content-Range: 1-1/3
       Preference-Applied: count=exact
-    QUERY /tools
-      Content-Type: application/x-www-form-urlencoded
-      Accept-Profile: other
+    QUERY /tools {Content-Type: application/x-www-form-urlencoded} {Accept-Profile: other}
       Content-Profile: nope
       with "select=name"
       200 [{"name":"other"}]
@@ -85,46 +79,39 @@ suite.rows("POST to $query reads a relation", [
     [{ id: 3 }],
     { "Content-Location": "/tools?limit=1&order=id.desc&select=id" },
   ],
-  ["POST /%74ools/$query", send("select=id&id=eq.1"), 200, [{ id: 1 }]],
-  ["POST /tools/$query", send("select=name", { "Accept-Profile": "other" }), 200, [
-    { name: "other" },
-  ]],
-  ["POST /$query/$query", send("select=id"), 200, [{ id: 5 }]],
-  // A form with a method for a proxy changes nothing: the path decides.
-  [
-    "POST /tools/$query",
-    send("select=id&id=eq.1", { "X-HTTP-Method-Override": "POST", "X-HTTP-Method": "DELETE" }),
-    200,
-    [{ id: 1 }],
-  ],
+  ...answers({ headers: { "Content-Type": "application/x-www-form-urlencoded" } })`
+    POST /%74ools/$query with "select=id&id=eq.1" | 200 [{"id":1}]
+    POST /tools/$query {Accept-Profile: other} with "select=name" | 200 [{"name":"other"}]
+    POST /$query/$query with "select=id" | 200 [{"id":5}]
+    // A form with a method for a proxy changes nothing: the path decides.
+    POST /tools/$query {X-HTTP-Method-Override: POST} {X-HTTP-Method: DELETE}
+      with "select=id&id=eq.1"
+      200 [{"id":1}]
+  `,
 ]);
 
 suite.rows("QUERY calls a function", [
-  ["QUERY /rpc/named", send("prefix=s&select=id"), 200, [{ id: 1 }], {
-    Location: "/rpc/named?prefix=s&select=id",
-    "Content-Location": null,
-    "Accept-Query": anyQuery,
-  }],
-  ["QUERY /rpc/named?select=id", { body: { prefix: "s", ids: [3] } }, 200, [{ id: 1 }, { id: 3 }], {
-    Location: null,
-    "Content-Location": null,
-    "Accept-Query": anyQuery,
-  }],
-  ["QUERY /rpc/named?select=id&id=gt.1&order=id.desc", { body: { prefix: "", ids: [] } }, 200, [
-    { id: 3 },
-    { id: 2 },
-  ]],
-  [
-    "QUERY /rpc/named?select=id",
-    { body: { prefix: "" }, headers: { Range: "1-1", Prefer: "count=exact" } },
-    206,
-    [{ id: 2 }],
-    { "Content-Range": "1-1/3" },
-  ],
-  ["POST /rpc/named/$query?select=id", { body: { prefix: "d" } }, 200, [{ id: 2 }], {
-    "Content-Location": null,
-    "Accept-Query": anyQuery,
-  }],
+  ...answers()`
+    QUERY /rpc/named {Content-Type: application/x-www-form-urlencoded} with "prefix=s&select=id"
+      200 [{"id":1}]
+      Location: /rpc/named?prefix=s&select=id
+      no Content-Location
+      Accept-Query: "application/x-www-form-urlencoded", "application/json"
+    QUERY /rpc/named?select=id with {"prefix":"s","ids":[3]}
+      200 [{"id":1},{"id":3}]
+      no Location
+      no Content-Location
+      Accept-Query: "application/x-www-form-urlencoded", "application/json"
+    QUERY /rpc/named?select=id&id=gt.1&order=id.desc with {"prefix":"","ids":[]}
+      200 [{"id":3},{"id":2}]
+    QUERY /rpc/named?select=id {Range: 1-1} {Prefer: count=exact} with {"prefix":""}
+      206 [{"id":2}]
+      Content-Range: 1-1/3
+    POST /rpc/named/$query?select=id with {"prefix":"d"}
+      200 [{"id":2}]
+      no Content-Location
+      Accept-Query: "application/x-www-form-urlencoded", "application/json"
+  `,
   ["POST /rpc/named/$query", send("prefix=d&select=id"), 200, [{ id: 2 }], {
     "Content-Location": "/rpc/named?prefix=d&select=id",
     Location: null,
@@ -151,12 +138,7 @@ suite.rows("QUERY never writes", [
   `,
 ]);
 
-const unsupported = (type: string) => ({
-  code: "SVC107",
-  details: null,
-  hint: null,
-  message: `Content-Type not acceptable: ${type}`,
-});
+const unsupported = (type: string) => errorBody(`SVC107 | Content-Type not acceptable: ${type}`);
 const acceptForm = { "Accept-Query": formQuery };
 const acceptAny = { "Accept-Query": anyQuery };
 
@@ -164,21 +146,17 @@ suite.rows("QUERY refuses other content types", [
   ["QUERY /tools", { body: "select=id" }, 415, unsupported("none"), acceptForm],
   ["QUERY /tools", {}, 415, unsupported("none"), acceptForm],
   ["QUERY /tools", { body: {} }, 415, unsupported("application/json"), acceptForm],
-  [
-    "QUERY /tools",
-    send("select=id", { "Content-Type": "text/plain" }),
-    415,
-    unsupported("text/plain"),
-    acceptForm,
-  ],
-  ["POST /tools/$query", { body: {} }, 415, unsupported("application/json"), acceptForm],
-  [
-    "QUERY /rpc/named",
-    send("prefix=s", { "Content-Type": "text/csv" }),
-    415,
-    unsupported("text/csv"),
-    acceptAny,
-  ],
+  ...answers()`
+    QUERY /tools {Content-Type: text/plain} with "select=id"
+      415 SVC107 | Content-Type not acceptable: text/plain
+      Accept-Query: "application/x-www-form-urlencoded"
+    POST /tools/$query with {}
+      415 SVC107 | Content-Type not acceptable: application/json
+      Accept-Query: "application/x-www-form-urlencoded"
+    QUERY /rpc/named {Content-Type: text/csv} with "prefix=s"
+      415 SVC107 | Content-Type not acceptable: text/csv
+      Accept-Query: "application/x-www-form-urlencoded", "application/json"
+  `,
 ]);
 
 const unreadable = errorBody("SVC178 | The query cannot be read");
@@ -190,8 +168,7 @@ suite.rows("QUERY refuses hostile bodies", [
   ["QUERY /tools", send("name=eq.%00"), 400, unreadable],
   ["QUERY /tools", send("name=eq.\0"), 400, unreadable],
   ...answers({ headers: { "Content-Type": "application/x-www-form-urlencoded" } })`
-    QUERY /tools?name=eq.%00
-      with "select=id"
+    QUERY /tools?name=eq.%00 with "select=id"
       400 SVC100 | "failed to parse query parameter (eq.%00)" (line 1, column 4) | unexpected "%00": PostgreSQL has no text with the character U+0000
   `,
   ["QUERY /tools", send("name=eq.%2500&select=id"), 200, []],
@@ -218,19 +195,19 @@ suite.rows("QUERY refuses hostile bodies", [
     [`columns=${"id,".repeat(10_000)}id,(`, "10000 names of 'columns'"],
     [`distinct=${"id,".repeat(32)}id,(`, "32 terms of 'distinct'"],
   ] as const).map(([body, things]) =>
-    ["QUERY /tools", send(body), 400, {
-      code: "SVC177",
-      details: `More than ${things}`,
-      hint: null,
-      message: "The query is too complex",
-    }] as const
+    [
+      "QUERY /tools",
+      send(body),
+      400,
+      errorBody(`SVC177 | The query is too complex | More than ${things}`),
+    ] as const
   ),
-  ["QUERY /tools", send(`limit=${"9".repeat(500_000)}`), 400, {
-    code: "22003",
-    details: null,
-    hint: null,
-    message: `value "${"9".repeat(1000)}" is out of range for type bigint`,
-  }],
+  [
+    "QUERY /tools",
+    send(`limit=${"9".repeat(500_000)}`),
+    400,
+    errorBody(`22003 | value "${"9".repeat(1000)}" is out of range for type bigint`),
+  ],
   ["QUERY /tools", send(`select=id&order=id&limit=${"0".repeat(2000)}1`), 200, [{ id: 1 }]],
   [
     "QUERY /rpc/named",
@@ -238,11 +215,8 @@ suite.rows("QUERY refuses hostile bodies", [
     ...answer("400 SVC102 | Empty or invalid json"),
   ],
   ...answers({ headers: { "Content-Type": "application/x-www-form-urlencoded" } })`
-    QUERY /tools
-      with "select=id&id=eq.(1"
-      400 22P02 | invalid input syntax for type integer: "(1"
-    QUERY /tools
-      with "having=(x.eq.1"
+    QUERY /tools with "select=id&id=eq.(1" | 400 22P02 | invalid input syntax for type integer: "(1"
+    QUERY /tools with "having=(x.eq.1"
       400 SVC100 | a ) is missing | "failed to parse logic tree ((x.eq.1)" (line 1, column 8): unexpected end of input expecting "," or ")"
   `,
 ]);
@@ -272,21 +246,13 @@ suite.rows("other methods and paths stay as they are", [
         ...answer("404 SVC125 | Invalid path specified in request URL"),
       ] as Row
     ),
-  ...answers({
-    headers: { "Content-Type": "application/x-www-form-urlencoded" },
-    body: "select=id",
-  })`
-    POST /nope/$query | 404 SVC205 | Could not find the table 'api.nope' in the schema cache
-  `,
-  ...answers({
-    as: "writer",
-    ...send("id=9&name=x", {
-      "X-HTTP-Method-Override": "QUERY",
-      Prefer: "return=representation",
-    }),
-  })`
+  ...answers({ headers: { "Content-Type": "application/x-www-form-urlencoded" } })`
+    POST /nope/$query with "select=id"
+      404 SVC205 | Could not find the table 'api.nope' in the schema cache
     // No header changes the method of a request.
-    POST /tools?select=id | 201 [{"id":9}]
+    POST /tools?select=id {X-HTTP-Method-Override: QUERY} {Prefer: return=representation} as writer
+      with "id=9&name=x"
+      201 [{"id":9}]
   `,
   ["GET /$query", {}, 200, [{ id: 5 }]],
 ]);
@@ -306,14 +272,10 @@ suite.rows("OPTIONS lists QUERY", [
   ["OPTIONS /rpc/named/$query", {}, 200, undefined, { Allow: "OPTIONS,POST", ...acceptAny }],
   ...answers()`
     OPTIONS /nope/$query | 404 SVC205 | Could not find the table 'api.nope' in the schema cache
-    OPTIONS /tools
-      Origin: http://a.example
-      Access-Control-Request-Method: QUERY
+    OPTIONS /tools {Origin: http://a.example} {Access-Control-Request-Method: QUERY}
       200
       Access-Control-Allow-Methods: GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD, QUERY
-    OPTIONS /tools
-      Origin: http://a.example
-      Access-Control-Request-Method: GET
+    OPTIONS /tools {Origin: http://a.example} {Access-Control-Request-Method: GET}
       200
       Access-Control-Allow-Methods: GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD
   `,
@@ -440,20 +402,13 @@ const withCookies = serviceSuite("query_method", { ...config, jwtCookieName: "to
   title: "QUERY from other sites",
 });
 
-const crossSite = { "Sec-Fetch-Site": "cross-site", "Content-Type": "text/plain" };
-
-withCookies.rows("a page of another site cannot post with cookies", [
-  [
-    "POST /tools/$query",
-    send("select=id", { ...crossSite, Origin: "http://evil.example" }),
-    ...answer(
-      "403 SVC313 | Cross-origin request refused |  | Send the token in the Authorization header",
-    ),
-  ],
-  ["POST /tools/$query", { as: "writer", ...send("select=id&id=eq.1", crossSite) }, 200, [{
-    id: 1,
-  }]],
-]);
+withCookies.answers("a page of another site cannot post with cookies", {
+  headers: { "Content-Type": "text/plain", "Sec-Fetch-Site": "cross-site" },
+})`
+  POST /tools/$query {Origin: http://evil.example} with "select=id"
+    403 SVC313 | Cross-origin request refused |  | Send the token in the Authorization header
+  POST /tools/$query as writer with "select=id&id=eq.1" | 200 [{"id":1}]
+`;
 
 const off = serviceSuite("query_method", { ...config, serverQueryMethod: false }, {
   title: "QUERY switched off",
@@ -462,20 +417,14 @@ const off = serviceSuite("query_method", { ...config, serverQueryMethod: false }
 off.rows("QUERY is no method", [
   ["QUERY /tools", send("select=id"), ...answer("405 SVC117 | Unsupported HTTP method: QUERY")],
   ...answers()`
-    QUERY /rpc/named
-      with {"prefix":"s"}
-      405 SVC101 | Cannot use the QUERY method on RPC
-    POST /tools/$query
-      Content-Type: application/x-www-form-urlencoded
-      with "select=id"
+    QUERY /rpc/named with {"prefix":"s"} | 405 SVC101 | Cannot use the QUERY method on RPC
+    POST /tools/$query {Content-Type: application/x-www-form-urlencoded} with "select=id"
       404 SVC125 | Invalid path specified in request URL
     OPTIONS /tools
       200
       Allow: OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE
       no Accept-Query
-    OPTIONS /tools
-      Origin: http://a.example
-      Access-Control-Request-Method: QUERY
+    OPTIONS /tools {Origin: http://a.example} {Access-Control-Request-Method: QUERY}
       200
       no Access-Control-Allow-Methods
   `,

@@ -157,12 +157,9 @@ suite.rows("refusals across embeds", [
   ["GET /makers?select=id&order=tools(count())", {}, 400, notEmbedded],
   ["GET /makers?select=id&and=(tools(price.upper(1)).gt.1)", {}, 400, notEmbedded],
   ...answers()`
-    PATCH /makers?tools.any=(id.eq.1)&select=id,tools()
-      as writer
-      with {"city":"x"}
+    PATCH /makers?tools.any=(id.eq.1)&select=id,tools() as writer with {"city":"x"}
       400 SVC160 | 'any' can only be used to read
-    DELETE /makers?and=(tools(price).gt.1)&select=id,tools()
-      as writer
+    DELETE /makers?and=(tools(price).gt.1)&select=id,tools() as writer
       400 SVC160 | 'tools' can only be used to read
     GET /makers?select=id,tools()&and=(tools(a(b(c(d(e(f(g(h(i(j)))))))))).gt.1)
       400 SVC108 | 'a' is not an embedded resource in this request |  | Verify that 'a' is included in the 'select' query parameter.

@@ -39,8 +39,7 @@ suite.answers("aggregates")`
 `;
 
 suite.answers("a total counts groups")`
-  GET /tools?select=count(),maker_id&order=maker_id&limit=1
-    Prefer: count=exact
+  GET /tools?select=count(),maker_id&order=maker_id&limit=1 {Prefer: count=exact}
     206 [{"count":2,"maker_id":1}]
     Content-Range: 0-0/3
 `;

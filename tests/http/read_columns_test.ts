@@ -1,7 +1,7 @@
 /** The columns of `**`, and left-out columns. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { type Api, serviceSuite } from "../support/handler/api.ts";
-import { answers } from "../support/handler/rows.ts";
+import { answers, errorBody } from "../support/handler/rows.ts";
 
 const config = {
   dbSchemas: ["api"],
@@ -16,12 +16,8 @@ const changing = serviceSuite("shown_columns", { ...config, dbTxEnd: "commit" },
   roles,
 });
 
-const failure = (code: string, message: string, details: string | null = null) => ({
-  code,
-  message,
-  details,
-  hint: null,
-});
+const failure = (code: string, message: string, details: string | null = null) =>
+  errorBody(`${code} | ${message} | ${details ?? ""}`);
 const reader = { as: "reader" };
 const saw = { id: 1, name: "saw", maker_id: 1 };
 const drill = { id: 2, name: "drill", maker_id: 1 };
@@ -40,33 +36,24 @@ suite.rows("**", [
   ]],
   ["GET /tools?select=**,count()&id=eq.1", reader, 200, [{ ...saw, count: 1 }]],
   ["GET /tools?select=**&distinct=*&order=name", reader, 200, [drill, saw]],
-  ["HEAD /tools?select=**", reader, 200, undefined],
-  ...answers({ ...reader, headers: { Accept: "text/csv" } })`
-    GET /tools?select=**&id=eq.1 | 200 "id,name,maker_id\n1,saw,1"
-  `,
-  ...answers({ ...reader, headers: { "Content-Type": "application/x-www-form-urlencoded" } })`
-    POST /tools/$query
-      with "select=**&id=eq.1"
-      200 [{"id":1,"name":"saw","maker_id":1}]
-  `,
-  // Rows of a function belong to the function.
-  ["GET /rpc/all_tools?select=**&limit=1", reader, 200, [wholeSaw]],
-  [
-    "POST /tools?select=**",
-    { as: "writer", headers: { Prefer: "return=representation" }, body: { id: 9, name: "axe" } },
-    201,
-    [{ id: 9, name: "axe", cost: null }],
-  ],
   ...answers()`
-GET /tools?select=*** | 400 SVC100 | "failed to parse select parameter (***)" (line 1, column 3) | unexpected '*' expecting ")", "," or end of input
-`,
-  ["GET /tools?select=**&cost=gt.1", reader, 403, {
-    ...failure("42501", "permission denied for table tools"),
-  }],
-  ["GET /tools?select=**&id=eq.1", { as: "nobody_knows" }, 400, {
-    ...failure("22023", 'role "nobody_knows" does not exist'),
-  }],
-  ["OPTIONS /tools?select=**", {}, 200, undefined],
+    HEAD /tools?select=** as reader | 200
+    GET /tools?select=**&id=eq.1 {Accept: text/csv} as reader | 200 "id,name,maker_id\n1,saw,1"
+    POST /tools/$query as reader with "select=**&id=eq.1"
+      Content-Type: application/x-www-form-urlencoded
+      200 [{"id":1,"name":"saw","maker_id":1}]
+    // Rows of a function belong to the function.
+    GET /rpc/all_tools?select=**&limit=1 as reader
+      200 [{"id":1,"name":"saw","cost":12.5,"maker_id":1}]
+    POST /tools?select=** {Prefer: return=representation} as writer with {"id":9,"name":"axe"}
+      201 [{"id":9,"name":"axe","cost":null}]
+    GET /tools?select=***
+      400 SVC100 | "failed to parse select parameter (***)" (line 1,
+        + column 3) | unexpected '*' expecting ")", "," or end of input
+    GET /tools?select=**&cost=gt.1 as reader | 403 42501 | permission denied for table tools
+    GET /tools?select=**&id=eq.1 as nobody_knows | 400 22023 | role "nobody_knows" does not exist
+    OPTIONS /tools?select=** | 200
+  `,
 ]);
 
 suite.rows("-column", [

@@ -11,20 +11,17 @@ const suite = serviceSuite("tools", {
 suite.answers("distinct rows")`
   GET /makers?select=city&distinct=*&order=city
     200 [{"city":"Kobe"},{"city":"Ulm"},{"city":null}]
-  GET /tools?select=maker_id&distinct=*&order=maker_id
-    Prefer: count=exact
+  GET /tools?select=maker_id&distinct=*&order=maker_id {Prefer: count=exact}
     200 [{"maker_id":1},{"maker_id":2},{"maker_id":null}]
     Content-Range: 0-2/3
-  GET /tools?select=maker_id&distinct=*&order=maker_id&limit=1&offset=1
-    Prefer: count=exact
+  GET /tools?select=maker_id&distinct=*&order=maker_id&limit=1&offset=1 {Prefer: count=exact}
     206 [{"maker_id":2}]
     Content-Range: 1-1/3
   GET /tools?select=n:name.length().mod(2)&distinct=*&order=n.desc | 200 [{"n":1}]
   GET /tools?select=unit:spec->w->>unit&distinct=*&order=unit | 200 [{"unit":"kg"},{"unit":null}]
   GET /tools?select=maker_id,makers(name)&distinct=*&order=maker_id&limit=2
     200 [{"maker_id":1,"makers":{"name":"Bosk"}},{"maker_id":2,"makers":{"name":"Ryo"}}]
-  GET /tools?select=...makers(city)&distinct=*&price=eq.99
-    Prefer: count=exact
+  GET /tools?select=...makers(city)&distinct=*&price=eq.99 {Prefer: count=exact}
     200 [{"city":"Ulm"}]
     Content-Range: 0-0/1
   GET /makers?select=id,tools(maker_id,price)&tools.distinct=*&tools.order=price&order=id
@@ -36,8 +33,7 @@ suite.answers("distinct rows")`
     200 [{"n":1,"maker_id":2},{"n":1,"maker_id":null},{"n":2,"maker_id":1}]
   GET /tools?select=n:count().mul(2)&distinct=*&order=n | 200 [{"n":8}]
   GET /makers?select=id,tools!inner()&tools.distinct=*&order=id | 200 [{"id":1},{"id":2}]
-  GET /rpc/prices?select=l:name.length()&distinct=*&order=l
-    Prefer: count=exact
+  GET /rpc/prices?select=l:name.length()&distinct=*&order=l {Prefer: count=exact}
     200 [{"l":3},{"l":5}]
     Content-Range: 0-1/2
 `;
@@ -60,8 +56,7 @@ suite.answers("first rows of groups")`
     200 [{"id":1,"len":3},{"id":2,"len":5}]
   GET /tools?select=id&distinct=spec->w->>unit,maker_id&order=price.desc.nullslast
     200 [{"id":2},{"id":3},{"id":1},{"id":4}]
-  GET /tools?select=id&distinct=maker_id&id=gt.1&order=id
-    Prefer: count=exact
+  GET /tools?select=id&distinct=maker_id&id=gt.1&order=id {Prefer: count=exact}
     200 [{"id":2},{"id":3},{"id":4}]
     Content-Range: 0-2/3
   GET /makers?select=id,tools(name)&tools.distinct=maker_id&tools.order=price.desc&order=id
@@ -87,9 +82,7 @@ suite.answers("refusals of distinct")`
   GET /tools?select=name&distinct=*&order=id | 400 SVC163 | 'distinct' cannot be combined with 'id'
   GET /tools?select=name,makers(name)&distinct=*&order=makers(name) | 400 SVC163 | 'distinct' cannot be combined with 'name'
   GET /tools?select=n:count(),maker_id&distinct=maker_id | 400 SVC163 | 'distinct' cannot be combined with aggregates
-  DELETE /tools?distinct=id
-    as writer
-    400 SVC160 | 'distinct' can only be used to read
+  DELETE /tools?distinct=id as writer | 400 SVC160 | 'distinct' can only be used to read
   GET /tools?distinct=a( | 400 SVC100 | "failed to parse distinct (a()" (line 1, column 2) | unexpected '(' expecting letter, digit, "-", "->>", "->", "," or end of input
   GET /tools?distinct=id,id,id,id,id,id,id,id,id,id,id,id,id,id,id,id,id,id,id,id,id,id,id,id,id
     +,id,id,id,id,id,id,id,id

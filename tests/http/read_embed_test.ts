@@ -161,10 +161,8 @@ suite.rows("parents are ordered by a related column", [
     GET /makers?select=id,latest()&order=latest(shout).nullsfirst | 200 [{"id":3},{"id":1},{"id":2}]
     GET /rpc/cheap_tools?below=100&select=id,makers()&order=makers(name).desc,id
       200 [{"id":3},{"id":1},{"id":2}]
-    PATCH /tools?select=id,makers()&id=lt.4&order=makers(name).desc,id
-      as writer
+    PATCH /tools?select=id,makers()&id=lt.4&order=makers(name).desc,id as writer with {"price":1}
       Prefer: return=representation
-      with {"price":1}
       200 [{"id":3},{"id":1},{"id":2}]
     GET /tools?select=id,makers()&order=makers(missing) | 400 42703 | column makers_1.missing does not exist
     GET /tools?select=id,m:makers(name)&order=makers(name)
@@ -188,21 +186,18 @@ suite.rows("spreads lift columns", [
 suite.answers("computed relationships")`
   GET /makers?select=name,pricey(name),latest(name)&id=eq.1
     200 [{"name":"Bosk","pricey":[{"name":"drill"}],"latest":{"name":"drill"}}]
-  GET /makers?select=name,pricey!inner(name)&order=id
-    Prefer: count=exact
+  GET /makers?select=name,pricey!inner(name)&order=id {Prefer: count=exact}
     200 [{"name":"Bosk","pricey":[{"name":"drill"}]},{"name":"Ryo","pricey":[{"name":"plane"}]}]
   GET /makers?select=name,latest(name)&latest=is.null | 200 [{"name":"Idle","latest":null}]
   GET /makers?select=name,...latest(tool:name)&order=latest(tool).desc.nullslast&limit=2
     200 [{"name":"Ryo","tool":"plane"},{"name":"Bosk","tool":"drill"}]
   GET /makers?select=latest(name,makers(name),sheds(title))&id=eq.1
     200 [{"latest":{"name":"drill","makers":{"name":"Bosk"},"sheds":[{"title":"north"}]}}]
-  GET /makers?select=id,liar(name)&order=id
-    Prefer: count=exact
+  GET /makers?select=id,liar(name)&order=id {Prefer: count=exact}
     200 [{"id":1,"liar":{"name":"saw"}},{"id":1,"liar":{"name":"drill"}},
       +{"id":2,"liar":{"name":"plane"}},{"id":3,"liar":null}]
     Content-Range: 0-3/4
-  GET /makers?select=id,liar(name)&order=id&limit=2
-    Prefer: count=exact
+  GET /makers?select=id,liar(name)&order=id&limit=2 {Prefer: count=exact}
     206 [{"id":1,"liar":{"name":"saw"}},{"id":1,"liar":{"name":"drill"}}]
     Content-Range: 0-1/3
 `;
@@ -248,8 +243,7 @@ suite.answers("rows of functions are read like tables")`
       +"colors":["red","blue"]},"tags":["cut","wood"],
       +"bought":"2024-01-02","shout":"SAW","sheds":[{"title":"north"},{"title":"south"}]}]
     Content-Range: 0-0/2
-  POST /rpc/one_tool?select=name,makers(name,latest(name))
-    with {"tool":2}
+  POST /rpc/one_tool?select=name,makers(name,latest(name)) with {"tool":2}
     200 {"name":"drill","makers":{"name":"Bosk","latest":{"name":"drill"}}}
   GET /rpc/prices?price=gt.40&select=name&order=price.desc
     200 [{"name":"drill"},{"name":"plane"}]
@@ -259,15 +253,12 @@ suite.answers("rows of functions are read like tables")`
 const returning = { as: "writer", headers: { Prefer: "return=representation,count=exact" } };
 
 suite.answers("representations of writes are read like tables", { ...returning })`
-  POST /tools?select=name,makers(name)
-    with {"id":9,"name":"file","maker_id":2}
+  POST /tools?select=name,makers(name) with {"id":9,"name":"file","maker_id":2}
     201 [{"name":"file","makers":{"name":"Ryo"}}]
   DELETE /makers?id=eq.3&select=name,tools(name) | 200 [{"name":"Idle","tools":[]}]
-  PATCH /tools?select=id,shout&id=lt.4&order=shout.desc
-    with {"bought":null}
+  PATCH /tools?select=id,shout&id=lt.4&order=shout.desc with {"bought":null}
     200 [{"id":1,"shout":"SAW"},{"id":3,"shout":"PLANE"},{"id":2,"shout":"DRILL"}]
-  PATCH /tools?select=*,shout&id=eq.2
-    with {"name":"borer","spec":null,"tags":null}
+  PATCH /tools?select=*,shout&id=eq.2 with {"name":"borer","spec":null,"tags":null}
     200 [{"id":2,"name":"borer","maker_id":1,"price":99,"spec":null,"tags":null,
       +"bought":"2024-02-03","shout":"BORER"}]
   PATCH /tools?select=id,makers!inner(name)&id=lt.4&makers.city=eq.Kobe&limit=1&order=id.desc
@@ -277,11 +268,9 @@ suite.answers("representations of writes are read like tables", { ...returning }
     with {"price":1}
     200 [{"id":3,"makers":{"name":"Ryo"}},{"id":1,"makers":{"name":"Bosk"}},
       +{"id":2,"makers":{"name":"Bosk"}}]
-  PATCH /makers?select=name,latest(name),pricey(id)&id=eq.1
-    with {"name":"Boss"}
+  PATCH /makers?select=name,latest(name),pricey(id)&id=eq.1 with {"name":"Boss"}
     200 [{"name":"Boss","latest":{"name":"drill"},"pricey":[{"id":2}]}]
-  PATCH /tools?select=id,makers()&makers=is.null
-    with {"price":1}
+  PATCH /tools?select=id,makers()&makers=is.null with {"price":1}
     400 42703 | column tools.makers does not exist |  | Perhaps you meant to reference the column "tools.maker_id".
   DELETE /tools?select=id,nope(*)&id=eq.4
     400 SVC200 | Could not find a relationship between 'tools' and 'nope' in the schema cache | Searched for a foreign key relationship between 'tools' and 'nope' in the schema 'api', but no matches were found.

@@ -1,7 +1,7 @@
 /** Columns, places in them, casts, computed fields, filters, order and windows of one relation. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { serviceSuite } from "../support/handler/api.ts";
-import { answers, type Row } from "../support/handler/rows.ts";
+import { answers, errorBody, type Row } from "../support/handler/rows.ts";
 
 const suite = serviceSuite("tools", { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" }, {
   title: "reading tools",
@@ -14,12 +14,8 @@ const columns = serviceSuite("columns", {
   title: "reading columns",
 });
 
-const failure = (code: string, message: string, hint: string | null = null) => ({
-  code,
-  message,
-  details: null,
-  hint,
-});
+const failure = (code: string, message: string, hint: string | null = null) =>
+  errorBody(`${code} | ${message} |  | ${hint ?? ""}`);
 const ids = (...list: readonly number[]) => list.map((id) => ({ id }));
 
 suite.rows("select= shows", [
@@ -51,8 +47,7 @@ const capped = serviceSuite("tools", {
 }, { title: "reading at most two rows" });
 
 capped.answers("the maximum of rows cuts")`
-  GET /makers?select=id,tools(id)&order=id&tools.order=id
-    Prefer: count=exact
+  GET /makers?select=id,tools(id)&order=id&tools.order=id {Prefer: count=exact}
     206 [{"id":1,"tools":[{"id":1},{"id":2}]},{"id":2,"tools":[{"id":3}]}]
     Content-Range: 0-1/3
   GET /tools?select=id,makers(id)&order=id&offset=2&limit=9

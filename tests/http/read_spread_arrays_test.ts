@@ -125,12 +125,10 @@ suite.answers("orders, windows and filters of a spread")`
 `;
 
 suite.answers("parents by their spreads")`
-  GET /makers?select=name,...tools!inner(tool:name)&tools.price=gt.40&order=id
-    Prefer: count=exact
+  GET /makers?select=name,...tools!inner(tool:name)&tools.price=gt.40&order=id {Prefer: count=exact}
     200 [{"name":"Bosk","tool":["drill"]},{"name":"Ryo","tool":["plane"]}]
     Content-Range: 0-1/2
-  GET /makers?select=name,...tools(tool:name)&tools=is.null
-    Prefer: count=exact
+  GET /makers?select=name,...tools(tool:name)&tools=is.null {Prefer: count=exact}
     200 [{"name":"Idle","tool":[]}]
     Content-Range: 0-0/1
   GET /makers?select=name,...tools(tool:name)&tools=not.is.null&order=id&tools.order=id
@@ -185,13 +183,11 @@ suite.rows("aggregates", [
 suite.answers("results of functions and of writes")`
   GET /rpc/one_tool?tool=1&select=name,...sheds(title)&sheds.order=id
     200 {"name":"saw","title":["north","south"]}
-  PATCH /makers?id=eq.1&select=name,...tools(tool:name)&tools.order=id
-    as writer
+  PATCH /makers?id=eq.1&select=name,...tools(tool:name)&tools.order=id as writer
     Prefer: return=representation
     with {"city":"Bonn"}
     200 [{"name":"Bosk","tool":["saw","drill"]}]
-  GET /makers?select=name,...tools(tool:name)&id=eq.1&tools.order=id
-    Accept: text/csv
+  GET /makers?select=name,...tools(tool:name)&id=eq.1&tools.order=id {Accept: text/csv}
     200 "name,tool\nBosk,\"[\"\"saw\"\", \"\"drill\"\"]\""
 `;
 

@@ -1,7 +1,7 @@
 /** Distances of pgvector and PostGIS. */
 import { match, strictEqual } from "node:assert/strict";
 import { apiSuite, serviceSuite } from "../support/handler/api.ts";
-import { type Row } from "../support/handler/rows.ts";
+import { answers, errorBody, type Row } from "../support/handler/rows.ts";
 import { missingOnServer, pgliteVector } from "../support/database/extensions.ts";
 
 const config = { dbSchemas: ["api"], dbAnonRole: "anon", dbPlanEnabled: true };
@@ -20,12 +20,8 @@ const geography = serviceSuite("geography", config, {
 });
 
 const ids = (...list: readonly number[]) => list.map((id) => ({ id }));
-const failure = (code: string, message: string, hint: string | null = null) => ({
-  code,
-  message,
-  details: null,
-  hint,
-});
+const failure = (code: string, message: string, hint: string | null = null) =>
+  errorBody(`${code} | ${message} |  | ${hint ?? ""}`);
 const nearest = (value: string, q: string) =>
   `GET /docs?select=id&order=${value}(@q)&limit=2&@q=${q}`;
 
@@ -41,19 +37,16 @@ const rows: readonly Row[] = [
     ...failure("42704", 'type "halfvec" does not exist'),
   }],
   [nearest("sparse.l2_distance", "{1:1}/3"), {}, 200, ids(1, 3)],
-  ["GET /docs?select=id&order=bits.hamming_distance('1100'),id&limit=1&id=lt.4", {}, 200, ids(2)],
-  ["GET /docs?select=id&order=bits.jaccard_distance('1111'),id&limit=1&id=lt.4", {}, 200, ids(3)],
-  [
-    "GET /docs?select=id,score:embedding.cosine_distance(@q).round()&order=embedding.cosine_distance(@q)&@q=[1,0,0]&lang=eq.en&limit=2",
-    {},
-    200,
-    [{ id: 1, score: 0 }, { id: 2, score: 1 }],
-  ],
-  ["GET /notes?select=id,...docs(d:embedding.l2_distance(@q))&order=id&@q=[1,1,0]", {}, 200, [
-    { id: 1, d: 1 },
-    { id: 2, d: 0 },
-  ]],
-  ["GET /docs?select=embedding&id=eq.1", {}, 200, [{ embedding: "[1,0,0]" }]],
+  ...answers()`
+    GET /docs?select=id&order=bits.hamming_distance('1100'),id&limit=1&id=lt.4 | 200 [{"id":2}]
+    GET /docs?select=id&order=bits.jaccard_distance('1111'),id&limit=1&id=lt.4 | 200 [{"id":3}]
+    GET /docs?select=id,score:embedding.cosine_distance(@q).round()
+      +&order=embedding.cosine_distance(@q)&@q=[1,0,0]&lang=eq.en&limit=2
+      200 [{"id":1,"score":0},{"id":2,"score":1}]
+    GET /notes?select=id,...docs(d:embedding.l2_distance(@q))&order=id&@q=[1,1,0]
+      200 [{"id":1,"d":1},{"id":2,"d":0}]
+    GET /docs?select=embedding&id=eq.1 | 200 [{"embedding":"[1,0,0]"}]
+  `,
   [nearest("embedding.cosine_distance", "[1,2]"), {}, 400, {
     ...failure("22000", "expected 3 dimensions, not 2"),
   }],

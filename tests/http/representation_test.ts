@@ -17,9 +17,7 @@ suite.answers("domains show themselves as JSON")`
   GET /todos?id=eq.1&select=label | 200 [{"label":"#0000FF"}]
   GET /todos?id=eq.1&select=clr:label | 200 [{"clr":"#0000FF"}]
   GET /todos?id=eq.1&select=clr:label::text | 200 [{"clr":"\"#0000FF\""}]
-  GET /todos?id=eq.1&select=*
-    Accept: text/csv
-    200 "id,label,done\n1,\"\"\"#0000FF\"\"\",f"
+  GET /todos?id=eq.1&select=* {Accept: text/csv} | 200 "id,label,done\n1,\"\"\"#0000FF\"\"\",f"
   GET /rpc/todos_of?first=2&order=id&limit=1 | 200 [{"id":2,"label":"#00FF00","done":false}]
   GET /rpc/one_todo | 200 {"id":1,"label":"#0000FF","done":false}
   GET /rpc/one_todo?select=label | 200 {"label":"#0000FF"}
@@ -28,16 +26,12 @@ suite.answers("domains show themselves as JSON")`
 `;
 
 suite.rows("domains read themselves from JSON", [
-  ...answers({ headers: { Prefer: "return=representation" }, body: { id: 9, label: "#000010" } })`
-    POST /todos | 201 [{"id":9,"label":"#000010","done":false}]
-    POST /todos?columns=id | 201 [{"id":9,"label":null,"done":false}]
-  `,
   ...answers({ headers: { Prefer: "return=representation" } })`
-    PATCH /todos?id=eq.2
-      with {"label":"#000011"}
-      200 [{"id":2,"label":"#000011","done":false}]
-    PUT /todos?id=eq.2&select=label
-      with {"id":2,"label":"#000012","done":true}
+    POST /todos with {"id":9,"label":"#000010"} | 201 [{"id":9,"label":"#000010","done":false}]
+    POST /todos?columns=id with {"id":9,"label":"#000010"}
+      201 [{"id":9,"label":null,"done":false}]
+    PATCH /todos?id=eq.2 with {"label":"#000011"} | 200 [{"id":2,"label":"#000011","done":false}]
+    PUT /todos?id=eq.2&select=label with {"id":2,"label":"#000012","done":true}
       200 [{"label":"#000012"}]
     DELETE /todos?id=eq.2 | 200 [{"id":2,"label":"#00FF00","done":false}]
   `,

@@ -1,10 +1,11 @@
 /** `Prefer: resolution=return-existing`: rows that exist are returned as they are. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { apiSuite } from "../support/handler/api.ts";
+import { batchOf, post } from "../support/handler/batch.ts";
 import { sessionsAreBlocked } from "../support/database/blocked_sessions.ts";
 import { withAdministeredHandler } from "../support/handler/administered_handler.ts";
 import { buildRequest, type RequestParts } from "../support/handler/request.ts";
-import { answers, type Row } from "../support/handler/rows.ts";
+import { answers, errorBody, type Row } from "../support/handler/rows.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 const suite = apiSuite("return_existing", base);
@@ -20,162 +21,113 @@ const found = (body: unknown, headers: RequestParts["headers"] = returned): Requ
   body,
   headers,
 });
-const hidden = (row: number, path = "secrets") => ({
-  code: "42501",
-  details: null,
-  hint: null,
-  message: `row ${row} of "${path}" exists and is hidden by row-level security`,
-});
+const hidden = (row: number, path = "secrets") =>
+  errorBody(`42501 | row ${row} of "${path}" exists and is hidden by row-level security`);
 
 const tags = "POST /tags?on_conflict=name&select=name,note,merge_action()";
 const rows: readonly Row[] = [
-  [tags, found([{ name: "red" }, { name: "blue" }, { name: "red" }]), 201, [
-    { name: "red", note: null, merge_action: "INSERT" },
-    { name: "blue", note: "old", merge_action: "EXISTING" },
-    { name: "red", note: null, merge_action: "INSERT" },
-  ], {
-    "Preference-Applied": "resolution=return-existing, return=representation",
-    "Content-Range": "*/*",
-  }],
-  [tags, found([{ name: "green" }, { name: "blue" }]), 200, [
-    { name: "green", note: "old", merge_action: "EXISTING" },
-    { name: "blue", note: "old", merge_action: "EXISTING" },
-  ]],
-  [tags, found({ name: "blue", note: "new" }), 200, [
-    { name: "blue", note: "old", merge_action: "EXISTING" },
-  ]],
-  [tags, found([]), 200, []],
-  ["POST /tags?on_conflict=name&select=id,a:merge_action()::text", found({ name: "blue" }), 200, [
-    { id: 100, a: "EXISTING" },
-  ]],
-  ["POST /tags?select=id,name", found([{ id: 100, name: "x" }, { id: 7, name: "y" }]), 201, [
-    { id: 100, name: "blue" },
-    { id: 7, name: "y" },
-  ]],
-  [
-    "POST /tags?on_conflict=name&select=name&order=name.desc",
-    found([{ name: "blue" }, { name: "z" }]),
-    201,
-    [{ name: "z" }, { name: "blue" }],
-  ],
-  [
-    "POST /tags?on_conflict=name",
-    found([{ name: "blue" }, { name: "z" }], minimal),
-    201,
-    undefined,
-    { "Preference-Applied": "resolution=return-existing" },
-  ],
-  ["POST /tags?on_conflict=name", found([{ name: "blue" }], minimal), 200, undefined],
-  [
-    "POST /tags?on_conflict=name",
-    found({ name: "blue" }, { Prefer: "resolution=return-existing, return=headers-only" }),
-    200,
-    undefined,
-    { Location: "/tags?id=eq.100" },
-  ],
-  [
-    "POST /tags?on_conflict=name&select=id",
-    found({ name: "blue" }, { ...returned, Accept: "application/vnd.pgrst.object+json" }),
-    200,
-    { id: 100 },
-  ],
-  [
-    "POST /tags?on_conflict=name&select=id,name",
-    found("name\nblue\ngreen", { ...returned, "Content-Type": "text/csv" }),
-    200,
-    [{ id: 100, name: "blue" }, { id: 101, name: "green" }],
-  ],
-  [
-    "POST /tags?on_conflict=name&select=id",
-    found("name=blue", { ...returned, "Content-Type": "application/x-www-form-urlencoded" }),
-    200,
-    [{ id: 100 }],
-  ],
-  [
-    "POST /tags?on_conflict=name&columns=name,note&select=name,note",
-    found([{ name: "z", x: 1 }]),
-    201,
-    [{ name: "z", note: null }],
-  ],
-  [
-    "POST /tags?on_conflict=name&select=id",
-    found({ name: "blue" }, {
-      Prefer: "resolution=return-existing, return=representation, count=exact",
-    }),
-    200,
-    [{ id: 100 }],
-    { "Content-Range": "*/1" },
-  ],
+  ...answers({ headers: { Prefer: "resolution=return-existing, return=representation" } })`
+    POST /tags?on_conflict=name&select=name,note,merge_action()
+      with [{"name":"red"},{"name":"blue"},{"name":"red"}]
+      201 [{"name":"red","note":null,"merge_action":"INSERT"},{"name":"blue","note":"old",
+        +"merge_action":"EXISTING"},{"name":"red","note":null,"merge_action":"INSERT"}]
+      Preference-Applied: resolution=return-existing, return=representation
+      Content-Range: */*
+    POST /tags?on_conflict=name&select=name,note,merge_action()
+      with [{"name":"green"},{"name":"blue"}]
+      200 [{"name":"green","note":"old","merge_action":"EXISTING"},{"name":"blue","note":"old",
+        +"merge_action":"EXISTING"}]
+    POST /tags?on_conflict=name&select=name,note,merge_action() with {"name":"blue","note":"new"}
+      200 [{"name":"blue","note":"old","merge_action":"EXISTING"}]
+    POST /tags?on_conflict=name&select=name,note,merge_action() with [] | 200 []
+    POST /tags?on_conflict=name&select=id,a:merge_action()::text with {"name":"blue"}
+      200 [{"id":100,"a":"EXISTING"}]
+    POST /tags?select=id,name with [{"id":100,"name":"x"},{"id":7,"name":"y"}]
+      201 [{"id":100,"name":"blue"},{"id":7,"name":"y"}]
+    POST /tags?on_conflict=name&select=name&order=name.desc with [{"name":"blue"},{"name":"z"}]
+      201 [{"name":"z"},{"name":"blue"}]
+  `,
+  ...answers()`
+    POST /tags?on_conflict=name with [{"name":"blue"},{"name":"z"}]
+      Prefer: resolution=return-existing
+      201
+      Preference-Applied: resolution=return-existing
+    POST /tags?on_conflict=name {Prefer: resolution=return-existing} with [{"name":"blue"}] | 200
+    POST /tags?on_conflict=name with {"name":"blue"}
+      Prefer: resolution=return-existing, return=headers-only
+      200
+      Location: /tags?id=eq.100
+    POST /tags?on_conflict=name&select=id with {"name":"blue"}
+      Prefer: resolution=return-existing, return=representation
+      Accept: application/vnd.pgrst.object+json
+      200 {"id":100}
+    POST /tags?on_conflict=name&select=id,name with "name\nblue\ngreen"
+      Prefer: resolution=return-existing, return=representation
+      Content-Type: text/csv
+      200 [{"id":100,"name":"blue"},{"id":101,"name":"green"}]
+    POST /tags?on_conflict=name&select=id with "name=blue"
+      Prefer: resolution=return-existing, return=representation
+      Content-Type: application/x-www-form-urlencoded
+      200 [{"id":100}]
+    POST /tags?on_conflict=name&columns=name,note&select=name,note with [{"name":"z","x":1}]
+      Prefer: resolution=return-existing, return=representation
+      201 [{"name":"z","note":null}]
+    POST /tags?on_conflict=name&select=id with {"name":"blue"}
+      Prefer: resolution=return-existing, return=representation, count=exact
+      200 [{"id":100}]
+      Content-Range: */1
+  `,
 ];
 suite.rows("return-existing gets rows or makes them", rows);
 pgrst.rows("return-existing gets rows or makes them", rows.slice(0, 4));
 
 suite.rows("a row that a policy hides is an error with its place", [
   ["POST /secrets?on_conflict=name", found([{ name: "mine" }, { name: "theirs" }]), 401, hidden(2)],
-  ...answers({ headers: { Prefer: "resolution=return-existing, return=representation" } })`
-    POST /secrets?on_conflict=name
+  ...answers()`
+    POST /secrets?on_conflict=name with [{"name":"new"},{"name":"x"},{"name":"theirs"}]
       Prefer: resolution=return-existing
-      with [{"name":"new"},{"name":"x"},{"name":"theirs"}]
       401 42501 | row 3 of "secrets" exists and is hidden by row-level security
-    POST /secrets?on_conflict=name&select=name
-      as writer
-      with [{"name":"written"},{"name":"mine"}]
+    POST /secrets?on_conflict=name&select=name as writer with [{"name":"written"},{"name":"mine"}]
+      Prefer: resolution=return-existing, return=representation
       403 42501 | row 2 of "secrets" exists and is hidden by row-level security
-    POST /secrets?on_conflict=name&select=id,merge_action()
-      as writer
-      with {"name":"written"}
+    POST /secrets?on_conflict=name&select=id,merge_action() as writer with {"name":"written"}
+      Prefer: resolution=return-existing, return=representation
       200 [{"id":102,"merge_action":"EXISTING"}]
+    GET /secrets?select=name&order=name | 200 [{"name":"mine"}]
   `,
-  ["GET /secrets?select=name&order=name", {}, 200, [{ name: "mine" }]],
 ]);
 
 suite.answers("return-existing fails where rows cannot be found again", {
   headers: { Prefer: "resolution=return-existing, return=representation" },
 })`
-  POST /keyless
-    with {"name":"old"}
+  POST /keyless with {"name":"old"}
     400 SVC157 | Invalid conflict handling | 'keyless' has no primary key, so name the columns
-  POST /tags
-    with {"name":"x"}
+  POST /tags with {"name":"x"}
     400 SVC157 | Invalid conflict handling | The body does not write 'id' of 'tags'
-  POST /tags?on_conflict=name
-    with {"note":"x"}
+  POST /tags?on_conflict=name with {"note":"x"}
     400 SVC157 | Invalid conflict handling | The body does not write 'name' of 'tags'
-  POST /tags?on_conflict=name
-    with {}
+  POST /tags?on_conflict=name with {}
     400 SVC157 | Invalid conflict handling | Row 1 has NULL where rows are found by their values
-  POST /tags?on_conflict=name&columns=name,note
-    with [{"name":"blue"},{"note":"x"}]
+  POST /tags?on_conflict=name&columns=name,note with [{"name":"blue"},{"note":"x"}]
     400 SVC157 | Invalid conflict handling | Row 2 has NULL where rows are found by their values
-  POST /tags?on_conflict=name
-    with [{"name":null}]
+  POST /tags?on_conflict=name with [{"name":null}]
     400 SVC157 | Invalid conflict handling | Row 1 has NULL where rows are found by their values
-  POST /tags?on_conflict=nope
-    with {"name":"x"}
+  POST /tags?on_conflict=nope with {"name":"x"}
     400 SVC157 | Invalid conflict handling | The body does not write 'nope' of 'tags'
-  POST /tags?on_conflict=note
-    with {"name":"x","note":"y"}
+  POST /tags?on_conflict=note with {"name":"x","note":"y"}
     400 42P10 | there is no unique or exclusion constraint matching the ON CONFLICT specification
-  POST /tags?on_conflict=name&on_conflict.columns=note
-    with {"name":"x","note":"y"}
+  POST /tags?on_conflict=name&on_conflict.columns=note with {"name":"x","note":"y"}
     400 SVC157 | Invalid conflict handling | 'on_conflict.columns' needs resolution=merge-duplicates
-  POST /slots?on_conflict.index=slots_lower
-    with {"room":"x","day":2,"state":"gone"}
+  POST /slots?on_conflict.index=slots_lower with {"room":"x","day":2,"state":"gone"}
     400 SVC157 | Invalid conflict handling | Rows that exist are found by columns only
-  POST /made?on_conflict=slug
-    with {"name":"x"}
+  POST /made?on_conflict=slug with {"name":"x"}
     400 SVC157 | Invalid conflict handling | The body does not write 'slug' of 'made'
-  POST /normal?on_conflict=name
-    with [{"name":"X"}]
+  POST /normal?on_conflict=name with [{"name":"X"}]
     400 SVC157 | Invalid conflict handling | An inserted row is not found by the values of the body
-  POST /skipping?on_conflict=name
-    with [{"name":"kept"},{"name":"skip"}]
+  POST /skipping?on_conflict=name with [{"name":"kept"},{"name":"skip"}]
     400 SVC157 | Invalid conflict handling | Row 2 was neither found nor inserted
-  POST /skipping?on_conflict=name&select=name
-    with [{"name":"old"}]
-    200 [{"name":"old"}]
-  POST /triggered?on_conflict=name
-    with {"name":"x"}
+  POST /skipping?on_conflict=name&select=name with [{"name":"old"}] | 200 [{"name":"old"}]
+  POST /triggered?on_conflict=name with {"name":"x"}
     400 42P10 | there is no unique or exclusion constraint matching the ON CONFLICT specification
 `;
 
@@ -186,22 +138,18 @@ suite.answers("return-existing with other tables, views and indexes", {
     with [{"name":"old"},{"name":"new"}]
     201 [{"name":"old","note":"kept","merge_action":"EXISTING"},{"name":"new","note":null,
       +"merge_action":"INSERT"}]
-  POST /shown?on_conflict=name&select=id,name
-    with [{"name":"blue"}]
+  POST /shown?on_conflict=name&select=id,name with [{"name":"blue"}]
     200 [{"id":100,"name":"blue"}]
-  POST /slots?on_conflict=room,day&select=id,merge_action()
-    with {"room":"a","day":1}
+  POST /slots?on_conflict=room,day&select=id,merge_action() with {"room":"a","day":1}
     200 [{"id":100,"merge_action":"EXISTING"}]
   POST /slots?on_conflict.index=slots_active&select=room,day,state,merge_action()
     with [{"room":"a","day":2,"state":"active"},{"room":"a","day":1,"state":"active"}]
     201 [{"room":"a","day":2,"state":"active","merge_action":"INSERT"},{"room":"a","day":1,
       +"state":"active","merge_action":"EXISTING"}]
-  POST /slots?on_conflict=room,day
-    with {"room":"a","day":1,"state":"done"}
+  POST /slots?on_conflict=room,day with {"room":"a","day":1,"state":"done"}
     400 SVC157 | Invalid conflict handling | An inserted row is not found by the values of the body
-  POST /made?on_conflict=code&columns=name,code&select=name,code
+  POST /made?on_conflict=code&columns=name,code&select=name,code with [{"name":"a"}]
     Prefer: resolution=return-existing, return=representation, missing=default
-    with [{"name":"a"}]
     201 [{"name":"a","code":7}]
   POST /typed?on_conflict=at,amount&select=amount
     with [{"at":"2024-01-01T10:00:00.123456+02:00","amount":"1.005"},
@@ -255,35 +203,14 @@ committing.test("tx=rollback shows the result and keeps nothing", async (api) =>
 });
 
 committing.test("a batch takes values of found rows, and gives values to bodies", async (api) => {
-  const upsert = { Prefer: returned.Prefer };
-  const response = await api("POST /", {
-    headers: { "Content-Type": "application/vnd.svc.batch+json" },
-    body: JSON.stringify({
-      requests: [
-        {
-          id: "o",
-          method: "POST",
-          url: "/orders?on_conflict=ref",
-          headers: minimal,
-          body: { ref: "A" },
-        },
-        {
-          method: "POST",
-          url: "/lines?on_conflict=order_id,sku&select=order_id,sku,merge_action()",
-          headers: upsert,
-          body: [{ sku: "p" }, { sku: "q" }],
-          refs: { "/*/order_id": "o#/0/id" },
-        },
-        {
-          method: "POST",
-          url: "/lines?on_conflict=order_id,sku&select=order_id,sku,merge_action()",
-          headers: upsert,
-          body: { sku: "p" },
-          refs: { "/order_id": "o#/id" },
-        },
-      ],
-    }),
-  });
+  const headers = { Prefer: returned.Prefer };
+  const lines = "/lines?on_conflict=order_id,sku&select=order_id,sku,merge_action()";
+  const requests = [
+    post("/orders?on_conflict=ref", { ref: "A" }, { id: "o", headers: minimal }),
+    post(lines, [{ sku: "p" }, { sku: "q" }], { headers, refs: { "/*/order_id": "o#/0/id" } }),
+    post(lines, { sku: "p" }, { headers, refs: { "/order_id": "o#/id" } }),
+  ];
+  const response = await api("POST /", batchOf(requests));
   const { responses, ...error } = await response.json();
   deepStrictEqual(error, {});
   deepStrictEqual(responses.map(({ status, body }: Entry) => [status, body]), [

@@ -2,6 +2,7 @@ import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { createHandler } from "../../mod.ts";
 import { startCountingProxy } from "../support/database/counting_proxy.ts";
 import { engines } from "../support/database/engines.ts";
+import { batchOf, get, post } from "../support/handler/batch.ts";
 import { buildRequest, type RequestParts } from "../support/handler/request.ts";
 import { testSecret } from "../support/handler/token.ts";
 
@@ -9,19 +10,11 @@ const once = { toServer: 1, fromServer: 1 };
 const twice = { toServer: 2, fromServer: 2 };
 const singular = { Accept: "application/vnd.svc.object+json" };
 
-const inserted = (id: number) => ({ method: "POST", url: "/makers", body: { id, name: "many" } });
-const referring = {
-  method: "POST",
-  url: "/tools",
+const inserted = (id: number) => post("/makers", { id, name: "many" });
+const referring = post("/tools", { id: 80, name: "saw" }, {
   headers: { Prefer: "return=representation" },
-  body: { id: 80, name: "saw" },
   refs: { "/maker_id": "m#/id" },
-};
-
-function batchOf(operations: readonly unknown[]): RequestParts {
-  const headers = { "Content-Type": "application/vnd.svc.batch+json" };
-  return { headers, body: { requests: operations } };
-}
+});
 
 const requests: readonly [string, RequestParts, typeof once][] = [
   ["GET /tools?id=eq.1", {}, once],
@@ -46,7 +39,7 @@ const requests: readonly [string, RequestParts, typeof once][] = [
   ["PATCH /makers?id=eq.50", { body: { name: "uno" } }, once],
   ["DELETE /makers?id=eq.51", {}, once],
   ["POST /", batchOf(Array.from({ length: 10 }, (_, n) => inserted(n + 60))), once],
-  ["POST /", batchOf([{ method: "GET", url: "/tools" }, { method: "GET", url: "/makers" }]), once],
+  ["POST /", batchOf([get("/tools"), get("/makers")]), once],
   ["POST /", batchOf([{ ...inserted(80), id: "m" }, referring]), twice],
   // What has to be looked at before it is kept takes a second round trip.
   ["PATCH /makers?id=eq.50", { body: { name: "eins" }, headers: singular }, twice],

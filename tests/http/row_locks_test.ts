@@ -23,30 +23,24 @@ const onlyWrites = refused("Only PATCH and DELETE lock rows");
 
 suite.rows("lock=", [
   ...answers()`
-    PATCH /single?order=id&limit=1&lock=skip&select=id
+    PATCH /single?order=id&limit=1&lock=skip&select=id with {"note":"n"}
       Prefer: return=representation
-      with {"note":"n"}
       200 [{"id":1}]
-    DELETE /single?order=id.desc&limit=1&lock=nowait&select=id
-      Prefer: return=representation
+    DELETE /single?order=id.desc&limit=1&lock=nowait&select=id {Prefer: return=representation}
       200 [{"id":2}]
-    PATCH /keyless?order=a&limit=1&lock=skip
-      with {"b":"x"}
-      204
-    PATCH /parted?order=id&limit=1&lock=skip&select=id
+    PATCH /keyless?order=a&limit=1&lock=skip with {"b":"x"} | 204
+    PATCH /parted?order=id&limit=1&lock=skip&select=id with {"region":"b"}
       Prefer: return=representation
-      with {"region":"b"}
       200 [{"id":1}]
-    PATCH /singles?order=id&limit=1&lock=skip&select=id
+    PATCH /singles?order=id&limit=1&lock=skip&select=id with {"note":"v"}
       Prefer: return=representation
-      with {"note":"v"}
       200 [{"id":1}]
-  `,
-  ["PATCH /single?order=id&lock=skip", { body: {} }, 400, refused("It needs 'limit' and 'order'")],
-  ...answers()`
-    PATCH /single?limit=1&lock=skip
-      with {}
-      400 SVC109 | A 'limit' was applied without an explicit 'order' |  | Apply an 'order' using unique column(s)
+    PATCH /single?order=id&lock=skip with {}
+      400 SVC195 | Rows cannot be locked | It needs 'limit' and 'order' | Send PATCH or DELETE with
+        + order, limit and lock=skip or lock=nowait
+    PATCH /single?limit=1&lock=skip with {}
+      400 SVC109 | A 'limit' was applied without an explicit 'order' |  | Apply an 'order' using
+        + unique column(s)
   `,
   ["PATCH /single?order=id&limit=1&lock=maybe", { body: {} }, 400, refused("'maybe' is not known")],
   ["GET /single?order=id&limit=1&lock=skip", {}, 400, onlyWrites],
@@ -65,8 +59,7 @@ const limited = serviceSuite("writes_shapes", {
 }, { title: "writes_shapes, locks of the other dialect" });
 
 limited.answers("lock= makes limits count")`
-  PATCH /single?order=id&limit=1&lock=skip&select=id
-    Prefer: return=representation
+  PATCH /single?order=id&limit=1&lock=skip&select=id {Prefer: return=representation}
     with {"note":"n"}
     200 [{"id":1}]
 `;

@@ -84,8 +84,7 @@ suite.rows("many rows have the headers of few", [
       200 [{"id":7}]
       Content-Range: 0-0/*
       Content-Length: 10
-    GET /parts?offset=2501
-      Prefer: count=exact
+    GET /parts?offset=2501 {Prefer: count=exact}
       416 SVC103 | Requested range not satisfiable | An offset of 2501 was requested, but there are only 2500 rows.
       Content-Range: */2500
     GET /failing | 400 22012 | division by zero

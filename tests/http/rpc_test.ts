@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { apiSuite, serviceSuite } from "../support/handler/api.ts";
-import { answers, type Row } from "../support/handler/rows.ts";
+import { answers, errorBody, type Row } from "../support/handler/rows.ts";
 
 const suite = apiSuite("functions", {
   dbSchemas: ["api"],
@@ -47,11 +47,9 @@ suite.rows("arguments in a body", [
   [...post("sayhello", "name\nNULL\n", csv), 200, null],
   ...answers()`
     // The query string shapes the result only.
-    POST /rpc/range_of?id=gt.2&min=1
-      with {"max":4}
+    POST /rpc/range_of?id=gt.2&min=1 with {"max":4}
       400 SVC100 | min lacks an operator | "failed to parse filter (1)" (line 1, column 1): unexpected "1" expecting "not" or operator (eq, gt, ...)
-    POST /rpc/sayhello
-      with "{\"name\":\"a\\u0000\"}"
+    POST /rpc/sayhello with "{\"name\":\"a\\u0000\"}"
       400 22P05 | unsupported Unicode escape sequence | \u0000 cannot be converted to text.
   `,
 ]);
@@ -73,8 +71,7 @@ suite.rows("a body for the single unnamed parameter", [
   [...post("echo_bytes", { "": "\\" }), 200, "7b22223a225c5c227d"],
   [...post("echo", { "": "x" }), 200, { "": "x" }],
   ...answers()`
-    POST /rpc/echo_text?columns=
-      with {"":"x"}
+    POST /rpc/echo_text?columns= with {"":"x"}
       400 SVC100 | a name is missing at the end | "failed to parse columns parameter ()" (line 1, column 1): unexpected end of input expecting field name (* or [a..z0..9_$])
   `,
   [...post("echo_text", '""\nx', csv), 200, '[{"":"x"}]'],
@@ -100,58 +97,41 @@ suite.test("json keeps the bytes that were sent", async (api) => {
 });
 
 suite.answers("no such function")`
-  POST /rpc/unnamed_second
-    with "{\"a\":1,\"\":2}"
+  POST /rpc/unnamed_second with "{\"a\":1,\"\":2}"
     404 SVC202 | Could not find the function api.unnamed_second(, a) in the schema cache | Searched for the function api.unnamed_second with parameters , a or with a single unnamed json/jsonb parameter, but no matches were found in the schema cache.
   GET /rpc/unnamed_int | 404 SVC202 | Could not find the function api.unnamed_int without parameters in the schema cache | Searched for the function api.unnamed_int without parameters, but no matches were found in the schema cache.
-  POST /rpc/unnamed_two
-    with []
+  POST /rpc/unnamed_two with []
     404 SVC202 | Could not find the function api.unnamed_two without parameters in the schema cache | Searched for the function api.unnamed_two without parameters or with a single unnamed json/jsonb parameter, but no matches were found in the schema cache.
   GET /rpc/trigger_one | 404 SVC202 | Could not find the function api.trigger_one without parameters in the schema cache | Searched for the function api.trigger_one without parameters, but no matches were found in the schema cache.
   GET /rpc/my_sum | 404 SVC202 | Could not find the function api.my_sum without parameters in the schema cache | Searched for the function api.my_sum without parameters, but no matches were found in the schema cache.
   GET /rpc/SAYHELLO?name=x | 404 SVC202 | Could not find the function api.SAYHELLO(name) in the schema cache | Searched for the function api.SAYHELLO with parameter name, but no matches were found in the schema cache. | Perhaps you meant to call the function api.sayhello
-  POST /rpc/sayhello
-    Content-Type: application/x-www-form-urlencoded
-    with "nam=x"
+  POST /rpc/sayhello {Content-Type: application/x-www-form-urlencoded} with "nam=x"
     404 SVC202 | Could not find the function api.sayhello(nam) in the schema cache | Searched for the function api.sayhello with parameter nam, but no matches were found in the schema cache. | Perhaps you meant to call the function api.sayhello(name)
-  POST /rpc/echo
-    Content-Type: text/xml
-    with "<a/>"
+  POST /rpc/echo {Content-Type: text/xml} with "<a/>"
     404 SVC202 | Could not find the function api.echo in the schema cache | Searched for the function api.echo with a single unnamed xml parameter, but no matches were found in the schema cache.
   GET /rpc/echo | 404 SVC202 | Could not find the function api.echo without parameters in the schema cache | Searched for the function api.echo without parameters, but no matches were found in the schema cache.
-  POST /rpc/r_int
-    Content-Type: text/plain
-    with "x"
+  POST /rpc/r_int {Content-Type: text/plain} with "x"
     404 SVC202 | Could not find the function api.r_int in the schema cache | Searched for the function api.r_int with a single unnamed text parameter, but no matches were found in the schema cache.
 `;
 
 suite.answers("several functions")`
   GET /rpc/spare | 300 SVC203 | Could not choose the best candidate function between: api.spare(), api.spare( => text) |  | Try renaming the parameters or the function itself in the database so function overloading can be resolved
   OPTIONS /rpc/spare | 300 SVC203 | Could not choose the best candidate function between: api.spare(), api.spare( => text) |  | Try renaming the parameters or the function itself in the database so function overloading can be resolved
-  POST /rpc/spare
-    with {}
+  POST /rpc/spare with {}
     300 SVC203 | Could not choose the best candidate function between: api.spare(), api.spare( => text) |  | Try renaming the parameters or the function itself in the database so function overloading can be resolved
-  POST /rpc/spare
-    with ""
+  POST /rpc/spare with ""
     300 SVC203 | Could not choose the best candidate function between: api.spare(), api.spare( => text) |  | Try renaming the parameters or the function itself in the database so function overloading can be resolved
-  POST /rpc/f
-    with {"":"x"}
+  POST /rpc/f with {"":"x"}
     300 SVC203 | Could not choose the best candidate function between: api.f( => bytea), api.f( => json), api.f( => text), api.f( => xml) |  | Try renaming the parameters or the function itself in the database so function overloading can be resolved
 `;
 
 suite.answers("methods, paths and bodies")`
   BREW /rpc/echo | 405 SVC101 | Cannot use the BREW method on RPC
   GET /rpc/a/ | 404 SVC125 | Invalid path specified in request URL
-  POST /rpc/echo
-    with [{"a":1},{"b":1}]
-    400 SVC102 | All object keys must match
-  POST /rpc/sayhello
-    Content-Type: audio/mp3
-    with "name\n'"
+  POST /rpc/echo with [{"a":1},{"b":1}] | 400 SVC102 | All object keys must match
+  POST /rpc/sayhello {Content-Type: audio/mp3} with "name\n'"
     415 SVC107 | Content-Type not acceptable: audio/mp3
-  POST /rpc/sayhello
-    Content-Type: application/vnd.svc.object+json
-    with "x"
+  POST /rpc/sayhello {Content-Type: application/vnd.svc.object+json} with "x"
     415 SVC107 | Content-Type not acceptable: application/vnd.svc.object+json
   GET /rpc/sayhello?name=is.abc | 400 SVC100 | is takes null, not_null, true, false or unknown | "failed to parse filter (is.abc)" (line 1, column 4): unexpected "a" expecting isVal: (null, not_null, true, false, unknown)
 `;
@@ -184,13 +164,10 @@ suite.test("bodies are PostgreSQL's own text", async (api) => {
 suite.answers("results are shaped like relations")`
   GET /rpc/one_item_domain?i=4&select=id,...owners(owner:name) | 200 {"id":4,"owner":"Ada"}
   GET /rpc/r_table_doc?doc->a->>b=eq.6&select=id,b:doc->a->b | 200 [{"id":2,"b":6}]
-  GET /rpc/range_of?min=2&max=5
-    Range: 1-2
-    Prefer: count=exact
+  GET /rpc/range_of?min=2&max=5 {Range: 1-2} {Prefer: count=exact}
     206 [{"id":3},{"id":4}]
     Content-Range: 1-2/4
-  GET /rpc/range_of?min=2&max=4&id=gt.2&limit=1
-    Prefer: count=estimated
+  GET /rpc/range_of?min=2&max=4&id=gt.2&limit=1 {Prefer: count=estimated}
     206 [{"id":3}]
     Content-Range: 0-0/2
     Preference-Applied: count=estimated
@@ -198,12 +175,10 @@ suite.answers("results are shaped like relations")`
 `;
 
 const singular = { Accept: "application/vnd.svc.object+json" };
-const notSingular = (rows: number) => ({
-  code: "SVC116",
-  details: `The result contains ${rows} rows`,
-  hint: null,
-  message: "Cannot coerce the result to a single JSON object",
-});
+const notSingular = (rows: number) =>
+  errorBody(
+    `SVC116 | Cannot coerce the result to a single JSON object | The result contains ${rows} rows`,
+  );
 suite.rows("singular results", [
   ["GET /rpc/range_of?min=2&max=9&limit=1", { headers: singular }, 200, { id: 2 }],
   ["GET /rpc/range_of?min=3&max=2", { headers: singular }, 406, notSingular(0)],
@@ -233,8 +208,7 @@ suite.rows(
   ]),
 );
 suite.answers("an offset beyond the one")`
-  GET /rpc/r_int?offset=2
-    Prefer: count=exact
+  GET /rpc/r_int?offset=2 {Prefer: count=exact}
     416 SVC103 | Requested range not satisfiable | An offset of 2 was requested, but there are only 1 rows.
     Content-Range: */1
 `;
@@ -278,9 +252,7 @@ suite.answers("the transaction of a call")`
   GET /rpc/repeatable | 200 {"isolation":"repeatable read","readonly":"on","timeout":"0"}
   POST /rpc/repeatable | 200 {"isolation":"repeatable read","readonly":"off","timeout":"0"}
   GET /rpc/uncommitted | 200 {"isolation":"read committed","readonly":"on","timeout":"0"}
-  POST /rpc/add_item
-    with {"name":"x"}
-    200 {"id":10,"name":"x","owner_id":null}
+  POST /rpc/add_item with {"name":"x"} | 200 {"id":10,"name":"x","owner_id":null}
 `;
 
 const capped = serviceSuite("functions", {

@@ -1,5 +1,6 @@
 /** Casts and media types of domains in the schema cache. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import type { QualifiedName } from "../../src/schema_cache/schema_cache.ts";
 import { schemaCacheLoader } from "../support/database/schema_cache.ts";
 
 const loaded = schemaCacheLoader();
@@ -68,57 +69,21 @@ Deno.test("schema cache finds media type handlers", async () => {
     create function api.deep() returns "a/b/c" language sql as $$ select ''::"a/b/c" $$;
     create function api.plus() returns "a+b/c" language sql as $$ select ''::"a+b/c" $$;
   `);
-  const name = (schema: string, name: string) => ({ schema, name });
-  deepStrictEqual(cache.data.mediaHandlers, [
-    {
-      kind: "aggregate",
-      target: name("api", "item"),
-      handler: name("api", "tabs"),
-      mediaType: "text/tab-separated-values",
-      binary: false,
-    },
-    {
-      kind: "aggregate",
-      target: name("hidden", "item"),
-      handler: name("api", "raw"),
-      mediaType: "*/*",
-      binary: true,
-    },
-    {
-      kind: "any",
-      target: null,
-      handler: name("api", "all_rows"),
-      mediaType: "application/vnd.x+json",
-      binary: false,
-    },
-    {
-      kind: "function",
-      target: name("api", "any_final"),
-      handler: name("api", "any_final"),
-      mediaType: "*/*",
-      binary: true,
-    },
-    {
-      kind: "function",
-      target: name("api", "any_step"),
-      handler: name("api", "any_step"),
-      mediaType: "application/vnd.x+json",
-      binary: false,
-    },
-    {
-      kind: "function",
-      target: name("api", "logo"),
-      handler: name("api", "logo"),
-      mediaType: "Image/PNG",
-      binary: true,
-    },
-    {
-      kind: "function",
-      target: name("api", "step"),
-      handler: name("api", "step"),
-      mediaType: "text/tab-separated-values",
-      binary: false,
-    },
-  ]);
-  strictEqual(cache.mediaHandler(name("api", "logo"), "image/png")?.mediaType, "Image/PNG");
+  const names = ({ schema, name }: QualifiedName) => `${schema}.${name}`;
+  deepStrictEqual(
+    cache.data.mediaHandlers.map(({ kind, target, handler, mediaType, binary }) =>
+      `${kind} of ${target && names(target)} by ${names(handler)}: ${mediaType}, binary ${binary}`
+    ),
+    [
+      "aggregate of api.item by api.tabs: text/tab-separated-values, binary false",
+      "aggregate of hidden.item by api.raw: */*, binary true",
+      "any of null by api.all_rows: application/vnd.x+json, binary false",
+      "function of api.any_final by api.any_final: */*, binary true",
+      "function of api.any_step by api.any_step: application/vnd.x+json, binary false",
+      "function of api.logo by api.logo: Image/PNG, binary true",
+      "function of api.step by api.step: text/tab-separated-values, binary false",
+    ],
+  );
+  const logo = { schema: "api", name: "logo" };
+  strictEqual(cache.mediaHandler(logo, "image/png")?.mediaType, "Image/PNG");
 });

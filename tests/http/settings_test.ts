@@ -59,15 +59,11 @@ suite.rows("db-pre-request", [
     "WWW-Authenticate": "Bearer",
   }],
   ...answers()`
-    GET /rpc/setting?name=x
-      as settings_clerk
-      X-Check: refuse
+    GET /rpc/setting?name=x {X-Check: refuse} as settings_clerk
       403 42501 | insufficient_privilege |  | account closed
       no WWW-Authenticate
       Proxy-Status: SVC; error=42501
-    GET /rpc/setting?name=x
-      X-Check: plain
-      400 P0001 | Disabled |  | h
+    GET /rpc/setting?name=x {X-Check: plain} | 400 P0001 | Disabled |  | h
   `,
   [setting("role"), { headers: { "X-Check": "headers" } }, 200, "anon", { "X-Checked": "yes" }],
   [setting("role"), { headers: { "X-Check": "boss" }, as: "settings_clerk" }, 200, "settings_boss"],

@@ -8,7 +8,7 @@ import { engines } from "../support/database/engines.ts";
 import { buildRequest, type RequestParts } from "../support/handler/request.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { testSecret } from "../support/handler/token.ts";
-import { answer, type Row } from "../support/handler/rows.ts";
+import { answers, type Row } from "../support/handler/rows.ts";
 
 const config = { dbSchemas: ["api"], dbAnonRole: "anon", dbTxEnd: "commit" } as const;
 const suite = serviceSuite("tools", config, { title: "shapes" });
@@ -74,36 +74,27 @@ suite.test("values take their places, whatever they say", async (api) => {
 
 /** Each request alone, so that the order in which they come does not matter. */
 const mixed: readonly Row[] = [
-  ["GET /tools?id=eq.1&select=name", {}, 200, [{ name: "saw" }], {
-    "Content-Location": "/tools?id=eq.1&select=name",
-  }],
-  ["GET /tools?id=eq.2&select=name", {}, 200, [{ name: "drill" }], {
-    "Content-Location": "/tools?id=eq.2&select=name",
-  }],
-  [
-    "GET /tools?id=eq.x&select=name",
-    {},
-    ...answer('400 22P02 | invalid input syntax for type integer: "x"'),
-  ],
-  ["HEAD /tools?id=eq.2&select=name", {}, 200, undefined, { "Content-Range": "0-0/*" }],
-  ["GET /rpc/cheap_tools?below=40&select=id", {}, 200, [{ id: 1 }]],
-  ["GET /rpc/cheap_tools?below=100&select=id", {}, 200, [{ id: 1 }, { id: 2 }, { id: 3 }]],
-  ["GET /rpc/cheap_tools?below=100&select=id&id=eq.2", {}, 200, [{ id: 2 }]],
-  ["GET /tools?id=eq.1&select=name", { headers: { Accept: "text/csv" } }, 200, "name\nsaw"],
-  [
-    "GET /tools?id=eq.2&select=name",
-    { headers: { Accept: "application/vnd.svc.object+json" } },
-    200,
-    { name: "drill" },
-  ],
-  ["GET /makers?select=name,tools(id)&id=eq.2&tools.id=gt.2", {}, 200, [{
-    name: "Ryo",
-    tools: [{ id: 3 }],
-  }]],
-  ["GET /makers?select=name,tools(id)&id=eq.1&tools.id=gt.1", {}, 200, [{
-    name: "Bosk",
-    tools: [{ id: 2 }],
-  }]],
+  ...answers()`
+    GET /tools?id=eq.1&select=name
+      200 [{"name":"saw"}]
+      Content-Location: /tools?id=eq.1&select=name
+    GET /tools?id=eq.2&select=name
+      200 [{"name":"drill"}]
+      Content-Location: /tools?id=eq.2&select=name
+    GET /tools?id=eq.x&select=name | 400 22P02 | invalid input syntax for type integer: "x"
+    HEAD /tools?id=eq.2&select=name
+      200
+      Content-Range: 0-0/*
+    GET /rpc/cheap_tools?below=40&select=id | 200 [{"id":1}]
+    GET /rpc/cheap_tools?below=100&select=id | 200 [{"id":1},{"id":2},{"id":3}]
+    GET /rpc/cheap_tools?below=100&select=id&id=eq.2 | 200 [{"id":2}]
+    GET /tools?id=eq.1&select=name {Accept: text/csv} | 200 "name\nsaw"
+    GET /tools?id=eq.2&select=name {Accept: application/vnd.svc.object+json} | 200 {"name":"drill"}
+    GET /makers?select=name,tools(id)&id=eq.2&tools.id=gt.2
+      200 [{"name":"Ryo","tools":[{"id":3}]}]
+    GET /makers?select=name,tools(id)&id=eq.1&tools.id=gt.1
+      200 [{"name":"Bosk","tools":[{"id":2}]}]
+  `,
 ];
 suite.rows("requests of one shape are answered by their own values", [...mixed, ...mixed]);
 

@@ -1,5 +1,5 @@
 import { serviceSuite } from "../support/handler/api.ts";
-import { answer } from "../support/handler/rows.ts";
+import { answer, answers } from "../support/handler/rows.ts";
 
 const suite = serviceSuite("examples/shop/shop.sql", {
   dbSchemas: ["api"],
@@ -47,12 +47,9 @@ suite.rows("shop functions", [
     { name: "Plain oak chair" },
     { name: "Small oak chair" },
   ]],
-  ["GET /orders?select=id,total&limit=1&order=id", { as: ada }, 200, [{ id: 1, total: 4.95 }]],
-  [
-    "POST /rpc/pay?select=id",
-    { as: ada, body: { order_id: 1 } },
-    ...answer(
-      "409 PT409 | The order cannot be paid |  | Read its status: /orders?select=status&id=eq.1",
-    ),
-  ],
+  ...answers({ as: { role: "shop_customer", sub: "1" } })`
+    GET /orders?select=id,total&limit=1&order=id | 200 [{"id":1,"total":4.95}]
+    POST /rpc/pay?select=id with {"order_id":1}
+      409 PT409 | The order cannot be paid |  | Read its status: /orders?select=status&id=eq.1
+  `,
 ]);

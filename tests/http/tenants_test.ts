@@ -1,6 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { signToken, testSecret } from "../support/handler/token.ts";
 import { type Keys, openTenants, tenantDatabases } from "../support/handler/tenants.ts";
+import { errorBody } from "../support/handler/rows.ts";
 
 const other = "anothersecretanothersecretanothersecret";
 const common: Keys = { "db-schemas": "api", "db-anon-role": "anon", "db-config": false };
@@ -11,12 +12,7 @@ async function answer(response: Promise<Response>): Promise<readonly [number, un
   return [status, await (await response).json()];
 }
 
-const noTenant = [404, {
-  code: "SVC316",
-  details: null,
-  hint: null,
-  message: "No such tenant",
-}] as const;
+const noTenant = [404, errorBody("SVC316 | No such tenant")] as const;
 
 Deno.test("tenants", async (t) => {
   await using databases = await tenantDatabases(["acme", "beta", "gamma"]);
@@ -165,12 +161,7 @@ Deno.test("tenants", async (t) => {
       absent: { "db-uri": "postgres://nobody:nothing@127.0.0.1:1/none" },
       homeless: {},
     });
-    const unavailable = {
-      code: "SVC317",
-      details: null,
-      hint: null,
-      message: "The tenant is not available",
-    };
+    const unavailable = errorBody("SVC317 | The tenant is not available");
     for (const name of ["broken", "greedy", "logging", "absent", "homeless"]) {
       await t.step(name, async () => {
         const response = await opened.send(`GET http://service/${name}/facts`);

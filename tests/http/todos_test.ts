@@ -24,31 +24,20 @@ suite.rows("todos", [
     GET /todos?select=task&limit=1&order=id.desc | 200 [{"task":"return library books"}]
   `,
   ...answers()`
-    POST /todos
-      with {"task":"sneak in"}
+    POST /todos with {"task":"sneak in"}
       401 42501 | permission denied for table todos
       WWW-Authenticate: Bearer
   `,
-  ...answers({ as: ada, headers: returning })`
-    POST /todos?select=done,task,due,owner
-      with {"task":"learn SQL"}
+  ...answers({ as: { role: "todo_user", sub: "ada" } })`
+    POST /todos?select=done,task,due,owner {Prefer: return=representation} with {"task":"learn SQL"}
       201 [{"done":false,"task":"learn SQL","due":null,"owner":"ada"}]
-  `,
-  ...answers({ as: ada })`
-    POST /todos
-      with {"task":"blame grace","owner":"grace"}
+    POST /todos with {"task":"blame grace","owner":"grace"}
       403 42501 | new row violates row-level security policy for table "todos"
       no WWW-Authenticate
-  `,
-  ...answers({ as: ada, headers: returning })`
-    PATCH /todos?id=eq.2&select=id,done
-      with {"done":true}
+    PATCH /todos?id=eq.2&select=id,done {Prefer: return=representation} with {"done":true}
       200 [{"id":2,"done":true}]
-  `,
-  ...answers({ as: ada })`
     // PostgreSQL shows no failing row where row-level security is on.
-    POST /todos
-      with {"done":true}
+    POST /todos with {"done":true}
       400 23502 | null value in column "task" of relation "todos" violates not-null constraint
   `,
   ["PATCH /todos?id=eq.4", { as: ada, headers: returning, body: { done: true } }, 200, []],

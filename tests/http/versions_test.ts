@@ -24,9 +24,7 @@ suite.rows("a schema serves what it has, and else what the one behind it has", [
   ...answers()`
     GET /audits | 404 SVC205 | Could not find the table 'api.audits' in the schema cache
     GET /tagz | 404 SVC205 | Could not find the table 'api.tagz' in the schema cache |  | Perhaps you meant the table 'api.tags'
-    POST /tags?select=name
-      Prefer: return=representation
-      with {"id":9,"name":"old"}
+    POST /tags?select=name {Prefer: return=representation} with {"id":9,"name":"old"}
       201 [{"name":"old"}]
   `,
   ["PATCH /tags?id=eq.1", { body: { name: "x" } }, 204, undefined],
@@ -39,8 +37,7 @@ suite.answers("an embed reaches what its schema reaches")`
     200 [{"id":10,"people":{"first_name":"Ann"}}]
   GET /people?select=first_name,orders!person_id(total)&id=eq.2
     200 [{"first_name":"Ben","orders":[{"total":7}]}]
-  GET /orders?select=id,people!person_id(name)&id=eq.10
-    Accept-Profile: v1
+  GET /orders?select=id,people!person_id(name)&id=eq.10 {Accept-Profile: v1}
     200 [{"id":10,"people":{"name":"Ann Lee"}}]
   GET /orders?select=id,people(first_name)
     300 {"code":"SVC201","details":[{"cardinality":"many-to-one","embedding":"orders with
@@ -62,12 +59,10 @@ suite.answers("an embed reaches what its schema reaches")`
   // Functions of rows: that of api hides that of v1 for the same rows.
   GET /orders?select=id,buyer(name),top_tag(name)&id=eq.11
     200 [{"id":11,"buyer":{"name":"Ben Ray"},"top_tag":{"name":"big"}}]
-  GET /orders?select=id,top_tag(name)&id=eq.11
-    Accept-Profile: v1
+  GET /orders?select=id,top_tag(name)&id=eq.11 {Accept-Profile: v1}
     200 [{"id":11,"top_tag":{"name":"new"}}]
   GET /orders?select=gross,net&net=gt.3&order=id | 200 [{"gross":14,"net":3.5}]
-  GET /audits?select=id,api/orders(total,api/people!person_id(first_name))
-    Accept-Profile: admin
+  GET /audits?select=id,api/orders(total,api/people!person_id(first_name)) {Accept-Profile: admin}
     200 [{"id":1,"orders":{"total":5,"people":{"first_name":"Ann"}}}]
   GET /orders?select=id,peeple(first_name)&id=eq.10
     400 SVC200 | Could not find a relationship between 'orders' and 'peeple' in the schema cache | Searched for a foreign key relationship between 'orders' and 'peeple' in the schema 'api', but no matches were found. | Perhaps you meant 'people' instead of 'peeple'.

@@ -5,6 +5,7 @@ import { type RunSetup, withCaseService } from "../../src/policy_test/case_handl
 import { explainRequest } from "../../src/why/explain_request.ts";
 import { type Engine, engines } from "../support/database/engines.ts";
 import { policyDatabase } from "../support/handler/policy_database.ts";
+import { records } from "../support/handler/records.ts";
 
 const fixtures = `
 insert into api.account (id, email, team) values (1, 'anna@shop', 3), (2, 'ben@shop', 4);
@@ -17,283 +18,203 @@ select setval(pg_get_serial_sequence('api.doc', 'id'), 10);
 interface Row {
   readonly label: string;
   /** SQL behind the fixtures. */
-  readonly sql?: string;
+  readonly sql?: string | undefined;
   readonly request: string;
   readonly lines: readonly string[];
   /** First line of the explanation behind the SQL of this one. */
-  readonly mended?: string;
+  readonly mended?: string | undefined;
 }
 
 const granted = "select granted on id, owner_id, team, title, published";
 const updatable = "update granted on owner_id, team, title, archived";
-const ownOfBen = [
-  "  id=2  doc_own false: (owner_id = (api.claim('sub'::text))::integer), owner_id = 2",
-  "        doc_team false: (team = (api.claim('team'::text))::integer), team = 4",
-  "        doc_not_archived true",
-];
 const reading = "policies (doc_own or doc_team) and doc_not_archived";
 const updating = "policies for update doc_own and doc_not_archived; " +
   "policies for select (doc_own or doc_team) and doc_not_archived";
 
 const rows: readonly Row[] = [
-  {
-    label: "C1: no SELECT",
-    sql: "revoke select (id, owner_id, team, title, published) on api.doc from web_user;",
-    request: "GET /doc?select=id",
-    lines: [
-      "403 42501: permission denied for table doc",
-      "api.doc: SELECT is not granted",
-      "    grant select on api.doc to web_user;",
-    ],
-    mended: "200, 1 row; 1 more row matches the filter and is hidden from web_user",
-  },
-  {
-    label: "C2: no SELECT on one column",
-    request: 'PATCH /doc?id=eq.1&select=id,secret {"title":"x"}\n  Prefer: return=representation',
-    lines: [
-      "403 42501: permission denied for table doc (not executed)",
-      `api.doc: ${updatable}; ${granted}; the representation reads secret, without a grant; ${updating}`,
-      "    grant select (secret) on api.doc to web_user;" +
-      "    -- or request &select=id,owner_id,team,title,published",
-    ],
-    mended: "no privilege is missing (not executed)",
-  },
-  {
-    label: "C3: no EXECUTE",
-    request: "POST /rpc/wipe",
-    lines: [
-      "403 42501: permission denied for function wipe (not executed)",
-      "api.wipe(): EXECUTE is not granted; its body, which is not checked, runs as web_user",
-      "    grant execute on function api.wipe() to web_user;",
-    ],
-    mended: "no privilege is missing (not executed)",
-  },
-  {
-    label: "C4: a row of another user",
-    request: "GET /doc?id=in.(1,2)&select=id",
-    lines: [
-      "200, 1 row; 1 more row matches the filter and is hidden from web_user",
-      `api.doc: ${granted}; ${reading}`,
-      ...ownOfBen,
-    ],
-  },
-  {
-    label: "C5: no such row",
-    request: "GET /doc?id=eq.99&select=id",
-    lines: ["200, no rows; no row matches the filter", `api.doc: ${granted}; ${reading}`],
-  },
-  {
-    label: "C6: row level security without a policy",
-    sql: "insert into api.note values (1, 1, 'x');",
-    request: "GET /note",
-    lines: [
-      "200, no rows; 1 row matches the filter and is hidden from web_user",
-      "api.note: select granted; no permissive policy for SELECT",
-    ],
-  },
-  {
-    label: "C7: a change hides the row",
-    sql: "create policy doc_unlocked on api.doc as restrictive for select to web_user " +
-      "using (title <> 'locked');",
-    request: 'PATCH /doc?id=eq.1 {"title":"locked"}',
-    lines: [
-      "403 42501: a row violates row level security (not executed)",
-      `api.doc: ${updatable}; ${granted}; ${updating} and doc_unlocked`,
-      "  new row  doc_own true",
-      "           doc_not_archived true",
-      "           doc_team true",
-      "           doc_unlocked false: (title <> 'locked'::text), title = \"locked\"",
-    ],
-  },
-  {
-    label: "C8: an upsert of a row of another user",
-    sql: "grant update (id) on api.doc to web_user;",
-    request: 'POST /doc {"id":2,"owner_id":1,"title":"x"}\n  Prefer: resolution=merge-duplicates',
-    lines: [
-      "403 42501: a row violates row level security (not executed)",
-      "api.doc: insert granted on id, owner_id, team, title, published; " +
-      `update granted on id, owner_id, team, title, archived; ${granted}; ` +
-      `policies for insert doc_own and doc_not_archived; ${updating}`,
-      "  id=2  doc_own false: (owner_id = (api.claim('sub'::text))::integer), owner_id = 2",
-      "        doc_not_archived true",
-      "        doc_team false: (team = (api.claim('team'::text))::integer), team = 4",
-    ],
-  },
-  {
-    label: "C9: a view with security_invoker",
-    sql: "insert into api.log (text) values ('x');",
-    request: "GET /log_lines",
-    lines: [
-      "403 42501: permission denied for table log",
-      "api.log_lines: a relation below the view cannot be read",
-      "    grant select on api.log to web_user;",
-    ],
-    mended: "200, 1 row",
-  },
-  {
-    label: "C11: an auditing trigger",
-    sql: "create function api.audit() returns trigger language plpgsql as " +
-      "$$ begin raise exception 'ran'; end $$; create trigger audit before update on api.doc " +
-      "for each row execute function api.audit();",
-    request: 'PATCH /doc?id=eq.1 {"title":"x"}',
-    lines: [
-      "no privilege is missing (not executed)",
-      `api.doc: ${updatable}; ${granted}; ${updating}`,
-    ],
-  },
-  {
-    label: "an error of the service",
-    request: "GET /docs",
-    lines: ["404 SVC205: Could not find the table 'api.docs' in the schema cache"],
-  },
-  {
-    label: "a new row of another user",
-    request: 'POST /doc {"owner_id":2,"title":"x"}',
-    lines: [
-      "403 42501: a row violates row level security (not executed)",
-      "api.doc: insert granted on id, owner_id, team, title, published; " +
-      "policies doc_own and doc_not_archived",
-      "  new row  doc_own false: (owner_id = (api.claim('sub'::text))::integer), owner_id = 2",
-      "           doc_not_archived true",
-    ],
-  },
-  {
-    label: "a deletion of a row of another user",
-    request: "DELETE /doc?id=eq.2",
-    lines: [
-      "no privilege is missing (not executed); 1 row matches the filter and is hidden from web_user",
-      `api.doc: delete granted; ${granted}; policies for delete doc_own and doc_not_archived; ` +
-      "policies for select (doc_own or doc_team) and doc_not_archived",
-      "  id=2  doc_own false: (owner_id = (api.claim('sub'::text))::integer), owner_id = 2",
-      "        doc_not_archived true",
-      "        doc_team false: (team = (api.claim('team'::text))::integer), team = 4",
-    ],
-  },
-  {
-    label: "a policy that fails",
-    sql: "revoke execute on function api.claim(text) from public;",
-    request: "DELETE /doc?id=eq.1",
-    lines: [
-      "403 42501: permission denied for function claim (not executed); " +
-      "1 row matches the filter and is hidden from web_user",
-      `api.doc: delete granted; ${granted}; policies for delete doc_own and doc_not_archived; ` +
-      "policies for select (doc_own or doc_team) and doc_not_archived",
-      "  id=1  doc_own error 42501: permission denied for function claim: " +
-      "(owner_id = (api.claim('sub'::text))::integer), owner_id = 1",
-      "        doc_not_archived true",
-      "        doc_team error 42501: permission denied for function claim: " +
-      "(team = (api.claim('team'::text))::integer), team = 3",
-    ],
-  },
-  {
-    label: "a write without a privilege",
-    sql: "revoke delete on api.doc from web_user;",
-    request: "DELETE /doc?id=eq.1",
-    lines: [
-      "403 42501: permission denied for table doc (not executed)",
-      `api.doc: DELETE is not granted; ${granted}; ` +
-      "policies for select (doc_own or doc_team) and doc_not_archived",
-      "    grant delete on api.doc to web_user;",
-    ],
-    mended: "no privilege is missing (not executed)",
-  },
-  {
-    label: "a schema without USAGE",
-    sql: "revoke usage on schema api from web_user;",
-    request: "GET /note?select=id",
-    lines: [
-      "403 42501: permission denied for schema api",
-      "api.note: no USAGE on schema api",
-      "    grant usage on schema api to web_user;",
-    ],
-    mended: "200, no rows; no row matches the filter",
-  },
-  {
-    label: "a limit",
-    sql: "insert into api.doc (owner_id, title) values (1, 'x');",
-    request: "GET /doc?id=neq.2&select=id&limit=1",
-    lines: [
-      "200, 1 row; 1 row left out by limit=1",
-      `api.doc: ${granted}; ${reading}`,
-    ],
-  },
-  {
-    label: "an offset",
-    request: "GET /doc?id=eq.1&select=id&offset=1",
-    lines: [
-      "200, no rows; 1 row left out by offset=1",
-      `api.doc: ${granted}; ${reading}`,
-    ],
-  },
-  {
-    label: "an inner join, and a count",
-    sql: "insert into api.note values (1, 1, 'x');",
-    request: "GET /doc?id=eq.1&select=id,note!inner(id)\n  Prefer: count=exact",
-    lines: [
-      "200, no rows; 1 row left out by !inner of note",
-      `api.doc: ${granted}; ${reading}`,
-    ],
-  },
-  {
-    label: "a filter by a function",
-    sql: "create function api.shout(api.doc) returns text language plpgsql as " +
-      "$$ begin raise exception 'ran as %', current_user; end $$;",
-    request: "GET /doc?id=eq.2&shout=eq.X&select=id",
-    lines: [
-      "403 42501: permission denied for table doc",
-      `api.doc: ${granted}; the answer reads archived, secret, without a grant; ${reading}`,
-      "    grant select (archived, secret) on api.doc to web_user;" +
-      "    -- or request &select=id,owner_id,team,title,published",
-      'rows not shown: the filter uses "doc"."shout"',
-    ],
-  },
-  {
-    label: "a filter on a column of a type that is not built in",
-    sql: "create type api.span as (a int, b int); create table api.plan (span api.span); " +
-      "grant select on api.plan to web_user; alter table api.plan enable row level security;",
-    request: "GET /plan?span=is.null",
-    lines: [
-      "200, no rows",
-      "api.plan: select granted; no permissive policy for SELECT",
-      'rows not shown: the filter uses "plan"."span"',
-    ],
-  },
-  {
-    label: "a row that is long",
-    sql: "update api.doc set title = repeat('x', 200000);",
-    request: "GET /doc?id=eq.2&select=id",
-    lines: [
-      "200, no rows",
-      `api.doc: ${granted}; ${reading}`,
-      "rows not shown: one is longer than 100 kB",
-    ],
-  },
-  {
-    label: "defaults, and generated columns",
-    sql: "create sequence api.numbers; create table api.line (id int primary key default " +
-      "nextval('api.numbers'), part real default random(), day date default '2026-01-02', " +
-      "count int default 2, price int, total int generated always as (count * price) stored); " +
-      "alter table api.line enable row level security; grant insert on api.line to web_user; " +
-      "create policy line_all on api.line to web_user using " +
-      "(id is null and part is null and day = '2026-01-02' and total > 10);",
-    request: 'POST /line {"price":3}',
-    lines: [
-      "403 42501: a row violates row level security (not executed)",
-      "api.line: insert granted; policies line_all",
-      "  new row  line_all false: ((id IS NULL) AND (part IS NULL) AND (day = '2026-01-02'::date) " +
-      'AND (total > 10)), day = "2026-01-02", id = null, part = null, total = 6',
-    ],
-  },
-  {
-    label: "a nested insert",
-    request: 'POST /account?columns=id,email,doc(title) {"id":9,"email":"x","doc":[{"title":"x"}]}',
-    sql: "grant insert, select (id) on api.account to web_user;",
-    lines: [
-      "no privilege is missing (not executed)",
-      "api.account: insert granted",
-      "rows not shown: the insert is nested",
-    ],
-  },
+  ...records`
+    # C1: no SELECT
+      sql: revoke select (id, owner_id, team, title, published) on api.doc from web_user;
+      request: GET /doc?select=id
+      line: 403 42501: permission denied for table doc
+      line: api.doc: SELECT is not granted
+      line:     grant select on api.doc to web_user;
+      mended: 200, 1 row; 1 more row matches the filter and is hidden from web_user
+    # C2: no SELECT on one column
+      request: PATCH /doc?id=eq.1&select=id,secret {"title":"x"}
+      request:   Prefer: return=representation
+      line: 403 42501: permission denied for table doc (not executed)
+      line: api.doc: ${updatable}; ${granted}; the representation reads secret, without a grant;
+        + ${updating}
+      line:     grant select (secret) on api.doc to web_user;    -- or request
+        + &select=id,owner_id,team,title,published
+      mended: no privilege is missing (not executed)
+    # C3: no EXECUTE
+      request: POST /rpc/wipe
+      line: 403 42501: permission denied for function wipe (not executed)
+      line: api.wipe(): EXECUTE is not granted; its body, which is not checked, runs as web_user
+      line:     grant execute on function api.wipe() to web_user;
+      mended: no privilege is missing (not executed)
+    # C4: a row of another user
+      request: GET /doc?id=in.(1,2)&select=id
+      line: 200, 1 row; 1 more row matches the filter and is hidden from web_user
+      line: api.doc: ${granted}; ${reading}
+      line:   id=2  doc_own false: (owner_id = (api.claim('sub'::text))::integer), owner_id = 2
+      line:         doc_team false: (team = (api.claim('team'::text))::integer), team = 4
+      line:         doc_not_archived true
+    # C5: no such row
+      request: GET /doc?id=eq.99&select=id
+      line: 200, no rows; no row matches the filter
+      line: api.doc: ${granted}; ${reading}
+    # C6: row level security without a policy
+      sql: insert into api.note values (1, 1, 'x');
+      request: GET /note
+      line: 200, no rows; 1 row matches the filter and is hidden from web_user
+      line: api.note: select granted; no permissive policy for SELECT
+    # C7: a change hides the row
+      sql: create policy doc_unlocked on api.doc as restrictive for select to web_user using (title
+        + <> 'locked');
+      request: PATCH /doc?id=eq.1 {"title":"locked"}
+      line: 403 42501: a row violates row level security (not executed)
+      line: api.doc: ${updatable}; ${granted}; ${updating} and doc_unlocked
+      line:   new row  doc_own true
+      line:            doc_not_archived true
+      line:            doc_team true
+      line:            doc_unlocked false: (title <> 'locked'::text), title = "locked"
+    # C8: an upsert of a row of another user
+      sql: grant update (id) on api.doc to web_user;
+      request: POST /doc {"id":2,"owner_id":1,"title":"x"}
+      request:   Prefer: resolution=merge-duplicates
+      line: 403 42501: a row violates row level security (not executed)
+      line: api.doc: insert granted on id, owner_id, team, title, published; update granted on id,
+        + owner_id, team, title, archived; ${granted}; policies for insert doc_own and
+        + doc_not_archived; ${updating}
+      line:   id=2  doc_own false: (owner_id = (api.claim('sub'::text))::integer), owner_id = 2
+      line:         doc_not_archived true
+      line:         doc_team false: (team = (api.claim('team'::text))::integer), team = 4
+    # C9: a view with security_invoker
+      sql: insert into api.log (text) values ('x');
+      request: GET /log_lines
+      line: 403 42501: permission denied for table log
+      line: api.log_lines: a relation below the view cannot be read
+      line:     grant select on api.log to web_user;
+      mended: 200, 1 row
+    # C11: an auditing trigger
+      sql: create function api.audit() returns trigger language plpgsql as $$ begin raise exception
+        + 'ran'; end $$; create trigger audit before update on api.doc for each row execute function
+        + api.audit();
+      request: PATCH /doc?id=eq.1 {"title":"x"}
+      line: no privilege is missing (not executed)
+      line: api.doc: ${updatable}; ${granted}; ${updating}
+    # an error of the service
+      request: GET /docs
+      line: 404 SVC205: Could not find the table 'api.docs' in the schema cache
+    # a new row of another user
+      request: POST /doc {"owner_id":2,"title":"x"}
+      line: 403 42501: a row violates row level security (not executed)
+      line: api.doc: insert granted on id, owner_id, team, title, published; policies doc_own and
+        + doc_not_archived
+      line:   new row  doc_own false: (owner_id = (api.claim('sub'::text))::integer), owner_id = 2
+      line:            doc_not_archived true
+    # a deletion of a row of another user
+      request: DELETE /doc?id=eq.2
+      line: no privilege is missing (not executed); 1 row matches the filter and is hidden from
+        + web_user
+      line: api.doc: delete granted; ${granted}; policies for delete doc_own and doc_not_archived;
+        + policies for select (doc_own or doc_team) and doc_not_archived
+      line:   id=2  doc_own false: (owner_id = (api.claim('sub'::text))::integer), owner_id = 2
+      line:         doc_not_archived true
+      line:         doc_team false: (team = (api.claim('team'::text))::integer), team = 4
+    # a policy that fails
+      sql: revoke execute on function api.claim(text) from public;
+      request: DELETE /doc?id=eq.1
+      line: 403 42501: permission denied for function claim (not executed); 1 row matches the filter
+        + and is hidden from web_user
+      line: api.doc: delete granted; ${granted}; policies for delete doc_own and doc_not_archived;
+        + policies for select (doc_own or doc_team) and doc_not_archived
+      line:   id=1  doc_own error 42501: permission denied for function claim: (owner_id =
+        + (api.claim('sub'::text))::integer), owner_id = 1
+      line:         doc_not_archived true
+      line:         doc_team error 42501: permission denied for function claim: (team =
+        + (api.claim('team'::text))::integer), team = 3
+    # a write without a privilege
+      sql: revoke delete on api.doc from web_user;
+      request: DELETE /doc?id=eq.1
+      line: 403 42501: permission denied for table doc (not executed)
+      line: api.doc: DELETE is not granted; ${granted}; policies for select (doc_own or doc_team)
+        + and doc_not_archived
+      line:     grant delete on api.doc to web_user;
+      mended: no privilege is missing (not executed)
+    # a schema without USAGE
+      sql: revoke usage on schema api from web_user;
+      request: GET /note?select=id
+      line: 403 42501: permission denied for schema api
+      line: api.note: no USAGE on schema api
+      line:     grant usage on schema api to web_user;
+      mended: 200, no rows; no row matches the filter
+    # a limit
+      sql: insert into api.doc (owner_id, title) values (1, 'x');
+      request: GET /doc?id=neq.2&select=id&limit=1
+      line: 200, 1 row; 1 row left out by limit=1
+      line: api.doc: ${granted}; ${reading}
+    # an offset
+      request: GET /doc?id=eq.1&select=id&offset=1
+      line: 200, no rows; 1 row left out by offset=1
+      line: api.doc: ${granted}; ${reading}
+    # an inner join, and a count
+      sql: insert into api.note values (1, 1, 'x');
+      request: GET /doc?id=eq.1&select=id,note!inner(id)
+      request:   Prefer: count=exact
+      line: 200, no rows; 1 row left out by !inner of note
+      line: api.doc: ${granted}; ${reading}
+    # a filter by a function
+      sql: create function api.shout(api.doc) returns text language plpgsql as $$ begin raise
+        + exception 'ran as %', current_user; end $$;
+      request: GET /doc?id=eq.2&shout=eq.X&select=id
+      line: 403 42501: permission denied for table doc
+      line: api.doc: ${granted}; the answer reads archived, secret, without a grant; ${reading}
+      line:     grant select (archived, secret) on api.doc to web_user;    -- or request
+        + &select=id,owner_id,team,title,published
+      line: rows not shown: the filter uses "doc"."shout"
+    # a filter on a column of a type that is not built in
+      sql: create type api.span as (a int, b int); create table api.plan (span api.span); grant
+        + select on api.plan to web_user; alter table api.plan enable row level security;
+      request: GET /plan?span=is.null
+      line: 200, no rows
+      line: api.plan: select granted; no permissive policy for SELECT
+      line: rows not shown: the filter uses "plan"."span"
+    # a row that is long
+      sql: update api.doc set title = repeat('x', 200000);
+      request: GET /doc?id=eq.2&select=id
+      line: 200, no rows
+      line: api.doc: ${granted}; ${reading}
+      line: rows not shown: one is longer than 100 kB
+    # defaults, and generated columns
+      sql: create sequence api.numbers; create table api.line (id int primary key default
+        + nextval('api.numbers'), part real default random(), day date default '2026-01-02', count
+        + int default 2, price int, total int generated always as (count * price) stored); alter
+        + table api.line enable row level security; grant insert on api.line to web_user; create
+        + policy line_all on api.line to web_user using (id is null and part is null and day =
+        + '2026-01-02' and total > 10);
+      request: POST /line {"price":3}
+      line: 403 42501: a row violates row level security (not executed)
+      line: api.line: insert granted; policies line_all
+      line:   new row  line_all false: ((id IS NULL) AND (part IS NULL) AND (day =
+        + '2026-01-02'::date) AND (total > 10)), day = "2026-01-02", id = null, part = null, total =
+        + 6
+    # a nested insert
+      sql: grant insert, select (id) on api.account to web_user;
+      request: POST /account?columns=id,email,doc(title) {"id":9,"email":"x","doc":[{"title":"x"}]}
+      line: no privilege is missing (not executed)
+      line: api.account: insert granted
+      line: rows not shown: the insert is nested
+  `.map(({ label, all, one }): Row => ({
+    label,
+    sql: one("sql"),
+    request: one("request")!,
+    lines: all("line"),
+    mended: one("mended"),
+  })),
   {
     label: "a name with an escape sequence and a line break",
     sql: 'create table api."a\u001b[2J\nb" (id int primary key, "c""\n    grant" int); ' +

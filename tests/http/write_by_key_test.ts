@@ -1,105 +1,75 @@
 /** Updates of many rows, each with values of its own: `PATCH /orders?on=id`. */
 import { serviceSuite } from "../support/handler/api.ts";
-import { answer, answers, type Row } from "../support/handler/rows.ts";
+import { answer, answers, errorBody, type Row } from "../support/handler/rows.ts";
 
 const suite = serviceSuite("updates_by_key", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "updates by key",
 });
 const representation = { Prefer: "return=representation" };
-
-const returned = (more: string) => ({ Prefer: `return=representation, ${more}` });
-const refused = (details: string, on = "id") => ({
-  code: "SVC145",
-  details,
-  hint: null,
-  message: `Rows cannot be matched by '${on}'`,
-});
+const refused = (details: string, on = "id") =>
+  errorBody(`SVC145 | Rows cannot be matched by '${on}' | ${details ?? ""}`);
 
 suite.rows("each row of the body updates the rows with its key", [
-  ...answers({ headers: representation })`
+  ...answers()`
     // Rows may have different keys: columns that a row lacks stay as they are, and null sets NULL.
-    PATCH /orders?on=id
-      with [{"id":1,"status":"paid"},{"id":2,"total":7.5,"note":null}]
-      200 [{"id":1,"status":"paid","total":1,"note":"a"},
-        +{"id":2,"status":"new","total":7.5,"note":null}]
+    PATCH /orders?on=id with [{"id":1,"status":"paid"},{"id":2,"total":7.5,"note":null}]
+      Prefer: return=representation
+      200 [{"id":1,"status":"paid","total":1,"note":"a"},{"id":2,"status":"new","total":7.5,
+        +"note":null}]
       Content-Range: 0-1/*
     // The representation has the order of the body, unless the request names one.
-    PATCH /orders?on=id&select=id,note
-      with [{"id":3,"note":"x"},{"id":1,"note":"y"}]
+    PATCH /orders?on=id&select=id,note with [{"id":3,"note":"x"},{"id":1,"note":"y"}]
+      Prefer: return=representation
       200 [{"id":3,"note":"x"},{"id":1,"note":"y"}]
-    PATCH /orders?on=id&select=id&order=id.desc
-      with [{"id":1,"note":"x"},{"id":2,"note":"y"}]
+    PATCH /orders?on=id&select=id&order=id.desc with [{"id":1,"note":"x"},{"id":2,"note":"y"}]
+      Prefer: return=representation
       200 [{"id":2},{"id":1}]
-  `,
-  ...answers()`
-    PATCH /orders?on=id
-      with [{"id":1,"note":"x"},{"id":2,"note":"y"}]
+    PATCH /orders?on=id with [{"id":1,"note":"x"},{"id":2,"note":"y"}]
       204
       Content-Range: 0-1/*
       no Preference-Applied
-    PATCH /orders?on=id
-      Prefer: count=exact
-      with [{"id":1,"note":"x"}]
+    PATCH /orders?on=id {Prefer: count=exact} with [{"id":1,"note":"x"}]
       204
       Content-Range: 0-0/1
-    PATCH /orders?on=id&select=note
-      Prefer: return=representation
-      with {"id":2,"note":"o"}
+    PATCH /orders?on=id&select=note {Prefer: return=representation} with {"id":2,"note":"o"}
       200 [{"note":"o"}]
-    PATCH /orders?on=id&select=id,note
-      Prefer: return=representation
-      Content-Type: text/csv
+    PATCH /orders?on=id&select=id,note {Prefer: return=representation} {Content-Type: text/csv}
       with "id,note\n2,c\n1,NULL\n"
       200 [{"id":2,"note":"c"},{"id":1,"note":null}]
-    PATCH /orders?on=id&select=id,note
-      Prefer: return=representation
+    PATCH /orders?on=id&select=id,note {Prefer: return=representation} with "id=2&note=f"
       Content-Type: application/x-www-form-urlencoded
-      with "id=2&note=f"
       200 [{"id":2,"note":"f"}]
-    PATCH /orders?on=id&select=id,status,note
-      Prefer: return=representation
+    PATCH /orders?on=id&select=id,status,note {Prefer: return=representation}
       Content-Type: application/x-ndjson
       with "{\"id\":2,\"note\":\"l\"}\n{\"status\":\"s\",\"id\":1}\n"
       200 [{"id":2,"status":"new","note":"l"},{"id":1,"status":"s","note":"a"}]
   `,
-  ...answers({ headers: representation })`
+  ...answers({ headers: { Prefer: "return=representation" } })`
     PATCH /lines?on=order_id,sku
       with [{"order_id":1,"sku":"B","qty":20},{"sku":"A","order_id":2,"qty":30}]
       200 [{"order_id":1,"sku":"B","qty":20},{"order_id":2,"sku":"A","qty":30}]
     // A key may match several rows.
-    PATCH /tagged?on=tag&select=id,n&order=id
-      with [{"tag":"x","n":9},{"tag":"y","n":8}]
+    PATCH /tagged?on=tag&select=id,n&order=id with [{"tag":"x","n":9},{"tag":"y","n":8}]
       200 [{"id":1,"n":9},{"id":2,"n":9},{"id":3,"n":8}]
     // Filters hold as well.
-    PATCH /orders?on=id&status=eq.new&select=id
-      with [{"id":1,"note":"x"},{"id":3,"note":"x"}]
+    PATCH /orders?on=id&status=eq.new&select=id with [{"id":1,"note":"x"},{"id":3,"note":"x"}]
       200 [{"id":1}]
     PATCH /orders?on=id&or=(id.eq.3,total.gt.1)&select=id
       with [{"id":1,"note":"x"},{"id":3,"note":"x"}]
       200 [{"id":3}]
-    PATCH /open_orders?on=id
-      with [{"id":1,"total":5},{"id":3,"total":5}]
+    PATCH /open_orders?on=id with [{"id":1,"total":5},{"id":3,"total":5}]
       200 [{"id":1,"status":"new","total":5}]
-    PATCH /paints?on=color
-      with [{"color":"ff","mix":"a"},{"color":"10","mix":"b"}]
+    PATCH /paints?on=color with [{"color":"ff","mix":"a"},{"color":"10","mix":"b"}]
       200 [{"color":"ff","mix":"a"},{"color":"10","mix":"b"}]
-    PATCH /odd.names?on="on"
-      with [{"on":1,"a.b":5},{"on":2,"svc \"q\"":"z"}]
+    PATCH /odd.names?on="on" with [{"on":1,"a.b":5},{"on":2,"svc \"q\"":"z"}]
       200 [{"on":1,"a.b":5,"svc \"q\"":"one"},{"on":2,"a.b":20,"svc \"q\"":"z"}]
-    PATCH /odd.names?on="a.b"&select=on
-      with [{"a.b":20,"svc \"q\"":"z"}]
-      200 [{"on":2}]
+    PATCH /odd.names?on="a.b"&select=on with [{"a.b":20,"svc \"q\"":"z"}] | 200 [{"on":2}]
     // Rows that policies hide are not found.
-    PATCH /owned?on=id&select=id
-      with [{"id":1,"note":"x"},{"id":2,"note":"x"}]
-      200 [{"id":1}]
-    PATCH /orders?on=id
-      with []
+    PATCH /owned?on=id&select=id with [{"id":1,"note":"x"},{"id":2,"note":"x"}] | 200 [{"id":1}]
+    PATCH /orders?on=id with []
       200 []
       Content-Range: */*
-    PATCH /orders?on=id
-      with [{"id":1}]
-      200 []
+    PATCH /orders?on=id with [{"id":1}] | 200 []
   `,
 ]);
 
@@ -115,34 +85,21 @@ suite.answers("columns names the columns to write", {
     200 [{"id":1,"status":"s","total":1},{"id":2,"status":"new","total":5}]
     Preference-Applied: missing=default, return=representation
   // The columns of the key need not be listed.
-  PATCH /orders?on=id&columns=note&select=id,note
-    with [{"id":1,"note":"n"}]
+  PATCH /orders?on=id&columns=note&select=id,note with [{"id":1,"note":"n"}]
     200 [{"id":1,"note":"n"}]
 `;
 
 /** Of one shape but for the keys of their rows. */
 const ofOneShape: readonly Row[] = [
-  [
-    "PATCH /orders?on=id&select=id,note,total",
-    {
-      body: [{ id: 1, note: "x", total: 5 }, { id: 2, note: "y", total: 6 }],
-      headers: representation,
-    },
-    200,
-    [{ id: 1, note: "x", total: 5 }, { id: 2, note: "y", total: 6 }],
-  ],
-  [
-    "PATCH /orders?on=id&select=id,note,total",
-    { body: [{ id: 1, note: "z" }, { id: 2, total: 7 }], headers: representation },
-    200,
-    [{ id: 1, note: "z", total: 1 }, { id: 2, note: "b", total: 7 }],
-  ],
-  [
-    "PATCH /orders?on=id&select=id,note,total",
-    { body: [{ id: 3, total: 8 }, { id: 1, note: "w" }], headers: representation },
-    200,
-    [{ id: 3, note: null, total: 8 }, { id: 1, note: "w", total: 1 }],
-  ],
+  ...answers({ headers: { Prefer: "return=representation" } })`
+    PATCH /orders?on=id&select=id,note,total
+      with [{"id":1,"note":"x","total":5},{"id":2,"note":"y","total":6}]
+      200 [{"id":1,"note":"x","total":5},{"id":2,"note":"y","total":6}]
+    PATCH /orders?on=id&select=id,note,total with [{"id":1,"note":"z"},{"id":2,"total":7}]
+      200 [{"id":1,"note":"z","total":1},{"id":2,"note":"b","total":7}]
+    PATCH /orders?on=id&select=id,note,total with [{"id":3,"total":8},{"id":1,"note":"w"}]
+      200 [{"id":3,"note":null,"total":8},{"id":1,"note":"w","total":1}]
+  `,
 ];
 suite.rows("requests of one shape update by their own rows", [
   ...ofOneShape,
@@ -150,83 +107,55 @@ suite.rows("requests of one shape update by their own rows", [
   ...ofOneShape,
 ]);
 
-suite.rows("unmatched=fail refuses rows that match nothing", [
-  ...answers()`
-    PATCH /orders?on=id&select=id
-      Prefer: return=representation
-      with [{"id":1,"note":"x"},{"id":99,"note":"x"}]
-      200 [{"id":1}]
-  `,
-  ...answers({ headers: returned("unmatched=fail") })`
-    PATCH /orders?on=id&select=id
-      with [{"id":1,"note":"x"}]
-      200 [{"id":1}]
-      Preference-Applied: return=representation, unmatched=fail
-  `,
-  ...answers()`
-    PATCH /orders?on=id
-      Prefer: unmatched=fail
-      with [{"id":1,"note":"lost"},{"id":99,"note":"x"},{"id":98,"note":"x"}]
-      404 SVC146 | 2 rows were not found | [{"id" : 99}, {"id" : 98}]
-    GET /orders?id=eq.1&select=note | 200 [{"note":"a"}]
-    PATCH /orders?on=id
-      Prefer: unmatched=fail
-      with [{"id":1}]
-      204
-    PATCH /orders?on=id
-      Prefer: unmatched=ignore, handling=strict
-      with [{"id":9,"note":"x"}]
-      204
-      Preference-Applied: handling=strict, unmatched=ignore
-    PATCH /orders?on=id
-      Prefer: handling=strict, max-affected=1
-      with [{"id":1,"note":"x"},{"id":2,"note":"x"}]
-      400 SVC124 | Query result exceeds max-affected preference constraint | The query affects 2 rows
-  `,
-]);
+suite.answers("unmatched=fail refuses rows that match nothing")`
+  PATCH /orders?on=id&select=id with [{"id":1,"note":"x"},{"id":99,"note":"x"}]
+    Prefer: return=representation
+    200 [{"id":1}]
+  PATCH /orders?on=id&select=id with [{"id":1,"note":"x"}]
+    Prefer: return=representation, unmatched=fail
+    200 [{"id":1}]
+    Preference-Applied: return=representation, unmatched=fail
+  PATCH /orders?on=id with [{"id":1,"note":"lost"},{"id":99,"note":"x"},{"id":98,"note":"x"}]
+    Prefer: unmatched=fail
+    404 SVC146 | 2 rows were not found | [{"id" : 99}, {"id" : 98}]
+  GET /orders?id=eq.1&select=note | 200 [{"note":"a"}]
+  PATCH /orders?on=id {Prefer: unmatched=fail} with [{"id":1}] | 204
+  PATCH /orders?on=id {Prefer: unmatched=ignore, handling=strict} with [{"id":9,"note":"x"}]
+    204
+    Preference-Applied: handling=strict, unmatched=ignore
+  PATCH /orders?on=id with [{"id":1,"note":"x"},{"id":2,"note":"x"}]
+    Prefer: handling=strict, max-affected=1
+    400 SVC124 | Query result exceeds max-affected preference constraint | The query affects 2
+      + rows
+`;
 
 suite.rows("rows that cannot be matched are refused", [
   ["PATCH /orders?on=id", { body: [{ note: "x" }] }, 400, refused("Row 1 has no 'id'")],
   ...answers()`
-    PATCH /orders?on=id
-      with [{"id":1,"note":"x"},{"note":"y"}]
+    PATCH /orders?on=id with [{"id":1,"note":"x"},{"note":"y"}]
       400 SVC145 | Rows cannot be matched by 'id' | Row 2 has no 'id'
-    PATCH /orders?on=id
-      with [{"id":1,"note":"x"},{"id":null,"note":"y"}]
+    PATCH /orders?on=id with [{"id":1,"note":"x"},{"id":null,"note":"y"}]
       400 SVC145 | Rows cannot be matched by 'id' | Row 2 has no 'id'
-    PATCH /lines?on=order_id,sku
-      with [{"order_id":1,"sku":null,"qty":1}]
+    PATCH /lines?on=order_id,sku with [{"order_id":1,"sku":null,"qty":1}]
       400 SVC145 | Rows cannot be matched by 'order_id, sku' | Row 1 has no 'sku'
-    PATCH /orders?on=id&columns=note
-      with [{"note":"y"}]
+    PATCH /orders?on=id&columns=note with [{"note":"y"}]
       400 SVC145 | Rows cannot be matched by 'id' | Row 1 has no 'id'
-    PATCH /orders?on=id
-      with {}
-      400 SVC145 | Rows cannot be matched by 'id' | Row 1 has no 'id'
+    PATCH /orders?on=id with {} | 400 SVC145 | Rows cannot be matched by 'id' | Row 1 has no 'id'
     // Keys are equal in the type of the column.
-    PATCH /orders?on=id
-      with [{"id":"1","note":"x"},{"id":"01","note":"y"}]
+    PATCH /orders?on=id with [{"id":"1","note":"x"},{"id":"01","note":"y"}]
       400 SVC145 | Rows cannot be matched by 'id' | Row 2 has the key of an earlier row
-    PATCH /tagged?on=tag
-      with [{"tag":"1","n":1},{"tag":"01","n":2}]
+    PATCH /tagged?on=tag with [{"tag":"1","n":1},{"tag":"01","n":2}]
       204
       Content-Range: */*
-    PATCH /orders?on=id&limit=1&order=id
-      with [{"id":1,"note":"x"}]
+    PATCH /orders?on=id&limit=1&order=id with [{"id":1,"note":"x"}]
       400 SVC145 | Rows cannot be matched by 'id' | 'on' cannot be combined with 'limit' or 'offset'
-    PATCH /orders?on=nope
-      with [{"nope":1,"note":"x"}]
+    PATCH /orders?on=nope with [{"nope":1,"note":"x"}]
       400 SVC204 | Could not find the 'nope' column of 'orders' in the schema cache
-    PATCH /orders?on=id
-      with [{"id":1,"nope":"x"}]
+    PATCH /orders?on=id with [{"id":1,"nope":"x"}]
       400 SVC204 | Could not find the 'nope' column of 'orders' in the schema cache
-    PATCH /orders?on=id
-      Content-Type: application/json
-      with "[{\"id\":1},5]"
+    PATCH /orders?on=id {Content-Type: application/json} with "[{\"id\":1},5]"
       400 SVC102 | All object keys must match
-    PATCH /orders?on=id&columns=note
-      Content-Type: application/json
-      with "[5]"
+    PATCH /orders?on=id&columns=note {Content-Type: application/json} with "[5]"
       400 22023 | cannot call populate_composite on a scalar
   `,
 ]);

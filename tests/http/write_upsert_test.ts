@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { serviceSuite } from "../support/handler/api.ts";
-import { answers, type Row } from "../support/handler/rows.ts";
+import { answers, errorBody, type Row } from "../support/handler/rows.ts";
 
 const suite = serviceSuite("writes_shapes", { dbSchemas: ["api"], dbAnonRole: "anon" }, {
   title: "writes_shapes, upserts",
@@ -9,17 +9,12 @@ const representation = { Prefer: "return=representation" };
 const merge = { Prefer: "resolution=merge-duplicates, return=representation" };
 const ignore = { Prefer: "resolution=ignore-duplicates, return=representation" };
 
-const refused = (code: string, message: string, hint: string | null = null) => ({
-  code,
-  details: null,
-  hint,
-  message,
-});
+const refused = (code: string, message: string, hint: string | null = null) =>
+  errorBody(`${code} | ${message} |  | ${hint ?? ""}`);
 
 suite.rows("merging by primary key", [
   ...answers()`
-    POST /single?order=id
-      Prefer: resolution=merge-duplicates, return=representation, count=exact
+    POST /single?order=id {Prefer: resolution=merge-duplicates, return=representation, count=exact}
       with [{"id":3,"note":"n"},{"id":1,"note":"m"}]
       201 [{"id":1,"note":"m","other":"first"},{"id":3,"note":"n","other":"given"}]
       Content-Range: */2
@@ -46,25 +41,20 @@ suite.rows("the status tells whether a row is new, whatever is returned", [
   ["POST /defaults?select=own", { body: {}, headers: merge }, 201, [{ own: 5 }]],
   ...answers({ headers: { Prefer: "resolution=merge-duplicates, return=representation" } })`
     // The embed leaves the new row out of the representation, not out of the table.
-    POST /self?select=id,card!inner(text)
+    POST /self?select=id,card!inner(text) with {"id":9,"name":"new"}
       Prefer: resolution=merge-duplicates, return=representation, count=exact
-      with {"id":9,"name":"new"}
       201 []
       Content-Range: */0
-    POST /self?select=id.count()
-      with {"id":1,"name":"n"}
+    POST /self?select=id.count() with {"id":1,"name":"n"}
       400 SVC123 | Use of aggregate functions is not allowed
   `,
 ]);
 
 suite.rows("ignoring", [
   ...answers({ headers: { Prefer: "resolution=ignore-duplicates, return=representation" } })`
-    POST /single
-      with [{"id":3,"note":"n"},{"id":3,"note":"m"}]
+    POST /single with [{"id":3,"note":"n"},{"id":3,"note":"m"}]
       201 [{"id":3,"note":"n","other":"given"}]
-    POST /single
-      Prefer: resolution=ignore-duplicates, return=headers-only
-      with {"id":1}
+    POST /single {Prefer: resolution=ignore-duplicates, return=headers-only} with {"id":1}
       201
       no Location
   `,
@@ -72,27 +62,18 @@ suite.rows("ignoring", [
   ["POST /singles", { body: { id: 1, note: "n" }, headers: ignore }, 201, []],
 ]);
 
-suite.rows("on_conflict", [
-  ...answers({ headers: merge })`
-    POST /coded?on_conflict=x,y&select=id,note
-      with {"x":1,"y":1,"note":"new"}
-      200 [{"id":100,"note":"new"}]
-    POST /coded?on_conflict=y,x&select=x,y,note
-      with {"x":1,"y":2,"note":"new"}
-      201 [{"x":1,"y":2,"note":"new"}]
-  `,
-  ...answers()`
-    POST /camelCase?on_conflict=theKey&select=Value
-      Prefer: resolution=merge-duplicates, return=representation
-      with {"theKey":1,"Value":"v"}
-      200 [{"Value":"v"}]
-  `,
-  ...answers({ headers: merge })`
-    POST /keyless?on_conflict=a
-      with {"a":"x"}
-      400 42P10 | there is no unique or exclusion constraint matching the ON CONFLICT specification
-  `,
-]);
+suite.answers("on_conflict", {
+  headers: { Prefer: "resolution=merge-duplicates, return=representation" },
+})`
+  POST /coded?on_conflict=x,y&select=id,note with {"x":1,"y":1,"note":"new"}
+    200 [{"id":100,"note":"new"}]
+  POST /coded?on_conflict=y,x&select=x,y,note with {"x":1,"y":2,"note":"new"}
+    201 [{"x":1,"y":2,"note":"new"}]
+  POST /camelCase?on_conflict=theKey&select=Value with {"theKey":1,"Value":"v"}
+    200 [{"Value":"v"}]
+  POST /keyless?on_conflict=a with {"a":"x"}
+    400 42P10 | there is no unique or exclusion constraint matching the ON CONFLICT specification
+`;
 
 const mismatch = refused("SVC115", "Payload values do not match URL in primary key column(s)");
 const notKey = refused(
@@ -118,37 +99,25 @@ suite.rows("PUT", [
     ];
   }),
   ...answers()`
-    PUT /single?id=eq.1
-      Range: 5-1
-      with {"id":1,"note":"put"}
-      204
-    PUT /single?id=eq.1
-      Prefer: count=exact, max-affected=0, handling=strict, missing=default, resolution=ignore-duplicates, return=representation
-      with [{"id":1,"note":"put"}]
+    PUT /single?id=eq.1 {Range: 5-1} with {"id":1,"note":"put"} | 204
+    PUT /single?id=eq.1 with [{"id":1,"note":"put"}]
+      Prefer: count=exact, max-affected=0, handling=strict, missing=default,
+        + resolution=ignore-duplicates, return=representation
       200 [{"id":1,"note":"put","other":"first"}]
       Preference-Applied: return=representation, count=exact, handling=strict
-    PUT /single?id=eq.1&columns=id
-      Prefer: return=representation
-      with {"id":1,"note":"put"}
+    PUT /single?id=eq.1&columns=id {Prefer: return=representation} with {"id":1,"note":"put"}
       200 [{"id":1,"note":"put","other":"first"}]
-    PUT /single?id=eq.1
-      Content-Type: application/x-www-form-urlencoded
+    PUT /single?id=eq.1 {Content-Type: application/x-www-form-urlencoded} with "id=1&note=put"
       Prefer: return=representation
-      with "id=1&note=put"
       200 [{"id":1,"note":"put","other":"first"}]
-    PUT /camelCase?theKey=eq.1
-      with {"theKey":1,"Value":"p"}
-      204
-  `,
-  ...answers({ headers: representation })`
-    PUT /parted?id=eq.1&region=eq.a
-      with {"id":1,"region":"a","note":"p"}
+    PUT /camelCase?theKey=eq.1 with {"theKey":1,"Value":"p"} | 204
+    PUT /parted?id=eq.1&region=eq.a with {"id":1,"region":"a","note":"p"}
+      Prefer: return=representation
       200 [{"id":1,"region":"a","note":"p"}]
-    PUT /singles?id=eq.7
-      with {"id":7,"note":"p"}
+    PUT /singles?id=eq.7 {Prefer: return=representation} with {"id":7,"note":"p"}
       201 [{"id":7,"note":"p"}]
-    PUT /self?id=eq.1&select=name,card(text)
-      with {"id":1,"name":"p"}
+    PUT /self?id=eq.1&select=name,card(text) with {"id":1,"name":"p"}
+      Prefer: return=representation
       200 [{"name":"p","card":{"text":"card of root"}}]
   `,
 ]);
@@ -176,14 +145,11 @@ suite.rows("PUT is refused", [
   ["PUT /compound?a=eq.1&b=eq.a", { body: { a: 1 } }, 400, mismatch],
   ["PUT /single?id=eq.1&id=eq.2", { body: one }, 400, mismatch],
   ...answers()`
-    PUT /single?id=eq.1
-      with [{"id":1},{"id":1}]
+    PUT /single?id=eq.1 with [{"id":1},{"id":1}]
       400 21000 | ON CONFLICT DO UPDATE command cannot affect row a second time |  | Ensure that no rows proposed for insertion within the same command have duplicate constrained values.
-    PUT /single?id=eq.1
-      with [{"id":1},{"id":2,"note":"x"}]
+    PUT /single?id=eq.1 with [{"id":1},{"id":2,"note":"x"}]
       400 SVC102 | All object keys must match
-    PUT /single?id=eq.x
-      with {"id":1,"note":"put"}
+    PUT /single?id=eq.x with {"id":1,"note":"put"}
       400 22P02 | invalid input syntax for type integer: "x"
   `,
 ]);
@@ -193,12 +159,10 @@ suite.rows("rights", [
     { id: 1, owner: "anon", note: "n" },
   ]],
   ...answers()`
-    POST /guarded
-      Prefer: resolution=merge-duplicates, return=representation
+    POST /guarded {Prefer: resolution=merge-duplicates, return=representation}
       with {"id":2,"owner":"anon","note":"n"}
       401 42501 | new row violates row-level security policy (USING expression) for table "guarded"
-    PUT /guarded?id=eq.2
-      with {"id":2,"owner":"anon"}
+    PUT /guarded?id=eq.2 with {"id":2,"owner":"anon"}
       401 42501 | new row violates row-level security policy (USING expression) for table "guarded"
   `,
 ]);

@@ -1,108 +1,83 @@
 /** Changes of live queries: which messages reach a client. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { type LiveApi, openLiveApi } from "../support/handler/live_api.ts";
+import { records } from "../support/handler/records.ts";
 
 const a = { role: "writer", sub: "a" };
 const b = { role: "writer", sub: "b" };
 
-/** Label, query of `a`, SQL of others, and the messages of operations that follow. */
-const rows: readonly (readonly [string, string, string, readonly unknown[]])[] = [
-  [
-    "an insert, and no hidden row",
-    "/orders?select=id,total",
-    "insert into api.orders values (9, 'b'), (10, 'a')",
-    [["insert", '"10"', { id: 10, total: 0 }]],
-  ],
-  [
-    "an update",
-    "/orders?select=id,total",
-    "update api.orders set total = 5 where id = 1",
-    [["update", '"1"', { id: 1, total: 5 }]],
-  ],
-  [
-    "a delete",
-    "/orders?select=id,total",
-    "delete from api.orders where id = 1",
-    [["delete", '"1"', { id: 1 }]],
-  ],
-  [
-    "nothing of a rollback, of hidden rows and of columns that the query lacks",
-    "/orders?select=id,total",
-    `do $$ begin update api.orders set total = 6; raise 'x'; exception when others then null; end $$;
-     update api.orders set total = 7 where owner = 'b';
-     update api.orders set hidden = 9; update api.orders set total = 8 where id = 2`,
-    [["update", '"2"', { id: 2, total: 8 }]],
-  ],
-  [
-    "a row that leaves the filter",
-    "/orders?select=id&status=eq.open",
-    "update api.orders set status = 'done' where id = 1",
-    [["delete", '"1"', { id: 1 }]],
-  ],
-  [
-    "a row that enters the filter",
-    "/orders?select=id&status=eq.open",
-    "update api.orders set status = 'open' where id = 2",
-    [["insert", '"2"', { id: 2 }]],
-  ],
-  [
-    "a changed key, as both",
-    "/orders?select=id",
-    "update api.orders set id = 20 where id = 2",
-    [["delete", '"2"', { id: 2 }], ["insert", '"20"', { id: 20 }]],
-  ],
-  [
-    "a table of the policy",
-    "/docs?select=id,title",
-    "delete from api.members where doc = 1; insert into api.members values (2, 'a')",
-    [["delete", '"1"', { id: 1 }], ["insert", '"2"', { id: 2, title: "two" }]],
-  ],
-  [
-    "an embedded row",
-    "/orders?select=id,customer(name)&id=eq.1",
-    "update api.customers set name = 'Eve' where id = 1",
-    [["update", '"1"', { id: 1, customer: { name: "Eve" } }]],
-  ],
-  [
-    "a condition on an embedded row",
-    "/orders?select=id,customer!inner()&customer.name=eq.Ada",
-    "update api.customers set name = 'Eve' where id = 1",
-    [["delete", '"1"', { id: 1 }], ["delete", '"2"', { id: 2 }]],
-  ],
-  [
-    "the table below a view",
-    "/open_orders?select=id,total",
-    "update api.orders set total = 3 where id = 1",
-    [["update", '"1"', { id: 1, total: 3 }]],
-  ],
-  [
-    "groups, whose rows have no key",
-    "/orders?select=status,id.count()&status=eq.open",
-    "update api.orders set status = 'open' where id = 2",
-    [
-      ["delete", `{"status":"open","count":1}`, { status: "open", count: 1 }],
-      ["insert", `{"status":"open","count":2}`, { status: "open", count: 2 }],
-    ],
-  ],
-  [
-    "rows that enter and leave the limit",
-    "/orders?select=id&order=total.desc&limit=1",
-    "update api.orders set total = 99 where id = 1",
-    [["delete", '"2"', { id: 2 }], ["insert", '"1"', { id: 1 }]],
-  ],
-  [
-    "a scope: other values make no run",
-    "/orders?select=id,total&owner=eq.a",
-    "update api.orders set total = 1 where owner = 'b'; update api.orders set total = 5 where id = 1",
-    [["update", '"1"', { id: 1, total: 5 }]],
-  ],
-  [
-    "a truncation",
-    "/orders?select=id&owner=eq.a",
-    "truncate api.orders",
-    [["delete", '"1"', { id: 1 }], ["delete", '"2"', { id: 2 }]],
-  ],
-];
+/** The query of `a`, SQL of others, and the messages that follow: operation, key and value. */
+const rows = records`
+  # an insert, and no hidden row
+    query: /orders?select=id,total
+    sql: insert into api.orders values (9, 'b'), (10, 'a')
+    message: insert "10" {"id":10,"total":0}
+  # an update
+    query: /orders?select=id,total
+    sql: update api.orders set total = 5 where id = 1
+    message: update "1" {"id":1,"total":5}
+  # a delete
+    query: /orders?select=id,total
+    sql: delete from api.orders where id = 1
+    message: delete "1" {"id":1}
+  # nothing of a rollback, of hidden rows and of columns that the query lacks
+    query: /orders?select=id,total
+    sql: do $$ begin update api.orders set total = 6; raise 'x'; exception when others then null;
+      + end $$; update api.orders set total = 7 where owner = 'b'; update api.orders set hidden = 9;
+      + update api.orders set total = 8 where id = 2
+    message: update "2" {"id":2,"total":8}
+  # a row that leaves the filter
+    query: /orders?select=id&status=eq.open
+    sql: update api.orders set status = 'done' where id = 1
+    message: delete "1" {"id":1}
+  # a row that enters the filter
+    query: /orders?select=id&status=eq.open
+    sql: update api.orders set status = 'open' where id = 2
+    message: insert "2" {"id":2}
+  # a changed key, as both
+    query: /orders?select=id
+    sql: update api.orders set id = 20 where id = 2
+    message: delete "2" {"id":2}
+    message: insert "20" {"id":20}
+  # a table of the policy
+    query: /docs?select=id,title
+    sql: delete from api.members where doc = 1; insert into api.members values (2, 'a')
+    message: delete "1" {"id":1}
+    message: insert "2" {"id":2,"title":"two"}
+  # an embedded row
+    query: /orders?select=id,customer(name)&id=eq.1
+    sql: update api.customers set name = 'Eve' where id = 1
+    message: update "1" {"id":1,"customer":{"name":"Eve"}}
+  # a condition on an embedded row
+    query: /orders?select=id,customer!inner()&customer.name=eq.Ada
+    sql: update api.customers set name = 'Eve' where id = 1
+    message: delete "1" {"id":1}
+    message: delete "2" {"id":2}
+  # the table below a view
+    query: /open_orders?select=id,total
+    sql: update api.orders set total = 3 where id = 1
+    message: update "1" {"id":1,"total":3}
+  # groups, whose rows have no key
+    query: /orders?select=status,id.count()&status=eq.open
+    sql: update api.orders set status = 'open' where id = 2
+    message: delete {"status":"open","count":1} {"status":"open","count":1}
+    message: insert {"status":"open","count":2} {"status":"open","count":2}
+  # rows that enter and leave the limit
+    query: /orders?select=id&order=total.desc&limit=1
+    sql: update api.orders set total = 99 where id = 1
+    message: delete "2" {"id":2}
+    message: insert "1" {"id":1}
+  # a scope: other values make no run
+    query: /orders?select=id,total&owner=eq.a
+    sql: update api.orders set total = 1 where owner = 'b'; update api.orders set total = 5 where id
+      + = 1
+    message: update "1" {"id":1,"total":5}
+  # a truncation
+    query: /orders?select=id&owner=eq.a
+    sql: truncate api.orders
+    message: delete "1" {"id":1}
+    message: delete "2" {"id":2}
+`;
 
 /** Undoes what rows write. */
 const restore = `truncate api.orders, api.members;
@@ -118,21 +93,21 @@ for (const engine of Object.values(kinds)) {
     sanitizeResources: engine === "pg",
     async fn(context) {
       await using api = await openLiveApi({ engine });
-      for (const [index, [label, select, sql, expected]] of rows.entries()) {
+      for (const [index, { label, all, one }] of rows.entries()) {
         await context.step(label, async () => {
           await api.sql(restore);
           // Another query has a result of its own.
-          const path = `${select}&or=(id.gt.-${index},id.is.null)`;
+          const path = `${one("query")}&or=(id.gt.-${index},id.is.null)`;
           await using stream = await api.stream(`/live${path}`, { as: a });
           await stream.next();
-          const messages: unknown[] = [];
-          await api.sql(sql);
-          while (messages.length < expected.length) {
+          const messages: string[] = [];
+          await api.sql(one("sql")!);
+          while (messages.length < all("message").length) {
             for (const { headers, key, value } of await stream.next()) {
-              messages.push([headers.operation, key, value]);
+              messages.push(`${headers.operation} ${key} ${JSON.stringify(value)}`);
             }
           }
-          deepStrictEqual(messages, expected);
+          deepStrictEqual(messages, all("message"));
           await checkRows(api, path, [...stream.rows.values()]);
         });
       }

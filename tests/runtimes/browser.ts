@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { serveFile } from "../../examples/browser/serve.ts";
 import { bundle } from "../../tools/build/build.ts";
 import type { Outcome } from "./places.ts";
-import { type Report, suiteKeys, suiteSecret } from "./suite.ts";
+import { suiteKeys, suiteSecret } from "./cases.ts";
+import type { Report } from "./suite.ts";
 
 /** Where the browser's files go, and what fills the database. */
 export interface BrowserPlace {

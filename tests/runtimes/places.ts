@@ -10,15 +10,13 @@ import { coldStart } from "./cold_start.ts";
 import { bothReports, runMcpSuite, suiteMcpPath } from "./mcp_suite.ts";
 import { installPackages } from "./npm_folder.ts";
 import {
-  type Report,
-  runSuite,
-  type Send,
   suiteCookie,
   suiteHealthPath,
   suiteRateLimits,
   suiteRequestIdHeader,
   suiteSecret,
-} from "./suite.ts";
+} from "./cases.ts";
+import { type Report, runSuite, type Send } from "./suite.ts";
 
 /** What a runtime gets to work with. */
 export interface Place {

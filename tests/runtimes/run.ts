@@ -4,7 +4,7 @@ import { build } from "../../tools/build/build.ts";
 import { guardedFolder } from "../support/runner/guarded_folder.ts";
 import { startPostgres } from "../support/database/postgres_server.ts";
 import { type Outcome, type Place, runtimes } from "./places.ts";
-import { suiteKeys } from "./suite.ts";
+import { suiteKeys } from "./cases.ts";
 
 async function main(names: readonly string[]): Promise<number> {
   await build();

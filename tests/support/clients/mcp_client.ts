@@ -1,6 +1,7 @@
 /** Connects the official client of the Model Context Protocol with a handler, or with a server.
  * @module */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { linesOf } from "../handler/rows.ts";
 import { type Claims, signToken } from "../handler/token.ts";
 
 /** The revision that a client speaks: that of 2026, or those of 2025. */
@@ -69,4 +70,16 @@ export async function callMcp(
 /** Returns the text of a result. */
 export function resultText({ content }: Result): string {
   return content[0].text;
+}
+
+/** A label, a tool, its arguments, and a pattern of the answer. */
+export type ToolRow = readonly [string, string, Readonly<Record<string, unknown>>, RegExp];
+
+/** Reads rows of `label | tool arguments | pattern`. */
+export function toolRows(table: TemplateStringsArray): readonly ToolRow[] {
+  return linesOf(table).map((line) => {
+    const [label = "", call = "", pattern = ""] = line.split(" | ");
+    const [, tool = "", args = ""] = /^(\S+) (.*)$/.exec(call)!;
+    return [label, tool, JSON.parse(args), new RegExp(pattern)];
+  });
 }

@@ -1,4 +1,5 @@
 /** A database that is set up well, for tests that set it up wrongly. @module */
+import { createHandler, type Handler } from "../../../mod.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import type { Config } from "../../../src/config/options.ts";
 import { diagnose } from "../../../src/diagnosis/diagnose.ts";
@@ -6,7 +7,10 @@ import type { Finding } from "../../../src/diagnosis/finding.ts";
 import { openDatabase } from "../../../src/database/open.ts";
 import { reloadTriggerSql } from "../../../src/schema_cache/reload_trigger.ts";
 import { prepared, serverVariable } from "../runner/environment.ts";
+import { records } from "./records.ts";
 import { createDatabase, type PostgresClient, withClient } from "../database/postgres_client.ts";
+
+type HandlerOptions = Parameters<typeof createHandler>[0];
 
 /** Options of the service by their names in the configuration file. */
 export type FileOptions = Readonly<Record<string, string>>;
@@ -33,19 +37,12 @@ export interface FindingRow {
   readonly to?: number;
 }
 
-/**
- * Reads rows of texts: `# label`, then lines of `field: value`. A field of several lines is repeated,
- * and a line that begins with `+` continues the one before.
- */
-export function findingRows({ raw }: TemplateStringsArray): readonly FindingRow[] {
-  const text = raw[0]!.trim().replaceAll(/\n\s*\+/g, "");
-  return text.split(/\n?\s*# (?=[^:]+\n)/).slice(1).map((row) => {
-    const [label = "", ...lines] = row.split("\n").map((line) => line.trim());
-    const all = (field: string) =>
-      lines.filter((line) => line.startsWith(`${field}: `)).map((line) =>
-        line.slice(field.length + 2)
-      );
-    const one = (field: string) => all(field).length === 0 ? undefined : all(field).join("\n");
+/** Reads rows of texts: {@linkcode records}. */
+export function findingRows(
+  strings: TemplateStringsArray,
+  ...values: readonly string[]
+): readonly FindingRow[] {
+  return records(strings, ...values).map(({ label, all, one }) => {
     const options = all("option").map((line) => line.split(" = ") as [string, string]);
     const [target, status] = one("request")?.split(" ") ?? [];
     return {
@@ -70,8 +67,11 @@ export interface DiagnosedDatabase extends AsyncDisposable {
   fill(text: string): string;
   /** Runs SQL as a superuser. */
   run(sql: string): Promise<void>;
+  readonly superuserUri: string;
   /** The configuration of a service that logs in as `{auth}`. */
   config(options: FileOptions): Config;
+  /** Opens a handler with this configuration. */
+  handler(options?: FileOptions): Handler;
   diagnose(options: FileOptions): Promise<readonly Finding[]>;
 }
 
@@ -123,7 +123,16 @@ export async function diagnosedDatabase(): Promise<DiagnosedDatabase> {
   return {
     fill,
     run,
+    superuserUri: uri.href,
     config,
+    handler(options = {}) {
+      const { dbUri, dbSchemas, dbExtraSearchPath, dbAnonRole, jwtSecret, ...others } = config(
+        options,
+      );
+      const { dbPreRequest, dbRootSpec } = others;
+      const common = { dbUri, dbSchemas, dbExtraSearchPath, dbAnonRole, jwtSecret };
+      return createHandler({ ...common, dbPreRequest, dbRootSpec } as HandlerOptions);
+    },
     diagnose: (options) => diagnoseOnce(config(options)),
     [Symbol.asyncDispose]: () =>
       withClient(

@@ -22,34 +22,67 @@ export interface ErrorBody {
 }
 
 /**
- * Reads rows of requests with the same parts. `request | answer` is a row of one line. A longer row has,
- * in lines of their own, the request, its headers, its body as `with <json>`, the answer, and headers of
- * the answer, of which `no <name>` must be absent. An answer is `status`, `status json`, or
+ * Reads rows of requests with the same parts. `request | answer` is a row of one line. Behind the request
+ * stand its headers as `{Name: value}`, `as <role>`, and its body as `with <json>`. A longer row has, in
+ * lines of their own, the request, more of its headers as `Name: value`, role or body, the answer, and
+ * headers of the answer, of which `no <name>` must be absent. An answer is `status`, `status json`, or
  * `status code | message | details | hint`. A line that begins with `+` continues the one before.
  */
 export function answers(
   parts: RequestParts = {},
 ): (table: TemplateStringsArray) => readonly Row[] {
-  return ({ raw }) => {
-    const lines = raw[0]!.trim().split("\n").map((line) => line.trim())
-      .filter((line) => !line.startsWith("//")).join("\n").replaceAll("\n+", "");
-    return lines.split(/\n(?=[A-Z]+ \/)/).map((text) => readRow(text, parts));
-  };
+  return (table) => blocksOf(table).map((text) => readRow(text, parts));
 }
 
-function readRow(text: string, parts: RequestParts): Row {
-  const [line = "", ...rest] = text.includes("\n") ? text.split("\n") : text.split(/ \| (.*)/, 2);
-  const at = rest.findIndex((one) => /^\d{3}\b/.test(one));
-  const body = rest.slice(0, at).find((one) => one.startsWith("with "));
-  const role = rest.slice(0, at).find((one) => one.startsWith("as "));
-  const lines = rest.slice(0, at).filter((one) => one !== body && one !== role);
-  const headers = headersOf(lines) as Readonly<Record<string, string>>;
-  const request: RequestParts = {
+/** Reads the rows of a text, each of which begins with its request. */
+export function blocksOf(table: TemplateStringsArray): readonly string[] {
+  return linesOf(table).join("\n").split(/\n(?=[A-Z]+ \/)/);
+}
+
+/** Reads the lines of a text without its comments. A line that begins with `+` continues the one before. */
+export function linesOf({ raw }: TemplateStringsArray): readonly string[] {
+  const lines = raw[0]!.trim().split("\n").map((line) => line.trim());
+  return lines.filter((line) => !line.startsWith("//")).join("\n").replaceAll("\n+", "").split(
+    "\n",
+  );
+}
+
+/** Reads a request of one line: `GET /path {Name: value} as <role> with <json>`. */
+export function readRequest(text: string): readonly [line: string, parts: RequestParts] {
+  const [line = "", ...own] = partsOf(text);
+  return [line, readParts(own)];
+}
+
+function partsOf(text: string): readonly string[] {
+  return text.split(/ (?=\{[A-Z][\w-]*: |as \w+(?: with |$)|with ["[{])/);
+}
+
+/** Reads `as <role>`, `with <json>` and headers, with and without braces. */
+function readParts(
+  texts: readonly string[],
+  { headers, ...parts }: RequestParts = {},
+): RequestParts {
+  const body = texts.find((text) => text.startsWith("with "));
+  const role = texts.find((text) => text.startsWith("as "));
+  const own = headersOf(
+    texts.filter((text) => text !== body && text !== role)
+      .map((text) => text.replace(/^\{(.*)\}$/, "$1")),
+  );
+  const all = { ...headers, ...own as Readonly<Record<string, string>> };
+  return {
     ...parts,
-    ...(lines.length === 0 ? {} : { headers: { ...parts.headers, ...headers } }),
+    ...(headers === undefined && Object.keys(own).length === 0 ? {} : { headers: all }),
     ...(role === undefined ? {} : { as: role.slice(3) }),
     ...(body === undefined ? {} : { body: JSON.parse(body.slice(5)) }),
   };
+}
+
+/** Reads a row: {@linkcode answers}. */
+export function readRow(text: string, parts: RequestParts = {}): Row {
+  const [first = "", ...rest] = text.includes("\n") ? text.split("\n") : text.split(/ \| (.*)/, 2);
+  const [line = "", ...own] = partsOf(first);
+  const at = rest.findIndex((one) => /^\d{3}\b/.test(one));
+  const request = readParts([...own, ...rest.slice(0, at)], parts);
   return [line, request, ...answer(rest[at]!), headersOf(rest.slice(at + 1))];
 }
 

@@ -21,87 +21,63 @@ const demand: CapacityDemand = {
   model: { rate: 10_000, sigma: 0, kappa: 0 },
 };
 
-interface PlanRow {
-  readonly name: string;
-  readonly change: Partial<CapacityDemand>;
-  readonly expected: Partial<CapacityPlan>;
-}
-
-const rows: readonly PlanRow[] = [
-  {
-    name: "one instance suffices, and one is spare",
-    change: {},
-    expected: {
-      instanceRate: 10_000,
-      instances: 2,
-      busyConnections: 5,
-      pool: 8,
-      connections: 27,
-      databaseLoad: 0.125,
-      warnings: [],
-    },
-  },
-  {
-    name: "an instance is planned for 60 %",
-    change: { rate: 6001 },
-    expected: { instances: 3, pool: 5, connections: 24 },
-  },
-  {
-    name: "threads of an instance add up",
-    change: { rate: 20_000, threads: 4, databaseCores: 16 },
-    expected: { instanceRate: 40_000, instances: 2, pool: 30, connections: 96 },
-  },
-  {
-    name: "the pool has at most four connections per processor",
-    change: { rate: 12_000 },
-    expected: { instances: 3, busyConnections: 12, pool: 8 },
-  },
-  {
-    name: "requests queue when even those are too few",
-    change: { rate: 20_000 },
-    expected: {
-      instances: 5,
-      busyConnections: 20,
-      pool: 4,
-      warnings: ["requests queue: 16 connections carry at most 16,000/s"],
-    },
-  },
-  {
-    name: "PostgreSQL lacks processors",
-    change: { rate: 30_000, connectionUs: 100 },
-    expected: {
-      databaseLoad: 0.75,
-      warnings: ["PostgreSQL needs 5 processors on each server to stay below 60 %"],
-    },
-  },
-  {
-    name: "PostgreSQL lacks connections",
-    change: { maxConnections: 36 },
-    expected: {
-      connections: 27,
-      warnings: [
-        "27 connections exceed max_connections minus 10: " +
-        "use a pooler, fewer instances or a higher max_connections",
-      ],
-    },
-  },
-  {
-    name: "the pool has fewer connections than the instance has threads",
-    change: { rate: 1000, threads: 3 },
-    expected: {
-      pool: 2,
-      warnings: ["a pool of 2 lowers 3 threads to 2, since each needs a connection"],
-    },
-  },
-  {
-    name: "standbys share the requests",
-    change: { rate: 12_000, databases: 3 },
-    expected: { instances: 3, pool: 3, connections: 20, warnings: [] },
-  },
-  { name: "no listener", change: { listens: false }, expected: { pool: 8, connections: 24 } },
+const rows: readonly (readonly [
+  name: string,
+  change: Partial<CapacityDemand>,
+  expected: Partial<CapacityPlan>,
+])[] = [
+  ["one instance suffices, and one is spare", {}, {
+    instanceRate: 10_000,
+    instances: 2,
+    busyConnections: 5,
+    pool: 8,
+    connections: 27,
+    databaseLoad: 0.125,
+    warnings: [],
+  }],
+  ["an instance is planned for 60 %", { rate: 6001 }, { instances: 3, pool: 5, connections: 24 }],
+  ["threads of an instance add up", { rate: 20_000, threads: 4, databaseCores: 16 }, {
+    instanceRate: 40_000,
+    instances: 2,
+    pool: 30,
+    connections: 96,
+  }],
+  ["the pool has at most four connections per processor", { rate: 12_000 }, {
+    instances: 3,
+    busyConnections: 12,
+    pool: 8,
+  }],
+  ["requests queue when even those are too few", { rate: 20_000 }, {
+    instances: 5,
+    busyConnections: 20,
+    pool: 4,
+    warnings: ["requests queue: 16 connections carry at most 16,000/s"],
+  }],
+  ["PostgreSQL lacks processors", { rate: 30_000, connectionUs: 100 }, {
+    databaseLoad: 0.75,
+    warnings: ["PostgreSQL needs 5 processors on each server to stay below 60 %"],
+  }],
+  ["PostgreSQL lacks connections", { maxConnections: 36 }, {
+    connections: 27,
+    warnings: [
+      "27 connections exceed max_connections minus 10: " +
+      "use a pooler, fewer instances or a higher max_connections",
+    ],
+  }],
+  ["the pool has fewer connections than the instance has threads", { rate: 1000, threads: 3 }, {
+    pool: 2,
+    warnings: ["a pool of 2 lowers 3 threads to 2, since each needs a connection"],
+  }],
+  ["standbys share the requests", { rate: 12_000, databases: 3 }, {
+    instances: 3,
+    pool: 3,
+    connections: 20,
+    warnings: [],
+  }],
+  ["no listener", { listens: false }, { pool: 8, connections: 24 }],
 ];
 
-for (const { name, change, expected } of rows) {
+for (const [name, change, expected] of rows) {
   Deno.test(`planCapacity() counts: ${name}`, () => {
     const plan = planCapacity({ ...demand, ...change });
     deepStrictEqual(

@@ -8,6 +8,7 @@ Deno.test("answers() reads requests, their parts and the whole answers", () => {
     GET /tools?id=eq.1 | 200 [{"id":1}]
     // Comments are no rows.
     GET /nothing | 404 SVC205 | No such table |  | See the tables
+    PATCH /tools {Accept: text/csv} as writer with {"a":[1]} | 204
     POST /tools
       +?columns=name
       as writer
@@ -19,12 +20,14 @@ Deno.test("answers() reads requests, their parts and the whole answers", () => {
   `;
   const body = { name: 'a"b' };
   const error = { code: "SVC205", message: "No such table", details: null, hint: "See the tables" };
+  const all = { ...headers, Accept: "text/csv" };
   const expected: readonly Row[] = [
     ["GET /tools?id=eq.1", { headers }, 200, [{ id: 1 }], {}],
     ["GET /nothing", { headers }, 404, error, {}],
+    ["PATCH /tools", { headers: all, as: "writer", body: { a: [1] } }, 204, undefined, {}],
     [
       "POST /tools?columns=name",
-      { headers: { ...headers, Accept: "text/csv" }, as: "writer", body },
+      { headers: all, as: "writer", body },
       201,
       undefined,
       { "Content-Length": "0", Location: null },
