@@ -176,16 +176,20 @@ class ReadRouter {
     if (batch.access === "read only") await this.set.primary.showsCommits();
     return await atEnd(this.primary.transaction(withPosition(batch), caller), async (executed) => {
       const result = await executed;
-      if (result.end === "rollback" && batch.access === "read write") return result;
-      return await withBookmark(
-        result,
-        async () => this.#bookmarkOf(result.walPosition ?? await this.set.primary.position()),
-      );
+      const isWrite = batch.access === "read write";
+      if (result.end === "rollback" && isWrite) return result;
+      // Standbys execute nothing before the timeline is known.
+      const otherwise = isWrite && this.set.primary.timeline !== null ? forPrimary : null;
+      const find = async () => {
+        const position = result.walPosition ?? await this.set.primary.position();
+        return position === null ? null : this.#bookmarkOf(position) ?? otherwise;
+      };
+      return await withBookmark(result, find, otherwise);
     });
   }
 
-  #bookmarkOf(position: WalPosition | null): Bookmark | null {
-    if (position === null || position.timeline === null) return null;
+  #bookmarkOf(position: WalPosition): Bookmark | null {
+    if (position.timeline === null) return null;
     this.set.primary.recordTimeline(position.timeline);
     return { timeline: position.timeline, lsn: position.shownLsn };
   }
@@ -217,11 +221,16 @@ async function atEnd(
   };
 }
 
+/** No server has its timeline, so that the primary executes reads with it. */
+const forPrimary: Bookmark = { timeline: 0, lsn: 0n };
+
+/** `otherwise`: the bookmark if the server cannot be asked any more. Default: none. */
 async function withBookmark(
   result: BatchResult,
   find: () => Promise<Bookmark | null>,
+  otherwise: Bookmark | null = null,
 ): Promise<BatchResult> {
-  const found = await find().catch(() => null);
+  const found = await find().catch(() => otherwise);
   return { ...result, bookmark: found === null ? null : bookmarkText(found) };
 }
 

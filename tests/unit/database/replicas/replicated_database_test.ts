@@ -225,6 +225,17 @@ Deno.test("replicatedDatabase().transaction() gives a write the position behind 
   });
 });
 
+Deno.test("replicatedDatabase().transaction() gives a write a bookmark for the primary if its position is lost", async () => {
+  const replicas = await observed();
+  const { database, primary } = replicas;
+  primary.streams = true;
+  primary.isDown = true;
+  const { bookmark: text } = await database.transaction(bookmarkedWrite);
+  strictEqual(text, bookmark("0", 0));
+  primary.isDown = false;
+  strictEqual(await outcome(replicas, standbyRead(text)), "primary");
+});
+
 Deno.test("replicatedDatabase().transaction() gives a write that rolls back no bookmark", async () => {
   const { database } = await observed();
   const transaction = { form: "block", isolation: "read committed", end: "rollback" } as const;
