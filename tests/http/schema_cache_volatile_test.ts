@@ -81,6 +81,7 @@ const rows: readonly Row[] = [
   view("of_view", "select * from other.v", true),
   view("of_view_of_view", "select * from api.of_view", true),
   view("of_catalogue", "select count(*) from pg_locks", true),
+  view("of_view_of_catalogue", "select count(*) from pg_stat_xact_user_tables", true),
   view("odd_name", `select 1 as ":funcid 1598 "`, false),
   view("odd_constant", "select ':funcid 1598 '::text as c", false),
   ["materialized", "create materialized view api.materialized as select random() as r", false],

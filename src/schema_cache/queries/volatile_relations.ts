@@ -9,6 +9,10 @@ export interface VolatileResult {
   readonly stableWithoutArguments: SchemaCacheData["stableWithoutArguments"];
 }
 
+/** A pattern of the fields of an expression tree that name a relation or a function. A group that
+ * captures would take twice the time. */
+const namedObjects = "':(?:relid|funcid|aggfnoid|winfnoid|tsmhandler) [0-9]+'";
+
 /**
  * Parameters: exposed schemas as `regnamespace[]`.
  *
@@ -30,10 +34,14 @@ export interface VolatileResult {
  * outside of extensions uses the source type: `postgis_topology` has a volatile one.)
  */
 export const volatileRelationsQuery = `
-with recursive trees (kind, oid, tree) as (
-  select 'relation', r.ev_class, r.ev_action::text
+with recursive views (oid, schema, tree) as not materialized (
+  select r.ev_class, c.relnamespace, r.ev_action::text
   from pg_rewrite r join pg_class c on c.oid = r.ev_class
   where r.ev_type = '1' and c.relkind = 'v'
+),
+trees (kind, oid, tree) as (
+  select 'relation', oid, tree from views
+  where oid >= 16384 or schema = any ($1::regnamespace[])
   union all
   select 'relation', p.polrelid, p.polqual::text
   from pg_policy p join pg_class c on c.oid = p.polrelid
@@ -43,14 +51,18 @@ with recursive trees (kind, oid, tree) as (
   union all
   select 'domain', contypid, conbin::text from pg_constraint where contypid <> 0
 ),
+named (kind, oid, field, used) as (
+  select t.kind, t.oid, split_part(m[1], ' ', 1), split_part(m[1], ' ', 2)::oid
+  from trees t cross join regexp_matches(t.tree, ${namedObjects}, 'g') m
+  union
+  -- Trees of the many built-in views are long, so only those that a view names are read.
+  select 'relation', v.oid, split_part(m[1], ' ', 1), split_part(m[1], ' ', 2)::oid
+  from (select distinct used from named where field = ':relid' and used < 16384) u
+    join views v on v.oid = u.used
+    cross join regexp_matches(v.tree, ${namedObjects}, 'g') m
+),
 uses (kind, oid, used_kind, used) as materialized (
-  select t.kind, t.oid, case split_part(m[1], ' ', 1) when ':relid' then 'relation' else 'function' end,
-    split_part(m[1], ' ', 2)::oid
-  from trees t
-    cross join regexp_matches(
-      -- Groups that capture would take twice the time.
-      t.tree, ':(?:relid|funcid|aggfnoid|winfnoid|tsmhandler) [0-9]+', 'g'
-    ) m
+  select kind, oid, case field when ':relid' then 'relation' else 'function' end, used from named
   union all
   select 'relation', inhparent, 'relation', inhrelid from pg_inherits
   union all
