@@ -53,6 +53,8 @@ export interface PostgresOptions {
    * identifier and is there sooner. Default: `own`, by `initdb`.
    */
   readonly cluster?: "own" | "copied";
+  /** Folder in which the server gets its own. Default: the one of temporary files. */
+  readonly dir?: string;
   /** TCP port. Default: a free one. */
   readonly port?: number;
   /** Makes the server a standby of this one, which it follows from then on. */
@@ -63,6 +65,8 @@ export interface PostgresOptions {
 
 /** What was committed survives the death of the server, but not a power cut. */
 const testSettings: Readonly<Record<string, string>> = {
+  // Its workers visit hundreds of databases all the time, and change plans by chance.
+  autovacuum: "off",
   fsync: "off",
   full_page_writes: "off",
   max_connections: "200",
@@ -78,7 +82,7 @@ type Run = (program: string, args: readonly string[]) => Promise<string>;
 
 /** Starts a server of its own on a free port, with an empty cluster in the C locale and UTC. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
-  const folder = await serverFolder();
+  const folder = await serverFolder(options.dir);
   try {
     const programs = options.programs ?? await postgresBinaries(folder.path);
     const run = runIn(folder.path, programs, Deno.uid() === 0 ? nobody : {});
@@ -90,8 +94,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 }
 
 /** Makes a folder that belongs to the user that PostgreSQL runs as. */
-export async function serverFolder(): Promise<GuardedFolder> {
-  const folder = await guardedFolder("svc_postgres_");
+export async function serverFolder(dir?: string): Promise<GuardedFolder> {
+  const folder = await guardedFolder("svc_postgres_", dir);
   if (Deno.uid() === 0) await Deno.chown(folder.path, nobody.uid, nobody.gid);
   return folder;
 }

@@ -8,9 +8,9 @@ export interface GuardedFolder extends AsyncDisposable {
   remove(): Promise<void>;
 }
 
-/** Makes a folder and starts its guard. */
-export async function guardedFolder(prefix: string): Promise<GuardedFolder> {
-  const path = await Deno.makeTempDir({ prefix });
+/** Makes a folder in `dir`, by default the one of temporary files, and starts its guard. */
+export async function guardedFolder(prefix: string, dir?: string): Promise<GuardedFolder> {
+  const path = await Deno.makeTempDir({ prefix, dir });
   const guard = new Deno.Command("sh", {
     args: ["-c", guardScript, "guard", path],
     stdin: "piped",

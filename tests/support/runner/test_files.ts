@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
  * How many modules import the files of a folder: loading the sources costs more than most of these
  * tests. A file of another folder is a module of its own.
  */
-const modulesOf: Readonly<Record<string, number>> = { http: 24, unit: 8 };
+const modulesOf: Readonly<Record<string, number>> = { http: 6, unit: 3 };
 
 /** A file that needs a module of its own: its hooks, or its stand-in for `Deno.test`, are for all tests. */
 const needsOwnModule = /Deno\.test\.(before|after)|Object\.assign\(Deno/;
