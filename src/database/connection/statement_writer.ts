@@ -48,6 +48,8 @@ export class StatementWriter {
       );
       this.#encoder.sync();
       execution.sent(sent);
+      // It may deallocate what the batches behind the first attempt have prepared.
+      if (execution.isRetry) this.forget();
     }
     return this.#encoder.take();
   }

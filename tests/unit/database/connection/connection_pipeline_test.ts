@@ -349,7 +349,7 @@ Deno.test("Connection retries batches one at a time, after all that were sent wi
   deepStrictEqual(await outcomesOf(replies), ["1", "1", "1"]);
   deepStrictEqual(transport.sent.slice(2).map((sent) => sent.map(({ type }) => type).join("")), [
     "QPBEPBES",
-    "QPBEPBES",
+    "QCCPBEPBES",
   ]);
   const names = transport.sent.slice(2).flat().flatMap(({ type, name }) =>
     type === "B" ? [name] : []
@@ -394,4 +394,26 @@ Deno.test("Connection forgets stale statements with the next write, not while on
   strictEqual(transport.sent[3]!.map(({ type }) => type).join(""), "CCCCPBEPBEPBEPBES");
   transport.lose("reset");
   strictEqual(await replies[0]!.catch(codeOf), "001");
+});
+
+Deno.test("Connection relies on no statement that was prepared before a second attempt", async () => {
+  const { transport, execute, run } = new FakeConnection();
+  const server = fakeServer();
+  const script = [
+    join(
+      failure("26000", "does not exist"),
+      ready("I"),
+      executed("BEGIN"),
+      succeeded.slice(0, -6),
+      executed("COMMIT"),
+      ready("I"),
+    ),
+  ];
+  transport.reply = (sent) => script.shift() ?? server(sent);
+  deepStrictEqual(await outcomesOf(execute(implicitWrite, blockWrite)), ["1", "1"]);
+  await run(blockWrite);
+  deepStrictEqual(transport.sent.slice(1).map((sent) => sent.map(({ type }) => type).join("")), [
+    "PBEPBES",
+    "CCPBEPBEPBEPBES",
+  ]);
 });
