@@ -5,6 +5,8 @@ interface PreparedStatement {
   readonly context: string | null;
   readonly text: string;
   readonly name: string;
+  /** Statements that were prepared later have a higher number. */
+  readonly rank: number;
   lastUse: number;
 }
 
@@ -28,11 +30,10 @@ export class PreparedStatements {
     return this.#size;
   }
 
-  use(context: string | null, text: string): string | undefined {
+  use(context: string | null, text: string): PreparedStatement | undefined {
     const prepared = this.#byContext.get(context)?.get(text);
-    if (prepared === undefined) return undefined;
-    prepared.lastUse = ++this.#useCounter;
-    return prepared.name;
+    if (prepared !== undefined) prepared.lastUse = ++this.#useCounter;
+    return prepared;
   }
 
   /** Returns a name that was never used on this connection. */
@@ -45,7 +46,8 @@ export class PreparedStatements {
     const texts = getOrMake(this.#byContext, context, () => new Map());
     const replaced = texts.get(text)?.name;
     if (replaced === undefined) this.#size++;
-    texts.set(text, { context, text, name, lastUse: ++this.#useCounter });
+    const rank = ++this.#useCounter;
+    texts.set(text, { context, text, name, rank, lastUse: rank });
     return replaced;
   }
 

@@ -26,6 +26,15 @@ interface Preparation {
 /** Those of one write, by context and text. */
 type Preparations = Map<string | null, Map<string, Preparation>>;
 
+/** Where in a write, and in a batch, the next statement is. */
+interface Place {
+  readonly execution: BatchExecution;
+  readonly preparations: Preparations;
+  /** `rank` of the oldest prepared statement that the batch uses so far. */
+  oldestRank: number;
+  isBehindUserCode: boolean;
+}
+
 export class StatementWriter {
   readonly #encoder = new FrameEncoder();
   readonly #prepare: boolean;
@@ -43,13 +52,12 @@ export class StatementWriter {
     this.#closeStatements();
     const preparations: Preparations = new Map();
     for (const execution of executions) {
+      const place = { execution, preparations, oldestRank: Infinity, isBehindUserCode: false };
       const sent = execution.statementsToSend().map((statement) =>
-        this.#statement(statement, execution, preparations)
+        this.#statement(statement, place)
       );
       this.#encoder.sync();
       execution.sent(sent);
-      // It may deallocate what the batches behind the first attempt have prepared.
-      if (execution.isRetry) this.forget();
     }
     return this.#encoder.take();
   }
@@ -86,18 +94,16 @@ export class StatementWriter {
     for (const name of this.#prepared.evict()) this.#encoder.closeStatement(name);
   }
 
-  #statement(
-    statement: Statement,
-    execution: BatchExecution,
-    preparations: Preparations,
-  ): StatementInFlight {
+  #statement(statement: Statement, place: Place): StatementInFlight {
+    const { execution, preparations } = place;
     const { text, use, runsUserCode = false, isShared = false } = statement;
     const context = isShared ? null : statement.planContext ?? execution.batch.planContext;
     // A retry relies on no statement that the batch before it could deallocate.
     const isKept = this.#prepare && !execution.isRetry && text.length <= maxPreparedLength &&
       statement.hasValues !== true;
     const preparation = isKept ? preparations.get(context)?.get(text) : undefined;
-    const known = isKept ? this.#prepared.use(context, text) : undefined;
+    const known = isKept ? this.#known(context, text, place) : undefined;
+    place.isBehindUserCode ||= runsUserCode;
     // The server skips the Parse of another batch if that batch fails earlier.
     const usable = known ?? (preparation?.execution === execution ? preparation.name : undefined);
     const isPreparing = isKept && usable === undefined && preparation === undefined;
@@ -108,6 +114,19 @@ export class StatementWriter {
     encode(this.#encoder, statement, { name, isParsed: usable === undefined });
     const { framing } = statement;
     return { text, use, framing, runsUserCode, context, preparing: isPreparing ? name : null };
+  }
+
+  /**
+   * Returns the name of a prepared statement. A function of an earlier batch may have deallocated all. A
+   * batch that finds this out behind user-defined code cannot be sent again, so a statement there must not be
+   * older than those that the server has executed before.
+   */
+  #known(context: string | null, text: string, place: Place): string | undefined {
+    const known = this.#prepared.use(context, text);
+    if (known === undefined) return undefined;
+    if (place.isBehindUserCode && known.rank < place.oldestRank) return undefined;
+    place.oldestRank = Math.min(place.oldestRank, known.rank);
+    return known.name;
   }
 }
 

@@ -349,7 +349,7 @@ Deno.test("Connection retries batches one at a time, after all that were sent wi
   deepStrictEqual(await outcomesOf(replies), ["1", "1", "1"]);
   deepStrictEqual(transport.sent.slice(2).map((sent) => sent.map(({ type }) => type).join("")), [
     "QPBEPBES",
-    "QCCPBEPBES",
+    "QPBEPBES",
   ]);
   const names = transport.sent.slice(2).flat().flatMap(({ type, name }) =>
     type === "B" ? [name] : []
@@ -396,24 +396,31 @@ Deno.test("Connection forgets stale statements with the next write, not while on
   strictEqual(await replies[0]!.catch(codeOf), "001");
 });
 
-Deno.test("Connection relies on no statement that was prepared before a second attempt", async () => {
-  const { transport, execute, run } = new FakeConnection();
-  const server = fakeServer();
-  const script = [
-    join(
-      failure("26000", "does not exist"),
-      ready("I"),
-      executed("BEGIN"),
-      succeeded.slice(0, -6),
-      executed("COMMIT"),
-      ready("I"),
-    ),
-  ];
-  transport.reply = (sent) => script.shift() ?? server(sent);
-  deepStrictEqual(await outcomesOf(execute(implicitWrite, blockWrite)), ["1", "1"]);
-  await run(blockWrite);
-  deepStrictEqual(transport.sent.slice(1).map((sent) => sent.map(({ type }) => type).join("")), [
-    "PBEPBES",
-    "CCPBEPBEPBEPBES",
-  ]);
+Deno.test("Connection relies behind functions on no statement older than those before them", async () => {
+  const { transport, run } = new FakeConnection({ preparedLimit: 10 });
+  transport.reply = fakeServer();
+  const write = (start: string, call: string): Batch => ({
+    ...implicitWrite,
+    statements: [
+      { ...settings, text: start },
+      { ...main, text: call, runsUserCode: true },
+      { ...settings, text: "select check()" },
+    ],
+  });
+  await run(write("select 1", "select f()"));
+  // A function may deallocate all of it.
+  await run(write("select 2", "select g()"));
+  await run(write("select 1", "select f()"));
+  await run(write("select 2", "select h()"));
+  await run(write("select 2", "select h()"));
+  deepStrictEqual(
+    transport.sent.map((sent) => sent.map(({ type, name }) => `${type}${name ?? ""}`).join(" ")),
+    [
+      "Ps1 Bs1 E Ps2 Bs2 E Ps3 Bs3 E S",
+      "Ps4 Bs4 E Ps5 Bs5 E Ps6 Bs6 E S",
+      "Cs3 Bs1 E Bs2 E Bs6 E S",
+      "Bs4 E Ps7 Bs7 E Bs6 E S",
+      "Bs4 E Bs7 E Bs6 E S",
+    ],
+  );
 });
