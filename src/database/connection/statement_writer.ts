@@ -27,7 +27,7 @@ interface Preparation {
 type Preparations = Map<string | null, Map<string, Preparation>>;
 
 /** Where in a write, and in a batch, the next statement is. */
-interface Place {
+interface WritePlace {
   readonly execution: BatchExecution;
   readonly preparations: Preparations;
   /** `rank` of the oldest prepared statement that the batch uses so far. */
@@ -94,7 +94,7 @@ export class StatementWriter {
     for (const name of this.#prepared.evict()) this.#encoder.closeStatement(name);
   }
 
-  #statement(statement: Statement, place: Place): StatementInFlight {
+  #statement(statement: Statement, place: WritePlace): StatementInFlight {
     const { execution, preparations } = place;
     const { text, use, runsUserCode = false, isShared = false } = statement;
     const context = isShared ? null : statement.planContext ?? execution.batch.planContext;
@@ -121,7 +121,7 @@ export class StatementWriter {
    * batch that finds this out behind user-defined code cannot be sent again, so a statement there must not be
    * older than those that the server has executed before.
    */
-  #known(context: string | null, text: string, place: Place): string | undefined {
+  #known(context: string | null, text: string, place: WritePlace): string | undefined {
     const known = this.#prepared.use(context, text);
     if (known === undefined) return undefined;
     if (place.isBehindUserCode && known.rank < place.oldestRank) return undefined;
