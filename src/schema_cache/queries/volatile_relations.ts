@@ -51,18 +51,19 @@ trees (kind, oid, tree) as (
   union all
   select 'domain', contypid, conbin::text from pg_constraint where contypid <> 0
 ),
-named (kind, oid, field, used) as (
-  select t.kind, t.oid, split_part(m[1], ' ', 1), split_part(m[1], ' ', 2)::oid
-  from trees t cross join regexp_matches(t.tree, ${namedObjects}, 'g') m
+named (kind, oid, field) as (
+  select t.kind, t.oid, m[1] from trees t cross join regexp_matches(t.tree, ${namedObjects}, 'g') m
   union
   -- Trees of the many built-in views are long, so only those that a view names are read.
-  select 'relation', v.oid, split_part(m[1], ' ', 1), split_part(m[1], ' ', 2)::oid
-  from (select distinct used from named where field = ':relid' and used < 16384) u
-    join views v on v.oid = u.used
+  select 'relation', v.oid, m[1]
+  from (select distinct split_part(field, ' ', 2)::oid from named where field like ':relid %') u (oid)
+    join views v on v.oid = u.oid and v.oid < 16384
     cross join regexp_matches(v.tree, ${namedObjects}, 'g') m
 ),
 uses (kind, oid, used_kind, used) as materialized (
-  select kind, oid, case field when ':relid' then 'relation' else 'function' end, used from named
+  select kind, oid, case when field like ':relid %' then 'relation' else 'function' end,
+    split_part(field, ' ', 2)::oid
+  from named
   union all
   select 'relation', inhparent, 'relation', inhrelid from pg_inherits
   union all
