@@ -62,9 +62,8 @@ export async function readAccess(database: Database, input: AccessInput): Promis
   return { roles: facts.roles, cells };
 }
 
-/** With an empty search path, PostgreSQL qualifies names. */
-const settingsQuery = `select pg_catalog.set_config('search_path', '', true),
-  pg_catalog.set_config('jit', 'off', true), pg_catalog.set_config('lock_timeout', '2s', true)`;
+const settingsQuery =
+  `select pg_catalog.set_config('jit', 'off', true), pg_catalog.set_config('lock_timeout', '2s', true)`;
 
 /** An action with its bit, and the letter of its policies. */
 type ActionBit = readonly [action: AccessCell["action"], bit: number, letter: string];

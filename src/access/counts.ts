@@ -48,7 +48,9 @@ async function countOf(
   const request = { cookies: {}, headers: {}, method: "GET", path: `/${name}`, schema };
   const get = { ...request, preferences: parsePreferences(null) };
   const settings = settingsOf(get, null, owner, { ...config, maxStatementTimeoutMs: 1000 });
-  const count = sql`select count(*) from (select from ${ident(schema, name)} limit 10001) t`;
+  const count = sql`select pg_catalog.count(*) from (select from ${
+    ident(schema, name)
+  } limit 10001) t`;
   try {
     const { rows } = await database.transaction({
       ...metadataBatch([], "rollback"),

@@ -2,7 +2,7 @@
  * @module */
 import { groupBy } from "../lib/group_by.ts";
 import type { Dialect } from "../dialect.ts";
-import type { IsolationLevel, Statement } from "../database/batch.ts";
+import { type IsolationLevel, loginSearchPath, type Statement } from "../database/batch.ts";
 import { compile, ident, param, sql } from "../sql/fragment.ts";
 import type { DatabaseValues } from "./load.ts";
 import { databaseName } from "./names.ts";
@@ -14,10 +14,10 @@ const names: readonly string[] = rows
   .map(([key]) => databaseName(key));
 
 /** The settings of the login role for this database and for all. */
-const ownSettings = sql`from pg_catalog.pg_db_role_setting s, unnest(s.setconfig) setting
+const ownSettings = sql`from pg_catalog.pg_db_role_setting s, pg_catalog.unnest(s.setconfig) setting
 where s.setrole = (select oid from pg_catalog.pg_roles where rolname = current_user)
   and s.setdatabase in (
-    0, (select oid from pg_catalog.pg_database where datname = current_database())
+    0, (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
   )`;
 
 /**
@@ -33,20 +33,24 @@ export function configStatements(
   const prefix = `${dialect.settingPrefix}.`;
   const settingNames = JSON.stringify(names.map((name) => prefix + name));
   const values = sql`
-with requested as (select json_array_elements_text(${param(settingNames)}::json) as name),
+with requested as (select pg_catalog.json_array_elements_text(${
+    param(settingNames)
+  }::pg_catalog.json) as name),
 own as (
-  select split_part(setting, '=', 1) as name, substr(setting, strpos(setting, '=') + 1) as value,
+  select pg_catalog.split_part(setting, '=', 1) as name, pg_catalog.substr(setting, pg_catalog.strpos(setting, '=') + 1) as value,
     s.setdatabase <> 0 as here
   ${ownSettings}
 )
-select coalesce(json_object_agg(substr(name, length(${param(prefix)}) + 1), value)
-  filter (where value is not null), '{}')::text
+select coalesce(pg_catalog.json_object_agg(pg_catalog.substr(name, pg_catalog.length(${
+    param(prefix)
+  }) + 1), value)
+  filter (where value is not null), '{}')::pg_catalog.text
 from (
   select name, coalesce(
-    (select value from own where lower(own.name) = requested.name and here),
-    (select value from own where lower(own.name) = requested.name and not here),
+    (select value from own where pg_catalog.lower(own.name) = requested.name and here),
+    (select value from own where pg_catalog.lower(own.name) = requested.name and not here),
     case when ${param(String(dbPreConfig !== null))}::boolean
-      then current_setting(name, true) end
+      then pg_catalog.current_setting(name, true) end
   ) as value
   from requested
 ) found`;
@@ -56,7 +60,7 @@ from (
 function preConfig(name: Config["dbPreConfig"]): readonly Statement[] {
   if (name === null) return [];
   const called = name.schema === null ? ident(name.name) : ident(name.schema, name.name);
-  return [{ ...compile(sql`select ${called}()`), use: "none" }];
+  return [...loginSearchPath, { ...compile(sql`select ${called}()`), use: "none" }];
 }
 
 /** Parses the result of the last of {@linkcode configStatements}. */
@@ -102,26 +106,26 @@ export function roleStatement(
   const major = Number(/^PostgreSQL (\d+)/.exec(version)?.[1] ?? firstVersionWithGrants);
   const granted = major < firstVersionWithGrants
     ? sql`false`
-    : sql`has_parameter_privilege(current_user, available.name, 'set')`;
+    : sql`pg_catalog.has_parameter_privilege(current_user, available.name, 'set')`;
   const query = sql`
-select json_build_object(
-  'settings', coalesce(json_agg(json_build_array(own.role, own.setting, own.value)), '[]'),
+select pg_catalog.json_build_object(
+  'settings', coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(own.role, own.setting, own.value)), '[]'),
   'loginSetsTimeout', exists (
     select ${ownSettings}
-      and lower(split_part(setting, '=', 1)) = 'statement_timeout'
+      and pg_catalog.lower(pg_catalog.split_part(setting, '=', 1)) = 'statement_timeout'
   )
-)::text
+)::pg_catalog.text
 from (
-  select r.rolname as role, split_part(s, '=', 1) as setting, substr(s, strpos(s, '=') + 1) as value
-  from pg_catalog.pg_roles r, unnest(r.rolconfig) s
+  select r.rolname as role, pg_catalog.split_part(s, '=', 1) as setting, pg_catalog.substr(s, pg_catalog.strpos(s, '=') + 1) as value
+  from pg_catalog.pg_roles r, pg_catalog.unnest(r.rolconfig) s
   where r.oid in (
     select roleid from pg_catalog.pg_auth_members
     where member = (select oid from pg_catalog.pg_roles where rolname = current_user)
   )
 ) own
-left join pg_catalog.pg_settings available on lower(available.name) = lower(own.setting)
+left join pg_catalog.pg_settings available on pg_catalog.lower(available.name) = pg_catalog.lower(own.setting)
 where available.context = 'user' or (available.context = 'superuser' and ${granted})
-  or lower(own.setting) = ${maxCost}`;
+  or pg_catalog.lower(own.setting) = ${maxCost}`;
   return { ...compile(query), use: "rows" };
 }
 

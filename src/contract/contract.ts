@@ -6,7 +6,6 @@ import type { Database } from "../database/database.ts";
 import { versionNumber } from "../database/server_version.ts";
 import { printable } from "../lib/printable.ts";
 import { matchingRelationships } from "../plan/find_relationship.ts";
-import { emptySearchPath } from "../schema_cache/load.ts";
 import type {
   Column,
   QualifiedName,
@@ -190,7 +189,6 @@ where n.nspname in (select json_array_elements_text($1::json))`;
 
 async function policyFacts(database: Database, { dbSchemas }: Config): Promise<readonly Fact[]> {
   const { rows } = await database.transaction(metadataBatch([
-    emptySearchPath,
     { text: policiesQuery, params: [JSON.stringify(dbSchemas)], use: "rows" },
   ], "rollback"));
   return rows.at(-1)!.map((

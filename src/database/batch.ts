@@ -174,13 +174,27 @@ export interface WriteBatch extends BatchCommon {
 
 export type Batch = ReadBatch | WriteBatch;
 
-/** A function may have left another role or search path on the connection. */
+/**
+ * A function may have left another role or search path on the connection. In this search path only objects of
+ * `pg_catalog` have names without a schema, and PostgreSQL qualifies the names of all others.
+ */
 const sessionReset: readonly Statement[] = [
   { text: "reset role", params: [], use: "none" },
-  { text: "reset search_path", params: [], use: "none" },
+  { text: "set local search_path to pg_temp", params: [], use: "none" },
 ];
 
-/** Builds a read-only transaction for the service itself. */
+/** Sets the search path of the login role in {@linkcode metadataBatch}, for user-defined functions and views. */
+export const loginSearchPath: readonly Statement[] = [
+  { text: "reset search_path", params: [], use: "none" },
+  {
+    text: "select pg_catalog.set_config('search_path', pg_catalog.concat_ws(', ', " +
+      "nullif(pg_catalog.current_setting('search_path'), ''), 'pg_temp'), true)",
+    params: [],
+    use: "none",
+  },
+];
+
+/** Builds a read-only transaction for the service itself, in a search path of built-in objects alone. */
 export function metadataBatch(
   statements: readonly Statement[],
   end: BlockTransaction["end"] = "commit",

@@ -84,7 +84,7 @@ function statementsOf({ relation, owner, change }: Experiment): readonly Stateme
     }));
   const silent = (statement: Sql) => ({ ...compile(statement), use: "none" as const });
   const settings = [
-    sql`select set_config(name, value, true) from (values ('search_path', ''), ('row_security', 'off'),
+    sql`select pg_catalog.set_config(name, value, true) from (values ('row_security', 'off'),
       ('lock_timeout', '1s'), ('statement_timeout', '10s'), ('request.jwt.claims', '{}'))
       settings (name, value)`,
     sql`set local role ${catalogueSql(owner)}`,

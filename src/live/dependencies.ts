@@ -4,7 +4,6 @@ import type { Database } from "../database/database.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { reachOf } from "../plan/retry_safe.ts";
-import { emptySearchPath } from "../schema_cache/load.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import { recordSql } from "./live_schema.ts";
 import { type DependentTables, type LiveScope, scopeTypes } from "./scope.ts";
@@ -34,7 +33,7 @@ async function readTables(
   database: Pick<Database, "transaction">,
 ): Promise<DependentTables> {
   const statement = { text: dependenciesQuery, params, use: "rows" } as const;
-  const { rows } = await database.transaction(metadataBatch([emptySearchPath, statement]));
+  const { rows } = await database.transaction(metadataBatch([statement]));
   const tables: readonly TableRow[] = JSON.parse(rows.at(-1)![0]![0]!);
   const [, name] = tables.find(([, , isMissing]) => isMissing) ?? [];
   if (name !== undefined) throw errors.changesNotRecorded(name.join("."), recordSql(...name));

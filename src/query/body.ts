@@ -24,7 +24,7 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
     case "array":
       // As `json_agg` joins rows.
       if (rows.isVersioned === true && !format.stripped) {
-        return sql`coalesce('[' || string_agg(${element}::text, ${
+        return sql`coalesce('[' || pg_catalog.string_agg(${element}::pg_catalog.text, ${
           literal(rowSeparator)
         }) || ']', '[]')`;
       }
@@ -35,13 +35,13 @@ export function bodyExpression(format: BodyFormat, rows: BodyRows): Sql {
     case "csv":
       return csvBody(format, rows);
     case "ndjson":
-      return sql`coalesce(string_agg(${jsonLines(format, rows)}, ''), '')`;
+      return sql`coalesce(pg_catalog.string_agg(${jsonLines(format, rows)}, ''), '')`;
     case "geojson":
       return geojson(wholeRow(rows));
     case "aggregate":
       return bytes(aggregated(format, element), format.binary);
     case "value":
-      return sql`string_agg(${bytes(element, format.binary)}, '')`;
+      return sql`pg_catalog.string_agg(${bytes(element, format.binary)}, '')`;
     default:
       return format satisfies never;
   }
@@ -55,8 +55,8 @@ export function elementOf(rows: Omit<BodyRows, "single">): Sql {
 
 /** Returns the version of the only row, as an aggregate; NULL for other numbers of rows. */
 export function onlyVersion({ isVersioned }: Pick<BodyRows, "isVersioned">): Sql {
-  if (isVersioned !== true) return sql`null::text`;
-  return sql`case when count(*) = 1 then min(${rowsAlias}.${versionColumn}) end`;
+  if (isVersioned !== true) return sql`null::pg_catalog.text`;
+  return sql`case when pg_catalog.count(*) = 1 then pg_catalog.min(${rowsAlias}.${versionColumn}) end`;
 }
 
 function wholeRow({ isVersioned }: Pick<BodyRows, "isVersioned">): Sql {
@@ -80,7 +80,7 @@ function jsonLines(format: LinesFormat, rows: BodyRows): Sql {
   const { scalarColumn, single } = rows;
   if (!single || scalarColumn === null) return sql`${jsonLine(format, rows)} || E'\\n'`;
   const value = sql`"svc_value"."json"`;
-  const elements = sql`(select coalesce(string_agg(${
+  const elements = sql`(select coalesce(pg_catalog.string_agg(${
     onOneLine(sql`"svc_element"."json"`)
   } || E'\\n', '' order by "svc_element"."number"), '')
     from pg_catalog.json_array_elements(${value}) with ordinality as "svc_element"("json", "number"))`;
@@ -98,7 +98,7 @@ function columnJson(column: string): Sql {
 
 /** Returns the text of JSON without line breaks: values of type json keep the white space between tokens. */
 function onOneLine(json: Sql): Sql {
-  return sql`replace((${json})::text, E'\\n', ' ')`;
+  return sql`pg_catalog.replace((${json})::pg_catalog.text, E'\\n', ' ')`;
 }
 
 /** Returns the same expression for a single row with one value of a built-in type. */
@@ -120,7 +120,7 @@ function first(element: Sql): Sql {
 
 /** Removes members that are null, if requested. */
 export function stripped(json: Sql, strip: boolean): Sql {
-  return strip ? sql`json_strip_nulls(${json})` : json;
+  return strip ? sql`pg_catalog.json_strip_nulls(${json})` : json;
 }
 
 type CsvFormat = Extract<BodyFormat, { kind: "csv" }>;
@@ -133,20 +133,23 @@ const numberColumn = ident("svc_number");
  */
 function csvBody(format: CsvFormat, { isVersioned = false }: BodyRows): Sql {
   const number = sql`${rowsAlias}.${numberColumn}`;
-  const line = csvLine(format, [...(isVersioned ? [versionOf] : []), sql`${number}::text`]);
+  const line = csvLine(format, [
+    ...(isVersioned ? [versionOf] : []),
+    sql`${number}::pg_catalog.text`,
+  ]);
   const first = sql`(pg_catalog.json_agg(${rowsAlias}.*) filter (where ${number} = 1))->0`;
-  const key = sql`svc_key from json_object_keys(${first}) as svc_key`;
+  const key = sql`svc_key from pg_catalog.json_object_keys(${first}) as svc_key`;
   const header =
-    sql`select string_agg(svc_key, ',') from (select ${key}) as svc_keys where svc_key not in ('svc_number', 'svc_version')`;
-  return sql`coalesce((${header}), '') || E'\n' || coalesce(string_agg(${line}, E'\n' order by ${number}), '')`;
+    sql`select pg_catalog.string_agg(svc_key, ',') from (select ${key}) as svc_keys where svc_key not in ('svc_number', 'svc_version')`;
+  return sql`coalesce((${header}), '') || E'\n' || coalesce(pg_catalog.string_agg(${line}, E'\n' order by ${number}), '')`;
 }
 
 const versionOf = sql`${rowsAlias}.${versionColumn}`;
 
 export function csvLine(format: CsvFormat, last: readonly Sql[]): Sql {
   const text = sql`svc_csv.text`;
-  const lengths = last.map((column) => sql` - 1 - coalesce(length(${column}), 0)`);
-  const line = sql`substring(${text}, 2, greatest(0, length(${text}) - 2${
+  const lengths = last.map((column) => sql` - 1 - coalesce(pg_catalog.length(${column}), 0)`);
+  const line = sql`pg_catalog.substring(${text}, 2, greatest(0, pg_catalog.length(${text}) - 2${
     join(lengths, emptySql)
   }))`;
   const whole = format.form === "row text" ? line : sql`coalesce(nullif(${line}, ''), 'NULL')`;
@@ -170,20 +173,21 @@ export function furtherCsvRow(
  * A row that is one NULL is written `NULL`: readers of CSV skip empty lines.
  */
 function csvRow(row: Sql, { form }: CsvFormat): Sql {
-  if (form === "row text") return sql`${row}::text`;
-  const text = sql`replace(svc_text.text, repeat(chr(92), 2), chr(92))`;
+  if (form === "row text") return sql`${row}::pg_catalog.text`;
+  const text =
+    sql`pg_catalog.replace(svc_text.text, pg_catalog.repeat(pg_catalog.chr(92), 2), pg_catalog.chr(92))`;
   const fields = sql`pg_catalog.regexp_matches(
-      substring(${text}, 2, length(${text}) - 2) || ',', '((?:"[^"]*")+|[^",]*),', 'g')`;
+      pg_catalog.substring(${text}, 2, pg_catalog.length(${text}) - 2) || ',', '((?:"[^"]*")+|[^",]*),', 'g')`;
   return sql`(select case when svc_text.text = '()' then '(NULL)'
-    when strpos(svc_text.text, 'NULL') = 0 then ${text}
-    else (select '(' || string_agg(case f[1] when 'NULL' then '"NULL"' else f[1] end, ',' order by n) || ')'
+    when pg_catalog.strpos(svc_text.text, 'NULL') = 0 then ${text}
+    else (select '(' || pg_catalog.string_agg(case f[1] when 'NULL' then '"NULL"' else f[1] end, ',' order by n) || ')'
       from ${fields} with ordinality as svc_fields(f, n)) end
-    from (select ${row}::text as text offset 0) as svc_text)`;
+    from (select ${row}::pg_catalog.text as text offset 0) as svc_text)`;
 }
 
 /** PostGIS may be installed in any schema. */
 function geojson(row: Sql): Sql {
-  return sql`pg_catalog.json_build_object('type', 'FeatureCollection', 'features', coalesce(pg_catalog.json_agg(st_asgeojson(${row})::json), '[]'))`;
+  return sql`pg_catalog.json_build_object('type', 'FeatureCollection', 'features', coalesce(pg_catalog.json_agg(st_asgeojson(${row})::pg_catalog.json), '[]'))`;
 }
 
 function aggregated(
@@ -196,11 +200,11 @@ function aggregated(
 
 /** A cast to text differs: the output function of `xml` drops a line break and the encoding. */
 function bytes(value: Sql, binary: boolean): Sql {
-  return binary ? sql`${value}::bytea` : sql`pg_catalog.concat(${value})`;
+  return binary ? sql`${value}::pg_catalog.bytea` : sql`pg_catalog.concat(${value})`;
 }
 
 /** Returns the FROM item, under {@linkcode rowsAlias}, that a format's expression reads. */
 export function bodySource(format: BodyFormat, rows: Sql): Sql {
   if (format.kind !== "csv") return sql`(${rows}) as ${rowsAlias}`;
-  return sql`(select *, row_number() over () as ${numberColumn} from (${rows}) as svc_rows) as ${rowsAlias}`;
+  return sql`(select *, pg_catalog.row_number() over () as ${numberColumn} from (${rows}) as svc_rows) as ${rowsAlias}`;
 }

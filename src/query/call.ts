@@ -52,10 +52,10 @@ function argumentSource({ arguments: callArgs }: CallPlan): Sql | null {
   const columns = join(
     callArgs.parameters.map(({ name, callType }) => sql`${ident(name)} ${catalogueSql(callType)}`),
   );
-  const json = sql`${param(callArgs.json)}::json`;
+  const json = sql`${param(callArgs.json)}::pg_catalog.json`;
   return callArgs.shape === "object"
-    ? sql`json_to_record(${json}) as ${argumentsAlias}(${columns})`
-    : sql`(select * from json_to_recordset(${json}) as svc_rows(${columns}) limit 1) as ${argumentsAlias}`;
+    ? sql`pg_catalog.json_to_record(${json}) as ${argumentsAlias}(${columns})`
+    : sql`(select * from pg_catalog.json_to_recordset(${json}) as svc_rows(${columns}) limit 1) as ${argumentsAlias}`;
 }
 
 const formats: Readonly<Record<Explain["format"], Sql>> = {

@@ -171,13 +171,15 @@ function comparedValue(filter: Extract<FieldCondition, { kind: "compare" }>): Sq
   // The cast to text is needed: `type_name('literal')` would be a cast to that type, not a call.
   return convert === null
     ? param(text)
-    : renderConversion(sql`cast(${param(text)} as text)`, convert);
+    : renderConversion(sql`cast(${param(text)} as pg_catalog.text)`, convert);
 }
 
 /** Renders an array whose elements pass through the conversion; null means no conversion. */
 function anyOf(array: string, convert: QualifiedName | null): Sql {
   if (convert === null) return param(array);
-  const elements = sql`pg_catalog.unnest(cast(${param(array)} as text[])) as literals(literal)`;
+  const elements = sql`pg_catalog.unnest(cast(${
+    param(array)
+  } as pg_catalog.text[])) as literals(literal)`;
   return sql`array(select ${renderConversion(sql`literals.literal`, convert)} from ${elements})`;
 }
 

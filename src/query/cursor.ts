@@ -5,10 +5,12 @@ import { and, join, or, param, type Sql, sql } from "../sql/fragment.ts";
 export function cursorText({ fingerprint, terms }: NodeCursor, values: readonly Sql[]): Sql {
   const keys = values.map((value, index) => {
     const key = keyText(value, terms[index]!.text);
-    return sql`coalesce(pg_catalog.to_json(${key})::text, 'null')`;
+    return sql`coalesce(pg_catalog.to_json(${key})::pg_catalog.text, 'null')`;
   });
   const list = join(keys, sql`, ',', `);
-  const json = sql`pg_catalog.concat('[1,"', ${param(fingerprint)}::text, '",[', ${list}, ']]')`;
+  const json = sql`pg_catalog.concat('[1,"', ${
+    param(fingerprint)
+  }::pg_catalog.text, '",[', ${list}, ']]')`;
   // Lines of base64 end after 76 characters.
   return sql`pg_catalog.translate(pg_catalog.encode(pg_catalog.convert_to(${json}, 'UTF8'), 'base64'), E'+/=\\n', '-_')`;
 }
@@ -16,7 +18,7 @@ export function cursorText({ fingerprint, terms }: NodeCursor, values: readonly 
 /** Renders a value so that its type reads the text back, whatever `DateStyle` is set. */
 function keyText(value: Sql, text: CursorTerm["text"]): Sql {
   const json = sql`pg_catalog.to_json(${value}) #>> '{}'`;
-  const cast = sql`cast(${value} as text)`;
+  const cast = sql`cast(${value} as pg_catalog.text)`;
   switch (text) {
     case "cast":
       return cast;

@@ -43,7 +43,9 @@ export function cutRows(plan: ReadPlan, render: (plan: ReadPlan) => Sql): RootRo
 
 /** Renders whether the rows of a page exceed its limit: `1` or `0`. */
 function moreThan(limit: string): Sql {
-  return sql`((select count(*) from ${pageRows}) > ${smallNumber(limit)})::int::text`;
+  return sql`((select pg_catalog.count(*) from ${pageRows}) > ${
+    smallNumber(limit)
+  })::int::pg_catalog.text`;
 }
 
 type PagedRoot = ReadNode & { readonly cursor: NodeCursor };
@@ -87,8 +89,8 @@ function pageMetadata(
       ? sql`(select ${cursorText(cursor, names)} from (select * from ${shown}${
         orderOf(order, end === "first" ? asRequested : backwards)
       } limit 1) as ${shown})`
-      : sql`null::text`;
-  const more = limit === null ? sql`'0'::text` : moreThan(limit);
+      : sql`null::pg_catalog.text`;
+  const more = limit === null ? sql`'0'::pg_catalog.text` : moreThan(limit);
   return [more, endCursor("first"), endCursor("last")];
 }
 

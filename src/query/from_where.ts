@@ -238,7 +238,7 @@ function countTest(node: ReadNode, condition: FieldCondition, place: RelatedSour
   const enough = sql`greatest(0, least(cast(${least} as bigint), 9223372036854775806)) + 1`;
   const rows = sql`select 1${testedRows(node, { embed: field.embed }, place)} limit ${enough}`;
   const comparison = operator === "gt" ? sql`>` : sql`>=`;
-  return sql`(select count(*) from (${rows}) as svc_counted) ${comparison} ${least}`;
+  return sql`(select pg_catalog.count(*) from (${rows}) as svc_counted) ${comparison} ${least}`;
 }
 
 function isRowCount(value: PlannedValue): boolean {

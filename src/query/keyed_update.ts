@@ -64,13 +64,13 @@ export function keyChecks({ key }: KeyedUpdate): readonly Sql[] {
       sql` `,
     )
   } end`;
-  const repeated = sql`select ${rowNumber}, row_number() over (partition by ${
+  const repeated = sql`select ${rowNumber}, pg_catalog.row_number() over (partition by ${
     join(names)
   } order by ${rowNumber}) as svc_repetition from ${bodyAlias}`;
   const checks = [
-    sql`(select min(${rowNumber}) ${incomplete})::text`,
+    sql`(select pg_catalog.min(${rowNumber}) ${incomplete})::pg_catalog.text`,
     sql`(select ${whichIsNull} ${incomplete} order by ${rowNumber} limit 1)`,
-    sql`(select min(${rowNumber}) from (${repeated}) as svc_repeated where svc_repetition > 1)::text`,
+    sql`(select pg_catalog.min(${rowNumber}) from (${repeated}) as svc_repeated where svc_repetition > 1)::pg_catalog.text`,
   ];
   if (!key.mustMatch) return checks;
   const members = key.columns.map(({ name }) => sql`${literal(name)}, ${ident(name)}`);
@@ -81,7 +81,7 @@ export function keyChecks({ key }: KeyedUpdate): readonly Sql[] {
   }) as svc_key ${unmatched} order by ${rowNumber} limit ${smallNumber("10")}`;
   return [
     ...checks,
-    sql`(select count(*) ${unmatched})::text`,
-    sql`(select pg_catalog.json_agg(svc_key)::text from (${shown}) as svc_keys)`,
+    sql`(select pg_catalog.count(*) ${unmatched})::pg_catalog.text`,
+    sql`(select pg_catalog.json_agg(svc_key)::pg_catalog.text from (${shown}) as svc_keys)`,
   ];
 }

@@ -31,7 +31,9 @@ export function levelRows(
 ): Sql {
   const texts = level.keys.map((_, position) => sql`, ${keyColumn(position)} text`);
   const columns = sql`n bigint, p bigint, action text${join(texts, emptySql)}`;
-  return sql`pg_catalog.json_to_recordset(${keptText(number, rows)}::json) as ${alias}(${columns})`;
+  return sql`pg_catalog.json_to_recordset(${
+    keptText(number, rows)
+  }::pg_catalog.json) as ${alias}(${columns})`;
 }
 
 export function keyValue({ keys }: InsertLevel, alias: Sql, name: string): Sql {
@@ -64,7 +66,8 @@ export function unfoundRowOf(error: DatabaseFailure) {
 }
 
 export function keepRows(level: number, rows: KeptRows = "level", table: Sql = keptKeys): Sql {
-  const all = sql`select coalesce(pg_catalog.json_agg(${table}), '[]')::text from ${table}`;
+  const all =
+    sql`select coalesce(pg_catalog.json_agg(${table}), '[]')::pg_catalog.text from ${table}`;
   return keepText(level, rows, sql`(${all})`);
 }
 
@@ -72,13 +75,13 @@ export function keepText(level: number, rows: KeptRows, text: Sql): Sql {
   return sql`pg_catalog.set_config(${settingOf(level, rows)}, ${text}, true)`;
 }
 
-const sentCount = sql`(select count(*) from ${sentRows})`;
+const sentCount = sql`(select pg_catalog.count(*) from ${sentRows})`;
 
 /** Renders `select` of an expression, which fails if a table does not have as many rows as were sent. */
 export function keepIfEqual(kept: Sql, table: Sql, sent: Sql = sentCount): Sql {
   // OFFSET 0 keeps PostgreSQL from counting several times.
   const counts =
-    sql`(select ${sent} as sent, (select count(*) from ${table}) as written offset 0) as svc_counts`;
+    sql`(select ${sent} as sent, (select pg_catalog.count(*) from ${table}) as written offset 0) as svc_counts`;
   const failure = raise(sql`sent || ' sent, ' || written || ' written'`);
   return sql`select from ${counts} where case when sent = written then ${kept} else ${failure} end is null`;
 }
@@ -93,12 +96,12 @@ export function keepIfFound(
   { isLost, isEmpty, mayHide }: Readonly<Record<"isEmpty" | "isLost" | "mayHide", Sql>>,
 ): Sql {
   const facts =
-    sql`(select ${sentCount} = (select count(*) from ${keptKeys}) as complete, ${isLost} as lost offset 0) as svc_facts`;
+    sql`(select ${sentCount} = (select pg_catalog.count(*) from ${keptKeys}) as complete, ${isLost} as lost offset 0) as svc_facts`;
   const reason =
     sql`case when ${isEmpty} then 'empty' when lost then 'lost' when ${mayHide} then 'hidden' else 'skipped' end`;
   // EXCEPT takes time in proportion to the rows; for NOT EXISTS, the planner may choose a nested loop.
   const unfound =
-    sql`select min(svc_n) from (select svc_n from ${sentRows} except select n from ${keptKeys}) as svc_unfound`;
+    sql`select pg_catalog.min(svc_n) from (select svc_n from ${sentRows} except select n from ${keptKeys}) as svc_unfound`;
   const first = sql`select svc_n || ' ' || ${reason} from ${sentRows} where svc_n = (${unfound})`;
   const failure = raise(sql`'row ' || coalesce((${first}), '0 lost')`);
   return sql`select from ${facts} where case when complete and not lost then ${kept} else ${failure} end is null`;

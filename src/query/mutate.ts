@@ -135,7 +135,7 @@ function renderPatch(plan: Extract<MutatePlan, { kind: "patch" }>, returned: Sql
   const rows = sql`(select ${patchTests(tests, scope)} as holds from ${table}, ${body}${
     whereOf(plan)
   } offset 0)`;
-  return sql`select ${returned} from ${table} where (select count(*) from ${rows} as svc_tested where holds) < 0`;
+  return sql`select ${returned} from ${table} where (select pg_catalog.count(*) from ${rows} as svc_tested where holds) < 0`;
 }
 
 function whereOf(plan: Extract<MutatePlan, { kind: "update" | "patch" | "delete" }>): Sql {

@@ -83,7 +83,7 @@ export function renderRootRows(plan: NestedPlan, returned: Sql): Sql {
 
 export function foundRows({ nested }: NestedPlan): Sql {
   const rows = levelRows(nested.levels[0]!, 0, ident("svc_root"));
-  return sql`(select count(*) from ${rows} where action = 'EXISTING')::text`;
+  return sql`(select pg_catalog.count(*) from ${rows} where action = 'EXISTING')::pg_catalog.text`;
 }
 
 /** The column of {@linkcode renderRootRows} for `merge_action()`. */
@@ -95,7 +95,7 @@ interface LevelBody {
 }
 
 const keptBody: LevelBody = {
-  json: sql`pg_catalog.current_setting(${bodySetting}, true)::json`,
+  json: sql`pg_catalog.current_setting(${bodySetting}, true)::pg_catalog.json`,
   isKept: false,
 };
 
@@ -111,7 +111,8 @@ class LevelWriter {
     this.#plan = plan;
     this.#compile = compile;
     this.#sentBody = param(plan.rows.json);
-    this.#keepBody = sql`pg_catalog.set_config(${bodySetting}, ${this.#sentBody}::text, true)`;
+    this.#keepBody =
+      sql`pg_catalog.set_config(${bodySetting}, ${this.#sentBody}::pg_catalog.text, true)`;
     this.#nested = plan.nested;
   }
 
@@ -133,7 +134,9 @@ class LevelWriter {
       return [...keepBody, ...writes.map((write) => this.#toWrite(write, path))];
     }
     if (effect !== "ignore" || !level.isReferred) {
-      const body = isFirst ? { json: sql`${this.#sentBody}::text::json`, isKept: true } : keptBody;
+      const body = isFirst
+        ? { json: sql`${this.#sentBody}::pg_catalog.text::pg_catalog.json`, isKept: true }
+        : keptBody;
       return [this.#toWrite(this.#insert(level, number, body), path)];
     }
     // Transactions that insert the same rows do it in the same order, so that they wait for each other.
@@ -151,7 +154,7 @@ class LevelWriter {
     const hasAction = level.around === null && this.#plan.mergeAction !== null;
     const returned = [
       ...level.keys.map(({ name }, position) =>
-        sql`${table}.${ident(name)}::text as ${keyColumn(position)}`
+        sql`${table}.${ident(name)}::pg_catalog.text as ${keyColumn(position)}`
       ),
       ...(hasAction ? [sql`${mergeAction(this.#plan)} as action`] : []),
     ];
@@ -190,13 +193,13 @@ class LevelWriter {
     if (this.#isSingle(level) && !isTarget) {
       return { rank: emptySql, numbered: sql`select 1 as n, * from ${writtenRows}` };
     }
-    const returned = sql`select row_number() over () as n, * from ${writtenRows}`;
+    const returned = sql`select pg_catalog.row_number() over () as n, * from ${writtenRows}`;
     const isDense = level.around === null || level.shape === "array";
     if (isDense && !isTarget) return { rank: emptySql, numbered: returned };
     return {
-      rank: sql`, row_number() over (order by ${rowAlias}.n) as svc_rank`,
+      rank: sql`, pg_catalog.row_number() over (order by ${rowAlias}.n) as svc_rank`,
       numbered:
-        sql`select svc_n as n, svc_p as p, svc_returned.* from ${sentRows} join (select row_number() over () as svc_rank, * from ${writtenRows}) as svc_returned using (svc_rank)`,
+        sql`select svc_n as n, svc_p as p, svc_returned.* from ${sentRows} join (select pg_catalog.row_number() over () as svc_rank, * from ${writtenRows}) as svc_returned using (svc_rank)`,
     };
   }
 
@@ -238,11 +241,11 @@ class LevelWriter {
     const rows = sql`select * from ${sentRows} where ${isMissing}${open}`;
     const order = sql`${join(this.#conflictValues(level))}, svc_n`;
     const returned = level.keys.map(({ name }, position) =>
-      sql`${table}.${ident(name)}::text as ${keyColumn(position)}`
+      sql`${table}.${ident(name)}::pg_catalog.text as ${keyColumn(position)}`
     );
     const insert = this.#insertRows(level, { from: missing, order });
     const conflicts =
-      sql`(select count(*) from ${missing}) > (select count(*) from ${writtenRows})`;
+      sql`(select pg_catalog.count(*) from ${missing}) > (select pg_catalog.count(*) from ${writtenRows})`;
     const kept = [
       keepRows(number, attempt, writtenRows),
       ...(isFirst
@@ -272,7 +275,9 @@ class LevelWriter {
       sql`select * from ${levelRows(level, number, inserted, attempt)}`
     );
     const names = join(level.keys.map((_, position) => keyColumn(position)));
-    const values = join(level.keys.map(({ name }) => sql`${foundAlias}.${ident(name)}::text`));
+    const values = join(
+      level.keys.map(({ name }) => sql`${foundAlias}.${ident(name)}::pg_catalog.text`),
+    );
     // PostgreSQL hashes the rows of IN. For a join, it may choose a nested loop.
     const action =
       sql`case when (${values}) in (select ${names} from ${inserted}) then 'INSERT' else 'EXISTING' end`;
@@ -302,7 +307,7 @@ class LevelWriter {
       sql`${foundAlias}.${ident(name)} = ${sentRows}.${values[position]!}`
     );
     const keys = level.keys.map(({ name }, position) =>
-      sql`, ${foundAlias}.${ident(name)}::text as ${keyColumn(position)}`
+      sql`, ${foundAlias}.${ident(name)}::pg_catalog.text as ${keyColumn(position)}`
     );
     return { from: sql`(${rows}) as ${foundAlias}`, equal: and(equal), keys: join(keys, emptySql) };
   }
@@ -325,7 +330,7 @@ class LevelWriter {
       ...filled.map((column) => this.#filledValue(column)),
       ...columns.map((column) => writtenValue(column, { defaults })),
     ].map((value, position) => sql`, ${value} as ${valueColumn(position)}`);
-    const type = defaults ? sql`::jsonb` : emptySql;
+    const type = defaults ? sql`::pg_catalog.jsonb` : emptySql;
     const objects = sql`(select n, p, value${type} as value from (${
       this.#objects(level, body)
     }) as svc_object) as ${rowAlias}`;
@@ -377,7 +382,7 @@ class LevelWriter {
     }
     const number = this.#isSingle(this.#nested.levels[around]!)
       ? sql`svc_element.n`
-      : sql`row_number() over (order by svc_outer.n, svc_element.n)`;
+      : sql`pg_catalog.row_number() over (order by svc_outer.n, svc_element.n)`;
     const elements = sql`case when not ${isNull} then svc_outer.value end`;
     return sql`select ${number} as n, svc_outer.n as p, svc_element.value from ${members}, lateral pg_catalog.json_array_elements(${elements}) with ordinality as svc_element(value, n)`;
   }
@@ -397,9 +402,9 @@ class LevelWriter {
     });
     const names = join(columns.map((_, position) => valueColumn(position)));
     // One row may stand twice in an array.
-    const linked = sql`select min(n) as n, ${names} from (select ${inner}.n, ${join(values)} from ${
-      levelRows(levels[target]!, target, inner)
-    } join ${
+    const linked = sql`select pg_catalog.min(n) as n, ${names} from (select ${inner}.n, ${
+      join(values)
+    } from ${levelRows(levels[target]!, target, inner)} join ${
       levelRows(levels[around]!, around, outer)
     } on ${outer}.n = ${inner}.p) as svc_pairs group by ${names}`;
     const into = join(columns.map(({ column }) => ident(column)));

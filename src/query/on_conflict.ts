@@ -19,7 +19,7 @@ export const updatedRowsSetting = "svc.updated";
 
 const setting = literal(updatedRowsSetting);
 const counted =
-  sql`set_config(${setting}, (coalesce(nullif(current_setting(${setting}, true), ''), '0')::int + 1)::text, true) <> ''`;
+  sql`pg_catalog.set_config(${setting}, (coalesce(nullif(pg_catalog.current_setting(${setting}, true), ''), '0')::int + 1)::pg_catalog.text, true) <> ''`;
 
 /** Renders ` on conflict …`; empty for no conflict. If counted, the setting counts updated rows. */
 export function conflictClause(

@@ -26,7 +26,9 @@ export interface PatchScope {
 
 export function patchSource(document: ParamValue, alias: Sql): Sql {
   // OFFSET 0 keeps the planner from evaluating this constant in the expressions of the patch.
-  return sql`(select cast(${param(document)} as jsonb) as document offset 0) as ${alias}`;
+  return sql`(select cast(${
+    param(document)
+  } as pg_catalog.jsonb) as document offset 0) as ${alias}`;
 }
 
 export function patchAssignments(values: readonly PatchValue[], scope: PatchScope): Sql {
@@ -78,7 +80,7 @@ function renderValue(value: PatchValue, scope: PatchScope): Sql {
 
 /** Renders a value of a column as JSON; SQL NULL is the JSON null. */
 function asJson(value: PatchValue, scope: PatchScope): Sql {
-  if (value.kind === "null") return sql`'null'::jsonb`;
+  if (value.kind === "null") return sql`'null'::pg_catalog.jsonb`;
   return sql`coalesce(pg_catalog.to_jsonb(${renderValue(value, scope)}), 'null')`;
 }
 
@@ -91,13 +93,13 @@ function documentAt(path: readonly string[], { source }: PatchScope): Sql {
 }
 
 function pathParam(path: readonly string[]): Sql {
-  return sql`cast(${param(arrayLiteral(path))} as text[])`;
+  return sql`cast(${param(arrayLiteral(path))} as pg_catalog.text[])`;
 }
 
 function converted(json: Sql, column: PatchedColumn): Sql {
   const name = ident(column.name);
   if (column.fromJson !== null) {
-    return fromJson(sql`cast(${json} as json)`, column);
+    return fromJson(sql`cast(${json} as pg_catalog.json)`, column);
   }
   const type = catalogueSql(column.type);
   const record = sql`pg_catalog.jsonb_build_object(${literal(column.name)}, ${json})`;
@@ -154,7 +156,7 @@ function stepSource({ from, operation }: PatchStep, before: Sql): Sql {
 function stepResult(step: PatchStep, scope: PatchScope): Sql {
   const { operation, path } = step;
   const doc = sql`s.doc`;
-  const failed = sql`cast(${failure(operation)} as jsonb)`;
+  const failed = sql`cast(${failure(operation)} as pg_catalog.jsonb)`;
   const target = path.length === 0 ? doc : sql`(${doc} #> ${pathParam(path)})`;
   const exists = and([
     ...indexChecks(doc, path, path.length),
@@ -237,7 +239,7 @@ function addition(
   const length = sql`pg_catalog.jsonb_array_length(${parent})`;
   const insert = (place: Sql) => sql`pg_catalog.jsonb_insert(${doc}, ${place}, ${value})`;
   const inArray = last === "-"
-    ? insert(sql`${pathParam(above)} || ${length}::text`)
+    ? insert(sql`${pathParam(above)} || ${length}::pg_catalog.text`)
     : isIndex(last)
     ? sql`case when ${param(last)}::bigint <= ${length} then ${
       insert(pathParam(path))
@@ -274,7 +276,7 @@ function renderMerge(value: Sql, object: MergedObject, scope: PatchScope): Sql {
   const members = documentAt(path, scope);
   const plain = others.length === 0 ? members : sql`(${members} - ${pathParam(others)})`;
   const merged = objects.map(([key, child]) => {
-    const name = sql`${param(key)}::text`;
+    const name = sql`${param(key)}::pg_catalog.text`;
     return sql` || pg_catalog.jsonb_build_object(${name}, ${
       renderMerge(sql`(o.doc -> ${name})`, child, scope)
     })`;

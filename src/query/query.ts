@@ -162,7 +162,7 @@ export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptio
   if (isJson && scalarColumn !== null && isOneValue(plan, count) && !isKept) {
     // OFFSET 0 makes PostgreSQL run the function before it reads the response settings.
     const main = renderResult({
-      rows: sql`'1'::text`,
+      rows: sql`'1'::pg_catalog.text`,
       total: nullText,
       body: valueExpression(format, scalarColumn),
       from: sql`(${renderRows(read, call)} offset 0) as ${rowsAlias}`,
@@ -241,8 +241,13 @@ interface ResultParts {
 }
 
 function renderResult(
-  { rows = sql`count(*)::text`, kept = null, metadata: others = [], element, ...parts }:
-    ResultParts,
+  {
+    rows = sql`pg_catalog.count(*)::pg_catalog.text`,
+    kept = null,
+    metadata: others = [],
+    element,
+    ...parts
+  }: ResultParts,
   { format, tagging }: ResultOptions,
 ): Sql {
   const { total, body, from } = parts;
@@ -270,12 +275,12 @@ function isOneValue({ routine, arguments: given, read: { root } }: CallPlan, cou
   return isPlain && isCalled && isWhole && count.kind !== "exact";
 }
 
-const nullText = sql`null::text`;
-const currentSnapshot = sql`pg_catalog.pg_current_snapshot()::text`;
+const nullText = sql`null::pg_catalog.text`;
+const currentSnapshot = sql`pg_catalog.pg_current_snapshot()::pg_catalog.text`;
 
 /** The settings that user-defined code can use to change the response. */
-const responseHeaders = sql`current_setting('response.headers', true)`;
-const responseStatus = sql`current_setting('response.status', true)`;
+const responseHeaders = sql`pg_catalog.current_setting('response.headers', true)`;
+const responseStatus = sql`pg_catalog.current_setting('response.status', true)`;
 
 /** Returns the expression that keeps the rows that become the body; null if they are not kept. */
 function keptRows({ keptFor, format }: ResultOptions, rows: BodyRows): Sql | null {
@@ -305,7 +310,9 @@ function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
   if (count.kind !== "exact" && count.kind !== "estimated") return nullText;
   const bound = count.kind === "exact" ? count.bound : count.cap;
   const limit = bound === null ? emptySql : sql` limit ${param(String(bound + 1))}`;
-  return sql`(select count(*) from (${renderCount(plan, from)}${limit}) as svc_count)::text`;
+  return sql`(select pg_catalog.count(*) from (${
+    renderCount(plan, from)
+  }${limit}) as svc_count)::pg_catalog.text`;
 }
 
 function estimateOf(plan: ReadPlan, count: CountPlan, options: ResultOptions): Statement | null {
@@ -325,11 +332,11 @@ function sourceOf(format: BodyFormat | null, rows: Sql): Sql {
 function updatedRows(plan: MutatePlan): Sql {
   if (isNested(plan) && plan.conflict?.resolution === "find") return foundRows(plan);
   if (isCountedByXmax(plan)) {
-    return sql`(select count(*) from ${source} where not ${insertedColumn})::text`;
+    return sql`(select pg_catalog.count(*) from ${source} where not ${insertedColumn})::pg_catalog.text`;
   }
   const counted = plan.kind === "insert" && plan.conflict?.resolution === "merge";
   return counted
-    ? sql`nullif(current_setting(${literal(updatedRowsSetting)}, true), '')`
+    ? sql`nullif(pg_catalog.current_setting(${literal(updatedRowsSetting)}, true), '')`
     : nullText;
 }
 
@@ -338,13 +345,13 @@ function affectedRows({ read }: MutatePlan): Sql {
   if (read === null) return nullText;
   const { embeds, conditions, grouped } = read.root;
   const same = embeds.length === 0 && conditions.length === 0 && !grouped;
-  return same ? nullText : sql`(select count(*) from ${source})::text`;
+  return same ? nullText : sql`(select pg_catalog.count(*) from ${source})::pg_catalog.text`;
 }
 
 /** PostgreSQL drops the call of a scalar function whose value is unused. */
 function calledOnly({ scalarColumn }: BodyRows): Sql {
   if (scalarColumn === null) return nullText;
-  return sql`case when count(${rowsAlias}.${ident(scalarColumn)}) < 0 then '' end`;
+  return sql`case when pg_catalog.count(${rowsAlias}.${ident(scalarColumn)}) < 0 then '' end`;
 }
 
 function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
@@ -352,13 +359,13 @@ function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
   const key = new Set(relation.primaryKey);
   const order = returning === "all" ? relation.columns.map(({ name }) => name) : returning;
   const members = order.filter((name) => key.has(name)).map((name) =>
-    sql`${literal(name)}, ${rowsAlias}.${ident(name)}::text`
+    sql`${literal(name)}, ${rowsAlias}.${ident(name)}::pg_catalog.text`
   );
   return members.length === 0
     ? nullText
-    : sql`case when count(*) = 1 then min(pg_catalog.json_build_object(${
+    : sql`case when pg_catalog.count(*) = 1 then pg_catalog.min(pg_catalog.json_build_object(${
       join(members)
-    })::text) end`;
+    })::pg_catalog.text) end`;
 }
 
 function rowsStatement(

@@ -268,8 +268,8 @@ function grouped({ outputs, joins }: Outputs): Outputs {
   return {
     outputs: outputs.map((column) => ({
       ...column,
-      value: sql`min((${column.value})::text)::json`,
-      groupBy: sql`(${column.value})::jsonb`,
+      value: sql`pg_catalog.min((${column.value})::pg_catalog.text)::pg_catalog.json`,
+      groupBy: sql`(${column.value})::pg_catalog.jsonb`,
     })),
     joins,
   };

@@ -29,7 +29,7 @@ export function renderBody(body: BodyWithMembers): Sql {
 
 /** Renders the expression that keeps the rows of a result, a JSON array; not NULL. */
 export function keepResult(operation: number, rows: Sql): Sql {
-  return sql`pg_catalog.set_config(${settingOf(operation)}, (${rows})::text, true)`;
+  return sql`pg_catalog.set_config(${settingOf(operation)}, (${rows})::pg_catalog.text, true)`;
 }
 
 function settingOf(operation: number): Sql {
@@ -37,7 +37,7 @@ function settingOf(operation: number): Sql {
 }
 
 function resultOf({ operation }: ResultValue): Sql {
-  return sql`pg_catalog.current_setting(${settingOf(operation)}, true)::json`;
+  return sql`pg_catalog.current_setting(${settingOf(operation)}, true)::pg_catalog.json`;
 }
 
 /** Returns a value as JSON; NULL where the row lacks the column. */
@@ -64,7 +64,7 @@ function columnOf(part: ResultPart): string {
 /** Renders an object. Its text stays as it is; the members are written before its end. */
 function renderObject({ text, members }: BodyWithMembers): Sql {
   const added = members.map(({ name, value }) => ({ name, json: jsonOf(value) }));
-  return withMembers(sql`${param(text.subarray())}::text`, added);
+  return withMembers(sql`${param(text.subarray())}::pg_catalog.text`, added);
 }
 
 const objects = ident("svc_object");
@@ -79,9 +79,11 @@ function renderObjects({ text, members }: BodyWithMembers): Sql {
     const json = sql`${values}.${valueColumn(index)}`;
     return { name, json: value.part.kind === "all" ? sql`${json}[${objects}.number]` : json };
   });
-  const object = withMembers(sql`${objects}.value::text`, added);
+  const object = withMembers(sql`${objects}.value::pg_catalog.text`, added);
   return sql`(select coalesce(pg_catalog.json_agg(${object} order by ${objects}.number), '[]')
-    from pg_catalog.json_array_elements(${param(text.subarray())}::json) with ordinality as
+    from pg_catalog.json_array_elements(${
+    param(text.subarray())
+  }::pg_catalog.json) with ordinality as
     ${objects}(value, number), (select ${join(read)} offset 0) as ${values})`;
 }
 
@@ -95,15 +97,15 @@ function withMembers(
   object: Sql,
   members: readonly { readonly name: string; readonly json: Sql }[],
 ): Sql {
-  const open = sql`left(rtrim(${object}, ${space}), -1)`;
+  const open = sql`pg_catalog.left(pg_catalog.rtrim(${object}, ${space}), -1)`;
   // The object has members of its own if more than its brace is left.
-  const comma = sql`case when btrim(${open}, ${space}) <> '{' then ',' end`;
+  const comma = sql`case when pg_catalog.btrim(${open}, ${space}) <> '{' then ',' end`;
   const added = members.map(({ name, json }, index) =>
     sql`${index === 0 ? comma : sql`','`}, ${
       literal(`${JSON.stringify(name)}:`)
-    }, coalesce(${json}::text, 'null')`
+    }, coalesce(${json}::pg_catalog.text, 'null')`
   );
-  return sql`pg_catalog.concat(${open}, ${join(added)}, '}')::json`;
+  return sql`pg_catalog.concat(${open}, ${join(added)}, '}')::pg_catalog.json`;
 }
 
 /** Returns how many rows a result has, if an error is that of a check; null for other errors. */
@@ -119,7 +121,7 @@ export function resultCheck(value: ResultValue, body: Uint8Array): Statement {
     ? sql`n > ${ordinal(part.index)}`
     : part.kind !== "all"
     ? sql`n = 1`
-    : sql`n = pg_catalog.json_array_length(${param(body)}::json)`;
+    : sql`n = pg_catalog.json_array_length(${param(body)}::pg_catalog.json)`;
   const check = sql`select case when ${holds} then '' else ${raise(sql`n || ' rows'`)} end
     from (select pg_catalog.json_array_length(${resultOf(value)}) as n offset 0) as svc_result`;
   return { ...compile(check), use: "none", isShared: true };

@@ -17,7 +17,7 @@ export type VersionSource = RowVersion | { readonly kind: "returned" };
 export function renderVersion(version: VersionSource, row: Sql): Sql {
   switch (version.kind) {
     case "system":
-      return sql`pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.hashtextextended(${row}.tableoid::text || ':' || ${row}.xmin::text || ':' || ${row}.ctid::text, 0)), 16, '0')`;
+      return sql`pg_catalog.lpad(pg_catalog.to_hex(pg_catalog.hashtextextended(${row}.tableoid::pg_catalog.text || ':' || ${row}.xmin::pg_catalog.text || ':' || ${row}.ctid::pg_catalog.text, 0)), 16, '0')`;
     case "columns": {
       // The binary form does not depend on settings such as the time zone.
       const values = join(version.columns.map((name) => sql`${row}.${ident(name)}`));
@@ -35,7 +35,9 @@ export function hasVersion(
   row: Sql,
 ): Sql {
   if (version === null) return sql`false`;
-  return sql`${renderVersion(version, row)} = any(${param(arrayLiteral(versions))}::text[])`;
+  return sql`${renderVersion(version, row)} = any(${
+    param(arrayLiteral(versions))
+  }::pg_catalog.text[])`;
 }
 
 /** Returns the value of the parameter that the tags of a request become; null if it has none. */
@@ -111,7 +113,7 @@ function tagOf({ format, isWhole: hasWhole }: UntaggedResult): Sql {
   const isBinary = (format.kind === "aggregate" || format.kind === "value") && format.binary;
   const bytes = isBinary
     ? sql`${result}.${body} || pg_catalog.convert_to(${end}, 'UTF8')`
-    : sql`pg_catalog.convert_to(${result}.${body}::text || ${end}, 'UTF8')`;
+    : sql`pg_catalog.convert_to(${result}.${body}::pg_catalog.text || ${end}, 'UTF8')`;
   const hash = sql`pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(${bytes}), 'hex'), 32)`;
   const text = sql`coalesce(${result}.${version}, '') || '-' || ${hash}`;
   return hasWhole === undefined ? text : sql`case when ${result}.${isWhole} then ${text} end`;
@@ -121,6 +123,6 @@ function tagOf({ format, isWhole: hasWhole }: UntaggedResult): Sql {
 function isKnown(unlessTag: readonly string[] | "*"): Sql {
   const isListed = unlessTag === "*"
     ? sql`${tag} is not null`
-    : sql`${tag} = any(${param(arrayLiteral(unlessTag))}::text[])`;
-  return sql`${isListed} and coalesce(current_setting('response.status', true), '') = '' and coalesce(current_setting('response.headers', true), '') !~* 'etag|\\\\'`;
+    : sql`${tag} = any(${param(arrayLiteral(unlessTag))}::pg_catalog.text[])`;
+  return sql`${isListed} and coalesce(pg_catalog.current_setting('response.status', true), '') = '' and coalesce(pg_catalog.current_setting('response.headers', true), '') !~* 'etag|\\\\'`;
 }

@@ -62,22 +62,25 @@ export function renderRowsResult(result: RowsResult): Sql {
   const first = bodyExpression(format, { ...element, single: false });
   const further = furtherRow(format, element);
   const others = [total, ...metadata].reduce((list, column) => sql`${list}, ${column}`, emptySql);
-  const unused = [total, ...metadata].reduce((list) => sql`${list}, null::text`, emptySql);
+  const unused = [total, ...metadata].reduce(
+    (list) => sql`${list}, null::pg_catalog.text`,
+    emptySql,
+  );
   if (format.kind === "ndjson" && !format.isCounted) {
-    return sql`select null::text${others}, ''::text union all select null::text${unused}, ${
+    return sql`select null::pg_catalog.text${others}, ''::pg_catalog.text union all select null::pg_catalog.text${unused}, ${
       jsonLine(format, element)
     } from (${rows}) as ${rowsAlias}`;
   }
   const most = tagging === null ? firstRows : maxValueRows;
   const firstPart = sql`select * from ${kept} limit ${ordinal(most + 1)}`;
   const rest = sql`select * from ${kept} offset ${ordinal(most + 1)}`;
-  const number = sql`(case when count(*) > ${
+  const number = sql`(case when pg_catalog.count(*) > ${
     ordinal(most)
-  } then (select count(*) from ${kept}) else count(*) end)::text`;
+  } then (select pg_catalog.count(*) from ${kept}) else pg_catalog.count(*) end)::pg_catalog.text`;
   const from = bodySource(format, firstPart);
   const head = sql`with ${join([...common, sql`${kept} as materialized (${rows})`])} `;
   if (tagging === null) {
-    return sql`${head}select ${number}${others}, ${first} from ${from} union all select null::text${unused}, ${further} from (${rest}) as ${rowsAlias}`;
+    return sql`${head}select ${number}${others}, ${first} from ${from} union all select null::pg_catalog.text${unused}, ${further} from (${rest}) as ${rowsAlias}`;
   }
   const tagged = renderTagged({
     rows: number,
@@ -87,9 +90,9 @@ export function renderRowsResult(result: RowsResult): Sql {
     version: onlyVersion(element),
     from,
     format,
-    isWhole: sql`count(*) <= ${ordinal(most)}`,
+    isWhole: sql`pg_catalog.count(*) <= ${ordinal(most)}`,
   }, tagging);
-  return sql`${head}(${tagged}) union all select null::text${unused}, null::text, ${further} from (${rest}) as ${rowsAlias}`;
+  return sql`${head}(${tagged}) union all select null::pg_catalog.text${unused}, null::pg_catalog.text, ${further} from (${rest}) as ${rowsAlias}`;
 }
 
 const kept = ident("svc_rows");
@@ -112,7 +115,9 @@ function arrayRow(
   element: RowsResult["element"],
 ): Sql {
   const row = elementOf(element);
-  if (element.isVersioned === true) return strip ? stripped(row, strip) : sql`${row}::text`;
+  if (element.isVersioned === true) {
+    return strip ? stripped(row, strip) : sql`${row}::pg_catalog.text`;
+  }
   const json = element.scalarColumn === null
     ? sql`pg_catalog.row_to_json(${row})`
     : sql`coalesce(pg_catalog.to_json(${row}), 'null')`;

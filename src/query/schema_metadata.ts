@@ -41,14 +41,14 @@ export function schemaMetadataQuery(
   if (fallbacks.length > 0) {
     const names = param(arrayLiteral([schema, ...fallbacks]));
     const objects =
-      sql`select pg_catalog.json_object_agg(n.nspname, pg_catalog.json_build_object(${facts}))::text
-from pg_catalog.pg_namespace n where n.nspname = any (${names}::name[])`;
+      sql`select pg_catalog.json_object_agg(n.nspname, pg_catalog.json_build_object(${facts}))::pg_catalog.text
+from pg_catalog.pg_namespace n where n.nspname = any (${names}::pg_catalog.name[])`;
     return { ...compile(objects), use: "rows" };
   }
   const statement =
-    sql`select pg_catalog.json_build_object(${facts})::text from pg_catalog.pg_namespace n where n.nspname = ${
+    sql`select pg_catalog.json_build_object(${facts})::pg_catalog.text from pg_catalog.pg_namespace n where n.nspname = ${
       param(schema)
-    }::name`;
+    }::pg_catalog.name`;
   return { ...compile(statement), use: "rows" };
 }
 
@@ -111,7 +111,7 @@ const visibleTypes: Sql = sql`(
   where e.nspname <> 'pg_catalog' and pg_catalog.pg_type_is_visible(t.oid) and t.oid in (
     select case a.typcategory when 'A' then a.typelem else a.oid end
     from pg_catalog.pg_proc f
-      join pg_catalog.pg_type a on a.oid = any (f.proargtypes::oid[])
+      join pg_catalog.pg_type a on a.oid = any (f.proargtypes::pg_catalog.oid[])
     where f.pronamespace = n.oid and f.prokind = 'f'
   )
 )`;

@@ -22,23 +22,23 @@ export function selectRows(rows: WrittenRows): Sql {
 function emptyObjects({ json, shape }: WrittenRows): Sql {
   return shape === "object"
     ? sql`(values (1)) as ${bodyAlias}`
-    : sql`json_array_elements(${param(json)}::json) as ${bodyAlias}`;
+    : sql`pg_catalog.json_array_elements(${param(json)}::pg_catalog.json) as ${bodyAlias}`;
 }
 
 /** Renders `json_to_recordset($1) as svc_body("a" int, …)`. Citus takes a set alone for the rows of an update. */
 export function expandedRows(rows: WrittenRows, statement: "insert" | "update"): Sql {
   const { json, shape, columns } = rows;
   if (!rows.defaults) {
-    const body = sql`${param(json)}::json`;
+    const body = sql`${param(json)}::pg_catalog.json`;
     const alias = sql`${bodyAlias}(${join(columns.map(columnDefinition))})`;
-    if (shape === "array") return sql`json_to_recordset(${body}) as ${alias}`;
-    if (statement === "insert") return sql`json_to_record(${body}) as ${alias}`;
+    if (shape === "array") return sql`pg_catalog.json_to_recordset(${body}) as ${alias}`;
+    if (statement === "insert") return sql`pg_catalog.json_to_record(${body}) as ${alias}`;
     // The first cast refuses several values: with `columns` the body was not scanned.
-    return sql`json_to_recordset(('[' || ${body}::text || ']')::json) as ${alias}`;
+    return sql`pg_catalog.json_to_recordset(('[' || ${body}::pg_catalog.text || ']')::pg_catalog.json) as ${alias}`;
   }
   const objects = shape === "object"
-    ? sql`(select ${param(json)}::jsonb) as ${rowAlias}(value)`
-    : sql`jsonb_array_elements(${param(json)}::jsonb) as ${rowAlias}(value)`;
+    ? sql`(select ${param(json)}::pg_catalog.jsonb) as ${rowAlias}(value)`
+    : sql`pg_catalog.jsonb_array_elements(${param(json)}::pg_catalog.jsonb) as ${rowAlias}(value)`;
   return sql`${objects}, lateral ${objectRow(rows)}`;
 }
 
@@ -47,7 +47,7 @@ function completed(columns: readonly WrittenColumn[]): Sql {
   const defaults = columns.flatMap((column) => {
     if (column.default === null || column.fromJson !== null) return [];
     const name = literal(column.name);
-    const value = sql`jsonb_build_object(${name}, ${catalogueSql(column.default)})`;
+    const value = sql`pg_catalog.jsonb_build_object(${name}, ${catalogueSql(column.default)})`;
     return [sql`case when ${has(column)} then '{}' else ${value} end`];
   });
   return join([...defaults, sql`${rowAlias}.value`], sql` || `);
@@ -112,6 +112,6 @@ export function numberedRows(rows: WrittenRows, withObjects: boolean): Sql {
 export function objectRow({ columns, defaults }: Pick<WrittenRows, "columns" | "defaults">): Sql {
   const types = join(columns.map(columnDefinition));
   return defaults
-    ? sql`jsonb_to_record(${completed(columns)}) as ${bodyAlias}(${types})`
-    : sql`json_to_record(${rowAlias}.value) as ${bodyAlias}(${types})`;
+    ? sql`pg_catalog.jsonb_to_record(${completed(columns)}) as ${bodyAlias}(${types})`
+    : sql`pg_catalog.json_to_record(${rowAlias}.value) as ${bodyAlias}(${types})`;
 }

@@ -9,7 +9,6 @@ import {
   rowFunctionsQuery,
 } from "./queries/routines.ts";
 import type { ExposedSchemas } from "../config/exposed_schemas.ts";
-import type { Statement } from "../database/batch.ts";
 import { getOrMake, groupBy } from "../lib/group_by.ts";
 import { mapSliced, type SlicedWork } from "../lib/slices.ts";
 import { quoteIdent } from "../sql/fragment.ts";
@@ -78,8 +77,7 @@ export type QueryName =
 
 /**
  * Lists the queries of the load. They run in this order in one read-only transaction, and can be
- * pipelined. The first one empties the `search_path`, so that the results qualify the names of
- * types and functions. For a missing schema, PostgreSQL reports 3F000 `schema "x" does not exist`.
+ * pipelined. The results qualify the names of types and functions. For a missing schema, PostgreSQL reports 3F000 `schema "x" does not exist`.
  */
 export function schemaCacheQueries(config: SchemaCacheConfig): readonly SchemaCacheQuery[] {
   const exposed = schemaArray(config.dbSchemas);
@@ -117,16 +115,9 @@ export function typeCatalogueQueries(
   ];
 }
 
-/** Empties the `search_path`, so that no object of another role takes the place of a built-in one. */
-export const emptySearchPath: Statement = {
-  text: "select pg_catalog.set_config('search_path', '', true)",
-  params: [],
-  use: "none",
-};
-
 /** Turns JIT compilation off, which would take longer than the queries. The result ends with `Citus` if it exists. */
-const settingsQuery = "select pg_catalog.concat(pg_catalog.set_config('search_path', '', true), " +
-  "pg_catalog.set_config('jit', 'off', true), case when " +
+const settingsQuery =
+  "select pg_catalog.concat(pg_catalog.set_config('jit', 'off', true), case when " +
   "pg_catalog.to_regclass('pg_catalog.pg_dist_partition') is not null then 'Citus' end)";
 
 /** Builds the schema cache from the rows of each of {@linkcode schemaCacheQueries}. */

@@ -11,7 +11,7 @@ import { type DatabaseValues, noValues } from "../config/load.ts";
 import type { Config } from "../config/options.ts";
 import type { Revocation } from "../auth/revocations.ts";
 import type { FunctionName } from "../config/codecs.ts";
-import { metadataBatch, type Statement } from "../database/batch.ts";
+import { loginSearchPath, metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
 import { errorFacts } from "../errors/error_response.ts";
@@ -100,8 +100,9 @@ export class MetadataReader {
 
   /** Reads the list of revoked tokens from a relation or a function. Rejects if it cannot be read. */
   async readRevocations(source: FunctionName): Promise<readonly Revocation[]> {
-    const isRelation = await this.#query([relationStatement(source)]) === "t";
-    return parseRevocations(await this.#query([revocationStatement(source, { isRelation })]));
+    const query = (statement: Statement) => this.#query([...loginSearchPath, statement]);
+    const isRelation = await query(relationStatement(source)) === "t";
+    return parseRevocations(await query(revocationStatement(source, { isRelation })));
   }
 
   /** Makes the server scan its queue of notifications, which may repair the queue. */
@@ -145,12 +146,12 @@ function revocationStatement(
   const named = schema === null ? ident(name) : ident(schema, name);
   const source = isRelation ? named : sql`${named}()`;
   const query = sql`
-select coalesce(json_agg(json_build_array(claim, value, issued_before, expires)), '[]')::text
+select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(claim, value, issued_before, expires)), '[]')::pg_catalog.text
 from (
-  select claim::text as claim, value::text as value, issued_before::bigint as issued_before,
-    extract(epoch from until)::float8 as expires
+  select claim::pg_catalog.text as claim, value::pg_catalog.text as value, issued_before::bigint as issued_before,
+    extract(epoch from until)::pg_catalog.float8 as expires
   from ${source}
-  where claim is not null and value is not null and (until is null or until > now())
+  where claim is not null and value is not null and (until is null or until > pg_catalog.now())
   limit ${param(String(maxRevocations + 1))}::bigint
 ) list`;
   return { ...compile(query), use: "rows" };

@@ -6,7 +6,7 @@ import { OneShotTimer } from "../lib/one_shot_timer.ts";
 import type { Schedule } from "../lib/timers.ts";
 import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
-import { emptySearchPath, type SchemaCacheConfig } from "../schema_cache/load.ts";
+import type { SchemaCacheConfig } from "../schema_cache/load.ts";
 import { fingerprintQuery, writeCountersQuery } from "../schema_cache/queries/changes.ts";
 import { notifyPattern, reloadTriggerQuery } from "../schema_cache/reload_trigger.ts";
 import { arrayLiteral } from "../query/array_literal.ts";
@@ -224,7 +224,7 @@ export function schemaStateReader(
       return { sum: sum ?? "", isCounted: isCounted === "true" };
     },
     async fingerprint(schemas) {
-      const [sum] = await read(emptySearchPath, query(fingerprintQuery, arrayLiteral(schemas)));
+      const [sum] = await read(query(fingerprintQuery, arrayLiteral(schemas)));
       return sum ?? "";
     },
     async hasReloadTrigger(channel) {

@@ -26,10 +26,12 @@ export interface KeptAnswer {
   readonly body: Uint8Array | null;
 }
 
-const claims = sql`nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::json`;
+const claims =
+  sql`nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::pg_catalog.json`;
 
 /** Whom a key belongs to: the same key of another role, issuer or subject is another one. */
-const principal = sql`json_build_array(current_user, ${claims}->>'iss', ${claims}->>'sub')::text`;
+const principal =
+  sql`pg_catalog.json_build_array(current_user, ${claims} operator(pg_catalog.->>) 'iss', ${claims} operator(pg_catalog.->>) 'sub')::pg_catalog.text`;
 
 /**
  * Locks the key without waiting, deletes it if it is too old, and inserts it. Raises `in progress` for the lock
@@ -37,13 +39,17 @@ const principal = sql`json_build_array(current_user, ${claims}->>'iss', ${claims
  */
 export function keyStatements(key: RequestKey): readonly Statement[] {
   const text = param(key.text);
-  const age = sql`pg_catalog.make_interval(secs => ${param(String(key.ttlSeconds))}::float8)`;
+  const age = sql`pg_catalog.make_interval(secs => ${
+    param(String(key.ttlSeconds))
+  }::pg_catalog.float8)`;
   const lock =
-    sql`pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended(${text}::text || ${principal}, 0))`;
+    sql`pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended(${text}::pg_catalog.text || ${principal}, 0))`;
   return [
     statement(sql`select case when not ${lock} then ${raise(sql`'in progress'`)} end`),
     statement(
-      sql`delete from ${tableOf(key)} where ${isOwn(key)} and created_at < now() - ${age}`,
+      sql`delete from ${tableOf(key)} where ${
+        isOwn(key)
+      } and created_at < pg_catalog.now() - ${age}`,
     ),
     statement(sql`insert into ${tableOf(key)} (principal, key, fingerprint)
 values (${principal}, ${text}, ${fingerprintOf(key)})`),
@@ -64,7 +70,7 @@ export function closingStatement(key: RequestKey, answer: KeptAnswer | null): St
     ...statement(
       sql`with changed as (${change} where ${
         isOwn(key)
-      } returning 1) select case when count(*) = 0 then ${
+      } returning 1) select case when pg_catalog.count(*) = 0 then ${
         raise(sql`'other owner'`)
       } end from changed`,
     ),
@@ -76,7 +82,7 @@ export function closingStatement(key: RequestKey, answer: KeptAnswer | null): St
 export function answerStatement(key: RequestKey): Statement {
   const columns = sql`(fingerprint = ${
     fingerprintOf(key)
-  })::text, status::text, headers::text, body`;
+  })::pg_catalog.text, status::pg_catalog.text, headers::pg_catalog.text, body`;
   const found = sql`${isOwn(key)} and status is not null`;
   return {
     ...compile(sql`select ${columns} from ${tableOf(key)} where ${found}`),

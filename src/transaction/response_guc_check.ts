@@ -23,11 +23,11 @@ export function invalidResponseGuc(
 const headersPattern =
   '^\\[(?:\\{"[-!#$%&\'*+.^_`|~0-9A-Za-z]+": "(?:[^"\\\\\x7f]|\\\\["\\\\t])*"\\}(?:, )?)*\\]$';
 
-const headers = sql`current_setting('response.headers', true)`;
-const status = sql`current_setting('response.status', true)`;
+const headers = sql`pg_catalog.current_setting('response.headers', true)`;
+const status = sql`pg_catalog.current_setting('response.status', true)`;
 
 const statusText = sql`coalesce(substring(nullif(${status}, '') from '^[0-9]*'), '200')`;
-const headersText = sql`coalesce(nullif(${headers}, ''), '[]')::jsonb::text`;
+const headersText = sql`coalesce(nullif(${headers}, ''), '[]')::pg_catalog.jsonb::pg_catalog.text`;
 
 /** Text that is not JSON fails at the cast. If neither setting is set, nothing else is evaluated. */
 export const responseGucCheck: Statement = {

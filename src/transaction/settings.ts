@@ -54,9 +54,12 @@ export interface TransactionSettings {
  */
 export type SettingsForm = "block" | AccessMode;
 
-/** Returns the text of `search_path`: a schema, then the others in order. */
+/**
+ * Returns the text of `search_path`: a schema, then the others in order. PostgreSQL looks in `pg_temp` first
+ * for types and relations unless it is named.
+ */
 export function searchPathOf(schema: string, others: readonly string[]): string {
-  return [schema, ...others].map(quoteIdent).join(", ");
+  return [...[schema, ...others].map(quoteIdent), "pg_temp"].join(", ");
 }
 
 /** Returns the context that the statements behind the settings are planned in: `Batch.planContext`. */
@@ -99,7 +102,7 @@ export function settingsStatement(
  */
 export function claimSettings(claims: string): Statement {
   const fragment = sql`select ${setConfig}('request.jwt.claim.' || key, value, true)
-from json_each_text(${param(claims)}::json)
+from pg_catalog.json_each_text(${param(claims)}::pg_catalog.json)
 where key ~ '^[A-Za-z_][A-Za-z0-9_$]{0,62}$'`;
   return { ...compile(fragment), use: "none" };
 }

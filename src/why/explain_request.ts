@@ -91,14 +91,13 @@ function callLines(
 }
 
 /** Neither a lock of another session nor a policy that loops keeps an explanation waiting. */
-const limits = sql`select set_config('lock_timeout', '1s', true),
-  set_config('statement_timeout', '1s', true)`;
+const limits = sql`select pg_catalog.set_config('lock_timeout', '1s', true),
+  pg_catalog.set_config('statement_timeout', '1s', true)`;
 
 /** Returns the reader behind settings; without any, PostgreSQL prints names with their schemas. */
 function readerOf(database: Database, settings: readonly Statement[]): ReadTexts {
-  const first = settings.length > 0 ? limits : sql`${limits}, set_config('search_path', '', true)`;
   return async (query, before = []) => {
-    const texts = [first, ...before, query].map((text) => ({
+    const texts = [limits, ...before, query].map((text) => ({
       ...compile(text),
       use: "rows" as const,
     }));

@@ -59,18 +59,18 @@ export interface TableFacts {
 
 /** Returns the query for {@linkcode TableFacts} as JSON; no row for other relations. */
 export function tableFactsQuery({ schema, name }: QualifiedName): Sql {
-  return sql`select json_build_object('owner', pg_get_userbyid(c.relowner),
-  'policyColumns', (select json_object_agg(quote_ident(p.polname), array(
+  return sql`select pg_catalog.json_build_object('owner', pg_catalog.pg_get_userbyid(c.relowner),
+  'policyColumns', (select pg_catalog.json_object_agg(pg_catalog.quote_ident(p.polname), array(
       select distinct k.attname from pg_depend d
         join pg_attribute k on k.attrelid = d.refobjid and k.attnum = d.refobjsubid and k.attnum > 0
-      where d.classid = 'pg_policy'::regclass and d.objid = p.oid and d.refobjid = c.oid))
-    from pg_policy p where p.polrelid = c.oid), 'defaults', e.defaults, 'generated', e.generated)::text
+      where d.classid = 'pg_policy'::pg_catalog.regclass and d.objid = p.oid and d.refobjid = c.oid))
+    from pg_policy p where p.polrelid = c.oid), 'defaults', e.defaults, 'generated', e.generated)::pg_catalog.text
 from pg_class c join pg_namespace n on n.oid = c.relnamespace cross join lateral (
-  select json_object_agg(k.attname, e.text) filter (where k.attgenerated <> '') as generated,
-    json_object_agg(k.attname, e.text) filter (where k.attgenerated = '' and not exists (
-      select from regexp_matches(e.tree, 'funcid (\\d+)', 'g') m
-        join pg_proc f on f.oid = m[1]::oid and f.provolatile = 'v')) as defaults
-  from (select *, adbin::text as tree, pg_get_expr(adbin, adrelid) as text from pg_attrdef) e
+  select pg_catalog.json_object_agg(k.attname, e.text) filter (where k.attgenerated <> '') as generated,
+    pg_catalog.json_object_agg(k.attname, e.text) filter (where k.attgenerated = '' and not exists (
+      select from pg_catalog.regexp_matches(e.tree, 'funcid (\\d+)', 'g') m
+        join pg_proc f on f.oid = m[1]::pg_catalog.oid and f.provolatile = 'v')) as defaults
+  from (select *, adbin::pg_catalog.text as tree, pg_catalog.pg_get_expr(adbin, adrelid) as text from pg_attrdef) e
     join pg_attribute k on k.attrelid = e.adrelid and k.attnum = e.adnum where e.adrelid = c.oid) e
 where n.nspname = ${param(schema)} and c.relname = ${param(name)} and c.relkind in ('r', 'p')`;
 }
@@ -78,10 +78,10 @@ where n.nspname = ${param(schema)} and c.relname = ${param(name)} and c.relkind 
 /** Returns the query for the name of a function in the access matrix, and the owner of SECURITY DEFINER. */
 export function routineFactsQuery({ schema, name, parameters }: Routine): Sql {
   const types = parameters.map(({ type }) => type).join(", ");
-  return sql`select json_build_array(
-  format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)),
-  case when p.prosecdef then pg_get_userbyid(p.proowner) end)::text
+  return sql`select pg_catalog.json_build_array(
+  pg_catalog.format('%I.%I(%s)', n.nspname, p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid)),
+  case when p.prosecdef then pg_catalog.pg_get_userbyid(p.proowner) end)::pg_catalog.text
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = ${param(schema)} and p.proname = ${param(name)}
-  and oidvectortypes(p.proargtypes) = ${param(types)}`;
+  and pg_catalog.oidvectortypes(p.proargtypes) = ${param(types)}`;
 }

@@ -84,13 +84,15 @@ async function insertedRows(
   if (nested !== null) throw new RowsNotShown("rows not shown: the insert is nested");
   const { relation: { schema, name }, facts } = source;
   const type = ident(schema, name);
-  const base = sql`jsonb_populate_record(null::${type}, ${objectOf(facts.defaults)})`;
+  const base = sql`pg_catalog.jsonb_populate_record(null::${type}, ${objectOf(facts.defaults)})`;
   const added = await newRows(source, rows, base, [""]);
   const key = conflict?.resolution === "merge" ? conflict.target.columns : null;
   if (key === null || added.length === 0) return { met: [], added };
   const columns = key.map((column) => ident(name, column));
-  const values = join(columns.map((column) => sql`${column}::text`));
-  const keys = await source.read(valuesQuery(source, sql`jsonb_build_array(${values})`, added));
+  const values = join(columns.map((column) => sql`${column}::pg_catalog.text`));
+  const keys = await source.read(
+    valuesQuery(source, sql`pg_catalog.jsonb_build_array(${values})`, added),
+  );
   const isSame = (texts: readonly (string | null)[]) =>
     and(columns.map((column, at) => sql`${column} = ${param(texts[at]!)}`));
   const where = or(keys.map((texts) => isSame(JSON.parse(texts))));
@@ -107,11 +109,11 @@ async function existingRows(source: RowSource, from: Sql): Promise<Texts> {
   const found = compile(from).text.match(/(?:"(?:[^"]|"")*"\.?)+\(?/g) ?? [];
   const other = found.filter((text) => !names.has(text)).at(-1);
   if (other !== undefined) throw new RowsNotShown(`rows not shown: the filter uses ${other}`);
-  const query = sql`select case when octet_length(t) <= 100000 then t else '' end
-from (select (${ident(name)}.*)::text as t${from} limit 20) s`;
+  const query = sql`select case when pg_catalog.octet_length(t) <= 100000 then t else '' end
+from (select (${ident(name)}.*)::pg_catalog.text as t${from} limit 20) s`;
   // Policies that apply to the owner, too, are an error. Only operators of pg_catalog are found.
-  const asOwner = sql`select set_config('role', ${param(owner)}, true),
-  set_config('row_security', 'off', true), set_config('search_path', '', true)`;
+  const asOwner = sql`select pg_catalog.set_config('role', ${param(owner)}, true),
+  pg_catalog.set_config('row_security', 'off', true), pg_catalog.set_config('search_path', 'pg_temp', true)`;
   const texts = await read(query, [asOwner]).catch((error) => {
     const isRefused = error instanceof DatabaseError && error.failure.sqlstate === "42501";
     throw isRefused ? new RowsNotShown(`to see hidden rows: --db-uri of ${owner}`) : error;
@@ -129,29 +131,35 @@ async function newRows(
 ): Promise<Texts> {
   const [type, own] = [ident(schema, name), ident(name)];
   const names = param(JSON.stringify(columns.map((column) => column.name)));
-  const texts = sql`${param(JSON.stringify(from))}::json`;
-  const body = shape === "array" ? param(json) : sql`jsonb_build_array(${param(json)}::jsonb)`;
+  const texts = sql`${param(JSON.stringify(from))}::pg_catalog.json`;
+  const body = shape === "array"
+    ? param(json)
+    : sql`pg_catalog.jsonb_build_array(${param(json)}::pg_catalog.jsonb)`;
   const isSet = defaults ? sql`b ? k` : sql`true`;
-  return await read(sql`select (g.*)::text from (
-  select r.* from json_array_elements_text(${texts}) v cross join jsonb_array_elements(${body}::jsonb) b
-    cross join lateral jsonb_populate_record(${base}, (
-      select coalesce(jsonb_object_agg(k, b -> k) filter (where ${isSet}), '{}')
-      from jsonb_array_elements_text(${names}::jsonb) k)) r limit 20
+  return await read(sql`select (g.*)::pg_catalog.text from (
+  select r.* from pg_catalog.json_array_elements_text(${texts}) v cross join pg_catalog.jsonb_array_elements(${body}::pg_catalog.jsonb) b
+    cross join lateral pg_catalog.jsonb_populate_record(${base}, (
+      select coalesce(pg_catalog.jsonb_object_agg(k, b -> k) filter (where ${isSet}), '{}')
+      from pg_catalog.jsonb_array_elements_text(${names}::pg_catalog.jsonb) k)) r limit 20
 ) as ${own} cross join lateral
-  jsonb_populate_record((${own}.*)::${type}, ${objectOf(facts.generated)}) g`);
+  pg_catalog.jsonb_populate_record((${own}.*)::${type}, ${objectOf(facts.generated)}) g`);
 }
 
 /** Renders an object of expressions of the catalogue. */
 function objectOf(expressions: TableFacts["defaults"]): Sql {
   const members = Object.entries(expressions ?? {}).map(([column, text]) =>
-    sql`jsonb_build_object(${literal(column)}, ${catalogueSql(text)})`
+    sql`pg_catalog.jsonb_build_object(${literal(column)}, ${catalogueSql(text)})`
   );
-  return join([sql`'{}'::jsonb`, ...members], sql` || `);
+  return join([sql`'{}'::pg_catalog.jsonb`, ...members], sql` || `);
 }
 
 async function evaluateRules(source: RowSource, rules: readonly PolicyRule[], texts: Texts) {
   if (texts.length === 0) return [];
-  const values = await evaluate(source, sql`to_jsonb(${ident(source.relation.name)}.*)`, texts);
+  const values = await evaluate(
+    source,
+    sql`pg_catalog.to_jsonb(${ident(source.relation.name)}.*)`,
+    texts,
+  );
   const results = new Map<string, Texts>();
   const byRule = rules.map(([action, clause]) => ({ clause, ...source.cells.get(action)! }))
     .filter(({ may }) => may !== "all").map(({ clause, policies }) =>
@@ -190,8 +198,8 @@ function valuesQuery({ relation: { schema, name } }: RowSource, value: Sql, text
   const json = param(JSON.stringify(texts));
   const rows = sql`select (v::${
     ident(schema, name)
-  }).* from json_array_elements_text(${json}::json) v`;
-  return sql`select coalesce((${value})::text, 'null') from (${rows}) as ${ident(name)}`;
+  }).* from pg_catalog.json_array_elements_text(${json}::pg_catalog.json) v`;
+  return sql`select coalesce((${value})::pg_catalog.text, 'null') from (${rows}) as ${ident(name)}`;
 }
 
 /** Renders FROM and WHERE of a read, without `!inner`. */
@@ -211,7 +219,9 @@ export async function leftOutOf(plan: ReadPlan, rows: number | null, read: ReadT
     ...embeds.flatMap(({ inner, key }) => inner ? [`!inner of ${key}`] : []),
   ];
   if (rows === null || causes.length === 0 || grouped || distinct !== null) return "";
-  const query = sql`select count(*)::text from (select${fromOf(plan)} limit 10001) t`;
+  const query = sql`select pg_catalog.count(*)::pg_catalog.text from (select${
+    fromOf(plan)
+  } limit 10001) t`;
   const [count] = await read(query).catch(() => []);
   const number = Number(count) - rows;
   return number > 0 ? `; ${rowsText(number)} left out by ${causes.join(", ")}` : "";

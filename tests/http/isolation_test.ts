@@ -16,7 +16,7 @@ async function whoami(api: Api, number: number): Promise<void> {
     headers: { "X-Mark": `mark ${number}`, Cookie: `mark=${number}`, "Accept-Profile": schema },
   });
   strictEqual(response.status, 200);
-  const search_path = `"${schema}", "public"`;
+  const search_path = `"${schema}", "public", pg_temp`;
   deepStrictEqual(
     await response.json(),
     schema === "other" ? { search_path } : {
@@ -56,7 +56,7 @@ suite.test("what a failed request set is gone with it", async (api) => {
     mark: null,
     cookie: null,
     path: "/rpc/whoami",
-    search_path: '"api", "public"',
+    search_path: '"api", "public", pg_temp',
     secrets: ["secret of user_2"],
   });
 });

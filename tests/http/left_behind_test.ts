@@ -118,7 +118,7 @@ leftTest(
       const headers = { "X-Mark": `of ${sub}`, "Cookie": `c=${sub}`, Prefer: "timezone=UTC" };
       const said = {
         a: 1,
-        path: '"api", "public"',
+        path: '"api", "public", pg_temp',
         sub,
         mark: `of ${sub}`,
         cookie: sub,
@@ -172,7 +172,7 @@ for (
       strictEqual(response.status, 200);
       strictEqual(response.headers.get("X-Left"), null);
       const { role, path, sub, cookie, zone } = await response.json();
-      deepStrictEqual([role, path, sub, cookie], ["anon", '"api", "public"', null, null]);
+      deepStrictEqual([role, path, sub, cookie], ["anon", '"api", "public", pg_temp', null, null]);
       strictEqual(zone, initialZone);
       await leave(turn);
       strictEqual((await ask("POST /rpc/write_down", bob))[0], 204);
@@ -251,6 +251,49 @@ leftTest("a search path that is left behind leads nobody into a trap", async (se
   strictEqual((await ask(laying(1), ann))[0], 200);
   deepStrictEqual(await ask("GET /log?select=sub", ann), [200, [{ sub: "ann" }]]);
 });
+
+/** A function leaves types and relations in the temporary schema of the connection. */
+const temporaryTrap = `
+  create function api.lay() returns text language plpgsql as $lay$
+    declare taken text;
+    begin
+      create or replace function pg_temp.spring(text) returns boolean language plpgsql
+        as $$ begin raise exception 'sprung as %', current_user; end $$;
+      foreach taken in array array['text', 'json', 'jsonb', 'name', 'oid', 'regclass', 'float8'] loop
+        execute format('create domain pg_temp.%I as pg_catalog.%1$I check (pg_temp.spring(value::text))', taken);
+      end loop;
+      foreach taken in array array['pg_class', 'pg_proc', 'pg_namespace', 'pg_roles', 'log'] loop
+        execute format('create view pg_temp.%I as select pg_temp.spring(null)', taken);
+      end loop;
+      return 'laid';
+    end $lay$;
+`;
+
+leftTest(
+  "types and relations of the temporary schema take the place of no others",
+  async (setup) => {
+    const { ask, admin, handler } = setup;
+    await admin.query(temporaryTrap);
+    await handler.reloadSchema();
+    deepStrictEqual(await ask("POST /rpc/lay", ann), [200, '"laid"']);
+    for (const [line, parts, answer] of calls) {
+      deepStrictEqual(await ask(line, { ...parts, ...bob }), [200, answer("bob")], line);
+    }
+    strictEqual((await ask("POST /log", { ...bob, body: [{ sub: "x" }] }))[0], 201);
+    deepStrictEqual(
+      await ask("PATCH /log?sub=eq.x&select=sub", {
+        ...bob,
+        headers: { Prefer: "return=representation" },
+        body: { sub: "y" },
+      }),
+      [200, [{ sub: "y" }]],
+    );
+    deepStrictEqual(await ask("GET /log?select=sub&order=sub&limit=1", ann), [200, [{ sub: "y" }]]);
+    await handler.reloadConfig();
+    await handler.reloadSchema();
+    deepStrictEqual(await ask("GET /rpc/sub", bob), [200, '"bob"']);
+  },
+);
 
 leftTest(
   "a call that takes another search path for itself has it",

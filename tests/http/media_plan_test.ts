@@ -61,7 +61,7 @@ suite.test("plans are sent as what they were asked for", async (api) => {
 suite.test("settings of plans are those of the transaction, and that jit is off", async (api) => {
   const response = await api("GET /items", accept(`${plan}; options=settings`));
   const [settings] = /^Settings: .*$/m.exec(await response.text()) ?? [""];
-  for (const setting of ["jit = 'off'", `search_path = '"api", "public", "other"'`]) {
+  for (const setting of ["jit = 'off'", `search_path = '"api", "public", "other", pg_temp'`]) {
     ok(settings.includes(setting), settings);
   }
 });

@@ -5,6 +5,7 @@ import { noClock } from "./no_clock.ts";
 import { noConsole } from "./no_console.ts";
 import { plainWords } from "./plain_words.ts";
 import { portable } from "./portable.ts";
+import { qualifiedNames } from "./qualified_names.ts";
 import { sqlText } from "./sql_text.ts";
 
 export default {
@@ -16,6 +17,7 @@ export default {
     "no-console": noConsole,
     "plain-words": plainWords,
     "portable": portable,
+    "qualified-names": qualifiedNames,
     "sql-text": sqlText,
   },
 } satisfies Deno.lint.Plugin;

@@ -195,6 +195,25 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       "no barrels inside src/: import from the file that declares it",
     ],
   ],
+  "qualified-names": [
+    [
+      "src/query/a.ts",
+      "sql`select pg_catalog.count(*)::int, ${a}::pg_catalog.text, cast(b as boolean)`",
+    ],
+    ["src/query/a.ts", "sql`select coalesce(a, 'now()::text') from ${rows} as r(a), ${table} (b)`"],
+    ["src/query/a.ts", "sql`substring(nullif(a, '') from '^x') is null and b in (1)`"],
+    ["src/query/a.ts", "sql`${a}::${type}`; text`${a}::json`"],
+    ["src/live/live_schema.ts", "sql`select now()`"],
+    ["tests/unit/a_test.ts", "sql`select now()`"],
+    [
+      "src/query/a.ts",
+      "sql`select count(*), ${a}::text[], cast(b as json), substring(c, 2)`",
+      "write pg_catalog.text, not text",
+      "write pg_catalog.json, not json",
+      "write pg_catalog.count, not count",
+      "write pg_catalog.substring, not substring",
+    ],
+  ],
   "sql-text": [
     ["src/query/read.ts", `import { literal } from "../sql/fragment.ts";`],
     ["src/schema_cache/queries/a.ts", `import { catalogueSql } from "../../sql/fragment.ts";`],

@@ -4,7 +4,6 @@ import { metadataBatch } from "../../database/batch.ts";
 import type { Database } from "../../database/database.ts";
 import { openDatabase } from "../../database/open.ts";
 import { svcDialect } from "../../dialect.ts";
-import { emptySearchPath } from "../../schema_cache/load.ts";
 
 /** The login role that `svc init` makes by default. */
 export const usualLoginRole = "authenticator";
@@ -138,7 +137,7 @@ async function readJson<Result>(
   text: string,
   params: readonly string[],
 ): Promise<Result> {
-  const batch = metadataBatch([emptySearchPath, { text, params, use: "rows" }], "rollback");
+  const batch = metadataBatch([{ text, params, use: "rows" }], "rollback");
   const { rows } = await database.transaction(batch);
   return JSON.parse(rows.at(-1)![0]![0]!);
 }

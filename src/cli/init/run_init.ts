@@ -10,7 +10,6 @@ import { isEmbedded } from "../../database/open.ts";
 import { diagnose } from "../../diagnosis/diagnose.ts";
 import { type Finding, findingsText } from "../../diagnosis/finding.ts";
 import { liveSql, type RecordedTable } from "../../live/live_schema.ts";
-import { quoteIdent } from "../../sql/fragment.ts";
 import { type Command, type CommandCall, type ConfigArguments, flagsOf } from "../command.ts";
 import { fail, print } from "../output.ts";
 import { programCall } from "../program_call.ts";
@@ -26,6 +25,7 @@ import {
   type InitFiles,
   replaceFile,
 } from "./init_files.ts";
+import { searchPathOf } from "../../transaction/settings.ts";
 import { initSql } from "./init_sql.ts";
 import { loginOf, loginUri, planPassword, randomText, scramVerifier } from "./login.ts";
 import { nextSteps } from "./next_steps.ts";
@@ -230,13 +230,17 @@ async function refuseAnonymous(uri: string, { choices, facts }: ReadChoices): Pr
 /** Prints the SQL for the tables of the flag. Resolves with the exit code; rejects for a wrong table. */
 async function printLiveSql({ config, flags }: CommandCall): Promise<number> {
   return await withDatabase(config, async (service) => {
-    const path = (await service.readConfig()).dbSchemas.map(quoteIdent).join(", ");
+    const [schema = "", ...others] = (await service.readConfig()).dbSchemas;
     const items = Array.from(
       flags.get("--live")!.matchAll(listItem),
       ([, table, column]) => [table!.trim(), column],
     );
     const { rows } = await service.database.transaction(metadataBatch([
-      { text: "select set_config('search_path', $1, true)", params: [path], use: "none" },
+      {
+        text: "select pg_catalog.set_config('search_path', $1, true)",
+        params: [searchPathOf(schema, others)],
+        use: "none",
+      },
       { text: tablesQuery, params: [JSON.stringify(items)], use: "rows" },
     ], "rollback"));
     const tables: readonly ListedTable[] = JSON.parse(rows.at(-1)![0]![0]!);
@@ -260,15 +264,15 @@ interface ListedTable extends RecordedTable {
 
 /** Parameter: JSON arrays of a table and a column, as SQL writes them. Partitions follow their parents. */
 const tablesQuery = `with recursive items (place, item, name, oid) as (
-  select place, item->>0, (parse_ident(item->>1))[1], to_regclass(item->>0)::oid
-  from json_array_elements($1) with ordinality i (item, place)
+  select place, item->>0, (pg_catalog.parse_ident(item->>1))[1], pg_catalog.to_regclass(item->>0)::oid
+  from pg_catalog.json_array_elements($1) with ordinality i (item, place)
   union select t.place, t.item, t.name, h.inhrelid from items t join pg_inherits h on h.inhparent = t.oid
 )
-select json_agg(json_build_object('login', session_user, 'item', i.item, 'schema', n.nspname, 'name', c.relname,
+select pg_catalog.json_agg(pg_catalog.json_build_object('login', session_user, 'item', i.item, 'schema', n.nspname, 'name', c.relname,
   'scope', i.name, 'problem', case when c.oid is null then 'does not exist'
     when c.relkind not in ('r', 'p') then 'is not a table: name the tables below it'
     when i.name is not null and a.attname is null then 'has no column ' || i.name
-    when octet_length(i.name) > 57 or i.name ~ '[$]' then i.name || ': too long, or with a dollar sign'
+    when pg_catalog.octet_length(i.name) > 57 or i.name ~ '[$]' then i.name || ': too long, or with a dollar sign'
   end) order by i.place, c.oid)::text
 from items i left join pg_class c on c.oid = i.oid left join pg_namespace n on n.oid = c.relnamespace
   left join pg_attribute a on a.attrelid = c.oid and a.attname = i.name and a.attnum > 0 and not a.attisdropped`;

@@ -56,7 +56,7 @@ export function readExample(
   { schema, role }: { readonly schema: string; readonly role: string },
 ): Promise<string | null> {
   const query = sql`
-select c.relname::text from pg_catalog.pg_class c
+select c.relname::pg_catalog.text from pg_catalog.pg_class c
   join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 where n.nspname = ${param(schema)} and c.relkind in ('r', 'p', 'v', 'm', 'f')
   and not c.relispartition and pg_catalog.has_table_privilege(${param(role)}, c.oid, 'select')

@@ -99,20 +99,20 @@ for (const [tree, text, params] of comparisons) {
 }
 
 const converted: readonly [operation: Parameters<typeof filter>[1], text: string][] = [
-  [["eq", "v"], `"t"."shade" = "api"."color"(cast($1 as text))`],
-  [["cs", "v"], `"t"."shade" @> "api"."color"(cast($1 as text))`],
-  [["match", "v"], `"t"."shade" ~ "api"."color"(cast($1 as text))`],
+  [["eq", "v"], `"t"."shade" = "api"."color"(cast($1 as pg_catalog.text))`],
+  [["cs", "v"], `"t"."shade" @> "api"."color"(cast($1 as pg_catalog.text))`],
+  [["match", "v"], `"t"."shade" ~ "api"."color"(cast($1 as pg_catalog.text))`],
   [["like", "v"], `"t"."shade" like $1`],
   [["ilike", "v"], `"t"."shade" ilike $1`],
   [{ kind: "isdistinct", value: "v" }, `"t"."shade" is distinct from $1`],
   [isWord("null"), `"t"."shade" is null`],
   [
     inList("v"),
-    `"t"."shade" = any (array(select "api"."color"(literals.literal) from pg_catalog.unnest(cast($1 as text[])) as literals(literal)))`,
+    `"t"."shade" = any (array(select "api"."color"(literals.literal) from pg_catalog.unnest(cast($1 as pg_catalog.text[])) as literals(literal)))`,
   ],
   [
     anyOf("eq", "{v}"),
-    `"t"."shade" = any (array(select "api"."color"(literals.literal) from pg_catalog.unnest(cast($1 as text[])) as literals(literal)))`,
+    `"t"."shade" = any (array(select "api"."color"(literals.literal) from pg_catalog.unnest(cast($1 as pg_catalog.text[])) as literals(literal)))`,
   ],
 ];
 

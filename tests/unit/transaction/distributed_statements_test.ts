@@ -132,7 +132,7 @@ Deno.test("an upsert counts by a setting, or by xmax if the database is distribu
   const [plain, byXmax] = [{}, { countsByXmax: true }].map((more) =>
     written({ ...upsert, ...more })
   );
-  match(plain!, /do update set name = excluded.name where set_config\('svc.updated'/);
+  match(plain!, /do update set name = excluded.name where pg_catalog.set_config\('svc.updated'/);
   doesNotMatch(plain!, /xmax/);
   match(
     byXmax!,
@@ -144,7 +144,7 @@ Deno.test("an upsert counts by a setting, or by xmax if the database is distribu
 Deno.test("an update expands its body as a set on each server", () => {
   match(
     written({ kind: "update", key: null, where: [], limited: null }),
-    /^t as \(update api.tools set name = svc_body.name from \(select svc_body.name as name from json_to_recordset\(\('\[' \|\| \$1::json::text \|\| '\]'\)::json\) as svc_body\(name text\) limit 1\) as svc_body/,
+    /^t as \(update api.tools set name = svc_body.name from \(select svc_body.name as name from pg_catalog.json_to_recordset\(\('\[' \|\| \$1::pg_catalog.json::pg_catalog.text \|\| '\]'\)::pg_catalog.json\) as svc_body\(name text\) limit 1\) as svc_body/,
   );
 });
 

@@ -25,7 +25,7 @@ const plain: TransactionSettings = {
   overrides: [],
 };
 const values = [
-  '"api", "we""ird"',
+  '"api", "we""ird", pg_temp',
   "web_anon",
   '{"role":"web_anon"}',
   "GET",
@@ -151,7 +151,7 @@ Deno.test("settingsStatement restores the timeout of the connection", () => {
 
 const before = [
   "set local citus.propagate_set_commands = 'local'",
-  'set local search_path to "api", "we""ird"',
+  'set local search_path to "api", "we""ird", pg_temp',
 ];
 const role = `set local "role" = E'web_anon'`;
 const request = [

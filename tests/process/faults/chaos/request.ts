@@ -127,7 +127,7 @@ export function seenBy(
     method,
     path,
     cookie: stampOf(context),
-    search_path: '"api", "public"',
+    search_path: '"api", "public", pg_temp',
     isolation: role === "auditor" ? "repeatable read" : "read committed",
     read_only: access === "read only" ? "on" : "off",
     timeout: role === "clerk" ? clerkTimeout : "0",
