@@ -162,9 +162,11 @@ function callInputOf(request: ApiRequest, action: CallAction, cache: SchemaCache
 function chooseRoutine(input: CallInput, cache: SchemaCache): Routine {
   const candidates = cache.routines(input.name);
   const named = candidates.filter((candidate) => matchesNames(candidate, input));
-  const matching = named.length > 0
-    ? named
-    : candidates.filter((candidate) => takesWholeBody(candidate, input));
+  const whole = candidates.filter((candidate) => takesWholeBody(candidate, input));
+  const { payload } = input;
+  const value = payload?.kind === "json" ? payload.value : undefined;
+  if (value === "mixed" && whole.length === 0) throw errors.mixedKeys();
+  const matching = named.length > 0 && (value === undefined || whole.length === 0) ? named : whole;
   if (matching.length > 1) throw errors.ambiguousFunction(matching.map(signature));
   const [routine] = matching;
   if (routine === undefined) throw errors.noFunction(noFunctionTexts(input, candidates, cache));

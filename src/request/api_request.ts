@@ -51,8 +51,13 @@ export type Payload =
   | {
     /** JSON text of an object or an array, handed to PostgreSQL as it is. */
     readonly kind: "json";
-    /** As sent; `{}` for the empty body of a call, and `[]` for a scalar. */
+    /** As sent; `{}` for the empty body of a call, and `[]` for rows that are a scalar. */
     readonly text: Uint8Array;
+    /**
+     * A body of a call that holds no arguments: a scalar, or an array with other elements than objects of
+     * the same keys. Default: an object, or objects of the same keys.
+     */
+    readonly value?: "scalar" | "mixed";
     readonly shape: "object" | "array";
     /** Keys of the row(s), sorted; null when `columns` made looking unnecessary. */
     readonly keys: readonly string[] | null;

@@ -90,6 +90,52 @@ suite.rows("a body for the single unnamed parameter", [
   [...post("spare", { "": "x" }), 200, "spare(text)"],
 ]);
 
+// A value that names no arguments is the whole body of a function with a single unnamed parameter.
+const values = [
+  '"hello"',
+  "5",
+  "-0.50",
+  "true",
+  "null",
+  '""',
+  "[]",
+  "[1,2]",
+  '["a",{"b":1}]',
+  "[[]]",
+]
+  .concat(
+    '[{"a":1},{"b":2}]',
+    '[{"a":1},{}]',
+    "[null]",
+    '[ 1 , {"a":1} ]',
+    "12345678901234567890.10",
+  );
+
+suite.test("any JSON value reaches a single unnamed parameter unchanged", async (api) => {
+  for (const body of values) {
+    const headers = { "Content-Type": "application/json" };
+    const response = await api("POST /rpc/echo", { body, headers });
+    deepStrictEqual([response.status, await response.text()], [200, body]);
+    const normal = await api("POST /rpc/echo_jsonb", { body, headers });
+    deepStrictEqual([normal.status, await normal.json()], [200, JSON.parse(body)], body);
+  }
+});
+
+suite.answers("a JSON value that names no arguments")`
+  POST /rpc/f with "5" | 200 "f(json)"
+  POST /rpc/f with "[1,2]" | 200 "f(json)"
+  POST /rpc/f with "[]" | 200 "f()"
+  POST /rpc/f with "[{\"x\":1,\"y\":2},{\"x\":3,\"y\":4}]" | 200 "f(x,y)"
+  POST /rpc/f with "[{\"x\":1,\"y\":2},{\"x\":3}]" | 200 "f(json)"
+  POST /rpc/g with "5"
+    300 SVC203 | Could not choose the best candidate function between: api.g( => json), api.g( => jsonb) |  | Try renaming the parameters or the function itself in the database so function overloading can be resolved
+  POST /rpc/echo_text with "5"
+    404 SVC202 | Could not find the function api.echo_text without parameters in the schema cache | Searched for the function api.echo_text without parameters or with a single unnamed json/jsonb parameter, but no matches were found in the schema cache.
+  POST /rpc/sayhello with "[1]" | 400 SVC102 | All object keys must match
+  POST /rpc/sayhello with "[{\"name\":\"a\"},{}]" | 400 SVC102 | All object keys must match
+  POST /rpc/echo with "[1," | 400 SVC102 | Empty or invalid json
+`;
+
 suite.test("json keeps the bytes that were sent", async (api) => {
   const sent = '{"a" :  1,\n "a":2}';
   const response = await api("POST /rpc/echo", { body: sent });
@@ -128,7 +174,7 @@ suite.answers("several functions")`
 suite.answers("methods, paths and bodies")`
   BREW /rpc/echo | 405 SVC101 | Cannot use the BREW method on RPC
   GET /rpc/a/ | 404 SVC125 | Invalid path specified in request URL
-  POST /rpc/echo with [{"a":1},{"b":1}] | 400 SVC102 | All object keys must match
+  POST /rpc/sayhello with [{"name":"a"},{"b":1}] | 400 SVC102 | All object keys must match
   POST /rpc/sayhello {Content-Type: audio/mp3} with "name\n'"
     415 SVC107 | Content-Type not acceptable: audio/mp3
   POST /rpc/sayhello {Content-Type: application/vnd.svc.object+json} with "x"

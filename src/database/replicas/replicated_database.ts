@@ -224,7 +224,7 @@ async function atEnd(
 /** No server has its timeline, so that the primary executes reads with it. */
 const forPrimary: Bookmark = { timeline: 0, lsn: 0n };
 
-/** `otherwise`: the bookmark if the server cannot be asked any more. Default: none. */
+/** `otherwise`: the bookmark if the server can no longer be reached. Default: none. */
 async function withBookmark(
   result: BatchResult,
   find: () => Promise<Bookmark | null>,

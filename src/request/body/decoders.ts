@@ -48,14 +48,19 @@ export class JsonDecoder implements BodyDecoder {
     if (this.#isEmptyCall) return noBytes;
     const { kind } = this.#scan.end();
     if (kind === "malformed") throw errors.invalidJson();
-    if (kind === "mixed") throw errors.mixedKeys();
+    // A function may take any value as a whole.
+    if (kind === "mixed" && this.#takes === "rows") throw errors.mixedKeys();
     return noBytes;
   }
 
   payload(bytes: Uint8Array): Payload {
     if (this.#isEmptyCall) return rowsPayload(emptyObject, noArguments);
     const rows = this.#scan.rows();
-    return rows.kind === "rows" ? rowsPayload(rows, bytes) : rowsPayload(emptyArray, noRows);
+    if (rows.kind === "rows") return rowsPayload(rows, bytes);
+    if (this.#takes === "rows") return rowsPayload(emptyArray, noRows);
+    const isScalar = rows.kind === "none" && rows.isScalar;
+    const value = isScalar ? "scalar" : rows.kind === "mixed" ? "mixed" : null;
+    return { ...rowsPayload(emptyArray, bytes), ...value && { value } };
   }
 
   get cuts(): RowCuts {

@@ -16,7 +16,7 @@ export type JsonRows =
     readonly keysVary?: true;
   }
   /** An empty array or a scalar, which holds no row. */
-  | { readonly kind: "none" }
+  | { readonly kind: "none"; readonly isScalar: boolean }
   /** An array with other elements than objects, or with objects of different keys. */
   | { readonly kind: "mixed" }
   | { readonly kind: "malformed" };
@@ -151,7 +151,7 @@ export class JsonRowsScan {
 
   rows(): JsonRows {
     if (this.isMixed) return { kind: "mixed" };
-    if (this.#count === 0) return { kind: "none" };
+    if (this.#count === 0) return { kind: "none", isScalar: this.#scanner.isScalar };
     const keys = [...this.#indexes.keys()].sort();
     const rows = {
       kind: "rows",

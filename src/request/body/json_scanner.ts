@@ -51,6 +51,8 @@ export class JsonScanner {
   #place: number = inText;
   /** How many containers are open inside of a row; 0 before the first value. */
   #rowDepth = 0;
+  /** Whether the text is neither an object nor an array. */
+  isScalar = false;
   /** Position behind the last row that ended in the last piece; -1 without one. */
   lastRowEnd = -1;
 
@@ -125,7 +127,10 @@ export class JsonScanner {
 
   #value(bytes: Uint8Array, at: number): number {
     const code = bytes[at]!;
-    if (this.#rowDepth === 0) this.#rowDepth = code === openBrace ? 1 : 2;
+    if (this.#rowDepth === 0) {
+      this.#rowDepth = code === openBrace ? 1 : 2;
+      this.isScalar = code !== openBrace && code !== openBracket;
+    }
     if (this.#rowDepth === this.#open.length + 1) {
       if (code === openBrace) this.#rows.rowBegins();
       else this.#rows.otherElement();

@@ -4,9 +4,9 @@ import type { JsonRows } from "../../../src/request/body/json_rows.ts";
 
 /** Returns the content of a value's text. */
 export function expectedRows(value: unknown): JsonRows {
-  if (typeof value !== "object" || value === null) return { kind: "none" };
+  if (typeof value !== "object" || value === null) return { kind: "none", isScalar: true };
   if (!Array.isArray(value)) return rows("object", Object.keys(value).sort());
-  if (value.length === 0) return { kind: "none" };
+  if (value.length === 0) return { kind: "none", isScalar: false };
   const keys = sortedKeys(value[0]);
   const uniform = value.every((row) => isDeepStrictEqual(sortedKeys(row), keys));
   return keys === null || !uniform ? { kind: "mixed" } : rows("array", keys);
