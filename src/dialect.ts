@@ -110,8 +110,8 @@ export interface Dialect {
   /** Whether the admin server shows the schema cache to this machine only, or to any client. */
   readonly schemaCachePage: "guarded" | "open";
 
-  /** `limit` and `offset` of PATCH and DELETE: they limit the changed rows, or are ignored. */
-  readonly limitedChanges: "limited" | "ignored";
+  /** Parameters of writes that PostgREST ignores, such as `limit`: applied or rejected, or ignored. */
+  readonly writeParameters: "applied" | "ignored";
   /** CSV: NULL apart from texts and RFC 4180, or the row text of PostgreSQL and the field `NULL`. */
   readonly csv: "exact" | "row text";
   /** `select=` of a write to a relation with a primary key: all columns, or those of the key. */
@@ -179,7 +179,7 @@ export const svcDialect: Dialect = {
   findingsLevel: "crit",
   configPage: "shown",
   schemaCachePage: "guarded",
-  limitedChanges: "limited",
+  writeParameters: "applied",
   csv: "exact",
   emptySelect: "all columns",
   embedFilters: "rejected",
@@ -249,7 +249,7 @@ export const pgrstDialect: Dialect = {
   findingsLevel: "debug",
   configPage: "absent",
   schemaCachePage: "open",
-  limitedChanges: "ignored",
+  writeParameters: "ignored",
   csv: "row text",
   emptySelect: "primary key",
   embedFilters: "column",

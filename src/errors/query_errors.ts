@@ -5,7 +5,16 @@ import { quotable } from "./quoting.ts";
 export const queryErrors = {
   onlyForReading: defineError("160", 400, (clause: string) => ({
     message: `'${quotable(clause)}' can only be used to read`,
-  })).when("a write has a clause that only reads take, such as `having`"),
+  })).when("a write has a clause that only reads take, such as `having` or `!inner`"),
+  unusedParameter: defineError("196", 400, ({ name, why }: { name: string; why: string }) => ({
+    message: `Parameter '${quotable(name)}' cannot be applied`,
+    details: `It ${why}`,
+    hint: (why === "has no value" || why === "is a filter") && !/["<>]/.test(name)
+      ? `To filter a column of this name, write ${
+        quotable(name.replace(/[^.]*$/, '"$&"'))
+      }=eq.<value>`
+      : null,
+  })).when("a parameter of a write has no effect, or `limit` of a read is not an integer"),
   distinctDisabled: defineError("161", 400, () => ({ message: "Use of distinct is not allowed" }))
     .when("the request has `distinct` and `db-aggregates-enabled` is false"),
   notGrouped: defineError("162", 400, (name: string) => ({

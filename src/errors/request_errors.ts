@@ -40,9 +40,10 @@ export const requestErrors = {
   invalidJson: defineError("102", 400, () => ({ message: "Empty or invalid json" })).when(
     "the body is not JSON although its media type is",
   ),
-  mixedKeys: defineError("102", 400, () => ({ message: "All object keys must match" })).when(
-    "the objects of the body have different keys",
-  ),
+  mixedKeys: defineError("102", 400, () => ({
+    message: "All object keys must match",
+    advice: "Send objects that all have the same keys, or name the columns: columns=<names>",
+  })).when("the body has objects of different keys, or elements that are no objects"),
   invalidRange: defineError("103", 416, (details: string) => ({
     message: "Requested range not satisfiable",
     details,

@@ -1,7 +1,6 @@
 /** Plans one request, by its shape if the plan cache knows that. @module */
 import type { OperationReferences } from "../batch/batch_references.ts";
 import { errors } from "../errors/catalogue.ts";
-import { quotable } from "../errors/quoting.ts";
 import type { OptionsPlan } from "../plan/allowed_methods.ts";
 import { BodyPlan } from "../plan/body_plan.ts";
 import { checkTarget, plan } from "../plan/plan.ts";
@@ -28,7 +27,6 @@ import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import { queryOf } from "../transaction/data_plan.ts";
 import { RoleColumns } from "./column_privileges.ts";
 import type { Exchange } from "./exchange.ts";
-import { reportAdvice } from "./report.ts";
 import { type BodyRules, receiveRequestBody } from "./receive_body.ts";
 
 /** An operation of a batch to plan. */
@@ -170,10 +168,6 @@ async function planUncached(
   const sent = payload === null ? head : { ...head, payload };
   const parsed = part?.references?.bind(sent) ?? sent;
   if (part === null) stopwatch.lap("parse");
-  const { ignoredLimit } = parsed.query;
-  if (ignoredLimit !== undefined) {
-    reportAdvice(exchange, `${quotable(ignoredLimit)} has no effect: it is not an integer`);
-  }
   const columns = selectableColumns(input, parsed);
   const request = columns === null ? parsed : { ...parsed, selectable: columns };
   const planAll = () => plan(request, cache, config);

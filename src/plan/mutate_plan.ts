@@ -133,10 +133,11 @@ export function planInsert(write: WriteContext): MutatePlan {
 function insertedColumns(
   { request: { query: { columns, columnTree }, payload }, relation }: WriteContext,
 ): { readonly items: readonly ColumnItem[] | null; readonly columns: readonly string[] | null } {
-  const isList = columnTree === null ||
-    relation.columns.some(({ name }) => name === columnTree.listEnd);
-  if (isList) return { items: null, columns };
-  const { items } = columnTree;
+  if (columnTree === null) return { items: null, columns };
+  const { items, listEnd } = columnTree;
+  if (listEnd !== null && relation.columns.some(({ name }) => name === listEnd)) {
+    throw errors.notNestable([listEnd], `It is a column of '${relation.name}'`);
+  }
   if (items instanceof ServiceError) throw items;
   if (items.some(({ kind }) => kind === "nested")) return { items, columns };
   if (!items.some(({ kind }) => kind === "all")) return { items: null, columns };
@@ -288,10 +289,11 @@ function headerColumns(read: ReadPlan, { columns, primaryKey }: Relation): reado
 }
 
 function writtenRows(write: WriteContext, columns: readonly string[] | null): WrittenRows {
-  const { payload, preferences } = write.request;
+  const { request: { payload, preferences }, config: { dialect } } = write;
   const { json, shape, keys } = jsonBody(payload);
-  // CSV and form bodies name the same columns in all rows, so no key is missing there.
-  const named = payload?.kind === "json" && payload.source === "json" ? columns : null;
+  const isNamed = dialect.writeParameters === "applied" ||
+    payload?.kind === "json" && payload.source === "json";
+  const named = isNamed ? columns : null;
   return {
     json,
     shape,

@@ -39,7 +39,7 @@ import type {
 import type { ResolvedEmbed, ResolvedNode } from "./resolved_tree.ts";
 import { isToOne } from "./find_relationship.ts";
 import { lowerMaxRows } from "./max_rows.ts";
-import { embedRange, rootRange, unlimited } from "./query_limits.ts";
+import { embedRange, rootRange } from "./query_limits.ts";
 import { planValue, type ValueRules } from "./values.ts";
 
 interface NodeContext extends ShownContext {
@@ -279,7 +279,8 @@ function rowOf(node: ResolvedNode, { rows }: NodeContext): RowType {
 
 /** Returns the row range of a node. `db-max-rows` does not apply to a to-one embed. */
 function rangeOf(node: ResolvedNode, { ranges }: NodeContext): RowRange {
-  if (ranges === null) return unlimited;
+  // The root of an answer to a write has no range.
+  if (ranges === null) return embedRange(node, null);
   if (node.item === null) return rootRange(ranges.root, ranges.maxRows);
   if (isToOne(node.relationship)) return embedRange(node, null);
   return embedRange(node, lowerMaxRows(ranges.embedMaxRows, node.relation?.maxRows));

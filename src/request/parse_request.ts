@@ -24,7 +24,7 @@ import { chooseRowBounds } from "./url/row_bounds.ts";
 
 export interface RequestConfig extends ActionConfig, ProfileConfig, Pick<Config, "etagMode"> {
   readonly dbSafeUpdate: boolean;
-  readonly dialect: Pick<Dialect, "csv" | "limitedChanges">;
+  readonly dialect: Pick<Dialect, "csv" | "writeParameters">;
 }
 
 export interface RequestHead {
@@ -36,8 +36,8 @@ export interface RequestHead {
 
 /**
  * Reads everything but the body. Raises, in this order: `125` and `126` (path), `106` (schema), `101`
- * and `117` (method), `100` (query string), `103`, `109` and `114` (bounds), `159` (preconditions), `158` (no filter),
- * `107` (content type).
+ * and `117` (method), `100`, `195` and `196` (query string), `103`, `109` and `114` (bounds), `159` (preconditions),
+ * `160` and `196` (parameters without effect), `158` (no filter), `107` (content type).
  */
 export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHead {
   const { method, path, query: rawQuery, headers, cookies, received } = pieces;
@@ -64,6 +64,7 @@ export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHea
     headers,
     cookies,
   };
+  checkApplied(request, config);
   if (config.dbSafeUpdate) checkSafeUpdate(request);
   const takes = payloadUse(action);
   if (takes === null) return { request, reader: null };
@@ -79,7 +80,7 @@ export function parseHead(pieces: RawRequest, config: RequestConfig): RequestHea
 
 /** Whether `limit` and `offset` of the root mean something with a method. */
 function limitsCount(method: string, { dialect }: RequestConfig): boolean {
-  return dialect.limitedChanges === "limited" || (method !== "PATCH" && method !== "DELETE");
+  return dialect.writeParameters === "applied" || (method !== "PATCH" && method !== "DELETE");
 }
 
 /** Forgets the root's limits; impossible bounds are refused nevertheless. */
@@ -92,6 +93,7 @@ function queryMode(action: Action): QueryMode {
   switch (action.kind) {
     case "update":
     case "insert":
+    case "put":
     case "delete":
       return action.kind;
     case "call":
@@ -99,6 +101,46 @@ function queryMode(action: Action): QueryMode {
     default:
       return "relation";
   }
+}
+
+/**
+ * Throws `160` for an embed that is to restrict the rows of a write, and `196` for another parameter that a write
+ * does not apply, or an invalid `limit` of a read. Where the dialect ignores such parameters, only those
+ * of PATCH and DELETE that may be meant to restrict their rows are refused.
+ */
+function checkApplied(
+  request: ApiRequest,
+  { dialect }: Pick<RequestConfig, "dialect">,
+): void {
+  const { action, query, preferences } = request;
+  const isStrict = dialect.writeParameters === "applied";
+  const isChange = action.kind === "update" || action.kind === "delete";
+  const isWrite = isChange || action.kind === "insert" || action.kind === "put";
+  const isCall = action.kind === "call" && action.method === "POST";
+  if (isChange || isStrict && isWrite) checkEmbeds(request);
+  const refused = query.unused.find(({ name, why }) => {
+    const isFilter = why === "is a filter" || /[<>]/.test(name);
+    return isStrict
+      ? isWrite || isCall || isFilter || why === "is no integer"
+      : isChange && (isFilter || why === "has no value");
+  });
+  if (refused !== undefined) throw errors.unusedParameter(refused);
+  const isPlainInsert = action.kind === "insert" && preferences.resolution === null;
+  if (isStrict && isPlainInsert && query.onConflict !== null) {
+    throw errors.invalidConflict("'on_conflict' needs a resolution");
+  }
+}
+
+/** An inner join, or conditions on an embed, which only the answer can show. */
+function checkEmbeds({ action, query: { select, filters, logic }, preferences }: ApiRequest): void {
+  for (const item of select) {
+    if ((item.kind === "relation" || item.kind === "spread") && item.join === "inner") {
+      throw errors.onlyForReading(`${item.target}!inner`);
+    }
+  }
+  if (preferences.return === "representation" || action.kind === "put") return;
+  const hidden = [...filters, ...logic].find(({ path }) => path.length > 0);
+  if (hidden !== undefined) throw errors.onlyForReading(hidden.path.join("."));
 }
 
 /** Throws `158` for an update or a delete that nothing in the request limits. */

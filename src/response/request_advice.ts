@@ -29,6 +29,7 @@ const ownCorrections: ReadonlyMap<string, Correction> = new Map<string, Correcti
       functionPath(context) ?? clauseCorrection(context) ?? otherParameter(fields, context),
   ],
   ["125", (_, context) => pathCorrection(context)],
+  ["196", (_, context) => clauseCorrection(context)],
   ["200", embedPath],
   ["202", functionName],
   [
@@ -54,8 +55,10 @@ const databaseCorrections: ReadonlyMap<string, Correction> = new Map<string, Cor
   ],
 ]);
 
-/** `/products/1` and `/api/products`: the path that names the relation. */
+/** `/products/`, `/products/1` and `/api/products`: the path that names the relation. */
 function pathCorrection({ pieces, cache, config }: AdviceContext): string | null {
+  const [, withoutSlash] = /^(\/(?:rpc\/)?[^/]+)\/+$/.exec(pieces.path) ?? [];
+  if (withoutSlash !== undefined) return `Write ${withoutSlash}`;
   const [first = "", second = "", ...rest] = pieces.path.split("/").slice(1).map(decoded);
   if (rest.length > 0 || second === "") return null;
   if (config.dbSchemas.includes(first)) return `Write /${second}`;
@@ -87,7 +90,9 @@ function clauseCorrection(context: AdviceContext): string | null {
     if (value.endsWith("(")) continue;
     if (typeof corrected === "string" && corrected !== value) return `Write ${name}=${corrected}`;
     if (corrected === undefined) {
-      const filter = sqlFilter(name, value);
+      const text = value === "" ? name : `${name}=${value}`;
+      const [, column = name, compared = value] = /^(\w+) *([<>!].*)$/s.exec(text) ?? [];
+      const filter = sqlFilter(column, compared);
       if (filter !== null) return `Write ${filter}`;
     }
   }

@@ -55,7 +55,7 @@ function checkPrinted(
 }
 
 /** Leaves the order of the parameters out, and the first of those that are ignored. */
-function unordered({ ignoredLimit: _, ...params }: QueryParams): unknown {
+function unordered({ unused: _, ...params }: QueryParams): unknown {
   const text = (value: unknown) =>
     Deno.inspect(value, { depth: Infinity, strAbbreviateSize: Infinity });
   return Object.entries(params).map(([name, value]) =>

@@ -134,7 +134,7 @@ const differences = blocksOf`
     201 [{"note":"n"}]
     201 [{"note":"n"}]
   POST /notes?select {Prefer: return=representation} as writer with {"note":"n"}
-    201 [{"note":"n"}]
+    400 SVC196 | Parameter 'select' cannot be applied | It has no value | To filter a column of this name, write "select"=eq.<value>
     201 [{"note":"n"}]
   GET /groups?select=&id=eq.1
     200 [{"id":1,"name":"one"}]

@@ -37,6 +37,16 @@ const reads = `
 /products?price=5 | SVC100 | Write price=eq.5 | /products?price=eq.5
 /products?price=gte5 | SVC100 | Write price=gte.5 | /products?price=gte.5
 /products?price=>5 | SVC100 | Write price=gt.5 | /products?price=gt.5
+/products?price>=5 | SVC100 | Write price=gte.5 | /products?price=gte.5
+/products?price<=5 | SVC100 | Write price=lte.5 | /products?price=lte.5
+/products?price!=5 | SVC100 | Write price=neq.5 | /products?price=neq.5
+/products?price>5 | SVC196 | Write price=gt.5 | /products?price=gt.5
+/products?price<5 | SVC196 | Write price=lt.5 | /products?price=lt.5
+/products?price<>5 | SVC196 | Write price=neq.5 | /products?price=neq.5
+/products?limit=abc | SVC196 |  | /products?limit=1
+/products?limit=eq.5 | SVC196 | To filter a column of this name, write "limit"=eq.<value> | /products?limit=1
+/products/ | SVC125 | Write /products | /products?limit=1
+/rpc/search/?words=oak | SVC125 | Write /rpc/search | /rpc/search?words=oak
 /products?price=!eq.5 | SVC100 | Write price=not.eq.5 | /products?price=not.eq.5
 /products?price=between.1,9 | SVC100 | Write and=(price.gte.1,price.lte.9) | /products?and=(price.gte.1,price.lte.9)
 /products?price=ne.5 | SVC100 | Write price=neq.5 | /products?price=neq.5
@@ -83,7 +93,7 @@ const reads = `
 const mistakes: readonly Mistake[] = [
   ...reads.trim().split("\n").map((text): Mistake => {
     const [line, code, hint, corrected] = text.split(" | ") as [string, string, string, string];
-    return [`GET ${line}`, {}, code, hint, `GET ${corrected}`];
+    return [`GET ${line}`, {}, code, hint || null, `GET ${corrected}`];
   }),
   ...linesOf`
     GET /orders?status=eq.payed as ada | 22P02 | Write one of: new, paid, sent, returned |
@@ -93,6 +103,12 @@ const mistakes: readonly Mistake[] = [
     POST /products as grace with {"sku":"P-0601","name":"Stool","price":9,"pirce":1} | SVC204 |
       + Perhaps you meant 'price' |
       + POST /products as grace with {"sku":"P-0601","name":"Stool","price":9}
+    POST /products as grace with [null] | SVC102 |
+      + Send objects that all have the same keys, or name the columns: columns=<names> |
+      + POST /products as grace with [{"sku":"P-0601","name":"Stool","price":9}]
+    PATCH /orders?id as grace with {"status":"paid"} | SVC196 |
+      + To filter a column of this name, write "id"=eq.<value> |
+      + PATCH /orders?id=eq.3901 as grace with {"status":"paid"}
     PATCH /orders?id=eq.3901 as grace with {"status":"payed"} | 22P02 |
       + Write one of: new, paid, sent, returned |
       + PATCH /orders?id=eq.3901 as grace with {"status":"paid"}

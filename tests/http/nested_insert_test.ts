@@ -277,15 +277,15 @@ suite.rows("errors of one level leave nothing", [
   `,
 ]);
 
-// A column before a parenthesis is that column, as in PostgREST.
-suite.answers("columns that are followed by other text are columns", { headers: shown })`
+suite.answers("columns that are followed by other text are no nested items", { headers: shown })`
   POST /lines?columns=order_id,sku,qty(x)&select=order_id,sku,qty
     with {"order_id":100,"sku":"x","qty":3}
-    201 [{"order_id":100,"sku":"x","qty":3}]
+    400 SVC147 | Cannot write 'qty' nested | It is a column of 'lines'
   POST /lines?columns=order_id,sku(x),qty&select=order_id,sku,qty
     with {"order_id":100,"sku":"x","qty":3}
-    201 [{"order_id":100,"sku":"x","qty":1}]
-  POST /lines?columns=order_id,sku((&select=sku with {"order_id":100,"sku":"x"} | 201 [{"sku":"x"}]
+    400 SVC147 | Cannot write 'sku' nested | It is a column of 'lines'
+  POST /lines?columns=order_id,sku((&select=sku with {"order_id":100,"sku":"x"}
+    400 SVC147 | Cannot write 'sku' nested | It is a column of 'lines'
 `;
 
 suite.test("an explanation of a nested insert is refused", async (api) => {

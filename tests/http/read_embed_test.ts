@@ -261,10 +261,10 @@ suite.answers("representations of writes are read like tables", { ...returning }
   PATCH /tools?select=*,shout&id=eq.2 with {"name":"borer","spec":null,"tags":null}
     200 [{"id":2,"name":"borer","maker_id":1,"price":99,"spec":null,"tags":null,
       +"bought":"2024-02-03","shout":"BORER"}]
-  PATCH /tools?select=id,makers!inner(name)&id=lt.4&makers.city=eq.Kobe&limit=1&order=id.desc
+  PATCH /tools?select=id,makers(name)&id=lt.4&makers.city=eq.Kobe&limit=1&order=id.desc
     with {"price":1}
     200 [{"id":3,"makers":{"name":"Ryo"}}]
-  PATCH /tools?select=id,makers(name)&id=lt.4&order=makers(name).desc,id&makers.limit=0
+  PATCH /tools?select=id,makers(name)&id=lt.4&order=makers(name).desc,id
     with {"price":1}
     200 [{"id":3,"makers":{"name":"Ryo"}},{"id":1,"makers":{"name":"Bosk"}},
       +{"id":2,"makers":{"name":"Bosk"}}]

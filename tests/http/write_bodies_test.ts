@@ -237,8 +237,9 @@ suite.rows("CSV", [
     headers: { "Content-Type": "text/csv", Prefer: "return=representation" },
     body: "id,note\n3,a",
   })`
-    POST /single?columns=id&select=note | 201 [{"note":"a"}]
-    POST /single?columns=nope&select=note | 201 [{"note":"a"}]
+    POST /single?columns=id&select=note | 201 [{"note":null}]
+    POST /single?columns=nope&select=note
+      400 SVC204 | Could not find the 'nope' column of 'single' in the schema cache
     POST /single?columns=id,note,other&select=other {Prefer: missing=default, return=representation}
       201 [{"other":"given"}]
   `,
@@ -258,7 +259,10 @@ suite.rows("forms", [
   ["POST /single?select=note", { body: "id=3&note", headers: form }, 201, [{ note: "" }]],
   ["POST /single?select=note", { body: "id=3&note=NULL", headers: form }, 201, [{ note: "NULL" }]],
   ["POST /defaults?select=own", { body: "", headers: form }, 201, [{ own: 5 }]],
-  ["POST /single?columns=nope&select=id", { body: "id=3", headers: form }, 201, [{ id: 3 }]],
+  ["POST /single?columns=nope", { body: "id=3", headers: form }, 400, unknown("nope")],
+  ["POST /single?columns=id&select=id,note", { body: "id=3&note=a", headers: form }, 201, [
+    { id: 3, note: null },
+  ]],
   ["PATCH /single?id=eq.1&select=note", { body: "note=x", headers: form }, 200, [{ note: "x" }]],
   bad("id=x", form, "22P02", 'invalid input syntax for type integer: "x"'),
   bad("id=3&note=%FF", form, "SVC102", "The body is not UTF-8 text"),

@@ -148,7 +148,7 @@ suite.answers("merge_action() tells inserted from updated rows")`
     Prefer: resolution=merge-duplicates, return=representation
     200 [{"done":"UPDATE","id":100,"room":"a","day":"2024-01-01","state":"active","who":"bob",
       +"n":5}]
-  POST /slots?select=merge_action()&id=eq.7 {Prefer: return=representation} with {"id":7}
+  POST /slots?select=merge_action() {Prefer: return=representation} with {"id":7}
     201 [{"merge_action":"INSERT"}]
   POST /slots?on_conflict=room,day&select=merge_action(),count()
     with [{"room":"b","day":"2024-01-01","who":"bob","n":5},{"room":"c","day":"2024-01-01",

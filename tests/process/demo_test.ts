@@ -43,11 +43,10 @@ for (const [name, { requests }] of examples) {
     }
     const { origin, pathname } = new URL(readCurl(commands[0]!).request.url);
     await checkRoot(new URL("/", origin));
-    const advised = await fetch(`${origin}${pathname}?limit=abc`, {
+    const advised = await fetch(`${origin}${pathname}?limit=1`, {
       headers: { Authorization: "no.scheme" },
     });
     await advised.body?.cancel();
-    await process.stderr.waitFor(/Hint: limit has no effect: it is not an integer$/);
     await process.stderr.waitFor(
       /Hint: Authorization has no effect: write Bearer before the token$/,
     );

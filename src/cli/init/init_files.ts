@@ -50,7 +50,7 @@ export interface FileValues {
   readonly overrides: ReadonlyMap<OptionKey, string>;
 }
 
-type Line = string | readonly [key: OptionKey, value: string | number];
+type Line = string | readonly [key: OptionKey, value: string | number | boolean];
 
 /** Returns the text of the file. An override replaces a line, or adds one. */
 export function configFileText(values: FileValues): string {
@@ -65,7 +65,7 @@ function textOf(line: Line, overrides: FileValues["overrides"]): string {
   if (typeof line === "string") return line;
   const [key, fallback] = line;
   const value = overrides.get(key) ?? fallback;
-  return `${key} = ${typeof value === "number" ? value : quote(value)}`;
+  return `${key} = ${typeof value === "string" ? quote(value) : value}`;
 }
 
 const answerLines: readonly Line[] = [
@@ -95,6 +95,8 @@ function linesOf(
     ["db-max-rows", 1000],
     ["db-statement-timeout", "10s"],
     ["server-max-body-size", "10m"],
+    "# Refuses PATCH and DELETE without a filter",
+    ["db-safe-update", true],
     "",
     "# Closes the connections of clients that send nothing",
     ["server-header-timeout", "30s"],

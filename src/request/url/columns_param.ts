@@ -14,7 +14,7 @@ import { readText } from "./read_text.ts";
 import { Scanner } from "./scanner.ts";
 
 export function readNames(what: string, raw: string | null | undefined): readonly string[] | null {
-  return typeof raw === "string" ? readText({ what, raw }, columns) : null;
+  return typeof raw === "string" ? readText({ what, raw, isWhole: true }, columns) : null;
 }
 
 /** Reads `columns`, which is a tree in inserts only. Raises `100` for text that is neither list nor tree. */
@@ -101,7 +101,7 @@ const nestedStart = ['"("'] as const;
 const nextOrClosing = ['","', '")"'] as const;
 const comma = ['","'] as const;
 
-/** `columns = name *( "," name )`; text after the last name is ignored. */
+/** `columns = name *( "," name )` */
 function columns(scanner: Scanner): readonly string[] {
   return scanner.list("names of 'columns'", name);
 }

@@ -9,7 +9,7 @@ import {
   operatorExpression,
   restOfText,
 } from "./filter_grammar.ts";
-import { readLimits } from "./row_bounds.ts";
+import { readCount, readLimits } from "./row_bounds.ts";
 import { group } from "./logic_grammar.ts";
 import { levelKey, levelOf, type TreePath, treePath, wholeNames } from "./name_grammar.ts";
 import { order } from "./order_grammar.ts";
@@ -24,6 +24,7 @@ import type {
   QueryParams,
   RowLock,
   SelectItem,
+  UnusedParam,
 } from "./query_types.ts";
 import { parseError, readFrom, readText } from "./read_text.ts";
 import { Scanner } from "./scanner.ts";
@@ -31,7 +32,9 @@ import { select } from "./select_grammar.ts";
 import { relatedFrom } from "./value_grammar.ts";
 
 /** On GET of a function, parameters that are neither reserved nor filters are arguments. */
-export type QueryMode = "relation" | "insert" | "update" | "delete" | "call-get" | "call-post";
+export type QueryMode = WriteMode | "relation" | "call-get" | "call-post";
+
+type WriteMode = "insert" | "update" | "put" | "delete";
 
 /** Names that are reserved as a whole; of each the first parameter counts, even without a value. */
 type WholeName = "select" | "columns" | "on_conflict";
@@ -40,7 +43,18 @@ type WholeName = "select" | "columns" | "on_conflict";
 type SingleName = "on" | "lock" | "conflictIndex" | "conflictColumns" | "conflictWhere";
 
 /** `levels` are the parameters of nested items of `columns`. */
-type ListName = "levels" | "order" | "logic" | "limits" | "texts" | "filters";
+type ListName = SingleName | "levels" | "order" | "logic" | "limits" | "texts" | "filters";
+
+/** The parameters that the statement of a mode does not apply, by what they are. */
+const unapplied: Readonly<Record<QueryMode, readonly (WholeName | ListName)[]>> = {
+  insert: ["filters", "logic", "limits"],
+  update: ["on_conflict"],
+  put: ["columns", "on_conflict"],
+  delete: ["columns", "on_conflict"],
+  "call-post": ["on_conflict"],
+  "call-get": [],
+  relation: [],
+};
 
 /** Reserved last segments of a name, and what a parameter with such a name is. */
 const lastSegments: ReadonlyMap<string, "order" | "logic" | "limits"> = new Map([
@@ -54,7 +68,8 @@ const lastSegments: ReadonlyMap<string, "order" | "logic" | "limits"> = new Map(
 /**
  * Reads a raw query string, without its question mark. Raises `100` for the first parameter that
  * cannot be read: of `order`, then of `and` and `or`, then `columns`, `select`, the filters,
- * `on_conflict` and its parts, `on`, and the paths of `limit` and `offset`; `195` for an invalid `lock`.
+ * `on_conflict` and its parts, `on`, and the paths of `limit` and `offset`; `195` for an invalid `lock`;
+ * `196` for a filter as the value of `columns` or `on_conflict`.
  * `canonicalOf` writes the canonical form.
  */
 export function parseQuery(
@@ -64,16 +79,19 @@ export function parseQuery(
 ): QueryParams {
   const params = splitQuery(raw.toWellFormed());
   if (raw.includes("%00")) refuseNul(params);
-  const sorted = sortParams(params, mode);
-  const orders = sorted.order.length === 0 ? nothing : readOrders(sorted.order);
-  const logic = sorted.logic.length === 0 ? nothing : sorted.logic.map(readLogic);
+  const { unused, ...sorted } = sortParams(params, mode);
+  const orders = readOrders(sorted.order ?? nothing);
+  const logic = sorted.logic?.map((param) => readLogic(param, mode)) ?? nothing;
   const written = readColumns(sorted.columns, mode === "insert");
   const items = readSelect(sorted.select);
   const isAbsent = sorted.select === undefined || sorted.select === null;
-  const { filters, filterNames, clauses, callArguments } = readFilters(sorted.filters, mode);
+  const { filters, filterNames, clauses, callArguments } = readFilters(
+    sorted.filters ?? nothing,
+    mode,
+  );
   const conflict = readConflictNames(sorted);
-  const on = readNames("on parameter", sorted.on);
-  const bounds = readLimits(sorted.limits);
+  const on = readNames("on parameter", sorted.on?.[0]?.value);
+  const bounds = readLimits(sorted.limits ?? nothing);
   return {
     select: items,
     defaultSelect: isAbsent || items.length === 1 && isWholeRow(items[0]!),
@@ -82,32 +100,33 @@ export function parseQuery(
     logic,
     order: orders,
     ...bounds,
-    lock: sorted.lock === undefined ? null : readLock(sorted.lock, mode, bounds.limit),
+    lock: sorted.lock === undefined ? null : readLock(sorted.lock[0]!.value, mode, bounds.limit),
     ...written,
-    levelConflicts: readLevelConflicts(sorted.levels),
+    levelConflicts: readLevelConflicts(sorted.levels ?? nothing),
     ...conflict,
-    conflictWhere: readCondition(sorted.conflictWhere),
+    conflictWhere: readCondition(sorted.conflictWhere?.[0]?.value),
     on: on && [...new Set(on)],
     clauses,
-    texts: sorted.texts.length === 0 ? noTexts : readTexts(sorted.texts),
+    texts: readTexts(sorted.texts ?? nothing),
     callArguments,
+    unused,
     canonical: canonicalOf(params),
   };
 }
 
 /** Returns the names of parameters about conflicts. */
 function readConflictNames(
-  sorted: ReturnType<typeof sortParams>,
+  sorted: Omit<ReturnType<typeof sortParams>, "unused">,
 ): Pick<QueryParams, "conflictColumns" | "conflictIndex" | "onConflict"> {
   const onConflict = readNames("on_conflict parameter", sorted.on_conflict);
-  const [conflictIndex = null] = readNames("on_conflict.index parameter", sorted.conflictIndex) ??
-    nothing;
-  const columns = readNames("on_conflict.columns parameter", sorted.conflictColumns);
+  const index = readNames("on_conflict.index parameter", sorted.conflictIndex?.[0]?.value);
+  const [conflictIndex = null] = index ?? nothing;
+  const names = sorted.conflictColumns?.[0]?.value;
+  const columns = readNames("on_conflict.columns parameter", names);
   return { onConflict, conflictIndex, conflictColumns: columns && [...new Set(columns)] };
 }
 
 const nothing: readonly never[] = [];
-const noTexts: ReadonlyMap<string, string> = new Map();
 
 /** Whether a parameter of this name may be no filter or argument in some requests. */
 export function isParameterName(name: string): boolean {
@@ -129,37 +148,56 @@ function refuseNul(params: readonly QueryParam[]): void {
   });
 }
 
-/** Returns the parameters by what they are, in query order. */
+/** Returns the parameters by what they are, in query order. Throws `196` for a filter as `columns` or `on_conflict`. */
 function sortParams(params: readonly QueryParam[], mode: QueryMode) {
   const whole: Partial<Record<WholeName, string | null>> = {};
-  const single: Partial<Record<SingleName, string>> = {};
-  const lists: Readonly<Record<ListName, ValuedParam[]>> = {
-    levels: [],
-    order: [],
-    logic: [],
-    limits: [],
-    texts: [],
-    filters: [],
-  };
+  const lists: Partial<Record<ListName, ValuedParam[]>> = {};
+  const unused: UnusedParam[] = [];
+  const once = new Set<string>();
   for (const { name, value } of params) {
-    if (isWholeName(name)) {
-      if (whole[name] === undefined) whole[name] = value;
-    } else if (value === null) {
+    if (isWholeName(name) && whole[name] === undefined) whole[name] = value;
+    if (value === null) {
+      unused.push({ name, why: "has no value" });
       continue;
-    } else if (mode === "update" && name === "on" && isNameList(value)) {
-      single.on ??= value;
-    } else if (name === "lock" && !mode.startsWith("call") && !isFilter(value)) {
-      single.lock ??= value;
-    } else if (mode === "insert" && conflictParameters.has(name) && !isFilter(value)) {
-      single[conflictParameters.get(name)!] ??= value;
-    } else {
-      lists[listOf(name, value, mode)].push({ name, value });
     }
+    const kind = isWholeName(name) ? name : listOf(name, value, mode);
+    if (!isWholeName(kind)) (lists[kind] ??= []).push({ name, value });
+    const isOnce = kind !== "filters" && kind !== "logic";
+    const isRepeated = isOnce && once.size === once.add(name.replaceAll('"', "")).size;
+    const isNamed = (text: string) => params.some((other) => other.value?.includes(text));
+    const isUnnamed = kind === "texts" && isWrite(mode) && !isNamed(`@${textName(name)}`);
+    const why = isRepeated
+      ? "occurs twice"
+      : isUnnamed
+      ? "has no effect"
+      : whyUnused(kind, { name, value }, mode);
+    if (why !== undefined) unused.push({ name, why });
+    if (isWholeName(kind) && why === "is a filter") throw errors.unusedParameter({ name, why });
   }
-  return { ...whole, ...single, ...lists };
+  return { ...whole, ...lists, unused };
 }
 
+/** Returns why a parameter that is not repeated has no effect; undefined if it has one. */
+function whyUnused(
+  kind: WholeName | ListName,
+  { name, value }: ValuedParam,
+  mode: QueryMode,
+): UnusedParam["why"] | undefined {
+  const mayBeFilter = kind === "order" ? !isWrite(mode) : mayBeFilters.has(kind);
+  if (!mayBeFilter && isFilter(value)) return "is a filter";
+  if (kind === "limits" && readCount(value) === null) return "is no integer";
+  if (!unapplied[mode].includes(kind) || kind === "filters" && !isFilter(value)) return undefined;
+  const level = new Scanner(name.replace(/^not\./, "")).attempt(treePath)?.path;
+  return level?.length === 0 ? "has no effect" : undefined;
+}
+
+const mayBeFilters: ReadonlySet<string> = new Set(["filters", "logic", "texts", "select"]);
+
 function listOf(name: string, value: string, mode: QueryMode): ListName {
+  if (mode === "update" && name === "on" && isNameList(value)) return "on";
+  if (name === "lock" && !mode.startsWith("call") && !isFilter(value)) return "lock";
+  const part = mode === "insert" ? conflictParameters.get(name) : undefined;
+  if (part !== undefined && !isFilter(value)) return part;
   if (mode === "insert" && isLevelConflict(name) && !isFilter(value)) return "levels";
   if (name.startsWith("@") && textName(name) !== null) return "texts";
   return lastSegments.get(lastSegment(name)) ?? "filters";
@@ -237,7 +275,7 @@ function readOrders(params: readonly ValuedParam[]): readonly AtLevel<readonly O
 }
 
 /** The words `and` and `or` stand before the value, so that columns count them. */
-function readLogic({ name, value }: ValuedParam): AtLevel<LogicGroup> {
+function readLogic({ name, value }: ValuedParam, mode: QueryMode): AtLevel<LogicGroup> {
   const names = readText({ what: "logic path", raw: name }, wholeNames);
   const operator = names.at(-1) === "and" ? "and" : "or";
   const before = names.slice(0, -1);
@@ -245,7 +283,11 @@ function readLogic({ name, value }: ValuedParam): AtLevel<LogicGroup> {
   const negated = path.length < before.length;
   const prefix = negated ? `not.${operator}` : operator;
   const scanner = new Scanner(prefix + value, prefix.length);
-  const children = readFrom(scanner, { what: "logic tree", raw: value }, group);
+  const children = readFrom(
+    scanner,
+    { what: "logic tree", raw: value, isWhole: isWrite(mode) },
+    group,
+  );
   return { path, value: { kind: "group", negated, operator, children } };
 }
 
@@ -256,16 +298,20 @@ function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered 
   const filterNames: string[] = [];
   const clauses: NamedClause[] = [];
   const callArguments: (readonly [string, string])[] = [];
+  const isWhole = isWrite(mode);
   for (const param of params) {
     const { name, value } = param;
-    const { path, field, operand } = readText({ what: "tree path", raw: name }, filterName);
+    const { path, field, operand } = readText(
+      { what: "tree path", raw: name, isWhole },
+      filterName,
+    );
     const scanner = new Scanner(value);
     const read = scanner.read(wholeExpression);
     const isCall = mode === "call-get";
     const mayBeArgument = isCall && read !== undefined && isArgumentOrFilter(read.operation);
     if (mayBeArgument) callArguments.push([field.name, value]);
     if (read !== undefined && (!mayBeArgument || scanner.atEnd)) {
-      if (read.operation.kind === "column" && !scanner.atEnd) {
+      if ((isWhole || read.operation.kind === "column") && !scanner.atEnd) {
         scanner.read((end) => end.failAtEnd(nothing));
         throw parseError(scanner, { what: "filter", raw: value });
       }
@@ -293,6 +339,11 @@ function readFilters(params: readonly ValuedParam[], mode: QueryMode): Filtered 
 /** PostgREST does not know them: they are arguments of parameters of that name. */
 export function isArgumentOrFilter({ kind }: Operation): boolean {
   return kind === "column" || kind === "similar";
+}
+
+/** Text behind a condition of a write may be meant to narrow it. */
+function isWrite(mode: QueryMode): boolean {
+  return mode !== "relation" && !mode.startsWith("call");
 }
 
 type ComparedColumn = Pick<Filter, "field" | "operand" | "prefersColumn">;

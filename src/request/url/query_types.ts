@@ -233,6 +233,12 @@ export interface RowBounds {
   readonly last: bigint | null;
 }
 
+/** A parameter without effect. */
+export interface UnusedParam {
+  readonly name: string;
+  readonly why: "has no value" | "is a filter" | "occurs twice" | "is no integer" | "has no effect";
+}
+
 export interface QueryParams {
   /** Empty when absent or empty: all columns. */
   readonly select: readonly SelectItem[];
@@ -256,8 +262,6 @@ export interface QueryParams {
   readonly offset: bigint | null;
   /** Whether any `limit`/`offset` parameter, of any level, is present. */
   readonly hasLimits: boolean;
-  /** A `limit` or `offset` without an integer, which has no effect. Default: none. */
-  readonly ignoredLimit?: string;
   /** Sorted, without duplicates; null when absent. */
   readonly columns: readonly string[] | null;
   /** POST: `columns` as a tree; null when it is absent or a list of names. */
@@ -279,6 +283,8 @@ export interface QueryParams {
   readonly texts: ReadonlyMap<string, string>;
   /** GET/HEAD on functions: arguments in query order. */
   readonly callArguments: readonly (readonly [name: string, value: string])[];
+  /** Parameters without effect, in no order. */
+  readonly unused: readonly UnusedParam[];
   /** Canonical form for `Content-Location`, without the question mark; empty when no parameters. */
   readonly canonical: string;
 }

@@ -10,9 +10,11 @@ export interface Source {
   readonly raw: string;
   /** The column that a filter names. Default: the text names it. */
   readonly column?: string;
+  /** Whether no text may follow. Default: the production says it. */
+  readonly isWhole?: boolean;
 }
 
-/** Reads a text by a production, which says itself whether text may follow. Raises `100`. */
+/** Reads a text by a production. Raises `100`. */
 export function readText<T>(source: Source, production: Production<T>): T {
   return readFrom(new Scanner(source.raw), source, production);
 }
@@ -21,6 +23,11 @@ export function readText<T>(source: Source, production: Production<T>): T {
 export function readFrom<T>(scanner: Scanner, source: Source, production: Production<T>): T {
   const read = scanner.read(production);
   if (read === undefined) throw parseError(scanner, source);
+  if (source.isWhole === true && !scanner.atEnd) {
+    scanner.forget();
+    scanner.read((end) => end.failAtEnd([]));
+    throw parseError(scanner, source);
+  }
   return read;
 }
 

@@ -56,7 +56,7 @@ function lower(one: bigint | null, other: bigint | null): bigint | null {
   return one < other ? one : other;
 }
 
-type Limits = Pick<QueryParams, "limits" | "limit" | "offset" | "hasLimits" | "ignoredLimit">;
+type Limits = Pick<QueryParams, "limits" | "limit" | "offset" | "hasLimits">;
 
 interface Level {
   readonly path: readonly string[];
@@ -68,21 +68,18 @@ interface Level {
 export function readLimits(params: readonly ValuedParam[]): Limits {
   if (params.length === 0) return noLimits;
   const levels = new Map<string, Level>();
-  let ignoredLimit: string | undefined;
   for (const { name, value } of params) {
     const path = levelOf(name);
     const key = levelKey(path);
     const level = levels.get(key) ?? { path, limit: null, offset: null };
-    const count = readCount(value);
-    if (count === null) ignoredLimit = name;
-    level[name.endsWith("limit") ? "limit" : "offset"] = count;
+    level[name.endsWith("limit") ? "limit" : "offset"] = readCount(value);
     levels.set(key, level);
   }
   const { limit = null, offset = null } = levels.get("") ?? {};
   const limits = [...levels.values()]
     .filter(({ path }) => path.length > 0)
     .map(({ path, limit, offset }) => ({ path, value: { limit, offset } }));
-  return { limits, limit, offset, hasLimits: true, ...(ignoredLimit && { ignoredLimit }) };
+  return { limits, limit, offset, hasLimits: true };
 }
 
 const noLimits: Limits = { limits: [], limit: null, offset: null, hasLimits: false };
@@ -91,7 +88,7 @@ const noLimits: Limits = { limits: [], limit: null, offset: null, hasLimits: fal
 const maxDigits = 1000;
 
 /** An integer with blanks around it, of any size; null for any other text. */
-function readCount(text: string): bigint | null {
+export function readCount(text: string): bigint | null {
   const digits = text.trim();
   if (!/^-?[0-9]+$/.test(digits)) return null;
   return BigInt(digits.replace(/^(-?)0+(?=[0-9])/, "$1").slice(0, maxDigits));

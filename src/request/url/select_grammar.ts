@@ -34,10 +34,8 @@ export const plainAggregates: ReadonlySet<string> = new Set(aggregates);
 
 const nothing: readonly SelectItem[] = [];
 
-/** `select-param = [ select ]`, to the end of the text. */
+/** `select-param = select`, to the end of the text. */
 export function select(scanner: Scanner): readonly SelectItem[] {
-  scanner.skipBlanks();
-  if (scanner.atEnd) return nothing;
   const read = items(scanner);
   if (!scanner.atEnd) scanner.forget();
   scanner.takeEnd(comma);

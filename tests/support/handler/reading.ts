@@ -75,6 +75,7 @@ export function query(parts: Partial<QueryParams> = {}): QueryParams {
     clauses: [],
     texts: new Map(),
     callArguments: [],
+    unused: [],
     canonical: "",
     ...parts,
   };

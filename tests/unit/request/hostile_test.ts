@@ -14,7 +14,7 @@ function tryQuery(query: string, mode: QueryMode = "relation"): void {
   try {
     parseQuery(query, mode);
   } catch (error) {
-    const codes = ["100", "177"];
+    const codes = ["100", "177", "196"];
     if (!(error instanceof ServiceError) || !codes.includes(error.fields.code)) throw error;
   }
 }
