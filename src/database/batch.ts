@@ -194,6 +194,13 @@ export const loginSearchPath: readonly Statement[] = [
   },
 ];
 
+/** Ends a wait for a lock, as of DDL in a transaction that stays open. */
+export const lockTimeout: Statement = {
+  text: "set local lock_timeout to '5s'",
+  params: [],
+  use: "none",
+};
+
 /** Builds a read-only transaction for the service itself, in a search path of built-in objects alone. */
 export function metadataBatch(
   statements: readonly Statement[],

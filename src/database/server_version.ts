@@ -1,5 +1,5 @@
 /** Checks the version of the server. @module */
-import { metadataBatch } from "./batch.ts";
+import { lockTimeout, metadataBatch } from "./batch.ts";
 import type { Database } from "./database.ts";
 
 /** Oldest major version that the service supports. */
@@ -34,6 +34,6 @@ export async function readVersion(database: Pick<Database, "transaction">): Prom
 }
 
 const versionBatch = metadataBatch(
-  [{ text: "select version()", params: [], use: "rows" }],
+  [lockTimeout, { text: "select version()", params: [], use: "rows" }],
   "open",
 );

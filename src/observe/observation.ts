@@ -214,6 +214,12 @@ export const diagnostics = {
       ? "no schema has relations"
       : `schemas with relations: ${redact(filled.join(", "))}`)
   ),
+  "schema-not-found": error(({ schema }: { schema: string }) =>
+    `The schema ${redact(schema)} does not exist: requests do without it`
+  ),
+  "schema-cache-blocked": error(({ blocker }: { blocker: string }) =>
+    `The schema cache cannot be loaded: ${redact(blocker)}`
+  ),
   "schema-cache-timings": debug(({ timings }: { timings: readonly QueryTiming[] }) =>
     timings.map(({ name, ms }) => `${name}: ${ms.toFixed(1)} ms`).join(", ")
   ),

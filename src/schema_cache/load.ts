@@ -53,6 +53,16 @@ export interface SchemaCacheConfig extends CommentTagConfig {
   readonly hidesExtensionFunctions?: boolean;
 }
 
+/** Whether one schema cache serves both configurations: all options of {@linkcode SchemaCacheConfig}. */
+export function hasSameSchemaCache(one: SchemaCacheConfig, other: SchemaCacheConfig): boolean {
+  const text = ({ dbSchemas, ...config }: SchemaCacheConfig) =>
+    JSON.stringify([
+      [dbSchemas, [...dbSchemas.fallbacks ?? []], config.dbExtraSearchPath],
+      [config.dbHoistedTxSettings, config.dbCommentTags ?? false],
+    ]);
+  return text(one) === text(other);
+}
+
 /** One query of the load. Its result has one text column. */
 export interface SchemaCacheQuery {
   readonly name: QueryName;
@@ -114,6 +124,28 @@ export function typeCatalogueQueries(
     { text: typeCatalogueQuery, params: [schemaArray(dbSchemas)] },
   ];
 }
+
+/** Parameters: schemas as `text[]`. Returns those that do not exist. */
+export const missingSchemasQuery = `
+select s from pg_catalog.unnest($1::pg_catalog.text[]) s
+where s not in (select nspname from pg_catalog.pg_namespace)`;
+
+/**
+ * Returns the processes that lock relations exclusively, or wait to do so, first those that have a lock.
+ * A load waits behind both. The query reads as few catalogue tables as possible, since one of them may be locked.
+ */
+export const blockersQuery = `
+select pg_catalog.concat('process ', l.pid, ' (', a.application_name, ') ',
+  case when not l.granted then pg_catalog.concat('waits behind process ',
+    pg_catalog.array_to_string(pg_catalog.pg_blocking_pids(l.pid), ', '), ' and then ') end, 'locks ',
+  case when l.relation >= 16384 then l.relation::pg_catalog.regclass::pg_catalog.text
+    else pg_catalog.concat('the catalogue table ', l.relation) end)
+from pg_catalog.pg_lock_status() l cross join pg_catalog.pg_stat_get_activity(l.pid) a
+where l.locktype = 'relation' and l.mode = 'AccessExclusiveLock'
+  and l.database in (0, (
+    select own.datid from pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) own
+  ))
+order by l.granted desc, a.xact_start, l.pid limit 5`;
 
 /** Turns JIT compilation off, which would take longer than the queries. The result ends with `Citus` if it exists. */
 const settingsQuery =

@@ -7,24 +7,27 @@ import {
   type RoleSettings,
   roleStatement,
 } from "../config/in_database.ts";
-import { type DatabaseValues, noValues } from "../config/load.ts";
+import type { DatabaseValues } from "../config/load.ts";
 import type { Config } from "../config/options.ts";
 import type { Revocation } from "../auth/revocations.ts";
 import type { FunctionName } from "../config/codecs.ts";
-import { loginSearchPath, metadataBatch, type Statement } from "../database/batch.ts";
+import { lockTimeout, loginSearchPath, metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import type { Dialect } from "../dialect.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { inSlices } from "../lib/slices.ts";
 import type { Observation, QueryTiming } from "../observe/observation.ts";
 import {
+  blockersQuery,
   buildSchemaCache,
+  missingSchemasQuery,
   type QueryName,
   type SchemaCacheConfig,
   schemaCacheQueries,
   type SchemaCacheQuery,
 } from "../schema_cache/load.ts";
 import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
+import { arrayLiteral } from "../query/array_literal.ts";
 import { compile, ident, param, quoteIdent, sql } from "../sql/fragment.ts";
 import { maxRevocations } from "./revocation_list.ts";
 
@@ -34,6 +37,8 @@ export interface SchemaReading {
   readonly ms: number;
   /** Duration of each query; null unless measured. */
   readonly timings: readonly QueryTiming[] | null;
+  /** Schemas of the configuration that do not exist, while others do. */
+  readonly missingSchemas: readonly string[];
 }
 
 interface MetadataReaderParts {
@@ -52,13 +57,13 @@ export class MetadataReader {
     this.#parts = parts;
   }
 
-  /** Reads the configuration in the database. Reports a failure and returns no values. */
-  async readConfig(config: Config): Promise<DatabaseValues> {
+  /** Reads the configuration in the database. Reports a failure and returns null. */
+  async readConfig(config: Config): Promise<DatabaseValues | null> {
     try {
       return readValues(await this.#query(configStatements(config)));
     } catch (thrown) {
       this.#report("configuration", thrown);
-      return noValues;
+      return null;
     }
   }
 
@@ -81,16 +86,41 @@ export class MetadataReader {
     config: Config & Pick<SchemaCacheConfig, "hidesExtensionFunctions">,
   ): Promise<SchemaReading> {
     const start = performance.now();
-    const queries = schemaCacheQueries(config);
+    const missingSchemas = await this.#readMissingSchemas(config);
+    const isFound = (schema: string) => !missingSchemas.includes(schema);
+    const queries = schemaCacheQueries({
+      ...config,
+      dbSchemas: config.dbSchemas.filter(isFound),
+      dbExtraSearchPath: config.dbExtraSearchPath.filter(isFound),
+    });
     const statements = loadStatements(queries, { timed: config.logLevel === "debug" });
-    const { rows } = await this.#parts.database.transaction(metadataBatch(statements));
+    const { rows } = await this.#parts.database.transaction(
+      metadataBatch([lockTimeout, ...statements]),
+    );
     const values = rows.slice(-statements.length)
       .map((answer) => answer.map(([text]) => text ?? ""));
     const { answers, timings } = splitLoadResults(values, queries);
     const building = inSlices(buildSchemaCache(answers, config));
     this.#building = building.catch(() => {});
     const data = await building;
-    return { data, ms: performance.now() - start, timings };
+    return { data, ms: performance.now() - start, timings, missingSchemas };
+  }
+
+  /** Returns the schemas that do not exist; none if no exposed schema does, which fails the load. */
+  async #readMissingSchemas(
+    { dbSchemas, dbExtraSearchPath }: SchemaCacheConfig,
+  ): Promise<readonly string[]> {
+    const names = arrayLiteral([...new Set([...dbSchemas, ...dbExtraSearchPath])]);
+    const rows = await this.#rows([{ text: missingSchemasQuery, params: [names], use: "rows" }]);
+    const missing = rows.map(([name]) => name!);
+    return dbSchemas.every((name) => missing.includes(name)) ? [] : missing;
+  }
+
+  /** Returns the processes that a load waits for, which ended with the SQLSTATE 55P03. */
+  async readBlockers(): Promise<readonly string[]> {
+    return (await this.#rows([{ text: blockersQuery, params: [], use: "rows" }])).map(([text]) =>
+      text!
+    );
   }
 
   /** Resolves when no catalogue that was read is being worked on. */
@@ -112,8 +142,12 @@ export class MetadataReader {
 
   /** Returns the single value of the last statement. Rolls back, so that no setting remains. */
   async #query(statements: readonly Statement[]): Promise<string> {
-    const { rows } = await this.#parts.database.transaction(metadataBatch(statements, "rollback"));
-    return rows.at(-1)?.[0]?.[0] ?? "";
+    return (await this.#rows(statements))[0]?.[0] ?? "";
+  }
+
+  async #rows(statements: readonly Statement[]): Promise<readonly (readonly (string | null)[])[]> {
+    const batch = metadataBatch([lockTimeout, ...statements], "rollback");
+    return (await this.#parts.database.transaction(batch)).rows.at(-1) ?? [];
   }
 
   #report(what: "configuration" | "roles", thrown: unknown): void {

@@ -4,7 +4,7 @@
 import type { Config } from "../config/options.ts";
 import { OneShotTimer } from "../lib/one_shot_timer.ts";
 import type { Schedule } from "../lib/timers.ts";
-import { metadataBatch, type Statement } from "../database/batch.ts";
+import { lockTimeout, metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import type { SchemaCacheConfig } from "../schema_cache/load.ts";
 import { fingerprintQuery, writeCountersQuery } from "../schema_cache/queries/changes.ts";
@@ -211,7 +211,10 @@ export function schemaStateReader(
   database: Pick<Database, "transaction" | "counts">,
 ): SchemaStateReader {
   const read = async (...statements: readonly Statement[]) => {
-    const { rows } = await database.transaction({ ...metadataBatch(statements), isTraced: false });
+    const { rows } = await database.transaction({
+      ...metadataBatch([lockTimeout, ...statements]),
+      isTraced: false,
+    });
     return rows.at(-1)?.[0] ?? [];
   };
   return {

@@ -86,6 +86,11 @@ export function isMissingSchema(thrown: unknown): boolean {
   return thrown instanceof DatabaseError && thrown.failure.sqlstate === "3F000";
 }
 
+/** Whether a load failed because it waited too long for a lock (55P03, `lock_not_available`). */
+export function isLockTimeout(thrown: unknown): boolean {
+  return thrown instanceof DatabaseError && thrown.failure.sqlstate === "55P03";
+}
+
 /** Returns the first ten schemas that have tables or views, without those of the system. */
 export async function readFilledSchemas(database: Database): Promise<readonly string[]> {
   const statement = { text: filledQuery, params: [], use: "rows" } as const;

@@ -8,6 +8,7 @@ import type { Config } from "../config/options.ts";
 import type { ReloadTarget } from "../database/notifications/listener.ts";
 import { isEmbedded } from "../database/open.ts";
 import { unsupportedVersion } from "../database/server_version.ts";
+import { isConnectionLost } from "../database/failure.ts";
 import { errorFacts } from "../errors/error_response.ts";
 import { errors } from "../errors/catalogue.ts";
 import { ServiceError } from "../errors/service_error.ts";
@@ -17,6 +18,7 @@ import { schedule } from "../lib/timers.ts";
 import { type Counter, MetricRegistry } from "../observe/metric_registry.ts";
 import { isLogged, type Observation } from "../observe/observation.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
+import { hasSameSchemaCache } from "../schema_cache/load.ts";
 import { schemaPieces } from "../schema_cache/pieces.ts";
 import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import { unusedStandbysReason } from "../transaction/standby_use.ts";
@@ -26,6 +28,7 @@ import type { FollowedParts } from "./following_service.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
 import {
+  isLockTimeout,
   isMissingSchema,
   mostConnections,
   readFilledSchemas,
@@ -50,6 +53,12 @@ export class Service extends BaseService {
   /** Counts the finished loads of the schema cache. */
   readonly #loads: Counter;
   #querySeconds: number | null = null;
+  /** Whether the last load has reached the database, although it may have failed. */
+  #isReached = true;
+  /** Number of schemas that the last load did not find; null before it. */
+  #missingSchemas: number | null = null;
+  /** Whether the next load reads the configuration, since the catalogue decides whether it can serve. */
+  #isConfigDue = false;
   readonly #notifications: ReloadNotifications;
   readonly #heartbeat: Heartbeat;
   #isShutdownAnnounced = false;
@@ -237,14 +246,24 @@ export class Service extends BaseService {
   }
 
   /**
-   * Reads the configuration again, including the part in the database. Resolves when it is applied.
-   * Reports an invalid configuration and keeps the old one.
+   * Reads the configuration again, including the part in the database. Resolves when it is applied, after
+   * a load of the schema cache if that depends on what has changed. Reports a configuration that is
+   * invalid, or whose schema cache cannot be loaded, and keeps the old one.
    */
   async reloadConfig(): Promise<void> {
     const read = await this.#tryReadConfig();
     if (read === null) return;
+    if (this.#needsLoad(read)) {
+      this.#isConfigDue = true;
+      return this.reloadSchema();
+    }
     this.#applyConfig(read);
     void this.revocations.reload();
+  }
+
+  /** Whether a configuration needs another schema cache than the one that serves. */
+  #needsLoad({ state: { config } }: LoadedConfig): boolean {
+    return this.snapshot.cache !== null && !hasSameSchemaCache(config, this.snapshot.config);
   }
 
   /**
@@ -297,7 +316,7 @@ export class Service extends BaseService {
   /** Whether the service is ready as far as is known without a question to the database. */
   get #mayBeReady(): boolean {
     if (this.#isShutdownAnnounced) return false;
-    if (this.snapshot.cache === null || this.#schema.isFailing) return false;
+    if (this.snapshot.cache === null || !this.#isReached) return false;
     if (this.snapshot.config.dbReplicaFallback === "error") {
       if (this.database.hasServingStandby?.() === false) return false;
     }
@@ -321,7 +340,12 @@ export class Service extends BaseService {
     gauge(
       "database_up",
       "Whether the database is connected and answers",
-      () => !this.#schema.isFailing && !this.#heartbeat.isSilent,
+      () => this.#isReached && !this.#heartbeat.isSilent,
+    );
+    gauge(
+      "schemas_missing",
+      "Schemas of db-schemas and db-extra-search-path that the last load did not find",
+      () => this.#missingSchemas,
     );
     gauge(
       "listener_up",
@@ -345,39 +369,68 @@ export class Service extends BaseService {
     const first = this.snapshot.cache === null;
     let config = this.snapshot.config;
     let read: LoadedConfig | null = null;
+    let version: string | null = null;
     try {
       this.observe({ kind: "connecting", attempt: ++this.#attempts });
-      const version = await this.#connect();
+      version = await this.#connect();
       config = this.snapshot.config;
-      if (config.dbConfig) read = await this.#tryReadConfig(version);
+      if (config.dbConfig || this.#isConfigDue) read = await this.#tryReadConfig(version);
       config = read?.state.config ?? config;
-      const recordWatchedState = await this.#watch?.beforeLoad(config);
-      const reading = await this.#readCatalogue(config);
-      this.#querySeconds = reading.ms / 1000;
-      const began = performance.now();
-      const cache = indexSchemaCache(reading.data);
-      const hasFollowers = this.#options.followers !== undefined;
-      const pieces = hasFollowers ? await inSlices(schemaPieces(cache.data)) : null;
-      // Both change at once, so that no request combines a new configuration with an old cache.
-      if (read !== null) this.#applyConfig(read);
-      this.replace({ cache, cacheLoadedAt: this.now(), cacheError: null });
-      this.#schemaPieces = pieces;
-      this.#staleness.markLoaded();
-      recordWatchedState?.();
-      this.#reportLoad(cache, reading, performance.now() - began);
-      if (!first || this.dialect.poolFlush === "every load") this.database.flush();
-      this.#options.onFollowedChange?.();
-      const revocations = this.revocations.reload();
-      if (first) await revocations;
+      await this.#loadSchemaOf(config, read).catch((thrown) => this.#refuseConfig(read, thrown));
+      this.#isConfigDue = false;
+      this.#isReached = true;
     } catch (thrown) {
-      if (read !== null) this.#applyConfig(read);
+      const isBlocked = isLockTimeout(thrown);
+      this.#isReached = isBlocked || version !== null && !isConnectionLost(thrown);
+      if (read !== null) {
+        if (this.#needsLoad(read)) this.#isConfigDue = true;
+        else this.#applyConfig(read);
+      }
       this.#loads.increment("FAIL");
+      if (isBlocked) await this.#reportBlockers();
       this.#reportSchemaFailure(thrown, config);
       if (first && isMissingSchema(thrown)) {
         await this.failurePolicy.exitOnMissingSchema(() => readFilledSchemas(this.database));
       }
       throw thrown;
     }
+  }
+
+  async #loadSchemaOf(config: Config, read: LoadedConfig | null): Promise<void> {
+    const first = this.snapshot.cache === null;
+    const recordWatchedState = await this.#watch?.beforeLoad(config);
+    const reading = await this.#readCatalogue(config);
+    this.#querySeconds = reading.ms / 1000;
+    this.#missingSchemas = reading.missingSchemas.length;
+    for (const schema of reading.missingSchemas) this.observe({ kind: "schema-not-found", schema });
+    const began = performance.now();
+    const cache = indexSchemaCache(reading.data);
+    const hasFollowers = this.#options.followers !== undefined;
+    const pieces = hasFollowers ? await inSlices(schemaPieces(cache.data)) : null;
+    if (read !== null && this.#needsLoad(read) && !this.#configuration.accepts(read)) return;
+    // Both change at once, so that no request combines a new configuration with an old cache.
+    this.#schemaPieces = pieces;
+    this.replace({ cache, cacheLoadedAt: this.now(), cacheError: null });
+    if (read !== null) this.#applyConfig(read);
+    this.#staleness.markLoaded();
+    recordWatchedState?.();
+    this.#reportLoad(cache, reading, performance.now() - began);
+    if (!first || this.dialect.poolFlush === "every load") this.database.flush();
+    this.#options.onFollowedChange?.();
+    const revocations = this.revocations.reload();
+    if (first) await revocations;
+  }
+  /** Reports a new configuration that has no schema cache, and loads that of the old one. */
+  #refuseConfig(read: LoadedConfig | null, thrown: unknown): Promise<void> {
+    if (read === null || !this.#needsLoad(read) || !isMissingSchema(thrown)) throw thrown;
+    const problem = errorFacts(thrown, this.dialect).message;
+    this.#reportInvalidConfig(read.makeOptionError("db-schemas", problem));
+    return this.#loadSchemaOf(this.snapshot.config, null);
+  }
+
+  async #reportBlockers(): Promise<void> {
+    const blockers = await this.#metadata.readBlockers().catch(() => []);
+    for (const blocker of blockers) this.observe({ kind: "schema-cache-blocked", blocker });
   }
 
   /** `ms` is the time of the index. */
@@ -453,11 +506,14 @@ export class Service extends BaseService {
     try {
       return await this.#configuration.read(version);
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      const message = text.replaceAll("\n", "; ");
-      if (!this.isEnding) this.observe({ kind: "config-reload-failed", message });
+      this.#reportInvalidConfig(error);
       return null;
     }
+  }
+
+  #reportInvalidConfig(error: unknown): void {
+    const message = String(error instanceof Error ? error.message : error).replaceAll("\n", "; ");
+    if (!this.isEnding) this.observe({ kind: "config-reload-failed", message });
   }
 
   #applyConfig(loaded: LoadedConfig): void {

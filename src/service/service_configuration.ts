@@ -22,6 +22,8 @@ export interface LoadedConfig {
   readonly state: PreparedState & Pick<Snapshot, "config" | "roles">;
   /** Changed options that take effect after a restart. */
   readonly unapplied: readonly OptionKey[];
+  /** Makes an error that names the place of an option. */
+  readonly makeOptionError: (key: OptionKey, problem: string) => Error;
 }
 
 interface ServiceConfigurationOptions {
@@ -59,7 +61,9 @@ export class ServiceConfiguration {
     const config = keepStartupOptions(current, initialConfig);
     const prepared = await prepareState(config, snapshot(), { source, values, remoteKeySets });
     const unapplied = changedStartupOptions(current, initialConfig);
-    return { read, values, state: { config, roles, ...prepared }, unapplied };
+    const makeOptionError = (key: OptionKey, problem: string) =>
+      source.makeOptionError(key, problem, values);
+    return { read, values, state: { config, roles, ...prepared }, unapplied, makeOptionError };
   }
 
   /** Returns whether a configuration that was read is applied: false if a later read has begun. */
@@ -78,8 +82,8 @@ export class ServiceConfiguration {
     const queryConfig = keepStartupOptions(source.configure(this.#databaseValues), initialConfig);
     if (!queryConfig.dbConfig) return { values: noValues, roles: noRoleSettings };
     return {
-      values: await metadata.readConfig(queryConfig),
-      // Requests keep the settings of their roles, such as a timeout, if these cannot be read.
+      // Values and settings of roles, such as a timeout, stay as they were if they cannot be read.
+      values: await metadata.readConfig(queryConfig) ?? this.#databaseValues,
       roles: await metadata.readRoles(version) ?? snapshot().roles,
     };
   }

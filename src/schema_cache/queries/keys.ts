@@ -32,7 +32,12 @@ export interface KeysResult {
   readonly uniqueIndexes: readonly UniqueIndexRow[];
 }
 
-/** The query has no parameters. It omits foreign keys that PostgreSQL derives for partitions. */
+/**
+ * The query has no parameters. Of an index on columns it calls no function that opens the table, which would
+ * wait for a lock of another session.
+ *
+ * It omits foreign keys that PostgreSQL derives for partitions.
+ */
 export const keysQuery = `
 with keys as (
   select c.conname, c.contype, c.conrelid::int8 as relid, c.conkey, c.confrelid::int8 as frelid,
@@ -55,8 +60,13 @@ select json_build_object(
     select json_agg(json_build_array(i.indrelid::int8, c.relname, (
       select json_agg(i.indkey[k] order by k) from generate_series(0, i.indnkeyatts - 1) as k
     ), (
-      select json_agg(pg_get_indexdef(i.indexrelid, k, false) order by k)
-      from generate_series(1, i.indnkeyatts) as k
+      select json_agg(case
+        when a.attname is null then pg_get_indexdef(i.indexrelid, k + 1, false)
+        else quote_ident(a.attname)
+      end order by k)
+      from generate_series(0, i.indnkeyatts - 1) as k
+        left join pg_attribute a
+          on a.attrelid = i.indrelid and a.attnum = i.indkey[k] and i.indkey[k] <> 0
     ), pg_get_expr(i.indpred, i.indrelid)) order by c.relname)
     from pg_index i
       join pg_class c on c.oid = i.indexrelid
