@@ -26,6 +26,7 @@ export function replySteps({ snapshot, bookmarkHeader }: StepContext): readonly 
     ...rateLimits !== null ? [addLimits] : [],
     ...config.serverCompression !== null ? [compress(config.serverCompression)] : [],
     ...config.jwtCookieName !== null ? [guardCookie(config.jwtCookieName, config)] : [],
+    ...config.jwtCookieName !== null || config.jwtApikeyHeader ? [keepPrivate] : [],
     ...bookmarkHeader !== null ? [addBookmark(bookmarkHeader)] : [],
     addCors,
   ];
@@ -84,8 +85,7 @@ function compress(offered: NonNullable<Config["serverCompression"]>): ReplyStep 
 }
 
 /**
- * Keeps shared caches from serving the response to a request with another cookie, and pages of other origins
- * from setting the cookie by a request that the origin check does not see.
+ * Keeps pages of other origins from setting the cookie by a request that the origin check does not see.
  */
 function guardCookie(
   cookieName: string,
@@ -93,19 +93,24 @@ function guardCookie(
 ): ReplyStep {
   const setsCookie = ([name, value]: Header) =>
     name.toLowerCase() === "set-cookie" && value.trimStart().startsWith(`${cookieName}=`);
-  return (reply, { pieces, credential: { source } }) => {
+  return (reply, { pieces }) => {
     const isForeign = isCrossOrigin(pieces.headers) &&
       jwtCookieOrigins?.includes(pieces.headers["origin"] ?? "") !== true;
-    const headers = isForeign
-      ? reply.headers.filter((header) => !setsCookie(header))
-      : reply.headers;
-    const varied = withVary(headers, "Cookie");
-    const isCacheable = source !== "cookie" || hasHeader("Cache-Control", varied);
-    return {
-      ...reply,
-      headers: isCacheable ? varied : [...varied, ["Cache-Control", "private"]],
-    };
+    if (!isForeign) return reply;
+    return { ...reply, headers: reply.headers.filter((header) => !setsCookie(header)) };
   };
+}
+
+/**
+ * Forbids shared caches to store the answer to a token that is not in `Authorization`. To such a token, the rule
+ * of RFC 9111, section 3.5, does not apply.
+ */
+function keepPrivate(reply: Reply, { request, credential: { source } }: Exchange): Reply {
+  if (source === "none" || request.headers.has("authorization") && source === "bearer") {
+    return reply;
+  }
+  if (hasHeader("Cache-Control", reply.headers)) return reply;
+  return withHeaders(reply, [["Cache-Control", "private"]]);
 }
 
 function addBookmark(bookmarkHeader: string): ReplyStep {
@@ -147,6 +152,7 @@ function returnTrace(name: string, missing: "empty" | "omitted"): ReplyStep {
 /** Options that add headers. */
 type HeaderConfig = Pick<
   Config,
+  | "jwtApikeyHeader"
   | "jwtCookieName"
   | "serverCorsAllowedOrigins"
   | "serverResponseHeaders"
@@ -172,10 +178,9 @@ function configuredHeaders(server: string, config: HeaderConfig): ConfiguredHead
     ["Server", server],
     ...Object.entries(config.serverResponseHeaders ?? {}),
   ];
-  const configured = config.jwtCookieName === null ? listed : withVary(listed, "Cookie");
-  const isMissing = ([name]: Header) => !hasHeader(name, configured);
-  if (!config.serverSecurityHeaders) return { toHtml: configured, toOthers: configured };
-  const toHtml = [...configured, ...securityHeaders.filter(isMissing)];
+  const isMissing = ([name]: Header) => !hasHeader(name, listed);
+  if (!config.serverSecurityHeaders) return { toHtml: listed, toOthers: listed };
+  const toHtml = [...listed, ...securityHeaders.filter(isMissing)];
   return { toHtml, toOthers: [...toHtml, ...[contentPolicy].filter(isMissing)] };
 }
 
@@ -199,16 +204,18 @@ function isHtml(headers: HeaderList): boolean {
 }
 
 /**
- * Returns the fields that keep caches from serving a response to a request of another origin, or to a client
- * that has seen a later state.
+ * Returns the fields that keep caches from serving a response to another token or origin, or to a client that
+ * has seen a later state. `Authorization` and the fields of each request are not among them.
  */
 function varyingFields(
-  { serverCorsAllowedOrigins: origins }: HeaderConfig,
+  config: HeaderConfig,
   bookmarkHeader: string | null,
 ): readonly string[] {
-  const isByOrigin = origins !== null && origins.length > 0;
+  const { serverCorsAllowedOrigins: origins } = config;
   return [
-    ...isByOrigin ? ["Origin"] : [],
+    ...config.jwtApikeyHeader ? ["apikey"] : [],
+    ...config.jwtCookieName === null ? [] : ["Cookie"],
+    ...origins !== null && origins.length > 0 ? ["Origin"] : [],
     ...bookmarkHeader === null ? [] : [bookmarkHeader],
   ];
 }

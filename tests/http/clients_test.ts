@@ -323,6 +323,19 @@ prefixed.rows("jwt-apikey-header", [
   `,
 ]);
 
+prefixed.test("answers vary by apikey, and those to a key are private", async (api) => {
+  const heads = async (headers: Record<string, string>) => {
+    const response = await api("GET /rest/v1/books?limit=0", { headers });
+    await response.body?.cancel();
+    const names = (response.headers.get("Vary") ?? "").split(", ");
+    return [names.includes("apikey"), response.headers.get("Cache-Control")];
+  };
+  deepStrictEqual(await heads({}), [true, null]);
+  deepStrictEqual(await heads({ apikey: writerKey }), [true, "private"]);
+  const both = { apikey: writerKey, Authorization: `Bearer ${writerKey}` };
+  deepStrictEqual(await heads(both), [true, null]);
+});
+
 // PGlite cannot be interrupted.
 const real = serviceSuite("clients", base, { title: "postgrest-js aborts" });
 
