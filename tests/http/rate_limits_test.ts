@@ -139,17 +139,19 @@ Deno.test("a reload of rate-limits keeps the counts, and a wrong text keeps the 
       );
       await handler.reloadConfig();
     };
-    const get = () => sendFrom({ handler }, "192.0.2.1", "GET /todos");
-    strictEqual(await get(), '200 "a";r=1;t=43200');
+    // The time until the next request depends on the clock.
+    const get = async () =>
+      (await sendFrom({ handler }, "192.0.2.1", "GET /todos")).replace(/;t=\d+/, "");
+    strictEqual(await get(), '200 "a";r=1');
     await set("a: 2/1d by ip");
-    strictEqual(await get(), '200 "a";r=0;t=43200');
-    strictEqual(await get(), '429 "a";r=0;t=43200');
+    strictEqual(await get(), '200 "a";r=0');
+    strictEqual(await get(), '429 "a";r=0');
     await set("a: 2/1d by host");
-    strictEqual(await get(), '429 "a";r=0;t=43200');
+    strictEqual(await get(), '429 "a";r=0');
     await set("a: 2/1d by $.[]");
-    strictEqual(await get(), '429 "a";r=0;t=43200');
+    strictEqual(await get(), '429 "a";r=0');
     await set("c: 2/1d by ip");
-    strictEqual(await get(), '200 "c";r=1;t=43200');
+    strictEqual(await get(), '200 "c";r=1');
   });
 });
 
