@@ -56,6 +56,8 @@ export interface Statement {
   readonly runsUserCode?: boolean;
   /** Whether one prepared statement serves all roles and search paths. Default: false. */
   readonly isShared?: boolean;
+  /** Whether it is kept as the unnamed statement, which functions cannot replace. Default: false. */
+  readonly isUnnamed?: boolean;
   /** Whether the text has values, so that it is neither kept prepared nor logged. Default: false. */
   readonly hasValues?: boolean;
   /** Search path and role that the statement is prepared for. Default: `planContext` of the batch. */
@@ -113,6 +115,8 @@ interface BatchCommon {
    * the socket; that of a read is at or behind all that the read saw. Default: false.
    */
   readonly wantsBookmark?: boolean;
+  /** Whether functions may leave settings, locks or tables to the session, which are then undone. Default: false. */
+  readonly mayChangeSession?: boolean;
   /** Positions in the write-ahead log to check and to return. Default: none. */
   readonly walPosition?: WalPositionUse;
 }
@@ -214,6 +218,8 @@ export function metadataBatch(
     retry: "safe",
     planContext: null,
     kind: null,
+    // Those that roll back run user-defined code.
+    mayChangeSession: end === "rollback",
   };
 }
 

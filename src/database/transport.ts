@@ -17,6 +17,8 @@ export interface Transport {
   resume(): void;
   /** Over a connection of its own. Errors are ignored. Absent where the server cannot read it. */
   cancel?(): void;
+  /** Values that the server reported at the start of the connection. Absent for the embedded engine. */
+  readonly parameters?: ReadonlyMap<string, string>;
   /** Sends Terminate and closes. */
   end(): void;
   /** Closes at once. */

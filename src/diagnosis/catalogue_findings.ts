@@ -38,6 +38,7 @@ nothing-readable warn {subject} may not read {objects}
 sequence-usage warn {roles} may insert into {objects}, but not use the sequence {subject}
 view-owner-rights warn {subject} reads {objects} with the rights of its owner, so policies do not apply to callers{invoker}
 definer-search-path warn {subject} is SECURITY DEFINER without a search_path: callers choose which objects it uses
+session-state info {subject} leaves {objects} to its session, which later transactions do not see
 truncate warn {subject} may truncate {objects}, which policies do not restrict
 rls-without-policy info {subject} has row-level security and no policy: only its owner sees rows
 policy-without-rls error {subject} has no row-level security, so its policies have no effect: {objects}

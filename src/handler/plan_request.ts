@@ -6,6 +6,7 @@ import { BodyPlan } from "../plan/body_plan.ts";
 import { checkTarget, plan } from "../plan/plan.ts";
 import { checkQuerySize } from "../plan/query_limits.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
+import { mayChangeSession } from "../plan/retry_safe.ts";
 import { namesSelectable } from "../plan/shown_columns.ts";
 import type { PlannedRequest } from "../plan_cache/plan_cache.ts";
 import { type QueryShape, readQueryShape } from "../plan_cache/query_shape.ts";
@@ -182,7 +183,13 @@ async function planUncached(
   if (shape !== null && columns === null) {
     planCache.insert(shape, { pieces, payload, reader, query });
   }
-  const uncached = { plan: planned, query, kind: null, isRetrySafe: false };
+  const uncached = {
+    plan: planned,
+    query,
+    kind: null,
+    isRetrySafe: false,
+    mayChangeSession: mayChangeSession(planned, cache),
+  };
   return { kind: "data", request, planned: uncached, payload, columns };
 }
 

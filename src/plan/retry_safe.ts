@@ -1,4 +1,5 @@
-/** Decides whether a planned read can run twice, and whether a standby may execute it. @module */
+/** Decides whether a planned read can run twice, whether a standby may execute it, and whether a plan runs
+ * functions that may change the session. @module */
 import type { FullTextOperator } from "../request/url/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { aggregateIn, fieldsOf } from "./planned_values.ts";
@@ -9,7 +10,7 @@ import type { Plan } from "./plan.ts";
 type RetryCandidate =
   | Pick<Extract<Plan, { kind: "read" }>, "kind" | "read" | "representation">
   | Pick<Extract<Plan, { kind: "call" }>, "kind" | "call" | "representation">
-  | { readonly kind: "mutate" };
+  | Pick<Extract<Plan, { kind: "mutate" }>, "kind" | "mutate" | "representation">;
 
 /**
  * Returns true if the schema cache shows that the plan runs only functions declared `STABLE` or
@@ -28,6 +29,36 @@ export function isStandbyRead(plan: RetryCandidate, cache: SchemaCache): boolean
   if (excluded === null) return false;
   const allows = ({ volatile, readsFrom }: Relation) => !volatile && readsFrom === undefined;
   return isAllowedPlan(plan, cache, excluded, allows);
+}
+
+/**
+ * Whether the plan may run a function that changes the session, such as a setting of it, and may leave that to
+ * later transactions of the connection. Declarations as `STABLE` say nothing about that.
+ */
+export function mayChangeSession(plan: RetryCandidate, cache: SchemaCache): boolean {
+  const excluded = cache.derived(sessionFunctions);
+  if (excluded === null || plan.kind === "call") return true;
+  const allows = ({ changesSession }: Relation) => changesSession !== "read";
+  if (plan.kind === "read") return !isAllowedPlan(plan, cache, excluded, allows);
+  const { mutate, representation } = plan;
+  const { relation, read } = mutate;
+  if (relation.changesSession !== undefined || mutate.kind === "patch") return true;
+  if (mutate.kind === "insert" && mutate.nested !== null) return true;
+  if (mutate.kind !== "delete" && mutate.rows.columns.some(({ fromJson }) => fromJson !== null)) {
+    return true;
+  }
+  const conflict = mutate.kind === "insert" ? mutate.conflict?.where ?? [] : [];
+  const reach = new Reach(cache);
+  reach.addConditions([...mutate.where ?? [], ...conflict], relation);
+  return !reach.isAllowed(excluded, allows) ||
+    (read !== null &&
+      !isAllowedPlan({ kind: "read", read, representation }, cache, excluded, allows));
+}
+
+function sessionFunctions(
+  { data: { sessionFunctions = null } }: SchemaCache,
+): FunctionNames | null {
+  return sessionFunctions === null ? null : new Set(sessionFunctions);
 }
 
 /** Names of functions; see `SchemaCacheData.volatileFunctions`. */
@@ -57,11 +88,7 @@ function isAllowedPlan(
   const { format } = plan.representation;
   if (format.kind === "aggregate") reach.functions.push(format.function.name);
   if (format.kind === "geojson") reach.functions.push("st_asgeojson");
-  return reach.functions.every((name) => !excluded.has(name)) &&
-    reach.relations.every((name) => {
-      const relation = cache.relation(name);
-      return relation !== undefined && allows(relation);
-    });
+  return reach.isAllowed(excluded, allows);
 }
 
 /** Returns what reading a node uses. `origin` is the relation that has its columns; null when unknown. */
@@ -84,16 +111,21 @@ class Reach {
     this.#cache = cache;
   }
 
+  isAllowed(excluded: FunctionNames, allows: (relation: Relation) => boolean): boolean {
+    return this.functions.every((name) => !excluded.has(name)) &&
+      this.relations.every((name) => {
+        const relation = this.#cache.relation(name);
+        return relation !== undefined && allows(relation);
+      });
+  }
+
   /** Adds a node and all below it. `origin` is the relation that has its columns; null when unknown. */
   addNode(node: ReadNode, origin: QualifiedName | null): void {
     const { relation, items, conditions, having, distinct, order, orderSources, embeds } = node;
-    const addField: FieldVisitor = ({ column }) => {
-      const isColumn = origin !== null && this.#cache.column(origin, column) !== undefined;
-      if (!isColumn) this.functions.push(column);
-    };
+    const addField = this.#fieldsOf(origin);
     if (relation !== null) this.relations.push(relation);
     for (const item of items) this.#addItem(item, addField);
-    for (const condition of [...conditions, ...having]) this.#addCondition(condition, addField);
+    this.addConditions([...conditions, ...having], origin);
     if (distinct !== null && distinct !== "all") {
       distinct.forEach((value) => this.#addValue(value, addField));
     }
@@ -108,6 +140,18 @@ class Reach {
       if (join.kind === "junction") this.relations.push(join.junction);
       if (join.kind === "function") this.functions.push(join.function.name);
     }
+  }
+
+  addConditions(conditions: readonly Condition[], origin: QualifiedName | null): void {
+    const addField = this.#fieldsOf(origin);
+    for (const condition of conditions) this.#addCondition(condition, addField);
+  }
+
+  #fieldsOf(origin: QualifiedName | null): FieldVisitor {
+    return ({ column }) => {
+      const isColumn = origin !== null && this.#cache.column(origin, column) !== undefined;
+      if (!isColumn) this.functions.push(column);
+    };
   }
 
   #addItem(item: ReadItem, addField: FieldVisitor): void {

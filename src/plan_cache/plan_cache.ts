@@ -1,7 +1,7 @@
 /** Caches plans by query shape: the values of a request become parameters. @module */
 import type { Statement } from "../database/batch.ts";
 import { plan } from "../plan/plan.ts";
-import { isRetrySafeRead } from "../plan/retry_safe.ts";
+import { isRetrySafeRead, mayChangeSession } from "../plan/retry_safe.ts";
 import type { Query } from "../query/query.ts";
 import { tagsParam } from "../query/row_version.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
@@ -62,6 +62,7 @@ interface CachedPlan {
   readonly plan: DataPlan;
   readonly query: QueryTemplate;
   readonly isRetrySafe: boolean;
+  readonly mayChangeSession: boolean;
 }
 
 export interface Example {
@@ -108,7 +109,7 @@ export class PlanCache {
     const cached = keyOfPayload === null ? undefined : this.#plans.get(shape.key + keyOfPayload);
     if (cached === undefined) return undefined;
     const { values, offsetAt } = shape;
-    const { plan, isRetrySafe } = cached;
+    const { plan, isRetrySafe, mayChangeSession } = cached;
     const first = offsetAt < 0 ? 0n : BigInt(values[offsetAt]!);
     const { action, preconditions } = cached.request;
     const request = {
@@ -130,7 +131,7 @@ export class PlanCache {
       text: payload?.kind === "json" ? payload.text : null,
       tags: tagsParam(request),
     });
-    return { request, planned: { plan, query, kind: cached, isRetrySafe } };
+    return { request, planned: { plan, query, kind: cached, isRetrySafe, mayChangeSession } };
   }
 
   /** Caches the plan of a request whose shape is a candidate; else makes the shape a candidate. */
@@ -178,7 +179,13 @@ export class PlanCache {
     // Headers and cookies belong to the client that sent them.
     const bare = { ...head.request, headers: {}, cookies: {} };
     const isRetrySafe = isRetrySafeRead(planned, cache);
-    return { request: bare, plan: planned, query: template, isRetrySafe };
+    return {
+      request: bare,
+      plan: planned,
+      query: template,
+      isRetrySafe,
+      mayChangeSession: mayChangeSession(planned, cache),
+    };
   }
 }
 

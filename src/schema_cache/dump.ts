@@ -12,6 +12,7 @@ const members = {
   dbRowFunctions: "rowFunctions",
   dbSearchOperators: "searchOperators",
   dbVolatileFunctions: "volatileFunctions",
+  dbSessionFunctions: "sessionFunctions",
   dbStableWithoutArguments: "stableWithoutArguments",
   dbPrimaryFunctions: "primaryFunctions",
   dbFallbacks: "fallbacks",

@@ -193,6 +193,8 @@ export function* buildSchemaCache(
     relations: yield* buildRelations(relations, ends, {
       enums: parse("enums") as EnumLabels,
       volatile: new Set(volatile.relations),
+      sessionReads: new Set(volatile.sessionReads),
+      sessionWrites: new Set(volatile.sessionWrites),
       primary: primaryRelations,
       tags,
       hiddenJunctions: hiddenJunctions(facts, primaryKeys),
@@ -205,6 +207,7 @@ export function* buildSchemaCache(
     rowFunctions: rowFunctions.map(buildRowFunction),
     searchOperators: parse("search operators"),
     volatileFunctions: volatile.functions,
+    sessionFunctions: volatile.sessionFunctions,
     stableWithoutArguments: volatile.stableWithoutArguments,
     ...(primaryFunctions.length === 0 ? {} : { primaryFunctions }),
     ...versionsOf(config.dbCommentTags ? parse("schema comments") : {}, config),

@@ -13,6 +13,8 @@ type PrimaryKeys = ReadonlyMap<number, readonly number[]>;
 /** Further properties of relations, by their oid. */
 interface RelationTraits {
   readonly volatile: ReadonlySet<number>;
+  readonly sessionReads: ReadonlySet<number>;
+  readonly sessionWrites: ReadonlySet<number>;
   readonly primary: ReadonlySet<number>;
   readonly tags: ReadonlyMap<number, TagValues>;
   /** Schemas that junctions in unexposed schemas lead to. */
@@ -126,6 +128,11 @@ function buildRelation(
     ...(systemColumns === null ? {} : { systemColumns }),
     ...(isInherited ? { isInherited } : {}),
     volatile: traits.volatile.has(oid),
+    ...(traits.sessionReads.has(oid)
+      ? { changesSession: "read" } as const
+      : traits.sessionWrites.has(oid)
+      ? { changesSession: "write" } as const
+      : {}),
     ...(traits.primary.has(oid) ? { readsFrom: "primary" } as const : {}),
     ...traits.tags.get(oid),
     ...(hiddenJunctions === undefined ? {} : { hiddenJunctionsTo: [...hiddenJunctions] }),

@@ -48,6 +48,8 @@ export interface Relation extends QualifiedName {
   readonly deletable: boolean;
   /** True if a read can run a function declared `VOLATILE`, or query another server. */
   readonly volatile: boolean;
+  /** Whether reading or only writing it runs functions that may change the session. Default: neither does. */
+  readonly changesSession?: "read" | "write";
   /** Where requests are executed that read the relation. Default: a standby may execute them. */
   readonly readsFrom?: "primary";
   /** Column that names rows for readers, as the tag `@label` says. Default: no tag. */
@@ -228,6 +230,11 @@ export interface SchemaCacheData {
    * run volatile functions, so that any statement may run one.
    */
   readonly volatileFunctions: readonly string[] | null;
+  /**
+   * Names of functions that may change the session, and that a read can call beside its own function. Null when
+   * any statement may run one. Default: null.
+   */
+  readonly sessionFunctions?: readonly string[] | null;
   /**
    * User-defined functions that need no arguments and run no function declared `VOLATILE`: as
    * `db-pre-request`, they can run on a standby. Default: none.

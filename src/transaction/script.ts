@@ -42,6 +42,8 @@ export interface PlannedQuery {
   readonly kind: object | null;
   /** Whether a second execution has no observable effect, apart from `db-pre-request`. */
   readonly isRetrySafe: boolean;
+  /** Whether it may leave changes of the session to later transactions. */
+  readonly mayChangeSession: boolean;
 }
 
 /** A statement that fails unless a result has the rows that a reference needs. */
@@ -143,7 +145,7 @@ function dividedOf({ payload, batch }: RequestWork): DividedParam | null {
 
 function wholeBatch(
   { statements, planContext }: Pick<Batch, "planContext" | "statements">,
-  { operations: [operation], batch }: RequestWork,
+  { operations, batch }: RequestWork,
   { access, transaction, isPlain, config: { dbPipelining, dbPreRequest } }: {
     readonly access: AccessMode;
     readonly transaction: Batch["transaction"];
@@ -151,9 +153,11 @@ function wholeBatch(
     readonly config: TransactionConfig;
   },
 ): Batch {
-  const { planned } = operation!;
+  const [{ planned }] = operations as readonly [RequestOperation];
   const kind = isPlain && dbPipelining ? planned.kind : null;
-  const common = { transaction, statements, planContext, kind };
+  const mayChangeSession = dbPreRequest !== null ||
+    operations.some(({ planned }) => planned.mayChangeSession);
+  const common = { transaction, statements, planContext, kind, mayChangeSession };
   if (access === "read write") return { ...common, access };
   // A serializable transaction can fail at its end, even one that only reads.
   const isSerializable = transaction.form === "block" && transaction.isolation === "serializable";

@@ -32,6 +32,7 @@ export function buildRootScript(
     retry: "never",
     planContext: planContextOf(settings),
     kind: null,
+    mayChangeSession: config.dbPreRequest !== null,
   };
 }
 
@@ -65,6 +66,7 @@ export function buildReplayScript(
     statements: [...before, ...operations.flatMap(privilegeChecks), answerStatement(key)],
     planContext: planContextOf(settings),
     kind: null,
+    mayChangeSession: config.dbPreRequest !== null,
   };
 }
 

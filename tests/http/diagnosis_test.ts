@@ -241,6 +241,13 @@ const rows: readonly FindingRow[] = [
       finding: warn definer-search-path api.p(): api.p() is SECURITY DEFINER without a search_path:
         + callers choose which objects it uses
       mend: alter procedure api.p() set search_path = api, public, pg_temp;
+    # function leaves something to the session
+      sql: create function api.f() returns void language plpgsql as 'begin perform set_config(''a.b'', ''c'', false),
+        + pg_advisory_lock(1); set datestyle = iso; create temp table t (); execute ''deallocate all''; end';
+        + create function api.g() returns void language plpgsql as 'begin perform set_config(''a.b'', ''c'', true),
+        + pg_advisory_xact_lock(1); set local datestyle = iso; create temp table t () on commit drop; update x set y = 1; end'
+      finding: info session-state api.f(): api.f() leaves a setting, a temporary table, a lock and 1
+        + more to its session, which later transactions do not see
     # every role may create in an extra schema
       sql: grant create on schema public to public
       finding: error create-in-schema public: {anon} and {user} may create objects in schema public

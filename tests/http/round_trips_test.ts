@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { ok, strictEqual } from "node:assert/strict";
 import { createHandler } from "../../mod.ts";
 import { startCountingProxy } from "../support/database/counting_proxy.ts";
 import { engines } from "../support/database/engines.ts";
@@ -105,7 +105,10 @@ for (const [fixture, list] of Object.entries({ writes: requests, ...calls })) {
         proxy.take();
         const status = await send();
         strictEqual(status < 300, true, String(status));
-        deepStrictEqual(proxy.take(), expected);
+        const { toServer, fromServer } = proxy.take();
+        strictEqual(toServer, expected.toServer);
+        // What functions leave is undone in the same write, whose answer may come later.
+        if (fixture === "writes") strictEqual(fromServer, expected.fromServer);
       });
     }
     await handler.close();

@@ -19,12 +19,14 @@ const cancelTimeoutMs = 5000;
 const terminate = new Uint8Array([0x58, 0, 0, 0, 4]);
 
 export class SocketTransport implements Transport {
+  readonly parameters: ReadonlyMap<string, string>;
   readonly #client: Client;
   readonly #socket: Socket;
   #closed: ((reason: string) => void) | null = null;
 
   constructor(client: Client) {
     this.#client = client;
+    this.parameters = client.parameters ?? new Map();
     this.#socket = pausable(client.connection.stream);
   }
 

@@ -13,6 +13,8 @@ export interface AuthEvents {
 
 export interface AuthMessage {
   readonly mechanisms?: readonly string[];
+  readonly parameterName?: string;
+  readonly parameterValue?: string;
 }
 
 /** The socket that `pg` has opened: a Node socket, or another runtime's emulation of it. */
@@ -46,6 +48,8 @@ export interface Client {
   readonly ssl: unknown;
   readonly processID: number | null;
   readonly secretKey: number | null;
+  /** Values that the server reported while it was connected. */
+  parameters?: ReadonlyMap<string, string>;
 }
 
 interface PreparedQuery {
@@ -79,6 +83,11 @@ async function openClient(settings: Settings): Promise<Client> {
   );
   // Without a listener, an error after connecting would be uncaught: the socket reports it.
   client.on("error", () => {});
+  const parameters = new Map<string, string>();
+  client.parameters = parameters;
+  client.connection.on("parameterStatus", ({ parameterName = "", parameterValue = "" }) => {
+    parameters.set(parameterName, parameterValue);
+  });
   try {
     const connected = client.connect();
     if (settings["channel_binding"] === "require") requireChannelBinding(client.connection);

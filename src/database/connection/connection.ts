@@ -1,19 +1,14 @@
 /** One connection: writes batches, each with a Sync of its own, and follows the replies. @module */
 import { errors } from "../../errors/catalogue.ts";
 import type { DatabaseFailure } from "../../errors/service_error.ts";
-import type { BatchResult, OpenTransaction, Statement, TransactionEnd } from "../batch.ts";
+import type { Batch, BatchResult, OpenTransaction, Statement, TransactionEnd } from "../batch.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { BodySpool } from "../../lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
 
 import { FrameDecoder, type FrameSink } from "../protocol/decoder.ts";
 import { backend } from "../protocol/messages.ts";
-import {
-  BatchExecution,
-  endStatementsOf,
-  type ExecutionForm,
-  type PendingBatch,
-} from "./execution.ts";
+import { BatchExecution, type ExecutionForm, type PendingBatch } from "./execution.ts";
 import type { BodyReceiver, BodyReceiverOptions } from "./body_receiver.ts";
 import {
   duplicateStatement,
@@ -22,13 +17,12 @@ import {
   type StaleStatement,
   unknownStatement,
 } from "../protocol/server_error.ts";
+import { cleanupStatements } from "./session_cleanup.ts";
 import { type PreparingOptions, StatementWriter } from "./statement_writer.ts";
 
 export interface ConnectionOptions extends PreparingOptions {
   /** SQL before the first batch. A pooler without prepared statements would share its effect. */
   readonly setup?: string;
-  /** Whether a pooler may give each transaction another session. Default: not `prepare`. */
-  readonly sharesSession?: boolean;
   /**
    * `savepoint`: each batch is a savepoint in the transaction that is open on the transport, and rolls back.
    * Default: `own`.
@@ -69,6 +63,8 @@ export class Connection {
   /** SQL that the next write begins with; null once it was sent. */
   #setup: string | null;
   #stopCancel: () => void = () => {};
+  /** Parameters whose values differ from those at the start of the connection. */
+  readonly #changedParameters = new Set<string>();
   /** Whether the reply to the setup is still to come. */
   #isSettingUp = false;
 
@@ -171,7 +167,18 @@ export class Connection {
     const { batch } = pending;
     const shared: ExecutionForm = this.#usesSavepoints ? "savepoint" : "block";
     const form = this.#sharesSession ? shared : batch.transaction.form;
-    return new BatchExecution(pending, { form, body: this.#bodyOptions(pending), isRetry });
+    const cleanup = batch.mayChangeSession === true ? this.#cleanupOf(batch) : [];
+    return new BatchExecution(pending, {
+      form,
+      body: this.#bodyOptions(pending),
+      isRetry,
+      cleanup,
+    });
+  }
+
+  #cleanupOf({ access }: Batch): readonly Statement[] {
+    const kept = { names: this.options.prepare, defaults: this.#connectionSetup !== null };
+    return cleanupStatements(kept, access);
   }
 
   #bodyOptions({ batch }: PendingBatch): BodyReceiverOptions {
@@ -182,10 +189,15 @@ export class Connection {
 
   #write(executions: BatchExecution[]): void {
     this.#inFlight = executions;
+    if (executions.some(({ cleanupBehind }) => cleanupBehind.length > 0)) {
+      const last = this.#executionOf(nothing);
+      last.requeue();
+      this.#inFlight = [...executions, last];
+    }
     const setup = this.#setup;
     this.#setup = null;
     this.#isSettingUp ||= setup !== null;
-    this.transport.write(this.#writer.write(executions, setup));
+    this.transport.write(this.#writer.write(this.#inFlight, setup));
   }
 
   /** Executions behind the running one, and those that are to be written once more. */
@@ -248,6 +260,8 @@ export class Connection {
         return this.#failed(readServerError(payload));
       case backend.ready:
         return this.#ready(payload[0] ?? 0);
+      case backend.parameterStatus:
+        return this.#parameterChanged(payload);
       case backend.copyIn:
       case backend.copyOut:
       case backend.copyBoth:
@@ -257,19 +271,34 @@ export class Connection {
     }
   }
 
+  #parameterChanged(payload: Uint8Array): void {
+    const [name = "", value] = new TextDecoder().decode(payload).split("\0");
+    const initial = this.transport.parameters?.get(name);
+    if (initial === undefined || !keptParameters.has(name)) return;
+    if (value === initial) this.#changedParameters.delete(name);
+    else this.#changedParameters.add(name);
+  }
+
   #failed(error: ServerError): void {
     const { failure } = error;
     const current = this.#current;
     if (current === undefined) return this.destroy(failure.message);
     if (this.#isSettingUp && !endsConnection(failure)) return;
     // Terminated after COMMIT was confirmed: the batch is done.
-    if (current.hasEnded) return;
+    if (current.hasEnded) {
+      current.resolve();
+      return endsConnection(failure) ? undefined : this.destroy(failure.message);
+    }
+    const isUndoing = current.isCleaning || current.isRollingBack;
+    this.#writer.skipped();
     current.failed(error);
     if (error.isStale) this.#writer.forget();
     const { sqlstate } = failure;
     if (sqlstate === unknownStatement || (error.isStale && sqlstate === duplicateStatement)) {
       this.events.statementForgotten?.(sqlstate);
     }
+    // The session may still have all that functions have left.
+    if (isUndoing) this.destroy(failure.message);
   }
 
   /** ReadyForQuery: `status` is `I` (idle), `T` (in a transaction) or `E` (in a failed one). */
@@ -301,7 +330,7 @@ export class Connection {
       if (current.isRollingBack) return this.destroy("ROLLBACK failed");
       current.isRollingBack = true;
       return this.transport.write(
-        this.#writer.writeStatements(current, endStatementsOf(current.form, "rollback")),
+        this.#writer.writeStatements(current, current.rollbackStatements()),
       );
     }
     if (mayRetry) {
@@ -340,7 +369,14 @@ export class Connection {
 
   /** The server continues with the next execution, or is idle. */
   #finished({ pending, failure, body }: BatchExecution): void {
-    this.events.finished?.(pending, failure === null ? "success" : "failure", body.length);
+    const [changed] = this.#changedParameters;
+    if (changed !== undefined && !this.#inFlight[1]?.beginsClean) {
+      // Batches behind it may have been read or answered in another encoding or style.
+      return this.destroy(`a function changed ${changed}`);
+    }
+    if (pending !== nothing) {
+      this.events.finished?.(pending, failure === null ? "success" : "failure", body.length);
+    }
     this.#inFlight.shift();
     this.#stopCancel();
     if (this.#inFlight.length > 0) return;
@@ -385,6 +421,29 @@ function failWith(execution: BatchExecution, reason: string): void {
   if (execution.hasEnded) execution.resolve();
   else execution.reject(failure);
 }
+
+/** They decide how values are written, so all transactions of a connection rely on them. */
+const keptParameters = new Set([
+  "client_encoding",
+  "DateStyle",
+  "IntervalStyle",
+  "standard_conforming_strings",
+]);
+
+/** Follows an implicit transaction that may have left something to the session. */
+const nothing: PendingBatch = {
+  batch: {
+    access: "read only",
+    transaction: { form: "implicit" },
+    statements: [],
+    body: "hold",
+    retry: "never",
+    planContext: null,
+    kind: null,
+  },
+  resolve: () => {},
+  reject: () => {},
+};
 
 const idleStatus = 0x49;
 /** Within a transaction. */

@@ -76,6 +76,12 @@ export class BatchExecution {
   /** Awaits the result of the statements in flight; null between the steps of an open transaction. */
   #settler: ResultSettler | null;
   #statements: readonly StatementInFlight[] = [];
+  /** Undo what functions leave to the session. */
+  readonly #cleanup: readonly Statement[];
+  /** Number of statements that undo what the batches before it left. */
+  #cleanupLength = 0;
+  /** Place behind the statement that ends the transaction. */
+  #endPosition = 0;
   /** Number of statements that the connection put before those of the batch: BEGIN, a check of the position. */
   #preambleLength = 0;
   /** Place of the statement that reads the position behind the transaction; null without one. */
@@ -104,15 +110,18 @@ export class BatchExecution {
 
   constructor(
     pending: PendingBatch,
-    { form, body, isRetry = false }: {
+    { form, body, isRetry = false, cleanup = [] }: {
       readonly form: ExecutionForm;
       readonly body: BodyReceiverOptions;
       readonly isRetry?: boolean;
+      /** Default: none, for a batch that leaves nothing. */
+      readonly cleanup?: readonly Statement[];
     },
   ) {
     this.pending = pending;
     this.form = form;
     this.isRetry = isRetry;
+    this.#cleanup = cleanup;
     this.#bodyOptions = body;
     this.body = new BodyReceiver(body);
     this.#held = new HeldResults(body, pending.batch.maxHeldBytes);
@@ -143,13 +152,42 @@ export class BatchExecution {
     return this.#statements[this.#position];
   }
 
-  statementsToSend(): readonly Statement[] {
+  /** The statements that the batch behind an implicit transaction begins with; a block has them at its end. */
+  get cleanupBehind(): readonly Statement[] {
+    return this.form === "implicit" ? this.#cleanup : [];
+  }
+
+  /** Whether the server is at a statement that undoes what the batches before it left. */
+  get isCleaning(): boolean {
+    return this.#position < this.#cleanupLength;
+  }
+
+  /** Whether it begins by undoing what the batches before it left. */
+  get beginsClean(): boolean {
+    return this.#cleanupLength > 0;
+  }
+
+  statementsToSend(cleanup: readonly Statement[] = []): readonly Statement[] {
     const { statements, walPosition } = this.batch;
-    if (this.form === "implicit" && walPosition === undefined) return statements;
-    const preamble = this.#preamble();
+    this.#cleanupLength = cleanup.length;
+    if (this.form === "implicit" && walPosition === undefined) {
+      this.#preambleLength = cleanup.length;
+      return cleanup.length === 0 ? statements : [...cleanup, ...statements];
+    }
+    const preamble = [...cleanup, ...this.#preamble()];
     this.#preambleLength = preamble.length;
     if (this.form === "implicit") return this.#withPosition([...preamble, ...statements]);
     return this.#withEnd([...preamble, ...statements]);
+  }
+
+  /** Returns the statements that end the transaction in a second write, after an error. */
+  rollbackStatements(): readonly Statement[] {
+    this.#cleanupLength = 0;
+    return [...endStatementsOf(this.form, "rollback"), ...this.#blockCleanup];
+  }
+
+  get #blockCleanup(): readonly Statement[] {
+    return this.form === "block" ? this.#cleanup : [];
   }
 
   #preamble(): readonly Statement[] {
@@ -168,14 +206,16 @@ export class BatchExecution {
   /** Adds COMMIT or ROLLBACK, unless the transaction stays open. */
   #withEnd(statements: readonly Statement[]): readonly Statement[] {
     if (this.#end === "open") return statements;
-    return this.#withPosition([...statements, ...endStatementsOf(this.form, this.#end)]);
+    const ended = this.#withPosition([...statements, ...endStatementsOf(this.form, this.#end)]);
+    return [...ended, ...this.#blockCleanup];
   }
 
   /** Adds the statement that reads the position, if the batch wants it and its transaction does not roll back. */
   #withPosition(statements: readonly Statement[]): readonly Statement[] {
     if (!this.batch.walPosition?.isReturned || this.#end === "rollback") return statements;
     this.#positionReading = statements.length;
-    return [...statements, positionStatement];
+    // Behind COMMIT it runs as the login role.
+    return [...statements, { ...positionStatement, isUnnamed: this.#blockCleanup.length > 0 }];
   }
 
   /** Returns the statements to send for a further step. `end` is null if the transaction stays open. */
@@ -187,6 +227,7 @@ export class BatchExecution {
     this.#settler = settler;
     if (end !== null) this.#end = end;
     this.#preambleLength = 0;
+    this.#cleanupLength = 0;
     this.#columns = [];
     const all = this.#withEnd(statements);
     this.#rows = all.map(() => noRows);
@@ -204,6 +245,7 @@ export class BatchExecution {
   /** Starts to follow statements that were written. */
   sent(statements: readonly StatementInFlight[]): void {
     this.#statements = statements;
+    this.#endPosition = statements.length - (this.isEndSent ? this.#blockCleanup.length : 0);
     this.#position = 0;
     this.#isBound = false;
   }
@@ -211,7 +253,7 @@ export class BatchExecution {
   /** BindComplete: the server executes the statement next. */
   bound(): void {
     this.#isBound = true;
-    this.#hasBegun = true;
+    this.#hasBegun ||= !this.isCleaning;
   }
 
   /** CommandComplete, or EmptyQueryResponse. */
@@ -245,7 +287,7 @@ export class BatchExecution {
     if (this.failure !== null) return;
     this.#isTerminatedUnbegun = error.isFatal && !this.#hasBegun;
     this.#isRefusedUnbegun = !this.#hasRunUserCode &&
-      (this.#isStale(error) || this.#isOnOtherDefaults(failure));
+      (this.isCleaning || this.#isStale(error) || this.#isOnOtherDefaults(failure));
     this.failure = new DatabaseError(failure, this.#statementPosition);
     if (!this.body.streaming) return;
     this.body.fail(this.failure);
@@ -280,7 +322,7 @@ export class BatchExecution {
     const isCertain = this.form === "block" || this.batch.access === "read only";
     const isSent = this.#statements.length > 0;
     return isSent && isCertain && this.isEndSent && this.failure === null &&
-      this.#position >= (this.#positionReading ?? this.#statements.length);
+      this.#position >= (this.#positionReading ?? this.#endPosition);
   }
 
   /** Resolves the result behind the end, unless it is settled. */

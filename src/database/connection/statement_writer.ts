@@ -11,6 +11,8 @@ export interface PreparingOptions {
   readonly prepare: boolean;
   /** Maximum number of prepared statements on the server, per connection. */
   readonly preparedLimit: number;
+  /** Whether a pooler may give each transaction another session. Default: not `prepare`. */
+  readonly sharesSession?: boolean;
   /** Returns what the names of a connection's statements begin with; called once per connection. */
   readonly statementPrefix?: () => string;
 }
@@ -38,26 +40,37 @@ interface WritePlace {
 export class StatementWriter {
   readonly #encoder = new FrameEncoder();
   readonly #prepare: boolean;
+  readonly #sharesSession: boolean;
   readonly #prepared: PreparedStatements;
   #toClose: readonly string[] = [];
+  /** Text of the unnamed statement, if it is known. */
+  #unnamed: string | null = null;
 
-  constructor({ prepare, preparedLimit, statementPrefix }: PreparingOptions) {
+  constructor(options: PreparingOptions) {
+    const { prepare, preparedLimit, sharesSession = !prepare, statementPrefix } = options;
     this.#prepare = prepare;
+    this.#sharesSession = sharesSession;
     this.#prepared = new PreparedStatements(preparedLimit, statementPrefix?.());
   }
 
   /** Encodes executions behind `setup`, a simple query. The bytes are valid until the next call. */
   write(executions: readonly BatchExecution[], setup: string | null): readonly Uint8Array[] {
-    if (setup !== null) this.#encoder.query(setup);
+    if (setup !== null) {
+      this.#encoder.query(setup);
+      this.#unnamed = null;
+    }
     this.#closeStatements();
     const preparations: Preparations = new Map();
+    // A batch that fails rolls back what it has undone.
+    let cleanup: readonly Statement[] = [];
     for (const execution of executions) {
       const place = { execution, preparations, oldestRank: Infinity, isBehindUserCode: false };
-      const sent = execution.statementsToSend().map((statement) =>
+      const sent = execution.statementsToSend(cleanup).map((statement) =>
         this.#statement(statement, place)
       );
       this.#encoder.sync();
       execution.sent(sent);
+      if (execution.cleanupBehind.length > cleanup.length) cleanup = execution.cleanupBehind;
     }
     return this.#encoder.take();
   }
@@ -70,6 +83,7 @@ export class StatementWriter {
     for (const statement of statements) {
       encode(this.#encoder, statement, { name: "", isParsed: true });
     }
+    this.#unnamed = null;
     this.#encoder.sync();
     execution.sent(statements.map(({ text, use, framing, runsUserCode = false }) => (
       { text, use, framing, runsUserCode, context: null, preparing: null }
@@ -88,6 +102,11 @@ export class StatementWriter {
     this.#toClose = [...this.#toClose, ...this.#prepared.clear()];
   }
 
+  /** Records that statements of a write were skipped. */
+  skipped(): void {
+    this.#unnamed = null;
+  }
+
   #closeStatements(): void {
     for (const name of this.#toClose) this.#encoder.closeStatement(name);
     this.#toClose = [];
@@ -99,7 +118,8 @@ export class StatementWriter {
     const { text, use, runsUserCode = false, isShared = false } = statement;
     const context = isShared ? null : statement.planContext ?? execution.batch.planContext;
     // A retry relies on no statement that the batch before it could deallocate.
-    const isKept = this.#prepare && !execution.isRetry && text.length <= maxPreparedLength &&
+    const isKept = this.#prepare && !execution.isRetry && statement.isUnnamed !== true &&
+      text.length <= maxPreparedLength &&
       statement.hasValues !== true;
     const preparation = isKept ? preparations.get(context)?.get(text) : undefined;
     const known = isKept ? this.#known(context, text, place) : undefined;
@@ -111,7 +131,11 @@ export class StatementWriter {
     if (isPreparing) {
       getOrMake(preparations, context, () => new Map()).set(text, { execution, name });
     }
-    encode(this.#encoder, statement, { name, isParsed: usable === undefined });
+    const isParsed = usable === undefined && (name !== "" || this.#unnamed !== text);
+    if (name === "") {
+      this.#unnamed = statement.isUnnamed === true && !this.#sharesSession ? text : null;
+    }
+    encode(this.#encoder, statement, { name, isParsed });
     const { framing } = statement;
     return { text, use, framing, runsUserCode, context, preparing: isPreparing ? name : null };
   }

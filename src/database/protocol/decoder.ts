@@ -29,7 +29,6 @@ const eventTypes = typeTable([
   backend.emptyQuery,
   backend.notice,
   backend.notification,
-  backend.parameterStatus,
   backend.noData,
   backend.rowDescription,
   backend.parameterDescription,

@@ -208,6 +208,21 @@ export const relationChecks: readonly string[] = [
         and d.deptype = 'e'
     )`,
 
+  `select 'session-state', false, ${functionName}, '{}', w.names, '{}'
+  from pg_proc p
+    join schemas s on s.oid = p.pronamespace
+    join pg_language l on l.oid = p.prolang and l.lanname not in ('internal', 'c')
+    cross join lateral (select array_agg(name order by place) as names from (values
+      (1, 'a setting', '\\mset_config\\s*\\([^;]*,\\s*(false|''f'')\\s*\\)|(^|;|\\m(begin|then|else|loop))\\s*set\\s+(?!local\\M)\\w'),
+      (2, 'a temporary table', '\\mcreate\\s+temp(orary)?\\M(?![^;]*\\mon\\s+commit\\s+drop\\M)'),
+      (3, 'a lock', '\\mpg_(try_)?advisory_lock'),
+      (4, 'a prepared statement', '\\m(prepare|deallocate)\\s+\\w')
+    ) texts (place, name, pattern) where p.prosrc ~* pattern) w
+  where w.names is not null and not exists (
+      select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid
+        and d.deptype = 'e'
+    )`,
+
   `select 'truncate', p.anonymous, p.role, '{}', array_agg(distinct p.name), array_agg(distinct ${
     revokeBy("c.relowner", `'revoke truncate on %s from %s;', p.name, ${grantee}`)
   })

@@ -1,5 +1,6 @@
 /** Finds relations and functions that run a function declared `VOLATILE` when a statement reads or
- * calls them. Running such a statement twice may have an effect twice. @module */
+ * calls them. Running such a statement twice may have an effect twice. Finds also those that run functions
+ * that may change the session. @module */
 
 import type { SchemaCacheData } from "../schema_cache.ts";
 
@@ -7,11 +8,53 @@ export interface VolatileResult {
   readonly relations: readonly number[];
   readonly functions: SchemaCacheData["volatileFunctions"];
   readonly stableWithoutArguments: SchemaCacheData["stableWithoutArguments"];
+  /** Relations that run a function that may change the session when they are read; and when written. */
+  readonly sessionReads: readonly number[];
+  readonly sessionWrites: readonly number[];
+  readonly sessionFunctions: SchemaCacheData["sessionFunctions"];
 }
 
 /** A pattern of the fields of an expression tree that name a relation or a function. A group that
  * captures would take twice the time. */
 const namedObjects = "':(?:relid|funcid|aggfnoid|winfnoid|tsmhandler) [0-9]+'";
+
+/** Whether what a statement reaches without a name runs a function of `volatile_functions` or `session_functions`. */
+function surroundingsRun(kind: "volatile" | "session"): string {
+  const functions = `(select oid from ${kind}_functions)`;
+  return `exists (select from ${kind}_objects where kind = 'domain')
+    or exists (select from pg_operator where oprcode in ${functions})
+    or exists (
+      select from pg_amproc p
+        join pg_opfamily f on f.oid = p.amprocfamily
+        join pg_am m on m.oid = f.opfmethod
+      where m.amname in ('btree', 'hash') and p.amproc in ${functions}
+    )
+    or exists (
+      select from pg_cast c
+        join pg_type s on s.oid = c.castsource
+        join pg_type t on t.oid = c.casttarget
+      where s.typtype <> 'd' and t.typtype <> 'd'
+        and c.castfunc in ${functions}
+        and (s.oid < 16384 or exists (
+          select from pg_depend d
+          where d.refclassid = 'pg_type'::regclass and d.refobjid in (s.oid, s.typarray)
+            and d.deptype = 'n'
+            and not exists (
+              select from pg_depend e
+              where e.classid = d.classid and e.objid = d.objid and e.deptype = 'e'
+            )
+        ))
+    )
+    or exists (select from pg_type where typinput in ${functions} or typoutput in ${functions})`;
+}
+
+function sessionRelations(kind: "relation" | "write"): string {
+  return `(
+    select coalesce(json_agg(c.oid::int8), '[]') from pg_class c, surroundings s
+    where c.relnamespace = any ($1::regnamespace[]) and c.relkind in ('r', 'p', 'v', 'm', 'f')
+      and (s.change_session or c.oid in (select oid from session_objects where kind = '${kind}'))
+  )`;
+}
 
 /**
  * Parameters: exposed schemas as `regnamespace[]`.
@@ -30,7 +73,11 @@ const namedObjects = "':(?:relid|funcid|aggfnoid|winfnoid|tsmhandler) [0-9]+'";
  *
  * A statement can reach operators, comparisons for sorting and hashing, casts, input and output of
  * types, and checks of domains without naming a function. Where one of them is volatile, so is every
- * relation. (PostgreSQL ignores casts from and to domains. An extension's cast counts if something
+ * relation.
+ *
+ * `session_objects` follows functions that may change the session in the same way, and over what belongs to a
+ * table to those that write it: user-defined functions in SQL or a procedural language, whatever they are
+ * declared, and built-in ones that set, lock or run a text. Functions of extensions are trusted. (PostgreSQL ignores casts from and to domains. An extension's cast counts if something
  * outside of extensions uses the source type: `postgis_topology` has a volatile one.)
  */
 export const volatileRelationsQuery = `
@@ -84,36 +131,55 @@ volatile_objects (kind, oid) as (
 volatile_functions (oid) as materialized (
   select oid from volatile_objects where kind = 'function'
 ),
-surroundings (are_volatile) as materialized (
-  select exists (select from volatile_objects where kind = 'domain')
-    or exists (select from pg_operator where oprcode in (select oid from volatile_functions))
-    or exists (
-      select from pg_amproc p
-        join pg_opfamily f on f.oid = p.amprocfamily
-        join pg_am m on m.oid = f.opfmethod
-      where m.amname in ('btree', 'hash') and p.amproc in (select oid from volatile_functions)
-    )
-    or exists (
-      select from pg_cast c
-        join pg_type s on s.oid = c.castsource
-        join pg_type t on t.oid = c.casttarget
-      where s.typtype <> 'd' and t.typtype <> 'd'
-        and c.castfunc in (select oid from volatile_functions)
-        and (s.oid < 16384 or exists (
-          select from pg_depend d
-          where d.refclassid = 'pg_type'::regclass and d.refobjid in (s.oid, s.typarray)
-            and d.deptype = 'n'
-            and not exists (
-              select from pg_depend e
-              where e.classid = d.classid and e.objid = d.objid and e.deptype = 'e'
-            )
-        ))
-    )
-    or exists (
-      select from pg_type
-      where typinput in (select oid from volatile_functions)
-        or typoutput in (select oid from volatile_functions)
-    )
+session_seeds (oid) as materialized (
+  select p.oid from pg_proc p join pg_language l on l.oid = p.prolang
+  where case when p.oid < 16384
+    then p.proname ~ '^(set_config|setseed|ts_stat|ts_rewrite)$|advisory_(un)?lock|_to_xml'
+    else l.lanname not in ('internal', 'c') and not exists (
+      select from pg_depend e
+      where e.classid = 'pg_proc'::regclass and e.objid = p.oid and e.deptype = 'e'
+    ) end
+),
+own_objects (relid, classid, objid, tree) as (
+  select adrelid, 'pg_attrdef'::regclass, oid, adbin::text from pg_attrdef
+  union all
+  select polrelid, 'pg_policy'::regclass, oid, concat(polqual, polwithcheck) from pg_policy
+  union all
+  select conrelid, 'pg_constraint'::regclass, oid, conbin::text from pg_constraint where contype = 'c'
+  union all
+  select tgrelid, 'pg_trigger'::regclass, oid, tgqual::text from pg_trigger where not tgisinternal
+  union all
+  select ev_class, 'pg_rewrite'::regclass, oid, null from pg_rewrite
+  union all
+  select indrelid, 'pg_class'::regclass, indexrelid, null from pg_index
+),
+session_uses (kind, oid, used_kind, used) as materialized (
+  select kind, oid, used_kind, used from uses
+  union all
+  select 'write', oid, case used_kind when 'relation' then 'write' else used_kind end, used
+  from uses where kind = 'relation'
+  union all
+  select 'write', o.relid, 'function', d.refobjid
+  from own_objects o join pg_depend d on d.classid = o.classid and d.objid = o.objid
+  where d.refclassid = 'pg_proc'::regclass
+  union all
+  select 'write', o.relid, 'function', s.oid from own_objects o
+    join session_seeds s on s.oid < 16384 and o.tree like '%:funcid ' || s.oid || ' %'
+  union all
+  select 'write', confrelid, 'write', conrelid from pg_constraint
+  where contype = 'f' and (confdeltype not in ('a', 'r') or confupdtype not in ('a', 'r'))
+),
+session_objects (kind, oid) as (
+  select 'function', oid from session_seeds
+  union
+  select u.kind, u.oid from session_objects s join session_uses u
+    on u.used_kind = s.kind and u.used = s.oid
+),
+session_functions (oid) as materialized (
+  select oid from session_objects where kind = 'function'
+),
+surroundings (are_volatile, change_session) as materialized (
+  select ${surroundingsRun("volatile")}, ${surroundingsRun("session")}
 )
 select json_build_object(
   'relations', (
@@ -123,6 +189,14 @@ select json_build_object(
       and (s.are_volatile
         or c.oid in (select oid from volatile_objects where kind = 'relation'))
   ),
+  'sessionReads', ${sessionRelations("relation")},
+  'sessionWrites', ${sessionRelations("write")},
+  'sessionFunctions', case when not (select change_session from surroundings) then (
+    select coalesce(json_agg(distinct p.proname), '[]')
+    from pg_proc p
+    where p.oid in (select oid from session_functions) and p.oid >= 16384
+      and (p.pronargs > 0 and p.pronargs - p.pronargdefaults <= 1 or p.proname ~ 'to_ts(vector|query)$')
+  ) end,
   'functions', case when not (select are_volatile from surroundings) then (
     select coalesce(json_agg(distinct p.proname), '[]')
     from pg_proc p

@@ -1,0 +1,52 @@
+/** The statements that undo what functions have left to the session. Sources: PostgreSQL documentation,
+ * "DISCARD", and the view `pg_prepared_statements`. @module */
+import type { AccessMode, Statement } from "../batch.ts";
+
+/** The state that a connection keeps between transactions. */
+export interface KeptState {
+  /** Whether it executes statements by their names, which a function could prepare anew. */
+  readonly names: boolean;
+  /** Whether it has the defaults of {@linkcode connectionSetup}. */
+  readonly defaults: boolean;
+}
+
+/**
+ * A function can read the names of prepared statements, and prepare another text under one of them. The server
+ * then ends the connection before it executes anything more by a name; likewise for cursors that were declared
+ * with hold. The unnamed statement cannot be replaced. The privilege to end it is that of the login role.
+ */
+const checkText = (names: boolean) =>
+  `select pg_catalog.set_config('role', 'none', false), pg_catalog.pg_advisory_unlock_all(),
+pg_catalog.setseed(pg_catalog.hashtext(pg_catalog.gen_random_uuid()::pg_catalog.text)::float
+operator(pg_catalog./) 2147483648::float), case when exists (
+select from pg_catalog.pg_cursor() where is_holdable)${
+    names ? " or exists (select from pg_catalog.pg_prepared_statement() where from_sql)" : ""
+  } then pg_catalog.pg_terminate_backend(pg_catalog.pg_backend_pid()) end`;
+
+const [checkNames, checkCursors] = [true, false].map((names): Statement => ({
+  text: checkText(names),
+  params: [],
+  use: "none",
+  isShared: true,
+  isUnnamed: true,
+})) as [Statement, Statement];
+
+function shared(text: string): Statement {
+  return { text, params: [], use: "none", isShared: true };
+}
+
+const [resetAll, discardTemp] = [shared("reset all"), shared("discard temp")];
+const defaults = shared(
+  `select pg_catalog.set_config('default_transaction_isolation', 'read committed', false),
+pg_catalog.set_config('default_transaction_read_only', 'off', false), pg_catalog.set_config('jit', 'off', false)`,
+);
+
+/** Returns the statements. Only a transaction that may write can create temporary tables. */
+export function cleanupStatements(kept: KeptState, access: AccessMode): readonly Statement[] {
+  return [
+    kept.names ? checkNames : checkCursors,
+    resetAll,
+    ...(access === "read write" ? [discardTemp] : []),
+    ...(kept.defaults ? [defaults] : []),
+  ];
+}
