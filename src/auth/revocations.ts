@@ -30,7 +30,11 @@ export function indexRevocations(list: readonly Revocation[]): RevocationIndex {
  * Returns whether a token is revoked at a time, in epoch seconds. A claim other than a string compares
  * by its JSON text. A token without `iat` counts as issued before any time.
  */
-export function isRevoked(token: VerifiedToken, index: RevocationIndex, now: number): boolean {
+export function isRevoked(
+  token: Pick<VerifiedToken, "claims" | "json">,
+  index: RevocationIndex,
+  now: number,
+): boolean {
   for (const [claim, byValue] of index) {
     const text = claimText(token, claim);
     const found = text === null ? undefined : byValue.get(text);
@@ -41,7 +45,7 @@ export function isRevoked(token: VerifiedToken, index: RevocationIndex, now: num
 
 function applies(
   { issuedBefore, until }: Revocation,
-  { claims: { iat } }: VerifiedToken,
+  { claims: { iat } }: Pick<VerifiedToken, "claims">,
   now: number,
 ): boolean {
   if (until !== null && now >= until) return false;

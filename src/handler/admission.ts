@@ -60,8 +60,8 @@ export function admissionOf(
   dbRootSpec: Exchange["context"]["snapshot"]["config"]["dbRootSpec"],
 ): Admission | null {
   if (limits === null) return null;
-  const { serverQueryMethod } = config;
-  const resource = limitedResource(pieces, { serverQueryMethod, dbRootSpec });
+  const { serverQueryMethod, livePath } = config;
+  const resource = limitedResource(pieces, { serverQueryMethod, dbRootSpec, livePath });
   const onRefused = (policy: string) => counters.rateLimited.increment(policy);
   return new Admission({ limits, onRefused, client, resource });
 }

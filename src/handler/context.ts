@@ -10,7 +10,8 @@ import type { AgentsHost, Context, PathHost, RequestCounters } from "./exchange.
 import { RequestsInFlight } from "./in_flight.ts";
 import { headerSteps, replySteps } from "./reply_steps.ts";
 import { RouteNames } from "./route_names.ts";
-import { SpoolSpace } from "../lib/spool_file.ts";
+import { BodySpool } from "../lib/body_spool.ts";
+import { SpoolSpace, temporaryFiles } from "../lib/spool_file.ts";
 
 interface ContextOptions {
   readonly loading: ServiceOptions["loading"];
@@ -27,8 +28,7 @@ export function cachedContext(
     snapshot: Snapshot,
     { planCache, columnPrivileges }: Pick<Context, "columnPrivileges" | "planCache">,
   ): Context => {
-    const { bodySpool } = service.database;
-    if (bodySpool !== undefined) bodySpool.maxFileBytes = snapshot.config.serverSpoolSize;
+    common.bodySpool.maxFileBytes = snapshot.config.serverSpoolSize;
     return {
       ...common,
       snapshot,
@@ -81,12 +81,16 @@ function commonParts(service: RequestService, { loading, agents, live }: Context
     now,
     agents,
     live,
-    spoolSpace: database.bodySpool?.space ?? new SpoolSpace(),
+    bodySpool: database.bodySpool ?? newSpool(),
     inFlight: new RequestsInFlight(),
     counters: countersOf(service),
     earlyAnswers: earlyAnswers(service, loading),
     bookmarkHeader: database.hasStandbys === true ? dialect.bookmarkHeader : null,
   };
+}
+
+function newSpool(): BodySpool {
+  return new BodySpool({ space: new SpoolSpace(), maxFileBytes: 0, openFile: temporaryFiles() });
 }
 
 function countersOf({ metricRegistry }: RequestService): RequestCounters {

@@ -12,7 +12,8 @@ import { clientAddress } from "../http/client_address.ts";
 import type { RequestIdentifiers } from "../http/request_id.ts";
 import { Deadline } from "../lib/time_limits.ts";
 import { systemClock } from "../lib/clock.ts";
-import type { SpoolFile, SpoolSpace } from "../lib/spool_file.ts";
+import type { BodySpool } from "../lib/body_spool.ts";
+import type { SpoolFile } from "../lib/spool_file.ts";
 import type { PlanCache } from "../plan_cache/plan_cache.ts";
 import type { Admission } from "../rate_limits/rate_limiter.ts";
 import type { RawRequest } from "../request/raw_request.ts";
@@ -62,8 +63,8 @@ export interface Context {
   readonly dialect: Dialect;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Counts the bytes in temporary files. */
-  readonly spoolSpace: SpoolSpace;
+  /** Keeps what clients leave unread, and counts the bytes in temporary files. */
+  readonly bodySpool: BodySpool;
   readonly inFlight: RequestsInFlight;
   readonly counters: RequestCounters;
   /** Name of the header with bookmarks; null if the database has no standbys. */

@@ -11,6 +11,7 @@ import type { AgentsHost, Exchange, PathHost, RequestInfo } from "./exchange.ts"
 import { toResponse } from "./headers.ts";
 import { answer } from "./pipeline.ts";
 import { receive } from "./receive.ts";
+import { spooled, spooledIfShared } from "./unread.ts";
 import { recordRequest, reportOutcome, reportRequest } from "./report.ts";
 
 export type { RequestInfo };
@@ -34,7 +35,7 @@ export function serviceHandler(
       reply = early === null ? finish(exchange, await respond(exchange)) : await early;
       if (early === null && loading === "unshared") await exchange.reload;
       for (const step of exchange.context.headerSteps) reply = step(reply, exchange);
-      return toResponse(exchange, reply);
+      return toResponse(exchange, reply = spooledIfShared(reply, exchange));
     } finally {
       if (metrics !== null) recordRequest(metrics, { request, exchange, reply });
     }
@@ -61,7 +62,7 @@ function respond(exchange: Exchange): Promise<Reply> {
 /** Runs the steps behind the stages, and reports the outcome. */
 function finish(exchange: Exchange, made: Reply): Reply {
   const { context: { replySteps, service }, info } = exchange;
-  let reply = made;
+  let reply = spooled(made, exchange);
   for (const step of replySteps) reply = step(reply, exchange);
   if (info.isUnlogged) reportOutcome(exchange);
   else reportRequest(exchange, reply);

@@ -55,7 +55,7 @@ function queryLimit(
 
 /** Returns how a long body of a request is divided; only inserts are. The caller closes the files. */
 function divisionOf(
-  { pieces, context: { snapshot: { config }, spoolSpace: space }, files }: Exchange,
+  { pieces, context: { snapshot: { config }, bodySpool: { space } }, files }: Exchange,
   isDivisible: DivisionOptions["isDivisible"],
 ): { readonly division?: DivisionOptions } {
   const { serverSpoolSize: maxBytes, idempotencyTable } = config;

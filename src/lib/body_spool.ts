@@ -55,11 +55,6 @@ export class BodySpool {
     this.#users.delete(user);
   }
 
-  /** Takes memory for bytes that are there already, whatever the limit. */
-  holdMemory(bytes: number): void {
-    this.#memoryBytes += bytes;
-  }
-
   /** Takes memory; false if there is too little. */
   takeMemory(bytes: number): boolean {
     const fits = () => this.#memoryBytes + bytes <= maxMemoryBytes;

@@ -1,5 +1,5 @@
 /** The rows of a live query, and their difference to those of a new run. @module */
-import { sumOf } from "./offset.ts";
+import { byteLength, sumOf } from "./offset.ts";
 
 /** A row of a difference. Its value is JSON text; that of a deleted row has the columns of its key. */
 export interface ChangedRow {
@@ -18,7 +18,13 @@ const rowOverheadBytes = 120;
 
 /** Returns the bytes that rows with these texts take, with the messages for a client that begins. */
 export function linesBytes(lines: readonly string[]): number {
-  return lines.reduce((sum, { length }) => sum + 2 * (length + rowOverheadBytes), 0);
+  return lines.reduce((sum, line) => sum + 2 * (textBytes(line) + rowOverheadBytes), 0);
+}
+
+/** Returns the bytes of a text in memory, or as UTF-8 if these are more. */
+export function textBytes(text: string): number {
+  const bytes = byteLength(text);
+  return bytes === text.length ? bytes : Math.max(bytes, 2 * text.length);
 }
 
 export function lineKeyReader(columns: readonly string[]): ReadLineKey {

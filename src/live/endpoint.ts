@@ -11,13 +11,16 @@ import {
 import type { Exchange } from "../handler/exchange.ts";
 import { emptyReply } from "../handler/headers.ts";
 import { deferred } from "../lib/deferred.ts";
+import { beforeDeadline } from "../lib/time_limits.ts";
 import type { HeaderList } from "../lib/header_list.ts";
 import { splitQuery } from "../request/url/query_string.ts";
 import type { Reply } from "../response/reply.ts";
+import { EventStream } from "./event_stream.ts";
 import type { LiveGroup, LiveQuery, Subscriber } from "./group.ts";
 import type { LiveGroups } from "./groups.ts";
 import {
   encodeJson,
+  joinBatches,
   type MessageBatch,
   mustRefetch,
   refetchBatch,
@@ -38,7 +41,16 @@ interface LiveRequest {
 }
 
 export class LiveEndpoint {
-  constructor(readonly groups: LiveGroups, readonly reader: ChangeReader) {}
+  readonly groups: LiveGroups;
+  readonly reader: ChangeReader;
+  /** Called with the error of a request. */
+  readonly onRefused: (error: unknown) => void;
+
+  constructor(parts: Pick<LiveEndpoint, "groups" | "onRefused" | "reader">) {
+    this.groups = parts.groups;
+    this.reader = parts.reader;
+    this.onRefused = parts.onRefused;
+  }
 
   /** Answers a request. Rejects with errors of the API. */
   async respond(exchange: Exchange, path: string): Promise<Reply> {
@@ -70,6 +82,7 @@ export class LiveEndpoint {
       isStream = reply.content instanceof ReadableStream;
       return reply;
     } catch (error) {
+      this.onRefused(error);
       const isLater = error instanceof ServiceError && error.fields.status >= 503;
       if (form !== "events" || !isLater) throw error;
       // An EventSource would stop at an error. It connects again behind the end of a stream.
@@ -81,29 +94,52 @@ export class LiveEndpoint {
 
   /** Answers once the group can continue from the client's offset. */
   async #continue(request: LiveRequest): Promise<Reply> {
-    const { params: { form, offset, handle, minXmax }, query } = request;
+    const { exchange, params: { form, offset, handle, minXmax }, query } = request;
     const group = this.groups.groupOf(query);
-    await this.reader.start();
+    // A kept result does not show whether the client may still see it: rows are those of a new run.
+    const isPoll = offset !== null && (form === "rows" || form === "poll");
+    const isReading = await this.#untilRead(exchange);
     const isKnown = offset !== null && group.hasOffset(offset);
     // Without the schema svc_live, the run tells what is missing.
-    await group.ready(isKnown ? null : minXmax);
-    if (!this.reader.isReading) throw errors.noLiveCapacity("Changes cannot be read", 1);
+    const isFresh = isPoll && await group.ready(isKnown ? null : minXmax);
+    if (!isPoll) await group.renewed();
+    else if (!isFresh && (group.since(offset)?.length ?? 0) > 0) {
+      admitClient(exchange);
+      admitIdentity(exchange, query.identity);
+      await group.renewed();
+    }
+    if (!isReading) throw errors.noLiveCapacity("Changes cannot be read", 1);
     const known = offset === null ? [group.whole] : group.since(offset);
     if (known === null && form !== "events") {
       // The next request of the client waits until the result is as new as the client's.
       const headers = this.#headers(`${offset!.xmax}-${crypto.randomUUID()}`, group.offset);
-      return jsonReply(409, headers, [mustRefetch]);
+      return jsonReply(409, headers, encodeJson([mustRefetch]));
     }
-    const batches = known ?? [refetchBatch, group.whole];
-    if (form === "poll" && batches.length === 0) return await this.#wait(request, group);
-    const shown = batches.length > 0 ? batches : [group.unchanged];
-    if (form === "rows" || form === "poll") return this.#messages(handle, shown);
-    return this.#stream(request, group, shown);
+    if (form === "poll" && known?.length === 0) return await this.#wait(request, group);
+    const batch = known === null ? group.whole : joinBatches(known) ?? group.unchanged;
+    if (form === "rows" || form === "poll") return this.#messages(handle, batch);
+    return this.#stream(request, group, known === null ? [refetchBatch, batch] : [batch]);
   }
 
-  #messages(handle: string | null, batches: readonly MessageBatch[]): Reply {
-    const headers = this.#headers(handle, batches.at(-1)!.offset!);
-    return jsonReply(200, headers, batches.flatMap(({ messages }) => messages));
+  #messages(handle: string | null, batch: MessageBatch): Reply {
+    const headers = this.#headers(handle, batch.offset!);
+    return jsonReply(200, headers, batch.json);
+  }
+
+  /** Waits for the changes as a GET waits: until the client leaves, or the time of the request is over. */
+  async #untilRead(exchange: Exchange): Promise<boolean> {
+    const { signal } = exchange.request;
+    const left = deferred<false>();
+    const leave = () => left.resolve(false);
+    signal.addEventListener("abort", leave, { once: true });
+    exchange.startTime();
+    try {
+      const reading = Promise.race([this.reader.start(), left.promise]);
+      return await beforeDeadline(reading, exchange.deadline, errors);
+    } finally {
+      exchange.deadline?.clear();
+      signal.removeEventListener("abort", leave);
+    }
   }
 
   /** Answers with the next batch, or after 20 s without one. */
@@ -111,10 +147,10 @@ export class LiveEndpoint {
     // Clocks of issuers differ: a client does not poll without a pause until its token is refused.
     const endsAt = Math.max(this.groups.options.time() + 1000, this.#endOf(query, pollMs));
     const { promise, resolve, reject } = deferred<Reply>();
-    const unchanged = () => resolve(this.#messages(handle, [group.unchanged]));
+    const unchanged = () => resolve(this.#messages(handle, group.unchanged));
     exchange.request.signal.addEventListener("abort", unchanged, { once: true });
     const subscriber: Subscriber = {
-      receive: (batch) => resolve(this.#messages(handle, [batch])),
+      receive: (batch) => resolve(this.#messages(handle, batch)),
       fail: () => reject(errors.noLiveCapacity("The rows cannot be read", 1)),
       check: (time) => time >= endsAt && unchanged(),
       end: (error) => error === null ? unchanged() : reject(error),
@@ -131,13 +167,15 @@ export class LiveEndpoint {
   ): Reply {
     const { liveRecheck } = exchange.context.snapshot.config;
     const endsAt = this.#endOf(query, liveRecheck * 1000 * (0.75 + Math.random() / 2));
-    const stream: EventStream = new EventStream(endsAt, () => {
-      group.unsubscribe(stream);
-      leave();
-    });
+    const { bodySpool: spool } = exchange.context;
+    const { schedule } = this.groups.options;
+    const onEnd = () => group.unsubscribe(stream);
+    const stream: EventStream = new EventStream({ spool, endsAt, schedule, onEnd });
+    // The bytes that it leaves unread count until then.
+    void stream.body.ended.then(leave);
     group.subscribe(stream);
     for (const batch of batches) stream.receive(batch);
-    return streamReply(stream.body, this.#headers(handle, group.offset));
+    return streamReply(stream.body.stream, this.#headers(handle, group.offset));
   }
 
   /** Returns the time at which the token has expired, or `ms` have passed. */
@@ -161,8 +199,7 @@ export class LiveEndpoint {
 
 const cacheControl = ["Cache-Control", "no-store, no-transform"] as const;
 
-function jsonReply(status: number, headers: HeaderList, messages: readonly string[]): Reply {
-  const content = encodeJson(messages);
+function jsonReply(status: number, headers: HeaderList, content: Uint8Array): Reply {
   const { length } = content;
   const own = [["Content-Type", "application/json"], ["Content-Length", `${length}`]] as const;
   return { status, headers: [...own, ...headers], content, length };
@@ -221,54 +258,4 @@ function readLiveParams(
     handle,
     minXmax: offset ? offset.xmax : xmax === undefined ? null : BigInt(xmax),
   };
-}
-
-/** A client that has more of them to read is too slow. */
-const maxUnsentBytes = 2 ** 20;
-/** Proxies close connections that are silent for longer. */
-const commentMs = 15_000;
-const comment = { events: new TextEncoder().encode(":\n\n") };
-
-/** A stream of batches. It ends at the end of a batch, so that its reader can resume. */
-class EventStream implements Subscriber {
-  readonly body: ReadableStream<Uint8Array>;
-  #controller!: ReadableStreamDefaultController<Uint8Array>;
-  #commentAt = 0;
-  #isOpen = true;
-
-  /** It ends at `endsAt`, in milliseconds of the epoch. Calls `onEnd` once, in whichever way it ends. */
-  constructor(readonly endsAt: number, readonly onEnd: () => void) {
-    this.body = new ReadableStream<Uint8Array>({
-      start: (controller) => void (this.#controller = controller),
-      cancel: () => this.#leave(),
-    }, new ByteLengthQueuingStrategy({ highWaterMark: maxUnsentBytes }));
-  }
-
-  /** Sends a batch, unless the client is too slow: then the stream ends before it. */
-  receive(batch: Pick<MessageBatch, "events">): void {
-    if (!this.#isOpen) return;
-    if (this.#controller.desiredSize! <= 0) this.end();
-    else this.#controller.enqueue(batch.events);
-  }
-
-  /** The stream stays silent until a later run succeeds. */
-  fail(): void {}
-
-  check(time: number): void {
-    if (time >= this.endsAt) return this.end();
-    if (time < this.#commentAt) return;
-    this.#commentAt = time + commentMs;
-    this.receive(comment);
-  }
-
-  end(): void {
-    if (!this.#isOpen) return;
-    this.#leave();
-    this.#controller.close();
-  }
-
-  #leave(): void {
-    this.#isOpen = false;
-    this.onEnd();
-  }
 }

@@ -4,7 +4,7 @@ import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
 import { type Deferred, deferred } from "../lib/deferred.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
-import { type Difference, lineKeyReader, linesBytes, ResultRows } from "./difference.ts";
+import { type Difference, lineKeyReader, linesBytes, ResultRows, textBytes } from "./difference.ts";
 import type { LiveGroups } from "./groups.ts";
 import { changeMessages, endMessages, MessageBatch, upToDate } from "./messages.ts";
 import { type LiveOffset, offsetText, type PgSnapshot } from "./offset.ts";
@@ -120,16 +120,29 @@ export class LiveGroup {
   }
 
   /**
-   * Resolves once the snapshot of the result is behind `xmax`, which is null for any snapshot. Rejects with the
-   * error of the run.
+   * Resolves once the snapshot of the result is behind `xmax`, which is null for any snapshot. Resolves with
+   * whether a run has begun since the call, so that the client may see the result. Rejects with the error of the
+   * run.
    */
-  async ready(xmax: bigint | null): Promise<void> {
+  async ready(xmax: bigint | null): Promise<boolean> {
     if (this.#state === "ended") throw groupEnded();
-    this.#usedAt = this.groups.options.now();
     const isNew = this.#offset !== null && (xmax === null || this.#offset.xmax > xmax);
     if (this.#state === "failed") throw this.#failure;
-    const error = isNew && !this.#isStale ? null : await this.#nextRun(xmax === null);
-    if (error !== null) throw error;
+    this.#usedAt = this.groups.options.now();
+    if (isNew && !this.#isStale) return false;
+    await this.#nextRun();
+    return true;
+  }
+
+  /** Resolves once the result is that of a run that begins now, without a rest. Rejects with its error. */
+  async renewed(): Promise<void> {
+    if (this.#state === "ended") throw groupEnded();
+    if (this.#state === "resting" || this.#state === "failed") {
+      this.#cancelTimer();
+      this.#state = "idle";
+    }
+    this.#restUntil = 0;
+    await this.#nextRun();
   }
 
   /** Whether the log contains an offset, so that no run is necessary to continue from it. */
@@ -162,6 +175,7 @@ export class LiveGroup {
 
   /** Ends the group if it was unused for long, or makes a run due if the result is old. */
   check(): void {
+    this.#resize();
     const time = this.groups.options.time();
     for (const subscriber of [...this.#subscribers]) subscriber.check(time);
     if (this.isUsed && this.#isStale) this.mark();
@@ -226,11 +240,11 @@ export class LiveGroup {
     }, ms);
   }
 
-  #nextRun(isCurrentEnough: boolean): Promise<ServiceError | null> {
-    if (isCurrentEnough && this.#state === "running") return (this.#current ??= deferred()).promise;
+  async #nextRun(): Promise<void> {
     const { promise } = this.#next ??= deferred<ServiceError | null>();
     this.mark();
-    return promise;
+    const error = await promise;
+    if (error !== null) throw error;
   }
 
   #apply({ lines, snapshot, ms, keyColumns, interest, cache }: LiveRows): void {
@@ -252,9 +266,9 @@ export class LiveGroup {
     if (!isFirst && difference !== null) {
       const batch = this.#batch(difference, { lsn: this.offset });
       this.#log.push({ from, xmax: snapshot.xmax, batch });
-      const max = this.groups.reserve(batch.size, this) === null ? maxLogBytes : 0;
+      const max = this.groups.reserve(batch.bytes, this) === null ? maxLogBytes : 0;
       let bytes = 0;
-      const dropped = this.#log.findLastIndex((entry) => (bytes += entry.batch.size) > max);
+      const dropped = this.#log.findLastIndex((entry) => (bytes += entry.batch.bytes) > max);
       this.#log = this.#log.slice(dropped + 1);
       for (const subscriber of [...this.#subscribers]) subscriber.receive(batch);
     }
@@ -284,8 +298,10 @@ export class LiveGroup {
   }
 
   #resize(): void {
-    const log = this.#log.reduce((sum, { batch }) => sum + batch.size, 0);
-    const bytes = groupOverheadBytes + 2 * this.key.length + this.#rows.bytes + log;
+    const log = this.#log.reduce((sum, { batch }) => sum + batch.bytes, 0);
+    // The rows count for one encoding of the whole.
+    const other = Math.max(0, (this.#whole?.bytes ?? 0) - this.#rows.bytes / 2);
+    const bytes = groupOverheadBytes + 2 * textBytes(this.key) + this.#rows.bytes + log + other;
     this.groups.bytes += bytes - this.#bytes;
     this.#bytes = bytes;
   }

@@ -1,4 +1,5 @@
 /** The groups of a service: their runs, and the limits of streams and memory. @module */
+import type { Identity } from "../auth/jwt_cache.ts";
 import type { Config } from "../config/options.ts";
 import { errors } from "../errors/catalogue.ts";
 import type { ServiceError } from "../errors/service_error.ts";
@@ -23,6 +24,8 @@ export interface GroupsOptions {
   readonly now: () => number;
   readonly time: () => number;
   readonly schedule: Schedule;
+  /** Returns which identities are revoked; null if none was since the last call. */
+  readonly revoked: () => ((identity: Identity) => boolean) | null;
 }
 
 export class LiveGroups {
@@ -135,9 +138,13 @@ export class LiveGroups {
     }
   }
 
-  /** Ends unused groups and what has expired, and renews old results, until there are no groups. */
+  /** Ends unused groups and what is revoked or has expired, and renews old results, until there are no groups. */
   #check(): void {
-    for (const group of this.#groups.values()) group.check();
+    const isRevoked = this.options.revoked();
+    for (const group of this.#groups.values()) {
+      if (isRevoked?.(group.query.identity)) group.end(errors.revokedToken());
+      else group.check();
+    }
     this.#cancelCheck();
     this.#cancelCheck = this.options.schedule(() => {
       if (this.#groups.size > 0) this.#check();

@@ -1,6 +1,8 @@
 /** The host of live queries: knows their paths, and makes their reads, which are requests of the API in
  * this process. @module */
+import { isRevoked } from "../auth/revocations.ts";
 import { errors } from "../errors/catalogue.ts";
+import { errorFacts } from "../errors/error_response.ts";
 import { schedule } from "../lib/timers.ts";
 import { dependentTables } from "./dependencies.ts";
 import { LiveEndpoint } from "./endpoint.ts";
@@ -49,9 +51,24 @@ function openEndpoint(service: RequestService, context: () => Context): LiveEndp
   const { metricRegistry: registry, ending, database, now: time } = service;
   const now = () => performance.now();
   const read = rowReader(service, context);
-  const groups = new LiveGroups({ snapshot: () => service.snapshot, read, now, time, schedule });
+  const revoked = revocationReader(service, context);
+  const groups = new LiveGroups({
+    snapshot: () => service.snapshot,
+    read,
+    now,
+    time,
+    schedule,
+    revoked,
+  });
   const intervalMs = () => service.snapshot.config.liveInterval * 1000;
-  const reader = new ChangeReader({ database, intervalMs, groups, now, schedule });
+  const onFailure = (thrown: unknown) =>
+    service.observe({ kind: "live-poll-failed", error: errorFacts(thrown, service.dialect) });
+  const reader = new ChangeReader({ database, intervalMs, groups, now, schedule, onFailure });
+  const refusals = registry.counter({
+    name: "live_refusals_total",
+    help: "Live queries that were refused, also where an EventSource is to connect again",
+    labels: ["code"],
+  });
   const gauge = (name: string, help: string, value: () => number) =>
     registry.gauge({ name, help }, () => [[[], value()]]);
   gauge("live_streams", "Streams and waiting polls of live queries", () => groups.streams);
@@ -59,7 +76,26 @@ function openEndpoint(service: RequestService, context: () => Context): LiveEndp
   ending.addEventListener("abort", () => {
     for (const part of [reader, groups]) part.close();
   }, { once: true });
-  return new LiveEndpoint(groups, reader);
+  const onRefused = (error: unknown) => refusals.increment(errorFacts(error, service.dialect).code);
+  return new LiveEndpoint({ groups, reader, onRefused });
+}
+
+/** Returns the function that finds revoked identities after a change of the list. */
+function revocationReader(
+  { revocations, now }: RequestService,
+  context: () => Context,
+): GroupsOptions["revoked"] {
+  let known: unknown = null;
+  return () => {
+    if (context().snapshot.config.jwtRevocations === null) return null;
+    const index = revocations.current();
+    if (index === null || index instanceof Promise || index === known) return null;
+    known = index;
+    return ({ claims: json }) => {
+      if (json === context().anonymous?.claims) return false;
+      return isRevoked({ claims: JSON.parse(json), json }, index, Math.floor(now() / 1000));
+    };
+  };
 }
 
 /** Returns the function that reads the rows of a group: by an ordinary GET, whose answer shows its snapshot. */

@@ -4,24 +4,58 @@ import type { Difference } from "./difference.ts";
 import type { PgSnapshot } from "./offset.ts";
 
 const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 export const mustRefetch = control("must-refetch");
 /** They make an EventSource connect again after a second. */
 export const retryEvents = encoder.encode("retry: 1000\n\n");
 
-/** Messages up to `up-to-date`, with their encodings, which all subscribers share. */
+/** Messages up to `up-to-date` in their encodings, which all subscribers share. */
 export class MessageBatch {
-  readonly size: number;
-  #events: Uint8Array<ArrayBuffer> | null = null;
+  readonly events: Uint8Array<ArrayBuffer>;
+  #json: Uint8Array<ArrayBuffer> | null = null;
 
   /** The offset is the one behind the messages; null in the midst of a result. */
-  constructor(readonly offset: string | null, readonly messages: readonly string[]) {
-    this.size = messages.reduce((sum, { length }) => sum + length, 0);
+  constructor(readonly offset: string | null, messages: readonly string[]) {
+    this.events = encodeEvents(messages, offset);
   }
 
-  get events(): Uint8Array<ArrayBuffer> {
-    return this.#events ??= encodeEvents(this.messages, this.offset);
+  /** Bytes in memory. */
+  get bytes(): number {
+    return this.events.length + (this.#json?.length ?? 0);
   }
+
+  get json(): Uint8Array<ArrayBuffer> {
+    return this.#json ??= encodeJson(this.messages);
+  }
+
+  get messages(): readonly string[] {
+    const events = decoder.decode(this.events).split("\n\n").slice(0, -1);
+    return events.map((event) => event.slice(event.indexOf("data: ") + "data: ".length));
+  }
+}
+
+/**
+ * Joins batches that follow each other; undefined for none. It has the last state of each row alone: the client may not see an earlier
+ * one any more.
+ */
+export function joinBatches(batches: readonly MessageBatch[]): MessageBatch | undefined {
+  const last = batches.at(-1);
+  if (last === undefined || batches.length === 1) return last;
+  const rows = new Map<string, readonly [first: string, last: string, message: string]>();
+  for (const message of batches.flatMap(({ messages }) => messages.slice(0, -2))) {
+    const { key, headers: { operation } } = JSON.parse(message);
+    rows.set(key, [rows.get(key)?.[0] ?? operation, operation, message]);
+  }
+  const joined = { delete: [] as string[], update: [] as string[], insert: [] as string[] };
+  for (const [first, operation, message] of rows.values()) {
+    const isDeleted = operation === "delete";
+    if (first === "insert" && isDeleted) continue;
+    const name = isDeleted ? "delete" : first === "insert" ? "insert" : "update";
+    joined[name].push(message.replace(`"${operation}"`, `"${name}"`));
+  }
+  const changes = Object.values(joined).flat();
+  return new MessageBatch(last.offset, [...changes, ...last.messages.slice(-2)]);
 }
 
 /** Makes a stream begin anew. */

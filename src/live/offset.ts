@@ -37,6 +37,11 @@ export function readOffset(text: string): LiveOffset | null {
   return { xmax: number >> 112n, ms, sum: BigInt.asUintN(64, number) };
 }
 
+/** Returns the length of a text in UTF-8. */
+export function byteLength(text: string): number {
+  return builtinModule("node:buffer")!.Buffer.byteLength(text);
+}
+
 /** Returns the first 64 bits of SHA-256. The sum of those of a result's rows, modulo 2^64, names its content. */
 export function sumOf(text: string): bigint {
   const hash = builtinModule("node:crypto")!.createHash("sha256").update(text).digest();

@@ -16,6 +16,8 @@ interface ReaderOptions {
   /** Monotonic milliseconds. */
   readonly now: () => number;
   readonly schedule: Schedule;
+  /** Called for the first poll that fails behind one that did not. */
+  readonly onFailure: (thrown: unknown) => void;
 }
 
 /** Records stay for 5 s at least, so that a reader which was away for less has missed none. */
@@ -33,13 +35,16 @@ interface Position {
 export class ChangeReader {
   /** Null before the first poll, and behind a failure. */
   #last: Position | null = null;
+  /** When the last poll that succeeded ended. */
+  #readAt = -Infinity;
+  #isFailing = false;
   /** The poll at the last renewal: what it saw may be deleted with the next one. */
   #renewed: Position | null = null;
   /** Transactions below may not have seen the reader; null once they have ended. */
   #unseenBelow: bigint | null = null;
   #state: "stopped" | "polling" | "closed" = "stopped";
   /** Resolves behind the next poll; null while no request waits for it. */
-  #polled: Deferred<void> | null = null;
+  #polled: Deferred<boolean> | null = null;
   #cancelTimer = () => {};
 
   constructor(readonly options: ReaderOptions) {}
@@ -47,18 +52,19 @@ export class ChangeReader {
   /** Whether no change can be missed: a poll succeeded a short time ago. */
   get isReading(): boolean {
     return this.#state !== "closed" && this.#last !== null &&
-      this.options.now() - this.#last.at <= maxGapMs;
+      this.options.now() - this.#readAt <= maxGapMs;
   }
 
-  /** Starts to poll. Resolves when changes are read, or when a poll has failed. */
-  async start(): Promise<void> {
-    if (this.#state === "closed" || this.isReading && this.#state === "polling") return;
-    const { promise } = this.#polled ??= deferred<void>();
+  /** Starts to poll. Resolves, however long a poll takes, with whether it can read the changes. */
+  async start(): Promise<boolean> {
+    if (this.#state === "closed") return false;
+    if (this.isReading && this.#state === "polling") return true;
+    const { promise } = this.#polled ??= deferred<boolean>();
     if (this.#state === "stopped") {
       this.#state = "polling";
       void this.#poll();
     }
-    await promise;
+    return await promise;
   }
 
   close(): void {
@@ -69,12 +75,14 @@ export class ChangeReader {
 
   async #poll(): Promise<void> {
     const { intervalMs, groups, now, schedule } = this.options;
-    const at = now();
     try {
-      await this.#read(at);
-    } catch {
-      // Requests show why the database fails: each group reads it, too.
+      await this.#read(now());
+      this.#readAt = now();
+      this.#isFailing = false;
+    } catch (thrown) {
       this.#last = null;
+      if (!this.#isFailing && this.#state === "polling") this.options.onFailure(thrown);
+      this.#isFailing = true;
     }
     this.#settle();
     if (this.#state !== "polling") return;
@@ -86,13 +94,13 @@ export class ChangeReader {
   async #read(at: number): Promise<void> {
     const { now, groups } = this.options;
     const last = this.#last;
-    if (last === null || now() - last.at > maxGapMs) return await this.#begin(at);
+    if (last === null || at - last.at > maxGapMs) return await this.#begin();
     if (at - this.#renewed!.at >= renewalMs) {
       await this.#renew(this.#renewed!.snapshot);
       this.#renewed = last;
     }
     const { records, position } = await this.#query(at, last.snapshot);
-    if (now() - last.at > maxGapMs || position.epoch !== last.epoch) return await this.#begin(at);
+    if (now() - last.at > maxGapMs || position.epoch !== last.epoch) return await this.#begin();
     this.#last = position;
     if (records.size > 0) groups.record(records);
     if (this.#unseenBelow === null || position.snapshot.xmin < this.#unseenBelow) return;
@@ -101,7 +109,8 @@ export class ChangeReader {
   }
 
   /** Has the triggers record, and takes the snapshot from which on they do. */
-  async #begin(at: number): Promise<void> {
+  async #begin(): Promise<void> {
+    const at = this.options.now();
     await this.#renew(null);
     const { position } = await this.#query(at, null);
     this.#last = position;
@@ -125,7 +134,7 @@ export class ChangeReader {
   }
 
   #settle(): void {
-    this.#polled?.resolve();
+    this.#polled?.resolve(this.#last !== null && this.#state !== "closed");
     this.#polled = null;
   }
 }

@@ -316,6 +316,10 @@ export const diagnostics = {
   "revocations-failed": error(({ error }: Failure) =>
     `Failed to load the revocations of tokens. ${toJson(error)}`
   ),
+  /** Polls that fail behind it are not reported until one succeeds. */
+  "live-poll-failed": error(({ error }: Failure) =>
+    `Failed to read the changes for live queries. ${toJson(error)}`
+  ),
   "config-reloaded": notice(() => "Config reloaded"),
   "config-reload-failed": failure(({ message }: { message: string }) =>
     `Failed reloading config: Error in config ${redact(message)}`

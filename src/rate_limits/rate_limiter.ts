@@ -122,7 +122,8 @@ export class Admission {
   #isMatched({ method, under }: PreparedPolicy): boolean {
     const { resource } = this.#request;
     if (method !== null && !countsMethod(method, resource.method)) return false;
-    return under === null || isUnder(resource.path, under);
+    const { path, livePath } = resource;
+    return under === null || isUnder(path, under) || livePath !== null && isUnder(livePath, under);
   }
 
   get #clientKey(): string {

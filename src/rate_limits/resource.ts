@@ -9,19 +9,22 @@ export interface LimitedResource {
   readonly method: string;
   /** Decoded segments behind slashes. A slash in a segment is `%2F`. */
   readonly path: string;
+  /** Path of the relation of a live query; null for other requests. */
+  readonly livePath: string | null;
 }
 
 export function limitedResource(
   request: { readonly method: string; readonly path: string },
-  config: QueryRequestConfig,
+  config: QueryRequestConfig & { readonly livePath?: string | null },
 ): LimitedResource {
-  const { method, path } = request;
+  const { method } = request;
+  const path = decodedPath(request.path);
+  const { livePath: prefix = null } = config;
   const rootFunction = config.dbRootSpec?.name ?? null;
   return {
     method: isQuery(request, config) ? "QUERY" : method === "HEAD" ? "GET" : method,
-    path: path === "/" && rootFunction !== null
-      ? `/rpc/${segment(rootFunction)}`
-      : decodedPath(path),
+    path: path === "/" && rootFunction !== null ? `/rpc/${segment(rootFunction)}` : path,
+    livePath: prefix !== null && isUnder(path, prefix) ? path.slice(prefix.length) : null,
   };
 }
 

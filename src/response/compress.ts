@@ -23,9 +23,6 @@ export interface CompressionContext {
 /** Bytes below which a body of known length stays as it is. */
 const minBytes = 1024;
 
-/** Longer bodies are encoded in pieces, so that other requests run between them. */
-const maxWholeBytes = 128 * 1024;
-
 /**
  * Returns the reply in a coding that the client accepts, or as it is. Adds `Vary: Accept-Encoding` to every
  * reply that another request may receive compressed.
@@ -81,16 +78,12 @@ function encodedReply(
   { coding, encoder }: { readonly coding: ResponseCoding; readonly encoder: BodyEncoder },
 ): Reply | null {
   const headers = encodedHeaders(reply.headers, coding);
-  const isWhole = content instanceof Uint8Array && content.length <= maxWholeBytes;
-  if (isWhole) {
+  if (content instanceof Uint8Array) {
     const encoded = encoder.encode(content);
     headers.push(["Content-Length", String(encoded.length)]);
     return { ...reply, headers, content: encoded, length: encoded.length };
   }
-  const source = content instanceof Uint8Array
-    ? new Blob([content as Uint8Array<ArrayBuffer>]).stream()
-    : content;
-  const encoded = encoder.encodeStream(source);
+  const encoded = encoder.encodeStream(content);
   return encoded === null ? null : { ...reply, headers, content: encoded, length: null };
 }
 

@@ -5,6 +5,7 @@ import { type Recorder, residentMemory } from "../admin/recorder.ts";
 import type { ConsoleParts, HandleApi } from "../admin/console_routes.ts";
 import type { Config } from "../config/options.ts";
 import type { Finding } from "../diagnosis/finding.ts";
+import { spooledResponse } from "../handler/unread.ts";
 import type { Service } from "../service/service.ts";
 import { version } from "../version.ts";
 import { listen, type Listening } from "./listen.ts";
@@ -39,16 +40,17 @@ export async function serveAdmin(
   const consoleParts: Omit<ConsoleParts, "isLive"> | null = recorder === null
     ? null
     : { readFiles: consoleFilesReader(), recorder, handleApi, diagnose, memory: residentMemory };
+  const handle = adminHandler(service, {
+    isLive,
+    consoleParts,
+    serviceMetrics,
+    processMetrics: processMetricsText,
+  });
   return await listen(listenAddress, {
     what: "admin",
     server: `${service.dialect.productToken}/${version}`,
     observe: service.observe,
-    serve: adminHandler(service, {
-      isLive,
-      consoleParts,
-      serviceMetrics,
-      processMetrics: processMetricsText,
-    }),
+    serve: async (request, info) => spooledResponse(await handle(request, info), service.database),
   });
 }
 

@@ -653,6 +653,24 @@ Deno.test("svc init --live prints the SQL that records changes of tables and par
       deepStrictEqual([code, stdout, stderr.trim()], [1, "", problem]);
     });
   }
+  await t.step("a login role that may not use the schema", async () => {
+    await inDatabase(
+      `create schema hidden; create table hidden.plans (id int);
+       create role reader login password 'reader'`,
+    );
+    const uri = new URL(superuserUri);
+    [uri.username, uri.password] = ["reader", "reader"];
+    for (const [schemas, list] of [["hidden", "plans"], ["public", "hidden.plans"]] as const) {
+      const arguments_ = ["init", `--schemas=${schemas}`, `--live=${list}`];
+      const { code, stdout, stderr } = await folder.run(arguments_, environment(uri.href));
+      deepStrictEqual([code, stdout, stderr.trim()], [
+        1,
+        "",
+        `svc: --live: ${list} is in a schema that reader may not use: ` +
+        "grant usage on schema hidden to reader;",
+      ]);
+    }
+  });
   await t.step("twice is as once", async () => {
     for (let time = 0; time < 2; time++) {
       const { code, stdout, stderr } = await init('films:id, "two ""W,ords"');

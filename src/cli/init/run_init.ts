@@ -230,7 +230,8 @@ async function refuseAnonymous(uri: string, { choices, facts }: ReadChoices): Pr
 /** Prints the SQL for the tables of the flag. Resolves with the exit code; rejects for a wrong table. */
 async function printLiveSql({ config, flags }: CommandCall): Promise<number> {
   return await withDatabase(config, async (service) => {
-    const [schema = "", ...others] = (await service.readConfig()).dbSchemas;
+    const { dbSchemas } = await service.readConfig();
+    const [schema = "", ...others] = dbSchemas;
     const items = Array.from(
       flags.get("--live")!.matchAll(listItem),
       ([, table, column]) => [table!.trim(), column],
@@ -241,7 +242,11 @@ async function printLiveSql({ config, flags }: CommandCall): Promise<number> {
         params: [searchPathOf(schema, others)],
         use: "none",
       },
-      { text: tablesQuery, params: [JSON.stringify(items)], use: "rows" },
+      {
+        text: tablesQuery,
+        params: [JSON.stringify(items), JSON.stringify(dbSchemas)],
+        use: "rows",
+      },
     ], "rollback"));
     const tables: readonly ListedTable[] = JSON.parse(rows.at(-1)![0]![0]!);
     for (const { item, problem } of tables) {
@@ -262,14 +267,23 @@ interface ListedTable extends RecordedTable {
   readonly problem: string | null;
 }
 
-/** Parameter: JSON arrays of a table and a column, as SQL writes them. Partitions follow their parents. */
+/**
+ * Parameters: JSON arrays of a table and a column, as SQL writes them, and the schemas of names without one.
+ * Partitions follow their parents. It needs no privilege on the schemas.
+ */
 const tablesQuery = `with recursive items (place, item, name, oid) as (
-  select place, item->>0, (pg_catalog.parse_ident(item->>1))[1], pg_catalog.to_regclass(item->>0)::oid
-  from pg_catalog.json_array_elements($1) with ordinality i (item, place)
+  select place, item->>0, (pg_catalog.parse_ident(item->>1))[1], (
+    select c.oid from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+      join pg_catalog.json_array_elements_text(case when p[2] is null then $2 else pg_catalog.json_build_array(p[1]) end)
+        with ordinality s (name, place) on s.name = n.nspname
+    where c.relname = coalesce(p[2], p[1]) order by s.place limit 1)
+  from pg_catalog.json_array_elements($1) with ordinality i (item, place) cross join pg_catalog.parse_ident(item->>0) p
   union select t.place, t.item, t.name, h.inhrelid from items t join pg_inherits h on h.inhparent = t.oid
 )
 select pg_catalog.json_agg(pg_catalog.json_build_object('login', session_user, 'item', i.item, 'schema', n.nspname, 'name', c.relname,
   'scope', i.name, 'problem', case when c.oid is null then 'does not exist'
+    when not pg_catalog.has_schema_privilege(n.oid, 'usage') then pg_catalog.format('is in a schema that %I may not use: ' ||
+      'grant usage on schema %I to %I;', session_user, n.nspname, session_user)
     when c.relkind not in ('r', 'p') then 'is not a table: name the tables below it'
     when i.name is not null and a.attname is null then 'has no column ' || i.name
     when pg_catalog.octet_length(i.name) > 57 or i.name ~ '[$]' then i.name || ': too long, or with a dollar sign'

@@ -76,7 +76,7 @@ export class BodyReceiver implements RowRun {
 
   /** Lets the connection continue: the spool keeps this many more unread bytes. */
   spool(bytes: number): void {
-    if (this.options.spool !== null) this.#stream?.spool(this.options.spool, bytes);
+    this.#stream?.spool(bytes);
   }
 
   get streaming(): boolean {
@@ -181,8 +181,7 @@ export class BodyReceiver implements RowRun {
     const first = this.#held?.bytes;
     this.#held = null;
     const stream = new BodyStream({
-      freesChunks: this.options.freesChunks,
-      now: this.options.now,
+      ...this.options,
       evictionError: () => errors.connectionLost("the response was not read"),
       onFull: () => this.#pause(),
       onRoom: () => this.resume(),

@@ -4,7 +4,26 @@ import type { BodySpool } from "../../lib/body_spool.ts";
 import { ChunkQueue } from "./chunk_queue.ts";
 
 /** Events of a stream's reader, and how memory is reused. */
+/** The runtime keeps up to 64 KiB of a stream, and one chunk, although its client reads nothing. */
+const chunkBytes = 32 * 1024;
+
+/** Returns a stream whose bytes wait in a spool. It fails with `error` if that has no room, or needs it. */
+export function spooledStream(
+  options: Pick<BodyStreamOptions, "evictionError" | "now"> & { readonly spool: BodySpool },
+): BodyStream {
+  const onFull = () => {
+    if (!stream.isSpooled) stream.fail(options.evictionError());
+  };
+  const stream = new BodyStream({ ...options, ...quiet, onFull });
+  stream.spool(Infinity);
+  return stream;
+}
+
+const quiet = { onRoom() {}, onCancelled() {}, freesChunks: false };
+
 interface BodyStreamOptions {
+  /** Bounds what all streams keep; null for no bound. */
+  readonly spool: BodySpool | null;
   /** More bytes are unread than may wait. */
   readonly onFull: () => void;
   /** The reader has caught up, so that more bytes may wait. */
@@ -29,14 +48,15 @@ export class BodyStream {
   #controller!: ReadableStreamDefaultController<Uint8Array>;
   readonly #chunks: ChunkQueue;
   #ended = false;
+  #isClosed = false;
   #lastChunk: Uint8Array | null = null;
   /** Resolves the pull that waits for the next chunk. */
   #pendingPull: (() => void) | null = null;
 
   constructor(private readonly options: BodyStreamOptions) {
     this.#chunks = new ChunkQueue({
-      now: options.now,
-      onEvicted: () => this.fail(options.evictionError()),
+      ...options,
+      onEvicted: () => this.cancel(),
     });
     this.stream = new ReadableStream<Uint8Array>(
       {
@@ -50,9 +70,26 @@ export class BodyStream {
 
   /** Adds bytes, which may change afterwards. */
   add(bytes: Uint8Array): void {
+    if (this.#isClosed) return;
     this.#chunks.push(bytes);
     this.#flush();
     if (this.#chunks.isFull) this.options.onFull();
+  }
+
+  /** Adds bytes of any length. */
+  addAll(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; at += chunkBytes) {
+      this.add(bytes.subarray(at, at + chunkBytes));
+    }
+  }
+
+  get unreadBytes(): number {
+    return this.#chunks.unreadBytes;
+  }
+
+  /** Milliseconds for which bytes have waited and the reader has taken none. */
+  idleFor(): number {
+    return this.#chunks.idleFor();
   }
 
   /** Whether a spool keeps unread chunks, and has room for more. */
@@ -60,28 +97,32 @@ export class BodyStream {
     return this.#chunks.isSpooled;
   }
 
-  /** Keeps unread chunks in a spool, so that this many more bytes may wait. */
-  spool(spool: BodySpool, bytes: number): void {
-    this.#chunks.spool(spool, bytes);
+  /** Lets this many more bytes wait in the spool. */
+  spool(bytes: number): void {
+    this.#chunks.spool(bytes);
     if (!this.#chunks.isFull) this.options.onRoom();
   }
 
   /** Ends the stream after its last chunk. */
   end(): void {
     this.#ended = true;
-    if (this.#chunks.isEmpty) this.#close();
+    if (!this.#isClosed && this.#chunks.isEmpty) this.#close();
   }
 
   fail(error: unknown): void {
-    this.#chunks.close();
     this.#controller.error(error);
     this.#failure.resolve(error);
-    this.#end.resolve();
-    this.#resolvePull();
+    this.#release();
+  }
+
+  /** Discards what is unread: the reader gets an error. */
+  cancel(): void {
+    this.fail(this.options.evictionError());
+    this.options.onCancelled();
   }
 
   #pull(): Promise<void> | void {
-    this.#release();
+    this.#freeLast();
     if (!this.#chunks.isEmpty) return this.#enqueue();
     return new Promise((resolve) => this.#pendingPull = resolve);
   }
@@ -102,15 +143,19 @@ export class BodyStream {
   }
 
   #close(): void {
-    this.#chunks.close();
     this.#controller.close();
-    this.#end.resolve();
-    this.#resolvePull();
+    this.#release();
   }
 
   #cancelled(): void {
-    this.#chunks.close();
+    this.#release();
     this.options.onCancelled();
+  }
+
+  /** Frees what waits: nothing reads any more. */
+  #release(): void {
+    this.#isClosed = true;
+    this.#chunks.close();
     this.#end.resolve();
     this.#resolvePull();
   }
@@ -121,7 +166,7 @@ export class BodyStream {
     resolve?.();
   }
 
-  #release(): void {
+  #freeLast(): void {
     const chunk = this.#lastChunk;
     this.#lastChunk = null;
     if (chunk === null || !this.options.freesChunks) return;

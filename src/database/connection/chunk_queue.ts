@@ -8,11 +8,19 @@ const maxMemoryBytes = 8 * 1024 * 1024;
 const maxFileBytes = 1024 * 1024 * 1024;
 const fileChunkBytes = 64 * 1024;
 
+interface ChunkQueueOptions {
+  /** Bounds what all queues keep; null for no bound. */
+  readonly spool: BodySpool | null;
+  readonly now: () => number;
+  readonly onEvicted: () => void;
+}
+
 /** A queue of chunks. In the order of arrival they are in memory, in the file, and in the overflow. */
 export class ChunkQueue implements BodySpoolUser {
   readonly #memory: Uint8Array[] = [];
   #memoryBytes = 0;
-  #spool: BodySpool | null = null;
+  /** Whether the spool takes more than the queue does by itself. */
+  #isSpooled = false;
   #file: TemporaryFile | null = null;
   #writtenTo = 0;
   #readTo = 0;
@@ -22,10 +30,9 @@ export class ChunkQueue implements BodySpoolUser {
   #maxUnreadBytes = maxUnreadBytes;
   #readAt: number;
 
-  constructor(
-    private readonly options: { readonly now: () => number; readonly onEvicted: () => void },
-  ) {
+  constructor(private readonly options: ChunkQueueOptions) {
     this.#readAt = options.now();
+    options.spool?.add(this);
   }
 
   get isEmpty(): boolean {
@@ -34,25 +41,24 @@ export class ChunkQueue implements BodySpoolUser {
 
   /** Whether no more chunks should arrive. */
   get isFull(): boolean {
-    return this.#overflow.length > 0 || this.#unreadBytes >= this.#maxUnreadBytes;
+    return this.#overflow.length > 0 || this.unreadBytes >= this.#maxUnreadBytes;
   }
 
   /** Whether a spool has room for more than arrives now. */
   get isSpooled(): boolean {
-    return this.#spool !== null && this.#overflow.length === 0;
+    return this.#isSpooled && this.#overflow.length === 0;
   }
 
-  /** Keeps this many further bytes in a spool. */
-  spool(spool: BodySpool, bytes: number): void {
-    this.#maxUnreadBytes = Math.max(maxUnreadBytes, this.#unreadBytes + bytes);
-    if (this.#spool !== null) return;
-    this.#spool = spool;
-    spool.add(this);
-    spool.holdMemory(this.#memoryBytes);
+  /** Keeps this many further bytes in the spool. */
+  spool(bytes: number): void {
+    if (this.options.spool === null) return;
+    this.#isSpooled = true;
+    this.#maxUnreadBytes = Math.max(maxUnreadBytes, this.unreadBytes + bytes);
   }
 
   /** Adds bytes, which may change afterwards. The file takes them without a copy in memory. */
   push(bytes: Uint8Array): void {
+    if (this.isEmpty) this.#readAt = this.options.now();
     if (this.#overflow.length > 0) this.#overflow.push(bytes.slice());
     else if (!this.#hasFileBytes && this.#fitsMemory(bytes.length)) {
       this.#memory.push(bytes.slice());
@@ -66,18 +72,18 @@ export class ChunkQueue implements BodySpoolUser {
     const chunk = this.#memory.shift();
     if (chunk !== undefined) {
       this.#memoryBytes -= chunk.length;
-      this.#spool?.returnMemory(chunk.length);
+      this.options.spool?.returnMemory(chunk.length);
       return chunk;
     }
     return this.#hasFileBytes ? this.#readFile() : this.#overflow.shift()!;
   }
 
   close(): void {
-    this.#spool?.returnMemory(this.#memoryBytes);
-    this.#spool?.returnFile(this.#writtenTo);
-    this.#spool?.remove(this);
+    const { spool } = this.options;
+    spool?.returnMemory(this.#memoryBytes);
+    spool?.returnFile(this.#writtenTo);
+    spool?.remove(this);
     this.#file?.close();
-    this.#spool = null;
     this.#file = null;
     this.#writtenTo = 0;
     this.#readTo = 0;
@@ -87,14 +93,15 @@ export class ChunkQueue implements BodySpoolUser {
   }
 
   idleFor(): number {
-    return this.options.now() - this.#readAt;
+    return this.isEmpty ? 0 : this.options.now() - this.#readAt;
   }
 
   evict(): void {
     this.options.onEvicted();
   }
 
-  get #unreadBytes(): number {
+  /** Bytes in memory and in the file. */
+  get unreadBytes(): number {
     return this.#memoryBytes + this.#writtenTo - this.#readTo;
   }
 
@@ -103,13 +110,14 @@ export class ChunkQueue implements BodySpoolUser {
   }
 
   #fitsMemory(bytes: number): boolean {
-    if (this.#spool === null) return true;
-    return this.#memoryBytes + bytes <= maxMemoryBytes && this.#spool.takeMemory(bytes);
+    const { spool } = this.options;
+    if (spool === null) return true;
+    return this.#memoryBytes + bytes <= maxMemoryBytes && spool.takeMemory(bytes);
   }
 
   /** Appends bytes to the file; false if that has no room. */
   #append(bytes: Uint8Array): boolean {
-    const spool = this.#spool!;
+    const spool = this.options.spool!;
     if (this.#writtenTo + bytes.length > maxFileBytes || !spool.takeFile(bytes.length)) {
       return false;
     }
@@ -133,7 +141,7 @@ export class ChunkQueue implements BodySpoolUser {
     this.#file!.read(chunk, this.#readTo);
     this.#readTo += bytes;
     if (!this.#hasFileBytes) {
-      this.#spool!.returnFile(this.#writtenTo);
+      this.options.spool!.returnFile(this.#writtenTo);
       this.#readTo = this.#writtenTo = 0;
     }
     return chunk;

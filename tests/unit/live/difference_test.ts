@@ -1,6 +1,11 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
-import { type Difference, lineKeyReader, ResultRows } from "../../../src/live/difference.ts";
+import {
+  type Difference,
+  lineKeyReader,
+  ResultRows,
+  textBytes,
+} from "../../../src/live/difference.ts";
 import { sumOf } from "../../../src/live/offset.ts";
 
 const noRows: Difference = { delete: [], update: [], insert: [] };
@@ -79,3 +84,13 @@ Deno.test("ResultRows.update() leads clients to the rows, and the sum names them
     }
   }));
 });
+
+/** Texts, and the bytes that count: those of UTF-8, or those in memory if they are more. */
+const texts = [["", 0], ["abc", 3], ["Zürich", 12], ["日本", 6], ["a😀", 6], [
+  "aaaaaaaa→",
+  18,
+]] as const;
+
+for (const [text, bytes] of texts) {
+  Deno.test(`textBytes() counts ${bytes} for "${text}"`, () => strictEqual(textBytes(text), bytes));
+}

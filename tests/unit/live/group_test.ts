@@ -29,6 +29,7 @@ function stage() {
     now: clock.now,
     time: () => 1000,
     schedule: clock.schedule,
+    revoked: () => null,
   });
   const group = groups.groupOf(query);
   const subscriber: Subscriber = {

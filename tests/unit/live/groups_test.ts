@@ -32,6 +32,7 @@ function stage(parts: Partial<typeof defaults> = {}) {
     now,
     time: () => 1000,
     schedule,
+    revoked: () => null,
   });
   const answer = async (lines: readonly string[] = []) => {
     const snapshot = parsePgSnapshot("5:10:");

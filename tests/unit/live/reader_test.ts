@@ -2,6 +2,8 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Batch, BatchResult } from "../../../src/database/batch.ts";
 import type { Database } from "../../../src/database/database.ts";
 import { errors } from "../../../src/errors/catalogue.ts";
+import type { ServiceError } from "../../../src/errors/service_error.ts";
+import { deferred } from "../../../src/lib/deferred.ts";
 import { ChangeReader } from "../../../src/live/reader.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
@@ -17,15 +19,18 @@ async function stage() {
     epoch: "5",
     records: [] as readonly (readonly [number, string | null])[],
     isNeeded: true,
+    /** Delays the answers. */
+    stall: Promise.resolve(),
   };
-  const transaction = (batch: Batch): Promise<BatchResult> => {
+  const transaction = async (batch: Batch): Promise<BatchResult> => {
+    await state.stall;
     const { text, params } = batch.statements.at(-1)!;
-    if (state.snapshot === null) return Promise.reject(errors.connectionLost(null));
+    if (state.snapshot === null) throw errors.connectionLost(null);
     const isRenewal = text.includes("renew");
     if (isRenewal) events.push(`renew ${params[0]}`);
     const json = JSON.stringify([...state.records, [0, state.epoch]]);
     const rows = isRenewal ? [] : [[state.snapshot, json]];
-    return Promise.resolve({ end: "commit", columns: [], body: empty, rows: [rows] });
+    return { end: "commit", columns: [], body: empty, rows: [rows] };
   };
   const reader = new ChangeReader({
     database: { transaction } as Pick<Database, "transaction"> as Database,
@@ -39,6 +44,7 @@ async function stage() {
     },
     now: clock.now,
     schedule: clock.schedule,
+    onFailure: (thrown) => void events.push(`${(thrown as ServiceError).fields.message}`),
   });
   const take = () => events.splice(0);
   await reader.start();
@@ -78,9 +84,10 @@ const losses = [
   ["a failed poll", async ({ clock, state }) => {
     state.snapshot = null;
     await clock.pass(100);
+    await clock.pass(500);
     state.snapshot = "10:12:10";
     await clock.pass(250);
-  }],
+  }, "Database client error. Retrying the connection."],
   ["a crash that no poll has seen", async ({ clock, state }) => {
     state.epoch = "6";
     await clock.pass(100);
@@ -94,14 +101,15 @@ const losses = [
 ] as const satisfies readonly (readonly [
   string,
   (parts: Awaited<ReturnType<typeof stage>>) => Promise<void>,
+  ...reported: string[],
 ])[];
 
-for (const [label, lose] of losses) {
+for (const [label, lose, ...reported] of losses) {
   Deno.test(`a reader begins anew behind ${label}`, async () => {
     const parts = await stage();
     parts.take();
     await lose(parts);
-    deepStrictEqual(parts.take(), ["renew null", "missed"]);
+    deepStrictEqual(parts.take(), [...reported, "renew null", "missed"]);
   });
 }
 
@@ -116,3 +124,23 @@ Deno.test("a reader does not poll without groups, and continues within 4 s", asy
   reader.close();
   strictEqual(reader.isReading, false);
 });
+
+for (const seconds of [3, 5, 60]) {
+  Deno.test(`a start waits for a poll that takes ${seconds} s, and finds that changes are read`, async () => {
+    const { clock, reader, state, take } = await stage();
+    take();
+    const stall = deferred<void>();
+    state.stall = stall.promise;
+    await clock.pass(4200 + 1000 * seconds);
+    let hasStarted = false;
+    const start = reader.start().then(() => void (hasStarted = true));
+    await settled();
+    deepStrictEqual([hasStarted, reader.isReading], [false, false]);
+    stall.resolve();
+    await start;
+    strictEqual(reader.isReading, true);
+    deepStrictEqual(take(), ["renew null", "missed"]);
+    await clock.pass(200);
+    deepStrictEqual([take(), reader.isReading], [[], true]);
+  });
+}

@@ -4,6 +4,7 @@ import { BodyStream } from "../../../../src/database/connection/body_stream.ts";
 function open(freesChunks = false) {
   const log: string[] = [];
   const body = new BodyStream({
+    spool: null,
     onFull: () => log.push("full"),
     onRoom: () => log.push("room"),
     onCancelled: () => log.push("cancelled"),

@@ -48,7 +48,7 @@ function open(
   });
   const state = { now: 0, evicted: 0 };
   const queue = () =>
-    new ChunkQueue({ now: () => state.now, onEvicted: () => void state.evicted++ });
+    new ChunkQueue({ spool, now: () => state.now, onEvicted: () => void state.evicted++ });
   return { spool, files, state, queue };
 }
 
@@ -92,7 +92,7 @@ Deno.test("ChunkQueue keeps 8 MiB in memory, then a file, and returns all in ord
   const { spool, files, queue: create } = open();
   const queue = create();
   queue.push(chunk(0));
-  queue.spool(spool, Infinity);
+  queue.spool(Infinity);
   for (let number = 1; number < 8; number++) queue.push(chunk(number));
   strictEqual(files.length, 0);
   for (let number = 8; number < 30; number++) queue.push(chunk(number));
@@ -107,12 +107,12 @@ Deno.test("ChunkQueue keeps 8 MiB in memory, then a file, and returns all in ord
 });
 
 Deno.test("ChunkQueue is full when the spool has the bytes that it was to take", () => {
-  const { spool, queue: create } = open();
+  const { queue: create } = open();
   const queue = create();
   queue.push(chunk(0));
   deepStrictEqual([queue.isFull, queue.isSpooled], [true, false]);
   for (let number = 1; number < 20; number++) {
-    queue.spool(spool, megabyte);
+    queue.spool(megabyte);
     deepStrictEqual([queue.isFull, queue.isSpooled], [false, true]);
     queue.push(chunk(number));
     strictEqual(queue.isFull, true);
@@ -125,9 +125,9 @@ Deno.test("ChunkQueue is full when the spool has the bytes that it was to take",
 
 for (const [place, count] of [["memory", 1], ["a file", 10], ["its overflow", 16]] as const) {
   Deno.test(`ChunkQueue copies bytes to ${place}, which may change afterwards`, () => {
-    const { spool, queue: create } = open({ disk: 5 * megabyte });
+    const { queue: create } = open({ disk: 5 * megabyte });
     const queue = create();
-    queue.spool(spool, Infinity);
+    queue.spool(Infinity);
     const received = new Uint8Array(megabyte);
     for (let number = 0; number < count; number++) {
       received.set(chunk(number));
@@ -150,7 +150,7 @@ for (const [name, options] of limits) {
   Deno.test(`ChunkQueue is full when ${name}, until its reader has caught up`, () => {
     const { spool, queue: create } = open(options);
     const queue = create();
-    queue.spool(spool, Infinity);
+    queue.spool(Infinity);
     let count = 0;
     while (!queue.isFull) queue.push(chunk(count++));
     strictEqual(count, name.endsWith("full") ? 14 : 9);
@@ -166,7 +166,7 @@ Deno.test("BodySpool bounds the memory of all queues, and evicts readers that ta
   const { spool, state, queue } = open({ maxFileBytes: 0 });
   const queues = Array.from({ length: 9 }, queue);
   for (const one of queues) {
-    one.spool(spool, Infinity);
+    one.spool(Infinity);
     for (let number = 0; number < 8; number++) one.push(chunk(number));
   }
   deepStrictEqual(queues.map(({ isFull }) => isFull), [...Array(8).fill(false), true]);
