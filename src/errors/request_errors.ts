@@ -33,6 +33,11 @@ export const requestErrors = {
   methodOnFunction: defineError("101", 405, (method: string) => ({
     message: `Cannot use the ${quotable(method)} method on RPC`,
   })).when("the method of a function call is not GET, HEAD or POST"),
+  unusableName: defineError("100", 400, (name: string, problem: string) => ({
+    message: `A name has ${problem}`,
+    details: quotable(name),
+    hint: "Give it another alias",
+  })).when("a name is longer than those of PostgreSQL, which would cut it"),
   invalidBody: defineError("102", 400, (message: string, details: string | null = null) => ({
     message,
     details,

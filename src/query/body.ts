@@ -1,6 +1,6 @@
 /** Renders the expressions that build a body from rows, inside PostgreSQL. @module */
 import type { BodyFormat } from "../plan/negotiate.ts";
-import { emptySql, ident, join, literal, type Sql, sql } from "../sql/fragment.ts";
+import { emptySql, ident, join, literal, ownName, type Sql, sql } from "../sql/fragment.ts";
 import { rowColumn, versionColumn } from "./row_version.ts";
 
 export const rowsAlias = ident("svc_t");
@@ -125,7 +125,7 @@ export function stripped(json: Sql, strip: boolean): Sql {
 
 type CsvFormat = Extract<BodyFormat, { kind: "csv" }>;
 
-const numberColumn = ident("svc_number");
+const numberColumn = ownName("number");
 
 /**
  * Header and lines of CSV. Each row ends with its number, so the header comes from the first row without
@@ -138,10 +138,17 @@ function csvBody(format: CsvFormat, { isVersioned = false }: BodyRows): Sql {
     sql`${number}::pg_catalog.text`,
   ]);
   const first = sql`(pg_catalog.json_agg(${rowsAlias}.*) filter (where ${number} = 1))->0`;
-  const key = sql`svc_key from pg_catalog.json_object_keys(${first}) as svc_key`;
-  const header =
-    sql`select pg_catalog.string_agg(svc_key, ',') from (select ${key}) as svc_keys where svc_key not in ('svc_number', 'svc_version')`;
+  const keys = sql`select key, n, pg_catalog.count(*) over () as width
+    from pg_catalog.json_object_keys(${first}) with ordinality as svc_key(key, n)`;
+  const header = sql`select pg_catalog.string_agg(${headerField(format)}, ',' order by n)
+    from (${keys}) as svc_keys where n <= width - ${isVersioned ? sql`2` : sql`1`}`;
   return sql`coalesce((${header}), '') || E'\n' || coalesce(pg_catalog.string_agg(${line}, E'\n' order by ${number}), '')`;
+}
+
+/** Renders a name of the header as `key`. In the form of PostgREST, names are never quoted. */
+function headerField({ form }: CsvFormat): Sql {
+  if (form === "row text") return sql`key`;
+  return sql`case when key ~ '[",\\r\\n]' or key = '' then '"' || pg_catalog.replace(key, '"', '""') || '"' else key end`;
 }
 
 const versionOf = sql`${rowsAlias}.${versionColumn}`;

@@ -8,6 +8,7 @@ import {
   ident,
   join,
   literal,
+  ownName,
   type Sql,
   sql,
 } from "../sql/fragment.ts";
@@ -46,7 +47,7 @@ export function conflictClause(
     : sql`${update} where case when ${and(conditions)} then ${counted} else false end`;
 }
 
-export const insertedColumn: Sql = ident("svc_inserted");
+export const insertedColumn: Sql = ownName("inserted");
 
 /** Whether RETURNING has {@linkcode insertedColumn}. */
 export function isCountedByXmax(plan: MutatePlan): boolean {

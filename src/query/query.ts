@@ -296,7 +296,7 @@ function keptWrites({ kept = [] }: MutatePlan, { keptFor }: ResultOptions): Sql 
   const rows = sql`select ${columns} from ${source}`;
   return keepResult(
     keptFor,
-    sql`select coalesce(pg_catalog.json_agg(svc_kept), '[]') from (${rows}) as svc_kept`,
+    sql`select coalesce(pg_catalog.json_agg(svc_kept.*), '[]') from (${rows}) as svc_kept`,
   );
 }
 

@@ -3,12 +3,12 @@ import type { BodyFormat } from "../plan/negotiate.ts";
 import type { Tagging, WritePrecondition } from "../plan/preconditions.ts";
 import { type RowVersion, versionsIn } from "../plan/row_version.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import { ident, join, param, type Sql, sql } from "../sql/fragment.ts";
+import { ident, join, ownName, param, type Sql, sql } from "../sql/fragment.ts";
 import { arrayLiteral } from "./array_literal.ts";
 
 /** Column of rows that RETURNING and versioned rows have beside others: the version. */
-export const versionColumn = ident("svc_version");
-export const rowColumn = ident("svc_row");
+export const versionColumn = ownName("version");
+export const rowColumn = ownName("row");
 
 /** Where the version of a row is: in the row of the relation, or in a column that RETURNING made. */
 export type VersionSource = RowVersion | { readonly kind: "returned" };

@@ -1,14 +1,23 @@
 /** Renders the rows of a body, which PostgreSQL expands from JSON. @module */
 import type { WrittenRows } from "../plan/mutate_plan.ts";
 import type { WrittenColumn } from "../plan/written_column.ts";
-import { catalogueSql, ident, join, literal, param, type Sql, sql } from "../sql/fragment.ts";
+import {
+  catalogueSql,
+  ident,
+  join,
+  literal,
+  ownName,
+  param,
+  type Sql,
+  sql,
+} from "../sql/fragment.ts";
 import { renderConversion } from "./field.ts";
 
 export const bodyAlias: Sql = ident("svc_body");
 /** Column of {@linkcode numberedRows}: the position of the row in the body, from 1. */
-export const rowNumber: Sql = ident("svc_n");
+export const rowNumber: Sql = ownName("n");
 /** Column of {@linkcode numberedRows}: the row's object. */
-export const rowObject: Sql = ident("svc_value");
+export const rowObject: Sql = ownName("value");
 /** Alias of the body's objects, in the column `value`, before defaults are added to them. */
 export const rowAlias: Sql = ident("svc_row");
 

@@ -1,6 +1,7 @@
 /** SQL fragments that text cannot forge. Only the {@linkcode sql} tag and the functions of this
  * module create fragments. {@linkcode compile} turns a fragment into statement text and parameters.
  * @module */
+import { errors } from "../errors/catalogue.ts";
 
 /** Bytes in PostgreSQL's binary format. The parameter's type defines their meaning. */
 export interface BinaryValue {
@@ -53,9 +54,32 @@ export function sql(strings: TemplateStringsArray, ...holes: readonly Sql[]): Sq
   return makeSql(parts);
 }
 
-/** Quotes a name, or a dotted sequence of names, as SQL identifiers. */
+/** Bytes of PostgreSQL's longest names: of a longer one, it would read the beginning. */
+const maxNameBytes = 63;
+
+/** Names that {@linkcode ownName} makes begin with it. */
+const ownPrefix = "svc:";
+
+const utf8 = new TextEncoder();
+
+/**
+ * Quotes a name, or a dotted sequence of names, as SQL identifiers. Throws `100` for a name that PostgreSQL
+ * would cut, and for one that {@linkcode ownName} may have made: both could meet another name.
+ */
 export function ident(...names: readonly string[]): Sql {
-  return makeSql([names.map(quoteIdent).join(".")]);
+  return makeSql([names.map(checkedIdent).join(".")]);
+}
+
+/** Returns the name of a column that a statement adds to the columns of users. */
+export function ownName(name: string): Sql {
+  return makeSql([quoteIdent(ownPrefix + name)]);
+}
+
+function checkedIdent(name: string): string {
+  const isLong = name.length * 3 > maxNameBytes && utf8.encode(name).length > maxNameBytes;
+  if (isLong) throw errors.unusableName(name, `more than ${maxNameBytes} bytes`);
+  if (name.startsWith(ownPrefix)) throw errors.unusableName(name, `${ownPrefix} at its beginning`);
+  return quoteIdent(name);
 }
 
 /** Quotes one name as an SQL identifier. Drops NUL, which PostgreSQL cannot store. */

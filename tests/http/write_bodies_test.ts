@@ -222,11 +222,13 @@ suite.rows("CSV", [
       201 [{"note":"a \"b\", c\nd"},{"note":""},{"note":null},{"note":null},{"note":"NULL"},
         +{"note":" null"}]
     POST /single?select=note with "id,note,note\n3,a,b" | 201 [{"note":"b"}]
-    POST /single?select=id with "id\n3,a,b\n4" | 201 [{"id":3},{"id":4}]
+    POST /single?select=id with "id\n3,a,b\n4"
+      400 SVC102 | All lines must have same number of fields | line 2 has 3, and the line of names 1
     POST /single?select=id,note,other with "id,note,other\n3,a\n4,b"
-      201 [{"id":3,"note":"a","other":"given"},{"id":4,"note":"b","other":"given"}]
+      400 SVC102 | All lines must have same number of fields | line 2 has 2, and the line of names 3
     POST /single with "id,note\n" | 201 []
-    POST /single with "id,note\n3,a\n4" | 400 SVC102 | All lines must have same number of fields
+    POST /single with "id,note\n3,a\n4"
+      400 SVC102 | All lines must have same number of fields | line 3 has 1, and the line of names 2
     POST /single with "id, note\n3,a"
       400 SVC204 | Could not find the ' note' column of 'single' in the schema cache
     POST /single with "id,note\n,a"

@@ -19,9 +19,8 @@ const maxRecordLength = 64 * 1024 * 1024;
  * may hold a quote. Records end in LF, CRLF or CR, the first one always, the last one at the end of the
  * text. Blank lines are skipped.
  *
- * Fields beyond the names are dropped, and names without a field left out; all rows must come out with
- * the same names. A name that stands twice comes twice, so that the last one counts, as PostgreSQL reads
- * `json`.
+ * Each record has a field for each name. A name that stands twice comes twice, so that the last one counts,
+ * as PostgreSQL reads `json`.
  */
 export class CsvDecoder implements BodyDecoder {
   readonly work = "converts";
@@ -40,13 +39,10 @@ export class CsvDecoder implements BodyDecoder {
   #column = 0;
   #recordLength = 0;
   readonly #names: string[] = [];
-  readonly #differentNames = new Set<string>();
   /** Text before the value of each name: `{"a":` and `,"b":`. */
   readonly #prefixes: string[] = [];
-  /** How many different names the first 0, 1, 2, … are. */
-  readonly #distinct: number[] = [0];
-  /** How many different names the first row has; null before its end. */
-  #width: number | null = null;
+  /** Whether the first row has ended. */
+  #hasRows = false;
   /** The JSON of the row so far, and of the rows that ended in the last piece. */
   #row = "";
   #rows = "";
@@ -59,8 +55,12 @@ export class CsvDecoder implements BodyDecoder {
   }
 
   get cuts() {
-    const areKeysKnown = this.#width !== null;
-    return { lastRowEnd: this.#lastRowEnd, areKeysKnown, isMixed: false, isMalformed: false };
+    return {
+      lastRowEnd: this.#lastRowEnd,
+      areKeysKnown: this.#hasRows,
+      isMixed: false,
+      isMalformed: false,
+    };
   }
 
   write(piece: Uint8Array): Uint8Array {
@@ -81,12 +81,11 @@ export class CsvDecoder implements BodyDecoder {
     this.#rows = "";
     if (this.#place !== "record start") this.#endRecord();
     this.#lastRowEnd = -1;
-    return this.#bytes.encode(`${this.#rows}${this.#width === null ? "[" : ""}]`);
+    return this.#bytes.encode(`${this.#rows}${this.#hasRows ? "" : "["}]`);
   }
 
   payload(text: Uint8Array): Payload {
-    const names = this.#names.slice(0, this.#distinct.indexOf(this.#width ?? 0));
-    const keys = [...new Set(names)].sort();
+    const keys = this.#hasRows ? [...new Set(this.#names)].sort() : [];
     const source = this.#form === "exact" ? "csv" : this.#form;
     return { kind: "json", source, shape: "array", keys, moreKeys: 0, text };
   }
@@ -137,7 +136,7 @@ export class CsvDecoder implements BodyDecoder {
   #add(text: string): void {
     this.#recordLength += text.length;
     if (this.#recordLength > maxRecordLength) throw errors.bodyTooLarge(maxRecordLength, null);
-    // Fields beyond the names are dropped.
+    // The record ends with an error if it has more fields than names.
     if (this.#records === 0 || this.#column < this.#names.length) this.#field += text;
   }
 
@@ -171,15 +170,13 @@ export class CsvDecoder implements BodyDecoder {
   #addName(text: string): void {
     if (this.#names.length === maxNames) throw this.#problem(`more than ${maxNames} names`);
     const name = shortName(text);
-    this.#distinct.push(this.#differentNames.add(name).size);
     this.#prefixes.push(`${this.#names.length === 0 ? "{" : ","}${JSON.stringify(name)}:`);
     this.#names.push(name);
   }
 
   #endRecord(): void {
     this.#endField();
-    const distinct = this.#distinct[Math.min(this.#column, this.#names.length)]!;
-    if (this.#records > 0) this.#endRow(distinct);
+    if (this.#records > 0) this.#endRow();
     this.#records++;
     this.#column = 0;
     this.#recordLength = 0;
@@ -191,16 +188,21 @@ export class CsvDecoder implements BodyDecoder {
    * Functions look only at the first row, but for one whose unnamed parameter takes the whole, which the
    * empty name stands for.
    */
-  #endRow(distinct: number): void {
-    const isFirst = this.#width === null;
-    if (this.#takes === "rows" || isFirst || this.#differentNames.has("")) {
+  #endRow(): void {
+    const [fields, names] = [this.#column, this.#names.length];
+    if (fields !== names) {
+      throw errors.invalidBody(
+        "All lines must have same number of fields",
+        `line ${this.#records + 1} has ${fields}, and the line of names ${names}`,
+      );
+    }
+    const isFirst = !this.#hasRows;
+    if (this.#takes === "rows" || isFirst || this.#names.includes("")) {
       this.#rows += `${isFirst ? "[" : ","}${this.#row}}`;
     }
     this.#row = "";
-    this.#width ??= distinct;
+    this.#hasRows = true;
     if (isFirst) this.#onKeys(this.payload(noBytes));
-    if (distinct === this.#width) return;
-    throw errors.invalidBody("All lines must have same number of fields");
   }
 }
 

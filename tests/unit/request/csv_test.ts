@@ -49,7 +49,7 @@ Deno.test("CsvDecoder writes an object for each line below the names", () => {
     ["a,b\n,\n1,", '[{"a":"","b":""},{"a":"1","b":""}]', ["a", "b"]],
     ['"a","b"\n"x,""y""","1\r\n2"\n', '[{"a":"x,\\"y\\"","b":"1\\r\\n2"}]', ["a", "b"]],
     ['a\n""\n', '[{"a":""}]', ["a"]],
-    ['a\n"""",""', '[{"a":"\\""}]', ["a"]],
+    ['a\n""""', '[{"a":"\\""}]', ["a"]],
     ["é\n😀\n", '[{"é":"😀"}]', ["é"]],
     ["a\n\\\b\f\v\x1f\x7f", '[{"a":"\\\\\\b\\f\\u000b\\u001f\x7f"}]', ["a"]],
     ['"q""","é\r\n"\n1,2', '[{"q\\"":"1","é\\r\\n":"2"}]', ['q"', "é\r\n"]],
@@ -66,12 +66,8 @@ Deno.test("CsvDecoder writes an object for each line below the names", () => {
       '[{"a":null,"b":""},{"a":"","b":null},{"a":"NU\\"LL","b":null}]',
       ["a", "b"],
     ],
-    // Fields beyond the names, names without a field, names that come twice
-    ["a\n1,2,3\n4", '[{"a":"1"},{"a":"4"}]', ["a"]],
-    ['a\n1,"2\n",3\n4', '[{"a":"1"},{"a":"4"}]', ["a"]],
-    ["a,b\n1\n2", '[{"a":"1"},{"a":"2"}]', ["a"]],
+    // Names that come twice
     ["a,a\n1,2", '[{"a":"1","a":"2"}]', ["a"]],
-    ["a,a\n1\n2,3", '[{"a":"1"},{"a":"2","a":"3"}]', ["a"]],
     ["a,b,a\n1,2,3", '[{"a":"1","b":"2","a":"3"}]', ["a", "b"]],
   ];
   for (const [csv, json, keys] of rows) {
@@ -89,7 +85,7 @@ Deno.test("CsvDecoder says what is wrong", () => {
   const uneven = "All lines must have same number of fields";
   const notUtf8 = "The body is not UTF-8 text";
   const nul = "The body holds the character NUL";
-  const rows: [csv: string | Uint8Array, message: string][] = [
+  const rows: [csv: string | Uint8Array, message: string, details?: string][] = [
     ["", inBody("no names", 1)],
     ["\n\n", inBody("no names", 1)],
     ["\ufeff", inBody("no names", 1)],
@@ -103,9 +99,15 @@ Deno.test("CsvDecoder says what is wrong", () => {
     ['a\n\n\n"1" ,\n', inBody("text after a closing quote", 2)],
     ['a\n1"2\n', inBody("quote in a field without quotes", 2)],
     ['a\n1,2"\n', inBody("quote in a field without quotes", 2)],
-    ["a,b\n1,2\n3\n", uneven],
-    ["a,b\n1\n2,3", uneven],
-    ["a,a,b\n1,2\n1,2,3", uneven],
+    ["a,b\n1,2\n3\n", uneven, "line 3 has 1, and the line of names 2"],
+    ["a,b\n1\n2,3", uneven, "line 2 has 1, and the line of names 2"],
+    ["a,b\n1\n2", uneven, "line 2 has 1, and the line of names 2"],
+    ["a,a,b\n1,2\n1,2,3", uneven, "line 2 has 2, and the line of names 3"],
+    ["a,a\n1\n2,3", uneven, "line 2 has 1, and the line of names 2"],
+    ["a\n1,2,3\n4", uneven, "line 2 has 3, and the line of names 1"],
+    ['a\n1,"2\n",3\n4', uneven, "line 2 has 3, and the line of names 1"],
+    ["a,b\n1,2,\n", uneven, "line 2 has 3, and the line of names 2"],
+    ["a,b,\n1,2\n", uneven, "line 2 has 2, and the line of names 3"],
     ["a\n\0\n", nul],
     ["\0\n1\n", nul],
     [Uint8Array.from([0x61, 0x0a, 0xff]), notUtf8],
@@ -114,10 +116,11 @@ Deno.test("CsvDecoder says what is wrong", () => {
     [Uint8Array.from([0xef, 0xbb]), notUtf8],
     [Uint8Array.from([0xff, 0xfe, 0x61]), notUtf8],
   ];
-  for (const [csv, message] of rows) {
+  for (const [csv, message, details] of rows) {
     for (const length of pieceLengths) {
       const refusal = refusalOf(() => convert(csv, { length }));
-      deepStrictEqual(refusal, { code: "102", status: 400, message }, `${csv} by ${length}`);
+      const expected = { code: "102", status: 400, message, ...details && { details } };
+      deepStrictEqual(refusal, expected, `${csv} by ${length}`);
     }
   }
 });
@@ -181,7 +184,6 @@ Deno.test("CsvDecoder keeps no more of names than matters", () => {
 Deno.test("CsvDecoder writes as much more as there is more to read, in linear time", () => {
   const shapes: [name: string, make: (count: number) => string][] = [
     ["short lines", (count) => `a\n${"b\n".repeat(count)}`],
-    ["a long line", (count) => `a\n${"b,".repeat(count)}`],
     ["a long field", (count) => `a\n${"b".repeat(count)}`],
     ["a long field in quotes", (count) => `a\n"${"b".repeat(count)}"`],
     ["doubled quotes", (count) => `a\n"${'""'.repeat(count)}"`],
