@@ -212,17 +212,20 @@ function columnOfEmbed(
 ): RelatedOperand | null {
   if (relation === null || !reads) return null;
   const child = node.children[positionOf(node, relation)!]!;
-  const { fields, children } = child;
-  const isKey = fields.length === 0 ||
-    children.some(({ item }) => item.kind === "spread" || addressOf(item) === field.name) ||
-    fields.some((item) =>
-      item.kind === "all"
-        ? !isLeftOut(field.name, child)
-        : isKeyed(item) && keyOfItem(item) === field.name
-    );
-  if (isKey) return null;
+  const isEmpty = child.fields.length === 0 && child.children.length === 0;
+  if (isEmpty || hasOutputKey(child, field.name)) return null;
   const operand = { kind: "value", value: { field, steps: [] } } as const;
   return { kind: "related", embed: relation, operand };
+}
+
+/** Whether the rows of a node have a key: by an item, by an embed, or by what is spread into them. */
+function hasOutputKey(node: ResolvedNode, key: string): boolean {
+  const { fields, children } = node;
+  return fields.some((item) =>
+    item.kind === "all" ? !isLeftOut(key, node) : isKeyed(item) && keyOfItem(item) === key
+  ) || children.some((child) =>
+    child.item.kind === "spread" ? hasOutputKey(child, key) : addressOf(child.item) === key
+  );
 }
 
 function planEmbed(node: ResolvedEmbed, parentRow: RowType, context: NodeContext): Embed {

@@ -135,6 +135,25 @@ suite.rows("parents are ordered by a related column", [
       200 [{"pages":12,"name":"saw","maker":"Bosk"},{"pages":40,"name":"drill","maker":"Bosk"}]
     GET /tools?select=id,makers(name)&order=makers(city)&limit=1
       200 [{"id":3,"makers":{"name":"Ryo"}}]
+    // Which node has the key: an item, what is spread into the embed, or its row.
+    GET /manuals?select=pages,tools(...makers(maker:name))&order=tools(id).desc
+      200 [{"pages":40,"tools":{"maker":"Bosk"}},{"pages":12,"tools":{"maker":"Bosk"}}]
+    GET /manuals?select=pages,t:tools(k:id,...makers(maker:name))&order=t(id).desc
+      200 [{"pages":40,"t":{"k":2,"maker":"Bosk"}},{"pages":12,"t":{"k":1,"maker":"Bosk"}}]
+    GET /manuals?select=pages,t:tools(k:id,...makers(maker:name))&order=t(k).desc
+      200 [{"pages":40,"t":{"k":2,"maker":"Bosk"}},{"pages":12,"t":{"k":1,"maker":"Bosk"}}]
+    GET /manuals?select=pages,t:tools(id,...makers(maker:name))&order=t(maker),t(name).desc
+      200 [{"pages":12,"t":{"id":1,"maker":"Bosk"}},{"pages":40,"t":{"id":2,"maker":"Bosk"}}]
+    GET /manuals?select=pages,...tools(id,...makers(maker:name))&order=tools(name)
+      200 [{"pages":40,"id":2,"maker":"Bosk"},{"pages":12,"id":1,"maker":"Bosk"}]
+    GET /manuals?select=pages,tools(id,...makers())&order=tools(name)
+      200 [{"pages":40,"tools":{"id":2}},{"pages":12,"tools":{"id":1}}]
+    GET /manuals?select=pages,tools(id,...makers(m:name,t:tools(id)))&order=tools(name).desc&tools.makers.t.limit=1&tools.makers.t.order=id
+      200 [{"pages":12,"tools":{"id":1,"m":"Bosk","t":[{"id":1}]}},
+        +{"pages":40,"tools":{"id":2,"m":"Bosk","t":[{"id":1}]}}]
+    GET /manuals?select=pages,tools(id,m:makers(name))&order=tools(name)&tools.m=not.is.null
+      200 [{"pages":40,"tools":{"id":2,"m":{"name":"Bosk"}}},
+        +{"pages":12,"tools":{"id":1,"m":{"name":"Bosk"}}}]
   `,
   ["GET /tools?select=id,makers()&order=makers(name).desc.nullslast,id", {}, 200, ids(3, 1, 2, 4)],
   ["GET /tools?select=id,makers!inner()&order=makers(name).desc,id", {}, 200, ids(3, 1, 2)],
