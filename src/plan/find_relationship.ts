@@ -67,17 +67,22 @@ function matches(relationship: Relationship, { target, hint }: EmbedTarget): boo
   return relationship.foreign.name === target || matchesKey(relationship, target);
 }
 
-/** Matches self-references: the table's name selects the children, the column's name the parent. */
+/**
+ * Matches self-references: the table's name selects the children, the column's name the parent. Of a unique
+ * reference, the table's name needs the column as a hint: PostgREST knows no such embed.
+ */
 function matchesSelf(
   relationship: KeyRelationship | JunctionRelationship,
   target: string,
   hint: string | null,
 ): boolean {
-  if (relationship.kind === "many-to-one") {
+  const { kind } = relationship;
+  if (kind === "many-to-many") return false;
+  if (kind === "many-to-one" || (kind === "one-to-one" && !relationship.originIsParent)) {
     return hint === null && singlePair(relationship)?.[0] === target;
   }
-  if (relationship.kind !== "one-to-many" || relationship.foreign.name !== target) return false;
-  return hint === null || singlePair(relationship)?.[1] === hint;
+  if (relationship.foreign.name !== target) return false;
+  return hint === null ? kind === "one-to-many" : singlePair(relationship)?.[1] === hint;
 }
 
 function matchesHint(relationship: KeyRelationship | JunctionRelationship, hint: string): boolean {

@@ -74,6 +74,14 @@ suite.answers("keys to oneself")`
     200 [{"name":"root","children":[{"name":"twig","children":[{"name":"leaf"},{"name":"bud"}]}]}]
   GET /family?select=name,parent(name,parent(name))&id=eq.3
     200 [{"name":"leaf","parent":{"name":"twig","parent":{"name":"root"}}}]
+  GET /chain?select=id,next_id(id,next_id(id))&order=id
+    200 [{"id":1,"next_id":{"id":2,"next_id":{"id":3}}},{"id":2,"next_id":{"id":3,"next_id":null}},
+      +{"id":3,"next_id":null}]
+  GET /chain?select=id,before:chain!next_id(id)&order=id
+    200 [{"id":1,"before":null},{"id":2,"before":{"id":1}},{"id":3,"before":{"id":2}}]
+  GET /chain?select=id,...next_id(next:id)&next_id=is.null | 200 [{"id":3,"next":null}]
+  GET /chain?select=id,n:next_id(id)&order=n(id).desc.nullslast&n=not.is.null
+    200 [{"id":2,"n":{"id":3}},{"id":1,"n":{"id":2}}]
   GET /people?select=name,followers:follows!followed_id(...people!follower_id(name))&id=eq.4
     200 [{"name":"Dot","followers":[{"name":"Ann"}]}]
 `;
