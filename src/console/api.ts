@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
 /** All requests of the console. @module */
+import { isRawJson, parseJson } from "./json_text.ts";
 import { isJsonObject } from "../lib/json_object.ts";
 import { type ApiCall, targetOf } from "./code.ts";
 import { adminToken, token } from "./session.ts";
@@ -81,22 +82,15 @@ export function errorOf({ status, text }: ApiAnswer): ApiError | null {
   }
 }
 
-/** Parses JSON. Numbers that JavaScript cannot hold become texts of their digits. */
-function parseJson(text: string): unknown {
-  const keepDigits = (_key: string, value: unknown, context?: { readonly source?: string }) => {
-    const source = context?.source;
-    if (typeof value !== "number" || source === undefined) return value;
-    return String(value) === source || Number.isSafeInteger(value) ||
-        /^-?[0-9]{1,14}\.[0-9]{1,4}$/.test(source)
-      ? value
-      : source;
-  };
-  return JSON.parse(text, keepDigits as (this: unknown, key: string, value: unknown) => unknown);
-}
-
-/** Rows of a JSON answer: an array of objects, or a value as the only one. */
+/** Rows of a JSON answer: an array of objects, or a value as the only one. Such numbers are texts. */
 export function rowsOf({ text }: ApiAnswer): readonly Readonly<Record<string, unknown>>[] {
   const value = text === null || text === "" ? [] : parseJson(text);
   const list = Array.isArray(value) ? value : [value];
-  return list.map((row) => isJsonObject(row) ? row : { value: row });
+  return list.map((row) => {
+    const columns = isJsonObject(row) && !isRawJson(row) ? row : { value: row };
+    const texts = Object.entries(columns).map(([name, each]) =>
+      [name, isRawJson(each) ? each.rawJSON : each] as const
+    );
+    return Object.fromEntries(texts);
+  });
 }

@@ -1,6 +1,7 @@
 /** The query of a chart: an aggregate by a column, or by a period of time. @module */
+import { queryName } from "../request/url/filter_param.ts";
 import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
-import { emptyTableQuery, fieldName, type TableQuery, typeKind } from "./filters.ts";
+import { emptyTableQuery, type TableQuery, typeKind } from "./filters.ts";
 
 /** Periods that a column of time is divided into. */
 export const periods = ["day", "week", "month", "year"] as const;
@@ -94,10 +95,10 @@ function itemsOf(choice: ChartChoice, relation: ConsoleRelation): readonly strin
   const isDate = relation.columns.find(({ name }) => name === by)?.baseType === "date";
   return [
     period === null
-      ? fieldName(by)
-      : `${keys.group}:${fieldName(by)}.date_trunc(${period})${isDate ? "::date" : ""}`,
+      ? queryName(by)
+      : `${keys.group}:${queryName(by)}.date_trunc(${period})${isDate ? "::date" : ""}`,
     (keys.measure === measure ? "" : `${keys.measure}:`) +
-    (measure === "count" ? "count()" : `${fieldName(of)}.${measure}()`),
+    (measure === "count" ? "count()" : `${queryName(of)}.${measure}()`),
   ];
 }
 

@@ -1,4 +1,5 @@
 /** Code that sends a request: a curl command, and a call of `fetch`. @module */
+import { prettyJson } from "./json_text.ts";
 
 export interface ApiCall {
   readonly method: string;
@@ -77,7 +78,7 @@ const literal = (text: string): string => JSON.stringify(text);
 /** Returns JSON with line breaks, as an argument within an object. */
 function indented(body: string): string {
   try {
-    return JSON.stringify(JSON.parse(body), null, 2).replaceAll("\n", "\n  ");
+    return prettyJson(body).replaceAll("\n", "\n  ");
   } catch {
     return literal(body);
   }

@@ -1,7 +1,9 @@
 /** Requests that change rows, and values of forms as JSON. @module */
+import { queryName } from "../request/url/filter_param.ts";
 import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
 import type { ApiCall } from "./code.ts";
-import { encode, fieldName, typeKind } from "./filters.ts";
+import { parseJson } from "./json_text.ts";
+import { encode, typeKind } from "./filters.ts";
 
 export type GridRow = Readonly<Record<string, unknown>>;
 
@@ -45,7 +47,7 @@ export function keyQuery({ primaryKey }: ConsoleRelation, row: GridRow): string 
 export function filtersText(
   values: readonly (readonly [column: string, value: unknown])[],
 ): string {
-  return values.map(([name, value]) => `${encode(fieldName(name))}=${encode(equalTo(value))}`)
+  return values.map(([name, value]) => `${encode(queryName(name))}=${encode(equalTo(value))}`)
     .join("&");
 }
 
@@ -63,7 +65,7 @@ export function hasKey({ primaryKey }: ConsoleRelation, row: GridRow): boolean {
 export function valueOf({ baseType }: Pick<ConsoleColumn, "baseType">, text: string): unknown {
   switch (typeKind(baseType)) {
     case "json":
-      return JSON.parse(text);
+      return parseJson(text);
     case "boolean":
       return text === "true";
     case "number":
@@ -72,7 +74,7 @@ export function valueOf({ baseType }: Pick<ConsoleColumn, "baseType">, text: str
         ? Number(text)
         : text;
     case "array":
-      return isJson(text) ? JSON.parse(text) : text;
+      return isJson(text) ? parseJson(text) : text;
     default:
       return text;
   }

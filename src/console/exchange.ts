@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
 /** Shows a request before it is sent, and the error that the API responds with. @module */
+import { prettyJson } from "./json_text.ts";
 import { isJsonObject } from "../lib/json_object.ts";
 import type { ApiError } from "./api.ts";
 import { type ApiCall, targetOf } from "./code.ts";
@@ -24,7 +25,7 @@ export function CallPreview({ call }: { readonly call: ApiCall }): View {
 }
 
 function pretty(body: string): string {
-  return isJson(body) ? JSON.stringify(JSON.parse(body), null, 2) : body;
+  return isJson(body) ? prettyJson(body) : body;
 }
 
 /** Message, details, hint and code of the error that a call has. */

@@ -1,5 +1,6 @@
 /** The query of a table page: columns, filters, order and page, to and from the API's query string.
  * @module */
+import { queryName } from "../request/url/filter_param.ts";
 import type { ConsoleColumn } from "../admin/console_schema.ts";
 
 /** A condition on a column, in the words of the page. */
@@ -206,23 +207,11 @@ export function encode(text: string): string {
     .replace(/%(?:2C|3A|3E|40)/g, (code) => decodeURIComponent(code));
 }
 
-/** Names of parameters that are not filters. */
-const reserved: ReadonlySet<string> = new Set([
-  ...["select", "order", "limit", "offset", "and", "or", "not", "columns", "on", "on_conflict"],
-  ...["having", "distinct", "group", "after", "before"],
-]);
-
-/** Returns a column's name as the query writes it, quoted if need be. */
-export function fieldName(name: string): string {
-  const isPlain = /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !reserved.has(name);
-  return isPlain ? name : `"${name.replace(/[\\"]/g, "\\$&")}"`;
-}
-
-/** Returns the name behind {@linkcode fieldName}; null for anything else. */
+/** Returns the name behind {@linkcode queryName}; null for anything else. */
 function parseName(text: string): string | null {
   const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text)?.[1];
   const name = quoted === undefined ? text : quoted.replace(/\\(["\\])/g, "$1");
-  return fieldName(name) === text ? name : null;
+  return queryName(name) === text ? name : null;
 }
 
 const pathPattern = /(?:->>?[A-Za-z_0-9]+)*$/;
@@ -230,7 +219,7 @@ const pathPattern = /(?:->>?[A-Za-z_0-9]+)*$/;
 export function filterParam(
   { column, path, operator, value }: ColumnFilter,
 ): readonly [name: string, value: string] {
-  return [fieldName(column) + path, filterValue(operator, value)];
+  return [queryName(column) + path, filterValue(operator, value)];
 }
 
 function filterValue(operator: FilterOperator, value: string): string {
@@ -284,7 +273,7 @@ function unquoted(text: string): string {
 }
 
 function formatOrder({ column, descending }: SortTerm): string {
-  return `${fieldName(column)}.${descending ? "desc" : "asc"}`;
+  return `${queryName(column)}.${descending ? "desc" : "asc"}`;
 }
 
 /** Returns the terms of `order`; null if the page has no control for one of them. */
@@ -323,15 +312,15 @@ export function toggleColumn(
   column: string,
   columns: readonly string[],
 ): readonly string[] | null {
-  const shown = select ?? columns.map(fieldName);
-  const name = fieldName(column);
-  const expanded = shown.flatMap((item) => item === "*" ? columns.map(fieldName) : [item]);
+  const shown = select ?? columns.map(queryName);
+  const name = queryName(column);
+  const expanded = shown.flatMap((item) => item === "*" ? columns.map(queryName) : [item]);
   const isShown = expanded.includes(name);
-  const embeds = expanded.filter((item) => !columns.some((each) => fieldName(each) === item));
+  const embeds = expanded.filter((item) => !columns.some((each) => queryName(each) === item));
   const kept = columns.filter((each) =>
-    each === column ? !isShown : expanded.includes(fieldName(each))
+    each === column ? !isShown : expanded.includes(queryName(each))
   );
   const isAll = kept.length === columns.length;
   if (isAll && embeds.length === 0) return null;
-  return [...(isAll ? ["*"] : kept.map(fieldName)), ...embeds];
+  return [...(isAll ? ["*"] : kept.map(queryName)), ...embeds];
 }

@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
 /** The page of a function: a form of its parameters, and its result. @module */
+import { prettyJson } from "./json_text.ts";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ConsoleFunction } from "../admin/console_schema.ts";
 import { isJsonObject } from "../lib/json_object.ts";
@@ -168,7 +169,7 @@ function ResultBody({ answer }: { readonly answer: ApiAnswer }): View {
           order=${[]} label="Result" />
       `;
     }
-    return textView(JSON.stringify(JSON.parse(text), null, 2));
+    return textView(prettyJson(text));
   }
   if (text !== null) return textView(text || "No content");
   if (/^image\/(?:png|jpeg|gif|webp)$/.test(mediaType)) {

@@ -1,10 +1,11 @@
 /// <reference lib="dom" />
 /** Labels of referenced rows: people and things in place of their numbers. @module */
+import { queryName } from "../request/url/filter_param.ts";
 import { useEffect, useState } from "preact/hooks";
 import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_schema.ts";
 import { callApi, errorOf, rowsOf } from "./api.ts";
 import { filtersText, type GridRow } from "./edit.ts";
-import { encode, fieldName, filterParam } from "./filters.ts";
+import { encode, filterParam } from "./filters.ts";
 import { guarded, readCall, relationOf, relationshipsOf } from "./model.ts";
 import { hrefOf } from "./route.ts";
 import { token } from "./session.ts";
@@ -30,12 +31,28 @@ export function labelColumn({ columns, primaryKey, label }: ConsoleRelation): st
   return found?.name ?? null;
 }
 
+/** Returns one relationship for each list of columns: to a table if there is one, else to a view. */
+function foreignKeys(
+  relationships: readonly ConsoleRelationship[],
+): readonly ConsoleRelationship[] {
+  const rank = ({ foreign: [schema, name] }: ConsoleRelationship) =>
+    Number(relationOf(schema, name)?.isView ?? true);
+  const forward = relationships.filter(({ isForward }) => isForward)
+    .toSorted((a, b) => rank(a) - rank(b) || a.pairs.length - b.pairs.length);
+  const byColumns = new Map<string, ConsoleRelationship>();
+  for (const each of forward) {
+    const columns = JSON.stringify(each.pairs.map(([own]) => own).sort());
+    if (!byColumns.has(columns)) byColumns.set(columns, each);
+  }
+  return [...byColumns.values()];
+}
+
 /** Returns the references of a relation to rows that have a label. */
 export function referencesOf(relation: ConsoleRelation): readonly Reference[] {
-  return relationshipsOf(relation).flatMap(({ isForward, pairs, foreign: [schema, name] }) => {
+  return foreignKeys(relationshipsOf(relation)).flatMap(({ pairs, foreign: [schema, name] }) => {
     const foreign = relationOf(schema, name);
     const label = foreign === null ? null : labelColumn(foreign);
-    if (!isForward || pairs.length !== 1 || foreign === null || label === null) return [];
+    if (pairs.length !== 1 || foreign === null || label === null) return [];
     const [column, key] = pairs[0]!;
     return label === key ? [] : [{ column, foreign, key, label }];
   });
@@ -49,7 +66,7 @@ export type LabelledKey = readonly [key: string, label: string];
 
 /** Reads keys and labels of the referenced rows that fit a filter. */
 async function readLabels({ foreign, key, label }: Reference, filter: string, limit: number) {
-  const items = [key, label].map((name) => encode(fieldName(name)));
+  const items = [key, label].map((name) => encode(queryName(name)));
   const query = `select=${items.join(",")}&${filter}&order=${items[1]}&limit=${limit}`;
   const answer = await callApi(readCall(foreign, query));
   if (errorOf(answer) !== null) return [];
@@ -97,8 +114,8 @@ export async function findLabels(
   const quoted = (value: string) => `"${value.replace(/[\\"]/g, "\\$&")}"`;
   const pattern = quoted(`*${text.replace(/[\\%_*]/g, "\\$&")}*`);
   const terms = [
-    `${fieldName(reference.label)}.ilike.${pattern}`,
-    ...(isKey ? [`${fieldName(reference.key)}.eq.${quoted(text)}`] : []),
+    `${queryName(reference.label)}.ilike.${pattern}`,
+    ...(isKey ? [`${queryName(reference.key)}.eq.${quoted(text)}`] : []),
   ];
   const filter = text === "" ? "" : `or=${encode(`(${terms.join(",")})`)}`;
   return await readLabels(reference, filter, maxSuggestions);
@@ -107,12 +124,11 @@ export async function findLabels(
 /** Returns links to the referenced rows, with their tables, by column. */
 export function foreignLinks(relationships: readonly ConsoleRelationship[], row: GridRow) {
   const links = new Map<string, { readonly href: string; readonly name: string }>();
-  for (const { isForward, foreign: [schema, name], pairs } of relationships) {
-    if (!isForward) continue;
+  for (const { foreign: [schema, name], pairs } of foreignKeys(relationships)) {
     if (pairs.some(([column]) => row[column] == null)) continue;
     const query = filtersText(pairs.map(([own, other]) => [other, row[own]]));
     const href = hrefOf({ page: "table", schema, name, query });
-    for (const [column] of pairs) links.set(column, { href, name });
+    for (const [column] of pairs) if (!links.has(column)) links.set(column, { href, name });
   }
   return links;
 }

@@ -4,8 +4,9 @@
 import { useState } from "preact/hooks";
 import type { ConsoleColumn, ConsoleFunction, ConsoleRelation } from "../admin/console_schema.ts";
 import { callApi } from "./api.ts";
-import { fieldName, filterOperators, filterParam, operatorsOf, takesValue } from "./filters.ts";
+import { filterOperators, filterParam, operatorsOf, takesValue } from "./filters.ts";
 import { signature } from "./cells.ts";
+import { embedItem } from "./toolbar.ts";
 import { documentCall, functionsOf, guarded, may, relationshipsOf, relationsOf } from "./model.ts";
 import { hrefOf, route } from "./route.ts";
 import { DataTable, html, Icon, saveFile, type View, withText } from "./view.ts";
@@ -104,10 +105,11 @@ function Related({ relation }: { readonly relation: ConsoleRelation }): View {
     <div>
       <h3>Related</h3>
       <ul>
-        ${relationships.map(({ foreign: [schema, name], kind, hint }) => {
+        ${relationships.map((each) => {
+          const { foreign: [schema, name], kind } = each;
           const href = hrefOf({ page: "reference", schema, name });
-          const item = `${fieldName(name)}!${fieldName(hint)}(*)`;
-          return html`<li key=${hint + kind + name}>
+          const item = embedItem(each, relationships);
+          return html`<li key=${item}>
             <a href=${href}>${name}</a> <span class="muted">${kind}, <code>${item}</code></span></li>`;
         })}
       </ul>

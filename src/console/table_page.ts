@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
 /** The page of a table: rows, filters, edits, and the request beside them. @module */
+import { queryName } from "../request/url/filter_param.ts";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
 import { rowsOf } from "./api.ts";
@@ -10,7 +11,6 @@ import { type GridRow, hasKey } from "./edit.ts";
 import { ErrorBox, Why } from "./exchange.ts";
 import { FilterBar } from "./filter_bar.ts";
 import {
-  fieldName,
   firstPage,
   formatQuery,
   inKeyOrder,
@@ -246,7 +246,7 @@ function columnsOf(
 ): readonly string[] {
   if (rows.length > 0) return Object.keys(rows[0]!);
   const names = relation.columns.map(({ name }) => name);
-  return select === null ? names : names.filter((name) => select.includes(fieldName(name)));
+  return select === null ? names : names.filter((name) => select.includes(queryName(name)));
 }
 
 function nextOrder({ order }: TableQuery, column: string, adds: boolean): TableQuery["order"] {

@@ -1,15 +1,10 @@
 /// <reference lib="dom" />
 /** The controls above a grid. @module */
+import { queryName } from "../request/url/filter_param.ts";
 import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_schema.ts";
 import { codeShown, toggleCode } from "./code_panel.ts";
 import { newFilter } from "./filter_bar.ts";
-import {
-  emptyTableQuery,
-  fieldName,
-  formatQuery,
-  type TableQuery,
-  toggleColumn,
-} from "./filters.ts";
+import { emptyTableQuery, formatQuery, type TableQuery, toggleColumn } from "./filters.ts";
 import { relationshipsOf, verbsOf } from "./model.ts";
 import { hrefOf, type TableView, tableViews } from "./route.ts";
 import { html, Icon, type IconName, type View } from "./view.ts";
@@ -79,7 +74,7 @@ function viewLinks({ relation, view, query, routeQuery }: ToolbarProps): View {
 function columnMenu({ relation, query, onQuery }: ToolbarProps): View {
   const names = relation.columns.map(({ name }) => name);
   const shown = query.select ?? ["*"];
-  const isShown = (name: string) => shown.includes("*") || shown.includes(fieldName(name));
+  const isShown = (name: string) => shown.includes("*") || shown.includes(queryName(name));
   const count = names.filter(isShown).length;
   return html`
     <details class="menu">
@@ -124,17 +119,18 @@ function embedMenu({ relation, query, onQuery }: ToolbarProps): View {
 }
 
 /** Returns the item of `select` for a relationship, with its hint if another has the same target. */
-function embedItem(
-  { kind, foreign: [, name], hint, pairs, isForward }: ConsoleRelationship,
+export function embedItem(
+  { kind, origin, foreign: [, name], hint, pairs, isForward }: ConsoleRelationship,
   all: readonly ConsoleRelationship[],
 ): string {
-  if (kind === "computed") return `${fieldName(hint)}(*)`;
+  if (kind === "computed") return `${queryName(hint)}(*)`;
+  // Of a reference to the own table, the column's name is the parent, and as a hint the children.
+  if (origin[1] === name && pairs.length === 1) {
+    const [own, other] = pairs[0]!;
+    return isForward ? `${queryName(own)}(*)` : `${queryName(name)}!${queryName(other)}(*)`;
+  }
   const same = all.filter(({ foreign }) => foreign[1] === name);
-  if (same.length < 2) return `${fieldName(name)}(*)`;
-  // Both directions of a table's reference to itself have one constraint; the column tells them apart.
-  const isSelf = same.filter((each) => each.hint === hint).length > 1;
-  const word = isSelf && isForward ? pairs[0]?.[0] ?? hint : hint;
-  return `${fieldName(name)}!${fieldName(word)}(*)`;
+  return same.length < 2 ? `${queryName(name)}(*)` : `${queryName(name)}!${queryName(hint)}(*)`;
 }
 
 function embedHint({ kind, pairs, junction, isForward }: ConsoleRelationship): string {

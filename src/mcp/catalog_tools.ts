@@ -1,5 +1,5 @@
 /** The tools that show what the role may use. @module */
-import { queryName } from "../response/openapi/names.ts";
+import { queryName } from "../request/url/filter_param.ts";
 import { filterExample } from "../response/openapi/v3_parameters.ts";
 import type {
   Column,
@@ -166,12 +166,13 @@ function describeEmbed(relationship: Relationship) {
 }
 
 function examplesOf({ name, columns, primaryKey }: Relation): readonly unknown[] {
-  const shown = columns.slice(0, 3).flatMap((column) => queryName(column.name) ?? []);
+  const shown = columns.slice(0, 3).map((column) => queryName(column.name));
   const filtered = columns.find((column) => column.name === primaryKey[0]) ?? columns[0];
-  const key = filtered === undefined ? null : queryName(filtered.name);
   return [
     { relation: name, select: shown.join(","), limit: 5 },
-    ...(key === null ? [] : [{ relation: name, where: { [key]: filterExample(filtered!) } }]),
+    ...(filtered === undefined
+      ? []
+      : [{ relation: name, where: { [queryName(filtered.name)]: filterExample(filtered) } }]),
   ];
 }
 

@@ -1,7 +1,7 @@
 /** Turns arguments of tools into paths and query strings of the API. Each name and value is
  * percent-encoded, so that none of them can add a parameter or name another resource. @module */
 import type { Relation } from "../schema_cache/schema_cache.ts";
-import { queryName } from "../response/openapi/names.ts";
+import { queryName } from "../request/url/filter_param.ts";
 import { InvalidParams } from "./session.ts";
 
 /** Filters: one condition of a column, or several. */
@@ -50,7 +50,7 @@ export function filterParams(
  * rows that are written.
  */
 export function checkColumnFilters(where: Where, { columns, name }: Relation): void {
-  const known = columns.map((column) => queryName(column.name)).filter((key) => key !== null);
+  const known = columns.map((column) => queryName(column.name));
   if (Object.keys(where).length === 0) throw new InvalidParams("where: a filter is needed");
   for (const key of Object.keys(where)) {
     const isColumn = known.some((column) => key === column || key.startsWith(`${column}->`));

@@ -317,10 +317,11 @@ function jsonBody(payload: Payload | null) {
 
 function checkPutFilters({ query }: ApiRequest, relation: Relation): void {
   const key = relation.primaryKey;
-  const names = new Set(query.filterNames);
+  const names = new Set(query.filters.map(({ value }) => value.field.name));
   const exact = key.length > 0 && names.size === key.length && key.every((name) => names.has(name));
-  const plain = query.filters.every(({ path, value: { field, negated, operation } }) =>
-    path.length === 0 && field.path.length === 0 && !negated && operation.kind === "compare" &&
+  const plain = query.filters.every(({ path, value: { field, operand, negated, operation } }) =>
+    path.length === 0 && field.path.length === 0 && operand === undefined && !negated &&
+    operation.kind === "compare" &&
     operation.operator === "eq" && operation.quantifier === null
   );
   if (!exact || !plain || query.logic.length > 0) throw errors.invalidPut();

@@ -1,4 +1,6 @@
 /** Writes policy tests for the policies that compare a column to a claim. @module */
+import { equalParam, queryName } from "../request/url/filter_param.ts";
+import { encodeText } from "../request/url/percent.ts";
 import { metadataBatch } from "../database/batch.ts";
 import { printable } from "../lib/printable.ts";
 import type { Column, Relation } from "../schema_cache/schema_cache.ts";
@@ -90,8 +92,9 @@ function draftOf(relation: Relation, role: string, claims: ReadonlyMap<Column, s
   values (${row(first)}), (${row(second)}) on conflict do nothing;`;
   const path = `/${encodeURIComponent(name)}`;
   const where = (id: number) =>
-    `${path}?${encodeURI(valuesOf(keys, id).map((pair) => pair.join("=eq.")).join("&"))}`;
-  const get = (id: number) => `GET ${where(id)}&select=${keys.map((key) => encodeURI(key.name))}`;
+    `${path}?${valuesOf(keys, id).map(([key, value]) => equalParam(key, String(value))).join("&")}`;
+  const get = (id: number) =>
+    `GET ${where(id)}&select=${keys.map((key) => encodeText(queryName(key.name)))}`;
   const caller = `${role}_${name}`.replace(/[\s#=]/g, "_");
   const cases = [first, second].flatMap((id) => [
     get(id),

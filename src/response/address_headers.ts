@@ -2,6 +2,7 @@
 import type { HeaderList } from "../lib/header_list.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import { acceptedQueries, type QueryForm } from "../request/query_request.ts";
+import { equalParam } from "../request/url/filter_param.ts";
 import { encodeText, pathSegment } from "../request/url/percent.ts";
 import { headerValue } from "../errors/http_text.ts";
 import type { Relation } from "../schema_cache/schema_cache.ts";
@@ -35,9 +36,7 @@ export function addressHeaders(
  */
 export function locationOf({ name }: Relation, key: string): string {
   const values: Readonly<Record<string, string | null>> = JSON.parse(key);
-  const filters = Object.entries(values).map(([column, value]) =>
-    `${encodeText(column)}=${value === null ? "is.null" : `eq.${encodeText(value)}`}`
-  );
+  const filters = Object.entries(values).map(([column, value]) => equalParam(column, value));
   const path = headerValue(pathSegment(name)) ?? encodeText(name);
   return `/${path}?${filters.join("&")}`;
 }

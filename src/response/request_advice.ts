@@ -1,5 +1,6 @@
 /** Hints that correct a request with what the schema cache knows: names, keys, labels, paths of embeds.
  * @module */
+import { locationOf } from "./address_headers.ts";
 import { nearest } from "../config/nearest.ts";
 import type { ErrorFields } from "../errors/service_error.ts";
 import { percentDecode } from "../request/url/percent.ts";
@@ -65,7 +66,7 @@ function pathCorrection({ pieces, cache, config }: AdviceContext): string | null
   const relation = relationNamed(first, cache);
   const [key, ...others] = relation?.primaryKey ?? [];
   if (relation === null || key === undefined || others.length > 0) return null;
-  return `Write /${relation.name}?${key}=eq.${second}`;
+  return `Write ${locationOf(relation, JSON.stringify({ [key]: second }))}`;
 }
 
 /** `/search?words=oak` of a function. */

@@ -332,7 +332,7 @@ suite.test("arguments of functions", async (api) => {
     "j",
     "s",
   ]);
-  // An argument named like a reserved parameter can be given in a body only.
+  // An argument named like a reserved parameter stands in quotes.
   const paged = document.paths["/rpc/paged"];
   const names = parametersOf(document, paged.get).map(({ name }) => name);
   deepStrictEqual(names.filter((name) => name === "limit").length, 1);

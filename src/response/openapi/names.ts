@@ -31,20 +31,6 @@ export function componentKey(name: string): string {
   );
 }
 
-/** Returns a name for the query string, in quotes if it needs them; null for a reserved name. */
-export function queryName(column: string): string | null {
-  if (wholeNames.has(column)) return null;
-  const reserved = lastSegments.has(column.slice(column.lastIndexOf(".") + 1));
-  if (reserved) return null;
-  return bareName.test(column) ? column : `"${column.replaceAll(/["\\]/g, "\\$&")}"`;
-}
-
-const wholeNames: ReadonlySet<string> = new Set(["select", "columns", "on_conflict"]);
-const lastSegments: ReadonlySet<string> = new Set(["order", "and", "or", "limit", "offset"]);
-const word = "[\\p{L}0-9_$]+";
-const words = `${word}(?: +${word})*`;
-const bareName = new RegExp(`^${words}(?:-${words})*$`, "u");
-
 /** Splits a comment into its first line and the rest, without the line breaks between them. */
 export function splitComment(comment: string): { readonly title: string; readonly rest: string } {
   const end = comment.indexOf("\n");

@@ -1,9 +1,9 @@
 /** The paths of an OpenAPI 2.0 document, and the parameters that they refer to. @module */
+import { queryName } from "../../request/url/filter_param.ts";
 import {
   aboutTarget,
   argumentsSchema,
   described,
-  queryName,
   reference,
   rowFilterKey,
   unlessEmpty,
@@ -167,7 +167,7 @@ function queryParameter({ name, required, variadic }: Parameter, typeName: strin
   const facts = variadic && element !== null
     ? { type: "array", collectionFormat: "multi", items: itemFacts(element) }
     : { type: type === undefined || type === "array" ? "string" : type, format };
-  return { name: queryName(name) ?? name, in: "query", required, ...facts };
+  return { name: queryName(name), in: "query", required, ...facts };
 }
 
 function itemFacts(element: string): unknown {
@@ -232,17 +232,13 @@ export function relationParameters(
     in: "body",
     schema: reference("definitions", name),
   };
-  const filters = columns.flatMap(({ column }): V2ParameterEntry[] => {
-    const parameter = queryName(column.name);
-    if (parameter === null) return [];
-    return [[rowFilterKey(name, column.name), {
-      name: parameter,
-      ...described(column.comment),
-      required: false,
-      in: "query",
-      type: "string",
-    }]];
-  });
+  const filters = columns.map(({ column }): V2ParameterEntry => [rowFilterKey(name, column.name), {
+    name: queryName(column.name),
+    ...described(column.comment),
+    required: false,
+    in: "query",
+    type: "string",
+  }]);
   return [[bodyKey(name), body], ...filters];
 }
 
@@ -251,7 +247,7 @@ function bodyKey(relation: string): string {
 }
 
 function filterReferences({ relation, columns }: DescribedRelation): readonly unknown[] {
-  return columns
-    .filter(({ column }) => queryName(column.name) !== null)
-    .map(({ column }) => reference("parameters", rowFilterKey(relation.name, column.name)));
+  return columns.map(({ column }) =>
+    reference("parameters", rowFilterKey(relation.name, column.name))
+  );
 }

@@ -1,9 +1,10 @@
 /** The operations of an OpenAPI 3.1 document: on relations, as a relation permits them and the role
  * has the privileges, and calls of functions. @module */
+import { queryName } from "../../request/url/filter_param.ts";
 import { orderKey } from "../../plan/order_key.ts";
 import type { Parameter, Routine } from "../../schema_cache/schema_cache.ts";
 import type { DescribedRelation, RelationMethod } from "./model.ts";
-import { aboutTarget, argumentsSchema, componentKey, queryName, reference } from "./names.ts";
+import { aboutTarget, argumentsSchema, componentKey, reference } from "./names.ts";
 import { rawBodyType } from "./v2_paths.ts";
 import { filterReferences, shared, type SharedParameter } from "./v3_parameters.ts";
 import { namedTypeSchema, nullable, rowReference, type Schema, typeSchema } from "./v3_schemas.ts";
@@ -79,10 +80,7 @@ const forms: Readonly<Record<RelationMethod, OperationForm>> = {
 };
 
 export function relationPath(described: DescribedRelation, context: OperationContext): unknown {
-  const { primaryKey } = described.relation;
-  const methods = described.methods.filter((method) =>
-    method !== "put" || primaryKey.every((column) => queryName(column) !== null)
-  );
+  const { methods, relation: { primaryKey } } = described;
   return Object.fromEntries(methods.map((method) => [method, operation(method)]));
 
   function operation(method: RelationMethod) {
@@ -249,11 +247,10 @@ function rawBody({ type, required }: Parameter) {
   return { required, content: { [rawBodyType(type)]: { schema } } };
 }
 
-/** Arrays and JSON are literals, and variadic parameters repeated. Reserved names are left out. */
+/** Arrays and JSON are literals, and variadic parameters repeated. */
 function queryParameter(parameter: Parameter) {
   const { type, required, variadic } = parameter;
   const name = queryName(parameter.name);
-  if (name === null) return [];
   const schema = typeSchema(type);
   const plain = schema["type"] === "array" || schema["type"] === undefined
     ? { type: "string", format: type }

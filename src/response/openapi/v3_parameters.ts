@@ -1,8 +1,9 @@
 /** The parameters that operations of an OpenAPI 3.1 document refer to. @module */
+import { queryName } from "../../request/url/filter_param.ts";
 import type { Column } from "../../schema_cache/schema_cache.ts";
 import { descriptions } from "./about.ts";
 import type { DescribedRelation } from "./model.ts";
-import { componentKey, queryName, reference } from "./names.ts";
+import { componentKey, reference } from "./names.ts";
 import { typeSchema } from "./v3_schemas.ts";
 
 type V3ParameterEntry = readonly [key: string, parameter: unknown];
@@ -119,19 +120,17 @@ function parametersOf({ schema, isDefault, bookmarkHeader }: SharedFacts) {
   };
 }
 
-/** Returns a filter for each column that requests can filter by, with the form of its values. */
+/** Returns a filter for each column, with the form of its values. */
 export function* filterParameters(
   { relation, columns }: DescribedRelation,
 ): Generator<V3ParameterEntry> {
   for (const { column: { name: column, comment, baseType, enumLabels } } of columns) {
-    const name = queryName(column);
-    if (name === null) continue;
     const form = enumLabels.length === 0
       ? `\`<operator>.<${baseType}>\``
       : `\`<operator>.<value>\` with a value of \`${enumLabels.join("`, `")}\``;
     const description = comment === null ? form : `${comment}\n\n${form}`;
     const example = filterExample({ baseType, enumLabels });
-    yield [filterKey(relation.name, column), { ...query(name, description), example }];
+    yield [filterKey(relation.name, column), { ...query(queryName(column), description), example }];
   }
 }
 
@@ -155,10 +154,11 @@ const examples: ReadonlyMap<string, string> = new Map([
   ["uuid", "eq.00000000-0000-0000-0000-000000000000"],
 ]);
 
-/** Returns references to the filters of columns, without those that requests cannot filter by. */
+/** Returns references to the filters of columns. */
 export function filterReferences(relation: string, columns: readonly string[]) {
-  return columns.filter((column) => queryName(column) !== null)
-    .map((column) => reference("components", "parameters", filterKey(relation, column)));
+  return columns.map((column) =>
+    reference("components", "parameters", filterKey(relation, column))
+  );
 }
 
 /** Returns the key of a filter. Dots separate its parts, since `componentKey` escapes other dots. */

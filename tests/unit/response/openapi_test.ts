@@ -1,6 +1,6 @@
+import { queryName } from "../../../src/request/url/filter_param.ts";
 import {
   componentKey,
-  queryName,
   reference,
   rowFilterKey,
   splitComment,
@@ -109,7 +109,7 @@ Deno.test("splitComment() splits a comment after its first line", () => {
   deepStrictEqual(summaryOf("one\n"), { summary: "one" });
 });
 
-const names: readonly (readonly [string, string | null, string, string])[] = [
+const names: readonly (readonly [string, string, string, string])[] = [
   ["task", "task", "task", "task"],
   ["a-b c", "a-b c", "a-b%20c", "a-b.20.c"],
   ["a - b", '"a - b"', "a%20-%20b", "a.20.-.20.b"],
@@ -117,8 +117,8 @@ const names: readonly (readonly [string, string | null, string, string])[] = [
   ["a/b~c", '"a/b~c"', "a%2Fb~c", "a.2f.b.7e.c"],
   ["{a}", '"{a}"', "%7Ba%7D", ".7b.a.7d."],
   ['q"\\', '"q\\"\\\\"', "q%22%5C", "q.22..5c."],
-  ["x.order", null, "x.order", "x.2e.order"],
-  ["select", null, "select", "select"],
+  ["x.order", '"x.order"', "x.order", "x.2e.order"],
+  ["select", '"select"', "select", "select"],
   ["😀", '"😀"', "😀", ".1f600."],
 ];
 
