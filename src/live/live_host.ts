@@ -141,7 +141,7 @@ function rowReader(service: RequestService, context: () => Context): GroupsOptio
 /** Returns the lines of a reply. Throws `182` if there are more than `max`. */
 async function linesOf({ content }: Reply, max: number): Promise<readonly string[]> {
   const lines: string[] = [];
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let rest = "";
   for await (const chunk of content instanceof Uint8Array ? [content] : content ?? []) {
     const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");

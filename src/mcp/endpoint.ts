@@ -85,7 +85,7 @@ async function receive(
 /** Returns the JSON of a body; undefined for other texts. */
 function parsed(bytes: Uint8Array): unknown {
   try {
-    return parseExactly(new TextDecoder().decode(bytes));
+    return parseExactly(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
   } catch {
     return undefined;
   }

@@ -92,7 +92,7 @@ export class Session {
       subject: "metadata",
     });
     if (reply.status >= 400) throw new ApiFailure(reply);
-    const text = new TextDecoder().decode(reply.content as Uint8Array);
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(reply.content as Uint8Array);
     return JSON.parse(text) ?? { comment: null, privileges: [], functions: [], overloads: [] };
   }
 

@@ -85,7 +85,7 @@ async function readText({ content, length }: McpReply): Promise<ReplyText> {
 }
 
 function decode(chunks: readonly Uint8Array[]): ReplyText {
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const texts = chunks.map((chunk) => decoder.decode(chunk, { stream: true }));
   return { kind: "text", text: texts.join("") + decoder.decode() };
 }

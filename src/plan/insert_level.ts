@@ -72,7 +72,9 @@ export const maxBodyLength = 4 * 1024 * 1024;
 export function valuesOfBody(payload: Payload | null): readonly unknown[] {
   if (payload?.kind !== "json" || payload.text.length === 0) return [];
   try {
-    const body: unknown = JSON.parse(new TextDecoder().decode(payload.text));
+    const body: unknown = JSON.parse(
+      new TextDecoder("utf-8", { ignoreBOM: true }).decode(payload.text),
+    );
     return Array.isArray(body) ? body : [body];
   } catch {
     // PostgreSQL refuses the text.

@@ -15,6 +15,11 @@ export interface WrittenColumn {
   readonly default: string | null;
 }
 
+/** Whether a type is `hstore`, whose schema varies: PostgreSQL reads no JSON object as it. */
+export function isHstore(type: string): boolean {
+  return /(?:^|\.)hstore$/.test(type);
+}
+
 /** Returns the column of a relation. Throws `204` if the relation has no such column. */
 export function writtenColumn(name: string, relation: Relation, cache: SchemaCache): WrittenColumn {
   const column = cache.column(relation, name);
@@ -23,7 +28,7 @@ export function writtenColumn(name: string, relation: Relation, cache: SchemaCac
     name,
     type: column.declaredType,
     fromJson: cache.representation("json", column.declaredType) ??
-      (/(?:^|\.)hstore$/.test(column.declaredType) ? "hstore" : null),
+      (isHstore(column.declaredType) ? "hstore" : null),
     default: column.default,
   };
 }

@@ -3,6 +3,8 @@ import type { ArgumentValue, CallPlan } from "../plan/call_plan.ts";
 import type { Parameter } from "../schema_cache/schema_cache.ts";
 import { catalogueSql, emptySql, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
 import { arrayLiteral } from "./array_literal.ts";
+import { fromJson } from "./written_rows.ts";
+import { isHstore } from "../plan/written_column.ts";
 import type { PlanOption } from "../http/media_type.ts";
 import type { Explain } from "../plan/negotiate.ts";
 
@@ -27,7 +29,7 @@ function callArguments({ arguments: callArgs }: CallPlan): Sql {
     case "json":
       return join(
         callArgs.parameters.map((parameter) =>
-          sql`${argumentName(parameter)}${argumentsAlias}.${ident(parameter.name)}`
+          sql`${argumentName(parameter)}${jsonArgument(parameter)}`
         ),
       );
     case "whole":
@@ -35,6 +37,11 @@ function callArguments({ arguments: callArgs }: CallPlan): Sql {
     default:
       return callArgs satisfies never;
   }
+}
+
+function jsonArgument({ name, type, callType }: Parameter): Sql {
+  const value = sql`${argumentsAlias}.${ident(name)}`;
+  return isHstore(type) ? fromJson(value, { fromJson: "hstore", type: callType }) : value;
 }
 
 function valueArgument({ parameter, values }: ArgumentValue): Sql {
@@ -50,7 +57,9 @@ function argumentName({ name, variadic }: Parameter): Sql {
 function argumentSource({ arguments: callArgs }: CallPlan): Sql | null {
   if (callArgs.kind !== "json") return null;
   const columns = join(
-    callArgs.parameters.map(({ name, callType }) => sql`${ident(name)} ${catalogueSql(callType)}`),
+    callArgs.parameters.map(({ name, type, callType }) =>
+      sql`${ident(name)} ${isHstore(type) ? sql`pg_catalog.json` : catalogueSql(callType)}`
+    ),
   );
   const json = sql`${param(callArgs.json)}::pg_catalog.json`;
   return callArgs.shape === "object"

@@ -89,7 +89,10 @@ export function writtenValue(
     : converted;
 }
 
-export function fromJson(json: Sql, { fromJson: convert, type }: WrittenColumn): Sql {
+export function fromJson(
+  json: Sql,
+  { fromJson: convert, type }: Pick<WrittenColumn, "fromJson" | "type">,
+): Sql {
   if (convert === "text") return sql`cast(${json} #>> '{}' as ${catalogueSql(type)})`;
   if (convert !== "hstore") return renderConversion(json, convert);
   const quoted = (text: Sql) =>

@@ -31,7 +31,7 @@ export async function observedAnswer(send: () => Promise<Response>, now: () => n
     return { response, copy: copy.promise };
   }
   const reader = body.getReader();
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let text = "";
   let left = headers.has("Content-Encoding") ? -1 : maxComparedBytes;
   const stream = new ReadableStream<Uint8Array>({

@@ -77,6 +77,31 @@ for (const dialect of ["svc", "pgrst"] as const) {
   `,
   );
 
+  suite.rows("a byte order mark is a character of a name", [
+    ["GET /%EF%BB%BFmarked", {}, 200, [{ "\ufeffid": 1, "\ufeff": "\ufeffx" }]],
+    ["GET /%EF%BB%BFmarked?select=%22%EF%BB%BFid%22&%22%EF%BB%BFid%22=eq.1", {}, 200, [
+      { "\ufeffid": 1 },
+    ]],
+    [
+      "GET /marked",
+      {},
+      404,
+      errorBody(
+        `${prefix}205 | Could not find the table 'api.marked' in the schema cache |  | ` +
+          "Perhaps you meant the table 'api.\ufeffmarked'",
+      ),
+    ],
+    [
+      "POST /%EF%BB%BFmarked",
+      {
+        body: { "\ufeffid": 2, "\ufeff": "\ufeffy" },
+        headers: { Prefer: "return=representation" },
+      },
+      201,
+      [{ "\ufeffid": 2, "\ufeff": "\ufeffy" }],
+    ],
+  ]);
+
   suite.test("every table can be posted back as CSV", async (api) => {
     for (const [table, names] of [["odd", header], ["taken", taken]] as const) {
       if (dialect === "pgrst" && table === "odd") continue;

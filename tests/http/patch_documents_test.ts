@@ -245,7 +245,7 @@ suite.rows("what is no patch document is refused", [
   refuses(json, Array(5).fill(copied), "149", "More than 4 copies"),
   changes(json, Array(4).fill(copied), { extra: { ...extra, copy: [1, 2, 3] } }),
   refuses(json, [names(17)], "149", "More than 16 members"),
-  refuses(merge, names(1001), "149", "More than 1000 operations"),
+  refuses(merge, names(10_001), "149", "More than 10000 members"),
   refuses(merge, { extra: names(10_001) }, "149", "More than 10000 members"),
   refuses(json, operations(1001), "149", "More than 1000 operations"),
   changes(json, operations(1000), { n: 1 }),

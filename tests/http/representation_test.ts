@@ -54,6 +54,8 @@ suite.rows("domains read themselves from text in filters", [
 
 const bags =
   `create extension hstore; create table bags (id int primary key, bag hstore default 'd=>1');
+  create function same(bag hstore, n int default 1) returns hstore immutable language sql
+    as 'select bag';
   grant select, insert, update, delete on bags to anon`;
 
 Deno.test("hstore is written as it is shown", async () => {
@@ -85,5 +87,10 @@ Deno.test("hstore is written as it is shown", async () => {
       await send("PATCH /bags?id=eq.4", { body: '{"bag":{"k":"v"}}', headers: patch }),
       [{ id: 4, bag: { k: "v" } }],
     );
+    for (const bag of [{ a: "1", b: null }, {}, null, "x=>y"]) {
+      const shownBag = bag === "x=>y" ? { x: "y" } : bag;
+      deepStrictEqual(await send("POST /rpc/same", { body: { bag } }), shownBag);
+      deepStrictEqual(await send("POST /rpc/same", { body: [{ bag, n: 2 }] }), shownBag);
+    }
   });
 });

@@ -44,7 +44,10 @@ function readLine(): string {
     if (byte[0] === 0x0a) break;
     bytes.push(byte[0]!);
   }
-  return new TextDecoder().decode(Uint8Array.from(bytes)).replace(/\r$/, "");
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes)).replace(
+    /\r$/,
+    "",
+  );
 }
 
 /** Milliseconds between two looks at a terminal that does not block. */

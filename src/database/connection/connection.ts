@@ -272,7 +272,9 @@ export class Connection {
   }
 
   #parameterChanged(payload: Uint8Array): void {
-    const [name = "", value] = new TextDecoder().decode(payload).split("\0");
+    const [name = "", value] = new TextDecoder("utf-8", { ignoreBOM: true }).decode(payload).split(
+      "\0",
+    );
     const initial = this.transport.parameters?.get(name);
     if (initial === undefined || !keptParameters.has(name)) return;
     if (value === initial) this.#changedParameters.delete(name);

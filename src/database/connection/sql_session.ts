@@ -81,7 +81,7 @@ export class SqlSession {
 }
 
 const copyData = 0x64;
-const decoder = new TextDecoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 class RunningText {
   readonly #results: StatementResult[] = [];

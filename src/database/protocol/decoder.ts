@@ -298,7 +298,7 @@ export function concat(chunks: readonly Uint8Array[], length: number): Uint8Arra
   return joined;
 }
 
-const text = new TextDecoder();
+const text = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Decodes UTF-8 between two positions. */
 function readText(bytes: Uint8Array, start: number, end: number): string {

@@ -24,12 +24,12 @@ export const backend = {
   copyBoth: 0x57,
 } as const;
 
-const text = new TextDecoder();
+const text = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Decodes chunks of UTF-8, which may be cut anywhere. */
 export function joinText(chunks: readonly Uint8Array[]): string {
   if (chunks.length === 1) return text.decode(chunks[0]);
-  const streaming = new TextDecoder();
+  const streaming = new TextDecoder("utf-8", { ignoreBOM: true });
   return chunks.map((chunk) => streaming.decode(chunk, { stream: true })).join("") +
     streaming.decode();
 }

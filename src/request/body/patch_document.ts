@@ -70,7 +70,7 @@ function readMerge(outline: JsonOutline): readonly PatchOperation[] {
   for (const column of outline.members()) {
     // Of members with one name the last one counts.
     const number = operations.get(column)?.number ?? operations.size + 1;
-    if (number > limits.operations) throw tooMany("operations", limits.operations);
+    if (number > limits.members) throw tooMany("members", limits.members);
     const path = [column];
     const { kind } = outline;
     operations.set(

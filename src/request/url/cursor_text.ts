@@ -18,7 +18,7 @@ export const maxCursorKeys = 16;
 export function readCursor(text: string): CursorPosition | undefined {
   if (text.length > maxCursorLength || !/^[A-Za-z0-9_-]+$/.test(text)) return undefined;
   try {
-    const utf8 = new TextDecoder("utf-8", { fatal: true });
+    const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
     return positionOf(JSON.parse(utf8.decode(base64url.decode(text))));
   } catch {
     return undefined;
