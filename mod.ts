@@ -27,7 +27,7 @@ import type { Config } from "./src/config/options.ts";
 import { type ConfigSource, configSource } from "./src/config/source.ts";
 import { isEmbedded } from "./src/database/open.ts";
 import type { Connections } from "./src/database/database.ts";
-import { dialects } from "./src/dialect.ts";
+import { dialects } from "./src/base/dialect.ts";
 import type { RequestInfo } from "./src/handler/handler.ts";
 import { type Handler, type HandlerDependencies, lazyHandler } from "./src/handler/lazy_handler.ts";
 import { agentsOf, loadMcp } from "./src/agents/mcp_host.ts";
@@ -38,7 +38,7 @@ import type {
   Observation,
   ReportedError,
   SchemaCacheCounts,
-} from "./src/observe/observation.ts";
+} from "./src/base/observe/observation.ts";
 import { readSchemaCache, type SchemaCacheDump } from "./src/schema_cache/dump.ts";
 import type { SchemaCache } from "./src/schema_cache/schema_cache.ts";
 import {
@@ -46,7 +46,7 @@ import {
   type TenantHandler,
   tenantHandler,
 } from "./src/tenants/create_tenant_handler.ts";
-import { version } from "./src/version.ts";
+import { version } from "./src/base/version.ts";
 
 export type {
   Connections,

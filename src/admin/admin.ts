@@ -3,12 +3,12 @@ import { accessRefusal, type Peer, TokenGuard } from "./admin_access.ts";
 import { type ConsoleParts, consoleRoutes, type GuardedRoute } from "./console_routes.ts";
 import type { Config } from "../config/options.ts";
 import { redactedConfig } from "../config/print.ts";
-import type { Dialect } from "../dialect.ts";
-import { badHostResponse, isHostHeader } from "../http/host.ts";
+import type { Dialect } from "../base/dialect.ts";
+import { badHostResponse, isHostHeader } from "../base/http/host.ts";
 import { dumpSchemaCache } from "../schema_cache/dump.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { Service } from "../service/service.ts";
-import { version } from "../version.ts";
+import { version } from "../base/version.ts";
 
 /** Dependencies of the admin server apart from the service. */
 export interface AdminOptions {

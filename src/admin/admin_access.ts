@@ -1,6 +1,6 @@
 /** Controls access to the admin server's inner paths: the console, its data, the configuration and
  * the schema cache. @module */
-import { hostName, isAddress, isLoopbackAddress } from "../http/host.ts";
+import { hostName, isAddress, isLoopbackAddress } from "../base/http/host.ts";
 
 /** The client side of a connection. */
 export interface Peer {

@@ -2,7 +2,7 @@
 import { maxListed } from "../access/cell_text.ts";
 import { readAccess } from "../access/cells.ts";
 import { type ShownOption, shownOptions } from "../config/print.ts";
-import { errorFacts } from "../errors/error_response.ts";
+import { errorFacts } from "../base/errors/error_response.ts";
 import { cautionOf, type Finding } from "../diagnosis/finding.ts";
 import type { RequestInfo } from "../handler/handler.ts";
 import type { RequestService } from "../service/request_service.ts";

@@ -1,7 +1,7 @@
 /** Makes tokens for roles, on machines that `admin-sign-in` trusts. @module */
 import { signToken, tokenClaims } from "../auth/sign_token.ts";
 import { metadataBatch } from "../database/batch.ts";
-import { isJsonObject, parseJsonObject } from "../lib/json_object.ts";
+import { isJsonObject, parseJsonObject } from "../base/lib/json_object.ts";
 import type { RequestService } from "../service/request_service.ts";
 
 /** Roles that the login role may take. */

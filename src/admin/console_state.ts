@@ -4,7 +4,7 @@ import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { versionNumber } from "../database/server_version.ts";
 import { addressOf } from "../response/openapi/about.ts";
-import { version } from "../version.ts";
+import { version } from "../base/version.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { ConsoleParts } from "./console_routes.ts";
 import { slowRequestMs } from "./recorder.ts";

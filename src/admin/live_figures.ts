@@ -1,5 +1,5 @@
 /** Figures per second of the last 15 minutes, which the console draws. @module */
-import type { Metrics } from "../observe/metrics.ts";
+import type { Metrics } from "../base/observe/metrics.ts";
 
 /** Gauges at the end of a second. */
 export interface Gauges {

@@ -1,9 +1,13 @@
 /** Remembers recent requests, log lines and figures for the console. @module */
 import process from "node:process";
-import { type Schedule, schedule } from "../lib/timers.ts";
-import type { Metrics } from "../observe/metrics.ts";
-import type { FinishedRequest, Observation, SchemaCacheCounts } from "../observe/observation.ts";
-import { redact } from "../observe/redact.ts";
+import { type Schedule, schedule } from "../base/lib/timers.ts";
+import type { Metrics } from "../base/observe/metrics.ts";
+import type {
+  FinishedRequest,
+  Observation,
+  SchemaCacheCounts,
+} from "../base/observe/observation.ts";
+import { redact } from "../base/observe/redact.ts";
 import type { Service } from "../service/service.ts";
 import { type CountedRequests, type Gauges, LiveFigures, Ring } from "./live_figures.ts";
 

@@ -3,7 +3,7 @@
 import type { Credential } from "../auth/credential.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { Config } from "../config/options.ts";
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import { type Reply, withBookmark } from "../response/reply.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { Snapshot } from "../service/snapshot.ts";
@@ -11,7 +11,7 @@ import { receiveBody } from "../request/body/body.ts";
 import { RawDecoder } from "../request/body/decoders.ts";
 import { isParameterName } from "../request/url/query_params.ts";
 import type { RawRequest } from "../request/raw_request.ts";
-import { version } from "../version.ts";
+import { version } from "../base/version.ts";
 import { admitClient, admitIdentity, authenticateRequest } from "../handler/admission.ts";
 import { changedContext } from "../handler/context.ts";
 import { type AgentsHost, type Context, Exchange } from "../handler/exchange.ts";

@@ -2,9 +2,9 @@
  * loaded with the first message, and may be another bundle: it uses the handler through these types
  * alone. @module */
 import type { Identity } from "../auth/jwt_cache.ts";
-import type { errors } from "../errors/catalogue.ts";
-import type { HeaderList } from "../lib/header_list.ts";
-import type { AgentWrite } from "../observe/observation.ts";
+import type { errors } from "../base/errors/catalogue.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
+import type { AgentWrite } from "../base/observe/observation.ts";
 import type { Reply } from "../response/reply.ts";
 import type { Snapshot } from "../service/snapshot.ts";
 

@@ -1,6 +1,6 @@
 /** Turns the token of a request into a database role and claims. @module */
-import { errors } from "../errors/catalogue.ts";
-import { parseJsonObject } from "../lib/json_object.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { parseJsonObject } from "../base/lib/json_object.ts";
 import { checkClaims, checkTenant, claimsWithRole, type TenantRule } from "./claims.ts";
 import { checkAlgorithm, checkRules, issuedRole, type RoleRule } from "./issuer_rules.ts";
 import type { CachedToken, Identity, JwtCache } from "./jwt_cache.ts";

@@ -1,5 +1,5 @@
 /** Checks the registered claims of a token, and writes the claims for the database. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { Claims, VerifiedToken } from "./jwt.ts";
 
 type TimeRule = (time: number, checks: ClaimChecks) => boolean;

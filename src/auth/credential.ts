@@ -1,6 +1,6 @@
 /** Finds the token of a request: in the `Authorization` header (RFC 6750), or in a cookie. @module
  */
-import { cookieValue } from "../http/cookie.ts";
+import { cookieValue } from "../base/http/cookie.ts";
 
 /** The token of a request, and the header that has it. */
 export interface Credential {

@@ -1,5 +1,5 @@
 /** Fetches the documents of issuers: key sets and discovery documents. @module */
-import type { Schedule } from "../lib/timers.ts";
+import type { Schedule } from "../base/lib/timers.ts";
 
 /** The `fetch` of the Fetch standard. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;

@@ -1,8 +1,8 @@
 /** The rules of an issuer in `jwt-issuers`: which tokens count, and which role they give. @module
  */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { JwtIssuer } from "../config/jwt_issuers.ts";
-import { isJsonObject } from "../lib/json_object.ts";
+import { isJsonObject } from "../base/lib/json_object.ts";
 import type { Claims, TokenHeader, VerifiedToken } from "./jwt.ts";
 import { algorithms, AuthSettingError, isSymmetric } from "./keys.ts";
 import { parseRolePath, roleOf, type RolePath, roleText } from "./role_claim.ts";

@@ -1,9 +1,9 @@
 /** Verifies JSON Web Tokens (RFC 7519) in the compact form of JSON Web Signatures (RFC 7515).
  * @module */
 import { base64url, errors as joseErrors, flattenedVerify } from "jose";
-import { errors } from "../errors/catalogue.ts";
-import { parseJsonObject } from "../lib/json_object.ts";
-import type { ServiceError } from "../errors/service_error.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { parseJsonObject } from "../base/lib/json_object.ts";
+import type { ServiceError } from "../base/errors/service_error.ts";
 import { algorithms } from "./keys.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;

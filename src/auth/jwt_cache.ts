@@ -1,5 +1,5 @@
 /** A bounded cache of verified tokens. @module */
-import { LinkedList, type ListMember } from "../lib/linked_list.ts";
+import { LinkedList, type ListMember } from "../base/lib/linked_list.ts";
 import type { KeySet } from "./keys.ts";
 import type { RolePath } from "./role_claim.ts";
 import type { VerifiedToken } from "./jwt.ts";

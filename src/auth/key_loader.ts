@@ -1,7 +1,7 @@
 /** Loads the key set of one issuer, with its discovery document if the issuer has one. @module */
 import { isKeyUrl } from "../config/checks.ts";
-import { isJsonObject, type JsonObject, parseJsonObject } from "../lib/json_object.ts";
-import type { Schedule } from "../lib/timers.ts";
+import { isJsonObject, type JsonObject, parseJsonObject } from "../base/lib/json_object.ts";
+import type { Schedule } from "../base/lib/timers.ts";
 import { type Fetch, fetchDocument, KeyFetchError } from "./fetch_document.ts";
 import { importKey, type KeySet, type VerificationKey } from "./keys.ts";
 

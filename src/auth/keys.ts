@@ -1,6 +1,6 @@
 /** The keys that verify tokens. @module */
 import { importJWK, type JWK } from "jose";
-import { isJsonObject, type JsonObject, parseJsonObject } from "../lib/json_object.ts";
+import { isJsonObject, type JsonObject, parseJsonObject } from "../base/lib/json_object.ts";
 
 /**
  * An authentication option has an unusable value. The message is for the operator and contains no part of a

@@ -1,5 +1,5 @@
 /** The legacy path syntax of `jwt-role-claim-key`, which JSONPath replaced. @module */
-import { isJsonObject } from "../lib/json_object.ts";
+import { isJsonObject } from "../base/lib/json_object.ts";
 
 /** One step from a value to a value inside it. */
 export type RolePathStep =

@@ -1,8 +1,8 @@
 /** The keys of issuers, which the service fetches and keeps fresh. @module */
-import { errors } from "../errors/catalogue.ts";
-import { getOrMake } from "../lib/group_by.ts";
-import type { Counter, MetricRegistry, Sample } from "../observe/metric_registry.ts";
-import type { Observation } from "../observe/observation.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { getOrMake } from "../base/lib/group_by.ts";
+import type { Counter, MetricRegistry, Sample } from "../base/observe/metric_registry.ts";
+import type { Observation } from "../base/observe/observation.ts";
 import { KeyFetchError } from "./fetch_document.ts";
 import {
   type FetchDependencies,

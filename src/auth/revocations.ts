@@ -1,7 +1,7 @@
 /** The list of revoked tokens. @module */
 import { claimText } from "./claims.ts";
 import type { VerifiedToken } from "./jwt.ts";
-import { getOrMake } from "../lib/group_by.ts";
+import { getOrMake } from "../base/lib/group_by.ts";
 
 /** One row of the list: it revokes the tokens whose claim has a value. */
 export interface Revocation {

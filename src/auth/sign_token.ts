@@ -1,6 +1,6 @@
 /** Signs tokens with the service's own secret. @module */
 import { importJWK, type JWK, SignJWT } from "jose";
-import type { JsonObject } from "../lib/json_object.ts";
+import type { JsonObject } from "../base/lib/json_object.ts";
 import { algorithmsOf, AuthSettingError, readSecret } from "./keys.ts";
 
 interface SigningKey {

@@ -1,5 +1,5 @@
 /** Verifies a token with the keys of its issuer. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import {
   noSuitableKey,
   unverifiedIssuer,

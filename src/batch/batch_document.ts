@@ -1,12 +1,12 @@
 /** Reads the document of a batch, the body of `POST /`. @module */
 import { base64url } from "jose";
 import type { IsolationLevel } from "../database/batch.ts";
-import { errors } from "../errors/catalogue.ts";
-import { headerValue, isHeaderName } from "../errors/http_text.ts";
-import type { ServiceError } from "../errors/service_error.ts";
-import { parseAccept } from "../http/accept.ts";
-import { parseMediaType } from "../http/media_type.ts";
-import { turn } from "../lib/timers.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { headerValue, isHeaderName } from "../base/errors/http_text.ts";
+import type { ServiceError } from "../base/errors/service_error.ts";
+import { parseAccept } from "../base/http/accept.ts";
+import { parseMediaType } from "../base/http/media_type.ts";
+import { turn } from "../base/lib/timers.ts";
 import type { BodyDecoder } from "../request/body/body_decoder.ts";
 import { DocumentDecoder } from "../request/body/decoders.ts";
 import { JsonOutline } from "../request/body/json_outline.ts";

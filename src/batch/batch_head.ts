@@ -1,9 +1,9 @@
 /** Reads the head of a request that is a batch, and makes the heads of its operations: those of the requests
  * that they would be alone. @module */
 import type { Config } from "../config/options.ts";
-import { errors } from "../errors/catalogue.ts";
-import { parseAccept } from "../http/accept.ts";
-import { canonicalText, parseMediaType } from "../http/media_type.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { parseAccept } from "../base/http/accept.ts";
+import { canonicalText, parseMediaType } from "../base/http/media_type.ts";
 import { parsePreferences } from "../request/preferences.ts";
 import { chooseSchema } from "../request/profile.ts";
 import type { RawRequest } from "../request/raw_request.ts";

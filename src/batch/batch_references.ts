@@ -1,6 +1,6 @@
 /** References of a batch: members of an operation that come from the results of earlier ones.
  * @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import { resultCheck, type ResultPart, type ResultValue } from "../query/result_reference.ts";
 import type { BatchOperation } from "./batch_document.ts";
 import { isSpread, type ReadNode } from "../plan/read_node.ts";

@@ -1,9 +1,9 @@
 /** Writes the replies of operations as one JSON document. @module */
 import { base64url } from "jose";
 import { decodeBytes } from "../request/raw_request.ts";
-import { type MediaRange, parseMediaType } from "../http/media_type.ts";
+import { type MediaRange, parseMediaType } from "../base/http/media_type.ts";
 import { concat } from "../database/protocol/decoder.ts";
-import { hasBody } from "../errors/http_text.ts";
+import { hasBody } from "../base/errors/http_text.ts";
 import type { Preferences } from "../request/api_request.ts";
 import {
   type Header,

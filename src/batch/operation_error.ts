@@ -1,5 +1,5 @@
 /** The error of a batch. @module */
-import type { FailedOperation } from "../errors/service_error.ts";
+import type { FailedOperation } from "../base/errors/service_error.ts";
 
 /** Wraps an error with the operation that it belongs to. The response is that of the cause. */
 export class OperationError extends Error {

@@ -4,9 +4,9 @@ import { markOf, mayText } from "../access/cell_text.ts";
 import { withCounts } from "../access/counts.ts";
 import { callerFlags, callerOf } from "./caller_flags.ts";
 import { type Command, flagsOf } from "./command.ts";
-import { paddedRows, print } from "./output.ts";
-import { groupBy } from "../lib/group_by.ts";
-import { printable, printableJson } from "../lib/printable.ts";
+import { paddedRows, print } from "../base/observe/output.ts";
+import { groupBy } from "../base/lib/group_by.ts";
+import { printable, printableJson } from "../base/lib/printable.ts";
 import { withDatabase } from "./with_service.ts";
 
 export const accessCommand: Command = {

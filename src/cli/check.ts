@@ -9,12 +9,12 @@ import {
 } from "../diagnosis/finding.ts";
 import { measureFindings } from "../diagnosis/measure.ts";
 import { notificationFindings } from "../diagnosis/notifications.ts";
-import { svcDialect } from "../dialect.ts";
-import type { CallWords } from "../observe/call_words.ts";
+import { svcDialect } from "../base/dialect.ts";
+import type { CallWords } from "../base/observe/call_words.ts";
 import type { Service } from "../service/service.ts";
 import { type Command, type CommandCall, flagsOf } from "./command.ts";
-import { print, printError } from "./output.ts";
-import { callWords } from "./program_call.ts";
+import { print, printError } from "../base/observe/output.ts";
+import { callWords } from "../base/lib/program_call.ts";
 import type { QuickStart } from "./start.ts";
 import { withDatabase } from "./with_service.ts";
 

@@ -4,15 +4,15 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import type { Config } from "../config/options.ts";
 import { type ConfigFlags, noValues } from "../config/load.ts";
-import { nearest } from "../config/nearest.ts";
+import { nearest } from "../base/lib/nearest.ts";
 import { type ConfigSource, configSource } from "../config/source.ts";
 import type { Database, DatabaseDependencies, InitScript } from "../database/database.ts";
 import { isEmbedded, openDatabase, type OpenTransport, openTransport } from "../database/open.ts";
-import { errorCode } from "../lib/error_code.ts";
+import { errorCode } from "../base/lib/error_code.ts";
 import type { ConfigArguments } from "./command.ts";
-import { isFile } from "./output.ts";
-import { installCall } from "./program_call.ts";
-import { oneLine } from "../observe/redact.ts";
+import { isFile } from "../base/observe/output.ts";
+import { installCall } from "../base/lib/program_call.ts";
+import { oneLine } from "../base/observe/redact.ts";
 
 /** Reads the configuration of one process. */
 export interface ConfigReader {

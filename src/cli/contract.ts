@@ -2,12 +2,12 @@
 import { readFileSync } from "node:fs";
 import { type Contract, contractText, parseContract, readContract } from "../contract/contract.ts";
 import { contractChanges } from "../contract/diff.ts";
-import { svcDialect } from "../dialect.ts";
-import { groupBy } from "../lib/group_by.ts";
+import { svcDialect } from "../base/dialect.ts";
+import { groupBy } from "../base/lib/group_by.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import type { Service } from "../service/service.ts";
 import type { Command } from "./command.ts";
-import { print, printError } from "./output.ts";
+import { print, printError } from "../base/observe/output.ts";
 import { withDatabase } from "./with_service.ts";
 
 export const contractCommand: Command = {

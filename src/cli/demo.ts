@@ -10,7 +10,7 @@ import { environmentName } from "../config/names.ts";
 import type { Config } from "../config/options.ts";
 import type { Command, CommandCall, CommandContext } from "./command.ts";
 import { type DemoExample, examples, type TryRequest } from "./examples.ts";
-import { print } from "./output.ts";
+import { print } from "../base/observe/output.ts";
 import { findNextPort, findPort, type IsFreePort, isFreePort } from "./quick/free_ports.ts";
 
 const exampleNames = Array.from(examples.keys()).join(" or ");

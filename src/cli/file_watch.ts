@@ -1,6 +1,6 @@
 /** Notices changes of a file by its time and size. @module */
 import { statSync } from "node:fs";
-import type { Schedule } from "../lib/timers.ts";
+import type { Schedule } from "../base/lib/timers.ts";
 
 export interface FileWatchOptions {
   readonly path: string;

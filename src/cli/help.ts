@@ -1,6 +1,6 @@
 /** The texts of `--help` and `--version`, and the usage line. @module */
-import { svcDialect } from "../dialect.ts";
-import { version } from "../version.ts";
+import { svcDialect } from "../base/dialect.ts";
+import { version } from "../base/version.ts";
 import { modeFlags, serveFlagDocs } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { shortForms } from "./option_flags.ts";

@@ -1,10 +1,10 @@
 /** The process's logs: the access log on stdout, the diagnostic log on stderr. @module */
-import type { CallWords } from "../observe/call_words.ts";
-import { LineSink } from "../observe/line_sink.ts";
-import type { Observation } from "../observe/observation.ts";
-import { createReporter, type LogSettings } from "../observe/reporter.ts";
-import { withTimeout } from "../lib/time_limits.ts";
-import { stderr, stdout, writeAll } from "./standard_streams.ts";
+import type { CallWords } from "../base/observe/call_words.ts";
+import { LineSink } from "../base/observe/line_sink.ts";
+import type { Observation } from "../base/observe/observation.ts";
+import { createReporter, type LogSettings } from "../base/observe/reporter.ts";
+import { withTimeout } from "../base/lib/time_limits.ts";
+import { stderr, stdout, writeAll } from "../base/observe/standard_streams.ts";
 
 export interface Log {
   readonly observe: (event: Observation) => void;

@@ -1,6 +1,6 @@
 /** Flags that set options of the configuration: `--db-pool=20` for each row of the table of
  * options, and short forms. @module */
-import { nearest } from "../config/nearest.ts";
+import { nearest } from "../base/lib/nearest.ts";
 import { type OptionKey, rows } from "../config/options.ts";
 
 export interface ShortForm {

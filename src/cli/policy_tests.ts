@@ -1,15 +1,15 @@
 /** `svc test`: runs policy tests, whose requests and fixtures roll back. @module */
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { svcDialect } from "../dialect.ts";
+import { svcDialect } from "../base/dialect.ts";
 import { withAnswers } from "../policy_test/case_file.ts";
 import { type CaseResult, runFile } from "../policy_test/case_handler.ts";
 import { generateTests } from "../policy_test/generate.ts";
 import { failureText, gapsText, junitText, summaryText } from "../policy_test/report.ts";
 import { type Command, type CommandCall, flagsOf } from "./command.ts";
 import { relativeTo, shortPath } from "./config_files.ts";
-import { print, printError } from "./output.ts";
-import { callWords } from "./program_call.ts";
+import { print, printError } from "../base/observe/output.ts";
+import { callWords } from "../base/lib/program_call.ts";
 import { readCases, withTransport } from "./with_transport.ts";
 
 export const testCommand: Command = {

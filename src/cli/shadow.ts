@@ -2,12 +2,12 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { serviceHandler } from "../handler/handler.ts";
-import { turn } from "../lib/timers.ts";
+import { turn } from "../base/lib/timers.ts";
 import { isRead, proxyHandler } from "../shadow/proxy.ts";
 import { Shadow } from "../shadow/shadow.ts";
 import { type ReadLine, Tally } from "../shadow/tally.ts";
 import { type Command, type CommandCall, type CommandContext, flagsOf } from "./command.ts";
-import { print, printError } from "./output.ts";
+import { print, printError } from "../base/observe/output.ts";
 import { withDatabase } from "./with_service.ts";
 
 export const shadowCommand: Command = {

@@ -8,11 +8,11 @@ import {
   type StatementResult,
   type TextResult,
 } from "../database/connection/sql_session.ts";
-import { svcDialect } from "../dialect.ts";
-import { printable } from "../lib/printable.ts";
+import { svcDialect } from "../base/dialect.ts";
+import { printable } from "../base/lib/printable.ts";
 import { type Command, type CommandCall, flagsOf } from "./command.ts";
 import { configReader, openConfiguredTransport, readText } from "./config_files.ts";
-import { paddedRows, print, printError } from "./output.ts";
+import { paddedRows, print, printError } from "../base/observe/output.ts";
 
 export const sqlCommand: Command = {
   name: "sql",

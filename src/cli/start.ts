@@ -4,7 +4,7 @@ import process from "node:process";
 import type { Config } from "../config/options.ts";
 import type { Database } from "../database/database.ts";
 import { environmentName } from "../config/names.ts";
-import { pgrstDialect, svcDialect } from "../dialect.ts";
+import { pgrstDialect, svcDialect } from "../base/dialect.ts";
 import type { ConfigArguments } from "./command.ts";
 import { type ConfigReader, configReader, openConfiguredDatabase } from "./config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";

@@ -7,7 +7,7 @@ import {
 import { secondsOf } from "../config/units.ts";
 import { type Command, type CommandCall, flagsOf } from "./command.ts";
 import { configReader } from "./config_files.ts";
-import { print } from "./output.ts";
+import { print } from "../base/observe/output.ts";
 
 export const tokenCommand: Command = {
   name: "token",

@@ -5,7 +5,7 @@ import { parseRequest } from "../policy_test/case_file.ts";
 import { explainRequest } from "../why/explain_request.ts";
 import { callerFlags, callerOf } from "./caller_flags.ts";
 import { type Command, type CommandCall, flagsOf } from "./command.ts";
-import { print } from "./output.ts";
+import { print } from "../base/observe/output.ts";
 import { readCases, withTransport } from "./with_transport.ts";
 
 export const whyCommand: Command = {

@@ -6,7 +6,7 @@ import { openConfiguredDatabase } from "./config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";
 import type { Config } from "../config/options.ts";
 import { openLog } from "./log.ts";
-import { callWords } from "./program_call.ts";
+import { callWords } from "../base/lib/program_call.ts";
 import { openStart, type QuickStart } from "./start.ts";
 
 /**

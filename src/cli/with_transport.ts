@@ -1,17 +1,17 @@
 /** Runs a task with one connection of the configuration, for requests that roll back. @module */
 import { dirname, resolve } from "node:path";
 import { isEmbedded } from "../database/open.ts";
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import { parseCaseFile } from "../policy_test/case_file.ts";
 import type { FixtureScript } from "../policy_test/fixtures.ts";
-import type { Observation } from "../observe/observation.ts";
+import type { Observation } from "../base/observe/observation.ts";
 import type { RunSetup } from "../policy_test/case_handler.ts";
 import type { ConfigArguments } from "./command.ts";
 import { openConfiguredTransport, readBytes, shortPath } from "./config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";
 import { openLog } from "./log.ts";
-import { errorMessage } from "./output.ts";
-import { callWords } from "./program_call.ts";
+import { errorMessage } from "../base/observe/output.ts";
+import { callWords } from "../base/lib/program_call.ts";
 import { openStart } from "./start.ts";
 
 /** Runs a task, and resolves with its exit code. Rejects with `CannotConnectError` without a connection. */

@@ -1,5 +1,5 @@
 /** Syntax checks of option values. Each runs in time linear in the length of the text. @module */
-import { hostName, isLoopbackHost } from "../http/host.ts";
+import { hostName, isLoopbackHost } from "../base/http/host.ts";
 import { readRateLimits } from "./rate_limit_grammar.ts";
 
 const uriCharacters = "[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2}";

@@ -1,6 +1,6 @@
 /** Codecs parse option values of the file and the environment, and print them: one codec per type.
  * @module */
-import { type Dialect, dialects } from "../dialect.ts";
+import { type Dialect, dialects } from "../base/dialect.ts";
 
 /** An unparsed value of a source. The environment has strings only. */
 export type RawValue =

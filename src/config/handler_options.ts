@@ -1,10 +1,10 @@
 /** Checks options that a program passes as values, by the rules for options in a file. @module */
-import type { Dialect } from "../dialect.ts";
-import { isJsonObject } from "../lib/json_object.ts";
+import type { Dialect } from "../base/dialect.ts";
+import { isJsonObject } from "../base/lib/json_object.ts";
 import { ConfigError, MissingOptionError } from "./config_error.ts";
 import { loadConfig } from "./load.ts";
 import { appSettingsPrefix, camelCase, environmentName } from "./names.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../base/lib/nearest.ts";
 import { removedOptions } from "./removed_options.ts";
 import { type Config, rows } from "./options.ts";
 

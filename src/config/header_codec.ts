@@ -1,5 +1,5 @@
 /** The codec of response headers: a JSON object of names and values. @module */
-import { parseJsonObject } from "../lib/json_object.ts";
+import { parseJsonObject } from "../base/lib/json_object.ts";
 import { isHeaderName } from "./checks.ts";
 import { accept, type Codec, quote, reject } from "./codecs.ts";
 

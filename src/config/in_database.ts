@@ -1,9 +1,9 @@
 /** Reads configuration and role settings from the database: the statements, and their results.
  * @module */
-import { groupBy } from "../lib/group_by.ts";
-import type { Dialect } from "../dialect.ts";
+import { groupBy } from "../base/lib/group_by.ts";
+import type { Dialect } from "../base/dialect.ts";
 import { type IsolationLevel, loginSearchPath, type Statement } from "../database/batch.ts";
-import { compile, ident, param, sql } from "../sql/fragment.ts";
+import { compile, ident, param, sql } from "../base/sql/fragment.ts";
 import type { DatabaseValues } from "./load.ts";
 import { databaseName } from "./names.ts";
 import { type Config, rows } from "./options.ts";

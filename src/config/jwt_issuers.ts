@@ -1,5 +1,5 @@
 /** The option `jwt-issuers`: a JSON list of issuers, or the path of a file with it. @module */
-import { isJsonObject, type JsonObject, parseJson } from "../lib/json_object.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../base/lib/json_object.ts";
 import { isKeyUrl } from "./checks.ts";
 import { accept, type CodecContext, type CodecResult, quote, reject } from "./codecs.ts";
 import { minSecretBytes, readNamedFile, textOrFile, withoutLastLineFeed } from "./secret.ts";

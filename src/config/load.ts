@@ -1,7 +1,7 @@
 /** Loads the configuration. Precedence: database, programmatic options or flags of the command
  * line, environment, file, defaults. @module */
 import { isEmbedded } from "../database/open.ts";
-import { type Dialect, dialects, type FileBase, svcDialect } from "../dialect.ts";
+import { type Dialect, dialects, type FileBase, svcDialect } from "../base/dialect.ts";
 import { type CodecContext, quote, type RawValue, text } from "./codecs.ts";
 import {
   combineProblems,
@@ -19,7 +19,7 @@ import {
   dialectVariable,
   environmentName,
 } from "./names.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../base/lib/nearest.ts";
 import { type Config, type OptionKey, options, rows } from "./options.ts";
 import { removedOptions } from "./removed_options.ts";
 import { isSameAs, type Option, required } from "./options/option.ts";

@@ -1,6 +1,6 @@
 /** The names of an option: its key in the file, its environment variable, its field in the code.
  * @module */
-import { svcDialect } from "../dialect.ts";
+import { svcDialect } from "../base/dialect.ts";
 
 /** The field's name of a key, as a type: `db-max-rows` is `dbMaxRows`. */
 export type CamelCase<Key extends string> = Key extends `${infer Head}-${infer Tail}`

@@ -1,6 +1,6 @@
 /** Codecs of the values that a file may hold (`@path`): the connection string and the secret that
  * verifies tokens. Messages omit both. @module */
-import { parseJsonObject } from "../lib/json_object.ts";
+import { parseJsonObject } from "../base/lib/json_object.ts";
 import { parseConnectionString } from "../database/connect/connection_string.ts";
 import {
   accept,

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { markOf, maxListed, mayText } from "../access/cell_text.ts";
 import type { AccessCell, AccessMatrix } from "../access/cells.ts";
-import { printable } from "../lib/printable.ts";
+import { printable } from "../base/lib/printable.ts";
 import { useConsole } from "./loading.ts";
 import { schemaName } from "./model.ts";
 import { CopyButton, DataTable, Dialog, html, type View } from "./view.ts";

@@ -3,7 +3,7 @@
 import { prettyJson } from "./json_text.ts";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ConsoleFunction } from "../admin/console_schema.ts";
-import { isJsonObject } from "../lib/json_object.ts";
+import { isJsonObject } from "../base/lib/json_object.ts";
 import { type ApiAnswer, callApi, errorOf, rowsOf } from "./api.ts";
 import { signature } from "./cells.ts";
 import type { ApiCall } from "./code.ts";

@@ -1,5 +1,5 @@
 /** The tree of a plan that `EXPLAIN (FORMAT JSON)` returns. @module */
-import { isJsonObject } from "../lib/json_object.ts";
+import { isJsonObject } from "../base/lib/json_object.ts";
 
 /** A node of a plan. Rows are sums over its loops, times those of loops that follow each other. */
 export interface PlanNode {

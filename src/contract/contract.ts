@@ -4,7 +4,7 @@ import type { Config } from "../config/options.ts";
 import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { versionNumber } from "../database/server_version.ts";
-import { printable } from "../lib/printable.ts";
+import { printable } from "../base/lib/printable.ts";
 import { matchingRelationships } from "../plan/find_relationship.ts";
 import type {
   Column,
@@ -14,7 +14,7 @@ import type {
   Routine,
   SchemaCache,
 } from "../schema_cache/schema_cache.ts";
-import { quoteIdent } from "../sql/fragment.ts";
+import { quoteIdent } from "../base/sql/fragment.ts";
 
 /** A contract. */
 export interface Contract {

@@ -1,5 +1,5 @@
 /** Transactions as data: the statements of one, how it begins and ends, and its result. @module */
-import type { ParamValue } from "../sql/fragment.ts";
+import type { ParamValue } from "../base/sql/fragment.ts";
 
 export type ResultUse =
   | "none"

@@ -1,8 +1,8 @@
 /** The port between the service and PostgreSQL: one transaction is one batch of statements. @module */
-import type { Dialect } from "../dialect.ts";
-import type { BodySpool } from "../lib/body_spool.ts";
-import type { Deadline } from "../lib/time_limits.ts";
-import type { Histogram } from "../observe/metric_registry.ts";
+import type { Dialect } from "../base/dialect.ts";
+import type { BodySpool } from "../base/lib/body_spool.ts";
+import type { Deadline } from "../base/lib/time_limits.ts";
+import type { Histogram } from "../base/observe/metric_registry.ts";
 import type { Batch, BatchEvents, BatchResult } from "./batch.ts";
 
 export interface Caller {

@@ -1,5 +1,5 @@
 /** Classifies database failures that concern the whole service, not only one request. @module */
-import { DatabaseError, ServiceError } from "../errors/service_error.ts";
+import { DatabaseError, ServiceError } from "../base/errors/service_error.ts";
 
 export const statementNamePrefix = "svc_";
 

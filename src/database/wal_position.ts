@@ -1,8 +1,8 @@
 /** Positions in the write-ahead log, and the SQL that reads them. Source: PostgreSQL documentation,
  * "Backup Control Functions" and "WAL Internals". @module */
 import type { ResultColumns, Statement, WalPosition } from "./batch.ts";
-import { compile, param, sql } from "../sql/fragment.ts";
-import { raise } from "../sql/raise.ts";
+import { compile, param, sql } from "../base/sql/fragment.ts";
+import { raise } from "../base/sql/raise.ts";
 
 /**
  * Reads the position of the end of the log on a primary, or of replay on a standby, and what the standby has

@@ -1,5 +1,5 @@
 /** The findings in the catalogue: level and message of each. @module */
-import { nearest } from "../config/nearest.ts";
+import { nearest } from "../base/lib/nearest.ts";
 import { type Finding, type FindingLevel } from "./finding.ts";
 import type { CatalogueFacts } from "./query.ts";
 

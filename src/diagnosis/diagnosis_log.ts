@@ -1,7 +1,7 @@
 /** Reports how many findings a service has: after its start, and after each reload that adds some.
  * @module */
 import type { Config } from "../config/options.ts";
-import { isLogged, type Observation } from "../observe/observation.ts";
+import { isLogged, type Observation } from "../base/observe/observation.ts";
 import { type Finding, findingLine } from "./finding.ts";
 
 export interface DiagnosedService {

@@ -1,8 +1,8 @@
 /** Measures what the SQL of findings gains. Nothing of it lasts. @module */
 import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
-import { DatabaseError } from "../errors/service_error.ts";
-import { catalogueSql, compile, type Sql, sql } from "../sql/fragment.ts";
+import { DatabaseError } from "../base/errors/service_error.ts";
+import { catalogueSql, compile, type Sql, sql } from "../base/sql/fragment.ts";
 import type { Finding } from "./finding.ts";
 import { type Experiment, policyFindings } from "./policy_findings.ts";
 import type { CatalogueFacts, CatalogueRow } from "./query.ts";

@@ -2,8 +2,8 @@
 import type { Config } from "../config/options.ts";
 import type { Database, Notify, Subscribe } from "../database/database.ts";
 import { NotificationProbe } from "../database/notifications/notification_probe.ts";
-import { deferred } from "../lib/deferred.ts";
-import { schedule } from "../lib/timers.ts";
+import { deferred } from "../base/lib/deferred.ts";
+import { schedule } from "../base/lib/timers.ts";
 import type { Finding } from "./finding.ts";
 
 /**

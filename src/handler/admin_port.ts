@@ -1,6 +1,6 @@
 /** The interface between a handler and its admin server (`src/admin/create_admin.ts`), which may be
  * another bundle. @module */
-import type { Observation } from "../observe/observation.ts";
+import type { Observation } from "../base/observe/observation.ts";
 import type { Service } from "../service/service.ts";
 
 /** Name of the method that `createAdmin` calls, which may come from another bundle. */

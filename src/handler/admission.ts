@@ -17,10 +17,10 @@
 import { authenticate } from "../auth/authenticate.ts";
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { RevocationIndex } from "../auth/revocations.ts";
-import { errors } from "../errors/catalogue.ts";
-import { networkOf } from "../http/client_address.ts";
-import { isForeignWrite } from "../http/foreign_site.ts";
-import { beforeDeadline } from "../lib/time_limits.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { networkOf } from "../base/http/client_address.ts";
+import { isForeignWrite } from "../base/http/foreign_site.ts";
+import { beforeDeadline } from "../base/lib/time_limits.ts";
 import { Admission } from "../rate_limits/rate_limiter.ts";
 import { limitedResource } from "../rate_limits/resource.ts";
 import type { RawRequest } from "../request/raw_request.ts";

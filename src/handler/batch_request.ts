@@ -15,9 +15,9 @@ import {
 import { OperationError } from "../batch/operation_error.ts";
 import { BatchReferences } from "../batch/batch_references.ts";
 import { batchReply } from "../batch/batch_reply.ts";
-import { errors } from "../errors/catalogue.ts";
-import { quotable } from "../errors/quoting.ts";
-import { type FailedOperation, isError } from "../errors/service_error.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { quotable } from "../base/errors/quoting.ts";
+import { type FailedOperation, isError } from "../base/errors/service_error.ts";
 import type { Admission } from "../rate_limits/rate_limiter.ts";
 import { noBytes } from "../request/body/body_decoder.ts";
 import { receiveBody } from "../request/body/body.ts";

@@ -10,8 +10,8 @@ import type { AgentsHost, Context, PathHost, RequestCounters } from "./exchange.
 import { RequestsInFlight } from "./in_flight.ts";
 import { headerSteps, replySteps } from "./reply_steps.ts";
 import { RouteNames } from "./route_names.ts";
-import { BodySpool } from "../lib/body_spool.ts";
-import { SpoolSpace, temporaryFiles } from "../lib/spool_file.ts";
+import { BodySpool } from "../base/lib/body_spool.ts";
+import { SpoolSpace, temporaryFiles } from "../base/lib/spool_file.ts";
 
 interface ContextOptions {
   readonly loading: ServiceOptions["loading"];

@@ -1,7 +1,7 @@
 /** Answers requests that need no stage: preflights, invalid hosts, health checks. @module */
-import { preflightHeaders } from "../http/cors.ts";
-import { isHostHeader } from "../http/host.ts";
-import type { HeaderList } from "../lib/header_list.ts";
+import { preflightHeaders } from "../base/http/cors.ts";
+import { isHostHeader } from "../base/http/host.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
 import type { RequestService } from "../service/request_service.ts";

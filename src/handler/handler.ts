@@ -1,11 +1,11 @@
 /** Turns a `Request` into a `Response`: the edge of the stages. @module */
-import type { Dialect } from "../dialect.ts";
-import { errorResponse } from "../errors/error_response.ts";
-import type { ServiceError } from "../errors/service_error.ts";
+import type { Dialect } from "../base/dialect.ts";
+import { errorResponse } from "../base/errors/error_response.ts";
+import type { ServiceError } from "../base/errors/service_error.ts";
 import type { Reply } from "../response/reply.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
-import { version } from "../version.ts";
+import { version } from "../base/version.ts";
 import { cachedContext } from "./context.ts";
 import type { AgentsHost, Exchange, PathHost, RequestInfo } from "./exchange.ts";
 import { toResponse } from "./headers.ts";

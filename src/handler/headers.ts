@@ -1,5 +1,5 @@
 /** Lists of response headers, and responses made of them. @module */
-import type { HeaderList } from "../lib/header_list.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
 import type { Reply } from "../response/reply.ts";
 import type { Exchange } from "./exchange.ts";
 

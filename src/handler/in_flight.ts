@@ -1,5 +1,5 @@
 /** The requests that are in progress. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 
 /** Counts requests from their arrival to the end of their response. */
 export class RequestsInFlight {

@@ -1,7 +1,7 @@
 /** Runs the stages of a request in order. Only this module turns errors into responses. @module */
-import { errors } from "../errors/catalogue.ts";
-import { errorResponse, toServiceError } from "../errors/error_response.ts";
-import { isCanceled, ServiceError } from "../errors/service_error.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { errorResponse, toServiceError } from "../base/errors/error_response.ts";
+import { isCanceled, ServiceError } from "../base/errors/service_error.ts";
 import { OperationError } from "../batch/operation_error.ts";
 import { isBatch } from "../batch/batch_head.ts";
 import { asRead } from "../request/query_request.ts";

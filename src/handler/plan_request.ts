@@ -1,6 +1,6 @@
 /** Plans one request, by its shape if the plan cache knows that. @module */
 import type { OperationReferences } from "../batch/batch_references.ts";
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { OptionsPlan } from "../plan/allowed_methods.ts";
 import { BodyPlan } from "../plan/body_plan.ts";
 import { checkTarget, plan } from "../plan/plan.ts";

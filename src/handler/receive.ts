@@ -1,17 +1,17 @@
 /** Makes the exchange of a request: takes its head apart. @module */
-import { RequestTiming } from "../observe/stopwatch.ts";
+import { RequestTiming } from "../base/observe/stopwatch.ts";
 import { readCredential } from "../auth/credential.ts";
 import type { Config } from "../config/options.ts";
-import { errors } from "../errors/catalogue.ts";
-import { maskCookie } from "../http/cookie.ts";
-import { uncodedTags } from "../http/etag.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { maskCookie } from "../base/http/cookie.ts";
+import { uncodedTags } from "../base/http/etag.ts";
 import {
   applicationNameOf,
   noIdentifiers,
   type RequestIdentifiers,
   requestIdOf,
-} from "../http/request_id.ts";
-import { spanOf } from "../http/trace_context.ts";
+} from "../base/http/request_id.ts";
+import { spanOf } from "../base/http/trace_context.ts";
 import { lengthError } from "../request/length_limits.ts";
 import { type RawRequest, readRawRequest } from "../request/raw_request.ts";
 import type { RequestService } from "../service/request_service.ts";

@@ -1,11 +1,11 @@
 /** Receives the body of a request, within the limits of its kind. @module */
-import { errors } from "../errors/catalogue.ts";
-import { systemClock } from "../lib/clock.ts";
-import { schedule } from "../lib/timers.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { systemClock } from "../base/lib/clock.ts";
+import { schedule } from "../base/lib/timers.ts";
 import type { Payload } from "../request/api_request.ts";
 import { type LongBodyChecks, receiveBody, type ReceivingOptions } from "../request/body/body.ts";
-import { openSpoolFile } from "../lib/spool_file.ts";
-import { BodyPace, MinRate } from "../lib/time_limits.ts";
+import { openSpoolFile } from "../base/lib/spool_file.ts";
+import { BodyPace, MinRate } from "../base/lib/time_limits.ts";
 import type { DivisionOptions } from "../request/body/divided_body.ts";
 import type { PayloadReader } from "../request/body/payload.ts";
 import { hasIdempotencyKey } from "../request/idempotency_key.ts";

@@ -2,7 +2,7 @@
 import { batchReply, type OperationReply } from "../batch/batch_reply.ts";
 import { OperationError } from "../batch/operation_error.ts";
 import type { BatchResult, HeldResult } from "../database/batch.ts";
-import type { HeaderList } from "../lib/header_list.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
 import { targetNameUsesOf } from "../plan/plan.ts";
 import type { Reply } from "../response/reply.ts";
 import {
@@ -12,7 +12,7 @@ import {
   respondToPlan,
   respondToRead,
 } from "../response/response.ts";
-import { targetNameHeaders } from "../errors/target_name_warning.ts";
+import { targetNameHeaders } from "../base/errors/target_name_warning.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import { type DataPlan, isExplained, relationOf } from "../transaction/data_plan.ts";
 import { applyResultChecks } from "../transaction/result_checks.ts";

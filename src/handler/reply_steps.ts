@@ -1,16 +1,16 @@
 /** The steps behind the stages: each adds to replies what an option or a request demands. @module */
-import { formatServerTiming } from "../observe/stopwatch.ts";
+import { formatServerTiming } from "../base/observe/stopwatch.ts";
 import type { Config } from "../config/options.ts";
-import { isResponseCoding } from "../http/accept_encoding.ts";
-import { actualHeaders } from "../http/cors.ts";
-import { isCrossOrigin } from "../http/foreign_site.ts";
-import { withVary } from "../http/vary.ts";
-import type { HeaderList } from "../lib/header_list.ts";
+import { isResponseCoding } from "../base/http/accept_encoding.ts";
+import { actualHeaders } from "../base/http/cors.ts";
+import { isCrossOrigin } from "../base/http/foreign_site.ts";
+import { withVary } from "../base/http/vary.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
 import { compressReply } from "../response/compress.ts";
 import { type BodyEncoders, bodyEncoders } from "../response/encoders.ts";
 import type { Header } from "../response/overrides.ts";
 import type { Reply } from "../response/reply.ts";
-import { version } from "../version.ts";
+import { version } from "../base/version.ts";
 import { allowedOrigins, type Context, type Exchange, type ReplyStep } from "./exchange.ts";
 import { hasHeader, withHeaders, withoutHeader } from "./headers.ts";
 

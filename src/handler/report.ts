@@ -1,10 +1,10 @@
 /** Reports requests: to the observer, and to the metrics. @module */
 import type { Statement } from "../database/batch.ts";
-import { errorFacts } from "../errors/error_response.ts";
-import { DatabaseError, ServiceError } from "../errors/service_error.ts";
-import { spanOf } from "../http/trace_context.ts";
-import type { FinishedRequest } from "../observe/observation.ts";
-import type { RequestMetrics } from "../observe/request_metrics.ts";
+import { errorFacts } from "../base/errors/error_response.ts";
+import { DatabaseError, ServiceError } from "../base/errors/service_error.ts";
+import { spanOf } from "../base/http/trace_context.ts";
+import type { FinishedRequest } from "../base/observe/observation.ts";
+import type { RequestMetrics } from "../base/observe/request_metrics.ts";
 import type { Reply } from "../response/reply.ts";
 import type { RequestService } from "../service/request_service.ts";
 import type { Exchange, RequestFailure } from "./exchange.ts";

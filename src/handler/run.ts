@@ -1,6 +1,6 @@
 /** Runs the script of a request, once for each `Idempotency-Key`: a second request with the key gets the
  * answer of the first. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import { targetNameUsesOf } from "../plan/plan.ts";
 import {
   hasIdempotencyKey,

@@ -10,10 +10,10 @@ import {
   type Statement,
 } from "../database/batch.ts";
 import type { Caller } from "../database/database.ts";
-import { errors } from "../errors/catalogue.ts";
-import { DatabaseError, isCanceled, isError } from "../errors/service_error.ts";
-import { systemClock } from "../lib/clock.ts";
-import { Deadline } from "../lib/time_limits.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { DatabaseError, isCanceled, isError } from "../base/errors/service_error.ts";
+import { systemClock } from "../base/lib/clock.ts";
+import { Deadline } from "../base/lib/time_limits.ts";
 import { resultColumn } from "../query/query.ts";
 import { keptAnswer } from "../response/kept_reply.ts";
 import { type Reply, withBookmark } from "../response/reply.ts";

@@ -1,8 +1,8 @@
 /** Bounds the memory of answers that their clients do not read. @module */
 import { type BodyStream, spooledStream } from "../database/connection/body_stream.ts";
 import type { Database } from "../database/database.ts";
-import { errors } from "../errors/catalogue.ts";
-import type { BodySpool } from "../lib/body_spool.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import type { BodySpool } from "../base/lib/body_spool.ts";
 import type { Reply } from "../response/reply.ts";
 import type { Exchange } from "./exchange.ts";
 import { hasHeader, withHeaders } from "./headers.ts";

@@ -1,7 +1,7 @@
 /** The tables that a live query depends on, each by its oid, which records name. @module */
 import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { reachOf } from "../plan/retry_safe.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";

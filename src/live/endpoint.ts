@@ -1,7 +1,7 @@
 /** The endpoint of live queries, in the protocol of Electric's shape log
  * (https://electric-sql.com/docs/api/http). @module */
-import { errors } from "../errors/catalogue.ts";
-import { ServiceError } from "../errors/service_error.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { ServiceError } from "../base/errors/service_error.ts";
 import {
   admitClient,
   admitIdentity,
@@ -10,9 +10,9 @@ import {
 } from "../handler/admission.ts";
 import type { Exchange } from "../handler/exchange.ts";
 import { emptyReply } from "../handler/headers.ts";
-import { deferred } from "../lib/deferred.ts";
-import { beforeDeadline } from "../lib/time_limits.ts";
-import type { HeaderList } from "../lib/header_list.ts";
+import { deferred } from "../base/lib/deferred.ts";
+import { beforeDeadline } from "../base/lib/time_limits.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
 import { splitQuery } from "../request/url/query_string.ts";
 import type { Reply } from "../response/reply.ts";
 import { EventStream } from "./event_stream.ts";

@@ -1,8 +1,8 @@
 /** Streams of batches of messages. @module */
 import type { BodyStream } from "../database/connection/body_stream.ts";
 import { unreadStream } from "../handler/unread.ts";
-import type { BodySpool } from "../lib/body_spool.ts";
-import type { Schedule } from "../lib/timers.ts";
+import type { BodySpool } from "../base/lib/body_spool.ts";
+import type { Schedule } from "../base/lib/timers.ts";
 import type { Subscriber } from "./group.ts";
 import type { MessageBatch } from "./messages.ts";
 

@@ -1,9 +1,9 @@
 /** The groups of a service: their runs, and the limits of streams and memory. @module */
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { Config } from "../config/options.ts";
-import { errors } from "../errors/catalogue.ts";
-import type { ServiceError } from "../errors/service_error.ts";
-import type { Schedule } from "../lib/timers.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import type { ServiceError } from "../base/errors/service_error.ts";
+import type { Schedule } from "../base/lib/timers.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 import { groupOverheadBytes, LiveGroup, type LiveQuery, type LiveRows } from "./group.ts";
 import { type ChangeRecords, concerns } from "./scope.ts";

@@ -1,9 +1,9 @@
 /** The host of live queries: knows their paths, and makes their reads, which are requests of the API in
  * this process. @module */
 import { isRevoked } from "../auth/revocations.ts";
-import { errors } from "../errors/catalogue.ts";
-import { errorFacts } from "../errors/error_response.ts";
-import { schedule } from "../lib/timers.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { errorFacts } from "../base/errors/error_response.ts";
+import { schedule } from "../base/lib/timers.ts";
 import { dependentTables } from "./dependencies.ts";
 import { LiveEndpoint } from "./endpoint.ts";
 import { type GroupsOptions, LiveGroups } from "./groups.ts";

@@ -1,6 +1,6 @@
 /** Offsets of live queries: numbers that name a snapshot, its time and the content of a result.
  * @module */
-import { builtinModule } from "../lib/builtin_modules.ts";
+import { builtinModule } from "../base/lib/builtin_modules.ts";
 
 export interface PgSnapshot {
   readonly text: string;

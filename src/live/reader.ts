@@ -2,9 +2,9 @@
  * @module */
 import { metadataBatch, type ReadBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
-import { type Deferred, deferred } from "../lib/deferred.ts";
-import { getOrMake } from "../lib/group_by.ts";
-import type { Schedule } from "../lib/timers.ts";
+import { type Deferred, deferred } from "../base/lib/deferred.ts";
+import { getOrMake } from "../base/lib/group_by.ts";
+import type { Schedule } from "../base/lib/timers.ts";
 import type { LiveGroups } from "./groups.ts";
 import { parsePgSnapshot, type PgSnapshot } from "./offset.ts";
 

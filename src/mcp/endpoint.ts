@@ -4,7 +4,7 @@
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { McpEndpoint, McpHostFacts, McpMessage } from "../agents/mcp_port.ts";
 import type { Config } from "../config/options.ts";
-import type { HeaderList } from "../lib/header_list.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
 import { addressOf } from "../response/openapi/about.ts";
 import type { Reply } from "../response/reply.ts";
 import { type AnswerMessage, type Library, openProtocol } from "./protocol.ts";

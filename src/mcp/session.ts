@@ -3,7 +3,7 @@
 import type { Identity } from "../auth/jwt_cache.ts";
 import type { Config } from "../config/options.ts";
 import type { McpCall, McpHostFacts, McpMessage, McpReply } from "../agents/mcp_port.ts";
-import type { AgentWrite } from "../observe/observation.ts";
+import type { AgentWrite } from "../base/observe/observation.ts";
 import type { SchemaMetadata } from "../query/schema_metadata.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 

@@ -1,9 +1,9 @@
 /** Plans a call: chooses the overload and its arguments. @module */
-import { errors } from "../errors/catalogue.ts";
-import { quotable, quotableList } from "../errors/quoting.ts";
-import type { ErrorTexts } from "../errors/service_error.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { quotable, quotableList } from "../base/errors/quoting.ts";
+import type { ErrorTexts } from "../base/errors/service_error.ts";
 import type { AccessMode, IsolationLevel } from "../database/batch.ts";
-import type { ParamValue } from "../sql/fragment.ts";
+import type { ParamValue } from "../base/sql/fragment.ts";
 import { fieldsToJson } from "../request/body/form.ts";
 import { isArgumentOrFilter } from "../request/url/query_params.ts";
 import { hasArgumentsInBody } from "../request/body/payload.ts";

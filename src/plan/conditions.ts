@@ -1,5 +1,5 @@
 /** Plans filters and groups as conditions, with the conversions that types need. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type {
   Field,
   Filter,

@@ -1,6 +1,6 @@
 /** Plans the `ON CONFLICT` of an insert: the unique index, and the columns to update. @module */
-import { errors } from "../errors/catalogue.ts";
-import type { ServiceError } from "../errors/service_error.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import type { ServiceError } from "../base/errors/service_error.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { LevelConflict } from "../request/url/query_types.ts";
 import type { Relation, UniqueIndex } from "../schema_cache/schema_cache.ts";

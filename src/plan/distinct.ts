@@ -1,5 +1,5 @@
 /** Plans `distinct`. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { OrderTerm } from "../request/url/query_types.ts";
 import type { Value } from "../request/url/value_types.ts";
 import { rowValue } from "./conditions.ts";

@@ -1,7 +1,7 @@
 /** Finds the relationship of an embed. @module */
-import { errors } from "../errors/catalogue.ts";
-import type { EmbeddingCandidate } from "../errors/schema_cache_errors.ts";
-import { quotable } from "../errors/quoting.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import type { EmbeddingCandidate } from "../base/errors/schema_cache_errors.ts";
+import { quotable } from "../base/errors/quoting.ts";
 import type {
   ColumnPair,
   JunctionRelationship,

@@ -1,5 +1,5 @@
 /** Conditions on the groups of a node with aggregates (HAVING). @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { Field, Filter, LogicTree } from "../request/url/query_types.ts";
 import type { Value } from "../request/url/value_types.ts";
 import { comparedOf, planFilter } from "./conditions.ts";

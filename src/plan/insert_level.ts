@@ -2,7 +2,7 @@
 import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
 import type { Conflict } from "./conflict.ts";
 import type { WrittenColumn } from "./written_column.ts";
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { Payload } from "../request/api_request.ts";
 import type { ColumnItem } from "../request/url/query_types.ts";
 

@@ -1,5 +1,5 @@
 /** Plans an update whose body has one object per row: `PATCH /orders?on=id`. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { WrittenRows } from "./mutate_plan.ts";
 import type { WrittenColumn } from "./written_column.ts";

@@ -1,5 +1,5 @@
 /** `merge_action()` in `select`: whether an upsert inserted or updated the row. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { SelectItem, SelectRelation } from "../request/url/query_types.ts";
 import { isMergeAction } from "../request/url/select_grammar.ts";

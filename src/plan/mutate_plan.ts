@@ -1,7 +1,7 @@
 /** Plans a write: the columns and rows that it changes, and the rows that it returns. @module */
-import { errors } from "../errors/catalogue.ts";
-import { ServiceError } from "../errors/service_error.ts";
-import type { TargetNameUse } from "../errors/target_name_warning.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { ServiceError } from "../base/errors/service_error.ts";
+import type { TargetNameUse } from "../base/errors/target_name_warning.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { PatchDocument } from "../request/body/patch_document.ts";
 import type { AtLevel, ColumnItem, OrderTerm, RowLock } from "../request/url/query_types.ts";

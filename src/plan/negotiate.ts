@@ -1,13 +1,13 @@
 /** Chooses the representation: the first accepted type that the service can produce. @module */
 import type { Config } from "../config/options.ts";
-import type { Dialect } from "../dialect.ts";
-import { errors } from "../errors/catalogue.ts";
+import type { Dialect } from "../base/dialect.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import {
   canonicalText,
   type MediaRange,
   parseMediaType,
   type PlanOption,
-} from "../http/media_type.ts";
+} from "../base/http/media_type.ts";
 import type {
   MediaHandler,
   QualifiedName,

@@ -1,6 +1,6 @@
 /** Plans a nested insert. Each level of the body is one insert: the rows that it refers to are
  * written before it, those that refer to it behind it. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { ColumnItem, NestedItem } from "../request/url/query_types.ts";
 import type {

@@ -1,5 +1,5 @@
 /** Plans the cursors of the root: its total order, and where its page begins. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import { maxCursorKeys, readCursor } from "../request/url/cursor_text.ts";
 import { cachedColumn, type FieldScope, planField } from "./fields.ts";
 import { orderKey } from "./order_key.ts";

@@ -1,6 +1,6 @@
 /** Plans a patch document: operations inside of a column become steps on its value as JSON, others
  * expressions from the column as the row has it then. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type {
   MergedObject,
   PatchDocument,

@@ -1,7 +1,7 @@
 /** Plans a request: resolves names, and chooses the representation. @module */
 import type { Config } from "../config/options.ts";
-import { errors } from "../errors/catalogue.ts";
-import type { TargetNameUse } from "../errors/target_name_warning.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import type { TargetNameUse } from "../base/errors/target_name_warning.ts";
 import type { ApiRequest, OptionsTarget, Payload } from "../request/api_request.ts";
 import { noBytes } from "../request/body/body_decoder.ts";
 import type { PayloadFormat } from "../request/body/payload.ts";

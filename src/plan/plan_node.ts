@@ -1,6 +1,6 @@
 /** Last pass: plans each node of the resolved tree as a {@linkcode ReadNode}. @module */
-import { errors } from "../errors/catalogue.ts";
-import { getOrMake } from "../lib/group_by.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { getOrMake } from "../base/lib/group_by.ts";
 import type { OrderTerm, RowBounds } from "../request/url/query_types.ts";
 import type { RelatedOperand } from "../request/url/value_types.ts";
 import type { Relationship } from "../schema_cache/schema_cache.ts";

@@ -1,5 +1,5 @@
 /** Limits of what one request may compute. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { LogicTree, QueryParams, RowBounds, SelectItem } from "../request/url/query_types.ts";
 import type { Operand, Value } from "../request/url/value_types.ts";
 import { maxParts } from "../request/url/scanner.ts";

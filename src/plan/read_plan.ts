@@ -1,7 +1,7 @@
 /** Plans reading from a relation, or from rows that a function or a write returns. @module */
 import type { Config } from "../config/options.ts";
-import { errors } from "../errors/catalogue.ts";
-import type { TargetNameUse } from "../errors/target_name_warning.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import type { TargetNameUse } from "../base/errors/target_name_warning.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { QueryParams } from "../request/url/query_types.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
@@ -14,7 +14,7 @@ import { cutOf } from "./max_rows.ts";
 import { checkTestCount, checkValueCount } from "./query_limits.ts";
 import { makeAliases, type ResolvedNode, resolveTree } from "./resolved_tree.ts";
 import type { ValueRules } from "./values.ts";
-import { DatabaseError } from "../errors/service_error.ts";
+import { DatabaseError } from "../base/errors/service_error.ts";
 
 export interface ReadConfig extends
   Pick<

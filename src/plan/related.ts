@@ -1,5 +1,5 @@
 /** Plans conditions across embeds, and values of embeds. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { EmbedTest, Filter, LogicTree } from "../request/url/query_types.ts";
 import type { Operand, RelatedOperand } from "../request/url/value_types.ts";
 import { isNullTest, type OtherPlanner, planFilter, rowValue } from "./conditions.ts";

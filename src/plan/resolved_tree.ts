@@ -1,5 +1,5 @@
 /** Second pass: finds the relation of each node and its relationship to the parent node. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type {
   QualifiedName,
   Relation,

@@ -1,7 +1,7 @@
 /** Plans the root: the OpenAPI description of a schema. @module */
 import type { Config } from "../config/options.ts";
-import { errors } from "../errors/catalogue.ts";
-import { canonicalText, type MediaRange } from "../http/media_type.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { canonicalText, type MediaRange } from "../base/http/media_type.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 

@@ -1,7 +1,7 @@
 /** Row versions: values that change with every update of a row. They are the first half of entity
  * tags. @module */
 import type { Config } from "../config/options.ts";
-import type { EntityTag } from "../http/etag.ts";
+import type { EntityTag } from "../base/http/etag.ts";
 import type { Relation } from "../schema_cache/schema_cache.ts";
 
 export type RowVersion =

@@ -1,5 +1,5 @@
 /** Finds the operators and functions of extensions for distances and similarity. @module */
-import { getOrMake } from "../lib/group_by.ts";
+import { getOrMake } from "../base/lib/group_by.ts";
 import type { DistanceOperator, SchemaCache } from "../schema_cache/schema_cache.ts";
 
 /** Names of types in casts, where `format_type` prints others. */

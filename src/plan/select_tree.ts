@@ -1,9 +1,9 @@
 /** First pass: builds the tree of the select list, with the parameters of each node. @module */
 import type { Config } from "../config/options.ts";
-import { errors } from "../errors/catalogue.ts";
-import type { ServiceError } from "../errors/service_error.ts";
-import { getOrMake } from "../lib/group_by.ts";
-import type { TargetNameUse } from "../errors/target_name_warning.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import type { ServiceError } from "../base/errors/service_error.ts";
+import { getOrMake } from "../base/lib/group_by.ts";
+import type { TargetNameUse } from "../base/errors/target_name_warning.ts";
 import type {
   AtLevel,
   Clause,

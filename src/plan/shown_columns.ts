@@ -1,5 +1,5 @@
 /** The columns that `*` and `**` stand for. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { SelectItem } from "../request/url/query_types.ts";
 import type { SchemaCache, SelectableColumns } from "../schema_cache/schema_cache.ts";
 import type { ResolvedNode } from "./resolved_tree.ts";

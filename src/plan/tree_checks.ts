@@ -1,5 +1,5 @@
 /** Checks of the resolved tree: restrictions on orders, spreads, filters and aggregates. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { Filter, LogicTree } from "../request/url/query_types.ts";
 import type { Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 import { isNullTest } from "./conditions.ts";

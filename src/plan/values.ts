@@ -1,5 +1,5 @@
 /** Plans values: columns with casts and calls of functions. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { Value, ValueArgument, ValueCall } from "../request/url/value_types.ts";
 import type { FullTextOperator } from "../request/url/query_types.ts";
 import { type FieldScope, planField } from "./fields.ts";

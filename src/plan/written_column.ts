@@ -1,5 +1,5 @@
 /** The columns that a write sets. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
 
 export interface WrittenColumn {

@@ -11,7 +11,7 @@ import type { PayloadReader } from "../request/body/payload.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { Config } from "../config/options.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
-import type { ParamValue } from "../sql/fragment.ts";
+import type { ParamValue } from "../base/sql/fragment.ts";
 import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
 import type { PlannedQuery } from "../transaction/script.ts";
 import {

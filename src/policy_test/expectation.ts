@@ -1,5 +1,5 @@
 /** The expected answer of a case, and the first difference of an answer. @module */
-import { isJsonObject } from "../lib/json_object.ts";
+import { isJsonObject } from "../base/lib/json_object.ts";
 
 /** The answer to a case. */
 export interface CaseAnswer {

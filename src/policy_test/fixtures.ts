@@ -3,7 +3,7 @@ import { endsTransaction, SavepointDatabase } from "../database/connection/savep
 import { failureLines, SqlSession, type TextResult } from "../database/connection/sql_session.ts";
 import { connectionSetup } from "../database/database.ts";
 import type { Transport } from "../database/transport.ts";
-import { placeAt, splitStatements } from "../sql/statements.ts";
+import { placeAt, splitStatements } from "../base/sql/statements.ts";
 
 /** SQL with its name for errors. */
 export interface FixtureScript {

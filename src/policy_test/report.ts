@@ -1,7 +1,7 @@
 /** Reports of policy tests: lines, JUnit, and answers for cases without any. @module */
 import { readAccess } from "../access/cells.ts";
-import { groupBy } from "../lib/group_by.ts";
-import { printable } from "../lib/printable.ts";
+import { groupBy } from "../base/lib/group_by.ts";
+import { printable } from "../base/lib/printable.ts";
 import { type CaseResult, type RunSetup, withCaseService } from "./case_handler.ts";
 
 /** Returns a line for each case that failed. `why` is the call of `svc why` without its operand. */

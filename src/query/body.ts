@@ -1,6 +1,6 @@
 /** Renders the expressions that build a body from rows, inside PostgreSQL. @module */
 import type { BodyFormat } from "../plan/negotiate.ts";
-import { emptySql, ident, join, literal, ownName, type Sql, sql } from "../sql/fragment.ts";
+import { emptySql, ident, join, literal, ownName, type Sql, sql } from "../base/sql/fragment.ts";
 import { rowColumn, versionColumn } from "./row_version.ts";
 
 export const rowsAlias = ident("svc_t");

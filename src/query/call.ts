@@ -1,11 +1,11 @@
 /** Renders a function call as a FROM item. @module */
 import type { ArgumentValue, CallPlan } from "../plan/call_plan.ts";
 import type { Parameter } from "../schema_cache/schema_cache.ts";
-import { catalogueSql, emptySql, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
-import { arrayLiteral } from "./array_literal.ts";
+import { catalogueSql, emptySql, ident, join, param, type Sql, sql } from "../base/sql/fragment.ts";
+import { arrayLiteral } from "../base/sql/array_literal.ts";
 import { fromJson } from "./written_rows.ts";
 import { isHstore } from "../plan/written_column.ts";
-import type { PlanOption } from "../http/media_type.ts";
+import type { PlanOption } from "../base/http/media_type.ts";
 import type { Explain } from "../plan/negotiate.ts";
 
 const argumentsAlias = ident("svc_args");

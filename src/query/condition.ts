@@ -9,8 +9,8 @@ import type {
   SimpleOperator,
 } from "../request/url/query_types.ts";
 import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
-import { and, emptySql, ident, join, or, param, type Sql, sql } from "../sql/fragment.ts";
-import { arrayLiteral } from "./array_literal.ts";
+import { and, emptySql, ident, join, or, param, type Sql, sql } from "../base/sql/fragment.ts";
+import { arrayLiteral } from "../base/sql/array_literal.ts";
 import { renderConversion, renderField, textQueryFunctions } from "./field.ts";
 import { renderAggregate, renderValue, type ValueSource } from "./value.ts";
 

@@ -1,6 +1,6 @@
 /** Renders cursors: the text of a row's position, and the rows behind a position. @module */
 import type { CursorPage, CursorTerm, NodeCursor, PlannedOrder } from "../plan/read_node.ts";
-import { and, join, or, param, type Sql, sql } from "../sql/fragment.ts";
+import { and, join, or, param, type Sql, sql } from "../base/sql/fragment.ts";
 
 export function cursorText({ fingerprint, terms }: NodeCursor, values: readonly Sql[]): Sql {
   const keys = values.map((value, index) => {

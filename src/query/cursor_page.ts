@@ -2,7 +2,7 @@
  * the page shows, so the result also says whether more rows follow. @module */
 import type { CursorPage, NodeCursor, PlannedOrder, ReadNode } from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
-import { emptySql, ident, smallNumber, type Sql, sql } from "../sql/fragment.ts";
+import { emptySql, ident, smallNumber, type Sql, sql } from "../base/sql/fragment.ts";
 import { orderTerm } from "./condition.ts";
 import { cursorText, readingOrder } from "./cursor.ts";
 import { type JoinSource, rootSource } from "./from_where.ts";

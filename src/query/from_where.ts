@@ -11,7 +11,7 @@ import type {
   RowRange,
 } from "../plan/read_node.ts";
 import type { ColumnPair } from "../schema_cache/schema_cache.ts";
-import { emptySql, ident, join, param, smallNumber, type Sql, sql } from "../sql/fragment.ts";
+import { emptySql, ident, join, param, smallNumber, type Sql, sql } from "../base/sql/fragment.ts";
 import {
   type EmbedTests,
   type RelatedCondition,

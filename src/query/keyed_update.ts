@@ -3,7 +3,7 @@
 import type { MutatePlan } from "../plan/mutate_plan.ts";
 import type { WrittenColumn } from "../plan/written_column.ts";
 import type { RowKey } from "../plan/keyed_update.ts";
-import { and, ident, join, literal, or, smallNumber, type Sql, sql } from "../sql/fragment.ts";
+import { and, ident, join, literal, or, smallNumber, type Sql, sql } from "../base/sql/fragment.ts";
 import { renderConditions } from "./condition.ts";
 import { nameOf } from "./field.ts";
 import { bodyAlias, numberedRows, rowNumber, rowObject } from "./written_rows.ts";

@@ -1,9 +1,17 @@
 /** Renders how the statements of a nested insert pass the keys of written rows on: as JSON, in
  * settings of the transaction. @module */
-import type { DatabaseFailure } from "../errors/service_error.ts";
+import type { DatabaseFailure } from "../base/errors/service_error.ts";
 import type { InsertLevel } from "../plan/insert_level.ts";
-import { catalogueSql, emptySql, ident, join, literal, type Sql, sql } from "../sql/fragment.ts";
-import { raise, raisedDetail } from "../sql/raise.ts";
+import {
+  catalogueSql,
+  emptySql,
+  ident,
+  join,
+  literal,
+  type Sql,
+  sql,
+} from "../base/sql/fragment.ts";
+import { raise, raisedDetail } from "../base/sql/raise.ts";
 
 export const bodySetting: Sql = literal("svc.body");
 export const sentRows: Sql = ident("svc_rows");

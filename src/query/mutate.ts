@@ -4,7 +4,7 @@ import type { MutatePlan } from "../plan/mutate_plan.ts";
 import type { WritePrecondition } from "../plan/preconditions.ts";
 import type { RowVersion } from "../plan/row_version.ts";
 import type { RowLock } from "../request/url/query_types.ts";
-import { and, emptySql, ident, join, param, type Sql, sql } from "../sql/fragment.ts";
+import { and, emptySql, ident, join, param, type Sql, sql } from "../base/sql/fragment.ts";
 import { renderConditions, renderOrder } from "./condition.ts";
 import { nameOf } from "./field.ts";
 import { isKeyed, renderKeyedUpdate } from "./keyed_update.ts";

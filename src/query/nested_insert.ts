@@ -21,8 +21,8 @@ import {
   param,
   type Sql,
   sql,
-} from "../sql/fragment.ts";
-import { nameText } from "../sql/name_text.ts";
+} from "../base/sql/fragment.ts";
+import { nameText } from "../base/sql/name_text.ts";
 import { nameOf } from "./field.ts";
 import {
   bodySetting,

@@ -11,7 +11,7 @@ import {
   ownName,
   type Sql,
   sql,
-} from "../sql/fragment.ts";
+} from "../base/sql/fragment.ts";
 import { renderConditions } from "./condition.ts";
 import { nameOf } from "./field.ts";
 import type { MutatePlan } from "../plan/mutate_plan.ts";

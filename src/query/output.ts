@@ -1,6 +1,6 @@
 /** Renders the output columns of a node. @module */
 import type { PlannedOrder, PlannedValue, ReadItem, ReadNode } from "../plan/read_node.ts";
-import { emptySql, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
+import { emptySql, ident, join, ordinal, type Sql, sql } from "../base/sql/fragment.ts";
 import { aggregateIn, type AggregateValue } from "../plan/planned_values.ts";
 import { renderCast, renderConversion, renderPath } from "./field.ts";
 import type { RowReader } from "./row_reader.ts";

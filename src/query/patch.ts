@@ -1,5 +1,5 @@
 /** Renders the values that a patch gives to columns. @module */
-import type { DatabaseFailure } from "../errors/service_error.ts";
+import type { DatabaseFailure } from "../base/errors/service_error.ts";
 import type { PatchedColumn, PatchStep, PatchTest, PatchValue } from "../plan/patch_plan.ts";
 import type { MergedObject } from "../request/body/patch_document.ts";
 import {
@@ -13,9 +13,9 @@ import {
   type ParamValue,
   type Sql,
   sql,
-} from "../sql/fragment.ts";
-import { raise, raisedDetail } from "../sql/raise.ts";
-import { arrayLiteral } from "./array_literal.ts";
+} from "../base/sql/fragment.ts";
+import { raise, raisedDetail } from "../base/sql/raise.ts";
+import { arrayLiteral } from "../base/sql/array_literal.ts";
 import { fromJson } from "./written_rows.ts";
 
 export interface PatchScope {

@@ -1,6 +1,6 @@
 /** Renders the subqueries that pick pages, and the first of equal rows. @module */
 import type { PlannedOrder, ReadNode, RowRange } from "../plan/read_node.ts";
-import { emptySql, ident, join, or, type Sql, sql } from "../sql/fragment.ts";
+import { emptySql, ident, join, or, type Sql, sql } from "../base/sql/fragment.ts";
 import { orderTerm } from "./condition.ts";
 import { readingOrder, rowsBehind } from "./cursor.ts";
 import { renderRange } from "./from_where.ts";

@@ -16,7 +16,7 @@ import {
   param,
   type Sql,
   sql,
-} from "../sql/fragment.ts";
+} from "../base/sql/fragment.ts";
 import {
   bodyExpression,
   type BodyRows,

@@ -1,8 +1,17 @@
 /** Renders values of results that earlier statements of a transaction keep in settings. @module */
 import type { Statement } from "../database/batch.ts";
-import type { DatabaseFailure } from "../errors/service_error.ts";
-import { compile, ident, join, literal, ordinal, param, type Sql, sql } from "../sql/fragment.ts";
-import { raise, raisedDetail } from "../sql/raise.ts";
+import type { DatabaseFailure } from "../base/errors/service_error.ts";
+import {
+  compile,
+  ident,
+  join,
+  literal,
+  ordinal,
+  param,
+  type Sql,
+  sql,
+} from "../base/sql/fragment.ts";
+import { raise, raisedDetail } from "../base/sql/raise.ts";
 
 export type ResultPart =
   | { readonly kind: "only"; readonly column: string }

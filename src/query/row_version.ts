@@ -3,8 +3,8 @@ import type { BodyFormat } from "../plan/negotiate.ts";
 import type { Tagging, WritePrecondition } from "../plan/preconditions.ts";
 import { type RowVersion, versionsIn } from "../plan/row_version.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import { ident, join, ownName, param, type Sql, sql } from "../sql/fragment.ts";
-import { arrayLiteral } from "./array_literal.ts";
+import { ident, join, ownName, param, type Sql, sql } from "../base/sql/fragment.ts";
+import { arrayLiteral } from "../base/sql/array_literal.ts";
 
 /** Column of rows that RETURNING and versioned rows have beside others: the version. */
 export const versionColumn = ownName("version");

@@ -6,7 +6,7 @@ import type { Tagging } from "../plan/preconditions.ts";
 import { isByKey, isOneGroup } from "../plan/max_rows.ts";
 import type { ReadNode } from "../plan/read_node.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
-import { emptySql, ident, join, ordinal, type Sql, sql } from "../sql/fragment.ts";
+import { emptySql, ident, join, ordinal, type Sql, sql } from "../base/sql/fragment.ts";
 import {
   bodyExpression,
   type BodyRows,

@@ -1,8 +1,8 @@
 /** Queries the comment of a schema, and the privileges of the role. @module */
 import type { Statement } from "../database/batch.ts";
 import type { PrivilegeDetail, RootPlan } from "../plan/root_plan.ts";
-import { arrayLiteral } from "./array_literal.ts";
-import { compile, param, type Sql, sql } from "../sql/fragment.ts";
+import { arrayLiteral } from "../base/sql/array_literal.ts";
+import { compile, param, type Sql, sql } from "../base/sql/fragment.ts";
 
 /** A relation, and whether the role may read, insert, update and delete its rows. */
 export type RelationPrivileges = readonly [

@@ -17,7 +17,7 @@ import {
   type Sql,
   sql,
   tableSql,
-} from "../sql/fragment.ts";
+} from "../base/sql/fragment.ts";
 import { renderCast, textQueryFunctions } from "./field.ts";
 
 export interface ValueSource {

@@ -10,7 +10,7 @@ import {
   param,
   type Sql,
   sql,
-} from "../sql/fragment.ts";
+} from "../base/sql/fragment.ts";
 import { renderConversion } from "./field.ts";
 
 export const bodyAlias: Sql = ident("svc_body");

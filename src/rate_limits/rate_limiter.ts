@@ -1,7 +1,7 @@
 /** Admits requests by the policies of `rate-limits`. @module */
-import { networkOf } from "../http/client_address.ts";
-import { errors } from "../errors/catalogue.ts";
-import type { HeaderList } from "../lib/header_list.ts";
+import { networkOf } from "../base/http/client_address.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
 import { type ArrivalTable, decide, type Decision, type Rate } from "./gcra.ts";
 import { countsMethod, isUnder, type LimitedResource } from "./resource.ts";
 import type { RateLimitPolicy } from "../config/rate_limit_grammar.ts";

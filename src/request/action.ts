@@ -1,5 +1,5 @@
 /** Chooses the action of a request by its path and method. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { Action, OptionsTarget } from "./api_request.ts";
 import type { RawRequest } from "./raw_request.ts";
 import { percentDecode } from "./url/percent.ts";

@@ -1,5 +1,5 @@
 /** The parsed request: its intent, before anything is looked up in the schema cache. @module */
-import type { MediaRange } from "../http/media_type.ts";
+import type { MediaRange } from "../base/http/media_type.ts";
 import type { PatchDocument } from "./body/patch_document.ts";
 import type { SelectableColumns } from "../schema_cache/schema_cache.ts";
 import type { QueryForm } from "./query_request.ts";

@@ -1,6 +1,6 @@
 /** `Idempotency-Key`: a name that a client gives to a write, so that a second one with it has no
  * effect. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { Payload } from "./api_request.ts";
 import { canonicalQuery, splitQuery } from "./url/query_string.ts";
 import type { RawRequest } from "./raw_request.ts";

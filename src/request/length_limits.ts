@@ -1,7 +1,7 @@
 /** Limits the lengths of URLs and headers. @module */
 import type { Config } from "../config/options.ts";
-import { errors } from "../errors/catalogue.ts";
-import type { ServiceError } from "../errors/service_error.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import type { ServiceError } from "../base/errors/service_error.ts";
 import type { RawRequest } from "./raw_request.ts";
 
 /** Bytes of each header line beside name and value: colon, space and line end. */

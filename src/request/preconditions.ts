@@ -1,6 +1,6 @@
 /** Preconditions of requests: `If-Match` and `If-None-Match` (RFC 9110, section 13). @module */
-import { errors } from "../errors/catalogue.ts";
-import { readTagList, type TagList } from "../http/etag.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { readTagList, type TagList } from "../base/http/etag.ts";
 import type { Action } from "./api_request.ts";
 import type { RawRequest } from "./raw_request.ts";
 

@@ -1,5 +1,5 @@
 /** The `Prefer` request header (RFC 7240), in the simple form that PostgREST reads. @module */
-import { exactInteger } from "../http/range_header.ts";
+import { exactInteger } from "../base/http/range_header.ts";
 import type { Preferences } from "./api_request.ts";
 
 type ListedName = Exclude<keyof Preferences, "timezone" | "maxAffected" | "invalid">;

@@ -1,5 +1,5 @@
 /** The schema that a request is about. @module */
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 
 export interface ProfileConfig {
   /** Exposed schemas; the first is the default. */

@@ -1,8 +1,8 @@
 /** Requests whose parameters come in the body: QUERY (RFC 10008), and POST to a path that ends in
  * `/$query`. Each is a GET with the parameters of its URL and then those of its body. A function also
  * takes its arguments as JSON, as it does by POST, but can only read. @module */
-import { errors } from "../errors/catalogue.ts";
-import { canonicalText, parseMediaType } from "../http/media_type.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { canonicalText, parseMediaType } from "../base/http/media_type.ts";
 import { RawDecoder } from "./body/decoders.ts";
 import type { PayloadReader } from "./body/payload.ts";
 import { textOf } from "./body/utf8.ts";

@@ -1,5 +1,5 @@
 /** A request's parts as they were received. @module */
-import { parseCookies } from "../http/cookie.ts";
+import { parseCookies } from "../base/http/cookie.ts";
 import { textOf } from "./body/utf8.ts";
 import type { QueryForm } from "./query_request.ts";
 

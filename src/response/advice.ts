@@ -2,11 +2,11 @@
  * others stand in the rows of the catalogue. They name the request's role, what the error's message
  * names, and objects of the schema cache, which has no privileges. @module */
 import { decodeProtectedHeader } from "jose";
-import { nearest } from "../config/nearest.ts";
+import { nearest } from "../base/lib/nearest.ts";
 import type { Config } from "../config/options.ts";
 import { isEmbedded } from "../database/open.ts";
-import type { ErrorFields } from "../errors/service_error.ts";
-import { quotable } from "../errors/quoting.ts";
+import type { ErrorFields } from "../base/errors/service_error.ts";
+import { quotable } from "../base/errors/quoting.ts";
 import { operatorWords } from "../request/url/operators.ts";
 import { splitQuery } from "../request/url/query_string.ts";
 import type { RawRequest } from "../request/raw_request.ts";

@@ -1,9 +1,9 @@
 /** Compresses replies: `server-compression`. @module */
-import { chooseCoding, isCompressible, type ResponseCoding } from "../http/accept_encoding.ts";
-import { codedTag, namedTag } from "../http/etag.ts";
-import { isCrossOrigin } from "../http/foreign_site.ts";
-import { withVary } from "../http/vary.ts";
-import type { HeaderList } from "../lib/header_list.ts";
+import { chooseCoding, isCompressible, type ResponseCoding } from "../base/http/accept_encoding.ts";
+import { codedTag, namedTag } from "../base/http/etag.ts";
+import { isCrossOrigin } from "../base/http/foreign_site.ts";
+import { withVary } from "../base/http/vary.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
 import type { BodyEncoder, BodyEncoders } from "./encoders.ts";
 import type { Header } from "./overrides.ts";
 import type { Reply } from "./reply.ts";

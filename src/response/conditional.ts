@@ -1,7 +1,7 @@
 /** Evaluates the preconditions of reads (RFC 9110, section 13.2.2), and tags content that the
  * service makes. @module */
-import { errors } from "../errors/catalogue.ts";
-import { matchesStrongly, matchesWeakly, readTag } from "../http/etag.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { matchesStrongly, matchesWeakly, readTag } from "../base/http/etag.ts";
 import type { Preconditions } from "../request/preconditions.ts";
 import type { Reply } from "./reply.ts";
 

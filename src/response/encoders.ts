@@ -1,8 +1,8 @@
 /** Encodes bodies of responses with `node:zlib`. The levels are the fastest that halve the length: JSON of
  * 100 kB takes 0.3 ms to 0.9 ms, and shrinks to a fifth or a third. @module */
-import type { ResponseCoding } from "../http/accept_encoding.ts";
-import { type BuiltinModule, builtinModule } from "../lib/builtin_modules.ts";
-import { type Schedule, schedule as defaultSchedule } from "../lib/timers.ts";
+import type { ResponseCoding } from "../base/http/accept_encoding.ts";
+import { type BuiltinModule, builtinModule } from "../base/lib/builtin_modules.ts";
+import { type Schedule, schedule as defaultSchedule } from "../base/lib/timers.ts";
 
 export interface BodyEncoder {
   /** Encodes a short body at once. */

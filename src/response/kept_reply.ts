@@ -1,7 +1,7 @@
 /** Replies that the table of keys keeps, and back. @module */
 import type { BatchResult } from "../database/batch.ts";
-import { errors } from "../errors/catalogue.ts";
-import type { HeaderList } from "../lib/header_list.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
 import type { KeptAnswer } from "../transaction/idempotency.ts";
 import type { Reply } from "./reply.ts";
 

@@ -1,5 +1,5 @@
 /** The `Link` header of pages (RFC 8288). @module */
-import type { HeaderList } from "../lib/header_list.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
 import type { CursorPage, ReadNode } from "../plan/read_node.ts";
 import { resultColumn } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";

@@ -1,9 +1,9 @@
 /** Reads `response.status` and `response.headers`, by which database code overrides the response.
  * @module */
-import type { HeaderList } from "../lib/header_list.ts";
-import { parseJson } from "../lib/json_object.ts";
-import { errors } from "../errors/catalogue.ts";
-import { framingHeaders, headerValue, isHeaderName } from "../errors/http_text.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
+import { parseJson } from "../base/lib/json_object.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { framingHeaders, headerValue, isHeaderName } from "../base/errors/http_text.ts";
 
 export type Header = readonly [name: string, value: string];
 

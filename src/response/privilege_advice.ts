@@ -1,10 +1,10 @@
 /** Hints for missing privileges: the statement that grants them. @module */
-import type { ErrorFields } from "../errors/service_error.ts";
+import type { ErrorFields } from "../base/errors/service_error.ts";
 import { chooseSchema } from "../request/profile.ts";
 import { percentDecode } from "../request/url/percent.ts";
 import { decodeQueryText, splitQuery } from "../request/url/query_string.ts";
 import type { RawRequest } from "../request/raw_request.ts";
-import { nameText } from "../sql/name_text.ts";
+import { nameText } from "../base/sql/name_text.ts";
 import type { AdviceContext } from "./advice.ts";
 
 /** Returns the hint for SQLSTATE 42501 by PostgreSQL's message; null for another message. */

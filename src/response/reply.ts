@@ -1,9 +1,9 @@
 /** A response as data, and the headers that several kinds of responses share. @module */
 import type { BatchResult, ResultBody } from "../database/batch.ts";
 import { nothingPreferred } from "../request/preferences.ts";
-import type { HeaderList } from "../lib/header_list.ts";
-import { contentTypeOf } from "../http/media_type.ts";
-import { hasBody } from "../errors/http_text.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
+import { contentTypeOf } from "../base/http/media_type.ts";
+import { hasBody } from "../base/errors/http_text.ts";
 import { resultColumn } from "../query/query.ts";
 import type { Representation } from "../plan/negotiate.ts";
 import type { ApiRequest, Preferences } from "../request/api_request.ts";

@@ -1,8 +1,8 @@
 /** Hints that correct a request with what the schema cache knows: names, keys, labels, paths of embeds.
  * @module */
 import { locationOf } from "./address_headers.ts";
-import { nearest } from "../config/nearest.ts";
-import type { ErrorFields } from "../errors/service_error.ts";
+import { nearest } from "../base/lib/nearest.ts";
+import type { ErrorFields } from "../base/errors/service_error.ts";
 import { percentDecode } from "../request/url/percent.ts";
 import { splitQuery } from "../request/url/query_string.ts";
 import type { Column, Relation, SchemaCacheData } from "../schema_cache/schema_cache.ts";

@@ -1,7 +1,7 @@
 /** Makes the reply of a result: status, headers, body. @module */
 import type { BatchResult, ResultBody } from "../database/batch.ts";
-import type { HeaderList } from "../lib/header_list.ts";
-import type { Dialect } from "../dialect.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
+import type { Dialect } from "../base/dialect.ts";
 import { conditionalReply } from "./conditional.ts";
 import {
   addressHeaders,
@@ -11,8 +11,8 @@ import {
   rangeStatus,
 } from "./address_headers.ts";
 import { linkHeader, type LinkMode } from "./link.ts";
-import { errors } from "../errors/catalogue.ts";
-import { errorBody, type ErrorVerbosity } from "../errors/error_response.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { errorBody, type ErrorVerbosity } from "../base/errors/error_response.ts";
 import type { OptionsPlan } from "../plan/allowed_methods.ts";
 import { countBound } from "../plan/count_plan.ts";
 import { type Plan, readOf } from "../plan/plan.ts";

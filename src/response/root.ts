@@ -1,6 +1,6 @@
 /** Responds to the root with an OpenAPI document. @module */
-import type { HeaderList } from "../lib/header_list.ts";
-import { slicer } from "../lib/slices.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
+import { slicer } from "../base/lib/slices.ts";
 import type { OpenApiVersion, RootPlan } from "../plan/root_plan.ts";
 import type { SchemaMetadata } from "../query/schema_metadata.ts";
 import type { ApiRequest } from "../request/api_request.ts";

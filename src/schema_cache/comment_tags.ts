@@ -13,7 +13,7 @@
  * @module
  */
 import type { RoutineRow, RowFunctionRow } from "./queries/routines.ts";
-import type { HeaderList } from "../lib/header_list.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
 import type { Relation } from "./schema_cache.ts";
 
 export interface CommentTagConfig {

@@ -9,9 +9,9 @@ import {
   rowFunctionsQuery,
 } from "./queries/routines.ts";
 import type { ExposedSchemas } from "../config/exposed_schemas.ts";
-import { getOrMake, groupBy } from "../lib/group_by.ts";
-import { mapSliced, type SlicedWork } from "../lib/slices.ts";
-import { quoteIdent } from "../sql/fragment.ts";
+import { getOrMake, groupBy } from "../base/lib/group_by.ts";
+import { mapSliced, type SlicedWork } from "../base/lib/slices.ts";
+import { quoteIdent } from "../base/sql/fragment.ts";
 import { type ForeignKeyRow, keysQuery, type KeysResult } from "./queries/keys.ts";
 import { mediaHandlersQuery, representationsQuery } from "./queries/media_handlers.ts";
 import {

@@ -1,5 +1,5 @@
 /** Indexes the schema cache for constant-time look-ups. @module */
-import { getOrMake, groupBy } from "../lib/group_by.ts";
+import { getOrMake, groupBy } from "../base/lib/group_by.ts";
 import { foreignSchemaOf } from "./relationship_order.ts";
 import type {
   Column,

@@ -1,7 +1,7 @@
 /** The schema cache as JSON texts for another thread, each of which is parsed in a few
  * milliseconds. One text of ten thousand relations would stop that thread's requests for a third of
  * a second. @module */
-import { mapSliced, type SlicedWork } from "../lib/slices.ts";
+import { mapSliced, type SlicedWork } from "../base/lib/slices.ts";
 import type { SchemaCacheData } from "./schema_cache.ts";
 
 /** Entries of one piece: their JSON text has about a megabyte. */

@@ -2,7 +2,7 @@
 import type { Column, Relation } from "./schema_cache.ts";
 import type { TagValues } from "./comment_tags.ts";
 import type { UniqueIndexRow } from "./queries/keys.ts";
-import { mapSliced, type SlicedWork } from "../lib/slices.ts";
+import { mapSliced, type SlicedWork } from "../base/lib/slices.ts";
 import type { ColumnRow, EnumLabels, RelationRow } from "./queries/relations.ts";
 import type { RelationshipEnd } from "./relationships.ts";
 import type { ViewColumns } from "./view_columns.ts";

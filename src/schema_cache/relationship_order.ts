@@ -1,6 +1,6 @@
 /** Sorts relationships, so that lists of ambiguous ones are the same after every load. @module */
-import { getOrMake } from "../lib/group_by.ts";
-import type { SlicedWork } from "../lib/slices.ts";
+import { getOrMake } from "../base/lib/group_by.ts";
+import type { SlicedWork } from "../base/lib/slices.ts";
 import type { Relationship } from "./schema_cache.ts";
 
 /** The schema of the foreign relation, or of the function of a computed relationship. */

@@ -1,7 +1,7 @@
 /** Derives the relationships between exposed relations: from foreign keys, from the columns that
  * views show, and from functions. @module */
-import { getOrMake, groupBy } from "../lib/group_by.ts";
-import type { SlicedWork } from "../lib/slices.ts";
+import { getOrMake, groupBy } from "../base/lib/group_by.ts";
+import type { SlicedWork } from "../base/lib/slices.ts";
 import type {
   ColumnPair,
   ComputedRelationship,

@@ -1,5 +1,5 @@
 /** The event triggers that request a reload of the schema cache after DDL. @module */
-import { compile, join, literal, type Sql, sql } from "../sql/fragment.ts";
+import { compile, join, literal, type Sql, sql } from "../base/sql/fragment.ts";
 
 /**
  * Returns SQL that creates the event triggers. They notify `channel`, the value of `db-channel`. Their

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import type { HeaderList } from "../lib/header_list.ts";
+import type { HeaderList } from "../base/lib/header_list.ts";
 
 export interface QualifiedName {
   readonly schema: string;

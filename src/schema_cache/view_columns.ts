@@ -1,6 +1,6 @@
 /** Traces view columns to the table columns that they show. @module */
-import { getOrMake } from "../lib/group_by.ts";
-import { mapSliced, type SlicedWork } from "../lib/slices.ts";
+import { getOrMake } from "../base/lib/group_by.ts";
+import { mapSliced, type SlicedWork } from "../base/lib/slices.ts";
 
 /** Names of view columns that show a table column, by table's oid and attribute number. */
 export type ViewColumns = ReadonlyMap<number, ReadonlyMap<number, readonly string[]>>;

@@ -7,12 +7,12 @@ import type { Config } from "../config/options.ts";
 import type { Finding } from "../diagnosis/finding.ts";
 import { spooledResponse } from "../handler/unread.ts";
 import type { Service } from "../service/service.ts";
-import { version } from "../version.ts";
+import { version } from "../base/version.ts";
 import { listen, type Listening } from "./listen.ts";
 import { adminListenAddress } from "./listen_address.ts";
 import { readdirSync } from "node:fs";
 import process from "node:process";
-import { metricText } from "../observe/metric_registry.ts";
+import { metricText } from "../base/observe/metric_registry.ts";
 
 /** Whether the configuration turns the console on. */
 export function hasConsole(config: Config): boolean {

@@ -1,20 +1,20 @@
 /** Serves the API. @module */
 import type { HandleApi } from "../admin/console_routes.ts";
 import type { Config } from "../config/options.ts";
-import { untilIdle, withTimeout } from "../lib/time_limits.ts";
+import { untilIdle, withTimeout } from "../base/lib/time_limits.ts";
 import type { RequestService } from "../service/request_service.ts";
-import { version } from "../version.ts";
+import { version } from "../base/version.ts";
 import { listen, type Listening, type ListenOptions } from "./listen.ts";
 import { apiListenAddress } from "./listen_address.ts";
-import { isLoopbackHost } from "../http/host.ts";
-import type { Dialect } from "../dialect.ts";
-import { errors } from "../errors/catalogue.ts";
+import { isLoopbackHost } from "../base/http/host.ts";
+import type { Dialect } from "../base/dialect.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import { errorResponseTo } from "../handler/handler.ts";
-import { foreignHeader } from "../http/foreign_site.ts";
+import { foreignHeader } from "../base/http/foreign_site.ts";
 import { limitKeys } from "../config/connection_limits.ts";
 import type { ConnectionLimits } from "./connection_table.ts";
-import type { Schedule } from "../lib/timers.ts";
-import type { Observation } from "../observe/observation.ts";
+import type { Schedule } from "../base/lib/timers.ts";
+import type { Observation } from "../base/observe/observation.ts";
 import type { Service } from "../service/service.ts";
 
 export interface ApiServerOptions {

@@ -1,10 +1,10 @@
 /** The open connections of clients, by their state. It closes those that exceed a timeout, and
  * makes room where there are too many. @module */
-import type { Clock } from "../lib/clock.ts";
-import { type Deferred, deferred } from "../lib/deferred.ts";
-import { LinkedList, type ListMember } from "../lib/linked_list.ts";
-import { OneShotTimer } from "../lib/one_shot_timer.ts";
-import type { ConnectionEnd, Observation } from "../observe/observation.ts";
+import type { Clock } from "../base/lib/clock.ts";
+import { type Deferred, deferred } from "../base/lib/deferred.ts";
+import { LinkedList, type ListMember } from "../base/lib/linked_list.ts";
+import { OneShotTimer } from "../base/lib/one_shot_timer.ts";
+import type { ConnectionEnd, Observation } from "../base/observe/observation.ts";
 
 /** Limits of connections. 0 sets no limit. */
 export interface ConnectionLimits {

@@ -8,8 +8,8 @@ import {
 } from "../database/connect/connection_parameters.ts";
 import { parseConnectionString } from "../database/connect/connection_string.ts";
 import { isEmbedded } from "../database/open.ts";
-import { isLoopbackHost } from "../http/host.ts";
-import type { Observation, WorkerLimit } from "../observe/observation.ts";
+import { isLoopbackHost } from "../base/http/host.ts";
+import type { Observation, WorkerLimit } from "../base/observe/observation.ts";
 
 /** Returns the number. Reports if it is lower than the configured one. */
 export function countWorkers(

@@ -7,9 +7,9 @@
  *
  * @module
  */
-import { pieceReader } from "../lib/piece_reader.ts";
-import { type Schedule, schedule as defaultSchedule, turn } from "../lib/timers.ts";
-import { hasBody } from "../errors/http_text.ts";
+import { pieceReader } from "../base/lib/piece_reader.ts";
+import { type Schedule, schedule as defaultSchedule, turn } from "../base/lib/timers.ts";
+import { hasBody } from "../base/errors/http_text.ts";
 
 /** The server stops if no byte arrives within this time. Then the client loses its connection. */
 const maxSilenceMs = 5_000;

@@ -1,9 +1,9 @@
 /** Drains a server before it closes. The drain holds responses until no more requests arrive. Then
  * the server can close the listening socket and idle connections without losing an unread request.
  * @module */
-import { withTimeout } from "../lib/time_limits.ts";
-import { deferred } from "../lib/deferred.ts";
-import type { Schedule } from "../lib/timers.ts";
+import { withTimeout } from "../base/lib/time_limits.ts";
+import { deferred } from "../base/lib/deferred.ts";
+import type { Schedule } from "../base/lib/timers.ts";
 
 export interface DrainTimes {
   /** Milliseconds without a request after which the drain expects no more. */

@@ -1,7 +1,7 @@
 /** The port to the runtime's HTTP server. `serve_deno.ts` and `serve_node.ts` implement it. @module
  */
 
-import type { Observation } from "../observe/observation.ts";
+import type { Observation } from "../base/observe/observation.ts";
 import type { ConnectionLimits } from "./connection_table.ts";
 
 /** The client that sent a request. */

@@ -1,12 +1,12 @@
 /** Listens on a TCP address or a Unix socket and passes requests to a handler. @module */
-import type { Observation } from "../observe/observation.ts";
+import type { Observation } from "../base/observe/observation.ts";
 import { bind, type BoundServer, type ServerKind } from "./bind.ts";
 import type { ListenAddress } from "./listen_address.ts";
 import type { ConnectionLimits } from "./connection_table.ts";
 import { discardBody, endAfterBody, mayHaveBody, mayHaveUnreadBody } from "./discard_body.ts";
 import { Drain } from "./drain.ts";
-import { wait } from "../lib/time_limits.ts";
-import { turn } from "../lib/timers.ts";
+import { wait } from "../base/lib/time_limits.ts";
+import { turn } from "../base/lib/timers.ts";
 import type { ClientInfo, HttpServer, RequestHandler } from "./http_server.ts";
 
 export interface ListenOptions {

@@ -3,17 +3,17 @@ import { consoleRecorder } from "../admin/recorder.ts";
 import type { Config } from "../config/options.ts";
 import type { Database } from "../database/database.ts";
 import { isEmbedded } from "../database/open.ts";
-import { deferred } from "../lib/deferred.ts";
+import { deferred } from "../base/lib/deferred.ts";
 import { diagnoseRunning } from "../diagnosis/diagnose.ts";
 import type { Finding } from "../diagnosis/finding.ts";
 import { DiagnosisLog } from "../diagnosis/diagnosis_log.ts";
 import { serviceHandler } from "../handler/handler.ts";
 import { agentsOf, loadMcp } from "../agents/mcp_host.ts";
 import { liveOf } from "../live/live_host.ts";
-import type { CallWords } from "../observe/call_words.ts";
-import type { Observation } from "../observe/observation.ts";
+import type { CallWords } from "../base/observe/call_words.ts";
+import type { Observation } from "../base/observe/observation.ts";
 import { Service } from "../service/service.ts";
-import { version } from "../version.ts";
+import { version } from "../base/version.ts";
 import { hasConsole, serveAdmin } from "./admin_server.ts";
 import {
   closeInTime,
@@ -33,7 +33,7 @@ import {
 import type { ApiFront, ServeEvents } from "../cli/command.ts";
 import type { Listening } from "./listen.ts";
 import type { Log } from "../cli/log.ts";
-import { shellWord } from "../cli/shell_word.ts";
+import { shellWord } from "../base/lib/shell_word.ts";
 import type { QuickStart } from "../cli/start.ts";
 import { type ReloadSignals, stopSignals } from "./signals.ts";
 import { openTracing } from "./tracing.ts";

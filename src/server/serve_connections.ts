@@ -7,9 +7,9 @@
  *
  * @module
  */
-import type { Clock } from "../lib/clock.ts";
-import { deferred } from "../lib/deferred.ts";
-import { turn } from "../lib/timers.ts";
+import type { Clock } from "../base/lib/clock.ts";
+import { deferred } from "../base/lib/deferred.ts";
+import { turn } from "../base/lib/timers.ts";
 import {
   ConnectionTable,
   type ConnectionTableOptions,

@@ -1,7 +1,7 @@
 /** Serves HTTP with Deno's server. @module */
-import { hasBody } from "../errors/http_text.ts";
-import { systemClock } from "../lib/clock.ts";
-import { turn } from "../lib/timers.ts";
+import { hasBody } from "../base/errors/http_text.ts";
+import { systemClock } from "../base/lib/clock.ts";
+import { turn } from "../base/lib/timers.ts";
 import type { ClientInfo, HttpServer, HttpServerOptions } from "./http_server.ts";
 import {
   denoServeConnection,

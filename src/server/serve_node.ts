@@ -9,8 +9,8 @@ import {
   type ServerResponse,
 } from "node:http";
 import { sendNodeResponse } from "srvx/node";
-import { turn } from "../lib/timers.ts";
-import { deferred } from "../lib/deferred.ts";
+import { turn } from "../base/lib/timers.ts";
+import { deferred } from "../base/lib/deferred.ts";
 import { mayHaveUnreadBody } from "./discard_body.ts";
 import type { HttpServer, HttpServerOptions, RequestHandler } from "./http_server.ts";
 import { NodeServerRequest, NodeServerResponse } from "./node_messages.ts";

@@ -1,9 +1,9 @@
 /** Runs a process with tenants: start, admin server, API, shutdown. @module */
 import type { ConfigReader } from "../cli/config_files.ts";
 import type { Log } from "../cli/log.ts";
-import { untilIdle } from "../lib/time_limits.ts";
+import { untilIdle } from "../base/lib/time_limits.ts";
 import { Tenants } from "../tenants/tenants.ts";
-import { version } from "../version.ts";
+import { version } from "../base/version.ts";
 import { connectionLimits, untilResponded, waitBeforeShutdown } from "./api_server.ts";
 import { countWorkers } from "./count_workers.ts";
 import { listen, type Listening } from "./listen.ts";

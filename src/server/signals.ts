@@ -1,9 +1,9 @@
 /** Handles the signals that the process receives. @module */
 import process from "node:process";
 import { isatty } from "node:tty";
-import type { Observation } from "../observe/observation.ts";
+import type { Observation } from "../base/observe/observation.ts";
 import type { Service } from "../service/service.ts";
-import { deferred } from "../lib/deferred.ts";
+import { deferred } from "../base/lib/deferred.ts";
 
 /** The signals that stop the process. Those after the second have no effect. */
 export interface StopSignals {

@@ -1,8 +1,8 @@
 /** OpenTelemetry traces, through Deno's built-in exporter. @module */
 import process from "node:process";
-import type { SpanContext } from "../http/trace_context.ts";
-import type { TraceStage } from "../observe/stopwatch.ts";
-import { version } from "../version.ts";
+import type { SpanContext } from "../base/http/trace_context.ts";
+import type { TraceStage } from "../base/observe/stopwatch.ts";
+import { version } from "../base/version.ts";
 
 export interface Tracing {
   /** Records stages as spans within the span that Deno opens for each request. */

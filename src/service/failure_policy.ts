@@ -5,11 +5,11 @@ import {
   isConnectionLost,
   isLoginRefused,
 } from "../database/failure.ts";
-import type { Dialect } from "../dialect.ts";
-import { errors } from "../errors/catalogue.ts";
-import { errorFacts } from "../errors/error_response.ts";
-import { DatabaseError } from "../errors/service_error.ts";
-import type { Observation } from "../observe/observation.ts";
+import type { Dialect } from "../base/dialect.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { errorFacts } from "../base/errors/error_response.ts";
+import { DatabaseError } from "../base/errors/service_error.ts";
+import type { Observation } from "../base/observe/observation.ts";
 
 interface FailurePolicyOptions {
   readonly dialect: Dialect;

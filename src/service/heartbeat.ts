@@ -1,6 +1,6 @@
 /** Asks the database each second whether it answers. @module */
-import type { Schedule } from "../lib/timers.ts";
-import type { Observation } from "../observe/observation.ts";
+import type { Schedule } from "../base/lib/timers.ts";
+import type { Observation } from "../base/observe/observation.ts";
 
 interface HeartbeatOptions {
   /**

@@ -13,10 +13,10 @@ import type { Revocation } from "../auth/revocations.ts";
 import type { FunctionName } from "../config/codecs.ts";
 import { lockTimeout, loginSearchPath, metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
-import type { Dialect } from "../dialect.ts";
-import { errorFacts } from "../errors/error_response.ts";
-import { inSlices } from "../lib/slices.ts";
-import type { Observation, QueryTiming } from "../observe/observation.ts";
+import type { Dialect } from "../base/dialect.ts";
+import { errorFacts } from "../base/errors/error_response.ts";
+import { inSlices } from "../base/lib/slices.ts";
+import type { Observation, QueryTiming } from "../base/observe/observation.ts";
 import {
   blockersQuery,
   buildSchemaCache,
@@ -27,8 +27,8 @@ import {
   type SchemaCacheQuery,
 } from "../schema_cache/load.ts";
 import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
-import { arrayLiteral } from "../query/array_literal.ts";
-import { compile, ident, param, quoteIdent, sql } from "../sql/fragment.ts";
+import { arrayLiteral } from "../base/sql/array_literal.ts";
+import { compile, ident, param, quoteIdent, sql } from "../base/sql/fragment.ts";
 import { maxRevocations } from "./revocation_list.ts";
 
 export interface SchemaReading {

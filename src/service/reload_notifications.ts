@@ -10,8 +10,8 @@ import {
   notificationProbe,
   type ProbeResult,
 } from "../database/notifications/notification_probe.ts";
-import { schedule } from "../lib/timers.ts";
-import type { Observation } from "../observe/observation.ts";
+import { schedule } from "../base/lib/timers.ts";
+import type { Observation } from "../base/observe/observation.ts";
 
 interface ReloadNotificationOptions
   extends Pick<ListenerOptions, "isRetried" | "now" | "observe" | "onBrokenQueue" | "onMissed"> {

@@ -1,7 +1,7 @@
 /** Schedules loads that may fail: merges requests for them and retries failures with exponential
  * backoff. @module */
-import { deferred } from "../lib/deferred.ts";
-import { nextBackoff, type Schedule } from "../lib/timers.ts";
+import { deferred } from "../base/lib/deferred.ts";
+import { nextBackoff, type Schedule } from "../base/lib/timers.ts";
 
 interface ReloaderOptions {
   /** Loads. A rejection is a failure. */

@@ -1,9 +1,9 @@
 /** The list of revoked tokens of a service, and when it is read again. @module */
 import { indexRevocations, type Revocation, type RevocationIndex } from "../auth/revocations.ts";
 import type { FunctionName } from "../config/codecs.ts";
-import { errors } from "../errors/catalogue.ts";
-import type { Schedule } from "../lib/timers.ts";
-import type { Observation } from "../observe/observation.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import type { Schedule } from "../base/lib/timers.ts";
+import type { Observation } from "../base/observe/observation.ts";
 import { Reloader } from "./reloader.ts";
 
 interface RevocationDependencies {

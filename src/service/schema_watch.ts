@@ -2,14 +2,14 @@
  * reads the catalogue's write counters. Step 2, if they changed, hashes the rows of the exposed
  * schemas. @module */
 import type { Config } from "../config/options.ts";
-import { OneShotTimer } from "../lib/one_shot_timer.ts";
-import type { Schedule } from "../lib/timers.ts";
+import { OneShotTimer } from "../base/lib/one_shot_timer.ts";
+import type { Schedule } from "../base/lib/timers.ts";
 import { lockTimeout, metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import type { SchemaCacheConfig } from "../schema_cache/load.ts";
 import { fingerprintQuery, writeCountersQuery } from "../schema_cache/queries/changes.ts";
 import { notifyPattern, reloadTriggerQuery } from "../schema_cache/reload_trigger.ts";
-import { arrayLiteral } from "../query/array_literal.ts";
+import { arrayLiteral } from "../base/sql/array_literal.ts";
 
 export type SchemaWatchConfig = Pick<
   Config,

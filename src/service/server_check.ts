@@ -3,8 +3,8 @@
 import type { Config } from "../config/options.ts";
 import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
-import type { Observation } from "../observe/observation.ts";
-import { DatabaseError } from "../errors/service_error.ts";
+import type { Observation } from "../base/observe/observation.ts";
+import { DatabaseError } from "../base/errors/service_error.ts";
 
 interface ServerCheckOptions {
   readonly database: Pick<Database, "transaction">;

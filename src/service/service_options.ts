@@ -3,10 +3,10 @@ import type { Fetch } from "../auth/fetch_document.ts";
 import type { TenantRule } from "../auth/claims.ts";
 import type { ConfigSource } from "../config/source.ts";
 import type { Database } from "../database/database.ts";
-import type { SpanContext } from "../http/trace_context.ts";
-import type { Observation } from "../observe/observation.ts";
-import type { RequestMetrics } from "../observe/request_metrics.ts";
-import type { TraceStage } from "../observe/stopwatch.ts";
+import type { SpanContext } from "../base/http/trace_context.ts";
+import type { Observation } from "../base/observe/observation.ts";
+import type { RequestMetrics } from "../base/observe/request_metrics.ts";
+import type { TraceStage } from "../base/observe/stopwatch.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 
 export interface ServiceOptions {

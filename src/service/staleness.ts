@@ -1,6 +1,6 @@
 /** Detects a stale schema cache: one that is too old, or an external one that lacks a name in a
  * request. @module */
-import type { ServiceError } from "../errors/service_error.ts";
+import type { ServiceError } from "../base/errors/service_error.ts";
 
 interface StalenessOptions {
   /** True if the cache was not loaded from the database, so that it may lack names. */

@@ -1,5 +1,5 @@
 /** Compares two answers to one read. @module */
-import { isJsonObject, type JsonObject } from "../lib/json_object.ts";
+import { isJsonObject, type JsonObject } from "../base/lib/json_object.ts";
 import { splitQuery } from "../request/url/query_string.ts";
 import { shownValue } from "./shape.ts";
 import type { TimedAnswer } from "./timed_answer.ts";

@@ -1,6 +1,6 @@
 /** Passes requests to an upstream server, and reads to a shadow. @module */
 import type { HandleApi } from "../admin/console_routes.ts";
-import { framingHeaders, hasBody, isHeaderName } from "../errors/http_text.ts";
+import { framingHeaders, hasBody, isHeaderName } from "../base/errors/http_text.ts";
 import type { RepeatedRead, Shadow } from "./shadow.ts";
 import { observedAnswer } from "./timed_answer.ts";
 

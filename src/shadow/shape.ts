@@ -1,5 +1,5 @@
 /** Shapes of reads, and texts of a report, which contain no secrets. @module */
-import { redact } from "../observe/redact.ts";
+import { redact } from "../base/observe/redact.ts";
 import { operators } from "../request/url/operators.ts";
 import { percentDecode } from "../request/url/percent.ts";
 import { splitQuery } from "../request/url/query_string.ts";

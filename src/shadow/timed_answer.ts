@@ -1,5 +1,5 @@
 /** Copies and times answers while their bodies are read. @module */
-import { deferred } from "../lib/deferred.ts";
+import { deferred } from "../base/lib/deferred.ts";
 
 /** Longer bodies are not compared: a comparison delays the requests of clients. */
 const maxComparedBytes = 256 * 1024;

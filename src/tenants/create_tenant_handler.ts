@@ -1,7 +1,7 @@
 /** A handler of many tenants for programs: it makes and closes the handlers of the tenants. @module
  */
-import { svcDialect } from "../dialect.ts";
-import { errors } from "../errors/catalogue.ts";
+import { svcDialect } from "../base/dialect.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import { errorResponseTo, type RequestInfo } from "../handler/handler.ts";
 import type { Handler } from "../handler/lazy_handler.ts";
 import { isTenantName } from "./find_tenant.ts";

@@ -1,6 +1,10 @@
 /** Finds the tenant of a request. @module */
 import type { Config } from "../config/options.ts";
-import { isTrustedPeer, readTrustedProxies, type TrustedProxies } from "../http/client_address.ts";
+import {
+  isTrustedPeer,
+  readTrustedProxies,
+  type TrustedProxies,
+} from "../base/http/client_address.ts";
 
 export interface NamedTenant {
   readonly name: string;

@@ -1,11 +1,11 @@
 /** The tenants that are loaded. A tenant is loaded with its first request, and closed when it is
  * idle, when others need its place, or when its definition changes. @module */
-import { errors } from "../errors/catalogue.ts";
-import { ServiceError } from "../errors/service_error.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { ServiceError } from "../base/errors/service_error.ts";
 import type { RequestInfo } from "../handler/handler.ts";
-import { withTimeout } from "../lib/time_limits.ts";
-import { nextBackoff, type Schedule } from "../lib/timers.ts";
-import type { Observation, TenantEnd } from "../observe/observation.ts";
+import { withTimeout } from "../base/lib/time_limits.ts";
+import { nextBackoff, type Schedule } from "../base/lib/timers.ts";
+import type { Observation, TenantEnd } from "../base/observe/observation.ts";
 import type { Service } from "../service/service.ts";
 
 /** A tenant that can serve requests. */

@@ -7,11 +7,11 @@ import type { ConfigFile } from "../config/file.ts";
 import { keepStartupOptions, noValues } from "../config/load.ts";
 import type { Config, OptionKey } from "../config/options.ts";
 import type { RequestInfo } from "../handler/handler.ts";
-import { schedule } from "../lib/timers.ts";
-import { countedEvents } from "../observe/counted_events.ts";
-import { MetricRegistry } from "../observe/metric_registry.ts";
-import type { Observation } from "../observe/observation.ts";
-import { RequestMetrics } from "../observe/request_metrics.ts";
+import { schedule } from "../base/lib/timers.ts";
+import { countedEvents } from "../base/observe/counted_events.ts";
+import { MetricRegistry } from "../base/observe/metric_registry.ts";
+import type { Observation } from "../base/observe/observation.ts";
+import { RequestMetrics } from "../base/observe/request_metrics.ts";
 import type { ServiceOptions } from "../service/service_options.ts";
 import { isTenantName, tenantFinder } from "./find_tenant.ts";
 import { openTenant, poolShareOf } from "./tenant.ts";
@@ -20,7 +20,7 @@ import { tenantsAdmin, type TenantsAdminOptions } from "./tenants_admin.ts";
 import { tenantsHandler } from "./tenants_handler.ts";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { errorCode } from "../lib/error_code.ts";
+import { errorCode } from "../base/lib/error_code.ts";
 
 export interface TenantsOptions {
   readonly reader: Pick<ConfigReader, "config" | "file" | "initialSource" | "read">;

@@ -9,8 +9,8 @@ import {
 } from "../admin/admin.ts";
 import type { Config } from "../config/options.ts";
 import { redactedConfig } from "../config/print.ts";
-import type { MetricRegistry } from "../observe/metric_registry.ts";
-import type { RequestMetrics } from "../observe/request_metrics.ts";
+import type { MetricRegistry } from "../base/observe/metric_registry.ts";
+import type { RequestMetrics } from "../base/observe/request_metrics.ts";
 import type { TenantRegistry } from "./tenant_registry.ts";
 
 export interface TenantsAdminOptions {

@@ -1,18 +1,18 @@
 /** Handles requests to a process with tenants: finds the tenant and passes the request on. @module
  */
 import type { Config } from "../config/options.ts";
-import type { Dialect } from "../dialect.ts";
-import { errorFacts } from "../errors/error_response.ts";
-import { errors } from "../errors/catalogue.ts";
-import { ServiceError } from "../errors/service_error.ts";
+import type { Dialect } from "../base/dialect.ts";
+import { errorFacts } from "../base/errors/error_response.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { ServiceError } from "../base/errors/service_error.ts";
 import { errorResponseTo, type RequestInfo } from "../handler/handler.ts";
 import { healthCheck } from "../handler/early_answers.ts";
 import { RequestsInFlight } from "../handler/in_flight.ts";
 import { unknownRoute } from "../handler/route_names.ts";
 import { responseWith } from "../handler/headers.ts";
-import { actualHeaders } from "../http/cors.ts";
-import { badHostResponse, isHostHeader } from "../http/host.ts";
-import type { Observation } from "../observe/observation.ts";
+import { actualHeaders } from "../base/http/cors.ts";
+import { badHostResponse, isHostHeader } from "../base/http/host.ts";
+import type { Observation } from "../base/observe/observation.ts";
 import { splitUrl } from "../request/raw_request.ts";
 import type { FindTenant } from "./find_tenant.ts";
 import { isUnknownTenant, type TenantRegistry } from "./tenant_registry.ts";

@@ -1,6 +1,6 @@
 /** Limits of the planner's cost of statements. @module */
 import type { BatchResult, Statement } from "../database/batch.ts";
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 
 /** A bound on the planner's cost of a statement. */
 export interface CostLimit {

@@ -2,7 +2,7 @@
  * @module */
 import type { AccessMode, IsolationLevel, Statement, StatementRole } from "../database/batch.ts";
 import type { RoleDefaults } from "../config/in_database.ts";
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { RowVersion } from "../plan/row_version.ts";
 import type { RootPlan } from "../plan/root_plan.ts";

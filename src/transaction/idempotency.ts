@@ -2,10 +2,10 @@
  * that commits with the effect and the answer. @module */
 import type { TableName } from "../config/codecs.ts";
 import type { Statement, StatementRole } from "../database/batch.ts";
-import { errors } from "../errors/catalogue.ts";
-import type { DatabaseError } from "../errors/service_error.ts";
-import { compile, ident, param, type Sql, sql } from "../sql/fragment.ts";
-import { raise, raisedDetail } from "../sql/raise.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import type { DatabaseError } from "../base/errors/service_error.ts";
+import { compile, ident, param, type Sql, sql } from "../base/sql/fragment.ts";
+import { raise, raisedDetail } from "../base/sql/raise.ts";
 
 /** A key, and the request that it stands for. */
 export interface RequestKey {

@@ -5,10 +5,10 @@ import type { RoleDefaults } from "../config/in_database.ts";
 import { appSettingsPrefix } from "../config/names.ts";
 import type { Config } from "../config/options.ts";
 import type { Statement } from "../database/batch.ts";
-import { noIdentifiers, type RequestIdentifiers } from "../http/request_id.ts";
+import { noIdentifiers, type RequestIdentifiers } from "../base/http/request_id.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import { compile, ident, settingLiteral, type Sql, sql, tableSql } from "../sql/fragment.ts";
+import { compile, ident, settingLiteral, type Sql, sql, tableSql } from "../base/sql/fragment.ts";
 import type { DataPlan } from "./data_plan.ts";
 import {
   claimSettings,

@@ -2,9 +2,9 @@
  * fails if their values are invalid, so a write whose response is an error is rolled back. @module
  */
 import type { Statement } from "../database/batch.ts";
-import type { DatabaseFailure } from "../errors/service_error.ts";
-import { compile, literal, sql } from "../sql/fragment.ts";
-import { raise, raisedDetail } from "../sql/raise.ts";
+import type { DatabaseFailure } from "../base/errors/service_error.ts";
+import { compile, literal, sql } from "../base/sql/fragment.ts";
+import { raise, raisedDetail } from "../base/sql/raise.ts";
 
 /**
  * Returns the setting that a failure of the check is about. Null for other failures, such as a cancelled

@@ -1,6 +1,6 @@
 /** Checks the number of rows of a result against the limits of the request. @module */
 import type { ResultColumns } from "../database/batch.ts";
-import { errors } from "../errors/catalogue.ts";
+import { errors } from "../base/errors/catalogue.ts";
 import { missingKey } from "../plan/keyed_update.ts";
 import { readOf } from "../plan/plan.ts";
 import { changeLimit } from "../plan/mutate_plan.ts";

@@ -10,10 +10,10 @@ import type {
   StatementRole,
   TransactionEnd,
 } from "../database/batch.ts";
-import type { FailedOperation } from "../errors/service_error.ts";
+import type { FailedOperation } from "../base/errors/service_error.ts";
 import type { Query } from "../query/query.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
-import type { ParamValue } from "../sql/fragment.ts";
+import type { ParamValue } from "../base/sql/fragment.ts";
 import { type CostLimit, explained } from "./cost_limit.ts";
 import { accessOf, type DataPlan, isExplained, isolationOf } from "./data_plan.ts";
 import { keyStatements, type RequestKey } from "./idempotency.ts";

@@ -1,7 +1,7 @@
 /** Returns the errors of statements by their roles: some are errors of the service. @module */
 import type { BatchResult, Statement } from "../database/batch.ts";
-import { errors } from "../errors/catalogue.ts";
-import { DatabaseError } from "../errors/service_error.ts";
+import { errors } from "../base/errors/catalogue.ts";
+import { DatabaseError } from "../base/errors/service_error.ts";
 import { lostRowsOf, unfoundRowOf } from "../query/level_keys.ts";
 import { failedOperation } from "../query/patch.ts";
 import { rowsOfFailedCheck } from "../query/result_reference.ts";

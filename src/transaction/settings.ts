@@ -11,7 +11,7 @@ import {
   quoteIdent,
   type Sql,
   sql,
-} from "../sql/fragment.ts";
+} from "../base/sql/fragment.ts";
 
 export type Setting = readonly [name: string, value: string];
 

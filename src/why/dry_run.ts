@@ -1,7 +1,7 @@
 /** A database that plans writes: EXPLAIN takes the privileges of its statement. @module */
 import { type Batch, type BatchResult, metadataBatch, type Statement } from "../database/batch.ts";
 import type { Caller, Database } from "../database/database.ts";
-import { DatabaseError } from "../errors/service_error.ts";
+import { DatabaseError } from "../base/errors/service_error.ts";
 
 export class DryRun {
   /** The transaction of the request; null if it has none. */

@@ -1,7 +1,7 @@
 /** The rows that a request concerns, and the results of policies on them as the caller has them. @module */
 import type { AccessCell } from "../access/cells.ts";
-import { DatabaseError } from "../errors/service_error.ts";
-import { parseJsonObject } from "../lib/json_object.ts";
+import { DatabaseError } from "../base/errors/service_error.ts";
+import { parseJsonObject } from "../base/lib/json_object.ts";
 import type { MutatePlan, WrittenRows } from "../plan/mutate_plan.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import { rowsText } from "../policy_test/expectation.ts";
@@ -9,8 +9,8 @@ import { renderConditions } from "../query/condition.ts";
 import { renderFromWhere, rootSource } from "../query/from_where.ts";
 import { renderGroups } from "../query/read.ts";
 import type { Relation } from "../schema_cache/schema_cache.ts";
-import { and, catalogueSql, compile, ident, join, literal, or } from "../sql/fragment.ts";
-import { param, quoteIdent, type Sql, sql } from "../sql/fragment.ts";
+import { and, catalogueSql, compile, ident, join, literal, or } from "../base/sql/fragment.ts";
+import { param, quoteIdent, type Sql, sql } from "../base/sql/fragment.ts";
 import { needsOf, type RowPlan, type TableFacts } from "./needs.ts";
 
 type Texts = readonly string[];

@@ -1,7 +1,7 @@
 /** Words the explanation of an answer. @module */
 import { policyFormula } from "../access/cell_text.ts";
 import { type CaseAnswer, rowsText } from "../policy_test/expectation.ts";
-import { nameText } from "../sql/name_text.ts";
+import { nameText } from "../base/sql/name_text.ts";
 import type { DryRun } from "./dry_run.ts";
 import type { Need, TableFacts } from "./needs.ts";
 import { type Cells, maxRows, type RowResult } from "./row_results.ts";

@@ -1,5 +1,5 @@
 /** Sends the requests of a case and compares the answers. @module */
-import { isJsonObject } from "../../src/lib/json_object.ts";
+import { isJsonObject } from "../../src/base/lib/json_object.ts";
 import { signToken } from "../support/handler/token.ts";
 import type { Case, Exchange } from "./table.ts";
 

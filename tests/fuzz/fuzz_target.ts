@@ -1,6 +1,6 @@
 /** A property that holds for each value of a kind, and its runs. @module */
 import fc from "fast-check";
-import { ServiceError } from "../../src/errors/service_error.ts";
+import { ServiceError } from "../../src/base/errors/service_error.ts";
 
 /** Values that once broke a property, by the names of targets. They run first. */
 const keptCases: Readonly<Record<string, readonly unknown[]>> = JSON.parse(

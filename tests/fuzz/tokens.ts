@@ -2,7 +2,7 @@
 import { rejects, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
 import { parseToken, unverifiedIssuer } from "../../src/auth/jwt.ts";
-import { ServiceError } from "../../src/errors/service_error.ts";
+import { ServiceError } from "../../src/base/errors/service_error.ts";
 import { base64Url, hmacToken, keysOf, secret, verifyWith } from "../unit/auth/tokens.ts";
 import {
   altered,

@@ -1,7 +1,7 @@
 /** What the connections to PostgreSQL call themselves. */
 import { strictEqual } from "node:assert/strict";
 import { createHandler } from "../../mod.ts";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/base/version.ts";
 import { engines } from "../support/database/engines.ts";
 
 type Form = (uri: URL) => string;

@@ -2,7 +2,7 @@
  * What functions leave behind on the connection, and what those are told that come after them.
  */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Observation } from "../../src/observe/observation.ts";
+import type { Observation } from "../../src/base/observe/observation.ts";
 import { type OneConnection, testOneConnection } from "../support/database/one_connection.ts";
 import type { RequestParts } from "../support/handler/request.ts";
 

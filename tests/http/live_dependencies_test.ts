@@ -3,7 +3,7 @@ import { deepStrictEqual, rejects } from "node:assert/strict";
 import { noValues } from "../../src/config/load.ts";
 import { configSource } from "../../src/config/source.ts";
 import type { Database } from "../../src/database/database.ts";
-import type { ServiceError } from "../../src/errors/service_error.ts";
+import type { ServiceError } from "../../src/base/errors/service_error.ts";
 import { dependentTables } from "../../src/live/dependencies.ts";
 import { plan } from "../../src/plan/plan.ts";
 import type { ReadPlan } from "../../src/plan/read_plan.ts";

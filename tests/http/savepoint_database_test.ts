@@ -1,10 +1,10 @@
 import { deepStrictEqual, rejects, strictEqual, throws } from "node:assert/strict";
-import { svcDialect } from "../../src/dialect.ts";
+import { svcDialect } from "../../src/base/dialect.ts";
 import type { Batch, Statement } from "../../src/database/batch.ts";
 import { SavepointDatabase } from "../../src/database/connection/savepoint_database.ts";
 import { SqlSession } from "../../src/database/connection/sql_session.ts";
 import { openTransport } from "../../src/database/open.ts";
-import { DatabaseError } from "../../src/errors/service_error.ts";
+import { DatabaseError } from "../../src/base/errors/service_error.ts";
 import { type Engine, engines } from "../support/database/engines.ts";
 
 const base = {

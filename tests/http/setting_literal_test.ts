@@ -1,6 +1,6 @@
 /** Literals of settings on PostgreSQL: it reads back what they were made of, whatever the connection sets. */
 import { rejects, strictEqual } from "node:assert/strict";
-import { compile, settingLiteral } from "../../src/sql/fragment.ts";
+import { compile, settingLiteral } from "../../src/base/sql/fragment.ts";
 import { type PostgresClient, withClient } from "../support/database/postgres_client.ts";
 import { prepared, serverVariable } from "../support/runner/environment.ts";
 

@@ -1,7 +1,7 @@
 /** Aliased embeds that are addressed by their targets' names: the answer, its warning, the log. */
 import { deepStrictEqual } from "node:assert/strict";
 import type { Observation } from "../../mod.ts";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/base/version.ts";
 import { serviceSuite } from "../support/handler/api.ts";
 import { type Row } from "../support/handler/rows.ts";
 

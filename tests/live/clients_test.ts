@@ -3,7 +3,7 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { Shape, ShapeStream } from "@electric-sql/client";
 import { createCollection } from "@tanstack/db";
 import { electricCollectionOptions } from "@tanstack/electric-db-collection";
-import { deferred } from "../../src/lib/deferred.ts";
+import { deferred } from "../../src/base/lib/deferred.ts";
 import { type LiveApi, openLiveApi } from "../support/handler/live_api.ts";
 import { signToken } from "../support/handler/token.ts";
 

@@ -2,7 +2,7 @@ import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/base/version.ts";
 import { makeElsewhere } from "../../tools/release/release.ts";
 import { listeningPorts } from "../support/server/debugger_attack.ts";
 import { engines } from "../support/database/engines.ts";

@@ -1,6 +1,6 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
-import { shellQuoted } from "../../src/cli/shell_word.ts";
+import { shellQuoted } from "../../src/base/lib/shell_word.ts";
 import { attackDebugger, listeningPorts, processTree } from "../support/server/debugger_attack.ts";
 import { engines } from "../support/database/engines.ts";
 import { eventually } from "../support/timing/eventually.ts";

@@ -2,7 +2,7 @@
  * ./dist/npm` makes the archive of it. @module */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/base/version.ts";
 import { bundle } from "./build.ts";
 import { writeConsole } from "./console.ts";
 import { writeDeclarations } from "./declarations.ts";

@@ -1,7 +1,7 @@
 /** Defaults of options in Markdown. @module */
 import { quote } from "../../src/config/codecs.ts";
 import { isSameAs, ofDialect, type Option, required } from "../../src/config/options/option.ts";
-import { svcDialect } from "../../src/dialect.ts";
+import { svcDialect } from "../../src/base/dialect.ts";
 
 /** Returns an option's default in Markdown. */
 export function defaultText(key: string, { codec, default: fallback }: Option<unknown>): string {

@@ -3,9 +3,9 @@ import { environmentName } from "../../src/config/names.ts";
 import { appSettings, rows } from "../../src/config/options.ts";
 import type { Option } from "../../src/config/options/option.ts";
 import { defaultText } from "./default_text.ts";
-import { svcDialect } from "../../src/dialect.ts";
-import { errors } from "../../src/errors/catalogue.ts";
-import { statusBySqlstate } from "../../src/errors/sqlstate.ts";
+import { svcDialect } from "../../src/base/dialect.ts";
+import { errors } from "../../src/base/errors/catalogue.ts";
+import { statusBySqlstate } from "../../src/base/errors/sqlstate.ts";
 
 /** The facts that the reference gives of each option; texts in Markdown. */
 interface OptionFacts {

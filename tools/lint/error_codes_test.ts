@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, ok } from "node:assert/strict";
-import { errors } from "../../src/errors/catalogue.ts";
+import { errors } from "../../src/base/errors/catalogue.ts";
 
 /** Errors that share a code and a status on purpose: one mistake, worded by how it was made. */
 const shared: Readonly<Record<string, readonly string[]>> = {

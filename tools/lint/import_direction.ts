@@ -7,11 +7,11 @@ import { importedPath, projectPath } from "./project_path.ts";
  * line may import each other; a file belongs to the longest path that it begins with.
  */
 const ranks: readonly (readonly string[])[] = [
-  ["src/lib", "src/version.ts"],
+  ["src/base/lib", "src/base/version.ts"],
   // Texts of examples, which the command line serves.
   ["examples/shop", "examples/todos"],
-  ["src/errors", "src/sql", "src/observe", "src/dialect.ts"],
-  ["src/http"],
+  ["src/base/errors", "src/base/sql", "src/base/observe", "src/base/dialect.ts"],
+  ["src/base/http"],
   ["src/database"],
   ["src/database/protocol", "src/database/connect"],
   ["src/database/connection", "src/database/notifications"],
@@ -52,7 +52,7 @@ const rankOf: ReadonlyMap<string, number> = new Map(
 
 /** Whose values a folder must not use although they stand lower; types alone are no secret. */
 const hidden: readonly { readonly from: string; readonly to: string; readonly why: string }[] = [
-  { from: "src/plan", to: "src/sql", why: "plans know nothing of SQL text" },
+  { from: "src/plan", to: "src/base/sql", why: "plans know nothing of SQL text" },
   { from: "src/query", to: "src/request/api_request.ts", why: "queries see the plan alone" },
 ];
 

@@ -3,7 +3,7 @@ import { projectPath } from "./project_path.ts";
 import { isReference } from "./references.ts";
 
 function isSilent(path: string): boolean {
-  return path === "mod.ts" || (path.startsWith("src/") && !path.startsWith("src/observe/"));
+  return path === "mod.ts" || (path.startsWith("src/") && !path.startsWith("src/base/observe/"));
 }
 
 export const noConsole: Deno.lint.Rule = {
@@ -12,7 +12,7 @@ export const noConsole: Deno.lint.Rule = {
     return {
       Identifier(node) {
         if (node.name !== "console" || !isReference(node)) return;
-        context.report({ node, message: "only src/observe and main.ts may print" });
+        context.report({ node, message: "only src/base/observe and main.ts may print" });
       },
     };
   },

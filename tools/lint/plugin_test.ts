@@ -22,7 +22,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       "src/query/read.ts",
       `import { a } from "./count.ts"; import { b } from "../sql/fragment.ts";`,
     ],
-    ["src/errors/a.ts", `import { a } from "../observe/logger.ts"; import b from "jose";`],
+    ["src/base/errors/a.ts", `import { a } from "../observe/logger.ts"; import b from "jose";`],
     ["src/schema_cache/queries/a.ts", `import { a } from "../schema_cache.ts";`],
     ["mod.ts", `import { a } from "./src/handler/handler.ts";`],
     ["main.ts", `import { a } from "./mod.ts"; import { b } from "./src/server/serve.ts";`],
@@ -31,9 +31,9 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       `import { a } from "../../mod.ts"; import b from "../../tests/support/handler/api.ts";`,
     ],
     [
-      "src/sql/fragment.ts",
+      "src/base/sql/fragment.ts",
       `import type { A } from "../http/range.ts";`,
-      "src/sql must not import src/http, which stands above it",
+      "src/base/sql must not import src/base/http, which stands above it",
     ],
     [
       "src/plan/plan.ts",
@@ -67,7 +67,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     [
       "src/plan/a.ts",
       `import { type ParamValue, sql } from "../sql/fragment.ts";`,
-      "src/plan must not import src/sql: plans know nothing of SQL text",
+      "src/plan must not import src/base/sql: plans know nothing of SQL text",
     ],
     [
       "src/query/a.ts",
@@ -122,7 +122,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["src/plan/a.ts", `const a = { Deno: 1, process() {} }; a.process(); class B { Buffer = 1; }`],
     ["src/plan/a.ts", `interface A { readonly process: string; require(): void }`],
     ["src/database/adapters/postgres.ts", `import pg from "pg"; import "node:net"; Deno.exit();`],
-    ["src/cli/output.ts", `Deno.exit(1);`],
+    ["src/base/observe/output.ts", `Deno.exit(1);`],
     ["main.ts", `import "node:fs"; process.exit(Deno.pid);`],
     ["tests/unit/a_test.ts", `import "node:assert/strict"; Deno.test("a", () => {});`],
     [
@@ -134,7 +134,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ],
     ["src/service/service.ts", `Deno.env.get("A");`, "Deno does not exist in every runtime"],
     [
-      "src/http/a.ts",
+      "src/base/http/a.ts",
       `(globalThis as { Deno?: 1 }).Deno; const { process } = globalThis;`,
       "Deno does not exist in every runtime",
       "process does not exist in every runtime",
@@ -144,16 +144,16 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       `Buffer.from("");`,
       "Buffer does not exist in every runtime",
     ],
-    ["src/http/a.ts", `const a = { Deno };`, "Deno does not exist in every runtime"],
-    ["src/http/a.ts", `globalThis.process.exit();`, "process does not exist in every runtime"],
-    ["src/http/a.ts", `let a: Deno.HttpClient;`, "Deno does not exist in every runtime"],
-    ["src/http/a.ts", `const a = typeof Deno;`, "Deno does not exist in every runtime"],
+    ["src/base/http/a.ts", `const a = { Deno };`, "Deno does not exist in every runtime"],
+    ["src/base/http/a.ts", `globalThis.process.exit();`, "process does not exist in every runtime"],
+    ["src/base/http/a.ts", `let a: Deno.HttpClient;`, "Deno does not exist in every runtime"],
+    ["src/base/http/a.ts", `const a = typeof Deno;`, "Deno does not exist in every runtime"],
   ],
   "no-clock": [
     ["tests/unit/a_test.ts", `const a = { now: Date.now, setTimeout: 1 }; a.now(); a.setTimeout;`],
     ["tests/support/a.ts", `setTimeout(a, 1); performance.now();`],
     ["tests/bench/a.ts", `performance.now();`],
-    ["src/lib/timers.ts", `setTimeout(a, 1);`],
+    ["src/base/lib/timers.ts", `setTimeout(a, 1);`],
     [
       "tests/http/a_test.ts",
       `setTimeout(a, 1); globalThis.setInterval(a, 1);`,
@@ -168,16 +168,16 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ],
   ],
   "no-console": [
-    ["src/observe/logger.ts", `console.error("a");`],
+    ["src/base/observe/logger.ts", `console.error("a");`],
     ["main.ts", `console.log("a");`],
     ["examples/deno_app/program.ts", `console.log("a");`],
     ["src/plan/a.ts", `const a = { console: 1 }; a.console;`],
-    ["src/plan/a.ts", `console.log("a");`, "only src/observe and main.ts may print"],
-    ["mod.ts", `const { log } = console;`, "only src/observe and main.ts may print"],
+    ["src/plan/a.ts", `console.log("a");`, "only src/base/observe and main.ts may print"],
+    ["mod.ts", `const { log } = console;`, "only src/base/observe and main.ts may print"],
     [
       "src/server/serve.ts",
       `globalThis.console.log("a");`,
-      "only src/observe and main.ts may print",
+      "only src/base/observe and main.ts may print",
     ],
   ],
   "no-barrel": [

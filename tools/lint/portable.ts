@@ -6,7 +6,7 @@ import { isReference } from "./references.ts";
 
 /** Files of `src/` that may use the runtime's own interfaces. */
 const adapters: ReadonlySet<string> = new Set([
-  "src/lib/builtin_modules.ts",
+  "src/base/lib/builtin_modules.ts",
   "src/database/adapters/files.ts",
   "src/database/adapters/init_script.ts",
   "src/database/adapters/pglite.ts",

@@ -3,7 +3,7 @@
 import { visitImports } from "./imports.ts";
 import { importedPath, projectPath } from "./project_path.ts";
 
-const fragment = "src/sql/fragment.ts";
+const fragment = "src/base/sql/fragment.ts";
 
 /** Exports of the fragment module that take a bare string for SQL. */
 const raw: ReadonlySet<string> = new Set(["catalogueSql", "literal"]);
@@ -12,7 +12,7 @@ const allowed = [
   "src/query/",
   "src/transaction/",
   "src/schema_cache/",
-  "src/sql/",
+  "src/base/sql/",
   "src/diagnosis/measure.ts",
   "src/policy_test/generate.ts",
   "src/why/row_results.ts",

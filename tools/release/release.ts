@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/base/version.ts";
 import { buildNpmPackage, manifest } from "../build/npm.ts";
 import { billOfMaterials, type LockFile } from "./sbom.ts";
 

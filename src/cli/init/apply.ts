@@ -2,10 +2,10 @@
  * @module */
 import { withScriptConnection } from "../../database/adapters/script.ts";
 import { failureLines, type SqlSession } from "../../database/connection/sql_session.ts";
-import { svcDialect } from "../../dialect.ts";
+import { svcDialect } from "../../base/dialect.ts";
 import { readText } from "../config_files.ts";
-import { fail, print, printError } from "../output.ts";
-import { programCall } from "../program_call.ts";
+import { fail, print, printError } from "../../base/observe/output.ts";
+import { programCall } from "../../base/lib/program_call.ts";
 import { configOfFile, type InitFiles } from "./init_files.ts";
 import { triggerMark } from "./init_sql.ts";
 import { superuserCall, whoApplies } from "./next_steps.ts";

@@ -1,8 +1,8 @@
 /** Makes the choices of `svc init` by flags, by questions on a terminal, or by defaults. @module */
-import { nearest } from "../../config/nearest.ts";
-import { counted } from "../../lib/printable.ts";
+import { nearest } from "../../base/lib/nearest.ts";
+import { counted } from "../../base/lib/printable.ts";
 import { CannotConnectError } from "../connect_error.ts";
-import { print } from "../output.ts";
+import { print } from "../../base/observe/output.ts";
 import type { CommandCall } from "../command.ts";
 import {
   type Choices,

@@ -1,5 +1,5 @@
 /** The choices of `svc init`: names of roles and schema, and relations to grant. @module */
-import { nearest } from "../../config/nearest.ts";
+import { nearest } from "../../base/lib/nearest.ts";
 import {
   type OwnerColumn,
   type RelationFacts,

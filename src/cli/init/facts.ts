@@ -3,7 +3,7 @@
 import { metadataBatch } from "../../database/batch.ts";
 import type { Database } from "../../database/database.ts";
 import { openDatabase } from "../../database/open.ts";
-import { svcDialect } from "../../dialect.ts";
+import { svcDialect } from "../../base/dialect.ts";
 
 /** The login role that `svc init` makes by default. */
 export const usualLoginRole = "authenticator";

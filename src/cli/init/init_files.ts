@@ -5,7 +5,7 @@ import { rejectFile } from "../../config/handler_options.ts";
 import { loadConfig } from "../../config/load.ts";
 import type { Config, OptionKey } from "../../config/options.ts";
 import { readText } from "../config_files.ts";
-import { programCall } from "../program_call.ts";
+import { programCall } from "../../base/lib/program_call.ts";
 import { idempotencyTable } from "./init_sql.ts";
 
 export interface InitFiles {

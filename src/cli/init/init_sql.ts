@@ -2,8 +2,8 @@
  * schema. @module */
 import { commented } from "../../diagnosis/finding.ts";
 import { reloadTriggerSql } from "../../schema_cache/reload_trigger.ts";
-import { catalogueSql, compile, literal, type Sql, sql } from "../../sql/fragment.ts";
-import { counted } from "../../lib/printable.ts";
+import { catalogueSql, compile, literal, type Sql, sql } from "../../base/sql/fragment.ts";
+import { counted } from "../../base/lib/printable.ts";
 import type { Choices, OwnedTable } from "./choices.ts";
 import type { RelationFacts, TargetFacts } from "./facts.ts";
 

@@ -1,6 +1,6 @@
 /** The commands that follow `svc init`, as the terminal shows them. @module */
-import { programCall } from "../program_call.ts";
-import { shellWord } from "../shell_word.ts";
+import { programCall } from "../../base/lib/program_call.ts";
+import { shellWord } from "../../base/lib/shell_word.ts";
 import type { Choices } from "./choices.ts";
 import type { InitFiles } from "./init_files.ts";
 import { loginOf, loginUri } from "./login.ts";

@@ -1,7 +1,7 @@
 /** Questions on a terminal. @module */
 import { readSync } from "node:fs";
 import { isatty } from "node:tty";
-import { print } from "../output.ts";
+import { print } from "../../base/observe/output.ts";
 
 /** Returns whether the program can ask: its input and output are a terminal. */
 export function isInteractive(): boolean {

@@ -1,11 +1,11 @@
 /** The defaults of quick mode: the schemas, the anonymous role, and values that keep a first look
  * at a database safe. @module */
 import type { Config } from "../../config/options.ts";
-import type { Dialect } from "../../dialect.ts";
-import { isLoopbackHost } from "../../http/host.ts";
-import { programCall } from "../program_call.ts";
-import { counted } from "../../lib/printable.ts";
-import { quoteIdent } from "../../sql/fragment.ts";
+import type { Dialect } from "../../base/dialect.ts";
+import { isLoopbackHost } from "../../base/http/host.ts";
+import { programCall } from "../../base/lib/program_call.ts";
+import { counted } from "../../base/lib/printable.ts";
+import { quoteIdent } from "../../base/sql/fragment.ts";
 import type { AnonymousCandidate, QuickFacts } from "./quick_facts.ts";
 
 /** Returns the defaults that do not depend on the database. */

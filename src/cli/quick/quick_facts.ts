@@ -1,7 +1,7 @@
 /** The facts about a database that quick mode chooses its defaults by. @module */
 import { metadataBatch, type Statement } from "../../database/batch.ts";
 import type { Database } from "../../database/database.ts";
-import { compile, param, sql } from "../../sql/fragment.ts";
+import { compile, param, sql } from "../../base/sql/fragment.ts";
 
 /** A schema with a relation or a function that no extension owns. */
 export interface FilledSchema {

@@ -1,13 +1,13 @@
 /** Reports the start in quick mode: by a banner on a terminal, else by the usual lines. @module */
 import { isatty } from "node:tty";
 import type { Database } from "../../database/database.ts";
-import { svcDialect } from "../../dialect.ts";
-import { counted } from "../../lib/printable.ts";
-import type { Observation, ReportedError } from "../../observe/observation.ts";
+import { svcDialect } from "../../base/dialect.ts";
+import { counted } from "../../base/lib/printable.ts";
+import type { Observation, ReportedError } from "../../base/observe/observation.ts";
 import { connectAdvice } from "../connect_error.ts";
-import { printError } from "../output.ts";
-import { stderr } from "../standard_streams.ts";
-import { version } from "../../version.ts";
+import { printError } from "../../base/observe/output.ts";
+import { stderr } from "../../base/observe/standard_streams.ts";
+import { version } from "../../base/version.ts";
 import type { QuickStart } from "../start.ts";
 import { readExample } from "./quick_facts.ts";
 

@@ -1,6 +1,6 @@
 /** Options of the dialect, the log and the answers. @module */
-import { svcDialect } from "../../dialect.ts";
-import { logLevels } from "../../observe/observation.ts";
+import { svcDialect } from "../../base/dialect.ts";
+import { logLevels } from "../../base/observe/observation.ts";
 import { boolean, dialectName, oneOf } from "../codecs.ts";
 import { flag, option } from "./option.ts";
 

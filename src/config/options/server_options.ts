@@ -1,6 +1,6 @@
 /** Options of the HTTP server. @module */
-import { isResponseCoding } from "../../http/accept_encoding.ts";
-import { isTrustedProxy } from "../../http/client_address.ts";
+import { isResponseCoding } from "../../base/http/accept_encoding.ts";
+import { isTrustedProxy } from "../../base/http/client_address.ts";
 import { checkRateLimits, isPathPrefix } from "../checks.ts";
 import { fileMode, integer, list, oneOf, orWord, text } from "../codecs.ts";
 import { size, time } from "../units.ts";

@@ -1,5 +1,5 @@
 /** The runtime's files, for adapters that also run in browsers and Workers. @module */
-import { type BuiltinModule, builtinModule } from "../../lib/builtin_modules.ts";
+import { type BuiltinModule, builtinModule } from "../../base/lib/builtin_modules.ts";
 
 export interface Files {
   readonly fs: BuiltinModule<"node:fs">;

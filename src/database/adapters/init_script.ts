@@ -1,6 +1,6 @@
 /** Applies the SQL of `db-embedded-init` to an embedded database, once. @module */
 import type { PGlite } from "@electric-sql/pglite";
-import { failurePlace, splitStatements } from "../../sql/statements.ts";
+import { failurePlace, splitStatements } from "../../base/sql/statements.ts";
 import type { InitScript } from "../database.ts";
 import { failureLines, SqlSession } from "../connection/sql_session.ts";
 import { EngineTransport } from "./engine_transport.ts";

@@ -1,10 +1,10 @@
 /** A database without a pool: each transaction opens a connection and closes it. For runtimes in
  * which a socket ends with the request that opened it. @module */
 import { readVersion } from "../server_version.ts";
-import { errors } from "../../errors/catalogue.ts";
-import { ServiceError } from "../../errors/service_error.ts";
-import { systemClock } from "../../lib/clock.ts";
-import { deferred } from "../../lib/deferred.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { ServiceError } from "../../base/errors/service_error.ts";
+import { systemClock } from "../../base/lib/clock.ts";
+import { deferred } from "../../base/lib/deferred.ts";
 import { Connection } from "../connection/connection.ts";
 import { type Batch, type BatchResult } from "../batch.ts";
 import type { Caller, Database } from "../database.ts";

@@ -1,8 +1,8 @@
 /** The embedded database: PGlite in this process, with one session. @module */
 import type { PGlite, PGliteOptions } from "@electric-sql/pglite";
-import { systemClock } from "../../lib/clock.ts";
-import { DatabaseError } from "../../errors/service_error.ts";
-import { type ParamValue, quoteIdent } from "../../sql/fragment.ts";
+import { systemClock } from "../../base/lib/clock.ts";
+import { DatabaseError } from "../../base/errors/service_error.ts";
+import { type ParamValue, quoteIdent } from "../../base/sql/fragment.ts";
 import type { OpenTransaction, Statement } from "../batch.ts";
 import {
   connectionSetup,

@@ -1,5 +1,5 @@
 /** PostgreSQL over a socket, which `npm:pg` opens, encrypts and authenticates. @module */
-import { version } from "../../version.ts";
+import { version } from "../../base/version.ts";
 import { clients } from "../connect/pg_client.ts";
 import { type Batch, metadataBatch, type Statement } from "../batch.ts";
 import {
@@ -24,12 +24,12 @@ import {
   type Settings,
   type Targets,
 } from "../connect/targets.ts";
-import { builtinModule } from "../../lib/builtin_modules.ts";
-import { systemClock } from "../../lib/clock.ts";
-import { errorCode } from "../../lib/error_code.ts";
-import { schedule } from "../../lib/timers.ts";
-import { BodySpool } from "../../lib/body_spool.ts";
-import { SpoolSpace, temporaryFiles } from "../../lib/spool_file.ts";
+import { builtinModule } from "../../base/lib/builtin_modules.ts";
+import { systemClock } from "../../base/lib/clock.ts";
+import { errorCode } from "../../base/lib/error_code.ts";
+import { schedule } from "../../base/lib/timers.ts";
+import { BodySpool } from "../../base/lib/body_spool.ts";
+import { SpoolSpace, temporaryFiles } from "../../base/lib/spool_file.ts";
 import type { Transport } from "../transport.ts";
 import { UnpooledDatabase } from "./per_request.ts";
 import { SocketTransport } from "./socket_transport.ts";

@@ -1,7 +1,7 @@
 /** PostgreSQL with standbys: opens a pool for the primary and for each standby. @module */
-import { errors } from "../../errors/catalogue.ts";
-import { systemClock } from "../../lib/clock.ts";
-import { beforeDeadline, Deadline } from "../../lib/time_limits.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { systemClock } from "../../base/lib/clock.ts";
+import { beforeDeadline, Deadline } from "../../base/lib/time_limits.ts";
 import { metadataBatch } from "../batch.ts";
 import type { Settings, Targets } from "../connect/targets.ts";
 import {

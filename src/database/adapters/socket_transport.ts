@@ -1,6 +1,6 @@
 /** The byte stream of a socket that `npm:pg` has opened. @module */
 import pg from "pg";
-import { schedule } from "../../lib/timers.ts";
+import { schedule } from "../../base/lib/timers.ts";
 import type { Client, Socket } from "../connect/pg_client.ts";
 import { isReadingSocket } from "../connect/reading_socket.ts";
 import { cancelFrame } from "../protocol/messages.ts";

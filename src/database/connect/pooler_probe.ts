@@ -1,8 +1,8 @@
 /** Tries whether prepared statements outlast a transaction. Behind a pooler in transaction mode,
  * the next transaction of a connection may run on another server connection, which does not know
  * them. @module */
-import { deferred } from "../../lib/deferred.ts";
-import type { Schedule } from "../../lib/timers.ts";
+import { deferred } from "../../base/lib/deferred.ts";
+import type { Schedule } from "../../base/lib/timers.ts";
 import { duplicateStatement, unknownStatement } from "../protocol/server_error.ts";
 import { type Client, clients } from "./pg_client.ts";
 import { connectToFirst } from "./hosts.ts";

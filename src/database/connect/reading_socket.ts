@@ -1,5 +1,5 @@
 /** A socket that reads into one reused buffer, so receiving allocates no memory. @module */
-import { builtinModule } from "../../lib/builtin_modules.ts";
+import { builtinModule } from "../../base/lib/builtin_modules.ts";
 import type { Socket } from "./pg_client.ts";
 
 const bufferBytes = 64 * 1024;

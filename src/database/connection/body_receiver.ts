@@ -3,8 +3,8 @@
 import { BodyStream } from "./body_stream.ts";
 import type { BodyFraming, ResultBody } from "../batch.ts";
 import type { RowRun } from "../protocol/decoder.ts";
-import { errors } from "../../errors/catalogue.ts";
-import type { BodySpool } from "../../lib/body_spool.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import type { BodySpool } from "../../base/lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
 
 /** An abandoned body with at most this much to come is read to its end; others cost the connection. */

@@ -1,6 +1,6 @@
 /** Buffers the chunks of a body between a connection and a reader that may be slower. @module */
-import { deferred } from "../../lib/deferred.ts";
-import type { BodySpool } from "../../lib/body_spool.ts";
+import { deferred } from "../../base/lib/deferred.ts";
+import type { BodySpool } from "../../base/lib/body_spool.ts";
 import { ChunkQueue } from "./chunk_queue.ts";
 
 /** Events of a stream's reader, and how memory is reused. */

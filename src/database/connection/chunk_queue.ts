@@ -1,6 +1,6 @@
 /** Keeps the chunks of a body until its reader takes them: in memory, or in a spool. @module */
-import type { BodySpool, BodySpoolUser } from "../../lib/body_spool.ts";
-import type { TemporaryFile } from "../../lib/spool_file.ts";
+import type { BodySpool, BodySpoolUser } from "../../base/lib/body_spool.ts";
+import type { TemporaryFile } from "../../base/lib/spool_file.ts";
 
 /** The queue is full from this many unread bytes on, unless the spool takes more. */
 const maxUnreadBytes = 256 * 1024;

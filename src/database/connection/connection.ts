@@ -1,9 +1,9 @@
 /** One connection: writes batches, each with a Sync of its own, and follows the replies. @module */
-import { errors } from "../../errors/catalogue.ts";
-import type { DatabaseFailure } from "../../errors/service_error.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import type { DatabaseFailure } from "../../base/errors/service_error.ts";
 import type { Batch, BatchResult, OpenTransaction, Statement, TransactionEnd } from "../batch.ts";
-import type { Clock } from "../../lib/clock.ts";
-import type { BodySpool } from "../../lib/body_spool.ts";
+import type { Clock } from "../../base/lib/clock.ts";
+import type { BodySpool } from "../../base/lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
 
 import { FrameDecoder, type FrameSink } from "../protocol/decoder.ts";

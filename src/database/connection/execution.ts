@@ -1,6 +1,6 @@
 /** The execution of one batch on a connection: which statement the server is at, and what it
  * returned. @module */
-import { DatabaseError, type DatabaseFailure } from "../../errors/service_error.ts";
+import { DatabaseError, type DatabaseFailure } from "../../base/errors/service_error.ts";
 import type {
   AccessMode,
   Batch,

@@ -1,6 +1,6 @@
 /** Receives the results of statements with `use: "held"`, one after the other. @module */
-import { errors } from "../../errors/catalogue.ts";
-import type { ServiceError } from "../../errors/service_error.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import type { ServiceError } from "../../base/errors/service_error.ts";
 import type { BodyFraming, HeldResult, ResultColumns } from "../batch.ts";
 import { BodyReceiver, type BodyReceiverOptions } from "./body_receiver.ts";
 

@@ -1,5 +1,5 @@
 /** The prepared statements of one connection: (context, text) → name. @module */
-import { getOrMake } from "../../lib/group_by.ts";
+import { getOrMake } from "../../base/lib/group_by.ts";
 
 interface PreparedStatement {
   readonly context: string | null;

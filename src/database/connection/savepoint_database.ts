@@ -1,7 +1,7 @@
 /** A database on one connection with an open transaction, whose batches are savepoints. @module */
 import { readVersion } from "../server_version.ts";
-import { errors } from "../../errors/catalogue.ts";
-import { systemClock } from "../../lib/clock.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { systemClock } from "../../base/lib/clock.ts";
 import { type Batch, type BatchResult } from "../batch.ts";
 import type { Caller, Database, PoolCounts } from "../database.ts";
 import type { Transport } from "../transport.ts";

@@ -2,8 +2,8 @@
 import { concat } from "../protocol/decoder.ts";
 import { backend, readFields } from "../protocol/messages.ts";
 import type { Transport } from "../transport.ts";
-import { printable } from "../../lib/printable.ts";
-import { failurePlace } from "../../sql/statements.ts";
+import { printable } from "../../base/lib/printable.ts";
+import { failurePlace } from "../../base/sql/statements.ts";
 
 export interface StatementResult {
   /** Null if the statement returns no rows. */

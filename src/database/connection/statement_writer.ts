@@ -1,5 +1,5 @@
 /** Encodes executions into one write, and prepares each statement at its first use. @module */
-import { getOrMake } from "../../lib/group_by.ts";
+import { getOrMake } from "../../base/lib/group_by.ts";
 import type { Statement } from "../batch.ts";
 import { FrameEncoder } from "../protocol/encoder.ts";
 import { binaryFormat, textFormat } from "../protocol/messages.ts";

@@ -1,7 +1,7 @@
 /** Listens for notifications that request reloads, and reconnects. @module */
-import type { Observation } from "../../observe/observation.ts";
-import { withTimeout } from "../../lib/time_limits.ts";
-import { nextBackoff, type Schedule } from "../../lib/timers.ts";
+import type { Observation } from "../../base/observe/observation.ts";
+import { withTimeout } from "../../base/lib/time_limits.ts";
+import { nextBackoff, type Schedule } from "../../base/lib/timers.ts";
 import type { Subscribe, Subscription } from "../database.ts";
 import type { NotificationProbe, ProbeResult } from "./notification_probe.ts";
 

@@ -1,6 +1,6 @@
 /** Checks that notifications arrive. A pooler in transaction mode ends LISTEN with its transaction
  * without an error: it hands the server connection to other clients. @module */
-import { type Schedule, schedule } from "../../lib/timers.ts";
+import { type Schedule, schedule } from "../../base/lib/timers.ts";
 import type { Database, Notify } from "../database.ts";
 
 interface NotificationProbeOptions {

@@ -1,5 +1,5 @@
 /** Listens to a channel over a connection of `npm:pg`. @module */
-import { quoteIdent } from "../../sql/fragment.ts";
+import { quoteIdent } from "../../base/sql/fragment.ts";
 import { type Client, clients } from "../connect/pg_client.ts";
 import type { Subscription, SubscriptionEvents } from "../database.ts";
 import { connectToFirst } from "../connect/hosts.ts";

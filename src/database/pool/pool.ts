@@ -2,12 +2,12 @@
  * Short batches that wait are pipelined: several share a write, each with a Sync of its own.
  * @module */
 import { readVersion } from "../server_version.ts";
-import type { Clock } from "../../lib/clock.ts";
-import { errors } from "../../errors/catalogue.ts";
-import { ServiceError } from "../../errors/service_error.ts";
-import { type Deferred, deferred } from "../../lib/deferred.ts";
-import { Histogram } from "../../observe/metric_registry.ts";
-import { OneShotTimer } from "../../lib/one_shot_timer.ts";
+import type { Clock } from "../../base/lib/clock.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { ServiceError } from "../../base/errors/service_error.ts";
+import { type Deferred, deferred } from "../../base/lib/deferred.ts";
+import { Histogram } from "../../base/observe/metric_registry.ts";
+import { OneShotTimer } from "../../base/lib/one_shot_timer.ts";
 import { Connection, type ConnectionOptions } from "../connection/connection.ts";
 import type { ResultSettler } from "../connection/execution.ts";
 import type { StaleStatement } from "../protocol/server_error.ts";

@@ -1,6 +1,6 @@
 /** The batches that wait for a connection, in the order of arrival. @module */
-import { LinkedList, type ListMember } from "../../lib/linked_list.ts";
-import type { Deadline } from "../../lib/time_limits.ts";
+import { LinkedList, type ListMember } from "../../base/lib/linked_list.ts";
+import type { Deadline } from "../../base/lib/time_limits.ts";
 import type { Caller, QueueTiming } from "../database.ts";
 import type { PendingBatch } from "../connection/execution.ts";
 import type { PipelineClass, ServiceTime } from "./concurrency_limiter.ts";

@@ -1,6 +1,6 @@
 /** Encodes messages to the server into one reused buffer. Source: PostgreSQL documentation, "Message
  * Formats". @module */
-import type { ParamValue } from "../../sql/fragment.ts";
+import type { ParamValue } from "../../base/sql/fragment.ts";
 import { binaryFormat, textFormat } from "./messages.ts";
 
 const initialCapacityBytes = 16 * 1024;

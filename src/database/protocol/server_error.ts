@@ -1,5 +1,5 @@
 /** Reads the errors of the server. @module */
-import type { DatabaseFailure } from "../../errors/service_error.ts";
+import type { DatabaseFailure } from "../../base/errors/service_error.ts";
 import { statementNamePrefix } from "../failure.ts";
 import { readFields } from "./messages.ts";
 

@@ -1,6 +1,6 @@
 /** Asks a server for its state again and again. @module */
-import { DatabaseError } from "../../errors/service_error.ts";
-import type { Clock } from "../../lib/clock.ts";
+import { DatabaseError } from "../../base/errors/service_error.ts";
+import type { Clock } from "../../base/lib/clock.ts";
 import type { ResultColumns, Statement } from "../batch.ts";
 import { parseLsn } from "../wal_position.ts";
 

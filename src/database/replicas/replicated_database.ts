@@ -1,8 +1,8 @@
 /** A primary with standbys, which execute reads that they have the data for. @module */
-import type { Clock } from "../../lib/clock.ts";
-import { errors } from "../../errors/catalogue.ts";
-import { DatabaseError, ServiceError } from "../../errors/service_error.ts";
-import { raisedDetail } from "../../sql/raise.ts";
+import type { Clock } from "../../base/lib/clock.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { DatabaseError, ServiceError } from "../../base/errors/service_error.ts";
+import { raisedDetail } from "../../base/sql/raise.ts";
 import {
   type Batch,
   type BatchResult,

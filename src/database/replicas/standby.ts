@@ -1,8 +1,8 @@
 /** The standbys of a primary: their health, what they have replayed, and the choice among them. @module */
-import { errors } from "../../errors/catalogue.ts";
-import { isError, ServiceError } from "../../errors/service_error.ts";
-import type { Clock } from "../../lib/clock.ts";
-import { deferred } from "../../lib/deferred.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { isError, ServiceError } from "../../base/errors/service_error.ts";
+import type { Clock } from "../../base/lib/clock.ts";
+import { deferred } from "../../base/lib/deferred.ts";
 import type { Database, ReplicaSettings, StandbyCounts, StandbyEvent } from "../database.ts";
 import { askState, monitor, type ServerProbe, type StandbyState } from "./monitor.ts";
 import { PrimaryMonitor } from "./primary_monitor.ts";

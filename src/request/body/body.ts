@@ -1,11 +1,11 @@
 /** Receives request bodies. @module */
-import { errors } from "../../errors/catalogue.ts";
-import { ServiceError } from "../../errors/service_error.ts";
-import { type PieceReader, pieceReader } from "../../lib/piece_reader.ts";
-import { schedule, turn } from "../../lib/timers.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { ServiceError } from "../../base/errors/service_error.ts";
+import { type PieceReader, pieceReader } from "../../base/lib/piece_reader.ts";
+import { schedule, turn } from "../../base/lib/timers.ts";
 import type { Payload } from "../api_request.ts";
 import type { BodyDecoder, OnKeys } from "./body_decoder.ts";
-import { type BodyTimeout, inTime } from "../../lib/time_limits.ts";
+import { type BodyTimeout, inTime } from "../../base/lib/time_limits.ts";
 import type { PayloadReader } from "./payload.ts";
 import { contentCoding, decodedPieces } from "./content_coding.ts";
 import { decodePieces } from "./decode_pieces.ts";

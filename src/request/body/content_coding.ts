@@ -1,7 +1,7 @@
 /** Decodes request bodies by their `Content-Encoding` (RFC 9110, section 8.4). @module */
-import { errors } from "../../errors/catalogue.ts";
-import { ServiceError } from "../../errors/service_error.ts";
-import { builtinModule } from "../../lib/builtin_modules.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { ServiceError } from "../../base/errors/service_error.ts";
+import { builtinModule } from "../../base/lib/builtin_modules.ts";
 
 /** Codings that a runtime with `node:zlib` decodes. Not all runtimes notice cut data of others. */
 export type ContentCoding = "gzip" | "deflate";

@@ -1,8 +1,8 @@
 /** CSV bodies (RFC 4180), a line of names and then lines of values, as a JSON array of objects whose
  * values are strings or null. @module */
-import type { Dialect } from "../../dialect.ts";
-import { errors } from "../../errors/catalogue.ts";
-import type { ServiceError } from "../../errors/service_error.ts";
+import type { Dialect } from "../../base/dialect.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import type { ServiceError } from "../../base/errors/service_error.ts";
 import type { Payload } from "../api_request.ts";
 import { type BodyDecoder, noBytes, type OnKeys, type PayloadUse } from "./body_decoder.ts";
 import { maxNames, shortName } from "./body_names.ts";

@@ -1,5 +1,5 @@
 /** Decodes the pieces of a body without holding up the event loop. @module */
-import { turn } from "../../lib/timers.ts";
+import { turn } from "../../base/lib/timers.ts";
 import type { BodyDecoder } from "./body_decoder.ts";
 
 /** Bytes that a decoder receives at a time. Decoding them takes some milliseconds at most. */

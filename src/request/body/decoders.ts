@@ -1,6 +1,6 @@
 /** The decoders of bodies, one for each content type and use. @module */
-import { errors } from "../../errors/catalogue.ts";
-import type { ServiceError } from "../../errors/service_error.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import type { ServiceError } from "../../base/errors/service_error.ts";
 import type { Payload } from "../api_request.ts";
 import {
   type BodyDecoder,

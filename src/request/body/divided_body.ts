@@ -1,9 +1,9 @@
 /** Receives long arrays of rows in pieces, and stores them in a file. @module */
-import { errors } from "../../errors/catalogue.ts";
-import { type SpoolFile, SpoolFullError } from "../../lib/spool_file.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { type SpoolFile, SpoolFullError } from "../../base/lib/spool_file.ts";
 import type { Payload } from "../api_request.ts";
 import type { BodyDecoder, RowCuts } from "./body_decoder.ts";
-import type { MinRate } from "../../lib/time_limits.ts";
+import type { MinRate } from "../../base/lib/time_limits.ts";
 
 /** Bodies of up to this many decoded bytes are sent to PostgreSQL whole. */
 export const maxWholeBytes = 4 * 1024 * 1024;

@@ -1,6 +1,6 @@
 /** Form bodies (`application/x-www-form-urlencoded`): as one JSON object of strings, or as the
  * values of arguments. @module */
-import { errors } from "../../errors/catalogue.ts";
+import { errors } from "../../base/errors/catalogue.ts";
 import type { Payload } from "../api_request.ts";
 import { type BodyDecoder, noBytes, type PayloadUse } from "./body_decoder.ts";
 import { maxNames, shortName } from "./body_names.ts";

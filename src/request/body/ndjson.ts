@@ -1,7 +1,7 @@
 /** Bodies of `application/x-ndjson`: one JSON object per line
  * (https://github.com/ndjson/ndjson-spec). @module */
-import { errors } from "../../errors/catalogue.ts";
-import type { ServiceError } from "../../errors/service_error.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import type { ServiceError } from "../../base/errors/service_error.ts";
 import type { Payload } from "../api_request.ts";
 import {
   type BodyDecoder,

@@ -1,6 +1,6 @@
 /** Reads the structure of patch documents: JSON Merge Patch (RFC 7396) and JSON Patch (RFC 6902).
  * PostgreSQL reads their values, so that numbers keep their digits. @module */
-import { errors } from "../../errors/catalogue.ts";
+import { errors } from "../../base/errors/catalogue.ts";
 import type { BodyDecoder } from "./body_decoder.ts";
 import { DocumentDecoder } from "./decoders.ts";
 import { type JsonKind, JsonOutline } from "./json_outline.ts";

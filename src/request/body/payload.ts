@@ -1,8 +1,8 @@
 /** Chooses the decoder of a request body by its content type. @module */
 import { patchDecoder } from "./patch_document.ts";
-import type { Dialect } from "../../dialect.ts";
-import { errors } from "../../errors/catalogue.ts";
-import { canonicalText, type MediaRange, parseMediaType } from "../../http/media_type.ts";
+import type { Dialect } from "../../base/dialect.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { canonicalText, type MediaRange, parseMediaType } from "../../base/http/media_type.ts";
 import type { Action } from "../api_request.ts";
 import type { BodyDecoder, OnKeys, PayloadUse } from "./body_decoder.ts";
 import { itemsOf, takesKeys } from "../url/columns_param.ts";

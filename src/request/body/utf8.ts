@@ -1,6 +1,6 @@
 /** Checks and byte order marks of texts that come in pieces. @module */
-import { errors } from "../../errors/catalogue.ts";
-import type { ServiceError } from "../../errors/service_error.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import type { ServiceError } from "../../base/errors/service_error.ts";
 
 /** Returns a decoder for {@linkcode nextText}. */
 export function utf8Decoder(): TextDecoder {

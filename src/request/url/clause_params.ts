@@ -1,6 +1,6 @@
 /** Parameters that only reads have: `having`, `distinct`, `after`, `<embed>.any` and `@name`.
  * @module */
-import { errors } from "../../errors/catalogue.ts";
+import { errors } from "../../base/errors/catalogue.ts";
 import { group } from "./logic_grammar.ts";
 import { field } from "./name_grammar.ts";
 import type { ValuedParam } from "./query_string.ts";

@@ -1,5 +1,5 @@
 /** The parameter `columns`, and the parameters that address its nested items. @module */
-import { ServiceError } from "../../errors/service_error.ts";
+import { ServiceError } from "../../base/errors/service_error.ts";
 import { levelKey, levelOf, name, seesName } from "./name_grammar.ts";
 import type { ValuedParam } from "./query_string.ts";
 import type {

@@ -1,6 +1,6 @@
 /** The query string: which parameter is what, and what they say. @module */
-import { errors } from "../../errors/catalogue.ts";
-import { ServiceError } from "../../errors/service_error.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { ServiceError } from "../../base/errors/service_error.ts";
 import { isClauseName, readClause, readTexts, textName } from "./clause_params.ts";
 import { levelSegments, readColumns, readLevelConflicts, readNames } from "./columns_param.ts";
 import {

@@ -1,5 +1,5 @@
 /** The query string as names and values, and back. @module */
-import { getOrMake } from "../../lib/group_by.ts";
+import { getOrMake } from "../../base/lib/group_by.ts";
 import { encodeText, percentDecode } from "./percent.ts";
 
 export interface QueryParam {

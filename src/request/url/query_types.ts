@@ -1,5 +1,5 @@
 /** The parsed query string, before anything is looked up in the schema cache. @module */
-import type { ServiceError } from "../../errors/service_error.ts";
+import type { ServiceError } from "../../base/errors/service_error.ts";
 import type { Operand, Value } from "./value_types.ts";
 
 /** One step of a JSON path. `->` keeps JSON, `->>` gives text. */

@@ -1,6 +1,6 @@
 /** Reads a parameter of the query string by a grammar, and words why it cannot be read. @module */
-import { errors } from "../../errors/catalogue.ts";
-import type { ServiceError } from "../../errors/service_error.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import type { ServiceError } from "../../base/errors/service_error.ts";
 import { operators } from "./operators.ts";
 import { type ParseFailure, type Production, Scanner } from "./scanner.ts";
 

@@ -1,6 +1,6 @@
 /** Reads `limit` and `offset`, and computes which rows of the root a request selects. @module */
-import { errors } from "../../errors/catalogue.ts";
-import { parseRange } from "../../http/range_header.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { parseRange } from "../../base/http/range_header.ts";
 import { levelKey, levelOf } from "./name_grammar.ts";
 import type { ValuedParam } from "./query_string.ts";
 import type { QueryParams, RowBounds } from "./query_types.ts";

@@ -1,6 +1,6 @@
 /** A position in one parameter of the query string, which remembers where the text stopped fitting at
  * the farthest, and what was expected there. @module */
-import { errors } from "../../errors/catalogue.ts";
+import { errors } from "../../base/errors/catalogue.ts";
 
 /** Reads at a scanner's position, and moves it behind what was read. Fails by a method of the scanner. */
 export type Production<T> = (scanner: Scanner) => T;

@@ -1,5 +1,5 @@
 /** Grammar of values: `price.sub(0.5).round(0)::int`, `tools(price.sum())`. @module */
-import { errors } from "../../errors/catalogue.ts";
+import { errors } from "../../base/errors/catalogue.ts";
 import { cast, fieldFrom, ident, name } from "./name_grammar.ts";
 import { operators } from "./operators.ts";
 import type { Scanner } from "./scanner.ts";

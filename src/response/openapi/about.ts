@@ -1,8 +1,8 @@
 /** The parts of a document that concern the API as a whole: title, address, external documentation.
  * @module */
 import { splitComment } from "./names.ts";
-import type { Dialect } from "../../dialect.ts";
-import { version } from "../../version.ts";
+import type { Dialect } from "../../base/dialect.ts";
+import { version } from "../../base/version.ts";
 
 export interface DocumentConfig {
   readonly dialect: Pick<Dialect, "displayName" | "vendor" | "documentation">;

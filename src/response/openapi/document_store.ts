@@ -1,5 +1,5 @@
 /** Writes descriptions of the API in slices, and caches them. @module */
-import { slicer } from "../../lib/slices.ts";
+import { slicer } from "../../base/lib/slices.ts";
 import { contentTag } from "../conditional.ts";
 
 /** An object of a document whose members are made while they are written. */

@@ -1,9 +1,9 @@
 /** Functions of one thread that another one calls by messages. Secrets of the configuration pass in
  * messages only, never in a URL or in the environment. @module */
 import type { RecordedRequests } from "../../admin/recorder.ts";
-import { deferred } from "../../lib/deferred.ts";
-import type { CallWords } from "../../observe/call_words.ts";
-import type { Metrics } from "../../observe/metrics.ts";
+import { deferred } from "../../base/lib/deferred.ts";
+import type { CallWords } from "../../base/observe/call_words.ts";
+import type { Metrics } from "../../base/observe/metrics.ts";
 import type { FollowedService, StateChange } from "../../service/following_service.ts";
 import type { PartOfProcess } from "./shares.ts";
 

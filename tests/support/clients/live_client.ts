@@ -1,5 +1,5 @@
 /** Clients of live queries: streams as an EventSource reads them, and polls. @module */
-import { deferred } from "../../../src/lib/deferred.ts";
+import { deferred } from "../../../src/base/lib/deferred.ts";
 
 export interface LiveMessageText {
   readonly headers: {

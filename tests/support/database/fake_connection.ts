@@ -12,7 +12,7 @@ import {
   type ConnectionOptions,
 } from "../../../src/database/connection/connection.ts";
 import type { PendingBatch } from "../../../src/database/connection/execution.ts";
-import { DatabaseError, ServiceError } from "../../../src/errors/service_error.ts";
+import { DatabaseError, ServiceError } from "../../../src/base/errors/service_error.ts";
 import { executed, FakeTransport, join } from "./fake_backend.ts";
 import { fakeClock, settled } from "../timing/fake_clock.ts";
 

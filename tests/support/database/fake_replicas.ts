@@ -9,9 +9,9 @@ import type {
 } from "../../../src/database/batch.ts";
 import type { Database, ReplicaSettings, StandbyEvent } from "../../../src/database/database.ts";
 import { maxAnswerMs, type ServerProbe } from "../../../src/database/replicas/monitor.ts";
-import { errors } from "../../../src/errors/catalogue.ts";
+import { errors } from "../../../src/base/errors/catalogue.ts";
 import { replicatedDatabase } from "../../../src/database/replicas/replicated_database.ts";
-import { DatabaseError } from "../../../src/errors/service_error.ts";
+import { DatabaseError } from "../../../src/base/errors/service_error.ts";
 import { readPosition } from "../../../src/database/wal_position.ts";
 import { type FakeClock, fakeClock } from "../timing/fake_clock.ts";
 

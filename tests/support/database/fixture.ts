@@ -1,7 +1,7 @@
 /** Puts fixtures into databases: the same SQL for every engine. @module */
 import type { Extensions } from "@electric-sql/pglite";
 import { liveSql } from "../../../src/live/live_schema.ts";
-import { quoteIdent } from "../../../src/sql/fragment.ts";
+import { quoteIdent } from "../../../src/base/sql/fragment.ts";
 
 /** What a test database is filled with. */
 export interface Fixture {

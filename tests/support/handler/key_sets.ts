@@ -2,7 +2,7 @@
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
 import type { Fetch } from "../../../src/auth/fetch_document.ts";
 import { RemoteKeySets } from "../../../src/auth/remote_key_set.ts";
-import { MetricRegistry } from "../../../src/observe/metric_registry.ts";
+import { MetricRegistry } from "../../../src/base/observe/metric_registry.ts";
 import type { Claims } from "./token.ts";
 
 /** A key pair, and the public part as an issuer publishes it. */

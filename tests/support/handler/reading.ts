@@ -23,7 +23,7 @@ import type {
   SimpleOperator,
 } from "../../../src/request/url/query_types.ts";
 import type { Preferences } from "../../../src/request/api_request.ts";
-import { svcDialect } from "../../../src/dialect.ts";
+import { svcDialect } from "../../../src/base/dialect.ts";
 import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
 import type {
   KeyRelationship,

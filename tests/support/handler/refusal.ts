@@ -1,5 +1,5 @@
 /** What an error of the service's own says. @module */
-import { ServiceError } from "../../../src/errors/service_error.ts";
+import { ServiceError } from "../../../src/base/errors/service_error.ts";
 
 /** An error without what is null or for machines alone. */
 export interface Refusal {

@@ -7,7 +7,7 @@ import type { Caller, Database } from "../../../src/database/database.ts";
 import { openDatabase } from "../../../src/database/open.ts";
 import { agentsOf } from "../../../src/agents/mcp_host.ts";
 import { serviceHandler } from "../../../src/handler/handler.ts";
-import type { Observation } from "../../../src/observe/observation.ts";
+import type { Observation } from "../../../src/base/observe/observation.ts";
 import { Service } from "../../../src/service/service.ts";
 import { engines } from "../database/engines.ts";
 import type { Fixture } from "../database/fixture.ts";

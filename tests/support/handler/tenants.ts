@@ -2,7 +2,7 @@
  */
 import { configReader } from "../../../src/cli/config_files.ts";
 import type { RequestInfo } from "../../../src/handler/handler.ts";
-import type { Observation } from "../../../src/observe/observation.ts";
+import type { Observation } from "../../../src/base/observe/observation.ts";
 import { Tenants } from "../../../src/tenants/tenants.ts";
 import { engines } from "../database/engines.ts";
 import type { Fixture } from "../database/fixture.ts";

@@ -1,6 +1,6 @@
 /** The npm package, built from the sources and installed in an empty folder. @module */
 import { join } from "node:path";
-import { version } from "../../../src/version.ts";
+import { version } from "../../../src/base/version.ts";
 import { makeRelease } from "../../../tools/release/release.ts";
 
 /** An installed package. Disposing of it removes its folder. */

@@ -1,4 +1,4 @@
-import type { SlicedWork } from "../../../src/lib/slices.ts";
+import type { SlicedWork } from "../../../src/base/lib/slices.ts";
 
 /** Does work without pauses. */
 export function atOnce<Result>(work: SlicedWork<Result>): Result {

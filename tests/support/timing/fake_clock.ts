@@ -1,7 +1,7 @@
 /** A clock that moves when the test says so. @module */
 import { setImmediate } from "node:timers";
-import type { Clock } from "../../../src/lib/clock.ts";
-import type { Schedule } from "../../../src/lib/timers.ts";
+import type { Clock } from "../../../src/base/lib/clock.ts";
+import type { Schedule } from "../../../src/base/lib/timers.ts";
 
 /** Time in milliseconds, from 0. */
 export interface FakeClock extends Clock {

@@ -5,9 +5,9 @@ import type { Peer } from "../../../src/admin/admin_access.ts";
 import { noValues } from "../../../src/config/load.ts";
 import { configSource } from "../../../src/config/source.ts";
 import { Recorder } from "../../../src/admin/recorder.ts";
-import { type Dialect, pgrstDialect, svcDialect } from "../../../src/dialect.ts";
-import { MetricRegistry } from "../../../src/observe/metric_registry.ts";
-import type { Metrics } from "../../../src/observe/metrics.ts";
+import { type Dialect, pgrstDialect, svcDialect } from "../../../src/base/dialect.ts";
+import { MetricRegistry } from "../../../src/base/observe/metric_registry.ts";
+import type { Metrics } from "../../../src/base/observe/metrics.ts";
 
 interface State {
   readonly live: boolean;

@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { LiveFigures, Ring } from "../../../src/admin/live_figures.ts";
 import { Recorder } from "../../../src/admin/recorder.ts";
-import type { FinishedRequest } from "../../../src/observe/observation.ts";
+import type { FinishedRequest } from "../../../src/base/observe/observation.ts";
 
 const gauges = {
   pool: { open: 1, inUse: 0, waiting: 0 },

@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { fetchDocument, maxAgeOf } from "../../../src/auth/fetch_document.ts";
-import { schedule } from "../../../src/lib/timers.ts";
+import { schedule } from "../../../src/base/lib/timers.ts";
 
 Deno.test("maxAgeOf() reads max-age within bounds", () => {
   const rows: readonly (readonly [header: string | null, seconds: number])[] = [

@@ -1,9 +1,9 @@
 import { deepStrictEqual, ok, rejects, strictEqual, throws } from "node:assert/strict";
 import type { KeySet } from "../../../src/auth/keys.ts";
 import { RemoteKeySet } from "../../../src/auth/remote_key_set.ts";
-import { ServiceError } from "../../../src/errors/service_error.ts";
-import { Counter } from "../../../src/observe/metric_registry.ts";
-import type { Observation } from "../../../src/observe/observation.ts";
+import { ServiceError } from "../../../src/base/errors/service_error.ts";
+import { Counter } from "../../../src/base/observe/metric_registry.ts";
+import type { Observation } from "../../../src/base/observe/observation.ts";
 import { eventually } from "../../support/timing/eventually.ts";
 import { fakeClock } from "../../support/timing/fake_clock.ts";
 import {

@@ -1,6 +1,6 @@
 /** Makes tokens, good and bad, for the tests of this folder. */
 import { deepStrictEqual } from "node:assert/strict";
-import { ServiceError } from "../../../src/errors/service_error.ts";
+import { ServiceError } from "../../../src/base/errors/service_error.ts";
 import { parseToken, type VerifiedToken } from "../../../src/auth/jwt.ts";
 import { type KeySet, loadKeys } from "../../../src/auth/keys.ts";
 import { type Issuers, type TokenIssuer, verifyToken } from "../../../src/auth/verify_token.ts";

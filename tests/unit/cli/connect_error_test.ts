@@ -1,6 +1,6 @@
 import { strictEqual } from "node:assert/strict";
 import { CannotConnectError } from "../../../src/cli/connect_error.ts";
-import { errors } from "../../../src/errors/catalogue.ts";
+import { errors } from "../../../src/base/errors/catalogue.ts";
 
 const rows: readonly (readonly [reason: string, message: string])[] = [
   [

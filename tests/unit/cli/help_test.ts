@@ -1,7 +1,7 @@
 import { match, strictEqual } from "node:assert/strict";
 import { type Command, flagsOf } from "../../../src/cli/command.ts";
 import { helpText, usage, versionText } from "../../../src/cli/help.ts";
-import { version } from "../../../src/version.ts";
+import { version } from "../../../src/base/version.ts";
 
 const paint: Command = {
   name: "paint",

@@ -1,12 +1,12 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
-import { programCall } from "../../../src/cli/program_call.ts";
+import { programCall } from "../../../src/base/lib/program_call.ts";
 import {
   chooseDefaults,
   type QuickChoice,
   type QuickOptions,
 } from "../../../src/cli/quick/quick_defaults.ts";
 import type { QuickFacts } from "../../../src/cli/quick/quick_facts.ts";
-import { isLoopbackHost } from "../../../src/http/host.ts";
+import { isLoopbackHost } from "../../../src/base/http/host.ts";
 
 const facts: QuickFacts = {
   database: "shop",

@@ -6,7 +6,7 @@ import { type BannerFacts, bannerText } from "../../../src/cli/quick/quick_repor
 import { findNextPort, findPort } from "../../../src/cli/quick/free_ports.ts";
 import { isQuickMode } from "../../../src/cli/start.ts";
 import { fakeClock } from "../../support/timing/fake_clock.ts";
-import { version } from "../../../src/version.ts";
+import { version } from "../../../src/base/version.ts";
 
 const uri = "postgres://h/x";
 const flags = (name: string): ConfigArguments["flags"] =>

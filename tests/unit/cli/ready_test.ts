@@ -1,6 +1,6 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { askReady } from "../../../src/cli/ready.ts";
-import { pgrstDialect, svcDialect } from "../../../src/dialect.ts";
+import { pgrstDialect, svcDialect } from "../../../src/base/dialect.ts";
 
 const special = (host: string) =>
   `ERROR: The \`--ready\` flag cannot be used when server-host is configured as "${host}". ` +

@@ -3,7 +3,7 @@ import { changedStartupOptions, keepStartupOptions, loadConfig } from "../../../
 import { type Config, rows } from "../../../src/config/options.ts";
 import { ofDialect } from "../../../src/config/options/option.ts";
 import { dumpConfig } from "../../../src/config/print.ts";
-import { dialects, pgrstDialect, svcDialect } from "../../../src/dialect.ts";
+import { dialects, pgrstDialect, svcDialect } from "../../../src/base/dialect.ts";
 
 function load(
   text: string,

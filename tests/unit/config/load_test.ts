@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import { loadConfig, makeOptionError } from "../../../src/config/load.ts";
 import { removedOptions } from "../../../src/config/removed_options.ts";
-import { svcDialect } from "../../../src/dialect.ts";
+import { svcDialect } from "../../../src/base/dialect.ts";
 import type { Config, OptionKey } from "../../../src/config/options.ts";
 
 interface Sources {

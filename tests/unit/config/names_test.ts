@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { appSettingOf, camelCase, environmentName } from "../../../src/config/names.ts";
-import { nearest } from "../../../src/config/nearest.ts";
+import { nearest } from "../../../src/base/lib/nearest.ts";
 import { rows } from "../../../src/config/options.ts";
 
 Deno.test("camelCase names the field of a key", () => {

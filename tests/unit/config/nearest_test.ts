@@ -1,5 +1,5 @@
 import { strictEqual } from "node:assert/strict";
-import { nearest } from "../../../src/config/nearest.ts";
+import { nearest } from "../../../src/base/lib/nearest.ts";
 
 const rows:
   readonly (readonly [word: string, candidates: readonly string[], found: string | null])[] = [

@@ -1,4 +1,4 @@
-import { pgrstDialect, svcDialect } from "../../../src/dialect.ts";
+import { pgrstDialect, svcDialect } from "../../../src/base/dialect.ts";
 import { deepStrictEqual, throws } from "node:assert/strict";
 import { ConfigError } from "../../../src/config/config_error.ts";
 import { loadConfig } from "../../../src/config/load.ts";

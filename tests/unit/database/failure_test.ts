@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { fatalFailureOf, isConnectionLost } from "../../../src/database/failure.ts";
-import { errors } from "../../../src/errors/catalogue.ts";
-import { DatabaseError } from "../../../src/errors/service_error.ts";
+import { errors } from "../../../src/base/errors/catalogue.ts";
+import { DatabaseError } from "../../../src/base/errors/service_error.ts";
 
 function refused(sqlstate: string, message = "no"): DatabaseError {
   return new DatabaseError({ sqlstate, message, detail: null, hint: null });

@@ -1,8 +1,8 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { DiagnosisLog } from "../../../src/diagnosis/diagnosis_log.ts";
 import type { Finding } from "../../../src/diagnosis/finding.ts";
-import { pgrstDialect, svcDialect } from "../../../src/dialect.ts";
-import type { LogLevel, Observation } from "../../../src/observe/observation.ts";
+import { pgrstDialect, svcDialect } from "../../../src/base/dialect.ts";
+import type { LogLevel, Observation } from "../../../src/base/observe/observation.ts";
 
 const error = finding("error", "a");
 const warning = finding("warn", "b");

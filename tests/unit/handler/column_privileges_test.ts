@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Batch, BatchResult } from "../../../src/database/batch.ts";
 import type { Database } from "../../../src/database/database.ts";
-import { DatabaseError } from "../../../src/errors/service_error.ts";
+import { DatabaseError } from "../../../src/base/errors/service_error.ts";
 import { ColumnPrivileges, RoleColumns } from "../../../src/handler/column_privileges.ts";
 
 /** Privileges whose database returns columns by relation. Counts its transactions. */

@@ -1,7 +1,7 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import { errors } from "../../../src/errors/catalogue.ts";
-import { ServiceError } from "../../../src/errors/service_error.ts";
-import { type Deferred, deferred } from "../../../src/lib/deferred.ts";
+import { errors } from "../../../src/base/errors/catalogue.ts";
+import { ServiceError } from "../../../src/base/errors/service_error.ts";
+import { type Deferred, deferred } from "../../../src/base/lib/deferred.ts";
 import type { LiveRows, Subscriber } from "../../../src/live/group.ts";
 import { LiveGroups } from "../../../src/live/groups.ts";
 import { parsePgSnapshot, readOffset } from "../../../src/live/offset.ts";

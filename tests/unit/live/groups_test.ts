@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, rejects, strictEqual, throws } from "node:assert/strict";
-import { type Deferred, deferred } from "../../../src/lib/deferred.ts";
+import { type Deferred, deferred } from "../../../src/base/lib/deferred.ts";
 import { LiveGroups } from "../../../src/live/groups.ts";
 import { parsePgSnapshot } from "../../../src/live/offset.ts";
 import type { LiveQuery, LiveRows } from "../../../src/live/group.ts";

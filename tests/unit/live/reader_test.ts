@@ -1,9 +1,9 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Batch, BatchResult } from "../../../src/database/batch.ts";
 import type { Database } from "../../../src/database/database.ts";
-import { errors } from "../../../src/errors/catalogue.ts";
-import type { ServiceError } from "../../../src/errors/service_error.ts";
-import { deferred } from "../../../src/lib/deferred.ts";
+import { errors } from "../../../src/base/errors/catalogue.ts";
+import type { ServiceError } from "../../../src/base/errors/service_error.ts";
+import { deferred } from "../../../src/base/lib/deferred.ts";
 import { ChangeReader } from "../../../src/live/reader.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 

@@ -1,8 +1,8 @@
 import { deepStrictEqual, throws } from "node:assert/strict";
-import { svcDialect } from "../../../src/dialect.ts";
-import { ServiceError } from "../../../src/errors/service_error.ts";
-import { parseAccept } from "../../../src/http/accept.ts";
-import { contentTypeOf } from "../../../src/http/media_type.ts";
+import { svcDialect } from "../../../src/base/dialect.ts";
+import { ServiceError } from "../../../src/base/errors/service_error.ts";
+import { parseAccept } from "../../../src/base/http/accept.ts";
+import { contentTypeOf } from "../../../src/base/http/media_type.ts";
 import { negotiate } from "../../../src/plan/negotiate.ts";
 import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
 import type { MediaHandler } from "../../../src/schema_cache/schema_cache.ts";

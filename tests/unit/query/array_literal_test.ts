@@ -1,5 +1,5 @@
 import { strictEqual } from "node:assert/strict";
-import { arrayLiteral } from "../../../src/query/array_literal.ts";
+import { arrayLiteral } from "../../../src/base/sql/array_literal.ts";
 
 const rows: readonly (readonly [elements: readonly string[], array: string])[] = [
   [[], "{}"],

@@ -2,7 +2,7 @@ import { deepStrictEqual } from "node:assert/strict";
 import { planConditions } from "../../../src/plan/conditions.ts";
 import { renderConditions, renderOrder, whereClause } from "../../../src/query/condition.ts";
 import type { Filter, LogicTree, Operation } from "../../../src/request/url/query_types.ts";
-import { compile, ident } from "../../../src/sql/fragment.ts";
+import { compile, ident } from "../../../src/base/sql/fragment.ts";
 import { api, by, cache, filter, group, isNull, place } from "../../support/handler/reading.ts";
 import { assertLinearTime } from "../../support/timing/linear_time.ts";
 

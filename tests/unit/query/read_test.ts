@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { renderRows } from "../../../src/query/read.ts";
 import type { LogicTree, SelectItem } from "../../../src/request/url/query_types.ts";
-import { compile } from "../../../src/sql/fragment.ts";
+import { compile } from "../../../src/base/sql/fragment.ts";
 import {
   at,
   column,

@@ -1,6 +1,6 @@
 /** Policies, exact to the request, with a fake clock. */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { ServiceError } from "../../../src/errors/service_error.ts";
+import { ServiceError } from "../../../src/base/errors/service_error.ts";
 import { Admission, type RateLimits } from "../../../src/rate_limits/rate_limiter.ts";
 import { prepareRateLimits } from "../../../src/rate_limits/prepare.ts";
 import { limitedResource } from "../../../src/rate_limits/resource.ts";

@@ -1,7 +1,7 @@
 import { rejects, strictEqual } from "node:assert/strict";
-import { deferred } from "../../../src/lib/deferred.ts";
-import { BodyPace } from "../../../src/lib/time_limits.ts";
-import { errors } from "../../../src/errors/catalogue.ts";
+import { deferred } from "../../../src/base/lib/deferred.ts";
+import { BodyPace } from "../../../src/base/lib/time_limits.ts";
+import { errors } from "../../../src/base/errors/catalogue.ts";
 import { fakeClock } from "../../support/timing/fake_clock.ts";
 import { rejectionOf } from "../../support/handler/refusal.ts";
 

@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
-import { quotable } from "../../../src/errors/quoting.ts";
-import { ServiceError } from "../../../src/errors/service_error.ts";
-import { parseAccept } from "../../../src/http/accept.ts";
+import { quotable } from "../../../src/base/errors/quoting.ts";
+import { ServiceError } from "../../../src/base/errors/service_error.ts";
+import { parseAccept } from "../../../src/base/http/accept.ts";
 import { type JsonRows, JsonRowsScan } from "../../../src/request/body/json_rows.ts";
 import { parsePreferences } from "../../../src/request/preferences.ts";
 import { parseQuery, type QueryMode } from "../../../src/request/url/query_params.ts";

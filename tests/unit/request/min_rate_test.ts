@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { MinRate } from "../../../src/lib/time_limits.ts";
-import { errors } from "../../../src/errors/catalogue.ts";
+import { MinRate } from "../../../src/base/lib/time_limits.ts";
+import { errors } from "../../../src/base/errors/catalogue.ts";
 import type { BodyDecoder } from "../../../src/request/body/body_decoder.ts";
 import { divideBody, type JsonPayload } from "../../../src/request/body/divided_body.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";

@@ -1,4 +1,4 @@
-import { svcDialect } from "../../../src/dialect.ts";
+import { svcDialect } from "../../../src/base/dialect.ts";
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { receiveBody } from "../../../src/request/body/body.ts";
 import {

@@ -1,5 +1,5 @@
 import { strictEqual } from "node:assert/strict";
-import { ServiceError } from "../../../src/errors/service_error.ts";
+import { ServiceError } from "../../../src/base/errors/service_error.ts";
 import { parseQuery } from "../../../src/request/url/query_params.ts";
 
 const rows: readonly (readonly [query: string, words: string | undefined])[] = [

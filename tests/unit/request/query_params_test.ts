@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
-import { ServiceError } from "../../../src/errors/service_error.ts";
+import { ServiceError } from "../../../src/base/errors/service_error.ts";
 import { parseQuery, type QueryMode } from "../../../src/request/url/query_params.ts";
 import type {
   Field,

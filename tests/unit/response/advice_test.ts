@@ -1,9 +1,9 @@
 import { strictEqual } from "node:assert/strict";
-import type { ErrorFields } from "../../../src/errors/service_error.ts";
+import type { ErrorFields } from "../../../src/base/errors/service_error.ts";
 import { type AdviceContext, adviceFor } from "../../../src/response/advice.ts";
 import { requestAdvice } from "../../../src/response/request_advice.ts";
 import { assertLinearTime } from "../../support/timing/linear_time.ts";
-import { nameText } from "../../../src/sql/name_text.ts";
+import { nameText } from "../../../src/base/sql/name_text.ts";
 
 const config: AdviceContext["config"] = {
   dbReadOnly: false,

@@ -2,8 +2,8 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import zlib from "node:zlib";
-import type { ResponseCoding } from "../../../src/http/accept_encoding.ts";
-import type { HeaderList } from "../../../src/lib/header_list.ts";
+import type { ResponseCoding } from "../../../src/base/http/accept_encoding.ts";
+import type { HeaderList } from "../../../src/base/lib/header_list.ts";
 import { compressReply } from "../../../src/response/compress.ts";
 import { bodyEncoders } from "../../../src/response/encoders.ts";
 import type { Reply } from "../../../src/response/reply.ts";

@@ -8,14 +8,14 @@ import {
 } from "../../../src/response/openapi/names.ts";
 import { pathSegment } from "../../../src/request/url/percent.ts";
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
-import { pgrstDialect, svcDialect } from "../../../src/dialect.ts";
+import { pgrstDialect, svcDialect } from "../../../src/base/dialect.ts";
 import {
   addressOf,
   configKey,
   documentationOf,
   type DocumentConfig,
 } from "../../../src/response/openapi/about.ts";
-import { turn } from "../../../src/lib/timers.ts";
+import { turn } from "../../../src/base/lib/timers.ts";
 import {
   createStore,
   ObjectMembers,

@@ -1,5 +1,5 @@
 import { deepStrictEqual } from "node:assert/strict";
-import type { HeaderList } from "../../../src/lib/header_list.ts";
+import type { HeaderList } from "../../../src/base/lib/header_list.ts";
 import { readCommentTags, type TaggedComment } from "../../../src/schema_cache/comment_tags.ts";
 
 const on = { dbCommentTags: true };

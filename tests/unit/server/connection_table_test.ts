@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Observation } from "../../../src/observe/observation.ts";
+import type { Observation } from "../../../src/base/observe/observation.ts";
 import { type ConnectionLimits, ConnectionTable } from "../../../src/server/connection_table.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 

@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
-import { deferred } from "../../../src/lib/deferred.ts";
+import { deferred } from "../../../src/base/lib/deferred.ts";
 import {
   type ConnectionHandler,
   denoServeConnection,

@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import type { Observation } from "../../../src/observe/observation.ts";
+import type { Observation } from "../../../src/base/observe/observation.ts";
 import type { ConnectionLimits } from "../../../src/server/connection_table.ts";
 import { start } from "../../../src/server/serve_deno.ts";
 

@@ -1,6 +1,6 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { waitBeforeShutdown } from "../../../src/server/api_server.ts";
-import { deferred } from "../../../src/lib/deferred.ts";
+import { deferred } from "../../../src/base/lib/deferred.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 /** Begins to wait. Returns what happened so far, in order. */

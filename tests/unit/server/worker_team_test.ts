@@ -2,8 +2,8 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { noRoleSettings } from "../../../src/config/in_database.ts";
 import { loadConfig } from "../../../src/config/load.ts";
-import { svcDialect } from "../../../src/dialect.ts";
-import { MetricRegistry } from "../../../src/observe/metric_registry.ts";
+import { svcDialect } from "../../../src/base/dialect.ts";
+import { MetricRegistry } from "../../../src/base/observe/metric_registry.ts";
 import {
   type CallMessage,
   type OwnerFunctions,

@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { svcDialect } from "../../../src/dialect.ts";
-import { errors } from "../../../src/errors/catalogue.ts";
-import { DatabaseError } from "../../../src/errors/service_error.ts";
+import { svcDialect } from "../../../src/base/dialect.ts";
+import { errors } from "../../../src/base/errors/catalogue.ts";
+import { DatabaseError } from "../../../src/base/errors/service_error.ts";
 import { FailurePolicy } from "../../../src/service/failure_policy.ts";
 
 interface PolicyRow {

@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import type { Revocation } from "../../../src/auth/revocations.ts";
 import type { FunctionName } from "../../../src/config/codecs.ts";
-import { ServiceError } from "../../../src/errors/service_error.ts";
+import { ServiceError } from "../../../src/base/errors/service_error.ts";
 import { maxRevocations, RevocationList } from "../../../src/service/revocation_list.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 

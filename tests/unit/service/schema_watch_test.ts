@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { DatabaseError } from "../../../src/errors/service_error.ts";
+import { DatabaseError } from "../../../src/base/errors/service_error.ts";
 import {
   type SchemaStateReader,
   SchemaWatch,

@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import type { BatchResult } from "../../../src/database/batch.ts";
-import { errors } from "../../../src/errors/catalogue.ts";
+import { errors } from "../../../src/base/errors/catalogue.ts";
 import { mostConnections, ServerCheck } from "../../../src/service/server_check.ts";
 
 /** A check of a server that the test changes. */

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { ReplicaCounts } from "../../../src/database/database.ts";
-import { MetricRegistry } from "../../../src/observe/metric_registry.ts";
+import { MetricRegistry } from "../../../src/base/observe/metric_registry.ts";
 import { registerReplicaMetrics } from "../../../src/service/base_service.ts";
 
 const counts: ReplicaCounts = {

@@ -1,6 +1,6 @@
 /** The proxy between a client and an upstream, without sockets. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { deferred } from "../../../src/lib/deferred.ts";
+import { deferred } from "../../../src/base/lib/deferred.ts";
 import { isRead, proxyHandler } from "../../../src/shadow/proxy.ts";
 import { Shadow } from "../../../src/shadow/shadow.ts";
 import { Tally } from "../../../src/shadow/tally.ts";

@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import { deferred } from "../../../src/lib/deferred.ts";
-import type { Observation } from "../../../src/observe/observation.ts";
+import { deferred } from "../../../src/base/lib/deferred.ts";
+import type { Observation } from "../../../src/base/observe/observation.ts";
 import {
   type LoadedTenant,
   type OpeningTenant,

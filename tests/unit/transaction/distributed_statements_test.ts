@@ -1,7 +1,7 @@
 /** The statements for a database that Citus distributes, beside those for others. */
 import { deepStrictEqual, doesNotMatch, match, strictEqual, throws } from "node:assert/strict";
 import { OperationReferences, type ReferenceContext } from "../../../src/batch/batch_references.ts";
-import { errors } from "../../../src/errors/catalogue.ts";
+import { errors } from "../../../src/base/errors/catalogue.ts";
 import { columnsTarget } from "../../../src/plan/conflict.ts";
 import { planCount } from "../../../src/plan/count_plan.ts";
 import { type MutatePlan, planDelete, type WriteContext } from "../../../src/plan/mutate_plan.ts";
@@ -12,7 +12,7 @@ import { renderRows } from "../../../src/query/read.ts";
 import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
 import type { ApiRequest } from "../../../src/request/api_request.ts";
 import type { Relation, SchemaCache } from "../../../src/schema_cache/schema_cache.ts";
-import { compile, sql } from "../../../src/sql/fragment.ts";
+import { compile, sql } from "../../../src/base/sql/fragment.ts";
 import { buildScript, type RequestWork } from "../../../src/transaction/script.ts";
 import type { TransactionConfig, TransactionOwner } from "../../../src/transaction/preamble.ts";
 import {

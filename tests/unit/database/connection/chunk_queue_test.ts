@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
-import { BodySpool } from "../../../../src/lib/body_spool.ts";
-import { SpoolSpace, type TemporaryFile } from "../../../../src/lib/spool_file.ts";
+import { BodySpool } from "../../../../src/base/lib/body_spool.ts";
+import { SpoolSpace, type TemporaryFile } from "../../../../src/base/lib/spool_file.ts";
 import { ChunkQueue } from "../../../../src/database/connection/chunk_queue.ts";
 
 const megabyte = 1024 * 1024;

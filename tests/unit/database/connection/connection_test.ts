@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import type { ReadBatch, Statement, WriteBatch } from "../../../../src/database/batch.ts";
-import { DatabaseError } from "../../../../src/errors/service_error.ts";
+import { DatabaseError } from "../../../../src/base/errors/service_error.ts";
 import {
   executed,
   failure,

@@ -2,7 +2,7 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import type { Batch } from "../../../../src/database/batch.ts";
 import { positionCheck, positionStatement } from "../../../../src/database/wal_position.ts";
-import { DatabaseError } from "../../../../src/errors/service_error.ts";
+import { DatabaseError } from "../../../../src/base/errors/service_error.ts";
 import {
   failure,
   fakeServer,

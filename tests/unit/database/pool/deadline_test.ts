@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import type { Caller } from "../../../../src/database/database.ts";
-import { Deadline } from "../../../../src/lib/time_limits.ts";
+import { Deadline } from "../../../../src/base/lib/time_limits.ts";
 import { settled } from "../../../support/timing/fake_clock.ts";
 import { outcomesOf } from "../../../support/database/fake_connection.ts";
 import { FakePool, reading, writing } from "../../../support/database/fake_pool.ts";

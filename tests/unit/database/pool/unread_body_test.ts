@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import { BodySpool } from "../../../../src/lib/body_spool.ts";
-import { SpoolSpace } from "../../../../src/lib/spool_file.ts";
+import { BodySpool } from "../../../../src/base/lib/body_spool.ts";
+import { SpoolSpace } from "../../../../src/base/lib/spool_file.ts";
 import {
   bindComplete,
   complete,

@@ -1,7 +1,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { refusalOf } from "../../../../src/database/replicas/replicated_database.ts";
-import { errors } from "../../../../src/errors/catalogue.ts";
-import { DatabaseError } from "../../../../src/errors/service_error.ts";
+import { errors } from "../../../../src/base/errors/catalogue.ts";
+import { DatabaseError } from "../../../../src/base/errors/service_error.ts";
 
 function failure(sqlstate: string, statement = 1, message = ""): DatabaseError {
   return new DatabaseError({ sqlstate, message, detail: null, hint: null }, statement);

@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import type { ReadBatch } from "../../../../src/database/batch.ts";
-import { errors } from "../../../../src/errors/catalogue.ts";
+import { errors } from "../../../../src/base/errors/catalogue.ts";
 import { isConnectionLost } from "../../../../src/database/failure.ts";
 import { codeOf } from "../../../support/database/fake_connection.ts";
 import { settled } from "../../../support/timing/fake_clock.ts";

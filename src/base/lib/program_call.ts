@@ -1,0 +1,100 @@
+/** The words that call the program, as a user types them: `svc`, `npx svc-api`, or those of a
+ * checkout. @module */
+import { basename, dirname, join, relative } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { isEmbedded } from "../../database/open.ts";
+import type { CallWords } from "../observe/call_words.ts";
+import type { ConfigArguments } from "../../cli/command.ts";
+import { isFile } from "../observe/output.ts";
+import { shellWord } from "./shell_word.ts";
+import { connectionName } from "../../cli/target.ts";
+
+export interface ProcessStart {
+  /** Path of this module, or of the bundle that contains it. */
+  readonly module: string;
+  /** Path of the script that the runtime was called with; empty if it is unknown. */
+  readonly script: string;
+  readonly folder: string;
+  readonly path: string;
+  /** Version of Deno; null on Node. */
+  readonly deno: string | null;
+  /** Whether the program is an executable that contains the runtime. */
+  readonly isCompiled: boolean;
+  readonly isFile: (path: string) => boolean;
+}
+
+let call: string | null = null;
+
+/** Returns the words that call this program from the working directory, quoted for the shell. */
+export function programCall(): string {
+  return call ??= callOf(processStart());
+}
+
+/** Returns the words of calls with the configuration that arguments name. */
+export function callWords(args: ConfigArguments): CallWords {
+  return { program: programCall(), source: sourceWord(args) };
+}
+
+/** Returns the argument without the secrets of a connection string. */
+export function sourceWord({ file, flags }: ConfigArguments): string {
+  if (file !== null) return shellWord(file);
+  const uri = flags.get("db-uri");
+  if (uri === undefined) return "";
+  const word = isEmbedded(uri.value) ? shellWord(uri.value) : "postgres://…";
+  return uri.name === connectionName ? word : `--db-uri=${word}`;
+}
+
+/** Returns the words that call the program after a start, quoted for the shell. */
+export function callOf(start: ProcessStart): string {
+  if (start.isCompiled) return "svc";
+  return start.module.endsWith(".ts") ? checkoutCall(start) : installedCall(start);
+}
+
+/** Returns the words that install PGlite beside the program. */
+export function installCall({ module } = processStart()): string {
+  const [, root] = npxFolder.exec(module) ?? [];
+  const prefix = root === undefined ? "" : `--prefix ${shellWord(root)} `;
+  return `npm install ${prefix}@electric-sql/pglite`;
+}
+
+/** The folder that `npx` installs into. Its package may be an archive, whose name is unknown. */
+const npxFolder = /^(.*[/\\]_npx[/\\][^/\\]+)[/\\]/;
+
+function processStart(): ProcessStart {
+  const isDeno = "Deno" in globalThis;
+  return {
+    module: fileURLToPath(import.meta.url),
+    script: process.argv[1] ?? "",
+    folder: process.cwd(),
+    path: process.env["PATH"] ?? "",
+    deno: isDeno ? Deno.version.deno : null,
+    isCompiled: isDeno && Deno.build.standalone,
+    isFile,
+  };
+}
+
+function checkoutCall({ module, folder, path, deno, isFile }: ProcessStart): string {
+  const main = shellWord(pathFrom(folder, join(dirname(module), "..", "..", "..", "main.ts")));
+  // While `npx deno` runs, its own folder is on the path.
+  const hasDeno = path.split(":").some((entry) =>
+    !/[/\\](?:_npx|node_modules)[/\\]/.test(`${entry}/`) && isFile(join(entry, "deno"))
+  );
+  return `${hasDeno ? "deno" : `npx -y deno@${deno}`} run -A ${main}`;
+}
+
+function installedCall({ module, script, folder, path, deno }: ProcessStart): string {
+  const name = basename(script);
+  if (deno === null && !npxFolder.test(module) && (name === "svc" || name === "svc-api")) {
+    if (dirname(script).endsWith(join("node_modules", ".bin"))) return "npx svc-api";
+    if (path.split(":").includes(dirname(script))) return name;
+  }
+  const bin = pathFrom(folder, join(dirname(module), "..", "bin", "svc.mjs"));
+  return `${deno === null ? "node" : "deno run -A"} ${shellWord(bin)}`;
+}
+
+/** Returns a path from a folder if it is inside, else the path itself. */
+function pathFrom(folder: string, path: string): string {
+  const near = relative(folder, path);
+  return near === "" || near.startsWith("..") ? path : near;
+}
