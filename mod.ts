@@ -17,14 +17,14 @@
  *
  * @module
  */
-import type { Fetch } from "./src/auth/fetch_document.ts";
-import { readSecret } from "./src/auth/keys.ts";
-import { checkHandlerOptions, rejectFile } from "./src/config/handler_options.ts";
-import type { FunctionName, TableName } from "./src/config/codecs.ts";
-import type { JwtIssuer } from "./src/config/jwt_issuers.ts";
-import type { HandlerConfig } from "./src/config/handler_config.ts";
-import type { Config } from "./src/config/options.ts";
-import { type ConfigSource, configSource } from "./src/config/source.ts";
+import type { Fetch } from "./src/state/auth/fetch_document.ts";
+import { readSecret } from "./src/state/auth/keys.ts";
+import { checkHandlerOptions, rejectFile } from "./src/state/config/handler_options.ts";
+import type { FunctionName, TableName } from "./src/state/config/codecs.ts";
+import type { JwtIssuer } from "./src/state/config/jwt_issuers.ts";
+import type { HandlerConfig } from "./src/state/config/handler_config.ts";
+import type { Config } from "./src/state/config/options.ts";
+import { type ConfigSource, configSource } from "./src/state/config/source.ts";
 import { isEmbedded } from "./src/database/open.ts";
 import type { Connections } from "./src/database/database.ts";
 import { dialects } from "./src/base/dialect.ts";
@@ -39,8 +39,8 @@ import type {
   ReportedError,
   SchemaCacheCounts,
 } from "./src/base/observe/observation.ts";
-import { readSchemaCache, type SchemaCacheDump } from "./src/schema_cache/dump.ts";
-import type { SchemaCache } from "./src/schema_cache/schema_cache.ts";
+import { readSchemaCache, type SchemaCacheDump } from "./src/state/schema_cache/dump.ts";
+import type { SchemaCache } from "./src/state/schema_cache/schema_cache.ts";
 import {
   type ResolvedTenant,
   type TenantHandler,

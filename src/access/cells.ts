@@ -1,5 +1,5 @@
 /** The matrix of access: what each role of requests may do with each relation and function. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import {

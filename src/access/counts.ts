@@ -1,7 +1,7 @@
 /** Counts the rows that a caller sees. @module */
-import type { Identity } from "../auth/jwt_cache.ts";
-import { readRoles, roleStatement } from "../config/in_database.ts";
-import type { Config } from "../config/options.ts";
+import type { Identity } from "../state/auth/jwt_cache.ts";
+import { readRoles, roleStatement } from "../state/config/in_database.ts";
+import type { Config } from "../state/config/options.ts";
 import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { DatabaseError } from "../base/errors/service_error.ts";

@@ -1,13 +1,13 @@
 /** The admin server: liveness, readiness, metrics, and the console. @module */
 import { accessRefusal, type Peer, TokenGuard } from "./admin_access.ts";
 import { type ConsoleParts, consoleRoutes, type GuardedRoute } from "./console_routes.ts";
-import type { Config } from "../config/options.ts";
-import { redactedConfig } from "../config/print.ts";
+import type { Config } from "../state/config/options.ts";
+import { redactedConfig } from "../state/config/print.ts";
 import type { Dialect } from "../base/dialect.ts";
 import { badHostResponse, isHostHeader } from "../base/http/host.ts";
-import { dumpSchemaCache } from "../schema_cache/dump.ts";
-import type { RequestService } from "../service/request_service.ts";
-import type { Service } from "../service/service.ts";
+import { dumpSchemaCache } from "../state/schema_cache/dump.ts";
+import type { RequestService } from "../state/app_state/request_service.ts";
+import type { Service } from "../state/app_state/service.ts";
 import { version } from "../base/version.ts";
 
 /** Dependencies of the admin server apart from the service. */

@@ -6,7 +6,7 @@ import type {
   Relationship,
   Routine,
   SchemaCache,
-} from "../schema_cache/schema_cache.ts";
+} from "../state/schema_cache/schema_cache.ts";
 
 export type ConsoleRelation = ReturnType<typeof consoleRelation>;
 export type ConsoleColumn = ConsoleRelation["columns"][number];

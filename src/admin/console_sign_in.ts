@@ -1,8 +1,8 @@
 /** Makes tokens for roles, on machines that `admin-sign-in` trusts. @module */
-import { signToken, tokenClaims } from "../auth/sign_token.ts";
+import { signToken, tokenClaims } from "../state/auth/sign_token.ts";
 import { metadataBatch } from "../database/batch.ts";
 import { isJsonObject, parseJsonObject } from "../base/lib/json_object.ts";
-import type { RequestService } from "../service/request_service.ts";
+import type { RequestService } from "../state/app_state/request_service.ts";
 
 /** Roles that the login role may take. */
 const rolesQuery = `select rolname from pg_catalog.pg_roles

@@ -17,7 +17,7 @@ import {
   type WatchableHandler,
 } from "../handler/admin_port.ts";
 import type { Handler } from "../handler/lazy_handler.ts";
-import type { Service } from "../service/service.ts";
+import type { Service } from "../state/app_state/service.ts";
 import { type AdminHandler, adminHandler } from "./admin.ts";
 import { consoleFilesReader } from "./console_files.ts";
 import { consoleRecorder, type Recorder, residentMemory } from "./recorder.ts";

@@ -8,7 +8,7 @@ import type {
   SchemaCacheCounts,
 } from "../base/observe/observation.ts";
 import { redact } from "../base/observe/redact.ts";
-import type { Service } from "../service/service.ts";
+import type { Service } from "../state/app_state/service.ts";
 import { type CountedRequests, type Gauges, LiveFigures, Ring } from "./live_figures.ts";
 
 export interface RecentRequest {

@@ -1,12 +1,12 @@
 /** The host of the endpoint for agents: knows its paths, and makes the requests of the API that its
  * messages cause. The endpoint itself is loaded with the first message. @module */
-import type { Credential } from "../auth/credential.ts";
-import type { Identity } from "../auth/jwt_cache.ts";
-import type { Config } from "../config/options.ts";
+import type { Credential } from "../state/auth/credential.ts";
+import type { Identity } from "../state/auth/jwt_cache.ts";
+import type { Config } from "../state/config/options.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import { type Reply, withBookmark } from "../response/reply.ts";
-import type { RequestService } from "../service/request_service.ts";
-import type { Snapshot } from "../service/snapshot.ts";
+import type { RequestService } from "../state/app_state/request_service.ts";
+import type { Snapshot } from "../state/app_state/snapshot.ts";
 import { receiveBody } from "../request/body/body.ts";
 import { RawDecoder } from "../request/body/decoders.ts";
 import { isParameterName } from "../request/url/query_params.ts";

@@ -1,12 +1,12 @@
 /** The interface between the host and the endpoint for agents (`src/mcp/`). The endpoint is
  * loaded with the first message, and may be another bundle: it uses the handler through these types
  * alone. @module */
-import type { Identity } from "../auth/jwt_cache.ts";
+import type { Identity } from "../state/auth/jwt_cache.ts";
 import type { errors } from "../base/errors/catalogue.ts";
 import type { HeaderList } from "../base/lib/header_list.ts";
 import type { AgentWrite } from "../base/observe/observation.ts";
 import type { Reply } from "../response/reply.ts";
-import type { Snapshot } from "../service/snapshot.ts";
+import type { Snapshot } from "../state/app_state/snapshot.ts";
 
 export interface McpModule {
   /** Rejects if the library cannot be loaded. */

@@ -1,6 +1,6 @@
 /** Reads the head of a request that is a batch, and makes the heads of its operations: those of the requests
  * that they would be alone. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import { parseAccept } from "../base/http/accept.ts";
 import { canonicalText, parseMediaType } from "../base/http/media_type.ts";

@@ -8,7 +8,7 @@ import type { Query } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { JsonPayload } from "../request/body/divided_body.ts";
 import { JsonRowsScan } from "../request/body/json_rows.ts";
-import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import type { ReferenceCheck } from "../transaction/script.ts";
 import { type DataPlan, queryOf } from "../transaction/data_plan.ts";
 

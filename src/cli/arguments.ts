@@ -1,7 +1,7 @@
 /** Parses the arguments of the command line. @module */
-import type { ConfigFlag } from "../config/load.ts";
+import type { ConfigFlag } from "../state/config/load.ts";
 import { nearest } from "../base/lib/nearest.ts";
-import { type OptionKey, options } from "../config/options.ts";
+import { type OptionKey, options } from "../state/config/options.ts";
 import { redact } from "../base/observe/redact.ts";
 import type { Command, CommandCall, CommandFlag, ConfigArguments } from "./command.ts";
 import { optionOfFlag, suggestFlag } from "./option_flags.ts";

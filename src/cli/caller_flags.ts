@@ -1,6 +1,6 @@
 /** Flags for the caller of requests in this process. @module */
-import { callerIdentity } from "../auth/authenticate.ts";
-import type { Identity } from "../auth/jwt_cache.ts";
+import { callerIdentity } from "../state/auth/authenticate.ts";
+import type { Identity } from "../state/auth/jwt_cache.ts";
 import { type CommandCall, flagsOf } from "./command.ts";
 
 export const callerFlags = flagsOf({

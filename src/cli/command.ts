@@ -1,8 +1,8 @@
 /** A command of the command line, such as `svc check`: its word, its flags, and the function that
  * runs it. @module */
 import type { HandleApi } from "../admin/console_routes.ts";
-import type { ConfigFlags } from "../config/load.ts";
-import type { Config } from "../config/options.ts";
+import type { ConfigFlags } from "../state/config/load.ts";
+import type { Config } from "../state/config/options.ts";
 
 /** A flag that only one command has. */
 export interface CommandFlag {

@@ -1,7 +1,7 @@
 /** Flags that set options of the configuration: `--db-pool=20` for each row of the table of
  * options, and short forms. @module */
 import { nearest } from "../base/lib/nearest.ts";
-import { type OptionKey, rows } from "../config/options.ts";
+import { type OptionKey, rows } from "../state/config/options.ts";
 
 export interface ShortForm {
   /** As typed, without value: `--port`. */

@@ -7,7 +7,7 @@ import { type CaseResult, runFile } from "../policy_test/case_handler.ts";
 import { generateTests } from "../policy_test/generate.ts";
 import { failureText, gapsText, junitText, summaryText } from "../policy_test/report.ts";
 import { type Command, type CommandCall, flagsOf } from "./command.ts";
-import { relativeTo, shortPath } from "./config_files.ts";
+import { relativeTo, shortPath } from "../state/config/config_files.ts";
 import { print, printError } from "../base/observe/output.ts";
 import { callWords } from "../base/lib/program_call.ts";
 import { readCases, withTransport } from "./with_transport.ts";

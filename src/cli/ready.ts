@@ -1,5 +1,5 @@
 /** `--ready`: asks the admin server of a running service. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 
 /** Loopback addresses of the special hosts, in the server's order of preference. */
 const loopbackAddresses: ReadonlyMap<string, readonly string[]> = new Map([

@@ -1,7 +1,7 @@
 /** Warnings of secrets on the command line, which other users of the machine can read. @module */
-import type { ConfigFlag, ConfigFlags } from "../config/load.ts";
-import { environmentName } from "../config/names.ts";
-import type { OptionKey } from "../config/options.ts";
+import type { ConfigFlag, ConfigFlags } from "../state/config/load.ts";
+import { environmentName } from "../state/config/names.ts";
+import type { OptionKey } from "../state/config/options.ts";
 import { connectionName } from "./target.ts";
 import { isEmbedded } from "../database/open.ts";
 import { parseConnectionString } from "../database/connect/connection_string.ts";

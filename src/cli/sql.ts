@@ -1,7 +1,7 @@
 /** `svc sql`: runs SQL on the database of `db-uri`, from an argument, a file or a pipe. @module */
 import { readFileSync } from "node:fs";
 import { isatty } from "node:tty";
-import type { ConfigFlags } from "../config/load.ts";
+import type { ConfigFlags } from "../state/config/load.ts";
 import {
   failureLines,
   SqlSession,
@@ -11,7 +11,7 @@ import {
 import { svcDialect } from "../base/dialect.ts";
 import { printable } from "../base/lib/printable.ts";
 import { type Command, type CommandCall, flagsOf } from "./command.ts";
-import { configReader, openConfiguredTransport, readText } from "./config_files.ts";
+import { configReader, openConfiguredTransport, readText } from "../state/config/config_files.ts";
 import { paddedRows, print, printError } from "../base/observe/output.ts";
 
 export const sqlCommand: Command = {

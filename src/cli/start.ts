@@ -1,12 +1,16 @@
 /** Reads the configuration of a call. In quick mode it opens the database to choose defaults.
  * @module */
 import process from "node:process";
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import type { Database } from "../database/database.ts";
-import { environmentName } from "../config/names.ts";
+import { environmentName } from "../state/config/names.ts";
 import { pgrstDialect, svcDialect } from "../base/dialect.ts";
 import type { ConfigArguments } from "./command.ts";
-import { type ConfigReader, configReader, openConfiguredDatabase } from "./config_files.ts";
+import {
+  type ConfigReader,
+  configReader,
+  openConfiguredDatabase,
+} from "../state/config/config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";
 import { findNextPort, findPort, isFreePort } from "./quick/free_ports.ts";
 import { chooseDefaults, fixedDefaults, type QuickChoice } from "./quick/quick_defaults.ts";

@@ -3,10 +3,10 @@ import {
   signToken,
   type TokenClaimConfig,
   tokenClaims as standardClaims,
-} from "../auth/sign_token.ts";
-import { secondsOf } from "../config/units.ts";
+} from "../state/auth/sign_token.ts";
+import { secondsOf } from "../state/config/units.ts";
 import { type Command, type CommandCall, flagsOf } from "./command.ts";
-import { configReader } from "./config_files.ts";
+import { configReader } from "../state/config/config_files.ts";
 import { print } from "../base/observe/output.ts";
 
 export const tokenCommand: Command = {

@@ -1,5 +1,5 @@
 /** `svc why`: explains why a request is refused, or its answer empty. Writes are not executed. @module */
-import { callerIdentity } from "../auth/authenticate.ts";
+import { callerIdentity } from "../state/auth/authenticate.ts";
 import { withCaseService } from "../policy_test/case_handler.ts";
 import { parseRequest } from "../policy_test/case_file.ts";
 import { explainRequest } from "../why/explain_request.ts";

@@ -1,10 +1,10 @@
 /** Runs a task with a service that serves no requests, for commands that need the configuration or
  * the schema of the database. @module */
-import { Service } from "../service/service.ts";
+import { Service } from "../state/app_state/service.ts";
 import type { ConfigArguments } from "./command.ts";
-import { openConfiguredDatabase } from "./config_files.ts";
+import { openConfiguredDatabase } from "../state/config/config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { openLog } from "./log.ts";
 import { callWords } from "../base/lib/program_call.ts";
 import { openStart, type QuickStart } from "./start.ts";

@@ -1,6 +1,6 @@
 /** The contract of an API: a line for each fact that clients depend on. Names are quoted for SQL. @module */
 import { type AccessMatrix, readAccess } from "../access/cells.ts";
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { versionNumber } from "../database/server_version.ts";
@@ -13,7 +13,7 @@ import type {
   Relationship,
   Routine,
   SchemaCache,
-} from "../schema_cache/schema_cache.ts";
+} from "../state/schema_cache/schema_cache.ts";
 import { quoteIdent } from "../base/sql/fragment.ts";
 
 /** A contract. */

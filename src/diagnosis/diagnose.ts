@@ -1,6 +1,6 @@
 /** Diagnoses a database and its configuration: reads the catalogue once, as the login role, and
  * lists what fails requests or grants too much. It changes nothing. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { lockTimeout, metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { isEmbedded, openDatabase } from "../database/open.ts";

@@ -1,6 +1,6 @@
 /** Reports how many findings a service has: after its start, and after each reload that adds some.
  * @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { isLogged, type Observation } from "../base/observe/observation.ts";
 import { type Finding, findingLine } from "./finding.ts";
 

@@ -1,5 +1,5 @@
 /** The finding that notifications do not arrive, as behind a pooler in transaction mode. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import type { Database, Notify, Subscribe } from "../database/database.ts";
 import { NotificationProbe } from "../database/notifications/notification_probe.ts";
 import { deferred } from "../base/lib/deferred.ts";

@@ -1,7 +1,7 @@
 /** The query of the diagnosis, and the shape of its result. @module */
 import type { Statement } from "../database/batch.ts";
-import type { Config } from "../config/options.ts";
-import { notifyPattern, reloadTriggerQuery } from "../schema_cache/reload_trigger.ts";
+import type { Config } from "../state/config/options.ts";
+import { notifyPattern, reloadTriggerQuery } from "../state/schema_cache/reload_trigger.ts";
 import { distributedChecks } from "./queries/distributed_checks.ts";
 import { type FunctionInput, inputs, maxRoles } from "./queries/inputs.ts";
 import { indexChecks, indexInputs, policyFacts } from "./queries/index_checks.ts";

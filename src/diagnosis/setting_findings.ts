@@ -1,9 +1,9 @@
 /** The findings in the configuration and in the server's state. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { isEmbedded } from "../database/open.ts";
 import { isLoopbackHost } from "../base/http/host.ts";
 import { quoteIdent } from "../base/sql/fragment.ts";
-import { reloadTriggerSql } from "../schema_cache/reload_trigger.ts";
+import { reloadTriggerSql } from "../state/schema_cache/reload_trigger.ts";
 import type { Finding } from "./finding.ts";
 import { maxRoles } from "./queries/inputs.ts";
 import type { CatalogueFacts } from "./query.ts";

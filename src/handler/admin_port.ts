@@ -1,7 +1,7 @@
 /** The interface between a handler and its admin server (`src/admin/create_admin.ts`), which may be
  * another bundle. @module */
 import type { Observation } from "../base/observe/observation.ts";
-import type { Service } from "../service/service.ts";
+import type { Service } from "../state/app_state/service.ts";
 
 /** Name of the method that `createAdmin` calls, which may come from another bundle. */
 export const adminExtension: unique symbol = Symbol.for("svc.admin") as never;

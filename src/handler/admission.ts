@@ -14,15 +14,15 @@
  *
  * @module
  */
-import { authenticate } from "../auth/authenticate.ts";
-import type { Identity } from "../auth/jwt_cache.ts";
-import type { RevocationIndex } from "../auth/revocations.ts";
+import { authenticate } from "../state/auth/authenticate.ts";
+import type { Identity } from "../state/auth/jwt_cache.ts";
+import type { RevocationIndex } from "../state/auth/revocations.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import { networkOf } from "../base/http/client_address.ts";
 import { isForeignWrite } from "../base/http/foreign_site.ts";
 import { beforeDeadline } from "../base/lib/time_limits.ts";
-import { Admission } from "../rate_limits/rate_limiter.ts";
-import { limitedResource } from "../rate_limits/resource.ts";
+import { Admission } from "../state/rate_limits/rate_limiter.ts";
+import { limitedResource } from "../state/rate_limits/resource.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { isBatch } from "../batch/batch_head.ts";
 import type { Exchange } from "./exchange.ts";

@@ -18,7 +18,7 @@ import { batchReply } from "../batch/batch_reply.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import { quotable } from "../base/errors/quoting.ts";
 import { type FailedOperation, isError } from "../base/errors/service_error.ts";
-import type { Admission } from "../rate_limits/rate_limiter.ts";
+import type { Admission } from "../state/rate_limits/rate_limiter.ts";
 import { noBytes } from "../request/body/body_decoder.ts";
 import { receiveBody } from "../request/body/body.ts";
 import { lengthError } from "../request/length_limits.ts";

@@ -6,7 +6,7 @@ import { OperationError } from "../batch/operation_error.ts";
 import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Caller, Database } from "../database/database.ts";
 import { DatabaseError } from "../base/errors/service_error.ts";
-import type { QualifiedName, SelectableColumns } from "../schema_cache/schema_cache.ts";
+import type { QualifiedName, SelectableColumns } from "../state/schema_cache/schema_cache.ts";
 
 /** Most pairs of a role and a relation that are remembered; the oldest is forgotten first. */
 const maxPairs = 1000;

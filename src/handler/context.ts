@@ -1,9 +1,9 @@
 /** Makes the state that the requests of a snapshot share. @module */
-import { anonymousIdentity } from "../auth/authenticate.ts";
+import { anonymousIdentity } from "../state/auth/authenticate.ts";
 import { PlanCache } from "../plan_cache/plan_cache.ts";
-import type { RequestService } from "../service/request_service.ts";
-import type { ServiceOptions } from "../service/service_options.ts";
-import type { Snapshot } from "../service/snapshot.ts";
+import type { RequestService } from "../state/app_state/request_service.ts";
+import type { ServiceOptions } from "../state/app_state/service_options.ts";
+import type { Snapshot } from "../state/app_state/snapshot.ts";
 import { ColumnPrivileges } from "./column_privileges.ts";
 import { earlyAnswers } from "./early_answers.ts";
 import type { AgentsHost, Context, PathHost, RequestCounters } from "./exchange.ts";

@@ -1,7 +1,7 @@
 /** One request on its way to its response, and the state that requests share. @module */
 import { type RequestTiming, Stopwatch } from "../base/observe/stopwatch.ts";
-import type { Credential } from "../auth/credential.ts";
-import type { Identity } from "../auth/jwt_cache.ts";
+import type { Credential } from "../state/auth/credential.ts";
+import type { Identity } from "../state/auth/jwt_cache.ts";
 import type { Statement } from "../database/batch.ts";
 import type { Caller, Database } from "../database/database.ts";
 import type { Dialect } from "../base/dialect.ts";
@@ -15,11 +15,11 @@ import { systemClock } from "../base/lib/clock.ts";
 import type { BodySpool } from "../base/lib/body_spool.ts";
 import type { SpoolFile } from "../base/lib/spool_file.ts";
 import type { PlanCache } from "../plan_cache/plan_cache.ts";
-import type { Admission } from "../rate_limits/rate_limiter.ts";
+import type { Admission } from "../state/rate_limits/rate_limiter.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
-import type { RequestService } from "../service/request_service.ts";
-import type { Snapshot } from "../service/snapshot.ts";
+import type { RequestService } from "../state/app_state/request_service.ts";
+import type { Snapshot } from "../state/app_state/snapshot.ts";
 import type { DataPlan } from "../transaction/data_plan.ts";
 import type { ColumnPrivileges } from "./column_privileges.ts";
 import type { RequestsInFlight } from "./in_flight.ts";

@@ -1,7 +1,7 @@
 /** A handler that starts its service with the first request. @module */
-import { limitKeys } from "../config/connection_limits.ts";
-import { noValues } from "../config/load.ts";
-import type { ConfigSource } from "../config/source.ts";
+import { limitKeys } from "../state/config/connection_limits.ts";
+import { noValues } from "../state/config/load.ts";
+import type { ConfigSource } from "../state/config/source.ts";
 import { openDatabase } from "../database/open.ts";
 import type { Connections } from "../database/database.ts";
 import { type Dialect, svcDialect } from "../base/dialect.ts";
@@ -9,9 +9,9 @@ import { errors } from "../base/errors/catalogue.ts";
 import { adminExtension, type HandlerWatcher } from "./admin_port.ts";
 import type { AgentsHost, PathHost } from "./exchange.ts";
 import { errorResponseTo, type RequestInfo, serviceHandler } from "./handler.ts";
-import type { RequestService } from "../service/request_service.ts";
-import { Service } from "../service/service.ts";
-import type { ServiceOptions } from "../service/service_options.ts";
+import type { RequestService } from "../state/app_state/request_service.ts";
+import { Service } from "../state/app_state/service.ts";
+import type { ServiceOptions } from "../state/app_state/service_options.ts";
 
 /** Handles requests. Failures of requests and of the database are responses, not rejections. */
 export interface Handler {

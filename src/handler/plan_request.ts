@@ -24,7 +24,7 @@ import {
   withParameters,
 } from "../request/query_request.ts";
 import type { RawRequest } from "../request/raw_request.ts";
-import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import { queryOf } from "../transaction/data_plan.ts";
 import { RoleColumns } from "./column_privileges.ts";
 import type { Exchange } from "./exchange.ts";

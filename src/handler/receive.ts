@@ -1,7 +1,7 @@
 /** Makes the exchange of a request: takes its head apart. @module */
 import { RequestTiming } from "../base/observe/stopwatch.ts";
-import { readCredential } from "../auth/credential.ts";
-import type { Config } from "../config/options.ts";
+import { readCredential } from "../state/auth/credential.ts";
+import type { Config } from "../state/config/options.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import { maskCookie } from "../base/http/cookie.ts";
 import { uncodedTags } from "../base/http/etag.ts";
@@ -14,7 +14,7 @@ import {
 import { spanOf } from "../base/http/trace_context.ts";
 import { lengthError } from "../request/length_limits.ts";
 import { type RawRequest, readRawRequest } from "../request/raw_request.ts";
-import type { RequestService } from "../service/request_service.ts";
+import type { RequestService } from "../state/app_state/request_service.ts";
 import { type Context, Exchange, type RequestInfo } from "./exchange.ts";
 
 export function receive(request: Request, info: RequestInfo, context: Context): Exchange {

@@ -9,7 +9,7 @@ import { BodyPace, MinRate } from "../base/lib/time_limits.ts";
 import type { DivisionOptions } from "../request/body/divided_body.ts";
 import type { PayloadReader } from "../request/body/payload.ts";
 import { hasIdempotencyKey } from "../request/idempotency_key.ts";
-import type { Snapshot } from "../service/snapshot.ts";
+import type { Snapshot } from "../state/app_state/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** How a long body is checked while it arrives, and whether it may be divided. */

@@ -13,7 +13,7 @@ import {
   respondToRead,
 } from "../response/response.ts";
 import { targetNameHeaders } from "../base/errors/target_name_warning.ts";
-import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import { type DataPlan, isExplained, relationOf } from "../transaction/data_plan.ts";
 import { applyResultChecks } from "../transaction/result_checks.ts";
 import {

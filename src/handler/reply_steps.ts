@@ -1,6 +1,6 @@
 /** The steps behind the stages: each adds to replies what an option or a request demands. @module */
 import { formatServerTiming } from "../base/observe/stopwatch.ts";
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { isResponseCoding } from "../base/http/accept_encoding.ts";
 import { actualHeaders } from "../base/http/cors.ts";
 import { isCrossOrigin } from "../base/http/foreign_site.ts";

@@ -6,7 +6,7 @@ import { spanOf } from "../base/http/trace_context.ts";
 import type { FinishedRequest } from "../base/observe/observation.ts";
 import type { RequestMetrics } from "../base/observe/request_metrics.ts";
 import type { Reply } from "../response/reply.ts";
-import type { RequestService } from "../service/request_service.ts";
+import type { RequestService } from "../state/app_state/request_service.ts";
 import type { Exchange, RequestFailure } from "./exchange.ts";
 import { mcpRoute, unknownRoute } from "./route_names.ts";
 

@@ -1,8 +1,8 @@
 /** Names of the routes that requests take, for logs and metrics. @module */
-import type { Config } from "../config/options.ts";
-import { percentDecode } from "../request/url/percent.ts";
+import type { Config } from "../state/config/options.ts";
+import { percentDecode } from "../base/http/percent.ts";
 import { pathBeforeQuery } from "../request/query_request.ts";
-import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../state/schema_cache/schema_cache.ts";
 
 /** The route of all paths that name nothing in the schema cache. */
 export const unknownRoute = "_unknown";

@@ -1,9 +1,9 @@
 /** Live queries that share a result: one query under one role and claims. @module */
-import type { Identity } from "../auth/jwt_cache.ts";
+import type { Identity } from "../state/auth/jwt_cache.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import type { ServiceError } from "../base/errors/service_error.ts";
 import { type Deferred, deferred } from "../base/lib/deferred.ts";
-import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import { type Difference, lineKeyReader, linesBytes, ResultRows, textBytes } from "./difference.ts";
 import type { LiveGroups } from "./groups.ts";
 import { changeMessages, endMessages, MessageBatch, upToDate } from "./messages.ts";

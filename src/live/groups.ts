@@ -1,10 +1,10 @@
 /** The groups of a service: their runs, and the limits of streams and memory. @module */
-import type { Identity } from "../auth/jwt_cache.ts";
-import type { Config } from "../config/options.ts";
+import type { Identity } from "../state/auth/jwt_cache.ts";
+import type { Config } from "../state/config/options.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import type { ServiceError } from "../base/errors/service_error.ts";
 import type { Schedule } from "../base/lib/timers.ts";
-import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import { groupOverheadBytes, LiveGroup, type LiveQuery, type LiveRows } from "./group.ts";
 import { type ChangeRecords, concerns } from "./scope.ts";
 

@@ -1,6 +1,6 @@
 /** The host of live queries: knows their paths, and makes their reads, which are requests of the API in
  * this process. @module */
-import { isRevoked } from "../auth/revocations.ts";
+import { isRevoked } from "../state/auth/revocations.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import { errorFacts } from "../base/errors/error_response.ts";
 import { schedule } from "../base/lib/timers.ts";
@@ -12,8 +12,8 @@ import { ChangeReader } from "./reader.ts";
 import { interestOf } from "./scope.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
 import type { Reply } from "../response/reply.ts";
-import type { RequestService } from "../service/request_service.ts";
-import type { ServiceOptions } from "../service/service_options.ts";
+import type { RequestService } from "../state/app_state/request_service.ts";
+import type { ServiceOptions } from "../state/app_state/service_options.ts";
 import { changedContext } from "../handler/context.ts";
 import type { Context, PathHost } from "../handler/exchange.ts";
 import { answer, failureReply } from "../handler/pipeline.ts";

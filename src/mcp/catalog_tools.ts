@@ -7,7 +7,7 @@ import type {
   Relationship,
   Routine,
   SchemaCache,
-} from "../schema_cache/schema_cache.ts";
+} from "../state/schema_cache/schema_cache.ts";
 import { type RoleView, roleView } from "./privileges.ts";
 import { InvalidParams, type Session } from "./session.ts";
 import { queryOf, relationPath } from "./target.ts";

@@ -1,9 +1,9 @@
 /** The endpoint for agents: `mcp-path`. It speaks the Model Context Protocol
  * (https://modelcontextprotocol.io/specification/2026-07-28), also its revisions of 2025. Each call
  * of a tool is a request of the API with the token of the message. @module */
-import type { Identity } from "../auth/jwt_cache.ts";
+import type { Identity } from "../state/auth/jwt_cache.ts";
 import type { McpEndpoint, McpHostFacts, McpMessage } from "../agents/mcp_port.ts";
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import type { HeaderList } from "../base/lib/header_list.ts";
 import { addressOf } from "../response/openapi/about.ts";
 import type { Reply } from "../response/reply.ts";

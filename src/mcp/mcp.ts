@@ -14,7 +14,7 @@
  *
  * @module
  */
-import type { HandlerConfig } from "../config/handler_config.ts";
+import type { HandlerConfig } from "../state/config/handler_config.ts";
 import type { Handler } from "../handler/lazy_handler.ts";
 import { type ExtensibleHandler, mcpExtension } from "../agents/mcp_port.ts";
 import { loadLibrary, openEndpoint } from "./endpoint.ts";

@@ -1,5 +1,5 @@
 /** The relations and functions that the role of a message, and the configuration, let tools use. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import {
   permittedRoutines,
   privilegesByName,
@@ -13,7 +13,7 @@ import type {
   Relation,
   Routine,
   SchemaCache,
-} from "../schema_cache/schema_cache.ts";
+} from "../state/schema_cache/schema_cache.ts";
 import type { Session } from "./session.ts";
 
 /** The part of a schema that a role may use. */

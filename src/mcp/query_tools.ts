@@ -1,6 +1,6 @@
 /** The tools that read rows and call functions. @module */
 import type { McpCall, McpReply } from "../agents/mcp_port.ts";
-import type { Routine } from "../schema_cache/schema_cache.ts";
+import type { Routine } from "../state/schema_cache/schema_cache.ts";
 import { InvalidParams, type Session } from "./session.ts";
 import {
   filterParams,

@@ -1,11 +1,11 @@
 /** One message on its way through the endpoint, and the requests of the API that it causes. @module
  */
-import type { Identity } from "../auth/jwt_cache.ts";
-import type { Config } from "../config/options.ts";
+import type { Identity } from "../state/auth/jwt_cache.ts";
+import type { Config } from "../state/config/options.ts";
 import type { McpCall, McpHostFacts, McpMessage, McpReply } from "../agents/mcp_port.ts";
 import type { AgentWrite } from "../base/observe/observation.ts";
 import type { SchemaMetadata } from "../query/schema_metadata.ts";
-import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../state/schema_cache/schema_cache.ts";
 
 /** The parameters of a message are wrong: `-32602` of JSON-RPC. The client sees the error's message. */
 export class InvalidParams extends Error {}

@@ -1,7 +1,7 @@
 /** Which tools a role gets, and what their calls run. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { typeSchema } from "../response/openapi/v3_schemas.ts";
-import type { Routine } from "../schema_cache/schema_cache.ts";
+import type { Routine } from "../state/schema_cache/schema_cache.ts";
 import { describeRelation, listRelations, shortComment } from "./catalog_tools.ts";
 import { callFunction, query } from "./query_tools.ts";
 import { ApiFailure, InvalidParams, type Session } from "./session.ts";

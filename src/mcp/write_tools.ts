@@ -1,6 +1,6 @@
 /** The tools that write rows. @module */
 import type { McpCall } from "../agents/mcp_port.ts";
-import type { Relation } from "../schema_cache/schema_cache.ts";
+import type { Relation } from "../state/schema_cache/schema_cache.ts";
 import { requestLine } from "./query_tools.ts";
 import { InvalidParams, type Session } from "./session.ts";
 import {

@@ -14,7 +14,7 @@ import type {
   QualifiedName,
   Routine,
   SchemaCache,
-} from "../schema_cache/schema_cache.ts";
+} from "../state/schema_cache/schema_cache.ts";
 import { lowerMaxRows } from "./max_rows.ts";
 import { type PlanContext, planRead, type ReadPlan } from "./read_plan.ts";
 import { suggest } from "./suggest.ts";

@@ -9,7 +9,7 @@ import type {
   SimpleOperator,
 } from "../request/url/query_types.ts";
 import type { Operand, Value } from "../request/url/value_types.ts";
-import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
+import type { QualifiedName, Relation } from "../state/schema_cache/schema_cache.ts";
 import { cachedColumn, type FieldScope } from "./fields.ts";
 import { ownNames, valueOf } from "./level_names.ts";
 import type { Condition, FieldCondition, PlannedValue } from "./read_node.ts";

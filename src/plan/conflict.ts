@@ -3,7 +3,7 @@ import { errors } from "../base/errors/catalogue.ts";
 import type { ServiceError } from "../base/errors/service_error.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { LevelConflict } from "../request/url/query_types.ts";
-import type { Relation, UniqueIndex } from "../schema_cache/schema_cache.ts";
+import type { Relation, UniqueIndex } from "../state/schema_cache/schema_cache.ts";
 import { type Conditions, planConditions } from "./conditions.ts";
 import type { FieldScope } from "./fields.ts";
 

@@ -1,7 +1,7 @@
 /** Plans the way to count the total of a result. @module */
 import type { Preferences } from "../request/api_request.ts";
 import type { RowBounds } from "../request/url/query_types.ts";
-import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
+import type { SchemaCacheData } from "../state/schema_cache/schema_cache.ts";
 
 export type CountPlan =
   | { readonly kind: "none" }

@@ -1,6 +1,6 @@
 /** Columns of a node, and paths into their values. @module */
 import type { Field, PathStep } from "../request/url/query_types.ts";
-import type { Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { Relation, SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import type { LevelNames } from "./level_names.ts";
 import type { PlannedField, RowType } from "./read_node.ts";
 import type { ValueRules } from "./values.ts";

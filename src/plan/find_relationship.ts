@@ -9,7 +9,7 @@ import type {
   QualifiedName,
   Relationship,
   SchemaCache,
-} from "../schema_cache/schema_cache.ts";
+} from "../state/schema_cache/schema_cache.ts";
 import { suggest } from "./suggest.ts";
 
 interface EmbedTarget {

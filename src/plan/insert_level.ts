@@ -1,5 +1,5 @@
 /** The plan of a nested insert: the levels of its body, and the inserts that write them. @module */
-import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
+import type { QualifiedName, Relation } from "../state/schema_cache/schema_cache.ts";
 import type { Conflict } from "./conflict.ts";
 import type { WrittenColumn } from "./written_column.ts";
 import { errors } from "../base/errors/catalogue.ts";

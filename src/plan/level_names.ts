@@ -2,7 +2,7 @@
 import type { SelectField, SelectValue } from "../request/url/query_types.ts";
 import { castSteps } from "../request/url/value_grammar.ts";
 import type { Value } from "../request/url/value_types.ts";
-import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { QualifiedName, Relation, SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import { keyOf } from "./fields.ts";
 import type { ResolvedEmbed } from "./resolved_tree.ts";
 import type { FieldItem } from "./select_tree.ts";

@@ -3,7 +3,7 @@ import { errors } from "../base/errors/catalogue.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { SelectItem, SelectRelation } from "../request/url/query_types.ts";
 import { isMergeAction } from "../request/url/select_grammar.ts";
-import type { Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { Relation, SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import { matchingRelationships } from "./find_relationship.ts";
 import { plainField } from "./select_list.ts";
 

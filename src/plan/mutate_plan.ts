@@ -5,7 +5,7 @@ import type { TargetNameUse } from "../base/errors/target_name_warning.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { PatchDocument } from "../request/body/patch_document.ts";
 import type { AtLevel, ColumnItem, OrderTerm, RowLock } from "../request/url/query_types.ts";
-import type { Relation } from "../schema_cache/schema_cache.ts";
+import type { Relation } from "../state/schema_cache/schema_cache.ts";
 import { type Conditions, planConditions } from "./conditions.ts";
 import { columnsTarget, type Conflict, planConflict } from "./conflict.ts";
 import { keyedRows, type RowKey } from "./keyed_update.ts";

@@ -1,5 +1,5 @@
 /** Chooses the representation: the first accepted type that the service can produce. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import type { Dialect } from "../base/dialect.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import {
@@ -13,7 +13,7 @@ import type {
   QualifiedName,
   Routine,
   SchemaCache,
-} from "../schema_cache/schema_cache.ts";
+} from "../state/schema_cache/schema_cache.ts";
 
 export type BodyFormat =
   | { readonly kind: "array"; readonly stripped: boolean }

@@ -9,7 +9,7 @@ import type {
   Relation,
   Relationship,
   SchemaCache,
-} from "../schema_cache/schema_cache.ts";
+} from "../state/schema_cache/schema_cache.ts";
 import { takesKeys } from "../request/url/columns_param.ts";
 import {
   columnNames,

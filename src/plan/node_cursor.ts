@@ -13,7 +13,7 @@ import {
   type ReadNode,
 } from "./read_node.ts";
 import type { ResolvedNode } from "./resolved_tree.ts";
-import type { Relation } from "../schema_cache/schema_cache.ts";
+import type { Relation } from "../state/schema_cache/schema_cache.ts";
 
 export interface CursorPlace {
   /** The relation, or the function whose result the root reads. */

@@ -1,5 +1,5 @@
 /** The key that makes the order of a relation's rows total. @module */
-import type { Relation } from "../schema_cache/schema_cache.ts";
+import type { Relation } from "../state/schema_cache/schema_cache.ts";
 
 /** One that `columns` contains, else the primary key, else the shortest without NULL. */
 export function orderKey(

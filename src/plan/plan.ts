@@ -1,11 +1,11 @@
 /** Plans a request: resolves names, and chooses the representation. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import type { TargetNameUse } from "../base/errors/target_name_warning.ts";
 import type { ApiRequest, OptionsTarget, Payload } from "../request/api_request.ts";
 import { noBytes } from "../request/body/body_decoder.ts";
 import type { PayloadFormat } from "../request/body/payload.ts";
-import type { Relation, Routine, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { Relation, Routine, SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import {
   type OptionsPlan,
   planOptions,

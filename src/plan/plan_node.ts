@@ -3,7 +3,7 @@ import { errors } from "../base/errors/catalogue.ts";
 import { getOrMake } from "../base/lib/group_by.ts";
 import type { OrderTerm, RowBounds } from "../request/url/query_types.ts";
 import type { RelatedOperand } from "../request/url/value_types.ts";
-import type { Relationship } from "../schema_cache/schema_cache.ts";
+import type { Relationship } from "../state/schema_cache/schema_cache.ts";
 import type { Aliases } from "./resolved_tree.ts";
 import { planRowCondition, rowValue } from "./conditions.ts";
 import { resolveNullFilters } from "./embed_filters.ts";

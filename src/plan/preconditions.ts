@@ -1,8 +1,8 @@
 /** Plans which responses have an entity tag, and which rows a write may change. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import type { Relation } from "../schema_cache/schema_cache.ts";
+import type { Relation } from "../state/schema_cache/schema_cache.ts";
 import type { Representation } from "./negotiate.ts";
 import { type RowVersion, rowVersionOf, versionsIn } from "./row_version.ts";
 

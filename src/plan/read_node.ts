@@ -7,7 +7,7 @@ import type {
   PageDirection,
   PathStep,
 } from "../request/url/query_types.ts";
-import type { ColumnPair, QualifiedName } from "../schema_cache/schema_cache.ts";
+import type { ColumnPair, QualifiedName } from "../state/schema_cache/schema_cache.ts";
 
 export interface RowType {
   readonly type: QualifiedName;

@@ -1,10 +1,10 @@
 /** Plans reading from a relation, or from rows that a function or a write returns. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import type { TargetNameUse } from "../base/errors/target_name_warning.ts";
 import type { ApiRequest } from "../request/api_request.ts";
 import type { QueryParams } from "../request/url/query_types.ts";
-import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { QualifiedName, Relation, SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import { checkTree } from "./tree_checks.ts";
 import { buildSelectTree } from "./select_tree.ts";
 import { planNode } from "./plan_node.ts";

@@ -5,7 +5,7 @@ import type {
   Relation,
   Relationship,
   SchemaCache,
-} from "../schema_cache/schema_cache.ts";
+} from "../state/schema_cache/schema_cache.ts";
 import { isKeyed, keyOfItem } from "./level_names.ts";
 import { plainField } from "./select_list.ts";
 import type { EmbedItem, FieldItem, SelectNode } from "./select_tree.ts";

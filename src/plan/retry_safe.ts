@@ -1,7 +1,7 @@
 /** Decides whether a planned read can run twice, whether a standby may execute it, and whether a plan runs
  * functions that may change the session. @module */
 import type { FullTextOperator } from "../request/url/query_types.ts";
-import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { QualifiedName, Relation, SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import { aggregateIn, fieldsOf } from "./planned_values.ts";
 import type { Condition, PlannedField, PlannedValue, ReadItem, ReadNode } from "./read_node.ts";
 import type { Plan } from "./plan.ts";

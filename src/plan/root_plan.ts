@@ -1,9 +1,9 @@
 /** Plans the root: the OpenAPI description of a schema. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import { canonicalText, type MediaRange } from "../base/http/media_type.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../state/schema_cache/schema_cache.ts";
 
 export type OpenApiVersion = "2.0" | "3.1";
 

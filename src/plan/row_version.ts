@@ -1,8 +1,8 @@
 /** Row versions: values that change with every update of a row. They are the first half of entity
  * tags. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import type { EntityTag } from "../base/http/etag.ts";
-import type { Relation } from "../schema_cache/schema_cache.ts";
+import type { Relation } from "../state/schema_cache/schema_cache.ts";
 
 export type RowVersion =
   /** By `tableoid`, `xmin` and `ctid`. Reading them needs SELECT on the whole table. */

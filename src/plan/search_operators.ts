@@ -1,6 +1,6 @@
 /** Finds the operators and functions of extensions for distances and similarity. @module */
 import { getOrMake } from "../base/lib/group_by.ts";
-import type { DistanceOperator, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { DistanceOperator, SchemaCache } from "../state/schema_cache/schema_cache.ts";
 
 /** Names of types in casts, where `format_type` prints others. */
 const printedTypes: ReadonlyMap<string, string> = new Map([

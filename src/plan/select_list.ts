@@ -1,6 +1,6 @@
 /** The select list of a node, with the conversions that the types of columns need. @module */
 import type { SelectAll, SelectField, SelectValue } from "../request/url/query_types.ts";
-import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { QualifiedName, Relation, SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import { cachedColumn, type FieldScope, keyOf, planField } from "./fields.ts";
 import { keyOfItem } from "./level_names.ts";
 import type { Condition, ReadItem } from "./read_node.ts";

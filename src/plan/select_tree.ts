@@ -1,5 +1,5 @@
 /** First pass: builds the tree of the select list, with the parameters of each node. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import type { ServiceError } from "../base/errors/service_error.ts";
 import { getOrMake } from "../base/lib/group_by.ts";

@@ -1,7 +1,7 @@
 /** The columns that `*` and `**` stand for. @module */
 import { errors } from "../base/errors/catalogue.ts";
 import type { SelectItem } from "../request/url/query_types.ts";
-import type { SchemaCache, SelectableColumns } from "../schema_cache/schema_cache.ts";
+import type { SchemaCache, SelectableColumns } from "../state/schema_cache/schema_cache.ts";
 import type { ResolvedNode } from "./resolved_tree.ts";
 import { hasRepresentation, type SelectListOptions } from "./select_list.ts";
 import type { SelectNode } from "./select_tree.ts";

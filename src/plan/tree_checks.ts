@@ -1,7 +1,7 @@
 /** Checks of the resolved tree: restrictions on orders, spreads, filters and aggregates. @module */
 import { errors } from "../base/errors/catalogue.ts";
 import type { Filter, LogicTree } from "../request/url/query_types.ts";
-import type { Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { Relation, SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import { isNullTest } from "./conditions.ts";
 import { isAggregateItem, isKeyed } from "./level_names.ts";
 import { addressOf } from "./select_tree.ts";

@@ -14,7 +14,7 @@ import {
   valueFunctions,
 } from "./value_functions.ts";
 import { needsDocument, typeOf } from "./type_of_value.ts";
-import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import { findDistance, isTextType, similaritySchema } from "./search_operators.ts";
 
 export interface ValueRules {

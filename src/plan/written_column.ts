@@ -1,6 +1,6 @@
 /** The columns that a write sets. @module */
 import { errors } from "../base/errors/catalogue.ts";
-import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { QualifiedName, Relation, SchemaCache } from "../state/schema_cache/schema_cache.ts";
 
 export interface WrittenColumn {
   readonly name: string;

@@ -1,5 +1,5 @@
 /** Reads the query shape of a request: the request without its operands and body. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import type { ApiRequest, Payload } from "../request/api_request.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { type CursorPosition, readCursor, writeCursor } from "../request/url/cursor_text.ts";

@@ -1,5 +1,5 @@
 /** Parses files of policy tests: fixtures, callers and cases between lines of `===`. @module */
-import type { Identity } from "../auth/jwt_cache.ts";
+import type { Identity } from "../state/auth/jwt_cache.ts";
 import { parseJsonObject } from "../base/lib/json_object.ts";
 import type { CaseResult } from "./case_handler.ts";
 import { answerText, type Expectation, jsonOf, parseExpectation } from "./expectation.ts";

@@ -1,7 +1,7 @@
 /** Sends requests of cases to the handler in this process, each from the state behind the fixtures. @module */
-import { callerIdentity } from "../auth/authenticate.ts";
-import type { Config } from "../config/options.ts";
-import type { ConfigSource } from "../config/source.ts";
+import { callerIdentity } from "../state/auth/authenticate.ts";
+import type { Config } from "../state/config/options.ts";
+import type { ConfigSource } from "../state/config/source.ts";
 import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import type { Transport } from "../database/transport.ts";
@@ -9,7 +9,7 @@ import { agentsOf } from "../agents/mcp_host.ts";
 import { serviceHandler } from "../handler/handler.ts";
 import { isJsonObject } from "../base/lib/json_object.ts";
 import type { Observation } from "../base/observe/observation.ts";
-import { Service } from "../service/service.ts";
+import { Service } from "../state/app_state/service.ts";
 import type { CaseFile, CaseRequest, PolicyCase } from "./case_file.ts";
 import { answerText, type CaseAnswer, differenceOf } from "./expectation.ts";
 import { type FixtureScript, type ReadInclude, withFixtures } from "./fixtures.ts";

@@ -1,9 +1,9 @@
 /** Writes policy tests for the policies that compare a column to a claim. @module */
 import { equalParam, queryName } from "../request/url/filter_param.ts";
-import { encodeText } from "../request/url/percent.ts";
+import { encodeText } from "../base/http/percent.ts";
 import { metadataBatch } from "../database/batch.ts";
 import { printable } from "../base/lib/printable.ts";
-import type { Column, Relation } from "../schema_cache/schema_cache.ts";
+import type { Column, Relation } from "../state/schema_cache/schema_cache.ts";
 import { compile, ident, join, literal, sql } from "../base/sql/fragment.ts";
 import { parseCaseFile, withAnswers } from "./case_file.ts";
 import { type CaseService, runFile, type RunSetup, withCaseService } from "./case_handler.ts";

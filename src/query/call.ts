@@ -1,6 +1,6 @@
 /** Renders a function call as a FROM item. @module */
 import type { ArgumentValue, CallPlan } from "../plan/call_plan.ts";
-import type { Parameter } from "../schema_cache/schema_cache.ts";
+import type { Parameter } from "../state/schema_cache/schema_cache.ts";
 import { catalogueSql, emptySql, ident, join, param, type Sql, sql } from "../base/sql/fragment.ts";
 import { arrayLiteral } from "../base/sql/array_literal.ts";
 import { fromJson } from "./written_rows.ts";

@@ -8,7 +8,7 @@ import type {
   SimilarityOperator,
   SimpleOperator,
 } from "../request/url/query_types.ts";
-import type { QualifiedName, Relation } from "../schema_cache/schema_cache.ts";
+import type { QualifiedName, Relation } from "../state/schema_cache/schema_cache.ts";
 import { and, emptySql, ident, join, or, param, type Sql, sql } from "../base/sql/fragment.ts";
 import { arrayLiteral } from "../base/sql/array_literal.ts";
 import { renderConversion, renderField, textQueryFunctions } from "./field.ts";

@@ -10,7 +10,7 @@ import type {
   ReadNode,
   RowRange,
 } from "../plan/read_node.ts";
-import type { ColumnPair } from "../schema_cache/schema_cache.ts";
+import type { ColumnPair } from "../state/schema_cache/schema_cache.ts";
 import { emptySql, ident, join, param, smallNumber, type Sql, sql } from "../base/sql/fragment.ts";
 import {
   type EmbedTests,

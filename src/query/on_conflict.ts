@@ -1,6 +1,6 @@
 /** Renders the `ON CONFLICT` of an insert. @module */
 import type { Conflict, ConflictTarget } from "../plan/conflict.ts";
-import type { Relation } from "../schema_cache/schema_cache.ts";
+import type { Relation } from "../state/schema_cache/schema_cache.ts";
 import {
   and,
   catalogueSql,

@@ -3,7 +3,7 @@
 import { type Embed, isSpread, type ReadNode, type RowRange } from "../plan/read_node.ts";
 import { unlimited } from "../plan/query_limits.ts";
 import type { ReadPlan } from "../plan/read_plan.ts";
-import type { QualifiedName } from "../schema_cache/schema_cache.ts";
+import type { QualifiedName } from "../state/schema_cache/schema_cache.ts";
 import { emptySql, ident, join, smallNumber, type Sql, sql } from "../base/sql/fragment.ts";
 import { orderTerm, renderConditionList } from "./condition.ts";
 import { nameOf } from "./field.ts";

@@ -2,7 +2,7 @@
 import { errors } from "../base/errors/catalogue.ts";
 import type { Action, OptionsTarget } from "./api_request.ts";
 import type { RawRequest } from "./raw_request.ts";
-import { percentDecode } from "./url/percent.ts";
+import { percentDecode } from "../base/http/percent.ts";
 
 export interface ActionConfig {
   /** The function that answers `/`; null for the generated description. */

@@ -1,7 +1,7 @@
 /** The parsed request: its intent, before anything is looked up in the schema cache. @module */
 import type { MediaRange } from "../base/http/media_type.ts";
 import type { PatchDocument } from "./body/patch_document.ts";
-import type { SelectableColumns } from "../schema_cache/schema_cache.ts";
+import type { SelectableColumns } from "../state/schema_cache/schema_cache.ts";
 import type { QueryForm } from "./query_request.ts";
 import type { Preconditions } from "./preconditions.ts";
 import type { QueryParams, RowBounds } from "./url/query_types.ts";

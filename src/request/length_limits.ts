@@ -1,5 +1,5 @@
 /** Limits the lengths of URLs and headers. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import type { ServiceError } from "../base/errors/service_error.ts";
 import type { RawRequest } from "./raw_request.ts";

@@ -6,7 +6,7 @@ import { canonicalText, parseMediaType } from "../base/http/media_type.ts";
 import { RawDecoder } from "./body/decoders.ts";
 import type { PayloadReader } from "./body/payload.ts";
 import { textOf } from "./body/utf8.ts";
-import { percentDecode } from "./url/percent.ts";
+import { percentDecode } from "../base/http/percent.ts";
 import type { RawRequest } from "./raw_request.ts";
 
 /** How a request says that its parameters come in the body: by its method, or by its path. */

@@ -3,7 +3,7 @@
  * names, and objects of the schema cache, which has no privileges. @module */
 import { decodeProtectedHeader } from "jose";
 import { nearest } from "../base/lib/nearest.ts";
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { isEmbedded } from "../database/open.ts";
 import type { ErrorFields } from "../base/errors/service_error.ts";
 import { quotable } from "../base/errors/quoting.ts";
@@ -12,8 +12,8 @@ import { splitQuery } from "../request/url/query_string.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { createAdvice, privilegeAdvice } from "./privilege_advice.ts";
 import { replacesHint, requestAdvice } from "./request_advice.ts";
-import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
-import { bearerToken } from "../auth/credential.ts";
+import type { SchemaCacheData } from "../state/schema_cache/schema_cache.ts";
+import { bearerToken } from "../state/auth/credential.ts";
 
 export interface AdviceContext {
   readonly pieces: RawRequest;

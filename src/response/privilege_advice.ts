@@ -1,7 +1,7 @@
 /** Hints for missing privileges: the statement that grants them. @module */
 import type { ErrorFields } from "../base/errors/service_error.ts";
 import { chooseSchema } from "../request/profile.ts";
-import { percentDecode } from "../request/url/percent.ts";
+import { percentDecode } from "../base/http/percent.ts";
 import { decodeQueryText, splitQuery } from "../request/url/query_string.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { nameText } from "../base/sql/name_text.ts";

@@ -3,10 +3,10 @@
 import { locationOf } from "./address_headers.ts";
 import { nearest } from "../base/lib/nearest.ts";
 import type { ErrorFields } from "../base/errors/service_error.ts";
-import { percentDecode } from "../request/url/percent.ts";
+import { percentDecode } from "../base/http/percent.ts";
 import { splitQuery } from "../request/url/query_string.ts";
-import type { Column, Relation, SchemaCacheData } from "../schema_cache/schema_cache.ts";
-import { bearerToken } from "../auth/credential.ts";
+import type { Column, Relation, SchemaCacheData } from "../state/schema_cache/schema_cache.ts";
+import { bearerToken } from "../state/auth/credential.ts";
 import type { AdviceContext } from "./advice.ts";
 
 /** Returns the corrected part of a request; null if the error has no correction here. */

@@ -4,7 +4,7 @@ import { slicer } from "../base/lib/slices.ts";
 import type { OpenApiVersion, RootPlan } from "../plan/root_plan.ts";
 import type { SchemaMetadata } from "../query/schema_metadata.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import { conditionalReply } from "./conditional.ts";
 import { configKey, type DocumentConfig, hasTags } from "./openapi/about.ts";
 import {

@@ -1,8 +1,8 @@
 /** Serves the API. @module */
 import type { HandleApi } from "../admin/console_routes.ts";
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import { untilIdle, withTimeout } from "../base/lib/time_limits.ts";
-import type { RequestService } from "../service/request_service.ts";
+import type { RequestService } from "../state/app_state/request_service.ts";
 import { version } from "../base/version.ts";
 import { listen, type Listening, type ListenOptions } from "./listen.ts";
 import { apiListenAddress } from "./listen_address.ts";
@@ -11,11 +11,11 @@ import type { Dialect } from "../base/dialect.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import { errorResponseTo } from "../handler/handler.ts";
 import { foreignHeader } from "../base/http/foreign_site.ts";
-import { limitKeys } from "../config/connection_limits.ts";
+import { limitKeys } from "../state/config/connection_limits.ts";
 import type { ConnectionLimits } from "./connection_table.ts";
 import type { Schedule } from "../base/lib/timers.ts";
 import type { Observation } from "../base/observe/observation.ts";
-import type { Service } from "../service/service.ts";
+import type { Service } from "../state/app_state/service.ts";
 
 export interface ApiServerOptions {
   /** The configuration at the start, which has the address and the limits of connections. */

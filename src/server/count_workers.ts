@@ -1,7 +1,7 @@
 /** The number of threads that serve, from the configuration and the machine. @module */
 import { availableParallelism } from "node:os";
 import process from "node:process";
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import {
   appliedParameters,
   type ConnectionEnvironment,

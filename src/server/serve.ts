@@ -1,6 +1,6 @@
 /** Runs the service: start, admin server, first schema load, API, shutdown. @module */
 import { consoleRecorder } from "../admin/recorder.ts";
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import type { Database } from "../database/database.ts";
 import { isEmbedded } from "../database/open.ts";
 import { deferred } from "../base/lib/deferred.ts";
@@ -12,7 +12,7 @@ import { agentsOf, loadMcp } from "../agents/mcp_host.ts";
 import { liveOf } from "../live/live_host.ts";
 import type { CallWords } from "../base/observe/call_words.ts";
 import type { Observation } from "../base/observe/observation.ts";
-import { Service } from "../service/service.ts";
+import { Service } from "../state/app_state/service.ts";
 import { version } from "../base/version.ts";
 import { hasConsole, serveAdmin } from "./admin_server.ts";
 import {
@@ -29,7 +29,7 @@ import {
   embeddedFolder,
   openConfiguredDatabase,
   shortPath,
-} from "../cli/config_files.ts";
+} from "../state/config/config_files.ts";
 import type { ApiFront, ServeEvents } from "../cli/command.ts";
 import type { Listening } from "./listen.ts";
 import type { Log } from "../cli/log.ts";

@@ -1,5 +1,5 @@
 /** Runs a process with tenants: start, admin server, API, shutdown. @module */
-import type { ConfigReader } from "../cli/config_files.ts";
+import type { ConfigReader } from "../state/config/config_files.ts";
 import type { Log } from "../cli/log.ts";
 import { untilIdle } from "../base/lib/time_limits.ts";
 import { Tenants } from "../tenants/tenants.ts";

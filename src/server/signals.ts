@@ -2,7 +2,7 @@
 import process from "node:process";
 import { isatty } from "node:tty";
 import type { Observation } from "../base/observe/observation.ts";
-import type { Service } from "../service/service.ts";
+import type { Service } from "../state/app_state/service.ts";
 import { deferred } from "../base/lib/deferred.ts";
 
 /** The signals that stop the process. Those after the second have no effect. */

@@ -1,7 +1,7 @@
 /** Shapes of reads, and texts of a report, which contain no secrets. @module */
 import { redact } from "../base/observe/redact.ts";
 import { operators } from "../request/url/operators.ts";
-import { percentDecode } from "../request/url/percent.ts";
+import { percentDecode } from "../base/http/percent.ts";
 import { splitQuery } from "../request/url/query_string.ts";
 import type { ReadLine } from "./tally.ts";
 

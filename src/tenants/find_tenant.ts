@@ -1,5 +1,5 @@
 /** Finds the tenant of a request. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import {
   isTrustedPeer,
   readTrustedProxies,

@@ -1,18 +1,18 @@
 /** One tenant: its service with its own database, keys and caches, and its configuration: its own file, whose
  * defaults are the configuration of the process. @module */
-import type { TenantRule } from "../auth/claims.ts";
+import type { TenantRule } from "../state/auth/claims.ts";
 import {
   openConfiguredDatabase,
   readBytes,
   readEnvironment,
   relativeTo,
   withPaths,
-} from "../cli/config_files.ts";
-import type { ConfigFile } from "../config/file.ts";
-import { noValues } from "../config/load.ts";
-import { dialectVariable } from "../config/names.ts";
-import { type Config, type OptionKey, options } from "../config/options.ts";
-import { type ConfigSource, configSource } from "../config/source.ts";
+} from "../state/config/config_files.ts";
+import type { ConfigFile } from "../state/config/file.ts";
+import { noValues } from "../state/config/load.ts";
+import { dialectVariable } from "../state/config/names.ts";
+import { type Config, type OptionKey, options } from "../state/config/options.ts";
+import { type ConfigSource, configSource } from "../state/config/source.ts";
 import { isEmbedded } from "../database/open.ts";
 import { errorFacts } from "../base/errors/error_response.ts";
 import { agentsOf } from "../agents/mcp_host.ts";
@@ -21,8 +21,8 @@ import { serviceHandler } from "../handler/handler.ts";
 import type { Observation } from "../base/observe/observation.ts";
 import type { RequestMetrics } from "../base/observe/request_metrics.ts";
 import { addressOf } from "../response/openapi/about.ts";
-import { Service } from "../service/service.ts";
-import type { ServiceOptions } from "../service/service_options.ts";
+import { Service } from "../state/app_state/service.ts";
+import type { ServiceOptions } from "../state/app_state/service_options.ts";
 import type { LoadedTenant, OpeningTenant } from "./tenant_registry.ts";
 
 /** Dependencies that all tenants of a process share. */

@@ -6,7 +6,7 @@ import type { RequestInfo } from "../handler/handler.ts";
 import { withTimeout } from "../base/lib/time_limits.ts";
 import { nextBackoff, type Schedule } from "../base/lib/timers.ts";
 import type { Observation, TenantEnd } from "../base/observe/observation.ts";
-import type { Service } from "../service/service.ts";
+import type { Service } from "../state/app_state/service.ts";
 
 /** A tenant that can serve requests. */
 export interface LoadedTenant {

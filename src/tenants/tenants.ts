@@ -1,18 +1,18 @@
 /** The tenants of a process, put together from its configuration. @module */
-import { compileClaimPath } from "../auth/role_claim.ts";
-import type { TenantRule } from "../auth/claims.ts";
-import { type ConfigReader, readBytes, relativeTo } from "../cli/config_files.ts";
+import { compileClaimPath } from "../state/auth/role_claim.ts";
+import type { TenantRule } from "../state/auth/claims.ts";
+import { type ConfigReader, readBytes, relativeTo } from "../state/config/config_files.ts";
 import type { AdminHandler } from "../admin/admin.ts";
-import type { ConfigFile } from "../config/file.ts";
-import { keepStartupOptions, noValues } from "../config/load.ts";
-import type { Config, OptionKey } from "../config/options.ts";
+import type { ConfigFile } from "../state/config/file.ts";
+import { keepStartupOptions, noValues } from "../state/config/load.ts";
+import type { Config, OptionKey } from "../state/config/options.ts";
 import type { RequestInfo } from "../handler/handler.ts";
 import { schedule } from "../base/lib/timers.ts";
 import { countedEvents } from "../base/observe/counted_events.ts";
 import { MetricRegistry } from "../base/observe/metric_registry.ts";
 import type { Observation } from "../base/observe/observation.ts";
 import { RequestMetrics } from "../base/observe/request_metrics.ts";
-import type { ServiceOptions } from "../service/service_options.ts";
+import type { ServiceOptions } from "../state/app_state/service_options.ts";
 import { isTenantName, tenantFinder } from "./find_tenant.ts";
 import { openTenant, poolShareOf } from "./tenant.ts";
 import { TenantRegistry } from "./tenant_registry.ts";

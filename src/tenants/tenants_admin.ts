@@ -7,8 +7,8 @@ import {
   routedAdmin,
   textResponse,
 } from "../admin/admin.ts";
-import type { Config } from "../config/options.ts";
-import { redactedConfig } from "../config/print.ts";
+import type { Config } from "../state/config/options.ts";
+import { redactedConfig } from "../state/config/print.ts";
 import type { MetricRegistry } from "../base/observe/metric_registry.ts";
 import type { RequestMetrics } from "../base/observe/request_metrics.ts";
 import type { TenantRegistry } from "./tenant_registry.ts";

@@ -1,6 +1,6 @@
 /** Handles requests to a process with tenants: finds the tenant and passes the request on. @module
  */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import type { Dialect } from "../base/dialect.ts";
 import { errorFacts } from "../base/errors/error_response.ts";
 import { errors } from "../base/errors/catalogue.ts";

@@ -1,12 +1,12 @@
 /** The plans that need a transaction, and the properties of that: access mode and isolation level.
  * @module */
 import type { AccessMode, IsolationLevel, Statement, StatementRole } from "../database/batch.ts";
-import type { RoleDefaults } from "../config/in_database.ts";
+import type { RoleDefaults } from "../state/config/in_database.ts";
 import { errors } from "../base/errors/catalogue.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { RowVersion } from "../plan/row_version.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
-import type { Relation } from "../schema_cache/schema_cache.ts";
+import type { Relation } from "../state/schema_cache/schema_cache.ts";
 import {
   callQuery,
   mutateQuery,

@@ -1,9 +1,9 @@
 /** The beginning of a request's transaction: its settings, and the function that runs before each
  * request. @module */
-import type { Identity } from "../auth/jwt_cache.ts";
-import type { RoleDefaults } from "../config/in_database.ts";
-import { appSettingsPrefix } from "../config/names.ts";
-import type { Config } from "../config/options.ts";
+import type { Identity } from "../state/auth/jwt_cache.ts";
+import type { RoleDefaults } from "../state/config/in_database.ts";
+import { appSettingsPrefix } from "../state/config/names.ts";
+import type { Config } from "../state/config/options.ts";
 import type { Statement } from "../database/batch.ts";
 import { noIdentifiers, type RequestIdentifiers } from "../base/http/request_id.ts";
 import type { RootPlan } from "../plan/root_plan.ts";

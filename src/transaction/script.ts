@@ -1,6 +1,6 @@
 /** Builds the script of a request: the statements of its transaction in order, each with its role. A plain
  * request is one operation, a batch has several. @module */
-import type { Config } from "../config/options.ts";
+import type { Config } from "../state/config/options.ts";
 import type {
   AccessMode,
   Batch,

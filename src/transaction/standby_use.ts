@@ -1,10 +1,10 @@
 /** Decides which requests a standby may execute, and which of their batches want a bookmark.
  * @module */
-import type { Config } from "../config/options.ts";
-import type { RoleDefaults } from "../config/in_database.ts";
+import type { Config } from "../state/config/options.ts";
+import type { RoleDefaults } from "../state/config/in_database.ts";
 import type { Batch, StandbyUse } from "../database/batch.ts";
 import { isStandbyRead } from "../plan/retry_safe.ts";
-import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import { accessOf, isolationOf } from "./data_plan.ts";
 import type { RequestOperation } from "./script.ts";
 

@@ -2,10 +2,10 @@
  * of the exposed schemas. @module */
 import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
-import { typeCatalogueQueries } from "../schema_cache/load.ts";
-import { indexSchemaCache } from "../schema_cache/lookups.ts";
-import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";
-import type { Relation, SchemaCacheData } from "../schema_cache/schema_cache.ts";
+import { typeCatalogueQueries } from "../state/schema_cache/load.ts";
+import { indexSchemaCache } from "../state/schema_cache/lookups.ts";
+import type { TypeCatalogue } from "../state/schema_cache/queries/type_catalogue.ts";
+import type { Relation, SchemaCacheData } from "../state/schema_cache/schema_cache.ts";
 import { type MemberTypeContext, relationType, resultLookup, routineType } from "./member_types.ts";
 import { rowFunctions } from "./row_functions.ts";
 import { memberName, objectType, textType, type TypeMember, union } from "./type_text.ts";

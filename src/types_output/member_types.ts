@@ -1,5 +1,5 @@
 /** Writes the types of tables, views and functions. @module */
-import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";
+import type { TypeCatalogue } from "../state/schema_cache/queries/type_catalogue.ts";
 import type {
   Column,
   KeyRelationship,
@@ -8,7 +8,7 @@ import type {
   Relationship,
   Routine,
   SchemaCache,
-} from "../schema_cache/schema_cache.ts";
+} from "../state/schema_cache/schema_cache.ts";
 import type { RoutineResult, RowFunction, RowFunctions } from "./row_functions.ts";
 import type { TypeNames } from "./type_names.ts";
 import { arrayType, objectType, textType, type TypeMember, union } from "./type_text.ts";

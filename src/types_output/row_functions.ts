@@ -1,12 +1,12 @@
 /** Finds the functions whose only argument is a row of an exposed relation: computed columns and
  * computed relationships. PostgreSQL and requests address them as `row.function`. @module */
-import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";
+import type { TypeCatalogue } from "../state/schema_cache/queries/type_catalogue.ts";
 import type {
   ComputedRelationship,
   QualifiedName,
   Relationship,
   SchemaCache,
-} from "../schema_cache/schema_cache.ts";
+} from "../state/schema_cache/schema_cache.ts";
 
 /** The result of a function, as the catalogue describes it. */
 export type RoutineResult = TypeCatalogue["results"][number];

@@ -1,6 +1,6 @@
 /** Maps PostgreSQL types to TypeScript types. @module */
-import type { TypeCatalogue } from "../schema_cache/queries/type_catalogue.ts";
-import type { QualifiedName, Relation, SchemaCache } from "../schema_cache/schema_cache.ts";
+import type { TypeCatalogue } from "../state/schema_cache/queries/type_catalogue.ts";
+import type { QualifiedName, Relation, SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import type { RowFunctions } from "./row_functions.ts";
 import { arrayType, textType, union } from "./type_text.ts";
 

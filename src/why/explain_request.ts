@@ -1,6 +1,6 @@
 /** Explains the answer to a request: lacking privileges, and policies on rows. @module */
 import { readAccess } from "../access/cells.ts";
-import type { Identity } from "../auth/jwt_cache.ts";
+import type { Identity } from "../state/auth/jwt_cache.ts";
 import { metadataBatch, type Statement } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { cachedContext } from "../handler/context.ts";
@@ -11,7 +11,7 @@ import { receive } from "../handler/receive.ts";
 import { printable } from "../base/lib/printable.ts";
 import type { CaseRequest } from "../policy_test/case_file.ts";
 import { readAnswer, requestOf, testConfig } from "../policy_test/case_handler.ts";
-import type { RequestService } from "../service/request_service.ts";
+import type { RequestService } from "../state/app_state/request_service.ts";
 import { compile, sql } from "../base/sql/fragment.ts";
 import { nameText } from "../base/sql/name_text.ts";
 import { relationOf } from "../transaction/data_plan.ts";

@@ -2,7 +2,7 @@
 import type { AccessCell } from "../access/cells.ts";
 import { fieldsOfCondition } from "../plan/planned_values.ts";
 import { neededColumns } from "../plan/read_plan.ts";
-import type { QualifiedName, Routine } from "../schema_cache/schema_cache.ts";
+import type { QualifiedName, Routine } from "../state/schema_cache/schema_cache.ts";
 import { param, type Sql, sql } from "../base/sql/fragment.ts";
 import { type DataPlan, relationOf } from "../transaction/data_plan.ts";
 

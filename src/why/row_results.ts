@@ -8,7 +8,7 @@ import { rowsText } from "../policy_test/expectation.ts";
 import { renderConditions } from "../query/condition.ts";
 import { renderFromWhere, rootSource } from "../query/from_where.ts";
 import { renderGroups } from "../query/read.ts";
-import type { Relation } from "../schema_cache/schema_cache.ts";
+import type { Relation } from "../state/schema_cache/schema_cache.ts";
 import { and, catalogueSql, compile, ident, join, literal, or } from "../base/sql/fragment.ts";
 import { param, quoteIdent, type Sql, sql } from "../base/sql/fragment.ts";
 import { needsOf, type RowPlan, type TableFacts } from "./needs.ts";

@@ -2,7 +2,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import fc from "fast-check";
 import { maxCursorKeys, readCursor, writeCursor } from "../../src/request/url/cursor_text.ts";
-import { base64Url } from "../unit/auth/tokens.ts";
+import { base64Url } from "../unit/state/auth/tokens.ts";
 import { altered, attempt, type FuzzTarget, fuzzTarget, strictUtf8, texts } from "./fuzz_target.ts";
 
 const text = fc.string({ unit: "binary", maxLength: 12 })

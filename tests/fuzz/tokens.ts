@@ -1,9 +1,9 @@
 /** Properties of JSON Web Tokens. @module */
 import { rejects, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
-import { parseToken, unverifiedIssuer } from "../../src/auth/jwt.ts";
+import { parseToken, unverifiedIssuer } from "../../src/state/auth/jwt.ts";
 import { ServiceError } from "../../src/base/errors/service_error.ts";
-import { base64Url, hmacToken, keysOf, secret, verifyWith } from "../unit/auth/tokens.ts";
+import { base64Url, hmacToken, keysOf, secret, verifyWith } from "../unit/state/auth/tokens.ts";
 import {
   altered,
   bytesOf,

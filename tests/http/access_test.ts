@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { withCounts } from "../../src/access/counts.ts";
-import { callerIdentity } from "../../src/auth/authenticate.ts";
+import { callerIdentity } from "../../src/state/auth/authenticate.ts";
 import { type AccessCell, type AccessInput, readAccess } from "../../src/access/cells.ts";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";

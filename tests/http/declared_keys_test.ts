@@ -1,8 +1,8 @@
 /** Keys that comments declare. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import type { TypeCatalogue } from "../../src/schema_cache/queries/type_catalogue.ts";
+import type { TypeCatalogue } from "../../src/state/schema_cache/queries/type_catalogue.ts";
 import { databaseTypes } from "../../src/types_output/database_types.ts";
-import type { SchemaCache } from "../../src/schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../../src/state/schema_cache/schema_cache.ts";
 import {
   relation,
   relationshipLines,

@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { reloadTriggerSql } from "../../src/schema_cache/reload_trigger.ts";
+import { reloadTriggerSql } from "../../src/state/schema_cache/reload_trigger.ts";
 import { liveSql } from "../../src/live/live_schema.ts";
 import { findingsSql } from "../../src/diagnosis/finding.ts";
 import { citusFake } from "../support/database/citus_fake.ts";

@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, rejects, strictEqual, throws } from "node:assert/strict";
 import { createHandler, type HandlerOptions, type Observation } from "../../mod.ts";
-import { dumpSchemaCache } from "../../src/schema_cache/dump.ts";
+import { dumpSchemaCache } from "../../src/state/schema_cache/dump.ts";
 import { engines } from "../support/database/engines.ts";
 import { prepared, serverVariable } from "../support/runner/environment.ts";
 import { eventually } from "../support/timing/eventually.ts";

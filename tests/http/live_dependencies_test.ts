@@ -1,7 +1,7 @@
 /** Which tables a live query depends on. */
 import { deepStrictEqual, rejects } from "node:assert/strict";
-import { noValues } from "../../src/config/load.ts";
-import { configSource } from "../../src/config/source.ts";
+import { noValues } from "../../src/state/config/load.ts";
+import { configSource } from "../../src/state/config/source.ts";
 import type { Database } from "../../src/database/database.ts";
 import type { ServiceError } from "../../src/base/errors/service_error.ts";
 import { dependentTables } from "../../src/live/dependencies.ts";
@@ -9,7 +9,7 @@ import { plan } from "../../src/plan/plan.ts";
 import type { ReadPlan } from "../../src/plan/read_plan.ts";
 import { parseHead } from "../../src/request/parse_request.ts";
 import { readRawRequest } from "../../src/request/raw_request.ts";
-import type { SchemaCache } from "../../src/schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../../src/state/schema_cache/schema_cache.ts";
 import { type Engine, engines } from "../support/database/engines.ts";
 import type { PostgresClient } from "../support/database/postgres_client.ts";
 import { load } from "../support/database/schema_cache.ts";

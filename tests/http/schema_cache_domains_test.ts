@@ -1,6 +1,6 @@
 /** Casts and media types of domains in the schema cache. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { QualifiedName } from "../../src/schema_cache/schema_cache.ts";
+import type { QualifiedName } from "../../src/state/schema_cache/schema_cache.ts";
 import { schemaCacheLoader } from "../support/database/schema_cache.ts";
 
 const loaded = schemaCacheLoader();

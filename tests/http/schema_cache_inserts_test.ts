@@ -1,6 +1,6 @@
 /** Which tables the schema cache takes for tables whose inserts may be divided. */
 import { strictEqual } from "node:assert/strict";
-import type { SchemaCache } from "../../src/schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../../src/state/schema_cache/schema_cache.ts";
 import { relation, schemaCacheLoader } from "../support/database/schema_cache.ts";
 
 const base = `

@@ -1,6 +1,6 @@
 /** Which relations and functions the schema cache takes for volatile. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { SchemaCache } from "../../src/schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../../src/state/schema_cache/schema_cache.ts";
 import { relation, schemaCacheLoader } from "../support/database/schema_cache.ts";
 
 /** `f` is volatile because it does not say otherwise; `g` is stable, whatever its body does. */

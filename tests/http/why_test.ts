@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { callerIdentity } from "../../src/auth/authenticate.ts";
+import { callerIdentity } from "../../src/state/auth/authenticate.ts";
 import { parseRequest } from "../../src/policy_test/case_file.ts";
 import { type RunSetup, withCaseService } from "../../src/policy_test/case_handler.ts";
 import { explainRequest } from "../../src/why/explain_request.ts";

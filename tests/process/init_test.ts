@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { signToken } from "../../src/auth/sign_token.ts";
+import { signToken } from "../../src/state/auth/sign_token.ts";
 import { parseConnectionString } from "../../src/database/connect/connection_string.ts";
 import { eventually } from "../support/timing/eventually.ts";
 import { prepared, serverVariable } from "../support/runner/environment.ts";

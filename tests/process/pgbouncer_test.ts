@@ -1,6 +1,6 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { openDatabase } from "../../src/database/open.ts";
-import { reloadTriggerSql } from "../../src/schema_cache/reload_trigger.ts";
+import { reloadTriggerSql } from "../../src/state/schema_cache/reload_trigger.ts";
 import { findPgbouncer, type PoolMode, startPgbouncer } from "../support/database/pgbouncer.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { type PostgresServer, startPostgres } from "../support/database/postgres_server.ts";

@@ -1,7 +1,7 @@
 /** Quick mode: `svc postgres://…` and `DATABASE_URL`, on a database without any preparation. */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { readExample } from "../../src/cli/quick/quick_facts.ts";
-import { loadConfig } from "../../src/config/load.ts";
+import { loadConfig } from "../../src/state/config/load.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { prepared, serverVariable } from "../support/runner/environment.ts";
 import { freePort } from "../support/server/free_port.ts";

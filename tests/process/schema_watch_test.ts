@@ -1,5 +1,5 @@
 import { strictEqual } from "node:assert/strict";
-import { reloadTriggerSql } from "../../src/schema_cache/reload_trigger.ts";
+import { reloadTriggerSql } from "../../src/state/schema_cache/reload_trigger.ts";
 import { engines } from "../support/database/engines.ts";
 import { eventually } from "../support/timing/eventually.ts";
 import { type PostgresClient, withClient } from "../support/database/postgres_client.ts";

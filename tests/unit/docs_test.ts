@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok } from "node:assert/strict";
 import denoConfig from "../../deno.json" with { type: "json" };
-import { loadConfig } from "../../src/config/load.ts";
+import { loadConfig } from "../../src/state/config/load.ts";
 import { generatedPages, readPage, withSections } from "../../tools/docs/generate.ts";
 import { exists, join } from "../support/docs/files.ts";
 import {

@@ -1,7 +1,7 @@
 /** Plans a deployment: `deno task capacity --rate 20000`. Prints pool size, instances, connections
  * and warnings, by Little's law and a model of one instance. `--help` names the arguments. @module */
 import { parseArgs } from "node:util";
-import { mostConnections } from "../../src/service/server_check.ts";
+import { mostConnections } from "../../src/state/app_state/server_check.ts";
 import { markdownTable } from "./table.ts";
 
 const usage = `Usage: deno task capacity --rate N [options]

@@ -1,8 +1,8 @@
 /** Writes the declaration of `HandlerConfig` for the npm package: an interface, whose comments say
  * what the table of options says. @module */
-import { camelCase } from "../../src/config/names.ts";
-import { rows } from "../../src/config/options.ts";
-import type { Option } from "../../src/config/options/option.ts";
+import { camelCase } from "../../src/state/config/names.ts";
+import { rows } from "../../src/state/config/options.ts";
+import type { Option } from "../../src/state/config/options/option.ts";
 import { defaultText } from "../docs/default_text.ts";
 
 /** Options that only a process of its own has a use for. */
@@ -24,7 +24,7 @@ const typesByName: ReadonlyMap<string, string> = new Map([
   ["JSON or `@file`", "readonly JwtIssuer[]"],
 ]);
 
-/** Returns the declaration of `src/config/handler_config.ts`. */
+/** Returns the declaration of `src/state/config/handler_config.ts`. */
 export function handlerConfig(): string {
   const fields = rows
     .filter(([key]) => !ofProcess.test(key) && !described.has(key))

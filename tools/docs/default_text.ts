@@ -1,6 +1,11 @@
 /** Defaults of options in Markdown. @module */
-import { quote } from "../../src/config/codecs.ts";
-import { isSameAs, ofDialect, type Option, required } from "../../src/config/options/option.ts";
+import { quote } from "../../src/state/config/codecs.ts";
+import {
+  isSameAs,
+  ofDialect,
+  type Option,
+  required,
+} from "../../src/state/config/options/option.ts";
 import { svcDialect } from "../../src/base/dialect.ts";
 
 /** Returns an option's default in Markdown. */

@@ -1,7 +1,7 @@
 /** The generated sections of `docs/`, in Markdown. @module */
-import { environmentName } from "../../src/config/names.ts";
-import { appSettings, rows } from "../../src/config/options.ts";
-import type { Option } from "../../src/config/options/option.ts";
+import { environmentName } from "../../src/state/config/names.ts";
+import { appSettings, rows } from "../../src/state/config/options.ts";
+import type { Option } from "../../src/state/config/options/option.ts";
 import { defaultText } from "./default_text.ts";
 import { svcDialect } from "../../src/base/dialect.ts";
 import { errors } from "../../src/base/errors/catalogue.ts";

@@ -1,10 +1,10 @@
 import { deepStrictEqual } from "node:assert/strict";
-import { camelCase } from "../../src/config/names.ts";
-import { type OptionKey, options } from "../../src/config/options.ts";
+import { camelCase } from "../../src/state/config/names.ts";
+import { type OptionKey, options } from "../../src/state/config/options.ts";
 
 const root = new URL("../../", import.meta.url);
 
-/** Options that only `src/config/` reads. */
+/** Options that only `src/state/config/` reads. */
 const usedByConfig: ReadonlySet<OptionKey> = new Set<OptionKey>([
   "db-pre-config",
   "jwt-secret-is-base64",

@@ -23,7 +23,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       `import { a } from "./count.ts"; import { b } from "../sql/fragment.ts";`,
     ],
     ["src/base/errors/a.ts", `import { a } from "../observe/logger.ts"; import b from "jose";`],
-    ["src/schema_cache/queries/a.ts", `import { a } from "../schema_cache.ts";`],
+    ["src/state/schema_cache/queries/a.ts", `import { a } from "../schema_cache.ts";`],
     ["mod.ts", `import { a } from "./src/handler/handler.ts";`],
     ["main.ts", `import { a } from "./mod.ts"; import { b } from "./src/server/serve.ts";`],
     [
@@ -132,7 +132,11 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       "pg does not exist in every runtime",
       "node:fs does not exist in every runtime",
     ],
-    ["src/service/service.ts", `Deno.env.get("A");`, "Deno does not exist in every runtime"],
+    [
+      "src/state/app_state/service.ts",
+      `Deno.env.get("A");`,
+      "Deno does not exist in every runtime",
+    ],
     [
       "src/base/http/a.ts",
       `(globalThis as { Deno?: 1 }).Deno; const { process } = globalThis;`,
@@ -216,7 +220,10 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   ],
   "sql-text": [
     ["src/query/read.ts", `import { literal } from "../sql/fragment.ts";`],
-    ["src/schema_cache/queries/a.ts", `import { catalogueSql } from "../../sql/fragment.ts";`],
+    [
+      "src/state/schema_cache/queries/a.ts",
+      `import { catalogueSql } from "../../sql/fragment.ts";`,
+    ],
     ["src/database/a.ts", `import { sql, ident } from "../sql/fragment.ts";`],
     ["src/database/a.ts", `import { literal } from "./fragment.ts";`],
     [

@@ -11,7 +11,7 @@ const raw: ReadonlySet<string> = new Set(["catalogueSql", "literal"]);
 const allowed = [
   "src/query/",
   "src/transaction/",
-  "src/schema_cache/",
+  "src/state/schema_cache/",
   "src/base/sql/",
   "src/diagnosis/measure.ts",
   "src/policy_test/generate.ts",

@@ -3,7 +3,7 @@
 import { withScriptConnection } from "../../database/adapters/script.ts";
 import { failureLines, type SqlSession } from "../../database/connection/sql_session.ts";
 import { svcDialect } from "../../base/dialect.ts";
-import { readText } from "../config_files.ts";
+import { readText } from "../../state/config/config_files.ts";
 import { fail, print, printError } from "../../base/observe/output.ts";
 import { programCall } from "../../base/lib/program_call.ts";
 import { configOfFile, type InitFiles } from "./init_files.ts";

@@ -1,10 +1,10 @@
 /** The two files that `svc init` writes, and the login that the configuration file names. @module */
 import { existsSync, rmSync, writeFileSync } from "node:fs";
-import { quote } from "../../config/codecs.ts";
-import { rejectFile } from "../../config/handler_options.ts";
-import { loadConfig } from "../../config/load.ts";
-import type { Config, OptionKey } from "../../config/options.ts";
-import { readText } from "../config_files.ts";
+import { quote } from "../../state/config/codecs.ts";
+import { rejectFile } from "../../state/config/handler_options.ts";
+import { loadConfig } from "../../state/config/load.ts";
+import type { Config, OptionKey } from "../../state/config/options.ts";
+import { readText } from "../../state/config/config_files.ts";
 import { programCall } from "../../base/lib/program_call.ts";
 import { idempotencyTable } from "./init_sql.ts";
 

@@ -1,9 +1,9 @@
 /** `svc init`: writes a configuration file and the SQL for roles and privileges, and applies the
  * SQL if the caller confirms it. @module */
 import { env } from "node:process";
-import { rejectFile } from "../../config/handler_options.ts";
-import { loadConfig } from "../../config/load.ts";
-import type { Config, OptionKey } from "../../config/options.ts";
+import { rejectFile } from "../../state/config/handler_options.ts";
+import { loadConfig } from "../../state/config/load.ts";
+import type { Config, OptionKey } from "../../state/config/options.ts";
 import { metadataBatch } from "../../database/batch.ts";
 import { parseConnectionString } from "../../database/connect/connection_string.ts";
 import { isEmbedded } from "../../database/open.ts";

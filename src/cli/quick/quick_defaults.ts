@@ -1,6 +1,6 @@
 /** The defaults of quick mode: the schemas, the anonymous role, and values that keep a first look
  * at a database safe. @module */
-import type { Config } from "../../config/options.ts";
+import type { Config } from "../../state/config/options.ts";
 import type { Dialect } from "../../base/dialect.ts";
 import { isLoopbackHost } from "../../base/http/host.ts";
 import { programCall } from "../../base/lib/program_call.ts";

@@ -1,5 +1,5 @@
 /** Writes filters of columns as parameters of the query string. @module */
-import { encodeText } from "./percent.ts";
+import { encodeText } from "../../base/http/percent.ts";
 
 /** Returns a column's name as queries write it: in quotes if it is reserved, or no plain name. */
 export function queryName(column: string): string {

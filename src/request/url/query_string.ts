@@ -1,6 +1,6 @@
 /** The query string as names and values, and back. @module */
 import { getOrMake } from "../../base/lib/group_by.ts";
-import { encodeText, percentDecode } from "./percent.ts";
+import { encodeText, percentDecode } from "../../base/http/percent.ts";
 
 export interface QueryParam {
   readonly name: string;

@@ -7,8 +7,8 @@ import type {
   Relationship,
   Routine,
   SchemaCache,
-} from "../../schema_cache/schema_cache.ts";
-import { readCommentTags } from "../../schema_cache/comment_tags.ts";
+} from "../../state/schema_cache/schema_cache.ts";
+import { readCommentTags } from "../../state/schema_cache/comment_tags.ts";
 
 /** One schema, restricted to the privileges of a role. */
 export interface ApiModel {

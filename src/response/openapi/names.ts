@@ -1,5 +1,5 @@
 /** Turns names and comments of the database into names, references, keys and texts of a document. @module */
-import type { Relation, Routine } from "../../schema_cache/schema_cache.ts";
+import type { Relation, Routine } from "../../state/schema_cache/schema_cache.ts";
 
 /** Returns a reference within the document: a JSON pointer (RFC 6901) as a URI fragment. */
 export function reference(...path: readonly string[]): { readonly $ref: string } {

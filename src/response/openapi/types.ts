@@ -1,5 +1,5 @@
 /** Maps PostgreSQL's types to types of an OpenAPI 2.0 document. @module */
-import type { Column } from "../../schema_cache/schema_cache.ts";
+import type { Column } from "../../state/schema_cache/schema_cache.ts";
 
 export type ValueType = "string" | "boolean" | "integer" | "number" | "array";
 

@@ -1,7 +1,7 @@
 /** Writes an OpenAPI 2.0 document
  * (https://github.com/OAI/OpenAPI-Specification/blob/main/versions/2.0.md). @module */
 import { described, objectSchema, unlessEmpty } from "./names.ts";
-import { pathSegment } from "../../request/url/percent.ts";
+import { pathSegment } from "../../base/http/percent.ts";
 import {
   batchPath,
   fixedParameters,

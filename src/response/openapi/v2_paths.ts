@@ -10,7 +10,7 @@ import {
 } from "./names.ts";
 import { descriptions } from "./about.ts";
 import type { DescribedRelation } from "./model.ts";
-import type { Parameter, Routine } from "../../schema_cache/schema_cache.ts";
+import type { Parameter, Routine } from "../../state/schema_cache/schema_cache.ts";
 import { elementType, typeFacts } from "./types.ts";
 import { batchSchema } from "./batch_schemas.ts";
 

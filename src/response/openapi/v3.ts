@@ -2,7 +2,7 @@
 import { addressOf, descriptions, documentationOf, type DocumentConfig, infoOf } from "./about.ts";
 import { ObjectMembers } from "./document_store.ts";
 import type { ApiModel } from "./model.ts";
-import { pathSegment } from "../../request/url/percent.ts";
+import { pathSegment } from "../../base/http/percent.ts";
 import { batchReplySchema, batchSchema } from "./batch_schemas.ts";
 import {
   errorResponse,

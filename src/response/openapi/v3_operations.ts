@@ -2,7 +2,7 @@
  * has the privileges, and calls of functions. @module */
 import { queryName } from "../../request/url/filter_param.ts";
 import { orderKey } from "../../plan/order_key.ts";
-import type { Parameter, Routine } from "../../schema_cache/schema_cache.ts";
+import type { Parameter, Routine } from "../../state/schema_cache/schema_cache.ts";
 import type { DescribedRelation, RelationMethod } from "./model.ts";
 import { aboutTarget, argumentsSchema, componentKey, reference } from "./names.ts";
 import { rawBodyType } from "./v2_paths.ts";

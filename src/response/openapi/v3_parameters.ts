@@ -1,6 +1,6 @@
 /** The parameters that operations of an OpenAPI 3.1 document refer to. @module */
 import { queryName } from "../../request/url/filter_param.ts";
-import type { Column } from "../../schema_cache/schema_cache.ts";
+import type { Column } from "../../state/schema_cache/schema_cache.ts";
 import { descriptions } from "./about.ts";
 import type { DescribedRelation } from "./model.ts";
 import { componentKey, reference } from "./names.ts";

@@ -2,7 +2,7 @@
  * requests read or write, errors, and values by PostgreSQL's types. @module */
 import { componentKey, described, objectSchema, reference } from "./names.ts";
 import type { DescribedColumn, DescribedRelation } from "./model.ts";
-import type { Column } from "../../schema_cache/schema_cache.ts";
+import type { Column } from "../../state/schema_cache/schema_cache.ts";
 import { elementType } from "./types.ts";
 
 type SchemaEntry = readonly [key: string, schema: Schema];

@@ -4,7 +4,7 @@ import type { RecordedRequests } from "../../admin/recorder.ts";
 import { deferred } from "../../base/lib/deferred.ts";
 import type { CallWords } from "../../base/observe/call_words.ts";
 import type { Metrics } from "../../base/observe/metrics.ts";
-import type { FollowedService, StateChange } from "../../service/following_service.ts";
+import type { FollowedService, StateChange } from "../../state/app_state/following_service.ts";
 import type { PartOfProcess } from "./shares.ts";
 
 /** A worker's part of the process's limits, and all that it needs to serve. */

@@ -1,5 +1,5 @@
 /** Divides the limits of a process among its workers. @module */
-import type { Config } from "../../config/options.ts";
+import type { Config } from "../../state/config/options.ts";
 
 export interface PartOfProcess {
   /** From 1. */

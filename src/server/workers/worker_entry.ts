@@ -1,7 +1,7 @@
 /** The module of a thread that serves requests. @module */
 import { metricsText } from "../../admin/admin.ts";
 import { errorMessage } from "../../base/observe/output.ts";
-import type { StateChange } from "../../service/following_service.ts";
+import type { StateChange } from "../../state/app_state/following_service.ts";
 import { closeInTime, hasWork, untilResponded } from "../api_server.ts";
 import type { Listening } from "../listen.ts";
 import {

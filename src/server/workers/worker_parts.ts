@@ -1,7 +1,7 @@
 /** Makes what a worker serves with: connections, caches, logs and a socket of its own. @module */
 import { consoleRecorder, type Recorder } from "../../admin/recorder.ts";
-import { openConfiguredDatabase } from "../../cli/config_files.ts";
-import type { Config } from "../../config/options.ts";
+import { openConfiguredDatabase } from "../../state/config/config_files.ts";
+import type { Config } from "../../state/config/options.ts";
 import { dialects } from "../../base/dialect.ts";
 import { agentsOf } from "../../agents/mcp_host.ts";
 import { liveOf } from "../../live/live_host.ts";
@@ -10,7 +10,7 @@ import { OneShotTimer } from "../../base/lib/one_shot_timer.ts";
 import { schedule } from "../../base/lib/timers.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 import { createReporter, type LogSettings, type Report } from "../../base/observe/reporter.ts";
-import { FollowingService } from "../../service/following_service.ts";
+import { FollowingService } from "../../state/app_state/following_service.ts";
 import { hasConsole } from "../admin_server.ts";
 import { serveApi } from "../api_server.ts";
 import type { Listening } from "../listen.ts";

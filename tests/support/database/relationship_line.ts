@@ -1,5 +1,5 @@
 /** Relationships as lines, so that expected ones can be listed. @module */
-import type { ColumnPair, Relationship } from "../../../src/schema_cache/schema_cache.ts";
+import type { ColumnPair, Relationship } from "../../../src/state/schema_cache/schema_cache.ts";
 
 /**
  * One line per relationship: origin, kind, foreign relation (views in brackets), and by which

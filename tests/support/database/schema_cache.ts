@@ -1,10 +1,14 @@
 /** The schema cache of what some SQL makes: schemas are made in a transaction of the test's own
  * database, the cache is loaded in the same transaction, and all is rolled back. @module */
 import { strictEqual } from "node:assert/strict";
-import { buildSchemaCache, schemaCacheQueries } from "../../../src/schema_cache/load.ts";
+import { buildSchemaCache, schemaCacheQueries } from "../../../src/state/schema_cache/load.ts";
 import { atOnce } from "../timing/at_once.ts";
-import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
-import type { Relation, Routine, SchemaCache } from "../../../src/schema_cache/schema_cache.ts";
+import { indexSchemaCache } from "../../../src/state/schema_cache/lookups.ts";
+import type {
+  Relation,
+  Routine,
+  SchemaCache,
+} from "../../../src/state/schema_cache/schema_cache.ts";
 import { prepared, serverVariable } from "../runner/environment.ts";
 import { createDatabase, type PostgresClient, withClient } from "./postgres_client.ts";
 import { relationshipLine } from "./relationship_line.ts";

@@ -1,11 +1,11 @@
 /** A database that is set up well, for tests that set it up wrongly. @module */
 import { createHandler, type Handler } from "../../../mod.ts";
-import { loadConfig } from "../../../src/config/load.ts";
-import type { Config } from "../../../src/config/options.ts";
+import { loadConfig } from "../../../src/state/config/load.ts";
+import type { Config } from "../../../src/state/config/options.ts";
 import { diagnose } from "../../../src/diagnosis/diagnose.ts";
 import type { Finding } from "../../../src/diagnosis/finding.ts";
 import { openDatabase } from "../../../src/database/open.ts";
-import { reloadTriggerSql } from "../../../src/schema_cache/reload_trigger.ts";
+import { reloadTriggerSql } from "../../../src/state/schema_cache/reload_trigger.ts";
 import { prepared, serverVariable } from "../runner/environment.ts";
 import { records } from "./records.ts";
 import { createDatabase, type PostgresClient, withClient } from "../database/postgres_client.ts";

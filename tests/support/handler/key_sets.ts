@@ -1,7 +1,7 @@
 /** Issuers of tokens for tests: keys, tokens, and a `fetch` that answers for them. @module */
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
-import type { Fetch } from "../../../src/auth/fetch_document.ts";
-import { RemoteKeySets } from "../../../src/auth/remote_key_set.ts";
+import type { Fetch } from "../../../src/state/auth/fetch_document.ts";
+import { RemoteKeySets } from "../../../src/state/auth/remote_key_set.ts";
 import { MetricRegistry } from "../../../src/base/observe/metric_registry.ts";
 import type { Claims } from "./token.ts";
 

@@ -1,6 +1,6 @@
 /** A database with policies, and the setup of commands that send requests in it. @module */
-import { noValues } from "../../../src/config/load.ts";
-import { configSource } from "../../../src/config/source.ts";
+import { noValues } from "../../../src/state/config/load.ts";
+import { configSource } from "../../../src/state/config/source.ts";
 import { openTransport } from "../../../src/database/open.ts";
 import type { RunSetup } from "../../../src/policy_test/case_handler.ts";
 import { type Engine, engines } from "../database/engines.ts";

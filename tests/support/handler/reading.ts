@@ -24,7 +24,7 @@ import type {
 } from "../../../src/request/url/query_types.ts";
 import type { Preferences } from "../../../src/request/api_request.ts";
 import { svcDialect } from "../../../src/base/dialect.ts";
-import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
+import { indexSchemaCache } from "../../../src/state/schema_cache/lookups.ts";
 import type {
   KeyRelationship,
   QualifiedName,
@@ -32,7 +32,7 @@ import type {
   Relationship,
   SchemaCache,
   SchemaCacheData,
-} from "../../../src/schema_cache/schema_cache.ts";
+} from "../../../src/state/schema_cache/schema_cache.ts";
 
 /** Preferences of a request without the header `Prefer`. */
 export const noPreferences: Preferences = {

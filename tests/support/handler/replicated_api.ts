@@ -1,14 +1,14 @@
 /** A handler whose database claims to have standbys, and records how it is asked to use them.
  * @module */
-import { configSource } from "../../../src/config/source.ts";
-import { noValues } from "../../../src/config/load.ts";
+import { configSource } from "../../../src/state/config/source.ts";
+import { noValues } from "../../../src/state/config/load.ts";
 import type { Batch, BatchResult } from "../../../src/database/batch.ts";
 import type { Caller, Database } from "../../../src/database/database.ts";
 import { openDatabase } from "../../../src/database/open.ts";
 import { agentsOf } from "../../../src/agents/mcp_host.ts";
 import { serviceHandler } from "../../../src/handler/handler.ts";
 import type { Observation } from "../../../src/base/observe/observation.ts";
-import { Service } from "../../../src/service/service.ts";
+import { Service } from "../../../src/state/app_state/service.ts";
 import { engines } from "../database/engines.ts";
 import type { Fixture } from "../database/fixture.ts";
 import { buffered, buildRequest, type RequestParts } from "./request.ts";

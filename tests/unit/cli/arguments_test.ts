@@ -1,7 +1,7 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { noServeFlags, parseArguments } from "../../../src/cli/arguments.ts";
 import { type Command, type ConfigArguments, flagsOf } from "../../../src/cli/command.ts";
-import type { OptionKey } from "../../../src/config/options.ts";
+import type { OptionKey } from "../../../src/state/config/options.ts";
 
 /** A command with a flag of each kind. */
 const paint: Command = {

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
-import { noValues } from "../../../src/config/load.ts";
-import { configReader } from "../../../src/cli/config_files.ts";
+import { noValues } from "../../../src/state/config/load.ts";
+import { configReader } from "../../../src/state/config/config_files.ts";
 
 const secret = "reallyreallyreallyreallyverysafe";
 

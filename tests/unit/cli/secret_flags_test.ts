@@ -1,6 +1,6 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { secretWarnings } from "../../../src/cli/secret_flags.ts";
-import type { OptionKey } from "../../../src/config/options.ts";
+import type { OptionKey } from "../../../src/state/config/options.ts";
 
 const rows: readonly (readonly [key: OptionKey, value: string, part: string | null])[] = [
   ["jwt-secret", "reallyreallyreallyreallyverysafe", "a secret"],

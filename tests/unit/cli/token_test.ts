@@ -1,8 +1,8 @@
 import { deepStrictEqual, rejects, strictEqual, throws } from "node:assert/strict";
 import { exportJWK, generateKeyPair } from "jose";
-import { verifyWith } from "../auth/tokens.ts";
-import { loadKeys } from "../../../src/auth/keys.ts";
-import { signToken } from "../../../src/auth/sign_token.ts";
+import { verifyWith } from "../state/auth/tokens.ts";
+import { loadKeys } from "../../../src/state/auth/keys.ts";
+import { signToken } from "../../../src/state/auth/sign_token.ts";
 import { tokenClaims, type TokenFlags } from "../../../src/cli/token.ts";
 
 const config = { jwtAud: null, jwtIssuer: null, jwtRoleClaimKey: "$.role" };

@@ -1,6 +1,6 @@
 import { strictEqual } from "node:assert/strict";
 import { RouteNames } from "../../../src/handler/route_names.ts";
-import type { SchemaCache } from "../../../src/schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../../../src/state/schema_cache/schema_cache.ts";
 
 const names: Readonly<Record<string, readonly string[]>> = {
   api: ["items", "a b", "grün", "a/b", "rpc"],

@@ -5,7 +5,7 @@ import { type Deferred, deferred } from "../../../src/base/lib/deferred.ts";
 import type { LiveRows, Subscriber } from "../../../src/live/group.ts";
 import { LiveGroups } from "../../../src/live/groups.ts";
 import { parsePgSnapshot, readOffset } from "../../../src/live/offset.ts";
-import type { SchemaCache } from "../../../src/schema_cache/schema_cache.ts";
+import type { SchemaCache } from "../../../src/state/schema_cache/schema_cache.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 const identity = { role: "writer", authenticated: true, claims: "{}" };

@@ -4,8 +4,8 @@ import { ServiceError } from "../../../src/base/errors/service_error.ts";
 import { parseAccept } from "../../../src/base/http/accept.ts";
 import { contentTypeOf } from "../../../src/base/http/media_type.ts";
 import { negotiate } from "../../../src/plan/negotiate.ts";
-import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
-import type { MediaHandler } from "../../../src/schema_cache/schema_cache.ts";
+import { indexSchemaCache } from "../../../src/state/schema_cache/lookups.ts";
+import type { MediaHandler } from "../../../src/state/schema_cache/schema_cache.ts";
 
 const items = { schema: "api", name: "items" };
 

@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { orderKey } from "../../../src/plan/order_key.ts";
-import type { Relation, UniqueIndex } from "../../../src/schema_cache/schema_cache.ts";
+import type { Relation, UniqueIndex } from "../../../src/state/schema_cache/schema_cache.ts";
 
 function relation(primaryKey: readonly string[], ...uniqueIndexes: UniqueIndex[]): Relation {
   const column = (name: string, nullable: boolean) => ({

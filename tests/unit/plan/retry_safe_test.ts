@@ -2,8 +2,8 @@ import { strictEqual } from "node:assert/strict";
 import type { BodyFormat } from "../../../src/plan/negotiate.ts";
 import { isRetrySafeRead } from "../../../src/plan/retry_safe.ts";
 import type { QueryParams } from "../../../src/request/url/query_types.ts";
-import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
-import type { Relation, SchemaCache } from "../../../src/schema_cache/schema_cache.ts";
+import { indexSchemaCache } from "../../../src/state/schema_cache/lookups.ts";
+import type { Relation, SchemaCache } from "../../../src/state/schema_cache/schema_cache.ts";
 import {
   api,
   at,

@@ -1,5 +1,5 @@
 import { strictEqual } from "node:assert/strict";
-import { percentDecode } from "../../../src/request/url/percent.ts";
+import { percentDecode } from "../../../src/base/http/percent.ts";
 
 Deno.test("percentDecode decodes what is escaped, and keeps what is not", () => {
   const rows: [text: string, replaced: string, rejected: string | null][] = [

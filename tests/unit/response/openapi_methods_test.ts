@@ -1,7 +1,7 @@
 import { relationMethods } from "../../../src/response/openapi/model.ts";
 import { strictEqual } from "node:assert/strict";
 import type { RelationPrivileges } from "../../../src/query/schema_metadata.ts";
-import type { Relation } from "../../../src/schema_cache/schema_cache.ts";
+import type { Relation } from "../../../src/state/schema_cache/schema_cache.ts";
 
 const table: Relation = {
   schema: "api",

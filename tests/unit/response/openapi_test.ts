@@ -6,7 +6,7 @@ import {
   splitComment,
   summaryOf,
 } from "../../../src/response/openapi/names.ts";
-import { pathSegment } from "../../../src/request/url/percent.ts";
+import { pathSegment } from "../../../src/base/http/percent.ts";
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { pgrstDialect, svcDialect } from "../../../src/base/dialect.ts";
 import {
@@ -24,8 +24,8 @@ import {
 import { buildModel } from "../../../src/response/openapi/model.ts";
 import { openApi2 } from "../../../src/response/openapi/v2.ts";
 import { openApi3 } from "../../../src/response/openapi/v3.ts";
-import { indexSchemaCache } from "../../../src/schema_cache/lookups.ts";
-import type { Column, Relation, Routine } from "../../../src/schema_cache/schema_cache.ts";
+import { indexSchemaCache } from "../../../src/state/schema_cache/lookups.ts";
+import type { Column, Relation, Routine } from "../../../src/state/schema_cache/schema_cache.ts";
 import { assertLinearTime } from "../../support/timing/linear_time.ts";
 import { validate } from "../../support/handler/openapi.ts";
 

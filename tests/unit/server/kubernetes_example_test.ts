@@ -1,8 +1,8 @@
 /** The values of `examples/deploy/kubernetes.yaml` that depend on each other. */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { loadAll } from "js-yaml";
-import { noValues } from "../../../src/config/load.ts";
-import { configSource } from "../../../src/config/source.ts";
+import { noValues } from "../../../src/state/config/load.ts";
+import { configSource } from "../../../src/state/config/source.ts";
 import { adminListenAddress, apiListenAddress } from "../../../src/server/listen_address.ts";
 import { testSecret } from "../../support/handler/token.ts";
 

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Config } from "../../../src/config/options.ts";
+import type { Config } from "../../../src/state/config/options.ts";
 import { workerCount } from "../../../src/server/count_workers.ts";
 import { shareOf } from "../../../src/server/workers/shares.ts";
 

@@ -1,7 +1,7 @@
 /** The owner of workers whose threads a test plays. */
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
-import { noRoleSettings } from "../../../src/config/in_database.ts";
-import { loadConfig } from "../../../src/config/load.ts";
+import { noRoleSettings } from "../../../src/state/config/in_database.ts";
+import { loadConfig } from "../../../src/state/config/load.ts";
 import { svcDialect } from "../../../src/base/dialect.ts";
 import { MetricRegistry } from "../../../src/base/observe/metric_registry.ts";
 import {
@@ -12,8 +12,8 @@ import {
   type WorkerTask,
 } from "../../../src/server/workers/calls.ts";
 import { type StartThread, WorkerTeam } from "../../../src/server/workers/worker_team.ts";
-import type { FollowedParts } from "../../../src/service/following_service.ts";
-import type { Service } from "../../../src/service/service.ts";
+import type { FollowedParts } from "../../../src/state/app_state/following_service.ts";
+import type { Service } from "../../../src/state/app_state/service.ts";
 import { fakeClock, settled } from "../../support/timing/fake_clock.ts";
 
 const noPool = { max: 0, open: 0, inUse: 0, waiting: 0, timeouts: 0 };

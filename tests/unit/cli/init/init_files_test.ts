@@ -1,7 +1,7 @@
 import { strictEqual } from "node:assert/strict";
 import { configFileText, type FileValues } from "../../../../src/cli/init/init_files.ts";
-import { rejectFile } from "../../../../src/config/handler_options.ts";
-import { loadConfig } from "../../../../src/config/load.ts";
+import { rejectFile } from "../../../../src/state/config/handler_options.ts";
+import { loadConfig } from "../../../../src/state/config/load.ts";
 
 const values: FileValues = {
   dbUri: "postgres://authenticator@localhost/shop",

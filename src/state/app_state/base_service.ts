@@ -1,0 +1,199 @@
+/** The parts that a service has whether it loads its own state or follows another service. @module
+ */
+import {
+  type Database,
+  type DatabaseOptions,
+  replicaSettings,
+  type StandbyCounts,
+} from "../../database/database.ts";
+import { isConnectionLost } from "../../database/failure.ts";
+import { versionNumber } from "../../database/server_version.ts";
+import type { Dialect } from "../../base/dialect.ts";
+import type { SpanContext } from "../../base/http/trace_context.ts";
+import { schedule } from "../../base/lib/timers.ts";
+import { countedEvents } from "../../base/observe/counted_events.ts";
+import {
+  EventLoopDelay,
+  type Metrics,
+  registerServiceMetrics,
+} from "../../base/observe/metrics.ts";
+import { MetricRegistry, type Sample } from "../../base/observe/metric_registry.ts";
+import type { Observation } from "../../base/observe/observation.ts";
+import { RequestMetrics } from "../../base/observe/request_metrics.ts";
+import type { TraceStage } from "../../base/observe/stopwatch.ts";
+import { version } from "../../base/version.ts";
+import { FailurePolicy } from "./failure_policy.ts";
+import type { ServiceOptions, SetSpanAttribute } from "./service_options.ts";
+import type { Snapshot } from "./snapshot.ts";
+import type { Config } from "../config/options.ts";
+
+export type BaseServiceOptions = Pick<
+  ServiceOptions,
+  | "activeSpan"
+  | "database"
+  | "isCounted"
+  | "isTimed"
+  | "now"
+  | "observe"
+  | "onFatal"
+  | "requestMetrics"
+  | "setSpanAttribute"
+  | "traceStage"
+>;
+
+/** State, connections and reports of a service. */
+export abstract class BaseService {
+  readonly database: Database;
+  readonly dialect: Dialect;
+  readonly now: () => number;
+  readonly observe: (event: Observation) => void;
+  readonly traceStage: TraceStage | null;
+  readonly setSpanAttribute: SetSpanAttribute | null;
+  readonly activeSpan: (() => SpanContext | null) | null;
+  /** Counters and gauges of the service's parts, which the admin server shows. */
+  readonly metricRegistry: MetricRegistry;
+  /** Null if requests are not counted. */
+  readonly requestMetrics: RequestMetrics | null;
+  readonly isTimed: () => boolean;
+  protected readonly failurePolicy: FailurePolicy;
+  readonly #ending = new AbortController();
+  readonly #eventLoop = new EventLoopDelay(schedule, () => performance.now());
+  #snapshot: Snapshot;
+
+  protected constructor(
+    options: BaseServiceOptions,
+    snapshot: Snapshot,
+    metricRegistry: MetricRegistry = new MetricRegistry(),
+  ) {
+    const { isCounted = false, observe } = options;
+    this.#snapshot = snapshot;
+    this.metricRegistry = metricRegistry;
+    this.database = options.database;
+    this.dialect = snapshot.config.dialect;
+    this.now = options.now;
+    this.observe = isCounted ? countedEvents(metricRegistry, observe) : observe;
+    this.requestMetrics = options.requestMetrics ??
+      (isCounted ? new RequestMetrics() : null);
+    this.traceStage = options.traceStage ?? null;
+    this.setSpanAttribute = options.setSpanAttribute ?? null;
+    this.activeSpan = options.activeSpan ?? null;
+    this.isTimed = options.isTimed ?? (() => false);
+    this.failurePolicy = new FailurePolicy({
+      dialect: this.dialect,
+      observe: this.observe,
+      recovers: () => this.#snapshot.config.dbPoolAutomaticRecovery,
+      retriesLogin: () => this.#snapshot.config.dbPasswordFile !== null,
+      endsAtPooler: () => this.#snapshot.config.dbPreparedStatements !== "auto",
+      onFatal: options.onFatal ?? null,
+    });
+    registerServiceMetrics(metricRegistry, () => this.metrics());
+    registerReplicaMetrics(metricRegistry, this.database);
+    if (isCounted) this.#eventLoop.start(metricRegistry);
+  }
+
+  /** Has the schema cache loaded again, since a connection was lost. */
+  abstract recover(): void;
+
+  get snapshot(): Snapshot {
+    return this.#snapshot;
+  }
+
+  /** Replaces parts of the state, for requests that begin from now on. */
+  protected replace(parts: Partial<Snapshot>): void {
+    this.#snapshot = { ...this.#snapshot, ...parts };
+  }
+
+  /** Aborted when the service stops: ends streams that have no end of their own. */
+  get ending(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  /** Ends the streams that have no end of their own. */
+  endStreams(): void {
+    this.#ending.abort();
+    this.#eventLoop.stop();
+  }
+
+  /** Handles the failure of a request: ends the process, reloads the schema cache, or ignores it. */
+  handleFailure(thrown: unknown): void {
+    if (!this.failurePolicy.exitOnFatal(thrown) && isConnectionLost(thrown)) this.recover();
+  }
+
+  /** Returns the metrics of what each thread that serves has: a pool and a cache of tokens. */
+  metrics(): Metrics {
+    const { auth, serverVersion } = this.#snapshot;
+    return {
+      build: {
+        version,
+        dialect: this.dialect.name,
+        postgres: serverVersion === null ? "" : versionNumber(serverVersion) ?? "",
+      },
+      pool: this.database.counts(),
+      queueSeconds: this.database.queueSeconds ?? null,
+      jwtCache: auth.cache?.counts() ?? { lookups: 0, hits: 0, evictions: 0 },
+    };
+  }
+
+  /**
+   * Applies the configuration to the database. Turns tracing of the pool and of the JWT cache on at log
+   * level `debug`, and off otherwise.
+   */
+  protected configureDatabase(): void {
+    const { config, auth, usesBlocks } = this.#snapshot;
+    this.database.configure({ ...databaseOptions(config), usesBlocks });
+    const trace = config.logLevel === "debug" ? this.observe : null;
+    auth.cache?.setListener(trace);
+    this.database.watch({
+      trace,
+      onPooler: () => this.failurePolicy.exitOnPooler(),
+      onStandby: (event) => {
+        if (event.kind === "standby-foreign") this.failurePolicy.exit(event);
+        else this.observe(event);
+      },
+    });
+  }
+}
+
+export function databaseOptions(
+  config: Pick<Config, "dbPreparedStatements" | "dbReplicaFallback" | "dbReplicaMaxLag">,
+): Omit<DatabaseOptions, "usesBlocks"> {
+  return { prepare: config.dbPreparedStatements, replicas: replicaSettings(config) };
+}
+
+export function registerReplicaMetrics(
+  registry: MetricRegistry,
+  database: Pick<Database, "replicaCounts">,
+): void {
+  if (database.replicaCounts === undefined) return;
+  const counts = () => database.replicaCounts!();
+  const ofStandbys = (value: (standby: StandbyCounts) => number | null) => () =>
+    counts().standbys.flatMap((standby): readonly Sample[] => {
+      const number = value(standby);
+      return number === null ? [] : [[[standby.place], number]];
+    });
+  const byReason = (pick: (all: ReturnType<typeof counts>) => ReadonlyMap<string, number>) => () =>
+    Array.from(pick(counts()), ([reason, number]): Sample => [[reason], number]);
+  const labels = ["host"];
+  const gauge = (name: string, help: string, read: () => readonly Sample[]) =>
+    registry.gauge({ name, help, labels }, read);
+  const isUp = ofStandbys(({ isServing }) => Number(isServing));
+  gauge("replica_up", "Whether a standby executes reads", isUp);
+  const lag = ofStandbys(({ lagSeconds }) => lagSeconds);
+  gauge("replica_lag_seconds", "Time that a standby lags behind the primary", lag);
+  const inFlight = ofStandbys((standby) => standby.inFlight);
+  gauge("replica_in_flight", "Reads in progress on a standby", inFlight);
+  registry.observedCounter(
+    { name: "replica_reads_total", help: "Reads that a standby has executed", labels },
+    ofStandbys(({ reads }) => reads),
+  );
+  registry.observedCounter({
+    name: "replica_fallbacks_total",
+    help: "Reads that the primary has executed in place of standbys",
+    labels: ["reason"],
+  }, byReason(({ fallbacks }) => fallbacks));
+  registry.observedCounter({
+    name: "replica_retries_total",
+    help: "Reads that were repeated after the refusal of a standby",
+    labels: ["reason"],
+  }, byReason(({ retries }) => retries));
+}

@@ -1,0 +1,137 @@
+/** Decides which failures end the service. All others affect single requests or loads. @module */
+import {
+  type FatalFailure,
+  fatalFailureOf,
+  isConnectionLost,
+  isLoginRefused,
+} from "../../database/failure.ts";
+import type { Dialect } from "../../base/dialect.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { errorFacts } from "../../base/errors/error_response.ts";
+import { DatabaseError } from "../../base/errors/service_error.ts";
+import type { Observation } from "../../base/observe/observation.ts";
+
+interface FailurePolicyOptions {
+  readonly dialect: Dialect;
+  readonly observe: (event: Observation) => void;
+  /** Whether the service reconnects after it has lost a connection. */
+  readonly recovers: () => boolean;
+  /** Whether a refused login is tried again, since its password may change. */
+  readonly retriesLogin: () => boolean;
+  /** Whether the service ends where a pooler in transaction mode loses prepared statements. */
+  readonly endsAtPooler: () => boolean;
+  /** Ends the process; null if the service does not own its process and never ends it. */
+  readonly onFatal: (() => void) | null;
+}
+
+/** Classifies failures. After the first fatal one it reports the failure and ends the process. */
+export class FailurePolicy {
+  readonly #options: FailurePolicyOptions;
+  #isEnding = false;
+
+  constructor(options: FailurePolicyOptions) {
+    this.#options = options;
+  }
+
+  /** True after a fatal failure: the process is about to end. */
+  get isEnding(): boolean {
+    return this.#isEnding;
+  }
+
+  /** Whether a failed attempt is followed by another one. */
+  get willRetry(): boolean {
+    return !this.#isEnding && this.#options.recovers();
+  }
+
+  /** Returns whether a failure of the database ends the service. */
+  isFatal(thrown: unknown): boolean {
+    const { onFatal, recovers } = this.#options;
+    if (onFatal === null) return false;
+    if (this.#fatalFailureOf(thrown) !== null) return true;
+    return isConnectionLost(thrown) && (this.#isEnding || !recovers());
+  }
+
+  /** Ends the process if the failure is fatal. Returns whether it is. */
+  exitOnFatal(thrown: unknown): boolean {
+    if (!this.isFatal(thrown)) return false;
+    const fatal = this.#fatalFailureOf(thrown);
+    const error = errorFacts(thrown, this.#options.dialect);
+    switch (fatal?.kind) {
+      case "login":
+        return this.exit({ kind: "connect-failed", error });
+      case "pooler":
+        return this.exit({ kind: "pooler-found", mode: fatal.mode, error });
+      default:
+        return this.exit({ kind: "recovery-disabled" });
+    }
+  }
+
+  /** Ends the process if the server has refused the login. Ignores other failures. */
+  exitOnLoginRefused(thrown: unknown): boolean {
+    return this.#fatalFailureOf(thrown)?.kind === "login" && this.exitOnFatal(thrown);
+  }
+
+  #fatalFailureOf(thrown: unknown): FatalFailure | null {
+    const { retriesLogin, endsAtPooler } = this.#options;
+    const fatal = fatalFailureOf(thrown);
+    switch (fatal?.kind) {
+      case "login":
+        return retriesLogin() ? null : fatal;
+      case "pooler":
+        return fatal.mode === "transaction" && !endsAtPooler() ? null : fatal;
+      default:
+        return null;
+    }
+  }
+
+  /** Ends the process if the reason why the listener's connection failed is fatal. */
+  exitOnListenerFailure(reason: string): boolean {
+    const isEnding = isLoginRefused(reason) && this.exitOnFatal(errors.cannotConnect(reason));
+    if (isEnding || this.#options.recovers()) return this.#isEnding;
+    return this.exit({ kind: "recovery-disabled" });
+  }
+
+  /** Ends the process if PostgreSQL cannot parse one of the service's own statements. */
+  exitOnSyntaxError(thrown: unknown): boolean {
+    if (!(thrown instanceof DatabaseError) || thrown.failure.sqlstate !== syntaxError) return false;
+    const { dialect } = this.#options;
+    const error = errorFacts(thrown, dialect);
+    return this.exit({ kind: "statement-refused", error, name: dialect.displayName });
+  }
+
+  /**
+   * Ends the process because a pooler in transaction mode loses prepared statements. Reports it only where
+   * the database does without.
+   */
+  exitOnPooler(): void {
+    const { endsAtPooler, observe } = this.#options;
+    if (!endsAtPooler()) return observe({ kind: "statements-unnamed" });
+    const error = {
+      code: "26000",
+      message: "prepared statements are not found on the connection that prepared them",
+      details: null,
+      hint: null,
+    };
+    this.exit({ kind: "pooler-found", mode: "transaction", error });
+  }
+
+  /** Ends the process because a schema of `db-schemas` does not exist, unless the dialect awaits it. */
+  async exitOnMissingSchema(readFilled: () => Promise<readonly string[]>): Promise<void> {
+    const { onFatal, dialect } = this.#options;
+    if (onFatal === null || dialect.invalidConfig === "ignored") return;
+    this.exit({ kind: "schema-missing", filled: await readFilled() });
+  }
+
+  /** Reports a fatal failure, once, and ends the process. Returns false if it may not be ended. */
+  exit(event: Observation): boolean {
+    const { observe, onFatal } = this.#options;
+    if (this.#isEnding) return true;
+    observe(event);
+    if (onFatal === null) return false;
+    this.#isEnding = true;
+    onFatal();
+    return true;
+  }
+}
+
+const syntaxError = "42601";

@@ -1,0 +1,239 @@
+/** A service that follows another one in another thread: it has its own connections and caches, and
+ * receives all that the other one loads. @module */
+import type { Fetch } from "../auth/fetch_document.ts";
+import { remoteKeySetsOf } from "../auth/prepare_issuers.ts";
+import { RemoteKeySets } from "../auth/remote_key_set.ts";
+import type { Config } from "../config/options.ts";
+import { dialects } from "../../base/dialect.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import type { ServiceError } from "../../base/errors/service_error.ts";
+import { MetricRegistry } from "../../base/observe/metric_registry.ts";
+import { type Schedule, schedule, turn } from "../../base/lib/timers.ts";
+import { indexSchemaCache } from "../schema_cache/lookups.ts";
+import { readPieces } from "../schema_cache/pieces.ts";
+import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+import { BaseService, type BaseServiceOptions } from "./base_service.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import type { RequestService } from "./request_service.ts";
+import { indexOf, type LoadedRevocations } from "./revocation_list.ts";
+import { prepareAuth, prepareClientLimits, type Snapshot } from "./snapshot.ts";
+import { mayBeStale } from "./staleness.ts";
+
+/** The followed service, as a following one reaches it. */
+export interface FollowedService {
+  /** Whether the followed service is ready. */
+  isReady(): Promise<boolean>;
+  /** A connection was lost. */
+  recover(): void;
+  /** A request names something that the schema cache lacks. */
+  missName(): void;
+}
+
+interface FollowingOptions extends Omit<BaseServiceOptions, "requestMetrics"> {
+  /** Threads that count requests beside each other. */
+  readonly threads: number;
+  /** The dialect of the configuration, by name. */
+  readonly dialect: string;
+  readonly followed: FollowedService;
+  /** Returns this thread's part of limits that the process divides. Default: all of them. */
+  readonly shareOf?: (config: Config) => Config;
+  /** Ends the process, after a fatal failure was reported. */
+  readonly onFatal: () => void;
+  /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
+  readonly fetch?: Fetch;
+  /** Schedules questions to the database. Default: by timers. */
+  readonly schedule?: Schedule;
+}
+
+/** Milliseconds between two reports of missing names, of which a client can cause any number. */
+const missIntervalMs = 100;
+
+/** Serves with the state of another service. */
+export class FollowingService extends BaseService implements RequestService {
+  readonly revocations: RequestService["revocations"];
+  readonly #options: FollowingOptions;
+  readonly #keys: RemoteKeySets;
+  /** Suspects this thread's connections. The followed service reports the silence. */
+  readonly #heartbeat: Heartbeat;
+  #revocations: LoadedRevocations | null = null;
+  /** When the last missing name was reported, in epoch milliseconds. */
+  #missedAt = -Infinity;
+  /** When the followed service connects again, in epoch milliseconds. */
+  #retryAt = -Infinity;
+  /** The last change; each one waits for the one before. */
+  #applied: Promise<void> = Promise.resolve();
+
+  private constructor(options: FollowingOptions, snapshot: Snapshot, keys: RemoteKeySets) {
+    super(options, snapshot);
+    this.#options = options;
+    this.#keys = keys;
+    this.#heartbeat = new Heartbeat({
+      ask: () => this.database.ask?.() ?? null,
+      askAnew: () => this.database.version(),
+      onSilent: () => this.database.suspect?.(),
+      onAnswer: () => {},
+      observe: () => {},
+      now: () => performance.now(),
+      schedule: options.schedule ?? schedule,
+    });
+    this.revocations = { current: () => this.#currentRevocations() };
+  }
+
+  /** Creates a service with a whole state. */
+  static async create(options: FollowingOptions, state: StateChange): Promise<FollowingService> {
+    // Each thread fetches the keys of issuers. The followed service reports and counts it.
+    const keys = new RemoteKeySets({
+      metricRegistry: new MetricRegistry(),
+      fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+      now: options.now,
+      schedule,
+      observe: () => {},
+      sharing: "shared",
+    });
+    const snapshot = await nextSnapshot(null, state, { options, keys });
+    const service = new FollowingService(options, snapshot, keys);
+    service.#revocations = state.revocations ?? null;
+    service.configureDatabase();
+    service.#keepKeys();
+    keys.start();
+    service.database.observeServers?.();
+    if (service.database.ask !== undefined) service.#heartbeat.start();
+    return service;
+  }
+
+  /** Applies a change as a whole, after those before it. A request in progress keeps its snapshot. */
+  apply(change: StateChange): Promise<void> {
+    return this.#applied = this.#applied.then(() => this.#apply(change));
+  }
+
+  /** Receives the seconds until the followed service connects again. */
+  setRetry(seconds: number): void {
+    this.#retryAt = this.now() + seconds * 1000;
+  }
+
+  /** Returns whole seconds until the next attempt to connect; 1 if none is scheduled. */
+  retryAfter(): number {
+    return Math.max(1, Math.ceil((this.#retryAt - this.now()) / 1000));
+  }
+
+  isReady(): Promise<boolean> {
+    return this.#options.followed.isReady();
+  }
+
+  /** Never reloads by itself: the followed service does. */
+  reloadIfStale(error: ServiceError | null): null {
+    if (error === null || !mayBeStale(error)) return null;
+    const waitedMs = Math.abs(this.now() - this.#missedAt);
+    if (waitedMs >= missIntervalMs) {
+      this.#missedAt = this.now();
+      this.#options.followed.missName();
+    }
+    return null;
+  }
+
+  recover(): void {
+    this.#options.followed.recover();
+  }
+
+  async close(): Promise<void> {
+    this.endStreams();
+    this.#heartbeat.stop();
+    await this.database.close();
+  }
+
+  async #apply(change: StateChange): Promise<void> {
+    const previous = this.snapshot;
+    const context = { options: this.#options, keys: this.#keys };
+    const next = await nextSnapshot(previous, change, context);
+    this.replace(next);
+    if (change.revocations !== undefined) this.#revocations = change.revocations;
+    this.configureDatabase();
+    if (change.config !== undefined) this.#keepKeys();
+    const isReloaded = next.cache !== previous.cache;
+    if (isReloaded && (previous.cache !== null || this.dialect.poolFlush === "every load")) {
+      this.database.flush();
+    }
+  }
+
+  #keepKeys(): void {
+    this.#keys.keep(remoteKeySetsOf(this.snapshot.auth.issuers));
+  }
+
+  /** A list that was never read is read by the followed service, again and again. */
+  #currentRevocations(): ReturnType<RequestService["revocations"]["current"]> {
+    const source = this.snapshot.config.jwtRevocations;
+    if (source === null) return null;
+    const index = indexOf(this.#revocations, source);
+    if (index === null) throw errors.revocationsUnavailable(this.retryAfter());
+    return index;
+  }
+}
+
+/** Returns the snapshot after a change. The first change has all parts. */
+async function nextSnapshot(
+  previous: Snapshot | null,
+  change: StateChange,
+  { options, keys }: { readonly options: FollowingOptions; readonly keys: RemoteKeySets },
+): Promise<Snapshot> {
+  const config = change.config === undefined ? previous!.config : configOf(change.config, options);
+  const prepared = change.config === undefined ? previous! : {
+    auth: await prepareAuth(config, previous, keys),
+    ...await prepareClientLimits(config, previous, options.threads),
+  };
+  const { schema } = change;
+  return {
+    config,
+    auth: prepared.auth,
+    rateLimits: prepared.rateLimits,
+    trustedProxies: prepared.trustedProxies,
+    roles: change.roles ?? previous!.roles,
+    serverVersion: change.serverVersion ?? previous?.serverVersion ?? null,
+    usesBlocks: change.usesBlocks ?? previous!.usesBlocks,
+    cache: schema === undefined ? previous!.cache : await cacheOf(schema),
+    cacheLoadedAt: schema === undefined ? previous!.cacheLoadedAt : options.now(),
+    // A process shows clients no reason.
+    cacheError: null,
+  };
+}
+
+function configOf(
+  sent: SentConfig,
+  { dialect: name, shareOf = (config) => config }: FollowingOptions,
+): Config {
+  return shareOf({ ...sent, dialect: dialects.get(name)! });
+}
+
+/** Lets requests pass between the pieces. */
+async function cacheOf(pieces: readonly string[] | null): Promise<SchemaCache | null> {
+  return pieces === null ? null : indexSchemaCache(await readPieces(pieces, turn));
+}
+
+/** The state in parts, which are replaced and never changed. */
+export interface FollowedParts
+  extends Pick<Snapshot, "config" | "roles" | "serverVersion" | "usesBlocks"> {
+  /** Pieces of `schemaPieces`; a thread parses text faster than it copies objects. Null before the first load. */
+  readonly schema: readonly string[] | null;
+  /** Null before the first read. */
+  readonly revocations: LoadedRevocations | null;
+}
+
+/** A configuration without its dialect, whose record has its own copy in each thread. */
+export type SentConfig = Omit<Config, "dialect">;
+
+/** The parts that changed, as a message carries them. Absent parts stay as they are. */
+export interface StateChange extends Partial<Omit<FollowedParts, "config">> {
+  readonly config?: SentConfig;
+}
+
+/** Returns the parts of a state that differ from those before; all of them if `before` is null. */
+export function stateChange(before: FollowedParts | null, state: FollowedParts): StateChange {
+  const differs = ([part, value]: [string, unknown]) =>
+    value !== before?.[part as keyof FollowedParts];
+  const changed: Partial<FollowedParts> = Object.fromEntries(
+    Object.entries(state).filter(differs),
+  );
+  const { config, ...others } = changed;
+  if (config === undefined) return others;
+  const { dialect: _, ...sent } = config;
+  return { ...others, config: sent };
+}

@@ -1,0 +1,258 @@
+/** Reads the service's own metadata from the database: configuration, role settings, the catalogue.
+ * @module */
+import {
+  configStatements,
+  readRoles,
+  readValues,
+  type RoleSettings,
+  roleStatement,
+} from "../config/in_database.ts";
+import type { DatabaseValues } from "../config/load.ts";
+import type { Config } from "../config/options.ts";
+import type { Revocation } from "../auth/revocations.ts";
+import type { FunctionName } from "../config/codecs.ts";
+import {
+  lockTimeout,
+  loginSearchPath,
+  metadataBatch,
+  type Statement,
+} from "../../database/batch.ts";
+import type { Database } from "../../database/database.ts";
+import type { Dialect } from "../../base/dialect.ts";
+import { errorFacts } from "../../base/errors/error_response.ts";
+import { inSlices } from "../../base/lib/slices.ts";
+import type { Observation, QueryTiming } from "../../base/observe/observation.ts";
+import {
+  blockersQuery,
+  buildSchemaCache,
+  missingSchemasQuery,
+  type QueryName,
+  type SchemaCacheConfig,
+  schemaCacheQueries,
+  type SchemaCacheQuery,
+} from "../schema_cache/load.ts";
+import type { SchemaCacheData } from "../schema_cache/schema_cache.ts";
+import { arrayLiteral } from "../../base/sql/array_literal.ts";
+import { compile, ident, param, quoteIdent, sql } from "../../base/sql/fragment.ts";
+import { maxRevocations } from "./revocation_list.ts";
+
+export interface SchemaReading {
+  readonly data: SchemaCacheData;
+  /** Duration in ms. */
+  readonly ms: number;
+  /** Duration of each query; null unless measured. */
+  readonly timings: readonly QueryTiming[] | null;
+  /** Schemas of the configuration that do not exist, while others do. */
+  readonly missingSchemas: readonly string[];
+}
+
+interface MetadataReaderParts {
+  readonly database: Database;
+  readonly dialect: Dialect;
+  readonly observe: (event: Observation) => void;
+  /** Reads of configuration and roles reject only if it returns true for the failure. */
+  readonly exitOnFatal: (thrown: unknown) => boolean;
+}
+
+export class MetadataReader {
+  readonly #parts: MetadataReaderParts;
+  #building: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: MetadataReaderParts) {
+    this.#parts = parts;
+  }
+
+  /** Reads the configuration in the database. Reports a failure and returns null. */
+  async readConfig(config: Config): Promise<DatabaseValues | null> {
+    try {
+      return readValues(await this.#query(configStatements(config)));
+    } catch (thrown) {
+      this.#report("configuration", thrown);
+      return null;
+    }
+  }
+
+  /**
+   * Reads the settings of each role. Reports a failure and returns null. `version` is the server's
+   * version; null makes the reader query it.
+   */
+  async readRoles(version: string | null): Promise<RoleSettings | null> {
+    try {
+      const serverVersion = version ?? await this.#parts.database.version();
+      return readRoles(await this.#query([roleStatement(serverVersion, this.#parts.dialect)]));
+    } catch (thrown) {
+      this.#report("roles", thrown);
+      return null;
+    }
+  }
+
+  /** Reads the catalogue. Times each query if the log level is `debug`. */
+  async readSchema(
+    config: Config & Pick<SchemaCacheConfig, "hidesExtensionFunctions">,
+  ): Promise<SchemaReading> {
+    const start = performance.now();
+    const missingSchemas = await this.#readMissingSchemas(config);
+    const isFound = (schema: string) => !missingSchemas.includes(schema);
+    const queries = schemaCacheQueries({
+      ...config,
+      dbSchemas: config.dbSchemas.filter(isFound),
+      dbExtraSearchPath: config.dbExtraSearchPath.filter(isFound),
+    });
+    const statements = loadStatements(queries, { timed: config.logLevel === "debug" });
+    const { rows } = await this.#parts.database.transaction(
+      metadataBatch([lockTimeout, ...statements]),
+    );
+    const values = rows.slice(-statements.length)
+      .map((answer) => answer.map(([text]) => text ?? ""));
+    const { answers, timings } = splitLoadResults(values, queries);
+    const building = inSlices(buildSchemaCache(answers, config));
+    this.#building = building.catch(() => {});
+    const data = await building;
+    return { data, ms: performance.now() - start, timings, missingSchemas };
+  }
+
+  /** Returns the schemas that do not exist; none if no exposed schema does, which fails the load. */
+  async #readMissingSchemas(
+    { dbSchemas, dbExtraSearchPath }: SchemaCacheConfig,
+  ): Promise<readonly string[]> {
+    const names = arrayLiteral([...new Set([...dbSchemas, ...dbExtraSearchPath])]);
+    const rows = await this.#rows([{ text: missingSchemasQuery, params: [names], use: "rows" }]);
+    const missing = rows.map(([name]) => name!);
+    return dbSchemas.every((name) => missing.includes(name)) ? [] : missing;
+  }
+
+  /** Returns the processes that a load waits for, which ended with the SQLSTATE 55P03. */
+  async readBlockers(): Promise<readonly string[]> {
+    return (await this.#rows([{ text: blockersQuery, params: [], use: "rows" }])).map(([text]) =>
+      text!
+    );
+  }
+
+  /** Resolves when no catalogue that was read is being worked on. */
+  async settled(): Promise<void> {
+    await this.#building;
+  }
+
+  /** Reads the list of revoked tokens from a relation or a function. Rejects if it cannot be read. */
+  async readRevocations(source: FunctionName): Promise<readonly Revocation[]> {
+    const query = (statement: Statement) => this.#query([...loginSearchPath, statement]);
+    const isRelation = await query(relationStatement(source)) === "t";
+    return parseRevocations(await query(revocationStatement(source, { isRelation })));
+  }
+
+  /** Makes the server scan its queue of notifications, which may repair the queue. */
+  scanNotificationQueue(): void {
+    this.#query([queueUsage]).catch(() => {});
+  }
+
+  /** Returns the single value of the last statement. Rolls back, so that no setting remains. */
+  async #query(statements: readonly Statement[]): Promise<string> {
+    return (await this.#rows(statements))[0]?.[0] ?? "";
+  }
+
+  async #rows(statements: readonly Statement[]): Promise<readonly (readonly (string | null)[])[]> {
+    const batch = metadataBatch([lockTimeout, ...statements], "rollback");
+    return (await this.#parts.database.transaction(batch)).rows.at(-1) ?? [];
+  }
+
+  #report(what: "configuration" | "roles", thrown: unknown): void {
+    if (this.#parts.exitOnFatal(thrown)) throw thrown;
+    const error = errorFacts(thrown, this.#parts.dialect);
+    this.#parts.observe({ kind: "database-config-failed", what, error });
+  }
+}
+
+const queueUsage: Statement = {
+  text: "select pg_catalog.pg_notification_queue_usage()",
+  params: [],
+  use: "rows",
+};
+
+/** Returns the statement whose value is `t` if a name is that of a relation, else `f`. */
+function relationStatement({ schema, name }: FunctionName): Statement {
+  const text = [...(schema === null ? [] : [schema]), name].map(quoteIdent).join(".");
+  return {
+    ...compile(sql`select pg_catalog.to_regclass(${param(text)}) is not null`),
+    use: "rows",
+  };
+}
+
+/** Returns the statement that reads the list, with one row more than the list may have. */
+function revocationStatement(
+  { schema, name }: FunctionName,
+  { isRelation }: { readonly isRelation: boolean },
+): Statement {
+  const named = schema === null ? ident(name) : ident(schema, name);
+  const source = isRelation ? named : sql`${named}()`;
+  const query = sql`
+select coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(claim, value, issued_before, expires)), '[]')::pg_catalog.text
+from (
+  select claim::pg_catalog.text as claim, value::pg_catalog.text as value, issued_before::bigint as issued_before,
+    extract(epoch from until)::pg_catalog.float8 as expires
+  from ${source}
+  where claim is not null and value is not null and (until is null or until > pg_catalog.now())
+  limit ${param(String(maxRevocations + 1))}::bigint
+) list`;
+  return { ...compile(query), use: "rows" };
+}
+
+type RevocationRow = readonly [
+  claim: string,
+  value: string,
+  issuedBefore: number | null,
+  until: number | null,
+];
+
+function parseRevocations(answer: string): readonly Revocation[] {
+  const rows = JSON.parse(answer) as readonly RevocationRow[];
+  return rows.map(([claim, value, issuedBefore, until]) => ({ claim, value, issuedBefore, until }));
+}
+
+const clock: Statement = {
+  text: "select extract(epoch from clock_timestamp()) * 1000",
+  params: [],
+  use: "rows",
+};
+
+/** Names of the queries in the log, in its order. */
+const names: readonly (readonly [name: string, query: QueryName])[] = [
+  ["tables", "relations"],
+  ["keydeps", "view rules"],
+  ["rels", "keys"],
+  ["funcs", "routines"],
+  ["comprels", "computed relationships"],
+  ["dreps", "representations"],
+  ["mhandlers", "media handlers"],
+];
+
+/**
+ * Returns the statements of a load. A timed load reads the clock before the first query and after
+ * each one.
+ */
+export function loadStatements(
+  queries: readonly SchemaCacheQuery[],
+  { timed }: { readonly timed: boolean },
+): readonly Statement[] {
+  const statements = queries.map(({ text, params }): Statement => ({ text, params, use: "rows" }));
+  return timed ? [clock, ...statements.flatMap((statement) => [statement, clock])] : statements;
+}
+
+/**
+ * Splits the rows of a load into the results of its queries and their timings in milliseconds.
+ * `timings` is null for a load without timing.
+ */
+export function splitLoadResults(
+  values: readonly (readonly string[])[],
+  queries: readonly SchemaCacheQuery[],
+): {
+  readonly answers: readonly (readonly string[])[];
+  readonly timings: readonly QueryTiming[] | null;
+} {
+  if (values.length === queries.length) return { answers: values, timings: null };
+  const times = values.filter((_, at) => at % 2 === 0).map(([text]) => Number(text));
+  const timings = names.map(([name, queryName]) => {
+    const at = queries.findIndex((query) => query.name === queryName);
+    return { name, ms: Math.max(0, times[at + 1]! - times[at]!) };
+  });
+  return { answers: values.filter((_, at) => at % 2 === 1), timings };
+}

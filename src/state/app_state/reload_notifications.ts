@@ -1,0 +1,129 @@
+/** Listens for notifications that ask for a reload, and knows whether they arrive. @module */
+import type { Config } from "../config/options.ts";
+import type { Database } from "../../database/database.ts";
+import {
+  Listener,
+  type ListenerOptions,
+  type ReloadTarget,
+} from "../../database/notifications/listener.ts";
+import {
+  notificationProbe,
+  type ProbeResult,
+} from "../../database/notifications/notification_probe.ts";
+import { schedule } from "../../base/lib/timers.ts";
+import type { Observation } from "../../base/observe/observation.ts";
+
+interface ReloadNotificationOptions
+  extends Pick<ListenerOptions, "isRetried" | "now" | "observe" | "onBrokenQueue" | "onMissed"> {
+  readonly database: Pick<Database, "subscribe" | "notify">;
+  /** Returns the current configuration. */
+  readonly config: () => Config;
+  /** Called for the reloads that notifications request, after a delay. */
+  readonly onRequested: (what: ReloadTarget) => void;
+  /** Reports a finding if the log shows it. */
+  readonly observeFinding: (finding: Observation) => void;
+}
+
+/** Longest delay of a reload in ms. */
+const maxDelayMs = 250;
+
+/** Notifications of a service; none arrive where no connection lives long enough to listen. */
+export class ReloadNotifications {
+  readonly #options: ReloadNotificationOptions;
+  readonly #listener: Listener | null;
+  readonly #requested = new Set<ReloadTarget>();
+  /** Whether the last probe found that notifications do not arrive. */
+  #isLost = false;
+  #isStarted = false;
+
+  constructor(options: ReloadNotificationOptions) {
+    this.#options = options;
+    this.#listener = this.#makeListener();
+  }
+
+  /** Whether the listening connection is open; null without a channel. */
+  get isConnected(): boolean | null {
+    return this.#listener?.hasChannel === true ? this.#listener.isConnected : null;
+  }
+
+  /** See {@linkcode Listener}. */
+  get lostForMs(): number {
+    return this.#listener?.lostForMs ?? 0;
+  }
+
+  ask(): Promise<void> | null {
+    return this.#listener?.ask() ?? null;
+  }
+
+  /** Makes the next attempt to connect now, if one is scheduled. Resolves when it has ended. */
+  async retryNow(): Promise<void> {
+    await this.#listener?.retryNow();
+  }
+
+  /** Whether the service learns of each notification. */
+  get arrive(): boolean {
+    return this.isConnected === true && !this.#isLost;
+  }
+
+  /** Returns whole seconds until the next attempt to connect; null if none is scheduled. */
+  secondsLeft(): number | null {
+    return this.#listener?.secondsLeft() ?? null;
+  }
+
+  start(): void {
+    this.#isStarted = true;
+    this.configure();
+  }
+
+  /** Listens to the channel of the current configuration, or not at all. */
+  configure(): void {
+    if (!this.#isStarted) return;
+    const { dbCapabilities, dbChannel, dbChannelEnabled } = this.#options.config();
+    const isUsed = dbChannelEnabled && !dbCapabilities.includes("-notify");
+    this.#listener?.configure(isUsed ? dbChannel : null);
+  }
+
+  /** Closes the listening connection. */
+  async stop(): Promise<void> {
+    this.#isStarted = false;
+    await this.#listener?.stop();
+  }
+
+  #makeListener(): Listener | null {
+    const { database } = this.#options;
+    const { subscribe } = database;
+    if (subscribe === null) return null;
+    return new Listener({
+      ...this.#options,
+      subscribe,
+      probe: notificationProbe(database),
+      onReloadRequested: (what) => this.#request(what),
+      onProbed: (result, channel) => this.#recordProbe(result, channel),
+      schedule,
+    });
+  }
+
+  /** `poll` needs no notifications to reload, `auto` polls then. */
+  #recordProbe(result: ProbeResult, channel: string): void {
+    this.#isLost = result === "lost";
+    const { dbSchemaWatch } = this.#options.config();
+    if (result === "arrived" || dbSchemaWatch === "poll") return;
+    const effect = dbSchemaWatch === "notify" ? "no reload" : "polls";
+    this.#options.observeFinding({ kind: "notifications-lost", channel, effect });
+  }
+
+  /**
+   * Merges the requests of up to 250 ms, so that instances do not reload at the same moment. Those of
+   * revocations are not delayed: until then, revoked tokens are valid.
+   */
+  #request(what: ReloadTarget): void {
+    const { onRequested } = this.#options;
+    if (what === "revocations") return onRequested(what);
+    if (this.#requested.has(what)) return;
+    this.#requested.add(what);
+    schedule(() => {
+      this.#requested.delete(what);
+      if (this.#isStarted) onRequested(what);
+    }, Math.random() * maxDelayMs);
+  }
+}

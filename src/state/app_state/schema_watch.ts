@@ -1,0 +1,242 @@
+/** Notices changes of the schema by polling, where notifications do not request reloads. Step 1
+ * reads the catalogue's write counters. Step 2, if they changed, hashes the rows of the exposed
+ * schemas. @module */
+import type { Config } from "../config/options.ts";
+import { OneShotTimer } from "../../base/lib/one_shot_timer.ts";
+import type { Schedule } from "../../base/lib/timers.ts";
+import { lockTimeout, metadataBatch, type Statement } from "../../database/batch.ts";
+import type { Database } from "../../database/database.ts";
+import type { SchemaCacheConfig } from "../schema_cache/load.ts";
+import { fingerprintQuery, writeCountersQuery } from "../schema_cache/queries/changes.ts";
+import { notifyPattern, reloadTriggerQuery } from "../schema_cache/reload_trigger.ts";
+import { arrayLiteral } from "../../base/sql/array_literal.ts";
+
+export type SchemaWatchConfig = Pick<
+  Config,
+  "dbSchemaWatch" | "dbChannel" | "dbSchemas" | "dbExtraSearchPath"
+>;
+
+interface SchemaWatchOptions {
+  readonly reader: SchemaStateReader;
+  /** Whether the database is in this process. */
+  readonly isEmbedded: boolean;
+  /** Whether notifications of the channel reach the service. */
+  readonly isNotified: () => boolean;
+  /** Called when the schema differs from the one before the last load. */
+  readonly onChanged: () => void;
+  /** Milliseconds. */
+  readonly now: () => number;
+  readonly schedule: Schedule;
+}
+
+/** State of the schema before a load, with which looks compare. */
+interface Baseline {
+  readonly counters: string;
+  readonly fingerprint: string;
+  readonly schemas: readonly string[];
+}
+
+/** First step of a look. The counters are late, so a look for a missing name begins with step 2. */
+type FirstStep = "counters" | "fingerprint";
+
+/** Time in ms between two looks while the service polls. */
+const intervalMs = 2000;
+
+/** Least time in ms between looks that begin with step 2 because nothing is counted. */
+const uncountedIntervalMs = 10_000;
+
+/** Least time in ms between looks that requests cause. */
+const missIntervalMs = 1000;
+
+/** Polls the schema while `db-schema-watch` demands it. */
+export class SchemaWatch {
+  readonly #options: SchemaWatchOptions;
+  readonly #timer: OneShotTimer;
+  #config: SchemaWatchConfig;
+  #baseline: Baseline | null = null;
+  /** Whether there is a schema cache that may be outdated. */
+  #isLoaded = false;
+  #hasTrigger = false;
+  #isCounted = true;
+  #nextMissLookAt = -Infinity;
+  #look: Promise<void> | null = null;
+  #state: "idle" | "started" | "stopped" = "idle";
+
+  constructor(config: SchemaWatchConfig, options: SchemaWatchOptions) {
+    this.#config = config;
+    this.#options = options;
+    this.#timer = new OneShotTimer(options.schedule, () => this.#startLook("counters"));
+  }
+
+  /** Starts to poll, after the first load unless `isLoaded`. */
+  start({ isLoaded }: { readonly isLoaded: boolean }): void {
+    this.#state = "started";
+    this.#isLoaded ||= isLoaded;
+    this.#startTimer();
+  }
+
+  configure(config: SchemaWatchConfig): void {
+    this.#config = config;
+    this.#timer.clear();
+    this.#startTimer();
+  }
+
+  /**
+   * Reads the state of the schema before a load. Resolves with a function to call after the load has
+   * succeeded. A change between the two causes another load.
+   */
+  async beforeLoad(config: SchemaWatchConfig): Promise<() => void> {
+    const hasTrigger = await this.#readTrigger(config);
+    const isNotified = hasTrigger && this.#options.isNotified();
+    const baseline = isNotified ? null : await this.#readBaseline(config);
+    return () => {
+      this.#isLoaded = true;
+      this.#hasTrigger = hasTrigger;
+      this.#baseline = baseline;
+      this.#startTimer();
+    };
+  }
+
+  /** Looks at the schema since a request named a missing object: at once, but once per second only. */
+  missed(): void {
+    const { now, reader } = this.#options;
+    if (!this.#polls() || this.#look !== null || now() < this.#nextMissLookAt) return;
+    if (!reader.isFree()) return;
+    this.#nextMissLookAt = now() + missIntervalMs;
+    this.#startLook("fingerprint");
+  }
+
+  /** Resolves when no look is in progress. */
+  async settled(): Promise<void> {
+    await this.#look;
+  }
+
+  /** Stops polling. Resolves when no look is in progress. */
+  stop(): Promise<void> {
+    this.#state = "stopped";
+    this.#timer.clear();
+    return this.settled();
+  }
+
+  #startTimer(): void {
+    if (this.#state !== "started" || !this.#mayPoll(this.#config)) return;
+    this.#timer.start(this.#isCounted ? intervalMs : uncountedIntervalMs);
+  }
+
+  #mayPoll({ dbSchemaWatch }: SchemaWatchConfig): boolean {
+    return dbSchemaWatch === "poll" || dbSchemaWatch === "auto" && !this.#options.isEmbedded;
+  }
+
+  #polls(): boolean {
+    if (this.#state !== "started" || !this.#isLoaded || !this.#mayPoll(this.#config)) return false;
+    const isWatchedByTrigger = this.#config.dbSchemaWatch === "auto" && this.#hasTrigger;
+    return !isWatchedByTrigger || !this.#options.isNotified();
+  }
+
+  /** Looks unless a look is in progress. A look that fails has no effect. */
+  #startLook(first: FirstStep): void {
+    this.#look ??= this.#compare(first).catch(() => {}).finally(() => {
+      this.#look = null;
+      this.#startTimer();
+    });
+  }
+
+  async #compare(first: FirstStep): Promise<void> {
+    const { reader, onChanged } = this.#options;
+    if (!this.#polls() || !reader.isFree()) return;
+    const baseline = this.#baseline;
+    if (baseline === null) {
+      this.#baseline = await this.#readBaseline(this.#config);
+      // The schema may have changed while notifications were expected.
+      if (this.#baseline !== null) onChanged();
+      return;
+    }
+    const { sum: counters, isCounted } = await reader.writeCounters();
+    this.#isCounted = isCounted;
+    if (first === "counters" && isCounted && counters === baseline.counters) return;
+    const fingerprint = await reader.fingerprint(baseline.schemas);
+    // A load that ended during the look has set another baseline.
+    if (this.#baseline !== baseline) return;
+    this.#baseline = { ...baseline, counters, fingerprint };
+    if (fingerprint !== baseline.fingerprint) onChanged();
+  }
+
+  async #readTrigger(config: SchemaWatchConfig): Promise<boolean> {
+    if (config.dbSchemaWatch !== "auto" || !this.#mayPoll(config)) return false;
+    return await this.#options.reader.hasReloadTrigger(config.dbChannel).catch(() => false);
+  }
+
+  /** Resolves with null if the service may not poll, and if the database fails. */
+  async #readBaseline(config: SchemaWatchConfig): Promise<Baseline | null> {
+    const { reader } = this.#options;
+    if (!this.#mayPoll(config)) return null;
+    try {
+      const { sum: counters, isCounted } = await reader.writeCounters();
+      const schemas = watchedSchemas(config);
+      const fingerprint = await reader.fingerprint(schemas);
+      this.#isCounted = isCounted;
+      return { counters, fingerprint, schemas };
+    } catch {
+      return null;
+    }
+  }
+}
+
+/** Sum of the catalogue's write counters. */
+interface WriteCounters {
+  readonly sum: string;
+  /** False if the server counts nothing: `track_counts = off`, or a standby. */
+  readonly isCounted: boolean;
+}
+
+/** Reads the state of the schema. Each method rejects if the database fails. */
+export interface SchemaStateReader {
+  /** Whether a transaction would start at once, without another connection. */
+  isFree(): boolean;
+  writeCounters(): Promise<WriteCounters>;
+  /** Returns a text that changes with the exposed schemas. */
+  fingerprint(schemas: readonly string[]): Promise<string>;
+  /** Whether an enabled event trigger notifies the channel after DDL. */
+  hasReloadTrigger(channel: string): Promise<boolean>;
+}
+
+export function watchedSchemas(
+  { dbSchemas, dbExtraSearchPath }: Pick<SchemaCacheConfig, "dbSchemas" | "dbExtraSearchPath">,
+): readonly string[] {
+  return [...dbSchemas, ...dbExtraSearchPath];
+}
+
+/** Makes a reader. Its transactions leave no lines of the pool in the log. */
+export function schemaStateReader(
+  database: Pick<Database, "transaction" | "counts">,
+): SchemaStateReader {
+  const read = async (...statements: readonly Statement[]) => {
+    const { rows } = await database.transaction({
+      ...metadataBatch([lockTimeout, ...statements]),
+      isTraced: false,
+    });
+    return rows.at(-1)?.[0] ?? [];
+  };
+  return {
+    isFree() {
+      const { open, inUse, waiting } = database.counts();
+      return waiting === 0 && (open > inUse || open === 0);
+    },
+    async writeCounters() {
+      const [sum, isCounted] = await read(query(writeCountersQuery));
+      return { sum: sum ?? "", isCounted: isCounted === "true" };
+    },
+    async fingerprint(schemas) {
+      const [sum] = await read(query(fingerprintQuery, arrayLiteral(schemas)));
+      return sum ?? "";
+    },
+    async hasReloadTrigger(channel) {
+      const [found] = await read(query(reloadTriggerQuery, notifyPattern(channel)));
+      return found === "true";
+    },
+  };
+}
+
+function query(text: string, ...params: readonly string[]): Statement {
+  return { text, params, use: "rows" };
+}

@@ -1,0 +1,59 @@
+/** Options of a service. @module */
+import type { Fetch } from "../auth/fetch_document.ts";
+import type { TenantRule } from "../auth/claims.ts";
+import type { ConfigSource } from "../config/source.ts";
+import type { Database } from "../../database/database.ts";
+import type { SpanContext } from "../../base/http/trace_context.ts";
+import type { Observation } from "../../base/observe/observation.ts";
+import type { RequestMetrics } from "../../base/observe/request_metrics.ts";
+import type { TraceStage } from "../../base/observe/stopwatch.ts";
+import type { SchemaCache } from "../schema_cache/schema_cache.ts";
+
+export interface ServiceOptions {
+  /** Reads the configuration's sources. The messages of its errors are shown to operators. */
+  readonly source: () => ConfigSource;
+  readonly database: Database;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly observe: (event: Observation) => void;
+  /** Schema cache that serves requests until the first load. Default: null. */
+  readonly schemaCache?: SchemaCache | null;
+  /** Age in ms after which a request reloads the schema cache. Default: `Infinity`. */
+  readonly schemaCacheMaxAge?: number;
+  /**
+   * `shared`: all requests wait for one load, which is retried. `unshared`: each request waits for
+   * its own load. Default: `shared`.
+   */
+  readonly loading?: "shared" | "unshared";
+  /**
+   * Ends the process. The service calls it once, after it has reported a fatal failure. Default: the
+   * service continues.
+   */
+  readonly onFatal?: () => void;
+  /** Called after each change of `Service.followed`. Default: nothing is called. */
+  readonly onFollowedChange?: () => void;
+  /** Number of services in other threads that follow this one. Default: 0. */
+  readonly followers?: number;
+  /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
+  readonly fetch?: Fetch;
+  /** Receives the times of requests' stages. Default: null. */
+  readonly traceStage?: TraceStage | null;
+  /** Sets an attribute of the span of OpenTelemetry that is open. Default: null. */
+  readonly setSpanAttribute?: SetSpanAttribute | null;
+  /** Returns the span of OpenTelemetry that the current request belongs to. Default: null. */
+  readonly activeSpan?: (() => SpanContext | null) | null;
+  /** Whether requests and events are counted for `/metrics`. Default: false. */
+  readonly isCounted?: boolean;
+  /** Counts the requests of several services together. Default: one of its own, if `isCounted`. */
+  readonly requestMetrics?: RequestMetrics;
+  /** The tenant that the service serves. Default: null, for none. */
+  readonly tenant?: TenantRule | null;
+  /** Returns whether requests are measured in the queue and in the database. Default: false. */
+  readonly isTimed?: () => boolean;
+  /** Exposes no functions that belong to extensions. Default: false. */
+  readonly hidesExtensionFunctions?: boolean;
+  /** Whether error responses give the reason while no schema cache is loaded. Default: `reason`. */
+  readonly missingCacheDetail?: "reason" | "none";
+}
+
+export type SetSpanAttribute = (name: string, value: number) => void;

@@ -1,0 +1,118 @@
+/** Loads the key set of one issuer, with its discovery document if the issuer has one. @module */
+import { isKeyUrl } from "../config/checks.ts";
+import { isJsonObject, type JsonObject, parseJsonObject } from "../../base/lib/json_object.ts";
+import type { Schedule } from "../../base/lib/timers.ts";
+import { type Fetch, fetchDocument, KeyFetchError } from "./fetch_document.ts";
+import { importKey, type KeySet, type VerificationKey } from "./keys.ts";
+
+/** Where the keys of an issuer are: at a URL, or where its discovery document says. */
+export type KeyLocation =
+  | { readonly kind: "url"; readonly url: string }
+  | { readonly kind: "discovery"; readonly issuer: string };
+
+/** Dependencies of {@linkcode fetchKeys}. */
+export interface FetchDependencies {
+  readonly fetch: Fetch;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly schedule: Schedule;
+}
+
+/** A key set with its age. Times are in epoch milliseconds. */
+export interface LoadedKeys {
+  readonly keySet: KeySet;
+  /** The document that the set comes from. */
+  readonly text: string;
+  /** Places of the keys that cannot be imported, from 1. */
+  readonly invalidKeys: readonly number[];
+  readonly fetchedAt: number;
+  /** It is fetched again from this time on, while it is still in use. */
+  readonly dueAt: number;
+  /** It is no longer fresh. */
+  readonly expiresAt: number;
+}
+
+/** Part of the age after which a set is due. */
+const refreshAt = 0.8;
+
+/** Fetches the keys, and before them the discovery document. Rejects with `KeyFetchError`. */
+export async function fetchKeys(
+  location: KeyLocation,
+  previous: LoadedKeys | null,
+  { now, ...dependencies }: FetchDependencies,
+): Promise<LoadedKeys> {
+  const url = location.kind === "url"
+    ? location.url
+    : await discover(location.issuer, dependencies);
+  const { text, maxAgeSeconds } = await fetchDocument(url, dependencies);
+  const fetchedAt = now();
+  const maxAgeMs = maxAgeSeconds * 1000;
+  return {
+    // The same text gives the same set, so that cached tokens are not verified again.
+    ...(previous?.text === text ? previous : await readKeySet(text)),
+    text,
+    fetchedAt,
+    dueAt: fetchedAt + refreshAt * maxAgeMs,
+    expiresAt: fetchedAt + maxAgeMs,
+  };
+}
+
+/**
+ * Returns the URL of the key set in an issuer's discovery document. Rejects with `KeyFetchError` if the document
+ * is of another issuer (section 4.3), or if keys may not be fetched from the URL.
+ */
+async function discover(
+  issuer: string,
+  dependencies: Omit<FetchDependencies, "now">,
+): Promise<string> {
+  // OpenID Connect Discovery 1.0, section 4.
+  const location = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  const document = parseJsonObject((await fetchDocument(location, dependencies)).text);
+  if (document === null) throw new KeyFetchError("the discovery document is not a JSON object");
+  if (document.issuer !== issuer) {
+    throw new KeyFetchError("the discovery document is of another issuer");
+  }
+  const { jwks_uri: url } = document;
+  if (typeof url !== "string" || !isKeyUrl(url)) {
+    throw new KeyFetchError("the jwks_uri of the discovery document is not an https URL");
+  }
+  return url;
+}
+
+/** Providers publish fewer than ten keys. */
+const maxKeys = 100;
+
+/**
+ * Imports the public keys of a set. Skips symmetric keys, since only a secret of the configuration may
+ * be one, keys that cannot be imported and keys that verify no token by type, `use` or `key_ops`.
+ *
+ * Rejects with `KeyFetchError` if the text is not a key set, or if no key remains.
+ */
+async function readKeySet(text: string): Promise<Pick<LoadedKeys, "keySet" | "invalidKeys">> {
+  const list = parseJsonObject(text)?.keys;
+  if (!Array.isArray(list)) throw new KeyFetchError("not a JSON Web Key Set");
+  if (list.length > maxKeys) throw new KeyFetchError(`more than ${maxKeys} keys`);
+  const keys: VerificationKey[] = [];
+  const invalidKeys: number[] = [];
+  for (const [index, jwk] of list.entries()) {
+    if (isJsonObject(jwk) && (jwk.kty === "oct" || !mayVerify(jwk))) continue;
+    const key = await importOrNull(jwk, index);
+    if (key === null) invalidKeys.push(index + 1);
+    else if (key.verifiers.size > 0) keys.push(key);
+  }
+  if (keys.length === 0) throw new KeyFetchError("no usable key");
+  return { keySet: { keys }, invalidKeys };
+}
+
+/** Returns whether the operations of a key include verification (RFC 7517, section 4.3). */
+function mayVerify({ key_ops: operations }: JsonObject): boolean {
+  return operations === undefined || (Array.isArray(operations) && operations.includes("verify"));
+}
+
+async function importOrNull(jwk: unknown, index: number): Promise<VerificationKey | null> {
+  try {
+    return isJsonObject(jwk) ? await importKey(jwk, index) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,57 @@
+/** The codec of response headers: a JSON object of names and values. @module */
+import { parseJsonObject } from "../../base/lib/json_object.ts";
+import { isHeaderName } from "./checks.ts";
+import { accept, type Codec, quote, reject } from "./codecs.ts";
+
+/** Values by the headers' names. */
+export type HeaderValues = Readonly<Record<string, string>>;
+
+const facts = {
+  expected: 'a JSON object of header names and values, such as {"X-Frame-Options": "DENY"}',
+};
+
+/** Headers that the server sets by itself. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "date",
+  "keep-alive",
+  "server",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+export const headerValues: Codec<HeaderValues> = {
+  type: "headers",
+  read(raw) {
+    const values = typeof raw === "string" ? parseJsonObject(raw) : null;
+    if (values === null) return reject(raw, facts);
+    const problem = problemOf(Object.entries(values));
+    return problem === null ? accept(values as HeaderValues) : reject(raw, facts, problem);
+  },
+  print: (values) => quote(JSON.stringify(values)),
+};
+
+/** Returns the problem of the first header that has one; null if all can be sent. */
+function problemOf(headers: readonly (readonly [name: string, value: unknown])[]): string | null {
+  const names = new Set<string>();
+  for (const [name, value] of headers) {
+    const key = name.toLowerCase();
+    if (!isHeaderName(name)) return `${JSON.stringify(name)} is not a header name`;
+    if (ownHeaders.has(key)) return `the server sets ${name} by itself`;
+    if (names.has(key)) return `${name} occurs twice`;
+    names.add(key);
+    if (typeof value !== "string") return `the value of ${name} is not a text`;
+    if (!isHeaderValue(value)) {
+      return `the value of ${name} has a character that no header may have`;
+    }
+  }
+  return null;
+}
+
+/** Printable bytes and tabs (RFC 9110, section 5.5): no CR, LF or NUL, and nothing beyond Latin-1. */
+function isHeaderValue(value: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+}

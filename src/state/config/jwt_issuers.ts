@@ -1,0 +1,155 @@
+/** The option `jwt-issuers`: a JSON list of issuers, or the path of a file with it. @module */
+import { isJsonObject, type JsonObject, parseJson } from "../../base/lib/json_object.ts";
+import { isKeyUrl } from "./checks.ts";
+import { accept, type CodecContext, type CodecResult, quote, reject } from "./codecs.ts";
+import { minSecretBytes, readNamedFile, textOrFile, withoutLastLineFeed } from "./secret.ts";
+
+/** One issuer, by the names of its JSON members. */
+export interface JwtIssuer {
+  /** The `iss` claim of the issuer's tokens, exactly. */
+  readonly issuer: string;
+  /** URL of the key set. Default: the key set that OIDC Discovery finds. */
+  readonly jwks_url?: string;
+  /** Secret of at least 32 bytes, instead of `jwks_url`. */
+  readonly secret?: string;
+  /** JSON Web Key Set (RFC 7517), instead of `jwks_url`. */
+  readonly keys?: { readonly keys: readonly JsonObject[] };
+  /** Audiences, one of which `aud` must name. Default: that of `jwt-aud`. */
+  readonly audience?: string | readonly string[];
+  /** Accepted values of `alg`. Default: the asymmetric algorithms; for `secret`: HS256. */
+  readonly algorithms?: readonly string[];
+  /** JSONPath of the role. Default: that of `jwt-role-claim-key`. */
+  readonly role_claim?: string;
+  /** Roles by the value of the role claim; `*` stands for all other values. Default: the value. */
+  readonly roles?: Readonly<Record<string, string>>;
+  /** Roles that the issuer may give. Default: any of `roles`, or `role`. */
+  readonly allowed_roles?: readonly string[];
+  /** Role of all tokens, instead of `role_claim` and `roles`. */
+  readonly role?: string;
+  /** Claims by name with their value, or a list of possible values. Default: none. */
+  readonly required_claims?: JsonObject;
+  /** Claims that must be present. Default: `exp`. */
+  readonly require?: readonly string[];
+  /** Required `typ` of the token's header. Default: any. */
+  readonly typ?: string;
+}
+
+/** Largest number of issuers, each of which may have a key set in memory. */
+const maxIssuers = 50;
+
+const facts = {
+  type: "JSON or `@file`",
+  expected: 'a JSON list of issuers such as [{"issuer":"https://id.example","role":"web_user"}], ' +
+    'or "@" and the path of a file with it',
+  confidential: true,
+};
+
+/** The codec of `jwt-issuers`. Messages omit values, which may be secrets. */
+export const jwtIssuerList = textOrFile({
+  facts,
+  parse: parseIssuers,
+  print: (issuers) => quote(JSON.stringify(issuers)),
+});
+
+/** Returns the issuers with secrets, keys and the query of URLs replaced by `***`. */
+export function redactedIssuers(issuers: readonly JwtIssuer[]): readonly JwtIssuer[] {
+  return issuers.map((issuer) => ({
+    ...issuer,
+    ...(issuer.secret === undefined ? {} : { secret: "***" }),
+    ...(issuer.keys === undefined ? {} : { keys: { keys: [] } }),
+    ...(issuer.jwks_url === undefined
+      ? {}
+      : { jwks_url: issuer.jwks_url.replace(/[?#].*$/s, "?***") }),
+  }));
+}
+
+function parseIssuers(text: string, context: CodecContext): CodecResult<readonly JwtIssuer[]> {
+  const list = parseJson(text);
+  if (!Array.isArray(list) || list.length === 0) return reject("", facts);
+  if (list.length > maxIssuers) return problem(`has more than ${maxIssuers} issuers`);
+  const issuers: JwtIssuer[] = [];
+  for (const [index, entry] of list.entries()) {
+    const read = readIssuer(entry, context);
+    if (typeof read === "string") return problem(`issuer ${index + 1}: ${read}`);
+    if (issuers.some(({ issuer }) => issuer === read.issuer)) {
+      return problem(`issuer ${index + 1}: the same issuer as another one`);
+    }
+    issuers.push(read);
+  }
+  return accept(issuers);
+}
+
+/** The kind of each member's value. */
+const members: Readonly<Record<keyof JwtIssuer, (value: unknown) => boolean>> = {
+  issuer: isText,
+  jwks_url: (value) => isText(value) && isKeyUrl(value),
+  secret: isText,
+  keys: (value) =>
+    isJsonObject(value) && Array.isArray(value.keys) && value.keys.every(isJsonObject),
+  audience: (value) => isText(value) || isTextList(value),
+  algorithms: isTextList,
+  role_claim: isText,
+  roles: (value) => isJsonObject(value) && Object.values(value).every(isRole),
+  allowed_roles: (value) => isTextList(value) && value.every(isRole),
+  role: isRole,
+  required_claims: isJsonObject,
+  require: (value) => Array.isArray(value) && value.every(isText),
+  typ: isText,
+};
+
+/** Returns a checked issuer, or the problem. */
+function readIssuer(value: unknown, context: CodecContext): JwtIssuer | string {
+  if (!isJsonObject(value)) return "expected a JSON object";
+  for (const [name, member] of Object.entries(value)) {
+    if (!Object.hasOwn(members, name)) return `unknown member ${JSON.stringify(name)}`;
+    if (!members[name as keyof JwtIssuer](member)) return `invalid value of ${name}`;
+  }
+  if (value.issuer === undefined) return "issuer is missing";
+  const issuer = value as unknown as JwtIssuer;
+  const conflict = conflictIn(issuer);
+  if (conflict !== null) return conflict;
+  return issuer.secret === undefined ? issuer : withSecret(issuer, issuer.secret, context);
+}
+
+function conflictIn({ issuer, jwks_url, secret, keys, ...rules }: JwtIssuer): string | null {
+  const sources = [jwks_url, secret, keys].filter((source) => source !== undefined);
+  if (sources.length > 1) return "expected one of jwks_url, secret and keys";
+  if (sources.length === 0 && !isKeyUrl(issuer)) {
+    return "without keys, issuer must be an https URL for OIDC Discovery";
+  }
+  const { role, roles, role_claim, allowed_roles } = rules;
+  if (role !== undefined && (roles !== undefined || role_claim !== undefined)) {
+    return "role excludes role_claim and roles";
+  }
+  if (role === undefined && roles === undefined && allowed_roles === undefined) {
+    return "allowed_roles is required without roles and role";
+  }
+  return null;
+}
+
+function withSecret(issuer: JwtIssuer, secret: string, context: CodecContext): JwtIssuer | string {
+  const content = secret.startsWith("@")
+    ? readNamedFile(secret.slice(1), context.readFile)
+    : accept(new TextEncoder().encode(secret));
+  if (content.kind !== "value") return content.kind === "problem" ? content.problem : "";
+  const bytes = withoutLastLineFeed(content.value);
+  if (bytes.length < minSecretBytes) return `secret must have at least ${minSecretBytes} bytes`;
+  return { ...issuer, secret: new TextDecoder().decode(bytes) };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && !value.includes("\0");
+}
+
+function isTextList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isText);
+}
+
+/** `SET ROLE none` restores the login role. */
+function isRole(value: unknown): boolean {
+  return isText(value) && value !== "none";
+}
+
+function problem(text: string): CodecResult<never> {
+  return { kind: "problem", problem: text };
+}

@@ -1,0 +1,457 @@
+/** Loads the configuration. Precedence: database, programmatic options or flags of the command
+ * line, environment, file, defaults. @module */
+import { isEmbedded } from "../../database/open.ts";
+import { type Dialect, dialects, type FileBase, svcDialect } from "../../base/dialect.ts";
+import { type CodecContext, quote, type RawValue, text } from "./codecs.ts";
+import {
+  combineProblems,
+  ConfigError,
+  type ConfigOrigin,
+  MissingOptionError,
+} from "./config_error.ts";
+import { type ConfigFile, type FileEntries, lastLine, parseFile } from "./file.ts";
+import { parseGroups } from "./group_file.ts";
+import {
+  appSettingOf,
+  appSettingsPrefix,
+  camelCase,
+  databaseName,
+  dialectVariable,
+  environmentName,
+} from "./names.ts";
+import { nearest } from "../../base/lib/nearest.ts";
+import { type Config, type OptionKey, options, rows } from "./options.ts";
+import { removedOptions } from "./removed_options.ts";
+import { isSameAs, type Option, required } from "./options/option.ts";
+
+/** Values of settings in the database, by name without prefix: `db_max_rows`. */
+export type DatabaseValues = ReadonlyMap<string, string>;
+
+/** The sources of the configuration outside the database. */
+export interface ConfigSources {
+  /** Null if the service runs without a file. */
+  readonly file: ConfigFile | null;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Reads a file that is imported, or that a value names as `@path`. Throws if it cannot. */
+  readonly readFile: (path: string, base: FileBase) => Uint8Array;
+  /**
+   * The configuration at the start; null during the start. Later loads do not read the files of
+   * options that are not reloadable. Default: null.
+   */
+  readonly startupConfig?: Config | null;
+  /** Options that a program passes as values, already checked. Default: none. */
+  readonly programmatic?: Partial<Config>;
+  /** Options that arguments of the command line set. Default: none. */
+  readonly flags?: ConfigFlags;
+  /** The variable `DATABASE_URL`: `db-uri` if no other source sets it. Default: null. */
+  readonly databaseUrl?: string | null;
+  /** Values that precede the options' own defaults, already checked. Default: none. */
+  readonly defaults?: Partial<Config>;
+  /** Returns why the file must not set an option; null if it may. Default: it may set all. */
+  readonly refuse?: (key: OptionKey) => string | null;
+}
+
+export interface ConfigFlag {
+  /** As typed, without the value: `--port`. */
+  readonly name: string;
+  readonly value: string;
+}
+
+export type ConfigFlags = ReadonlyMap<OptionKey, ConfigFlag>;
+
+export const noValues: DatabaseValues = new Map();
+
+/**
+ * Loads the whole configuration. A setting in the database precedes the flag, which precedes the
+ * environment variable, which precedes the file. An alias counts only if the key itself has no
+ * value. An empty text unsets an option, and hides sources of lower precedence.
+ *
+ * Throws `ConfigError` for all problems, or for the first one in a dialect that ignores invalid values.
+ */
+export function loadConfig(sources: ConfigSources, database: DatabaseValues = noValues): Config {
+  const loader = loaderOf(sources, database);
+  const problems: ConfigError[] = loader.dialect.invalidConfig === "rejected"
+    ? [...unknownKeys(loader.entries), ...removedVariables(loader)]
+    : [];
+  problems.push(...refusedKeys(loader));
+  const attempt = <Result>(run: () => Result, fallback: Result): Result => {
+    try {
+      return run();
+    } catch (error) {
+      if (!(error instanceof ConfigError) || loader.dialect.invalidConfig === "ignored") {
+        throw error;
+      }
+      problems.push(error);
+      return fallback;
+    }
+  };
+  const context = {
+    readFile: (path: string) => sources.readFile(path, loader.dialect.valueFiles),
+    secretIsBase64: false,
+    invalidConfig: loader.dialect.invalidConfig,
+  };
+  // A wrong value of the option itself is reported with the others.
+  const secretIsBase64 = loadOrNothing(loader, context).value === true;
+  const loaded = new Map(
+    rows.map((row) => [
+      row[0] as string,
+      attempt(() => load(loader, row, { ...context, secretIsBase64 }), unloaded),
+    ]),
+  );
+  for (const [key, problem] of conflictsIn((each) => loaded.get(each)!.value)) {
+    attempt(() => {
+      const { origin } = loaded.get(key)!;
+      if (origin === null) throw new Error(`${key}: ${problem}`);
+      throw new ConfigError({ origin, key, problem });
+    }, undefined);
+  }
+  const fields = Array.from(loaded, ([key, { value }]) => [camelCase(key), value]);
+  const appSettings = sources.programmatic?.appSettings ??
+    attempt(() => loadAppSettings(loader), []);
+  if (problems.length > 0) throw combineProblems(problems);
+  return { ...Object.fromEntries(fields), appSettings } as Config;
+}
+
+/** An option without a usable value. */
+const unloaded: Loaded = { value: undefined, origin: null };
+
+function loadOrNothing(loader: Loader, context: CodecContext): Loaded {
+  try {
+    return load(loader, rowOf("jwt-secret-is-base64"), context);
+  } catch {
+    return unloaded;
+  }
+}
+
+/**
+ * Returns the error of an option whose value proves invalid after loading. The message names the place
+ * of the value.
+ */
+export function makeOptionError(
+  sources: ConfigSources,
+  { key, problem, database = noValues }: {
+    readonly key: OptionKey;
+    readonly problem: string;
+    readonly database?: DatabaseValues;
+  },
+): ConfigError {
+  const loader = loaderOf(sources, database);
+  const found = find(loader, rowOf(key))[0] ?? { key, origin: nowhere(loader, key) };
+  return new ConfigError({ key: found.key, origin: found.origin, problem });
+}
+
+/** Returns `config` with the first values of options that are not reloadable. */
+export function keepStartupOptions(config: Config, first: Config): Config {
+  const fixed = rows.filter(([, { reloadable }]) => !reloadable).map(([key]) => camelCase(key));
+  return { ...config, ...Object.fromEntries(fixed.map((field) => [field, first[field]])) };
+}
+
+/**
+ * Returns the options that a restart would change: not reloadable, and different from the start.
+ * Omits an option whose default is another option, if it still has that default.
+ */
+export function changedStartupOptions(config: Config, first: Config): readonly OptionKey[] {
+  const differs = (key: OptionKey) => config[camelCase(key)] !== first[camelCase(key)];
+  const follows = (key: OptionKey, other: OptionKey) =>
+    config[camelCase(key)] === config[camelCase(other)] &&
+    first[camelCase(key)] === first[camelCase(other)];
+  return rows
+    .filter(([key, { reloadable }]) => !reloadable && differs(key))
+    .filter(([key, { default: fallback }]) => !isSameAs(fallback) || !follows(key, fallback.sameAs))
+    .map(([key]) => key);
+}
+
+interface Loader extends ConfigSources {
+  readonly dialect: Dialect;
+  readonly entries: FileEntries;
+  readonly database: DatabaseValues;
+}
+
+function loaderOf(sources: ConfigSources, database: DatabaseValues): Loader {
+  const dialect = dialectOf(sources);
+  return { ...sources, database, dialect, entries: entriesOf(sources, dialect) };
+}
+
+function entriesOf({ file, environment, readFile }: ConfigSources, dialect: Dialect): FileEntries {
+  if (file === null) return new Map();
+  const readText = (path: string) => new TextDecoder().decode(readFile(path, "configuration file"));
+  return dialect.fileSyntax === "toml"
+    ? parseFile(file, environment)
+    : parseGroups(file, environment, readText);
+}
+
+/**
+ * Finds the dialect first, because the grammar and all names depend on it. The check of the key
+ * `dialect` rejects an unknown dialect later.
+ */
+function dialectOf({ programmatic, flags, environment, file }: ConfigSources): Dialect {
+  const inFile = file?.text.matchAll(/^[ \t]*dialect[ \t]*=[ \t]*["']([^"']*)["']/gm) ?? [];
+  const inEnvironment = Object.hasOwn(environment, dialectVariable)
+    ? environment[dialectVariable]
+    : undefined;
+  const name = flags?.get("dialect")?.value ?? inEnvironment ?? Array.from(inFile).at(-1)?.[1];
+  return programmatic?.dialect ?? dialects.get(name ?? "") ?? svcDialect;
+}
+
+type Row = readonly [key: string, option: Option<unknown>];
+
+function rowOf(key: OptionKey): Row {
+  return [key, options[key]];
+}
+
+/** A value and its place; `origin` is null for a default. */
+interface Loaded {
+  readonly value: unknown;
+  readonly origin: ConfigOrigin | null;
+}
+
+/** Returns the first set value. The dialect decides about values of the wrong type. */
+function load(loader: Loader, row: Row, context: CodecContext): Loaded {
+  const programmatic = programmaticValue(loader, row);
+  for (const found of find(loader, row)) {
+    if (programmatic !== undefined && found.origin.kind !== "database") break;
+    if (isKept(loader, row, found)) {
+      return { value: loader.startupConfig![camelCase(row[0] as OptionKey)], origin: found.origin };
+    }
+    const reading = row[1].codec.read(found.value, contextOf(found, context, loader));
+    if (reading.kind === "value") return { value: reading.value, origin: found.origin };
+    if (reading.kind === "problem") throw new ConfigError({ ...found, problem: reading.problem });
+  }
+  const value = programmatic === undefined ? defaultValue(loader, row, context) : programmatic;
+  return { value, origin: null };
+}
+
+/** A flag names files as the shell does, relative to the working directory. */
+function contextOf(
+  { origin }: Found,
+  context: CodecContext,
+  { readFile }: ConfigSources,
+): CodecContext {
+  if (origin.kind !== "command line") return context;
+  return { ...context, readFile: (path) => readFile(path, "working directory") };
+}
+
+/** Returns whether a value names a file that only the start reads. */
+function isKept(
+  { startupConfig = null }: Loader,
+  [, { codec, reloadable }]: Row,
+  { value }: Found,
+) {
+  const namesFile = typeof value === "string" && value.startsWith("@");
+  return startupConfig !== null && !reloadable && codec.readsFiles === true && namesFile;
+}
+
+function programmaticValue({ programmatic = {}, database }: Loader, [key, option]: Row): unknown {
+  const hidden = option.inDatabase && database.has(databaseName(key));
+  return hidden ? undefined : programmatic[camelCase(key as OptionKey)];
+}
+
+interface Found {
+  /** The key or the alias. */
+  readonly key: string;
+  readonly value: RawValue;
+  readonly origin: ConfigOrigin;
+}
+
+/** Lists the values of an option's spellings, each from its source of highest precedence. */
+function find(loader: Loader, [key, option]: Row): readonly Found[] {
+  const isValue = ({ value }: Found) => value !== "" || option.codec.empty === "value";
+  const stored = option.inDatabase ? inDatabase(loader, key) : null;
+  const flag = flagOf(loader, key);
+  if (stored === null && flag !== null) return [flag].filter(isValue);
+  const found = spellings(key, option)
+    .map((spelling) => (spelling === key ? stored : null) ?? findSpelling(loader, spelling))
+    .filter((each) => each !== null)
+    .filter(isValue);
+  return found.length === 0 && key === "db-uri" ? databaseUrl(loader) : found;
+}
+
+function flagOf({ flags }: Loader, key: string): Found | null {
+  const flag = flags?.get(key as OptionKey);
+  if (flag === undefined) return null;
+  return { key, value: flag.value, origin: { kind: "command line", name: flag.name } };
+}
+
+function databaseUrl({ databaseUrl: value, dialect }: Loader): readonly Found[] {
+  if (!value || dialect.databaseUrl === "ignored") return [];
+  const origin = { kind: "environment", name: "DATABASE_URL" } as const;
+  return [{ key: "db-uri", value, origin }];
+}
+
+function inDatabase({ database, dialect }: Loader, key: string): Found | null {
+  const name = databaseName(key);
+  const value = database.get(name);
+  if (value === undefined) return null;
+  return { key, value, origin: { kind: "database", name: `${dialect.settingPrefix}.${name}` } };
+}
+
+function spellings(key: string, { aliases = [], aliasFirst }: Option<unknown>): readonly string[] {
+  return aliasFirst ? [...aliases, key] : [key, ...aliases];
+}
+
+function findSpelling({ environment, entries, dialect }: Loader, key: string): Found | null {
+  const name = variableOf(key, dialect);
+  if (Object.hasOwn(environment, name)) {
+    return { key, value: environment[name]!, origin: { kind: "environment", name } };
+  }
+  return entries.get(key) ?? null;
+}
+
+/** All dialects share the variable that selects the dialect. */
+function variableOf(key: string, { environmentPrefix }: Dialect): string {
+  return key === "dialect" ? dialectVariable : environmentName(key, environmentPrefix);
+}
+
+function defaultValue(loader: Loader, row: Row, context: CodecContext): unknown {
+  const chosen = loader.defaults?.[camelCase(row[0] as OptionKey)];
+  if (chosen !== undefined) return chosen;
+  const fallback = row[1].default;
+  const text = loader.dialect.defaults[row[0]];
+  if (text !== undefined) {
+    const reading = row[1].codec.read(text, context);
+    if (reading.kind === "value") return reading.value;
+    throw new Error(`the default of ${row[0]} cannot be read`);
+  }
+  if (fallback === required) {
+    if (find(loader, rowOf("tenants")).length === 0) throw missing(loader, row);
+    // Only the tenants have a value.
+    return row[0] === "db-schemas" ? [] : "";
+  }
+  if (!isSameAs(fallback)) return fallback;
+  return load(loader, rowOf(fallback.sameAs), context).value;
+}
+
+function missing(loader: Loader, [key, option]: Row): ConfigError {
+  const empty = findSpelling(loader, key)?.origin;
+  return new MissingOptionError({
+    origin: empty ?? nowhere(loader, key),
+    key,
+    problem: `required, but ${empty === undefined ? "not set" : "empty"}`,
+    example: option.example,
+  });
+}
+
+/** Returns the place for a value that no source has: the end of the file. */
+function nowhere({ file, dialect }: Loader, key: string): ConfigOrigin {
+  return file === null
+    ? { kind: "environment", name: variableOf(key, dialect) }
+    : { kind: "file", path: file.path, line: lastLine(file) };
+}
+
+/** Paths of two options, which must differ. */
+const distinctPaths = [
+  ["mcp-path", "server-health-path"],
+  ["live-path", "server-health-path"],
+  ["live-path", "mcp-path"],
+] as const;
+
+/** Lists the problems of options that exclude each other, by the key of the one to change. */
+function conflictsIn(
+  valueOf: (key: OptionKey) => unknown,
+): readonly (readonly [OptionKey, string])[] {
+  const found: (readonly [OptionKey, string])[] = [];
+  const adminPort = valueOf("admin-server-port");
+  // Port 0 means any free port, so two may be 0.
+  if (adminPort && adminPort === valueOf("server-port")) {
+    const problem = "admin-server-port cannot be the same as server-port " +
+      `(expected another port than ${adminPort})`;
+    found.push(["admin-server-port", problem]);
+  }
+  for (const [key, other] of distinctPaths) {
+    const [value, path] = [valueOf(key), valueOf(other)];
+    if (typeof value !== "string" || typeof path !== "string") continue;
+    const isBelow = key === "live-path" && path.startsWith(`${value}/`);
+    if (value !== path && !isBelow) continue;
+    const problem = `${key} cannot be ${isBelow ? "above" : "the same as"} ${other} ` +
+      `(expected another path than ${quote(value)})`;
+    found.push([key, problem]);
+  }
+  const uri = valueOf("db-uri");
+  if (typeof valueOf("db-replica-uri") === "string" && typeof uri === "string" && isEmbedded(uri)) {
+    const problem = "an embedded database has no standbys (expected no db-replica-uri)";
+    found.push(["db-replica-uri", problem]);
+  }
+  return found;
+}
+
+const settingText = text({ type: "text", expected: "text in quotes" });
+
+/**
+ * Loads the application settings. PostgreSQL compares names case-insensitively. A variable overrides
+ * the file.
+ */
+function loadAppSettings(
+  { entries, environment, dialect, defaults }: Loader,
+): Config["appSettings"] {
+  const ofFile = Array.from(entries.values()).filter(({ key }) =>
+    key.startsWith(appSettingsPrefix)
+  );
+  const ofEnvironment = Object.entries(environment).flatMap(([name, value]): Found[] => {
+    const key = appSettingOf(name, dialect.environmentPrefix);
+    return key === null ? [] : [{ key, value, origin: { kind: "environment", name } }];
+  });
+  const settings = new Map(
+    defaults?.appSettings?.map((setting) => [setting[0].toLowerCase(), setting]),
+  );
+  for (const found of [...ofFile, ...ofEnvironment]) {
+    settings.set(found.key.toLowerCase(), [found.key, readAppSetting(found, dialect)]);
+  }
+  return Array.from(settings.values());
+}
+
+function readAppSetting(found: Found, { invalidConfig }: Dialect): string {
+  if (!/^[A-Za-z_][A-Za-z0-9_$]*$/.test(found.key.slice(appSettingsPrefix.length))) {
+    const problem = "not a setting's name (expected app.settings. and one word of letters, " +
+      "digits and underscores)";
+    throw new ConfigError({ ...found, problem });
+  }
+  const reading = settingText.read(found.value, { ...textContext, invalidConfig });
+  if (reading.kind === "value") return reading.value;
+  throw new ConfigError({ ...found, problem: reading.kind === "problem" ? reading.problem : "" });
+}
+
+/** Application settings do not depend on files or secrets. */
+const textContext = {
+  readFile: () => new Uint8Array(),
+  secretIsBase64: false,
+} as const;
+
+function refusedKeys({ entries, refuse }: Loader): ConfigError[] {
+  if (refuse === undefined) return [];
+  return Array.from(entries.values()).flatMap(({ key, origin }) => {
+    const row = rows.find(([name, option]) => spellings(name, option).includes(key));
+    const problem = row === undefined ? null : refuse(row[0]);
+    return problem === null ? [] : [new ConfigError({ origin, key, problem })];
+  });
+}
+
+function unknownKeys(entries: FileEntries): ConfigError[] {
+  const keys = rows.flatMap(([key, option]) => spellings(key, option));
+  const keySet = new Set(keys);
+  return Array.from(entries.values())
+    .filter(({ key }) => !keySet.has(key) && !key.startsWith(appSettingsPrefix))
+    .map(({ key, origin }) => new ConfigError({ origin, key, problem: unknownKey(key, keys) }));
+}
+
+/** Lists the variables of options that earlier versions had. */
+function removedVariables(loader: Loader): ConfigError[] {
+  return Array.from(removedOptions.keys()).flatMap((key) => {
+    const name = variableOf(key, loader.dialect);
+    if (!Object.hasOwn(loader.environment, name)) return [];
+    const origin = { kind: "environment", name } as const;
+    return [new ConfigError({ origin, key, problem: removedKey(key)! })];
+  });
+}
+
+function removedKey(key: string): string | null {
+  const advice = removedOptions.get(key);
+  return advice === undefined ? null : `this option no longer exists; ${advice}`;
+}
+
+function unknownKey(key: string, keys: readonly string[]): string {
+  const removed = removedKey(key);
+  if (removed !== null) return removed;
+  const setting = appSettingsPrefix + key.split(".").at(-1);
+  const suggestion = nearest(key, key.includes(".") ? [...keys, setting] : keys);
+  return "unknown key" + (suggestion === null ? "" : `; did you mean ${suggestion}?`);
+}

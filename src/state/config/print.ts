@@ -1,0 +1,81 @@
+/** Prints the configuration: the dump, the example file, the defaults in the documentation. @module
+ */
+import { redact } from "../../base/observe/redact.ts";
+import { quote } from "./codecs.ts";
+import { redactedIssuers } from "./jwt_issuers.ts";
+import { camelCase } from "./names.ts";
+import { appSettings, type Config, type OptionKey, options, rows } from "./options.ts";
+import { isSameAs, ofDialect, type Option, required } from "./options/option.ts";
+
+/**
+ * Returns the whole configuration as a file, sorted, with one `key = value` line per option and
+ * application setting. Loading the file gives the same configuration. The file contains secrets.
+ */
+export function dumpConfig(config: Config): string {
+  const context = { secretIsBase64: config.jwtSecretIsBase64 };
+  const settings = config.appSettings.map(([name, value]) => `${name} = ${quote(value)}`);
+  const lines = rows.flatMap(([key, { codec, extension, default: fallback }]) => {
+    const value: unknown = config[camelCase(key)];
+    if (extension && value === fallback) return [];
+    return `${key} = ${value === null ? '""' : codec.print(value, context)}`;
+  });
+  return [...lines, ...settings].toSorted().join("\n") + "\n";
+}
+
+/** Returns the dump without passwords, secrets and values of application settings. */
+export function redactedConfig(config: Config): string {
+  const shown = dumpConfig({
+    ...config,
+    dbUri: redact(config.dbUri),
+    dbChannelUri: config.dbChannelUri === null ? null : redact(config.dbChannelUri),
+    dbReplicaUri: config.dbReplicaUri === null ? null : redact(config.dbReplicaUri),
+    jwtIssuers: config.jwtIssuers === null ? null : redactedIssuers(config.jwtIssuers),
+  });
+  return shown.replace(
+    /^(jwt-secret|admin-token|app\.settings\.[^=]*?) = (?!""$).*$/gm,
+    '$1 = "***"',
+  );
+}
+
+/** An option and its value, as an operator may see them. */
+export interface ShownOption {
+  readonly key: string;
+  /** TOML literal; `"***"` for secrets. */
+  readonly value: string;
+  /** Whether the value differs from the default. */
+  readonly isChanged: boolean;
+}
+
+/** Returns the options of {@linkcode redactedConfig}, those with a changed value first. */
+export function shownOptions(config: Config): readonly ShownOption[] {
+  const shown = redactedConfig(config).trimEnd().split("\n").map((line) => {
+    const [, key = "", value = ""] = /^(.*?) = (.*)$/.exec(line) ?? [];
+    return { key, value, isChanged: value !== defaultLiteral(key, config) };
+  });
+  return shown.toSorted((a, b) => Number(b.isChanged) - Number(a.isChanged));
+}
+
+/** Returns the literal of an option's default; null if it has none that holds for all configurations. */
+function defaultLiteral(key: string, config: Config): string | null {
+  const row = rows.find(([name]) => name === key)?.[1];
+  if (row === undefined || row.default === required) return null;
+  const { default: fallback, codec } = row;
+  if (fallback === null) return '""';
+  if (fallback === ofDialect) return quote(config.dialect.defaults[key] ?? "");
+  const value = isSameAs(fallback) ? config[camelCase(fallback.sameAs)] : fallback;
+  return codec.print(value, { secretIsBase64: false });
+}
+
+/** Options that most configurations set. The example file begins with them, and comments out the others. */
+const firstKeys: readonly OptionKey[] = ["db-uri", "db-schemas", "db-anon-role", "jwt-secret"];
+
+/** Returns a commented, valid configuration file with every option. */
+export function exampleFile(): string {
+  const first = firstKeys.map((key) => [key, options[key] as Option<unknown>] as const);
+  const others = rows.filter(([key]) => !firstKeys.includes(key));
+  const optionTexts = [...first, ...others].map(([key, option]) => {
+    const mark = firstKeys.includes(key) ? "" : "# ";
+    return `## ${option.doc}\n${mark}${key} = ${option.example}\n`;
+  });
+  return [...optionTexts, `## ${appSettings.doc}\n# ${appSettings.example}\n`].join("\n");
+}

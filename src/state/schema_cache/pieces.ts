@@ -1,0 +1,42 @@
+/** The schema cache as JSON texts for another thread, each of which is parsed in a few
+ * milliseconds. One text of ten thousand relations would stop that thread's requests for a third of
+ * a second. @module */
+import { mapSliced, type SlicedWork } from "../../base/lib/slices.ts";
+import type { SchemaCacheData } from "./schema_cache.ts";
+
+/** Entries of one piece: their JSON text has about a megabyte. */
+const entriesPerPiece = 400;
+
+export function schemaPieces(data: SchemaCacheData): SlicedWork<readonly string[]> {
+  const parts = Object.entries(data).flatMap(([name, value]) =>
+    Array.isArray(value) && value.length > 0
+      ? slicesOf(value).map((slice) => ({ [name]: slice }))
+      : [{ [name]: value }]
+  );
+  return mapSliced(parts, (part) => JSON.stringify(part));
+}
+
+function slicesOf(list: readonly unknown[]): readonly (readonly unknown[])[] {
+  const count = Math.ceil(list.length / entriesPerPiece);
+  return Array.from(
+    { length: count },
+    (_, index) => list.slice(index * entriesPerPiece, (index + 1) * entriesPerPiece),
+  );
+}
+
+/** Reads the data of pieces. `pause` lets the thread do other work between two of them. */
+export async function readPieces(
+  pieces: readonly string[],
+  pause: () => Promise<void>,
+): Promise<SchemaCacheData> {
+  const data: Record<string, unknown> = {};
+  for (const piece of pieces) {
+    for (const [name, value] of Object.entries(JSON.parse(piece))) {
+      const known = data[name];
+      if (Array.isArray(known) && Array.isArray(value)) known.push(...value);
+      else data[name] = value;
+    }
+    await pause();
+  }
+  return data as unknown as SchemaCacheData;
+}

@@ -1,0 +1,295 @@
+/**
+ * The schema cache: metadata of the database as plain data, and its index.
+ *
+ * The data can be dumped as JSON and passed to another thread. Stages look names up in the index.
+ *
+ * @module
+ */
+import type { HeaderList } from "../../base/lib/header_list.ts";
+
+export interface QualifiedName {
+  readonly schema: string;
+  readonly name: string;
+}
+
+export interface Column {
+  readonly name: string;
+  readonly comment: string | null;
+  readonly nullable: boolean;
+  /** Formatted type with modifier: `character varying(10)`, `api.color`, `integer[]`. */
+  readonly declaredType: string;
+  /** Type below all domains, without modifier, if in `pg_catalog`; else the declared type. */
+  readonly baseType: string;
+  readonly maxLength: number | null;
+  /** SQL of the column's default, else the domain's, else `nextval` of an identity column. */
+  readonly default: string | null;
+  /** True for a generated column, or an identity column `GENERATED ALWAYS`. */
+  readonly generated: boolean;
+  /** Labels of the base type in sort order; empty for other types. */
+  readonly enumLabels: readonly string[];
+}
+
+/** A unique index of a table, which `ON CONFLICT` can use. */
+export interface UniqueIndex {
+  readonly name: string;
+  /** Columns in the order of the index; null if a key is another expression. */
+  readonly columns: readonly string[] | null;
+  readonly expressions: readonly string[];
+  /** SQL text of the condition of a partial index; null for others. */
+  readonly predicate: string | null;
+}
+
+/** A table, view, materialized view, foreign or partitioned table. */
+export interface Relation extends QualifiedName {
+  readonly comment: string | null;
+  readonly isView: boolean;
+  readonly insertable: boolean;
+  readonly updatable: boolean;
+  readonly deletable: boolean;
+  /** True if a read can run a function declared `VOLATILE`, or query another server. */
+  readonly volatile: boolean;
+  /** Whether reading or only writing it runs functions that may change the session. Default: neither does. */
+  readonly changesSession?: "read" | "write";
+  /** Where requests are executed that read the relation. Default: a standby may execute them. */
+  readonly readsFrom?: "primary";
+  /** Column that names rows for readers, as the tag `@label` says. Default: no tag. */
+  readonly label?: string;
+  /** Most rows of a request, as the tag `@maxRows` says; `db-max-rows` may be lower. Default: no tag. */
+  readonly maxRows?: number;
+  /** Headers of answers, as the tag `@deprecated` says. Default: no tag. */
+  readonly deprecation?: HeaderList;
+  /** True if several inserts have the effect of one insert of all their rows. Default: false. */
+  readonly hasDivisibleInserts?: true;
+  /** How to tell updated rows of an upsert: the old row, or `xmax`. Default: not at all. */
+  readonly mergeAction?: "old" | "xmax";
+  /**
+   * When PostgreSQL can tell `tableoid`, `xmin` and `ctid` of its rows: `always`, or not from `INSERT …
+   * RETURNING`, as in a partitioned table. Default: never.
+   */
+  readonly systemColumns?: "always" | "except inserts";
+  /** True if other tables inherit from the table, so that its keys may repeat in them. Default: false. */
+  readonly isInherited?: true;
+  /** Primary key columns: alphabetical for tables, in key order for views. */
+  readonly primaryKey: readonly string[];
+  /** Unique indexes of a table, sorted by name. Default: none. */
+  readonly uniqueIndexes?: readonly UniqueIndex[];
+  readonly columns: readonly Column[];
+  /** Schemas that hidden junctions lead to: errors then suggest no other origin. Default: none. */
+  readonly hiddenJunctionsTo?: readonly string[];
+}
+
+/** A column of the origin, and the equal column of the foreign relation or junction. */
+export type ColumnPair = readonly [origin: string, foreign: string];
+
+interface RelationshipEnds {
+  readonly origin: QualifiedName;
+  readonly foreign: QualifiedName;
+  /** True if both ends are the same relation. */
+  readonly self: boolean;
+}
+
+/** A relationship by a foreign key between the two relations. */
+export interface KeyRelationship extends RelationshipEnds {
+  readonly kind: "one-to-many" | "many-to-one" | "one-to-one";
+  /** For one-to-one: true if the origin is the referenced relation. */
+  readonly originIsParent: boolean;
+  readonly constraint: string;
+  readonly pairs: readonly ColumnPair[];
+  readonly originIsView: boolean;
+  readonly foreignIsView: boolean;
+}
+
+/** Made by two foreign keys of a junction. */
+export interface JunctionRelationship extends RelationshipEnds {
+  readonly kind: "many-to-many";
+  readonly junction: QualifiedName;
+  /** Constraint from the junction to the origin, and its pairs [origin column, junction column]. */
+  readonly originConstraint: string;
+  readonly originPairs: readonly ColumnPair[];
+  /** Constraint from the junction to the foreign relation; pairs [junction column, foreign column]. */
+  readonly foreignConstraint: string;
+  readonly foreignPairs: readonly ColumnPair[];
+  readonly originIsView: boolean;
+  readonly foreignIsView: boolean;
+}
+
+/** A relationship by a function from a row of the origin to rows of the foreign relation. */
+export interface ComputedRelationship extends RelationshipEnds {
+  readonly kind: "computed";
+  readonly function: QualifiedName;
+  readonly toOne: boolean;
+}
+
+export type Relationship = KeyRelationship | JunctionRelationship | ComputedRelationship;
+
+export interface Parameter {
+  /** Name of the parameter; empty when it has no name. */
+  readonly name: string;
+  /** Type as `regtype` text under an empty search path. */
+  readonly type: string;
+  /** Type of the cast of arguments: `character varying` for `character`, `bit varying` for `bit` */
+  readonly callType: string;
+  readonly required: boolean;
+  readonly variadic: boolean;
+}
+
+export type Volatility = "immutable" | "stable" | "volatile";
+
+/** A function that `/rpc` can call. */
+export interface Routine extends QualifiedName {
+  readonly comment: string | null;
+  /** Headers of answers, as the tag `@deprecated` says. Default: no tag. */
+  readonly deprecation?: HeaderList;
+  readonly parameters: readonly Parameter[];
+  readonly returns: {
+    readonly set: boolean;
+    /** True for a row type, also through domains, and for OUT, INOUT or TABLE parameters. */
+    readonly composite: boolean;
+    readonly typeSchema: string;
+    readonly typeName: string;
+    readonly void: boolean;
+    /** Name of the returned domain; null for other types. */
+    readonly domain: string | null;
+    /** The relation whose row type is returned, directly or through domains; null otherwise. */
+    readonly relation: QualifiedName | null;
+    /** Columns of OUT, INOUT and TABLE parameters, or of a composite type beside relations. */
+    readonly columns?: readonly string[];
+  };
+  readonly volatility: Volatility;
+  /** Its own `default_transaction_isolation`, in lower case; null when unset. */
+  readonly isolation: string | null;
+  /** Settings of the function that its call applies to the transaction: [name, value]. */
+  readonly settings: readonly (readonly [string, string])[];
+  /** As of {@linkcode Relation}. */
+  readonly maxRows?: number;
+}
+
+/** An implicit cast between a domain and json or text that the service applies itself. */
+export interface DataRepresentation {
+  /** Types as `format_type` text: `api.color`, `json`, `text`. */
+  readonly source: string;
+  readonly target: string;
+  readonly function: QualifiedName;
+}
+
+/** A user-defined way to render rows, or the value of a function, as a media type. */
+export interface MediaHandler {
+  /** Kind: `aggregate` over a relation's rows, over `any` rows, or a `function`'s own value. */
+  readonly kind: "aggregate" | "any" | "function";
+  /** The relation of an `aggregate`, the name of a `function`; null for `any`. */
+  readonly target: QualifiedName | null;
+  readonly handler: QualifiedName;
+  /** Media type: the name of the domain, in its original case. */
+  readonly mediaType: string;
+  /** True if the base type of the domain is `bytea`; false for text types. */
+  readonly binary: boolean;
+}
+
+/** A function whose only required argument is a row, so that `row.name` calls it. */
+export interface RowFunctionName {
+  readonly name: string;
+  /** The relation whose rows it takes; null for rows of several relations. */
+  readonly relation: QualifiedName | null;
+}
+
+/** An operator that indexes order by: the distance of two values. */
+export interface DistanceOperator extends QualifiedName {
+  /** Type of the left operand by `format_type` under an empty search path: `point`, `ext.vector`. */
+  readonly left: string;
+  /** Type of the right operand, as a cast to it. */
+  readonly right: string;
+}
+
+/** Operators and functions of distances and similarity. */
+export interface SearchOperators {
+  /** At most one for a name and a left operand. */
+  readonly distances: readonly DistanceOperator[];
+  /** Functions and operators of pg_trgm; empty without the extension. */
+  readonly similarity: readonly QualifiedName[];
+  /** Domains over types of extensions that have distances. */
+  readonly domains: readonly (readonly [domain: string, base: string])[];
+}
+
+/** The whole schema cache as JSON-serialisable data. */
+export interface SchemaCacheData {
+  readonly relations: readonly Relation[];
+  readonly relationships: readonly Relationship[];
+  readonly routines: readonly Routine[];
+  readonly representations: readonly DataRepresentation[];
+  readonly mediaHandlers: readonly MediaHandler[];
+  /** Of exposed schemas, `db-extra-search-path` and `pg_catalog` without its aggregates. */
+  readonly rowFunctions?: readonly RowFunctionName[];
+  /** Default: none. */
+  readonly searchOperators?: SearchOperators;
+  /**
+   * Names of functions that run a function declared `VOLATILE`: themselves, in defaults of their
+   * arguments, or as support functions of an aggregate.
+   *
+   * Of functions declared `VOLATILE`, the list holds only those with one argument, which is a row
+   * or a column: a read can call them beside its own function. Null when operators, casts or types
+   * run volatile functions, so that any statement may run one.
+   */
+  readonly volatileFunctions: readonly string[] | null;
+  /**
+   * Names of functions that may change the session, and that a read can call beside its own function. Null when
+   * any statement may run one. Default: null.
+   */
+  readonly sessionFunctions?: readonly string[] | null;
+  /**
+   * User-defined functions that need no arguments and run no function declared `VOLATILE`: as
+   * `db-pre-request`, they can run on a standby. Default: none.
+   */
+  readonly stableWithoutArguments?: readonly QualifiedName[];
+  /** Names of functions whose requests the primary executes. Default: none. */
+  readonly primaryFunctions?: readonly string[];
+  /** Schemas that serve what a schema lacks, in order, by its name. Default: none. */
+  readonly fallbacks?: readonly (readonly [schema: string, others: readonly string[]])[];
+  /** Headers of answers to requests of deprecated schemas, by schema. Default: none. */
+  readonly deprecatedSchemas?: readonly (readonly [schema: string, headers: HeaderList])[];
+  /** Whether the catalogue of Citus exists: statements then have forms that it distributes. */
+  readonly isDistributed?: true;
+  /** Declared keys that have no effect, and why: lines for the log. Default: none. */
+  readonly declarationProblems?: readonly string[];
+}
+
+/** The columns that the role of a request may select. The schema cache itself has no privileges. */
+export interface SelectableColumns {
+  /** Returns the columns of a relation; null if they are unknown. */
+  of(relation: QualifiedName): ReadonlySet<string> | null;
+}
+
+/** The data with constant-time look-ups. `indexSchemaCache` builds it. */
+export interface SchemaCache {
+  readonly data: SchemaCacheData;
+  /** Returns a relation of a schema, or that of its fallbacks. So do the other look-ups by schema. */
+  relation(name: QualifiedName): Relation | undefined;
+  /** Returns the schemas that serve what a schema lacks, in order. */
+  fallbacks(schema: string): readonly string[];
+  /** Returns the headers of answers to requests of a deprecated schema. */
+  deprecation(schema: string): HeaderList | undefined;
+  column(relation: QualifiedName, column: string): Column | undefined;
+  /** Returns the names of all relations of a schema, sorted. */
+  relationNames(schema: string): readonly string[];
+  /** Relationships to one schema, in the order of ambiguity errors. */
+  relationships(origin: QualifiedName, foreignSchema: string): readonly Relationship[];
+  /** Returns the names of the relations of a schema that have relationships within it, sorted. */
+  relatedOrigins(schema: string): readonly string[];
+  /** Returns the overloads of a function, fewest parameters first. */
+  routines(name: QualifiedName): readonly Routine[];
+  /** Returns the names of all functions of a schema, sorted. */
+  routineNames(schema: string): readonly string[];
+  /** Returns the function that casts one type to another; undefined if none exists. */
+  representation(source: string, target: string): QualifiedName | undefined;
+  /**
+   * Returns the handler of a target for a lower-case media type; null as target finds handlers of
+   * any rows. `kind` distinguishes a function from the relation of the same name. Without `kind`,
+   * the handler of the relation comes first.
+   */
+  mediaHandler(
+    target: QualifiedName | null,
+    mediaType: string,
+    kind?: MediaHandler["kind"],
+  ): MediaHandler | undefined;
+  /** Returns the result of `derive` for this cache, which keeps it by the function's identity. */
+  derived<Value>(derive: (cache: SchemaCache) => Value): Value;
+}
