@@ -28,8 +28,12 @@ import { type ConfigSource, configSource } from "./src/state/config/source.ts";
 import { isEmbedded } from "./src/database/open.ts";
 import type { Connections } from "./src/database/database.ts";
 import { dialects } from "./src/base/dialect.ts";
-import type { RequestInfo } from "./src/handler/handler.ts";
-import { type Handler, type HandlerDependencies, lazyHandler } from "./src/handler/lazy_handler.ts";
+import type { RequestInfo } from "./src/api/handler/handler.ts";
+import {
+  type Handler,
+  type HandlerDependencies,
+  lazyHandler,
+} from "./src/api/handler/lazy_handler.ts";
 import { agentsOf, loadMcp } from "./src/agents/mcp_host.ts";
 import { liveOf } from "./src/live/live_host.ts";
 import { type ExtensibleHandler, mcpExtension } from "./src/agents/mcp_port.ts";

@@ -5,10 +5,10 @@ import type { Config } from "../state/config/options.ts";
 import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { DatabaseError } from "../base/errors/service_error.ts";
-import { parsePreferences } from "../request/preferences.ts";
+import { parsePreferences } from "../api/request/preferences.ts";
 import { compile, ident, sql } from "../base/sql/fragment.ts";
-import { preamble, settingsOf, type TransactionOwner } from "../transaction/preamble.ts";
-import { planContextOf } from "../transaction/settings.ts";
+import { preamble, settingsOf, type TransactionOwner } from "../api/transaction/preamble.ts";
+import { planContextOf } from "../api/transaction/settings.ts";
 import type { AccessCell } from "./cells.ts";
 
 interface CountInput {

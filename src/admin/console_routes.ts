@@ -4,7 +4,7 @@ import { readAccess } from "../access/cells.ts";
 import { type ShownOption, shownOptions } from "../state/config/print.ts";
 import { errorFacts } from "../base/errors/error_response.ts";
 import { cautionOf, type Finding } from "../diagnosis/finding.ts";
-import type { RequestInfo } from "../handler/handler.ts";
+import type { RequestInfo } from "../api/handler/handler.ts";
 import type { RequestService } from "../state/app_state/request_service.ts";
 import { explainRequest } from "../why/explain_request.ts";
 import type { Peer, Protection } from "./admin_access.ts";

@@ -3,7 +3,7 @@ import type { Config } from "../state/config/options.ts";
 import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { versionNumber } from "../database/server_version.ts";
-import { addressOf } from "../response/openapi/about.ts";
+import { addressOf } from "../api/response/openapi/about.ts";
 import { version } from "../base/version.ts";
 import type { RequestService } from "../state/app_state/request_service.ts";
 import type { ConsoleParts } from "./console_routes.ts";

@@ -15,8 +15,8 @@ import {
   adminExtension,
   type HandlerWatcher,
   type WatchableHandler,
-} from "../handler/admin_port.ts";
-import type { Handler } from "../handler/lazy_handler.ts";
+} from "../api/handler/admin_port.ts";
+import type { Handler } from "../api/handler/lazy_handler.ts";
 import type { Service } from "../state/app_state/service.ts";
 import { type AdminHandler, adminHandler } from "./admin.ts";
 import { consoleFilesReader } from "./console_files.ts";

@@ -4,17 +4,17 @@ import type { Credential } from "../state/auth/credential.ts";
 import type { Identity } from "../state/auth/jwt_cache.ts";
 import type { Config } from "../state/config/options.ts";
 import { errors } from "../base/errors/catalogue.ts";
-import { type Reply, withBookmark } from "../response/reply.ts";
+import { type Reply, withBookmark } from "../api/response/reply.ts";
 import type { RequestService } from "../state/app_state/request_service.ts";
 import type { Snapshot } from "../state/app_state/snapshot.ts";
-import { receiveBody } from "../request/body/body.ts";
-import { RawDecoder } from "../request/body/decoders.ts";
-import { isParameterName } from "../request/url/query_params.ts";
-import type { RawRequest } from "../request/raw_request.ts";
+import { receiveBody } from "../api/request/body/body.ts";
+import { RawDecoder } from "../api/request/body/decoders.ts";
+import { isParameterName } from "../api/request/url/query_params.ts";
+import type { RawRequest } from "../api/request/raw_request.ts";
 import { version } from "../base/version.ts";
-import { admitClient, admitIdentity, authenticateRequest } from "../handler/admission.ts";
-import { changedContext } from "../handler/context.ts";
-import { type AgentsHost, type Context, Exchange } from "../handler/exchange.ts";
+import { admitClient, admitIdentity, authenticateRequest } from "../api/handler/admission.ts";
+import { changedContext } from "../api/handler/context.ts";
+import { type AgentsHost, type Context, Exchange } from "../api/handler/exchange.ts";
 import type {
   LoadMcp,
   McpCall,
@@ -23,11 +23,11 @@ import type {
   McpMessage,
   McpReply,
 } from "./mcp_port.ts";
-import { answer, failureReply } from "../handler/pipeline.ts";
-import { bodyOptions } from "../handler/receive_body.ts";
-import { identifiersOf } from "../handler/receive.ts";
-import { lengthError } from "../request/length_limits.ts";
-import { reportOutcome } from "../handler/report.ts";
+import { answer, failureReply } from "../api/handler/pipeline.ts";
+import { bodyOptions } from "../api/handler/receive_body.ts";
+import { identifiersOf } from "../api/handler/receive.ts";
+import { lengthError } from "../api/request/length_limits.ts";
+import { reportOutcome } from "../api/handler/report.ts";
 
 /** Loads the module beside this one. A bundle has it as `mcp.js`. */
 export const loadMcp: LoadMcp = () => import(new URL("../mcp/endpoint.ts", import.meta.url).href);

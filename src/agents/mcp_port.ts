@@ -5,7 +5,7 @@ import type { Identity } from "../state/auth/jwt_cache.ts";
 import type { errors } from "../base/errors/catalogue.ts";
 import type { HeaderList } from "../base/lib/header_list.ts";
 import type { AgentWrite } from "../base/observe/observation.ts";
-import type { Reply } from "../response/reply.ts";
+import type { Reply } from "../api/response/reply.ts";
 import type { Snapshot } from "../state/app_state/snapshot.ts";
 
 export interface McpModule {

@@ -3,7 +3,7 @@ import type { ConfigFlag } from "../state/config/load.ts";
 import { nearest } from "../base/lib/nearest.ts";
 import { type OptionKey, options } from "../state/config/options.ts";
 import { redact } from "../base/observe/redact.ts";
-import type { Command, CommandCall, CommandFlag, ConfigArguments } from "./command.ts";
+import type { Command, CommandCall, CommandFlag, ConfigArguments } from "../api/command.ts";
 import { optionOfFlag, suggestFlag } from "./option_flags.ts";
 import { callTarget, connectionName } from "./target.ts";
 

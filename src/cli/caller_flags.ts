@@ -1,7 +1,7 @@
 /** Flags for the caller of requests in this process. @module */
 import { callerIdentity } from "../state/auth/authenticate.ts";
 import type { Identity } from "../state/auth/jwt_cache.ts";
-import { type CommandCall, flagsOf } from "./command.ts";
+import { type CommandCall, flagsOf } from "../api/command.ts";
 
 export const callerFlags = flagsOf({
   "--role=ROLE": "Role of the request",

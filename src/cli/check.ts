@@ -12,7 +12,7 @@ import { notificationFindings } from "../diagnosis/notifications.ts";
 import { svcDialect } from "../base/dialect.ts";
 import type { CallWords } from "../base/observe/call_words.ts";
 import type { Service } from "../state/app_state/service.ts";
-import { type Command, type CommandCall, flagsOf } from "./command.ts";
+import { type Command, type CommandCall, flagsOf } from "../api/command.ts";
 import { print, printError } from "../base/observe/output.ts";
 import { callWords } from "../base/lib/program_call.ts";
 import type { QuickStart } from "./start.ts";

@@ -2,7 +2,7 @@
  * @module */
 import { accessCommand } from "./access.ts";
 import { checkCommand } from "./check.ts";
-import type { Command } from "./command.ts";
+import type { Command } from "../api/command.ts";
 import { contractCommand, diffCommand } from "./contract.ts";
 import { demoCommand } from "./demo.ts";
 import { initCommand } from "./init/run_init.ts";

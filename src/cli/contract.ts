@@ -6,7 +6,7 @@ import { svcDialect } from "../base/dialect.ts";
 import { groupBy } from "../base/lib/group_by.ts";
 import { indexSchemaCache } from "../state/schema_cache/lookups.ts";
 import type { Service } from "../state/app_state/service.ts";
-import type { Command } from "./command.ts";
+import type { Command } from "../api/command.ts";
 import { print, printError } from "../base/observe/output.ts";
 import { withDatabase } from "./with_service.ts";
 

@@ -8,7 +8,7 @@ import { SignJWT } from "jose";
 import type { ConfigFlags } from "../state/config/load.ts";
 import { environmentName } from "../state/config/names.ts";
 import type { Config } from "../state/config/options.ts";
-import type { Command, CommandCall, CommandContext } from "./command.ts";
+import type { Command, CommandCall, CommandContext } from "../api/command.ts";
 import { type DemoExample, examples, type TryRequest } from "./examples.ts";
 import { print } from "../base/observe/output.ts";
 import { findNextPort, findPort, type IsFreePort, isFreePort } from "./quick/free_ports.ts";

@@ -2,7 +2,7 @@
 import { svcDialect } from "../base/dialect.ts";
 import { version } from "../base/version.ts";
 import { modeFlags, serveFlagDocs } from "./arguments.ts";
-import type { Command } from "./command.ts";
+import type { Command } from "../api/command.ts";
 import { shortForms } from "./option_flags.ts";
 
 export function versionText(): string {

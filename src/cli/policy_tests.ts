@@ -6,7 +6,7 @@ import { withAnswers } from "../policy_test/case_file.ts";
 import { type CaseResult, runFile } from "../policy_test/case_handler.ts";
 import { generateTests } from "../policy_test/generate.ts";
 import { failureText, gapsText, junitText, summaryText } from "../policy_test/report.ts";
-import { type Command, type CommandCall, flagsOf } from "./command.ts";
+import { type Command, type CommandCall, flagsOf } from "../api/command.ts";
 import { relativeTo, shortPath } from "../state/config/config_files.ts";
 import { print, printError } from "../base/observe/output.ts";
 import { callWords } from "../base/lib/program_call.ts";

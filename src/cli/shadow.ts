@@ -1,12 +1,12 @@
 /** `svc shadow`: repeats the reads of another server on this one, and compares the answers. @module */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
-import { serviceHandler } from "../handler/handler.ts";
+import { serviceHandler } from "../api/handler/handler.ts";
 import { turn } from "../base/lib/timers.ts";
 import { isRead, proxyHandler } from "../shadow/proxy.ts";
 import { Shadow } from "../shadow/shadow.ts";
 import { type ReadLine, Tally } from "../shadow/tally.ts";
-import { type Command, type CommandCall, type CommandContext, flagsOf } from "./command.ts";
+import { type Command, type CommandCall, type CommandContext, flagsOf } from "../api/command.ts";
 import { print, printError } from "../base/observe/output.ts";
 import { withDatabase } from "./with_service.ts";
 

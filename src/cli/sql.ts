@@ -10,7 +10,7 @@ import {
 } from "../database/connection/sql_session.ts";
 import { svcDialect } from "../base/dialect.ts";
 import { printable } from "../base/lib/printable.ts";
-import { type Command, type CommandCall, flagsOf } from "./command.ts";
+import { type Command, type CommandCall, flagsOf } from "../api/command.ts";
 import { configReader, openConfiguredTransport, readText } from "../state/config/config_files.ts";
 import { paddedRows, print, printError } from "../base/observe/output.ts";
 

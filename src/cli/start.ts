@@ -5,7 +5,7 @@ import type { Config } from "../state/config/options.ts";
 import type { Database } from "../database/database.ts";
 import { environmentName } from "../state/config/names.ts";
 import { pgrstDialect, svcDialect } from "../base/dialect.ts";
-import type { ConfigArguments } from "./command.ts";
+import type { ConfigArguments } from "../api/command.ts";
 import {
   type ConfigReader,
   configReader,

@@ -5,7 +5,7 @@ import {
   tokenClaims as standardClaims,
 } from "../state/auth/sign_token.ts";
 import { secondsOf } from "../state/config/units.ts";
-import { type Command, type CommandCall, flagsOf } from "./command.ts";
+import { type Command, type CommandCall, flagsOf } from "../api/command.ts";
 import { configReader } from "../state/config/config_files.ts";
 import { print } from "../base/observe/output.ts";
 

@@ -4,7 +4,7 @@ import { withCaseService } from "../policy_test/case_handler.ts";
 import { parseRequest } from "../policy_test/case_file.ts";
 import { explainRequest } from "../why/explain_request.ts";
 import { callerFlags, callerOf } from "./caller_flags.ts";
-import { type Command, type CommandCall, flagsOf } from "./command.ts";
+import { type Command, type CommandCall, flagsOf } from "../api/command.ts";
 import { print } from "../base/observe/output.ts";
 import { readCases, withTransport } from "./with_transport.ts";
 

@@ -1,7 +1,7 @@
 /** Runs a task with a service that serves no requests, for commands that need the configuration or
  * the schema of the database. @module */
 import { Service } from "../state/app_state/service.ts";
-import type { ConfigArguments } from "./command.ts";
+import type { ConfigArguments } from "../api/command.ts";
 import { openConfiguredDatabase } from "../state/config/config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";
 import type { Config } from "../state/config/options.ts";

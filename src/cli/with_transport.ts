@@ -6,7 +6,7 @@ import { parseCaseFile } from "../policy_test/case_file.ts";
 import type { FixtureScript } from "../policy_test/fixtures.ts";
 import type { Observation } from "../base/observe/observation.ts";
 import type { RunSetup } from "../policy_test/case_handler.ts";
-import type { ConfigArguments } from "./command.ts";
+import type { ConfigArguments } from "../api/command.ts";
 import { openConfiguredTransport, readBytes, shortPath } from "../state/config/config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";
 import { openLog } from "./log.ts";

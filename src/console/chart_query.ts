@@ -1,5 +1,5 @@
 /** The query of a chart: an aggregate by a column, or by a period of time. @module */
-import { queryName } from "../request/url/filter_param.ts";
+import { queryName } from "../api/request/url/filter_param.ts";
 import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
 import { emptyTableQuery, type TableQuery, typeKind } from "./filters.ts";
 

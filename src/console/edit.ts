@@ -1,5 +1,5 @@
 /** Requests that change rows, and values of forms as JSON. @module */
-import { queryName } from "../request/url/filter_param.ts";
+import { queryName } from "../api/request/url/filter_param.ts";
 import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
 import type { ApiCall } from "./code.ts";
 import { parseJson } from "./json_text.ts";

@@ -1,6 +1,6 @@
 /** The query of a table page: columns, filters, order and page, to and from the API's query string.
  * @module */
-import { queryName } from "../request/url/filter_param.ts";
+import { queryName } from "../api/request/url/filter_param.ts";
 import type { ConsoleColumn } from "../admin/console_schema.ts";
 
 /** A condition on a column, in the words of the page. */

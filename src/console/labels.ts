@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 /** Labels of referenced rows: people and things in place of their numbers. @module */
-import { queryName } from "../request/url/filter_param.ts";
+import { queryName } from "../api/request/url/filter_param.ts";
 import { useEffect, useState } from "preact/hooks";
 import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_schema.ts";
 import { callApi, errorOf, rowsOf } from "./api.ts";

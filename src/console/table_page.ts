@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 /** The page of a table: rows, filters, edits, and the request beside them. @module */
-import { queryName } from "../request/url/filter_param.ts";
+import { queryName } from "../api/request/url/filter_param.ts";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ConsoleColumn, ConsoleRelation } from "../admin/console_schema.ts";
 import { rowsOf } from "./api.ts";

@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 /** The controls above a grid. @module */
-import { queryName } from "../request/url/filter_param.ts";
+import { queryName } from "../api/request/url/filter_param.ts";
 import type { ConsoleRelation, ConsoleRelationship } from "../admin/console_schema.ts";
 import { codeShown, toggleCode } from "./code_panel.ts";
 import { newFilter } from "./filter_bar.ts";

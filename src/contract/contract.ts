@@ -5,7 +5,7 @@ import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { versionNumber } from "../database/server_version.ts";
 import { printable } from "../base/lib/printable.ts";
-import { matchingRelationships } from "../plan/find_relationship.ts";
+import { matchingRelationships } from "../api/plan/find_relationship.ts";
 import type {
   Column,
   QualifiedName,

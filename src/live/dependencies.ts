@@ -2,8 +2,8 @@
 import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import { errors } from "../base/errors/catalogue.ts";
-import type { ReadPlan } from "../plan/read_plan.ts";
-import { reachOf } from "../plan/retry_safe.ts";
+import type { ReadPlan } from "../api/plan/read/read_plan.ts";
+import { reachOf } from "../api/plan/retry_safe.ts";
 import type { SchemaCache } from "../state/schema_cache/schema_cache.ts";
 import { recordSql } from "./live_schema.ts";
 import { type DependentTables, type LiveScope, scopeTypes } from "./scope.ts";

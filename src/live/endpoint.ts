@@ -7,14 +7,14 @@ import {
   admitIdentity,
   authenticateRequest,
   clientKeyOf,
-} from "../handler/admission.ts";
-import type { Exchange } from "../handler/exchange.ts";
-import { emptyReply } from "../handler/headers.ts";
+} from "../api/handler/admission.ts";
+import type { Exchange } from "../api/handler/exchange.ts";
+import { emptyReply } from "../api/handler/headers.ts";
 import { deferred } from "../base/lib/deferred.ts";
 import { beforeDeadline } from "../base/lib/time_limits.ts";
 import type { HeaderList } from "../base/lib/header_list.ts";
-import { splitQuery } from "../request/url/query_string.ts";
-import type { Reply } from "../response/reply.ts";
+import { splitQuery } from "../api/request/url/query_string.ts";
+import type { Reply } from "../api/response/reply.ts";
 import { EventStream } from "./event_stream.ts";
 import type { LiveGroup, LiveQuery, Subscriber } from "./group.ts";
 import type { LiveGroups } from "./groups.ts";

@@ -1,6 +1,6 @@
 /** Streams of batches of messages. @module */
 import type { BodyStream } from "../database/connection/body_stream.ts";
-import { unreadStream } from "../handler/unread.ts";
+import { unreadStream } from "../api/handler/unread.ts";
 import type { BodySpool } from "../base/lib/body_spool.ts";
 import type { Schedule } from "../base/lib/timers.ts";
 import type { Subscriber } from "./group.ts";

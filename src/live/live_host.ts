@@ -10,15 +10,15 @@ import { type GroupsOptions, LiveGroups } from "./groups.ts";
 import { parsePgSnapshot } from "./offset.ts";
 import { ChangeReader } from "./reader.ts";
 import { interestOf } from "./scope.ts";
-import type { ReadPlan } from "../plan/read_plan.ts";
-import type { Reply } from "../response/reply.ts";
+import type { ReadPlan } from "../api/plan/read/read_plan.ts";
+import type { Reply } from "../api/response/reply.ts";
 import type { RequestService } from "../state/app_state/request_service.ts";
 import type { ServiceOptions } from "../state/app_state/service_options.ts";
-import { changedContext } from "../handler/context.ts";
-import type { Context, PathHost } from "../handler/exchange.ts";
-import { answer, failureReply } from "../handler/pipeline.ts";
-import { receive } from "../handler/receive.ts";
-import { reportOutcome } from "../handler/report.ts";
+import { changedContext } from "../api/handler/context.ts";
+import type { Context, PathHost } from "../api/handler/exchange.ts";
+import { answer, failureReply } from "../api/handler/pipeline.ts";
+import { receive } from "../api/handler/receive.ts";
+import { reportOutcome } from "../api/handler/report.ts";
 
 /** Returns the host of a service; null without `live-path`. */
 export function liveOf(

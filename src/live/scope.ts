@@ -1,7 +1,7 @@
 /** Which records of changes make a group run. @module */
-import { isEqual } from "../plan/max_rows.ts";
-import type { ReadNode } from "../plan/read_node.ts";
-import { splitQuery } from "../request/url/query_string.ts";
+import { isEqual } from "../api/plan/read/max_rows.ts";
+import type { ReadNode } from "../api/plan/read/read_node.ts";
+import { splitQuery } from "../api/request/url/query_string.ts";
 
 const integer = /^(?:0|-?[1-9]\d*)$/;
 /** Types of scope columns, and their values as PostgreSQL writes them, whatever its settings. */

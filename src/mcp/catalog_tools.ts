@@ -1,6 +1,6 @@
 /** The tools that show what the role may use. @module */
-import { queryName } from "../request/url/filter_param.ts";
-import { filterExample } from "../response/openapi/v3_parameters.ts";
+import { queryName } from "../api/request/url/filter_param.ts";
+import { filterExample } from "../api/response/openapi/v3_parameters.ts";
 import type {
   Column,
   Relation,

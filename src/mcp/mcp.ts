@@ -15,7 +15,7 @@
  * @module
  */
 import type { HandlerConfig } from "../state/config/handler_config.ts";
-import type { Handler } from "../handler/lazy_handler.ts";
+import type { Handler } from "../api/handler/lazy_handler.ts";
 import { type ExtensibleHandler, mcpExtension } from "../agents/mcp_port.ts";
 import { loadLibrary, openEndpoint } from "./endpoint.ts";
 

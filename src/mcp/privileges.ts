@@ -6,8 +6,8 @@ import {
   type RelationMethod,
   relationMethods,
   typeShortener,
-} from "../response/openapi/model.ts";
-import type { SchemaMetadata } from "../query/schema_metadata.ts";
+} from "../api/response/openapi/model.ts";
+import type { SchemaMetadata } from "../api/query/schema_metadata.ts";
 import type {
   QualifiedName,
   Relation,

@@ -4,7 +4,7 @@ import type { Identity } from "../state/auth/jwt_cache.ts";
 import type { Config } from "../state/config/options.ts";
 import type { McpCall, McpHostFacts, McpMessage, McpReply } from "../agents/mcp_port.ts";
 import type { AgentWrite } from "../base/observe/observation.ts";
-import type { SchemaMetadata } from "../query/schema_metadata.ts";
+import type { SchemaMetadata } from "../api/query/schema_metadata.ts";
 import type { SchemaCache } from "../state/schema_cache/schema_cache.ts";
 
 /** The parameters of a message are wrong: `-32602` of JSON-RPC. The client sees the error's message. */

@@ -1,7 +1,7 @@
 /** Turns arguments of tools into paths and query strings of the API. Each name and value is
  * percent-encoded, so that none of them can add a parameter or name another resource. @module */
 import type { Relation } from "../state/schema_cache/schema_cache.ts";
-import { queryName } from "../request/url/filter_param.ts";
+import { queryName } from "../api/request/url/filter_param.ts";
 import { InvalidParams } from "./session.ts";
 
 /** Filters: one condition of a column, or several. */

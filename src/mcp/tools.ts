@@ -1,6 +1,6 @@
 /** Which tools a role gets, and what their calls run. @module */
 import type { Config } from "../state/config/options.ts";
-import { typeSchema } from "../response/openapi/v3_schemas.ts";
+import { typeSchema } from "../api/response/openapi/v3_schemas.ts";
 import type { Routine } from "../state/schema_cache/schema_cache.ts";
 import { describeRelation, listRelations, shortComment } from "./catalog_tools.ts";
 import { callFunction, query } from "./query_tools.ts";

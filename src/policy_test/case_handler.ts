@@ -6,7 +6,7 @@ import { metadataBatch } from "../database/batch.ts";
 import type { Database } from "../database/database.ts";
 import type { Transport } from "../database/transport.ts";
 import { agentsOf } from "../agents/mcp_host.ts";
-import { serviceHandler } from "../handler/handler.ts";
+import { serviceHandler } from "../api/handler/handler.ts";
 import { isJsonObject } from "../base/lib/json_object.ts";
 import type { Observation } from "../base/observe/observation.ts";
 import { Service } from "../state/app_state/service.ts";

@@ -1,5 +1,5 @@
 /** Writes policy tests for the policies that compare a column to a claim. @module */
-import { equalParam, queryName } from "../request/url/filter_param.ts";
+import { equalParam, queryName } from "../api/request/url/filter_param.ts";
 import { encodeText } from "../base/http/percent.ts";
 import { metadataBatch } from "../database/batch.ts";
 import { printable } from "../base/lib/printable.ts";

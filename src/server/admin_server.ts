@@ -5,7 +5,7 @@ import { type Recorder, residentMemory } from "../admin/recorder.ts";
 import type { ConsoleParts, HandleApi } from "../admin/console_routes.ts";
 import type { Config } from "../state/config/options.ts";
 import type { Finding } from "../diagnosis/finding.ts";
-import { spooledResponse } from "../handler/unread.ts";
+import { spooledResponse } from "../api/handler/unread.ts";
 import type { Service } from "../state/app_state/service.ts";
 import { version } from "../base/version.ts";
 import { listen, type Listening } from "./listen.ts";

@@ -9,7 +9,7 @@ import { apiListenAddress } from "./listen_address.ts";
 import { isLoopbackHost } from "../base/http/host.ts";
 import type { Dialect } from "../base/dialect.ts";
 import { errors } from "../base/errors/catalogue.ts";
-import { errorResponseTo } from "../handler/handler.ts";
+import { errorResponseTo } from "../api/handler/handler.ts";
 import { foreignHeader } from "../base/http/foreign_site.ts";
 import { limitKeys } from "../state/config/connection_limits.ts";
 import type { ConnectionLimits } from "./connection_table.ts";

@@ -1,6 +1,6 @@
 /** The program: runs the command that the arguments name and returns an exit code. @module */
 import { noServeFlags, parseArguments, type ParsedCall } from "../cli/arguments.ts";
-import type { ConfigArguments, ServeEvents } from "../cli/command.ts";
+import type { ConfigArguments, ServeEvents } from "../api/command.ts";
 import { commands } from "../cli/commands.ts";
 import { configReader } from "../state/config/config_files.ts";
 import { CannotConnectError } from "../cli/connect_error.ts";

@@ -7,7 +7,7 @@ import { deferred } from "../base/lib/deferred.ts";
 import { diagnoseRunning } from "../diagnosis/diagnose.ts";
 import type { Finding } from "../diagnosis/finding.ts";
 import { DiagnosisLog } from "../diagnosis/diagnosis_log.ts";
-import { serviceHandler } from "../handler/handler.ts";
+import { serviceHandler } from "../api/handler/handler.ts";
 import { agentsOf, loadMcp } from "../agents/mcp_host.ts";
 import { liveOf } from "../live/live_host.ts";
 import type { CallWords } from "../base/observe/call_words.ts";
@@ -30,7 +30,7 @@ import {
   openConfiguredDatabase,
   shortPath,
 } from "../state/config/config_files.ts";
-import type { ApiFront, ServeEvents } from "../cli/command.ts";
+import type { ApiFront, ServeEvents } from "../api/command.ts";
 import type { Listening } from "./listen.ts";
 import type { Log } from "../cli/log.ts";
 import { shellWord } from "../base/lib/shell_word.ts";

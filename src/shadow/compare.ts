@@ -1,6 +1,6 @@
 /** Compares two answers to one read. @module */
 import { isJsonObject, type JsonObject } from "../base/lib/json_object.ts";
-import { splitQuery } from "../request/url/query_string.ts";
+import { splitQuery } from "../api/request/url/query_string.ts";
 import { shownValue } from "./shape.ts";
 import type { TimedAnswer } from "./timed_answer.ts";
 

@@ -1,8 +1,8 @@
 /** Shapes of reads, and texts of a report, which contain no secrets. @module */
 import { redact } from "../base/observe/redact.ts";
-import { operators } from "../request/url/operators.ts";
+import { operators } from "../api/request/url/operators.ts";
 import { percentDecode } from "../base/http/percent.ts";
-import { splitQuery } from "../request/url/query_string.ts";
+import { splitQuery } from "../api/request/url/query_string.ts";
 import type { ReadLine } from "./tally.ts";
 
 /** Characters of a text in a report. */

@@ -2,8 +2,8 @@
  */
 import { svcDialect } from "../base/dialect.ts";
 import { errors } from "../base/errors/catalogue.ts";
-import { errorResponseTo, type RequestInfo } from "../handler/handler.ts";
-import type { Handler } from "../handler/lazy_handler.ts";
+import { errorResponseTo, type RequestInfo } from "../api/handler/handler.ts";
+import type { Handler } from "../api/handler/lazy_handler.ts";
 import { isTenantName } from "./find_tenant.ts";
 
 /** The tenant of a request. `Options` are those of its handler. */

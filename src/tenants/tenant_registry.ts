@@ -2,7 +2,7 @@
  * idle, when others need its place, or when its definition changes. @module */
 import { errors } from "../base/errors/catalogue.ts";
 import { ServiceError } from "../base/errors/service_error.ts";
-import type { RequestInfo } from "../handler/handler.ts";
+import type { RequestInfo } from "../api/handler/handler.ts";
 import { withTimeout } from "../base/lib/time_limits.ts";
 import { nextBackoff, type Schedule } from "../base/lib/timers.ts";
 import type { Observation, TenantEnd } from "../base/observe/observation.ts";

@@ -6,7 +6,7 @@ import type { AdminHandler } from "../admin/admin.ts";
 import type { ConfigFile } from "../state/config/file.ts";
 import { keepStartupOptions, noValues } from "../state/config/load.ts";
 import type { Config, OptionKey } from "../state/config/options.ts";
-import type { RequestInfo } from "../handler/handler.ts";
+import type { RequestInfo } from "../api/handler/handler.ts";
 import { schedule } from "../base/lib/timers.ts";
 import { countedEvents } from "../base/observe/counted_events.ts";
 import { MetricRegistry } from "../base/observe/metric_registry.ts";

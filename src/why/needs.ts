@@ -1,10 +1,10 @@
 /** The privileges that a plan takes, and facts beside those of the access matrix. @module */
 import type { AccessCell } from "../access/cells.ts";
-import { fieldsOfCondition } from "../plan/planned_values.ts";
-import { neededColumns } from "../plan/read_plan.ts";
+import { fieldsOfCondition } from "../api/plan/values/planned_values.ts";
+import { neededColumns } from "../api/plan/read/read_plan.ts";
 import type { QualifiedName, Routine } from "../state/schema_cache/schema_cache.ts";
 import { param, type Sql, sql } from "../base/sql/fragment.ts";
-import { type DataPlan, relationOf } from "../transaction/data_plan.ts";
+import { type DataPlan, relationOf } from "../api/transaction/data_plan.ts";
 
 /** A plan with rows of a relation. */
 export type RowPlan = Extract<DataPlan, { kind: "read" | "mutate" }>;

@@ -2,12 +2,12 @@
 import type { AccessCell } from "../access/cells.ts";
 import { DatabaseError } from "../base/errors/service_error.ts";
 import { parseJsonObject } from "../base/lib/json_object.ts";
-import type { MutatePlan, WrittenRows } from "../plan/mutate_plan.ts";
-import type { ReadPlan } from "../plan/read_plan.ts";
+import type { MutatePlan, WrittenRows } from "../api/plan/write/mutate_plan.ts";
+import type { ReadPlan } from "../api/plan/read/read_plan.ts";
 import { rowsText } from "../policy_test/expectation.ts";
-import { renderConditions } from "../query/condition.ts";
-import { renderFromWhere, rootSource } from "../query/from_where.ts";
-import { renderGroups } from "../query/read.ts";
+import { renderConditions } from "../api/query/condition.ts";
+import { renderFromWhere, rootSource } from "../api/query/from_where.ts";
+import { renderGroups } from "../api/query/read.ts";
 import type { Relation } from "../state/schema_cache/schema_cache.ts";
 import { and, catalogueSql, compile, ident, join, literal, or } from "../base/sql/fragment.ts";
 import { param, quoteIdent, type Sql, sql } from "../base/sql/fragment.ts";

@@ -1,9 +1,9 @@
 /** Properties of the scanners of JSON and CSV bodies. @module */
 import { deepStrictEqual } from "node:assert/strict";
 import fc from "fast-check";
-import { CsvDecoder } from "../../src/request/body/csv.ts";
-import { JsonRowsScan } from "../../src/request/body/json_rows.ts";
-import { expectedRows } from "../unit/request/expected_rows.ts";
+import { CsvDecoder } from "../../src/api/request/body/csv.ts";
+import { JsonRowsScan } from "../../src/api/request/body/json_rows.ts";
+import { expectedRows } from "../unit/api/request/expected_rows.ts";
 import {
   attempt,
   bytesOf,

@@ -1,7 +1,7 @@
 /** Properties of the texts of cursors. @module */
 import { deepStrictEqual } from "node:assert/strict";
 import fc from "fast-check";
-import { maxCursorKeys, readCursor, writeCursor } from "../../src/request/url/cursor_text.ts";
+import { maxCursorKeys, readCursor, writeCursor } from "../../src/api/request/url/cursor_text.ts";
 import { base64Url } from "../unit/state/auth/tokens.ts";
 import { altered, attempt, type FuzzTarget, fuzzTarget, strictUtf8, texts } from "./fuzz_target.ts";
 

@@ -1,12 +1,12 @@
 /** Properties of the URL grammar. @module */
 import { deepStrictEqual, ok } from "node:assert/strict";
 import fc from "fast-check";
-import { parseQuery, type QueryMode } from "../../src/request/url/query_params.ts";
-import { equivalentQuery } from "../../src/request/url/query_string.ts";
-import type { QueryParams } from "../../src/request/url/query_types.ts";
+import { parseQuery, type QueryMode } from "../../src/api/request/url/query_params.ts";
+import { equivalentQuery } from "../../src/api/request/url/query_string.ts";
+import type { QueryParams } from "../../src/api/request/url/query_types.ts";
 import { assertLinearTime } from "../support/timing/linear_time.ts";
-import { printGroup, printOrder, printSelect } from "../unit/request/print_query.ts";
-import { group, items, term, wellFormed } from "../unit/request/query_arbitraries.ts";
+import { printGroup, printOrder, printSelect } from "../unit/api/request/print_query.ts";
+import { group, items, term, wellFormed } from "../unit/api/request/query_arbitraries.ts";
 import { type FuzzTarget, fuzzTarget, texts, unlessRefused } from "./fuzz_target.ts";
 
 const examples = [

@@ -1,6 +1,6 @@
 /** Pages by cursors: rows, headers and refusals. */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { writeCursor } from "../../src/request/url/cursor_text.ts";
+import { writeCursor } from "../../src/api/request/url/cursor_text.ts";
 import { serviceSuite } from "../support/handler/api.ts";
 import { answers } from "../support/handler/rows.ts";
 import { linksOf, walk } from "../support/server/links.ts";

@@ -2,11 +2,11 @@
 import { strictEqual } from "node:assert/strict";
 import { noValues } from "../../src/state/config/load.ts";
 import { configSource } from "../../src/state/config/source.ts";
-import { plan } from "../../src/plan/plan.ts";
-import { isRetrySafeRead } from "../../src/plan/retry_safe.ts";
-import { receiveBody } from "../../src/request/body/body.ts";
-import { parseHead } from "../../src/request/parse_request.ts";
-import { readRawRequest } from "../../src/request/raw_request.ts";
+import { plan } from "../../src/api/plan/plan.ts";
+import { isRetrySafeRead } from "../../src/api/plan/retry_safe.ts";
+import { receiveBody } from "../../src/api/request/body/body.ts";
+import { parseHead } from "../../src/api/request/parse_request.ts";
+import { readRawRequest } from "../../src/api/request/raw_request.ts";
 import type { SchemaCache } from "../../src/state/schema_cache/schema_cache.ts";
 import { buildRequest, type RequestParts } from "../support/handler/request.ts";
 import { schemaCacheLoader } from "../support/database/schema_cache.ts";

@@ -92,7 +92,7 @@ Deno.test("documentation names actors and uses the field's words", () => {
 });
 
 /** Folders whose files move at times are checked only where the layout of the code map exists. */
-const hasLayout = await exists(join(root, "src/handler")) &&
+const hasLayout = await exists(join(root, "src/api/handler")) &&
   await exists(join(root, "src/base/lib"));
 
 Deno.test("documentation names paths that exist", async () => {

@@ -21,17 +21,17 @@ const ranks: readonly (readonly string[])[] = [
   ["src/database/open.ts"],
   ["src/state/config"],
   ["src/state/schema_cache"],
-  ["src/request", "src/state/auth"],
+  ["src/api/request", "src/state/auth"],
   ["src/state/rate_limits"],
-  ["src/plan"],
-  ["src/query"],
-  ["src/transaction"],
-  ["src/plan_cache", "src/response", "src/types_output"],
-  ["src/batch", "src/diagnosis"],
+  ["src/api/plan"],
+  ["src/api/query"],
+  ["src/api/transaction"],
+  ["src/api/handler/plan_cache", "src/api/response", "src/types_output"],
+  ["src/api/handler/batch", "src/diagnosis"],
   ["src/access"],
   ["src/contract"],
   ["src/state/app_state"],
-  ["src/handler"],
+  ["src/api/handler"],
   ["src/agents"],
   ["src/live"],
   ["src/policy_test"],
@@ -52,11 +52,15 @@ const rankOf: ReadonlyMap<string, number> = new Map(
 
 /** Whose values a folder must not use although they stand lower; types alone are no secret. */
 const hidden: readonly { readonly from: string; readonly to: string; readonly why: string }[] = [
-  { from: "src/plan", to: "src/base/sql", why: "plans know nothing of SQL text" },
-  { from: "src/query", to: "src/request/api_request.ts", why: "queries see the plan alone" },
+  { from: "src/api/plan", to: "src/base/sql", why: "plans know nothing of SQL text" },
+  {
+    from: "src/api/query",
+    to: "src/api/request/api_request.ts",
+    why: "queries see the plan alone",
+  },
 ];
 
-/** `src/query/read.ts` → `src/query`; `src/database/pool/pool.ts` → `src/database/pool` */
+/** `src/api/query/read.ts` → `src/api/query`; `src/database/pool/pool.ts` → `src/database/pool` */
 function unit(path: string): string {
   for (let end = path.length; end > 0; end = path.lastIndexOf("/", end - 1)) {
     if (rankOf.has(path.slice(0, end))) return path.slice(0, end);

@@ -17,9 +17,9 @@ const inPlaceOfTime =
 
 const rows: Readonly<Record<string, readonly Row[]>> = {
   "import-direction": [
-    ["src/query/read.ts", `import { a } from "../plan/plan.ts";`],
+    ["src/api/query/read.ts", `import { a } from "../plan/plan.ts";`],
     [
-      "src/query/read.ts",
+      "src/api/query/read.ts",
       `import { a } from "./count.ts"; import { b } from "../sql/fragment.ts";`,
     ],
     ["src/base/errors/a.ts", `import { a } from "../observe/logger.ts"; import b from "jose";`],
@@ -36,16 +36,16 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       "src/base/sql must not import src/base/http, which stands above it",
     ],
     [
-      "src/plan/plan.ts",
+      "src/api/plan/plan.ts",
       `export { a } from "../query/query.ts"; import("../response/response.ts");`,
-      "src/plan must not import src/query, which stands above it",
-      "src/plan must not import src/response, which stands above it",
+      "src/api/plan must not import src/api/query, which stands above it",
+      "src/api/plan must not import src/api/response, which stands above it",
     ],
     [
-      "src/handler/pipeline.ts",
+      "src/api/handler/pipeline.ts",
       `import { a } from "../server/serve.ts"; type B = import("../../mod.ts").B;`,
-      "src/handler must not import src/server, which stands above it",
-      "src/handler must not import mod.ts, which stands above it",
+      "src/api/handler must not import src/server, which stands above it",
+      "src/api/handler must not import mod.ts, which stands above it",
     ],
     [
       "src/database/pool/pool.ts",
@@ -53,26 +53,26 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       "src/database/pool must not import src/database/adapters, which stands above it",
     ],
     [
-      "src/handler/handler.ts",
+      "src/api/handler/handler.ts",
       `import { a } from "../../tests/support/handler/api.ts";`,
-      "src/handler must not import tests/support/handler/api.ts, which has no rank",
+      "src/api/handler must not import tests/support/handler/api.ts, which has no rank",
     ],
     [
       "src/misc/a.ts",
       `import { a } from "../plan/plan.ts";`,
       "src/misc/a.ts has no rank: give it one in tools/lint/import_direction.ts",
     ],
-    ["src/plan/a.ts", `import type { ParamValue } from "../sql/fragment.ts";`],
-    ["src/plan/a.ts", `import { type ParamValue } from "../sql/fragment.ts";`],
+    ["src/api/plan/a.ts", `import type { ParamValue } from "../sql/fragment.ts";`],
+    ["src/api/plan/a.ts", `import { type ParamValue } from "../sql/fragment.ts";`],
     [
-      "src/plan/a.ts",
+      "src/api/plan/a.ts",
       `import { type ParamValue, sql } from "../sql/fragment.ts";`,
-      "src/plan must not import src/base/sql: plans know nothing of SQL text",
+      "src/api/plan must not import src/base/sql: plans know nothing of SQL text",
     ],
     [
-      "src/query/a.ts",
+      "src/api/query/a.ts",
       `import { parse } from "../request/api_request.ts";`,
-      "src/query must not import src/request/api_request.ts: queries see the plan alone",
+      "src/api/query must not import src/api/request/api_request.ts: queries see the plan alone",
     ],
   ],
   "plain-words": [
@@ -119,14 +119,17 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ],
   ],
   "portable": [
-    ["src/plan/a.ts", `const a = { Deno: 1, process() {} }; a.process(); class B { Buffer = 1; }`],
-    ["src/plan/a.ts", `interface A { readonly process: string; require(): void }`],
+    [
+      "src/api/plan/a.ts",
+      `const a = { Deno: 1, process() {} }; a.process(); class B { Buffer = 1; }`,
+    ],
+    ["src/api/plan/a.ts", `interface A { readonly process: string; require(): void }`],
     ["src/database/adapters/postgres.ts", `import pg from "pg"; import "node:net"; Deno.exit();`],
     ["src/base/observe/output.ts", `Deno.exit(1);`],
     ["main.ts", `import "node:fs"; process.exit(Deno.pid);`],
     ["tests/unit/a_test.ts", `import "node:assert/strict"; Deno.test("a", () => {});`],
     [
-      "src/plan/a.ts",
+      "src/api/plan/a.ts",
       `import { a } from "node:buffer"; import pg from "pg"; await import("node:fs");`,
       "node:buffer does not exist in every runtime",
       "pg does not exist in every runtime",
@@ -175,8 +178,8 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["src/base/observe/logger.ts", `console.error("a");`],
     ["main.ts", `console.log("a");`],
     ["examples/deno_app/program.ts", `console.log("a");`],
-    ["src/plan/a.ts", `const a = { console: 1 }; a.console;`],
-    ["src/plan/a.ts", `console.log("a");`, "only src/base/observe and main.ts may print"],
+    ["src/api/plan/a.ts", `const a = { console: 1 }; a.console;`],
+    ["src/api/plan/a.ts", `console.log("a");`, "only src/base/observe and main.ts may print"],
     ["mod.ts", `const { log } = console;`, "only src/base/observe and main.ts may print"],
     [
       "src/server/serve.ts",
@@ -186,31 +189,34 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
   ],
   "no-barrel": [
     ["mod.ts", `export * from "./src/handler/handler.ts";`],
-    ["src/plan/a.ts", `const a = 1; export { a }; export type B = 1;`],
+    ["src/api/plan/a.ts", `const a = 1; export { a }; export type B = 1;`],
     [
-      "src/plan/a.ts",
+      "src/api/plan/a.ts",
       `export * from "./b.ts"; export { c } from "./c.ts";`,
       "no barrels inside src/: import from the file that declares it",
       "no barrels inside src/: import from the file that declares it",
     ],
     [
-      "src/plan/index.ts",
+      "src/api/plan/index.ts",
       `export const a = 1;`,
       "no barrels inside src/: import from the file that declares it",
     ],
   ],
   "qualified-names": [
     [
-      "src/query/a.ts",
+      "src/api/query/a.ts",
       "sql`select pg_catalog.count(*)::int, ${a}::pg_catalog.text, cast(b as boolean)`",
     ],
-    ["src/query/a.ts", "sql`select coalesce(a, 'now()::text') from ${rows} as r(a), ${table} (b)`"],
-    ["src/query/a.ts", "sql`substring(nullif(a, '') from '^x') is null and b in (1)`"],
-    ["src/query/a.ts", "sql`${a}::${type}`; text`${a}::json`"],
+    [
+      "src/api/query/a.ts",
+      "sql`select coalesce(a, 'now()::text') from ${rows} as r(a), ${table} (b)`",
+    ],
+    ["src/api/query/a.ts", "sql`substring(nullif(a, '') from '^x') is null and b in (1)`"],
+    ["src/api/query/a.ts", "sql`${a}::${type}`; text`${a}::json`"],
     ["src/live/live_schema.ts", "sql`select now()`"],
     ["tests/unit/a_test.ts", "sql`select now()`"],
     [
-      "src/query/a.ts",
+      "src/api/query/a.ts",
       "sql`select count(*), ${a}::text[], cast(b as json), substring(c, 2)`",
       "write pg_catalog.text, not text",
       "write pg_catalog.json, not json",
@@ -219,7 +225,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ],
   ],
   "sql-text": [
-    ["src/query/read.ts", `import { literal } from "../sql/fragment.ts";`],
+    ["src/api/query/read.ts", `import { literal } from "../sql/fragment.ts";`],
     [
       "src/state/schema_cache/queries/a.ts",
       `import { catalogueSql } from "../../sql/fragment.ts";`,
@@ -233,7 +239,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       "catalogueSql is for query/ and schema_cache/ alone",
     ],
     [
-      "src/handler/pipeline.ts",
+      "src/api/handler/pipeline.ts",
       `import * as fragment from "../sql/fragment.ts"; await import("../sql/fragment.ts");`,
       "all of sql/fragment.ts is for query/ and schema_cache/ alone",
       "all of sql/fragment.ts is for query/ and schema_cache/ alone",

@@ -2,7 +2,7 @@
 
 const root = new URL("../../", import.meta.url).pathname;
 
-/** Gives a file's path from the project's root: `src/query/read.ts`. Other files keep theirs. */
+/** Gives a file's path from the project's root: `src/api/query/read.ts`. Other files keep theirs. */
 export function projectPath(filename: string): string {
   return filename.startsWith(root) ? filename.slice(root.length) : filename;
 }

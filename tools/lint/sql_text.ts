@@ -9,8 +9,8 @@ const fragment = "src/base/sql/fragment.ts";
 const raw: ReadonlySet<string> = new Set(["catalogueSql", "literal"]);
 
 const allowed = [
-  "src/query/",
-  "src/transaction/",
+  "src/api/query/",
+  "src/api/transaction/",
   "src/state/schema_cache/",
   "src/base/sql/",
   "src/diagnosis/measure.ts",

@@ -5,7 +5,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { isEmbedded } from "../../database/open.ts";
 import type { CallWords } from "../observe/call_words.ts";
-import type { ConfigArguments } from "../../cli/command.ts";
+import type { ConfigArguments } from "../../api/command.ts";
 import { isFile } from "../observe/output.ts";
 import { shellWord } from "./shell_word.ts";
 import { connectionName } from "../../cli/target.ts";

@@ -3,7 +3,7 @@ import { nearest } from "../../base/lib/nearest.ts";
 import { counted } from "../../base/lib/printable.ts";
 import { CannotConnectError } from "../connect_error.ts";
 import { print } from "../../base/observe/output.ts";
-import type { CommandCall } from "../command.ts";
+import type { CommandCall } from "../../api/command.ts";
 import {
   type Choices,
   defaultNames,

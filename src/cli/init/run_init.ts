@@ -10,7 +10,12 @@ import { isEmbedded } from "../../database/open.ts";
 import { diagnose } from "../../diagnosis/diagnose.ts";
 import { type Finding, findingsText } from "../../diagnosis/finding.ts";
 import { liveSql, type RecordedTable } from "../../live/live_schema.ts";
-import { type Command, type CommandCall, type ConfigArguments, flagsOf } from "../command.ts";
+import {
+  type Command,
+  type CommandCall,
+  type ConfigArguments,
+  flagsOf,
+} from "../../api/command.ts";
 import { fail, print } from "../../base/observe/output.ts";
 import { programCall } from "../../base/lib/program_call.ts";
 import { withDatabase } from "../with_service.ts";
@@ -25,7 +30,7 @@ import {
   type InitFiles,
   replaceFile,
 } from "./init_files.ts";
-import { searchPathOf } from "../../transaction/settings.ts";
+import { searchPathOf } from "../../api/transaction/settings.ts";
 import { initSql } from "./init_sql.ts";
 import { loginOf, loginUri, planPassword, randomText, scramVerifier } from "./login.ts";
 import { nextSteps } from "./next_steps.ts";

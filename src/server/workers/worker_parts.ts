@@ -5,7 +5,7 @@ import type { Config } from "../../state/config/options.ts";
 import { dialects } from "../../base/dialect.ts";
 import { agentsOf } from "../../agents/mcp_host.ts";
 import { liveOf } from "../../live/live_host.ts";
-import { serviceHandler } from "../../handler/handler.ts";
+import { serviceHandler } from "../../api/handler/handler.ts";
 import { OneShotTimer } from "../../base/lib/one_shot_timer.ts";
 import { schedule } from "../../base/lib/timers.ts";
 import type { Observation } from "../../base/observe/observation.ts";

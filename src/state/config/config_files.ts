@@ -14,7 +14,7 @@ import {
   openTransport,
 } from "../../database/open.ts";
 import { errorCode } from "../../base/lib/error_code.ts";
-import type { ConfigArguments } from "../../cli/command.ts";
+import type { ConfigArguments } from "../../api/command.ts";
 import { isFile } from "../../base/observe/output.ts";
 import { installCall } from "../../base/lib/program_call.ts";
 import { oneLine } from "../../base/observe/redact.ts";

@@ -1,7 +1,7 @@
 /** The resource that a request addresses, as policies match it: other spellings of a path are the
  * same resource. @module */
 import { percentDecode } from "../../base/http/percent.ts";
-import { type QueryRequestConfig, readQueryTarget } from "../../request/query_request.ts";
+import { type QueryRequestConfig, readQueryTarget } from "../../api/request/query_request.ts";
 
 /** A request's method and decoded path. */
 export interface LimitedResource {

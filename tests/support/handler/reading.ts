@@ -5,7 +5,7 @@ import {
   type ReadConfig,
   type ReadInput,
   type ReadPlan,
-} from "../../../src/plan/read_plan.ts";
+} from "../../../src/api/plan/read/read_plan.ts";
 import type {
   Field,
   Filter,
@@ -21,8 +21,8 @@ import type {
   SelectRelation,
   SelectValue,
   SimpleOperator,
-} from "../../../src/request/url/query_types.ts";
-import type { Preferences } from "../../../src/request/api_request.ts";
+} from "../../../src/api/request/url/query_types.ts";
+import type { Preferences } from "../../../src/api/request/api_request.ts";
 import { svcDialect } from "../../../src/base/dialect.ts";
 import { indexSchemaCache } from "../../../src/state/schema_cache/lookups.ts";
 import type {

@@ -6,7 +6,7 @@ import type { Batch, BatchResult } from "../../../src/database/batch.ts";
 import type { Caller, Database } from "../../../src/database/database.ts";
 import { openDatabase } from "../../../src/database/open.ts";
 import { agentsOf } from "../../../src/agents/mcp_host.ts";
-import { serviceHandler } from "../../../src/handler/handler.ts";
+import { serviceHandler } from "../../../src/api/handler/handler.ts";
 import type { Observation } from "../../../src/base/observe/observation.ts";
 import { Service } from "../../../src/state/app_state/service.ts";
 import { engines } from "../database/engines.ts";

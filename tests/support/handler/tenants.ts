@@ -1,7 +1,7 @@
 /** A process's tenants inside a test: files in a folder, over databases of the test server. @module
  */
 import { configReader } from "../../../src/state/config/config_files.ts";
-import type { RequestInfo } from "../../../src/handler/handler.ts";
+import type { RequestInfo } from "../../../src/api/handler/handler.ts";
 import type { Observation } from "../../../src/base/observe/observation.ts";
 import { Tenants } from "../../../src/tenants/tenants.ts";
 import { engines } from "../database/engines.ts";

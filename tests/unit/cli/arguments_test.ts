@@ -1,6 +1,6 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { noServeFlags, parseArguments } from "../../../src/cli/arguments.ts";
-import { type Command, type ConfigArguments, flagsOf } from "../../../src/cli/command.ts";
+import { type Command, type ConfigArguments, flagsOf } from "../../../src/api/command.ts";
 import type { OptionKey } from "../../../src/state/config/options.ts";
 
 /** A command with a flag of each kind. */

@@ -1,5 +1,5 @@
 import { match, strictEqual } from "node:assert/strict";
-import { type Command, flagsOf } from "../../../src/cli/command.ts";
+import { type Command, flagsOf } from "../../../src/api/command.ts";
 import { helpText, usage, versionText } from "../../../src/cli/help.ts";
 import { version } from "../../../src/base/version.ts";
 

@@ -1,5 +1,5 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import type { ConfigArguments } from "../../../src/cli/command.ts";
+import type { ConfigArguments } from "../../../src/api/command.ts";
 import { connectAdvice } from "../../../src/cli/connect_error.ts";
 import { watchFile } from "../../../src/cli/file_watch.ts";
 import { type BannerFacts, bannerText } from "../../../src/cli/quick/quick_report.ts";

@@ -13,8 +13,8 @@ import {
   takesValue,
   toggleColumn,
 } from "../../../src/console/filters.ts";
-import { parseQuery as parseByServer } from "../../../src/request/url/query_params.ts";
-import type { Operation } from "../../../src/request/url/query_types.ts";
+import { parseQuery as parseByServer } from "../../../src/api/request/url/query_params.ts";
+import type { Operation } from "../../../src/api/request/url/query_types.ts";
 
 /** Texts that PostgreSQL can hold, most of them full of signs that have a meaning in URLs. */
 const text = fc.oneof(

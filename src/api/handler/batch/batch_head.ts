@@ -1,0 +1,140 @@
+/** Reads the head of a request that is a batch, and makes the heads of its operations: those of the requests
+ * that they would be alone. @module */
+import type { Config } from "../../../state/config/options.ts";
+import { errors } from "../../../base/errors/catalogue.ts";
+import { parseAccept } from "../../../base/http/accept.ts";
+import { canonicalText, parseMediaType } from "../../../base/http/media_type.ts";
+import { parsePreferences } from "../../request/preferences.ts";
+import { chooseSchema } from "../../request/profile.ts";
+import type { RawRequest } from "../../request/raw_request.ts";
+import type { DescribedRequest } from "../../transaction/preamble.ts";
+import type { BatchOperation } from "./batch_document.ts";
+
+/** Whether a request is a batch. With a function for `/`, only the media type of batches says so. */
+export function isBatch(
+  { method, path, headers }: RawRequest,
+  { batchMaxOperations, dbRootSpec }: Pick<Config, "batchMaxOperations" | "dbRootSpec">,
+): boolean {
+  if (batchMaxOperations === 0 || method !== "POST" || path !== "/") return false;
+  return dbRootSpec === null || mediaOf(headers).kind === "batch";
+}
+
+/** A browser sends a request without a type to other sites, so that is not taken for JSON. */
+function mediaOf(headers: RawRequest["headers"]): ReturnType<typeof parseMediaType> {
+  return parseMediaType(headers["content-type"]?.trim() || "application/octet-stream");
+}
+
+/** Returns the batch as database code sees it before its operations. Throws `106`. */
+export function describedBatch(
+  { method, path, headers, cookies }: RawRequest,
+  config: Pick<Config, "dbSchemas">,
+): DescribedRequest {
+  const { schema } = chooseSchema({ method, headers }, config);
+  const preferences = parsePreferences(batchPreferences(headers["prefer"]).join(", "));
+  return { method, path, headers, cookies, schema, preferences };
+}
+
+/** Throws `107` for other media types than those of a batch, and `122`. */
+export function checkBatchHead({ headers }: RawRequest, { preferences }: DescribedRequest): void {
+  const media = mediaOf(headers);
+  if (media.kind !== "batch" && media.kind !== "json") {
+    throw errors.unsupportedContentType(canonicalText(media), false);
+  }
+  const accepted = parseAccept(headers["accept"] ?? null);
+  if (!accepted.some(isJsonRange)) throw errors.notAcceptable(accepted.map(canonicalText));
+  const invalid = [...otherPreferences(headers["prefer"]), ...preferences.invalid];
+  if (preferences.handling === "strict" && invalid.length > 0) {
+    throw errors.invalidPreferences(invalid);
+  }
+}
+
+function isJsonRange(range: ReturnType<typeof parseMediaType>): boolean {
+  if (range.kind === "other") return range.text === "application/*";
+  return range.kind === "any" || range.kind === "json";
+}
+
+/** Throws `141` if the length of the document is known to exceed the limit. */
+export function checkDocumentLength(
+  { headers }: RawRequest,
+  { batchMaxBytes }: Pick<Config, "batchMaxBytes">,
+): void {
+  if (Number(headers["content-length"] ?? 0) > batchMaxBytes) {
+    throw errors.batchTooLarge("document", batchMaxBytes);
+  }
+}
+
+/** Preferences of a batch that hold for its operations. */
+const preferencesOfBatch = /^(?:tx|timezone|handling|read)=/;
+/** Preferences that an operation cannot have: they concern the transaction. */
+const preferencesOfTransaction = /^(?:tx|timezone)=/;
+
+/** Headers of a batch that its operations have, too. */
+export interface BatchHeaders extends Pick<RawRequest, "cookies"> {
+  readonly inherited: RawRequest["headers"];
+  readonly prefer: string | undefined;
+}
+
+/** Returns the headers that are not about the body and the answer of the batch itself. */
+export function inheritedHeaders(
+  { headers, cookies }: Pick<RawRequest, "headers" | "cookies">,
+): BatchHeaders {
+  const inherited = Object.entries(headers).filter(([name]) => !ofBatchAlone.test(name));
+  return { inherited: Object.fromEntries(inherited), prefer: headers["prefer"], cookies };
+}
+
+/**
+ * Returns the request of an operation. It has inherited headers under its own. Throws `122` for a preference of the transaction if the handling is strict.
+ */
+export function operationRequest(
+  { method, url, headers }: Pick<BatchOperation, "method" | "url" | "headers">,
+  { inherited, prefer: ofBatch, cookies }: BatchHeaders,
+): RawRequest {
+  const mark = url.indexOf("?");
+  const { prefer: ownPrefer, ...own } = headers;
+  const prefer = operationPreferences(ownPrefer, ofBatch);
+  return {
+    method,
+    path: visible(mark < 0 ? url : url.slice(0, mark)),
+    query: mark < 0 ? "" : visible(url.slice(mark + 1)),
+    headers: {
+      ...inherited,
+      ...own,
+      ...(prefer === null ? {} : { prefer }),
+    },
+    cookies,
+  };
+}
+
+const ofBatchAlone = /^(?:accept|content-.*|idempotency-key|if-.*|prefer|range|transfer-encoding)$/;
+
+/** Encodes characters that no URL of a request has. */
+function visible(text: string): string {
+  return text.replace(/[^\x21-\x7e]+/g, encodeURIComponent);
+}
+
+/** Returns the header of an operation, whose `handling` comes before that of the batch; null for none. */
+function operationPreferences(own: string | undefined, ofBatch: string | undefined): string | null {
+  const tokens = tokensOf(own);
+  const kept = tokens.filter((token) => !preferencesOfTransaction.test(token));
+  const header = [...kept, ...batchPreferences(ofBatch)].join(", ");
+  if (kept.length < tokens.length) {
+    const { handling, invalid } = parsePreferences(header);
+    const refused = tokens.filter((token) => preferencesOfTransaction.test(token));
+    if (handling === "strict") throw errors.invalidPreferences([...refused, ...invalid]);
+  }
+  return header === "" ? null : header;
+}
+
+/** Returns the preferences of a batch that hold for its operations. */
+export function batchPreferences(header: string | undefined): readonly string[] {
+  return tokensOf(header).filter((token) => preferencesOfBatch.test(token));
+}
+
+/** Returns the other preferences of a batch, which mean nothing there. */
+export function otherPreferences(header: string | undefined): readonly string[] {
+  return tokensOf(header).filter((token) => !preferencesOfBatch.test(token));
+}
+
+function tokensOf(header: string | undefined): readonly string[] {
+  return (header ?? "").split(",").map((token) => token.trim()).filter((token) => token !== "");
+}

@@ -1,0 +1,284 @@
+/** References of a batch: members of an operation that come from the results of earlier ones.
+ * @module */
+import { errors } from "../../../base/errors/catalogue.ts";
+import { resultCheck, type ResultPart, type ResultValue } from "../../query/result_reference.ts";
+import type { BatchOperation } from "./batch_document.ts";
+import { isSpread, type ReadNode } from "../../plan/read/read_node.ts";
+import type { Query } from "../../query/query.ts";
+import type { ApiRequest } from "../../request/api_request.ts";
+import type { JsonPayload } from "../../request/body/divided_body.ts";
+import { JsonRowsScan } from "../../request/body/json_rows.ts";
+import type { SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
+import type { ReferenceCheck } from "../../transaction/script.ts";
+import { type DataPlan, queryOf } from "../../transaction/data_plan.ts";
+
+/** References by operation. Those that are malformed throw when their operation is planned. */
+export class BatchReferences {
+  readonly #references: readonly (() => readonly BatchReference[])[];
+  /** Columns that later operations use, by operation. */
+  readonly #used = new Map<number, Set<string>>();
+
+  constructor(operations: readonly BatchOperation[]) {
+    const ids = new Map<string, number>();
+    this.#references = operations.map((operation) => {
+      const references = this.#read(operation, ids);
+      ids.set(operation.id, operation.index);
+      return references;
+    });
+  }
+
+  /** Returns the references from and to an operation; null without any. Throws `142`. */
+  of(
+    index: number,
+    context: Pick<ReferenceContext, "cache" | "earlier">,
+  ): OperationReferences | null {
+    const references = this.#references[index]!();
+    const usedColumns = this.#used.get(index) ?? null;
+    if (references.length === 0 && usedColumns === null) return null;
+    return new OperationReferences({ ...context, index, references, usedColumns });
+  }
+
+  #read(
+    operation: BatchOperation,
+    ids: ReadonlyMap<string, number>,
+  ): () => readonly BatchReference[] {
+    try {
+      const references = readReferences(operation, ids);
+      for (const { value: { operation: source, part } } of references) {
+        const used = this.#used.get(source) ?? new Set();
+        if (part.kind !== "scalar") used.add(part.column);
+        this.#used.set(source, used);
+      }
+      return () => references;
+    } catch (error) {
+      return () => {
+        throw error;
+      };
+    }
+  }
+}
+
+/** A member of the body's object, or of all its objects. */
+interface ReferenceTarget {
+  readonly shape: "object" | "array";
+  readonly column: string;
+}
+
+export interface BatchReference {
+  readonly target: ReferenceTarget;
+  /** As sent. */
+  readonly targetText: string;
+  /** As sent. */
+  readonly source: string;
+  readonly value: ResultValue;
+}
+
+/** Reads the references of an operation. `ids` are those of earlier operations. Throws `142`. */
+function readReferences(
+  { refs }: Pick<BatchOperation, "refs">,
+  ids: ReadonlyMap<string, number>,
+): readonly BatchReference[] {
+  return refs.map(([targetText, source]) => {
+    const refuse = (reason: string) => errors.invalidReference(targetText, reason);
+    const target = readTarget(targetText);
+    if (target === null) {
+      throw refuse("The target is not '/<column>' or '/*/<column>'");
+    }
+    const hash = source.indexOf("#");
+    const part = hash < 0 ? null : readPart(source.slice(hash + 1));
+    if (part === null) {
+      throw refuse(
+        `The source '${source}' is not '<id>#', followed by '/<column>' or '/<row>/<column>'`,
+      );
+    }
+    const operation = ids.get(source.slice(0, hash));
+    if (operation === undefined) throw refuse(`No earlier operation is '${source.slice(0, hash)}'`);
+    return { target, targetText, source, value: { operation, part } };
+  });
+}
+
+function readTarget(text: string): ReferenceTarget | null {
+  const segments = pointerSegments(text);
+  if (segments?.length === 1) return { shape: "object", column: segments[0]! };
+  if (segments?.length !== 2 || segments[0] !== "*") return null;
+  return { shape: "array", column: segments[1]! };
+}
+
+/** At most four digits. */
+const rowIndex = /^(?:0|[1-9][0-9]{0,3})$/;
+
+function readPart(pointer: string): ResultPart | null {
+  if (pointer === "") return { kind: "scalar" };
+  const segments = pointerSegments(pointer);
+  const [first = "", column] = segments ?? [];
+  if (segments?.length === 1) return { kind: "only", column: first };
+  if (segments?.length !== 2 || column === undefined) return null;
+  if (first === "*") return { kind: "all", column };
+  return rowIndex.test(first) ? { kind: "row", index: Number(first), column } : null;
+}
+
+/** Returns the segments of a JSON Pointer (RFC 6901); null for other texts. */
+function pointerSegments(text: string): readonly string[] | null {
+  if (!text.startsWith("/") || text.includes("\0") || /~(?![01])/.test(text)) return null;
+  return text.slice(1).split("/").map((segment) =>
+    segment.replaceAll("~1", "/").replaceAll("~0", "~")
+  );
+}
+
+/** The references of an operation, and the plans around it. */
+export interface ReferenceContext {
+  readonly index: number;
+  readonly references: readonly BatchReference[];
+  /** Columns of the operation that later ones use; null if they use none. */
+  readonly usedColumns: ReadonlySet<string> | null;
+  /** Plans of the operations before. */
+  readonly earlier: readonly DataPlan[];
+  readonly cache: SchemaCache;
+}
+
+/** The references of one operation, in the order of its planning. */
+export class OperationReferences {
+  readonly #context: ReferenceContext;
+  #body: JsonPayload | null = null;
+
+  /** Throws `142` for a source that has no such value. */
+  constructor(context: ReferenceContext) {
+    this.#context = context;
+    for (const { targetText, value } of context.references) {
+      // Settings keep the results, which the workers of Citus do not have.
+      const reason = context.cache.data.isDistributed === true
+        ? "Citus distributes the tables of this database"
+        : refuseSource(context.earlier[value.operation]!, value, context.cache);
+      if (reason !== null) throw errors.invalidReference(targetText, reason);
+    }
+  }
+
+  /** Checks of the results that the operation uses, before its statements. */
+  get checks(): readonly ReferenceCheck[] {
+    return this.#context.references.map(({ value, source }) => ({
+      statement: resultCheck(value, this.#body!.text),
+      source,
+    }));
+  }
+
+  /** Adds the names of the referring members to a request. Throws `142`. */
+  bind(request: ApiRequest): ApiRequest {
+    const { references } = this.#context;
+    if (references.length === 0) return request;
+    const payload = this.#payloadOf(request);
+    const names = references.map(({ target }) => target.column);
+    const withNames = (own: readonly string[]) => [...new Set([...own, ...names])].sort();
+    const { query } = request;
+    if (query.columns !== null) {
+      return { ...request, query: { ...query, columns: withNames(query.columns) } };
+    }
+    return { ...request, payload: { ...payload, keys: withNames(payload.keys ?? []) } };
+  }
+
+  /** Returns the SQL of the plan. */
+  query(plan: DataPlan): Query {
+    const { index, usedColumns, cache, references } = this.#context;
+    const kept = usedColumns === null ? plan : keptColumns(plan, usedColumns, cache);
+    const members = references.map(({ target, value }) => ({ name: target.column, value }));
+    return queryOf(kept, {
+      ...(this.#body === null ? {} : { substitute: { ...this.#body, members } }),
+      ...(usedColumns === null ? {} : { keptFor: index }),
+    });
+  }
+
+  #payloadOf(request: ApiRequest): JsonPayload {
+    const { payload, query: { columns, columnTree } } = request;
+    for (const { target: { column, shape }, targetText, value } of this.#context.references) {
+      const reason = payload?.kind !== "json"
+        ? "The operation has no body with members"
+        : columnTree !== null
+        ? "A nested insert takes no references"
+        : payload.shape !== shape
+        ? `The body is ${payload.shape === "array" ? "an array: use '/*/…'" : "not an array"}`
+        : value.part.kind === "all" && shape === "object"
+        ? "One object takes no values of all rows"
+        : writtenMembers(payload as JsonPayload, columns).includes(column)
+        ? "The body has the member, too"
+        : this.#refuseColumn(request, column);
+      if (reason !== null) throw errors.invalidReference(targetText, reason);
+    }
+    return this.#body = payload as JsonPayload;
+  }
+
+  #refuseColumn({ action, schema }: ApiRequest, column: string): string | null {
+    if (!("relation" in action)) return null;
+    const relation = this.#context.cache.relation({ schema, name: action.relation });
+    if (relation === undefined || this.#context.cache.column(relation, column) !== undefined) {
+      return null;
+    }
+    return `'${action.relation}' has no column '${column}'`;
+  }
+}
+
+/** Returns the names of the members of a body that are written. `columns` are those of the URL. */
+function writtenMembers(
+  { keys, text }: JsonPayload,
+  columns: readonly string[] | null,
+): readonly string[] {
+  if (keys !== null || columns === null) return keys ?? [];
+  // The decoder has not read the members, as the URL names the columns.
+  const scan = new JsonRowsScan({ keysMayVary: true });
+  scan.push(text);
+  const rows = scan.end();
+  return rows.kind === "rows" ? rows.keys.filter((name) => columns.includes(name)) : [];
+}
+
+/** Returns why the result of a plan has no such value; null if it may have it. */
+function refuseSource(
+  plan: DataPlan,
+  { part }: ResultValue,
+  cache: SchemaCache,
+): string | null {
+  if (plan.kind === "mutate") {
+    const { mutate: { relation, ...mutate } } = plan;
+    if (part.kind === "scalar") return "The result of a write has columns";
+    if (cache.column(relation, part.column) === undefined) {
+      return `'${relation.name}' has no column '${part.column}'`;
+    }
+    const isUnread = mutate.kind === "insert" && mutate.nested !== null &&
+      mutate.returning === "none" && mutate.conflict?.resolution !== "find";
+    return isUnread ? "A nested insert returns its rows with Prefer: return=headers-only" : null;
+  }
+  const { format: { kind } } = plan.representation;
+  const isVoid = plan.kind === "call" && plan.call.routine.returns.void;
+  if (plan.headersOnly || isVoid) return "The result has no body";
+  if (kind !== "array" && kind !== "object") return "The result is not JSON";
+  const isScalar = plan.kind === "call" && plan.call.scalarColumn !== null;
+  if (part.kind === "scalar") return isScalar ? null : "The result has columns";
+  if (isScalar && part.kind !== "only" && !plan.call.routine.returns.set) {
+    return "The result is one value";
+  }
+  const { root } = plan.kind === "read" ? plan.read : plan.call.read;
+  const isUntyped = plan.kind === "call";
+  if (isUntyped || keysOf(root, cache).has(part.column)) return null;
+  return `The result has no member '${part.column}'`;
+}
+
+/** Returns the names of the members that objects of a node have. */
+function keysOf({ items, embeds, relation }: ReadNode, cache: SchemaCache): ReadonlySet<string> {
+  const cached = relation === null ? undefined : cache.relation(relation);
+  const ofItems = items.flatMap((item) =>
+    item.kind === "all" ? cached?.columns.map(({ name }) => name) ?? [] : [item.key]
+  );
+  const ofEmbeds = embeds.filter(({ hasOutput }) => hasOutput).flatMap((embed) =>
+    isSpread(embed) ? [...keysOf(embed.node, cache)] : [embed.key]
+  );
+  return new Set([...ofItems, ...ofEmbeds]);
+}
+
+/** Returns a plan whose written rows have these columns in addition, as far as they exist. */
+function keptColumns(
+  plan: DataPlan,
+  columns: ReadonlySet<string>,
+  cache: SchemaCache,
+): DataPlan {
+  if (plan.kind !== "mutate") return plan;
+  const { mutate } = plan;
+  const kept = [...columns].filter((name) => cache.column(mutate.relation, name) !== undefined);
+  return { ...plan, mutate: { ...mutate, kept } };
+}

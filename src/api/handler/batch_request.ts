@@ -1,0 +1,120 @@
+/** Responds to a batch: several operations in one transaction. @module */
+import {
+  type BatchDocument,
+  batchDocumentDecoder,
+  type BatchOperation,
+  parseBatchDocument,
+} from "./batch/batch_document.ts";
+import {
+  checkBatchHead,
+  checkDocumentLength,
+  describedBatch,
+  inheritedHeaders,
+  operationRequest,
+} from "./batch/batch_head.ts";
+import { OperationError } from "./batch/operation_error.ts";
+import { BatchReferences } from "./batch/batch_references.ts";
+import { batchReply } from "./batch/batch_reply.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { quotable } from "../../base/errors/quoting.ts";
+import { type FailedOperation, isError } from "../../base/errors/service_error.ts";
+import type { Admission } from "../../state/rate_limits/rate_limiter.ts";
+import { noBytes } from "../request/body/body_decoder.ts";
+import { receiveBody } from "../request/body/body.ts";
+import { lengthError } from "../request/length_limits.ts";
+import type { RawRequest } from "../request/raw_request.ts";
+import type { Reply } from "../response/reply.ts";
+import type { DataPlan } from "../transaction/data_plan.ts";
+import { isEndOverridable, type RequestOperation } from "../transaction/script.ts";
+import { readableQuery, RoleColumns } from "./column_privileges.ts";
+import { admissionOf } from "./admission.ts";
+import type { Exchange } from "./exchange.ts";
+import { bodyOptions } from "./receive_body.ts";
+import { planRequest } from "./plan_request.ts";
+import { run } from "./run.ts";
+
+/** Responds to a batch. Throws an {@linkcode OperationError} for an operation, `140` and `141`. */
+export async function respondToBatch(exchange: Exchange): Promise<Reply> {
+  const { pieces, context, stopwatch } = exchange;
+  const { config, cache, cacheError } = context.snapshot;
+  if (cache === null) throw cacheError ?? errors.noSchemaCache();
+  const request = describedBatch(pieces, config);
+  checkBatchHead(pieces, request);
+  const begin = () => batchDocumentDecoder(config.batchMaxBytes);
+  const payload = await receiveBody(exchange.request, begin, {
+    ...bodyOptions(exchange),
+    checks: { head: () => checkDocumentLength(pieces, config) },
+  });
+  const bytes = payload.kind === "raw" ? payload.bytes : noBytes;
+  const document = await parseBatchDocument(bytes, { maxOperations: config.batchMaxOperations });
+  stopwatch.lap("parse");
+  const columns = new RoleColumns(context.columnPrivileges, exchange.identity!.role, exchange);
+  const operations = await planOperations(exchange, { document, columns });
+  stopwatch.lap("plan");
+  context.counters.batchOperations.add(operations.length);
+  context.service.setSpanAttribute?.("svc.batch.operations", operations.length);
+  if (operations.length === 0) {
+    return batchReply([], {
+      preferences: request.preferences,
+      isEndOverridable: isEndOverridable(config),
+      hasStandbys: context.bookmarkHeader !== null,
+    });
+  }
+  const batch = { request, isolation: document.isolation };
+  return await columns.guard(run(exchange, { operations, batch, payload, key: null }));
+}
+
+/**
+ * Charges and plans each operation. If a limit refuses one, the operations before it are not charged, so that a
+ * repeated batch can succeed.
+ */
+async function planOperations(
+  exchange: Exchange,
+  { document, columns }: { readonly document: BatchDocument; readonly columns: RoleColumns },
+): Promise<readonly RequestOperation[]> {
+  const admissions: Admission[] = [];
+  const operations: RequestOperation[] = [];
+  const headers = inheritedHeaders(exchange.pieces);
+  const plans: DataPlan[] = [];
+  const references = new BatchReferences(document.operations);
+  for (const operation of document.operations) {
+    try {
+      const pieces = operationRequest(operation, headers);
+      admitOperation(exchange, pieces, admissions);
+      const { cache } = exchange.context.snapshot;
+      const own = references.of(operation.index, { earlier: plans, cache: cache! });
+      const body = operation.body ?? noBytes;
+      const plan = await planRequest(exchange, { pieces, body, columns, references: own });
+      if (plan.kind !== "data") throw new Error("an operation is not a request for data");
+      const planned = await readableQuery(plan.planned, columns);
+      plans.push(planned.plan);
+      const referenceChecks = own?.checks ?? [];
+      operations.push({
+        request: plan.request,
+        planned,
+        facts: factsOf(operation),
+        referenceChecks,
+      });
+    } catch (error) {
+      if (isError(error, errors.rateLimited)) admissions.forEach((admission) => admission.refund());
+      throw new OperationError(error, factsOf(operation));
+    }
+  }
+  return operations;
+}
+
+function factsOf({ index, id, method, url }: BatchOperation): FailedOperation {
+  return { index, id, method, url: quotable(url) };
+}
+
+/** Throws `131`, `132` and `136` as for a request of its own. */
+function admitOperation(exchange: Exchange, pieces: RawRequest, admissions: Admission[]): void {
+  const { identity, credential, context: { snapshot: { config } } } = exchange;
+  const tooLong = lengthError(Object.entries(pieces.headers), pieces, config);
+  if (tooLong !== null) throw tooLong;
+  const admission = admissionOf(exchange, pieces, null);
+  if (admission === null) return;
+  admission.chargeClient();
+  admission.chargeIdentity({ ...identity!, token: credential.token });
+  admissions.push(admission);
+}

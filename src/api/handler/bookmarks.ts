@@ -1,0 +1,46 @@
+/** Carries bookmarks between clients and the database: positions that later reads must have
+ * reached. @module */
+import type { Batch } from "../../database/batch.ts";
+import type { RequestOperation } from "../transaction/script.ts";
+import { mayUseStandby, replicatedBatch } from "../transaction/standby_use.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** Longest text that may be a bookmark; those of the service have at most 25 characters. */
+const maxBookmarkLength = 64;
+/** Most bookmarks of one request, as clients that send requests at the same time have several. */
+const maxBookmarks = 8;
+
+/**
+ * Returns a batch with all that a database with standbys needs to know. `operation` is the request that a standby
+ * may execute; null if only the primary may.
+ */
+export function withReplicas(
+  { pieces, context, identity }: Exchange,
+  batch: Batch,
+  operation: RequestOperation | null = null,
+): Batch {
+  const { bookmarkHeader, snapshot } = context;
+  if (bookmarkHeader === null) return batch;
+  const { config, cache, cacheLoadedAt, roles } = snapshot;
+  const bookmark = readBookmark(pieces.headers[bookmarkHeader.toLowerCase()]);
+  const isForStandby = operation !== null && cache !== null &&
+    mayUseStandby(operation, { defaults: roles.byRole.get(identity!.role), config, cache });
+  const schemaAgeMs = context.now() - cacheLoadedAt;
+  const standby = isForStandby ? { bookmark, schemaAgeMs } : null;
+  return replicatedBatch(batch, { bookmark, standby });
+}
+
+/**
+ * Returns the bookmarks in a header, separated by commas; null without one. A text that cannot be a bookmark
+ * becomes the empty text: the primary executes its read.
+ */
+function readBookmark(text: string | undefined): string | null {
+  if (!text) return null;
+  const bookmarks = text.split(",", maxBookmarks + 1).map((each) => each.trim());
+  const isList = bookmarks.length <= maxBookmarks && bookmarks.every(mayBeBookmark);
+  return isList ? bookmarks.join() : "";
+}
+
+function mayBeBookmark(text: string): boolean {
+  return text.length <= maxBookmarkLength && /^[!-~]+$/.test(text);
+}

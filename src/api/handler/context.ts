@@ -1,0 +1,115 @@
+/** Makes the state that the requests of a snapshot share. @module */
+import { anonymousIdentity } from "../../state/auth/authenticate.ts";
+import { PlanCache } from "./plan_cache/plan_cache.ts";
+import type { RequestService } from "../../state/app_state/request_service.ts";
+import type { ServiceOptions } from "../../state/app_state/service_options.ts";
+import type { Snapshot } from "../../state/app_state/snapshot.ts";
+import { ColumnPrivileges } from "./column_privileges.ts";
+import { earlyAnswers } from "./early_answers.ts";
+import type { AgentsHost, Context, PathHost, RequestCounters } from "./exchange.ts";
+import { RequestsInFlight } from "./in_flight.ts";
+import { headerSteps, replySteps } from "./reply_steps.ts";
+import { RouteNames } from "./route_names.ts";
+import { BodySpool } from "../../base/lib/body_spool.ts";
+import { SpoolSpace, temporaryFiles } from "../../base/lib/spool_file.ts";
+
+interface ContextOptions {
+  readonly loading: ServiceOptions["loading"];
+  readonly agents: AgentsHost | null;
+  readonly live: PathHost | null;
+}
+
+export function cachedContext(
+  service: RequestService,
+  options: ContextOptions,
+): (snapshot: Snapshot) => Context {
+  const common = commonParts(service, options);
+  const contextOf = (
+    snapshot: Snapshot,
+    { planCache, columnPrivileges }: Pick<Context, "columnPrivileges" | "planCache">,
+  ): Context => {
+    common.bodySpool.maxFileBytes = snapshot.config.serverSpoolSize;
+    return {
+      ...common,
+      snapshot,
+      current: () => current(service.snapshot),
+      planCache,
+      columnPrivileges,
+      routes: new RouteNames(snapshot.cache, snapshot.config),
+      anonymous: anonymousIdentity(snapshot.config),
+      replySteps: replySteps({ ...common, snapshot }),
+      headerSteps: headerSteps({ ...common, snapshot }),
+    };
+  };
+  const newPlans = (snapshot: Snapshot) => ({
+    planCache: new PlanCache(snapshot),
+    columnPrivileges: new ColumnPrivileges(service.database),
+  });
+  let context = contextOf(service.snapshot, newPlans(service.snapshot));
+  const current = (snapshot: Snapshot): Context => {
+    if (snapshot === context.snapshot) return context;
+    const isKept = context.planCache.isOf(snapshot);
+    context = contextOf(snapshot, isKept ? context : newPlans(snapshot));
+    return context;
+  };
+  return current;
+}
+
+/** Returns the function that makes the contexts of requests from within, once for each snapshot. */
+export function changedContext(
+  change: (snapshot: Snapshot) => Snapshot,
+): (context: Context) => Context {
+  const known = new WeakMap<Snapshot, Context>();
+  return (context) => {
+    let made = known.get(context.snapshot);
+    if (made === undefined) {
+      const snapshot = change(context.snapshot);
+      made = { ...context, snapshot, planCache: new PlanCache(snapshot) };
+      known.set(context.snapshot, made);
+    }
+    return made;
+  };
+}
+
+/** Returns the parts that do not depend on the snapshot. */
+function commonParts(service: RequestService, { loading, agents, live }: ContextOptions) {
+  const { database, dialect, now } = service;
+  return {
+    service,
+    database,
+    dialect,
+    now,
+    agents,
+    live,
+    bodySpool: database.bodySpool ?? newSpool(),
+    inFlight: new RequestsInFlight(),
+    counters: countersOf(service),
+    earlyAnswers: earlyAnswers(service, loading),
+    bookmarkHeader: database.hasStandbys === true ? dialect.bookmarkHeader : null,
+  };
+}
+
+function newSpool(): BodySpool {
+  return new BodySpool({ space: new SpoolSpace(), maxFileBytes: 0, openFile: temporaryFiles() });
+}
+
+function countersOf({ metricRegistry }: RequestService): RequestCounters {
+  const counter = (name: string, help: string, labels: readonly string[] = []) =>
+    metricRegistry.counter({ name, help, labels });
+  return {
+    rateLimited: counter(
+      "rate_limited_total",
+      "Requests that a policy of rate-limits refused",
+      ["policy"],
+    ),
+    replays: counter(
+      "idempotent_replays_total",
+      "Requests with an Idempotency-Key that got the answer of an earlier one",
+    ),
+    batchOperations: counter("batch_operations_total", "Operations of batches"),
+    failedPreconditions: counter(
+      "precondition_failed_total",
+      "Requests whose If-Match or If-None-Match did not hold",
+    ),
+  };
+}

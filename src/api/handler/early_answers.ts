@@ -1,0 +1,82 @@
+/** Answers requests that need no stage: preflights, invalid hosts, health checks. @module */
+import { preflightHeaders } from "../../base/http/cors.ts";
+import { isHostHeader } from "../../base/http/host.ts";
+import type { HeaderList } from "../../base/lib/header_list.ts";
+import type { RawRequest } from "../request/raw_request.ts";
+import type { Reply } from "../response/reply.ts";
+import type { RequestService } from "../../state/app_state/request_service.ts";
+import type { ServiceOptions } from "../../state/app_state/service_options.ts";
+import { allowedOrigins, type EarlyAnswer, type Exchange } from "./exchange.ts";
+import { emptyReply } from "./headers.ts";
+import { healthRoute, unknownRoute } from "./route_names.ts";
+
+/** Returns the early answers of a service, in order. The health path is that of the start. */
+export function earlyAnswers(
+  service: RequestService,
+  loading: ServiceOptions["loading"],
+): readonly EarlyAnswer[] {
+  const common = [answerPreflight, answerInvalidHost];
+  const { config } = service.snapshot;
+  if (config.serverHealthPath === null) return common;
+  return [
+    ...common,
+    healthAnswer(healthCheck(() => service.isReady(), config.serverHealthPath, loading)),
+  ];
+}
+
+function answerPreflight(exchange: Exchange): Reply | null {
+  const { request, refusal, context: { snapshot: { config } } } = exchange;
+  if (request.method !== "OPTIONS" || refusal !== null) return null;
+  const origins = allowedOrigins(exchange);
+  if (origins === "none") return null;
+  const headers = preflightHeaders(request, origins, { takesQuery: config.serverQueryMethod });
+  return headers === null ? null : emptyReply(200, headers);
+}
+
+/** A server builds the request's URL from its `Host`, and takes the text behind a slash for the path. */
+function answerInvalidHost(exchange: Exchange): Reply | null {
+  if (isHostHeader(exchange.pieces.headers["host"] ?? null)) return null;
+  exchange.route = unknownRoute;
+  const content = new TextEncoder().encode("Bad Request");
+  const headers = [["Content-Type", "text/plain;charset=UTF-8"]] as const;
+  return { status: 400, headers, content, length: null };
+}
+
+function healthAnswer(check: HealthCheck): EarlyAnswer {
+  return (exchange) => {
+    const reply = exchange.refusal === null ? check(exchange.pieces) : null;
+    if (reply !== null) exchange.route = healthRoute;
+    return reply;
+  };
+}
+
+const uncached: HeaderList = [["Cache-Control", "no-store"]];
+
+/** Answers a request with 200 or 503; null if its raw path is another one. */
+export type HealthCheck = (request: Pick<RawRequest, "method" | "path">) => Promise<Reply> | null;
+
+/**
+ * Returns the check for `server-health-path`, and for `/live` below it.
+ *
+ * Requests that arrive while a check runs share its result, because a check may query the database
+ * and any client may request it. Where work ends with its request, each runs its own.
+ */
+export function healthCheck(
+  isReady: () => Promise<boolean>,
+  healthPath: string | null,
+  loading: ServiceOptions["loading"],
+): HealthCheck {
+  let running: Promise<boolean> | null = null;
+  const isHealthy = () =>
+    loading === "unshared" ? isReady() : running ??= isReady().finally(() => running = null);
+  const check = async (method: string, isLive: boolean) => {
+    if (method !== "GET" && method !== "HEAD") {
+      return emptyReply(405, [["Allow", "GET, HEAD"], ...uncached]);
+    }
+    return emptyReply(isLive || await isHealthy() ? 200 : 503, uncached);
+  };
+  return ({ method, path }) => {
+    const isLive = path === `${healthPath}/live`;
+    return isLive || path === healthPath ? check(method, isLive) : null;
+  };
+}

@@ -1,0 +1,244 @@
+/** One request on its way to its response, and the state that requests share. @module */
+import { type RequestTiming, Stopwatch } from "../../base/observe/stopwatch.ts";
+import type { Credential } from "../../state/auth/credential.ts";
+import type { Identity } from "../../state/auth/jwt_cache.ts";
+import type { Statement } from "../../database/batch.ts";
+import type { Caller, Database } from "../../database/database.ts";
+import type { Dialect } from "../../base/dialect.ts";
+import type { Counter } from "../../base/observe/metric_registry.ts";
+import type { ServiceError } from "../../base/errors/service_error.ts";
+import type { TargetNameUse } from "../../base/errors/target_name_warning.ts";
+import { clientAddress } from "../../base/http/client_address.ts";
+import type { RequestIdentifiers } from "../../base/http/request_id.ts";
+import { Deadline } from "../../base/lib/time_limits.ts";
+import { systemClock } from "../../base/lib/clock.ts";
+import type { BodySpool } from "../../base/lib/body_spool.ts";
+import type { SpoolFile } from "../../base/lib/spool_file.ts";
+import type { PlanCache } from "./plan_cache/plan_cache.ts";
+import type { Admission } from "../../state/rate_limits/rate_limiter.ts";
+import type { RawRequest } from "../request/raw_request.ts";
+import type { Reply } from "../response/reply.ts";
+import type { RequestService } from "../../state/app_state/request_service.ts";
+import type { Snapshot } from "../../state/app_state/snapshot.ts";
+import type { DataPlan } from "../transaction/data_plan.ts";
+import type { ColumnPrivileges } from "./column_privileges.ts";
+import type { RequestsInFlight } from "./in_flight.ts";
+import type { RouteNames } from "./route_names.ts";
+
+/** Facts about a request that the `Request` lacks. */
+export interface RequestInfo {
+  /**
+   * Peer address without port; null for Unix sockets. Policies of `rate-limits` that count by address
+   * count all requests without one together.
+   */
+  readonly client?: string | null;
+  /**
+   * Keeps the runtime running until the promise settles, even after the response: a Worker's
+   * `ctx.waitUntil`. Without it, a load of the schema cache may delay a response.
+   */
+  readonly waitUntil?: (work: Promise<void>) => void;
+  /** Returns true while other clients wait for a connection. Then slow bodies are refused. */
+  readonly isContended?: () => boolean;
+  /** Called when the whole body has arrived. */
+  readonly bodyReceived?: () => void;
+  /** Path to serve, in place of that of the URL: without the tenant's name. Default: that of the URL. */
+  readonly path?: string;
+  /** The access log and the console leave the request out. Default: false. */
+  readonly isUnlogged?: boolean;
+  /** The caller, in place of the token. Only callers in this process set it. Default: that of the token. */
+  readonly identity?: Identity;
+  /** The server sets `Content-Length` if the whole body is in memory. Default: false. */
+  readonly setsContentLength?: boolean;
+}
+
+/** State that all requests of a snapshot share. */
+export interface Context {
+  readonly snapshot: Snapshot;
+  /** Plans of that snapshot. */
+  readonly planCache: PlanCache;
+  /** Columns that roles may select, by the schema cache of that snapshot. */
+  readonly columnPrivileges: ColumnPrivileges;
+  readonly service: RequestService;
+  readonly database: Database;
+  readonly dialect: Dialect;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Keeps what clients leave unread, and counts the bytes in temporary files. */
+  readonly bodySpool: BodySpool;
+  readonly inFlight: RequestsInFlight;
+  readonly counters: RequestCounters;
+  /** Name of the header with bookmarks; null if the database has no standbys. */
+  readonly bookmarkHeader: string | null;
+  readonly routes: RouteNames;
+  /** The identity of requests without a token; null if they need one. */
+  readonly anonymous: Identity | null;
+  /** The endpoint for agents; null without one. */
+  readonly agents: AgentsHost | null;
+  /** The endpoint of live queries; null without one. */
+  readonly live: PathHost | null;
+  /** Returns the context of the service's present snapshot. */
+  readonly current: () => Context;
+  /** Answer requests in place of the stages, in order. */
+  readonly earlyAnswers: readonly EarlyAnswer[];
+  /** Change the replies of the stages, in order. */
+  readonly replySteps: readonly ReplyStep[];
+  /** Change all replies, behind the other steps. */
+  readonly headerSteps: readonly ReplyStep[];
+}
+
+/** Counts events of requests. */
+export type RequestCounters = Readonly<
+  Record<"batchOperations" | "failedPreconditions" | "rateLimited" | "replays", Counter>
+>;
+
+/** Answers the requests to some paths in place of the stages. */
+export interface PathHost {
+  /** Returns whether a raw path is one of the host's. */
+  matches(path: string): boolean;
+  /** Answers a request to one of the paths. Never rejects. */
+  respond(exchange: Exchange): Promise<Reply>;
+}
+
+/** Answers the requests of agents. */
+export interface AgentsHost extends PathHost {
+  /** Returns the origins that CORS allows; `none` for none, null for any. */
+  allowedOrigins(path: string): readonly string[] | null | "none";
+}
+
+/** Answers a request, or returns null for the next one to do so. */
+export type EarlyAnswer = (exchange: Exchange) => Reply | Promise<Reply> | null;
+
+/** Returns the reply to an exchange with what the step adds to it. */
+export type ReplyStep = (reply: Reply, exchange: Exchange) => Reply;
+
+/** Why the reply of a request is an error. */
+export interface RequestFailure {
+  readonly thrown: unknown;
+  /** The error that the client receives. */
+  readonly error: ServiceError;
+  /** A hint for the error, which has none; null without one. */
+  readonly advice: string | null;
+}
+
+/** The parts of a request that its head decides. */
+export interface ExchangeHead {
+  /** The request as database code sees it. */
+  readonly pieces: RawRequest;
+  readonly credential: Credential;
+  readonly identifiers: RequestIdentifiers;
+  /** The error of a head that is too long; null for none. */
+  readonly refusal: ServiceError | null;
+  /** Measures the database; null if nothing needs it. */
+  readonly timing: RequestTiming | null;
+  readonly info: RequestInfo;
+}
+
+/** One request. Its database work ends when it is aborted, or when its time is over. */
+export class Exchange implements Caller {
+  readonly request: Request;
+  readonly info: RequestInfo;
+  readonly context: Context;
+  readonly pieces: RawRequest;
+  readonly credential: Credential;
+  readonly identifiers: RequestIdentifiers;
+  readonly refusal: ServiceError | null;
+  readonly timing: RequestTiming | null;
+  readonly stopwatch: Stopwatch;
+  /** Collects the statements of the request for the log; null if the log omits them. */
+  readonly statements: Statement[] | null;
+  /** Null until the token is verified. */
+  identity: Identity | null;
+  /** Whether it counts among the requests in progress. */
+  hasEntered = false;
+  /** Counts the request; null without `rate-limits`. */
+  admission: Admission | null = null;
+  /** The end of the request's time; null for none. */
+  deadline: Deadline | null = null;
+  /** Aliased embeds that the request addresses by their targets' names, which is deprecated. */
+  targetNameUses: readonly TargetNameUse[] = noUses;
+  /** Temporary files of the request. */
+  readonly files: SpoolFile[] = [];
+  /** Null unless the reply is an error. */
+  failure: RequestFailure | null = null;
+  /** `metadata` answers the root with the JSON of `SchemaMetadata`. */
+  rootReply: "document" | "metadata" = "document";
+  /** A load of the schema cache that the request has caused, and that nothing awaits. */
+  reload: Promise<void> | null = null;
+  /** The plan of a plain request, once it is planned. */
+  plan: DataPlan | null = null;
+  /** Name of the route for logs and metrics; null for that of the path. */
+  route: string | null = null;
+  /** Epoch milliseconds. */
+  readonly time: number;
+  readonly #startedAt: number;
+  #durationMs: number | null = null;
+  #client: string | null | undefined;
+
+  constructor(
+    request: Request,
+    context: Context,
+    { pieces, credential, identifiers, refusal, timing, info }: ExchangeHead,
+  ) {
+    const { snapshot: { config }, service } = context;
+    this.request = request;
+    this.info = info;
+    this.identity = info.identity ?? null;
+    this.context = context;
+    this.pieces = pieces;
+    this.credential = credential;
+    this.identifiers = identifiers;
+    this.refusal = refusal;
+    this.timing = timing;
+    this.statements = config.logQuery && info.isUnlogged !== true ? [] : null;
+    const isTimed = config.serverTimingEnabled || service.traceStage !== null;
+    this.stopwatch = isTimed
+      ? new Stopwatch(config.serverTimingEnabled, service.traceStage)
+      : noStopwatch;
+    this.time = context.now();
+    this.#startedAt = performance.now();
+  }
+
+  get signal(): AbortSignal {
+    return this.request.signal;
+  }
+
+  /** The role of the request; null before its token is verified. */
+  get role(): string | null {
+    return this.identity?.role ?? null;
+  }
+
+  /** The client's address; null if it is unknown. */
+  get client(): string | null {
+    if (this.#client === undefined) {
+      const { client = null } = this.info;
+      const { trustedProxies } = this.context.snapshot;
+      this.#client = trustedProxies === null
+        ? client
+        : clientAddress(client, this.pieces.headers, trustedProxies);
+    }
+    return this.#client;
+  }
+
+  /** Starts the time that the request may take. */
+  startTime(): void {
+    const { serverRequestTimeout: seconds } = this.context.snapshot.config;
+    if (seconds === 0) return;
+    this.deadline = new Deadline(seconds * 1000, systemClock);
+    this.deadline.begin();
+  }
+
+  /** Milliseconds up to the first use of this property. */
+  get durationMs(): number {
+    return this.#durationMs ??= performance.now() - this.#startedAt;
+  }
+}
+
+/** Returns the origins that CORS allows; `none` for none, null for any. */
+export function allowedOrigins(
+  { context: { agents, snapshot: { config } }, pieces: { path } }: Exchange,
+): readonly string[] | null | "none" {
+  return agents?.matches(path) ? agents.allowedOrigins(path) : config.serverCorsAllowedOrigins;
+}
+
+const noStopwatch = new Stopwatch(false);
+const noUses: readonly TargetNameUse[] = [];

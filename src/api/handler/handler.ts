@@ -1,0 +1,89 @@
+/** Turns a `Request` into a `Response`: the edge of the stages. @module */
+import type { Dialect } from "../../base/dialect.ts";
+import { errorResponse } from "../../base/errors/error_response.ts";
+import type { ServiceError } from "../../base/errors/service_error.ts";
+import type { Reply } from "../response/reply.ts";
+import type { RequestService } from "../../state/app_state/request_service.ts";
+import type { ServiceOptions } from "../../state/app_state/service_options.ts";
+import { version } from "../../base/version.ts";
+import { cachedContext } from "./context.ts";
+import type { AgentsHost, Exchange, PathHost, RequestInfo } from "./exchange.ts";
+import { toResponse } from "./headers.ts";
+import { answer } from "./pipeline.ts";
+import { receive } from "./receive.ts";
+import { spooled, spooledIfShared } from "./unread.ts";
+import { recordRequest, reportOutcome, reportRequest } from "./report.ts";
+
+export type { RequestInfo };
+
+/** Makes the function that handles requests with a service. It never rejects. `agents` and `live` may answer some. */
+export function serviceHandler(
+  service: RequestService,
+  loading: ServiceOptions["loading"] = "shared",
+  agents: AgentsHost | null = null,
+  live: PathHost | null = null,
+): (request: Request, info?: RequestInfo) => Promise<Response> {
+  const contextOf = cachedContext(service, { loading, agents, live });
+  const { requestMetrics: metrics } = service;
+  return async function handle(request, info = noInfo) {
+    metrics?.begin();
+    let exchange: Exchange | null = null;
+    let reply: Reply | null = null;
+    try {
+      exchange = receive(request, info, contextOf(service.snapshot));
+      const early = answerEarly(exchange);
+      reply = early === null ? finish(exchange, await respond(exchange)) : await early;
+      if (early === null && loading === "unshared") await exchange.reload;
+      for (const step of exchange.context.headerSteps) reply = step(reply, exchange);
+      return toResponse(exchange, reply = spooledIfShared(reply, exchange));
+    } finally {
+      if (metrics !== null) recordRequest(metrics, { request, exchange, reply });
+    }
+  };
+}
+
+const noInfo: RequestInfo = {};
+
+function answerEarly(exchange: Exchange): Reply | Promise<Reply> | null {
+  for (const answerOf of exchange.context.earlyAnswers) {
+    const reply = answerOf(exchange);
+    if (reply !== null) return reply;
+  }
+  return null;
+}
+
+/** Runs the stages of a request, those of an agent's message, or those of a live query. */
+function respond(exchange: Exchange): Promise<Reply> {
+  const { context: { agents, live }, pieces } = exchange;
+  if (agents?.matches(pieces.path)) return agents.respond(exchange);
+  return live?.matches(pieces.path) ? live.respond(exchange) : answer(exchange);
+}
+
+/** Runs the steps behind the stages, and reports the outcome. */
+function finish(exchange: Exchange, made: Reply): Reply {
+  const { context: { replySteps, service }, info } = exchange;
+  let reply = spooled(made, exchange);
+  for (const step of replySteps) reply = step(reply, exchange);
+  if (info.isUnlogged) reportOutcome(exchange);
+  else reportRequest(exchange, reply);
+  const reload = service.reloadIfStale(exchange.failure?.error ?? null);
+  if (reload !== null && info.waitUntil !== undefined) info.waitUntil(reload);
+  else exchange.reload = reload;
+  return reply;
+}
+
+/** Returns the error response to a request that reaches no service, with the error's details. */
+export function errorResponseTo(request: Request, error: ServiceError, dialect: Dialect): Response {
+  const { status, headers, body } = errorResponse(error, {
+    dialect: { ...dialect, serverDetails: "sent" },
+    verbosity: "verbose",
+    retryAfter: null,
+  });
+  return new Response(request.method === "HEAD" ? null : body, {
+    status,
+    headers: [
+      ["Server", `${dialect.productToken}/${version}`],
+      ...headers.map(([...pair]) => pair),
+    ],
+  });
+}

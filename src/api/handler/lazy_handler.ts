@@ -1,0 +1,197 @@
+/** A handler that starts its service with the first request. @module */
+import { limitKeys } from "../../state/config/connection_limits.ts";
+import { noValues } from "../../state/config/load.ts";
+import type { ConfigSource } from "../../state/config/source.ts";
+import { openDatabase } from "../../database/open.ts";
+import type { Connections } from "../../database/database.ts";
+import { type Dialect, svcDialect } from "../../base/dialect.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { adminExtension, type HandlerWatcher } from "./admin_port.ts";
+import type { AgentsHost, PathHost } from "./exchange.ts";
+import { errorResponseTo, type RequestInfo, serviceHandler } from "./handler.ts";
+import type { RequestService } from "../../state/app_state/request_service.ts";
+import { Service } from "../../state/app_state/service.ts";
+import type { ServiceOptions } from "../../state/app_state/service_options.ts";
+
+/** Handles requests. Failures of requests and of the database are responses, not rejections. */
+export interface Handler {
+  /**
+   * Handles a request. While the database is unreachable, the response is 503 with SVC000. After
+   * `close()` it is the same, with the detail that the handler was closed.
+   *
+   * Rejects with an `Error` if an option that is checked late is invalid: a JSON Web Key that cannot
+   * be imported, or an invalid role path.
+   */
+  (request: Request, info?: RequestInfo): Promise<Response>;
+  /**
+   * Resolves when a schema cache is available: that of the options, or the loaded one. Rejects with
+   * an `Error` if the first load fails, which the handler retries, and after `close()`.
+   */
+  ready(): Promise<void>;
+  /**
+   * Reloads the schema cache. Resolves when the attempt has succeeded or failed. Rejects after
+   * `close()`.
+   */
+  reloadSchema(): Promise<void>;
+  /**
+   * Reads the configuration in the database again, and the environment of `handler`. Resolves when
+   * the configuration is applied. Reports an invalid configuration and keeps the old one. Rejects
+   * after `close()`.
+   */
+  reloadConfig(): Promise<void>;
+  /** Closes the handler. Connections to the database end after their running transactions. */
+  close(): Promise<void>;
+}
+
+type PassedOptions = Pick<
+  ServiceOptions,
+  "fetch" | "now" | "observe" | "schemaCache" | "schemaCacheMaxAge" | "tenant"
+>;
+
+/** Dependencies of a handler apart from its configuration. Default of those that may be absent: none. */
+export interface HandlerDependencies extends Partial<PassedOptions> {
+  readonly embeddedInit?: string;
+  /** Extensions of the embedded database. */
+  readonly embeddedExtensions?: Readonly<Record<string, object>>;
+  readonly connections: Connections;
+  /** Opens the endpoint for agents; null without one. */
+  readonly agentsOf: (service: RequestService) => AgentsHost | null;
+  /** Opens the endpoint of live queries; null without one. */
+  readonly liveOf: (service: RequestService, loading: ServiceOptions["loading"]) => PathHost | null;
+}
+
+interface StartedService {
+  readonly service: Service;
+  readonly handle: ReturnType<typeof serviceHandler>;
+}
+
+/** Makes a handler. It reads no source and opens no connection before the first request. */
+export function lazyHandler(
+  source: () => ConfigSource,
+  dependencies: HandlerDependencies,
+): Handler {
+  let watcher: HandlerWatcher | null = null;
+  let isStarting = false;
+  const create = () => createService(source, watched(dependencies, watcher));
+  const start = makeStart(create, dependencies.connections);
+  let state: StartedService | null = null;
+  let closed = false;
+  const started = async () => {
+    if (closed) throw new Error(closedMessage);
+    isStarting = true;
+    const ready = await start();
+    watcher?.start(ready.service);
+    if (closed) await ready.service.close();
+    return state = ready;
+  };
+  return Object.assign(
+    async (request: Request, info?: RequestInfo) => {
+      if (closed) return closedResponse(request, state?.service.dialect);
+      return await (state?.service.snapshot.cache ? state : await started()).handle(request, info);
+    },
+    {
+      ready: async () => checkReady((await started()).service),
+      reloadSchema: async () => await (await started()).service.reloadSchema(),
+      reloadConfig: async () => await (await started()).service.reloadConfig(),
+      close: async () => {
+        closed = true;
+        watcher?.close();
+        if (state !== null) await state.service.close();
+      },
+      [adminExtension]: (added: HandlerWatcher) => {
+        checkUnwatched(closed, { isStarting, watcher });
+        watcher = added;
+        return async () => closed ? null : (await started()).service;
+      },
+    },
+  );
+}
+
+const closedMessage = "the handler was closed";
+
+function checkUnwatched(
+  closed: boolean,
+  { isStarting, watcher }: { readonly isStarting: boolean; readonly watcher: object | null },
+): void {
+  if (closed) throw new Error(`createAdmin: ${closedMessage}`);
+  if (isStarting) throw new Error("createAdmin: the handler has started");
+  if (watcher !== null) throw new Error("createAdmin: the handler has an admin server");
+}
+
+function closedResponse(request: Request, dialect: Dialect = svcDialect): Response {
+  return errorResponseTo(request, errors.cannotConnect(closedMessage), dialect);
+}
+
+function checkReady({ snapshot }: Service): void {
+  if (snapshot.cache !== null) return;
+  const { fields } = snapshot.cacheError ?? errors.noSchemaCache();
+  const details = typeof fields.details === "string" ? ` (${fields.details.trim()})` : "";
+  throw new Error(fields.message + details);
+}
+
+/** Dependencies of a handler, and what its service measures for an admin server. */
+type WatchedDependencies =
+  & HandlerDependencies
+  & Pick<ServiceOptions, "isCounted" | "isTimed" | "now" | "observe">;
+
+/** Returns the dependencies of a handler whose watcher, if any, receives the events, too. */
+function watched(
+  dependencies: HandlerDependencies,
+  watcher: HandlerWatcher | null,
+): WatchedDependencies {
+  const { now = Date.now, observe = () => {} } = dependencies;
+  const own = { ...dependencies, now, observe };
+  if (watcher === null) return own;
+  return {
+    ...own,
+    observe: (event) => {
+      watcher.observe(event);
+      observe(event);
+    },
+    isCounted: true,
+    isTimed: () => watcher.isTimed(),
+  };
+}
+
+/**
+ * Makes the function that starts the service. With pooled connections all requests share one start.
+ * Otherwise each request that finds no schema cache loads it, since work ends with its request.
+ */
+function makeStart(
+  create: () => Promise<StartedService>,
+  connections: Connections,
+): () => Promise<StartedService> {
+  if (connections === "pooled") {
+    let starting: Promise<StartedService> | null = null;
+    return () => starting ??= create().then(withSchema);
+  }
+  let made: StartedService | null = null;
+  return async () => await withSchema(made ??= await create());
+}
+
+async function withSchema(started: StartedService): Promise<StartedService> {
+  if (started.service.snapshot.cache === null) await started.service.reloadSchema();
+  return started;
+}
+
+async function createService(
+  source: () => ConfigSource,
+  dependencies: WatchedDependencies,
+): Promise<StartedService> {
+  const { embeddedInit, embeddedExtensions = {}, connections, agentsOf, liveOf, observe } =
+    dependencies;
+  const config = source().configure(noValues);
+  const withoutEffect = limitKeys(config);
+  if (withoutEffect.length > 0) observe({ kind: "limits-unavailable", keys: withoutEffect });
+  const database = await openDatabase(config, {
+    embeddedInit: embeddedInit === undefined ? null : { text: embeddedInit, name: "embeddedInit" },
+    embeddedExtensions,
+    applicationName: config.dialect.displayName,
+    connections,
+  });
+  const loading = connections === "pooled" ? "shared" : "unshared";
+  const service = await Service.create({ ...dependencies, source, database, loading });
+  if (connections === "pooled") service.listen();
+  const live = liveOf(service, loading);
+  return { service, handle: serviceHandler(service, loading, agentsOf(service), live) };
+}

@@ -1,0 +1,207 @@
+/** Reads the query shape of a request: the request without its operands and body. @module */
+import type { Config } from "../../../state/config/options.ts";
+import type { ApiRequest, Payload } from "../../request/api_request.ts";
+import type { RawRequest } from "../../request/raw_request.ts";
+import { type CursorPosition, readCursor, writeCursor } from "../../request/url/cursor_text.ts";
+import {
+  canonicalQuery,
+  equivalentQuery,
+  type QueryParam,
+  splitQuery,
+} from "../../request/url/query_string.ts";
+
+export interface QueryShape {
+  /** Identifies the shape: equal for all its requests, and for no others. */
+  readonly key: string;
+  readonly values: readonly string[];
+  /** Index of the root's offset among the values; -1 if it has no slot. */
+  readonly offsetAt: number;
+  readonly params: readonly QueryParam[];
+  /** Whether it calls a function, so that query parameters may be arguments. */
+  readonly isCall: boolean;
+  readonly hasBody: boolean;
+}
+
+/** Longer ones have no shape: this bounds the memory that clients can fill. */
+const maxLength = 2048;
+
+const readingHeaders = ["accept", "prefer", "range", "accept-profile"] as const;
+const writingHeaders = ["accept", "prefer", "content-type", "content-profile"] as const;
+
+/** Headers that the plan of a function with arguments in a query's body depends on. */
+const queryingHeaders = [...readingHeaders, "content-type"] as const;
+
+/** Headers of the shape by method. PUT has no shape: its plan compares the body. */
+const shapingHeaders: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
+  ["GET", readingHeaders],
+  ["HEAD", readingHeaders],
+  ["QUERY", queryingHeaders],
+  ["POST", writingHeaders],
+  ["PATCH", writingHeaders],
+  ["DELETE", writingHeaders],
+]);
+
+/** Returns the shape of a request; null if its plan cannot be shared. */
+export function readQueryShape(
+  pieces: RawRequest,
+  { etagMode }: Pick<Config, "etagMode">,
+): QueryShape | null {
+  const { method, path, query, headers } = pieces;
+  const shaping = shapingHeaders.get(method);
+  if (shaping === undefined) return null;
+  // NUL separates the parts of the key. A request that contains it is rejected later.
+  if (query.length > maxLength || query.includes("%00") || path.includes("%00")) return null;
+  let key = headKey(pieces, shaping);
+  if (etagMode !== "off") key += preconditionsKey(headers);
+  if (key.length > maxLength) return null;
+  const isRead = shaping !== writingHeaders;
+  const isCall = shaping === readingHeaders && path.startsWith("/rpc/");
+  const values: string[] = [];
+  let offsetAt = -1;
+  const params = query === "" ? noParams : splitQuery(query.toWellFormed());
+  for (const param of params) {
+    // The plan depends on keys inside of the body.
+    if (param.name === "columns" && param.value?.includes("*")) return null;
+    const slot = slotOf(param, isCall);
+    key += slot.key;
+    if (slot.kind === "offset") {
+      // A second offset or a `Range` header changes the range of rows; a write's offset changes its plan.
+      if (!isRead || offsetAt >= 0 || headers["range"] !== undefined) return null;
+      offsetAt = values.length;
+    }
+    if (slot.kind === "cursor") values.push(...slot.values);
+    else if (slot.kind !== "literal") values.push(slot.value);
+  }
+  return {
+    key,
+    values,
+    offsetAt,
+    params,
+    isCall,
+    hasBody: method === "POST" || method === "PATCH" || method === "QUERY",
+  };
+}
+
+/** Returns the key of method, path and headers. */
+function headKey(
+  { method, path, headers, received }: RawRequest,
+  shaping: readonly string[],
+): string {
+  let key = `${method}\0${path}`;
+  if (received !== undefined) key = `${received.method}\0${received.path}\0>${key}`;
+  for (const name of shaping) {
+    const value = headers[name];
+    key += value === undefined ? "\0" : `\0=${value}`;
+  }
+  return key;
+}
+
+const noParams: readonly QueryParam[] = [];
+
+/** Returns the part of preconditions: whether there are tags or `*`. The tags are parameters. */
+function preconditionsKey(headers: RawRequest["headers"]): string {
+  let key = "";
+  for (const name of preconditionHeaders) {
+    const value = headers[name];
+    if (value !== undefined) key += value.trim() === "*" ? `\0${name}=*` : `\0${name}`;
+  }
+  return key;
+}
+
+/** Headers whose tags become a parameter. */
+export const preconditionHeaders = ["if-match", "if-none-match"] as const;
+
+/** Returns the payload's part of the cache key; null if its plan cannot be shared. */
+export function payloadKey(payload: Payload | null): string | null {
+  if (payload === null) return "";
+  if (payload.kind !== "json" || payload.keys?.length === 0) return null;
+  // The plan reads the columns of CSV from its header row.
+  if (payload.source === "csv" || payload.source === "row text") return null;
+  const keys = payload.keys === null ? "" : `\0${payload.keys.join("\0")}`;
+  const isPlain = payload.keys === null || !payload.keys.some((key) => key.includes("\0"));
+  return isPlain && keys.length <= maxLength
+    ? `\0b${payload.shape}\0${payload.source}${payload.keysVary === true ? "\0v" : ""}${keys}`
+    : null;
+}
+
+export function canonicalOf(
+  { params }: QueryShape,
+  { queryForm }: Pick<ApiRequest, "queryForm"> = {},
+): string {
+  if (params === noParams) return "";
+  return queryForm === undefined ? canonicalQuery(params) : equivalentQuery(params);
+}
+
+export function queryWith({ params, isCall }: QueryShape, others: readonly string[]): string {
+  let at = 0;
+  return params.map((param) => {
+    const { name, value } = param;
+    if (value === null) return encodeURIComponent(name);
+    const slot = slotOf(param, isCall);
+    const text = slot.kind === "literal" ? value : slot.kind === "cursor"
+      ? writeCursor({
+        ...slot.position,
+        keys: slot.position.keys.map((key) => key === null ? null : others[at++]!),
+      })
+      : value.slice(0, value.length - slot.value.length) + others[at++]!;
+    return `${encodeURIComponent(name)}=${encodeURIComponent(text)}`;
+  }).join("&");
+}
+
+type Slot =
+  | { readonly kind: "literal"; readonly key: string }
+  | { readonly kind: "value" | "offset"; readonly key: string; readonly value: string }
+  /** A cursor, whose keys become parameters. */
+  | {
+    readonly kind: "cursor";
+    readonly key: string;
+    readonly position: CursorPosition;
+    /** The keys that are not NULL. */
+    readonly values: readonly string[];
+  };
+
+/** Operators whose operand becomes a parameter unchanged. */
+const plainOperators: ReadonlySet<string> = new Set([
+  ...["eq", "neq", "gt", "gte", "lt", "lte"],
+  ...["sim", "wsim", "swsim"],
+]);
+
+const reservedNames: ReadonlySet<string> = new Set(["select", "columns", "on_conflict"]);
+const reservedSegments: ReadonlySet<string> = new Set(["order", "and", "or", "limit", "offset"]);
+
+function slotOf({ name, value }: QueryParam, isCall: boolean): Slot {
+  if (value === null) return { kind: "literal", key: `\0?${name}` };
+  if (reservedNames.has(name)) return literalOf(name, value);
+  // The text of `@name`, which values pass on as a parameter.
+  if (name.startsWith("@")) return { kind: "value", key: `\0@${name}`, value };
+  if (reservedSegments.has(name.slice(name.lastIndexOf(".") + 1))) {
+    const isOffset = name === "offset" && /^[1-9][0-9]{0,8}$/.test(value);
+    return isOffset ? { kind: "offset", key: "\0o", value } : literalOf(name, value);
+  }
+  if (name === "after" || name === "before") {
+    const position = readCursor(value);
+    return position === undefined ? literalOf(name, value) : cursorSlot(name, position);
+  }
+  const dot = value.indexOf(".");
+  const operator = dot < 0 ? "" : value.slice(0, dot);
+  if (plainOperators.has(operator)) {
+    return { kind: "value", key: `\0f${name}\0${operator}`, value: value.slice(dot + 1) };
+  }
+  const isArgument = isCall && (isNumber.test(value) || (dot < 0 && !value.includes("(")));
+  return isArgument ? { kind: "value", key: `\0a${name}`, value } : literalOf(name, value);
+}
+
+/** Which keys are NULL belongs to the shape: the SQL depends on it. */
+function cursorSlot(name: string, position: CursorPosition): Slot {
+  const { fingerprint, keys } = position;
+  const values = keys.filter((key) => key !== null);
+  const nulls = keys.map((key) => key === null ? "n" : "v").join("");
+  return { kind: "cursor", key: `\0c${name}\0${nulls}${fingerprint}`, position, values };
+}
+
+/** A number is never a filter: filters begin with a word. */
+const isNumber = /^-?[0-9]+(?:\.[0-9]+)?$/;
+
+function literalOf(name: string, value: string): Slot {
+  return { kind: "literal", key: `\0l${name}\0${value}` };
+}

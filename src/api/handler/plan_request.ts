@@ -1,0 +1,222 @@
+/** Plans one request, by its shape if the plan cache knows that. @module */
+import type { OperationReferences } from "./batch/batch_references.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import type { OptionsPlan } from "../plan/allowed_methods.ts";
+import { BodyPlan } from "../plan/write/body_plan.ts";
+import { checkTarget, plan } from "../plan/plan.ts";
+import { checkQuerySize } from "../plan/query_limits.ts";
+import type { RootPlan } from "../plan/root_plan.ts";
+import { mayChangeSession } from "../plan/retry_safe.ts";
+import { namesSelectable } from "../plan/read/shown_columns.ts";
+import type { PlannedRequest } from "./plan_cache/plan_cache.ts";
+import { type QueryShape, readQueryShape } from "./plan_cache/query_shape.ts";
+import type { ApiRequest, Payload } from "../request/api_request.ts";
+import { noBytes } from "../request/body/body_decoder.ts";
+import { decodeBody, type LongBodyChecks } from "../request/body/body.ts";
+import { parseHead } from "../request/parse_request.ts";
+import type { PayloadReader } from "../request/body/payload.ts";
+import {
+  acceptedQueries,
+  parameterReader,
+  type QueryTarget,
+  readQueryTarget,
+  requestInQuery,
+  withParameters,
+} from "../request/query_request.ts";
+import type { RawRequest } from "../request/raw_request.ts";
+import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
+import { queryOf } from "../transaction/data_plan.ts";
+import { RoleColumns } from "./column_privileges.ts";
+import type { Exchange } from "./exchange.ts";
+import { type BodyRules, receiveRequestBody } from "./receive_body.ts";
+
+/** An operation of a batch to plan. */
+interface PlannedPart {
+  readonly pieces: RawRequest;
+  readonly body: Uint8Array;
+  /** The columns that the role of the request may select. */
+  readonly columns: RoleColumns;
+  /** References from and to other operations; null without any. Plans with references are not cached. */
+  readonly references: OperationReferences | null;
+}
+
+/** An exchange, or a part of it. A query request has other pieces than its exchange. */
+interface PlanningInput {
+  readonly exchange: Exchange;
+  readonly pieces: RawRequest;
+  readonly part: PlannedPart | null;
+  readonly cache: SchemaCache;
+}
+
+/** A planned request, and its body; null if it has none. */
+export interface PayloadRequest extends PlannedRequest {
+  readonly payload: Payload | null;
+}
+
+/** The plan of a request: of one that needs rows, of the description of the API, or of OPTIONS. */
+export type RequestPlan =
+  | (PayloadRequest & {
+    readonly kind: "data";
+    /** The columns that the plan depends on; null for a request without `**`. */
+    readonly columns: RoleColumns | null;
+  })
+  | {
+    readonly kind: "root";
+    readonly request: ApiRequest;
+    readonly plan: RootPlan;
+    readonly cache: SchemaCache;
+  }
+  | OptionsPlan;
+
+/**
+ * Plans an exchange, or an operation of its batch. Uses the cached plan of its shape if there is one; waits
+ * only for a body.
+ */
+export function planRequest(
+  exchange: Exchange,
+  part: PlannedPart | null,
+): RequestPlan | Promise<RequestPlan> {
+  const { context: { snapshot: { cache, cacheError, config } } } = exchange;
+  if (cache === null) throw cacheError ?? errors.noSchemaCache();
+  const { pieces } = part ?? exchange;
+  const target = readQueryTarget(pieces, config);
+  const input = { exchange, pieces, part, cache };
+  return target === null ? planByShape(input) : planQuery(input, target);
+}
+
+/** Receives a body, unless a batch has it. */
+function receiveBody(
+  { exchange, part }: PlanningInput,
+  reader: PayloadReader,
+  rules: BodyRules,
+): Promise<Payload> {
+  return part === null
+    ? receiveRequestBody(exchange, reader, rules)
+    : decodeBody(reader, part.body);
+}
+
+/** Plans a query request: receives its parameters, and plans the GET that it stands for. */
+async function planQuery(input: PlanningInput, target: QueryTarget): Promise<RequestPlan> {
+  const { pieces, cache, exchange: { context: { snapshot: { config } } } } = input;
+  const check = (request: RawRequest) =>
+    checkTarget(parseHead({ ...request, query: "" }, config).request, cache);
+  if (pieces.method === "OPTIONS" && target.form === "path") {
+    check({ ...pieces, method: "GET", path: target.path });
+    const acceptQuery = acceptedQueries(target.isRoutine);
+    return { kind: "options", allow: "OPTIONS,POST", acceptQuery };
+  }
+  const request = requestInQuery(pieces, target);
+  // JSON arguments are received as those of POST.
+  if (request.method === "QUERY") return planByShape({ ...input, pieces: request });
+  const rules = { checks: { head: () => check(request) }, isDivisible: () => false };
+  const payload = await receiveBody(input, parameterReader, rules);
+  const parameters = payload.kind === "raw" ? payload.bytes : noBytes;
+  return planByShape({ ...input, pieces: withParameters(request, parameters) });
+}
+
+function planByShape(input: PlanningInput): RequestPlan | Promise<RequestPlan> {
+  const { pieces, part, exchange: { context: { planCache, snapshot: { config } } } } = input;
+  const hasReferences = part !== null && part.references !== null;
+  const shape = hasReferences ? null : readQueryShape(pieces, config);
+  const reader = shape === null ? undefined : planCache.bodyReader(shape);
+  if (shape === null || reader === undefined) return planUncached(input, shape, null);
+  if (reader === null) return planLooked(input, shape, null);
+  // The plan of the shape depends on the body's keys.
+  return receiveBody(input, reader, { checks: noChecks, isDivisible: divisibility(input, reader) })
+    .then((received) => planLooked(input, shape, received));
+}
+
+const noChecks: LongBodyChecks = {};
+
+/** Returns the decision about a body that is too long for one statement. Such a body is planned for it. */
+function divisibility(input: PlanningInput, { format }: PayloadReader): BodyRules["isDivisible"] {
+  const { pieces, cache, exchange: { context: { snapshot: { config } } } } = input;
+  let body: BodyPlan | null = null;
+  return (payload) => {
+    body ??= new BodyPlan({ request: parseHead(pieces, config).request, format, cache, config });
+    return body.isDivisible(payload);
+  };
+}
+
+/** Returns the cached plan of a shape, or plans the request. */
+function planLooked(
+  input: PlanningInput,
+  shape: QueryShape,
+  received: Payload | null,
+): RequestPlan | Promise<RequestPlan> {
+  const { pieces, part, exchange: { context: { planCache }, stopwatch } } = input;
+  const found = planCache.lookup(shape, pieces, received);
+  if (found === undefined) return planUncached(input, shape, received);
+  if (part === null) stopwatch.lap("parse");
+  const { request, planned } = found;
+  return { kind: "data", request, planned, payload: received, columns: null };
+}
+
+/** Parses and plans a request whose shape is not cached. */
+async function planUncached(
+  input: PlanningInput,
+  shape: QueryShape | null,
+  received: Payload | null,
+): Promise<RequestPlan> {
+  const { pieces, part, cache, exchange } = input;
+  const { stopwatch, context: { planCache, snapshot: { config } } } = exchange;
+  const { request: head, reader } = parseHead(pieces, config);
+  if (pieces.received !== undefined) checkQuerySize(head.query);
+  const body = reader === null
+    ? null
+    : new BodyPlan({ request: head, format: reader.format, cache, config });
+  const payload = received ?? (body === null ? null : await receiveChecked(input, reader!, body));
+  const sent = payload === null ? head : { ...head, payload };
+  const parsed = part?.references?.bind(sent) ?? sent;
+  if (part === null) stopwatch.lap("parse");
+  const columns = selectableColumns(input, parsed);
+  const request = columns === null ? parsed : { ...parsed, selectable: columns };
+  const planAll = () => plan(request, cache, config);
+  let planned = body !== null && request === sent ? body.planKeys(payload!) : planAll();
+  // The first plan has looked up the columns of its relations.
+  if (await columns?.readUnknown()) planned = planAll();
+  if (part === null) stopwatch.lap("plan");
+  if (planned.kind === "options") return planned;
+  if (planned.kind === "root") return { kind: "root", request, plan: planned, cache };
+  const query = part?.references?.query(planned) ?? queryOf(planned);
+  // Requests of one shape have the same plan only if it does not depend on the role.
+  if (shape !== null && columns === null) {
+    planCache.insert(shape, { pieces, payload, reader, query });
+  }
+  const uncached = {
+    plan: planned,
+    query,
+    kind: null,
+    isRetrySafe: false,
+    mayChangeSession: mayChangeSession(planned, cache),
+  };
+  return { kind: "data", request, planned: uncached, payload, columns };
+}
+
+/** Returns the columns that the role may select; null for a request without `**`. */
+function selectableColumns(
+  { part, exchange }: PlanningInput,
+  { query: { select } }: ApiRequest,
+): RoleColumns | null {
+  if (!namesSelectable(select)) return null;
+  const { identity, context: { columnPrivileges } } = exchange;
+  return part?.columns ?? new RoleColumns(columnPrivileges, identity!.role, exchange);
+}
+
+/**
+ * Receives the body. Rejects the request before it receives a long body, if the body cannot change that, and
+ * after the body's keys if they are invalid.
+ */
+function receiveChecked(
+  input: PlanningInput,
+  reader: PayloadReader,
+  body: BodyPlan,
+): Promise<Payload> {
+  return receiveBody(input, reader, {
+    checks: {
+      head: () => void body.planHead(),
+      keys: (payload) => void body.planKeys(payload),
+    },
+    isDivisible: (payload) => body.isDivisible(payload),
+  });
+}

@@ -1,0 +1,103 @@
+/** Makes the exchange of a request: takes its head apart. @module */
+import { RequestTiming } from "../../base/observe/stopwatch.ts";
+import { readCredential } from "../../state/auth/credential.ts";
+import type { Config } from "../../state/config/options.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { maskCookie } from "../../base/http/cookie.ts";
+import { uncodedTags } from "../../base/http/etag.ts";
+import {
+  applicationNameOf,
+  noIdentifiers,
+  type RequestIdentifiers,
+  requestIdOf,
+} from "../../base/http/request_id.ts";
+import { spanOf } from "../../base/http/trace_context.ts";
+import { lengthError } from "../request/length_limits.ts";
+import { type RawRequest, readRawRequest } from "../request/raw_request.ts";
+import type { RequestService } from "../../state/app_state/request_service.ts";
+import { type Context, Exchange, type RequestInfo } from "./exchange.ts";
+
+export function receive(request: Request, info: RequestInfo, context: Context): Exchange {
+  const { service, snapshot: { config } } = context;
+  const received = readRawRequest(request, info.path);
+  const served = config.serverPathPrefix === null ? received : belowPrefix(received, config);
+  const raw = served ?? received;
+  return new Exchange(request, context, {
+    info,
+    pieces: asStored(raw, config),
+    credential: readCredential({
+      authorization: raw.headers["authorization"] ?? apiKeyOf(raw, config),
+      cookie: () => request.headers.get("cookie"),
+    }, config.jwtCookieName),
+    identifiers: identifiersOf(request, config, service),
+    refusal: served === null
+      ? errors.invalidPath()
+      : lengthError(request.headers, received, config),
+    timing: service.isTimed() || config.logFormat === "json" ? new RequestTiming() : null,
+  });
+}
+
+/**
+ * Returns a request with its path below the prefix, or to a health path; null for others. The prefix
+ * follows on the name of a well-known address (RFC 8615), as in RFC 9728.
+ */
+function belowPrefix(
+  raw: RawRequest,
+  { serverPathPrefix, serverHealthPath }: Config,
+): RawRequest | null {
+  const { path } = raw;
+  const prefix = serverPathPrefix ?? "";
+  const rest = path.slice(prefix.length);
+  if (path.startsWith(prefix) && (rest === "" || rest.startsWith("/"))) {
+    return { ...raw, path: rest === "" ? "/" : rest };
+  }
+  const [wellKnown = ""] = /^\/\.well-known\/[^/]+/.exec(path) ?? [];
+  const resource = path.slice(wellKnown.length);
+  if (wellKnown !== "" && resource.startsWith(`${prefix}/`)) {
+    return { ...raw, path: wellKnown + resource.slice(prefix.length) };
+  }
+  const isHealth = serverHealthPath !== null && path.startsWith(serverHealthPath);
+  return isHealth && ["", "/live"].includes(path.slice(serverHealthPath.length)) ? raw : null;
+}
+
+/** Returns the header `apikey` as a value of `Authorization`; null if it is absent or does not count. */
+function apiKeyOf({ headers }: RawRequest, { jwtApikeyHeader }: Config): string | null {
+  const key = jwtApikeyHeader ? headers["apikey"] : undefined;
+  return key === undefined ? null : `Bearer ${key}`;
+}
+
+/**
+ * Returns the request as database code sees it: without the token of a cookie, and with the tags that
+ * uncompressed responses have.
+ */
+function asStored(
+  raw: RawRequest,
+  { jwtCookieName, serverCompression }: Pick<Config, "jwtCookieName" | "serverCompression">,
+): RawRequest {
+  const pieces = jwtCookieName === null
+    ? raw
+    : { ...raw, cookies: maskCookie(raw.cookies, jwtCookieName) };
+  if (serverCompression === null) return pieces;
+  const { headers } = pieces;
+  const conditions = (["if-match", "if-none-match"] as const)
+    .flatMap((name) => headers[name] === undefined ? [] : [[name, uncodedTags(headers[name])]]);
+  if (conditions.length === 0) return pieces;
+  return { ...pieces, headers: { ...headers, ...Object.fromEntries(conditions) } };
+}
+
+/** Returns the identifiers that the configuration demands. */
+export function identifiersOf(
+  { headers }: Request,
+  { serverRequestIdHeader, dbTraceApplicationName }: Pick<
+    Config,
+    "dbTraceApplicationName" | "serverRequestIdHeader"
+  >,
+  service: Pick<RequestService, "activeSpan">,
+): RequestIdentifiers {
+  if (serverRequestIdHeader === null && !dbTraceApplicationName) return noIdentifiers;
+  const requestId = serverRequestIdHeader === null
+    ? null
+    : requestIdOf(headers.get(serverRequestIdHeader));
+  if (!dbTraceApplicationName) return { requestId, applicationName: null };
+  return { requestId, applicationName: applicationNameOf(spanOf(headers, service), requestId) };
+}

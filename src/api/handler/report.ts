@@ -1,0 +1,214 @@
+/** Reports requests: to the observer, and to the metrics. @module */
+import type { Statement } from "../../database/batch.ts";
+import { errorFacts } from "../../base/errors/error_response.ts";
+import { DatabaseError, ServiceError } from "../../base/errors/service_error.ts";
+import { spanOf } from "../../base/http/trace_context.ts";
+import type { FinishedRequest } from "../../base/observe/observation.ts";
+import type { RequestMetrics } from "../../base/observe/request_metrics.ts";
+import type { Reply } from "../response/reply.ts";
+import type { RequestService } from "../../state/app_state/request_service.ts";
+import type { Exchange, RequestFailure } from "./exchange.ts";
+import { mcpRoute, unknownRoute } from "./route_names.ts";
+
+/** Reports a request that has been answered. */
+export function reportRequest(exchange: Exchange, reply: Reply): void {
+  const { statements, context: { service } } = exchange;
+  if (statements !== null) reportStatements(service, statements, reply.status);
+  reportOutcome(exchange);
+  service.observe(new LazyFinishedRequest(exchange, reply) as unknown as FinishedRequest);
+  reply.failure?.then((cause) => reportAborted(exchange, cause));
+}
+
+/** Reports the failure and the warnings of a request, without its line in the access log. */
+export function reportOutcome(exchange: Exchange): void {
+  const { failure, targetNameUses, request, credential, pieces, context: { service } } = exchange;
+  if (targetNameUses.length > 0) {
+    const { method } = request;
+    const target = targetOf(exchange);
+    service.observe({ kind: "target-names-used", uses: targetNameUses, method, target });
+  }
+  if (failure !== null) reportFailure(exchange, failure);
+  else if (credential.source === "none" && pieces.headers["authorization"] !== undefined) {
+    reportAdvice(exchange, "Authorization has no effect: write Bearer before the token");
+  }
+}
+
+function reportFailure(
+  { request, context: { service } }: Exchange,
+  { thrown, error, advice }: RequestFailure,
+): void {
+  service.handleFailure(thrown);
+  const reason = error.fields.shedReason;
+  if (reason !== undefined) service.observe({ kind: "request-shed", reason });
+  // A failure that follows from the client's disconnect is not logged.
+  if (isLoggedFailure(thrown, error, service) && !request.signal.aborted) {
+    const kind = error.fields.own && error.fields.code === "003"
+      ? "pool-timeout"
+      : "request-failed";
+    service.observe({ kind, error: errorFacts(error, service.dialect) });
+  } else if (error.fields.code === "X00" && !request.signal.aborted) {
+    service.observe({ kind: "unexpected-error", error: thrown });
+  }
+  if (advice !== null && service.dialect.advice === "logged") {
+    const { code, message } = errorFacts(error, service.dialect);
+    service.observe({ kind: "error-advised", code, message, advice });
+  }
+}
+
+/** Reports a part of a request that has no effect. */
+export function reportAdvice({ context: { service } }: Exchange, advice: string): void {
+  if (service.dialect.advice === "logged") service.observe({ kind: "request-advised", advice });
+}
+
+/**
+ * Returns whether the log shows an error in addition to the request's line. Failures of the database
+ * and of connections are always logged; the service's own are logged if the dialect says so.
+ */
+function isLoggedFailure(
+  thrown: unknown,
+  { fields }: ServiceError,
+  { dialect: { ownFailures } }: Pick<RequestService, "dialect">,
+): boolean {
+  if (fields.status < 500) return false;
+  // Under overload, their lines would add to the load.
+  if (fields.shedReason !== undefined) return false;
+  if (thrown instanceof DatabaseError) return true;
+  if (fields.code === outageCode) return false;
+  if (!(thrown instanceof ServiceError) || !fields.own) return false;
+  return ownFailures === "logged" || fields.code.startsWith(connectionGroup);
+}
+
+/** Code of requests that need keys which cannot be fetched. The log has one line for the outage. */
+const outageCode = "310";
+
+/** Group 0 of the error codes. */
+const connectionGroup = "0";
+
+/** Reports a body that ended early, unless that follows from the client's disconnect. */
+function reportAborted(exchange: Exchange, cause: unknown): void {
+  const { request, context: { service } } = exchange;
+  if (request.signal.aborted) return;
+  const error = errorFacts(cause, service.dialect);
+  const target = targetOf(exchange);
+  service.observe({ kind: "response-aborted", method: request.method, target, error });
+}
+
+/**
+ * Reports the statements of a request, without texts that have values. The estimate of a count, the only one
+ * with rows, is last; those of a batch are in order.
+ */
+function reportStatements(
+  service: RequestService,
+  statements: readonly Statement[],
+  status: number,
+): void {
+  const isBatch = statements.some(({ use }) => use === "held");
+  const kept = isBatch ? [] : statements.filter(({ use }) => use === "rows");
+  const ordered = [...statements.filter((statement) => !kept.includes(statement)), ...kept];
+  const texts = ordered.filter(({ hasValues }) => hasValues !== true).map(({ text }) => text);
+  service.observe({ kind: "request-queried", status, texts });
+}
+
+/** Status of a failure that follows from the client's disconnect, as in nginx. */
+const clientClosedRequest = 499;
+
+/** Returns the status by which a request is counted and logged. */
+function reportedStatus({ signal }: Pick<Request, "signal">, status: number): number {
+  return status >= 500 && signal.aborted ? clientClosedRequest : status;
+}
+
+/** Counts a response. The request is active until its body has ended. */
+export function recordRequest(
+  metrics: RequestMetrics,
+  { request, exchange, reply }: {
+    readonly request: Request;
+    readonly exchange: Exchange | null;
+    /** Null if the handler has failed. */
+    readonly reply: Reply | null;
+  },
+): void {
+  const { method } = request;
+  const status = reportedStatus(request, reply?.status ?? 500);
+  if (reply?.ended === undefined) metrics.end();
+  else void reply.ended.then(() => metrics.end());
+  metrics.record({
+    method,
+    route: exchange === null ? unknownRoute : routeOf(exchange),
+    status,
+    seconds: (exchange?.durationMs ?? 0) / 1000,
+    requestBytes: status < 400 && exchange !== null ? bodyLength(exchange) : null,
+    responseBytes: method === "HEAD" ? null : reply?.length ?? null,
+  });
+}
+
+/** Returns the `Content-Length` of a request; null if it has none. */
+function bodyLength({ pieces: { headers } }: Exchange): number | null {
+  const text = headers["content-length"];
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
+
+function routeOf({ route, context: { agents, routes }, pieces: { path } }: Exchange): string {
+  return route ?? (agents?.matches(path) ? mcpRoute : routes.of(path));
+}
+
+type FieldReader<Field> = (exchange: Exchange, reply: Reply) => Field;
+
+/** The fields of a finished request. HTTP/2 requests have no `Host` header, but neither have some of HTTP/1.0. */
+const finishedFields: {
+  readonly [Name in Exclude<keyof FinishedRequest, "kind">]-?: FieldReader<FinishedRequest[Name]>;
+} = {
+  status: ({ request }, { status }) => reportedStatus(request, status),
+  durationMs: ({ durationMs }) => durationMs,
+  length: (_, { length }) => length,
+  role: ({ role }) => role,
+  time: ({ time }) => time,
+  client: ({ client }) => client,
+  method: ({ request }) => request.method,
+  target: targetOf,
+  route: routeOf,
+  protocol: ({ request: { headers } }) => headers.has("host") ? "HTTP/1.1" : null,
+  referer: ({ request: { headers } }) => headers.get("referer"),
+  userAgent: ({ request: { headers } }) => headers.get("user-agent"),
+  queueMs: ({ timing }) => timing?.queueMs ?? null,
+  databaseMs: ({ timing }) => timing?.databaseMs ?? null,
+  requestId: ({ identifiers }) => identifiers.requestId,
+  traceId: (exchange) => spanContextOf(exchange)?.traceId ?? null,
+  spanId: (exchange) => spanContextOf(exchange)?.spanId ?? null,
+  code: ({ failure, context: { dialect } }) =>
+    failure === null ? null : errorFacts(failure.error, dialect).code,
+  tenant: ({ context: { snapshot } }) => snapshot.auth.tenant?.name ?? null,
+};
+
+/** A finished request. It reads its fields when they are used, since most requests are not logged. */
+class LazyFinishedRequest {
+  readonly kind = "request-finished";
+  readonly #exchange: Exchange;
+  readonly #reply: Reply;
+
+  constructor(exchange: Exchange, reply: Reply) {
+    this.#exchange = exchange;
+    this.#reply = reply;
+  }
+
+  static {
+    for (const [name, read] of Object.entries(finishedFields)) {
+      Object.defineProperty(this.prototype, name, {
+        get(this: LazyFinishedRequest) {
+          return read(this.#exchange, this.#reply);
+        },
+      });
+    }
+  }
+}
+
+function spanContextOf({ request: { headers }, context: { service } }: Exchange) {
+  return spanOf(headers, service);
+}
+
+/** Returns path and query of an exchange, without the query if the log omits it. */
+function targetOf({ request: { url }, context: { snapshot: { config } } }: Exchange): string {
+  const path = url.indexOf("/", url.indexOf("//") + 2);
+  const target = path === -1 ? "/" : url.slice(path);
+  const mark = config.logQueryString ? -1 : target.indexOf("?");
+  return mark === -1 ? target : target.slice(0, mark);
+}

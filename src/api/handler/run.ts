@@ -1,0 +1,111 @@
+/** Runs the script of a request, once for each `Idempotency-Key`: a second request with the key gets the
+ * answer of the first. @module */
+import { errors } from "../../base/errors/catalogue.ts";
+import { targetNameUsesOf } from "../plan/plan.ts";
+import {
+  hasIdempotencyKey,
+  readIdempotencyKey,
+  requestFingerprint,
+} from "../request/idempotency_key.ts";
+import { type KeptReply, replyOfKept } from "../response/kept_reply.ts";
+import { type Reply, withBookmark } from "../response/reply.ts";
+import { KeyTakenError, type RequestKey } from "../transaction/idempotency.ts";
+import type { TransactionOwner } from "../transaction/preamble.ts";
+import { mayWrite, type RequestOperation, type RequestWork } from "../transaction/script.ts";
+import { buildReplayScript, type KeyedWork } from "../transaction/service_scripts.ts";
+import { withReplicas } from "./bookmarks.ts";
+import type { Exchange } from "./exchange.ts";
+import type { PayloadRequest } from "./plan_request.ts";
+import { runTransaction, ScriptRun } from "./script_run.ts";
+
+/** Runs the operations of an exchange in one transaction, and makes the reply of their results. */
+export function run(exchange: Exchange, work: RequestWork): Promise<Reply> {
+  const [operation] = work.operations;
+  exchange.plan = work.batch === null ? operation!.planned.plan : null;
+  exchange.targetNameUses = work.batch === null
+    ? targetNameUsesOf(operation!.planned.plan)
+    : work.operations.flatMap(({ planned }) => targetNameUsesOf(planned.plan));
+  const owner = ownerOf(exchange);
+  return hasKey(exchange, work)
+    ? runOnce(exchange, work, owner)
+    : new ScriptRun(exchange, work, owner).execute();
+}
+
+export function runPlain(
+  exchange: Exchange,
+  { request, planned, payload }: PayloadRequest,
+): Promise<Reply> {
+  const operation: RequestOperation = {
+    request,
+    planned,
+    facts: null,
+    referenceChecks: noReferences,
+  };
+  return run(exchange, { operations: [operation], batch: null, payload, key: null });
+}
+
+const noReferences: RequestOperation["referenceChecks"] = [];
+
+/** Returns the role of an exchange, with its settings. */
+export function ownerOf(
+  { identity, identifiers, context: { snapshot: { roles, cache } } }: Exchange,
+): TransactionOwner {
+  const { byRole, loginSetsTimeout } = roles;
+  const { role } = identity!;
+  const usesSetCommands = cache?.data.isDistributed === true;
+  const defaults = byRole.get(role);
+  return { identity: identity!, defaults, loginSetsTimeout, identifiers, usesSetCommands };
+}
+
+/** Whether work takes effect once: it writes, and its request has a key. */
+function hasKey(
+  { pieces, context: { snapshot: { config } } }: Exchange,
+  { operations }: RequestWork,
+): boolean {
+  return config.idempotencyTable !== null && hasIdempotencyKey(pieces) &&
+    operations.some(({ planned }) => mayWrite(planned.plan, config));
+}
+
+/**
+ * Writes, and keeps the reply; returns the kept reply if the key is in its table. A key that leaves the table
+ * between both transactions is tried once more. Throws `154` and `155`.
+ */
+async function runOnce(
+  exchange: Exchange,
+  work: RequestWork,
+  owner: TransactionOwner,
+): Promise<Reply> {
+  const { pieces, context: { counters, snapshot: { config } } } = exchange;
+  const key: RequestKey = {
+    table: config.idempotencyTable!,
+    text: readIdempotencyKey(pieces),
+    fingerprint: await requestFingerprint(pieces, work.payload),
+    ttlSeconds: config.idempotencyTtl,
+  };
+  for (let attempt = 0; attempt < 2; attempt++) {
+    try {
+      return await new ScriptRun(exchange, { ...work, key }, owner).execute();
+    } catch (error) {
+      if (!(error instanceof KeyTakenError)) throw error;
+    }
+    const kept = await readKept(exchange, { ...work, key }, owner);
+    if (kept === "other request") throw errors.idempotencyKeyReused();
+    if (kept === null) continue;
+    counters.replays.increment();
+    return kept;
+  }
+  throw errors.idempotencyKeyInProgress();
+}
+
+/** Reads the answer that is kept for a key; null if the key is not in the table. Its bookmark covers the write. */
+async function readKept(
+  exchange: Exchange,
+  work: KeyedWork,
+  owner: TransactionOwner,
+): Promise<KeptReply | null> {
+  const script = buildReplayScript(work, owner, exchange.context.snapshot.config);
+  const result = await runTransaction(exchange, withReplicas(exchange, script));
+  exchange.stopwatch.lap("transaction");
+  const kept = replyOfKept(result);
+  return kept === null || kept === "other request" ? kept : withBookmark(kept, result);
+}

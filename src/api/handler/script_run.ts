@@ -1,0 +1,324 @@
+/** Runs the script of a request in one transaction. @module */
+import { OperationError } from "./batch/operation_error.ts";
+import {
+  type Batch,
+  type BatchResult,
+  discardBody,
+  type HeldResult,
+  type OpenTransaction,
+  type ResultColumns,
+  type Statement,
+} from "../../database/batch.ts";
+import type { Caller } from "../../database/database.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { DatabaseError, isCanceled, isError } from "../../base/errors/service_error.ts";
+import { systemClock } from "../../base/lib/clock.ts";
+import { Deadline } from "../../base/lib/time_limits.ts";
+import { resultColumn } from "../query/query.ts";
+import { keptAnswer } from "../response/kept_reply.ts";
+import { type Reply, withBookmark } from "../response/reply.ts";
+import { checkCost } from "../transaction/cost_limit.ts";
+import { closingStatement, keyError } from "../transaction/idempotency.ts";
+import type { TransactionOwner } from "../transaction/preamble.ts";
+import { applyResultChecks } from "../transaction/result_checks.ts";
+import {
+  buildScript,
+  type DividedParam,
+  positionOf,
+  type RequestScript,
+  type RequestWork,
+} from "../transaction/script.ts";
+import { statementError } from "../transaction/script_errors.ts";
+import { withReplicas } from "./bookmarks.ts";
+import type { Exchange } from "./exchange.ts";
+import { replyOf } from "./reply.ts";
+
+/** Runs a transaction of an exchange, or of `caller` in its place. */
+export function runTransaction(
+  exchange: Exchange,
+  batch: Batch,
+  caller: Caller = exchange,
+): Promise<BatchResult> {
+  const { context: { database }, statements, timing } = exchange;
+  statements?.push(...batch.statements);
+  return timing === null
+    ? database.transaction(batch, caller)
+    : timing.measure(() => database.transaction(batch, caller));
+}
+
+export class ScriptRun {
+  readonly #exchange: Exchange;
+  readonly #work: RequestWork;
+  readonly #script: RequestScript;
+  /** The time of a batch; null for a plain request, which has that of its exchange. */
+  readonly #deadline: Deadline | null;
+  /** Results of the operations of a batch that have ended. */
+  readonly #held: HeldResult[] = [];
+  /** The statements that were sent last. */
+  #sent: readonly Statement[];
+  /** Made before COMMIT, if the commit depends on it. */
+  #reply: Reply | null = null;
+
+  constructor(exchange: Exchange, work: RequestWork, owner: TransactionOwner) {
+    const { deadline, context: { snapshot: { config } } } = exchange;
+    this.#exchange = exchange;
+    this.#work = work;
+    this.#script = buildScript(work, owner, config);
+    this.#sent = this.#script.batch.statements;
+    this.#deadline = work.batch === null
+      ? null
+      : new Deadline(config.batchTimeout * 1000, systemClock, deadline);
+  }
+
+  /** Executes the script, and makes its reply. */
+  async execute(): Promise<Reply> {
+    const { stopwatch } = this.#exchange;
+    let result: BatchResult;
+    try {
+      result = await this.#start();
+      if (result.open !== undefined) result = await this.#finish(result);
+    } catch (error) {
+      throw this.#errorOf(error);
+    } finally {
+      this.#deadline?.clear();
+    }
+    stopwatch.lap("transaction");
+    try {
+      const reply = this.#reply ?? this.#replyOf(result);
+      if (reply.content !== result.body.content) discardBody(result.body);
+      return withBookmark(reply, result);
+    } catch (error) {
+      discardBody(result.body);
+      throw error;
+    }
+  }
+
+  #start(): Promise<BatchResult> {
+    const { operations: [operation], batch: head } = this.#work;
+    const batch = withReplicas(this.#exchange, this.#toBatch(), head === null ? operation! : null);
+    this.#sent = batch.statements;
+    return runTransaction(this.#exchange, batch, this.#caller);
+  }
+
+  /** The exchange, or a batch of it with its own time and results. */
+  get #caller(): Caller {
+    const exchange = this.#exchange;
+    if (this.#deadline === null) return exchange;
+    return {
+      deadline: this.#deadline,
+      timing: exchange.timing,
+      events: { begun: () => this.#begin(), held: (result) => void this.#held.push(result) },
+      get signal() {
+        return exchange.signal;
+      },
+    };
+  }
+
+  #begin(): void {
+    this.#held.length = 0;
+    this.#deadline?.begin();
+  }
+
+  /** Returns the transaction for the database: up to the first result that decides about the rest. */
+  #toBatch(): Batch {
+    const script = this.#script;
+    const { batch, batch: { statements, transaction }, costLimits: [limit], divided } = script;
+    const common: Batch = this.#work.batch === null ? batch : {
+      ...batch,
+      maxHeldBytes: this.#exchange.context.snapshot.config.batchMaxBytes,
+    };
+    if (limit === undefined && divided === null && !this.#isDecided) return common;
+    if (transaction.form !== "block") throw new Error("an open transaction is a block");
+    const end = limit !== undefined
+      ? limit.statement + 1
+      : divided !== null
+      ? positionOf(script, "main")
+      : statements.length;
+    return {
+      ...common,
+      statements: statements.slice(0, end),
+      transaction: { ...transaction, end: "open" },
+    };
+  }
+
+  /** Whether the results can refuse the commit: by their checks or size, or as an answer to keep. */
+  get #isDecided(): boolean {
+    const { batch: { access }, end, checks } = this.#script;
+    const { operations, batch, key } = this.#work;
+    if (access !== "read write" || end !== "commit") return false;
+    if (key !== null || checks.some((each) => each.length > 0)) return true;
+    if (batch === null) return false;
+    const { canCancel = true } = this.#exchange.context.database;
+    return !canCancel ||
+      operations.some(({ planned: { plan } }) =>
+        plan.kind !== "mutate" || plan.mutate.read !== null
+      );
+  }
+
+  /** Executes the rest of an open transaction, and ends it. */
+  async #finish(begun: BatchResult): Promise<BatchResult> {
+    const open = begun.open!;
+    const { batch: { access, statements }, end, divided } = this.#script;
+    const steps = new Steps(begun, this.#sent.length);
+    try {
+      await this.#sendLimited(steps, open);
+      if (divided !== null) await this.#sendPieces(steps, open, divided);
+      const rest = statements.slice(steps.length);
+      if (!this.#isDecided) {
+        return steps.add(await this.#measure(rest, () => open.end(end, rest)), rest);
+      }
+      if (rest.length > 0) steps.add(await this.#measure(rest, () => open.send(rest)), rest);
+      const last = this.#close(steps.result);
+      return steps.add(await this.#measure(last, () => open.end("commit", last)), noStatements);
+    } catch (error) {
+      const rolledBack = open.end("rollback").catch(() => {});
+      if (access === "read write") await rolledBack;
+      throw error;
+    }
+  }
+
+  /** Sends the statements up to the last check of the cost. */
+  async #sendLimited(steps: Steps, open: OpenTransaction): Promise<void> {
+    const { batch: { statements }, costLimits } = this.#script;
+    for (const [index, limit] of costLimits.entries()) {
+      checkCost(limit, steps.result.rows);
+      const next = costLimits[index + 1];
+      if (next === undefined) return;
+      const part = statements.slice(steps.length, next.statement + 1);
+      steps.add(await this.#measure(part, () => open.send(part)), part);
+    }
+  }
+
+  /** Executes the main statement for each piece of the body. */
+  async #sendPieces(
+    steps: Steps,
+    open: OpenTransaction,
+    { placeholder, pieces }: DividedParam,
+  ): Promise<void> {
+    const main = this.#script.batch.statements[steps.length]!;
+    const param = main.params.indexOf(placeholder);
+    this.#sent = [main];
+    let result!: BatchResult;
+    let columns: ResultColumns = [];
+    for (const value of pieces) {
+      result = await open.send([{ ...main, params: main.params.with(param, value) }]);
+      columns = withRowsOf(result.columns, columns);
+    }
+    steps.add({ ...result, columns }, [main]);
+  }
+
+  /** Executes statements, and measures the time of the database. */
+  #measure(
+    statements: readonly Statement[],
+    execute: () => Promise<BatchResult>,
+  ): Promise<BatchResult> {
+    this.#sent = statements;
+    const { timing } = this.#exchange;
+    return timing === null ? execute() : timing.measure(execute);
+  }
+
+  /** Makes the reply before COMMIT. Returns the statement that keeps it for a key. */
+  #close(result: BatchResult): readonly Statement[] {
+    if (this.#deadline?.isOwnOver) throw this.#timeout();
+    const reply = this.#reply = this.#replyOf(result);
+    const { key } = this.#work;
+    if (key === null) return noStatements;
+    return [closingStatement(key, keptAnswer(reply, this.#exchange.context.snapshot.config))];
+  }
+
+  #replyOf(result: BatchResult): Reply {
+    const finished = { script: this.#script, work: this.#work, result, held: this.#held };
+    return replyOf(finished, this.#exchange.context);
+  }
+
+  #timeout(): OperationError {
+    const { context: { snapshot: { config } } } = this.#exchange;
+    return new OperationError(errors.batchTimeout(config.batchTimeout), null);
+  }
+
+  #errorOf(error: unknown): unknown {
+    const { operations: [operation], batch } = this.#work;
+    if (error instanceof DatabaseError) {
+      const statement = this.#sent[error.statement];
+      const ofKey = keyError(error, statement?.role);
+      if (ofKey !== null) return ofKey;
+      if (batch === null) return statementError(error, statement, this.#script, operation!);
+    }
+    return batch === null ? error : this.#batchErrorOf(error);
+  }
+
+  /** Returns the error of the operation with the lowest position that fails. */
+  #batchErrorOf(error: unknown): unknown {
+    if (error instanceof OperationError) return error;
+    if (this.#isOverdue(error)) return this.#timeout();
+    const { operations } = this.#work;
+    if (isError(error, errors.queryTooExpensive)) return this.#failureAt(this.#held.length, error);
+    if (!(error instanceof DatabaseError)) return new OperationError(error, null);
+    const statement = this.#sent[error.statement];
+    const index = statement?.operation;
+    const refused = this.#refusedBefore(index ?? this.#held.length);
+    if (refused !== null) return refused;
+    if (isCanceled(error) && this.#deadline?.isOwnOver) return this.#timeout();
+    if (index === undefined) return new OperationError(error, null);
+    const operation = operations[index]!;
+    const cause = statementError(error, statement, this.#script, operation);
+    return new OperationError(cause, operation.facts);
+  }
+
+  /** Returns the error of an operation, unless one before it is refused. */
+  #failureAt(index: number, error: unknown): OperationError {
+    const { facts } = this.#work.operations[index]!;
+    return this.#refusedBefore(index) ?? new OperationError(error, facts);
+  }
+
+  /** Whether the time of the batch was over when it waited again, for a connection that was lost. */
+  #isOverdue(error: unknown): boolean {
+    return isError(error, errors.requestTimeout) && this.#exchange.deadline?.isOver !== true;
+  }
+
+  /** Returns the error of the first operation before a position whose result is refused; null for none. */
+  #refusedBefore(end: number): OperationError | null {
+    for (let index = 0; index < Math.min(end, this.#held.length); index++) {
+      try {
+        applyResultChecks(this.#script.checks[index]!, this.#held[index]!.columns);
+      } catch (error) {
+        return new OperationError(error, this.#work.operations[index]!.facts);
+      }
+    }
+    return null;
+  }
+}
+
+/** The parts of a result that have arrived. */
+class Steps {
+  /** The result of the main statement, and the rows of all statements. */
+  result: BatchResult;
+  /** Number of statements that have ended. */
+  length: number;
+
+  constructor(result: BatchResult, length: number) {
+    this.result = result;
+    this.length = length;
+  }
+
+  /** Adds the result of further statements, and returns the whole. */
+  add(part: BatchResult, statements: readonly Statement[]): BatchResult {
+    const hasMain = statements.some(({ role }) => role === "main");
+    const { columns, body } = hasMain ? part : this.result;
+    const rows = [...this.result.rows, ...part.rows.slice(0, statements.length)];
+    this.length += statements.length;
+    return this.result = { ...part, columns, body, rows };
+  }
+}
+
+/** Returns the columns of a result, with its number of rows added to that of the results before it. */
+function withRowsOf(columns: ResultColumns, before: ResultColumns): ResultColumns {
+  const rows = columns[resultColumn.rows] ?? null;
+  if (rows === null) return columns;
+  return columns.with(
+    resultColumn.rows,
+    String(BigInt(rows) + BigInt(before[resultColumn.rows] ?? 0)),
+  );
+}
+
+const noStatements: readonly Statement[] = [];

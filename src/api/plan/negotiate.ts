@@ -1,0 +1,189 @@
+/** Chooses the representation: the first accepted type that the service can produce. @module */
+import type { Config } from "../../state/config/options.ts";
+import type { Dialect } from "../../base/dialect.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import {
+  canonicalText,
+  type MediaRange,
+  parseMediaType,
+  type PlanOption,
+} from "../../base/http/media_type.ts";
+import type {
+  MediaHandler,
+  QualifiedName,
+  Routine,
+  SchemaCache,
+} from "../../state/schema_cache/schema_cache.ts";
+
+export type BodyFormat =
+  | { readonly kind: "array"; readonly stripped: boolean }
+  | { readonly kind: "object"; readonly stripped: boolean }
+  | { readonly kind: "csv"; readonly form: Dialect["csv"] }
+  | {
+    /** One JSON value per line. */
+    readonly kind: "ndjson";
+    readonly stripped: boolean;
+    /**
+     * False to send the rows as soon as PostgreSQL has them: their number and `response.*` of the query
+     * are then unknown when the response begins.
+     */
+    readonly isCounted: boolean;
+  }
+  | { readonly kind: "geojson" }
+  | {
+    /** A user-defined aggregate builds the body. */
+    readonly kind: "aggregate";
+    readonly function: QualifiedName;
+    /** The relation whose row type the aggregate takes; null for any row. */
+    readonly over: QualifiedName | null;
+    readonly binary: boolean;
+  }
+  /** The value of a function, without conversion. */
+  | { readonly kind: "value"; readonly binary: boolean };
+
+/** Options of EXPLAIN, for a body that holds the execution plan. */
+export interface Explain {
+  readonly format: "text" | "json";
+  readonly options: readonly PlanOption[];
+}
+
+export interface Representation {
+  readonly format: BodyFormat;
+  readonly mediaType: MediaRange;
+  /** Null to send the body, not its execution plan. */
+  readonly explain: Explain | null;
+}
+
+/** The input of {@linkcode negotiate}. */
+interface Negotiation {
+  /** Accepted media types, the preferred one first. */
+  readonly accept: readonly MediaRange[];
+  /** Whether handlers for the target's rows apply: it selects all columns and no embeds. */
+  readonly defaultSelect: boolean;
+  readonly target: RepresentedTarget;
+}
+
+export type RepresentedTarget =
+  | { readonly kind: "relation"; readonly relation: QualifiedName }
+  | { readonly kind: "routine"; readonly routine: Routine };
+
+/**
+ * Returns the representation for the first accepted media type that the service can produce. Throws
+ * 406 `107` if no type matches.
+ *
+ * For each type, the built-in vendor types come first. Then come the target's handler for any type,
+ * its handler for the type, the handler for any rows, and the built-in type.
+ */
+export function negotiate(
+  negotiation: Negotiation,
+  cache: SchemaCache,
+  { dbPlanEnabled, dialect }: Pick<Config, "dbPlanEnabled" | "dialect">,
+): Representation {
+  const handlers = handlersOf(negotiation, cache);
+  for (const range of negotiation.accept) {
+    const representation = range.kind === "plan"
+      ? dbPlanEnabled ? explained(range, handlers, dialect.csv) : null
+      : representationOf(range, handlers, dialect.csv);
+    if (representation !== null) return representation;
+  }
+  throw errors.notAcceptable(negotiation.accept.map(canonicalText));
+}
+
+/** Takes media types in lower case. Null without a handler. */
+type HandlerLookup = (mediaType: string) => Representation | null;
+
+const noHandlers: HandlerLookup = () => null;
+
+function handlersOf({ defaultSelect, target }: Negotiation, cache: SchemaCache): HandlerLookup {
+  if (cache.data.mediaHandlers.length === 0) return noHandlers;
+  const own = defaultSelect ? ownHandlers(target, cache) : () => undefined;
+  const anything = own(anyType);
+  return (mediaType) => {
+    const handler = anything ?? own(mediaType) ?? cache.mediaHandler(null, mediaType);
+    return handler === undefined ? null : handled(handler);
+  };
+}
+
+const anyType = "*/*";
+
+type OwnHandlers = (mediaType: string) => MediaHandler | undefined;
+
+/** Aggregates over rows of the relation, or the function itself. */
+function ownHandlers(target: RepresentedTarget, cache: SchemaCache): OwnHandlers {
+  if (target.kind === "relation") {
+    return (mediaType) => cache.mediaHandler(target.relation, mediaType, "aggregate");
+  }
+  const { schema, name, returns } = target.routine;
+  const rows = { schema, name: returns.typeName };
+  if (returns.composite) return (mediaType) => cache.mediaHandler(rows, mediaType, "aggregate");
+  return (mediaType) => {
+    const handler = cache.mediaHandler({ schema, name }, mediaType, "function");
+    // The handler belongs to one overload; another overload may return a different type.
+    return returns.set || handler?.mediaType !== returns.domain ? undefined : handler;
+  };
+}
+
+function handled({ kind, target, handler, mediaType, binary }: MediaHandler): Representation {
+  return {
+    format: kind === "function"
+      ? { kind: "value", binary }
+      : { kind: "aggregate", function: handler, over: target, binary },
+    mediaType: parseMediaType(mediaType),
+    explain: null,
+  };
+}
+
+type PlanRange = Extract<MediaRange, { readonly kind: "plan" }>;
+
+function explained(
+  range: PlanRange,
+  handlers: HandlerLookup,
+  csv: Dialect["csv"],
+): Representation | null {
+  const { of, format, options } = range;
+  const representation = of.kind === "plan" ? null : representationOf(of, handlers, csv);
+  return representation && {
+    format: representation.format,
+    mediaType: range,
+    explain: { format, options },
+  };
+}
+
+function representationOf(
+  range: MediaRange,
+  handlers: HandlerLookup,
+  csv: Dialect["csv"],
+): Representation | null {
+  switch (range.kind) {
+    case "singular":
+      return built({ kind: "object", stripped: range.stripped }, range);
+    case "strippedArray":
+      return built({ kind: "array", stripped: true }, range);
+    default:
+      return handlers(canonicalText(range)) ?? builtIn(range, csv);
+  }
+}
+
+const json: MediaRange = { kind: "json" };
+const rows: Representation = built({ kind: "array", stripped: false }, json);
+
+/** Null if no built-in type matches. */
+function builtIn(range: MediaRange, csv: Dialect["csv"]): Representation | null {
+  switch (range.kind) {
+    case "any":
+    case "json":
+      return rows;
+    case "csv":
+      return built({ kind: "csv", form: csv }, range);
+    case "ndjson":
+      return built({ kind: "ndjson", stripped: range.stripped, isCounted: true }, range);
+    case "geojson":
+      return built({ kind: "geojson" }, range);
+    default:
+      return null;
+  }
+}
+
+function built(format: BodyFormat, mediaType: MediaRange): Representation {
+  return { format, mediaType, explain: null };
+}

@@ -1,0 +1,82 @@
+/** Conditions on the groups of a node with aggregates (HAVING). @module */
+import { errors } from "../../../base/errors/catalogue.ts";
+import type { Field, Filter, LogicTree } from "../../request/url/query_types.ts";
+import type { Value } from "../../request/url/value_types.ts";
+import { comparedOf, planFilter } from "../conditions.ts";
+import type { FieldScope } from "../values/fields.ts";
+import { isAggregateItem, type KeyedItem, type LevelNames, valueOf } from "./level_names.ts";
+import type { Condition } from "./read_node.ts";
+import type { FieldItem, LeftOutColumn } from "./select_tree.ts";
+import { isLeftOut } from "./shown_columns.ts";
+import { hasAggregateCall } from "../values/values.ts";
+
+export function namesAggregate(tree: LogicTree, names: LevelNames): boolean {
+  if (tree.kind === "embedTest") return false;
+  if (tree.kind === "group") return tree.children.some((child) => namesAggregate(child, names));
+  const item = keyedItem(tree, names);
+  return item !== undefined && isAggregateItem(item);
+}
+
+function keyedItem({ field, operand }: Filter, names: LevelNames): KeyedItem | undefined {
+  if (operand !== undefined || field.path.length > 0 || names.isOwn(field.name)) return undefined;
+  return names.item(field.name);
+}
+
+export interface GroupScope {
+  readonly scope: FieldScope;
+  readonly fields: readonly FieldItem[];
+  /** Columns that `*` does not stand for. */
+  readonly leftOut: readonly LeftOutColumn[];
+  /** Conditions on the rows that a named aggregate takes. */
+  readonly filterOf: (key: string) => readonly Condition[];
+  readonly isGrouped: boolean;
+  /** True if keys of items come before the names of columns. */
+  readonly prefersKeys: boolean;
+}
+
+/** Plans a condition on groups. Throws `162` for what is neither an aggregate nor grouped. */
+export function planGroupCondition(tree: LogicTree, groups: GroupScope): Condition {
+  if (tree.kind === "embedTest") throw errors.notGrouped(tree.embed);
+  if (tree.kind === "group") {
+    return { ...tree, children: tree.children.map((child) => planGroupCondition(child, groups)) };
+  }
+  const { scope, filterOf } = groups;
+  const { name } = tree.field;
+  if (tree.operand?.kind === "related") throw errors.notGrouped(name);
+  const compared = groups.prefersKeys ? withKey(tree, scope.names) : tree;
+  const value = comparedOf(compared, scope);
+  if (!hasAggregateCall(value)) checkGrouped(value, name, groups);
+  return planFilter(compared, scope, { takesAggregate: true, filter: filterOf(name) });
+}
+
+/** Replaces the key of an item by the value of the item. */
+function withKey(filter: Filter, names: LevelNames): Filter {
+  const { field, operand } = filter;
+  const item = operand === undefined && field.path.length === 0
+    ? names.item(field.name)
+    : undefined;
+  if (item === undefined) return filter;
+  return { ...filter, operand: { kind: "value", value: valueOf(item) } };
+}
+
+function checkGrouped(value: Value, name: string, groups: GroupScope): void {
+  const { fields, scope } = groups;
+  const isGrouped = groups.isGrouped && fields.some((item) => {
+    if (item.kind === "all") {
+      return value.steps.length === 0 && isColumn(value.field, scope) &&
+        !isLeftOut(value.field!.name, groups);
+    }
+    if (isAggregateItem(item)) return false;
+    if (JSON.stringify(valueOf(item)) === JSON.stringify(value)) return true;
+    // PostgreSQL groups a column without alias by the column, and not by its cast.
+    return item.kind === "field" && item.alias === null && item.field.path.length === 0 &&
+      value.steps.length === 0 && value.field?.path.length === 0 &&
+      item.field.name === value.field.name;
+  });
+  if (!isGrouped) throw errors.notGrouped(name);
+}
+
+function isColumn(field: Field | null, { relation, cache }: FieldScope): boolean {
+  return field !== null && field.path.length === 0 && relation !== null &&
+    cache.column(relation, field.name) !== undefined;
+}

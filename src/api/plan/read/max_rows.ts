@@ -1,0 +1,48 @@
+/** Plans where `db-max-rows` and the tag `@maxRows` cut an answer. @module */
+import type { RowBounds } from "../../request/url/query_types.ts";
+import { isAggregateColumn } from "../values/planned_values.ts";
+import type { Condition, ReadNode } from "./read_node.ts";
+import type { ReadPlan } from "./read_plan.ts";
+
+/** Returns the lower of two limits; null for no limit. */
+export function lowerMaxRows(configured: number | null, tagged: number | undefined): number | null {
+  return tagged === undefined ? configured : Math.min(configured ?? tagged, tagged);
+}
+
+/** Returns where `maxRows` may cut the root; null if it cannot. */
+export function cutOf(
+  plan: Pick<ReadPlan, "root" | "relation">,
+  { last, first }: RowBounds,
+  maxRows: number | null,
+): number | null {
+  const isWithin = last !== null && last - first + 1n <= BigInt(maxRows ?? 0);
+  if (maxRows === null || isWithin) return null;
+  const isOne = isOneGroup(plan.root) || isByKey(plan) && !hasRepeats(plan);
+  return isOne && maxRows > 0 ? null : maxRows;
+}
+
+/** Whether the rows of a key are several: those of child tables, or one for each row of an embed. */
+function hasRepeats({ root, relation }: Pick<ReadPlan, "root" | "relation">): boolean {
+  return relation?.isInherited === true || root.embeds.some(({ mayRepeat }) => mayRepeat);
+}
+
+export function isOneGroup({ grouped, items, embeds }: ReadNode): boolean {
+  return grouped && items.every(isAggregateColumn) && embeds.every(({ hasOutput }) => !hasOutput);
+}
+
+/** Whether the conditions name one value for each column of a table's primary key. */
+export function isByKey({ root, relation }: Pick<ReadPlan, "root" | "relation">): boolean {
+  if (root.relation === null || relation === null || relation.isView) return false;
+  const { primaryKey } = relation;
+  return primaryKey.length > 0 &&
+    primaryKey.every((name) => root.conditions.some((condition) => isEqual(condition, name)));
+}
+
+export function isEqual(
+  condition: Condition,
+  column: string,
+): condition is Extract<Condition, { readonly kind: "compare" }> {
+  return condition.kind === "compare" && condition.operator === "eq" && !condition.negated &&
+    condition.quantifier === null && condition.field.kind === "column" &&
+    condition.field.field.column === column && condition.field.field.path.length === 0;
+}

@@ -1,0 +1,253 @@
+/** The plan of reading a node: the root or one embed. @module */
+import type {
+  EmbedQuantifier,
+  FullTextOperator,
+  Operation,
+  OrderTerm,
+  PageDirection,
+  PathStep,
+} from "../../request/url/query_types.ts";
+import type { ColumnPair, QualifiedName } from "../../../state/schema_cache/schema_cache.ts";
+
+export interface RowType {
+  readonly type: QualifiedName;
+  /** Columns to build the row from; null when the node's own row has the type. */
+  readonly columns: readonly string[] | null;
+}
+
+export interface PlannedField {
+  readonly column: string;
+  readonly path: readonly PathStep[];
+  /** True if the path needs a cast to `jsonb`, because the column has another type. */
+  readonly toJsonb: boolean;
+  /** Row type to cast the row to, when the name may be a function of the row; null otherwise. */
+  readonly computedOn: RowType | null;
+}
+
+export type PlannedValue =
+  | { readonly kind: "column"; readonly field: PlannedField }
+  | { readonly kind: "cast"; readonly value: PlannedValue; readonly type: string }
+  | {
+    readonly kind: "call";
+    readonly function: string;
+    readonly value: PlannedValue;
+    readonly arguments: readonly PlannedArgument[];
+    /** The operator or function of an extension. Default: one of `pg_catalog`. */
+    readonly extension?: ExtensionObject;
+  }
+  /** The `tsvector` of a value. */
+  | {
+    readonly kind: "document";
+    readonly value: PlannedValue;
+    readonly language: string | null;
+  }
+  | {
+    readonly kind: "aggregate";
+    readonly function: string;
+    /** Null to count rows. */
+    readonly argument: PlannedValue | null;
+    readonly arguments: readonly PlannedArgument[];
+    readonly distinct: boolean;
+    /** Conditions on the rows that it takes (FILTER); empty for all rows. */
+    readonly filter: readonly Condition[];
+  }
+  /** The value of an embed's row, or the aggregate over its rows. */
+  | {
+    readonly kind: "related";
+    /** Position among the node's embeds. */
+    readonly embed: number;
+    readonly value: PlannedValue;
+  }
+  /** A value of the node around, in a condition on the rows of an embed. */
+  | { readonly kind: "outer"; readonly value: PlannedValue };
+
+export interface ExtensionObject {
+  readonly schema: string;
+  /** Type of an operator's right operand, as the catalogue prints it; null for a function. */
+  readonly rightType: string | null;
+}
+
+export type PlannedArgument =
+  | { readonly kind: "value"; readonly value: PlannedValue }
+  | {
+    readonly kind: "constant";
+    readonly text: string;
+    /** Null lets PostgreSQL choose the type. */
+    readonly type: "numeric" | "integer" | "interval" | "text" | null;
+  }
+  /** The query of a full-text search. */
+  | {
+    readonly kind: "textQuery";
+    readonly operator: FullTextOperator;
+    readonly text: string;
+    readonly language: string | null;
+  }
+  /** A word from a table, such as a time unit. */
+  | { readonly kind: "word"; readonly text: string }
+  /** The name of a collation. */
+  | { readonly kind: "name"; readonly text: string }
+  | { readonly kind: "distinct" };
+
+/** One entry of a node's select list, except embeds. */
+export type ReadItem =
+  /** All columns of the source. */
+  | { readonly kind: "all" }
+  | SingleItem;
+
+/** One entry of a select list that is one column of the output. */
+type SingleItem =
+  | {
+    readonly kind: "column";
+    readonly field: PlannedField;
+    /** Function that converts the column's domain to JSON; null if no function exists. */
+    readonly convert: QualifiedName | null;
+    readonly cast: string | null;
+    readonly key: string;
+    /** True if a node with aggregates groups by the plain column, not by the item's value. */
+    readonly groupedByColumn: boolean;
+  }
+  | { readonly kind: "value"; readonly value: PlannedValue; readonly key: string };
+
+type OperationOf<Kind extends Operation["kind"]> = Extract<Operation, { readonly kind: Kind }>;
+
+export type FieldCondition =
+  & { readonly field: PlannedValue; readonly negated: boolean }
+  & (
+    /** `convert`: the function from text to the column's domain; null if no function exists. */
+    | OperationOf<"compare"> & { readonly convert: QualifiedName | null }
+    | OperationOf<"in"> & { readonly convert: QualifiedName | null }
+    | OperationOf<"is">
+    | OperationOf<"isdistinct">
+    | OperationOf<"similar"> & { readonly schema: string }
+    | Omit<OperationOf<"column">, "operand"> & { readonly other: PlannedValue }
+    /** `toTsvector`: whether the searched value needs a conversion to `tsvector`. */
+    | OperationOf<"fullText"> & { readonly toTsvector: boolean }
+  );
+
+export type Condition =
+  | FieldCondition
+  | {
+    readonly kind: "group";
+    readonly negated: boolean;
+    readonly operator: "and" | "or";
+    readonly children: readonly Condition[];
+  }
+  /** Tests how many rows of the embed at this position fulfil conditions of the embed. */
+  | {
+    readonly kind: "related";
+    readonly embed: number;
+    readonly quantifier: EmbedQuantifier;
+    readonly conditions: readonly Condition[];
+  }
+  /** Tests whether the embed at this position has a row (`present`) or has no row. */
+  | { readonly kind: "embedded"; readonly embed: number; readonly present: boolean };
+
+export type PlannedOrder =
+  & Pick<OrderTerm, "direction" | "nulls">
+  & (
+    | { readonly kind: "value"; readonly value: PlannedValue }
+    | {
+      readonly kind: "related";
+      /** Position among the node's embeds. */
+      readonly embed: number;
+      /** Output key of the embed's column. */
+      readonly key: string;
+      readonly path: readonly PathStep[];
+    }
+  );
+
+/** The form in which a term of an order becomes a key of a cursor. */
+export interface CursorTerm {
+  /** True if the value may be NULL. */
+  readonly nullable: boolean;
+  readonly text: "cast" | "json" | "by-type";
+}
+
+export interface NodeCursor {
+  /** Identifies the order, and the rows that it sorts. */
+  readonly fingerprint: string;
+  readonly terms: readonly CursorTerm[];
+  readonly page: CursorPage;
+}
+
+export interface CursorPage {
+  readonly direction: PageDirection;
+  /** The keys of the cursor, NULL as null; null for the first or the last page. */
+  readonly keys: readonly (string | null)[] | null;
+}
+
+/** The row range of a node, as texts of integers; null means no clause. */
+export interface RowRange {
+  readonly limit: string | null;
+  readonly offset: string | null;
+  /** True if the request sets the range; false if only `db-max-rows` does. */
+  readonly isRequested: boolean;
+}
+
+export type EmbedJoin =
+  | { readonly kind: "columns"; readonly pairs: readonly ColumnPair[] }
+  | {
+    readonly kind: "junction";
+    readonly junction: QualifiedName;
+    readonly alias: string;
+    readonly parentPairs: readonly ColumnPair[];
+    readonly embedPairs: readonly ColumnPair[];
+  }
+  /** A function of the parent's row returns the rows. */
+  | { readonly kind: "function"; readonly function: QualifiedName; readonly parentRow: RowType };
+
+/**
+ * The output of an embed in its parent: an `object` or an `array` under its key, or columns beside
+ * the parent's. Of a to-one `spread` these are the columns themselves; `arrays` aggregates each
+ * column over all rows.
+ */
+export type EmbedShape = "object" | "array" | "spread" | "arrays";
+
+export function isSpread({ shape }: Embed): boolean {
+  return shape === "spread" || shape === "arrays";
+}
+
+export interface Embed {
+  readonly node: ReadNode;
+  /** Output key; unused for spreads. */
+  readonly key: string;
+  readonly shape: EmbedShape;
+  /** True to drop parents without a row of the embed (INNER JOIN). */
+  readonly inner: boolean;
+  readonly join: EmbedJoin;
+  /** Whether no unique key enforces a to-one relationship, so that a parent may repeat. */
+  readonly mayRepeat: boolean;
+  readonly hasOutput: boolean;
+  /** Alias of an EXISTS test that several conditions share, or the statement grows; else null. */
+  readonly existsAlias: string | null;
+}
+
+export interface OrderSource {
+  readonly embed: number;
+  readonly alias: string;
+  readonly node: ReadNode;
+}
+
+export interface ReadNode {
+  /** Unique in the statement. The root's is its relation's name, which messages show. */
+  readonly alias: string;
+  /** The relation that supplies the rows; null when the caller or a function supplies them. */
+  readonly relation: QualifiedName | null;
+  readonly items: readonly ReadItem[];
+  readonly conditions: readonly Condition[];
+  readonly having: readonly Condition[];
+  /** Values of which equal rows appear once; `all` stands for whole rows, null for no condition. */
+  readonly distinct: readonly PlannedValue[] | "all" | null;
+  readonly order: readonly PlannedOrder[];
+  readonly orderSources: readonly OrderSource[];
+  readonly range: RowRange;
+  /** The cursors of the root's page; null for other rows. */
+  readonly cursor: NodeCursor | null;
+  readonly embeds: readonly Embed[];
+  /** True if the node has aggregates: all other columns form the groups. */
+  readonly grouped: boolean;
+  /** True if a subquery picks the rows before embeds are joined to them. */
+  readonly paged: boolean;
+  /** True for deep nodes: EXISTS tests would render all nodes below twice. */
+  readonly joined: boolean;
+}

@@ -1,0 +1,204 @@
+/** Plans reading from a relation, or from rows that a function or a write returns. @module */
+import type { Config } from "../../../state/config/options.ts";
+import { errors } from "../../../base/errors/catalogue.ts";
+import type { TargetNameUse } from "../../../base/errors/target_name_warning.ts";
+import type { ApiRequest } from "../../request/api_request.ts";
+import type { QueryParams } from "../../request/url/query_types.ts";
+import type {
+  QualifiedName,
+  Relation,
+  SchemaCache,
+} from "../../../state/schema_cache/schema_cache.ts";
+import { checkTree } from "./tree_checks.ts";
+import { buildSelectTree } from "./select_tree.ts";
+import { planNode } from "./plan_node.ts";
+import { fieldsOf, fieldsOfCondition } from "../values/planned_values.ts";
+import type { EmbedJoin, ReadItem, ReadNode } from "./read_node.ts";
+import { cutOf } from "./max_rows.ts";
+import { checkTestCount, checkValueCount } from "../query_limits.ts";
+import { makeAliases, type ResolvedNode, resolveTree } from "./resolved_tree.ts";
+import type { ValueRules } from "../values/values.ts";
+import { DatabaseError } from "../../../base/errors/service_error.ts";
+
+export interface ReadConfig extends
+  Pick<
+    Config,
+    | "dbAggregatesEnabled"
+    | "dbMaxRows"
+    | "dbSchemas"
+    | "dbUrlFunctions"
+    | "dialect"
+    | "urlUseLegacyTargetNames"
+  > {
+  /** Most rows of each embed. Default: `dbMaxRows`. */
+  readonly embedMaxRows?: number;
+  /** Results of reads show their snapshot. Default: false. */
+  readonly showsSnapshot?: boolean;
+}
+
+export interface PlanContext {
+  readonly request: ApiRequest;
+  readonly cache: SchemaCache;
+  readonly config: ReadConfig;
+}
+
+export function valueRules({ texts }: QueryParams, config: ReadConfig): ValueRules {
+  const { dbUrlFunctions, dbAggregatesEnabled } = config;
+  return { texts, functions: dbUrlFunctions, aggregates: dbAggregatesEnabled };
+}
+
+type ReadSource =
+  | { readonly kind: "relation"; readonly relation: Relation }
+  | {
+    /** A FROM item that the renderer receives beside the plan. */
+    readonly kind: "rows";
+    readonly alias: string;
+    /** The relation whose row type the rows have; null when unknown. */
+    readonly relation: Relation | null;
+    /** The relation or function that errors name. */
+    readonly origin: QualifiedName;
+    /** Columns of rows that have no relation. Default: unknown. */
+    readonly columns?: readonly string[];
+    /** The function that returns the rows. Default: a write. */
+    readonly routine?: QualifiedName;
+  };
+
+/** Root filters and row ranges of a representation belong to the write. */
+type ReadPurpose = "read" | "result" | "representation";
+
+export interface ReadInput
+  extends Pick<ApiRequest, "query" | "bounds" | "schema">, Partial<Pick<ApiRequest, "selectable">> {
+  readonly source: ReadSource;
+  readonly purpose: ReadPurpose;
+  /** Most rows of the root. Default: `dbMaxRows`. */
+  readonly maxRows?: number | null;
+}
+
+export interface ReadPlan {
+  readonly root: ReadNode;
+  /** The relation whose rows the root has; null when unknown. */
+  readonly relation: Relation | null;
+  /** Rows at which a limit cuts the root, and one more is read; null if nothing can be cut. */
+  readonly cutAt: number | null;
+  /** Aliased embeds that parameters address by their target's name, which is deprecated. */
+  readonly targetNameUses: readonly TargetNameUse[];
+  /** Whether the last metadata column of the result is its snapshot. Default: false. */
+  readonly showsSnapshot?: boolean;
+}
+
+/**
+ * Plans a read. Throws, in this order: `160` for clauses of reads on a write; `108` for paths that are not embedded; `172`, `200` and `201`
+ * for relationships; `108` and `118` for related orders; `119`, `120`, `123` and `127`; `DatabaseError`
+ * for more columns than PostgreSQL accepts; the errors of values; `173`.
+ */
+export function planRead(input: ReadInput, cache: SchemaCache, config: ReadConfig): ReadPlan {
+  const { source, purpose, bounds, maxRows = config.dbMaxRows } = input;
+  const [clause] = input.query.clauses;
+  if (purpose === "representation" && clause !== undefined) {
+    throw errors.onlyForReading(clause.name);
+  }
+  checkValueCount(input.query);
+  const { root, targetNameUses } = buildSelectTree(input.query, config);
+  const { relation } = source;
+  const origin = source.kind === "relation" ? source.relation : source.origin;
+  const schemas = { own: input.schema, exposed: config.dbSchemas };
+  const resolved = resolveTree(root, { relation, origin }, schemas, cache);
+  // The write has applied the filters of a representation.
+  const tree = purpose === "representation" ? { ...resolved, filters: [], logic: [] } : resolved;
+  checkTree(tree, cache, config);
+  countColumns(tree);
+  const alias = source.kind === "relation" ? relation!.name : source.alias;
+  const node = planNode(tree, {
+    alias,
+    depth: 0,
+    expandAll: false,
+    cache,
+    aliases: makeAliases(alias),
+    rows: source.kind === "rows" ? purpose : null,
+    ranges: purpose === "representation" ? null : {
+      root: bounds,
+      maxRows,
+      embedMaxRows: config.embedMaxRows ?? config.dbMaxRows,
+    },
+    values: valueRules(input.query, config),
+    columns: source.kind === "rows" && source.columns !== undefined
+      ? new Set(source.columns)
+      : null,
+    selectable: input.selectable ?? null,
+    source: sourceName(source),
+  });
+  checkTestCount(node);
+  const cutAt = purpose === "representation"
+    ? null
+    : cutOf({ root: node, relation }, bounds, maxRows);
+  const read = { root: node, relation, cutAt, targetNameUses };
+  return config.showsSnapshot ? { ...read, showsSnapshot: true } : read;
+}
+
+/** Returns the name of a source, which its cursors contain as a hash. */
+function sourceName(source: ReadSource): readonly string[] {
+  if (source.kind === "relation") return [source.relation.schema, source.relation.name];
+  const { schema, name } = source.routine ?? source.origin;
+  return ["function", schema, name];
+}
+
+/** Sorted names that the root needs from RETURNING; `all` for all columns of the relation. */
+export function neededColumns(
+  { root, relation }: Pick<ReadPlan, "relation" | "root">,
+): readonly string[] | "all" {
+  const columns = new Set(relation?.columns.map(({ name }) => name));
+  const names = new Set<string>();
+  for (const item of root.items) {
+    for (const name of itemColumns(item, columns)) names.add(name);
+  }
+  const ofOrder = root.order.flatMap((term) => term.kind === "value" ? fieldsOf(term.value) : []);
+  for (const { column } of [...root.conditions.flatMap(fieldsOfCondition), ...ofOrder]) {
+    names.add(column);
+  }
+  for (const { join } of root.embeds) {
+    for (const name of joinColumns(join, columns)) names.add(name);
+  }
+  // Without a column of that name, `count` counts the returned rows.
+  if (!columns.has("count")) names.delete("count");
+  const extra = [...names].filter((name) => !columns.has(name)).sort();
+  if (columns.size === 0 || [...columns].some((name) => !names.has(name))) return [...names].sort();
+  return extra.length === 0 ? "all" : [...columns, ...extra];
+}
+
+function joinColumns(join: EmbedJoin, columns: ReadonlySet<string>): Iterable<string> {
+  if (join.kind === "function") return columns;
+  return (join.kind === "columns" ? join.pairs : join.parentPairs).map(([name]) => name);
+}
+
+function itemColumns(item: ReadItem, columns: ReadonlySet<string>): Iterable<string> {
+  switch (item.kind) {
+    case "all":
+      return columns;
+    case "column":
+      return [item.field.column];
+    case "value":
+      return fieldsOf(item.value).map(({ column }) => column);
+    default:
+      return item satisfies never;
+  }
+}
+
+/** Maximum entries of a select list: `MaxTupleAttributeNumber` of PostgreSQL. */
+const maxColumns = 1664;
+
+/**
+ * Returns the minimum number of columns of a node, with the columns that spreads add. Throws PostgreSQL's error
+ * 54011 if a node has more than PostgreSQL accepts: before the statement is rendered, because every ancestor
+ * repeats the columns of a spread.
+ */
+function countColumns({ fields, relation, children }: ResolvedNode): number {
+  let columns = 0;
+  for (const { kind } of fields) columns += kind === "all" ? relation?.columns.length ?? 1 : 1;
+  for (const child of children) {
+    const below = countColumns(child);
+    if (child.item.kind === "spread") columns += below;
+  }
+  if (columns <= maxColumns) return columns;
+  const message = `target lists can have at most ${maxColumns} entries`;
+  throw new DatabaseError({ sqlstate: "54011", message, detail: null, hint: null });
+}

@@ -1,0 +1,251 @@
+/** First pass: builds the tree of the select list, with the parameters of each node. @module */
+import type { Config } from "../../../state/config/options.ts";
+import { errors } from "../../../base/errors/catalogue.ts";
+import type { ServiceError } from "../../../base/errors/service_error.ts";
+import { getOrMake } from "../../../base/lib/group_by.ts";
+import type { TargetNameUse } from "../../../base/errors/target_name_warning.ts";
+import type {
+  AtLevel,
+  Clause,
+  EmbedTest,
+  Field,
+  Filter,
+  LogicGroup,
+  LogicTree,
+  OrderTerm,
+  QueryParams,
+  SelectAll,
+  SelectField,
+  SelectItem,
+  SelectRelation,
+  SelectSpread,
+  SelectValue,
+} from "../../request/url/query_types.ts";
+import { isAggregateItem, isKeyed } from "./level_names.ts";
+
+/** An entry of a select list that is not an embed. */
+export type FieldItem = SelectField | SelectValue | SelectAll;
+
+export type EmbedItem = SelectRelation | SelectSpread;
+
+export interface SelectNode {
+  /** The select item that embeds the node; null for the root. */
+  readonly item: EmbedItem | null;
+  readonly fields: readonly FieldItem[];
+  readonly leftOut: readonly LeftOutColumn[];
+  readonly children: readonly SelectNode[];
+  readonly filters: readonly Filter[];
+  readonly logic: readonly (LogicGroup | EmbedTest)[];
+  readonly having: readonly LogicGroup[];
+  /** Conditions on the rows that an aggregate takes, by the aggregate's alias. */
+  readonly aggregateFilters: ReadonlyMap<string, readonly LogicTree[]>;
+  /** Fields or keys of which equal rows appear once; `all` stands for whole rows. */
+  readonly distinct: readonly Field[] | "all" | null;
+  readonly order: readonly OrderTerm[];
+  readonly limit: bigint | null;
+  readonly offset: bigint | null;
+  /** The cursor that the rows follow, empty for the first page; null without such a cursor. */
+  readonly after: string | null;
+  /** The cursor that the rows precede, empty for the last page; null without such a cursor. */
+  readonly before: string | null;
+}
+
+export interface LeftOutColumn {
+  readonly column: string;
+  /** True if `*` or `**` stands before it. */
+  readonly followsAll: boolean;
+}
+
+interface SelectTree {
+  readonly root: SelectNode;
+  /** Embeds that a parameter addresses by their target's name, parents before children. */
+  readonly targetNameUses: readonly TargetNameUse[];
+}
+
+/** Whether target names address aliased embeds. */
+type TargetNameConfig = Pick<Config, "urlUseLegacyTargetNames">;
+
+/** Throws `108`: filters come first, then orders, limits and groups, each from the last on. */
+export function buildSelectTree(query: QueryParams, config: TargetNameConfig): SelectTree {
+  const root = draftOf(null, query.select.length === 0 ? [{ kind: "all" }] : query.select);
+  const attach = <T>(
+    entries: readonly AtLevel<T>[],
+    to: (draft: Draft, value: T) => void,
+    toAggregate?: (trees: LogicTree[], value: T) => void,
+    names: readonly string[] = [],
+  ) => {
+    const found = new Array<LevelPlace>(entries.length);
+    for (let index = entries.length - 1; index >= 0; index--) {
+      found[index] = findPlace(root, entries[index]!.path, {
+        ...config,
+        takesAggregates: toAggregate !== undefined,
+        parameter: names[index] ?? "",
+      });
+    }
+    entries.forEach(({ value }, index) => {
+      const { draft, aggregate } = found[index]!;
+      if (aggregate === null) to(draft, value);
+      else toAggregate!(getOrMake(draft.aggregateFilters, aggregate, () => []), value);
+    });
+  };
+  attach(
+    query.filters,
+    (draft, filter) => draft.filters.push(filter),
+    (trees, filter) => trees.push(filter),
+    query.filterNames,
+  );
+  attach(query.order, (draft, terms) => {
+    if (draft.order.length === 0) draft.order.push(...terms);
+  });
+  attach(query.limits, (draft, { limit, offset }) => {
+    draft.limit = limit ?? draft.limit;
+    draft.offset = offset ?? draft.offset;
+  });
+  attach(
+    query.logic,
+    (draft, group) => draft.logic.push(group),
+    (trees, group) => trees.push(group),
+  );
+  attach(query.clauses, attachClause);
+  return { root, targetNameUses: targetNameUsesOf(root) };
+}
+
+function attachClause(draft: Draft, clause: Clause): void {
+  switch (clause.kind) {
+    case "having":
+      draft.having.push(clause.group);
+      break;
+    case "embedTest":
+      draft.logic.push(clause.test);
+      break;
+    case "distinct":
+      draft.distinct ??= clause.fields;
+      break;
+    case "page":
+      draft[clause.direction] = clause.cursor;
+      break;
+    default:
+      clause satisfies never;
+  }
+}
+
+export function addressOf(item: EmbedItem): string {
+  return aliasOf(item) ?? item.target;
+}
+
+/** A {@linkcode SelectNode} under construction. */
+interface Draft extends SelectNode {
+  readonly children: Draft[];
+  readonly filters: Filter[];
+  readonly logic: (LogicGroup | EmbedTest)[];
+  readonly having: LogicGroup[];
+  readonly aggregateFilters: Map<string, LogicTree[]>;
+  distinct: readonly Field[] | "all" | null;
+  readonly order: OrderTerm[];
+  limit: bigint | null;
+  offset: bigint | null;
+  after: string | null;
+  before: string | null;
+  /** True if a parameter addresses an aliased embed by its target's name. */
+  usesTargetName: boolean;
+}
+
+function draftOf(item: EmbedItem | null, select: readonly SelectItem[]): Draft {
+  const fields: FieldItem[] = [];
+  const leftOut: LeftOutColumn[] = [];
+  const children: Draft[] = [];
+  for (const entry of select) {
+    if (isEmbed(entry)) children.push(draftOf(entry, entry.select));
+    else if (entry.kind === "leftOut") {
+      const followsAll = fields.some(({ kind }) => kind === "all");
+      leftOut.push({ column: entry.column, followsAll });
+    } else fields.push(entry);
+  }
+  return {
+    item,
+    fields,
+    leftOut,
+    children,
+    filters: [],
+    logic: [],
+    having: [],
+    aggregateFilters: new Map(),
+    distinct: null,
+    order: [],
+    limit: null,
+    offset: null,
+    after: null,
+    before: null,
+    usesTargetName: false,
+  };
+}
+
+function isEmbed(item: SelectItem): item is EmbedItem {
+  return item.kind === "relation" || item.kind === "spread";
+}
+
+function aliasOf(item: EmbedItem): string | null {
+  return item.kind === "relation" ? item.alias : null;
+}
+
+interface LevelPlace {
+  readonly draft: Draft;
+  /** Alias of the aggregate; null for the node. */
+  readonly aggregate: string | null;
+}
+
+interface PathConfig extends TargetNameConfig {
+  readonly takesAggregates: boolean;
+  /** Name of the parameter that has the path; empty for other paths than those of filters. */
+  readonly parameter: string;
+}
+
+function findPlace(root: Draft, path: readonly string[], config: PathConfig): LevelPlace {
+  let draft = root;
+  for (const [index, name] of path.entries()) {
+    const isLast = index === path.length - 1;
+    const child = childOf(draft, name, config);
+    if (child === undefined && isLast && config.takesAggregates && hasAggregate(draft, name)) {
+      return { draft, aggregate: name };
+    }
+    if (child === undefined) throw notEmbedded(draft, name, config.parameter);
+    draft = child;
+    if (addressOf(draft.item!) !== name) draft.usesTargetName = true;
+  }
+  return { draft, aggregate: null };
+}
+
+/** The node around a spread applies the aggregates of the spread, without filters. */
+function hasAggregate({ item, fields }: Draft, alias: string): boolean {
+  return item?.kind !== "spread" &&
+    fields.some((item) => isKeyed(item) && item.alias === alias && isAggregateItem(item));
+}
+
+function targetNameUsesOf(root: Draft): readonly TargetNameUse[] {
+  const uses: TargetNameUse[] = [];
+  const stack = [root];
+  while (stack.length > 0) {
+    const { item, usesTargetName, children } = stack.pop()!;
+    if (usesTargetName) uses.push([item!.target, addressOf(item!)]);
+    stack.push(...children.toReversed());
+  }
+  return uses;
+}
+
+function childOf(
+  { children }: Draft,
+  name: string,
+  { urlUseLegacyTargetNames }: TargetNameConfig,
+): Draft | undefined {
+  return children.find(({ item }) =>
+    addressOf(item!) === name || (urlUseLegacyTargetNames && item!.target === name)
+  );
+}
+
+function notEmbedded({ children }: Draft, name: string, parameter: string): ServiceError {
+  if (parameter.includes("(")) return errors.notEmbedded(name, `Write and=(${parameter}.eq.value)`);
+  const targeted = children.find(({ item }) => item!.target === name);
+  return targeted === undefined
+    ? errors.notEmbedded(name)
+    : errors.embeddedUnderAlias(name, addressOf(targeted.item!));
+}

@@ -1,0 +1,61 @@
+/** The columns that `*` and `**` stand for. @module */
+import { errors } from "../../../base/errors/catalogue.ts";
+import type { SelectItem } from "../../request/url/query_types.ts";
+import type { SchemaCache, SelectableColumns } from "../../../state/schema_cache/schema_cache.ts";
+import type { ResolvedNode } from "./resolved_tree.ts";
+import { hasRepresentation, type SelectListOptions } from "./select_list.ts";
+import type { SelectNode } from "./select_tree.ts";
+
+export function namesSelectable(select: readonly SelectItem[]): boolean {
+  return select.some((item) => {
+    if (item.kind === "all") return item.only === "selectable";
+    return (item.kind === "relation" || item.kind === "spread") && namesSelectable(item.select);
+  });
+}
+
+/** Returns true if `*` does not stand for a column. */
+export function isLeftOut(name: string, { leftOut }: Pick<SelectNode, "leftOut">): boolean {
+  return leftOut.some(({ column }) => column === name);
+}
+
+/** Null if they are unknown. Throws `173` for left out columns that are not among them. */
+function shownColumns(
+  { leftOut, relation, origin }: ResolvedNode,
+  known: ReadonlySet<string> | null,
+): readonly string[] | null {
+  const columns = relation?.columns.map(({ name }) => name) ?? (known === null ? null : [...known]);
+  if (leftOut.length === 0) return columns;
+  const names = new Set(columns);
+  for (const { column, followsAll } of leftOut) {
+    if (!followsAll || !names.has(column)) throw errors.cannotLeaveOut(column, origin.name);
+  }
+  const omitted = new Set(leftOut.map(({ column }) => column));
+  return columns!.filter((name) => !omitted.has(name));
+}
+
+/** The properties of a node and its request that decide what `*` and `**` become. */
+export interface ShownContext {
+  readonly cache: SchemaCache;
+  /** Purpose of the rows that the caller supplies for the root; null when the root reads a relation. */
+  readonly rows: "read" | "result" | "representation" | null;
+  readonly expandAll: boolean;
+  /** Columns of the root's rows when they have no relation; null when unknown. */
+  readonly columns: ReadonlySet<string> | null;
+  /** Columns that the role may select; null if they are unknown. */
+  readonly selectable: SelectableColumns | null;
+}
+
+/** Returns the options of a node's select list. Throws `173`. */
+export function selectListOptions(node: ResolvedNode, context: ShownContext): SelectListOptions {
+  const { relation, leftOut, fields } = node;
+  const { cache, expandAll, rows } = context;
+  const isResult = node.item === null ? rows === "result" : node.relationship.kind === "computed";
+  const namesRestricted = fields.some((item) => item.kind === "all" && item.only !== undefined);
+  const selectable = namesRestricted && !isResult && relation !== null
+    ? context.selectable?.of(relation) ?? null
+    : null;
+  const known = node.item === null ? context.columns : null;
+  const isConverted = relation !== null && hasRepresentation(relation, cache);
+  const isListed = expandAll || isConverted || leftOut.length > 0 || selectable !== null;
+  return { columns: isListed ? shownColumns(node, known) : null, selectable };
+}

@@ -1,0 +1,100 @@
+/** Checks of the resolved tree: restrictions on orders, spreads, filters and aggregates. @module */
+import { errors } from "../../../base/errors/catalogue.ts";
+import type { Filter, LogicTree } from "../../request/url/query_types.ts";
+import type { Relation, SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
+import { isNullTest } from "../conditions.ts";
+import { isAggregateItem, isKeyed } from "./level_names.ts";
+import { addressOf } from "./select_tree.ts";
+import {
+  allNodes,
+  type ResolvedEmbed,
+  type ResolvedNode,
+  type ResolvedRoot,
+} from "./resolved_tree.ts";
+import type { ReadConfig } from "./read_plan.ts";
+import { isToOne } from "../find_relationship.ts";
+
+/** Throws `108` and `118` for related orders, then `119`, `120`, `123` and `127`, in this order. */
+export function checkTree(root: ResolvedRoot, cache: SchemaCache, config: ReadConfig): void {
+  const nodes = [...allNodes(root)];
+  nodes.forEach(checkRelatedOrders);
+  if (config.dialect.toManySpreads === "rejected") nodes.forEach(checkSpreads);
+  if (config.dialect.embedFilters === "rejected") {
+    for (const node of nodes) checkEmbedFilters(node, cache);
+  }
+  if (!config.dbAggregatesEnabled) checkDisabled(nodes);
+  if (nodes.some((node) => spreadsMany(node) && hasSpreadAggregate(node))) {
+    throw errors.aggregateInToManySpread();
+  }
+}
+
+function checkDisabled(nodes: readonly ResolvedNode[]): void {
+  if (nodes.some(hasAggregate)) throw errors.aggregatesDisabled();
+  if (nodes.some(({ distinct }) => distinct !== null)) throw errors.distinctDisabled();
+}
+
+/** Returns the embed that a name addresses; undefined when no embed has that name. */
+function findEmbed(node: ResolvedNode, name: string): ResolvedEmbed | undefined {
+  return node.children.find(({ item }) => addressOf(item) === name);
+}
+
+/** Returns true if each column of the embed becomes an array in the parent node. */
+export function spreadsMany(node: ResolvedNode): boolean {
+  return node.item !== null && node.item.kind === "spread" && !isToOne(node.relationship);
+}
+
+export function hasSpreadAggregate(node: ResolvedNode): boolean {
+  return hasAggregate(node) ||
+    node.children.some((child) =>
+      child.item.kind === "spread" && !spreadsMany(child) && hasSpreadAggregate(child)
+    );
+}
+
+function hasAggregate({ fields }: ResolvedNode): boolean {
+  return fields.some((item) => isKeyed(item) && isAggregateItem(item));
+}
+
+function checkRelatedOrders(node: ResolvedNode): void {
+  for (const { relation: name, operand } of node.order) {
+    if (name === null || operand !== undefined) continue;
+    const embed = findEmbed(node, name);
+    if (embed === undefined) throw errors.notEmbedded(name);
+    if (!isToOne(embed.relationship)) throw errors.relatedOrderToMany(node.origin.name, name);
+  }
+}
+
+function checkSpreads(node: ResolvedNode): void {
+  const refused = node.children.find(spreadsMany);
+  if (refused !== undefined) throw errors.spreadToMany(node.origin.name, refused.item.target);
+}
+
+function checkEmbedFilters(node: ResolvedNode, cache: SchemaCache): void {
+  if (node.children.length === 0) return;
+  for (const filter of filtersOf(node)) {
+    const { name, path } = filter.field;
+    if (path.length > 0 || filter.operand !== undefined || isNullTest(filter)) continue;
+    const embed = findEmbed(node, name);
+    if (embed !== undefined && !isColumn(name, node.relation, cache)) {
+      throw errors.embedOperator(embed.item.target);
+    }
+  }
+}
+
+function filtersOf({ filters, logic }: ResolvedNode): readonly Filter[] {
+  const found: Filter[] = [...filters];
+  const stack: LogicTree[] = [...logic];
+  while (stack.length > 0) {
+    const tree = stack.pop()!;
+    if (tree.kind === "filter") found.push(tree);
+    else if (tree.kind === "group") { for (const child of tree.children) stack.push(child); }
+  }
+  return found;
+}
+
+function isColumn(name: string, relation: Relation | null, cache: SchemaCache): boolean {
+  if (relation === null) return false;
+  if (cache.column(relation, name) !== undefined) return true;
+  return cache.routines({ schema: relation.schema, name }).some(({ parameters, returns }) =>
+    parameters.length === 1 && !returns.set && !returns.composite
+  );
+}

@@ -1,0 +1,230 @@
+/** Decides whether a planned read can run twice, whether a standby may execute it, and whether a plan runs
+ * functions that may change the session. @module */
+import type { FullTextOperator } from "../request/url/query_types.ts";
+import type {
+  QualifiedName,
+  Relation,
+  SchemaCache,
+} from "../../state/schema_cache/schema_cache.ts";
+import { aggregateIn, fieldsOf } from "./values/planned_values.ts";
+import type {
+  Condition,
+  PlannedField,
+  PlannedValue,
+  ReadItem,
+  ReadNode,
+} from "./read/read_node.ts";
+import type { Plan } from "./plan.ts";
+
+/** The parts of a plan that decide. */
+type RetryCandidate =
+  | Pick<Extract<Plan, { kind: "read" }>, "kind" | "read" | "representation">
+  | Pick<Extract<Plan, { kind: "call" }>, "kind" | "call" | "representation">
+  | Pick<Extract<Plan, { kind: "mutate" }>, "kind" | "mutate" | "representation">;
+
+/**
+ * Returns true if the schema cache shows that the plan runs only functions declared `STABLE` or
+ * `IMMUTABLE`. It checks relations, the call, functions of rows, casts and aggregates. Configured
+ * functions (`db-pre-request`) are not part of a plan.
+ */
+export function isRetrySafeRead(plan: RetryCandidate, cache: SchemaCache): boolean {
+  const excluded = cache.derived(volatileFunctions);
+  if (excluded === null) return false;
+  return isAllowedPlan(plan, cache, excluded, ({ volatile }) => !volatile);
+}
+
+/** Whether it is retry-safe, and reaches nothing with the tag `@primary`. */
+export function isStandbyRead(plan: RetryCandidate, cache: SchemaCache): boolean {
+  const excluded = cache.derived(functionsOfPrimary);
+  if (excluded === null) return false;
+  const allows = ({ volatile, readsFrom }: Relation) => !volatile && readsFrom === undefined;
+  return isAllowedPlan(plan, cache, excluded, allows);
+}
+
+/**
+ * Whether the plan may run a function that changes the session, such as a setting of it, and may leave that to
+ * later transactions of the connection. Declarations as `STABLE` say nothing about that.
+ */
+export function mayChangeSession(plan: RetryCandidate, cache: SchemaCache): boolean {
+  const excluded = cache.derived(sessionFunctions);
+  if (excluded === null || plan.kind === "call") return true;
+  const allows = ({ changesSession }: Relation) => changesSession !== "read";
+  if (plan.kind === "read") return !isAllowedPlan(plan, cache, excluded, allows);
+  const { mutate, representation } = plan;
+  const { relation, read } = mutate;
+  if (relation.changesSession !== undefined || mutate.kind === "patch") return true;
+  if (mutate.kind === "insert" && mutate.nested !== null) return true;
+  if (mutate.kind !== "delete" && mutate.rows.columns.some(({ fromJson }) => fromJson !== null)) {
+    return true;
+  }
+  const conflict = mutate.kind === "insert" ? mutate.conflict?.where ?? [] : [];
+  const reach = new Reach(cache);
+  reach.addConditions([...mutate.where ?? [], ...conflict], relation);
+  return !reach.isAllowed(excluded, allows) ||
+    (read !== null &&
+      !isAllowedPlan({ kind: "read", read, representation }, cache, excluded, allows));
+}
+
+function sessionFunctions(
+  { data: { sessionFunctions = null } }: SchemaCache,
+): FunctionNames | null {
+  return sessionFunctions === null ? null : new Set(sessionFunctions);
+}
+
+/** Names of functions; see `SchemaCacheData.volatileFunctions`. */
+type FunctionNames = ReadonlySet<string>;
+
+function volatileFunctions({ data }: SchemaCache): FunctionNames | null {
+  return data.volatileFunctions === null ? null : new Set(data.volatileFunctions);
+}
+
+function functionsOfPrimary({ data }: SchemaCache): FunctionNames | null {
+  const { volatileFunctions, primaryFunctions = [] } = data;
+  return volatileFunctions === null ? null : new Set([...volatileFunctions, ...primaryFunctions]);
+}
+
+/** Whether a plan reaches relations that are allowed only, and no excluded function. */
+function isAllowedPlan(
+  plan: RetryCandidate,
+  cache: SchemaCache,
+  excluded: FunctionNames,
+  allows: (relation: Relation) => boolean,
+): boolean {
+  if (plan.kind === "mutate") return false;
+  if (plan.kind === "call" && plan.call.routine.volatility === "volatile") return false;
+  const { root, relation } = plan.kind === "read" ? plan.read : plan.call.read;
+  const reach = reachOf(root, relation, cache);
+  if (plan.kind === "call") reach.functions.push(plan.call.routine.name);
+  const { format } = plan.representation;
+  if (format.kind === "aggregate") reach.functions.push(format.function.name);
+  if (format.kind === "geojson") reach.functions.push("st_asgeojson");
+  return reach.isAllowed(excluded, allows);
+}
+
+/** Returns what reading a node uses. `origin` is the relation that has its columns; null when unknown. */
+export function reachOf(node: ReadNode, origin: QualifiedName | null, cache: SchemaCache): Reach {
+  const reach = new Reach(cache);
+  reach.addNode(node, origin);
+  return reach;
+}
+
+/** Takes a field, whose name may be a function of a row. */
+type FieldVisitor = (field: PlannedField) => void;
+
+class Reach {
+  readonly relations: QualifiedName[] = [];
+  /** With names that may be functions of a row, or overloads of a built-in function. */
+  readonly functions: string[] = [];
+  readonly #cache: SchemaCache;
+
+  constructor(cache: SchemaCache) {
+    this.#cache = cache;
+  }
+
+  isAllowed(excluded: FunctionNames, allows: (relation: Relation) => boolean): boolean {
+    return this.functions.every((name) => !excluded.has(name)) &&
+      this.relations.every((name) => {
+        const relation = this.#cache.relation(name);
+        return relation !== undefined && allows(relation);
+      });
+  }
+
+  /** Adds a node and all below it. `origin` is the relation that has its columns; null when unknown. */
+  addNode(node: ReadNode, origin: QualifiedName | null): void {
+    const { relation, items, conditions, having, distinct, order, orderSources, embeds } = node;
+    const addField = this.#fieldsOf(origin);
+    if (relation !== null) this.relations.push(relation);
+    for (const item of items) this.#addItem(item, addField);
+    this.addConditions([...conditions, ...having], origin);
+    if (distinct !== null && distinct !== "all") {
+      distinct.forEach((value) => this.#addValue(value, addField));
+    }
+    for (const term of order) {
+      if (term.kind === "value") this.#addValue(term.value, addField);
+      // An output of the embed, or a function of its row.
+      if (term.kind === "related") this.functions.push(term.key);
+    }
+    for (const source of orderSources) this.addNode(source.node, source.node.relation);
+    for (const { node, join } of embeds) {
+      this.addNode(node, node.relation);
+      if (join.kind === "junction") this.relations.push(join.junction);
+      if (join.kind === "function") this.functions.push(join.function.name);
+    }
+  }
+
+  addConditions(conditions: readonly Condition[], origin: QualifiedName | null): void {
+    const addField = this.#fieldsOf(origin);
+    for (const condition of conditions) this.#addCondition(condition, addField);
+  }
+
+  #fieldsOf(origin: QualifiedName | null): FieldVisitor {
+    return ({ column }) => {
+      const isColumn = origin !== null && this.#cache.column(origin, column) !== undefined;
+      if (!isColumn) this.functions.push(column);
+    };
+  }
+
+  #addItem(item: ReadItem, addField: FieldVisitor): void {
+    if (item.kind === "column" && item.convert !== null) this.functions.push(item.convert.name);
+    if (item.kind === "value") this.#addValue(item.value, addField);
+    if ("field" in item) addField(item.field);
+  }
+
+  #addCondition(condition: Condition, addField: FieldVisitor): void {
+    switch (condition.kind) {
+      case "group":
+        return condition.children.forEach((child) => this.#addCondition(child, addField));
+      case "related":
+        return condition.conditions.forEach((child) => this.#addCondition(child, this.#addOther));
+      case "embedded":
+        return;
+      case "fullText":
+        this.functions.push("to_tsvector", textQueryFunctions[condition.operator]);
+        break;
+      case "column":
+        this.#addValue(condition.other, addField);
+        break;
+      case "compare":
+      case "in":
+        if (condition.convert !== null) this.functions.push(condition.convert.name);
+    }
+    this.#addValue(condition.field, addField);
+  }
+
+  #addValue(value: PlannedValue, addField: FieldVisitor): void {
+    if (value.kind === "related") return this.#addValue(value.value, this.#addOther);
+    fieldsOf(value).forEach(addField);
+    const aggregate = aggregateIn(value);
+    if (aggregate !== null) this.functions.push(aggregate.function);
+  }
+
+  /** Adds a field of another relation than that of the node. */
+  readonly #addOther: FieldVisitor = ({ column }) => void this.functions.push(column);
+}
+
+/** A user-defined function of the same name may match the arguments better. */
+const textQueryFunctions: Readonly<Record<FullTextOperator, string>> = {
+  fts: "to_tsquery",
+  plfts: "plainto_tsquery",
+  phfts: "phraseto_tsquery",
+  wfts: "websearch_to_tsquery",
+};
+
+/**
+ * Returns true if neither the database nor the client can tell several inserts from one. The result
+ * contains no rows, no row is written twice, and no user-defined function makes or checks values: see
+ * `Relation.hasDivisibleInserts`.
+ */
+export function isDivisibleInsert(plan: Plan): boolean {
+  if (plan.kind !== "mutate" || plan.action !== "insert") return false;
+  const { mutate, representation } = plan;
+  return mutate.kind === "insert" &&
+    mutate.nested === null &&
+    mutate.relation.hasDivisibleInserts === true &&
+    mutate.returning === "none" &&
+    mutate.conflict?.resolution !== "merge" &&
+    mutate.rows.columns.every(({ fromJson }) => fromJson === null) &&
+    representation.explain === null &&
+    // The response to a single object depends on the number of rows.
+    representation.format.kind !== "object";
+}

@@ -1,0 +1,55 @@
+/** Columns of a node, and paths into their values. @module */
+import type { Field, PathStep } from "../../request/url/query_types.ts";
+import type { Relation, SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
+import type { LevelNames } from "../read/level_names.ts";
+import type { PlannedField, RowType } from "../read/read_node.ts";
+import type { ValueRules } from "./values.ts";
+
+/** The scope that resolves the field names of a node. */
+export interface FieldScope {
+  /** The relation that has the columns; null when unknown. */
+  readonly relation: Relation | null;
+  /** A type to cast rows to that come without it: functions of a row need it. Else null. */
+  readonly untypedRow: RowType | null;
+  readonly cache: SchemaCache;
+  /** Names that conditions and orders may use. */
+  readonly names: LevelNames;
+  readonly values: ValueRules;
+  /** True if conditions may name the row that an upsert proposes. Default: false. */
+  readonly hasExcluded?: boolean;
+}
+
+/** Plans a field. Unknown names pass to PostgreSQL, because a name may be a function of the row. */
+export function planField({ name, path }: Field, scope: FieldScope): PlannedField {
+  const type = cachedColumn(name, scope)?.declaredType;
+  return {
+    column: name,
+    path,
+    toJsonb: needsJsonb(path, type),
+    computedOn: type === undefined ? scope.untypedRow : null,
+  };
+}
+
+export function orderField({ name, path }: Field, { columns }: Relation): PlannedField {
+  const type = columns.find((column) => column.name === name)?.declaredType;
+  return { column: name, path, toJsonb: needsJsonb(path, type), computedOn: null };
+}
+
+function needsJsonb(path: readonly PathStep[], type: string | undefined): boolean {
+  return path.length > 0 && type !== "json" && type !== "jsonb";
+}
+
+export function cachedColumn(name: string, { relation, cache }: FieldScope) {
+  return relation === null ? undefined : cache.column(relation, name);
+}
+
+export function keyOf({ name, path }: Field): string {
+  const key = path.findLast(isKey);
+  return key?.operand.key || name;
+}
+
+type KeyStep = PathStep & { readonly operand: { readonly kind: "key" } };
+
+function isKey(step: PathStep): step is KeyStep {
+  return step.operand.kind === "key";
+}

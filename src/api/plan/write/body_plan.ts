@@ -1,0 +1,62 @@
+/** Plans a request while its body arrives: first the head, then the keys of the body, each once. @module */
+import type { ApiRequest, Payload } from "../../request/api_request.ts";
+import type { PayloadFormat } from "../../request/body/payload.ts";
+import type { SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
+import { type Plan, plan, type PlanConfig, planWithoutBody } from "../plan.ts";
+import { isDivisibleInsert } from "../retry_safe.ts";
+
+interface BodyPlanInput {
+  readonly request: ApiRequest;
+  readonly format: PayloadFormat;
+  readonly cache: SchemaCache;
+  readonly config: PlanConfig;
+}
+
+export class BodyPlan {
+  readonly #input: BodyPlanInput;
+  #head: Plan | null = null;
+  #keys: { readonly payload: Payload; readonly plan: Plan } | null = null;
+
+  constructor(input: BodyPlanInput) {
+    this.#input = input;
+  }
+
+  /** Plans the head. Throws the errors that no body prevents. Returns null where the plan needs arguments. */
+  planHead(): Plan | null {
+    const { request, format, cache, config } = this.#input;
+    return this.#head ??= planWithoutBody(request, format, cache, config);
+  }
+
+  /** Plans a body of which the keys are known. Throws the errors of {@linkcode plan}. */
+  planKeys(payload: Payload): Plan {
+    const { request, cache, config } = this.#input;
+    const planned = this.#keys !== null && hasSameKeys(this.#keys.payload, payload)
+      ? withRows(this.#keys.plan, payload)
+      : null;
+    if (planned !== null) return planned;
+    this.#keys = { payload, plan: plan({ ...request, payload }, cache, config) };
+    return this.#keys.plan;
+  }
+
+  /** Whether several statements may insert the rows of a payload; of null whether those of some payload. */
+  isDivisible(payload: Payload | null): boolean {
+    if (this.#input.request.action.kind !== "insert") return false;
+    return isDivisibleInsert(payload === null ? this.planHead()! : this.planKeys(payload));
+  }
+}
+
+function hasSameKeys(one: Payload, other: Payload): boolean {
+  return one.kind === "json" && other.kind === "json" && one.source === other.source &&
+    one.shape === other.shape && one.keysVary === other.keysVary &&
+    one.keys?.length === other.keys?.length &&
+    (one.keys ?? []).every((key, index) => key === other.keys![index]);
+}
+
+/** Returns a plan with the rows of another body; null if it depends on more of a body than its keys. */
+function withRows(planned: Plan, payload: Payload): Plan | null {
+  if (planned.kind !== "mutate" || payload.kind !== "json") return null;
+  const { mutate } = planned;
+  if (mutate.kind !== "insert" && mutate.kind !== "update") return null;
+  if (mutate.kind === "insert" && mutate.nested !== null) return null;
+  return { ...planned, mutate: { ...mutate, rows: { ...mutate.rows, json: payload.text } } };
+}

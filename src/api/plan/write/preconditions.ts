@@ -1,0 +1,64 @@
+/** Plans which responses have an entity tag, and which rows a write may change. @module */
+import type { Config } from "../../../state/config/options.ts";
+import { errors } from "../../../base/errors/catalogue.ts";
+import type { ApiRequest } from "../../request/api_request.ts";
+import type { Relation } from "../../../state/schema_cache/schema_cache.ts";
+import type { Representation } from "../negotiate.ts";
+import { type RowVersion, rowVersionOf, versionsIn } from "./row_version.ts";
+
+export interface Tagging {
+  /** The version of a result that is one row; null for none. */
+  readonly version: RowVersion | null;
+  /** Tags of `If-None-Match`, for which the body stays in the database; null for none. */
+  readonly unlessTag: readonly string[] | "*" | null;
+}
+
+export type WritePrecondition =
+  /** The write changes at least one row, and inserts none. */
+  | { readonly kind: "exists" }
+  /** PUT: the write changes no row. */
+  | { readonly kind: "absent" }
+  /** The write changes one row, which has one of these versions. */
+  | {
+    readonly kind: "version";
+    /** Null if rows have no version: then none matches. */
+    readonly version: RowVersion | null;
+    readonly versions: readonly string[];
+  };
+
+/** Returns how the response gets its tag; null if it has none. */
+export function taggingOf(
+  { preconditions: { ifNoneMatch } }: ApiRequest,
+  { format, explain }: Representation,
+  { etagMode }: Config,
+  version: () => RowVersion | null,
+): Tagging | null {
+  // The head of lines leaves before they are known; an execution plan does not represent the rows.
+  if (etagMode === "off" || explain !== null || format.kind === "ndjson") return null;
+  const unlessTag = ifNoneMatch === null || ifNoneMatch === "*"
+    ? ifNoneMatch
+    : ifNoneMatch.map(({ opaque }) => opaque);
+  return { version: version(), unlessTag };
+}
+
+/** Null for none. Throws `145` with `on`, `151` if no row can meet it, `152` if one is required. */
+export function writePrecondition(
+  { action, preconditions: { ifMatch, ifNoneMatch }, query: { on } }: ApiRequest,
+  relation: Relation,
+  config: Config,
+): WritePrecondition | null {
+  if (config.etagMode === "off" || action.kind === "insert") return null;
+  if (ifMatch !== null && on !== null) {
+    throw errors.unmatchableRows(on, "'on' cannot be combined with If-Match");
+  }
+  // PUT: one wants the row to exist, the other does not.
+  if (ifMatch !== null && ifNoneMatch !== null) throw errors.preconditionFailed();
+  if (ifMatch === "*") return { kind: "exists" };
+  if (ifMatch !== null) {
+    const version = rowVersionOf(relation, config);
+    return { kind: "version", version, versions: versionsIn(ifMatch) };
+  }
+  if (ifNoneMatch !== null) return { kind: "absent" };
+  if (config.etagMode === "required" && on === null) throw errors.preconditionRequired();
+  return null;
+}

@@ -1,0 +1,41 @@
+/** Row versions: values that change with every update of a row. They are the first half of entity
+ * tags. @module */
+import type { Config } from "../../../state/config/options.ts";
+import type { EntityTag } from "../../../base/http/etag.ts";
+import type { Relation } from "../../../state/schema_cache/schema_cache.ts";
+
+export type RowVersion =
+  /** By `tableoid`, `xmin` and `ctid`. Reading them needs SELECT on the whole table. */
+  | { readonly kind: "system" }
+  /** By its primary key and a column that changes with every update. */
+  | { readonly kind: "columns"; readonly columns: readonly string[] };
+
+/** Returns how the versions of a relation's rows are found; null if rows have none. */
+export function rowVersionOf(
+  { columns, primaryKey, systemColumns }: Relation,
+  { etagVersionColumns }: Config,
+): RowVersion | null {
+  const names = new Set(columns.map(({ name }) => name));
+  const column = etagVersionColumns.find((name) => names.has(name));
+  if (column !== undefined && primaryKey.length > 0) {
+    return { kind: "columns", columns: [...primaryKey, column] };
+  }
+  return systemColumns === undefined ? null : { kind: "system" };
+}
+
+/** Returns the same for rows that an INSERT returns; null if PostgreSQL cannot return them. */
+export function insertedVersionOf(relation: Relation, config: Config): RowVersion | null {
+  const version = rowVersionOf(relation, config);
+  const isReturned = version?.kind === "columns" || relation.systemColumns === "always";
+  return isReturned ? version : null;
+}
+
+/** A tag of a row: its version, and the hash of its content. */
+const rowTag = /^([0-9a-f]{16})-[0-9a-f]{32}$/;
+
+export function versionsIn(tags: readonly EntityTag[]): readonly string[] {
+  return tags.flatMap(({ isWeak, opaque }) => {
+    const version = isWeak ? undefined : rowTag.exec(opaque)?.[1];
+    return version === undefined ? [] : [version];
+  });
+}

@@ -1,0 +1,45 @@
+/** The columns that a write sets. @module */
+import { errors } from "../../../base/errors/catalogue.ts";
+import type {
+  QualifiedName,
+  Relation,
+  SchemaCache,
+} from "../../../state/schema_cache/schema_cache.ts";
+
+export interface WrittenColumn {
+  readonly name: string;
+  /** Type with modifier, as the catalogue prints it. */
+  readonly type: string;
+  /**
+   * Function from json to the column's domain, `hstore` for that type, which reads objects, or `text` for a
+   * type that reads the text of a JSON string; null for types that PostgreSQL converts.
+   */
+  readonly fromJson: QualifiedName | "hstore" | "text" | null;
+  /** SQL text of the default for rows without the key; null to write NULL. */
+  readonly default: string | null;
+}
+
+/** Whether a type is `hstore`, whose schema varies: PostgreSQL reads no JSON object as it. */
+export function isHstore(type: string): boolean {
+  return /(?:^|\.)hstore$/.test(type);
+}
+
+/** Returns the column of a relation. Throws `204` if the relation has no such column. */
+export function writtenColumn(name: string, relation: Relation, cache: SchemaCache): WrittenColumn {
+  const column = cache.column(relation, name);
+  if (column === undefined) throw errors.noColumn(name, relation.name);
+  return {
+    name,
+    type: column.declaredType,
+    fromJson: cache.representation("json", column.declaredType) ??
+      (isHstore(column.declaredType) ? "hstore" : null),
+    default: column.default,
+  };
+}
+
+/** Returns the column as CSV writes it: its text is JSON itself, and not the value of a JSON string. */
+export function csvColumn(name: string, relation: Relation, cache: SchemaCache): WrittenColumn {
+  const column = writtenColumn(name, relation, cache);
+  const isJson = /^jsonb?$/.test(cache.column(relation, name)!.baseType);
+  return isJson && column.fromJson === null ? { ...column, fromJson: "text" } : column;
+}

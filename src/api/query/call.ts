@@ -1,0 +1,95 @@
+/** Renders a function call as a FROM item. @module */
+import type { ArgumentValue, CallPlan } from "../plan/call_plan.ts";
+import type { Parameter } from "../../state/schema_cache/schema_cache.ts";
+import {
+  catalogueSql,
+  emptySql,
+  ident,
+  join,
+  param,
+  type Sql,
+  sql,
+} from "../../base/sql/fragment.ts";
+import { arrayLiteral } from "../../base/sql/array_literal.ts";
+import { fromJson } from "./written_rows.ts";
+import { isHstore } from "../plan/write/written_column.ts";
+import type { PlanOption } from "../../base/http/media_type.ts";
+import type { Explain } from "../plan/negotiate.ts";
+
+const argumentsAlias = ident("svc_args");
+
+/** A result that is not a row type gets a single column, so that untyped records work too. */
+export function renderCall(plan: CallPlan, alias: string): Sql {
+  const call = sql`${ident(plan.routine.schema, plan.routine.name)}(${callArguments(plan)})`;
+  const source = argumentSource(plan);
+  if (plan.scalarColumn !== null) {
+    const from = source === null ? emptySql : sql` from ${source}`;
+    return sql`(select ${call} as ${ident(plan.scalarColumn)}${from}) as ${ident(alias)}`;
+  }
+  const rows = sql`${call} as ${ident(alias)}`;
+  return source === null ? rows : sql`${source}, lateral ${rows}`;
+}
+
+function callArguments({ arguments: callArgs }: CallPlan): Sql {
+  switch (callArgs.kind) {
+    case "values":
+      return join(callArgs.values.map(valueArgument));
+    case "json":
+      return join(
+        callArgs.parameters.map((parameter) =>
+          sql`${argumentName(parameter)}${jsonArgument(parameter)}`
+        ),
+      );
+    case "whole":
+      return sql`${param(callArgs.value)}::${catalogueSql(callArgs.parameter.callType)}`;
+    default:
+      return callArgs satisfies never;
+  }
+}
+
+function jsonArgument({ name, type, callType }: Parameter): Sql {
+  const value = sql`${argumentsAlias}.${ident(name)}`;
+  return isHstore(type) ? fromJson(value, { fromJson: "hstore", type: callType }) : value;
+}
+
+function valueArgument({ parameter, values }: ArgumentValue): Sql {
+  const value = parameter.variadic ? arrayLiteral(values) : values[0] ?? "";
+  return sql`${argumentName(parameter)}${param(value)}::${catalogueSql(parameter.callType)}`;
+}
+
+function argumentName({ name, variadic }: Parameter): Sql {
+  return sql`${variadic ? sql`variadic ` : emptySql}${ident(name)} := `;
+}
+
+/** Renders the JSON body as a row of arguments; null for other arguments. */
+function argumentSource({ arguments: callArgs }: CallPlan): Sql | null {
+  if (callArgs.kind !== "json") return null;
+  const columns = join(
+    callArgs.parameters.map(({ name, type, callType }) =>
+      sql`${ident(name)} ${isHstore(type) ? sql`pg_catalog.json` : catalogueSql(callType)}`
+    ),
+  );
+  const json = sql`${param(callArgs.json)}::pg_catalog.json`;
+  return callArgs.shape === "object"
+    ? sql`pg_catalog.json_to_record(${json}) as ${argumentsAlias}(${columns})`
+    : sql`(select * from pg_catalog.json_to_recordset(${json}) as svc_rows(${columns}) limit 1) as ${argumentsAlias}`;
+}
+
+const formats: Readonly<Record<Explain["format"], Sql>> = {
+  text: sql`format text`,
+  json: sql`format json`,
+};
+
+const options: Readonly<Record<PlanOption, Sql>> = {
+  analyze: sql`analyze`,
+  verbose: sql`verbose`,
+  settings: sql`settings`,
+  buffers: sql`buffers`,
+  wal: sql`wal`,
+};
+
+/** The result has one text column, with one row for each line. */
+export function renderExplain(statement: Sql, explain: Explain): Sql {
+  const list = [formats[explain.format], ...explain.options.map((option) => options[option])];
+  return sql`explain (${join(list)}) ${statement}`;
+}

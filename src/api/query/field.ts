@@ -1,0 +1,56 @@
+/** Renders columns, JSON paths, casts and functions. @module */
+import type { PlannedField, RowType } from "../plan/read/read_node.ts";
+import type { FullTextOperator, PathStep } from "../request/url/query_types.ts";
+import type { QualifiedName } from "../../state/schema_cache/schema_cache.ts";
+import { emptySql, ident, join, param, type Sql, sql, typeName } from "../../base/sql/fragment.ts";
+
+/** Columns are qualified, as `t."f"` also calls the function `f` with a row of `t`. */
+export function renderField(field: PlannedField, qualifier: Sql): Sql {
+  const { column, path, toJsonb, computedOn } = field;
+  const row = computedOn === null ? qualifier : sql`(${renderRow(computedOn, qualifier)})`;
+  const value = sql`${row}.${ident(column)}`;
+  return renderPath(toJsonb ? sql`pg_catalog.to_jsonb(${value})` : value, path);
+}
+
+export function renderRow({ type, columns }: RowType, qualifier: Sql): Sql {
+  const row = columns === null
+    ? sql`${qualifier}.*`
+    : sql`row(${join(columns.map((column) => sql`${qualifier}.${ident(column)}`))})`;
+  return sql`cast(${row} as ${nameOf(type)})`;
+}
+
+/** Renders the steps into a JSON value. Keys and indexes are parameters. */
+export function renderPath(value: Sql, path: readonly PathStep[]): Sql {
+  if (path.length === 0) return value;
+  const steps = path.map((step) => sql`${arrows[step.arrow]}${operand(step)}`);
+  return sql`${value}${join(steps, emptySql)}`;
+}
+
+const arrows: Record<PathStep["arrow"], Sql> = { "->": sql`->`, "->>": sql`->>` };
+
+function operand({ operand }: PathStep): Sql {
+  return operand.kind === "key"
+    ? param(operand.key)
+    : sql`cast(${param(operand.index)} as integer)`;
+}
+
+/** Renders the cast that the request contains; null means no cast. */
+export function renderCast(value: Sql, type: string | null): Sql {
+  return type === null ? value : sql`cast(${value} as ${typeName(type)})`;
+}
+
+/** Renders the call of a conversion function with the value; null means no conversion. */
+export function renderConversion(value: Sql, convert: QualifiedName | null): Sql {
+  return convert === null ? value : sql`${nameOf(convert)}(${value})`;
+}
+
+export const textQueryFunctions: Readonly<Record<FullTextOperator, Sql>> = {
+  fts: sql`to_tsquery`,
+  plfts: sql`plainto_tsquery`,
+  phfts: sql`phraseto_tsquery`,
+  wfts: sql`websearch_to_tsquery`,
+};
+
+export function nameOf({ schema, name }: QualifiedName): Sql {
+  return ident(schema, name);
+}

@@ -1,0 +1,116 @@
+/** Renders how the statements of a nested insert pass the keys of written rows on: as JSON, in
+ * settings of the transaction. @module */
+import type { DatabaseFailure } from "../../base/errors/service_error.ts";
+import type { InsertLevel } from "../plan/write/insert_level.ts";
+import {
+  catalogueSql,
+  emptySql,
+  ident,
+  join,
+  literal,
+  type Sql,
+  sql,
+} from "../../base/sql/fragment.ts";
+import { raise, raisedDetail } from "../../base/sql/raise.ts";
+
+export const bodySetting: Sql = literal("svc.body");
+export const sentRows: Sql = ident("svc_rows");
+export const writtenRows: Sql = ident("svc_source");
+/** Table of the keys to keep: the number `n` of each row, that of the row around (`p`), and its keys as texts. */
+export const keptKeys: Sql = ident("svc_keys");
+
+/** The rows that settings keep for each level: all of them, or those that an attempt has inserted. */
+export type KeptRows = "level" | "inserted" | "repeated";
+
+function settingOf(level: number, rows: KeptRows = "level"): Sql {
+  return literal(`svc.${rows}_${level}`);
+}
+
+export function keptText(level: number, rows: KeptRows): Sql {
+  return sql`pg_catalog.current_setting(${settingOf(level, rows)}, true)`;
+}
+
+/** Renders the keys that a level has kept as a FROM item, with the columns of {@linkcode keptKeys}. */
+export function levelRows(
+  level: Pick<InsertLevel, "keys">,
+  number: number,
+  alias: Sql,
+  rows: KeptRows = "level",
+): Sql {
+  const texts = level.keys.map((_, position) => sql`, ${keyColumn(position)} text`);
+  const columns = sql`n bigint, p bigint, action text${join(texts, emptySql)}`;
+  return sql`pg_catalog.json_to_recordset(${
+    keptText(number, rows)
+  }::pg_catalog.json) as ${alias}(${columns})`;
+}
+
+export function keyValue({ keys }: InsertLevel, alias: Sql, name: string): Sql {
+  const position = keys.findIndex((key) => key.name === name);
+  return sql`cast(${alias}.${keyColumn(position)} as ${catalogueSql(keys[position]!.type)})`;
+}
+
+export function keyColumn(position: number): Sql {
+  return ident(`k${position + 1}`);
+}
+
+/** Detail of the error that a level raises if it wrote other rows than were sent. */
+const lostRows = /^([0-9]+) sent, ([0-9]+) written$/;
+
+/** Returns how many rows were sent and written if an error of PostgreSQL is about that; null for others. */
+export function lostRowsOf(
+  error: DatabaseFailure,
+): { readonly sent: string; readonly written: string } | null {
+  const found = lostRows.exec(raisedDetail(error) ?? "");
+  return found === null ? null : { sent: found[1]!, written: found[2]! };
+}
+
+/** Why a row of the body has no row of the table. */
+const unfoundRow = /^row ([0-9]+) (empty|hidden|lost|skipped)$/;
+
+/** Returns a row of the body, by its number from 1, and why it was not found; null for other errors. */
+export function unfoundRowOf(error: DatabaseFailure) {
+  const [, row, reason] = unfoundRow.exec(raisedDetail(error) ?? "") ?? [];
+  return row === undefined ? null : { row, reason };
+}
+
+export function keepRows(level: number, rows: KeptRows = "level", table: Sql = keptKeys): Sql {
+  const all =
+    sql`select coalesce(pg_catalog.json_agg(${table}), '[]')::pg_catalog.text from ${table}`;
+  return keepText(level, rows, sql`(${all})`);
+}
+
+export function keepText(level: number, rows: KeptRows, text: Sql): Sql {
+  return sql`pg_catalog.set_config(${settingOf(level, rows)}, ${text}, true)`;
+}
+
+const sentCount = sql`(select pg_catalog.count(*) from ${sentRows})`;
+
+/** Renders `select` of an expression, which fails if a table does not have as many rows as were sent. */
+export function keepIfEqual(kept: Sql, table: Sql, sent: Sql = sentCount): Sql {
+  // OFFSET 0 keeps PostgreSQL from counting several times.
+  const counts =
+    sql`(select ${sent} as sent, (select pg_catalog.count(*) from ${table}) as written offset 0) as svc_counts`;
+  const failure = raise(sql`sent || ' sent, ' || written || ' written'`);
+  return sql`select from ${counts} where case when sent = written then ${kept} else ${failure} end is null`;
+}
+
+/**
+ * Renders `select` of an expression, which fails if a sent row has no key, or `isLost` holds: the keys lack a row
+ * that was inserted. `isEmpty` tells sent rows that are equal to none, as the columns by which they are found
+ * have NULL. `mayHide` tells whether rows that exist may be hidden; otherwise a trigger has skipped the row.
+ */
+export function keepIfFound(
+  kept: Sql,
+  { isLost, isEmpty, mayHide }: Readonly<Record<"isEmpty" | "isLost" | "mayHide", Sql>>,
+): Sql {
+  const facts =
+    sql`(select ${sentCount} = (select pg_catalog.count(*) from ${keptKeys}) as complete, ${isLost} as lost offset 0) as svc_facts`;
+  const reason =
+    sql`case when ${isEmpty} then 'empty' when lost then 'lost' when ${mayHide} then 'hidden' else 'skipped' end`;
+  // EXCEPT takes time in proportion to the rows; for NOT EXISTS, the planner may choose a nested loop.
+  const unfound =
+    sql`select pg_catalog.min(svc_n) from (select svc_n from ${sentRows} except select n from ${keptKeys}) as svc_unfound`;
+  const first = sql`select svc_n || ' ' || ${reason} from ${sentRows} where svc_n = (${unfound})`;
+  const failure = raise(sql`'row ' || coalesce((${first}), '0 lost')`);
+  return sql`select from ${facts} where case when complete and not lost then ${kept} else ${failure} end is null`;
+}

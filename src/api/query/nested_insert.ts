@@ -1,0 +1,429 @@
+/** Renders the statements of a nested insert: one insert for all rows of a level, as a single
+ * statement would hide the rows around from policies and triggers. @module */
+import type { Statement } from "../../database/batch.ts";
+import type {
+  FilledColumn,
+  InsertLevel,
+  InsertStep,
+  LevelColumn,
+  NestedInsert,
+} from "../plan/write/insert_level.ts";
+import type { MutatePlan } from "../plan/write/mutate_plan.ts";
+import {
+  and,
+  catalogueSql,
+  type CompiledSql,
+  emptySql,
+  ident,
+  join,
+  literal,
+  or,
+  param,
+  type Sql,
+  sql,
+} from "../../base/sql/fragment.ts";
+import { nameText } from "../../base/sql/name_text.ts";
+import { nameOf } from "./field.ts";
+import {
+  bodySetting,
+  keepIfEqual,
+  keepIfFound,
+  keepRows,
+  keepText,
+  keptKeys,
+  keptText,
+  keyColumn,
+  keyValue,
+  levelRows,
+  sentRows,
+  writtenRows,
+} from "./level_keys.ts";
+import { conflictClause, mergeAction, oldRowAlias } from "./on_conflict.ts";
+import { objectRow, rowAlias, writtenValue } from "./written_rows.ts";
+
+export type NestedPlan = Extract<MutatePlan, { kind: "insert" }> & {
+  readonly nested: NestedInsert;
+};
+
+export interface LevelWrite {
+  readonly statement: Statement;
+  /** Name of its level in errors; null for a statement of no level. */
+  readonly path: string | null;
+}
+
+export function isNested(plan: MutatePlan): plan is NestedPlan {
+  return plan.kind === "insert" && plan.nested !== null;
+}
+
+export function renderLevelWrites(
+  plan: NestedPlan,
+  compile: (fragment: Sql) => CompiledSql,
+): readonly LevelWrite[] {
+  const writer = new LevelWriter(plan, compile);
+  return plan.nested.steps.flatMap((step, index) =>
+    step.kind === "links" ? [writer.links(step)] : writer.levels(step.level, index === 0)
+  );
+}
+
+export function renderRootRows(plan: NestedPlan, returned: Sql): Sql {
+  const { nested, relation, read, returning, kept = [] } = plan;
+  const root = nested.levels[0]!;
+  const alias = ident("svc_root");
+  const keys = levelRows(root, 0, alias);
+  if (returning === "none" && kept.length === 0) return sql`select 1 from ${keys}`;
+  const key = nested.key.map((name) => [ident(name), keyValue(root, alias, name)] as const);
+  if (read === null && kept.length === 0) {
+    // The response has the key alone.
+    return sql`select ${join(key.map(([name, value]) => sql`${value} as ${name}`))} from ${keys}`;
+  }
+  const table = nameOf(relation);
+  const equal = key.map(([name, value]) => sql`${table}.${name} = ${value}`);
+  return sql`select ${returned} from ${table} join ${keys} on ${and(equal)} order by ${alias}.n`;
+}
+
+export function foundRows({ nested }: NestedPlan): Sql {
+  const rows = levelRows(nested.levels[0]!, 0, ident("svc_root"));
+  return sql`(select pg_catalog.count(*) from ${rows} where action = 'EXISTING')::pg_catalog.text`;
+}
+
+/** The column of {@linkcode renderRootRows} for `merge_action()`. */
+export const rootMergeAction: Sql = sql`${ident("svc_root")}.action`;
+
+interface LevelBody {
+  readonly json: Sql;
+  readonly isKept: boolean;
+}
+
+const keptBody: LevelBody = {
+  json: sql`pg_catalog.current_setting(${bodySetting}, true)::pg_catalog.json`,
+  isKept: false,
+};
+
+class LevelWriter {
+  readonly #plan: NestedPlan;
+  readonly #nested: NestedInsert;
+  readonly #sentBody: Sql;
+  readonly #keepBody: Sql;
+
+  readonly #compile: (fragment: Sql) => CompiledSql;
+
+  constructor(plan: NestedPlan, compile: (fragment: Sql) => CompiledSql) {
+    this.#plan = plan;
+    this.#compile = compile;
+    this.#sentBody = param(plan.rows.json);
+    this.#keepBody =
+      sql`pg_catalog.set_config(${bodySetting}, ${this.#sentBody}::pg_catalog.text, true)`;
+    this.#nested = plan.nested;
+  }
+
+  /** Renders the writes of a level. The first one keeps the body for the others. */
+  levels(number: number, isFirst: boolean): readonly LevelWrite[] {
+    const level = this.#nested.levels[number]!;
+    const path = level.path.join(".");
+    const keepBody = isFirst
+      ? [this.#toWrite(sql`select where ${this.#keepBody} is null`, null)]
+      : [];
+    const effect = level.conflict?.resolution;
+    if (effect === "find" && (level.isReferred || level.around === null)) {
+      // A statement of its own sees rows that other transactions committed while the one before waited.
+      const writes = [
+        this.#insertMissing(level, number, "inserted"),
+        this.#insertMissing(level, number, "repeated"),
+        this.#find(level, number),
+      ];
+      return [...keepBody, ...writes.map((write) => this.#toWrite(write, path))];
+    }
+    if (effect !== "ignore" || !level.isReferred) {
+      const body = isFirst
+        ? { json: sql`${this.#sentBody}::pg_catalog.text::pg_catalog.json`, isKept: true }
+        : keptBody;
+      return [this.#toWrite(this.#insert(level, number, body), path)];
+    }
+    // Transactions that insert the same rows do it in the same order, so that they wait for each other.
+    const insert = this.#insertRows(level, { order: join(this.#conflictValues(level)) });
+    const rows = tableOfRows(this.#rows(level, keptBody));
+    return [
+      ...keepBody,
+      this.#toWrite(sql`with ${rows} ${insert}`, path),
+      this.#toWrite(this.#lookUp(level, number), path),
+    ];
+  }
+
+  #insert(level: InsertLevel, number: number, body: LevelBody): Sql {
+    const table = nameOf(level.relation);
+    const hasAction = level.around === null && this.#plan.mergeAction !== null;
+    const returned = [
+      ...level.keys.map(({ name }, position) =>
+        sql`${table}.${ident(name)}::pg_catalog.text as ${keyColumn(position)}`
+      ),
+      ...(hasAction ? [sql`${mergeAction(this.#plan)} as action`] : []),
+    ];
+    const prefix = hasAction ? oldRowAlias(this.#plan) : emptySql;
+    const returning = returned.length === 0 ? sql`1` : join(returned);
+    const mayDiffer = level.conflict !== null && !level.isReferred;
+    const isKept = level.keys.length > 0 || level.around === null;
+    const { rank, numbered } = this.#numbered(level, number);
+    const rows = this.#rows(level, body, rank);
+    const inPlace = sql`(${rows}) as ${sentRows}`;
+    // Nothing in the database can drop rows of such an insert, and nothing needs their keys.
+    const isPlain = !isKept && !body.isKept && level.conflict === null;
+    if (isPlain && level.relation.hasDivisibleInserts) {
+      return this.#insertRows(level, { from: inPlace });
+    }
+    const isOne = level.around === null && level.shape === "object";
+    const insert = this.#insertRows(level, isOne ? { from: inPlace } : {});
+    const tables = [
+      ...(isOne ? [] : [tableOfRows(rows)]),
+      sql`${writtenRows} as (${insert} returning ${prefix}${returning})`,
+      ...(isKept ? [sql`${keptKeys} as (${numbered})`] : []),
+    ];
+    const keys = isKept ? keepRows(number) : sql`''`;
+    const kept = body.isKept ? sql`case when ${this.#keepBody} is not null then ${keys} end` : keys;
+    const end = mayDiffer
+      ? sql`select where ${kept} is null`
+      : keepIfEqual(kept, writtenRows, isOne ? sql`1` : undefined);
+    return sql`with ${join(tables)} ${end}`;
+  }
+
+  /** Rows return in the order of their insert. `rank` is a column of {@linkcode sentRows}. */
+  #numbered(level: InsertLevel, number: number): { readonly rank: Sql; readonly numbered: Sql } {
+    const isTarget = this.#nested.steps.some((step) =>
+      step.kind === "links" && step.target === number
+    );
+    if (this.#isSingle(level) && !isTarget) {
+      return { rank: emptySql, numbered: sql`select 1 as n, * from ${writtenRows}` };
+    }
+    const returned = sql`select pg_catalog.row_number() over () as n, * from ${writtenRows}`;
+    const isDense = level.around === null || level.shape === "array";
+    if (isDense && !isTarget) return { rank: emptySql, numbered: returned };
+    return {
+      rank: sql`, pg_catalog.row_number() over (order by ${rowAlias}.n) as svc_rank`,
+      numbered:
+        sql`select svc_n as n, svc_p as p, svc_returned.* from ${sentRows} join (select pg_catalog.row_number() over () as svc_rank, * from ${writtenRows}) as svc_returned using (svc_rank)`,
+    };
+  }
+
+  /** Whether a level has one row at most. Its number is 1. */
+  #isSingle({ around, shape }: InsertLevel): boolean {
+    return shape === "object" &&
+      (around === null || this.#isSingle(this.#nested.levels[around]!));
+  }
+
+  #insertRows(
+    level: InsertLevel,
+    { from = sentRows, order = sql`svc_n` }: { readonly from?: Sql; readonly order?: Sql } = {},
+  ): Sql {
+    const { relation, columns, filled, around, conflict } = level;
+    const names = [...filled, ...columns].map(({ name }) => ident(name));
+    const target = names.length === 0 ? emptySql : sql` (${join(names)})`;
+    const values = join(names.map((_, position) => valueColumn(position)));
+    const onConflict = conflictClause(conflict, relation, { isCounted: around === null });
+    const table = nameOf(relation);
+    return sql`insert into ${table}${target} select ${values} from ${from} order by ${order}${onConflict}`;
+  }
+
+  #conflictValues({ conflict, columns, filled }: InsertLevel): readonly Sql[] {
+    const all = [...filled, ...columns].map(({ name }) => name);
+    return conflict!.target.columns!.map((name) => valueColumn(all.indexOf(name)));
+  }
+
+  /** The repeated one inserts rows that others deleted behind the first, which met them. */
+  #insertMissing(level: InsertLevel, number: number, attempt: "inserted" | "repeated"): Sql {
+    const isFirst = attempt === "inserted";
+    const table = nameOf(level.relation);
+    const missing = ident("svc_missing");
+    const { from, equal } = this.#existing(level);
+    const open = isFirst ? emptySql : sql` and ${keptText(number, "repeated")} = '[]'`;
+    // Values that a partial index does not have are equal to those of no row.
+    const isMissing = level.conflict!.target.predicate === null
+      ? sql`not exists (select from ${from} where ${equal})`
+      : sql`true`;
+    const rows = sql`select * from ${sentRows} where ${isMissing}${open}`;
+    const order = sql`${join(this.#conflictValues(level))}, svc_n`;
+    const returned = level.keys.map(({ name }, position) =>
+      sql`${table}.${ident(name)}::pg_catalog.text as ${keyColumn(position)}`
+    );
+    const insert = this.#insertRows(level, { from: missing, order });
+    const conflicts =
+      sql`(select pg_catalog.count(*) from ${missing}) > (select pg_catalog.count(*) from ${writtenRows})`;
+    const kept = [
+      keepRows(number, attempt, writtenRows),
+      ...(isFirst
+        ? [keepText(number, "repeated", sql`case when ${conflicts} then '[]' else 'null' end`)]
+        : []),
+    ];
+    return sql`with ${
+      tableOfRows(this.#rows(level, keptBody))
+    }, ${missing} as materialized (${rows}), ${writtenRows} as (${insert} returning ${
+      join(returned)
+    }) select where ${join(kept, sql` || `)} is null`;
+  }
+
+  /** Renders the keys of all rows, and whether they were inserted. Fails if a row is not found. */
+  #find(level: InsertLevel, number: number): Sql {
+    const target = new Set(level.conflict!.target.columns!);
+    const isKey = ({ name }: { readonly name: string }) => target.has(name);
+    // The other columns may have defaults, such as numbers of a sequence.
+    const own: InsertLevel = {
+      ...level,
+      columns: level.columns.filter(isKey),
+      filled: level.filled.filter(isKey),
+    };
+    const inserted = ident("svc_inserted");
+    const { from, equal, keys } = this.#existing(own);
+    const attempts = (["inserted", "repeated"] as const).map((attempt) =>
+      sql`select * from ${levelRows(level, number, inserted, attempt)}`
+    );
+    const names = join(level.keys.map((_, position) => keyColumn(position)));
+    const values = join(
+      level.keys.map(({ name }) => sql`${foundAlias}.${ident(name)}::pg_catalog.text`),
+    );
+    // PostgreSQL hashes the rows of IN. For a join, it may choose a nested loop.
+    const action =
+      sql`case when (${values}) in (select ${names} from ${inserted}) then 'INSERT' else 'EXISTING' end`;
+    const joined =
+      sql`select ${sentRows}.svc_n as n, ${sentRows}.svc_p as p, ${action} as action${keys} from ${sentRows} join ${from} on ${equal}`;
+    const isLost =
+      sql`exists (select ${names} from ${inserted} except select ${names} from ${keptKeys})`;
+    const isEmpty = or(this.#conflictValues(own).map((value) => sql`${value} is null`));
+    const { isView, schema, name } = level.relation;
+    const table = sql`${literal(nameText(schema, name))}::pg_catalog.regclass`;
+    const mayHide = isView ? sql`true` : sql`pg_catalog.row_security_active(${table})`;
+    return sql`with ${tableOfRows(this.#rows(own, keptBody))}, ${inserted} as (${
+      join(attempts, sql` union all `)
+    }), ${keptKeys} as (${joined}) ${keepIfFound(keepRows(number), { isLost, isEmpty, mayHide })}`;
+  }
+
+  /** Renders the rows that exist as a FROM item, with the condition that a sent row is the same. */
+  #existing(level: InsertLevel) {
+    const { columns: names, predicate } = level.conflict!.target;
+    const needed = new Set([...names!, ...level.keys.map(({ name }) => name)]);
+    const where = predicate === null ? emptySql : sql` where ${catalogueSql(predicate)}`;
+    const rows = sql`select ${join([...needed].map((name) => ident(name)))} from ${
+      nameOf(level.relation)
+    }${where}`;
+    const values = this.#conflictValues(level);
+    const equal = names!.map((name, position) =>
+      sql`${foundAlias}.${ident(name)} = ${sentRows}.${values[position]!}`
+    );
+    const keys = level.keys.map(({ name }, position) =>
+      sql`, ${foundAlias}.${ident(name)}::pg_catalog.text as ${keyColumn(position)}`
+    );
+    return { from: sql`(${rows}) as ${foundAlias}`, equal: and(equal), keys: join(keys, emptySql) };
+  }
+
+  #lookUp(level: InsertLevel, number: number): Sql {
+    const { from, equal, keys } = this.#existing(level);
+    const joined =
+      sql`select ${sentRows}.svc_n as n, ${sentRows}.svc_p as p${keys} from ${sentRows} join ${from} on ${equal}`;
+    return sql`with ${tableOfRows(this.#rows(level, keptBody))}, ${keptKeys} as (${joined}) ${
+      keepIfEqual(keepRows(number), keptKeys)
+    }`;
+  }
+
+  #rows(level: InsertLevel, body: LevelBody, rank = emptySql): Sql {
+    const { filled, columns } = level;
+    const { defaults } = this.#nested;
+    const sources = filled.flatMap(({ sources }) => sources);
+    const joined = this.#joins(sources);
+    const values = [
+      ...filled.map((column) => this.#filledValue(column)),
+      ...columns.map((column) => writtenValue(column, { defaults })),
+    ].map((value, position) => sql`, ${value} as ${valueColumn(position)}`);
+    const type = defaults ? sql`::pg_catalog.jsonb` : emptySql;
+    const objects = sql`(select n, p, value${type} as value from (${
+      this.#objects(level, body)
+    }) as svc_object) as ${rowAlias}`;
+    const expanded = columns.length === 0
+      ? emptySql
+      : sql` cross join lateral ${objectRow({ columns, defaults })}`;
+    return sql`select ${rowAlias}.n as svc_n, ${rowAlias}.p as svc_p${rank}${
+      join(values, emptySql)
+    } from ${objects}${joined}${expanded}`;
+  }
+
+  /** Joins the rows whose keys fill columns. A row around exists always, one inside need not. */
+  #joins(sources: readonly FilledColumn["sources"][number][]): Sql {
+    const joins = new Map<number, Sql>();
+    for (const { level, row } of sources) {
+      const alias = filledAlias({ level });
+      const item = levelRows(this.#nested.levels[level]!, level, alias);
+      const own = row === "around" ? sql`p` : sql`n`;
+      joins.set(level, sql` left join ${item} on ${alias}.n = ${rowAlias}.${own}`);
+    }
+    return join([...joins.values()], emptySql);
+  }
+
+  #filledValue({ sources }: FilledColumn): Sql {
+    const values = sources.map((source) =>
+      keyValue(this.#nested.levels[source.level]!, filledAlias(source), source.name)
+    );
+    return values.length === 1 ? values[0]! : sql`coalesce(${join(values)})`;
+  }
+
+  /**
+   * Renders the objects of a level: the number `n` of each, the number `p` of the object around, and its
+   * `value`. An object that is the only one of its kind has the number of the object around.
+   */
+  #objects({ around, key, shape }: InsertLevel, body: LevelBody): Sql {
+    if (around === null) {
+      return shape === "object"
+        ? sql`select 1::bigint as n, null::bigint as p, ${body.json} as value`
+        : sql`select n, null::bigint as p, value from pg_catalog.json_array_elements(${body.json}) with ordinality as svc_element(value, n)`;
+    }
+    const outer = this.#objects(this.#nested.levels[around]!, body);
+    // OFFSET 0 keeps PostgreSQL from reading the member several times.
+    const members = sql`(select n, value -> ${
+      literal(key!)
+    } as value from (${outer}) as svc_outer offset 0) as svc_outer`;
+    const isNull = sql`pg_catalog.json_typeof(svc_outer.value) = 'null'`;
+    if (shape === "object") {
+      return sql`select n, n as p, value from ${members} where not ${isNull}`;
+    }
+    const number = this.#isSingle(this.#nested.levels[around]!)
+      ? sql`svc_element.n`
+      : sql`pg_catalog.row_number() over (order by svc_outer.n, svc_element.n)`;
+    const elements = sql`case when not ${isNull} then svc_outer.value end`;
+    return sql`select ${number} as n, svc_outer.n as p, svc_element.value from ${members}, lateral pg_catalog.json_array_elements(${elements}) with ordinality as svc_element(value, n)`;
+  }
+
+  #toWrite(fragment: Sql, path: string | null): LevelWrite {
+    return { statement: { ...this.#compile(fragment), use: "none", runsUserCode: true }, path };
+  }
+
+  links(
+    { junction, around, target, columns, mayExist }: Extract<InsertStep, { kind: "links" }>,
+  ): LevelWrite {
+    const { levels } = this.#nested;
+    const [outer, inner] = [ident("svc_around"), ident("svc_target")];
+    const values = columns.map(({ level, name }, position) => {
+      const alias = level === around ? outer : inner;
+      return sql`${keyValue(levels[level]!, alias, name)} as ${valueColumn(position)}`;
+    });
+    const names = join(columns.map((_, position) => valueColumn(position)));
+    // One row may stand twice in an array.
+    const linked = sql`select pg_catalog.min(n) as n, ${names} from (select ${inner}.n, ${
+      join(values)
+    } from ${levelRows(levels[target]!, target, inner)} join ${
+      levelRows(levels[around]!, around, outer)
+    } on ${outer}.n = ${inner}.p) as svc_pairs group by ${names}`;
+    const into = join(columns.map(({ column }) => ident(column)));
+    const conflict = mayExist ? sql` on conflict do nothing` : emptySql;
+    const select = sql`select ${names} from (${linked}) as svc_links order by n${conflict}`;
+    return this.#toWrite(sql`insert into ${nameOf(junction)} (${into}) ${select}`, null);
+  }
+}
+
+const foundAlias = ident("svc_found");
+
+function valueColumn(position: number): Sql {
+  return ident(`c${position + 1}`);
+}
+
+function tableOfRows(rows: Sql): Sql {
+  return sql`${sentRows} as materialized (${rows})`;
+}
+
+function filledAlias({ level }: Pick<LevelColumn, "level">): Sql {
+  return ident(`svc_level_${level}`);
+}

@@ -1,0 +1,90 @@
+/** Renders the subqueries that pick pages, and the first of equal rows. @module */
+import type { PlannedOrder, ReadNode, RowRange } from "../plan/read/read_node.ts";
+import { emptySql, ident, join, or, type Sql, sql } from "../../base/sql/fragment.ts";
+import { orderTerm } from "./condition.ts";
+import { readingOrder, rowsBehind } from "./cursor.ts";
+import { renderRange } from "./from_where.ts";
+import { type PageReader, type RowReader, valueKey } from "./row_reader.ts";
+
+export interface PickedRows {
+  readonly page: PageReader;
+  readonly own: RowReader;
+  readonly rows: (conditions: readonly Sql[]) => Sql;
+  /** The values of the order in the rows, and the page's columns of them. */
+  readonly order: readonly OrderedColumn[];
+  readonly range: RowRange;
+  /** Whether an index serves each condition of a cursor. A function must run once. */
+  readonly isDivided: boolean;
+}
+
+export interface OrderedColumn {
+  readonly term: PlannedOrder;
+  readonly value: Sql;
+  readonly name: Sql;
+}
+
+/** Renders the subquery of a paged node. Of rows that are equal in some values it picks the first. */
+export function pageQuery(node: ReadNode, picked: PickedRows): Sql {
+  const { page, own, rows, order, range } = picked;
+  const { distinct, cursor } = node;
+  const reading = order.map(({ name, term }) =>
+    orderTerm(name, readingOrder(term, cursor?.page ?? null))
+  );
+  const end = sql`${orderClause(reading)}${renderRange(range)}`;
+  if (distinct === null || distinct === "all") {
+    const behind = cursor === null ? null : rowsBehind(cursor, order);
+    const joined = behind === null ? [] : [or(behind)];
+    const conditions = behind === null || !picked.isDivided
+      ? [joined]
+      : behind.map((each) => [each]);
+    const parts = conditions.map((each) => sql`select ${page.columns()}${rows(each)}${end}`);
+    return parts.length === 1 ? parts[0]! : together(node, parts, end);
+  }
+  const names = distinct.map((value) => page.column(valueKey(value), () => own.value(value)));
+  const keys = names.map((name) => ident(name));
+  const first = sql`select distinct on (${join(keys)}) ${page.columns()}${rows([])}`;
+  if (order.length === 0 || ordersBy(node, names, page)) return sql`${first}${end}`;
+  const sorted = orderClause([...keys, ...reading]);
+  return sql`select * from (${first}${sorted}) as ${ident(node.alias)}${end}`;
+}
+
+/** Renders the rows of several queries, each of which is ordered and limited, in one order. */
+function together({ alias }: ReadNode, parts: readonly Sql[], end: Sql): Sql {
+  const all = join(parts.map((part) => sql`(${part})`), sql` union all `);
+  return sql`select * from (${all}) as ${ident(alias)}${end}`;
+}
+
+function ordersBy({ order }: ReadNode, names: readonly string[], page: PageReader): boolean {
+  const distinct = new Set(names);
+  const first = order.slice(0, distinct.size).map((term) => page.column(termKey(term), noValue));
+  return new Set(first).size === distinct.size && first.every((name) => distinct.has(name));
+}
+
+function noValue(): never {
+  throw new TypeError("cannot read a page: it has no column for a term of its order");
+}
+
+/** Renders the rows of a node without a relation: the first of those that are equal in some values. */
+export function distinctRows(
+  { alias, distinct }: ReadNode,
+  reader: RowReader,
+  order: readonly Sql[],
+  rows: Sql,
+): Sql {
+  if (distinct === null || distinct === "all") return rows;
+  const keys = distinct.map(reader.value);
+  return sql` from (select distinct on (${join(keys)}) ${ident(alias)}.*${rows}${
+    orderClause([...keys, ...order])
+  }) as ${ident(alias)}`;
+}
+
+export function termKey(term: PlannedOrder): string {
+  return term.kind === "value"
+    ? valueKey(term.value)
+    : `order ${JSON.stringify([term.embed, term.key, term.path])}`;
+}
+
+/** Renders ` order by …`; empty without terms. */
+export function orderClause(terms: readonly Sql[]): Sql {
+  return terms.length === 0 ? emptySql : sql` order by ${join(terms)}`;
+}

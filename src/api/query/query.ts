@@ -1,0 +1,401 @@
+/** Renders the statement of a request: one row of metadata columns and the body. @module */
+import type { Statement } from "../../database/batch.ts";
+import type { CallPlan } from "../plan/call_plan.ts";
+import type { MutatePlan } from "../plan/write/mutate_plan.ts";
+import type { BodyFormat, Explain } from "../plan/negotiate.ts";
+import type { CountPlan } from "../plan/read/count_plan.ts";
+import type { Tagging } from "../plan/write/preconditions.ts";
+import type { ReadPlan } from "../plan/read/read_plan.ts";
+import {
+  compile,
+  type CompiledSql,
+  emptySql,
+  ident,
+  join,
+  literal,
+  param,
+  type Sql,
+  sql,
+} from "../../base/sql/fragment.ts";
+import {
+  bodyExpression,
+  type BodyRows,
+  bodySource,
+  elementOf,
+  onlyVersion,
+  rowsAlias,
+  valueExpression,
+} from "./body.ts";
+import { renderCall, renderExplain } from "./call.ts";
+import { cutRows, renderRoot, type RootRows } from "./cursor_page.ts";
+import { isKeyed, keyChecks } from "./keyed_update.ts";
+import { renderMutationTables } from "./mutate.ts";
+import { foundRows, isNested, type LevelWrite, renderLevelWrites } from "./nested_insert.ts";
+import { insertedColumn, isCountedByXmax, updatedRowsSetting } from "./on_conflict.ts";
+import { renderCount, renderRows, renderVersionedRows, type VersionedRows } from "./read.ts";
+import { type BodyWithMembers, keepResult, renderBody } from "./result_reference.ts";
+import { renderTagged, type VersionSource } from "./row_version.ts";
+import { framingOf, renderRowsResult, rowFormatOf, type RowsResult } from "./rows_form.ts";
+
+/** Positions of the metadata columns in the result row. Those from 4 on belong to kinds of statements. */
+export const resultColumn = {
+  /** Number of rows of the result; NULL if they are sent before it is known. */
+  rows: 0,
+  /** Number of rows without the row range; NULL when the request needs no total. */
+  total: 1,
+  /** Value of the setting `response.headers`; NULL or empty when unset. */
+  headers: 2,
+  /** Value of the setting `response.status`; NULL or empty when unset. */
+  status: 3,
+  /** Writes: number of rows that an upsert updated, or found with `resolution=return-existing`. */
+  updated: 4,
+  /** Writes: JSON object of the primary key, if the result has one row; NULL otherwise. */
+  key: 5,
+  /** Writes: number of written rows; NULL when it equals the rows of the result. */
+  affected: 6,
+  /** Updates by key: number of the body's first row without key, from 1; NULL without one. */
+  rowWithoutKey: 7,
+  missingKeyColumn: 8,
+  /** Updates by key: number of the body's first row whose key an earlier one has; NULL without one. */
+  rowWithRepeatedKey: 9,
+  /** Updates by key with `unmatched=fail`: number of the body's rows that match no row. */
+  unmatched: 10,
+  /** Updates by key with `unmatched=fail`: the keys of some of them, as JSON. */
+  unmatchedKeys: 11,
+  /** Reads that may be cut, and those of a page by a cursor: `1` if more rows follow in the order of reading. */
+  more: 4,
+  /** Reads of a page by a cursor: the cursor of the first row; NULL without rows before the page. */
+  firstCursor: 5,
+  /** Reads of a page by a cursor: the cursor of the last row; NULL without rows behind the page. */
+  lastCursor: 6,
+} as const;
+
+export interface Query {
+  readonly main: Statement;
+  /** For roles that cannot read the row versions in `main`. Default: `main` reads none. */
+  readonly unversioned?: Statement;
+  /** The EXPLAIN whose row estimate is the count; null when the request needs no estimate. */
+  readonly estimate: Statement | null;
+  /** Writes before the main statement, which then only reads. Default: none. */
+  readonly writes?: readonly LevelWrite[];
+}
+
+export interface ResultOptions {
+  /** Format of the body; null for no body. */
+  readonly format: BodyFormat | null;
+  /** Options of EXPLAIN, to return the execution plan; null to return the result. */
+  readonly explain: Explain | null;
+  /** How the result gets its tag; null if it has none. A tag is the last column before the body. */
+  readonly tagging: Tagging | null;
+  /** The body, whose objects have further members. Default: none. */
+  readonly substitute?: BodyWithMembers;
+  /** Position of the operation whose rows later ones refer to; a setting keeps them. Default: none. */
+  readonly keptFor?: number;
+}
+
+const source = ident("svc_source");
+
+export function readQuery(plan: ReadPlan, count: CountPlan, options: ResultOptions): Query {
+  const { format, tagging } = options;
+  const estimate = options.explain === null ? estimateOf(plan, count, options) : null;
+  const total = totalOf(plan, count);
+  const element = tableRows(tagging);
+  const version = tagging?.version ?? null;
+  const rowFormat = isSentByRow(options) ? rowFormatOf(format, plan) : null;
+  const shown = version === null
+    ? renderRoot(plan)
+    : cutRows(plan, (read) => renderRowsOf(read, format, version));
+  const root = plan.showsSnapshot
+    ? { ...shown, metadata: [...shown.metadata, currentSnapshot] }
+    : shown;
+  if (rowFormat !== null) {
+    const result = { root, common: [], total, format: rowFormat, element, tagging };
+    return { main: rowsStatement(result, options), estimate };
+  }
+  const main = renderResult({
+    total,
+    kept: keptRows(options, element),
+    metadata: root.metadata,
+    body: bodyOf(format, element),
+    from: sourceOf(format, root.rows),
+    element,
+  }, options);
+  return { main: toStatement(sql`${withTables(root)}${main}`, options), estimate };
+}
+
+export function mutateQuery(plan: MutatePlan, options: ResultOptions): Query {
+  const from = sql`${source} as ${ident(plan.relation.name)}`;
+  const version = options.tagging?.version ?? null;
+  const shown = plan.read === null ? null : options.format;
+  const returned = version === null ? null : { kind: "returned" } as const;
+  const rows = plan.read === null
+    ? sql`select * from ${source}`
+    : renderRowsOf(plan.read, shown, returned, from);
+  const element = tableRows(options.tagging);
+  const checks = isKeyed(plan) ? keyChecks(plan) : [];
+  const result = renderResult({
+    total: nullText,
+    kept: keptWrites(plan, options),
+    metadata: [updatedRows(plan), keyOf(plan), affectedRows(plan), ...checks],
+    body: bodyOf(shown, element),
+    from: sourceOf(shown, rows),
+    element,
+  }, options);
+  const main = sql`with ${renderMutationTables(plan, { source, version })} ${result}`;
+  const query = { main: toStatement(main, options), estimate: null };
+  if (!isNested(plan)) return query;
+  const writes = renderLevelWrites(plan, (fragment) => compileWith(fragment, options));
+  return { ...query, writes };
+}
+
+export function callQuery(plan: CallPlan, count: CountPlan, options: ResultOptions): Query {
+  const { format, tagging } = options;
+  const { read, routine } = plan;
+  const { alias, items: [only, ...others] } = read.root;
+  // Rows of other items than the value are objects.
+  const isValue = only?.kind === "all" || only?.key === plan.scalarColumn;
+  const scalarColumn = isValue && others.length === 0 ? plan.scalarColumn : null;
+  const call = renderCall(plan, alias);
+  const element = { scalarColumn, single: !routine.returns.set };
+  const isJson = format?.kind === "array" || format?.kind === "object";
+  const isKept = options.keptFor !== undefined;
+  if (isJson && scalarColumn !== null && isOneValue(plan, count) && !isKept) {
+    // OFFSET 0 makes PostgreSQL run the function before it reads the response settings.
+    const main = renderResult({
+      rows: sql`'1'::pg_catalog.text`,
+      total: nullText,
+      body: valueExpression(format, scalarColumn),
+      from: sql`(${renderRows(read, call)} offset 0) as ${rowsAlias}`,
+      element,
+    }, options);
+    return { main: toStatement(main, options), estimate: null };
+  }
+  // The count reads the result a second time, but the function must run once.
+  const materialized = count.kind === "exact";
+  const from = materialized ? sql`${source} as ${ident(alias)}` : call;
+  const common = materialized
+    ? [sql`${source} as materialized (select ${ident(alias)}.* from ${call})`]
+    : [];
+  const root = renderRoot(read, from);
+  const total = materialized ? totalOf(read, count, from) : nullText;
+  const rowFormat = plan.access === "read only" && routine.returns.set && isSentByRow(options)
+    ? rowFormatOf(format, read)
+    : null;
+  if (rowFormat !== null) {
+    const result = { root, common, total, format: rowFormat, element, tagging };
+    return { main: rowsStatement(result, options), estimate: null };
+  }
+  const body = format === null ? calledOnly(element) : bodyExpression(format, element);
+  const result = renderResult({
+    total,
+    kept: keptRows(options, element),
+    metadata: root.metadata,
+    body,
+    from: sourceOf(format, root.rows),
+    element,
+  }, options);
+  const main = toStatement(sql`${withTables(root, common)}${result}`, options);
+  return { main, estimate: null };
+}
+
+function tableRows(tagging: Tagging | null): BodyRows {
+  const isVersioned = tagging !== null && tagging.version !== null;
+  return { scalarColumn: null, single: false, isVersioned };
+}
+
+function renderRowsOf(
+  plan: ReadPlan,
+  format: BodyFormat | null,
+  version: VersionSource | null,
+  from?: Sql,
+): Sql {
+  if (version === null) return renderRows(plan, from);
+  return renderVersionedRows(plan, { version, row: versionedRowOf(format) }, from);
+}
+
+function versionedRowOf(format: BodyFormat | null): VersionedRows["row"] {
+  switch (format?.kind) {
+    case "aggregate":
+      return format.over ?? "record";
+    case "geojson":
+    case "value":
+      return "record";
+    case "csv":
+      return "columns";
+    default:
+      return "json";
+  }
+}
+
+interface ResultParts {
+  /** Number of rows as text. Default: that of the FROM item. */
+  readonly rows?: Sql;
+  readonly total: Sql;
+  /** Keeps the rows for later operations of a batch. Default: they are not kept. */
+  readonly kept?: Sql | null;
+  /** Metadata columns behind the settings of the response. Default: none. */
+  readonly metadata?: readonly Sql[];
+  readonly body: Sql;
+  readonly from: Sql;
+  readonly element: BodyRows;
+}
+
+function renderResult(
+  {
+    rows = sql`pg_catalog.count(*)::pg_catalog.text`,
+    kept = null,
+    metadata: others = [],
+    element,
+    ...parts
+  }: ResultParts,
+  { format, tagging }: ResultOptions,
+): Sql {
+  const { total, body, from } = parts;
+  const metadata = (kept: Sql | null) => {
+    const headers = kept === null
+      ? responseHeaders
+      : sql`case when ${kept} is not null then ${responseHeaders} end`;
+    return [headers, responseStatus, ...others];
+  };
+  if (tagging === null || format === null) {
+    return sql`select ${rows}, ${total}, ${join(metadata(kept))}, ${body} from ${from}`;
+  }
+  const version = onlyVersion(element);
+  return renderTagged({ ...parts, rows, kept, metadata, version, format }, tagging);
+}
+
+/** A single value of a built-in type and an array element have the same JSON. */
+function isOneValue({ routine, arguments: given, read: { root } }: CallPlan, count: CountPlan) {
+  const { returns } = routine;
+  const isCalled = given.kind !== "json" || given.shape === "object";
+  const isPlain = !returns.set && !returns.composite && returns.typeSchema === "pg_catalog" &&
+    returns.typeName !== "json";
+  const isWhole = root.conditions.length === 0 && root.order.length === 0 &&
+    root.range.limit === null && root.range.offset === null;
+  return isPlain && isCalled && isWhole && count.kind !== "exact";
+}
+
+const nullText = sql`null::pg_catalog.text`;
+const currentSnapshot = sql`pg_catalog.pg_current_snapshot()::pg_catalog.text`;
+
+/** The settings that user-defined code can use to change the response. */
+const responseHeaders = sql`pg_catalog.current_setting('response.headers', true)`;
+const responseStatus = sql`pg_catalog.current_setting('response.status', true)`;
+
+/** Returns the expression that keeps the rows that become the body; null if they are not kept. */
+function keptRows({ keptFor, format }: ResultOptions, rows: BodyRows): Sql | null {
+  if (keptFor === undefined) return null;
+  const element = elementOf(format?.kind === "csv" ? { ...rows, isVersioned: false } : rows);
+  return keepResult(keptFor, sql`coalesce(pg_catalog.json_agg(${element}), '[]')`);
+}
+
+/** Returns the expression that keeps columns of the written rows; null if they are not kept. */
+function keptWrites({ kept = [] }: MutatePlan, { keptFor }: ResultOptions): Sql | null {
+  if (keptFor === undefined) return null;
+  const columns = kept.length === 0 ? sql`1` : join(kept.map((name) => ident(name)));
+  const rows = sql`select ${columns} from ${source}`;
+  return keepResult(
+    keptFor,
+    sql`select coalesce(pg_catalog.json_agg(svc_kept.*), '[]') from (${rows}) as svc_kept`,
+  );
+}
+
+/** Renders `with … ` with the tables that rows read; empty for none. */
+function withTables({ common }: RootRows, others: readonly Sql[] = []): Sql {
+  const tables = common === null ? others : [...others, common];
+  return tables.length === 0 ? emptySql : sql`with ${join(tables)} `;
+}
+
+function totalOf(plan: ReadPlan, count: CountPlan, from?: Sql): Sql {
+  if (count.kind !== "exact" && count.kind !== "estimated") return nullText;
+  const bound = count.kind === "exact" ? count.bound : count.cap;
+  const limit = bound === null ? emptySql : sql` limit ${param(String(bound + 1))}`;
+  return sql`(select pg_catalog.count(*) from (${
+    renderCount(plan, from)
+  }${limit}) as svc_count)::pg_catalog.text`;
+}
+
+function estimateOf(plan: ReadPlan, count: CountPlan, options: ResultOptions): Statement | null {
+  if (count.kind !== "planned" && count.kind !== "estimated") return null;
+  const text = compileWith(sql`explain (format json) ${renderCount(plan)}`, options);
+  return { ...text, use: "rows", runsUserCode: true };
+}
+
+function bodyOf(format: BodyFormat | null, rows: BodyRows): Sql {
+  return format === null ? nullText : bodyExpression(format, rows);
+}
+
+function sourceOf(format: BodyFormat | null, rows: Sql): Sql {
+  return format === null ? sql`(${rows}) as ${rowsAlias}` : bodySource(format, rows);
+}
+
+function updatedRows(plan: MutatePlan): Sql {
+  if (isNested(plan) && plan.conflict?.resolution === "find") return foundRows(plan);
+  if (isCountedByXmax(plan)) {
+    return sql`(select pg_catalog.count(*) from ${source} where not ${insertedColumn})::pg_catalog.text`;
+  }
+  const counted = plan.kind === "insert" && plan.conflict?.resolution === "merge";
+  return counted
+    ? sql`nullif(pg_catalog.current_setting(${literal(updatedRowsSetting)}, true), '')`
+    : nullText;
+}
+
+/** Embeds, conditions on them and aggregates change the number of rows. */
+function affectedRows({ read }: MutatePlan): Sql {
+  if (read === null) return nullText;
+  const { embeds, conditions, grouped } = read.root;
+  const same = embeds.length === 0 && conditions.length === 0 && !grouped;
+  return same ? nullText : sql`(select pg_catalog.count(*) from ${source})::pg_catalog.text`;
+}
+
+/** PostgreSQL drops the call of a scalar function whose value is unused. */
+function calledOnly({ scalarColumn }: BodyRows): Sql {
+  if (scalarColumn === null) return nullText;
+  return sql`case when pg_catalog.count(${rowsAlias}.${ident(scalarColumn)}) < 0 then '' end`;
+}
+
+function keyOf({ relation, returning, read, kind }: MutatePlan): Sql {
+  if (kind !== "insert" || returning === "none" || read !== null) return nullText;
+  const key = new Set(relation.primaryKey);
+  const order = returning === "all" ? relation.columns.map(({ name }) => name) : returning;
+  const members = order.filter((name) => key.has(name)).map((name) =>
+    sql`${literal(name)}, ${rowsAlias}.${ident(name)}::pg_catalog.text`
+  );
+  return members.length === 0
+    ? nullText
+    : sql`case when pg_catalog.count(*) = 1 then pg_catalog.min(pg_catalog.json_build_object(${
+      join(members)
+    })::pg_catalog.text) end`;
+}
+
+function rowsStatement(
+  { root, ...result }:
+    & Pick<RowsResult, "common" | "format" | "element" | "tagging" | "total">
+    & { readonly root: RootRows },
+  options: ResultOptions,
+): Statement {
+  const { rows } = root;
+  const metadata = [responseHeaders, responseStatus, ...root.metadata];
+  const common = root.common === null ? result.common : [...result.common, root.common];
+  const statement = toStatement(renderRowsResult({ ...result, rows, metadata, common }), options);
+  return { ...statement, framing: framingOf(result.format, result.element) };
+}
+
+/** Plans are those of the form that reads its rows once, and rows that are kept are one value. */
+function isSentByRow({ explain, keptFor }: ResultOptions): boolean {
+  return explain === null && keptFor === undefined;
+}
+
+function toStatement(fragment: Sql, options: ResultOptions): Statement {
+  const { explain } = options;
+  if (explain === null) {
+    return { ...compileWith(fragment, options), use: "result", runsUserCode: true };
+  }
+  const explained = compileWith(renderExplain(fragment, explain), options);
+  return { ...explained, use: "rows", runsUserCode: true };
+}
+
+function compileWith(fragment: Sql, { substitute }: ResultOptions): CompiledSql {
+  if (substitute === undefined) return compile(fragment);
+  return compile(fragment, (value) => value === substitute.text ? renderBody(substitute) : null);
+}

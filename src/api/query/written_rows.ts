@@ -1,0 +1,129 @@
+/** Renders the rows of a body, which PostgreSQL expands from JSON. @module */
+import type { WrittenRows } from "../plan/write/mutate_plan.ts";
+import type { WrittenColumn } from "../plan/write/written_column.ts";
+import {
+  catalogueSql,
+  ident,
+  join,
+  literal,
+  ownName,
+  param,
+  type Sql,
+  sql,
+} from "../../base/sql/fragment.ts";
+import { renderConversion } from "./field.ts";
+
+export const bodyAlias: Sql = ident("svc_body");
+/** Column of {@linkcode numberedRows}: the position of the row in the body, from 1. */
+export const rowNumber: Sql = ownName("n");
+/** Column of {@linkcode numberedRows}: the row's object. */
+export const rowObject: Sql = ownName("value");
+/** Alias of the body's objects, in the column `value`, before defaults are added to them. */
+export const rowAlias: Sql = ident("svc_row");
+
+/** Without columns, each object becomes one row of defaults. */
+export function selectRows(rows: WrittenRows): Sql {
+  if (rows.columns.length === 0) return sql`select from ${emptyObjects(rows)}`;
+  return sql`select ${join(writtenValues(rows))} from ${expandedRows(rows, "insert")}`;
+}
+
+/** Returns one row for each object of a body whose objects have no keys. */
+function emptyObjects({ json, shape }: WrittenRows): Sql {
+  return shape === "object"
+    ? sql`(values (1)) as ${bodyAlias}`
+    : sql`pg_catalog.json_array_elements(${param(json)}::pg_catalog.json) as ${bodyAlias}`;
+}
+
+/** Renders `json_to_recordset($1) as svc_body("a" int, …)`. Citus takes a set alone for the rows of an update. */
+export function expandedRows(rows: WrittenRows, statement: "insert" | "update"): Sql {
+  const { json, shape, columns } = rows;
+  if (!rows.defaults) {
+    const body = sql`${param(json)}::pg_catalog.json`;
+    const alias = sql`${bodyAlias}(${join(columns.map(columnDefinition))})`;
+    if (shape === "array") return sql`pg_catalog.json_to_recordset(${body}) as ${alias}`;
+    if (statement === "insert") return sql`pg_catalog.json_to_record(${body}) as ${alias}`;
+    // The first cast refuses several values: with `columns` the body was not scanned.
+    return sql`pg_catalog.json_to_recordset(('[' || ${body}::pg_catalog.text || ']')::pg_catalog.json) as ${alias}`;
+  }
+  const objects = shape === "object"
+    ? sql`(select ${param(json)}::pg_catalog.jsonb) as ${rowAlias}(value)`
+    : sql`pg_catalog.jsonb_array_elements(${param(json)}::pg_catalog.jsonb) as ${rowAlias}(value)`;
+  return sql`${objects}, lateral ${objectRow(rows)}`;
+}
+
+/** Defaults pass through JSON like values of the body, which gives them the column's type. */
+function completed(columns: readonly WrittenColumn[]): Sql {
+  const defaults = columns.flatMap((column) => {
+    if (column.default === null || column.fromJson !== null) return [];
+    const name = literal(column.name);
+    const value = sql`pg_catalog.jsonb_build_object(${name}, ${catalogueSql(column.default)})`;
+    return [sql`case when ${has(column)} then '{}' else ${value} end`];
+  });
+  return join([...defaults, sql`${rowAlias}.value`], sql` || `);
+}
+
+/** Renders the test that the row's object has the column's key. */
+function has({ name }: WrittenColumn): Sql {
+  return sql`${rowAlias}.value ? ${literal(name)}`;
+}
+
+function columnDefinition({ name, type, fromJson }: WrittenColumn): Sql {
+  return sql`${ident(name)} ${fromJson === null ? catalogueSql(type) : sql`json`}`;
+}
+
+/** Renders the values of a row under the names of their columns. */
+export function writtenValues(rows: WrittenRows): readonly Sql[] {
+  return rows.columns.map((column) => sql`${writtenValue(column, rows)} as ${ident(column.name)}`);
+}
+
+export function writtenValue(
+  column: WrittenColumn,
+  { defaults }: Pick<WrittenRows, "defaults">,
+): Sql {
+  const plain = sql`${bodyAlias}.${ident(column.name)}`;
+  if (column.fromJson === null) return plain;
+  const converted = fromJson(plain, column);
+  // A default is SQL, not JSON, so the conversion function cannot read it.
+  return defaults && column.default !== null
+    ? sql`case when ${has(column)} then ${converted} else ${catalogueSql(column.default)} end`
+    : converted;
+}
+
+export function fromJson(
+  json: Sql,
+  { fromJson: convert, type }: Pick<WrittenColumn, "fromJson" | "type">,
+): Sql {
+  if (convert === "text") return sql`cast(${json} #>> '{}' as ${catalogueSql(type)})`;
+  if (convert !== "hstore") return renderConversion(json, convert);
+  const quoted = (text: Sql) =>
+    sql`'"' || pg_catalog.regexp_replace(${text}, '(["\\\\])', '\\\\\\1', 'g') || '"'`;
+  const pairs = sql`select coalesce(pg_catalog.string_agg(${quoted(sql`key`)} || '=>' || coalesce(${
+    quoted(sql`value`)
+  }, 'NULL'), ','), '') from pg_catalog.json_each_text(${json})`;
+  return sql`cast(case pg_catalog.json_typeof(${json}) when 'object' then (${pairs}) else ${json} #>> '{}' end as ${
+    catalogueSql(type)
+  })`;
+}
+
+/** Renders a query of the body's rows with their numbers and, if requested, their objects. */
+export function numberedRows(rows: WrittenRows, withObjects: boolean): Sql {
+  const { json, shape, defaults } = rows;
+  const type = defaults ? sql`jsonb` : sql`json`;
+  const objects = shape === "object"
+    ? sql`(select ${param(json)}::${type}, 1) as ${rowAlias}(value, n)`
+    : sql`${type}_array_elements(${param(json)}::${type}) with ordinality as ${rowAlias}(value, n)`;
+  const selected = [
+    sql`${rowAlias}.n as ${rowNumber}`,
+    ...(withObjects ? [sql`${rowAlias}.value as ${rowObject}`] : []),
+    ...writtenValues(rows),
+  ];
+  return sql`select ${join(selected)} from ${objects}, lateral ${objectRow(rows)}`;
+}
+
+/** Renders `json_to_record(svc_row.value) as svc_body("a" int, …)`: the row that an object of the body is. */
+export function objectRow({ columns, defaults }: Pick<WrittenRows, "columns" | "defaults">): Sql {
+  const types = join(columns.map(columnDefinition));
+  return defaults
+    ? sql`pg_catalog.jsonb_to_record(${completed(columns)}) as ${bodyAlias}(${types})`
+    : sql`pg_catalog.json_to_record(${rowAlias}.value) as ${bodyAlias}(${types})`;
+}

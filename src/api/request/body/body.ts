@@ -1,0 +1,315 @@
+/** Receives request bodies. @module */
+import { errors } from "../../../base/errors/catalogue.ts";
+import { ServiceError } from "../../../base/errors/service_error.ts";
+import { type PieceReader, pieceReader } from "../../../base/lib/piece_reader.ts";
+import { schedule, turn } from "../../../base/lib/timers.ts";
+import type { Payload } from "../api_request.ts";
+import type { BodyDecoder, OnKeys } from "./body_decoder.ts";
+import { type BodyTimeout, inTime } from "../../../base/lib/time_limits.ts";
+import type { PayloadReader } from "./payload.ts";
+import { contentCoding, decodedPieces } from "./content_coding.ts";
+import { decodePieces } from "./decode_pieces.ts";
+import type { DecoderOptions } from "./decoders.ts";
+import {
+  divideBody,
+  type DivisionOptions,
+  type JsonPayload,
+  maxWholeBytes,
+} from "./divided_body.ts";
+
+/**
+ * The service reads bodies of up to this many bytes before it looks up the relation, so that errors of
+ * their syntax come first.
+ */
+const maxShortBytes = 64 * 1024;
+/** Bodies of up to this many bytes arrive in one piece: the runtime collects them, which is the fastest way. */
+const maxPieceBytes = 4 * 1024;
+/** Bytes of the buffer that a body of known length is read through. */
+const bufferBytes = 256 * 1024;
+/** Factor by which the buffer exceeds the bytes received. Unused pages of it cost no memory. */
+const growthFactor = 1024;
+/** Bytes that are copied between two pauses. Copying them takes some milliseconds. */
+const copyBytes = 4 * 1024 * 1024;
+/** PostgreSQL rejects messages of 1 GiB (`MaxAllocSize`). The rest is room for other parameters. */
+const maxPayloadBytes = 1023 * 1024 * 1024;
+
+/** Checks that may refuse a long body before all of it has been received. Default: no checks. */
+export interface LongBodyChecks {
+  /** Runs before the body is received. */
+  readonly head?: () => void;
+  /** Runs when the decoder knows the body's keys. */
+  readonly keys?: OnKeys;
+}
+
+export interface ReceivingOptions {
+  readonly checks?: LongBodyChecks;
+  /** The most bytes that a body may have; 0 sets no limit. Default: 0. */
+  readonly maxBytes?: number;
+  /** Returns the error of a longer body. Default: `130`. */
+  readonly tooLarge?: TooLarge;
+  /** Default: no limit. */
+  readonly timeout?: BodyTimeout;
+  /** How rows of a long body are divided. Default: bodies stay whole. */
+  readonly division?: DivisionOptions;
+  /** Lets other requests run. Default: one turn of the event loop. */
+  readonly pause?: () => Promise<void>;
+}
+
+/** Makes the error of a body that exceeds a limit. Its length is null if it is unknown. */
+type TooLarge = (allowed: number, length: number | null) => ServiceError;
+
+const noTimeout: BodyTimeout = { milliseconds: 0, schedule };
+
+/**
+ * Receives a body and decodes each piece as it arrives, so that memory holds the payload alone. Throws
+ * `102` if the body breaks off or is malformed, `130` if it is too large, `133` if it stalls, and the
+ * errors of the checks.
+ *
+ * A body is long if it, or its `Content-Length`, exceeds {@linkcode maxShortBytes} bytes, and if it is
+ * compressed or arrives in chunks.
+ */
+export async function receiveBody(
+  request: Request,
+  begin: (onKeys: OnKeys, options?: DecoderOptions) => BodyDecoder,
+  options: ReceivingOptions = {},
+): Promise<Payload> {
+  const { checks = {}, maxBytes = 0, timeout = noTimeout, division, pause = turn } = options;
+  const { tooLarge = errors.bodyTooLarge } = options;
+  const coding = request.headers.has("content-encoding") ? contentCoding(request.headers) : null;
+  const allowed = maxBytes === 0 ? maxPayloadBytes : Math.min(maxBytes, maxPayloadBytes);
+  const declared = expectedLength(request.headers);
+  const expected = coding === null ? declared : Infinity;
+  const guard = new LongBodyGuard(checks, { maxBytes, tooLarge });
+  if (expected > maxShortBytes) guard.open();
+  const mayDivide = division !== undefined && mayBeDivided(expected, division);
+  const allowedLength = mayDivide && maxBytes === 0 ? Infinity : mayDivide ? maxBytes : allowed;
+  if (declared > allowedLength && declared < Infinity) {
+    throw tooLarge(allowedLength, declared);
+  }
+  const decoder = begin((payload) => guard.check(payload), { isCut: mayDivide });
+  // Access to `body` creates a stream, which small bodies do not need.
+  const maxWhole = timeout.milliseconds > 0 ? maxPieceBytes : maxShortBytes;
+  if (expected <= maxWhole || request.body === null) {
+    const received = await unbroken(() => inTime(request.arrayBuffer(), timeout, errors));
+    const bytes = new Uint8Array(received);
+    guard.count(bytes.length);
+    return await decodeAtOnce(decoder, bytes, pause);
+  }
+  const isChunked = request.headers.has("transfer-encoding");
+  const reader = pieceReader(
+    request.body,
+    isChunked
+      ? { kind: "joined", pause }
+      : { kind: "buffer", bytes: expected <= maxShortBytes ? expected : bufferBytes },
+  );
+  const received = receivedPieces(reader, timeout);
+  const watched = mayDivide ? division.minRate.watch(received) : received;
+  const isLimited = maxBytes > 0;
+  const pieces = guarded(
+    coding === null ? watched : decodedPieces(watched, { coding, isLimited }),
+    guard,
+  );
+  const decoded = decodePieces(pieces, decoder, pause);
+  const isLengthKnown = decoder.work !== "converts" && !mayDivide;
+  const collected = new Collected(isLengthKnown ? expected : Infinity, pause);
+  try {
+    if (mayDivide) {
+      const divided = await divideLongBody(collected, decoded, { decoder, division });
+      if (divided !== null) return divided;
+    }
+    for await (const bytes of decoded) await collected.add(bytes);
+  } finally {
+    // The server can discard the rest.
+    reader.release();
+  }
+  return decoder.payload(collected.bytes());
+}
+
+/** Whether a body may turn out to be divisible. If its length is unknown, that is decided later. */
+function mayBeDivided(expected: number, { isDivisible }: DivisionOptions): boolean {
+  return Number.isNaN(expected) || (expected > maxWholeBytes && isDivisible(null));
+}
+
+/** Returns null if the body stays whole: then `collected` holds what `decoded` has yielded. */
+async function divideLongBody(
+  collected: Collected,
+  decoded: AsyncGenerator<Uint8Array>,
+  { decoder, division }: { readonly decoder: BodyDecoder; readonly division: DivisionOptions },
+): Promise<JsonPayload | null> {
+  let rowEnd = -1;
+  for (let next = await decoded.next(); !next.done; next = await decoded.next()) {
+    const bytes = next.value;
+    const { cuts } = decoder;
+    if (cuts === undefined) {
+      await collected.add(bytes);
+      return null;
+    }
+    if (bytes.length > 0 && cuts.lastRowEnd >= 0) rowEnd = collected.length + cuts.lastRowEnd;
+    await collected.add(bytes);
+    if (collected.length <= maxWholeBytes || rowEnd < 0 || !cuts.areKeysKnown) continue;
+    const payload = decoder.payload(new Uint8Array(0));
+    if (!isArray(payload) || cuts.isMalformed || !division.isDivisible(payload)) return null;
+    const spool = division.openSpool();
+    if (spool === null) return null;
+    const start = { bytes: collected.bytes(), rowEnd };
+    division.minRate.start();
+    return await divideBody(payload, start, { rest: decoded, decoder, spool });
+  }
+  return null;
+}
+
+function isArray(payload: Payload): payload is JsonPayload {
+  return payload.kind === "json" && payload.shape === "array";
+}
+
+/** Returns a body's length by its headers: infinite for chunks, NaN without a header. */
+function expectedLength(headers: Headers): number {
+  if (headers.has("transfer-encoding")) return Infinity;
+  return Number(headers.get("content-length") ?? NaN);
+}
+
+async function unbroken<Result>(receive: () => Promise<Result>): Promise<Result> {
+  try {
+    return await receive();
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    throw errors.invalidBody("The body ended early");
+  }
+}
+
+/** Decodes a body that has arrived. Throws `102` if it is malformed. */
+export function decodeBody({ begin }: PayloadReader, bytes: Uint8Array): Promise<Payload> {
+  return decodeAtOnce(begin(() => {}), bytes, turn);
+}
+
+async function decodeAtOnce(
+  decoder: BodyDecoder,
+  bytes: Uint8Array,
+  pause: () => Promise<void>,
+): Promise<Payload> {
+  if (decoder.work !== "converts" && bytes.length <= maxShortBytes) {
+    const decoded = decoder.write(bytes);
+    decoder.end();
+    return decoder.payload(decoded);
+  }
+  const collected = new Collected(decoder.work === "converts" ? Infinity : bytes.length, pause);
+  for await (const piece of decodePieces(oneOf(bytes), decoder, pause)) await collected.add(piece);
+  return decoder.payload(collected.bytes());
+}
+
+async function* oneOf(piece: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield piece;
+}
+
+/** Counts a body's bytes against the limit. Runs the checks once the body is known to be long. */
+class LongBodyGuard {
+  readonly #checks: LongBodyChecks;
+  readonly #maxBytes: number;
+  readonly #tooLarge: TooLarge;
+  #isOpen = false;
+  #keys: Payload | null = null;
+  #length = 0;
+
+  constructor(
+    checks: LongBodyChecks,
+    { maxBytes, tooLarge }: Required<Pick<ReceivingOptions, "maxBytes" | "tooLarge">>,
+  ) {
+    this.#checks = checks;
+    this.#maxBytes = maxBytes;
+    this.#tooLarge = tooLarge;
+  }
+
+  /** Adds bytes that have arrived. Throws beyond the limit. */
+  count(bytes: number): void {
+    this.#length += bytes;
+    if (this.#length > maxShortBytes) this.open();
+    if (this.#maxBytes > 0 && this.#length > this.#maxBytes) {
+      throw this.#tooLarge(this.#maxBytes, null);
+    }
+  }
+
+  /** Runs the checks, since the body is long. */
+  open(): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    this.#checks.head?.();
+    if (this.#keys !== null) this.#checks.keys?.(this.#keys);
+  }
+
+  /** Checks the keys, now or once the body is known to be long. */
+  check(payload: Payload): void {
+    this.#keys = payload;
+    if (this.#isOpen) this.#checks.keys?.(payload);
+  }
+}
+
+async function* guarded(
+  pieces: AsyncIterable<Uint8Array>,
+  guard: LongBodyGuard,
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    guard.count(piece.length);
+    yield piece;
+  }
+}
+
+/** Collects the bytes of a payload in one buffer. */
+class Collected {
+  readonly #expected: number;
+  readonly #pause: () => Promise<void>;
+  #buffer: Uint8Array;
+  #length = 0;
+
+  /** `expected` is the number of bytes to come; not an integer if it is unknown. */
+  constructor(expected: number, pause: () => Promise<void>) {
+    this.#expected = Number.isSafeInteger(expected) ? expected : Infinity;
+    this.#pause = pause;
+    this.#buffer = new Uint8Array(Math.min(this.#expected, maxShortBytes));
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  async add(piece: Uint8Array): Promise<void> {
+    const needed = this.#length + piece.length;
+    if (needed > maxPayloadBytes) throw errors.bodyTooLarge(maxPayloadBytes, null);
+    if (needed > this.#buffer.length) {
+      const room = this.#expected === Infinity
+        ? needed * 2
+        : Math.min(this.#expected, needed * growthFactor);
+      await this.#enlarge(Math.max(needed, room));
+    }
+    this.#buffer.set(piece, this.#length);
+    this.#length = needed;
+  }
+
+  async #enlarge(length: number): Promise<void> {
+    const larger = new Uint8Array(length);
+    for (let at = 0; at < this.#length; at += copyBytes) {
+      if (at > 0) await this.#pause();
+      larger.set(this.#buffer.subarray(at, Math.min(at + copyBytes, this.#length)), at);
+    }
+    this.#buffer = larger;
+  }
+
+  bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length);
+  }
+}
+
+/**
+ * Yields the pieces of a body, each valid until the next one is requested. Throws `102` if the body
+ * breaks off, and `133` if a piece takes too long.
+ */
+async function* receivedPieces(
+  { next }: PieceReader,
+  timeout: BodyTimeout,
+): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    const { value, done } = await unbroken(() => inTime(next(), timeout, errors));
+    if (done) return;
+    timeout.pace?.count(value.length);
+    yield value;
+  }
+}

@@ -1,0 +1,32 @@
+/** Decodes the pieces of a body without holding up the event loop. @module */
+import { turn } from "../../../base/lib/timers.ts";
+import type { BodyDecoder } from "./body_decoder.ts";
+
+/** Bytes that a decoder receives at a time. Decoding them takes some milliseconds at most. */
+const sliceBytes = 64 * 1024;
+
+/** Bytes, read and written, between two pauses. Decoding them takes some milliseconds. */
+const maxBytesPerTurn = 256 * 1024;
+
+/** Each piece is valid until the next one. Awaits `pause` after some milliseconds of work. */
+export async function* decodePieces(
+  pieces: AsyncIterable<Uint8Array>,
+  decoder: BodyDecoder,
+  pause: () => Promise<void> = turn,
+): AsyncGenerator<Uint8Array> {
+  const isCostly = decoder.work !== "none";
+  let done = 0;
+  for await (const piece of pieces) {
+    const length = isCostly ? sliceBytes : piece.length;
+    for (let at = 0; at < piece.length; at += length) {
+      const slice = piece.subarray(at, at + length);
+      const decoded = decoder.write(slice);
+      yield decoded;
+      done += decoder.work === "converts" ? slice.length + decoded.length : slice.length;
+      if (!isCostly || done < maxBytesPerTurn) continue;
+      done = 0;
+      await pause();
+    }
+  }
+  yield decoder.end();
+}

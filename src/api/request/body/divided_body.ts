@@ -1,0 +1,119 @@
+/** Receives long arrays of rows in pieces, and stores them in a file. @module */
+import { errors } from "../../../base/errors/catalogue.ts";
+import { type SpoolFile, SpoolFullError } from "../../../base/lib/spool_file.ts";
+import type { Payload } from "../api_request.ts";
+import type { BodyDecoder, RowCuts } from "./body_decoder.ts";
+import type { MinRate } from "../../../base/lib/time_limits.ts";
+
+/** Bodies of up to this many decoded bytes are sent to PostgreSQL whole. */
+export const maxWholeBytes = 4 * 1024 * 1024;
+
+/** How long bodies are divided. */
+export interface DivisionOptions {
+  /** Whether several statements may insert the rows; of null whether those of some payload may. */
+  readonly isDivisible: (payload: Payload | null) => boolean;
+  /** Creates a file to store the rows in; null where the runtime has none: the body stays whole. */
+  readonly openSpool: () => BodyFile | null;
+  /** Watches the client from the division on. */
+  readonly minRate: MinRate;
+}
+
+/** Stores rows. */
+type BodyFile = Pick<SpoolFile, "append" | "close" | "endPiece" | "pieces">;
+
+/** A payload of rows. */
+export type JsonPayload = Extract<Payload, { readonly kind: "json" }>;
+
+/** The part of a body that was decoded before its division. */
+export interface BodyStart {
+  readonly bytes: Uint8Array;
+  /** Position behind the last row. */
+  readonly rowEnd: number;
+}
+
+/**
+ * Returns the payload of a body with its rows in pieces: those in `start`, and in the rest that a decoder
+ * returns. Stores them in a file up to the body's end, so that no connection waits for the client. Throws
+ * `102`, `133` and `135`.
+ */
+export async function divideBody(
+  payload: JsonPayload,
+  { bytes, rowEnd }: BodyStart,
+  { rest, decoder, spool }: {
+    readonly rest: AsyncGenerator<Uint8Array>;
+    readonly decoder: BodyDecoder;
+    readonly spool: BodyFile;
+  },
+): Promise<JsonPayload> {
+  const cutter = new RowCutter(spool);
+  try {
+    cutter.add(bytes, rowEnd);
+    for await (const decoded of rest) {
+      const cuts = decoder.cuts!;
+      checkRows(cuts);
+      cutter.add(decoded, decoded.length > 0 ? cuts.lastRowEnd : -1);
+    }
+    cutter.end();
+  } catch (error) {
+    spool.close();
+    throw error instanceof SpoolFullError ? errors.spoolFull() : error;
+  } finally {
+    await rest.return(undefined);
+  }
+  return { ...payload, pieces: spool.pieces() };
+}
+
+function checkRows({ isMixed, isMalformed }: RowCuts): void {
+  if (isMalformed) throw errors.invalidJson();
+  if (isMixed) throw errors.mixedKeys();
+}
+
+/** An array is cut behind the first row that ends beyond this many bytes. */
+const pieceBytes = 1024 * 1024;
+
+const comma = 0x2c;
+const [beginArray, endArray] = [Uint8Array.of(0x5b), Uint8Array.of(0x5d)];
+
+/** Cuts the text of an array into arrays of whole rows, and stores each as a piece. */
+export class RowCutter {
+  readonly #spool: Pick<BodyFile, "append" | "endPiece">;
+  /** Bytes of the array that is being stored. */
+  #length = 0;
+  /** Whether the comma between two arrays is still to come. */
+  #isBetween = false;
+
+  constructor(spool: Pick<BodyFile, "append" | "endPiece">) {
+    this.#spool = spool;
+  }
+
+  /** Adds text, with the position behind its last row or -1. */
+  add(bytes: Uint8Array, rowEnd: number): void {
+    let start = 0;
+    if (this.#isBetween) {
+      start = bytes.indexOf(comma) + 1;
+      // Only blanks or `]` have come.
+      if (start === 0) return;
+      this.#isBetween = false;
+      this.#append(beginArray);
+    }
+    if (rowEnd < 0 || this.#length + rowEnd - start < pieceBytes) {
+      return this.#append(bytes.subarray(start));
+    }
+    this.#append(bytes.subarray(start, rowEnd));
+    this.#append(endArray);
+    this.end();
+    this.#isBetween = true;
+    this.add(bytes.subarray(rowEnd), -1);
+  }
+
+  /** Ends the last array, which the text itself has closed, unless no row is left. */
+  end(): void {
+    if (this.#length > 0) this.#spool.endPiece();
+    this.#length = 0;
+  }
+
+  #append(bytes: Uint8Array): void {
+    this.#spool.append(bytes);
+    this.#length += bytes.length;
+  }
+}

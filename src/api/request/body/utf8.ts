@@ -1,0 +1,50 @@
+/** Checks and byte order marks of texts that come in pieces. @module */
+import { errors } from "../../../base/errors/catalogue.ts";
+import type { ServiceError } from "../../../base/errors/service_error.ts";
+
+/** Returns a decoder for {@linkcode nextText}. */
+export function utf8Decoder(): TextDecoder {
+  return new TextDecoder("utf-8", { fatal: true });
+}
+
+/** Returns the text of UTF-8; null for other bytes. */
+export function textOf(bytes: Uint8Array): string | null {
+  try {
+    return utf8Decoder().decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** Decodes the next piece of a body; null ends it. Throws `102` for NUL, and for other bytes than UTF-8. */
+export function nextText(decoder: TextDecoder, piece: Uint8Array | null): string {
+  if (piece?.includes(0)) throw nulError();
+  return utf8Text(() =>
+    piece === null ? decoder.decode() : decoder.decode(piece, { stream: true })
+  );
+}
+
+/** Decodes text. Throws `102` if it is not UTF-8. */
+export function utf8Text(decode: () => string): string {
+  try {
+    return decode();
+  } catch {
+    throw errors.invalidBody("The body is not UTF-8 text");
+  }
+}
+
+/** The error of a body with the character NUL, which PostgreSQL has in no text. */
+export function nulError(): ServiceError {
+  return errors.invalidBody("The body holds the character NUL");
+}
+
+/** Leaves out a byte order mark (U+FEFF) at the beginning, if the first piece of a body has all of it. */
+export class MarkSkipper {
+  #hasBegun = false;
+
+  skip(piece: Uint8Array): Uint8Array {
+    const hasMark = !this.#hasBegun && piece[0] === 0xef && piece[1] === 0xbb && piece[2] === 0xbf;
+    this.#hasBegun ||= piece.length > 0;
+    return hasMark ? piece.subarray(3) : piece;
+  }
+}

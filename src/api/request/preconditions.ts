@@ -1,0 +1,62 @@
+/** Preconditions of requests: `If-Match` and `If-None-Match` (RFC 9110, section 13). @module */
+import { errors } from "../../base/errors/catalogue.ts";
+import { readTagList, type TagList } from "../../base/http/etag.ts";
+import type { Action } from "./api_request.ts";
+import type { RawRequest } from "./raw_request.ts";
+
+/** The preconditions that count for a request; null for each that it does not have. */
+export interface Preconditions {
+  readonly ifMatch: TagList | null;
+  readonly ifNoneMatch: TagList | null;
+}
+
+export const noPreconditions: Preconditions = { ifMatch: null, ifNoneMatch: null };
+
+const maxTags = 64;
+
+/** Reads the preconditions that an action takes, and ignores others, as those of POST. Throws `159`. */
+export function readPreconditions(
+  action: Action,
+  { headers, received }: Pick<RawRequest, "headers" | "received">,
+): Preconditions {
+  if (received?.method === "POST") return noPreconditions;
+  switch (action.kind) {
+    case "read":
+      return action.headersOnly
+        ? noPreconditions
+        : { ifMatch: read("If-Match", headers), ifNoneMatch: read("If-None-Match", headers) };
+    case "call":
+      return action.method === "GET" || action.method === "QUERY"
+        ? ifNoneMatch(headers)
+        : noPreconditions;
+    case "root":
+      return action.headersOnly ? noPreconditions : ifNoneMatch(headers);
+    case "put": {
+      const { ifNoneMatch: none } = ifNoneMatch(headers);
+      return { ifMatch: read("If-Match", headers), ifNoneMatch: none === "*" ? none : null };
+    }
+    case "update":
+    case "delete":
+      return { ifMatch: read("If-Match", headers), ifNoneMatch: null };
+    case "insert":
+    case "options":
+      return noPreconditions;
+    default:
+      return action satisfies never;
+  }
+}
+
+function ifNoneMatch(headers: Readonly<Record<string, string>>): Preconditions {
+  return { ifMatch: null, ifNoneMatch: read("If-None-Match", headers) };
+}
+
+function read(
+  name: "If-Match" | "If-None-Match",
+  headers: Readonly<Record<string, string>>,
+): TagList | null {
+  const value = headers[name.toLowerCase()];
+  if (value === undefined) return null;
+  const tags = readTagList(value, maxTags);
+  if (tags === null) throw errors.invalidPrecondition(name);
+  return tags;
+}

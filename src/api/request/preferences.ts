@@ -1,0 +1,89 @@
+/** The `Prefer` request header (RFC 7240), in the simple form that PostgREST reads. @module */
+import { exactInteger } from "../../base/http/range_header.ts";
+import type { Preferences } from "./api_request.ts";
+
+type ListedName = Exclude<keyof Preferences, "timezone" | "maxAffected" | "invalid">;
+
+/** Values of the listed preferences, while they are collected. */
+type Listed = { -readonly [Name in ListedName]: Preferences[Name] };
+
+const values: { readonly [Name in ListedName]: readonly NonNullable<Preferences[Name]>[] } = {
+  resolution: ["merge-duplicates", "ignore-duplicates", "return-existing"],
+  return: ["representation", "minimal", "headers-only"],
+  count: ["exact", "planned", "estimated"],
+  tx: ["commit", "rollback"],
+  missing: ["default", "null"],
+  handling: ["strict", "lenient"],
+  unmatched: ["fail", "ignore"],
+  read: ["primary"],
+  maxRows: ["fail"],
+};
+
+/** Values that a whole token sets. */
+const tokens: ReadonlyMap<string, Partial<Listed>> = new Map(
+  Object.entries(values).flatMap(([name, each]) =>
+    each.map((value) => [`${preferenceName(name)}=${value}`, { [name]: value }] as const)
+  ),
+);
+
+/** Returns the name of a preference in the header: `max-rows`. */
+export function preferenceName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+const timezonePrefix = "timezone=";
+const maxAffectedPrefix = "max-affected=";
+
+export const nothingPreferred: Preferences = {
+  resolution: null,
+  return: null,
+  count: null,
+  tx: null,
+  missing: null,
+  handling: null,
+  timezone: null,
+  maxAffected: null,
+  unmatched: null,
+  read: null,
+  maxRows: null,
+  invalid: [],
+};
+
+/**
+ * Reads the header, whose lines are joined by commas. Tokens are compared as they are, without
+ * quotes or parameters; the first of a preference counts. An unknown token is listed
+ * as invalid; so is a value that is unknown, but for time zones and `max-affected`.
+ */
+export function parsePreferences(header: string | null): Preferences {
+  if (header === null || header.trim() === "") return nothingPreferred;
+  let listed: Partial<Listed> = {};
+  let timezone: string | null = null;
+  let maxAffected: string | null = null;
+  const invalid: string[] = [];
+  for (const token of header.split(",").map((piece) => piece.trim())) {
+    const known = tokens.get(token) ?? readCountBound(token);
+    if (known !== undefined) listed = { ...known, ...listed };
+    else if (token.startsWith(timezonePrefix)) timezone ??= token.slice(timezonePrefix.length);
+    else if (token.startsWith(maxAffectedPrefix)) {
+      maxAffected ??= token.slice(maxAffectedPrefix.length);
+    } else invalid.push(token);
+  }
+  return {
+    ...nothingPreferred,
+    ...listed,
+    timezone,
+    maxAffected: maxAffected === null ? null : parseCount(maxAffected),
+    invalid,
+  };
+}
+
+/** Reads `count=exact-<number>`; undefined for other tokens. */
+function readCountBound(token: string): Partial<Listed> | undefined {
+  const digits = /^count=exact-(0|[1-9][0-9]{0,14})$/.exec(token)?.[1];
+  return digits === undefined ? undefined : { count: `exact-${Number(digits)}` };
+}
+
+function parseCount(text: string): number | null {
+  const digits = text.trim();
+  return /^-?[0-9]+$/.test(digits) ? exactInteger(digits) : null;
+}

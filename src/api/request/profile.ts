@@ -1,0 +1,32 @@
+/** The schema that a request is about. @module */
+import { errors } from "../../base/errors/catalogue.ts";
+
+export interface ProfileConfig {
+  /** Exposed schemas; the first is the default. */
+  readonly dbSchemas: readonly string[];
+}
+
+/** A schema, and whether the client had or made a choice. */
+export interface Profile {
+  readonly schema: string;
+  readonly schemaNegotiated: boolean;
+}
+
+const writing: ReadonlySet<string> = new Set(["POST", "PATCH", "PUT", "DELETE"]);
+
+/** Writes have `Content-Profile`, reads `Accept-Profile`. Throws `106` for unexposed schemas. */
+export function chooseSchema(
+  { method, headers }: {
+    readonly method: string;
+    /** By lower-case name. */
+    readonly headers: Readonly<Record<string, string>>;
+  },
+  { dbSchemas }: ProfileConfig,
+): Profile {
+  const named = headers[writing.has(method) ? "content-profile" : "accept-profile"];
+  if (named === undefined) {
+    return { schema: dbSchemas[0] ?? "", schemaNegotiated: dbSchemas.length > 1 };
+  }
+  if (!dbSchemas.includes(named)) throw errors.unacceptableSchema(named, dbSchemas);
+  return { schema: named, schemaNegotiated: true };
+}

@@ -1,0 +1,290 @@
+/** The parsed query string, before anything is looked up in the schema cache. @module */
+import type { ServiceError } from "../../../base/errors/service_error.ts";
+import type { Operand, Value } from "./value_types.ts";
+
+/** One step of a JSON path. `->` keeps JSON, `->>` gives text. */
+export interface PathStep {
+  readonly arrow: "->" | "->>";
+  readonly operand:
+    | { readonly kind: "key"; readonly key: string }
+    /** Decimal digits with an optional minus sign, as sent. */
+    | { readonly kind: "index"; readonly index: string };
+}
+
+/** A column, or a place inside it. */
+export interface Field {
+  readonly name: string;
+  readonly path: readonly PathStep[];
+}
+
+export type JoinType = "left" | "inner";
+
+/** `alias:column->path::cast` */
+export interface SelectField {
+  readonly kind: "field";
+  readonly field: Field;
+  readonly alias: string | null;
+  readonly cast: string | null;
+}
+
+/** `alias:column.call(…)`, or `alias:count()` */
+export interface SelectValue {
+  readonly kind: "value";
+  readonly value: Value;
+  readonly alias: string | null;
+}
+
+/** `*`, or `**`. */
+export interface SelectAll {
+  readonly kind: "all";
+  /** `**`: the columns that the role may select. Default: all columns. */
+  readonly only?: "selectable";
+}
+
+/** `-column`: leaves a column out of `*` and `**` before it. */
+export interface SelectLeftOut {
+  readonly kind: "leftOut";
+  readonly column: string;
+}
+
+/** `alias:schema/target!hint!inner(…)` */
+export interface SelectRelation {
+  readonly kind: "relation";
+  /** Schema of the target. Default: that of the request. */
+  readonly schema?: string;
+  readonly target: string;
+  readonly alias: string | null;
+  readonly hint: string | null;
+  readonly join: JoinType | null;
+  readonly select: readonly SelectItem[];
+  /** Type of `merge_action()::type`, which reads as an embed without columns. */
+  readonly cast?: string;
+}
+
+/** `...schema/target!hint!inner(…)` */
+export interface SelectSpread extends Omit<SelectRelation, "kind" | "alias" | "cast"> {
+  readonly kind: "spread";
+}
+
+export type SelectItem =
+  | SelectField
+  | SelectValue
+  | SelectAll
+  | SelectLeftOut
+  | SelectRelation
+  | SelectSpread;
+
+export type SimpleOperator =
+  | "eq"
+  | "neq"
+  | "gt"
+  | "gte"
+  | "lt"
+  | "lte"
+  | "like"
+  | "ilike"
+  | "match"
+  | "imatch"
+  | "cs"
+  | "cd"
+  | "ov"
+  | "sl"
+  | "sr"
+  | "nxr"
+  | "nxl"
+  | "adj";
+
+/** Operators that compare texts by their trigrams. */
+export type SimilarityOperator = "sim" | "wsim" | "swsim";
+
+export type FullTextOperator = "fts" | "plfts" | "phfts" | "wfts";
+export type IsWord = "null" | "not_null" | "true" | "false" | "unknown";
+
+/** A comparison, after the optional `not.`. */
+export type Operation =
+  | {
+    readonly kind: "compare";
+    readonly operator: SimpleOperator;
+    readonly quantifier: "any" | "all" | null;
+    readonly value: string;
+  }
+  | { readonly kind: "in"; readonly values: readonly string[] }
+  | { readonly kind: "is"; readonly word: IsWord }
+  | { readonly kind: "isdistinct"; readonly value: string }
+  | { readonly kind: "similar"; readonly operator: SimilarityOperator; readonly value: string }
+  /** A comparison with another value of the row: `gt(col).other`. */
+  | {
+    readonly kind: "column";
+    readonly operator: SimpleOperator | "isdistinct";
+    readonly operand: Operand;
+    /** `n.lt(excluded).n`: the value is that of the row that an upsert proposes. */
+    readonly isExcluded: boolean;
+  }
+  | {
+    readonly kind: "fullText";
+    readonly operator: FullTextOperator;
+    readonly language: string | null;
+    readonly value: string;
+  };
+
+export interface Filter {
+  readonly kind: "filter";
+  readonly field: Field;
+  /** The compared value if it is more than the field; the field is then its first name. */
+  readonly operand?: Operand;
+  /** True if a column of the field's name is compared before the operand: it is a parameter's name. */
+  readonly prefersColumn?: true;
+  readonly negated: boolean;
+  readonly operation: Operation;
+}
+
+/** A filter, a group of them, or a test of an embed's rows. */
+export type LogicTree = Filter | LogicGroup | EmbedTest;
+
+/** A test how many rows of an embed fulfil conditions: `tools.any(price.gt.1,name.eq.saw)`. */
+export interface EmbedTest {
+  readonly kind: "embedTest";
+  /** Name or alias of the embed. */
+  readonly embed: string;
+  readonly quantifier: EmbedQuantifier;
+  /** Conditions on one row of the embed, which must all hold. */
+  readonly children: readonly LogicTree[];
+}
+
+export type EmbedQuantifier = "any" | "all" | "none";
+
+export interface LogicGroup {
+  readonly kind: "group";
+  readonly negated: boolean;
+  readonly operator: "and" | "or";
+  readonly children: readonly LogicTree[];
+}
+
+export interface OrderTerm {
+  /** Name or alias of a to-one embed of the same level, for `order=rel(col)`. */
+  readonly relation: string | null;
+  readonly field: Field;
+  /** The value that sorts if it is more than the field. */
+  readonly operand?: Operand;
+  readonly direction: "asc" | "desc" | null;
+  readonly nulls: "first" | "last" | null;
+}
+
+/** Something addressed at a level: `[]` is the root, else names or aliases of embeds from it. */
+export interface AtLevel<T> {
+  readonly path: readonly string[];
+  readonly value: T;
+}
+
+/** A parameter that only reads have. */
+export type Clause =
+  | { readonly kind: "having"; readonly group: LogicGroup }
+  /** A condition on the level that embeds the tested rows. */
+  | { readonly kind: "embedTest"; readonly test: EmbedTest }
+  /** Fields or keys of which equal rows appear once; `all` stands for whole rows. */
+  | { readonly kind: "distinct"; readonly fields: readonly Field[] | "all" }
+  /** The rows behind a cursor, or before it. */
+  | { readonly kind: "page"; readonly direction: PageDirection; readonly cursor: string };
+
+/** The rows of a page: those behind a position in the order, or those before it. */
+export type PageDirection = "after" | "before";
+
+/** A clause, and the parameter that contains it. */
+export interface NamedClause extends AtLevel<Clause> {
+  /** Last segment of the parameter's name. */
+  readonly name: string;
+}
+
+export type ColumnItem =
+  /** The keys of the objects of the level. */
+  | { readonly kind: "all" }
+  | { readonly kind: "column"; readonly name: string }
+  | NestedItem;
+
+/** `alias:target!hint(…)`: rows of a related relation, inside of the objects of the level. */
+export interface NestedItem {
+  readonly kind: "nested";
+  readonly target: string;
+  readonly alias: string | null;
+  readonly hint: string | null;
+  readonly items: readonly ColumnItem[];
+}
+
+/** `columns` of an insert with more than names in it. */
+export interface ColumnTree {
+  /** An error if the text is not a tree. */
+  readonly items: readonly ColumnItem[] | ServiceError;
+  /** Name at which a list of names ends, before ignored text; null without one. */
+  readonly listEnd: string | null;
+}
+
+/** `<path>.on_conflict` and `<path>.resolution`; null when absent. */
+export interface LevelConflict {
+  readonly onConflict: readonly string[] | null;
+  readonly resolution: "merge-duplicates" | "ignore-duplicates" | "return-existing" | null;
+}
+
+/** How a limited write treats rows that other transactions have locked: it skips them, or fails. */
+export type RowLock = "skip" | "nowait";
+
+/** Positions of the first and the last row, from 0. The last row is included; null means no limit. */
+export interface RowBounds {
+  readonly first: bigint;
+  readonly last: bigint | null;
+}
+
+/** A parameter without effect. */
+export interface UnusedParam {
+  readonly name: string;
+  readonly why: "has no value" | "is a filter" | "occurs twice" | "is no integer" | "has no effect";
+}
+
+export interface QueryParams {
+  /** Empty when absent or empty: all columns. */
+  readonly select: readonly SelectItem[];
+  /** `select` is absent or exactly `*`; an empty one is not the default. */
+  readonly defaultSelect: boolean;
+  /** Filters in query order; those of the root have an empty path. */
+  readonly filters: readonly AtLevel<Filter>[];
+  /** Raw names of filters, in query order: PUT compares them with the primary key. */
+  readonly filterNames: readonly string[];
+  readonly logic: readonly AtLevel<LogicGroup>[];
+  /** First of each level wins; later ones are left out. */
+  readonly order: readonly AtLevel<readonly OrderTerm[]>[];
+  /** `limit`/`offset` of embedded levels, as integers that PostgreSQL will judge. */
+  readonly limits: readonly AtLevel<
+    { readonly limit: bigint | null; readonly offset: bigint | null }
+  >[];
+  /** `lock` of a limited write; null when absent. */
+  readonly lock: RowLock | null;
+  /** Root `limit`, `offset` values: null when absent or unreadable. */
+  readonly limit: bigint | null;
+  readonly offset: bigint | null;
+  /** Whether any `limit`/`offset` parameter, of any level, is present. */
+  readonly hasLimits: boolean;
+  /** Sorted, without duplicates; null when absent. */
+  readonly columns: readonly string[] | null;
+  /** POST: `columns` as a tree; null when it is absent or a list of names. */
+  readonly columnTree: ColumnTree | null;
+  /** POST: how nested items resolve conflicts. */
+  readonly levelConflicts: readonly AtLevel<LevelConflict>[];
+  readonly onConflict: readonly string[] | null;
+  /** POST: the unique index that duplicates are found by; null when absent. */
+  readonly conflictIndex: string | null;
+  /** POST: the columns to update in rows that exist; null when absent. */
+  readonly conflictColumns: readonly string[] | null;
+  /** POST: the condition of updating rows that exist; null when absent. */
+  readonly conflictWhere: LogicGroup | null;
+  /** PATCH: the columns by which rows of the body match rows of the relation; null when absent. */
+  readonly on: readonly string[] | null;
+  /** `having` and the like. On GET and HEAD of a function, an argument may have the name of one. */
+  readonly clauses: readonly NamedClause[];
+  /** Texts of `@name` parameters. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** GET/HEAD on functions: arguments in query order. */
+  readonly callArguments: readonly (readonly [name: string, value: string])[];
+  /** Parameters without effect, in no order. */
+  readonly unused: readonly UnusedParam[];
+  /** Canonical form for `Content-Location`, without the question mark; empty when no parameters. */
+  readonly canonical: string;
+}

@@ -1,0 +1,215 @@
+/** A position in one parameter of the query string, which remembers where the text stopped fitting at
+ * the farthest, and what was expected there. @module */
+import { errors } from "../../../base/errors/catalogue.ts";
+
+/** Reads at a scanner's position, and moves it behind what was read. Fails by a method of the scanner. */
+export type Production<T> = (scanner: Scanner) => T;
+
+/** Thrown where a text does not fit. It is not an error: {@linkcode Scanner.read} catches it. */
+const mismatch = Symbol("mismatch");
+
+export interface ParseFailure {
+  /** Where the text stopped fitting, in UTF-16 units. */
+  readonly at: number;
+  /** The character that did not fit; null at the end of the text. */
+  readonly unexpected: string | null;
+  /** Whether the text was complete there, so that its end was expected as well. */
+  readonly endExpected: boolean;
+  /** Labels of the expected tokens in the order of the attempts; with repetitions. */
+  readonly expected: readonly string[];
+  /** A rule that was broken although the text fitted. */
+  readonly rule: string | null;
+}
+
+/** Later stages recurse; PostgreSQL's memory grows with the square of the depth of embeds. */
+export const maxNesting = { logic: 500, select: 50 } as const;
+
+/** Most parts of a kind in a request: conditions, items of `select`, terms of `order` … */
+export const maxParts = 10_000;
+
+export class Scanner {
+  readonly text: string;
+  /** Index of the next character. */
+  position: number;
+  #nesting = 0;
+  #parts = 0;
+  #jsonSteps = 0;
+  #silent = false;
+  #farthest = -1;
+  #unexpectedAt = -1;
+  #endExpected = false;
+  #rule: string | null = null;
+  readonly #expected: (readonly string[])[] = [];
+
+  constructor(text: string, position = 0) {
+    this.text = text;
+    this.position = position;
+  }
+
+  /** Counts a part of the list that the text is, in all of its levels. Throws `177` behind the last allowed one. */
+  countPart(kind: string): void {
+    if (++this.#parts > maxParts) throw errors.queryTooComplex(maxParts, kind);
+  }
+
+  /** `part *( "," part )`, with blanks before the commas. Throws `177` for too many parts. */
+  list<T>(kind: string, production: Production<T>): readonly T[] {
+    const read: T[] = [];
+    do {
+      read.push(production(this));
+      this.countPart(kind);
+      this.skipBlanks();
+    } while (this.skip(","));
+    return read;
+  }
+
+  /** Counts a step into a JSON value. Throws `177` behind the last allowed one. */
+  countJsonStep(): void {
+    if (++this.#jsonSteps > maxParts) throw errors.queryTooComplex(maxParts, "steps into JSON");
+  }
+
+  /** The next character as a UTF-16 unit; NaN at the end. */
+  get code(): number {
+    return this.text.charCodeAt(this.position);
+  }
+
+  get atEnd(): boolean {
+    return this.position >= this.text.length;
+  }
+
+  /** Whether the text continues with a literal. */
+  sees(literal: string): boolean {
+    return this.text.startsWith(literal, this.position);
+  }
+
+  /** Moves behind a literal if the text continues with it. */
+  skip(literal: string): boolean {
+    if (!this.sees(literal)) return false;
+    this.position += literal.length;
+    return true;
+  }
+
+  skipBlanks(): void {
+    let code = this.code;
+    while (code === 0x20 || code === 0x09) {
+      this.position++;
+      code = this.code;
+    }
+  }
+
+  /** Moves behind a literal. Fails without it: one of `labels` was expected. */
+  take(literal: string, labels: readonly string[]): void {
+    if (!this.skip(literal)) this.fail(labels, this.#mismatch(literal));
+  }
+
+  /** Moves behind the first of `words` that the text continues with. Fails without one. */
+  takeWord<Word extends string>(words: readonly Word[], labels: readonly string[]): Word {
+    return words.find((word) => this.skip(word)) ??
+      this.fail(labels, this.#mismatch(words[0] ?? ""));
+  }
+
+  /** Position at which the text departs from an expected literal. */
+  #mismatch(literal: string): number {
+    return this.position + commonStart(literal, this.text.slice(this.position));
+  }
+
+  /** Notes what would have fitted here, and which character did not. */
+  expect(labels: readonly string[], unexpectedAt = this.position): void {
+    if (this.#silent || this.position < this.#farthest) return;
+    if (this.position > this.#farthest) {
+      this.forget();
+      this.#farthest = this.position;
+      this.#unexpectedAt = unexpectedAt;
+    }
+    this.#expected.push(labels);
+  }
+
+  /** Fails. One of `labels` was expected here; without them, the notes say it. */
+  fail(labels?: readonly string[], unexpectedAt = this.position): never {
+    if (labels !== undefined) this.expect(labels, unexpectedAt);
+    throw mismatch;
+  }
+
+  /** Fails, since the end of the text was expected here, or one of `labels`. */
+  failAtEnd(labels: readonly string[]): never {
+    this.expect(labels);
+    this.expect(endOfInput);
+    if (!this.#silent && this.position === this.#farthest) this.#endExpected = true;
+    throw mismatch;
+  }
+
+  /** Fails unless the text ends here. `labels` could have followed. */
+  takeEnd(labels: readonly string[]): void {
+    if (!this.atEnd) this.failAtEnd(labels);
+  }
+
+  /** Forgets what was noted, for when another reading of the text explains more. */
+  forget(): void {
+    this.#farthest = -1;
+    this.#endExpected = false;
+    this.#expected.length = 0;
+  }
+
+  /** Reads by a production. Returns undefined if it fails; `failure` then says why. */
+  read<T>(production: Production<T>): T | undefined {
+    try {
+      return production(this);
+    } catch (thrown) {
+      if (thrown === mismatch) return undefined;
+      throw thrown;
+    }
+  }
+
+  /** Reads by a production. If it fails, restores the position and drops its notes. */
+  attempt<T>(production: Production<T>): T | undefined {
+    const { position } = this;
+    const silent = this.#silent;
+    this.#silent = true;
+    const read = this.read(production);
+    this.#silent = silent;
+    if (read === undefined) this.position = position;
+    return read;
+  }
+
+  /** Reads by a production one level deeper. Fails beyond {@linkcode maxNesting}. */
+  nested<T>(kind: keyof typeof maxNesting, production: Production<T>): T {
+    if (this.#nesting >= maxNesting[kind]) {
+      if (this.#silent) throw mismatch;
+      this.#rule = `parentheses nest deeper than ${maxNesting[kind]} levels`;
+      this.#farthest = this.position;
+      throw mismatch;
+    }
+    this.#nesting++;
+    try {
+      return production(this);
+    } finally {
+      this.#nesting--;
+    }
+  }
+
+  get isNested(): boolean {
+    return this.#nesting > 0;
+  }
+
+  /** Why the text did not fit. */
+  failure(): ParseFailure {
+    const at = Math.max(this.#farthest, 0);
+    const shownAt = this.#endExpected || this.#rule !== null ? at : this.#unexpectedAt;
+    const unexpected = this.text.codePointAt(shownAt);
+    return {
+      at,
+      unexpected: unexpected === undefined ? null : String.fromCodePoint(unexpected),
+      endExpected: this.#endExpected,
+      expected: this.#expected.flat(),
+      rule: this.#rule,
+    };
+  }
+}
+
+/** How many characters the beginnings of two texts share. */
+export function commonStart(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length++;
+  return length;
+}
+
+const endOfInput = ["end of input"] as const;

@@ -1,0 +1,77 @@
+/** Headers that name the GET with the result of a read. @module */
+import type { HeaderList } from "../../base/lib/header_list.ts";
+import type { ApiRequest } from "../request/api_request.ts";
+import { acceptedQueries, type QueryForm } from "../request/query_request.ts";
+import { equalParam } from "../request/url/filter_param.ts";
+import { encodeText, pathSegment } from "../../base/http/percent.ts";
+import { headerValue } from "../../base/errors/http_text.ts";
+import type { Relation } from "../../state/schema_cache/schema_cache.ts";
+import type { Dialect } from "../../base/dialect.ts";
+
+/** Most characters of the URL that the response to a query request names. Servers and proxies accept it. */
+const maxUrlCharacters = 2000;
+
+/** For POST, `Location` names what the request has made (RFC 10008, section 2.4). */
+const headerOf: Readonly<Record<QueryForm, string>> = {
+  method: "Location",
+  path: "Content-Location",
+};
+
+/** Query requests get `Accept-Query`, and the URL unless it is long or arguments are JSON. */
+export function addressHeaders(
+  { action, query: { canonical }, queryForm }: ApiRequest,
+  path: string,
+): HeaderList {
+  const url = path + (canonical && `?${canonical}`);
+  if (queryForm === undefined) return [["Content-Location", url]];
+  const accepted = ["Accept-Query", acceptedQueries(action.kind === "call")] as const;
+  const hasJson = action.kind === "call" && action.method === "QUERY";
+  if (hasJson || url.length > maxUrlCharacters) return [accepted];
+  return [[headerOf[queryForm], url], accepted];
+}
+
+/**
+ * Returns `/relation?key=eq.value&…`. `key` is the JSON object of the primary key's values as text.
+ * The function escapes only characters of the relation's name that would end the path or the header.
+ */
+export function locationOf({ name }: Relation, key: string): string {
+  const values: Readonly<Record<string, string | null>> = JSON.parse(key);
+  const filters = Object.entries(values).map(([column, value]) => equalParam(column, value));
+  const path = headerValue(pathSegment(name)) ?? encodeText(name);
+  return `/${path}?${filters.join("&")}`;
+}
+
+/** Returns `Content-Range`, and `Range-Unit` in dialects that send it. */
+export function rangeHeaders(
+  { first, rows, total }: {
+    readonly first: bigint;
+    readonly rows: number;
+    readonly total: number | null;
+  },
+  { rangeUnit }: Pick<Dialect, "rangeUnit">,
+): HeaderList {
+  const isBeyond = total !== null && first > total;
+  const range = rows > 0 && total !== 0 && !isBeyond
+    ? `${first}-${first + BigInt(rows) - 1n}`
+    : "*";
+  return contentRange(`${range}/${total ?? "*"}`, rangeUnit);
+}
+
+/** Returns `Content-Range` with this value, and `Range-Unit` in dialects that send it. */
+export function contentRange(value: string, rangeUnit: Dialect["rangeUnit"]): HeaderList {
+  const header = ["Content-Range", value] as const;
+  return rangeUnit === "sent" ? [["Range-Unit", "items"], header] : [header];
+}
+
+/** Returns 416 for a range after the last row, 206 for a part of the rows, otherwise 200. */
+export function rangeStatus(
+  { first, rows, total }: {
+    readonly first: bigint;
+    readonly rows: number;
+    readonly total: number | null;
+  },
+): 200 | 206 | 416 {
+  if (total === null) return 200;
+  if (first > total) return 416;
+  return rows < total ? 206 : 200;
+}

@@ -1,0 +1,48 @@
+/** Evaluates the preconditions of reads (RFC 9110, section 13.2.2), and tags content that the
+ * service makes. @module */
+import { errors } from "../../base/errors/catalogue.ts";
+import { matchesStrongly, matchesWeakly, readTag } from "../../base/http/etag.ts";
+import type { Preconditions } from "../request/preconditions.ts";
+import type { Reply } from "./reply.ts";
+
+/** Headers that describe a body, or how it was made. A 304 has none of them. */
+const ofBody: ReadonlySet<string> = new Set([
+  "content-encoding",
+  "content-length",
+  "content-profile",
+  "content-range",
+  "content-type",
+  "preference-applied",
+  "range-unit",
+]);
+
+/** Returns the reply, or 304 if the client has it. Throws `151` unless `If-Match` holds. */
+export function conditionalReply(
+  reply: Reply,
+  { ifMatch, ifNoneMatch }: Preconditions,
+  hasRows: boolean,
+): Reply {
+  const { status, headers } = reply;
+  if (ifMatch === null && ifNoneMatch === null || status < 200 || status > 299) return reply;
+  const text = headers.find(([name]) => name.toLowerCase() === "etag")?.[1];
+  const tag = text === undefined ? null : readTag(text);
+  if (ifMatch !== null && !(ifMatch === "*" ? hasRows : matchesStrongly(ifMatch, tag))) {
+    throw errors.preconditionFailed();
+  }
+  if (tag === null || ifNoneMatch === null || !matchesWeakly(ifNoneMatch, tag)) return reply;
+  const kept = headers.filter(([name]) => !ofBody.has(name.toLowerCase()));
+  return { status: 304, headers: kept, content: null, length: null };
+}
+
+/** Returns the entity tag of content, in the form that the database gives to results without a version. */
+export async function contentTag(content: Uint8Array): Promise<string> {
+  const hashed = new Uint8Array(content.length + 1);
+  hashed.set(content);
+  hashed[content.length] = lineFeed;
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", hashed));
+  const hex = Array.from(digest.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0"));
+  return `-${hex.join("")}`;
+}
+
+/** Ends the content, before the total that it has not. */
+const lineFeed = 0x0a;

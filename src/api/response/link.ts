@@ -1,0 +1,115 @@
+/** The `Link` header of pages (RFC 8288). @module */
+import type { HeaderList } from "../../base/lib/header_list.ts";
+import type { CursorPage, ReadNode } from "../plan/read/read_node.ts";
+import { resultColumn } from "../query/query.ts";
+import type { ApiRequest } from "../request/api_request.ts";
+import { type ReplacedParam, splitQuery, withParams } from "../request/url/query_string.ts";
+
+/** Which pages have links: those by a cursor, all of them, or none. */
+export type LinkMode = "cursor" | "all" | "none";
+
+export interface ReadPage {
+  readonly root: ReadNode;
+  readonly columns: readonly (string | null)[];
+  readonly rows: number;
+  /** Number of all rows; null if they were not counted exactly. */
+  readonly total: number | null;
+}
+
+/** Parameters of another page, by the name of its relation to the present one. */
+type Links = readonly (readonly [relation: string, params: readonly ReplacedParam[]])[];
+
+/** Proxies and clients limit the length of a line. */
+const maxLength = 4096;
+
+/** Returns `Link` with references to other pages; empty for none. */
+export function linkHeader(request: ApiRequest, page: ReadPage, mode: LinkMode): HeaderList {
+  const cursor = page.root.cursor?.page ?? null;
+  if (hasPositionInBody(request, cursor)) return [];
+  const links = mode === "none"
+    ? noLinks
+    : cursor !== null
+    ? cursorLinks(cursor, page)
+    : mode === "all"
+    ? offsetLinks(request, page)
+    : noLinks;
+  const targets = links.map(([relation, params]) => ({
+    isEnd: relation === "first" || relation === "last",
+    text: `<?${withParams(request.queryString, params)}>; rel="${relation}"`,
+  }));
+  const header = fittingHeader(targets);
+  return header === "" ? [] : [["Link", header]];
+}
+
+const noLinks: Links = [];
+
+/** Joins links. Without the room for all, those to the ends are left out: a walk needs the others. */
+function fittingHeader(
+  links: readonly { readonly isEnd: boolean; readonly text: string }[],
+): string {
+  const join = (some: typeof links) => some.map(({ text }) => text).join(", ");
+  return [links, links.filter(({ isEnd }) => !isEnd)].map(join)
+    .find(({ length }) => length <= maxLength) ?? "";
+}
+
+/** The client repeats the body with each link, so that links would have no effect. */
+function hasPositionInBody(
+  { queryForm, query, queryString }: ApiRequest,
+  cursor: CursorPage | null,
+): boolean {
+  if (queryForm === undefined || (cursor === null && query.offset === null)) return false;
+  const names: readonly string[] = replacedNames;
+  return !splitQuery(queryString).some(({ name }) => names.includes(name));
+}
+
+const replacedNames = ["offset", "after", "before"] as const;
+
+/** A page that begins at a row has rows on its other side, at least that one. */
+function cursorLinks({ direction, keys }: CursorPage, { root, columns, rows }: ReadPage): Links {
+  const at = (name: "after" | "before", cursor: string) => [
+    ...replacedNames.map((replaced) => ({ name: replaced, value: null })),
+    { name, value: cursor },
+  ];
+  const isAfter = direction === "after";
+  const hasMore = columns[resultColumn.more] === "1" && rows > 0;
+  const [hasPrevious, hasNext] = isAfter ? [keys !== null, hasMore] : [hasMore, keys !== null];
+  const isHidden = root.range.limit === "0";
+  const first = rows === 0 ? "" : columns[resultColumn.firstCursor] ?? null;
+  const last = rows === 0 ? "" : columns[resultColumn.lastCursor] ?? null;
+  return [
+    ["first", at("after", "")],
+    ...hasPrevious && !isHidden && first !== null ? [["prev", at("before", first)] as const] : [],
+    ...hasNext && !isHidden && last !== null ? [["next", at("after", last)] as const] : [],
+    ["last", at("before", "")],
+  ];
+}
+
+/** Links of a window of known length. */
+function offsetLinks(
+  { bounds, query, headers }: ApiRequest,
+  { root, rows, total }: ReadPage,
+): Links {
+  const { limit } = root.range;
+  if (limit === null || limit === "0") return noLinks;
+  const length = BigInt(limit);
+  const { first } = bounds;
+  // A window by `Range` has a length that the query string lacks.
+  const isNamed = query.limit !== null && headers["range"] === undefined;
+  const at = (offset: bigint) => [
+    ...isNamed ? [] : [{ name: "limit", value: limit }],
+    { name: "offset", value: offset === 0n ? null : String(offset) },
+  ];
+  const end = first + BigInt(rows);
+  const hasNext = BigInt(rows) === length && (total === null || end < BigInt(total));
+  const previous = first > length ? first - length : 0n;
+  return [
+    ["first", at(0n)],
+    ...first > 0n ? [["prev", at(previous)] as const] : [],
+    ...hasNext ? [["next", at(end)] as const] : [],
+    ...total === null ? [] : [["last", at(lastOffset(BigInt(total), length))] as const],
+  ];
+}
+
+function lastOffset(total: bigint, length: bigint): bigint {
+  return total === 0n ? 0n : (total - 1n) / length * length;
+}

@@ -1,0 +1,186 @@
+/** The model of a document in either version: the relations and functions of one schema. @module */
+import type { RelationPrivileges, SchemaMetadata } from "../../query/schema_metadata.ts";
+import type {
+  Column,
+  KeyRelationship,
+  Relation,
+  Relationship,
+  Routine,
+  SchemaCache,
+} from "../../../state/schema_cache/schema_cache.ts";
+import { readCommentTags } from "../../../state/schema_cache/comment_tags.ts";
+
+/** One schema, restricted to the privileges of a role. */
+export interface ApiModel {
+  readonly schema: string;
+  readonly comment: string | null;
+  /** Sorted by name. */
+  readonly relations: readonly DescribedRelation[];
+  /** One per name, sorted by name: the overload with the most parameters. */
+  readonly routines: readonly Routine[];
+  /** Returns the name of a parameter's type in the role's search path. */
+  readonly parameterType: (type: string) => string;
+}
+
+/** A relation with descriptions of its columns. */
+export interface DescribedRelation {
+  readonly relation: Relation;
+  readonly columns: readonly DescribedColumn[];
+  readonly writable: boolean;
+  /** Methods that the relation allows and, if the metadata has them, the role's privileges. */
+  readonly methods: readonly RelationMethod[];
+}
+
+export interface DescribedColumn {
+  readonly column: Column;
+  /** Comment and notes about keys. */
+  readonly description: string | null;
+  /** Whether a user-defined cast converts its values to or from JSON, which may be of any form. */
+  readonly hasCustomJson: boolean;
+}
+
+export interface ModelSource {
+  readonly schema: string;
+  readonly metadata: SchemaMetadata;
+  readonly cache: SchemaCache;
+}
+
+/** Without privileges in the metadata, the model has the whole schema. */
+export async function buildModel(
+  { schema, metadata, cache }: ModelSource,
+  pause: () => Promise<void> | undefined,
+): Promise<ApiModel> {
+  const privileges = metadata.privileges && privilegesByName(metadata.privileges);
+  const permitted = privileges ?? (metadata.relations && new Set(metadata.relations));
+  const names = cache.relationNames(schema).filter((name) => permitted?.has(name) ?? true);
+  const parameterType = typeShortener(metadata.visibleTypes ?? []);
+  const isPermitted = permittedRoutines(metadata, parameterType);
+  const deprecation = cache.deprecation(schema);
+  const relations: DescribedRelation[] = [];
+  for (const name of names) {
+    const found = cache.relation({ schema, name })!;
+    const relation = deprecation === undefined ? found : { deprecation, ...found };
+    const keys = foreignKeysOf(cache.relationships(found, schema));
+    relations.push(describeRelation(relation, { privileges: privileges?.get(name), keys, cache }));
+    await pause();
+  }
+  const routines = cache.routineNames(schema).flatMap((name) =>
+    cache.routines({ schema, name }).filter(isPermitted).slice(-1)
+  );
+  return {
+    schema,
+    comment: readCommentTags(metadata.comment, { dbCommentTags: deprecation !== undefined }).text,
+    relations,
+    routines: deprecation === undefined
+      ? routines
+      : routines.map((routine) => ({ deprecation, ...routine })),
+    parameterType,
+  };
+}
+
+export function privilegesByName(
+  privileges: readonly RelationPrivileges[],
+): ReadonlyMap<string, RelationPrivileges> {
+  return new Map(privileges.map((relation) => [relation[0], relation]));
+}
+
+/** Returns a function that omits the schema of types in the role's search path. */
+export function typeShortener(visibleTypes: readonly string[]): (type: string) => string {
+  const visible = new Set(visibleTypes);
+  return (type) => {
+    const element = type.endsWith("[]") ? type.slice(0, -2) : type;
+    return visible.has(element) ? type.slice(schemaPrefix.exec(type)?.[0].length ?? 0) : type;
+  };
+}
+
+/** Matches the schema of a type's name: `"a.b".` or `ab.`. */
+const schemaPrefix = /^(?:"(?:[^"]|"")*"|[^".]*)\./;
+
+export function permittedRoutines(
+  { functions, overloads }: SchemaMetadata,
+  parameterType: (type: string) => string,
+): (routine: Routine) => boolean {
+  if (functions === undefined || overloads === undefined) return () => true;
+  const permitted = new Set(functions);
+  const signatures = new Set(overloads.map(([name, types]) => JSON.stringify([name, types])));
+  return ({ name, parameters }) =>
+    permitted.has(name) ||
+    signatures.has(JSON.stringify([name, parameters.map(({ type }) => parameterType(type))]));
+}
+
+function describeRelation(
+  relation: Relation,
+  { privileges, keys: foreignKeys, cache }: {
+    readonly privileges: RelationPrivileges | undefined;
+    readonly keys: ReadonlyMap<string, KeyRelationship>;
+    readonly cache: SchemaCache;
+  },
+): DescribedRelation {
+  const { insertable, updatable, deletable } = relation;
+  const primaryKey = new Set(relation.primaryKey);
+  return {
+    relation,
+    columns: relation.columns.map((column) => {
+      const foreignKey = foreignKeys.get(column.name);
+      const notes = [
+        ...(primaryKey.has(column.name) ? ["This is a Primary Key.<pk/>"] : []),
+        ...(foreignKey === undefined ? [] : [foreignKeyNote(foreignKey)]),
+      ];
+      const hasCustomJson = cache.representation(column.declaredType, "json") !== undefined ||
+        cache.representation("json", column.declaredType) !== undefined;
+      return { column, description: withNotes(column.comment, notes), hasCustomJson };
+    }),
+    writable: insertable || updatable || deletable,
+    methods: relationMethods(relation, privileges),
+  };
+}
+
+/** Returns the single-column foreign key of each column. Prefers tables to views. */
+function foreignKeysOf(
+  relationships: readonly Relationship[],
+): ReadonlyMap<string, KeyRelationship> {
+  const keys = new Map<string, KeyRelationship>();
+  for (const relationship of relationships) {
+    if (relationship.kind !== "many-to-one" && relationship.kind !== "one-to-one") continue;
+    const [pair, ...more] = relationship.pairs;
+    if (relationship.originIsParent || pair === undefined || more.length > 0) continue;
+    const found = keys.get(pair[0]);
+    const isBetter = found === undefined || found.foreignIsView && !relationship.foreignIsView;
+    if (isBetter) keys.set(pair[0], relationship);
+  }
+  return keys;
+}
+
+function foreignKeyNote({ foreign: { name }, pairs }: KeyRelationship): string {
+  const column = pairs[0]![1];
+  return `This is a Foreign Key to \`${name}.${column}\`.<fk table='${name}' column='${column}'/>`;
+}
+
+function withNotes(comment: string | null, notes: readonly string[]): string | null {
+  if (notes.length === 0) return comment;
+  const text = `Note:\n${notes.join("\n")}`;
+  return comment === null ? text : `${comment}\n\n${text}`;
+}
+
+/** A method on a relation, as OpenAPI writes it. */
+export type RelationMethod = "get" | "post" | "put" | "patch" | "delete";
+
+/** Methods that relation and privileges allow. Undefined privileges restrict nothing. */
+export function relationMethods(
+  { insertable, updatable, deletable, primaryKey }: Relation,
+  privileges: RelationPrivileges | undefined,
+): readonly RelationMethod[] {
+  const [, selects, inserts, updates, deletes] = privileges ?? allPrivileges;
+  const allowed: Readonly<Record<RelationMethod, boolean>> = {
+    get: selects,
+    post: insertable && inserts,
+    put: insertable && updatable && inserts && updates && primaryKey.length > 0,
+    patch: updatable && updates,
+    delete: deletable && deletes,
+  };
+  return methods.filter((method) => allowed[method]);
+}
+
+const methods = ["get", "post", "put", "patch", "delete"] as const;
+
+const allPrivileges: RelationPrivileges = ["", true, true, true, true];

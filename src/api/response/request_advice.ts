@@ -1,0 +1,309 @@
+/** Hints that correct a request with what the schema cache knows: names, keys, labels, paths of embeds.
+ * @module */
+import { locationOf } from "./address_headers.ts";
+import { nearest } from "../../base/lib/nearest.ts";
+import type { ErrorFields } from "../../base/errors/service_error.ts";
+import { percentDecode } from "../../base/http/percent.ts";
+import { splitQuery } from "../request/url/query_string.ts";
+import type { Column, Relation, SchemaCacheData } from "../../state/schema_cache/schema_cache.ts";
+import { bearerToken } from "../../state/auth/credential.ts";
+import type { AdviceContext } from "./advice.ts";
+
+/** Returns the corrected part of a request; null if the error has no correction here. */
+export function requestAdvice(fields: ErrorFields, context: AdviceContext): string | null {
+  const correct = (fields.own ? ownCorrections : databaseCorrections).get(fields.code);
+  return correct?.(fields, context) ?? null;
+}
+
+/** Whether a correction replaces the hint that an error has. */
+export function replacesHint({ own, code }: ErrorFields): boolean {
+  return own && code === "200";
+}
+
+type Correction = (fields: ErrorFields, context: AdviceContext) => string | null;
+
+/** By codes without prefix. */
+const ownCorrections: ReadonlyMap<string, Correction> = new Map<string, Correction>([
+  [
+    "100",
+    (fields, context) =>
+      functionPath(context) ?? clauseCorrection(context) ?? otherParameter(fields, context),
+  ],
+  ["125", (_, context) => pathCorrection(context)],
+  ["196", (_, context) => clauseCorrection(context)],
+  ["200", embedPath],
+  ["202", functionName],
+  [
+    "204",
+    ({ message }, context) => columnName(/^Could not find the '(.*)' column/s, message, context),
+  ],
+  ["205", tableName],
+]);
+
+/** By SQLSTATE. */
+const databaseCorrections: ReadonlyMap<string, Correction> = new Map<string, Correction>([
+  ["22P02", valueCorrection],
+  ["42501", (_, { pieces, role }) => schemeCorrection(pieces.headers["authorization"], role)],
+  ["42703", columnCorrection],
+  ["42704", typeName],
+  ["42P10", (_, context) => uniqueKeys(context)],
+  [
+    "57014",
+    ({ message }, { role }) =>
+      message.endsWith("statement timeout")
+        ? `Raise it: alter role ${role ?? "…"} set statement_timeout, or db-statement-timeout`
+        : null,
+  ],
+]);
+
+/** `/products/`, `/products/1` and `/api/products`: the path that names the relation. */
+function pathCorrection({ pieces, cache, config }: AdviceContext): string | null {
+  const [, withoutSlash] = /^(\/(?:rpc\/)?[^/]+)\/+$/.exec(pieces.path) ?? [];
+  if (withoutSlash !== undefined) return `Write ${withoutSlash}`;
+  const [first = "", second = "", ...rest] = pieces.path.split("/").slice(1).map(decoded);
+  if (rest.length > 0 || second === "") return null;
+  if (config.dbSchemas.includes(first)) return `Write /${second}`;
+  const relation = relationNamed(first, cache);
+  const [key, ...others] = relation?.primaryKey ?? [];
+  if (relation === null || key === undefined || others.length > 0) return null;
+  return `Write ${locationOf(relation, JSON.stringify({ [key]: second }))}`;
+}
+
+/** `/search?words=oak` of a function. */
+function functionPath({ pieces, cache }: AdviceContext): string | null {
+  const name = decoded(pieces.path.slice(1));
+  if (cache?.relations.some((relation) => relation.name === name) !== false) return null;
+  if (!cache.routines.some((routine) => routine.name === name)) return null;
+  return `Write /rpc/${name}?${pieces.query}`;
+}
+
+/** Corrects `select`, `order`, `or` and `and` that cannot be parsed, and filters like those of SQL. */
+function clauseCorrection(context: AdviceContext): string | null {
+  for (const { name, value } of paramsOf(context.pieces.query)) {
+    const corrected = name === "order"
+      ? correctedOrder(value)
+      : name === "select"
+      ? correctedSelect(value, context)
+      : /^(not\.)?(or|and)$/.test(name)
+      ? correctedTree(value)
+      : undefined;
+    // Any correction of an open parenthesis at the end would be empty.
+    if (value.endsWith("(")) continue;
+    if (typeof corrected === "string" && corrected !== value) return `Write ${name}=${corrected}`;
+    if (corrected === undefined) {
+      const text = value === "" ? name : `${name}=${value}`;
+      const [, column = name, compared = value] = /^(\w+) *([<>!].*)$/s.exec(text) ?? [];
+      const filter = sqlFilter(column, compared);
+      if (filter !== null) return `Write ${filter}`;
+    }
+  }
+  return null;
+}
+
+function correctedOrder(value: string): string {
+  return value.split(",").map((term) =>
+    term.trim().replace(/^-(.+)$/, "$1.desc").replace(/^\+/, "")
+      .replace(/[. ](asc|desc)(ending)?$/i, (_, word) => `.${word.toLowerCase()}`)
+  ).join(",");
+}
+
+function correctedSelect(value: string, { cache }: AdviceContext): string {
+  const relations = new Set(cache?.relations.map(({ name }) => name));
+  const text = value.replaceAll("count(*)", "count()").replace(/,{2,}/g, ",").replace(/^,|,$/g, "")
+    .replace(
+      /(?<=^|,)(\w+)\.(\w+)(?=,|$)/g,
+      (path, name, column) => relations.has(name) ? `${name}(${column})` : path,
+    );
+  return text + ")".repeat(Math.max(0, openParentheses(text)));
+}
+
+function correctedTree(value: string): string {
+  const text = value.startsWith("(") ? value : `(${value}`;
+  const closed = text + ")".repeat(Math.max(0, openParentheses(text)));
+  return closed.replace(/(?<=[(,])([\w]+)(?=[,)])/g, (_, column) => `${column}.is.true`);
+}
+
+function openParentheses(text: string): number {
+  return text.split("(").length - text.split(")").length;
+}
+
+/** Comparisons of SQL and their operators. */
+const comparisons: ReadonlyMap<string, string> = new Map([
+  [">=", "gte"],
+  ["<=", "lte"],
+  ["!=", "neq"],
+  ["<>", "neq"],
+  ["==", "eq"],
+  [">", "gt"],
+  ["<", "lt"],
+  ["=", "eq"],
+]);
+
+/** Returns a filter like `gte5`, `>5`, `!eq.5` or `between.1,2` as it is written here. */
+function sqlFilter(name: string, value: string): string | null {
+  const [, between] = /^between\.(.*)$/.exec(value) ?? [];
+  const [from, to] = between?.split(",") ?? [];
+  if (to !== undefined) return `and=(${name}.gte.${from},${name}.lte.${to})`;
+  const [, sign, compared] = /^([<>=!]{1,2})\.?(.*)$/.exec(value) ?? [];
+  const operator = sign === undefined ? undefined : comparisons.get(sign);
+  if (operator !== undefined) return `${name}=${operator}.${compared}`;
+  if (value.startsWith("!")) return `${name}=not.${value.slice(1)}`;
+  const [, word, rest] =
+    /^(eq|neq|gte|lte|gt|lt|ilike|like|match|imatch)([^a-z.(].*)$/.exec(value) ??
+      [];
+  return word === undefined ? null : `${name}=${word}.${rest}`;
+}
+
+/** Parameters of other interfaces by their names, and the clause that stands for them. */
+const otherClauses: readonly (readonly [names: string[], clause: (value: string) => string])[] = [
+  [["sort", "sort_by", "orderby", "order_by"], (value) => `order=${correctedOrder(value)}`],
+  [["fields"], (value) => `select=${value}`],
+  [["page", "per_page", "size"], () => "limit=20&offset=20"],
+];
+
+/** `sort=price`, `where=price>5`, `price[gt]=5` and `price__gt=5`, which other interfaces have. */
+function otherParameter({ message }: ErrorFields, context: AdviceContext): string | null {
+  const text = /^"failed to parse filter \((.*)\)" \(line/s.exec(message)?.[1];
+  const { name = "", value = "" } = paramsOf(context.pieces.query)
+    .find((param) => param.value === text && param.name !== "select") ?? {};
+  const relation = targetRelation(context);
+  const columns = relation?.columns.map((column) => column.name) ?? [];
+  if (relation === null || columns.includes(name)) return null;
+  const [, clauseOf] = otherClauses.find(([names]) => names.includes(name)) ?? [];
+  if (clauseOf !== undefined) return `Write ${clauseOf(value)}`;
+  const parts = name.replace(/\]$/, "").split(/\[|__/);
+  const isName = (part: string) => /^\w+$/.test(part);
+  if (parts.length === 2 && parts.every(isName)) return `Write ${parts.join("=")}.${value}`;
+  const [, compared = "", sign, operand] = /^(\w+) *([<>=!]{1,2}) *(.*)$/s.exec(value) ?? [];
+  const filter = columns.includes(compared) ? sqlFilter(compared, `${sign}${operand}`) : null;
+  if (filter !== null) return `Write ${filter}`;
+  const isUnlike = isName(name) && nearest(name, columns) === null;
+  return isUnlike ? `${relation.name} has no column ${name}` : null;
+}
+
+/** Names the path from one relation to another over a third; `max(price)` is an aggregate. */
+function embedPath({ message }: ErrorFields, { cache, pieces }: AdviceContext): string | null {
+  const [, from, to] = /between '(.*)' and '(.*)' in the schema cache$/s.exec(message) ?? [];
+  const [, call, operand] = /\b(sum|avg|min|max)\((\w+)\)/.exec(decoded(pieces.query)) ?? [];
+  if (call !== undefined && call === to) return `Write ${operand}.${call}()`;
+  const ends = cache?.relationships ?? [];
+  const target = from === undefined ? null : relationNamed(to!, cache);
+  if (target === null) return null;
+  const next = (name: string) =>
+    ends.filter(({ origin }) => origin.name === name).map(({ foreign }) => foreign.name);
+  const middle = next(from!).find((name) => next(name).includes(target.name));
+  if (middle === undefined) return null;
+  // Node 20 has no `RegExp.escape`.
+  const name = to!.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+  const [, items = "*"] = new RegExp(`\\b${name}\\(([^()]*)\\)`)
+    .exec(decoded(pieces.query)) ?? [];
+  return `Write ${middle}(${target.name}(${items}))`;
+}
+
+function tableName({ message }: ErrorFields, { cache }: AdviceContext): string | null {
+  const [, name = ""] = /^Could not find the table '.*?\.(.*)' in/s.exec(message) ?? [];
+  const found = relationNamed(name.replace(/\.(json|csv)$/, ""), cache);
+  return found && `Perhaps you meant the table '${found.schema}.${found.name}'`;
+}
+
+function functionName({ message }: ErrorFields, { cache }: AdviceContext): string | null {
+  const [, name = ""] = /function \w+\.([^( ]+)/.exec(message) ?? [];
+  const routines = cache?.routines ?? [];
+  const found = nearest(name, routines.map((routine) => routine.name));
+  const routine = routines.find((each) => each.name === found);
+  if (routine === undefined) return null;
+  const names = routine.parameters.map((parameter) => parameter.name);
+  return `Perhaps you meant /rpc/${found}${names.length === 0 ? "" : ` with ${names.join(", ")}`}`;
+}
+
+function columnName(pattern: RegExp, message: string, context: AdviceContext): string | null {
+  const name = pattern.exec(message)?.[1];
+  const columns = targetRelation(context)?.columns.map((column) => column.name) ?? [];
+  const found = name === undefined ? null : nearest(name, columns);
+  return found === null ? null : `Perhaps you meant '${found}'`;
+}
+
+/** `select=name price`, `order=price desc`, and `select=categories` of a related relation. */
+function columnCorrection({ message }: ErrorFields, context: AdviceContext): string | null {
+  const name = /^column [^.]+\.(.*) does not exist$/s.exec(message)?.[1];
+  if (name === undefined) return null;
+  const params = paramsOf(context.pieces.query);
+  const order = params.find((param) => param.name === "order")?.value;
+  if (order !== undefined && / (asc|desc)/i.test(order)) {
+    return `Write order=${correctedOrder(order)}`;
+  }
+  const select = params.find((param) => param.name === "select")?.value ?? "";
+  if (name.includes(" ") && select.includes(name)) {
+    return `Write select=${select.replace(name, name.trim().split(/ +/).join(","))}`;
+  }
+  const target = targetRelation(context);
+  const isRelated = context.cache?.relationships.some(({ origin, foreign }) =>
+    origin.name === target?.name && foreign.name === name
+  );
+  if (isRelated === true) return `Write ${name}(*)`;
+  return columnName(/\.(.*) does not exist$/s, message, context);
+}
+
+/** Names the labels of an enum, the column whose type a value does not fit, or `cs` of an array. */
+function valueCorrection({ message }: ErrorFields, context: AdviceContext): string | null {
+  const item = /^malformed array literal: "(.*)"$/s.exec(message)?.[1];
+  const array = paramsOf(context.pieces.query).find((each) => each.value === `eq.${item}`);
+  if (array !== undefined) return `Write ${array.name}=cs.{${item}}`;
+  const [, type, value] = /^invalid input (?:value|syntax) for (?:enum|type) (.+): "(.*)"$/s
+    .exec(message) ?? [];
+  const columns = targetRelation(context)?.columns ?? [];
+  const labels = columns.find((column) => typeName(column) === type)?.enumLabels ?? [];
+  if (labels.length > 0) return `Write one of: ${labels.join(", ")}`;
+  const param = paramsOf(context.pieces.query).find((each) => each.value.endsWith(value ?? "."));
+  const column = columns.find(({ name }) => name === param?.name);
+  return column === undefined ? null : `The column ${column.name} is ${column.baseType}`;
+
+  function typeName({ baseType }: Column): string {
+    return baseType.slice(baseType.lastIndexOf(".") + 1);
+  }
+}
+
+/** Types that requests cast to. */
+const types = "text date integer bigint numeric timestamptz timestamp boolean".split(" ");
+
+function typeName({ message }: ErrorFields): string | null {
+  const found = nearest(/^type "(.*)" does not exist$/s.exec(message)?.[1] ?? "", types);
+  return found === null ? null : `Perhaps you meant ::${found}`;
+}
+
+function uniqueKeys(context: AdviceContext): string | null {
+  const relation = targetRelation(context);
+  const keys =
+    relation?.uniqueIndexes?.flatMap(({ columns }) => columns === null ? [] : [columns]) ??
+      [];
+  const names = Array.from(
+    new Set([relation?.primaryKey ?? [], ...keys].map((key) => key.join(","))),
+  );
+  const shown = names.filter((key) => key !== "").map((key) => `on_conflict=${key}`);
+  return shown.length === 0 ? null : `Write ${shown.join(" or ")}`;
+}
+
+/** The header without `Bearer` has no effect: the request is anonymous. */
+function schemeCorrection(header: string | undefined, role: string | null): string | null {
+  if (header === undefined || bearerToken(header) !== null) return null;
+  return `Write Authorization: Bearer and the token: the request ran as ${role}`;
+}
+
+function targetRelation({ pieces, cache }: AdviceContext): Relation | null {
+  const name = decoded(pieces.path.slice(1));
+  return cache?.relations.find((relation) => relation.name === name) ?? null;
+}
+
+function relationNamed(name: string, cache: AdviceContext["cache"]): Relation | null {
+  const relations: SchemaCacheData["relations"] = cache?.relations ?? [];
+  const found = nearest(name, relations.map((relation) => relation.name));
+  return relations.find((relation) => relation.name === found) ?? null;
+}
+
+function decoded(text: string): string {
+  return percentDecode(text, "replace");
+}
+
+function paramsOf(query: string): readonly { readonly name: string; readonly value: string }[] {
+  return splitQuery(query).map(({ name, value }) => ({ name, value: value ?? "" }));
+}

@@ -1,0 +1,99 @@
+/** Responds to the root with an OpenAPI document. @module */
+import type { HeaderList } from "../../base/lib/header_list.ts";
+import { slicer } from "../../base/lib/slices.ts";
+import type { OpenApiVersion, RootPlan } from "../plan/root_plan.ts";
+import type { SchemaMetadata } from "../query/schema_metadata.ts";
+import type { ApiRequest } from "../request/api_request.ts";
+import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
+import { conditionalReply } from "./conditional.ts";
+import { configKey, type DocumentConfig, hasTags } from "./openapi/about.ts";
+import {
+  type DocumentStore,
+  documentStore,
+  type StoredDocument,
+  writeDocument,
+} from "./openapi/document_store.ts";
+import { buildModel } from "./openapi/model.ts";
+import { openApi2 } from "./openapi/v2.ts";
+import { openApi3 } from "./openapi/v3.ts";
+import type { Reply } from "./reply.ts";
+
+export interface DocumentSource {
+  /** JSON of {@linkcode SchemaMetadata}; null if it was not queried or the schema does not exist. */
+  readonly metadata: string | null;
+  readonly cache: SchemaCache;
+  readonly config: DocumentConfig;
+}
+
+/** Makes the reply to `/`. Roles with the same privileges share one cached document. */
+export async function respondToRoot(
+  { schemaNegotiated, preconditions }: ApiRequest,
+  plan: RootPlan,
+  source: DocumentSource,
+): Promise<Reply> {
+  const document = plan.headersOnly ? null : await documentOf(plan, source);
+  const isTagged = document !== null && hasTags(source.config);
+  const headers: HeaderList = [
+    ["Content-Type", contentTypes[plan.version]],
+    ...(schemaNegotiated ? [["Content-Profile", plan.schema] as const] : []),
+    ...(isTagged ? [["ETag", `"${document.tag}"`] as const] : []),
+    ["Vary", "Accept, Prefer, Range"],
+    ...(document === null ? [] : [["Content-Length", String(document.content.length)] as const]),
+  ];
+  const reply = {
+    status: 200,
+    headers,
+    content: document?.content ?? null,
+    length: document?.content.length ?? null,
+  };
+  return conditionalReply(reply, preconditions, true);
+}
+
+const contentTypes: Readonly<Record<OpenApiVersion, string>> = {
+  "2.0": "application/openapi+json; charset=utf-8",
+  "3.1": "application/openapi+json; version=3.1; charset=utf-8",
+};
+
+const writers = { "2.0": openApi2, "3.1": openApi3 } as const;
+
+function documentOf(
+  { schema, version }: RootPlan,
+  { metadata, cache, config }: DocumentSource,
+): Promise<StoredDocument> {
+  const store: DocumentStore = cache.derived(documentStore);
+  // JSON texts contain no NUL, so different inputs have different keys.
+  const key = [version, configKey(config), JSON.stringify(schema), metadata ?? ""].join("\0");
+  return store.get(key, async () => {
+    const parsed: SchemaMetadata = metadata === null ? { comment: null } : JSON.parse(metadata);
+    const model = await buildModel({ schema, metadata: parsed, cache }, slicer());
+    return await writeDocument(writers[version](model, config));
+  });
+}
+
+/**
+ * Returns the metadata that requests of a schema with fallbacks meet, as JSON: each name has that of
+ * the schema that serves it. `text` is the JSON of the metadata by schema.
+ */
+export function servedMetadata(text: string, schema: string, cache: SchemaCache): string {
+  const bySchema: Readonly<Record<string, SchemaMetadata>> = JSON.parse(text);
+  const parts = Object.entries(bySchema);
+  const served = <Item>(
+    list: (metadata: SchemaMetadata) => readonly Item[] | undefined,
+    schemaOf: (item: Item) => string | undefined,
+  ) =>
+    parts.some(([, metadata]) => list(metadata) === undefined)
+      ? undefined
+      : parts.flatMap(([each, metadata]) =>
+        list(metadata)!.filter((item) => schemaOf(item) === each)
+      );
+  const ofRelation = (name: string) => cache.relation({ schema, name })?.schema;
+  const ofRoutine = (name: string) => cache.routines({ schema, name })[0]?.schema;
+  return JSON.stringify({
+    comment: bySchema[schema]?.comment ?? null,
+    relations: served(({ relations }) => relations, ofRelation),
+    privileges: served(({ privileges }) => privileges, ([name]) => ofRelation(name)),
+    functions: served(({ functions }) => functions, ofRoutine),
+    overloads: served(({ overloads }) => overloads, ([name]) => ofRoutine(name)),
+    visibleTypes: parts.flatMap(([, { visibleTypes = [] }]) => visibleTypes),
+  });
+}

@@ -1,0 +1,41 @@
+/** Limits of the planner's cost of statements. @module */
+import type { BatchResult, Statement } from "../../database/batch.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+
+/** A bound on the planner's cost of a statement. */
+export interface CostLimit {
+  /** Position of the EXPLAIN among the statements of the script, with its result as JSON. */
+  readonly statement: number;
+  readonly maxCost: number;
+}
+
+/** Returns the EXPLAIN of a statement with its parameters. */
+export function explained({ text, params }: Statement): Statement {
+  return { text: `explain (format json) ${text}`, params, use: "rows", role: "cost" };
+}
+
+/** Throws `137` if the cost exceeds its limit. */
+export function checkCost({ statement, maxCost }: CostLimit, rows: BatchResult["rows"]): void {
+  const text = rows[statement]?.map(([line]) => line).join("\n") ?? "";
+  const cost = costOf(JSON.parse(text)[0]?.Plan);
+  if (typeof cost !== "number" || cost > maxCost) {
+    throw errors.queryTooExpensive(Number(cost), maxCost);
+  }
+}
+
+/** A node of EXPLAIN (FORMAT JSON). */
+interface ExplainedNode {
+  readonly "Total Cost"?: unknown;
+  readonly "Subplan Name"?: string;
+  readonly Plans?: readonly ExplainedNode[];
+}
+
+/**
+ * Returns the cost of a query. A result that is sent row by row reads a table of its rows several times,
+ * which is not part of it.
+ */
+function costOf(plan: ExplainedNode | undefined): unknown {
+  const tables = plan?.Plans?.filter((node) => node["Subplan Name"]?.startsWith("CTE ")) ?? [];
+  if (!tables.some((node) => node["Subplan Name"] === "CTE svc_rows")) return plan?.["Total Cost"];
+  return tables.reduce((sum, node) => sum + Number(node["Total Cost"]), 0);
+}

@@ -1,0 +1,131 @@
+/** The statements that make a write with an `Idempotency-Key` take effect once: its key is a row
+ * that commits with the effect and the answer. @module */
+import type { TableName } from "../../state/config/codecs.ts";
+import type { Statement, StatementRole } from "../../database/batch.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import type { DatabaseError } from "../../base/errors/service_error.ts";
+import { compile, ident, param, type Sql, sql } from "../../base/sql/fragment.ts";
+import { raise, raisedDetail } from "../../base/sql/raise.ts";
+
+/** A key, and the request that it stands for. */
+export interface RequestKey {
+  readonly table: TableName;
+  readonly text: string;
+  /** Hash of the request. */
+  readonly fingerprint: Uint8Array;
+  /** Age at which it is forgotten. */
+  readonly ttlSeconds: number;
+}
+
+/** An answer as the table keeps it. */
+export interface KeptAnswer {
+  readonly status: number;
+  /** JSON text. */
+  readonly headers: string;
+  /** Null if the response has no body. */
+  readonly body: Uint8Array | null;
+}
+
+const claims =
+  sql`nullif(pg_catalog.current_setting('request.jwt.claims', true), '')::pg_catalog.json`;
+
+/** Whom a key belongs to: the same key of another role, issuer or subject is another one. */
+const principal =
+  sql`pg_catalog.json_build_array(current_user, ${claims} operator(pg_catalog.->>) 'iss', ${claims} operator(pg_catalog.->>) 'sub')::pg_catalog.text`;
+
+/**
+ * Locks the key without waiting, deletes it if it is too old, and inserts it. Raises `in progress` for the lock
+ * of another request; a duplicate is a request that was committed.
+ */
+export function keyStatements(key: RequestKey): readonly Statement[] {
+  const text = param(key.text);
+  const age = sql`pg_catalog.make_interval(secs => ${
+    param(String(key.ttlSeconds))
+  }::pg_catalog.float8)`;
+  const lock =
+    sql`pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtextextended(${text}::pg_catalog.text || ${principal}, 0))`;
+  return [
+    statement(sql`select case when not ${lock} then ${raise(sql`'in progress'`)} end`),
+    statement(
+      sql`delete from ${tableOf(key)} where ${
+        isOwn(key)
+      } and created_at < pg_catalog.now() - ${age}`,
+    ),
+    statement(sql`insert into ${tableOf(key)} (principal, key, fingerprint)
+values (${principal}, ${text}, ${fingerprintOf(key)})`),
+  ];
+}
+
+/**
+ * Keeps the answer in the row of the key, or deletes the row. Raises `other owner` where that is not found: the
+ * write has changed the role or the claims.
+ */
+export function closingStatement(key: RequestKey, answer: KeptAnswer | null): Statement {
+  const change = answer === null
+    ? sql`delete from ${tableOf(key)}`
+    : sql`update ${tableOf(key)} set status = ${param(String(answer.status))}, headers = ${
+      param(answer.headers)
+    }, body = ${param(answer.body === null ? null : { binary: answer.body })}`;
+  return {
+    ...statement(
+      sql`with changed as (${change} where ${
+        isOwn(key)
+      } returning 1) select case when pg_catalog.count(*) = 0 then ${
+        raise(sql`'other owner'`)
+      } end from changed`,
+    ),
+    role: "answer",
+  };
+}
+
+/** Reads the answer: whether the request is the same, status and headers, and the body. */
+export function answerStatement(key: RequestKey): Statement {
+  const columns = sql`(fingerprint = ${
+    fingerprintOf(key)
+  })::pg_catalog.text, status::pg_catalog.text, headers::pg_catalog.text, body`;
+  const found = sql`${isOwn(key)} and status is not null`;
+  return {
+    ...compile(sql`select ${columns} from ${tableOf(key)} where ${found}`),
+    use: "result",
+  };
+}
+
+function isOwn(key: RequestKey): Sql {
+  return sql`principal = ${principal} and key = ${param(key.text)}`;
+}
+
+function tableOf({ table: { schema, name } }: RequestKey): Sql {
+  return ident(schema, name);
+}
+
+function fingerprintOf({ fingerprint }: RequestKey): Sql {
+  return param({ binary: fingerprint });
+}
+
+function statement(fragment: Sql): Statement {
+  return { ...compile(fragment), use: "none", role: "key" };
+}
+
+/** A transaction was rolled back because its key is in the table. */
+export class KeyTakenError extends Error {}
+
+/** Returns the error of a statement of the key, or of the one that keeps the answer; null for others. */
+export function keyError(
+  { failure }: DatabaseError,
+  role: StatementRole | undefined,
+): Error | null {
+  if (role !== "key" && role !== "answer") return null;
+  switch (raisedDetail(failure)) {
+    case "in progress":
+      return errors.idempotencyKeyInProgress();
+    case "other owner":
+      return errors.internal(changedOwner);
+    default:
+      return role === "key" && failure.sqlstate === uniqueViolation ? new KeyTakenError() : null;
+  }
+}
+
+const uniqueViolation = "23505";
+
+const changedOwner = "The request changes its role or request.jwt.claims, so its Idempotency-Key " +
+  "cannot be kept";

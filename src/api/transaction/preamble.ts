@@ -1,0 +1,221 @@
+/** The beginning of a request's transaction: its settings, and the function that runs before each
+ * request. @module */
+import type { Identity } from "../../state/auth/jwt_cache.ts";
+import type { RoleDefaults } from "../../state/config/in_database.ts";
+import { appSettingsPrefix } from "../../state/config/names.ts";
+import type { Config } from "../../state/config/options.ts";
+import type { Statement } from "../../database/batch.ts";
+import { noIdentifiers, type RequestIdentifiers } from "../../base/http/request_id.ts";
+import type { RootPlan } from "../plan/root_plan.ts";
+import type { ApiRequest } from "../request/api_request.ts";
+import {
+  compile,
+  ident,
+  settingLiteral,
+  type Sql,
+  sql,
+  tableSql,
+} from "../../base/sql/fragment.ts";
+import type { DataPlan } from "./data_plan.ts";
+import {
+  claimSettings,
+  requestSettings,
+  searchPathOf,
+  type SettingsForm,
+  settingsStatement,
+  type TransactionSettings,
+} from "./settings.ts";
+
+/** Options that a transaction depends on. */
+export type TransactionConfig =
+  & Pick<
+    Config,
+    | "appSettings"
+    | "dbAnonRole"
+    | "dbAnonStatementTimeout"
+    | "dbExtraSearchPath"
+    | "dbMaxCost"
+    | "dbPipelining"
+    | "dbPreparedStatements"
+    | "dbPreRequest"
+    | "dbReadOnly"
+    | "dbSchemas"
+    | "dbStatementTimeout"
+    | "dbTxEnd"
+    | "jwtClaimSettings"
+  >
+  & {
+    /** `statement_timeout` that no role and no option exceeds, in ms. Default: none. */
+    readonly maxStatementTimeoutMs?: number;
+  };
+
+/** The role of a transaction, and its settings in the database. */
+export interface TransactionOwner {
+  readonly identity: Identity;
+  /** Undefined where the role has no settings of its own. */
+  readonly defaults: RoleDefaults | undefined;
+  /** Whether the login role sets `statement_timeout`. */
+  readonly loginSetsTimeout: boolean;
+  /** Default: {@linkcode noIdentifiers}. */
+  readonly identifiers?: RequestIdentifiers;
+  /** Whether settings are commands, which Citus forwards to its workers. Default: false. */
+  readonly usesSetCommands?: boolean;
+}
+
+/** The parts of a request that the settings describe. */
+export type DescribedRequest = Pick<
+  ApiRequest,
+  "cookies" | "headers" | "method" | "path" | "preferences" | "schema"
+>;
+
+/** Returns the settings that a transaction begins with. A batch of several requests has no plan. */
+export function settingsOf(
+  request: DescribedRequest,
+  plan: DataPlan | RootPlan | null,
+  owner: TransactionOwner,
+  config: TransactionConfig,
+): TransactionSettings {
+  const { identity: { role, claims }, identifiers = noIdentifiers } = owner;
+  const ofFunction = plan?.kind === "call" ? plan.call.routine.settings : [];
+  const fallbacks = config.dbSchemas.fallbacks?.get(request.schema) ?? [];
+  const { method, path, headers, cookies } = request;
+  return {
+    searchPath: searchPathOf(request.schema, [...fallbacks, ...config.dbExtraSearchPath]),
+    role,
+    restored: [],
+    ...timeoutSettings(owner, config),
+    claims,
+    method,
+    path,
+    headers,
+    cookies,
+    requestId: identifiers.requestId,
+    applicationName: identifiers.applicationName,
+    batchPosition: null,
+    timezone: request.preferences.timezone,
+    overrides: [...ofFunction, ...config.appSettings],
+  };
+}
+
+const timeoutSetting = "statement_timeout";
+
+/** Returns the settings of the role, and the timeout of the request. */
+function timeoutSettings(
+  owner: TransactionOwner,
+  config: TransactionConfig,
+): Pick<TransactionSettings, "roleSettings" | "timeoutMs"> {
+  const roleSettings = owner.defaults?.settings ?? [];
+  const timeoutMs = timeoutMsOf(owner, config);
+  const { maxStatementTimeoutMs: maxMs } = config;
+  if (maxMs === undefined) return { roleSettings, timeoutMs };
+  const ofRole = roleSettings.findLast(([name]) => name.toLowerCase() === timeoutSetting);
+  const ofRoleMs = ofRole === undefined ? 0 : timeoutOf(ofRole[1]);
+  if (ofRoleMs > 0 && ofRoleMs <= maxMs) return { roleSettings, timeoutMs };
+  return {
+    roleSettings: roleSettings.filter(([name]) => name.toLowerCase() !== timeoutSetting),
+    timeoutMs: timeoutMs === null || timeoutMs === 0 ? maxMs : Math.min(timeoutMs, maxMs),
+  };
+}
+
+/** Milliseconds of PostgreSQL's units of time. */
+const timeUnits: ReadonlyMap<string, number> = new Map([
+  ["us", 0.001],
+  ["ms", 1],
+  ["", 1],
+  ["s", 1000],
+  ["min", 60_000],
+  ["h", 3_600_000],
+  ["d", 86_400_000],
+]);
+
+/** Returns the milliseconds of a setting; 0 for no timeout, and for a text that PostgreSQL refuses. */
+function timeoutOf(text: string): number {
+  const [, number = "", unit = ""] = /^\s*([0-9.]+)\s*([a-z]*)\s*$/.exec(text) ?? [];
+  return Number(number) * (timeUnits.get(unit) ?? 0) || 0;
+}
+
+/** Returns the timeout of a request: `TransactionSettings.timeoutMs`. */
+function timeoutMsOf(
+  { identity: { role }, defaults, loginSetsTimeout }: TransactionOwner,
+  { dbAnonRole, dbAnonStatementTimeout, dbStatementTimeout }: TransactionConfig,
+): number | null {
+  const ofAnonymous = role === dbAnonRole ? dbAnonStatementTimeout : null;
+  const seconds = ofAnonymous ?? dbStatementTimeout;
+  if (seconds === null || seconds === 0) return null;
+  const ofRole = defaults?.settings.some(([name]) => name.toLowerCase() === timeoutSetting);
+  if (ofRole) return null;
+  return loginSetsTimeout ? 0 : Math.round(seconds * 1000);
+}
+
+/** The configuration and the role that the beginning of a transaction depends on. */
+export interface PreambleContext {
+  readonly config: Pick<TransactionConfig, "dbPreRequest" | "jwtClaimSettings">;
+  readonly owner: TransactionOwner;
+}
+
+/** Returns the statements of a block before its queries. */
+export function preamble(settings: TransactionSettings, context: PreambleContext): Statement[] {
+  const { config: { dbPreRequest } } = context;
+  return [
+    ...settingStatements(settings, "block", context),
+    ...dbPreRequest === null ? [] : [preRequestStatement(dbPreRequest)],
+  ];
+}
+
+/** Returns the statements that set everything a request sets. */
+export function settingStatements(
+  settings: TransactionSettings,
+  form: SettingsForm,
+  { config: { jwtClaimSettings }, owner }: PreambleContext,
+): readonly Statement[] {
+  const own: Statement = { ...settingsStatement(settings, form), role: "settings" };
+  const all = owner.usesSetCommands === true ? withCommands(own, settings) : [own];
+  if (!jwtClaimSettings) return all;
+  return [...all, { ...claimSettings(owner.identity.claims), role: "settings" }];
+}
+
+/** Returns the call of the function that runs before each request. */
+export function preRequestStatement(
+  { schema, name }: NonNullable<TransactionConfig["dbPreRequest"]>,
+): Statement {
+  const called = schema === null ? ident(name) : ident(schema, name);
+  return {
+    ...compile(sql`select ${called}()`),
+    use: "none",
+    runsUserCode: true,
+    role: "pre-request",
+  };
+}
+
+/**
+ * Returns the statement of the settings between commands that repeat some of them where Citus distributes tables:
+ * the search path, the role, the time zone, and what policies read. Policies are evaluated on its workers, and it
+ * forwards the command `SET LOCAL` in a block to them, but never `set_config()`.
+ */
+export function withCommands(
+  all: Statement,
+  settings: TransactionSettings,
+): readonly Statement[] {
+  const { searchPath, role, requestId, batchPosition, timezone, overrides } = settings;
+  const values: readonly (readonly [name: string, value: string | null])[] = [
+    ["role", role],
+    ...requestSettings(settings),
+    ["request.id", requestId],
+    ["request.batch", batchPosition],
+    ["timezone", timezone],
+    ...overrides.filter(([name]) => name.startsWith(appSettingsPrefix)),
+  ];
+  return [
+    command(sql`citus.propagate_set_commands = 'local'`),
+    // Made by `searchPathOf()`: quoted identifiers, which SET takes one by one. The statement restores its text.
+    command(sql`search_path to ${tableSql(searchPath)}`),
+    all,
+    ...values.flatMap(([name, value]) =>
+      value === null ? [] : [command(sql`${ident(...name.split("."))} = ${settingLiteral(value)}`)]
+    ),
+  ];
+}
+
+function command(change: Sql): Statement {
+  return { ...compile(sql`set local ${change}`), use: "none", hasValues: true, role: "settings" };
+}

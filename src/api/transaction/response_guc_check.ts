@@ -1,0 +1,41 @@
+/** Checks `response.status` and `response.headers` between a write and its COMMIT. The statement
+ * fails if their values are invalid, so a write whose response is an error is rolled back. @module
+ */
+import type { Statement } from "../../database/batch.ts";
+import type { DatabaseFailure } from "../../base/errors/service_error.ts";
+import { compile, literal, sql } from "../../base/sql/fragment.ts";
+import { raise, raisedDetail } from "../../base/sql/raise.ts";
+
+/**
+ * Returns the setting that a failure of the check is about. Null for other failures, such as a cancelled
+ * statement. Class 22 stands for a text that is not JSON, class 54 for JSON that is nested too deep.
+ */
+export function invalidResponseGuc(
+  failure: Pick<DatabaseFailure, "message" | "sqlstate">,
+): "status" | "headers" | null {
+  if (raisedDetail(failure) === "status") return "status";
+  return raisedDetail(failure) === "headers" || /^(22|54)/.test(failure.sqlstate)
+    ? "headers"
+    : null;
+}
+
+/** Pattern of valid `response.headers` as the text of `jsonb`: objects with one string member each. */
+const headersPattern =
+  '^\\[(?:\\{"[-!#$%&\'*+.^_`|~0-9A-Za-z]+": "(?:[^"\\\\\x7f]|\\\\["\\\\t])*"\\}(?:, )?)*\\]$';
+
+const headers = sql`pg_catalog.current_setting('response.headers', true)`;
+const status = sql`pg_catalog.current_setting('response.status', true)`;
+
+const statusText = sql`coalesce(substring(nullif(${status}, '') from '^[0-9]*'), '200')`;
+const headersText = sql`coalesce(nullif(${headers}, ''), '[]')::pg_catalog.jsonb::pg_catalog.text`;
+
+/** Text that is not JSON fails at the cast. If neither setting is set, nothing else is evaluated. */
+export const responseGucCheck: Statement = {
+  ...compile(
+    sql`select case when ${headers} || ${status} = '' then ''
+when ${statusText} !~ '^0*[2-5][0-9][0-9]$' then ${raise(sql`'status'`)}
+when ${headersText} !~ ${literal(headersPattern)} then ${raise(sql`'headers'`)} end`,
+  ),
+  use: "none",
+  role: "response settings",
+};

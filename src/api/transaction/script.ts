@@ -1,0 +1,350 @@
+/** Builds the script of a request: the statements of its transaction in order, each with its role. A plain
+ * request is one operation, a batch has several. @module */
+import type { Config } from "../../state/config/options.ts";
+import type {
+  AccessMode,
+  Batch,
+  ImplicitTransaction,
+  IsolationLevel,
+  Statement,
+  StatementRole,
+  TransactionEnd,
+} from "../../database/batch.ts";
+import type { FailedOperation } from "../../base/errors/service_error.ts";
+import type { Query } from "../query/query.ts";
+import type { ApiRequest, Payload } from "../request/api_request.ts";
+import type { ParamValue } from "../../base/sql/fragment.ts";
+import { type CostLimit, explained } from "./cost_limit.ts";
+import { accessOf, type DataPlan, isExplained, isolationOf } from "./data_plan.ts";
+import { keyStatements, type RequestKey } from "./idempotency.ts";
+import {
+  type DescribedRequest,
+  preRequestStatement,
+  settingsOf,
+  settingStatements,
+  type TransactionConfig,
+  type TransactionOwner,
+} from "./preamble.ts";
+import { responseGucCheck } from "./response_guc_check.ts";
+import { type ResultCheck, resultChecks } from "./result_checks.ts";
+import { planContextOf, type SettingsForm, type TransactionSettings } from "./settings.ts";
+
+/** Whether `Prefer: tx=` may choose how a transaction ends. */
+export function isEndOverridable({ dbTxEnd }: Pick<Config, "dbTxEnd">): boolean {
+  return dbTxEnd === "commit-allow-override" || dbTxEnd === "rollback-allow-override";
+}
+
+/** A planned request, and its SQL. */
+export interface PlannedQuery {
+  readonly plan: DataPlan;
+  readonly query: Query;
+  /** Identifies requests whose scripts differ only by their parameters; null where that is unknown. */
+  readonly kind: object | null;
+  /** Whether a second execution has no observable effect, apart from `db-pre-request`. */
+  readonly isRetrySafe: boolean;
+  /** Whether it may leave changes of the session to later transactions. */
+  readonly mayChangeSession: boolean;
+}
+
+/** A statement that fails unless a result has the rows that a reference needs. */
+export interface ReferenceCheck {
+  readonly statement: Statement;
+  /** The reference's source, as sent. */
+  readonly source: string;
+}
+
+/** A planned request: a plain one, or one of a batch. */
+export interface RequestOperation {
+  readonly request: ApiRequest;
+  readonly planned: PlannedQuery;
+  /** Its place in the batch; null for a plain request. */
+  readonly facts: FailedOperation | null;
+  readonly referenceChecks: readonly ReferenceCheck[];
+}
+
+/** Data of a batch beside its operations. */
+export interface BatchHead {
+  /** The batch as the function before it sees it. */
+  readonly request: DescribedRequest;
+  /** Null leaves it to the role and the functions. */
+  readonly isolation: IsolationLevel | null;
+}
+
+/** The operations of a request, and what holds for all of them. */
+export interface RequestWork {
+  readonly operations: readonly RequestOperation[];
+  /** Null for a plain request. */
+  readonly batch: BatchHead | null;
+  /** Null without a body. */
+  readonly payload: Payload | null;
+  /** Null without an `Idempotency-Key`. */
+  readonly key: RequestKey | null;
+}
+
+/** A body in pieces, which are a parameter of the main statement one after the other. */
+export interface DividedParam {
+  /** The parameter's value in the query. */
+  readonly placeholder: ParamValue;
+  readonly pieces: Iterable<Uint8Array>;
+}
+
+export interface RequestScript {
+  /** All statements, with a fixed end. */
+  readonly batch: Batch;
+  readonly end: TransactionEnd;
+  /** By ascending position; each takes a round trip. The transaction is a block. */
+  readonly costLimits: readonly CostLimit[];
+  /** The checks of each operation's result. */
+  readonly checks: readonly (readonly ResultCheck[])[];
+  /** Null unless the body is in pieces. */
+  readonly divided: DividedParam | null;
+}
+
+/** Whether the transaction of a plan may write. */
+export function mayWrite(plan: DataPlan, { dbReadOnly }: Pick<Config, "dbReadOnly">): boolean {
+  return !dbReadOnly && accessOf(plan) === "read write";
+}
+
+export function buildScript(
+  work: RequestWork,
+  owner: TransactionOwner,
+  config: TransactionConfig,
+): RequestScript {
+  const { operations, batch } = work;
+  const [{ request, planned: { plan } }] = operations as readonly [RequestOperation];
+  const isWriting = operations.some(({ planned }) => mayWrite(planned.plan, config));
+  const access = isWriting ? "read write" : "read only";
+  const end = plannedEnd(batch?.request ?? request, config);
+  const checks = operations.map((each) => resultChecks(each.request, each.planned.plan));
+  const isolation = isolationOfAll(work, owner);
+  const divided = dividedOf(work);
+  const isPlain = batch === null && work.key === null && divided === null;
+  const isImplicit = isPlain && end === "commit" && isolation === "read committed" &&
+    config.dbPreparedStatements &&
+    // Citus forwards settings in a block only.
+    owner.usesSetCommands !== true &&
+    (access === "read only" || checks[0]!.length === 0) &&
+    maxCostOf(plan, owner, config) === null;
+  const form = isImplicit ? access : "block";
+  const builder = new ScriptBuilder(work, { access, end, form, divided, owner, config });
+  if (batch !== null) builder.addHead(batch);
+  operations.forEach((operation, index) => builder.addOperation(operation, index));
+  if (batch !== null && end === "rollback") builder.add(checkConstraints);
+  const transaction = isImplicit ? implicit : { form: "block", isolation, end } as const;
+  const whole = wholeBatch(builder, work, { access, transaction, isPlain, config });
+  return { batch: whole, end, costLimits: builder.costLimits, checks, divided };
+}
+
+const implicit: ImplicitTransaction = { form: "implicit" };
+
+/** Returns the body of a plain request in pieces; null for a whole body. */
+function dividedOf({ payload, batch }: RequestWork): DividedParam | null {
+  if (batch !== null || payload?.kind !== "json" || payload.pieces === undefined) return null;
+  return { placeholder: payload.text, pieces: payload.pieces };
+}
+
+function wholeBatch(
+  { statements, planContext }: Pick<Batch, "planContext" | "statements">,
+  { operations, batch }: RequestWork,
+  { access, transaction, isPlain, config: { dbPipelining, dbPreRequest } }: {
+    readonly access: AccessMode;
+    readonly transaction: Batch["transaction"];
+    readonly isPlain: boolean;
+    readonly config: TransactionConfig;
+  },
+): Batch {
+  const [{ planned }] = operations as readonly [RequestOperation];
+  const kind = isPlain && dbPipelining ? planned.kind : null;
+  const mayChangeSession = dbPreRequest !== null ||
+    operations.some(({ planned }) => planned.mayChangeSession);
+  const common = { transaction, statements, planContext, kind, mayChangeSession };
+  if (access === "read write") return { ...common, access };
+  // A serializable transaction can fail at its end, even one that only reads.
+  const isSerializable = transaction.form === "block" && transaction.isolation === "serializable";
+  const isRetrySafe = batch === null && planned.isRetrySafe && dbPreRequest === null;
+  return {
+    ...common,
+    access,
+    body: batch === null && !isSerializable ? "stream" : "hold",
+    retry: isRetrySafe ? "safe" : "never",
+  };
+}
+
+/** Returns the position of the statement with a role; -1 without one. */
+export function positionOf(
+  { batch: { statements } }: Pick<RequestScript, "batch">,
+  role: StatementRole,
+  operation?: number,
+): number {
+  return statements.findIndex((statement) =>
+    statement.role === role && (operation === undefined || statement.operation === operation)
+  );
+}
+
+/** From the least strict one. */
+export const isolationLevels: readonly IsolationLevel[] = [
+  "read committed",
+  "repeatable read",
+  "serializable",
+];
+
+/** Returns the level of the only operation, or the strictest one that a batch needs. */
+function isolationOfAll(
+  { operations, batch }: RequestWork,
+  { defaults }: TransactionOwner,
+): IsolationLevel {
+  const levels = operations.map(({ planned }) => isolationOf(planned.plan, defaults));
+  if (batch === null) return levels[0]!;
+  const all = [batch.isolation, defaults?.isolation ?? null, ...levels];
+  return isolationLevels.findLast((level) => all.includes(level)) ?? "read committed";
+}
+
+export function plannedEnd(
+  { preferences }: Pick<ApiRequest, "preferences">,
+  config: Pick<Config, "dbTxEnd">,
+): TransactionEnd {
+  const preferred = isEndOverridable(config) ? preferences.tx : null;
+  return preferred ?? (config.dbTxEnd.startsWith("commit") ? "commit" : "rollback");
+}
+
+/**
+ * Returns the highest cost of a plan's statement; null for no limit. The planner knows the cost of
+ * relations, and takes that of functions for constant.
+ */
+function maxCostOf(
+  plan: DataPlan,
+  { defaults }: TransactionOwner,
+  { dbMaxCost }: TransactionConfig,
+): number | null {
+  if (plan.kind === "call" || isExplained(plan)) return null;
+  return (defaults?.maxCost ?? dbMaxCost) || null;
+}
+
+const savepoint = control("savepoint svc_operation");
+/** The end of the savepoint ends the access mode that is set in it. */
+const readOnly = control("set transaction read only");
+const release = control("release savepoint svc_operation");
+
+function control(text: string): Statement {
+  return { text, params: [], use: "none", isShared: true };
+}
+
+/** Checks deferred constraints before a rollback, as COMMIT would. */
+const checkConstraints: Statement = {
+  text: "set constraints all immediate",
+  params: [],
+  use: "none",
+  runsUserCode: true,
+};
+
+const readOverrides: Statement = {
+  text: "select pg_catalog.current_setting('response.headers', true), " +
+    "pg_catalog.current_setting('response.status', true)",
+  params: [],
+  use: "rows",
+  isShared: true,
+  role: "overrides",
+};
+
+/** Properties of a script that all its statements depend on. */
+interface ScriptForm {
+  readonly access: AccessMode;
+  readonly end: TransactionEnd;
+  readonly form: SettingsForm;
+  readonly divided: DividedParam | null;
+  readonly owner: TransactionOwner;
+  readonly config: TransactionConfig;
+}
+
+class ScriptBuilder {
+  readonly statements: Statement[] = [];
+  readonly costLimits: CostLimit[] = [];
+  /** That of the first settings. */
+  planContext: string | null = null;
+  readonly #work: RequestWork;
+  readonly #form: ScriptForm;
+  /** Names of the settings that functions of earlier operations have. */
+  #restored: readonly string[] = noNames;
+
+  constructor(work: RequestWork, form: ScriptForm) {
+    this.#work = work;
+    this.#form = form;
+  }
+
+  add(statement: Statement): void {
+    this.statements.push(statement);
+  }
+
+  /** Adds the settings of a batch, the function before it, and its key. */
+  addHead({ request }: BatchHead): void {
+    const { owner, config } = this.#form;
+    const { key } = this.#work;
+    const settings = settingsOf(request, null, owner, config);
+    this.planContext = planContextOf(settings);
+    if (config.dbPreRequest === null && key === null) return;
+    this.#addSettings({ ...settings, batchPosition: "" });
+    if (config.dbPreRequest !== null) {
+      this.add(preRequestStatement(config.dbPreRequest));
+      this.add(readOverrides);
+    }
+    if (key !== null) this.statements.push(...keyStatements(key));
+  }
+
+  /** Adds the statements of an operation. */
+  addOperation(
+    { request, planned: { plan, query }, referenceChecks }: RequestOperation,
+    index: number,
+  ): void {
+    const { access, end, divided, owner, config } = this.#form;
+    const { batch, key } = this.#work;
+    const settings = this.#operationSettings(request, plan, index);
+    const planContext = planContextOf(settings);
+    this.planContext ??= planContext;
+    this.#addSettings(settings);
+    const isOnlyReading = batch !== null && access === "read write" && !mayWrite(plan, config);
+    if (isOnlyReading) this.statements.push(savepoint, readOnly);
+    const place = (statement: Statement) =>
+      this.add(batch === null ? statement : { ...statement, planContext, operation: index });
+    if (config.dbPreRequest !== null) place(preRequestStatement(config.dbPreRequest));
+    if (batch === null && key !== null) this.statements.push(...keyStatements(key));
+    for (const { statement } of referenceChecks) {
+      this.add({ ...statement, role: "reference", operation: index });
+    }
+    // The estimate goes first: the body may be on its way to the client when a later statement runs.
+    if (query.estimate !== null) place(query.estimate);
+    const maxCost = divided === null ? maxCostOf(plan, owner, config) : null;
+    if (maxCost !== null) {
+      this.costLimits.push({ statement: this.statements.length, maxCost });
+      this.add({ ...explained(query.main), operation: index });
+    }
+    for (const { statement } of query.writes ?? noWrites) place(statement);
+    if (batch === null) this.add(query.main);
+    else place({ ...query.main, use: "held" });
+    if (batch === null && end === "rollback") this.add(checkConstraints);
+    if (access === "read write" && !isExplained(plan)) {
+      this.add(batch === null ? responseGucCheck : { ...responseGucCheck, operation: index });
+    }
+    if (isOnlyReading) this.add(release);
+  }
+
+  #addSettings(settings: TransactionSettings): void {
+    this.statements.push(...settingStatements(settings, this.#form.form, this.#form));
+  }
+
+  /** Returns the settings of an operation, with those restored that functions of earlier ones have. */
+  #operationSettings(request: ApiRequest, plan: DataPlan, index: number): TransactionSettings {
+    const { owner, config } = this.#form;
+    const { batch, operations } = this.#work;
+    const settings = settingsOf(request, plan, owner, config);
+    if (batch === null) return settings;
+    const restored = this.#restored;
+    if (plan.kind === "call") {
+      const names = plan.call.routine.settings.map(([name]) => name);
+      this.#restored = [...new Set([...restored, ...names])];
+    }
+    return { ...settings, restored, batchPosition: `${index}/${operations.length}` };
+  }
+}
+
+const noNames: readonly string[] = [];
+const noWrites: NonNullable<Query["writes"]> = [];

@@ -1,0 +1,104 @@
+/** Returns the errors of statements by their roles: some are errors of the service. @module */
+import type { BatchResult, Statement } from "../../database/batch.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { DatabaseError } from "../../base/errors/service_error.ts";
+import { lostRowsOf, unfoundRowOf } from "../query/level_keys.ts";
+import { failedOperation } from "../query/patch.ts";
+import { rowsOfFailedCheck } from "../query/result_reference.ts";
+import { invalidResponseGuc } from "./response_guc_check.ts";
+import { positionOf, type RequestOperation, type RequestScript } from "./script.ts";
+
+export function statementError(
+  error: DatabaseError,
+  statement: Statement | undefined,
+  { batch: { statements } }: RequestScript,
+  operation: RequestOperation,
+): Error {
+  switch (statement?.role) {
+    case "main":
+      return isPatch(operation) ? patchError(error) : error;
+    case "level": {
+      const { path } = operation.planned.query.writes![ordinalOf(statement, statements)]!;
+      return path === null ? error : levelError(error, path);
+    }
+    case "reference": {
+      const { source } = operation.referenceChecks[ordinalOf(statement, statements)]!;
+      const rows = rowsOfFailedCheck(error.failure);
+      return rows === null ? error : errors.referenceWithoutValue(source, rows);
+    }
+    case "response settings": {
+      const setting = invalidResponseGuc(error.failure);
+      return setting === null ? error : responseErrors[setting]();
+    }
+    default:
+      return error;
+  }
+}
+
+/** Returns the place of a statement among those of its role and operation. */
+function ordinalOf(statement: Statement, statements: readonly Statement[]): number {
+  const { role, operation } = statement;
+  return statements.filter((each) => each.role === role && each.operation === operation)
+    .indexOf(statement);
+}
+
+function isPatch({ planned: { plan } }: RequestOperation): boolean {
+  return plan.kind === "mutate" && plan.mutate.kind === "patch";
+}
+
+const responseErrors = {
+  status: errors.invalidResponseStatus,
+  headers: errors.invalidResponseHeaders,
+} as const;
+
+/** PostgreSQL's message for a value of the body that is neither the object nor the array of a level. */
+const wrongShape = /^cannot call (?:json|populate)\w+ on an? (?:non-)?(?:array|object|scalar)$/;
+
+/** Returns the error of a level of a nested insert. */
+function levelError(error: DatabaseError, path: string): Error {
+  const { sqlstate, message } = error.failure;
+  if (sqlstate === "22023" && wrongShape.test(message)) {
+    return errors.notNestable(
+      [path],
+      "Expected an object, or an array of objects where it has many rows",
+    );
+  }
+  const unfound = unfoundRowOf(error.failure);
+  if (unfound !== null) return unfoundError(unfound, path);
+  const lost = lostRowsOf(error.failure);
+  return lost === null ? error : errors.rowsNotAssigned(path, lost.sent, lost.written);
+}
+
+/** Returns the error of a row that was neither found nor inserted, or inserted with other values. */
+function unfoundError({ row, reason }: NonNullable<ReturnType<typeof unfoundRowOf>>, path: string) {
+  switch (reason) {
+    case "empty":
+      return errors.invalidConflict(`Row ${row} has NULL where rows are found by their values`);
+    case "lost":
+      return errors.invalidConflict("An inserted row is not found by the values of the body");
+    case "skipped":
+      return errors.invalidConflict(`Row ${row} was neither found nor inserted`);
+    default: {
+      const message = `row ${row} of "${path}" exists and is hidden by row-level security`;
+      return new DatabaseError({ sqlstate: "42501", message, detail: null, hint: null });
+    }
+  }
+}
+
+/** Returns the error of an operation that fails on a row. */
+function patchError(error: DatabaseError): Error {
+  const number = failedOperation(error.failure);
+  if (number === null) return error;
+  return errors.patchDoesNotApply(`Operation ${number} finds no target, or its test fails`);
+}
+
+/** Returns the planner's number of rows, from its plan as JSON; null without one. */
+export function estimateOf(
+  { rows }: Pick<BatchResult, "rows">,
+  script: RequestScript,
+  operation: number | undefined,
+): number | null {
+  const position = positionOf(script, "estimate", operation);
+  const text = position < 0 ? undefined : rows[position]?.[0]?.[0];
+  return text ? JSON.parse(text)[0]?.Plan?.["Plan Rows"] ?? null : null;
+}

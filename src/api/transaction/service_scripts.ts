@@ -1,0 +1,80 @@
+/** Builds the scripts of a request that has no operation: the description of the API, and the answer that is
+ * kept for a key. @module */
+import type { BatchResult, ReadBatch, Statement, WriteBatch } from "../../database/batch.ts";
+import type { RootPlan } from "../plan/root_plan.ts";
+import { schemaMetadataQuery } from "../query/schema_metadata.ts";
+import type { ApiRequest } from "../request/api_request.ts";
+import { isExplained, isolationOf } from "./data_plan.ts";
+import { answerStatement, type RequestKey } from "./idempotency.ts";
+import { preamble, settingsOf, type TransactionConfig, type TransactionOwner } from "./preamble.ts";
+import { explained } from "./cost_limit.ts";
+import { plannedEnd, type RequestOperation, type RequestWork } from "./script.ts";
+import { planContextOf } from "./settings.ts";
+
+/** Builds the transaction of the OpenAPI description. Its last statement returns at most one text. */
+export function buildRootScript(
+  request: ApiRequest,
+  plan: RootPlan,
+  owner: TransactionOwner,
+  config: TransactionConfig,
+): ReadBatch {
+  const settings = settingsOf(request, plan, owner, config);
+  const before = preamble(settings, { config, owner });
+  return {
+    access: "read only",
+    transaction: {
+      form: "block",
+      isolation: isolationOf(plan, owner.defaults),
+      end: "commit",
+    },
+    statements: plan.headersOnly ? before : [...before, schemaMetadataQuery(plan)],
+    body: "hold",
+    retry: "never",
+    planContext: planContextOf(settings),
+    kind: null,
+    mayChangeSession: config.dbPreRequest !== null,
+  };
+}
+
+/** Returns the text of {@linkcode buildRootScript}'s last statement. */
+export function schemaMetadataOf({ rows }: BatchResult): string | null {
+  return rows.at(-1)?.[0]?.[0] ?? null;
+}
+
+export type KeyedWork = Pick<RequestWork, "batch" | "operations"> & { readonly key: RequestKey };
+
+/**
+ * Builds the transaction that reads the answer kept for a key, with the settings of the request. It may
+ * write, as the function before each request may.
+ */
+export function buildReplayScript(
+  { operations, batch, key }: KeyedWork,
+  owner: TransactionOwner,
+  config: TransactionConfig,
+): WriteBatch {
+  const [first] = operations;
+  const request = batch?.request ?? first!.request;
+  const settings = settingsOf(request, batch === null ? first!.planned.plan : null, owner, config);
+  const before = preamble(settings, { config, owner });
+  return {
+    access: "read write",
+    transaction: {
+      form: "block",
+      isolation: "read committed",
+      end: plannedEnd(request, config),
+    },
+    statements: [...before, ...operations.flatMap(privilegeChecks), answerStatement(key)],
+    planContext: planContextOf(settings),
+    kind: null,
+    mayChangeSession: config.dbPreRequest !== null,
+  };
+}
+
+/** Returns statements that fail if the role has lost a privilege of the query. They change nothing. */
+function privilegeChecks(
+  { planned: { plan, query: { main, writes = [] } } }: RequestOperation,
+): readonly Statement[] {
+  if (isExplained(plan)) return [];
+  return [...writes.map(({ statement }) => statement), main]
+    .map((statement) => ({ ...explained(statement), use: "none" }));
+}

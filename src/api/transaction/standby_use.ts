@@ -1,0 +1,77 @@
+/** Decides which requests a standby may execute, and which of their batches want a bookmark.
+ * @module */
+import type { Config } from "../../state/config/options.ts";
+import type { RoleDefaults } from "../../state/config/in_database.ts";
+import type { Batch, StandbyUse } from "../../database/batch.ts";
+import { isStandbyRead } from "../plan/retry_safe.ts";
+import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
+import { accessOf, isolationOf } from "./data_plan.ts";
+import type { RequestOperation } from "./script.ts";
+
+/**
+ * Returns true for a read that can run no volatile function, so that the primary may repeat it. The client
+ * and the database may both choose the primary: by `Prefer`, and by the comment tag `@primary`.
+ */
+export function mayUseStandby(
+  { request: { preferences }, planned: { plan } }: RequestOperation,
+  { defaults, config, cache }: {
+    /** The settings of the role. */
+    readonly defaults: RoleDefaults | undefined;
+    readonly config: Pick<Config, "dbPreRequest">;
+    readonly cache: SchemaCache;
+  },
+): boolean {
+  return accessOf(plan) === "read only" && preferences.read === null && preferences.tx === null &&
+    !plan.representation.explain?.options.includes("analyze") &&
+    // A standby refuses it (PostgreSQL, "Hot Standby", Caveats).
+    isolationOf(plan, defaults) !== "serializable" &&
+    isStablePreRequest(config, cache) && isStandbyRead(plan, cache);
+}
+
+/** Returns why no read can use a standby; null if some can. */
+export function unusedStandbysReason(
+  config: Pick<Config, "dbPreRequest">,
+  cache: SchemaCache,
+): string | null {
+  if (cache.data.volatileFunctions === null) {
+    return "an operator, a cast or a type runs a volatile function";
+  }
+  return isStablePreRequest(config, cache) ? null : "db-pre-request may run a volatile function";
+}
+
+/**
+ * Returns true unless a function before each request may run a volatile function. A function without a schema
+ * counts as volatile: the search path of the request decides which one it is.
+ */
+function isStablePreRequest(
+  { dbPreRequest }: Pick<Config, "dbPreRequest">,
+  cache: SchemaCache,
+): boolean {
+  if (dbPreRequest === null) return true;
+  const { schema, name } = dbPreRequest;
+  const { stableWithoutArguments = [] } = cache.data;
+  return stableWithoutArguments.some((each) => each.schema === schema && each.name === name);
+}
+
+/**
+ * Returns a batch for a database with standbys. A write wants a bookmark if it can commit; a read wants one
+ * if its request had one. `standby` is null for batches that the primary executes.
+ */
+export function replicatedBatch(
+  batch: Batch,
+  { bookmark, standby }: {
+    readonly bookmark: string | null;
+    readonly standby: StandbyUse | null;
+  },
+): Batch {
+  if (batch.access === "read write") {
+    const { transaction } = batch;
+    const isRolledBack = transaction.form === "block" && transaction.end === "rollback";
+    return isRolledBack ? batch : { ...batch, wantsBookmark: true };
+  }
+  return {
+    ...batch,
+    ...(bookmark === null ? {} : { wantsBookmark: true }),
+    ...(standby === null ? {} : { standby }),
+  };
+}
