@@ -34,9 +34,9 @@ import {
   type HandlerDependencies,
   lazyHandler,
 } from "./src/api/handler/lazy_handler.ts";
-import { agentsOf, loadMcp } from "./src/agents/mcp_host.ts";
-import { liveOf } from "./src/live/live_host.ts";
-import { type ExtensibleHandler, mcpExtension } from "./src/agents/mcp_port.ts";
+import { agentsOf, loadMcp } from "./src/wings/mcp/mcp_host.ts";
+import { liveOf } from "./src/wings/live/live_host.ts";
+import { type ExtensibleHandler, mcpExtension } from "./src/wings/mcp/mcp_port.ts";
 import type {
   FinishedRequest,
   Observation,
@@ -49,7 +49,7 @@ import {
   type ResolvedTenant,
   type TenantHandler,
   tenantHandler,
-} from "./src/tenants/create_tenant_handler.ts";
+} from "./src/wings/tenants/create_tenant_handler.ts";
 import { version } from "./src/base/version.ts";
 
 export type {

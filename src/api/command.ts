@@ -1,6 +1,6 @@
 /** A command of the command line, such as `svc check`: its word, its flags, and the function that
  * runs it. @module */
-import type { HandleApi } from "../admin/console_routes.ts";
+import type { HandleApi } from "../wings/console/server/console_routes.ts";
 import type { ConfigFlags } from "../state/config/load.ts";
 import type { Config } from "../state/config/options.ts";
 

@@ -2,10 +2,10 @@
 import { dirname, resolve } from "node:path";
 import { isEmbedded } from "../database/open.ts";
 import { errors } from "../base/errors/catalogue.ts";
-import { parseCaseFile } from "../policy_test/case_file.ts";
-import type { FixtureScript } from "../policy_test/fixtures.ts";
+import { parseCaseFile } from "../wings/audit/policy_test/case_file.ts";
+import type { FixtureScript } from "../wings/audit/policy_test/fixtures.ts";
 import type { Observation } from "../base/observe/observation.ts";
-import type { RunSetup } from "../policy_test/case_handler.ts";
+import type { RunSetup } from "../wings/audit/policy_test/case_handler.ts";
 import type { ConfigArguments } from "../api/command.ts";
 import { openConfiguredTransport, readBytes, shortPath } from "../state/config/config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";

@@ -1,10 +1,10 @@
 /** Starts the admin server. @module */
-import { adminHandler } from "../admin/admin.ts";
-import { consoleFilesReader } from "../admin/console_files.ts";
-import { type Recorder, residentMemory } from "../admin/recorder.ts";
-import type { ConsoleParts, HandleApi } from "../admin/console_routes.ts";
+import { adminHandler } from "./admin.ts";
+import { consoleFilesReader } from "../wings/console/server/console_files.ts";
+import { type Recorder, residentMemory } from "../wings/console/server/recorder.ts";
+import type { ConsoleParts, HandleApi } from "../wings/console/server/console_routes.ts";
 import type { Config } from "../state/config/options.ts";
-import type { Finding } from "../diagnosis/finding.ts";
+import type { Finding } from "../wings/audit/diagnosis/finding.ts";
 import { spooledResponse } from "../api/handler/unread.ts";
 import type { Service } from "../state/app_state/service.ts";
 import { version } from "../base/version.ts";

@@ -1,5 +1,5 @@
 /** Serves the API. @module */
-import type { HandleApi } from "../admin/console_routes.ts";
+import type { HandleApi } from "../wings/console/server/console_routes.ts";
 import type { Config } from "../state/config/options.ts";
 import { untilIdle, withTimeout } from "../base/lib/time_limits.ts";
 import type { RequestService } from "../state/app_state/request_service.ts";

@@ -106,7 +106,7 @@ async function dumpSchema(service: Service): Promise<void> {
 }
 
 async function printTypes(service: Service): Promise<void> {
-  const { databaseTypes, readTypeCatalogue } = await import("../types_output/database_types.ts");
+  const { databaseTypes, readTypeCatalogue } = await import("../wings/types/database_types.ts");
   const config = await service.readConfig();
   const data = await service.readSchema();
   if (data === null) throw new Error("the schema cache cannot be loaded");

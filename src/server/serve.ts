@@ -1,15 +1,15 @@
 /** Runs the service: start, admin server, first schema load, API, shutdown. @module */
-import { consoleRecorder } from "../admin/recorder.ts";
+import { consoleRecorder } from "../wings/console/server/recorder.ts";
 import type { Config } from "../state/config/options.ts";
 import type { Database } from "../database/database.ts";
 import { isEmbedded } from "../database/open.ts";
 import { deferred } from "../base/lib/deferred.ts";
-import { diagnoseRunning } from "../diagnosis/diagnose.ts";
-import type { Finding } from "../diagnosis/finding.ts";
-import { DiagnosisLog } from "../diagnosis/diagnosis_log.ts";
+import { diagnoseRunning } from "../wings/audit/diagnosis/diagnose.ts";
+import type { Finding } from "../wings/audit/diagnosis/finding.ts";
+import { DiagnosisLog } from "../wings/audit/diagnosis/diagnosis_log.ts";
 import { serviceHandler } from "../api/handler/handler.ts";
-import { agentsOf, loadMcp } from "../agents/mcp_host.ts";
-import { liveOf } from "../live/live_host.ts";
+import { agentsOf, loadMcp } from "../wings/mcp/mcp_host.ts";
+import { liveOf } from "../wings/live/live_host.ts";
 import type { CallWords } from "../base/observe/call_words.ts";
 import type { Observation } from "../base/observe/observation.ts";
 import { Service } from "../state/app_state/service.ts";

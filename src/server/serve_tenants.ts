@@ -2,7 +2,7 @@
 import type { ConfigReader } from "../state/config/config_files.ts";
 import type { Log } from "../cli/log.ts";
 import { untilIdle } from "../base/lib/time_limits.ts";
-import { Tenants } from "../tenants/tenants.ts";
+import { Tenants } from "../wings/tenants/tenants.ts";
 import { version } from "../base/version.ts";
 import { connectionLimits, untilResponded, waitBeforeShutdown } from "./api_server.ts";
 import { countWorkers } from "./count_workers.ts";

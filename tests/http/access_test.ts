@@ -1,7 +1,11 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import { withCounts } from "../../src/access/counts.ts";
+import { withCounts } from "../../src/wings/audit/access/counts.ts";
 import { callerIdentity } from "../../src/state/auth/authenticate.ts";
-import { type AccessCell, type AccessInput, readAccess } from "../../src/access/cells.ts";
+import {
+  type AccessCell,
+  type AccessInput,
+  readAccess,
+} from "../../src/wings/audit/access/cells.ts";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { type Engine, engines } from "../support/database/engines.ts";

@@ -7,8 +7,8 @@ import {
   parseContract,
   quoted,
   readContract,
-} from "../../src/contract/contract.ts";
-import { contractChanges } from "../../src/contract/diff.ts";
+} from "../../src/wings/audit/contract/contract.ts";
+import { contractChanges } from "../../src/wings/audit/contract/diff.ts";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { binFolderVariable } from "../support/database/postgres_binaries.ts";

@@ -1,7 +1,7 @@
 /** Keys that comments declare. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import type { TypeCatalogue } from "../../src/state/schema_cache/queries/type_catalogue.ts";
-import { databaseTypes } from "../../src/types_output/database_types.ts";
+import { databaseTypes } from "../../src/wings/types/database_types.ts";
 import type { SchemaCache } from "../../src/state/schema_cache/schema_cache.ts";
 import {
   relation,

@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { reloadTriggerSql } from "../../src/state/schema_cache/reload_trigger.ts";
-import { liveSql } from "../../src/live/live_schema.ts";
-import { findingsSql } from "../../src/diagnosis/finding.ts";
+import { liveSql } from "../../src/wings/live/live_schema.ts";
+import { findingsSql } from "../../src/wings/audit/diagnosis/finding.ts";
 import { citusFake } from "../support/database/citus_fake.ts";
 import { diagnosedDatabase, type FindingRow, findingRows } from "../support/handler/diagnosis.ts";
 import { isChosen } from "../support/runner/row_filter.ts";

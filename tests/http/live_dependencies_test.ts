@@ -4,7 +4,7 @@ import { noValues } from "../../src/state/config/load.ts";
 import { configSource } from "../../src/state/config/source.ts";
 import type { Database } from "../../src/database/database.ts";
 import type { ServiceError } from "../../src/base/errors/service_error.ts";
-import { dependentTables } from "../../src/live/dependencies.ts";
+import { dependentTables } from "../../src/wings/live/dependencies.ts";
 import { plan } from "../../src/api/plan/plan.ts";
 import type { ReadPlan } from "../../src/api/plan/read/read_plan.ts";
 import { parseHead } from "../../src/api/request/parse_request.ts";

@@ -1,6 +1,6 @@
 /** The SQL of live queries: which changes it records, and for whom. */
 import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
-import { liveSql } from "../../src/live/live_schema.ts";
+import { liveSql } from "../../src/wings/live/live_schema.ts";
 import { type Engine, engines } from "../support/database/engines.ts";
 import { type Session, withFixture } from "../support/database/sessions.ts";
 import type { PostgresClient } from "../support/database/postgres_client.ts";

@@ -1,4 +1,4 @@
-import { withMcp } from "../../src/mcp/mcp.ts";
+import { withMcp } from "../../src/wings/mcp/mcp.ts";
 import { createHandler } from "../../mod.ts";
 import { engines } from "../support/database/engines.ts";
 import { deepStrictEqual, match, ok, rejects, strictEqual, throws } from "node:assert/strict";

@@ -1,8 +1,8 @@
 /** The findings in policies and indexes: each appears, and its SQL mends it without changing answers. */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { measureFindings } from "../../src/diagnosis/measure.ts";
-import { findingsOf, readCatalogue } from "../../src/diagnosis/diagnose.ts";
-import type { Finding } from "../../src/diagnosis/finding.ts";
+import { measureFindings } from "../../src/wings/audit/diagnosis/measure.ts";
+import { findingsOf, readCatalogue } from "../../src/wings/audit/diagnosis/diagnose.ts";
+import type { Finding } from "../../src/wings/audit/diagnosis/finding.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import {
   type DiagnosedDatabase,

@@ -1,9 +1,9 @@
 /** Two servers behind a shadow: planted differences are found, and others are not. */
 import { deepStrictEqual, match } from "node:assert/strict";
 import { createHandler, type Handler } from "../../mod.ts";
-import { proxyHandler } from "../../src/shadow/proxy.ts";
-import { Shadow } from "../../src/shadow/shadow.ts";
-import { Tally } from "../../src/shadow/tally.ts";
+import { proxyHandler } from "../../src/wings/shadow/proxy.ts";
+import { Shadow } from "../../src/wings/shadow/shadow.ts";
+import { Tally } from "../../src/wings/shadow/tally.ts";
 import { copyPostgres, engines } from "../support/database/engines.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { eventually } from "../support/timing/eventually.ts";

@@ -1,8 +1,8 @@
 /** `db-schemas` with fall-through: `api < v1`. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { consoleSchema } from "../../src/admin/console_schema.ts";
+import { consoleSchema } from "../../src/wings/console/server/console_schema.ts";
 import type { TypeCatalogue } from "../../src/state/schema_cache/queries/type_catalogue.ts";
-import { databaseTypes } from "../../src/types_output/database_types.ts";
+import { databaseTypes } from "../../src/wings/types/database_types.ts";
 import { callMcp } from "../support/clients/mcp_client.ts";
 import { schemaCacheLoader } from "../support/database/schema_cache.ts";
 import { serviceSuite } from "../support/handler/api.ts";

@@ -1,8 +1,8 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { callerIdentity } from "../../src/state/auth/authenticate.ts";
-import { parseRequest } from "../../src/policy_test/case_file.ts";
-import { type RunSetup, withCaseService } from "../../src/policy_test/case_handler.ts";
-import { explainRequest } from "../../src/why/explain_request.ts";
+import { parseRequest } from "../../src/wings/audit/policy_test/case_file.ts";
+import { type RunSetup, withCaseService } from "../../src/wings/audit/policy_test/case_handler.ts";
+import { explainRequest } from "../../src/wings/audit/why/explain_request.ts";
 import { type Engine, engines } from "../support/database/engines.ts";
 import { policyDatabase } from "../support/handler/policy_database.ts";
 import { records } from "../support/handler/records.ts";

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import type { AccessCell } from "../../src/access/cells.ts";
+import type { AccessCell } from "../../src/wings/audit/access/cells.ts";
 import { accessLogin } from "../support/database/access_login.ts";
 import { engines } from "../support/database/engines.ts";
 import { withClient } from "../support/database/postgres_client.ts";

@@ -15,7 +15,7 @@ Deno.test("the executable has what no import names: the modules of threads, the 
   const compiled = await compileArguments();
   const included = compiled.filter((_, index) => compiled[index - 1] === "--include");
   const worker = ["src/server/worker_thread.ts", "src/server/program.ts"];
-  const mcp = "src/mcp/endpoint.ts";
+  const mcp = "src/wings/mcp/endpoint.ts";
   const entry = "src/server/workers/worker_entry.ts";
   deepStrictEqual(included, [...worker, entry, mcp, "dist/console"]);
   const main = await Deno.readTextFile(new URL("../../main.ts", import.meta.url));

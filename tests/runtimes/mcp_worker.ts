@@ -1,5 +1,5 @@
 /** A Worker whose bundle contains the endpoint for agents. @module */
-import { withMcp } from "../../src/mcp/mcp.ts";
+import { withMcp } from "../../src/wings/mcp/mcp.ts";
 import { createHandler, type Handler } from "../../mod.ts";
 
 interface Bindings {

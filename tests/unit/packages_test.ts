@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok } from "node:assert";
-import consoleConfig from "../../src/console/deno.json" with { type: "json" };
+import consoleConfig from "../../src/wings/console/pages/deno.json" with { type: "json" };
 import programConfig from "../../deno.json" with { type: "json" };
 import testConfig from "../deno.json" with { type: "json" };
 import { manifest } from "../../tools/build/npm.ts";

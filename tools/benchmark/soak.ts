@@ -1,7 +1,7 @@
 /** Sends a moderate load for a long time, and fails if memory or descriptors grow, or if an answer
  * is not the expected one. Run: `deno task soak --minutes 60 --rate 100`; Linux only. @module */
 import { parseArgs } from "node:util";
-import { liveSql } from "../../src/live/live_schema.ts";
+import { liveSql } from "../../src/wings/live/live_schema.ts";
 import { withClient } from "../../tests/support/database/postgres_client.ts";
 import { startPostgres } from "../../tests/support/database/postgres_server.ts";
 import { freePort } from "../../tests/support/server/free_port.ts";

@@ -71,7 +71,7 @@ export async function bundle(
 /** Bundles `mod.ts`, and says beside it that it is an ES module, which Node would try out. */
 export async function build(): Promise<BundleSize> {
   const size = await bundle("mod.ts", bundleFile);
-  await bundle("src/mcp/mcp.ts", join(dirname(bundleFile), "mcp.js"));
+  await bundle("src/wings/mcp/mcp.ts", join(dirname(bundleFile), "mcp.js"));
   const manifest = { type: "module", exports: "./svc.js" };
   await Deno.writeTextFile(join(dirname(bundleFile), "package.json"), JSON.stringify(manifest));
   return size;

@@ -3,8 +3,8 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildConsole } from "../../src/admin/console_files.ts";
-import type { ConsoleFiles } from "../../src/admin/console_files.ts";
+import { buildConsole } from "../../src/wings/console/server/console_files.ts";
+import type { ConsoleFiles } from "../../src/wings/console/server/console_files.ts";
 
 const defaultFolder = fileURLToPath(new URL("../../dist/console", import.meta.url));
 

@@ -53,7 +53,9 @@ export async function thirdPartyLicences(entries: Iterable<string>): Promise<str
 async function stylesheets(): Promise<
   readonly { readonly name: string; readonly version: string }[]
 > {
-  const { imports } = JSON.parse(await Deno.readTextFile(join(root, "src/console/deno.json")));
+  const { imports } = JSON.parse(
+    await Deno.readTextFile(join(root, "src/wings/console/pages/deno.json")),
+  );
   return Object.values<string>(imports).flatMap((specifier) => {
     const [, name, version] = /^npm:\/(.+)@([^@]+)\/$/.exec(specifier) ?? [];
     return name === undefined || version === undefined ? [] : [{ name, version }];
@@ -62,7 +64,9 @@ async function stylesheets(): Promise<
 
 /** The console's packages have an import map of their own. */
 function configOf(entry: string): string {
-  return entry.startsWith("src/console/") ? "src/console/deno.json" : "deno.json";
+  return entry.startsWith("src/wings/console/pages/")
+    ? "src/wings/console/pages/deno.json"
+    : "deno.json";
 }
 
 async function denoInfo(args: readonly string[]): Promise<Record<string, unknown>> {

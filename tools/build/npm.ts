@@ -16,8 +16,8 @@ const defaultFolder = join(root, "dist", "npm");
 /** Modules and the bundles that they become. */
 const bundles: ReadonlyMap<string, string> = new Map([
   ["mod.ts", "svc.js"],
-  ["src/admin/create_admin.ts", "admin.js"],
-  ["src/mcp/mcp.ts", "mcp.js"],
+  ["src/server/create_admin.ts", "admin.js"],
+  ["src/wings/mcp/mcp.ts", "mcp.js"],
   ["src/server/program.ts", "program.js"],
   ["src/server/main_thread.ts", "main_thread.js"],
   ["src/server/worker_thread.ts", "worker_thread.js"],
@@ -25,7 +25,11 @@ const bundles: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Modules whose types the package exports. */
-const typedModules: readonly string[] = ["mod.ts", "src/admin/create_admin.ts", "src/mcp/mcp.ts"];
+const typedModules: readonly string[] = [
+  "mod.ts",
+  "src/server/create_admin.ts",
+  "src/wings/mcp/mcp.ts",
+];
 
 /** Files of the package's own, and their places in it. */
 const copies: ReadonlyMap<string, string> = new Map([
@@ -86,7 +90,7 @@ export async function buildNpmPackage(folder: string): Promise<void> {
   });
   await Deno.writeTextFile(
     join(folder, "THIRD_PARTY.md"),
-    await thirdPartyLicences([...bundles.keys(), "src/console/main.ts"]),
+    await thirdPartyLicences([...bundles.keys(), "src/wings/console/pages/main.ts"]),
   );
   const text = JSON.stringify(manifest(await pgliteVersion()), null, 2);
   await Deno.writeTextFile(join(folder, "package.json"), `${text}\n`);

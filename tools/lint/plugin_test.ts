@@ -213,7 +213,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ],
     ["src/api/query/a.ts", "sql`substring(nullif(a, '') from '^x') is null and b in (1)`"],
     ["src/api/query/a.ts", "sql`${a}::${type}`; text`${a}::json`"],
-    ["src/live/live_schema.ts", "sql`select now()`"],
+    ["src/wings/live/live_schema.ts", "sql`select now()`"],
     ["tests/unit/a_test.ts", "sql`select now()`"],
     [
       "src/api/query/a.ts",

@@ -17,7 +17,7 @@ const grammarTypes = wordsOf(
 );
 
 /** Modules of functions that have a search path of their own. */
-const ownPath = wordsOf("src/live/live_schema.ts src/state/schema_cache/reload_trigger.ts");
+const ownPath = wordsOf("src/wings/live/live_schema.ts src/state/schema_cache/reload_trigger.ts");
 
 /** Functions of extensions, and those that a user-defined type may have for itself. */
 const foreign = wordsOf("st_asgeojson to_tsvector");

@@ -50,7 +50,7 @@ async function sbom(npm: string): Promise<string> {
   const readJson = async (path: string) => JSON.parse(await Deno.readTextFile(join(root, path)));
   const locks: readonly LockFile[] = [
     await readJson("deno.lock"),
-    await readJson("src/console/deno.lock"),
+    await readJson("src/wings/console/pages/deno.lock"),
   ];
   const licences = await Deno.readTextFile(join(npm, "THIRD_PARTY.md"));
   const { name, peerDependencies } = manifest("");

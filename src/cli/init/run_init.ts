@@ -7,9 +7,9 @@ import type { Config, OptionKey } from "../../state/config/options.ts";
 import { metadataBatch } from "../../database/batch.ts";
 import { parseConnectionString } from "../../database/connect/connection_string.ts";
 import { isEmbedded } from "../../database/open.ts";
-import { diagnose } from "../../diagnosis/diagnose.ts";
-import { type Finding, findingsText } from "../../diagnosis/finding.ts";
-import { liveSql, type RecordedTable } from "../../live/live_schema.ts";
+import { diagnose } from "../../wings/audit/diagnosis/diagnose.ts";
+import { type Finding, findingsText } from "../../wings/audit/diagnosis/finding.ts";
+import { liveSql, type RecordedTable } from "../../wings/live/live_schema.ts";
 import {
   type Command,
   type CommandCall,

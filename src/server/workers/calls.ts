@@ -1,6 +1,6 @@
 /** Functions of one thread that another one calls by messages. Secrets of the configuration pass in
  * messages only, never in a URL or in the environment. @module */
-import type { RecordedRequests } from "../../admin/recorder.ts";
+import type { RecordedRequests } from "../../wings/console/server/recorder.ts";
 import { deferred } from "../../base/lib/deferred.ts";
 import type { CallWords } from "../../base/observe/call_words.ts";
 import type { Metrics } from "../../base/observe/metrics.ts";

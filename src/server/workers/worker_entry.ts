@@ -1,5 +1,5 @@
 /** The module of a thread that serves requests. @module */
-import { metricsText } from "../../admin/admin.ts";
+import { metricsText } from "../admin.ts";
 import { errorMessage } from "../../base/observe/output.ts";
 import type { StateChange } from "../../state/app_state/following_service.ts";
 import { closeInTime, hasWork, untilResponded } from "../api_server.ts";

@@ -1,10 +1,10 @@
 /** Makes what a worker serves with: connections, caches, logs and a socket of its own. @module */
-import { consoleRecorder, type Recorder } from "../../admin/recorder.ts";
+import { consoleRecorder, type Recorder } from "../../wings/console/server/recorder.ts";
 import { openConfiguredDatabase } from "../../state/config/config_files.ts";
 import type { Config } from "../../state/config/options.ts";
 import { dialects } from "../../base/dialect.ts";
-import { agentsOf } from "../../agents/mcp_host.ts";
-import { liveOf } from "../../live/live_host.ts";
+import { agentsOf } from "../../wings/mcp/mcp_host.ts";
+import { liveOf } from "../../wings/live/live_host.ts";
 import { serviceHandler } from "../../api/handler/handler.ts";
 import { OneShotTimer } from "../../base/lib/one_shot_timer.ts";
 import { schedule } from "../../base/lib/timers.ts";

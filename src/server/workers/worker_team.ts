@@ -1,7 +1,7 @@
 /** Serves the API by workers: what a process with several of them does otherwise than one without.
  * @module */
-import { metricsText } from "../../admin/admin.ts";
-import type { RecordedService, Recorder } from "../../admin/recorder.ts";
+import { metricsText } from "../admin.ts";
+import type { RecordedService, Recorder } from "../../wings/console/server/recorder.ts";
 import type { Log } from "../../cli/log.ts";
 import type { Config } from "../../state/config/options.ts";
 import type { PoolCounts } from "../../database/database.ts";

@@ -1,6 +1,6 @@
 /** Puts fixtures into databases: the same SQL for every engine. @module */
 import type { Extensions } from "@electric-sql/pglite";
-import { liveSql } from "../../../src/live/live_schema.ts";
+import { liveSql } from "../../../src/wings/live/live_schema.ts";
 import { quoteIdent } from "../../../src/base/sql/fragment.ts";
 
 /** What a test database is filled with. */

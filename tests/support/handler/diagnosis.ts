@@ -2,8 +2,8 @@
 import { createHandler, type Handler } from "../../../mod.ts";
 import { loadConfig } from "../../../src/state/config/load.ts";
 import type { Config } from "../../../src/state/config/options.ts";
-import { diagnose } from "../../../src/diagnosis/diagnose.ts";
-import type { Finding } from "../../../src/diagnosis/finding.ts";
+import { diagnose } from "../../../src/wings/audit/diagnosis/diagnose.ts";
+import type { Finding } from "../../../src/wings/audit/diagnosis/finding.ts";
 import { openDatabase } from "../../../src/database/open.ts";
 import { reloadTriggerSql } from "../../../src/state/schema_cache/reload_trigger.ts";
 import { prepared, serverVariable } from "../runner/environment.ts";

@@ -2,7 +2,7 @@
 import { noValues } from "../../../src/state/config/load.ts";
 import { configSource } from "../../../src/state/config/source.ts";
 import { openTransport } from "../../../src/database/open.ts";
-import type { RunSetup } from "../../../src/policy_test/case_handler.ts";
+import type { RunSetup } from "../../../src/wings/audit/policy_test/case_handler.ts";
 import { type Engine, engines } from "../database/engines.ts";
 
 /** A connection, and what runs on it need. */

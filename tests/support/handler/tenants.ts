@@ -3,7 +3,7 @@
 import { configReader } from "../../../src/state/config/config_files.ts";
 import type { RequestInfo } from "../../../src/api/handler/handler.ts";
 import type { Observation } from "../../../src/base/observe/observation.ts";
-import { Tenants } from "../../../src/tenants/tenants.ts";
+import { Tenants } from "../../../src/wings/tenants/tenants.ts";
 import { engines } from "../database/engines.ts";
 import type { Fixture } from "../database/fixture.ts";
 

@@ -1,5 +1,5 @@
 import { deepStrictEqual, throws } from "node:assert/strict";
-import { callerOf } from "../../../src/cli/caller_flags.ts";
+import { callerOf } from "../../../src/wings/audit/commands/caller_flags.ts";
 
 const valid: readonly (readonly [flags: Record<string, string>, caller: object | null])[] = [
   [{}, null],

@@ -1,5 +1,5 @@
 /** Tables with policies of each kind. Each row proves the identity under which it was read: `viewer`. @module */
-import { liveSql } from "../../../../src/live/live_schema.ts";
+import { liveSql } from "../../../../src/wings/live/live_schema.ts";
 import { testSecret } from "../../../support/handler/token.ts";
 import type { FileConfig } from "../../../support/server/process.ts";
 

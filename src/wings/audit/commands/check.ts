@@ -1,0 +1,86 @@
+/** `svc check`: diagnoses the database and the configuration. `--measure` rolls its writes back. @module */
+import { findingsOf, readCatalogue } from "../diagnosis/diagnose.ts";
+import {
+  countText,
+  type Finding,
+  findingsJson,
+  findingsSql,
+  findingsText,
+} from "../diagnosis/finding.ts";
+import { measureFindings } from "../diagnosis/measure.ts";
+import { notificationFindings } from "../diagnosis/notifications.ts";
+import { svcDialect } from "../../../base/dialect.ts";
+import type { CallWords } from "../../../base/observe/call_words.ts";
+import type { Service } from "../../../state/app_state/service.ts";
+import { type Command, type CommandCall, flagsOf } from "../../../api/command.ts";
+import { print, printError } from "../../../base/observe/output.ts";
+import { callWords } from "../../../base/lib/program_call.ts";
+import type { QuickStart } from "../../../cli/start.ts";
+import { withDatabase } from "../../../cli/with_service.ts";
+
+/** Exit codes besides 0. */
+const foundErrors = 1;
+const cannotCheck = 2;
+
+export const checkCommand: Command = {
+  name: "check",
+  doc: "List problems of the database and the configuration, with SQL that mends them",
+  flags: flagsOf({
+    "--json": "Print the list as JSON",
+    "--measure": "Measure on the rows what SQL of findings gains",
+    "--fix-sql": "Print only the SQL, for psql",
+  }),
+  failureCode: cannotCheck,
+  run: check,
+};
+
+async function check({ config, flags }: CommandCall): Promise<number> {
+  if (flags.has("--json") && flags.has("--fix-sql")) {
+    throw new Error("--json and --fix-sql exclude each other");
+  }
+  return await withDatabase(config, (service, quick) => {
+    if (quick !== null) printQuick(quick);
+    return printFindings(service, { flags, call: callWords(config) });
+  });
+}
+
+/** Writes which schema and role quick mode chose, because the findings depend on them. */
+function printQuick({ choice: { schemas, anonRole, isLoginRole } }: QuickStart): void {
+  const reach = isLoginRole ? ", read only" : "";
+  const noun = schemas.length === 1 ? "schema" : "schemas";
+  printError(
+    `${svcDialect.productToken} check: quick mode: ${noun} ${
+      schemas.join(", ")
+    }, requests without ` +
+      `a token run as ${JSON.stringify(anonRole)}${reach}`,
+  );
+}
+
+async function printFindings(
+  service: Service,
+  { flags, call }: { readonly flags: CommandCall["flags"]; readonly call: CallWords },
+): Promise<number> {
+  const isMeasured = flags.has("--measure");
+  const findings = await readFindings(service, { program: call.program, isMeasured });
+  if (flags.has("--json")) print(findingsJson(findings));
+  else if (flags.has("--fix-sql")) print(findingsSql(findings));
+  else {
+    print(findingsText(findings, call));
+    printError(`${svcDialect.productToken} check: ${countText(findings)}`);
+  }
+  return findings.some(({ level }) => level === "error") ? foundErrors : 0;
+}
+
+async function readFindings(
+  service: Service,
+  { program, isMeasured }: { readonly program: string; readonly isMeasured: boolean },
+): Promise<readonly Finding[]> {
+  const { database } = service;
+  const config = await service.readConfig();
+  const [catalogue, lost] = await Promise.all([
+    readCatalogue(database, config),
+    notificationFindings(database, config),
+  ]);
+  const findings = findingsOf(catalogue, { config, program });
+  return [...lost, ...isMeasured ? await measureFindings(database, findings, catalogue) : findings];
+}

@@ -1,0 +1,62 @@
+/** `svc test`: runs policy tests, whose requests and fixtures roll back. @module */
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { svcDialect } from "../../../base/dialect.ts";
+import { withAnswers } from "../policy_test/case_file.ts";
+import { type CaseResult, runFile } from "../policy_test/case_handler.ts";
+import { generateTests } from "../policy_test/generate.ts";
+import { failureText, gapsText, junitText, summaryText } from "../policy_test/report.ts";
+import { type Command, type CommandCall, flagsOf } from "../../../api/command.ts";
+import { relativeTo, shortPath } from "../../../state/config/config_files.ts";
+import { print, printError } from "../../../base/observe/output.ts";
+import { callWords } from "../../../base/lib/program_call.ts";
+import { readCases, withTransport } from "../../../cli/with_transport.ts";
+
+export const testCommand: Command = {
+  name: "test",
+  doc: "Run policy tests: requests with the answers that they must have; nothing is committed",
+  flags: flagsOf({
+    "--junit=FILE": "Write the results as JUnit",
+    "--generate": "Print a file with tests of policies by claims",
+    "--write": "Append the answers to cases without =>",
+  }),
+  operands: { pattern: /\.cases$/, placeholder: "FILE.cases", doc: "Default: all below tests/" },
+  failureCode: 2,
+  run: test,
+};
+
+/** Resolves with 1 if a case failed. */
+async function test({ config, flags, operands }: CommandCall): Promise<number> {
+  const isGenerated = flags.has("--generate");
+  const paths = isGenerated || operands.length > 0 ? operands : findCases(config.file);
+  const files = Array.from(new Set(paths), readCases);
+  return await withTransport(config, async (setup) => {
+    if (isGenerated) {
+      print(await generateTests(setup));
+      return 0;
+    }
+    const start = performance.now();
+    const results: CaseResult[] = [];
+    for (const { path, file } of files) results.push(...await runFile(path, file, setup));
+    const ms = Math.round(performance.now() - start);
+    for (const { path, text } of flags.has("--write") ? files : []) {
+      writeFileSync(path, withAnswers(text, results.filter(({ file }) => file === path)));
+    }
+    const junit = flags.get("--junit");
+    if (junit !== undefined) writeFileSync(junit, junitText(results));
+    const failures = failureText(results, `${callWords(config).program} why`);
+    print(failures);
+    const gaps = operands.length === 0 ? await gapsText(results, setup) : "";
+    printError(`${svcDialect.productToken} test: ${summaryText(results, ms)}${gaps}`);
+    return failures === "" ? 0 : 1;
+  });
+}
+
+/** Returns the files below `tests/` in the folder of the configuration file, else in the working directory. */
+function findCases(configFile: string | null): readonly string[] {
+  const root = shortPath(relativeTo(configFile, "tests"));
+  const names = existsSync(root) ? readdirSync(root, { recursive: true, encoding: "utf8" }) : [];
+  const files = names.filter((name) => name.endsWith(".cases")).toSorted();
+  if (files.length === 0) throw new Error(`${root}: no *.cases files`);
+  return files.map((name) => join(root, name));
+}

@@ -1,0 +1,48 @@
+/** `svc why`: explains why a request is refused, or its answer empty. Writes are not executed. @module */
+import { callerIdentity } from "../../../state/auth/authenticate.ts";
+import { withCaseService } from "../policy_test/case_handler.ts";
+import { parseRequest } from "../policy_test/case_file.ts";
+import { explainRequest } from "../why/explain_request.ts";
+import { callerFlags, callerOf } from "./caller_flags.ts";
+import { type Command, type CommandCall, flagsOf } from "../../../api/command.ts";
+import { print } from "../../../base/observe/output.ts";
+import { readCases, withTransport } from "../../../cli/with_transport.ts";
+
+export const whyCommand: Command = {
+  name: "why",
+  doc: "Explain why a request is refused or finds no rows, with SQL that permits it",
+  flags: [...callerFlags, ...flagsOf({ "--token=JWT": "Token of the request" })],
+  operands: {
+    pattern: /^[A-Z]+ \/|\.cases:\d+$/,
+    placeholder: "REQUEST | FILE.cases:LINE",
+    doc: "'GET /items?id=eq.1', with body and header lines; or a line of a policy test",
+  },
+  failureCode: 2,
+  run: why,
+};
+
+async function why({ config, flags, operands: [operand, extra] }: CommandCall): Promise<number> {
+  if (operand === undefined || extra !== undefined) {
+    throw new Error("expected one request, such as 'GET /items'");
+  }
+  const token = flags.get("--token");
+  if (token !== undefined && flags.has("--role")) throw new Error("--token excludes --role");
+  const [, path, line] = /^(?![A-Z]+ \/)(.*\.cases):(\d+)$/.exec(operand) ?? [];
+  const cases = path === undefined ? null : readCases(path);
+  const found = cases?.file.cases.find((each) => each.line === Number(line));
+  if (cases !== null && found === undefined) throw new Error(`${operand}: no case`);
+  const { headers, ...request } = found ?? parseRequest(operand);
+  const own = token === undefined ? [] : [["Authorization", `Bearer ${token}`] as const];
+  const script = { name: path ?? "the request", text: cases?.file.fixtures ?? "" };
+  return await withTransport(config, (setup) =>
+    withCaseService(setup, script, async (parts) => {
+      const { config } = parts.service.snapshot;
+      const identity = cases === null
+        ? callerOf(flags, config)
+        : found!.caller && callerIdentity(found!.caller, config);
+      const sent = { ...request, headers: [...headers, ...own] };
+      const lines = await explainRequest({ ...parts, hiddenRows: "all" }, sent, identity);
+      print(lines.map((each) => `${each}\n`).join(""));
+      return 0;
+    }));
+}

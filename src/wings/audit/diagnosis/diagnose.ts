@@ -1,0 +1,90 @@
+/** Diagnoses a database and its configuration: reads the catalogue once, as the login role, and
+ * lists what fails requests or grants too much. It changes nothing. @module */
+import type { Config } from "../../../state/config/options.ts";
+import { lockTimeout, metadataBatch, type Statement } from "../../../database/batch.ts";
+import type { Database } from "../../../database/database.ts";
+import { isEmbedded, openDatabase } from "../../../database/open.ts";
+import { catalogueFindings } from "./catalogue_findings.ts";
+import { policyFindings } from "./policy_findings.ts";
+import { agentFindings, settingFindings } from "./setting_findings.ts";
+import { type Finding, findingLevels } from "./finding.ts";
+import { type CatalogueFacts, diagnosisStatements, distributedStatement } from "./query.ts";
+
+/** Reads the catalogue. Rejects if the database cannot be reached. */
+export async function readCatalogue(database: Database, config: Config): Promise<CatalogueFacts> {
+  const isDistributed = await valueOf(database, [distributedStatement]) === "t";
+  return JSON.parse(await valueOf(database, diagnosisStatements(config, { isDistributed })));
+}
+
+/** Returns the single value of the last statement. */
+async function valueOf(database: Database, statements: readonly Statement[]): Promise<string> {
+  const { rows } = await database.transaction(
+    metadataBatch([lockTimeout, ...statements], "rollback"),
+  );
+  return rows.at(-1)![0]![0]!;
+}
+
+/** Findings about writes, which a service with `db-read-only` refuses. */
+const writeFindings: ReadonlySet<string> = new Set([
+  "write-without-rls",
+  "create-in-schema",
+  "sequence-usage",
+  "truncate",
+  "select-policy-missing",
+  "write-policy-true",
+]);
+
+/** The configuration to diagnose, and the words that start the program, for advice. */
+export interface DiagnosisInput {
+  readonly config: Config;
+  readonly program: string;
+}
+
+/** Lists the findings, errors first. */
+export function findingsOf(
+  catalogue: CatalogueFacts,
+  { config, program }: DiagnosisInput,
+): readonly Finding[] {
+  const indexes = new Set<string | null>();
+  const all = [
+    ...policyFindings(catalogue).map(([finding]) => finding),
+    ...catalogueFindings(catalogue, program),
+    ...settingFindings(catalogue, config),
+    ...agentFindings(catalogue, config),
+  ]
+    .filter(({ name }) => !(config.dbReadOnly && writeFindings.has(name)))
+    // An index mends the first of several findings, and the others with it.
+    .filter(({ name, sql }) => !name.endsWith("-index") || indexes.size < indexes.add(sql).size)
+    // The only user of an embedded database is a superuser.
+    .filter(({ name }) => name !== "login-superuser" || !isEmbedded(config.dbUri));
+  return findingLevels.flatMap((level) => all.filter((finding) => finding.level === level));
+}
+
+/**
+ * Diagnoses the database of a service that runs. It uses a connection of its own, so that no request
+ * waits for it. An embedded database has one connection.
+ */
+export async function diagnoseRunning(
+  shared: Database,
+  input: DiagnosisInput,
+): Promise<readonly Finding[]> {
+  const { config } = input;
+  if (isEmbedded(config.dbUri)) return await diagnose(shared, input);
+  const own = await openDatabase(config, {
+    embeddedInit: null,
+    applicationName: config.dialect.displayName,
+    connections: "per-request",
+  });
+  try {
+    return await diagnose(own, input);
+  } finally {
+    await own.close();
+  }
+}
+
+export async function diagnose(
+  database: Database,
+  input: DiagnosisInput,
+): Promise<readonly Finding[]> {
+  return findingsOf(await readCatalogue(database, input.config), input);
+}

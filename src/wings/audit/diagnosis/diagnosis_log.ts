@@ -1,0 +1,84 @@
+/** Reports how many findings a service has: after its start, and after each reload that adds some.
+ * @module */
+import type { Config } from "../../../state/config/options.ts";
+import { isLogged, type Observation } from "../../../base/observe/observation.ts";
+import { type Finding, findingLine } from "./finding.ts";
+
+export interface DiagnosedService {
+  /** Reads the findings. Its rejections are ignored: the service reports a lost database itself. */
+  readonly diagnose: () => Promise<readonly Finding[]>;
+  readonly config: () => Pick<Config, "logLevel" | "logFindings" | "dialect">;
+}
+
+/** SQLSTATE of a load whose schema does not exist, which a finding explains. */
+const missingSchema = "3F000";
+
+/** Runs diagnoses one after the other. */
+export class DiagnosisLog {
+  /** Null before the start and after the end. */
+  #service: DiagnosedService | null = null;
+  /** Lines of the previous run. */
+  #lines: ReadonlySet<string> = new Set();
+  #running: Promise<void> | null = null;
+  #isRequested = false;
+  /** Whether the last load of the schema cache has reached the catalogue. */
+  #isReachable = false;
+
+  constructor(private readonly observe: (event: Observation) => void) {}
+
+  /** Diagnoses once, and from then on after each reload that {@linkcode take} receives. */
+  start(service: DiagnosedService): void {
+    this.#service = service;
+    this.#request();
+  }
+
+  /** Stops. A run in progress reports nothing. */
+  stop(): void {
+    this.#service = null;
+  }
+
+  take(event: Observation): void {
+    if (event.kind === "schema-cache-loaded") this.#isReachable = true;
+    else if (event.kind === "schema-cache-failed") {
+      this.#isReachable = event.error.code === missingSchema;
+    } else if (event.kind !== "config-reloaded") return;
+    this.#request();
+  }
+
+  /** Resolves when no run is in progress. */
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
+  /** Requests during a run cause one further run. */
+  #request(): void {
+    if (this.#service === null || !this.#isReachable) return;
+    this.#isRequested = true;
+    this.#running ??= this.#runAll().finally(() => this.#running = null);
+  }
+
+  async #runAll(): Promise<void> {
+    while (this.#isRequested && this.#service !== null) {
+      this.#isRequested = false;
+      try {
+        if (isReported(this.#service.config())) this.#report(await this.#service.diagnose());
+      } catch {
+        // The next reload diagnoses again.
+      }
+    }
+  }
+
+  #report(findings: readonly Finding[]): void {
+    if (this.#service === null) return;
+    const lines = new Set(
+      findings.filter(({ level }) => level !== "info").map(findingLine),
+    );
+    const hasNews = [...lines].some((line) => !this.#lines.has(line));
+    if (hasNews) this.observe({ kind: "findings", count: lines.size });
+    this.#lines = lines;
+  }
+}
+
+function isReported({ logLevel, logFindings, dialect }: ReturnType<DiagnosedService["config"]>) {
+  return logFindings && isLogged(dialect.findingsLevel, logLevel);
+}

@@ -1,0 +1,116 @@
+/** A finding of the diagnosis, and its forms as text. @module */
+import { callText, type CallWords } from "../../../base/observe/call_words.ts";
+import { oneLine } from "../../../base/observe/redact.ts";
+import { counted, printable, printableJson } from "../../../base/lib/printable.ts";
+
+/** Levels from the most to the least severe. */
+export const findingLevels = ["error", "warn", "info"] as const;
+
+export type FindingLevel = typeof findingLevels[number];
+
+/** Something in the database or the configuration that fails requests or grants too much. */
+export interface Finding {
+  /** Name of the check: `role-missing`. */
+  readonly name: string;
+  readonly level: FindingLevel;
+  /** A role, a schema, a relation, a function or an option. */
+  readonly subject: string;
+  readonly message: string;
+  /** Statements that mend it, separated by line breaks; null if SQL cannot. */
+  readonly sql: string | null;
+}
+
+/** Returns `error role-missing: role web_anon does not exist` on one line. */
+export function findingLine({ level, name, message }: Finding): string {
+  return `${level} ${name}: ${oneLine(message)}`;
+}
+
+/** Most lines of SQL that the text shows for one finding. */
+const maxSqlLines = 20;
+
+/**
+ * Returns the lines of findings, each with its SQL indented below it. In place of long SQL they name
+ * the call that prints it.
+ */
+export function findingsText(findings: readonly Finding[], call: CallWords): string {
+  return findings.map((finding) => {
+    const statements = finding.sql === null ? [] : finding.sql.split("\n");
+    const shown = statements.length > maxSqlLines
+      ? [`${statements.length} lines of SQL: ${callText(call, "check --fix-sql")}`]
+      : statements.map(printable);
+    const caution = finding.sql === null ? null : cautionOf(finding);
+    const lines = [
+      findingLine(finding),
+      ...(caution === null ? [] : [`    -- caution: ${caution}`]),
+      ...shown.map((line) => `    ${line}`),
+    ];
+    return lines.map((line) => `${line}\n`).join("");
+  }).join("");
+}
+
+/** Returns findings as JSON: an array of objects with name, level, subject, message, sql. */
+export function findingsJson(findings: readonly Finding[]): string {
+  return printableJson(findings);
+}
+
+/** The damage that the SQL of a finding may do, by its name. */
+const cautions: ReadonlyMap<string, string | null> = new Map([
+  ["policy-without-rls", "rows that no policy allows are hidden from requests afterwards"],
+  ["select-policy-missing", "the rows become readable"],
+  ["policy-without-grant", "it may grant more than is wanted"],
+  ["definer-callable", "requests without a token cannot call the function afterwards"],
+  ["copy-exposed", "requests cannot read it afterwards"],
+  ["policy-volatile", "a function that writes, or changes its result, must stay VOLATILE"],
+  ["policy-per-row", null],
+  ["policy-index", "writes take longer with each index"],
+  ["foreign-key-index", "writes take longer with each index"],
+  ["index-duplicate", "queries use the other index afterwards"],
+  ["write-without-rls", "writes of requests fail afterwards until a policy allows them"],
+  ["view-owner-rights", "callers need privileges on the tables afterwards"],
+  ["definer-search-path", "a function that uses objects of other schemas fails afterwards"],
+]);
+
+/** Returns the danger of the SQL of a finding; null if it may run unread. */
+export function cautionOf({ name, level, message }: Finding): string | null {
+  const known = cautions.get(name);
+  if (known !== undefined) return known;
+  if (level === "info") return "it may grant more than is wanted";
+  const isMisspelt = name === "schema-missing" && message.includes("; did you mean ");
+  return isMisspelt ? "the configuration may have the wrong name" : null;
+}
+
+/**
+ * Returns the SQL of findings, which `psql` runs as it is. Equal statements appear once. SQL that may
+ * break a working API, or grant more than is wanted, is in comments below a caution.
+ */
+export function findingsSql(findings: readonly Finding[]): string {
+  const seen = new Set<string>();
+  return findings.flatMap((finding) => {
+    const { sql } = finding;
+    if (sql === null || seen.has(sql)) return [];
+    seen.add(sql);
+    const caution = cautionOf(finding);
+    const lines = caution === null ? sql : `-- caution: ${caution}\n${commented(sql)}`;
+    return [`-- ${findingLine(finding)}\n${lines}\n`];
+  }).join("");
+}
+
+/** Returns SQL as comments. A line break in a name ends no comment. */
+export function commented(sql: string): string {
+  return sql.split(/\r\n|[\r\n]/).map((line) => `-- ${line}`).join("\n");
+}
+
+const nouns: Readonly<Record<FindingLevel, string>> = {
+  error: "error",
+  warn: "warning",
+  info: "note",
+};
+
+/** Returns `1 error, 2 warnings` without levels that have no finding. */
+export function countText(findings: readonly Finding[]): string {
+  const counts = findingLevels.map((level) => {
+    const count = findings.filter((each) => each.level === level).length;
+    return count === 0 ? [] : counted(count, nouns[level]);
+  });
+  return counts.flat().join(", ") || "nothing found";
+}

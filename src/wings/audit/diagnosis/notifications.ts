@@ -1,0 +1,69 @@
+/** The finding that notifications do not arrive, as behind a pooler in transaction mode. @module */
+import type { Config } from "../../../state/config/options.ts";
+import type { Database, Notify, Subscribe } from "../../../database/database.ts";
+import { NotificationProbe } from "../../../database/notifications/notification_probe.ts";
+import { deferred } from "../../../base/lib/deferred.ts";
+import { schedule } from "../../../base/lib/timers.ts";
+import type { Finding } from "./finding.ts";
+
+/**
+ * Listens, sends a notification over another connection, and returns a finding if it does not arrive
+ * within 5 s. Returns none if the service does not listen, or if listening or sending fails.
+ */
+export async function notificationFindings(
+  { subscribe, notify }: Pick<Database, "subscribe" | "notify">,
+  { dbChannel, dbChannelEnabled, dbSchemaWatch }: Pick<
+    Config,
+    "dbChannel" | "dbChannelEnabled" | "dbSchemaWatch"
+  >,
+): Promise<readonly Finding[]> {
+  if (!dbChannelEnabled || subscribe === null || notify === undefined) return [];
+  const arrives = await arrivesOn(dbChannel, { subscribe, notify });
+  return arrives ? [] : [lostFinding(dbChannel, dbSchemaWatch)];
+}
+
+/** Without notifications, a service polls the catalogs with `auto` or `poll`. */
+function lostFinding(channel: string, watch: Config["dbSchemaWatch"]): Finding {
+  const lost = `notifications on the channel ${channel} do not arrive: `;
+  return {
+    name: "notify-lost",
+    level: watch === "notify" ? "error" : "info",
+    subject: channel,
+    message: watch === "notify"
+      ? `${lost}use a db-uri without a pooler, or set db-schema-watch = "poll"`
+      : `${lost}the service polls the catalogs instead`,
+    sql: null,
+  };
+}
+
+async function arrivesOn(
+  channel: string,
+  { subscribe, notify }: { readonly subscribe: Subscribe; readonly notify: Notify },
+): Promise<boolean> {
+  const { promise, resolve } = deferred<boolean>();
+  const probe = new NotificationProbe({
+    // A notification that cannot be sent says nothing about those that can.
+    notify: (name, payload) =>
+      notify(name, payload).catch((error) => {
+        resolve(true);
+        throw error;
+      }),
+    makeNonce: () => crypto.randomUUID(),
+    schedule,
+  });
+  try {
+    const subscription = await subscribe(channel, {
+      notified: (payload) => probe.arrived(payload),
+      lost: () => resolve(true),
+    });
+    try {
+      await probe.start(channel, (result) => resolve(result === "arrived"));
+      return await promise;
+    } finally {
+      probe.cancel();
+      await subscription.close();
+    }
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,137 @@
+/** Sends requests of cases to the handler in this process, each from the state behind the fixtures. @module */
+import { callerIdentity } from "../../../state/auth/authenticate.ts";
+import type { Config } from "../../../state/config/options.ts";
+import type { ConfigSource } from "../../../state/config/source.ts";
+import { metadataBatch } from "../../../database/batch.ts";
+import type { Database } from "../../../database/database.ts";
+import type { Transport } from "../../../database/transport.ts";
+import { agentsOf } from "../../mcp/mcp_host.ts";
+import { serviceHandler } from "../../../api/handler/handler.ts";
+import { isJsonObject } from "../../../base/lib/json_object.ts";
+import type { Observation } from "../../../base/observe/observation.ts";
+import { Service } from "../../../state/app_state/service.ts";
+import type { CaseFile, CaseRequest, PolicyCase } from "./case_file.ts";
+import { answerText, type CaseAnswer, differenceOf } from "./expectation.ts";
+import { type FixtureScript, type ReadInclude, withFixtures } from "./fixtures.ts";
+
+/** Dependencies of a run other than its fixtures. */
+export interface RunSetup {
+  /** An unused connection; it can be used for the next run. */
+  readonly transport: Transport;
+  readonly readInclude: ReadInclude;
+  readonly source: ConfigSource;
+  readonly observe: (event: Observation) => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** A service behind fixtures. */
+export type CaseService = { readonly service: Service; readonly database: Database };
+
+/** The result of a case. */
+export interface CaseResult {
+  /** As named in reports. */
+  readonly file: string;
+  readonly case: PolicyCase;
+  /** That of the caller; null without an anonymous role. */
+  readonly role: string | null;
+  readonly answer: CaseAnswer;
+  /** Null if the case passed. */
+  readonly difference: string | null;
+}
+
+/** Runs a file in one transaction, which rolls back. Rejects as {@linkcode withFixtures} does. */
+export async function runFile(
+  name: string,
+  { fixtures, cases }: CaseFile,
+  setup: RunSetup,
+): Promise<readonly CaseResult[]> {
+  const script = { name, text: fixtures };
+  return await withCaseService(setup, script, async ({ service, database }) => {
+    const handle = serviceHandler(service, "shared", agentsOf(service));
+    const { config } = service.snapshot;
+    const roleOf = ({ caller }: PolicyCase) => caller === null ? config.dbAnonRole : caller.role;
+    const params = [JSON.stringify(cases.map(roleOf))];
+    const statement = { text: mendingSql, params, use: "rows" } as const;
+    const { rows } = await database.transaction(metadataBatch([statement], "rollback"));
+    const sql = rows.at(-1)!.join(" ");
+    if (sql !== "") throw new Error(`cannot run ${name} as its callers: ${sql}`);
+    const results: CaseResult[] = [];
+    for (const each of cases) {
+      if (database.counts().open === 0) break;
+      const identity = each.caller && callerIdentity(each.caller, config);
+      const info = { isUnlogged: true, ...identity && { identity } };
+      const answer = await readAnswer(await handle(requestOf(each), info));
+      const difference = each.expectation === null
+        ? `expected nothing, got ${answerText(answer)}; --write adds it`
+        : differenceOf(each.expectation, answer);
+      results.push({ file: name, case: each, role: roleOf(each), answer, difference });
+    }
+    return results;
+  });
+}
+
+/** Grants what the login needs to take roles. From PostgreSQL 16 on, a membership may lack the option SET. */
+const mendingSql = `
+select distinct format(case when r.oid is null then 'create role %I;' else 'grant %I to %I;' end, name, session_user)
+from json_array_elements_text($1) name left join pg_roles r on rolname = name
+where name is not null and (r.oid is null or not pg_has_role(session_user, r.oid,
+  case when current_setting('server_version_num')::int < 160000 then 'MEMBER' else 'SET' end)) order by 1`;
+
+/** Runs `use` with a service behind fixtures. Rejects as {@linkcode withFixtures} does. */
+export async function withCaseService<Result>(
+  { transport, readInclude, source, observe, now }: RunSetup,
+  script: FixtureScript,
+  use: (parts: CaseService) => Promise<Result>,
+): Promise<Result> {
+  const configure: ConfigSource["configure"] = (values) => testConfig(source.configure(values));
+  const tested = () => ({ ...source, configure });
+  return await withFixtures(transport, { script, readInclude }, async (database) => {
+    const options = { source: tested, database, now, observe, onFatal: () => {} };
+    const service = await Service.create(options);
+    try {
+      await service.reloadSchema();
+      if (service.snapshot.cache === null) throw new Error("cannot load the schema cache");
+      return await use({ service, database });
+    } finally {
+      await service.close();
+    }
+  });
+}
+
+/** A rollback checks deferred constraints, which a savepoint does not. Paths are those behind a prefix. */
+export function testConfig(config: Config): Config {
+  const unused = { dbReplicaUri: null, rateLimits: null, serverPathPrefix: null };
+  return { ...config, ...unused, dbTxEnd: "rollback" };
+}
+
+/** Builds the request. Writes to relations count their rows. */
+export function requestOf({ method, target, headers: fields, body }: CaseRequest): Request {
+  const headers = new Headers(fields.map(([name, value]): [string, string] => [name, value]));
+  if (body !== null && !headers.has("Content-Type")) {
+    headers.set("Content-Type", "application/json");
+  }
+  const isWrite = ["POST", "PATCH", "PUT", "DELETE"].includes(method);
+  if (isWrite && !/^\/(?:rpc\/|$|\?)/.test(target)) headers.append("Prefer", "count=exact");
+  return new Request(`http://localhost${target}`, { method, headers, body });
+}
+
+/** Reads an answer. */
+export async function readAnswer(response: Response): Promise<CaseAnswer> {
+  const { status, headers } = response;
+  const text = await response.text();
+  const isJson = text !== "" && /[/+]json\b/.test(headers.get("Content-Type") ?? "");
+  const json: unknown = isJson ? JSON.parse(text) : undefined;
+  const error = status >= 400 && isJsonObject(json) ? json : null;
+  const code = typeof error?.["code"] === "string" ? error["code"] : null;
+  const affected = Array.isArray(json) ? json.length : rangeRows(headers.get("Content-Range"));
+  const rows = status < 400 ? affected : null;
+  return { status, code, message: String(error?.["message"]), rows, json };
+}
+
+/** `0-1/2`, else `0-1` behind a read without a count; null for neither. */
+function rangeRows(range: string | null): number | null {
+  const [, first, last, total = "*"] = /^(?:(\d+)-(\d+)|\*)\/(\d+|\*)$/.exec(range ?? "") ?? [];
+  if (total !== "*") return Number(total);
+  return first === undefined ? null : Number(last) - Number(first) + 1;
+}

@@ -1,0 +1,117 @@
+/** Writes policy tests for the policies that compare a column to a claim. @module */
+import { equalParam, queryName } from "../../../api/request/url/filter_param.ts";
+import { encodeText } from "../../../base/http/percent.ts";
+import { metadataBatch } from "../../../database/batch.ts";
+import { printable } from "../../../base/lib/printable.ts";
+import type { Column, Relation } from "../../../state/schema_cache/schema_cache.ts";
+import { compile, ident, join, literal, sql } from "../../../base/sql/fragment.ts";
+import { parseCaseFile, withAnswers } from "./case_file.ts";
+import { type CaseService, runFile, type RunSetup, withCaseService } from "./case_handler.ts";
+import { FixtureError } from "./fixtures.ts";
+
+const head = "# Read each line: an answer may be a hole.\nset constraints all immediate;";
+
+/** Returns a file with answers. Cases on rows that PostgreSQL refuses to insert are comments. */
+export async function generateTests(setup: RunSetup): Promise<string> {
+  const name = "generated.cases";
+  let drafts = await withCaseService(setup, { name, text: "" }, draftTests);
+  const all = (part: keyof (typeof drafts)[0]) => drafts.flatMap((each) => each[part]);
+  for (;;) {
+    const [inserts, cases] = [new Set(all("insert")), new Set(all("cases"))];
+    const text = [head, ...inserts, "===", ...all("callers"), "===", ...cases, ""].join("\n");
+    try {
+      return withAnswers(text, await runFile(name, parseCaseFile(text), setup));
+    } catch (error) {
+      if (!(error instanceof FixtureError)) throw error;
+      const { results, failure } = error.result;
+      // The statement before the first INSERT is complete, too.
+      const refused = [...inserts].filter((each) => !each.startsWith("--"))[results.length - 1];
+      if (refused === undefined) throw error;
+      const insert = `-- ${printable(`${failure?.message}: ${refused}`)}`;
+      drafts = drafts.map((each) => {
+        const cases = each.cases.map((line) => `# ${line}`);
+        return each.insert === refused ? { ...each, insert, cases } : each;
+      });
+    }
+  }
+}
+
+/** A policy for PUBLIC counts for the roles with privileges on its table. Tables are in the order of their creation. */
+const policyQuery = `select relname, rolname, json_agg(
+  concat_ws(' ', pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid)) order by polname)
+from pg_policy join pg_class c on c.oid = polrelid
+  join pg_roles r on r.oid = any (polroles)
+    or polroles = '{0}' and r.oid <> relowner and r.oid in (select grantee from aclexplode(relacl))
+where relrowsecurity and relnamespace::regnamespace = quote_ident($1)::regnamespace
+  and rolname is distinct from $2 group by polrelid, relname, rolname order by polrelid, rolname`;
+
+/** Drafts the tests of each role on each table of the first schema that has a primary key. */
+async function draftTests({ service: { snapshot }, database }: CaseService) {
+  const { config: { dbAnonRole, dbSchemas: [schema = ""] }, cache } = snapshot;
+  const statement = { text: policyQuery, params: [schema, dbAnonRole], use: "rows" } as const;
+  const { rows } = await database.transaction(metadataBatch([statement], "rollback"));
+  return rows.at(-1)!.flatMap(([name, role, list]) => {
+    const relation = cache!.relation({ schema, name: name! })!;
+    const texts = JSON.parse(list!) as string[];
+    const claims = new Map(texts.flatMap((text) => claimsOf(text, relation)));
+    const hasTests = claims.size > 0 && relation.primaryKey.length > 0;
+    return hasTests ? [draftOf(relation, role!, claims)] : [];
+  });
+}
+
+/** Returns the columns that an expression compares to a call, each with the claim that it names. */
+function claimsOf(using: string, { columns }: Relation): readonly (readonly [Column, string])[] {
+  const [, arrow, argument] = /->> '([^']+)'|\('([^']+)'::text\)/.exec(using) ?? [];
+  const compared = using.matchAll(/"?(\w+)"? = \(*\s*(?:SELECT )?\(*(?:\w+\.)?\w+\(/g);
+  const reversed = using.matchAll(/\)(?:::\w+)?\)* = "?(\w+)"?/g);
+  const names = [...compared, ...reversed].map(([, name]) => name);
+  return columns.filter(({ name }) => names.includes(name))
+    .map((column) => [column, arrow ?? argument ?? "sub"] as const);
+}
+
+/** Ids of a row of each of two callers, and of a row that a case inserts. */
+const [first, second, third] = [900_001, 900_002, 900_003];
+
+/** Rows have keys, required columns, and the columns that policies compare. */
+function draftOf(relation: Relation, role: string, claims: ReadonlyMap<Column, string>) {
+  const { schema, name, primaryKey, columns } = relation;
+  const keys = columns.filter((each) => primaryKey.includes(each.name));
+  const needed = columns.filter((each) =>
+    claims.has(each) || !each.nullable && each.default === null
+  );
+  const filled = [...new Set([...keys, ...needed])];
+  const text = columns.filter((each) => !claims.has(each) && !keys.includes(each))
+    .find(({ baseType }) => /char|text/.test(baseType));
+  const valuesOf = (list: readonly Column[], id: number, owner = id) =>
+    list.map((each) => [each.name, valueOf(each, claims.has(each) ? owner : id)] as const);
+  const body = (list: readonly Column[], owner: number) =>
+    JSON.stringify(Object.fromEntries(valuesOf(list, third, owner)));
+  const row = (id: number) => join(valuesOf(filled, id).map(([, value]) => literal(value)));
+  const names = join(filled.map((each) => ident(each.name)));
+  const insert = sql`insert into ${ident(schema, name)} (${names}) overriding system value
+  values (${row(first)}), (${row(second)}) on conflict do nothing;`;
+  const path = `/${encodeURIComponent(name)}`;
+  const where = (id: number) =>
+    `${path}?${valuesOf(keys, id).map(([key, value]) => equalParam(key, String(value))).join("&")}`;
+  const get = (id: number) =>
+    `GET ${where(id)}&select=${keys.map((key) => encodeText(queryName(key.name)))}`;
+  const caller = `${role}_${name}`.replace(/[\s#=]/g, "_");
+  const cases = [first, second].flatMap((id) => [
+    get(id),
+    `PATCH ${where(id)} ${body(text ? [text] : [], id)}`,
+    `DELETE ${where(id)}`,
+    `POST ${path} ${body(needed, id)}`,
+  ]).map((request) => `${caller}_1 ${request}`);
+  const callers = [first, second].map((id, index) => {
+    const own = Array.from(claims, ([column, claim]) => [claim, valueOf(column, id)]);
+    const json = JSON.stringify(Object.fromEntries(own));
+    return `${caller}_${index + 1} ${JSON.stringify(role)} ${json}`;
+  });
+  return { insert: compile(insert).text, callers, cases: [...cases, `anonymous ${get(first)}`] };
+}
+
+/** Returns a value as text, which differs for each id. */
+function valueOf({ baseType }: Column, id: number): string {
+  if (/int|numeric/.test(baseType)) return String(id);
+  return baseType === "uuid" ? `00000000-0000-4000-8000-000000${id}` : `x${id}@example.com`;
+}

@@ -1,0 +1,82 @@
+/** Reports of policy tests: lines, JUnit, and answers for cases without any. @module */
+import { readAccess } from "../access/cells.ts";
+import { groupBy } from "../../../base/lib/group_by.ts";
+import { printable } from "../../../base/lib/printable.ts";
+import { type CaseResult, type RunSetup, withCaseService } from "./case_handler.ts";
+
+/** Returns a line for each case that failed. `why` is the call of `svc why` without its operand. */
+export function failureText(results: readonly CaseResult[], why: string): string {
+  return failuresOf(results).map((result) => {
+    const place = `${result.file}:${result.case.line}`;
+    const text = `FAIL ${place} ${nameOf(result)}: ${result.difference}   (${why} ${place})`;
+    return `${printable(text)}\n`;
+  }).join("");
+}
+
+function failuresOf(results: readonly CaseResult[]): readonly CaseResult[] {
+  return results.filter(({ difference }) => difference !== null);
+}
+
+function nameOf({ case: { name, method, target } }: CaseResult): string {
+  return `${name} ${method} ${target}`;
+}
+
+/** Returns the summary: `1 of 5 cases failed (38 ms)`. */
+export function summaryText(results: readonly CaseResult[], ms: number): string {
+  const failed = failuresOf(results).length;
+  const cases = `${results.length} ${results.length === 1 ? "case" : "cases"}`;
+  return `${failed === 0 ? `${cases} passed` : `${failed} of ${cases} failed`} (${ms} ms)`;
+}
+
+/** Actions of requests. A PUT counts as its update. */
+const actions = { GET: "select", POST: "insert", PATCH: "update", PUT: "update", DELETE: "delete" };
+
+/**
+ * Returns `; no case for 2 cells of the matrix: web_user delete api.doc, …`, of the roles of `svc check` and
+ * of the cases. A case counts for relations of its name in all schemas.
+ */
+export async function gapsText(results: readonly CaseResult[], setup: RunSetup): Promise<string> {
+  const covered = new Set(results.map(({ case: { method, target }, role }) => {
+    const name = target.split(/[/?]/)[1]!.replace(/%[0-7][0-9a-f]/gi, decodeURIComponent);
+    return `${role} ${actions[method as "GET"]} ${name}`;
+  }));
+  const cells = await withCaseService(
+    setup,
+    { name: "", text: "" },
+    async ({ service, database }) => {
+      const { config } = service.snapshot;
+      const matrix = await readAccess(database, { config });
+      const callers = new Set(results.flatMap(({ role }) => role ?? []));
+      for (const [role] of matrix.roles) callers.delete(role);
+      const others = Array.from(callers, (role) => readAccess(database, { config, role }));
+      return [matrix, ...await Promise.all(others)].flatMap((each) => each.cells);
+    },
+  );
+  const missing = cells.filter(({ may }) => may === "rows" || may === "none")
+    .map(({ role, action, relation }) => `${role} ${action} ${relation}`.replaceAll('"', ""))
+    .filter((cell) => !covered.has(cell.replace(/ [^ .]*\.(?=\S*$)/, " "))).toSorted();
+  if (missing.length === 0) return "";
+  const noun = missing.length === 1 ? "cell" : "cells";
+  return printable(`; no case for ${missing.length} ${noun} of the matrix: ${missing.join(", ")}`);
+}
+
+/** Returns the document of JUnit: a suite for each file, a test case for each line. */
+export function junitText(results: readonly CaseResult[]): string {
+  const suites = Array.from(groupBy(results, ({ file }) => file), ([file, own]) => [
+    `<testsuite name="${xml(file)}" tests="${own.length}" failures="${failuresOf(own).length}">`,
+    ...own.map((result) => {
+      const { case: { line }, difference } = result;
+      const test = `name="${xml(`${line} ${nameOf(result)}`)}" file="${xml(file)}" line="${line}"`;
+      const failure = difference && `<failure message="${xml(difference)}"/>`;
+      return `<testcase ${test}>${failure ?? ""}</testcase>`;
+    }),
+    "</testsuite>",
+  ]);
+  const head = '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n';
+  return `${head}${suites.flat().join("\n")}\n</testsuites>\n`;
+}
+
+/** Escapes a text for an attribute. XML 1.0, section 2.2, has no control characters. */
+function xml(text: string): string {
+  return printable(text).replace(/[&<>"\uFFFE\uFFFF]/g, (each) => `&#${each.charCodeAt(0)};`);
+}

@@ -1,0 +1,61 @@
+/** A database that plans writes: EXPLAIN takes the privileges of its statement. @module */
+import {
+  type Batch,
+  type BatchResult,
+  metadataBatch,
+  type Statement,
+} from "../../../database/batch.ts";
+import type { Caller, Database } from "../../../database/database.ts";
+import { DatabaseError } from "../../../base/errors/service_error.ts";
+
+export class DryRun {
+  /** The transaction of the request; null if it has none. */
+  batch: Batch | null = null;
+  /** Whether a write was planned without an error. */
+  isPlanned = false;
+  /** Whether the function before the request writes, so that it was left out. */
+  leftOutPreRequest = false;
+  readonly database: Database;
+
+  constructor(database: Database) {
+    const ignore = () => {};
+    this.database = {
+      transaction: (batch, caller) => this.#run(database, batch, caller),
+      version: () => database.version(),
+      counts: () => database.counts(),
+      close: () => Promise.resolve(),
+      subscribe: null,
+      flush: ignore,
+      configure: ignore,
+      watch: ignore,
+    };
+  }
+
+  async #run(database: Database, batch: Batch, caller?: Caller): Promise<BatchResult> {
+    if (batch.statements.some(({ role }) => role === "main")) this.batch = batch;
+    if (batch.access === "read only") return await database.transaction(batch, caller);
+    try {
+      await database.transaction(plannedBatch(batch, this.leftOutPreRequest), caller);
+    } catch (error) {
+      const isPreRequest = error instanceof DatabaseError && error.failure.sqlstate === "25006" &&
+        batch.statements[error.statement]?.role === "pre-request";
+      if (!isPreRequest || this.leftOutPreRequest) throw error;
+      this.leftOutPreRequest = true;
+      return await this.#run(database, batch, caller);
+    }
+    this.isPlanned = true;
+    throw new Error("the write was planned and not executed");
+  }
+}
+
+/** Returns the batch with EXPLAIN in place of writes. Statements keep their positions, which errors name. */
+function plannedBatch({ statements }: Batch, leavesOutPreRequest: boolean): Batch {
+  const left = ["key", "reference", "answer", leavesOutPreRequest ? "pre-request" : ""];
+  const planned = statements.map((statement): Statement => {
+    const { role = "", text } = statement;
+    if (left.includes(role)) return { text: "select 1", params: [], use: "none" };
+    const isWrite = role === "main" || role === "level";
+    return isWrite ? { ...statement, text: `explain ${text}`, use: "none" } : statement;
+  });
+  return { ...metadataBatch([], "rollback"), statements: planned };
+}

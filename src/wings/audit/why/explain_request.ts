@@ -1,0 +1,119 @@
+/** Explains the answer to a request: lacking privileges, and policies on rows. @module */
+import { readAccess } from "../access/cells.ts";
+import type { Identity } from "../../../state/auth/jwt_cache.ts";
+import { metadataBatch, type Statement } from "../../../database/batch.ts";
+import type { Database } from "../../../database/database.ts";
+import { cachedContext } from "../../../api/handler/context.ts";
+import { toResponse } from "../../../api/handler/headers.ts";
+import { answer } from "../../../api/handler/pipeline.ts";
+import { planRequest } from "../../../api/handler/plan_request.ts";
+import { receive } from "../../../api/handler/receive.ts";
+import { printable } from "../../../base/lib/printable.ts";
+import type { CaseRequest } from "../policy_test/case_file.ts";
+import { readAnswer, requestOf, testConfig } from "../policy_test/case_handler.ts";
+import type { RequestService } from "../../../state/app_state/request_service.ts";
+import { compile, sql } from "../../../base/sql/fragment.ts";
+import { nameText } from "../../../base/sql/name_text.ts";
+import { relationOf } from "../../../api/transaction/data_plan.ts";
+import { DryRun } from "./dry_run.ts";
+import { needsOf, routineFactsQuery, type TableFacts, tableFactsQuery } from "./needs.ts";
+import { leftOutOf, type ReadTexts, rowResults } from "./row_results.ts";
+import { answerLines, type Outcome, relationLines, rowLines } from "./wording.ts";
+
+/** Sends a request without an effect. Returns the lines of its explanation, SQL indented by four spaces. */
+export async function explainRequest(
+  { service, database, hiddenRows }: {
+    readonly service: RequestService;
+    readonly database: Database;
+    /** `none` reads no row as an owner, so that an explanation shows what the API shows. */
+    readonly hiddenRows: "all" | "none";
+  },
+  request: CaseRequest,
+  identity: Identity | null,
+): Promise<readonly string[]> {
+  const dry = new DryRun(database);
+  const { snapshot } = service;
+  const config = testConfig(snapshot.config);
+  const context = {
+    ...cachedContext(service, { loading: "shared", agents: null, live: null })(snapshot),
+    snapshot: { ...snapshot, config, rateLimits: null },
+    database: dry.database,
+  };
+  const info = { isUnlogged: true, ...identity === null ? {} : { identity } };
+  const exchange = receive(requestOf(request), info, context);
+  const received = await readHead(toResponse(exchange, await answer(exchange)));
+  const role = exchange.role ?? "";
+  const outcome: Outcome = { answer: received, dry, role, rows: null, leftOut: "" };
+  const planning = receive(requestOf(request), info, context);
+  planning.identity = exchange.identity;
+  // Without a transaction, the answer has the error.
+  const planned = dry.batch === null ? null : await planRequest(planning, null);
+  if (planned?.kind !== "data") {
+    const advice = exchange.failure?.advice ?? null;
+    return [...answerLines(outcome), ...advice === null ? [] : [`  ${advice}`]].map(printable);
+  }
+  const read = readerOf(database, dry.batch!.statements.filter(({ role }) => role === "settings"));
+  const readFacts = readerOf(database, []);
+  const { plan } = planned.planned;
+  const access = await readAccess(database, { config, role });
+  const cellsOf = (name: string | null) =>
+    new Map(access.cells.flatMap((cell) => cell.relation === name ? [[cell.action, cell]] : []));
+  if (plan.kind === "call") {
+    const [text = "[]"] = await readFacts(routineFactsQuery(plan.call.routine));
+    const [name = null, runsAs]: readonly (string | null)[] = JSON.parse(text);
+    return [...answerLines(outcome), ...callLines(cellsOf(name), runsAs ?? role)].map(printable);
+  }
+  const relation = relationOf(plan)!;
+  const cells = cellsOf(nameText(relation.schema, relation.name));
+  const [text = "null"] = await readFacts(tableFactsQuery(relation));
+  const facts: TableFacts | null = JSON.parse(text);
+  const found = facts === null
+    ? null
+    : hiddenRows === "none"
+    ? "to see hidden rows: svc why, or admin-sign-in"
+    : await rowResults(plan, { relation, facts, cells, read });
+  const rows = typeof found === "string" ? null : found;
+  const leftOut = plan.kind === "read" ? await leftOutOf(plan.read, received.rows, read) : "";
+  return [
+    ...answerLines({ ...outcome, rows, leftOut }),
+    ...relationLines(cells, needsOf(plan)),
+    ...typeof found === "string" ? [found] : rowLines(rows ?? [], relation.primaryKey, facts),
+  ].map(printable);
+}
+
+function callLines(
+  cells: Parameters<typeof relationLines>[0],
+  runsAs: string,
+): readonly string[] {
+  const needs = [{ action: "execute", columns: [], use: "" } as const];
+  const [first = "", ...grants] = relationLines(cells, needs);
+  return [`${first}; its body, which is not checked, runs as ${runsAs}`, ...grants];
+}
+
+/** Neither a lock of another session nor a policy that loops keeps an explanation waiting. */
+const limits = sql`select pg_catalog.set_config('lock_timeout', '1s', true),
+  pg_catalog.set_config('statement_timeout', '1s', true)`;
+
+/** Returns the reader behind settings; without any, PostgreSQL prints names with their schemas. */
+function readerOf(database: Database, settings: readonly Statement[]): ReadTexts {
+  return async (query, before = []) => {
+    const texts = [limits, ...before, query].map((text) => ({
+      ...compile(text),
+      use: "rows" as const,
+    }));
+    const batch = metadataBatch([...settings, ...texts], "rollback");
+    return (await database.transaction(batch)).rows.at(-1)!.map(([text]) => text!);
+  };
+}
+
+/** Reads the error of a response, or the number of its rows, of which it drops the first 10 MB. */
+async function readHead(response: Response): Promise<Outcome["answer"]> {
+  const { status, headers, body } = response;
+  if (status >= 400) return await readAnswer(response);
+  let bytes = 0;
+  for await (const { length } of body ?? []) if ((bytes += length) > 10_000_000) break;
+  const range = headers.get("Content-Range") ?? "";
+  const [, first, last] = /^(?:(\d+)-(\d+)|\*)\//.exec(range) ?? [];
+  const rows = first === undefined ? 0 : Number(last) - Number(first) + 1;
+  return { status, code: null, message: null, rows: range === "" ? null : rows };
+}

@@ -1,0 +1,87 @@
+/** The privileges that a plan takes, and facts beside those of the access matrix. @module */
+import type { AccessCell } from "../access/cells.ts";
+import { fieldsOfCondition } from "../../../api/plan/values/planned_values.ts";
+import { neededColumns } from "../../../api/plan/read/read_plan.ts";
+import type { QualifiedName, Routine } from "../../../state/schema_cache/schema_cache.ts";
+import { param, type Sql, sql } from "../../../base/sql/fragment.ts";
+import { type DataPlan, relationOf } from "../../../api/transaction/data_plan.ts";
+
+/** A plan with rows of a relation. */
+export type RowPlan = Extract<DataPlan, { kind: "read" | "mutate" }>;
+
+/** A privilege; `columns` are empty for DELETE, `use` is a phrase: `the answer reads`. */
+export interface Need {
+  readonly action: AccessCell["action"];
+  readonly columns: readonly string[];
+  readonly use: string;
+}
+
+type PlanNeed = readonly [Need["action"], use: string, columns: readonly string[] | "all"];
+
+/** Returns the needs of the caller. */
+export function needsOf(plan: RowPlan): readonly Need[] {
+  const all = relationOf(plan)!.columns.map(({ name }) => name);
+  return planNeeds(plan).map(([action, use, columns]) => {
+    // A function of the row reads all columns.
+    const isWhole = columns === "all" || columns.some((name) => !all.includes(name));
+    return { action, use, columns: isWhole ? all : all.filter((name) => columns.includes(name)) };
+  }).filter(({ columns }, at) => at === 0 || columns.length > 0);
+}
+
+function planNeeds(plan: RowPlan): readonly PlanNeed[] {
+  if (plan.kind === "read") {
+    const { relation, read: { root } } = plan;
+    return [["select", "the answer reads", neededColumns({ root, relation })]];
+  }
+  const { kind, returning } = plan.mutate;
+  const conflict = kind === "insert" ? plan.mutate.conflict : null;
+  const { columns } = kind === "insert" || kind === "update" ? plan.mutate.rows : { columns: [] };
+  const filters = kind === "insert" ? [] : plan.mutate.where.flatMap(fieldsOfCondition);
+  const merged = conflict?.resolution === "merge" ? conflict.columns : [];
+  return [
+    [kind === "patch" ? "update" : kind, "the body sets", columns.map(({ name }) => name)],
+    ["update", "the upsert sets", merged],
+    ["select", "the upsert compares", conflict?.target.columns ?? []],
+    ["select", "the filter reads", filters.map(({ column }) => column)],
+    ["select", "the representation reads", returning === "none" ? [] : returning],
+  ];
+}
+
+/** Facts of a table. */
+export interface TableFacts {
+  readonly owner: string;
+  /** Columns of the table that a policy reads, by its quoted name. */
+  readonly policyColumns: Readonly<Record<string, readonly string[]>> | null;
+  /** By column. `defaults` are those that call no volatile function. */
+  readonly defaults: Readonly<Record<string, string>> | null;
+  readonly generated: Readonly<Record<string, string>> | null;
+}
+
+/** Returns the query for {@linkcode TableFacts} as JSON; no row for other relations. */
+export function tableFactsQuery({ schema, name }: QualifiedName): Sql {
+  return sql`select pg_catalog.json_build_object('owner', pg_catalog.pg_get_userbyid(c.relowner),
+  'policyColumns', (select pg_catalog.json_object_agg(pg_catalog.quote_ident(p.polname), array(
+      select distinct k.attname from pg_depend d
+        join pg_attribute k on k.attrelid = d.refobjid and k.attnum = d.refobjsubid and k.attnum > 0
+      where d.classid = 'pg_policy'::pg_catalog.regclass and d.objid = p.oid and d.refobjid = c.oid))
+    from pg_policy p where p.polrelid = c.oid), 'defaults', e.defaults, 'generated', e.generated)::pg_catalog.text
+from pg_class c join pg_namespace n on n.oid = c.relnamespace cross join lateral (
+  select pg_catalog.json_object_agg(k.attname, e.text) filter (where k.attgenerated <> '') as generated,
+    pg_catalog.json_object_agg(k.attname, e.text) filter (where k.attgenerated = '' and not exists (
+      select from pg_catalog.regexp_matches(e.tree, 'funcid (\\d+)', 'g') m
+        join pg_proc f on f.oid = m[1]::pg_catalog.oid and f.provolatile = 'v')) as defaults
+  from (select *, adbin::pg_catalog.text as tree, pg_catalog.pg_get_expr(adbin, adrelid) as text from pg_attrdef) e
+    join pg_attribute k on k.attrelid = e.adrelid and k.attnum = e.adnum where e.adrelid = c.oid) e
+where n.nspname = ${param(schema)} and c.relname = ${param(name)} and c.relkind in ('r', 'p')`;
+}
+
+/** Returns the query for the name of a function in the access matrix, and the owner of SECURITY DEFINER. */
+export function routineFactsQuery({ schema, name, parameters }: Routine): Sql {
+  const types = parameters.map(({ type }) => type).join(", ");
+  return sql`select pg_catalog.json_build_array(
+  pg_catalog.format('%I.%I(%s)', n.nspname, p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid)),
+  case when p.prosecdef then pg_catalog.pg_get_userbyid(p.proowner) end)::pg_catalog.text
+from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+where n.nspname = ${param(schema)} and p.proname = ${param(name)}
+  and pg_catalog.oidvectortypes(p.proargtypes) = ${param(types)}`;
+}

@@ -1,0 +1,101 @@
+/** Words the explanation of an answer. @module */
+import { policyFormula } from "../access/cell_text.ts";
+import { type CaseAnswer, rowsText } from "../policy_test/expectation.ts";
+import { nameText } from "../../../base/sql/name_text.ts";
+import type { DryRun } from "./dry_run.ts";
+import type { Need, TableFacts } from "./needs.ts";
+import { type Cells, maxRows, type RowResult } from "./row_results.ts";
+
+/** The answer to a request, and the rows that it concerns; null if they are unknown. */
+export interface Outcome {
+  readonly answer: Omit<CaseAnswer, "json">;
+  readonly dry: DryRun;
+  readonly role: string;
+  readonly rows: readonly RowResult[] | null;
+  /** A clause about rows that the answer leaves out; empty for none. */
+  readonly leftOut: string;
+}
+
+/** Returns the lines about the answer. */
+export function answerLines({ answer, dry, role, rows, leftOut }: Outcome): readonly string[] {
+  const isRefused = rows?.some(({ kind, isAllowed }) => kind !== "row" && !isAllowed) === true;
+  const { status, code, message } = answer;
+  const head = dry.isPlanned
+    ? isRefused ? "403 42501: a row violates row level security" : "no privilege is missing"
+    : code !== null
+    ? `${status} ${code}: ${message}`
+    : [status, ...answer.rows === null ? [] : [rowsText(answer.rows)]].join(", ");
+  const hidden = rows?.filter(({ kind, isAllowed }) => kind === "row" && !isAllowed).length ?? 0;
+  const more = (answer.rows ?? 0) === 0 ? "" : " more";
+  const verbs = hidden === 1 ? "row matches the filter and is" : "rows match the filter and are";
+  const number = `${hidden === maxRows ? "at least " : ""}${hidden}${more}`;
+  const ending = dry.batch?.access === "read write" ? " (not executed)" : leftOut;
+  const matches = hidden > 0
+    ? `; ${number} ${verbs} hidden from ${role}`
+    : rows?.length === 0
+    ? "; no row matches the filter"
+    : "";
+  const preRequest = dry.leftOutPreRequest ? ["db-pre-request writes, so it was not run"] : [];
+  return [`${head}${ending}${matches}`, ...preRequest];
+}
+
+/** Returns the lines about a relation, with the GRANT of each lacking privilege. */
+export function relationLines(cells: Cells, needs: readonly Need[]): readonly string[] {
+  const used = [...new Set(needs.map(({ action }) => action))]
+    .flatMap((action) => cells.get(action) ?? []);
+  const missing = needs.flatMap(({ action, columns, use }) => {
+    const granted = cells.get(action)?.columns;
+    const names = columns.map((name) => nameText(name)).filter((name) => !granted?.includes(name));
+    return granted && names.length > 0 ? [{ action, names, use }] : [];
+  });
+  const grants = used.flatMap(({ action, relation, role, columns, sql, may }) => {
+    if (may === "no") return sql?.split("\n") ?? [];
+    const own = missing.filter((need) => need.action === action).flatMap(({ names }) => names);
+    const choice = action === "select" ? `    -- or request &select=${columns?.join(",")}` : "";
+    const list = [...new Set(own)].join(", ");
+    return list === "" ? [] : [`grant ${action} (${list}) on ${relation} to ${role};${choice}`];
+  });
+  const texts = [
+    ...used.map(({ action, may, columns, reason }) =>
+      may === "no"
+        ? reason
+        : `${action} granted${columns === null ? "" : ` on ${columns.join(", ")}`}`
+    ),
+    ...missing.map(({ use, names }) => `${use} ${names.join(", ")}, without a grant`),
+    ...used.flatMap(({ action, may, policies, reason }) =>
+      may === "rows" && reason === null
+        ? [`policies ${used.length > 1 ? `for ${action} ` : ""}${policyFormula(policies)}`]
+        : reason ?? []
+    ),
+  ];
+  return [
+    ...used.slice(0, 1).map(({ relation }) => `${relation}: ${[...new Set(texts)].join("; ")}`),
+    ...new Set(grants.map((text) => `    ${text}`)),
+  ];
+}
+
+/** Returns a line for each policy on the first rows that are hidden or refused. */
+export function rowLines(
+  rows: readonly RowResult[],
+  key: readonly string[],
+  facts: TableFacts | null,
+): readonly string[] {
+  const failed = rows.filter(({ isAllowed }) => !isAllowed).slice(0, 5);
+  return failed.flatMap(({ kind, values, policies }) => {
+    const text = (name: string, sign: string) => `${name}${sign}${valueText(values[name])}`;
+    const names = key.length > 0 ? key : Object.keys(values).slice(0, 2);
+    const label = kind === "new row" ? kind : names.map((name) => text(name, "=")).join(" ");
+    return policies.map(({ name, expression, result }, at) => {
+      const start = at === 0 ? label : " ".repeat(label.length);
+      const read = (facts?.policyColumns?.[name] ?? []).map((column) => text(column, " = "));
+      const reason = result === "true" ? "" : `: ${[expression, ...read].join(", ")}`;
+      return `  ${start}  ${name} ${result}${reason}`;
+    });
+  });
+}
+
+/** Values are at most 60 characters long. */
+function valueText(value: unknown): string {
+  const text = JSON.stringify(value ?? null);
+  return text.length <= 60 ? text : `${text.slice(0, 60)}…`;
+}

@@ -1,0 +1,122 @@
+/** The query of a chart: an aggregate by a column, or by a period of time. @module */
+import { queryName } from "../../../api/request/url/filter_param.ts";
+import type { ConsoleColumn, ConsoleRelation } from "../server/console_schema.ts";
+import { emptyTableQuery, type TableQuery, typeKind } from "./filters.ts";
+
+/** Periods that a column of time is divided into. */
+export const periods = ["day", "week", "month", "year"] as const;
+
+/** Functions that a chart measures with; `count` counts rows. */
+export const measures = ["count", "sum", "avg", "min", "max"] as const;
+
+export interface ChartChoice {
+  /** Column of the groups. */
+  readonly by: string;
+  /** Null for the values of the column themselves. */
+  readonly period: typeof periods[number] | null;
+  readonly measure: typeof measures[number];
+  /** Measured column; empty for `count`. */
+  readonly of: string;
+}
+
+/** Returns the most groups that a chart draws: of values, or of periods. */
+export function maxGroups({ period }: ChartChoice): number {
+  return period === null ? 40 : 1000;
+}
+
+/** Returns the columns that rows can be grouped by. */
+export function groupColumns({ columns, primaryKey }: ConsoleRelation): readonly ConsoleColumn[] {
+  const isKey = (name: string) => primaryKey.length === 1 && primaryKey[0] === name;
+  return columns.filter(({ name, baseType }) =>
+    !isKey(name) && !/^(?:json|array|binary|search)$/.test(typeKind(baseType)) &&
+    baseType !== "interval"
+  );
+}
+
+/** Returns the columns that can be measured: numbers outside keys. `references` refer to rows. */
+export function measuredColumns(
+  { columns, primaryKey }: ConsoleRelation,
+  references: ReadonlySet<string>,
+): readonly ConsoleColumn[] {
+  return columns.filter(({ name, baseType }) =>
+    typeKind(baseType) === "number" && baseType !== "oid" && !primaryKey.includes(name) &&
+    !references.has(name)
+  );
+}
+
+/** Returns the choice that a query was made of; null for another query. */
+export function choiceOf({ select }: TableQuery, relation: ConsoleRelation): ChartChoice | null {
+  if (select?.length !== 2) return null;
+  for (const { name } of groupColumns(relation)) {
+    for (const period of [null, ...periods]) {
+      for (const measure of measures) {
+        const of = measure === "count" ? [""] : relation.columns.map((column) => column.name);
+        const choice = of.map((each): ChartChoice => ({ by: name, period, measure, of: each }))
+          .find((each) => itemsOf(each, relation).join() === select.join());
+        if (choice !== undefined) return choice;
+      }
+    }
+  }
+  return null;
+}
+
+/** Returns the choice that a chart of a relation begins with; null if no column can be grouped by. */
+export function firstChoice(
+  relation: ConsoleRelation,
+  references: ReadonlySet<string>,
+): ChartChoice | null {
+  const columns = groupColumns(relation);
+  const found = columns.find(({ enumLabels }) => enumLabels.length > 0) ??
+    columns.find(({ name }) => references.has(name)) ??
+    columns.find(({ baseType }) => typeKind(baseType) === "boolean") ?? columns[0];
+  return found === undefined ? null : withColumn(
+    { by: found.name, period: null, measure: "count", of: "" },
+    found,
+  );
+}
+
+/** Returns the choice by another column. Times are divided into months. */
+export function withColumn(choice: ChartChoice, { name, baseType }: ConsoleColumn): ChartChoice {
+  return { ...choice, by: name, period: typeKind(baseType) === "time" ? "month" : null };
+}
+
+/** Returns the keys of a chart's rows. A column of the relation hides a key of its name. */
+export function chartKeys(
+  { by, period, measure }: ChartChoice,
+  { columns }: ConsoleRelation,
+): { readonly group: string; readonly measure: string } {
+  const free = (name: string) => columns.some((each) => each.name === name) ? `${name}_` : name;
+  return { group: period === null ? by : free(period), measure: free(measure) };
+}
+
+function itemsOf(choice: ChartChoice, relation: ConsoleRelation): readonly string[] {
+  const { by, period, measure, of } = choice;
+  const keys = chartKeys(choice, relation);
+  const isDate = relation.columns.find(({ name }) => name === by)?.baseType === "date";
+  return [
+    period === null
+      ? queryName(by)
+      : `${keys.group}:${queryName(by)}.date_trunc(${period})${isDate ? "::date" : ""}`,
+    (keys.measure === measure ? "" : `${keys.measure}:`) +
+    (measure === "count" ? "count()" : `${queryName(of)}.${measure}()`),
+  ];
+}
+
+/** Returns the query: periods in their order, values by their measure, the greatest first. */
+export function chartQuery(
+  choice: ChartChoice,
+  relation: ConsoleRelation,
+  { filters, others }: Pick<TableQuery, "filters" | "others">,
+): TableQuery {
+  const keys = chartKeys(choice, relation);
+  return {
+    ...emptyTableQuery,
+    filters,
+    others,
+    select: itemsOf(choice, relation),
+    order: choice.period === null
+      ? [{ column: keys.measure, descending: true }]
+      : [{ column: keys.group, descending: false }],
+    limit: maxGroups(choice),
+  };
+}

@@ -1,0 +1,59 @@
+/// <reference lib="dom" />
+/** Shows a request before it is sent, and the error that the API responds with. @module */
+import { prettyJson } from "./json_text.ts";
+import { isJsonObject } from "../../../base/lib/json_object.ts";
+import type { ApiError } from "./api.ts";
+import { type ApiCall, targetOf } from "./code.ts";
+import { isJson } from "./edit.ts";
+import { decode } from "./filters.ts";
+import { html, lazy, type View } from "./view.ts";
+
+/** The button that explains an answer; it is loaded with the first answer that has it. */
+export const Why = lazy(async () => (await import("./why.ts")).Why as never);
+
+/** Method, target, headers and body of a request. */
+export function CallPreview({ call }: { readonly call: ApiCall }): View {
+  const headers = call.headers.map(([name, value]) => `${name}: ${value}`);
+  const lines = [`${call.method} ${decode(targetOf(call))}`, ...headers];
+  const body = call.body === null ? "" : `\n\n${pretty(call.body)}`;
+  return html`
+    <div class="field">
+      <span class="hint">Request</span>
+      <pre tabindex="0" aria-label="Request">${lines.join("\n") + body}</pre>
+    </div>
+  `;
+}
+
+function pretty(body: string): string {
+  return isJson(body) ? prettyJson(body) : body;
+}
+
+/** Message, details, hint and code of the error that a call has. */
+export function ErrorBox(
+  { error, call }: { readonly error: ApiError; readonly call?: ApiCall },
+): View {
+  const { status, code, message, details, hint } = error;
+  return html`
+    <div class="alert" role="alert" ref=${scrollTo}>
+      <p><strong>${message}</strong></p>
+      ${details !== null && html`<p class="lines">${detailsText(details)}</p>`}
+      ${hint !== null && html`<p>Hint: ${hint}</p>`}
+      <p class="hint bad">${status}${code === null ? "" : ` · ${code}`}</p>
+      ${call !== undefined && html`<${Why} call=${call} />`}
+    </div>
+  `;
+}
+
+/** Scrolls to an element once: the same function is called only when the element is made. */
+function scrollTo(element: Element | null): void {
+  element?.scrollIntoView({ block: "center" });
+}
+
+/** Returns a text; of a list, one line for each entry. */
+function detailsText(details: unknown): string {
+  if (typeof details === "string") return details;
+  if (!Array.isArray(details)) return JSON.stringify(details);
+  const textOf = (entry: unknown) =>
+    isJsonObject(entry) ? Object.values(entry).join(" · ") : String(entry);
+  return details.map(textOf).join("\n");
+}

@@ -1,0 +1,326 @@
+/** The query of a table page: columns, filters, order and page, to and from the API's query string.
+ * @module */
+import { queryName } from "../../../api/request/url/filter_param.ts";
+import type { ConsoleColumn } from "../server/console_schema.ts";
+
+/** A condition on a column, in the words of the page. */
+export interface ColumnFilter {
+  readonly column: string;
+  /** Path within json, such as `->>name`; empty for the column itself. */
+  readonly path: string;
+  readonly operator: FilterOperator;
+  /** Empty for operators without a value. Values of `in` are separated by line breaks. */
+  readonly value: string;
+}
+
+/** Operators of the page with their labels. */
+export const filterOperators = {
+  eq: "is",
+  neq: "is not",
+  contains: "contains",
+  starts: "starts with",
+  in: "is one of",
+  gt: ">",
+  gte: "≥",
+  lt: "<",
+  lte: "≤",
+  cs: "includes",
+  fts: "matches text",
+  null: "is null",
+  notnull: "is not null",
+  true: "is true",
+  false: "is false",
+} as const;
+
+export type FilterOperator = keyof typeof filterOperators;
+
+/** Operators that take no value, and their text in the query. */
+const fixedValues: ReadonlyMap<FilterOperator, string> = new Map([
+  ["null", "is.null"],
+  ["notnull", "not.is.null"],
+  ["true", "is.true"],
+  ["false", "is.false"],
+]);
+
+/** Operators whose word is that of the API, and whose value stands behind it as it is. */
+const plainOperators = ["eq", "neq", "gt", "gte", "lt", "lte", "cs", "fts"] as const;
+
+export function takesValue(operator: FilterOperator): boolean {
+  return !fixedValues.has(operator);
+}
+
+/**
+ * Returns whether a filter has all that it needs to be sent. The empty text is a value of text columns
+ * alone.
+ */
+export function isComplete(
+  { operator, path, value }: ColumnFilter,
+  { baseType, enumLabels }: FilteredColumn,
+): boolean {
+  if (value !== "" || !takesValue(operator)) return true;
+  const isText = path !== "" || (typeKind(baseType) === "text" && enumLabels.length === 0);
+  return isText && plainOperators.some((word) => word === operator);
+}
+
+/** Facts about a column that its filters depend on. */
+export type FilteredColumn = Pick<ConsoleColumn, "baseType" | "enumLabels">;
+
+/** Operators of groups of types that the page treats alike, apart from `null` and `notnull`. */
+const operatorsByKind = {
+  text: ["contains", "starts", "eq", "neq", "in"],
+  enum: ["eq", "neq", "in"],
+  number: ["eq", "neq", "gt", "gte", "lt", "lte", "in"],
+  time: ["eq", "neq", "gt", "gte", "lt", "lte", "in"],
+  boolean: ["true", "false"],
+  json: ["cs", "eq"],
+  array: ["cs", "eq"],
+  binary: ["eq", "neq", "in"],
+  uuid: ["eq", "neq", "in"],
+  search: ["fts"],
+} as const satisfies Readonly<Record<string, readonly FilterOperator[]>>;
+
+export type TypeKind = keyof typeof operatorsByKind;
+
+export function operatorsOf({ baseType, enumLabels }: FilteredColumn): readonly FilterOperator[] {
+  const kind = enumLabels.length > 0 ? "enum" : typeKind(baseType);
+  return [...operatorsByKind[kind], "null", "notnull"];
+}
+
+const typePatterns: readonly (readonly [pattern: RegExp, kind: TypeKind])[] = [
+  [/\[\]$/, "array"],
+  [/^(?:smallint|integer|bigint|numeric|real|double precision|money|oid)$/, "number"],
+  [/^(?:date|interval|time(?:stamp)? with(?:out)? time zone)$/, "time"],
+  [/^boolean$/, "boolean"],
+  [/^jsonb?$/, "json"],
+  [/^bytea$/, "binary"],
+  [/^uuid$/, "uuid"],
+  [/^tsvector$/, "search"],
+];
+
+export function typeKind(baseType: string): TypeKind {
+  const name = baseType.replace(/\(.*\)/, "").trim();
+  return typePatterns.find(([pattern]) => pattern.test(name))?.[1] ?? "text";
+}
+
+export interface SortTerm {
+  readonly column: string;
+  readonly descending: boolean;
+}
+
+export interface TableQuery {
+  /** Items of `select`, as they are written; null for all columns. */
+  readonly select: readonly string[] | null;
+  readonly filters: readonly ColumnFilter[];
+  readonly order: readonly SortTerm[];
+  readonly limit: number;
+  readonly offset: number;
+  /** A page by a cursor, which is empty for the first or last page; null for a page by `offset`. */
+  readonly position: readonly [name: "after" | "before", cursor: string] | null;
+  /** Parameters that the page has no control for. */
+  readonly others: readonly (readonly [name: string, value: string])[];
+}
+
+/** Rows of a page without `limit`. */
+export const defaultLimit = 50;
+
+export const emptyTableQuery: TableQuery = {
+  select: null,
+  filters: [],
+  order: [],
+  limit: defaultLimit,
+  offset: 0,
+  position: null,
+  others: [],
+};
+
+/** Returns the query in the order of the key, by cursors, unless it has an order or groups rows. */
+export function inKeyOrder(query: TableQuery, primaryKey: readonly string[]): TableQuery {
+  const { select, order, offset, others } = query;
+  const isGrouped = select?.some((item) => /(?:^|:)count\(\)|\.[a-z_0-9]+\(/.test(item)) ?? false;
+  const isOrdered = order.length > 0 || others.some(([name]) => /^(?:order|distinct)$/.test(name));
+  if (primaryKey.length === 0 || isOrdered || isGrouped || offset > 0) return query;
+  return {
+    ...query,
+    order: primaryKey.map((column) => ({ column, descending: false })),
+    position: query.position ?? ["after", ""],
+  };
+}
+
+export function firstPage(query: TableQuery): TableQuery {
+  return { ...query, offset: 0, position: query.position === null ? null : ["after", ""] };
+}
+
+/** Returns the query string. It always has a limit. */
+export function formatQuery(query: TableQuery): string {
+  const { select, filters, order, limit, offset, position, others } = query;
+  const params: (readonly [name: string, value: string])[] = [
+    ...(select === null ? [] : [["select", select.join(",")] as const]),
+    ...filters.map(filterParam),
+    ...others,
+    ...(order.length === 0 ? [] : [["order", order.map(formatOrder).join(",")] as const]),
+    ["limit", String(limit)],
+    ...(offset === 0 ? [] : [["offset", String(offset)] as const]),
+    ...(position === null ? [] : [position]),
+  ];
+  return params.map((param) => param.map(encode).join("=")).join("&");
+}
+
+/** Reads a query string. Parameters that the page has no control for stay as they are. */
+export function parseQuery(query: string): TableQuery {
+  let parsed: TableQuery = emptyTableQuery;
+  for (const [name, value] of splitParams(query)) parsed = addParam(parsed, name, value);
+  return parsed;
+}
+
+function addParam(query: TableQuery, name: string, value: string): TableQuery {
+  const whole = /^(?:0|[1-9][0-9]{0,14})$/.test(value) ? Number(value) : null;
+  if (name === "select") return { ...query, select: value === "*" ? null : splitList(value) };
+  if (name === "limit" && whole !== null) return { ...query, limit: whole };
+  if (name === "offset" && whole !== null) return { ...query, offset: whole };
+  if ((name === "after" || name === "before") && /^[A-Za-z0-9_-]*$/.test(value)) {
+    return { ...query, position: [name, value] };
+  }
+  const order = name === "order" ? parseOrder(value) : null;
+  if (order !== null) return { ...query, order };
+  const filter = parseFilter(name, value);
+  if (filter !== null) return { ...query, filters: [...query.filters, filter] };
+  return { ...query, others: [...query.others, [name, value]] };
+}
+
+/** Returns the parameters of a query string, decoded. */
+export function splitParams(query: string): readonly (readonly [name: string, value: string])[] {
+  return [...new URLSearchParams(query)];
+}
+
+/** Returns a text without its percent codes; a text with a wrong code as it is. */
+export function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Encodes a name or value. Signs of the grammar stay readable. */
+export function encode(text: string): string {
+  return encodeURIComponent(text.toWellFormed())
+    .replace(/%(?:2C|3A|3E|40)/g, (code) => decodeURIComponent(code));
+}
+
+/** Returns the name behind {@linkcode queryName}; null for anything else. */
+function parseName(text: string): string | null {
+  const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text)?.[1];
+  const name = quoted === undefined ? text : quoted.replace(/\\(["\\])/g, "$1");
+  return queryName(name) === text ? name : null;
+}
+
+const pathPattern = /(?:->>?[A-Za-z_0-9]+)*$/;
+
+export function filterParam(
+  { column, path, operator, value }: ColumnFilter,
+): readonly [name: string, value: string] {
+  return [queryName(column) + path, filterValue(operator, value)];
+}
+
+function filterValue(operator: FilterOperator, value: string): string {
+  const fixed = fixedValues.get(operator);
+  if (fixed !== undefined) return fixed;
+  if (operator === "contains") return `ilike.*${escapePattern(value)}*`;
+  if (operator === "starts") return `ilike.${escapePattern(value)}*`;
+  if (operator === "in") return `in.(${value.split("\n").map(listItem).join(",")})`;
+  return `${operator}.${value}`;
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[\\%_]/g, "\\$&");
+}
+
+function listItem(text: string): string {
+  return /^[A-Za-z0-9_:+-][A-Za-z0-9_:+. -]*$/.test(text) && text === text.trim()
+    ? text
+    : `"${text.replace(/[\\"]/g, "\\$&")}"`;
+}
+
+/** Returns the filter of a parameter; null if the page cannot show it as one. */
+export function parseFilter(name: string, value: string): ColumnFilter | null {
+  const path = pathPattern.exec(name)?.[0] ?? "";
+  const column = parseName(name.slice(0, name.length - path.length));
+  if (column === null) return null;
+  const found = parseOperator(value);
+  if (found === null) return null;
+  const filter = { column, path, ...found };
+  const [sameName, sameValue] = filterParam(filter);
+  return sameName === name && sameValue === value ? filter : null;
+}
+
+function parseOperator(value: string): Pick<ColumnFilter, "operator" | "value"> | null {
+  for (const [operator, text] of fixedValues) if (text === value) return { operator, value: "" };
+  const pattern = /^ilike\.(\*?)(.*)\*$/s.exec(value);
+  if (pattern !== null) {
+    const body = pattern[2]!.replace(/\\([\\%_])/g, "$1");
+    return { operator: pattern[1] === "*" ? "contains" : "starts", value: body };
+  }
+  if (value.startsWith("in.(") && value.endsWith(")")) {
+    const items = splitList(value.slice(4, -1)).map(unquoted);
+    return { operator: "in", value: items.join("\n") };
+  }
+  const operator = plainOperators.find((word) => value.startsWith(`${word}.`));
+  return operator === undefined ? null : { operator, value: value.slice(operator.length + 1) };
+}
+
+function unquoted(text: string): string {
+  return /^".*"$/s.test(text) ? text.slice(1, -1).replace(/\\(["\\])/g, "$1") : text;
+}
+
+function formatOrder({ column, descending }: SortTerm): string {
+  return `${queryName(column)}.${descending ? "desc" : "asc"}`;
+}
+
+/** Returns the terms of `order`; null if the page has no control for one of them. */
+function parseOrder(text: string): readonly SortTerm[] | null {
+  const terms = splitList(text).map((item) => {
+    const direction = /\.(asc|desc)$/.exec(item)?.[1] ?? null;
+    const column = parseName(direction === null ? item : item.slice(0, -direction.length - 1));
+    return column === null ? null : { column, descending: direction === "desc" };
+  });
+  return terms.every((term) => term !== null) ? terms : null;
+}
+
+/** Splits a list at the commas outside parentheses and quotes. */
+function splitList(text: string): readonly string[] {
+  const items: string[] = [];
+  let [depth, start, isQuoted] = [0, 0, false];
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (isQuoted && character === "\\") at++;
+    else if (character === '"') isQuoted = !isQuoted;
+    else if (isQuoted) continue;
+    else if (character === "(") depth++;
+    else if (character === ")") depth--;
+    else if (character === "," && depth === 0) {
+      items.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  items.push(text.slice(start));
+  return items.filter((item) => item !== "");
+}
+
+/** Returns the items of `select` with a column shown or hidden. `columns` are all names. */
+export function toggleColumn(
+  { select }: Pick<TableQuery, "select">,
+  column: string,
+  columns: readonly string[],
+): readonly string[] | null {
+  const shown = select ?? columns.map(queryName);
+  const name = queryName(column);
+  const expanded = shown.flatMap((item) => item === "*" ? columns.map(queryName) : [item]);
+  const isShown = expanded.includes(name);
+  const embeds = expanded.filter((item) => !columns.some((each) => queryName(each) === item));
+  const kept = columns.filter((each) =>
+    each === column ? !isShown : expanded.includes(queryName(each))
+  );
+  const isAll = kept.length === columns.length;
+  if (isAll && embeds.length === 0) return null;
+  return [...(isAll ? ["*"] : kept.map(queryName)), ...embeds];
+}

@@ -1,0 +1,134 @@
+/// <reference lib="dom" />
+/** The page of the service's health: state, findings of the diagnosis, configuration. @module */
+import { useEffect, useState } from "preact/hooks";
+import type { ConsoleConfig, ConsoleFindings } from "../server/console_routes.ts";
+import type { ConsoleState } from "../server/console_state.ts";
+import { readConsole } from "./api.ts";
+import { useConsole } from "./loading.ts";
+import { guarded, serviceState } from "./model.ts";
+import {
+  bytesText,
+  CopyButton,
+  DataTable,
+  durationText,
+  Empty,
+  grouped,
+  html,
+  type View,
+} from "./view.ts";
+
+export function HealthPage(): View {
+  const state = serviceState.value!;
+  return html`
+    <div class="page">
+      <header>
+        <h1>Health</h1>
+        <p class="muted">${state.name} ${state.version}, dialect ${state.dialect}</p>
+      </header>
+      <${Facts} ...${{ state }} />
+      <${Findings} />
+      <${Configuration} />
+    </div>
+  `;
+}
+
+function Facts({ state }: { readonly state: ConsoleState }): View {
+  const { api, database, schemaCache, uptime, rss } = state;
+  const facts: readonly (readonly [name: string, value: string, level?: string])[] = [
+    ["API", api.live ? "live" : "not listening", api.live ? "good" : "bad"],
+    ["Database", database.ready ? "ready" : "unreachable", database.ready ? "good" : "bad"],
+    ["PostgreSQL", `${database.version ?? "unknown"}${database.standby ? ", standby" : ""}`],
+    ["Running for", durationText(uptime * 1000)],
+    ["Memory", rss === null ? "unknown" : bytesText(rss)],
+    ...(schemaCache === null ? [["Schema cache", "not loaded", "bad"] as const] : [
+      ["Schema cache loaded", new Date(schemaCache.loadedAt).toLocaleTimeString()] as const,
+      ["Tables and views", grouped(schemaCache.counts.relations)] as const,
+      ["Functions", grouped(schemaCache.counts.functions)] as const,
+    ]),
+  ];
+  return html`
+    <dl class="cards">
+      ${facts.map(([name, value, level]) =>
+        html`
+          <div class="box card" key=${name}>
+            <dt>${name}</dt>
+            <dd class=${level}>${level !== undefined && "● "}${value}</dd>
+          </div>
+        `
+      )}
+    </dl>
+  `;
+}
+
+const levels = { error: ["bad", "Error"], warn: ["warn", "Warning"], info: ["", "Note"] } as const;
+
+function Findings(): View {
+  const [findings, setFindings] = useState<ConsoleFindings | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const load = () =>
+    guarded(async () => {
+      try {
+        setFindings(await readConsole<ConsoleFindings>("findings"));
+        setProblem(null);
+      } catch (error) {
+        setProblem(error instanceof Error ? error.message : String(error));
+      }
+    });
+  useEffect(() => void load(), []);
+  return html`
+    <section class="stack" aria-labelledby="findings">
+      <div class="row between">
+        <h2 id="findings">Findings${findings !== null && ` (${findings.length})`}</h2>
+        <button type="button" onClick=${load}>Diagnose again</button>
+      </div>
+      ${problem !== null && html`<p class="bad" role="alert">The diagnosis fails: ${problem}</p>`}
+      ${findings === null && problem === null && html`<p class="loading">Diagnosing…</p>`}
+      ${findings?.length === 0 && html`<${Empty} title="Nothing found" />`}
+      ${findings?.map(findingCard)}
+    </section>
+  `;
+}
+
+function findingCard(
+  { name, subject, level, message, sql, caution }: ConsoleFindings[number],
+): View {
+  const [color, word] = levels[level];
+  return html`
+    <article class="box card stack" key=${name + subject}>
+      <header class="row"><strong class=${color}>${word}</strong> <code>${name}</code></header>
+      <p>${message}</p>
+      ${sql !== null && html`
+        ${caution !== null && html`<p class="hint">Caution: ${caution}</p>`}
+        <pre tabindex="0" aria-label="SQL">${sql}</pre>
+        <div class="row actions">
+          <${CopyButton} label="Copy SQL" text=${() => sql} />
+        </div>
+      `}
+    </article>
+  `;
+}
+
+function Configuration(): View {
+  const options = useConsole<ConsoleConfig>("config");
+  if (options === null) return null;
+  return html`
+    <section class="stack" aria-labelledby="configuration">
+      <h2 id="configuration">Configuration</h2>
+      <${Options} label="Changed" options=${options.filter(({ isChanged }) => isChanged)} />
+      <details>
+        <summary class="button">Options with their default</summary>
+        <${Options} label="Default" options=${options.filter(({ isChanged }) => !isChanged)} />
+      </details>
+    </section>
+  `;
+}
+
+function Options(
+  { label, options }: { readonly label: string; readonly options: ConsoleConfig },
+): View {
+  const rows = options.map(({ key, value }) => [
+    html`<code>${key}</code>`,
+    html`<code>${value}</code>`,
+  ]);
+  return html`<${DataTable} ...${{ label, rows }} head=${["Option", "Value"]} />`;
+}

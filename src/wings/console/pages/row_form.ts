@@ -1,0 +1,221 @@
+/// <reference lib="dom" />
+/** The form of a row, or of one of its values: it inserts or changes, and shows the exact request. @module */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { ConsoleColumn, ConsoleRelation } from "../server/console_schema.ts";
+import { type ApiError, callApi, errorOf, rowsOf } from "./api.ts";
+import type { ApiCall } from "./code.ts";
+import { formText, type GridRow, keyQuery, problemOf, valueOf, writeCall } from "./edit.ts";
+import { CallPreview, ErrorBox } from "./exchange.ts";
+import { type Reference, referencesOf } from "./labels.ts";
+import { guarded, profileHeader, readCall, serviceState } from "./model.ts";
+import { ValueInput } from "./value_input.ts";
+import { Dialog, html, type View } from "./view.ts";
+
+export interface RowFormTarget {
+  readonly relation: ConsoleRelation;
+  /** Null to insert a row. */
+  readonly row: GridRow | null;
+  /** The only column of the form. Default: all that can be written. */
+  readonly only?: ConsoleColumn;
+}
+
+interface RowFormProps extends RowFormTarget {
+  readonly onClose: () => void;
+  readonly onSaved: () => void;
+}
+
+/** Texts of fields by column; null for null. The other columns keep their value or get their default. */
+type FormValues = Readonly<Record<string, string | null>>;
+
+/** Has no prototype, since a column may be named `constructor`. */
+const noValues: FormValues = Object.create(null);
+
+/** Required columns of a new row come first. */
+export function RowForm({ relation, row, only, onClose, onSaved }: RowFormProps): View {
+  const [values, setValues] = useState<FormValues>(noValues);
+  const [isSubmitted, setSubmitted] = useState(false);
+  const current = useRowTag(relation, row);
+  const { error, isBusy, send } = useSending(onSaved);
+  const columns = only === undefined ? formColumns(relation, row) : [only];
+  const shown = current.row ?? row;
+  const references = useMemo(() => referencesOf(relation), [relation]);
+  const [changes, problems] = rowOfForm(columns, values, row === null);
+  const profile = profileHeader(relation.schema, "PATCH");
+  const call = writeCall(relation, { row, changes, profile, tag: current.tag });
+  const isUnchanged = row !== null && Object.keys(values).length === 0;
+  const submit = (event: Event) => {
+    event.preventDefault();
+    setSubmitted(true);
+    document.getElementById(`field-${Array.from(problems.keys())[0]}`)?.focus();
+    if (problems.size === 0 && current.isKnown && !isUnchanged) void send(call);
+  };
+  const isStale = current.row !== null &&
+    columns.some(({ name }) => formText(current.row![name]) !== formText(row?.[name]));
+  const title = row === null
+    ? `Insert into ${relation.name}`
+    : `Change ${only?.name ?? relation.name}`;
+  return html`
+    <${Dialog} ...${{ title, onClose }} kind=${only === undefined ? "drawer" : ""}>
+      <form class="stack" onSubmit=${submit}>
+        ${columns.map((column) =>
+          html`
+            <${Field} key=${column.name} ...${{ column }} isNew=${row === null}
+              reference=${references.find((each) => each.column === column.name)}
+              problem=${isSubmitted || values[column.name] !== undefined
+                ? problems.get(column.name) ?? null
+                : null}
+              isFirst=${column === columns[0]} text=${fieldText(column.name, values, shown)}
+              onText=${(text: string | null) =>
+                setValues(Object.assign(Object.create(null), values, { [column.name]: text }))} />
+          `
+        )}
+        ${isStale &&
+          html`<p class="hint" role="status">The row has changed since the page was loaded.
+          These are its values now.</p>`}
+        <${CallPreview} call=${call} />
+        ${error !== null && html`<${ErrorBox} error=${error} call=${call} />`}
+        <div class="row actions">
+          <button type="button" onClick=${onClose}>Cancel</button>
+          <button type="submit" class="button is-primary" disabled=${isBusy || isUnchanged ||
+            !current.isKnown}>${row === null ? "Insert" : "Save"}</button>
+        </div>
+      </form>
+      <//>
+  `;
+}
+
+/** Returns the text of a field, as it was entered or as the row has it; null for null. */
+function fieldText(name: string, values: FormValues, row: GridRow | null): string | null {
+  const entered = values[name];
+  if (entered !== undefined) return entered;
+  if (row === null) return "";
+  return row[name] === null ? null : formText(row[name]);
+}
+
+interface FieldProps {
+  readonly column: ConsoleColumn;
+  readonly text: string | null;
+  readonly isNew: boolean;
+  readonly isFirst: boolean;
+  readonly reference: Reference | undefined;
+  /** Why the column refuses the text; null if it may take it. */
+  readonly problem: string | null;
+  readonly onText: (text: string | null) => void;
+}
+
+function Field(props: FieldProps): View {
+  const { column, text, isNew, isFirst, reference, problem, onText } = props;
+  const { name, type, comment, nullable } = column;
+  const toggleNull = (event: Event) =>
+    onText((event.target as HTMLInputElement).checked ? null : "");
+  return html`
+    <div class="field">
+      <label class="row" for=${`field-${name}`}>${name}${isNew && isRequired(column) &&
+        html`<span class="bad"> required</span>`}<small>${type}</small></label>
+      <div class="row line">
+        <${ValueInput} id=${`field-${name}`} ...${{ column, reference }} value=${text ?? ""}
+          aria-invalid=${problem === null ? null : "true"}
+          autofocus=${isFirst} onValue=${onText}
+          placeholder=${isNew ? placeholderOf(column) : text === null ? "null" : ""} />
+        ${nullable && !isNew && html`<label class="row check"><input type="checkbox"
+          checked=${text === null} onChange=${toggleNull} />null</label>`}
+      </div>
+      ${problem !== null && html`<p class="bad" role="alert">${name}: ${problem}</p>`}
+      ${comment !== null && html`<p class="hint">${comment}</p>`}
+    </div>
+  `;
+}
+
+function formColumns({ columns }: ConsoleRelation, row: GridRow | null): readonly ConsoleColumn[] {
+  const written = columns.filter(({ generated }) => !generated);
+  if (row !== null) return written.filter(({ name }) => row[name] !== undefined);
+  return written.toSorted((a, b) => Number(isRequired(b)) - Number(isRequired(a)));
+}
+
+function isRequired(column: ConsoleColumn): boolean {
+  return !column.nullable && column.default === null;
+}
+
+function placeholderOf({ default: fallback, nullable }: ConsoleColumn): string {
+  return fallback !== null ? `default ${fallback}` : nullable ? "null" : "";
+}
+
+/** Returns the values of changed fields, and why others have none. An empty field of a new row is left out. */
+function rowOfForm(
+  columns: readonly ConsoleColumn[],
+  values: FormValues,
+  isNew: boolean,
+): readonly [row: GridRow, problems: ReadonlyMap<string, string>] {
+  const row: Record<string, unknown> = Object.create(null);
+  const problems = new Map<string, string>();
+  for (const column of columns) {
+    const text = values[column.name];
+    if (isNew && !text) {
+      if (isRequired(column)) problems.set(column.name, "Expected a value");
+      continue;
+    }
+    if (text === undefined) continue;
+    const problem = text === null ? null : problemOf(column, text);
+    if (problem === null) row[column.name] = text === null ? null : valueOf(column, text);
+    else problems.set(column.name, problem);
+  }
+  return [row, problems];
+}
+
+/** Sends a request, and keeps its error. */
+export function useSending(onSaved: () => void) {
+  const [error, setError] = useState<ApiError | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const send = async (call: ApiCall) => {
+    setBusy(true);
+    setError(null);
+    await guarded(async () => {
+      const answer = await callApi(call);
+      const failure = errorOf(answer) ?? (rowsOf(answer).length === 0 ? unchanged : null);
+      if (failure !== null) setError(failure);
+      else onSaved();
+    });
+    setBusy(false);
+  };
+  return { error, isBusy, send };
+}
+
+const unchanged: ApiError = {
+  status: 200,
+  code: null,
+  message: "No row was changed",
+  details: "The row no longer exists, or a policy hides it from the role.",
+  hint: null,
+};
+
+/** A row as it is now. */
+interface CurrentRow {
+  /** Value of `If-Match`; null for none. */
+  readonly tag: string | null;
+  /** Null if the row was not read. */
+  readonly row: GridRow | null;
+  /** False while the row is read. */
+  readonly isKnown: boolean;
+}
+
+/** Reads a row and its tag once. Reads nothing without `etag-mode`, or for a new row. */
+export function useRowTag(relation: ConsoleRelation, row: GridRow | null): CurrentRow {
+  const mode = row === null ? "off" : serviceState.value?.features.tags ?? "off";
+  const isKnown = mode === "off";
+  const [current, setCurrent] = useState<CurrentRow>({ tag: null, row: null, isKnown });
+  useEffect(() => {
+    if (row === null || isKnown) return;
+    void guarded(async () => {
+      const answer = await callApi(readCall(relation, keyQuery(relation, row)));
+      const read = errorOf(answer) === null ? rowsOf(answer)[0] ?? null : null;
+      const tag = versionTag(answer.headers.get("ETag")) ?? (mode === "required" ? "*" : null);
+      setCurrent({ tag, row: read, isKnown: true });
+    });
+  }, []);
+  return current;
+}
+
+/** Returns a tag that has the version of a row; null for others, which match nothing. */
+function versionTag(tag: string | null): string | null {
+  return tag !== null && /^"[0-9a-f]{16}-/.test(tag) ? tag : null;
+}

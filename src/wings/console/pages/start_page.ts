@@ -1,0 +1,58 @@
+/// <reference lib="dom" />
+/** The first page: the API at a glance. @module */
+import type { ConsoleRelation } from "../server/console_schema.ts";
+import { access, functionsOf, relationsOf, schemaName, serviceState } from "./model.ts";
+import { hrefOf } from "./route.ts";
+import { CopyButton, Empty, html, Icon, type View } from "./view.ts";
+
+/** Names the API, and lists its tables as cards. */
+export function StartPage(): View {
+  const state = serviceState.value!;
+  const name = schemaName.value;
+  const relations = relationsOf(name);
+  const functions = new Set(functionsOf(name).map((each) => each.name)).size;
+  const error = access.value?.error ?? null;
+  return html`
+    <div class="page">
+      <header class="row between">
+        <div>
+          <h1>${name}</h1>
+          <p class="muted">${count(relations.length, "table")} and views, ${count(
+            functions,
+            "function",
+          )}, on PostgreSQL ${state.database.version ?? "unknown"}</p>
+        </div>
+        <div class="row"><code>${state.api.url}</code>
+          <${CopyButton} text=${() => state.api.url} label="Copy URL" /></div>
+      </header>
+      ${error !== null &&
+        html`<p class="alert" role="alert">${error.message}${
+          error.hint === null ? "" : `. ${error.hint}`
+        }</p>`}
+      ${relations.length === 0 &&
+        html`<${Empty} title="The schema has no tables that the service knows" />`}
+      <ul class="cards">
+        ${relations.map(relationCard)}
+      </ul>
+    </div>
+  `;
+}
+
+function relationCard({ name, isView, comment, columns }: ConsoleRelation): View {
+  const schema = schemaName.value;
+  const href = hrefOf({ page: "table", schema, name });
+  return html`<li key=${name}>
+    <a class="box card stack" href=${href}>
+      <strong class="row"><${Icon} name=${isView ? "view" : "table"} />${name}</strong>
+      <span class="muted">${comment ?? columnsText(columns)}</span>
+    </a></li>`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+function columnsText(columns: readonly { readonly name: string }[]): string {
+  const names = columns.map(({ name }) => name);
+  return names.length <= 6 ? names.join(", ") : `${names.slice(0, 6).join(", ")} …`;
+}

@@ -1,0 +1,257 @@
+/// <reference lib="dom" />
+/** The page of a table: rows, filters, edits, and the request beside them. @module */
+import { queryName } from "../../../api/request/url/filter_param.ts";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ConsoleColumn, ConsoleRelation } from "../server/console_schema.ts";
+import { rowsOf } from "./api.ts";
+import { csvText } from "./cells.ts";
+import type { ApiCall } from "./code.ts";
+import { CodePanel, codeShown } from "./code_panel.ts";
+import { type GridRow, hasKey } from "./edit.ts";
+import { ErrorBox, Why } from "./exchange.ts";
+import { FilterBar } from "./filter_bar.ts";
+import {
+  firstPage,
+  formatQuery,
+  inKeyOrder,
+  isComplete,
+  parseQuery,
+  type TableQuery,
+} from "./filters.ts";
+import { Grid } from "./grid.ts";
+import { readCall, relationOf, verbsOf } from "./model.ts";
+import { linksOf, type LoadedRows, Pager, type RowCount } from "./pager.ts";
+import { navigate, type PageRoute, route } from "./route.ts";
+import { useAnswer } from "./loading.ts";
+import { ViewAs } from "./identity.ts";
+import { useLabels } from "./labels.ts";
+import type { RowFormTarget } from "./row_form.ts";
+import { Toolbar } from "./toolbar.ts";
+import { Empty, html, lazy, saveFile, type View } from "./view.ts";
+
+/** Parts that are loaded when they are first shown. */
+const RowForm = lazy(async () => (await import("./row_form.ts")).RowForm as never);
+const RowPanel = lazy(async () => (await import("./row_panel.ts")).RowPanel as never);
+const ChartView = lazy(async () => (await import("./chart_view.ts")).ChartView as never);
+const PlanView = lazy(async () => (await import("./plan_view.ts")).PlanView as never);
+
+/** The page. The route's query is that of the API. */
+export function TablePage(): View {
+  const { schema, name } = route.value;
+  const relation = relationOf(schema, name);
+  if (relation === null) {
+    return html`
+      <div class="page">
+        <h1>${name}</h1>
+        <${Empty} title=${`The schema ${schema} has no table of this name`} />
+      </div>
+    `;
+  }
+  return html`<${RelationPage} ...${{ relation }} route=${route.value} />`;
+}
+
+interface RelationPageProps {
+  readonly relation: ConsoleRelation;
+  readonly route: PageRoute;
+}
+
+function RelationPage({ relation, route }: RelationPageProps): View {
+  const query = useMemo(() => inKeyOrder(parseQuery(route.query), relation.primaryKey), [
+    route.query,
+  ]);
+  const starts = useRef(new Map<string, number>());
+  const [countKind, setCountKind] = useState<"planned" | "exact">("planned");
+  const [refresh, setRefresh] = useState(0);
+  const call = rowsCall(relation, query, countKind);
+  const rows = useRows(call, [refresh]);
+  const { loaded, error, isBusy } = rows;
+  const setQuery = (next: TableQuery, start: number | null = null) => {
+    const text = formatQuery(next);
+    if (start !== null) starts.current.set(text, start);
+    navigate({ ...route, query: text });
+  };
+  useEffect(() => {
+    const isSame = formatQuery(parseQuery(route.query)) === formatQuery(query);
+    if (!isSame) navigate({ ...route, query: formatQuery(query) }, { replace: true });
+  }, [query]);
+  const reload = () => setRefresh((count) => count + 1);
+  const { dialog, edit, open } = useRowDialog(relation, reload);
+  const shown = loaded?.rows ?? noRows;
+  const columns = useMemo(() => columnsOf(relation, query, shown), [relation, query, loaded]);
+  const isKeyed = relation.primaryKey.length > 0 ||
+    !verbsOf({ ...relation, primaryKey: ["?"] }).update;
+  const save = () =>
+    saveFile(`${relation.name}.csv`, new Blob([csvText(shown, columns)], { type: "text/csv" }));
+  return html`
+    <div class="table-page">
+      ${relationHead(relation)}
+      <${Toolbar} ...${{ relation, query }} onQuery=${setQuery}
+        view=${route.view} routeQuery=${route.query}
+        onRefresh=${reload} onInsert=${() => edit({ relation, row: null })}
+        onExport=${save} />
+      <${FilterBar} ...${{ relation, query }} onQuery=${setQuery} />
+      <div class=${`split ${codeShown.value ? "has-code" : ""}`}>
+        <div class=${`split-main ${isBusy ? "is-busy" : ""}`}>
+          ${error !== null && html`<${ErrorBox} error=${error} call=${call} />`}
+          <${RowsView} ...${{ relation, query, route, call, columns, rows, setQuery }}
+            onOpen=${open} onForm=${edit} />
+          ${route.view === "rows" && (error === null || query.offset > 0) && html`
+            <${Pager} ...${{ query, loaded }} onQuery=${setQuery}
+              start=${startOf(query, starts.current)} onCount=${() => setCountKind("exact")} />
+          `}
+          ${!isKeyed &&
+            html`<p class="hint">Rows cannot be changed here, since the table has no primary key.</p>`}
+        </div>
+        ${codeShown.value && html`
+          <${CodePanel} call=${call}
+            onQuery=${(text: string) => setQuery(parseQuery(text))} />
+        `}
+      </div>
+    </div>
+    ${dialog}
+  `;
+}
+
+/** The dialog of a row, and functions that open it as a form or a panel. */
+function useRowDialog(relation: ConsoleRelation, onChanged: () => void) {
+  const [dialog, setDialog] = useState<View>(null);
+  const onClose = () => setDialog(null);
+  const closeChanged = () => {
+    onClose();
+    onChanged();
+  };
+  const edit = (target: RowFormTarget) =>
+    setDialog(html`<${RowForm} ...${{ ...target, onClose }} onSaved=${closeChanged} />`);
+  const open = (row: GridRow) =>
+    setDialog(html`
+      <${RowPanel} ...${{ relation, row, onClose }} onDeleted=${closeChanged}
+        onEdit=${() => edit({ relation, row })} />
+    `);
+  return { dialog, edit, open };
+}
+
+function relationHead({ name, isView, comment }: ConsoleRelation): View {
+  return html`
+    <header class="row between">
+      <div>
+        <h1 class="row">${name}${isView && html`<span class="tag muted">view</span>`}</h1>
+        ${comment !== null && html`<p class="muted">${comment}</p>`}
+      </div>
+      <${ViewAs} />
+    </header>
+  `;
+}
+
+interface RowsViewProps extends RelationPageProps {
+  readonly query: TableQuery;
+  readonly call: ApiCall;
+  readonly columns: readonly string[];
+  readonly rows: ReturnType<typeof useRows>;
+  readonly setQuery: (query: TableQuery) => void;
+  readonly onOpen: (row: GridRow) => void;
+  readonly onForm: (form: RowFormTarget) => void;
+}
+
+/** The rows as a grid, as a chart, or their plan. */
+function RowsView(props: RowsViewProps): View {
+  const { relation, query, route, call, columns, setQuery, onOpen, onForm } = props;
+  const { loaded, error, isBusy } = props.rows;
+  const labels = useLabels(relation, loaded?.rows ?? null);
+  if (route.view === "plan") return html`<${PlanView} ...${{ call }} />`;
+  if (route.view === "chart") {
+    return html`
+      <${ChartView} ...${{ relation, query }} rows=${isBusy ? null : loaded?.rows ?? null}
+        onQuery=${(next: TableQuery) =>
+          navigate({ ...route, query: formatQuery(next) }, { replace: true })} />
+    `;
+  }
+  if (loaded === null) return error === null && html`<p class="loading">Loading…</p>`;
+  if (loaded.rows.length === 0) return noRowsView(query, call);
+  const canEdit = verbsOf(relation).update && loaded.rows.every((row) => hasKey(relation, row));
+  const edit = (row: GridRow, only: ConsoleColumn) => onForm({ relation, row, only });
+  const sort = (column: string, { adds }: { readonly adds: boolean }) =>
+    setQuery({ ...firstPage(query), order: nextOrder(query, column, adds) });
+  return html`
+    <${Grid} ...${{ relation, columns, labels, onOpen }} rows=${loaded.rows} order=${query.order}
+      label=${relation.name} onSort=${sort} onEdit=${canEdit ? edit : undefined} />
+  `;
+}
+
+function noRowsView({ filters, others }: TableQuery, call: ApiCall): View {
+  return html`
+    <${Empty} title="No rows">
+      <p>${filters.length + others.length > 0
+        ? "No row fits the filters, or a policy hides them from the role."
+        : "The table is empty, or a policy hides its rows from the role."}</p>
+      <${Why} call=${call} />
+      <//>
+  `;
+}
+
+/** Returns the request of a page. A filter without its value is not sent yet. */
+function rowsCall(relation: ConsoleRelation, query: TableQuery, count: string): ApiCall {
+  const filters = query.filters.filter((filter) => {
+    const column = relation.columns.find(({ name }) => name === filter.column);
+    return column === undefined || isComplete(filter, column);
+  });
+  return readCall(relation, formatQuery({ ...query, filters }), {
+    headers: [["Prefer", `count=${count}`]],
+  });
+}
+
+function useRows(call: ApiCall, deps: readonly unknown[]) {
+  const { loaded, isBusy } = useAnswer(call, deps);
+  const rows = useMemo((): LoadedRows | null => {
+    const answer = loaded?.answer ?? null;
+    if (answer === null) return null;
+    const shown = rowsOf(answer);
+    return {
+      rows: shown,
+      count: countOf(answer.headers.get("Content-Range"), JSON.parse(loaded!.key), shown.length),
+      links: linksOf(answer.headers.get("Link")),
+      ms: answer.ms,
+    };
+  }, [loaded]);
+  return { loaded: rows, error: loaded?.error ?? null, isBusy };
+}
+
+const noRows: readonly GridRow[] = [];
+
+/** Returns the number of rows before a page; null for a cursor that this page has not seen. */
+function startOf(query: TableQuery, starts: ReadonlyMap<string, number>): number | null {
+  if (query.position === null) return query.offset;
+  return query.position.join() === "after," ? 0 : starts.get(formatQuery(query)) ?? null;
+}
+
+/** A page that is not full ends the rows, so that their count is exact. */
+function countOf(
+  range: string | null,
+  { headers, query }: ApiCall,
+  rows: number,
+): RowCount | null {
+  const { limit, offset, position } = parseQuery(query);
+  const isFirst = position === null || position.join() === "after,";
+  if (isFirst && rows > 0 && rows < limit) return { total: offset + rows, isExact: true };
+  const total = range?.split("/")[1];
+  if (total === undefined || total === "*") return null;
+  const isExact = headers.some(([, value]) => value === "count=exact");
+  return { total: Number(total), isExact };
+}
+
+/** Returns the columns to show: those of the rows, in the order of the table and of `select`. */
+function columnsOf(
+  relation: ConsoleRelation,
+  { select }: TableQuery,
+  rows: readonly GridRow[],
+): readonly string[] {
+  if (rows.length > 0) return Object.keys(rows[0]!);
+  const names = relation.columns.map(({ name }) => name);
+  return select === null ? names : names.filter((name) => select.includes(queryName(name)));
+}
+
+function nextOrder({ order }: TableQuery, column: string, adds: boolean): TableQuery["order"] {
+  const current = order.find((term) => term.column === column);
+  const others = adds ? order.filter((term) => term.column !== column) : [];
+  if (current === undefined) return [...others, { column, descending: false }];
+  return current.descending ? others : [...others, { column, descending: true }];
+}

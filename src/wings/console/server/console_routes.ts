@@ -1,0 +1,281 @@
+/** The paths of the console. @module */
+import { maxListed } from "../../audit/access/cell_text.ts";
+import { readAccess } from "../../audit/access/cells.ts";
+import { type ShownOption, shownOptions } from "../../../state/config/print.ts";
+import { errorFacts } from "../../../base/errors/error_response.ts";
+import { cautionOf, type Finding } from "../../audit/diagnosis/finding.ts";
+import type { RequestInfo } from "../../../api/handler/handler.ts";
+import type { RequestService } from "../../../state/app_state/request_service.ts";
+import { explainRequest } from "../../audit/why/explain_request.ts";
+import type { Peer, Protection } from "../../../server/admin_access.ts";
+import { type ConsoleFiles, consoleHeaders, documentHtml } from "./console_files.ts";
+import { consoleSchema } from "./console_schema.ts";
+import { consoleRoles, consoleToken } from "./console_sign_in.ts";
+import { consoleState } from "./console_state.ts";
+import type { Numbered, SecondFigures } from "./live_figures.ts";
+import type { LogLine, RecentRequest, Recorder } from "./recorder.ts";
+
+/** Answer of `/console/requests`. */
+export type ConsoleRequests = ReturnType<typeof requests>;
+
+/** Answer of `/console/stats`: the seconds after the given one. */
+export type ConsoleStats = readonly Numbered<SecondFigures>[];
+
+/** Answer of `/console/log`. */
+export type ConsoleLog = readonly Numbered<LogLine>[];
+
+/** Answer of `/console/findings`. */
+export type ConsoleFindings = readonly (Finding & { readonly caution: string | null })[];
+
+/** Answer of `/console/config`. */
+export type ConsoleConfig = readonly ShownOption[];
+
+export type HandleApi = (request: Request, info: RequestInfo) => Promise<Response>;
+
+/** Dependencies of the console apart from the service. */
+export interface ConsoleParts {
+  readonly readFiles: () => Promise<ConsoleFiles>;
+  readonly recorder: Recorder;
+  readonly handleApi: HandleApi;
+  readonly diagnose: () => Promise<readonly Finding[]>;
+  /** Returns the resident memory in bytes; null where the runtime does not show it. */
+  readonly memory: () => number | null;
+  readonly isLive: () => boolean;
+}
+
+/** A path with its protection. */
+export interface GuardedRoute {
+  readonly protection: Protection;
+  readonly respond: (request: Request, peer: Peer) => Promise<Response>;
+}
+
+type Respond = GuardedRoute["respond"];
+
+/** Makes the function that finds the route of a path; null for paths that the console lacks. */
+export function consoleRoutes(
+  service: RequestService,
+  parts: ConsoleParts,
+): (pathname: string) => GuardedRoute | null {
+  const data = dataRoutes(service, parts);
+  const title = `${service.dialect.displayName} console`;
+  const page: GuardedRoute = {
+    protection: "page",
+    respond: () => fileResponse(parts, (files) => respond(documentHtml(files, title), html)),
+  };
+  const api: GuardedRoute = {
+    protection: "data",
+    respond: async (request, peer) =>
+      !forbiddenMethods.has(request.method.toUpperCase())
+        ? await parts.handleApi(apiRequest(request), { ...peer, isUnlogged: true })
+        : respond("Unsupported HTTP method\n", plainText, 405),
+  };
+  return function routeOf(pathname) {
+    if (pathname === "/") return page;
+    if (pathname.startsWith(apiPrefix)) return api;
+    const respond = data.get(pathname);
+    if (respond !== undefined) return { protection: "data", respond };
+    const name = filePattern.exec(pathname)?.[1];
+    if (name === undefined) return null;
+    return { protection: "page", respond: () => fileResponse(parts, (files) => file(files, name)) };
+  };
+}
+
+/** Path below which the API answers. */
+const apiPrefix = "/console/api/";
+
+/** Headers that concern the console's page alone. The API takes a token from `Authorization` only. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  "admin-token",
+  "console",
+  "cookie",
+  "origin",
+  "referer",
+]);
+
+/** Methods that a `Request` cannot have (Fetch standard, "forbidden method"). The API refuses them. */
+const forbiddenMethods: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
+
+/** Returns the request to the API: the same method, body and headers, without the prefix of the path. */
+function apiRequest(request: Request): Request {
+  const { url, method, signal, body } = request;
+  const start = url.indexOf("/", url.indexOf("//") + 2);
+  const target = url.slice(start + apiPrefix.length - 1);
+  const headers = Array.from(request.headers).filter(([name]) =>
+    !ownHeaders.has(name) && !name.startsWith("sec-")
+  );
+  const init: RequestInit & { readonly duplex: "half" } = {
+    method,
+    headers,
+    body,
+    signal,
+    duplex: "half",
+  };
+  return new Request(url.slice(0, start) + target, init);
+}
+
+const filePattern = /^\/console\/([A-Za-z0-9_-]+\.(?:js|css|svg))$/;
+
+function dataRoutes(
+  service: RequestService,
+  parts: ConsoleParts,
+): ReadonlyMap<string, Respond> {
+  const { recorder } = parts;
+  const findings = cachedFindings(parts, service.now);
+  const json = (read: (query: URLSearchParams, request: Request) => unknown): Respond => {
+    return async (request) => {
+      recorder.watch();
+      const body = JSON.stringify(await read(new URL(request.url).searchParams, request));
+      return respond(body, "application/json; charset=utf-8");
+    };
+  };
+  return new Map([
+    ["/console/state", json((_, request) => consoleState(service, parts, request))],
+    ["/console/findings", json(findings)],
+    ["/console/stats", json((query) => recorder.figures.after(numberOf(query, "after")))],
+    ["/console/requests", json((query) => requests(recorder, query))],
+    ["/console/log", json((query) => recorder.lines.after(numberOf(query, "after")))],
+    [
+      "/console/roles",
+      json(() => service.snapshot.config.adminSignIn ? consoleRoles(service) : {}),
+    ],
+    ["/console/token", (request) => signedIn(service, request)],
+    ["/console/why", (request) => explained(service, request)],
+    ["/console/access", json((query) => access(service, query.get("schema")))],
+    ["/console/config", json(() => shownOptions(service.snapshot.config))],
+    [
+      "/console/schema",
+      json(() => {
+        const { cache } = service.snapshot;
+        return cache === null
+          ? { relations: [], relationships: [], functions: [] }
+          : consoleSchema(cache);
+      }),
+    ],
+  ]);
+}
+
+/** Resolves with the access of roles to an exposed schema. */
+function access({ database, snapshot: { config } }: RequestService, name: string | null) {
+  const schemas = config.dbSchemas.filter((each) => each === name);
+  return readAccess(database, { config: { ...config, dbSchemas: schemas }, limit: maxListed });
+}
+
+/** Greatest body of a request for a token. */
+const maxTokenRequestBytes = 10_000;
+
+/** Responds with a token for the role and the claims of the body, if the machine is trusted. */
+async function signedIn(service: RequestService, request: Request): Promise<Response> {
+  const length = Number(request.headers.get("content-length") ?? Infinity);
+  const isTrusted = service.snapshot.config.adminSignIn && request.method === "POST";
+  if (!isTrusted || length > maxTokenRequestBytes) {
+    await request.body?.cancel();
+    return respond("Set admin-sign-in, and send a role\n", plainText, 403);
+  }
+  try {
+    const made = await consoleToken(service, await request.text());
+    if (made !== null) return respond(JSON.stringify(made), "application/json; charset=utf-8");
+    return respond(
+      "Send a role that the login role may take, and set jwt-secret\n",
+      plainText,
+      400,
+    );
+  } catch (error) {
+    return respond(`${error instanceof Error ? error.message : error}\n`, plainText, 400);
+  }
+}
+
+/** Responds with the explanation of a request: a list of lines. */
+async function explained(service: RequestService, request: Request): Promise<Response> {
+  const length = Number(request.headers.get("content-length") ?? Infinity);
+  if (request.method !== "POST" || length > 1_000_000) {
+    await request.body?.cancel();
+    return respond("Send a request of at most 1 MB\n", plainText, 400);
+  }
+  try {
+    // Without admin-sign-in, the console shows no rows beyond those of the API.
+    const hiddenRows = service.snapshot.config.adminSignIn ? "all" : "none";
+    const parts = { service, database: service.database, hiddenRows } as const;
+    const lines = await explainRequest(parts, await request.json(), null);
+    return respond(JSON.stringify(lines), "application/json; charset=utf-8");
+  } catch (error) {
+    return respond(`${errorFacts(error, service.dialect).message}\n`, plainText, 400);
+  }
+}
+
+/** Milliseconds for which findings are sent again without another diagnosis. */
+const findingsAgeMs = 5000;
+
+/** Returns the function that reads the findings, at most once at a time. */
+function cachedFindings(
+  { diagnose }: ConsoleParts,
+  now: () => number,
+): () => Promise<ConsoleFindings> {
+  let last: { readonly at: number; readonly findings: Promise<ConsoleFindings> } | null = null;
+  return function read() {
+    if (last !== null && now() - last.at < findingsAgeMs) return last.findings;
+    const findings = diagnose().then((found) =>
+      found.map((finding) => ({ ...finding, caution: cautionOf(finding) }))
+    );
+    last = { at: now(), findings };
+    findings.catch(() => last = null);
+    return findings;
+  };
+}
+
+function requests(recorder: Recorder, query: URLSearchParams) {
+  const status = query.get("status") ?? "";
+  const fits = (request: Numbered<RecentRequest>) => String(request.status).startsWith(status);
+  return {
+    newest: recorder.requests.after(numberOf(query, "after")).filter(fits),
+    slow: recorder.slowRequests.after(0).filter(fits),
+  };
+}
+
+function numberOf(query: URLSearchParams, name: string): number {
+  const number = Number(query.get(name) ?? 0);
+  return Number.isFinite(number) ? number : 0;
+}
+
+/** Responds with a file, or with the reason why there are no files. */
+async function fileResponse(
+  { readFiles }: ConsoleParts,
+  respondWith: (files: ConsoleFiles) => Response,
+): Promise<Response> {
+  let files;
+  try {
+    files = await readFiles();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return respond(`The console cannot be built: ${reason}\n`, plainText, 500);
+  }
+  return respondWith(files);
+}
+
+const html = "text/html; charset=utf-8";
+
+const mediaTypes: Readonly<Record<string, string>> = {
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+function file(files: ConsoleFiles, name: string): Response {
+  const bytes = files.get(name);
+  if (bytes === undefined) return respond("Not found\n", plainText, 404);
+  const response = respond(bytes, mediaTypes[name.slice(name.lastIndexOf(".") + 1)]!);
+  response.headers.set("Cache-Control", "public, max-age=31536000, immutable");
+  return response;
+}
+
+const plainText = "text/plain; charset=utf-8";
+
+function respond(
+  body: string | Uint8Array<ArrayBuffer>,
+  type: string,
+  status = 200,
+): Response {
+  return new Response(body, {
+    status,
+    headers: { "Content-Type": type, "Cache-Control": "no-store", ...consoleHeaders },
+  });
+}

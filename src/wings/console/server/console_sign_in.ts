@@ -1,0 +1,40 @@
+/** Makes tokens for roles, on machines that `admin-sign-in` trusts. @module */
+import { signToken, tokenClaims } from "../../../state/auth/sign_token.ts";
+import { metadataBatch } from "../../../database/batch.ts";
+import { isJsonObject, parseJsonObject } from "../../../base/lib/json_object.ts";
+import type { RequestService } from "../../../state/app_state/request_service.ts";
+
+/** Roles that the login role may take. */
+const rolesQuery = `select rolname from pg_catalog.pg_roles
+where rolname !~ '^pg_' and rolname <> session_user and not rolsuper
+  and pg_catalog.pg_has_role(session_user, oid, 'MEMBER') order by rolname limit 1000`;
+
+/** Answer of `/console/roles`: those that requests may have. */
+export interface ConsoleRoles {
+  readonly roles: readonly string[];
+}
+
+/** Resolves with the roles that requests may have. */
+export async function consoleRoles({ database }: RequestService): Promise<ConsoleRoles> {
+  const batch = metadataBatch([{ text: rolesQuery, params: [], use: "rows" }]);
+  const { rows } = await database.transaction({ ...batch, isTraced: false });
+  return { roles: rows.at(-1)!.map(([name]) => name!) };
+}
+
+/** Seconds for which a token is valid. */
+const validitySeconds = 3600;
+
+/** Resolves with a token for a role and the claims of a JSON text; with null for another text or role. */
+export async function consoleToken(
+  service: RequestService,
+  text: string,
+): Promise<{ readonly token: string } | null> {
+  const { snapshot: { config }, now } = service;
+  const { role, claims } = parseJsonObject(text) ?? {};
+  if (config.jwtSecret === null || typeof role !== "string") return null;
+  const { roles } = await consoleRoles(service);
+  if (!roles.includes(role)) return null;
+  const standard = tokenClaims(role, config, { now: now(), seconds: validitySeconds });
+  const all = { ...isJsonObject(claims) ? claims : {}, ...standard };
+  return { token: await signToken(all, config.jwtSecret) };
+}

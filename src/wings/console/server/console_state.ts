@@ -1,0 +1,83 @@
+/** The state of the service that the console shows. @module */
+import type { Config } from "../../../state/config/options.ts";
+import { metadataBatch } from "../../../database/batch.ts";
+import type { Database } from "../../../database/database.ts";
+import { versionNumber } from "../../../database/server_version.ts";
+import { addressOf } from "../../../api/response/openapi/about.ts";
+import { version } from "../../../base/version.ts";
+import type { RequestService } from "../../../state/app_state/request_service.ts";
+import type { ConsoleParts } from "./console_routes.ts";
+import { slowRequestMs } from "./recorder.ts";
+
+/** Answer of `/console/state`. */
+export type ConsoleState = Awaited<ReturnType<typeof consoleState>>;
+
+/** Resolves with the state. A database that cannot be reached is part of it. */
+export async function consoleState(
+  service: RequestService,
+  { recorder, memory, isLive }: ConsoleParts,
+  request: Request,
+) {
+  const { dialect, database, now, snapshot: { config, serverVersion } } = service;
+  const ready = await service.isReady();
+  return {
+    version,
+    dialect: dialect.name,
+    name: dialect.displayName,
+    api: {
+      url: apiUrl(config, request),
+      schemas: config.dbSchemas,
+      live: isLive(),
+      /** Null if requests without a token are refused. */
+      anonRole: config.dbAnonRole,
+    },
+    database: {
+      ready,
+      version: serverVersion === null ? null : versionNumber(serverVersion),
+      standby: ready ? await isStandby(database) : null,
+    },
+    schemaCache: recorder.schemaCache,
+    /** Seconds since the start. */
+    uptime: Math.round((now() - recorder.startedAt) / 1000),
+    /** Bytes; null where the runtime does not show it. */
+    rss: memory(),
+    features: features(config),
+  };
+}
+
+/** Returns the options that decide which controls the console shows. */
+function features(config: Config) {
+  return {
+    planType: config.dbPlanEnabled ? `application/vnd.${config.dialect.vendor}.plan+json` : null,
+    readOnly: config.dbReadOnly,
+    aggregates: config.dbAggregatesEnabled,
+    signIn: config.adminSignIn && config.jwtSecret !== null,
+    tags: config.etagMode,
+    openapiMode: config.openapiMode,
+    logQuery: config.logQuery,
+    slowMs: slowRequestMs,
+  };
+}
+
+/** Returns the API's base URL. Its host is that of the console unless a proxy's URL is configured. */
+function apiUrl(config: Config, request: Request): string {
+  if (config.openapiServerProxyUri !== null) {
+    const { scheme, host, basePath } = addressOf(config);
+    return `${scheme}://${host}${basePath}`.replace(/\/$/, "");
+  }
+  const prefix = config.serverPathPrefix ?? "";
+  return `http://${new URL(request.url).hostname}:${config.serverPort}${prefix}`;
+}
+
+const standbyQuery = "select pg_catalog.pg_is_in_recovery()::text";
+
+/** Resolves with null if the database fails meanwhile. */
+async function isStandby(database: Pick<Database, "transaction">): Promise<boolean | null> {
+  const batch = metadataBatch([{ text: standbyQuery, params: [], use: "rows" }]);
+  try {
+    const { rows } = await database.transaction({ ...batch, isTraced: false });
+    return rows.at(-1)![0]![0] === "true";
+  } catch {
+    return null;
+  }
+}

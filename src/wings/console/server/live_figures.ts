@@ -1,0 +1,118 @@
+/** Figures per second of the last 15 minutes, which the console draws. @module */
+import type { Metrics } from "../../../base/observe/metrics.ts";
+
+/** Gauges at the end of a second. */
+export interface Gauges {
+  readonly pool: Pick<Metrics["pool"], "open" | "inUse" | "waiting">;
+  /** Resident memory in bytes; null where the runtime does not show it. */
+  readonly memory: number | null;
+}
+
+export interface SecondFigures extends Gauges {
+  /** Epoch seconds. */
+  readonly time: number;
+  /** Requests by the first digit of their status: `2xx` is at index 1. */
+  readonly statuses: readonly number[];
+  /** Percentiles of durations in ms; null in seconds without requests. */
+  readonly p50: number | null;
+  readonly p95: number | null;
+  readonly p99: number | null;
+}
+
+/** Requests of the current second. */
+export interface CountedRequests {
+  /** Counts by the first digit of the status, from 1. */
+  readonly statuses: readonly number[];
+  /** Milliseconds of a sample. */
+  readonly durations: readonly number[];
+  readonly count: number;
+}
+
+const keptSeconds = 900;
+
+/** Durations of one second that percentiles are taken from; further ones replace them at random. */
+const maxSamples = 2000;
+
+/** Collects the figures of requests, second by second. */
+export class LiveFigures {
+  readonly #seconds = new Ring<SecondFigures>(keptSeconds);
+  #current = noRequests();
+
+  /** Counts a request of the current second. */
+  record({ status, durationMs }: { readonly status: number; readonly durationMs: number }): void {
+    const { statuses, durations, count } = this.#current;
+    const index = Math.min(5, Math.max(1, Math.floor(status / 100))) - 1;
+    statuses[index]!++;
+    const place = count < maxSamples ? count : Math.floor(Math.random() * (count + 1));
+    if (place < maxSamples) durations[place] = durationMs;
+    this.#current.count++;
+  }
+
+  /** Returns the counts of the current second, and begins it anew. */
+  take(): CountedRequests {
+    const taken = this.#current;
+    this.#current = noRequests();
+    return taken;
+  }
+
+  /** Adds the counts of another thread to the current second. */
+  add({ statuses, durations, count }: CountedRequests): void {
+    statuses.forEach((sum, index) => this.#current.statuses[index]! += sum);
+    this.#current.durations.push(...durations);
+    this.#current.count += count;
+  }
+
+  /** Ends the current second at a time in epoch ms. */
+  endSecond(now: number, gauges: Gauges): void {
+    const { statuses, durations } = this.take();
+    const sorted = durations.toSorted((a, b) => a - b);
+    this.#seconds.add({
+      time: Math.floor(now / 1000),
+      statuses,
+      p50: percentile(sorted, 0.5),
+      p95: percentile(sorted, 0.95),
+      p99: percentile(sorted, 0.99),
+      ...gauges,
+    });
+  }
+
+  /** Returns the seconds with a number above `id`, oldest first. */
+  after(id: number): readonly Numbered<SecondFigures>[] {
+    return this.#seconds.after(id);
+  }
+}
+
+function noRequests() {
+  return { statuses: [0, 0, 0, 0, 0], durations: [] as number[], count: 0 };
+}
+
+/** Returns the value at a rank (nearest rank); null for an empty list. */
+export function percentile(sorted: readonly number[], share: number): number | null {
+  const value = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
+  return value === undefined ? null : Math.round(value * 100) / 100;
+}
+
+/** An entry with its number, which counts from 1. */
+export type Numbered<Entry> = Entry & { readonly id: number };
+
+/** Keeps the newest entries and forgets older ones. */
+export class Ring<Entry> {
+  readonly #capacity: number;
+  readonly #entries: Numbered<Entry>[] = [];
+  #last = 0;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  add(entry: Entry): void {
+    this.#entries[this.#last % this.#capacity] = { ...entry, id: ++this.#last };
+  }
+
+  /** Returns the kept entries with a number above `id`, oldest first. */
+  after(id: number): readonly Numbered<Entry>[] {
+    const start = this.#last % this.#capacity;
+    return [...this.#entries.slice(start), ...this.#entries.slice(0, start)]
+      .filter((entry) => entry.id > id);
+  }
+}

@@ -1,0 +1,261 @@
+/** The endpoint of live queries, in the protocol of Electric's shape log
+ * (https://electric-sql.com/docs/api/http). @module */
+import { errors } from "../../base/errors/catalogue.ts";
+import { ServiceError } from "../../base/errors/service_error.ts";
+import {
+  admitClient,
+  admitIdentity,
+  authenticateRequest,
+  clientKeyOf,
+} from "../../api/handler/admission.ts";
+import type { Exchange } from "../../api/handler/exchange.ts";
+import { emptyReply } from "../../api/handler/headers.ts";
+import { deferred } from "../../base/lib/deferred.ts";
+import { beforeDeadline } from "../../base/lib/time_limits.ts";
+import type { HeaderList } from "../../base/lib/header_list.ts";
+import { splitQuery } from "../../api/request/url/query_string.ts";
+import type { Reply } from "../../api/response/reply.ts";
+import { EventStream } from "./event_stream.ts";
+import type { LiveGroup, LiveQuery, Subscriber } from "./group.ts";
+import type { LiveGroups } from "./groups.ts";
+import {
+  encodeJson,
+  joinBatches,
+  type MessageBatch,
+  mustRefetch,
+  refetchBatch,
+  retryEvents,
+} from "./messages.ts";
+import { type LiveOffset, readOffset } from "./offset.ts";
+import type { ChangeReader } from "./reader.ts";
+
+/** Longest wait of a poll, up to the check that ends it. */
+const pollMs = 19_000;
+
+interface LiveRequest {
+  readonly exchange: Exchange;
+  readonly params: LiveParams;
+  readonly query: LiveQuery;
+  /** Called at the end of a stream. */
+  readonly leave: () => void;
+}
+
+export class LiveEndpoint {
+  readonly groups: LiveGroups;
+  readonly reader: ChangeReader;
+  /** Called with the error of a request. */
+  readonly onRefused: (error: unknown) => void;
+
+  constructor(parts: Pick<LiveEndpoint, "groups" | "onRefused" | "reader">) {
+    this.groups = parts.groups;
+    this.reader = parts.reader;
+    this.onRefused = parts.onRefused;
+  }
+
+  /** Answers a request. Rejects with errors of the API. */
+  async respond(exchange: Exchange, path: string): Promise<Reply> {
+    const { pieces: { method, query, headers }, context: { snapshot: { config } } } = exchange;
+    if (method === "OPTIONS") return emptyReply(200, [["Allow", "OPTIONS,GET"]]);
+    if (method !== "GET") throw errors.unsupportedMethod(method);
+    if (!/^\/[^/]+$/.test(path)) throw errors.invalidLiveQuery("The path names no relation");
+    const params = readLiveParams(query, headers);
+    const isPoll = params.offset !== null && (params.form === "rows" || params.form === "poll");
+    if (!isPoll) admitClient(exchange);
+    const identity = await authenticateRequest(exchange, config.jwtAud);
+    exchange.identity = identity;
+    const profile = exchange.request.headers.get("accept-profile");
+    const request = { exchange, params, query: { path, query: params.query, profile, identity } };
+    // A poll without a group to continue reads the rows, as the start of a stream does.
+    if (isPoll && !this.groups.has(request.query)) admitClient(exchange);
+    admitIdentity(exchange, identity);
+    return await this.#answer(request);
+  }
+
+  /** Counts streams and polls, also those that wait for a run. Rejects with `183`, `184`, or the error of the run. */
+  async #answer(request: Omit<LiveRequest, "leave">): Promise<Reply> {
+    const { exchange, params: { form } } = request;
+    let leave = () => {};
+    let isStream = false;
+    try {
+      if (form !== "rows") leave = this.groups.enter(clientKeyOf(exchange));
+      const reply = await this.#continue({ ...request, leave });
+      isStream = reply.content instanceof ReadableStream;
+      return reply;
+    } catch (error) {
+      this.onRefused(error);
+      const isLater = error instanceof ServiceError && error.fields.status >= 503;
+      if (form !== "events" || !isLater) throw error;
+      // An EventSource would stop at an error. It connects again behind the end of a stream.
+      return streamReply(retryEvents, [cacheControl]);
+    } finally {
+      if (!isStream) leave();
+    }
+  }
+
+  /** Answers once the group can continue from the client's offset. */
+  async #continue(request: LiveRequest): Promise<Reply> {
+    const { exchange, params: { form, offset, handle, minXmax }, query } = request;
+    const group = this.groups.groupOf(query);
+    // A kept result does not show whether the client may still see it: rows are those of a new run.
+    const isPoll = offset !== null && (form === "rows" || form === "poll");
+    const isReading = await this.#untilRead(exchange);
+    const isKnown = offset !== null && group.hasOffset(offset);
+    // Without the schema svc_live, the run tells what is missing.
+    const isFresh = isPoll && await group.ready(isKnown ? null : minXmax);
+    if (!isPoll) await group.renewed();
+    else if (!isFresh && (group.since(offset)?.length ?? 0) > 0) {
+      admitClient(exchange);
+      admitIdentity(exchange, query.identity);
+      await group.renewed();
+    }
+    if (!isReading) throw errors.noLiveCapacity("Changes cannot be read", 1);
+    const known = offset === null ? [group.whole] : group.since(offset);
+    if (known === null && form !== "events") {
+      // The next request of the client waits until the result is as new as the client's.
+      const headers = this.#headers(`${offset!.xmax}-${crypto.randomUUID()}`, group.offset);
+      return jsonReply(409, headers, encodeJson([mustRefetch]));
+    }
+    if (form === "poll" && known?.length === 0) return await this.#wait(request, group);
+    const batch = known === null ? group.whole : joinBatches(known) ?? group.unchanged;
+    if (form === "rows" || form === "poll") return this.#messages(handle, batch);
+    return this.#stream(request, group, known === null ? [refetchBatch, batch] : [batch]);
+  }
+
+  #messages(handle: string | null, batch: MessageBatch): Reply {
+    const headers = this.#headers(handle, batch.offset!);
+    return jsonReply(200, headers, batch.json);
+  }
+
+  /** Waits for the changes as a GET waits: until the client leaves, or the time of the request is over. */
+  async #untilRead(exchange: Exchange): Promise<boolean> {
+    const { signal } = exchange.request;
+    const left = deferred<false>();
+    const leave = () => left.resolve(false);
+    signal.addEventListener("abort", leave, { once: true });
+    exchange.startTime();
+    try {
+      const reading = Promise.race([this.reader.start(), left.promise]);
+      return await beforeDeadline(reading, exchange.deadline, errors);
+    } finally {
+      exchange.deadline?.clear();
+      signal.removeEventListener("abort", leave);
+    }
+  }
+
+  /** Answers with the next batch, or after 20 s without one. */
+  #wait({ exchange, params: { handle }, query }: LiveRequest, group: LiveGroup): Promise<Reply> {
+    // Clocks of issuers differ: a client does not poll without a pause until its token is refused.
+    const endsAt = Math.max(this.groups.options.time() + 1000, this.#endOf(query, pollMs));
+    const { promise, resolve, reject } = deferred<Reply>();
+    const unchanged = () => resolve(this.#messages(handle, group.unchanged));
+    exchange.request.signal.addEventListener("abort", unchanged, { once: true });
+    const subscriber: Subscriber = {
+      receive: (batch) => resolve(this.#messages(handle, batch)),
+      fail: () => reject(errors.noLiveCapacity("The rows cannot be read", 1)),
+      check: (time) => time >= endsAt && unchanged(),
+      end: (error) => error === null ? unchanged() : reject(error),
+    };
+    group.subscribe(subscriber);
+    return promise.finally(() => group.unsubscribe(subscriber));
+  }
+
+  /** Makes a stream that ends when its token does. Others end at different times. */
+  #stream(
+    { exchange, params: { handle }, query, leave }: LiveRequest,
+    group: LiveGroup,
+    batches: readonly MessageBatch[],
+  ): Reply {
+    const { liveRecheck } = exchange.context.snapshot.config;
+    const endsAt = this.#endOf(query, liveRecheck * 1000 * (0.75 + Math.random() / 2));
+    const { bodySpool: spool } = exchange.context;
+    const { schedule } = this.groups.options;
+    const onEnd = () => group.unsubscribe(stream);
+    const stream: EventStream = new EventStream({ spool, endsAt, schedule, onEnd });
+    // The bytes that it leaves unread count until then.
+    void stream.body.ended.then(leave);
+    group.subscribe(stream);
+    for (const batch of batches) stream.receive(batch);
+    return streamReply(stream.body.stream, this.#headers(handle, group.offset));
+  }
+
+  /** Returns the time at which the token has expired, or `ms` have passed. */
+  #endOf({ identity }: LiveQuery, ms: number): number {
+    const { exp = Infinity } = JSON.parse(identity.claims) as { readonly exp?: number };
+    return Math.min(this.groups.options.time() + ms, exp * 1000);
+  }
+
+  #headers(handle: string | null, offset: string): HeaderList {
+    return [
+      cacheControl,
+      ["electric-offset", `${offset}_0`],
+      ["electric-handle", handle ?? `0-${crypto.randomUUID()}`],
+      ["electric-schema", "{}"],
+      // Electric's client takes an answer with the cursor of an earlier one for a cached one.
+      ["electric-cursor", String(this.groups.options.time())],
+      ["electric-up-to-date", ""],
+    ];
+  }
+}
+
+const cacheControl = ["Cache-Control", "no-store, no-transform"] as const;
+
+function jsonReply(status: number, headers: HeaderList, content: Uint8Array): Reply {
+  const { length } = content;
+  const own = [["Content-Type", "application/json"], ["Content-Length", `${length}`]] as const;
+  return { status, headers: [...own, ...headers], content, length };
+}
+
+function streamReply(content: NonNullable<Reply["content"]>, headers: HeaderList): Reply {
+  const own = [["Content-Type", "text/event-stream"], ["X-Accel-Buffering", "no"]] as const;
+  return { status: 200, headers: [...own, ...headers], content, length: null };
+}
+
+/** Parameters of Electric that would change the rows. */
+const unsupported = /^(?:subset__.*|where|table|columns|params\[.*)$/s;
+const protocolName =
+  /^(?:offset|handle|live|(?:experimental_)?live_sse|log|cursor|expired_handle|cache-buster|replica)$/;
+/** The offset of a content that no group has. */
+const unknownOffset: LiveOffset = { xmax: 0n, ms: 0, sum: -1n };
+
+interface LiveParams {
+  /** An answer, an answer that waits, a stream of changes, or a stream that begins with the rows. */
+  readonly form: "rows" | "poll" | "changes" | "events";
+  /** Parameters of the query, percent-encoded. */
+  readonly query: string;
+  /** Null to read all rows. */
+  readonly offset: LiveOffset | null;
+  readonly handle: string | null;
+  /** The `xmax` that the result must exceed, so that the client sees no older state; null for any. */
+  readonly minXmax: bigint | null;
+}
+
+/** Divides a query string. Throws `180`. */
+function readLiveParams(
+  query: string,
+  headers: Readonly<Record<string, string>>,
+): LiveParams {
+  const params = splitQuery(query);
+  const own = new Map(params.map(({ name, value }) => [name, value]));
+  const isFull = ["full", "", null].includes(own.get("log") ?? null);
+  const wrong = isFull ? params.find(({ name }) => unsupported.test(name))?.name : "log";
+  if (wrong !== undefined) throw errors.invalidLiveQuery(`'${wrong}' is not supported`);
+  const isLive = own.get("live") === "true";
+  const isStream = [own.get("live_sse"), own.get("experimental_live_sse")].includes("true");
+  const isEvents = !isLive && /\btext\/event-stream\b/.test(headers["accept"] ?? "");
+  const lastId = isEvents ? headers["last-event-id"] : undefined;
+  const text = lastId ?? own.get("offset") ?? "-1";
+  const offset = text === "-1" ? null : readOffset(text) ?? (lastId && unknownOffset);
+  if (offset === undefined) throw errors.invalidLiveQuery("The offset is not that of an answer");
+  const handle = own.get("handle") ?? null;
+  const [, xmax] = /^([1-9]\d{0,19})-/.exec(handle ?? "") ?? [];
+  const others = params.filter(({ name }) => !protocolName.test(name)).map(({ name, value }) =>
+    encodeURIComponent(name) + (value === null ? "" : `=${encodeURIComponent(value)}`)
+  );
+  return {
+    form: isEvents ? "events" : !isLive ? "rows" : isStream ? "changes" : "poll",
+    query: others.join("&"),
+    offset: offset || null,
+    handle,
+    minXmax: offset ? offset.xmax : xmax === undefined ? null : BigInt(xmax),
+  };
+}

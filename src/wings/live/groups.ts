@@ -1,0 +1,157 @@
+/** The groups of a service: their runs, and the limits of streams and memory. @module */
+import type { Identity } from "../../state/auth/jwt_cache.ts";
+import type { Config } from "../../state/config/options.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import type { ServiceError } from "../../base/errors/service_error.ts";
+import type { Schedule } from "../../base/lib/timers.ts";
+import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
+import { groupOverheadBytes, LiveGroup, type LiveQuery, type LiveRows } from "./group.ts";
+import { type ChangeRecords, concerns } from "./scope.ts";
+
+/** One client has at most this part of the streams. */
+const clientShare = 10;
+/** Runs have at most this part of the pool. */
+const poolShare = 4;
+/** Milliseconds between two checks of groups. */
+const checkMs = 1000;
+
+type GroupsConfig = Pick<Config, "dbPool" | "liveMaxMemory" | "liveMaxStreams" | "liveRecheck">;
+
+export interface GroupsOptions {
+  readonly snapshot: () => { readonly config: GroupsConfig; readonly cache: SchemaCache | null };
+  readonly read: (query: LiveQuery, signal: AbortSignal) => Promise<LiveRows | ServiceError>;
+  /** Monotonic milliseconds; those of the epoch. */
+  readonly now: () => number;
+  readonly time: () => number;
+  readonly schedule: Schedule;
+  /** Returns which identities are revoked; null if none was since the last call. */
+  readonly revoked: () => ((identity: Identity) => boolean) | null;
+}
+
+export class LiveGroups {
+  readonly #groups = new Map<string, LiveGroup>();
+  /** Groups that wait for a run, the longest waiting one first. */
+  readonly #queue = new Set<LiveGroup>();
+  readonly #clients = new Map<string, number>();
+  #running = 0;
+  streams = 0;
+  bytes = 0;
+  #cancelCheck = () => {};
+
+  constructor(readonly options: GroupsOptions) {}
+
+  get size(): number {
+    return this.#groups.size;
+  }
+
+  /** Longest rest of a group, and longest age of a result with subscribers. */
+  get recheckMs(): number {
+    return this.#config.liveRecheck * 1000;
+  }
+
+  get #config(): GroupsConfig {
+    return this.options.snapshot().config;
+  }
+
+  has(query: LiveQuery): boolean {
+    return this.#groups.has(keyOf(query));
+  }
+
+  /** Returns the group of a query. Throws `183` if the memory is used up. */
+  groupOf(query: LiveQuery): LiveGroup {
+    const key = keyOf(query);
+    const known = this.#groups.get(key);
+    if (known !== undefined) return known;
+    const error = this.reserve(groupOverheadBytes);
+    if (error !== null) throw error;
+    if (this.#groups.size === 0) this.#check();
+    const group = new LiveGroup(key, query, this);
+    this.#groups.set(key, group);
+    return group;
+  }
+
+  /** Counts a stream. Returns the function that its end calls once. Throws `183` and `184`. */
+  enter(client: string): () => void {
+    const { liveMaxStreams: max } = this.#config;
+    const count = this.#clients.get(client) ?? 0;
+    const share = Math.max(1, Math.floor(max / clientShare));
+    if (count >= share) throw errors.tooManyStreams(share);
+    if (this.streams >= max) throw errors.noLiveCapacity(`live-max-streams is ${max}`, 1);
+    this.#clients.set(client, count + 1);
+    this.streams++;
+    return () => {
+      this.streams--;
+      const left = this.#clients.get(client)! - 1;
+      if (left === 0) this.#clients.delete(client);
+      else this.#clients.set(client, left);
+    };
+  }
+
+  /** Makes runs due of the groups that depend on changes. */
+  record(records: ChangeRecords): void {
+    for (const group of this.#groups.values()) {
+      if (group.interest === null || concerns(group.interest, records)) group.mark();
+    }
+  }
+
+  markAll(): void {
+    for (const group of this.#groups.values()) group.mark();
+  }
+
+  /** Calls {@linkcode LiveGroup.run} when a run is free. */
+  enqueue(group: LiveGroup): void {
+    this.#queue.add(group);
+    this.#serve();
+  }
+
+  remove(group: LiveGroup): void {
+    this.#queue.delete(group);
+    this.#groups.delete(group.key);
+  }
+
+  /** Returns `183` if more bytes of `user` exceed the memory, also without the groups that no client uses. */
+  reserve(bytes: number, user: LiveGroup | null = null): ServiceError | null {
+    const { liveMaxMemory: max } = this.#config;
+    const isFull = () => bytes > 0 && this.bytes + bytes > max;
+    if (!isFull()) return null;
+    for (const group of this.#groups.values()) {
+      if (isFull() && group !== user && !group.isUsed) group.end(null);
+    }
+    return isFull() ? errors.noLiveCapacity(`live-max-memory is ${max} bytes`, 1) : null;
+  }
+
+  close(): void {
+    this.#cancelCheck();
+    for (const group of this.#groups.values()) group.end(null);
+  }
+
+  #serve(): void {
+    const maxRuns = Math.max(1, Math.floor(this.#config.dbPool / poolShare));
+    for (const group of this.#queue) {
+      if (this.#running >= maxRuns) return;
+      this.#queue.delete(group);
+      this.#running++;
+      void group.run().finally(() => {
+        this.#running--;
+        this.#serve();
+      });
+    }
+  }
+
+  /** Ends unused groups and what is revoked or has expired, and renews old results, until there are no groups. */
+  #check(): void {
+    const isRevoked = this.options.revoked();
+    for (const group of this.#groups.values()) {
+      if (isRevoked?.(group.query.identity)) group.end(errors.revokedToken());
+      else group.check();
+    }
+    this.#cancelCheck();
+    this.#cancelCheck = this.options.schedule(() => {
+      if (this.#groups.size > 0) this.#check();
+    }, checkMs);
+  }
+}
+
+function keyOf({ path, query, profile, identity: { role, claims } }: LiveQuery): string {
+  return JSON.stringify([path, query, profile, role, claims]);
+}

@@ -1,0 +1,165 @@
+/** The host of live queries: knows their paths, and makes their reads, which are requests of the API in
+ * this process. @module */
+import { isRevoked } from "../../state/auth/revocations.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { errorFacts } from "../../base/errors/error_response.ts";
+import { schedule } from "../../base/lib/timers.ts";
+import { dependentTables } from "./dependencies.ts";
+import { LiveEndpoint } from "./endpoint.ts";
+import { type GroupsOptions, LiveGroups } from "./groups.ts";
+import { parsePgSnapshot } from "./offset.ts";
+import { ChangeReader } from "./reader.ts";
+import { interestOf } from "./scope.ts";
+import type { ReadPlan } from "../../api/plan/read/read_plan.ts";
+import type { Reply } from "../../api/response/reply.ts";
+import type { RequestService } from "../../state/app_state/request_service.ts";
+import type { ServiceOptions } from "../../state/app_state/service_options.ts";
+import { changedContext } from "../../api/handler/context.ts";
+import type { Context, PathHost } from "../../api/handler/exchange.ts";
+import { answer, failureReply } from "../../api/handler/pipeline.ts";
+import { receive } from "../../api/handler/receive.ts";
+import { reportOutcome } from "../../api/handler/report.ts";
+
+/** Returns the host of a service; null without `live-path`. */
+export function liveOf(
+  service: RequestService,
+  loading: ServiceOptions["loading"] = "shared",
+): PathHost | null {
+  const { livePath: prefix } = service.snapshot.config;
+  if (prefix === null) return null;
+  let context: () => Context;
+  // Where connections end with the request, there is no endpoint.
+  const endpoint = loading === "unshared" ? null : openEndpoint(service, () => context());
+  return {
+    matches: (path) => path.startsWith(`${prefix}/`),
+    async respond(exchange) {
+      context = exchange.context.current;
+      const path = exchange.pieces.path.slice(prefix.length);
+      exchange.route = prefix + exchange.context.routes.of(path);
+      try {
+        if (exchange.refusal !== null) throw exchange.refusal;
+        if (endpoint === null) throw errors.liveUnavailable();
+        return await endpoint.respond(exchange, path);
+      } catch (thrown) {
+        return failureReply(exchange, thrown);
+      }
+    },
+  };
+}
+
+function openEndpoint(service: RequestService, context: () => Context): LiveEndpoint {
+  const { metricRegistry: registry, ending, database, now: time } = service;
+  const now = () => performance.now();
+  const read = rowReader(service, context);
+  const revoked = revocationReader(service, context);
+  const groups = new LiveGroups({
+    snapshot: () => service.snapshot,
+    read,
+    now,
+    time,
+    schedule,
+    revoked,
+  });
+  const intervalMs = () => service.snapshot.config.liveInterval * 1000;
+  const onFailure = (thrown: unknown) =>
+    service.observe({ kind: "live-poll-failed", error: errorFacts(thrown, service.dialect) });
+  const reader = new ChangeReader({ database, intervalMs, groups, now, schedule, onFailure });
+  const refusals = registry.counter({
+    name: "live_refusals_total",
+    help: "Live queries that were refused, also where an EventSource is to connect again",
+    labels: ["code"],
+  });
+  const gauge = (name: string, help: string, value: () => number) =>
+    registry.gauge({ name, help }, () => [[[], value()]]);
+  gauge("live_streams", "Streams and waiting polls of live queries", () => groups.streams);
+  gauge("live_groups", "Results that live queries share", () => groups.size);
+  ending.addEventListener("abort", () => {
+    for (const part of [reader, groups]) part.close();
+  }, { once: true });
+  const onRefused = (error: unknown) => refusals.increment(errorFacts(error, service.dialect).code);
+  return new LiveEndpoint({ groups, reader, onRefused });
+}
+
+/** Returns the function that finds revoked identities after a change of the list. */
+function revocationReader(
+  { revocations, now }: RequestService,
+  context: () => Context,
+): GroupsOptions["revoked"] {
+  let known: unknown = null;
+  return () => {
+    if (context().snapshot.config.jwtRevocations === null) return null;
+    const index = revocations.current();
+    if (index === null || index instanceof Promise || index === known) return null;
+    known = index;
+    return ({ claims: json }) => {
+      if (json === context().anonymous?.claims) return false;
+      return isRevoked({ claims: JSON.parse(json), json }, index, Math.floor(now() / 1000));
+    };
+  };
+}
+
+/** Returns the function that reads the rows of a group: by an ordinary GET, whose answer shows its snapshot. */
+function rowReader(service: RequestService, context: () => Context): GroupsOptions["read"] {
+  const help = "Reads of results of live queries";
+  const runs = service.metricRegistry.counter({ name: "live_runs_total", help });
+  const contextOf = changedContext(({ config, ...snapshot }) => ({
+    ...snapshot,
+    // Paths lack the prefix. Requests are measured, as for this format of the log.
+    config: { ...config, showsSnapshot: true, serverPathPrefix: null, logFormat: "json" },
+    rateLimits: null,
+  }));
+  return async ({ path, query, profile, identity }, signal) => {
+    runs.increment();
+    const headers = { accept: "application/x-ndjson", ...profile && { "accept-profile": profile } };
+    const request = new Request(`http://localhost${path}?${query}`, { headers, signal });
+    // Without bookmarks the primary executes them.
+    const own = { ...contextOf(context()), bookmarkHeader: null };
+    const exchange = receive(request, { identity, isUnlogged: true, path }, own);
+    const { cache, config } = own.snapshot;
+    const startedAt = performance.now();
+    const reply = await answer(exchange);
+    try {
+      if (exchange.failure === null && exchange.plan?.kind === "read") {
+        const lines = await linesOf(reply, config.liveMaxRows);
+        const ms = performance.now() - startedAt - exchange.timing!.queueMs;
+        const { read } = exchange.plan;
+        const tables = await dependentTables(read, cache!, service.database);
+        const interest = interestOf(tables, read.root, query);
+        const snapshot = parsePgSnapshot(reply.snapshot!);
+        return { lines, snapshot, ms, keyColumns: keyColumnsOf(read), interest, cache };
+      }
+    } catch (thrown) {
+      failureReply(exchange, thrown);
+    }
+    reportOutcome(exchange);
+    const error = exchange.failure?.error ?? errors.invalidLiveQuery("It does not read a relation");
+    void service.reloadIfStale(error);
+    return error;
+  };
+}
+
+/** Returns the lines of a reply. Throws `182` if there are more than `max`. */
+async function linesOf({ content }: Reply, max: number): Promise<readonly string[]> {
+  const lines: string[] = [];
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let rest = "";
+  for await (const chunk of content instanceof Uint8Array ? [content] : content ?? []) {
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = parts.pop()!;
+    for (const part of parts) lines.push(part);
+    if (lines.length > max) throw errors.liveResultTooLarge(max);
+  }
+  return lines;
+}
+
+/** Returns the output names of the primary key's columns; empty if the rows lack one. */
+function keyColumnsOf({ root: { items }, relation }: ReadPlan): readonly string[] {
+  const { primaryKey } = relation!;
+  if (items.some(({ kind }) => kind === "all")) return primaryKey;
+  const names = new Map(items.flatMap((item) => {
+    const isColumn = item.kind === "column" && item.cast === null && item.field.path.length === 0;
+    return isColumn ? [[item.field.column, item.key]] : [];
+  }));
+  const keys = primaryKey.flatMap((column) => names.get(column) ?? []);
+  return keys.length === primaryKey.length ? keys : [];
+}

@@ -1,0 +1,159 @@
+/** Reads the records of changes: polls while there are groups, and keeps the triggers recording.
+ * @module */
+import { metadataBatch, type ReadBatch } from "../../database/batch.ts";
+import type { Database } from "../../database/database.ts";
+import { type Deferred, deferred } from "../../base/lib/deferred.ts";
+import { getOrMake } from "../../base/lib/group_by.ts";
+import type { Schedule } from "../../base/lib/timers.ts";
+import type { LiveGroups } from "./groups.ts";
+import { parsePgSnapshot, type PgSnapshot } from "./offset.ts";
+
+interface ReaderOptions {
+  readonly database: Database;
+  readonly intervalMs: () => number;
+  /** Without groups the reader stops. */
+  readonly groups: Pick<LiveGroups, "markAll" | "record" | "size">;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  readonly schedule: Schedule;
+  /** Called for the first poll that fails behind one that did not. */
+  readonly onFailure: (thrown: unknown) => void;
+}
+
+/** Records stay for 5 s at least, so that a reader which was away for less has missed none. */
+const maxGapMs = 4000;
+/** The triggers record for 20 s behind each renewal. */
+const renewalMs = 5000;
+
+interface Position {
+  readonly snapshot: PgSnapshot;
+  /** Another one if PostgreSQL has lost records, in a crash. */
+  readonly epoch: string | null;
+  readonly at: number;
+}
+
+export class ChangeReader {
+  /** Null before the first poll, and behind a failure. */
+  #last: Position | null = null;
+  /** When the last poll that succeeded ended. */
+  #readAt = -Infinity;
+  #isFailing = false;
+  /** The poll at the last renewal: what it saw may be deleted with the next one. */
+  #renewed: Position | null = null;
+  /** Transactions below may not have seen the reader; null once they have ended. */
+  #unseenBelow: bigint | null = null;
+  #state: "stopped" | "polling" | "closed" = "stopped";
+  /** Resolves behind the next poll; null while no request waits for it. */
+  #polled: Deferred<boolean> | null = null;
+  #cancelTimer = () => {};
+
+  constructor(readonly options: ReaderOptions) {}
+
+  /** Whether no change can be missed: a poll succeeded a short time ago. */
+  get isReading(): boolean {
+    return this.#state !== "closed" && this.#last !== null &&
+      this.options.now() - this.#readAt <= maxGapMs;
+  }
+
+  /** Starts to poll. Resolves, however long a poll takes, with whether it can read the changes. */
+  async start(): Promise<boolean> {
+    if (this.#state === "closed") return false;
+    if (this.isReading && this.#state === "polling") return true;
+    const { promise } = this.#polled ??= deferred<boolean>();
+    if (this.#state === "stopped") {
+      this.#state = "polling";
+      void this.#poll();
+    }
+    return await promise;
+  }
+
+  close(): void {
+    this.#state = "closed";
+    this.#cancelTimer();
+    this.#settle();
+  }
+
+  async #poll(): Promise<void> {
+    const { intervalMs, groups, now, schedule } = this.options;
+    try {
+      await this.#read(now());
+      this.#readAt = now();
+      this.#isFailing = false;
+    } catch (thrown) {
+      this.#last = null;
+      if (!this.#isFailing && this.#state === "polling") this.options.onFailure(thrown);
+      this.#isFailing = true;
+    }
+    this.#settle();
+    if (this.#state !== "polling") return;
+    if (groups.size === 0) this.#state = "stopped";
+    else this.#cancelTimer = schedule(() => void this.#poll(), intervalMs());
+  }
+
+  /** Reads the records since the last poll, or begins anew. */
+  async #read(at: number): Promise<void> {
+    const { now, groups } = this.options;
+    const last = this.#last;
+    if (last === null || at - last.at > maxGapMs) return await this.#begin();
+    if (at - this.#renewed!.at >= renewalMs) {
+      await this.#renew(this.#renewed!.snapshot);
+      this.#renewed = last;
+    }
+    const { records, position } = await this.#query(at, last.snapshot);
+    if (now() - last.at > maxGapMs || position.epoch !== last.epoch) return await this.#begin();
+    this.#last = position;
+    if (records.size > 0) groups.record(records);
+    if (this.#unseenBelow === null || position.snapshot.xmin < this.#unseenBelow) return;
+    this.#unseenBelow = null;
+    groups.markAll();
+  }
+
+  /** Has the triggers record, and takes the snapshot from which on they do. */
+  async #begin(): Promise<void> {
+    const at = this.options.now();
+    await this.#renew(null);
+    const { position } = await this.#query(at, null);
+    this.#last = position;
+    this.#renewed = position;
+    this.#unseenBelow = position.snapshot.xmax;
+    this.options.groups.markAll();
+  }
+
+  async #renew(seen: PgSnapshot | null): Promise<void> {
+    const batch = batchOf("select svc_live.renew($1)", seen);
+    await this.options.database.transaction({ ...batch, access: "read write" });
+  }
+
+  async #query(at: number, since: PgSnapshot | null) {
+    const { rows } = await this.options.database.transaction(batchOf(pollQuery, since));
+    const [text, changes] = rows.at(-1)![0]!;
+    const records = recordsOf(changes!);
+    const [epoch = null] = records.get(0)!;
+    records.delete(0);
+    return { position: { snapshot: parsePgSnapshot(text!), epoch, at }, records };
+  }
+
+  #settle(): void {
+    this.#polled?.resolve(this.#last !== null && this.#state !== "closed");
+    this.#polled = null;
+  }
+}
+
+/** Without a snapshot, it returns the epoch alone. */
+const pollQuery = `select pg_catalog.pg_current_snapshot()::text, (select pg_catalog.json_agg(
+  pg_catalog.json_build_array(c.relation, c.scope))
+  from svc_live.changes(coalesce($1, pg_catalog.pg_current_snapshot())) c)`;
+
+function batchOf(text: string, snapshot: PgSnapshot | null): ReadBatch {
+  const statement = { text, params: [snapshot?.text ?? null], use: "rows" } as const;
+  return { ...metadataBatch([statement]), isTraced: false };
+}
+
+/** Reads a JSON array of OIDs with scopes. */
+function recordsOf(text: string): Map<number, Set<string | null>> {
+  const records = new Map<number, Set<string | null>>();
+  for (const [table, scope] of JSON.parse(text) as (readonly [string, string | null])[]) {
+    getOrMake(records, Number(table), () => new Set()).add(scope);
+  }
+  return records;
+}

@@ -1,0 +1,56 @@
+/** Which records of changes make a group run. @module */
+import { isEqual } from "../../api/plan/read/max_rows.ts";
+import type { ReadNode } from "../../api/plan/read/read_node.ts";
+import { splitQuery } from "../../api/request/url/query_string.ts";
+
+const integer = /^(?:0|-?[1-9]\d*)$/;
+/** Types of scope columns, and their values as PostgreSQL writes them, whatever its settings. */
+export const scopeTypes = {
+  int2: integer,
+  int4: integer,
+  int8: integer,
+  uuid: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  text: /^/,
+  varchar: /^/,
+} as const;
+
+/**
+ * Records with another value of the column cannot change the result of a query with the filter
+ * `<column>=eq.<value>`.
+ */
+export interface LiveScope {
+  readonly column: string;
+  readonly type: keyof typeof scopeTypes;
+}
+
+/** Tables by oid, each with its scope if it has one. */
+export type DependentTables = ReadonlyMap<number, LiveScope | null>;
+
+/** Tables whose records make a group run, with the value of the scope that these must have; null for any. */
+export type Interest = ReadonlyMap<number, string | null>;
+
+/** Values of scopes by table; null for a record without one. */
+export type ChangeRecords = ReadonlyMap<number, ReadonlySet<string | null>>;
+
+export function concerns(interest: Interest, records: ChangeRecords): boolean {
+  return Array.from(interest).some(([table, value]) => {
+    const scopes = records.get(table);
+    return scopes !== undefined && (value === null || scopes.has(value) || scopes.has(null));
+  });
+}
+
+/** Returns the interest of a query with this plan of its root. */
+export function interestOf(tables: DependentTables, root: ReadNode, query: string): Interest {
+  return new Map(Array.from(tables, ([table, scope]) => {
+    const isFixed = scope !== null &&
+      root.conditions.some((each) => isEqual(each, scope.column) && each.convert === null);
+    return [table, isFixed ? comparedValue(query, scope) : null];
+  }));
+}
+
+/** Returns the value of a filter; null unless it is as PostgreSQL writes it. The plan may lack values. */
+function comparedValue(query: string, { column, type }: LiveScope): string | null {
+  const filters = splitQuery(query).filter(({ name }) => name === column);
+  const [, value] = /^eq\.(.*)$/s.exec(filters[0]?.value ?? "") ?? [];
+  return filters.length === 1 && value !== undefined && scopeTypes[type].test(value) ? value : null;
+}

@@ -1,0 +1,40 @@
+/**
+ * The endpoint for agents as a module of its own, for bundles that must contain it.
+ *
+ * A handler with `mcpPath` loads the endpoint and the npm package `@modelcontextprotocol/server` with
+ * the first message. A runtime that loads nothing later, such as Cloudflare Workers, needs both in its
+ * bundle:
+ *
+ * ```ts ignore
+ * import { createHandler } from "svc-api";
+ * import { withMcp } from "svc-api/mcp";
+ *
+ * const api = withMcp(createHandler({ dbUri, dbSchemas: ["api"] }), { mcpPath: "/mcp" });
+ * ```
+ *
+ * @module
+ */
+import type { HandlerConfig } from "../../state/config/handler_config.ts";
+import type { Handler } from "../../api/handler/lazy_handler.ts";
+import { type ExtensibleHandler, mcpExtension } from "./mcp_port.ts";
+import { loadLibrary, openEndpoint } from "./endpoint.ts";
+
+export { loadLibrary, openEndpoint };
+
+/** Options of the endpoint, which replace those of the handler. */
+export type McpOptions = Pick<
+  HandlerConfig,
+  Extract<keyof HandlerConfig, `mcp${string}`>
+>;
+
+/**
+ * Gives a handler of `createHandler` the endpoint. Returns the handler.
+ *
+ * Throws an `Error` for another handler, for one that has answered a request, and for an invalid option.
+ */
+export function withMcp(handler: Handler, options: McpOptions = {}): Handler {
+  const extend = (handler as ExtensibleHandler)[mcpExtension];
+  if (extend === undefined) throw new Error("withMcp: expected a handler of createHandler");
+  extend(() => Promise.resolve({ openEndpoint, loadLibrary }), options);
+  return handler;
+}

@@ -1,0 +1,273 @@
+/** The host of the endpoint for agents: knows its paths, and makes the requests of the API that its
+ * messages cause. The endpoint itself is loaded with the first message. @module */
+import type { Credential } from "../../state/auth/credential.ts";
+import type { Identity } from "../../state/auth/jwt_cache.ts";
+import type { Config } from "../../state/config/options.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { type Reply, withBookmark } from "../../api/response/reply.ts";
+import type { RequestService } from "../../state/app_state/request_service.ts";
+import type { Snapshot } from "../../state/app_state/snapshot.ts";
+import { receiveBody } from "../../api/request/body/body.ts";
+import { RawDecoder } from "../../api/request/body/decoders.ts";
+import { isParameterName } from "../../api/request/url/query_params.ts";
+import type { RawRequest } from "../../api/request/raw_request.ts";
+import { version } from "../../base/version.ts";
+import { admitClient, admitIdentity, authenticateRequest } from "../../api/handler/admission.ts";
+import { changedContext } from "../../api/handler/context.ts";
+import { type AgentsHost, type Context, Exchange } from "../../api/handler/exchange.ts";
+import type {
+  LoadMcp,
+  McpCall,
+  McpEndpoint,
+  McpHostFacts,
+  McpMessage,
+  McpReply,
+} from "./mcp_port.ts";
+import { answer, failureReply } from "../../api/handler/pipeline.ts";
+import { bodyOptions } from "../../api/handler/receive_body.ts";
+import { identifiersOf } from "../../api/handler/receive.ts";
+import { lengthError } from "../../api/request/length_limits.ts";
+import { reportOutcome } from "../../api/handler/report.ts";
+
+/** Loads the module beside this one. A bundle has it as `mcp.js`. */
+export const loadMcp: LoadMcp = () => import(new URL("./endpoint.ts", import.meta.url).href);
+
+/** Where clients look for the issuers of tokens (RFC 9728, section 3.1). */
+const metadataPrefix = "/.well-known/oauth-protected-resource";
+
+/** Returns the host of a service; null unless `mcp-path` is set at the start. */
+export function agentsOf(service: RequestService, load: LoadMcp = loadMcp): AgentsHost | null {
+  const { mcpPath } = service.snapshot.config;
+  return mcpPath === null ? null : new McpHost(service, mcpPath, load);
+}
+
+/** The endpoint of a service, from its first message on. */
+class McpHost implements AgentsHost {
+  readonly #service: RequestService;
+  readonly #load: LoadMcp;
+  readonly #path: string;
+  #opening: Promise<McpEndpoint> | null = null;
+  /** Returns the context of the requests that a message causes. */
+  readonly contextOf = changedContext((snapshot) => ({
+    ...snapshot,
+    config: limitedConfig(snapshot.config),
+  }));
+
+  /** The path is that of the start: the option is not reloadable. */
+  constructor(service: RequestService, path: string, load: LoadMcp) {
+    this.#service = service;
+    this.#path = path;
+    this.#load = load;
+  }
+
+  /** Returns whether a raw path is one of the endpoint's. */
+  matches(path: string): boolean {
+    const { mcpAuthorizationServers } = this.#service.snapshot.config;
+    return path === this.#path ||
+      (mcpAuthorizationServers !== null && path === metadataPrefix + this.#path);
+  }
+
+  /** Returns the origins that CORS allows; `none` for none, null for any. */
+  allowedOrigins(path: string): readonly string[] | null | "none" {
+    if (path.startsWith(metadataPrefix)) return null;
+    return this.#service.snapshot.config.mcpAllowedOrigins ?? "none";
+  }
+
+  /** Answers a request to one of the paths. Never rejects. */
+  async respond(exchange: Exchange): Promise<Reply> {
+    const message = new HostedMessage(exchange, this);
+    try {
+      admitClient(exchange);
+      const endpoint = await this.#open();
+      return message.answered(await endpoint(message));
+    } catch (thrown) {
+      return message.answered(message.fail(thrown));
+    }
+  }
+
+  async #open(): Promise<McpEndpoint> {
+    this.#opening ??= this.#load().then(({ openEndpoint }) =>
+      openEndpoint(hostFacts(this.#service))
+    );
+    try {
+      return await this.#opening;
+    } catch (error) {
+      this.#opening = null;
+      throw error;
+    }
+  }
+}
+
+/** Returns the configuration of requests that a message causes. */
+function limitedConfig(config: Config): Config {
+  const limits = {
+    embedMaxRows: Math.min(config.dbMaxRows ?? Infinity, config.mcpMaxRows),
+    maxStatementTimeoutMs: Math.round(config.mcpTimeout * 1000),
+  };
+  return { ...config, ...limits };
+}
+
+/** Returns the configuration of requests for metadata, which an agent may read in any mode. */
+function metadataConfig(config: Config): Config {
+  return { ...config, dbRootSpec: null, openapiMode: "follow-privileges" };
+}
+
+function hostFacts(service: RequestService): McpHostFacts {
+  const { metricRegistry, dialect } = service;
+  const calls = metricRegistry.counter({
+    name: "mcp_calls_total",
+    help: "Calls of tools by agents",
+    labels: ["tool", "outcome"],
+  });
+  return {
+    serviceName: dialect.productToken,
+    version,
+    errors,
+    isParameterName,
+    reportFailure: (error) => service.observe({ kind: "unexpected-error", error }),
+    countCall: (tool, outcome) => calls.increment(tool, outcome),
+    reportWrite: (write) => service.observe({ kind: "agent-write", ...write }),
+  };
+}
+
+/** A request to the endpoint, as the endpoint sees it. */
+class HostedMessage implements McpMessage {
+  readonly request: Request;
+  readonly path: string;
+  readonly snapshot: Snapshot;
+  readonly #exchange: Exchange;
+  readonly #host: McpHost;
+  /** That of the last call that has one. */
+  #bookmark: string | null = null;
+
+  constructor(exchange: Exchange, host: McpHost) {
+    this.request = exchange.request;
+    this.path = exchange.pieces.path;
+    this.snapshot = exchange.context.snapshot;
+    this.#exchange = exchange;
+    this.#host = host;
+  }
+
+  async admit(audience: string | null): Promise<Identity> {
+    const exchange = this.#exchange;
+    const expected = audience ?? this.snapshot.config.jwtAud;
+    const identity = await authenticateRequest(exchange, expected);
+    exchange.identity = identity;
+    if (audience !== null) checkAudience(identity, exchange.credential, audience);
+    admitIdentity(exchange, identity);
+    return identity;
+  }
+
+  async receive(maxBytes: number): Promise<Uint8Array> {
+    const own = bodyOptions(this.#exchange);
+    const limit = own.maxBytes === 0 ? maxBytes : Math.min(own.maxBytes, maxBytes);
+    const options = { ...own, maxBytes: limit };
+    const payload = await receiveBody(this.request, () => new RawDecoder("text"), options);
+    return payload.kind === "raw" ? payload.bytes : new Uint8Array(0);
+  }
+
+  fail(thrown: unknown): Reply {
+    return failureReply(this.#exchange, thrown);
+  }
+
+  /** Returns the reply that the endpoint has made, with the bookmark of its calls. */
+  answered(reply: Reply): Reply {
+    return withBookmark(reply, { bookmark: this.#bookmark });
+  }
+
+  async call(call: McpCall): Promise<McpReply> {
+    const started = performance.timeOrigin + performance.now();
+    const { info, statements, context: { service } } = this.#exchange;
+    const exchange = this.#exchangeOf(call);
+    const reply = await answer(exchange);
+    this.#bookmark = reply.bookmark ?? this.#bookmark;
+    statements?.push(...exchange.statements ?? []);
+    if (call.tool !== null) {
+      const end = performance.timeOrigin + performance.now();
+      service.traceStage?.(`tools/call ${call.tool}`, { start: started, end });
+    }
+    reportOutcome(exchange);
+    const reload = service.reloadIfStale(exchange.failure?.error ?? null);
+    if (reload !== null) info.waitUntil?.(reload);
+    return reply;
+  }
+
+  /** Returns the exchange of a call, with the identity of the message. */
+  #exchangeOf(call: McpCall): Exchange {
+    const { identity, credential, timing, info, context: { service } } = this.#exchange;
+    const [request, pieces] = this.#requestOf(call);
+    const { config } = this.snapshot;
+    const { identifiers } = this.#exchange;
+    const { client = null, waitUntil } = info;
+    const exchange = new Exchange(request, this.#contextOf(call), {
+      info: { client, ...(waitUntil === undefined ? {} : { waitUntil }) },
+      pieces,
+      credential,
+      identifiers: request.headers.has("traceparent")
+        ? { ...identifiersOf(request, config, service), requestId: identifiers.requestId }
+        : identifiers,
+      refusal: lengthError([], pieces, config),
+      timing,
+    });
+    exchange.identity = identity;
+    if (call.subject === "metadata") exchange.rootReply = "metadata";
+    return exchange;
+  }
+
+  #contextOf({ subject, isReadOnly }: McpCall): Context {
+    const context = this.#host.contextOf(this.#exchange.context);
+    const { snapshot, snapshot: { config } } = context;
+    // The configuration of plans stays the same.
+    if (isReadOnly) {
+      return { ...context, snapshot: { ...snapshot, config: { ...config, dbReadOnly: true } } };
+    }
+    if (subject !== "metadata") return context;
+    return { ...context, snapshot: { ...snapshot, config: metadataConfig(config) } };
+  }
+
+  /** Returns the request, and its parts as database code sees them. */
+  #requestOf(call: McpCall): readonly [Request, RawRequest] {
+    const { method, path, query, body, signal } = call;
+    const headers: Record<string, string> = {};
+    const message = this.#exchange.pieces;
+    for (const [name, value] of Object.entries(message.headers)) {
+      if (!ofMessage.test(name)) headers[name] = value;
+    }
+    const profile = method === "GET" ? "accept-profile" : "content-profile";
+    Object.assign(headers, {
+      accept: call.subject === "metadata"
+        ? "application/openapi+json;version=3.1"
+        : "application/json",
+      [profile]: call.schema,
+      ...(call.prefer === undefined ? {} : { prefer: call.prefer }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...call.headers,
+    });
+    const { traceparent } = call.headers;
+    const request = new Request(`http://localhost${path}${query === "" ? "" : `?${query}`}`, {
+      method,
+      signal,
+      ...(body === undefined ? {} : { body }),
+      headers: traceparent === undefined ? {} : { traceparent },
+    });
+    return [request, { method, path, query, headers, cookies: message.cookies }];
+  }
+}
+
+/** Headers that are about the message, not about the requests that it causes. */
+const ofMessage = new RegExp(
+  "^(?:accept|accept-encoding|accept-profile|content-(?:encoding|length|profile|type)|expect|" +
+    "idempotency-key|if-.*|prefer|range|range-unit|transfer-encoding)$",
+);
+
+/** Throws `301` for a token without `aud`, which `jwt-aud` would let pass. */
+function checkAudience(
+  { claims }: Identity,
+  { token }: Pick<Credential, "token">,
+  audience: string,
+): void {
+  if (token === null) return;
+  const { aud } = JSON.parse(claims) as { readonly aud?: unknown };
+  const named = Array.isArray(aud) ? aud : [aud];
+  if (!named.includes(audience)) throw errors.invalidClaims("JWT not in audience");
+}

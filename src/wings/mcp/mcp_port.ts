@@ -1,0 +1,98 @@
+/** The interface between the host and the endpoint for agents (`src/wings/mcp/`). The endpoint is
+ * loaded with the first message, and may be another bundle: it uses the handler through these types
+ * alone. @module */
+import type { Identity } from "../../state/auth/jwt_cache.ts";
+import type { errors } from "../../base/errors/catalogue.ts";
+import type { HeaderList } from "../../base/lib/header_list.ts";
+import type { AgentWrite } from "../../base/observe/observation.ts";
+import type { Reply } from "../../api/response/reply.ts";
+import type { Snapshot } from "../../state/app_state/snapshot.ts";
+
+export interface McpModule {
+  /** Rejects if the library cannot be loaded. */
+  readonly openEndpoint: (host: McpHostFacts) => Promise<McpEndpoint>;
+  /** Loads the library of the protocol. Rejects if its package is missing. */
+  readonly loadLibrary: () => Promise<unknown>;
+}
+
+export type LoadMcp = () => Promise<McpModule>;
+
+/** Name of the method that `withMcp` calls, which may come from another bundle. */
+export const mcpExtension: unique symbol = Symbol.for("svc.mcp") as never;
+
+/** A handler that takes the endpoint from another module. */
+export interface ExtensibleHandler {
+  /** Sets the endpoint, and options by their names in camel case. Throws after the first request. */
+  readonly [mcpExtension]?: (load: LoadMcp, options: Readonly<Record<string, unknown>>) => void;
+}
+
+/** Answers a request to one of the endpoint's paths. Rejects with errors of the message's methods. */
+export type McpEndpoint = (message: McpMessage) => Promise<Reply>;
+
+/** Facts about the service that do not change. */
+export interface McpHostFacts {
+  /** Name of the service in its dialect. */
+  readonly serviceName: string;
+  readonly version: string;
+  readonly errors: typeof errors;
+  /** Returns whether a query string may use the name for something else than a filter. */
+  readonly isParameterName: (name: string) => boolean;
+  /** Reports a failure within the protocol's library. */
+  readonly reportFailure: (error: unknown) => void;
+  /** Counts the end of a call of a tool that exists, or of `_unknown`. */
+  readonly countCall: (tool: string, outcome: McpOutcome) => void;
+  readonly reportWrite: (write: Omit<AgentWrite, "kind">) => void;
+}
+
+/** `invalid`: wrong arguments; `error`: the API refused the request, or it failed. */
+export type McpOutcome = "success" | "error" | "invalid";
+
+/** A request to one of the endpoint's paths. */
+export interface McpMessage {
+  readonly request: Request;
+  /** As received. */
+  readonly path: string;
+  readonly snapshot: Snapshot;
+  /**
+   * Verifies the token, and counts the request for policies of `rate-limits` that need one. `audience` is
+   * the URI that the token must name; null leaves that to `jwt-aud`. Rejects with the API's errors.
+   */
+  admit(audience: string | null): Promise<Identity>;
+  /** Receives the body, decoded. Rejects with the API's errors. */
+  receive(maxBytes: number): Promise<Uint8Array>;
+  /** Makes the API's reply to an error, and reports the error as that of the request. */
+  fail(thrown: unknown): Reply;
+  /** Makes a request of the API in this process, with the identity of the message. Never rejects. */
+  call(request: McpCall): Promise<McpReply>;
+}
+
+/** A request of the API that a message causes. */
+export interface McpCall {
+  /** Name of the tool; null for a resource or a list of tools. */
+  readonly tool: string | null;
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Percent-encoded. */
+  readonly path: string;
+  /** Percent-encoded, without the question mark. */
+  readonly query: string;
+  readonly schema: string;
+  /** `metadata` reads the metadata of a schema, as JSON, instead of `path`. Default: `path`. */
+  readonly subject?: "path" | "metadata";
+  /** The transaction is read only, whatever the method. Default: the method decides. */
+  readonly isReadOnly?: boolean;
+  readonly prefer?: string;
+  /** JSON text. */
+  readonly body?: string;
+  /** Replaces headers of the message that database code sees. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** The reply of the API. */
+export interface McpReply {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly content: Uint8Array | ReadableStream<Uint8Array> | null;
+  /** Bytes of the content; null if it is unknown. */
+  readonly length: number | null;
+}

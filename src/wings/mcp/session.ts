@@ -1,0 +1,108 @@
+/** One message on its way through the endpoint, and the requests of the API that it causes. @module
+ */
+import type { Identity } from "../../state/auth/jwt_cache.ts";
+import type { Config } from "../../state/config/options.ts";
+import type { McpCall, McpHostFacts, McpMessage, McpReply } from "./mcp_port.ts";
+import type { AgentWrite } from "../../base/observe/observation.ts";
+import type { SchemaMetadata } from "../../api/query/schema_metadata.ts";
+import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
+
+/** The parameters of a message are wrong: `-32602` of JSON-RPC. The client sees the error's message. */
+export class InvalidParams extends Error {}
+
+/** Facts that a message has about itself. */
+export interface MessageFacts {
+  /** `tools/call` */
+  readonly method: string;
+  /** Name of the tool, or URI of the resource; null without one. */
+  readonly name: string | null;
+  /** Value of `_meta.traceparent`; null without one. */
+  readonly traceparent: string | null;
+}
+
+/** The failure of a request of the API that a tool needs. */
+export class ApiFailure extends Error {
+  readonly reply: McpReply;
+
+  constructor(reply: McpReply) {
+    super(`the API answered with status ${reply.status}`);
+    this.reply = reply;
+  }
+}
+
+/** A message of an authenticated client. */
+export class Session {
+  readonly host: McpHostFacts;
+  readonly message: McpMessage;
+  readonly identity: Identity;
+  readonly facts: MessageFacts;
+
+  constructor(
+    host: McpHostFacts,
+    message: McpMessage,
+    { identity, facts }: Pick<Session, "identity" | "facts">,
+  ) {
+    this.host = host;
+    this.message = message;
+    this.identity = identity;
+    this.facts = facts;
+  }
+
+  get config(): Config {
+    return this.message.snapshot.config;
+  }
+
+  /** Null until the schema cache is loaded; requests of the API fail then. */
+  get cache(): SchemaCache | null {
+    return this.message.snapshot.cache;
+  }
+
+  /** Returns the schema of an argument. Throws `InvalidParams` if it is not exposed. */
+  schemaOf(schema: string | undefined): string {
+    const { dbSchemas } = this.config;
+    if (schema === undefined) return dbSchemas[0]!;
+    if (dbSchemas.includes(schema)) return schema;
+    throw new InvalidParams(`schema: expected one of ${dbSchemas.join(", ")}`);
+  }
+
+  /** Makes a request of the API. */
+  async call(call: Omit<McpCall, "headers" | "signal" | "tool">): Promise<McpReply> {
+    const { method, name, traceparent } = this.facts;
+    const { signal, headers } = this.message.request;
+    const hasTrace = headers.has("traceparent");
+    return await this.message.call({
+      ...call,
+      tool: method === "tools/call" ? name : null,
+      signal,
+      headers: {
+        "mcp-method": method,
+        ...(name === null ? {} : { "mcp-name": name }),
+        ...(traceparent === null || hasTrace ? {} : { traceparent }),
+      },
+    });
+  }
+
+  /** Reads what the role may use in a schema. Throws `ApiFailure`. */
+  async metadata(schema: string): Promise<SchemaMetadata> {
+    const reply = await this.call({
+      method: "GET",
+      path: "/",
+      query: "",
+      schema,
+      subject: "metadata",
+    });
+    if (reply.status >= 400) throw new ApiFailure(reply);
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(reply.content as Uint8Array);
+    return JSON.parse(text) ?? { comment: null, privileges: [], functions: [], overloads: [] };
+  }
+
+  /** Reports a write to the log. `rows` is null if it failed or has no rows. */
+  reportWrite(
+    { method, path, query }: Pick<McpCall, "method" | "path" | "query">,
+    { status, rows }: Pick<AgentWrite, "rows" | "status">,
+  ): void {
+    const target = query === "" ? path : `${path}?${query}`;
+    const { identity: { role }, facts: { name } } = this;
+    this.host.reportWrite({ role, tool: name ?? "", method, target, status, rows });
+  }
+}

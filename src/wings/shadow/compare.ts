@@ -1,0 +1,210 @@
+/** Compares two answers to one read. @module */
+import { isJsonObject, type JsonObject } from "../../base/lib/json_object.ts";
+import { splitQuery } from "../../api/request/url/query_string.ts";
+import { shownValue } from "./shape.ts";
+import type { TimedAnswer } from "./timed_answer.ts";
+
+type ReadAnswer = Omit<TimedAnswer, "milliseconds">;
+
+/** Texts of both sides by their places: `status`, `header Content-Range`, `[].price`. */
+export type AnswerDifferences = ReadonlyMap<string, readonly [upstream: string, own: string]>;
+
+/** Headers that clients of the interface read. */
+const comparedHeaders =
+  ("Allow,Cache-Control,Content-Location,Content-Range,Content-Type,Location," +
+    "Preference-Applied,WWW-Authenticate").split(",");
+
+export interface CompareOptions {
+  readonly order: RowOrder;
+  /** Places whose values are not compared. */
+  readonly noise: ReadonlySet<string>;
+}
+
+/** Returns the differences. Of answers with unlike statuses, only these are compared. */
+export function compareAnswers(
+  upstream: ReadAnswer,
+  own: ReadAnswer,
+  options: CompareOptions,
+): AnswerDifferences {
+  const comparison = new AnswerComparison(options);
+  if (upstream.status !== own.status) {
+    comparison.add("status", errorOf(upstream), errorOf(own));
+  } else if (!options.noise.has("status")) {
+    for (const name of comparedHeaders) {
+      const [one, other] = [upstream, own].map(({ headers }) => headerText(headers, name));
+      if (one !== other) comparison.add(`header ${name}`, one, other);
+    }
+    if (upstream.text !== own.text) comparison.compare(bodyOf(upstream), bodyOf(own), "");
+  }
+  return comparison.found;
+}
+
+function headerText(headers: Headers, name: string): string | undefined {
+  const value = headers.get(name)?.replace(/\s*([;,])\s*/g, "$1");
+  return name === "Content-Type" ? value?.toLowerCase() : value;
+}
+
+/** Returns the value of JSON, the lines of CSV by the line of names, else the text. */
+function bodyOf({ headers, text }: ReadAnswer): unknown {
+  const type = headers.get("Content-Type") ?? "";
+  const [names = "", ...lines] = /^text\/csv\b/.test(type) ? text.split("\n") : [];
+  if (names !== "") return lines.map((line) => ({ [names]: line }));
+  try {
+    return /[/+]json\b/.test(type) ? JSON.parse(text.replace(stringOrLongNumber, exact)) : text;
+  } catch {
+    return text;
+  }
+}
+
+const stringOrLongNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]{15,}/g;
+
+/** Returns a string in place of a number that JavaScript would round. */
+function exact(part: string): string {
+  return part.startsWith('"') ? part : `"number ${part}"`;
+}
+
+function errorOf(answer: ReadAnswer): unknown {
+  return answer.status < 400 ? answer.status : { status: answer.status, body: bodyOf(answer) };
+}
+
+/** Values at longer places are compared as texts, so that the time does not grow with the depth. */
+const maxPlaceChars = 120;
+
+interface Element {
+  readonly value: unknown;
+  /** Equal values share it. */
+  readonly text: string;
+  /** Elements of a run have no order among each other. */
+  readonly run: number;
+}
+
+/** Compares bodies. The place of a value has `[]` for every index, so that rows share places. */
+class AnswerComparison {
+  readonly found = new Map<string, readonly [upstream: string, own: string]>();
+
+  /** Texts of arrays and objects, which are parts of others. */
+  readonly #texts = new WeakMap<object, string>();
+
+  constructor(private readonly options: CompareOptions) {}
+
+  add(place: string, upstream: unknown, own: unknown): void {
+    if (this.options.noise.has(place) || this.found.has(place)) return;
+    this.found.set(place, [shownValue(upstream, place), shownValue(own, place)]);
+  }
+
+  compare(upstream: unknown, own: unknown, place: string): void {
+    if (this.#isNoise(place) || JSON.stringify(upstream) === JSON.stringify(own)) return;
+    if (place.length > maxPlaceChars) this.add(place, upstream, own);
+    else if (Array.isArray(upstream) && Array.isArray(own)) {
+      this.#compareArrays(upstream, own, `${place}[]`);
+    } else if (isJsonObject(upstream) && isJsonObject(own)) {
+      for (const name of new Set([...Object.keys(upstream), ...Object.keys(own)])) {
+        const [one, other] = [upstream, own].map((each) =>
+          Object.hasOwn(each, name) ? each[name] : undefined
+        );
+        this.compare(one, other, `${place}.${name}`);
+      }
+    } else this.add(place || "body", upstream, own);
+  }
+
+  /** Values of an array of another length are noise, too. */
+  #isNoise(place: string): boolean {
+    return this.options.noise.has(place) || this.options.noise.has(`${place}[]`);
+  }
+
+  #compareArrays(upstream: readonly unknown[], own: readonly unknown[], place: string): void {
+    const [elements, ownElements] = [this.#elements(upstream, place), this.#elements(own, place)];
+    const differsAt = elements.findIndex(({ text }, at) => text !== ownElements[at]?.text);
+    if (differsAt < 0 && upstream.length === own.length) return;
+    const [rows, ownRows] = [without(elements, ownElements), without(ownElements, elements)];
+    if (upstream.length !== own.length) {
+      const [one, other] = [{ rows: upstream.length }, { rows: own.length }];
+      this.add(place, { ...one, only: rows[0]?.value }, { ...other, only: ownRows[0]?.value });
+    } else if (rows.length === 0) {
+      this.add(`order of ${place}`, elements[differsAt]!.value, ownElements[differsAt]!.value);
+    } else rows.forEach(({ value }, at) => this.compare(value, ownRows[at]!.value, place));
+  }
+
+  /** Returns elements in an order that both arrays share if they are equal. */
+  #elements(values: readonly unknown[], place: string): readonly Element[] {
+    const keys = this.options.order(place, values);
+    let run = 0;
+    let last = "";
+    return values.map((value, at) => {
+      // Rows of equal keys have no order among each other.
+      const key = typeof keys === "string"
+        ? ""
+        : JSON.stringify(keys.map((each) => (value as JsonObject)[each]));
+      run = keys === "as is" ? at : key === last ? run : run + 1;
+      last = key;
+      return { value, run, text: this.#text(value, place) };
+    }).sort((one, other) => one.run - other.run || (one.text < other.text ? -1 : 1));
+  }
+
+  /** Returns a text that equal values share: without noise, members by name, rows in their order. */
+  #text(value: unknown, place: string): string {
+    if (this.#isNoise(place)) return "";
+    if (typeof value !== "object" || value === null || place.length > maxPlaceChars) {
+      return JSON.stringify(value);
+    }
+    let text = this.#texts.get(value);
+    if (text !== undefined) return text;
+    if (Array.isArray(value)) {
+      text = `[${this.#elements(value, `${place}[]`).map((each) => each.text)}]`;
+    } else {
+      const members = Object.entries(value).sort(([one], [other]) => one < other ? -1 : 1);
+      text = `{${
+        members.map(([name, each]) =>
+          `${JSON.stringify(name)}:${this.#text(each, `${place}.${name}`)}`
+        )
+      }}`;
+    }
+    this.#texts.set(value, text);
+    return text;
+  }
+}
+
+/** Returns the elements whose texts are not among others, each of which stands for one element. */
+function without(elements: readonly Element[], others: readonly Element[]): readonly Element[] {
+  const counts = new Map<string, number>();
+  for (const { text } of others) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return elements.filter(({ text }) => {
+    const left = counts.get(text) ?? 0;
+    counts.set(text, left - 1);
+    return left <= 0;
+  });
+}
+
+/**
+ * Returns the order of an array at a place of a body: the names of the members that order its rows,
+ * `any` for rows without an order, `as is` where all elements have their position.
+ */
+export type RowOrder = (
+  place: string,
+  rows: readonly unknown[],
+) => readonly string[] | "any" | "as is";
+
+/** Returns the orders that the query string of a target requests. */
+export function rowOrder(target: string): RowOrder {
+  const orders = new Map<string, readonly string[]>();
+  let select = "";
+  for (const { name, value } of splitQuery(target.slice(target.indexOf("?") + 1))) {
+    if (name === "select") select = value ?? "";
+    const [, path] = /^(?:(.*)\.)?order$/.exec(name) ?? [null];
+    if (path === null) continue;
+    orders.set(path ?? "", (value ?? "").split(",").map((term) => term.split(".")[0]!));
+  }
+  // Other arrays in rows are values of columns.
+  const isEmbed = (rows: readonly unknown[]) =>
+    select.includes("(") && (select.includes("...") || rows.every(isJsonObject));
+  return (place, rows) => {
+    const path = place.replaceAll("[]", "").slice(1);
+    const keys = orders.get(path);
+    if (keys === undefined) return path === "" || isEmbed(rows) ? "any" : "as is";
+    // Ties are unknown if a key is not a member of the rows.
+    const hasKeys = rows.every((row) =>
+      isJsonObject(row) && keys.every((key) => Object.hasOwn(row, key))
+    );
+    return hasKeys ? keys : "as is";
+  };
+}

@@ -1,0 +1,102 @@
+/** Repeats reads of an upstream server in this process, and compares the answers. @module */
+import type { HandleApi } from "../console/server/console_routes.ts";
+import { compareAnswers, rowOrder } from "./compare.ts";
+import type { ReadLine, Tally } from "./tally.ts";
+import { observedAnswer, type TimedAnswer } from "./timed_answer.ts";
+
+export interface ShadowOptions {
+  /** Origin and path before the targets of requests, without a slash at the end. */
+  readonly upstream: string;
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** The handler that is compared. */
+  readonly handle: HandleApi;
+  readonly tally: Tally;
+  /** Milliseconds of a monotonic clock. */
+  readonly now: () => number;
+  /** Selects the reads that are compared. */
+  readonly isSampled: () => boolean;
+  /** Resolves when the answer that has ended is on its way to the client. */
+  readonly pause: () => Promise<void>;
+}
+
+/** A read without a body. */
+export interface RepeatedRead extends ReadLine {
+  readonly headers: Headers;
+}
+
+/** Reads of which an answer is kept until it is compared: at most 256 KiB each. */
+const maxOpen = 64;
+/** Comparisons that run at a time. Each takes a connection of the pool. */
+const maxRunning = 4;
+/** An upstream that does not answer in this time would end all comparisons. */
+const timeoutMs = 60_000;
+
+/** Compares reads within limits. Others are counted as not compared. */
+export class Shadow {
+  readonly #lanes = Array.from({ length: maxRunning }, () => Promise.resolve());
+  #count = 0;
+  #open = 0;
+  #isStopping = false;
+
+  constructor(readonly options: ShadowOptions) {}
+
+  /** Returns whether to compare a read. If so, call {@linkcode compareLater} once. */
+  reserve(): boolean {
+    const isFree = this.#open < maxOpen && this.options.isSampled();
+    if (isFree) this.#open++;
+    else this.options.tally.notCompared++;
+    return isFree;
+  }
+
+  /** Compares the answer to a read when others have ended; null stands for a failure. */
+  compareLater(read: RepeatedRead, upstream: TimedAnswer | null): void {
+    const lane = this.#count++ % maxRunning;
+    this.#lanes[lane] = this.#lanes[lane]!.then(this.options.pause)
+      .then(() => this.compare(read, this.#isStopping ? null : upstream))
+      .then(() => void this.#open--);
+  }
+
+  /** Begins no further comparison. Resolves when those that run have ended. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await Promise.all(this.#lanes);
+  }
+
+  /** Compares the answer to a read with that of the handler. Never rejects. */
+  async compare(read: RepeatedRead, upstream: TimedAnswer | null): Promise<void> {
+    const { handle, tally, upstream: base } = this.options;
+    const { method, target, headers } = read;
+    // A repeated read would add to the load of a server that refuses requests for now.
+    const isOverload = upstream?.status === 429 || (upstream?.status ?? 0) >= 502;
+    if (upstream === null || isOverload) return void tally.notCompared++;
+    try {
+      const request = new Request(new URL(base).origin + target, { method, headers });
+      const own = await this.#answer(() => handle(request, { isUnlogged: true }));
+      const durations = [upstream.milliseconds, own.milliseconds] as const;
+      const options = { order: rowOrder(target), noise: new Set<string>() };
+      const found = compareAnswers(upstream, own, options);
+      if (found.size === 0) return tally.add(read, found, durations);
+      // Values of now() and the like differ between two answers of the upstream, too.
+      const noise = new Set(compareAnswers(upstream, await this.request(read), options).keys());
+      tally.add(read, compareAnswers(upstream, own, { ...options, noise }), durations);
+    } catch {
+      tally.notCompared++;
+    }
+  }
+
+  /** Sends a read to the upstream. Rejects if that fails, or if the body is too long. */
+  request({ method, target, headers }: RepeatedRead): Promise<TimedAnswer> {
+    const { fetch, upstream } = this.options;
+    const signal = AbortSignal.timeout(timeoutMs);
+    const init = { method, headers, signal, redirect: "manual" } as const;
+    return this.#answer(() => fetch(upstream + target, init));
+  }
+
+  async #answer(send: () => Promise<Response>): Promise<TimedAnswer> {
+    const { response, copy } = await observedAnswer(send, this.options.now);
+    await response.body?.pipeTo(new WritableStream());
+    const answer = await copy;
+    if (answer === null) throw new Error("the body is too long");
+    return answer;
+  }
+}

@@ -1,0 +1,51 @@
+/** Shapes of reads, and texts of a report, which contain no secrets. @module */
+import { redact } from "../../base/observe/redact.ts";
+import { operators } from "../../api/request/url/operators.ts";
+import { percentDecode } from "../../base/http/percent.ts";
+import { splitQuery } from "../../api/request/url/query_string.ts";
+import type { ReadLine } from "./tally.ts";
+
+/** Characters of a text in a report. */
+const maxTextChars = 160;
+
+/** Returns the shape of a read: the path, and the names of parameters and operators without values. */
+export function shapeOf({ method, target }: ReadLine): string {
+  const [path = "", ...query] = target.split("?");
+  const names = splitQuery(query.join("?")).map(({ name, value }) =>
+    name + operatorOf(value ?? "")
+  );
+  const params = [...new Set(names)].sort().join("&");
+  return shownText(`${method} ${path}${params && `?${params}`}`);
+}
+
+function operatorOf(value: string): string {
+  const [, not = "", word = ""] = /^(not\.)?([a-z]+)(?:\([^)]*\))?\./.exec(value) ?? [];
+  return operators.has(word) ? `=${not}${word}` : "";
+}
+
+/** Returns a target, or a text that may contain one, for a report. */
+export function shownTarget(text: string): string {
+  return shownText(text.replace(
+    /([?&;][^=&;]*=)[^&;]*/g,
+    (param, head: string) => isSecretName(percentDecode(param, "replace")) ? `${head}***` : param,
+  ));
+}
+
+/** Returns a value of a body for a report. `place` names it. */
+export function shownValue(value: unknown, place: string): string {
+  if (value === undefined) return "nothing";
+  const hide = (name: string, member: unknown) => isSecretName(name) ? "***" : member;
+  return isSecretName(place) ? "***" : shownTarget(JSON.stringify(value, hide));
+}
+
+/** Returns whether the values of a name may be secrets. */
+export function isSecretName(name: string): boolean {
+  return /token|secret|pass|pwd|jwt|api_?key|private|credential|authorization|cookie|session/i
+    .test(name);
+}
+
+/** Returns one line without tokens, and without characters that control a terminal. */
+export function shownText(text: string): string {
+  const line = redact(text).replace(/\p{Cf}/gu, " ");
+  return line.length > maxTextChars ? `${line.slice(0, maxTextChars)}…` : line;
+}

@@ -1,0 +1,94 @@
+/** Counts reads by their shape, and writes the report. @module */
+import { percentile } from "../console/server/live_figures.ts";
+import type { AnswerDifferences } from "./compare.ts";
+import { isSecretName, shapeOf, shownTarget, shownText } from "./shape.ts";
+
+/** Shapes that are counted each by itself; reads of others are counted together. */
+const maxShapes = 1000;
+/** Comparisons that percentiles are taken from: the newest ones. */
+const maxDurations = 10_000;
+/** Differences that an example shows. */
+const maxShown = 5;
+
+/** A read, by its request line. */
+export interface ReadLine {
+  readonly method: string;
+  /** Path and query string. */
+  readonly target: string;
+}
+
+interface ShapeCount {
+  compared: number;
+  differing: number;
+  /** Lines on the first answer that differs. */
+  example: readonly string[];
+}
+
+type DurationPair = readonly [upstream: number, own: number];
+
+export class Tally {
+  /** All requests, writes included. */
+  requests = 0;
+  /** Reads without a comparison. */
+  notCompared = 0;
+  compared = 0;
+  readonly #shapes = new Map<string, ShapeCount>();
+  readonly #durations: DurationPair[] = [];
+
+  /** Counts a comparison of answers that took `durations` in milliseconds. */
+  add(read: ReadLine, differences: AnswerDifferences, durations: DurationPair): void {
+    this.#durations[this.compared++ % maxDurations] = durations;
+    let shape = shapeOf(read);
+    if (!this.#shapes.has(shape) && this.#shapes.size >= maxShapes) shape = "other shapes";
+    const count = this.#shapes.get(shape) ?? { compared: 0, differing: 0, example: [] };
+    this.#shapes.set(shape, count);
+    count.compared++;
+    if (differences.size > 0 && ++count.differing === 1) {
+      count.example = exampleOf(read, differences);
+    }
+  }
+
+  /** The shapes with differences, those of most reads first. */
+  get differing(): readonly (readonly [shape: string, count: ShapeCount])[] {
+    return Array.from(this.#shapes).filter(([, { differing }]) => differing > 0)
+      .sort(([, one], [, other]) => other.differing - one.differing);
+  }
+
+  /** Returns `Your 41,208 requests: 3 shapes differ`. */
+  line(): string {
+    const { length } = this.differing;
+    const verb = length === 1 ? "1 shape differs" : `${length || "no"} shapes differ`;
+    return `Your ${countText(this.requests)} requests: ${verb}`;
+  }
+
+  report(): string {
+    const others = this.requests - this.compared - this.notCompared;
+    const blocks = this.differing.map(([shape, { compared, differing, example }]) =>
+      `\n${shape}\n  ${countText(differing)} of ${countText(compared)} differ, such as\n` +
+      example.map((line) => `  ${line}\n`).join("")
+    );
+    return `${this.line()}\n  ${countText(this.compared)} reads compared, ` +
+      `${countText(this.notCompared)} not compared, ${countText(others)} other requests\n` +
+      `  upstream: ${this.#timeText(0)}\n  svc: ${this.#timeText(1)}\n${blocks.join("")}`;
+  }
+
+  #timeText(side: 0 | 1): string {
+    const sorted = this.#durations.map((pair) => pair[side]).sort((one, other) => one - other);
+    return `p50 ${percentile(sorted, 0.5) ?? "-"} ms, p99 ${percentile(sorted, 0.99) ?? "-"} ms`;
+  }
+}
+
+function exampleOf({ method, target }: ReadLine, differences: AnswerDifferences): string[] {
+  // A function may return a secret without a name.
+  const isSecret = isSecretName(target.split("?")[0]!);
+  const lines = Array.from(
+    differences,
+    ([place, [upstream, own]]) =>
+      `  ${shownText(place)}${isSecret ? "" : `: upstream ${upstream}, svc ${own}`}`,
+  );
+  return [`${method} ${shownTarget(target)}`, ...lines.slice(0, maxShown)];
+}
+
+function countText(count: number): string {
+  return count.toLocaleString("en");
+}

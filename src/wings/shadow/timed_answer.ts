@@ -1,0 +1,59 @@
+/** Copies and times answers while their bodies are read. @module */
+import { deferred } from "../../base/lib/deferred.ts";
+
+/** Longer bodies are not compared: a comparison delays the requests of clients. */
+const maxComparedBytes = 256 * 1024;
+
+/** A copy of an answer, and the time that it took. */
+export interface TimedAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** From the request to the end of the body, without time in which the reader took nothing. */
+  readonly milliseconds: number;
+}
+
+/**
+ * Sends a request. Rejects if that does. The copy of the answer is complete when the answer was read:
+ * null if it is long, compressed or broken.
+ */
+export async function observedAnswer(send: () => Promise<Response>, now: () => number): Promise<{
+  readonly response: Response;
+  readonly copy: Promise<TimedAnswer | null>;
+}> {
+  const start = now();
+  const response = await send();
+  let milliseconds = now() - start;
+  const { status, statusText, headers, body } = response;
+  const copy = deferred<TimedAnswer | null>();
+  if (body === null) {
+    copy.resolve({ status, headers, text: "", milliseconds });
+    return { response, copy: copy.promise };
+  }
+  const reader = body.getReader();
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let text = "";
+  let left = headers.has("Content-Encoding") ? -1 : maxComparedBytes;
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const start = now();
+      const { done, value } = await reader.read().catch((error) => {
+        copy.resolve(null);
+        throw error;
+      });
+      milliseconds += now() - start;
+      if (done) {
+        copy.resolve(left < 0 ? null : { status, headers, text, milliseconds });
+        return controller.close();
+      }
+      left -= value.length;
+      text = left < 0 ? "" : text + decoder.decode(value, { stream: true });
+      controller.enqueue(value);
+    },
+    cancel(reason) {
+      copy.resolve(null);
+      return reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
+  return { response: new Response(stream, { status, statusText, headers }), copy: copy.promise };
+}

@@ -1,0 +1,96 @@
+/** A handler of many tenants for programs: it makes and closes the handlers of the tenants. @module
+ */
+import { svcDialect } from "../../base/dialect.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { errorResponseTo, type RequestInfo } from "../../api/handler/handler.ts";
+import type { Handler } from "../../api/handler/lazy_handler.ts";
+import { isTenantName } from "./find_tenant.ts";
+
+/** The tenant of a request. `Options` are those of its handler. */
+export interface ResolvedTenant<Options> {
+  /** Up to 63 lower-case letters, digits, `_` and `-`. */
+  readonly name: string;
+  /** Returns the options of the tenant's handler. Called when the tenant is not loaded. */
+  readonly options: () => Options | Promise<Options>;
+  /** Path within the tenant, if it is not that of the URL. */
+  readonly path?: string;
+}
+
+/** Handles requests of many tenants. */
+export interface TenantHandler {
+  /**
+   * Handles a request of the tenant that `resolve` returns: 404 with SVC316 for none, 503 with SVC317 if
+   * its options are invalid. Rejects if `resolve` does.
+   */
+  (request: Request, info?: RequestInfo): Promise<Response>;
+  /** Closes a tenant after its requests. The next request calls `options` again. */
+  forget(name: string): Promise<void>;
+  /** Closes all tenants. */
+  close(): Promise<void>;
+}
+
+export interface TenantHandlerParts<Options> {
+  readonly resolve: (
+    request: Request,
+  ) => ResolvedTenant<Options> | null | Promise<ResolvedTenant<Options> | null>;
+  /** Tenants that are open at a time. */
+  readonly max: number;
+  readonly create: (options: Options, tenant: string) => Handler;
+}
+
+interface OpenHandler {
+  readonly opening: Promise<Handler>;
+  requests: number;
+  /** Closes the handler when the last request ends; null while the tenant is open. */
+  close: (() => void) | null;
+}
+
+/** Makes the handler. Throws an `Error` if `max` is not a whole number above 0. */
+export function tenantHandler<Options>(
+  { resolve, max, create }: TenantHandlerParts<Options>,
+): TenantHandler {
+  if (!Number.isSafeInteger(max) || max < 1) {
+    throw new Error("max: expected a whole number above 0");
+  }
+  /** The least recently used one is first. */
+  const tenants = new Map<string, OpenHandler>();
+  const forget = async (name: string) => {
+    const tenant = tenants.get(name);
+    if (tenant === undefined) return;
+    tenants.delete(name);
+    if (tenant.requests > 0) await new Promise<void>((ended) => tenant.close = ended);
+    await tenant.opening.then((handler) => handler.close(), () => {});
+  };
+  const use = ({ name, options }: ResolvedTenant<Options>): OpenHandler => {
+    const found = tenants.get(name);
+    tenants.delete(name);
+    const opening = () => Promise.resolve().then(options).then((each) => create(each, name));
+    const tenant = found ?? { opening: opening(), requests: 0, close: null };
+    tenants.set(name, tenant);
+    const [oldest] = tenants.keys();
+    if (tenants.size > max) void forget(oldest!);
+    return tenant;
+  };
+  const handle = async (request: Request, info: RequestInfo = {}) => {
+    const resolved = await resolve(request);
+    if (resolved === null || !isTenantName(resolved.name)) {
+      return errorResponseTo(request, errors.unknownTenant(), svcDialect);
+    }
+    const tenant = use(resolved);
+    tenant.requests++;
+    try {
+      const handler = await tenant.opening.catch(() => null);
+      if (handler === null) {
+        if (tenants.get(resolved.name) === tenant) tenants.delete(resolved.name);
+        return errorResponseTo(request, errors.tenantUnavailable(1), svcDialect);
+      }
+      const { path } = resolved;
+      return await handler(request, path === undefined ? info : { ...info, path });
+    } finally {
+      tenant.requests--;
+      if (tenant.requests === 0) tenant.close?.();
+    }
+  };
+  const close = async () => void (await Promise.all(Array.from(tenants.keys(), forget)));
+  return Object.assign(handle, { forget, close });
+}

@@ -1,0 +1,199 @@
+/** One tenant: its service with its own database, keys and caches, and its configuration: its own file, whose
+ * defaults are the configuration of the process. @module */
+import type { TenantRule } from "../../state/auth/claims.ts";
+import {
+  openConfiguredDatabase,
+  readBytes,
+  readEnvironment,
+  relativeTo,
+  withPaths,
+} from "../../state/config/config_files.ts";
+import type { ConfigFile } from "../../state/config/file.ts";
+import { noValues } from "../../state/config/load.ts";
+import { dialectVariable } from "../../state/config/names.ts";
+import { type Config, type OptionKey, options } from "../../state/config/options.ts";
+import { type ConfigSource, configSource } from "../../state/config/source.ts";
+import { isEmbedded } from "../../database/open.ts";
+import { errorFacts } from "../../base/errors/error_response.ts";
+import { agentsOf } from "../mcp/mcp_host.ts";
+import { liveOf } from "../live/live_host.ts";
+import { serviceHandler } from "../../api/handler/handler.ts";
+import type { Observation } from "../../base/observe/observation.ts";
+import type { RequestMetrics } from "../../base/observe/request_metrics.ts";
+import { addressOf } from "../../api/response/openapi/about.ts";
+import { Service } from "../../state/app_state/service.ts";
+import type { ServiceOptions } from "../../state/app_state/service_options.ts";
+import type { LoadedTenant, OpeningTenant } from "./tenant_registry.ts";
+
+/** Dependencies that all tenants of a process share. */
+export interface TenantDependencies {
+  /** Configuration of the process. */
+  readonly config: () => Config;
+  readonly source: {
+    /** Returns the names of all tenants. */
+    names(): readonly string[];
+    /** Returns a tenant's file; null for an unknown one. */
+    read(name: string): ConfigFile | null;
+  };
+  readonly claimOf: TenantRule["claimOf"];
+  readonly requestMetrics: RequestMetrics | null;
+  readonly observe: (event: Observation) => void;
+  readonly tracing: Pick<ServiceOptions, "activeSpan" | "setSpanAttribute" | "traceStage">;
+}
+
+/**
+ * Loads a tenant; null for an unknown one. Rejects with an `Error` of one line if it cannot be served.
+ * Calls `onFailed` if that happens later. An embedded database runs in the thread of all tenants, so that
+ * its tenant must be the only one.
+ */
+export async function openTenant(
+  name: string,
+  dependencies: TenantDependencies,
+  { onFailed, signal }: OpeningTenant,
+): Promise<LoadedTenant | null> {
+  const file = dependencies.source.read(name);
+  if (file === null) return null;
+  const source = () => {
+    const current = dependencies.source.read(name);
+    if (current === null) throw new Error("the tenant was removed");
+    return tenantConfigSource(name, current, dependencies.config());
+  };
+  const config = tenantConfigSource(name, file, dependencies.config()).configure(noValues);
+  if (isEmbedded(config.dbUri) && dependencies.source.names().length > 1) {
+    throw new Error("db-uri: an embedded database cannot serve a tenant beside others");
+  }
+  const database = await openConfiguredDatabase(config, file.path);
+  const abort = () => void database.close();
+  signal.addEventListener("abort", abort);
+  let failure: string | null = null;
+  const fail = (reason: string) => {
+    failure ??= reason;
+    onFailed(reason);
+  };
+  try {
+    const onFatal = () => fail("its service has ended");
+    const options = serviceOptions(name, dependencies);
+    const service = await Service.create({ ...options, source, database, onFatal });
+    await load(service, () => failure);
+    return {
+      handle: serviceHandler(service, "shared", agentsOf(service), liveOf(service)),
+      service,
+      connections: () => database.counts().open,
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+function serviceOptions(
+  name: string,
+  { observe, claimOf, tracing, requestMetrics }: TenantDependencies,
+) {
+  return {
+    now: Date.now,
+    observe: (event: Observation) =>
+      observe(event.kind === "request-finished" ? event : { ...event, tenant: name }),
+    missingCacheDetail: "none",
+    tenant: { name, claimOf },
+    ...tracing,
+    ...requestMetrics === null ? {} : { requestMetrics },
+  } as const;
+}
+
+/** Loads the schema cache. Closes the service and rejects with an `Error` if that fails. */
+async function load(service: Service, failure: () => string | null): Promise<void> {
+  try {
+    await service.database.start?.();
+    service.listen();
+    await service.reloadSchema();
+    const { cache, cacheError } = service.snapshot;
+    const facts = cacheError === null ? null : errorFacts(cacheError, service.dialect);
+    const missing = cache === null ? facts?.message ?? "its schema cache cannot be loaded" : null;
+    const reason = failure() ?? missing;
+    if (reason !== null) throw new Error(reason);
+  } catch (error) {
+    await service.close();
+    throw error;
+  }
+}
+
+/** Keys, beside those of the server, that a tenant must not set. */
+const keysOfProcess = /^(?:admin-|log-|metrics-|tenants?(?:-|$))/;
+
+const moreKeysOfProcess: ReadonlySet<string> = new Set([
+  "dialect",
+  "server-max-requests",
+  "server-trusted-proxies",
+]);
+
+/** Returns why a tenant must not set an option; null if it may. */
+function refusalOf(key: OptionKey): string | null {
+  const isOfServer = key.startsWith("server-") && !options[key].reloadable;
+  const isOfProcess = isOfServer || keysOfProcess.test(key) || moreKeysOfProcess.has(key);
+  return isOfProcess ? "belongs to the process, not to a tenant" : null;
+}
+
+export function tenantConfigSource(
+  name: string,
+  file: ConfigFile,
+  processConfig: Config,
+): ConfigSource {
+  const source = configSource({
+    file,
+    environment: otherVariables(processConfig),
+    readFile: (path) => readBytes(relativeTo(file.path, path)).content,
+    programmatic: { dialect: processConfig.dialect },
+    defaults: defaultsOf(processConfig),
+    refuse: refusalOf,
+  });
+  return {
+    ...source,
+    configure: (values) =>
+      tenantConfig(name, withPaths(source.configure(values), file.path), processConfig),
+  };
+}
+
+/** Returns the environment without the options in it, which are those of the process. */
+function otherVariables({ dialect }: Config): Readonly<Record<string, string>> {
+  const isOption = (name: string) =>
+    name.startsWith(`${dialect.environmentPrefix}_`) || name === dialectVariable;
+  return Object.fromEntries(
+    Object.entries(readEnvironment()).filter(([name]) => !isOption(name)),
+  );
+}
+
+/** Returns the options of the process that hold for a tenant unless it has its own. */
+function defaultsOf(processConfig: Config): Partial<Config> {
+  const { dbUri, dbSchemas, ...others } = processConfig;
+  return {
+    ...others,
+    ...(dbUri === "" ? {} : { dbUri }),
+    ...(dbSchemas.length === 0 ? {} : { dbSchemas }),
+  };
+}
+
+/** Returns a tenant's configuration with the limits that the process sets, and without its health path. */
+function tenantConfig(name: string, config: Config, processConfig: Config): Config {
+  return {
+    ...config,
+    dbPool: poolShareOf(processConfig),
+    serverMaxRequests: processConfig.tenantMaxRequests,
+    serverHealthPath: null,
+    openapiServerProxyUri: documentedAddress(name, config, processConfig),
+  };
+}
+
+export function poolShareOf({ tenantsDbPool, tenantsMaxLoaded }: Config): number {
+  return Math.floor(tenantsDbPool / tenantsMaxLoaded);
+}
+
+/** Returns the address for OpenAPI. That of the process lacks the tenant's part of the path. */
+function documentedAddress(name: string, config: Config, processConfig: Config): string | null {
+  const isOwn = config.openapiServerProxyUri !== processConfig.openapiServerProxyUri;
+  if (isOwn || processConfig.tenantBy !== "path") return config.openapiServerProxyUri;
+  const { scheme, host, basePath } = addressOf(processConfig);
+  return `${scheme}://${host}${basePath.replace(/\/$/, "")}/${name}`;
+}

@@ -1,0 +1,329 @@
+/** The tenants that are loaded. A tenant is loaded with its first request, and closed when it is
+ * idle, when others need its place, or when its definition changes. @module */
+import { errors } from "../../base/errors/catalogue.ts";
+import { ServiceError } from "../../base/errors/service_error.ts";
+import type { RequestInfo } from "../../api/handler/handler.ts";
+import { withTimeout } from "../../base/lib/time_limits.ts";
+import { nextBackoff, type Schedule } from "../../base/lib/timers.ts";
+import type { Observation, TenantEnd } from "../../base/observe/observation.ts";
+import type { Service } from "../../state/app_state/service.ts";
+
+/** A tenant that can serve requests. */
+export interface LoadedTenant {
+  handle(request: Request, info?: RequestInfo): Promise<Response>;
+  readonly service: Pick<
+    Service,
+    "close" | "endStreams" | "isReady" | "reloadConfig" | "reloadSchema"
+  >;
+  /** Number of open connections. */
+  connections(): number;
+}
+
+export interface OpeningTenant {
+  /** Ends the tenant later. */
+  readonly onFailed: (reason: string) => void;
+  /** Aborted if the load takes too long, or is no longer needed. */
+  readonly signal: AbortSignal;
+}
+
+export interface RegistryOptions {
+  /** Loads a tenant; null for an unknown one. Rejects if it cannot be served. */
+  readonly open: (name: string, opening: OpeningTenant) => Promise<LoadedTenant | null>;
+  /** Returns the version of a tenant's definition; null for an unknown one. */
+  readonly versionOf: (name: string) => string | null;
+  /** Tenants that have connections at a time: those that load, are loaded, or are being closed. */
+  readonly maxLoaded: number;
+  readonly observe: (event: Observation) => void;
+  /** Milliseconds. */
+  readonly now: () => number;
+  readonly schedule: Schedule;
+}
+
+/** A tenant as the admin server shows it. */
+export interface TenantState {
+  readonly name: string;
+  readonly state: "loading" | "loaded" | "failed";
+  readonly connections: number;
+  readonly requests: number;
+}
+
+interface TenantSlot {
+  readonly name: string;
+  /** Version of the definition when the load began. */
+  readonly version: string;
+  readonly loading: Promise<LoadedTenant>;
+  /** Aborts the load. */
+  readonly aborter: AbortController;
+  /** Null until it is loaded. */
+  tenant: LoadedTenant | null;
+  /** Requests in progress. */
+  requests: number;
+  usedAt: number;
+  /** Called when no request is in progress any more. */
+  onDrained: () => void;
+}
+
+/** Milliseconds that a request waits for its tenant. */
+const maxWaitMs = 5000;
+
+/** Milliseconds after which a load is aborted: its database may never answer. */
+const maxLoadMs = 60_000;
+
+/** Milliseconds without a request after which a tenant is closed. */
+const maxIdleMs = 600_000;
+
+/** Failures that are remembered. */
+const maxFailures = 10_000;
+
+export class TenantRegistry {
+  readonly #options: RegistryOptions;
+  /** The least recently used one is first. */
+  readonly #slots = new Map<string, TenantSlot>();
+  readonly #failures = new Map<string, { readonly retryAt: number; readonly seconds: number }>();
+  /** Tenants that have a place, or wait for one. */
+  #places = 0;
+  /** Loads that wait for a place, in order. */
+  readonly #waiting: (() => void)[] = [];
+  /** Tenants that are being closed. */
+  readonly #closing = new Set<Promise<void>>();
+  #isClosed = false;
+
+  constructor(options: RegistryOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Handles a request to a tenant. Rejects with `316` for an unknown one, and with `317` for one that
+   * cannot be served now.
+   */
+  async handle(name: string, request: Request, info?: RequestInfo): Promise<Response> {
+    const slot = this.#use(name);
+    slot.requests++;
+    try {
+      const tenant = slot.tenant ?? await this.#await(slot);
+      return await tenant.handle(request, info);
+    } finally {
+      slot.requests--;
+      slot.usedAt = this.#options.now();
+      if (slot.requests === 0) slot.onDrained();
+    }
+  }
+
+  /** Returns whether a tenant can serve requests; null for an unknown one. Loads it if it is not loaded. */
+  async isReady(name: string): Promise<boolean | null> {
+    if (this.#options.versionOf(name) === null) return null;
+    try {
+      return await (await this.#await(this.#use(name))).service.isReady();
+    } catch {
+      return false;
+    }
+  }
+
+  /** Returns the loaded tenants, those that are being loaded, and those that failed. */
+  states(): readonly TenantState[] {
+    const loaded = Array.from(this.#slots.values(), ({ name, tenant, requests }): TenantState => ({
+      name,
+      state: tenant === null ? "loading" : "loaded",
+      connections: tenant?.connections() ?? 0,
+      requests,
+    }));
+    const failed = Array.from(this.#failures.keys())
+      .filter((name) => !this.#slots.has(name))
+      .map((name): TenantState => ({ name, state: "failed", connections: 0, requests: 0 }));
+    return [...loaded, ...failed];
+  }
+
+  /**
+   * Closes idle tenants and those whose definition was removed, and loads those anew whose definition changed.
+   * Aborts loads of old definitions.
+   */
+  check(): void {
+    const { now, versionOf } = this.#options;
+    for (const { name, tenant, requests, usedAt, version } of [...this.#slots.values()]) {
+      const current = versionOf(name);
+      if (current === null) this.#end(name, "removed");
+      else if (current !== version) {
+        this.#end(name, "changed");
+        if (tenant !== null) this.#await(this.#use(name)).catch(() => {});
+      } else if (tenant !== null && requests === 0 && now() - usedAt >= maxIdleMs) {
+        this.#end(name, "idle");
+      }
+    }
+  }
+
+  /** Reloads the loaded tenants, one after the other. Waits for none that takes long: its database may hang. */
+  async reload(what: "reloadSchema" | "reloadConfig"): Promise<void> {
+    for (const { tenant } of [...this.#slots.values()]) {
+      if (tenant === null) continue;
+      await withTimeout(maxWaitMs, tenant.service[what](), this.#options.schedule);
+    }
+  }
+
+  endStreams(): void {
+    for (const { tenant } of this.#slots.values()) tenant?.service.endStreams();
+  }
+
+  /** Closes all tenants. Resolves when their requests have ended. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const name of [...this.#slots.keys()]) this.#end(name, "shutdown");
+    await Promise.all(this.#closing);
+  }
+
+  /**
+   * Returns the slot of a tenant, and begins to load it if it is not loaded. Throws `316` for an unknown one,
+   * and `317` after a failure.
+   */
+  #use(name: string): TenantSlot {
+    const slot = this.#slots.get(name) ?? this.#load(name);
+    this.#slots.delete(name);
+    this.#slots.set(name, slot);
+    slot.usedAt = this.#options.now();
+    return slot;
+  }
+
+  #load(name: string): TenantSlot {
+    const { now, versionOf } = this.#options;
+    const waitMs = (this.#failures.get(name)?.retryAt ?? 0) - now();
+    if (this.#isClosed) throw errors.tenantUnavailable(1);
+    if (waitMs > 0) throw errors.tenantUnavailable(Math.ceil(waitMs / 1000));
+    const version = versionOf(name);
+    if (version === null) throw errors.unknownTenant();
+    const loading = Promise.resolve().then(() => this.#open(slot));
+    const slot: TenantSlot = {
+      name,
+      version,
+      loading,
+      aborter: new AbortController(),
+      tenant: null,
+      requests: 0,
+      usedAt: now(),
+      onDrained: () => {},
+    };
+    loading.catch((error) => {
+      if (!this.#isCurrent(slot)) return;
+      this.#slots.delete(name);
+      if (!isUnknownTenant(error)) this.#fail(name, reasonOf(error));
+    });
+    return slot;
+  }
+
+  #isCurrent(slot: TenantSlot): boolean {
+    return this.#slots.get(slot.name) === slot;
+  }
+
+  /** Opens a tenant when there is a place for its connections. */
+  async #open(slot: TenantSlot): Promise<LoadedTenant> {
+    const { now, observe } = this.#options;
+    this.#places++;
+    if (this.#places > this.#options.maxLoaded) {
+      const place = new Promise<void>((resolve) => this.#waiting.push(resolve));
+      this.#makeRoom();
+      await place;
+    }
+    const began = now();
+    let tenant: LoadedTenant;
+    try {
+      tenant = await this.#openNow(slot);
+    } catch (error) {
+      this.#leave();
+      throw error;
+    }
+    slot.tenant = tenant;
+    if (!this.#isCurrent(slot)) {
+      this.#close(slot, tenant);
+      throw errors.tenantUnavailable(1);
+    }
+    this.#failures.delete(slot.name);
+    observe({ kind: "tenant-loaded", ms: now() - began, tenant: slot.name });
+    this.#makeRoom();
+    return tenant;
+  }
+
+  async #openNow(slot: TenantSlot): Promise<LoadedTenant> {
+    const { open, schedule } = this.#options;
+    const { name, aborter } = slot;
+    if (!this.#isCurrent(slot)) throw errors.tenantUnavailable(1);
+    const onFailed = (reason: string) => {
+      if (!this.#isCurrent(slot)) return;
+      this.#fail(name, reason);
+      this.#end(name, "failed");
+    };
+    const cancel = schedule(() => aborter.abort(), maxLoadMs);
+    try {
+      const tenant = await open(name, { onFailed, signal: aborter.signal });
+      if (tenant === null) throw errors.unknownTenant();
+      return tenant;
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Passes a place on to the load that has waited longest. */
+  #leave(): void {
+    this.#places--;
+    this.#waiting.shift()?.();
+  }
+
+  /** Closes a tenant for each load that waits for a place: one without requests if there is one. */
+  #makeRoom(): void {
+    for (let needed = this.#waiting.length - this.#closing.size; needed > 0; needed--) {
+      const loaded = [...this.#slots.values()].filter(({ tenant }) => tenant !== null);
+      const slot = loaded.find(({ requests }) => requests === 0) ?? loaded[0];
+      if (slot === undefined) return;
+      this.#end(slot.name, "least recently used");
+    }
+  }
+
+  /** Resolves with a tenant. Rejects with `316`, and with `317` after a failure or a long wait. */
+  async #await(slot: TenantSlot): Promise<LoadedTenant> {
+    try {
+      await withTimeout(maxWaitMs, slot.loading, this.#options.schedule);
+    } catch (error) {
+      throw isUnknownTenant(error) ? error : errors.tenantUnavailable(1);
+    }
+    if (slot.tenant === null) throw errors.tenantUnavailable(1);
+    return slot.tenant;
+  }
+
+  #fail(name: string, reason: string): void {
+    const { now, observe } = this.#options;
+    const previous = this.#failures.get(name);
+    const seconds = previous === undefined ? 1 : nextBackoff(previous.seconds);
+    this.#failures.delete(name);
+    const [oldest] = this.#failures.keys();
+    if (this.#failures.size >= maxFailures) this.#failures.delete(oldest!);
+    this.#failures.set(name, { retryAt: now() + seconds * 1000, seconds });
+    observe({ kind: "tenant-failed", reason, retrySeconds: seconds, tenant: name });
+  }
+
+  /** Takes a tenant out of service. It is closed when its requests have ended. */
+  #end(name: string, reason: TenantEnd): void {
+    const slot = this.#slots.get(name)!;
+    this.#slots.delete(name);
+    if (slot.tenant === null) return slot.aborter.abort();
+    this.#options.observe({ kind: "tenant-closed", reason, tenant: name });
+    this.#close(slot, slot.tenant);
+  }
+
+  #close(slot: TenantSlot, { service }: LoadedTenant): void {
+    service.endStreams();
+    const drained = new Promise<void>((resolve) => slot.onDrained = resolve);
+    if (slot.requests === 0) slot.onDrained();
+    const closing = drained.then(() => service.close()).finally(() => {
+      this.#closing.delete(closing);
+      this.#leave();
+    });
+    this.#closing.add(closing);
+  }
+}
+
+/** Returns whether a request failed because its tenant does not exist. */
+export function isUnknownTenant(error: unknown): boolean {
+  return error instanceof ServiceError && error.fields.own &&
+    error.fields.code === errors.unknownTenant.code;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message.replaceAll("\n", "; ") : String(error);
+}

@@ -1,0 +1,264 @@
+/** The tenants of a process, put together from its configuration. @module */
+import { compileClaimPath } from "../../state/auth/role_claim.ts";
+import type { TenantRule } from "../../state/auth/claims.ts";
+import { type ConfigReader, readBytes, relativeTo } from "../../state/config/config_files.ts";
+import type { AdminHandler } from "../../server/admin.ts";
+import type { ConfigFile } from "../../state/config/file.ts";
+import { keepStartupOptions, noValues } from "../../state/config/load.ts";
+import type { Config, OptionKey } from "../../state/config/options.ts";
+import type { RequestInfo } from "../../api/handler/handler.ts";
+import { schedule } from "../../base/lib/timers.ts";
+import { countedEvents } from "../../base/observe/counted_events.ts";
+import { MetricRegistry } from "../../base/observe/metric_registry.ts";
+import type { Observation } from "../../base/observe/observation.ts";
+import { RequestMetrics } from "../../base/observe/request_metrics.ts";
+import type { ServiceOptions } from "../../state/app_state/service_options.ts";
+import { isTenantName, tenantFinder } from "./find_tenant.ts";
+import { openTenant, poolShareOf } from "./tenant.ts";
+import { TenantRegistry } from "./tenant_registry.ts";
+import { tenantsAdmin, type TenantsAdminOptions } from "./tenants_admin.ts";
+import { tenantsHandler } from "./tenants_handler.ts";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { errorCode } from "../../base/lib/error_code.ts";
+
+export interface TenantsOptions {
+  readonly reader: Pick<ConfigReader, "config" | "file" | "initialSource" | "read">;
+  readonly observe: (event: Observation) => void;
+  /** Default: no tracing. */
+  readonly tracing?: Pick<ServiceOptions, "activeSpan" | "setSpanAttribute" | "traceStage"> | null;
+}
+
+/** Milliseconds between two looks at the files of loaded tenants. */
+const intervalMs = 1000;
+
+export class Tenants {
+  readonly handle: (request: Request, info?: RequestInfo) => Promise<Response>;
+  readonly #options: TenantsOptions;
+  readonly #source: ReturnType<typeof folderSource>;
+  readonly #registry: TenantRegistry;
+  readonly #metricRegistry = new MetricRegistry();
+  readonly #requestMetrics = new RequestMetrics();
+  readonly #observe: (event: Observation) => void;
+  /** Configuration of the process. */
+  #config: Config;
+  #isShutdownAnnounced = false;
+  #stopChecks = () => {};
+
+  private constructor(options: TenantsOptions, claimOf: TenantRule["claimOf"]) {
+    const { config, file } = options.reader;
+    this.#options = options;
+    this.#source = folderSource(relativeTo(file, config.tenants ?? ""));
+    this.#config = config;
+    this.#observe = countedEvents(this.#metricRegistry, options.observe);
+    this.#registry = this.#makeRegistry(claimOf);
+    this.handle = tenantsHandler({
+      config: () => this.#config,
+      find: tenantFinder(config),
+      registry: this.#registry,
+      isReady: () => this.#isReady(),
+      count: tenantCounter(this.#metricRegistry),
+      observe: this.#observe,
+    });
+  }
+
+  /**
+   * Opens the source of tenants; loads none. Rejects with an `Error` of one line if the options do not fit
+   * together, or if the folder cannot be read.
+   */
+  static async open(options: TenantsOptions): Promise<Tenants> {
+    const { config, initialSource } = options.reader;
+    const errorOf = (key: OptionKey, problem: string) =>
+      initialSource.makeOptionError(key, problem, noValues);
+    if (config.tenantBy === "host" && config.tenantHostPattern === null) {
+      throw errorOf("tenant-host-pattern", 'required with tenant-by = "host", but not set');
+    }
+    if (poolShareOf(config) < minPoolShare) {
+      const min = minPoolShare * config.tenantsMaxLoaded;
+      throw errorOf("tenants-db-pool", `expected at least ${min}, two for each loaded tenant`);
+    }
+    const tenants = new Tenants(options, await claimReader(config, errorOf));
+    tenants.#source.names();
+    return tenants;
+  }
+
+  #makeRegistry(claimOf: TenantRule["claimOf"]): TenantRegistry {
+    const dependencies = {
+      config: () => this.#config,
+      source: this.#source,
+      claimOf,
+      requestMetrics: this.#requestMetrics,
+      observe: this.#observe,
+      tracing: this.#options.tracing ?? {},
+    };
+    const registry = new TenantRegistry({
+      open: (name, opening) => openTenant(name, dependencies, opening),
+      versionOf: this.#source.versionOf,
+      maxLoaded: this.#config.tenantsMaxLoaded,
+      observe: this.#observe,
+      now: () => performance.now(),
+      schedule,
+    });
+    registerGauges(this.#metricRegistry, registry);
+    return registry;
+  }
+
+  /** Configuration of the process. */
+  get config(): Config {
+    return this.#config;
+  }
+
+  admin(others: Pick<TenantsAdminOptions, "isLive" | "processMetrics">): AdminHandler {
+    return tenantsAdmin({
+      ...others,
+      config: () => this.#config,
+      registry: this.#registry,
+      names: this.#source.names,
+      isReady: () => this.#isReady(),
+      metricRegistry: this.#metricRegistry,
+      requestMetrics: this.#requestMetrics,
+    });
+  }
+
+  #isReady(): Promise<boolean> {
+    return Promise.resolve(!this.#isShutdownAnnounced && this.#source.isReady());
+  }
+
+  /** Looks for new, changed and removed tenants from now on. */
+  start(): void {
+    this.#stopChecks = schedule(() => {
+      this.#registry.check();
+      this.start();
+    }, intervalMs);
+  }
+
+  /** Closes and reloads what has changed in the source, at once. */
+  check(): void {
+    this.#registry.check();
+  }
+
+  /** Reloads the schema cache of each loaded tenant. */
+  reloadSchema(): Promise<void> {
+    return this.#registry.reload("reloadSchema");
+  }
+
+  /** Reads the configuration of the process again, then those of the tenants. */
+  async reloadConfig(): Promise<void> {
+    const { reader } = this.#options;
+    try {
+      this.#config = keepStartupOptions(reader.read().configure(noValues), reader.config);
+    } catch (error) {
+      this.#observe({ kind: "config-reload-failed", message: (error as Error).message });
+    }
+    this.#registry.check();
+    await this.#registry.reload("reloadConfig");
+  }
+
+  /** Says from now on that the process is not ready, although it serves requests. */
+  announceShutdown(): void {
+    this.#isShutdownAnnounced = true;
+  }
+
+  /** Ends the streams that have no end of their own. */
+  endStreams(): void {
+    this.#registry.endStreams();
+  }
+
+  /** Whether a database executes a transaction. */
+  get isBusy(): boolean {
+    return this.#registry.states().some(({ requests }) => requests > 0);
+  }
+
+  /** Closes all tenants and their source. */
+  async close(): Promise<void> {
+    this.#stopChecks();
+    await this.#registry.close();
+  }
+}
+
+/** A second connection keeps a notification from needing one outside of the pool. */
+const minPoolShare = 2;
+
+/** Returns the function that reads the claim that tokens must have; null for none. */
+async function claimReader(
+  { tenantClaim }: Config,
+  errorOf: (key: OptionKey, problem: string) => Error,
+): Promise<TenantRule["claimOf"]> {
+  if (tenantClaim === null) return null;
+  return await compileClaimPath(tenantClaim).catch((error: Error) => {
+    throw errorOf("tenant-claim", error.message);
+  });
+}
+
+/** Returns the function that counts the responses of tenants. Seconds are those to the head. */
+function tenantCounter(registry: MetricRegistry) {
+  const counter = (name: string, help: string) =>
+    registry.counter({ name, help, labels: ["tenant"] });
+  const requests = counter("tenant_requests_total", "Requests by tenant");
+  const failures = counter(
+    "tenant_failed_requests_total",
+    "Responses by tenant with a status of 500 or above",
+  );
+  const times = counter(
+    "tenant_request_seconds_total",
+    "Time to the head of the responses by tenant",
+  );
+  return (tenant: string, status: number, seconds: number) => {
+    requests.increment(tenant);
+    failures.add(status >= 500 ? 1 : 0, tenant);
+    times.add(seconds, tenant);
+  };
+}
+
+function registerGauges(metricRegistry: MetricRegistry, registry: TenantRegistry): void {
+  metricRegistry.gauge({ name: "tenants_loaded", help: "Tenants that are loaded" }, () => {
+    const loaded = registry.states().filter(({ state }) => state === "loaded");
+    return [[[], loaded.length]];
+  });
+  metricRegistry.gauge(
+    { name: "tenant_connections", help: "Connections of the pools of all tenants" },
+    () => [[[], registry.states().reduce((sum, { connections }) => sum + connections, 0)]],
+  );
+}
+
+const extension = ".conf";
+
+/** Reads tenants from a folder. A file counts from its creation on. */
+function folderSource(folder: string) {
+  const pathOf = (name: string) => join(folder, name + extension);
+  const files = () => {
+    try {
+      return readdirSync(folder);
+    } catch (cause) {
+      const code = errorCode(cause) ?? "cannot be read";
+      throw new Error(`tenants: cannot read the folder ${folder}: ${code}`, { cause });
+    }
+  };
+  /** Returns the version of a tenant's definition; null for an unknown one. */
+  const versionOf = (name: string): string | null => {
+    try {
+      const found = statSync(pathOf(name), { throwIfNoEntry: false });
+      return found?.isFile() ? `${found.mtimeMs} ${found.size} ${found.ino}` : null;
+    } catch {
+      return null;
+    }
+  };
+  return {
+    versionOf,
+    /** Returns the names of all tenants. Throws an `Error` if the folder cannot be read. */
+    names: (): readonly string[] =>
+      files()
+        .filter((file) => file.endsWith(extension))
+        .map((file) => file.slice(0, -extension.length))
+        .filter(isTenantName)
+        .toSorted(),
+    /** Returns the file of a tenant; null for an unknown one. Throws an `Error` if it cannot be read. */
+    read: (name: string): ConfigFile | null => {
+      if (versionOf(name) === null) return null;
+      const path = pathOf(name);
+      return { path, text: new TextDecoder().decode(readBytes(path).content) };
+    },
+    /** Whether tenants can be found. */
+    isReady: () => statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false,
+  };
+}

@@ -1,0 +1,130 @@
+/** Handles requests to a process with tenants: finds the tenant and passes the request on. @module
+ */
+import type { Config } from "../../state/config/options.ts";
+import type { Dialect } from "../../base/dialect.ts";
+import { errorFacts } from "../../base/errors/error_response.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { ServiceError } from "../../base/errors/service_error.ts";
+import { errorResponseTo, type RequestInfo } from "../../api/handler/handler.ts";
+import { healthCheck } from "../../api/handler/early_answers.ts";
+import { RequestsInFlight } from "../../api/handler/in_flight.ts";
+import { unknownRoute } from "../../api/handler/route_names.ts";
+import { responseWith } from "../../api/handler/headers.ts";
+import { actualHeaders } from "../../base/http/cors.ts";
+import { badHostResponse, isHostHeader } from "../../base/http/host.ts";
+import type { Observation } from "../../base/observe/observation.ts";
+import { splitUrl } from "../../api/request/raw_request.ts";
+import type { FindTenant } from "./find_tenant.ts";
+import { isUnknownTenant, type TenantRegistry } from "./tenant_registry.ts";
+
+export interface TenantsHandlerOptions {
+  /** Configuration of the process. */
+  readonly config: () => Config;
+  readonly find: FindTenant;
+  readonly registry: Pick<TenantRegistry, "handle">;
+  readonly isReady: () => Promise<boolean>;
+  /** Counts a response of a tenant. */
+  readonly count: (tenant: string, status: number, seconds: number) => void;
+  readonly observe: (event: Observation) => void;
+}
+
+type Handle = (request: Request, info?: RequestInfo) => Promise<Response>;
+
+/** Makes the handler. It rejects for bugs only. */
+export function tenantsHandler(options: TenantsHandlerOptions): Handle {
+  const { config, find, registry, isReady, count } = options;
+  const { dialect } = config();
+  const health = healthCheck(isReady, config().serverHealthPath, "shared");
+  const inFlight = new RequestsInFlight();
+  const handle: Handle = async (request, info = {}) => {
+    const { path } = splitUrl(request.url);
+    const { headers, url } = request;
+    if (!isHostHeader(headers.get("host"))) return badHostResponse({});
+    const healthReply = health({ method: request.method, path });
+    if (healthReply !== null) {
+      const { status, headers: ownHeaders } = await healthReply;
+      return responseWith(ownHeaders, null, { status });
+    }
+    const { client = null } = info;
+    const tenant = find({ url, headers, path, peer: client });
+    if (tenant === null) throw errors.unknownTenant();
+    const began = performance.now();
+    const { name, prefix } = tenant;
+    inFlight.enter(config().serverMaxRequests);
+    const record = (status: number) => count(name, status, (performance.now() - began) / 1000);
+    try {
+      // A copy lacks the client of an object that reads it on first use.
+      const response = await registry.handle(name, request, { ...info, client, path: tenant.path });
+      record(response.status);
+      if (prefix !== "") addPrefix(response, prefix);
+      return response;
+    } catch (error) {
+      if (!isUnknownTenant(error)) record(503);
+      throw error;
+    } finally {
+      inFlight.leave();
+    }
+  };
+  return async function handleTenants(request, info) {
+    try {
+      return await handle(request, info);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      return refused(request, error, { options, dialect, client: info?.client ?? null });
+    }
+  };
+}
+
+const addressHeaders = ["Location", "Content-Location"] as const;
+
+/** Adds a prefix to the paths of headers, as clients outside see them. Other hosts keep their addresses. */
+function addPrefix({ headers }: Response, prefix: string): void {
+  for (const name of addressHeaders) {
+    const value = headers.get(name);
+    if (value !== null && /^\/(?!\/)/.test(value)) headers.set(name, prefix + value);
+  }
+}
+
+/** Returns the response to a request that reached no tenant, and reports it. */
+function refused(
+  request: Request,
+  error: ServiceError,
+  { options: { config, observe }, dialect, client }: {
+    readonly options: TenantsHandlerOptions;
+    readonly dialect: Dialect;
+    readonly client: string | null;
+  },
+): Response {
+  const { serverCorsAllowedOrigins, logQueryString } = config();
+  const response = errorResponseTo(request, error, dialect);
+  const cors = actualHeaders(request, serverCorsAllowedOrigins, {
+    has: (name) => response.headers.has(name),
+    bookmark: null,
+  });
+  for (const [name, value] of cors) response.headers.set(name, value);
+  const { path, query } = splitUrl(request.url);
+  const reason = error.fields.shedReason;
+  if (reason !== undefined) observe({ kind: "request-shed", reason });
+  observe({
+    kind: "request-finished",
+    method: request.method,
+    target: logQueryString && query !== "" ? `${path}?${query}` : path,
+    status: response.status,
+    length: Number(response.headers.get("Content-Length")),
+    role: null,
+    client,
+    referer: request.headers.get("referer"),
+    userAgent: request.headers.get("user-agent"),
+    time: Date.now(),
+    durationMs: 0,
+    route: unknownRoute,
+    protocol: request.headers.has("host") ? "HTTP/1.1" : null,
+    queueMs: null,
+    databaseMs: null,
+    requestId: null,
+    traceId: null,
+    spanId: null,
+    code: errorFacts(error, dialect).code,
+  });
+  return response;
+}
