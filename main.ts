@@ -3,6 +3,6 @@
  *
  * @module
  */
-import { runInWorker } from "./src/server/main_thread.ts";
+import { runInWorker } from "./src/process/server/main_thread.ts";
 
-runInWorker(new URL("./src/server/program.ts", import.meta.url));
+runInWorker(new URL("./src/process/cli/program.ts", import.meta.url));

@@ -7,6 +7,6 @@
  *
  * @module
  */
-import { runInWorker } from "../../src/server/main_thread.ts";
+import { runInWorker } from "../../src/process/server/main_thread.ts";
 
 runInWorker(new URL("./program.ts", import.meta.url));

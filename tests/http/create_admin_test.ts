@@ -1,6 +1,10 @@
 import { deepStrictEqual, match, ok, strictEqual, throws } from "node:assert/strict";
 import { createHandler, type Handler, type HandlerOptions } from "../../mod.ts";
-import { type Admin, type AdminRequestInfo, createAdmin } from "../../src/server/create_admin.ts";
+import {
+  type Admin,
+  type AdminRequestInfo,
+  createAdmin,
+} from "../../src/process/server/create_admin.ts";
 import { adminExtension } from "../../src/api/handler/admin_port.ts";
 import { engines } from "../support/database/engines.ts";
 

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { withService } from "../../src/cli/with_service.ts";
+import { withService } from "../../src/process/cli/with_service.ts";
 import { dumpConfig } from "../../src/state/config/print.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { programCommand } from "../support/server/program_command.ts";

@@ -14,15 +14,15 @@ async function compileArguments(): Promise<readonly string[]> {
 Deno.test("the executable has what no import names: the modules of threads, the console", async () => {
   const compiled = await compileArguments();
   const included = compiled.filter((_, index) => compiled[index - 1] === "--include");
-  const worker = ["src/server/worker_thread.ts", "src/server/program.ts"];
+  const worker = ["src/process/server/worker_thread.ts", "src/process/cli/program.ts"];
   const mcp = "src/wings/mcp/endpoint.ts";
-  const entry = "src/server/workers/worker_entry.ts";
+  const entry = "src/process/server/workers/worker_entry.ts";
   deepStrictEqual(included, [...worker, entry, mcp, "dist/console"]);
   const main = await Deno.readTextFile(new URL("../../main.ts", import.meta.url));
-  const mainThread = new URL("../../src/server/main_thread.ts", import.meta.url);
+  const mainThread = new URL("../../src/process/server/main_thread.ts", import.meta.url);
   ok(main.includes(`runInWorker(new URL("./src/server/program.ts"`));
   ok((await Deno.readTextFile(mainThread)).includes(`new Worker(new URL("./worker_thread.ts"`));
-  const team = new URL("../../src/server/workers/worker_team.ts", import.meta.url);
+  const team = new URL("../../src/process/server/workers/worker_team.ts", import.meta.url);
   ok((await Deno.readTextFile(team)).includes(`new Worker(new URL("./worker_entry.ts"`));
 });
 

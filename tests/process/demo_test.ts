@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { examples } from "../../src/cli/examples.ts";
+import { examples } from "../../src/process/cli/examples.ts";
 import { readCurl } from "../support/docs/curl.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { type DenoProcess, startCommand } from "../support/server/process.ts";

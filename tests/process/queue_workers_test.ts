@@ -1,7 +1,7 @@
 /** The workers of the page on queues, in shell and in Python: no job is lost, and none has two workers. */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
-import { examples } from "../../src/cli/examples.ts";
+import { examples } from "../../src/process/cli/examples.ts";
 import { engines } from "../support/database/engines.ts";
 import { type PostgresClient, withClient } from "../support/database/postgres_client.ts";
 import { codeBlocks, root } from "../support/docs/markdown.ts";

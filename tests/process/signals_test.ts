@@ -221,7 +221,7 @@ async function startProgram(
   await Deno.writeTextFile(join(folder, "program.ts"), program);
   await Deno.writeTextFile(
     start,
-    `import { runInWorker } from "file://${root}src/server/main_thread.ts";
+    `import { runInWorker } from "file://${root}src/process/server/main_thread.ts";
     ${before}
     runInWorker(new URL("./program.ts", import.meta.url));`,
   );

@@ -16,18 +16,18 @@ const defaultFolder = join(root, "dist", "npm");
 /** Modules and the bundles that they become. */
 const bundles: ReadonlyMap<string, string> = new Map([
   ["mod.ts", "svc.js"],
-  ["src/server/create_admin.ts", "admin.js"],
+  ["src/process/server/create_admin.ts", "admin.js"],
   ["src/wings/mcp/mcp.ts", "mcp.js"],
-  ["src/server/program.ts", "program.js"],
-  ["src/server/main_thread.ts", "main_thread.js"],
-  ["src/server/worker_thread.ts", "worker_thread.js"],
-  ["src/server/workers/worker_entry.ts", "worker_entry.js"],
+  ["src/process/cli/program.ts", "program.js"],
+  ["src/process/server/main_thread.ts", "main_thread.js"],
+  ["src/process/server/worker_thread.ts", "worker_thread.js"],
+  ["src/process/server/workers/worker_entry.ts", "worker_entry.js"],
 ]);
 
 /** Modules whose types the package exports. */
 const typedModules: readonly string[] = [
   "mod.ts",
-  "src/server/create_admin.ts",
+  "src/process/server/create_admin.ts",
   "src/wings/mcp/mcp.ts",
 ];
 
@@ -55,10 +55,10 @@ export function manifest(pgliteVersion: string): Readonly<Record<string, unknown
     exports: {
       ".": { types, deno: "./dist/svc.js", default: "./dist/svc.js" },
       "./admin": {
-        types: "./dist/types/src/admin/create_admin.d.ts",
+        types: "./dist/types/src/process/server/create_admin.d.ts",
         default: "./dist/admin.js",
       },
-      "./mcp": { types: "./dist/types/src/mcp/mcp.d.ts", default: "./dist/mcp.js" },
+      "./mcp": { types: "./dist/types/src/wings/mcp/mcp.d.ts", default: "./dist/mcp.js" },
       "./run_in_worker": { deno: "./dist/main_thread.js" },
       "./package.json": "./package.json",
     },

@@ -40,9 +40,9 @@ const ranks: readonly (readonly string[])[] = [
   ["src/wings/console/server"],
   ["src/wings/shadow"],
   ["src/wings/console/pages"],
-  ["src/cli"],
+  ["src/process/cli"],
   ["src/wings/tenants"],
-  ["src/server"],
+  ["src/process/server"],
   ["mod.ts", "main.ts"],
 ];
 

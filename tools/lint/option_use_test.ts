@@ -14,7 +14,7 @@ async function sourcesIn(folder: URL): Promise<readonly string[]> {
   const texts: string[] = [];
   for await (const { name, isDirectory } of Deno.readDir(folder)) {
     const entry = new URL(isDirectory ? `${name}/` : name, folder);
-    if (entry.pathname.endsWith("/src/config/")) continue;
+    if (entry.pathname.endsWith("/src/state/config/")) continue;
     if (isDirectory) texts.push(...await sourcesIn(entry));
     else if (name.endsWith(".ts")) texts.push(await Deno.readTextFile(entry));
   }

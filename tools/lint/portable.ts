@@ -19,22 +19,22 @@ const adapters: ReadonlySet<string> = new Set([
   "src/wings/tenants/tenants.ts",
   "src/wings/console/server/console_files.ts",
   "src/wings/console/server/recorder.ts",
-  "src/server/bind.ts",
-  "src/server/count_workers.ts",
-  "src/server/main_thread.ts",
-  "src/server/serve.ts",
-  "src/server/serve_connections.ts",
-  "src/server/serve_deno.ts",
-  "src/server/serve_node.ts",
-  "src/server/node_messages.ts",
-  "src/server/admin_server.ts",
-  "src/server/signals.ts",
-  "src/server/tracing.ts",
-  "src/server/worker_thread.ts",
+  "src/process/server/bind.ts",
+  "src/process/server/count_workers.ts",
+  "src/process/server/main_thread.ts",
+  "src/process/server/serve.ts",
+  "src/process/server/serve_connections.ts",
+  "src/process/server/serve_deno.ts",
+  "src/process/server/serve_node.ts",
+  "src/process/server/node_messages.ts",
+  "src/process/server/admin_server.ts",
+  "src/process/server/signals.ts",
+  "src/process/server/tracing.ts",
+  "src/process/server/worker_thread.ts",
 ]);
 
 /** The folder of the command line: its commands are processes. */
-const commandLine = "src/cli/";
+const commandLine = "src/process/cli/";
 
 /** Globals of one runtime. */
 const foreign: ReadonlySet<string> = new Set([

@@ -16,8 +16,8 @@ const allowed = [
   "src/wings/audit/diagnosis/measure.ts",
   "src/wings/audit/policy_test/generate.ts",
   "src/wings/audit/why/row_results.ts",
-  "src/cli/init/init_sql.ts",
-  "src/cli/sql_meta.ts",
+  "src/process/cli/init/init_sql.ts",
+  "src/process/cli/sql_meta.ts",
   "tests/",
 ];
 

@@ -1,4 +1,4 @@
-/** The interface between a handler and its admin server (`src/server/create_admin.ts`), which may be
+/** The interface between a handler and its admin server (`src/process/server/create_admin.ts`), which may be
  * another bundle. @module */
 import type { Observation } from "../../base/observe/observation.ts";
 import type { Service } from "../../state/app_state/service.ts";

@@ -2,7 +2,7 @@
  * Admits requests. The order in which a request is checked is that of this list. The first check that fails
  * decides the response, and no later one runs:
  *
- * 1. Open connections: `src/server/`.
+ * 1. Open connections: `src/process/server/`.
  * 2. Lengths of URL and header: `src/api/request/length_limits.ts`.
  * 3. Preflights, invalid hosts and health checks are answered: `early_answers.ts`.
  * 4. Limits by address, token and its revocation, origin, limits by role, claim and token, requests in

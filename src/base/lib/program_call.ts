@@ -8,7 +8,7 @@ import type { CallWords } from "../observe/call_words.ts";
 import type { ConfigArguments } from "../../api/command.ts";
 import { isFile } from "../observe/output.ts";
 import { shellWord } from "./shell_word.ts";
-import { connectionName } from "../../cli/target.ts";
+import { connectionName } from "../../process/cli/target.ts";
 
 export interface ProcessStart {
   /** Path of this module, or of the bundle that contains it. */

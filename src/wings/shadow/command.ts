@@ -8,7 +8,7 @@ import { Shadow } from "./shadow.ts";
 import { type ReadLine, Tally } from "./tally.ts";
 import { type Command, type CommandCall, type CommandContext, flagsOf } from "../../api/command.ts";
 import { print, printError } from "../../base/observe/output.ts";
-import { withDatabase } from "../../cli/with_service.ts";
+import { withDatabase } from "../../process/cli/with_service.ts";
 
 export const shadowCommand: Command = {
   name: "shadow",

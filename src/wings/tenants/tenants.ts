@@ -2,7 +2,7 @@
 import { compileClaimPath } from "../../state/auth/role_claim.ts";
 import type { TenantRule } from "../../state/auth/claims.ts";
 import { type ConfigReader, readBytes, relativeTo } from "../../state/config/config_files.ts";
-import type { AdminHandler } from "../../server/admin.ts";
+import type { AdminHandler } from "../../process/server/admin.ts";
 import type { ConfigFile } from "../../state/config/file.ts";
 import { keepStartupOptions, noValues } from "../../state/config/load.ts";
 import type { Config, OptionKey } from "../../state/config/options.ts";

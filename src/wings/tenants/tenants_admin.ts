@@ -6,7 +6,7 @@ import {
   open,
   routedAdmin,
   textResponse,
-} from "../../server/admin.ts";
+} from "../../process/server/admin.ts";
 import type { Config } from "../../state/config/options.ts";
 import { redactedConfig } from "../../state/config/print.ts";
 import type { MetricRegistry } from "../../base/observe/metric_registry.ts";

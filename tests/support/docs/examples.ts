@@ -9,7 +9,7 @@
  */
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { createHandler, type Handler } from "../../../mod.ts";
-import { examples as demos } from "../../../src/cli/examples.ts";
+import { examples as demos } from "../../../src/process/cli/examples.ts";
 import { copyPostgres, engines, type TestDatabase } from "../database/engines.ts";
 import { withClient } from "../database/postgres_client.ts";
 import { signToken, testSecret } from "../handler/token.ts";

@@ -7,7 +7,7 @@ import { type Command, flagsOf } from "../../../api/command.ts";
 import { paddedRows, print } from "../../../base/observe/output.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";
 import { printable, printableJson } from "../../../base/lib/printable.ts";
-import { withDatabase } from "../../../cli/with_service.ts";
+import { withDatabase } from "../../../process/cli/with_service.ts";
 
 export const accessCommand: Command = {
   name: "access",

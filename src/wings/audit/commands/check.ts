@@ -15,8 +15,8 @@ import type { Service } from "../../../state/app_state/service.ts";
 import { type Command, type CommandCall, flagsOf } from "../../../api/command.ts";
 import { print, printError } from "../../../base/observe/output.ts";
 import { callWords } from "../../../base/lib/program_call.ts";
-import type { QuickStart } from "../../../cli/start.ts";
-import { withDatabase } from "../../../cli/with_service.ts";
+import type { QuickStart } from "../../../process/cli/start.ts";
+import { withDatabase } from "../../../process/cli/with_service.ts";
 
 /** Exit codes besides 0. */
 const foundErrors = 1;

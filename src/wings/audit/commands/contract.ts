@@ -8,7 +8,7 @@ import { indexSchemaCache } from "../../../state/schema_cache/lookups.ts";
 import type { Service } from "../../../state/app_state/service.ts";
 import type { Command } from "../../../api/command.ts";
 import { print, printError } from "../../../base/observe/output.ts";
-import { withDatabase } from "../../../cli/with_service.ts";
+import { withDatabase } from "../../../process/cli/with_service.ts";
 
 export const contractCommand: Command = {
   name: "contract",

@@ -10,7 +10,7 @@ import { type Command, type CommandCall, flagsOf } from "../../../api/command.ts
 import { relativeTo, shortPath } from "../../../state/config/config_files.ts";
 import { print, printError } from "../../../base/observe/output.ts";
 import { callWords } from "../../../base/lib/program_call.ts";
-import { readCases, withTransport } from "../../../cli/with_transport.ts";
+import { readCases, withTransport } from "../../../process/cli/with_transport.ts";
 
 export const testCommand: Command = {
   name: "test",

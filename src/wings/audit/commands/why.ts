@@ -6,7 +6,7 @@ import { explainRequest } from "../why/explain_request.ts";
 import { callerFlags, callerOf } from "./caller_flags.ts";
 import { type Command, type CommandCall, flagsOf } from "../../../api/command.ts";
 import { print } from "../../../base/observe/output.ts";
-import { readCases, withTransport } from "../../../cli/with_transport.ts";
+import { readCases, withTransport } from "../../../process/cli/with_transport.ts";
 
 export const whyCommand: Command = {
   name: "why",

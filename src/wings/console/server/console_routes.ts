@@ -7,7 +7,7 @@ import { cautionOf, type Finding } from "../../audit/diagnosis/finding.ts";
 import type { RequestInfo } from "../../../api/handler/handler.ts";
 import type { RequestService } from "../../../state/app_state/request_service.ts";
 import { explainRequest } from "../../audit/why/explain_request.ts";
-import type { Peer, Protection } from "../../../server/admin_access.ts";
+import type { Peer, Protection } from "../../../process/server/admin_access.ts";
 import { type ConsoleFiles, consoleHeaders, documentHtml } from "./console_files.ts";
 import { consoleSchema } from "./console_schema.ts";
 import { consoleRoles, consoleToken } from "./console_sign_in.ts";

@@ -1,5 +1,5 @@
 import { strictEqual } from "node:assert/strict";
-import { connectionName } from "../../../../src/cli/target.ts";
+import { connectionName } from "../../../../src/process/cli/target.ts";
 import {
   callOf,
   installCall,

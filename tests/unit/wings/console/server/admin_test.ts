@@ -1,7 +1,7 @@
 import type { Batch } from "../../../../../src/database/batch.ts";
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { adminHandler } from "../../../../../src/server/admin.ts";
-import type { Peer } from "../../../../../src/server/admin_access.ts";
+import { adminHandler } from "../../../../../src/process/server/admin.ts";
+import type { Peer } from "../../../../../src/process/server/admin_access.ts";
 import { noValues } from "../../../../../src/state/config/load.ts";
 import { configSource } from "../../../../../src/state/config/source.ts";
 import { Recorder } from "../../../../../src/wings/console/server/recorder.ts";

@@ -1,0 +1,41 @@
+/** Notices changes of a file by its time and size. @module */
+import { statSync } from "node:fs";
+import type { Schedule } from "../../base/lib/timers.ts";
+
+export interface FileWatchOptions {
+  readonly path: string;
+  readonly onChange: () => void;
+  readonly schedule: Schedule;
+  /** Returns a text that changes with the file. Default: its time and size. */
+  readonly stateOf?: (path: string) => string;
+}
+
+/** Milliseconds between two looks. */
+const intervalMs = 1000;
+
+/** Looks at the file each second. Returns a function that stops. */
+export function watchFile(
+  { path, onChange, schedule, stateOf = timeAndSize }: FileWatchOptions,
+): () => void {
+  let known = stateOf(path);
+  let cancel = () => {};
+  const wait = () => {
+    cancel = schedule(() => {
+      const found = stateOf(path);
+      if (found !== known) onChange();
+      known = found;
+      wait();
+    }, intervalMs);
+  };
+  wait();
+  return () => cancel();
+}
+
+function timeAndSize(path: string): string {
+  try {
+    const { mtimeMs, size } = statSync(path);
+    return `${mtimeMs} ${size}`;
+  } catch {
+    return "absent";
+  }
+}

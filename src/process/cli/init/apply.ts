@@ -1,0 +1,90 @@
+/** Applies the SQL file of `svc init`: two transactions, the second of which may be refused.
+ * @module */
+import { withScriptConnection } from "../../../database/adapters/script.ts";
+import { failureLines, type SqlSession } from "../../../database/connection/sql_session.ts";
+import { svcDialect } from "../../../base/dialect.ts";
+import { readText } from "../../../state/config/config_files.ts";
+import { fail, print, printError } from "../../../base/observe/output.ts";
+import { programCall } from "../../../base/lib/program_call.ts";
+import { configOfFile, type InitFiles } from "./init_files.ts";
+import { triggerMark } from "./init_sql.ts";
+import { superuserCall, whoApplies } from "./next_steps.ts";
+import { confirm } from "./prompt.ts";
+
+/** Shows the SQL file, asks, and applies it. */
+export async function applyFile(
+  files: InitFiles,
+  { uri, isConfirmed }: { readonly uri: string; readonly isConfirmed: boolean },
+): Promise<number> {
+  const text = readText(files.sql);
+  const { displayName } = svcDialect;
+  return await withScriptConnection(uri, displayName, async (connection) => {
+    const { database, user } = connection;
+    print(`\n${text}\n`);
+    const question = `Apply to database ${database} at ${connection.place} as ${user}?`;
+    if (!isConfirmed && !confirm(question)) {
+      print(
+        `Nothing was applied. To apply ${files.sql} later, call ${programCall()} init --apply again.\n`,
+      );
+      return 1;
+    }
+    const result = await applySql(connection.session, { name: files.sql, text });
+    if (result.kind === "failed") {
+      printError(`${result.message}\nNothing was applied.`);
+      if (isRefused(result.message)) {
+        printError(`Apply the SQL as ${whoApplies}:\n  ${superuserCall(uri, files)}`);
+      }
+      return 1;
+    }
+    print(`Applied to database ${database} at ${connection.place} as ${user}.\n`);
+    if (result.kind === "without trigger") {
+      print(
+        `The event triggers were refused: ${result.reason}. db-schema-watch = "auto" polls instead.\n`,
+      );
+    }
+    return await checkLogin(files);
+  });
+}
+
+/** Whether PostgreSQL refused a statement because of the user. */
+function isRefused(message: string): boolean {
+  return /: (?:permission denied|must be owner|must have admin option)/.test(message);
+}
+
+/** Connects as the service will, so that a refusal is seen now. */
+async function checkLogin({ conf }: InitFiles): Promise<number> {
+  const config = configOfFile(conf);
+  if (config === null) return 0;
+  try {
+    await withScriptConnection(config.dbUri, svcDialect.displayName, () => Promise.resolve());
+    return 0;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.trim() : String(error);
+    return fail(`the service cannot log in by ${conf}: ${reason}`);
+  }
+}
+
+type ApplyResult =
+  | { readonly kind: "applied" }
+  /** Roles and privileges are applied, the event triggers are not. */
+  | { readonly kind: "without trigger"; readonly reason: string }
+  /** Nothing is applied. The message begins with the file's name and the line. */
+  | { readonly kind: "failed"; readonly message: string };
+
+async function applySql(
+  session: SqlSession,
+  file: { readonly name: string; readonly text: string },
+): Promise<ApplyResult> {
+  const mark = file.text.lastIndexOf(triggerMark);
+  const [main, trigger] = mark === -1
+    ? [file.text, ""]
+    : [file.text.slice(0, mark), file.text.slice(mark)];
+  const result = await session.run(main);
+  if (result.failure !== null) {
+    return { kind: "failed", message: failureLines(result, { ...file, text: main }).join("\n") };
+  }
+  const refusal = trigger === "" ? null : (await session.run(trigger)).failure;
+  return refusal === null
+    ? { kind: "applied" }
+    : { kind: "without trigger", reason: refusal.message };
+}

@@ -1,0 +1,222 @@
+/** Makes the choices of `svc init` by flags, by questions on a terminal, or by defaults. @module */
+import { nearest } from "../../../base/lib/nearest.ts";
+import { counted } from "../../../base/lib/printable.ts";
+import { CannotConnectError } from "../connect_error.ts";
+import { print } from "../../../base/observe/output.ts";
+import type { CommandCall } from "../../../api/command.ts";
+import {
+  type Choices,
+  defaultNames,
+  likelySchema,
+  nameOfOwned,
+  ownable,
+  type OwnedTable,
+  pickOwned,
+  pickRelations,
+  roleProblem,
+  sameRoleProblem,
+  schemaProblem,
+} from "./choices.ts";
+import {
+  readServer,
+  readTarget,
+  type RelationFacts,
+  type SchemaFacts,
+  type ServerFacts,
+  type TargetFacts,
+  type TargetNames,
+  withServer,
+} from "./facts.ts";
+import { idempotencyTable } from "./init_sql.ts";
+import { ask, confirm, isInteractive } from "./prompt.ts";
+
+/** The choices, and the facts that they were made from. */
+export interface ReadChoices {
+  readonly choices: Choices;
+  readonly facts: TargetFacts;
+  readonly server: ServerFacts;
+}
+
+/**
+ * Reads the server and makes the choices. `knownLogins` are users whose passwords are known. Throws an
+ * `Error` for a flag that does not fit.
+ */
+export async function readChoices(
+  uri: string,
+  call: CommandCall,
+  knownLogins: readonly string[],
+): Promise<ReadChoices> {
+  return await withServer(uri, async (database) => {
+    const server = await readServer(database).catch((thrown) => {
+      throw new CannotConnectError(thrown);
+    });
+    const names = chooseNames(call, server, defaultLogin(server, knownLogins));
+    const facts = await readTarget(database, names);
+    return { choices: chooseRelations(call, names, facts), facts, server };
+  });
+}
+
+/**
+ * Returns the usual login role. Roles belong to all databases of a server: if it exists and its
+ * password is unknown, the database gets a role of its own, such as `authenticator_shop`.
+ */
+function defaultLogin({ database, loginRoles }: ServerFacts, known: readonly string[]): string {
+  const { loginRole } = defaultNames;
+  const isUsable = known.includes(loginRole) || !loginRoles.includes(loginRole);
+  return isUsable ? loginRole : `${loginRole}_${database}`;
+}
+
+function asksFor({ flags }: CommandCall): boolean {
+  return isInteractive() && !flags.has("--yes");
+}
+
+function chooseNames(
+  call: CommandCall,
+  { schemas }: ServerFacts,
+  likelyLogin: string,
+): TargetNames {
+  const { config, flags } = call;
+  const asks = asksFor(call);
+  const choose = (flag: string | undefined, question: string, fallback: string, check: Check) => {
+    const accept = (name: string) => {
+      const problem = check(name);
+      if (problem !== null) throw new Error(problem);
+      return name;
+    };
+    return flag === undefined && asks ? ask(question, fallback, accept) : accept(flag ?? fallback);
+  };
+  const schemaFlag = config.flags.get("db-schemas")?.value;
+  if (asks && schemaFlag === undefined) printSchemas(schemas);
+  const schema = choose(schemaFlag, "Schema to serve", likelySchema(schemas), schemaProblem);
+  printMissing(schema, schemas.map(({ name }) => name));
+  const loginRole = choose(
+    flags.get("--login-role"),
+    "Role that the service logs in as",
+    likelyLogin,
+    roleProblem,
+  );
+  const anonRole = choose(
+    config.flags.get("db-anon-role")?.value,
+    "Role of requests without a token",
+    defaultNames.anonRole,
+    roleProblem,
+  );
+  const user = choose(
+    flags.get("--user-role"),
+    "Role of requests with a token, or none",
+    asks ? defaultNames.userRole : "none",
+    (name) => name === "none" ? null : roleProblem(name),
+  );
+  const names = { schema, loginRole, anonRole, userRole: user === "none" ? null : user };
+  const problem = sameRoleProblem(names);
+  if (problem !== null) throw new Error(problem);
+  if (flags.has("--idempotency") && schema === idempotencyTable.schema) {
+    throw new Error(`--idempotency makes a table that must not be served, in the schema ${schema}`);
+  }
+  return names;
+}
+
+type Check = (name: string) => string | null;
+
+function printMissing(schema: string, schemas: readonly string[]): void {
+  if (schemas.includes(schema)) return;
+  const near = nearest(schema, schemas);
+  const hint = near === null ? "" : `; did you mean ${near}?`;
+  print(`  the schema ${schema} does not exist: the SQL creates it${hint}\n`);
+}
+
+function printSchemas(schemas: readonly SchemaFacts[]): void {
+  const filled = schemas.filter(({ relations, functions }) => relations + functions > 0);
+  const lines = filled.map(({ name, relations, functions }) =>
+    `  ${name}: ${counted(relations, "relation")}, ${counted(functions, "function")}\n`
+  );
+  print(`Schemas:\n${lines.join("") || "  none has a relation or a function\n"}`);
+}
+
+function chooseRelations(call: CommandCall, names: TargetNames, facts: TargetFacts): Choices {
+  const { flags } = call;
+  const asks = asksFor(call);
+  const [readFlag, writeFlag] = [flags.get("--grant"), flags.get("--grant-write")];
+  const needsUser = ["--grant-write", "--grant-user", "--owner"]
+    .find((flag) => (flags.get(flag) ?? "none") !== "none");
+  if (needsUser !== undefined && names.userRole === null) {
+    throw new Error(`${needsUser} needs --user-role, the role of requests with a token`);
+  }
+  const writableRelations = facts.relations.filter(({ isWritable }) => isWritable);
+  if (asks && readFlag === undefined) printRelations(facts.relations);
+  const readable = chooseList(readFlag, facts.relations, asks, `${names.anonRole} may read`);
+  const ofUser = (flag: string | undefined, relations: readonly RelationFacts[], verb: string) =>
+    names.userRole === null
+      ? []
+      : chooseList(flag, relations, asks, `${names.userRole} may ${verb}`);
+  const others = facts.relations.filter((relation) => !readable.includes(relation));
+  const userReadable = ofUser(flags.get("--grant-user"), others, "read, besides");
+  const writable = ofUser(writeFlag, writableRelations, "write");
+  const granted = facts.relations
+    .filter((relation) =>
+      [readable, userReadable, writable].some((list) => list.includes(relation))
+    );
+  return {
+    ...names,
+    readable,
+    userReadable,
+    owned: names.userRole === null ? [] : chooseOwned(flags.get("--owner"), granted, asks),
+    writable,
+    revokesFunctions: revokesFunctions(call, facts, asks),
+    keepsAnswers: flags.has("--idempotency"),
+    usesCitus: flags.has("--citus"),
+  };
+}
+
+function chooseList(
+  flag: string | undefined,
+  relations: readonly RelationFacts[],
+  asks: boolean,
+  subject: string,
+): readonly RelationFacts[] {
+  if (flag !== undefined || !asks || relations.length === 0) {
+    return pickRelations(flag ?? "none", relations);
+  }
+  return ask(
+    `${subject}: all, all except …, none, or names with commas (* fits any)`,
+    "none",
+    (text) => pickRelations(text, relations),
+  );
+}
+
+/** Columns that are often those of owners. */
+const ownerNames = /(^|_)(owner|user|author|customer|account|member|sub)(_id)?$|^created_by$/;
+
+function chooseOwned(
+  flag: string | undefined,
+  granted: readonly RelationFacts[],
+  asks: boolean,
+): readonly OwnedTable[] {
+  if (flag !== undefined || !asks || ownable(granted).length === 0) {
+    return pickOwned(flag ?? "none", granted);
+  }
+  const likely = ownable(granted).filter(({ column }) => ownerNames.test(column.name));
+  if (likely.length > 0) {
+    print(`Perhaps owners of rows:\n  ${likely.map(nameOfOwned).join(", ")}\n`);
+  }
+  return ask(
+    "Rows that belong to the user of the token's claim sub: none, or table.column with commas",
+    "none",
+    (text) => pickOwned(text, granted),
+  );
+}
+
+function printRelations(relations: readonly RelationFacts[]): void {
+  if (relations.length === 0) return;
+  print(`Relations:\n  ${relations.map(({ name }) => name).join(", ")}\n`);
+}
+
+function revokesFunctions({ flags }: CommandCall, facts: TargetFacts, asks: boolean): boolean {
+  if (flags.has("--revoke-functions")) return true;
+  if (!asks || facts.publicFunctions === 0) return false;
+  return confirm(
+    `Every role may call ${
+      counted(facts.publicFunctions, "function")
+    } of this schema. Revoke that?`,
+  );
+}

@@ -1,0 +1,273 @@
+/** Reads what `svc init` asks about: schemas and roles, then the relations of one schema. @module
+ */
+import { metadataBatch } from "../../../database/batch.ts";
+import type { Database } from "../../../database/database.ts";
+import { openDatabase } from "../../../database/open.ts";
+import { svcDialect } from "../../../base/dialect.ts";
+
+/** The login role that `svc init` makes by default. */
+export const usualLoginRole = "authenticator";
+
+export interface ServerFacts {
+  /** Number of the version, such as 180004. */
+  readonly version: number;
+  readonly isStandby: boolean;
+  readonly database: string;
+  readonly user: string;
+  /** Whether the user is a superuser or has CREATEROLE. */
+  readonly createsRoles: boolean;
+  /** Roles whose names begin with that of the usual login role. */
+  readonly loginRoles: readonly string[];
+  /** User-defined schemas, those with relations or functions first. */
+  readonly schemas: readonly SchemaFacts[];
+}
+
+export interface SchemaFacts {
+  readonly name: string;
+  readonly relations: number;
+  readonly functions: number;
+}
+
+/** A role that exists. */
+export interface RoleFacts {
+  readonly name: string;
+  readonly inherits: boolean;
+  /** Whether the login role may take it. */
+  readonly isGranted: boolean;
+}
+
+/** A relation that may be granted. */
+export interface RelationFacts {
+  readonly name: string;
+  /** Schema and name, quoted for SQL. */
+  readonly sql: string;
+  /** Whether requests can write it. */
+  readonly isWritable: boolean;
+  /** Sequences of its defaults, quoted for SQL. */
+  readonly sequences: readonly string[];
+  /** Columns that may hold the claim `sub` of a row's owner; none for views and tables with policies. */
+  readonly ownerColumns: readonly OwnerColumn[];
+}
+
+/** A column of text, numbers or UUIDs. */
+export interface OwnerColumn {
+  readonly name: string;
+  /** Quoted for SQL. */
+  readonly sql: string;
+  /** The type that the claim is cast to. */
+  readonly type: string;
+  readonly hasDefault: boolean;
+}
+
+/** A role that owns the schema or objects in it. */
+export interface OwnerFacts {
+  /** Quoted for SQL. */
+  readonly sql: string;
+  /** Whether the connected role has its privileges, and so may alter its default privileges. */
+  readonly isOurs: boolean;
+}
+
+/** The part of the database that the SQL depends on. */
+export interface TargetFacts {
+  readonly version: number;
+  /** Whether the schema exists. */
+  readonly hasSchema: boolean;
+  readonly relations: readonly RelationFacts[];
+  /** Functions that PUBLIC may call. */
+  readonly publicFunctions: number;
+  /** Names and argument types of all functions, quoted for SQL. */
+  readonly functions: readonly string[];
+  /** Owners of the schema, its relations and its functions. */
+  readonly owners: readonly OwnerFacts[];
+  /** Whether PUBLIC may create objects in the schema. */
+  readonly isOpenToPublic: boolean;
+  readonly roles: readonly RoleFacts[];
+  /** The names of roles and schema, quoted for SQL where that is needed. */
+  readonly quoted: Readonly<Record<string, string>>;
+}
+
+export interface TargetNames {
+  readonly schema: string;
+  readonly loginRole: string;
+  readonly anonRole: string;
+  /** Role of requests with a token; null for none. */
+  readonly userRole: string | null;
+}
+
+/** Lends a database. It connects with the first transaction. */
+export async function withServer<Result>(
+  uri: string,
+  use: (database: Database) => Promise<Result>,
+): Promise<Result> {
+  const database = await openDatabase({
+    dbUri: uri,
+    dbPool: 1,
+    dbPoolAcquisitionTimeout: 10,
+    dbPoolMaxIdletime: 10,
+    dbPoolMaxLifetime: 60,
+    dbPreparedStatements: false,
+    dialect: svcDialect,
+  }, {
+    embeddedInit: null,
+    applicationName: svcDialect.displayName,
+    connections: "per-request",
+  });
+  try {
+    return await use(database);
+  } finally {
+    await database.close();
+  }
+}
+
+/** Reads the server and its schemas. Rejects if the database cannot be reached. */
+export async function readServer(database: Database): Promise<ServerFacts> {
+  return await readJson(database, serverQuery, []);
+}
+
+export async function readTarget(
+  database: Database,
+  { schema, loginRole, anonRole, userRole }: TargetNames,
+): Promise<TargetFacts> {
+  const roles = [loginRole, anonRole, ...(userRole === null ? [] : [userRole])];
+  return await readJson(database, targetQuery, [schema, JSON.stringify(roles), loginRole]);
+}
+
+async function readJson<Result>(
+  database: Database,
+  text: string,
+  params: readonly string[],
+): Promise<Result> {
+  const batch = metadataBatch([{ text, params, use: "rows" }], "rollback");
+  const { rows } = await database.transaction(batch);
+  return JSON.parse(rows.at(-1)![0]![0]!);
+}
+
+/** Objects of extensions do not belong to an API. */
+const isOwn = (catalogue: string, alias: string) =>
+  `not exists (select from pg_depend e where e.classid = '${catalogue}'::regclass
+    and e.objid = ${alias}.oid and e.deptype = 'e')`;
+
+const serverQuery = `
+select json_build_object(
+  'version', current_setting('server_version_num')::int,
+  'isStandby', pg_is_in_recovery(),
+  'database', current_database(),
+  'user', current_user,
+  'createsRoles', (
+    select r.rolsuper or r.rolcreaterole from pg_roles r where r.rolname = current_user
+  ),
+  'loginRoles', (
+    select coalesce(json_agg(r.rolname), '[]') from pg_roles r
+    where starts_with(r.rolname, '${usualLoginRole}')
+  ),
+  'schemas', (
+    select coalesce(json_agg(s order by s.relations + s.functions = 0, s.name), '[]') from (
+      select n.nspname as name,
+        (select count(*) from pg_class c where c.relnamespace = n.oid
+          and c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
+          and ${isOwn("pg_class", "c")}) as relations,
+        (select count(*) from pg_proc p where p.pronamespace = n.oid and p.prokind = 'f'
+          and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
+          and ${isOwn("pg_proc", "p")}) as functions
+      from pg_namespace n
+      where n.nspname !~ '^pg_' and n.nspname not in ('information_schema', 'svc_private')
+    ) s
+  )
+)::text`;
+
+const targetQuery = `
+with schema as (select n.* from pg_namespace n where n.nspname = $1::text),
+relations as (
+  select c.oid, c.relname, format('%I.%I', s.nspname, c.relname) as sql,
+    c.relkind in ('r', 'p') or c.relkind in ('v', 'f') and pg_relation_is_updatable(c.oid, true) <> 0
+      as writable
+  from pg_class c join schema s on s.oid = c.relnamespace
+  where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition
+    and ${isOwn("pg_class", "c")}
+),
+functions as (
+  select p.proname, p.proowner, p.proacl,
+    format('%I.%I(%s)', s.nspname, p.proname, pg_get_function_identity_arguments(p.oid)) as sql
+  from pg_proc p join schema s on s.oid = p.pronamespace
+  where p.prokind = 'f' and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
+    and ${isOwn("pg_proc", "p")}
+),
+owners as (
+  select s.nspowner as oid from schema s
+  union select c.relowner from pg_class c join relations r on r.oid = c.oid
+  union select f.proowner from functions f
+),
+-- The role pg_database_owner owns nothing: its only member, the database's owner, does.
+creators as (
+  select distinct r.oid, r.rolname
+  from owners o join pg_roles n on n.oid = o.oid
+    join pg_roles r on r.oid = case n.rolname when 'pg_database_owner'
+      then (select d.datdba from pg_database d where d.datname = current_database())
+      else n.oid end
+)
+select json_build_object(
+  'version', current_setting('server_version_num')::int,
+  'hasSchema', exists (select from schema),
+  'relations', (
+    select coalesce(json_agg(json_build_object(
+      'name', r.relname,
+      'sql', r.sql,
+      'isWritable', r.writable,
+      'sequences', (
+        select coalesce(json_agg(distinct format('%I.%I', n.nspname, q.relname)), '[]')
+        from pg_attrdef d
+          join pg_depend p on p.classid = 'pg_attrdef'::regclass and p.objid = d.oid
+            and p.refclassid = 'pg_class'::regclass
+          join pg_class q on q.oid = p.refobjid and q.relkind = 'S'
+          join pg_namespace n on n.oid = q.relnamespace
+        where d.adrelid = r.oid
+      ),
+      'ownerColumns', (
+        select coalesce(json_agg(json_build_object(
+          'name', a.attname,
+          'sql', quote_ident(a.attname),
+          'type', format_type(a.atttypid, null),
+          'hasDefault', a.atthasdef or a.attidentity <> ''
+        ) order by a.attnum), '[]')
+        from pg_attribute a join pg_class c on c.oid = a.attrelid
+        where c.oid = r.oid and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+          and a.attgenerated = '' and not exists (select from pg_policy p where p.polrelid = c.oid)
+          and a.atttypid in ('text'::regtype, 'varchar'::regtype, 'uuid'::regtype, 'int'::regtype, 'bigint'::regtype)
+      )
+    ) order by r.relname), '[]') from relations r
+  ),
+  'publicFunctions', (
+    select count(*) from functions f
+    where exists (
+      select from aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a
+      where a.grantee = 0
+    )
+  ),
+  'functions', (select coalesce(json_agg(f.sql order by f.sql), '[]') from functions f),
+  'owners', (
+    select coalesce(json_agg(json_build_object(
+      'sql', quote_ident(c.rolname),
+      'isOurs', pg_has_role(c.oid, 'usage')
+    ) order by c.rolname), '[]') from creators c
+  ),
+  'isOpenToPublic', exists (
+    select from schema s, aclexplode(s.nspacl) a
+    where a.grantee = 0 and a.privilege_type = 'CREATE'
+  ),
+  'roles', (
+    select coalesce(json_agg(json_build_object(
+      'name', r.rolname,
+      'inherits', r.rolinherit,
+      'isGranted', coalesce((
+        select pg_has_role(l.oid, r.oid,
+          case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end)
+        from pg_roles l where l.rolname = $3::text
+      ), false)
+    )), '[]')
+    from pg_roles r where r.rolname in (select json_array_elements_text($2::json))
+  ),
+  'quoted', (
+    select json_object_agg(name, quote_ident(name))
+    from (select $1::text as name union select json_array_elements_text($2::json)) names
+  )
+)::text`;

@@ -1,0 +1,114 @@
+/** The two files that `svc init` writes, and the login that the configuration file names. @module */
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { quote } from "../../../state/config/codecs.ts";
+import { rejectFile } from "../../../state/config/handler_options.ts";
+import { loadConfig } from "../../../state/config/load.ts";
+import type { Config, OptionKey } from "../../../state/config/options.ts";
+import { readText } from "../../../state/config/config_files.ts";
+import { programCall } from "../../../base/lib/program_call.ts";
+import { idempotencyTable } from "./init_sql.ts";
+
+export interface InitFiles {
+  readonly conf: string;
+  readonly sql: string;
+}
+
+export function existingFiles({ conf, sql }: InitFiles): readonly string[] {
+  return [conf, sql].filter((path) => existsSync(path));
+}
+
+/** Writes a file. Replaces a file rather than writing into it. Only the owner may read a private one. */
+export function replaceFile(path: string, text: string, access: "private" | "public"): void {
+  rmSync(path, { force: true });
+  writeFileSync(path, text, { flag: "wx", mode: access === "private" ? 0o600 : 0o666 });
+}
+
+/** Returns the configuration of a file without the environment; null if it cannot be read. */
+export function configOfFile(path: string): Config | null {
+  try {
+    return loadConfig({
+      file: { path, text: readText(path) },
+      environment: {},
+      readFile: rejectFile,
+    });
+  } catch {
+    return null;
+  }
+}
+
+/** The values that differ from file to file. */
+export interface FileValues {
+  readonly dbUri: string;
+  readonly schema: string;
+  readonly anonRole: string;
+  readonly jwtSecret: string;
+  /** Whether the password of the login role is unknown. */
+  readonly lacksPassword: boolean;
+  /** Whether the file names the table of `idempotency-table`. */
+  readonly keepsAnswers: boolean;
+  /** Options of the command line, by key. */
+  readonly overrides: ReadonlyMap<OptionKey, string>;
+}
+
+type Line = string | readonly [key: OptionKey, value: string | number | boolean];
+
+/** Returns the text of the file. An override replaces a line, or adds one. */
+export function configFileText(values: FileValues): string {
+  const lines = linesOf(values);
+  const keys = new Set(lines.flatMap((line) => typeof line === "string" ? [] : [line[0]]));
+  const added = Array.from(values.overrides).filter(([key]) => !keys.has(key));
+  const all: readonly Line[] = [...lines, ...(added.length === 0 ? [] : [""]), ...added];
+  return all.map((line) => `${textOf(line, values.overrides)}\n`).join("");
+}
+
+function textOf(line: Line, overrides: FileValues["overrides"]): string {
+  if (typeof line === "string") return line;
+  const [key, fallback] = line;
+  const value = overrides.get(key) ?? fallback;
+  return `${key} = ${typeof value === "string" ? quote(value) : value}`;
+}
+
+const answerLines: readonly Line[] = [
+  "",
+  "# Keeps answers to writes with an Idempotency-Key",
+  ["idempotency-table", `${idempotencyTable.schema}.${idempotencyTable.name}`],
+];
+
+function linesOf(
+  { dbUri, schema, anonRole, jwtSecret, lacksPassword, keepsAnswers }: FileValues,
+): readonly Line[] {
+  return [
+    "# Written by svc init. It holds a password and a secret: keep it out of version control.",
+    ...(lacksPassword ? ["# The role exists: write its password into db-uri."] : []),
+    ["db-uri", dbUri],
+    ["db-schemas", schema],
+    ["db-anon-role", anonRole],
+    `# Signs and verifies tokens: ${programCall()} token --role=ROLE`,
+    ["jwt-secret", jwtSecret],
+    "",
+    '# This machine alone. In a container: "0.0.0.0", and publish the port to a proxy with TLS.',
+    ["server-host", "127.0.0.1"],
+    ["admin-server-host", "127.0.0.1"],
+    ["admin-server-port", 3001],
+    "",
+    "# Limits of requests",
+    ["db-max-rows", 1000],
+    ["db-statement-timeout", "10s"],
+    ["server-max-body-size", "10m"],
+    "# Refuses PATCH and DELETE without a filter",
+    ["db-safe-update", true],
+    "",
+    "# Closes the connections of clients that send nothing",
+    ["server-header-timeout", "30s"],
+    ["server-idle-timeout", "30s"],
+    ["server-body-timeout", "60s"],
+    "",
+    '# Errors say what to grant. Set "verbose" before you open the service to the world.',
+    ["client-error-verbosity", "advise"],
+    "",
+    "# Notices changes of tables, views and functions",
+    ["db-schema-watch", "auto"],
+    ["log-level", "warn"],
+    ...(keepsAnswers ? answerLines : []),
+  ];
+}

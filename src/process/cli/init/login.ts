@@ -1,0 +1,80 @@
+/** The login of the service: its connection string, and its password with the verifier that
+ * PostgreSQL stores. SQL with the verifier does not contain the password. @module */
+import { Buffer } from "node:buffer";
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
+import {
+  isConnectionUri,
+  parseConnectionString,
+} from "../../../database/connect/connection_string.ts";
+
+export interface DatabaseLogin {
+  readonly user: string;
+  /** Null leaves the password out. */
+  readonly password: string | null;
+  readonly database: string;
+}
+
+const passwordBytes = 24;
+
+/**
+ * Returns the password of a role: that of a connection string that logs in as the role, a new one for
+ * a role that is missing, or else null.
+ */
+export function planPassword(
+  role: string,
+  { exists, uris }: { readonly exists: boolean; readonly uris: readonly string[] },
+): string | null {
+  const known = uris.map(loginOf).find(({ user, password }) => user === role && password !== null);
+  return known?.password ?? (exists ? null : randomText(passwordBytes));
+}
+
+/** Returns the login of a connection string; an empty text for a user or database that is absent. */
+export function loginOf(connection: string): DatabaseLogin {
+  const parameters = parseConnectionString(connection);
+  return {
+    user: parameters.get("user") ?? "",
+    password: parameters.get("password") || null,
+    database: parameters.get("dbname") ?? "",
+  };
+}
+
+/** Parameters that a login replaces. */
+const loginKeywords: ReadonlySet<string> = new Set(["user", "password", "dbname"]);
+
+/** Returns the connection string as a URI with another user, password and database. */
+export function loginUri(
+  connection: string,
+  { user, password, database }: DatabaseLogin,
+): string {
+  const [, hosts = "", query = ""] = isConnectionUri(connection)
+    ? /^[^:]*:\/\/(?:[^/]*@)?([^/?]*)(?:\/[^?]*)?(?:\?(.*))?$/s.exec(connection) ?? []
+    : ["", "", new URLSearchParams(Array.from(parseConnectionString(connection))).toString()];
+  const kept = query.replaceAll("+", "%20").split("&").filter((pair) =>
+    /=./.test(pair) && !loginKeywords.has(decodeURIComponent(pair.split("=")[0]!))
+  );
+  const name = encodeURIComponent(user) +
+    (password === null ? "" : `:${encodeURIComponent(password)}`);
+  const path = encodeURIComponent(database);
+  return `postgres://${name}@${hosts}/${path}${kept.length === 0 ? "" : `?${kept.join("&")}`}`;
+}
+
+/** Iterations of PostgreSQL's own verifiers (`scram_iterations`). */
+const iterations = 4096;
+
+/**
+ * Returns the SCRAM-SHA-256 verifier of a password of ASCII characters (RFC 5802, section 3), in the
+ * form of `pg_authid.rolpassword`: `SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>`.
+ */
+export function scramVerifier(password: string, salt: Uint8Array = randomBytes(16)): string {
+  const salted = pbkdf2Sync(password, salt, iterations, 32, "sha256");
+  const hmac = (text: string) => createHmac("sha256", salted).update(text).digest();
+  const storedKey = createHash("sha256").update(hmac("Client Key")).digest("base64");
+  const serverKey = hmac("Server Key").toString("base64");
+  const shownSalt = Buffer.from(salt).toString("base64");
+  return `SCRAM-SHA-256$${iterations}:${shownSalt}$${storedKey}:${serverKey}`;
+}
+
+/** Returns random bytes as base64url, without characters that a URI or SQL would escape. */
+export function randomText(bytes: number): string {
+  return randomBytes(bytes).toString("base64url");
+}

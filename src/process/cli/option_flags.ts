@@ -1,0 +1,37 @@
+/** Flags that set options of the configuration: `--db-pool=20` for each row of the table of
+ * options, and short forms. @module */
+import { nearest } from "../../base/lib/nearest.ts";
+import { type OptionKey, rows } from "../../state/config/options.ts";
+
+export interface ShortForm {
+  /** As typed, without value: `--port`. */
+  readonly name: string;
+  readonly key: OptionKey;
+  /** Name of the value in `--help`. */
+  readonly placeholder: string;
+}
+
+/** The short forms in the order of `--help`. */
+export const shortForms: readonly ShortForm[] = [
+  { name: "--port", key: "server-port", placeholder: "PORT" },
+  { name: "--host", key: "server-host", placeholder: "HOST" },
+  { name: "--schemas", key: "db-schemas", placeholder: "LIST" },
+  { name: "--anon-role", key: "db-anon-role", placeholder: "ROLE" },
+];
+
+const keysByFlag: ReadonlyMap<string, OptionKey> = new Map([
+  ...rows.flatMap(([key, { aliases = [] }]) =>
+    [key, ...aliases].map((spelling) => [`--${spelling}`, key] as const)
+  ),
+  ...shortForms.map(({ name, key }) => [name, key] as const),
+]);
+
+/** Returns the option that a flag without its value sets; null for other flags. */
+export function optionOfFlag(name: string): OptionKey | null {
+  return keysByFlag.get(name) ?? null;
+}
+
+/** Returns the flag that a misspelt one resembles: one of `others`, or one that sets an option. */
+export function suggestFlag(name: string, others: readonly string[]): string | null {
+  return nearest(name, [...others, ...shortForms.map((form) => form.name), ...keysByFlag.keys()]);
+}

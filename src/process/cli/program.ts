@@ -1,0 +1,169 @@
+/** The program: runs the command that the arguments name and returns an exit code. @module */
+import { noServeFlags, parseArguments, type ParsedCall } from "./arguments.ts";
+import type { ConfigArguments, ServeEvents } from "../../api/command.ts";
+import { commands } from "./commands.ts";
+import { configReader } from "../../state/config/config_files.ts";
+import { CannotConnectError } from "./connect_error.ts";
+import { watchFile } from "./file_watch.ts";
+import { helpText, usage, versionText } from "./help.ts";
+import { openLog } from "../server/log.ts";
+import { errorMessage, fail, isFile, print, printError } from "../../base/observe/output.ts";
+import { openBrowser } from "./open_browser.ts";
+import { callWords, programCall } from "../../base/lib/program_call.ts";
+import { quickObserver, readyObserver } from "./quick/quick_report.ts";
+import { askReady } from "./ready.ts";
+import { secretWarnings } from "./secret_flags.ts";
+import { openStart } from "./start.ts";
+import { refuseTenants, withService } from "./with_service.ts";
+import { ConfigError } from "../../state/config/config_error.ts";
+import type { Config } from "../../state/config/options.ts";
+import { dumpConfig, exampleFile } from "../../state/config/print.ts";
+import { ConnectionClosedError } from "../../database/connection/sql_session.ts";
+import { svcDialect } from "../../base/dialect.ts";
+import { dumpSchemaCache } from "../../state/schema_cache/dump.ts";
+import type { Service } from "../../state/app_state/service.ts";
+import { schedule } from "../../base/lib/timers.ts";
+import { serve } from "../server/serve.ts";
+import { ReloadSignals } from "../server/signals.ts";
+
+/** Runs the call of the arguments. Resolves with the exit code. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const call = parseArguments(argv, { commands, isFile });
+  try {
+    return await run(call) ?? 0;
+  } catch (error) {
+    const lines = error instanceof ConfigError ? error.problems.map(errorMessage) : [
+      errorMessage(error),
+    ];
+    for (const line of lines) fail(line);
+    if (argv.length === 0 && error instanceof ConfigError) fail(nextStep());
+    const isOffline = error instanceof CannotConnectError || error instanceof ConnectionClosedError;
+    const code = failureCode(call);
+    return code === 2 && isOffline ? 3 : code;
+  }
+}
+
+function failureCode(call: ParsedCall): number {
+  return "command" in call ? call.command?.failureCode ?? 1 : 1;
+}
+
+/** The next step after a call without arguments and without a configuration. */
+const nextStep = () =>
+  `give a configuration file or a database, such as ${programCall()} ` +
+  `postgres://user@localhost:5432/shop; ${programCall()} demo serves an example`;
+
+async function run(call: ParsedCall): Promise<number | void> {
+  switch (call.kind) {
+    case "help":
+      return print(helpText(call.command, commands));
+    case "version":
+      return print(versionText());
+    case "example":
+      return print(exampleFile());
+    case "error":
+      fail(`${call.message}\n${usage(call.command, commands).trimEnd()}`);
+      return failureCode(call);
+    case "command":
+      warnOfSecrets(call.call.config);
+      return await call.command.run(call.call, { serve: serveConfig });
+    default:
+      warnOfSecrets(call.config);
+      return await runMode(call);
+  }
+}
+
+async function runMode(
+  { kind, config, serving }: Extract<ParsedCall, { readonly config: ConfigArguments }>,
+): Promise<number | void> {
+  switch (kind) {
+    case "dump-config":
+      return await withService(
+        config,
+        async (service) => print(dumpConfig(await service.readConfig())),
+        (ofProcess) => print(dumpConfig(ofProcess)),
+      );
+    case "dump-schema":
+      return await withService(config, dumpSchema);
+    case "types":
+      return await withService(config, printTypes);
+    case "ready":
+      return await printReady(configReader(config).config);
+    case "run":
+      return await serveConfig(config, {}, serving);
+    default:
+      return kind satisfies never;
+  }
+}
+
+function warnOfSecrets({ flags }: ConfigArguments): void {
+  for (const line of secretWarnings(flags)) printError(`${svcDialect.productToken}: ${line}`);
+}
+
+async function dumpSchema(service: Service): Promise<void> {
+  const data = await service.readSchema();
+  if (data === null) throw new Error("the schema cache cannot be loaded");
+  print(dumpSchemaCache(data) + "\n");
+}
+
+async function printTypes(service: Service): Promise<void> {
+  const { databaseTypes, readTypeCatalogue } = await import("../../wings/types/database_types.ts");
+  const config = await service.readConfig();
+  const data = await service.readSchema();
+  if (data === null) throw new Error("the schema cache cannot be loaded");
+  print(databaseTypes(data, await readTypeCatalogue(service.database, config), config));
+}
+
+async function printReady(config: Config): Promise<number> {
+  const { isReady, message } = await askReady(config);
+  if (isReady) print(`${message}\n`);
+  else printError(message);
+  return isReady ? 0 : 1;
+}
+
+async function serveConfig(
+  args: ConfigArguments,
+  events: ServeEvents = {},
+  flags = noServeFlags,
+): Promise<number> {
+  // Listeners are added first, so that no signal after the read of the configuration is lost.
+  const reloads = new ReloadSignals();
+  const defaults = flags.watches ? watchDefaults : {};
+  const { reader, database, quick } = await openStart(args, { ports: "serves", defaults });
+  const call = callWords(args);
+  const log = openLog(reader.config, call);
+  const onReady = (origin: string | null) => {
+    events.onListening?.(reader.config);
+    if (flags.opensConsole && origin !== null) openBrowser(origin);
+  };
+  const observe = quick === null || database === null
+    ? readyObserver(log.observe, onReady)
+    : quickObserver(log.observe, { quick, database, onReady });
+  const { file } = reader;
+  const onChange = () => reloads.request("reloadConfig");
+  const stopWatching = flags.watches && file !== null
+    ? watchFile({ path: file, onChange, schedule })
+    : () => {};
+  try {
+    if (reader.config.tenants !== null) {
+      if (events.front !== undefined) refuseTenants();
+      const { serveTenants } = await import("../server/serve_tenants.ts");
+      return await serveTenants({ reader, log: { ...log, observe }, reloads });
+    }
+    return await serve({
+      reader,
+      log: { ...log, observe },
+      call,
+      reloads,
+      database,
+      quick,
+      opensConsole: events.opensConsole ?? quick !== null,
+      front: events.front,
+    });
+  } finally {
+    stopWatching();
+    await log.flush();
+  }
+}
+
+/** Defaults of `--watch`. */
+const watchDefaults: Partial<Config> = { dbSchemaWatch: "auto" };

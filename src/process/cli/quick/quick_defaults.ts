@@ -1,0 +1,145 @@
+/** The defaults of quick mode: the schemas, the anonymous role, and values that keep a first look
+ * at a database safe. @module */
+import type { Config } from "../../../state/config/options.ts";
+import type { Dialect } from "../../../base/dialect.ts";
+import { isLoopbackHost } from "../../../base/http/host.ts";
+import { programCall } from "../../../base/lib/program_call.ts";
+import { counted } from "../../../base/lib/printable.ts";
+import { quoteIdent } from "../../../base/sql/fragment.ts";
+import type { AnonymousCandidate, QuickFacts } from "./quick_facts.ts";
+
+/** Returns the defaults that do not depend on the database. */
+export function fixedDefaults(dialect: Dialect): Partial<Config> {
+  return {
+    adminServerHost: "127.0.0.1",
+    // Dialects that ignore invalid values do not know the value.
+    ...(dialect.invalidConfig === "rejected" ? { clientErrorVerbosity: "advise" } as const : {}),
+    dbMaxRows: 1000,
+    dbSchemaWatch: "auto",
+    dbStatementTimeout: 10,
+    logLevel: "warn",
+    openapiVersion: "3.1",
+    serverBodyTimeout: 60,
+    serverHeaderTimeout: 30,
+    serverHost: "127.0.0.1",
+    serverIdleTimeout: 30,
+    serverMaxBodySize: 10_485_760,
+  };
+}
+
+/** Options that flags or the environment set; null where they set none. */
+export interface QuickOptions {
+  readonly schemas: readonly string[] | null;
+  readonly anonRole: string | null;
+  readonly host: string;
+}
+
+export interface QuickChoice {
+  readonly schemas: readonly string[];
+  readonly anonRole: string;
+  /** The login role runs requests without a token: all transactions are read-only. */
+  readonly isLoginRole: boolean;
+  /** The login role bypasses privileges, so functions of extensions are not exposed. */
+  readonly hidesExtensionFunctions: boolean;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Chooses schemas and anonymous role. Throws an `Error` of one line if requests without a token would
+ * run without row-level security for other machines, or as a role that the login role may not take.
+ */
+export function chooseDefaults(facts: QuickFacts, options: QuickOptions): QuickChoice {
+  const schemas = options.schemas ?? [chooseSchema(facts)];
+  if (options.anonRole !== null) checkAnonymousRole(facts, options.anonRole);
+  const anonRole = options.anonRole ?? chooseAnonymousRole(facts.candidates, schemas);
+  const isLoginRole = anonRole === null;
+  const power = isLoginRole ? powerOf(facts) : null;
+  if (power !== null && !isLoopbackHost(options.host)) {
+    throw new Error(
+      `requests without a token would run as ${power}: give --anon-role, or run ${programCall()} init`,
+    );
+  }
+  return {
+    schemas,
+    anonRole: anonRole ?? facts.user,
+    isLoginRole,
+    hidesExtensionFunctions: isLoginRole && facts.isSuperuser,
+    warnings: [
+      ...schemaWarnings(facts, schemas),
+      ...(isLoginRole ? loginRoleWarnings(facts, { schemas, power, options }) : []),
+      ...(isLoopbackHost(options.host)
+        ? []
+        : ["Other machines can send requests: the Host header is not checked."]),
+    ],
+  };
+}
+
+/** Returns `api` or `public`, else the only schema with a relation or a function, else `public`. */
+function chooseSchema({ schemas }: QuickFacts): string {
+  const names = schemas.map(({ name }) => name);
+  const preferred = ["api", "public"].find((name) => names.includes(name));
+  return preferred ?? (names.length === 1 ? names[0]! : "public");
+}
+
+function checkAnonymousRole({ maySetAnonRole, user }: QuickFacts, role: string): void {
+  if (maySetAnonRole === true) return;
+  const name = JSON.stringify(role);
+  throw new Error(
+    maySetAnonRole === null
+      ? `cannot run requests as ${name}: the role does not exist`
+      : `cannot run requests as ${name}: grant ${quoteIdent(role)} to ${quoteIdent(user)};`,
+  );
+}
+
+function chooseAnonymousRole(
+  candidates: readonly AnonymousCandidate[],
+  schemas: readonly string[],
+): string | null {
+  const usable = candidates.filter((role) => schemas.some((name) => role.schemas.includes(name)));
+  const preferred = ["web_anon", "anon"].find((name) => usable.some((role) => role.name === name));
+  return preferred ?? null;
+}
+
+/** Returns the role as a phrase if it bypasses row-level security; null if it does not. */
+function powerOf({ user, isSuperuser, bypassesRls }: QuickFacts): string | null {
+  const name = JSON.stringify(user);
+  if (isSuperuser) return `superuser ${name}`;
+  return bypassesRls ? `role ${name}, which bypasses row-level security` : null;
+}
+
+function schemaWarnings(
+  { schemas }: QuickFacts,
+  chosen: readonly string[],
+): readonly string[] {
+  const names = schemas.map(({ name }) => name);
+  if (chosen.some((name) => names.includes(name))) return [];
+  const empty = `schema-empty: ${chosen.join(", ")} has no table, view or function`;
+  if (names.length === 0) return [`${empty}; create one, and it is served.`];
+  return [`${empty}; others have some: ${names.join(", ")}. Give --schemas=${names[0]}.`];
+}
+
+const outsideEffects = "Functions that a superuser calls may act outside of the transaction: " +
+  "write files, run programs, connect elsewhere.";
+
+function loginRoleWarnings(
+  { user, schemas, isSuperuser }: QuickFacts,
+  { schemas: chosen, power, options: { host } }: {
+    readonly schemas: readonly string[];
+    readonly power: string | null;
+    readonly options: QuickOptions;
+  },
+): readonly string[] {
+  const name = JSON.stringify(user);
+  const reach = isLoopbackHost(host) ? "read only, for this machine only" : "read only";
+  const owned = schemas
+    .filter((schema) => chosen.includes(schema.name))
+    .reduce((sum, schema) => sum + schema.owned, 0);
+  return [
+    `No anonymous role: requests run as ${power ?? name}, ${reach}. ` +
+    `\`${programCall()} init\` makes roles to continue with.`,
+    ...(isSuperuser ? [outsideEffects] : []),
+    ...(power === null && owned > 0
+      ? [`${name} owns ${counted(owned, "relation")}: row-level security does not hold for it.`]
+      : []),
+  ];
+}

@@ -1,0 +1,43 @@
+/** Warnings of secrets on the command line, which other users of the machine can read. @module */
+import type { ConfigFlag, ConfigFlags } from "../../state/config/load.ts";
+import { environmentName } from "../../state/config/names.ts";
+import type { OptionKey } from "../../state/config/options.ts";
+import { connectionName } from "./target.ts";
+import { isEmbedded } from "../../database/open.ts";
+import { parseConnectionString } from "../../database/connect/connection_string.ts";
+
+/** Returns the name of the part of a value that is secret; null if the value has no such part. */
+type SecretPart = (value: string) => string | null;
+
+/** Options whose value, or a part of it, is secret. */
+const secretParts: ReadonlyMap<OptionKey, SecretPart> = new Map<OptionKey, SecretPart>([
+  ["db-uri", (value) => hasPassword(value) ? "a password" : null],
+  ["admin-token", (value) => value === "" ? null : "a secret"],
+  ["jwt-secret", (value) => value === "" ? null : "a secret"],
+]);
+
+/** Returns one line for each flag that contains a secret. The lines omit the secrets. */
+export function secretWarnings(flags: ConfigFlags): readonly string[] {
+  return Array.from(flags, ([key, flag]) => warning(key, flag)).filter((line) => line !== null);
+}
+
+function warning(key: OptionKey, { name, value }: ConfigFlag): string | null {
+  const part = value.startsWith("@") ? null : secretParts.get(key)?.(value) ?? null;
+  if (part === null) return null;
+  return `warning: ${name} contains ${part}, which other users of this machine can read; ` +
+    `set ${variableFor(key, name)} instead`;
+}
+
+/** A connection string as argument starts quick mode, which `SVC_DB_URI` would end. */
+function variableFor(key: OptionKey, name: string): string {
+  return name === connectionName ? "PGPASSWORD or DATABASE_URL" : environmentName(key);
+}
+
+function hasPassword(connection: string): boolean {
+  if (isEmbedded(connection)) return false;
+  try {
+    return Boolean(parseConnectionString(connection).get("password"));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,123 @@
+/** Reads the configuration of a call. In quick mode it opens the database to choose defaults.
+ * @module */
+import process from "node:process";
+import type { Config } from "../../state/config/options.ts";
+import type { Database } from "../../database/database.ts";
+import { environmentName } from "../../state/config/names.ts";
+import { pgrstDialect, svcDialect } from "../../base/dialect.ts";
+import type { ConfigArguments } from "../../api/command.ts";
+import {
+  type ConfigReader,
+  configReader,
+  openConfiguredDatabase,
+} from "../../state/config/config_files.ts";
+import { CannotConnectError } from "./connect_error.ts";
+import { findNextPort, findPort, isFreePort } from "../server/free_ports.ts";
+import { chooseDefaults, fixedDefaults, type QuickChoice } from "./quick/quick_defaults.ts";
+import { type QuickFacts, readQuickFacts } from "./quick/quick_facts.ts";
+import { connectionName } from "./target.ts";
+
+export interface QuickStart {
+  readonly facts: QuickFacts;
+  readonly choice: QuickChoice;
+  /** The value of `db-read-only`. */
+  readonly isReadOnly: boolean;
+}
+
+export interface Start {
+  readonly reader: ConfigReader;
+  /** The open database; null if the configuration does not depend on it. */
+  readonly database: Database | null;
+  /** Null unless the call is in quick mode. */
+  readonly quick: QuickStart | null;
+}
+
+/**
+ * Returns whether a call is in quick mode: the database is named by an argument, or by `DATABASE_URL`
+ * alone.
+ */
+export function isQuickMode(
+  { file, flags }: ConfigArguments,
+  environment: Readonly<Record<string, string | undefined>>,
+): boolean {
+  const flag = flags.get("db-uri");
+  if (flag !== undefined) return flag.name === connectionName;
+  const dialect = flags.get("dialect")?.value ?? environment[environmentName("dialect")];
+  return file === null && !environment[environmentName("db-uri")] &&
+    Boolean(environment["DATABASE_URL"]) && dialect !== pgrstDialect.name;
+}
+
+/** Whether quick mode chooses the ports of servers. */
+export type PortUse = "serves" | "serves nothing";
+
+/**
+ * Reads the configuration. Rejects with a {@linkcode CannotConnectError} if quick mode cannot reach
+ * the database.
+ */
+export async function openStart(
+  args: ConfigArguments,
+  { ports, defaults = {} }: { readonly ports: PortUse; readonly defaults?: Partial<Config> },
+): Promise<Start> {
+  if (!isQuickMode(args, process.env)) {
+    return { reader: configReader(args, defaults), database: null, quick: null };
+  }
+  const isPgrst = args.flags.get("dialect")?.value === pgrstDialect.name;
+  const dialect = isPgrst ? pgrstDialect : svcDialect;
+  const fixed = { ...fixedDefaults(dialect), ...defaults };
+  const first = configReader(args, { ...fixed, dbSchemas: unsetSchemas, serverPort: unsetPort });
+  const { config } = first;
+  const database = await openConfiguredDatabase(config, first.file);
+  try {
+    await database.start?.();
+    const facts = await readFacts(database, config.dbAnonRole);
+    const choice = chooseDefaults(facts, {
+      schemas: config.dbSchemas === unsetSchemas ? null : config.dbSchemas,
+      anonRole: config.dbAnonRole,
+      host: config.serverHost,
+    });
+    const chosen: Partial<Config> = {
+      ...fixed,
+      dbSchemas: choice.schemas,
+      dbAnonRole: choice.anonRole,
+      dbReadOnly: choice.isLoginRole || facts.isReadOnly,
+      // A standby accepts no LISTEN.
+      ...(facts.isStandby ? { dbChannelEnabled: false, dbSchemaWatch: "poll" } as const : {}),
+      ...(ports === "serves" ? await portDefaults(config) : {}),
+    };
+    const reader = configReader(args, chosen);
+    const isReadOnly = reader.config.dbReadOnly;
+    return { reader, database, quick: { facts, choice, isReadOnly } };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** Defaults of the first reading, which mark options that no source sets. */
+const unsetSchemas: readonly string[] = [];
+const unsetPort = -1;
+
+async function readFacts(database: Database, anonRole: string | null): Promise<QuickFacts> {
+  try {
+    return await readQuickFacts(database, anonRole);
+  } catch (thrown) {
+    throw new CannotConnectError(thrown);
+  }
+}
+
+async function portDefaults(
+  { serverPort, adminServerPort, serverUnixSocket }: Config,
+): Promise<Partial<Config>> {
+  const port = serverPort !== unsetPort
+    ? serverPort
+    : serverUnixSocket === null
+    ? await findPort(isFreePort)
+    : 3000;
+  const adminPort = adminServerPort ?? await findNextPort(port, isFreePort);
+  return {
+    serverPort: port,
+    adminServerPort: adminPort,
+    // The console requests the API from another port.
+    serverCorsAllowedOrigins: [`http://127.0.0.1:${adminPort}`, `http://localhost:${adminPort}`],
+  };
+}

@@ -1,0 +1,85 @@
+/** `svc token`: prints a token that is signed with `jwt-secret`. @module */
+import {
+  signToken,
+  type TokenClaimConfig,
+  tokenClaims as standardClaims,
+} from "../../state/auth/sign_token.ts";
+import { secondsOf } from "../../state/config/units.ts";
+import { type Command, type CommandCall, flagsOf } from "../../api/command.ts";
+import { configReader } from "../../state/config/config_files.ts";
+import { print } from "../../base/observe/output.ts";
+
+export const tokenCommand: Command = {
+  name: "token",
+  doc: "Print a token for a role, signed with jwt-secret",
+  flags: flagsOf({
+    "--role=ROLE": "Role of the requests",
+    "--claim=NAME=VALUE…": "A further claim, as JSON or text; may be repeated",
+    "--expires=TIME": "Validity, such as 30s, 10m, 1h or 7d; default: 1h",
+  }),
+  run: token,
+};
+
+async function token({ config: args, flags }: CommandCall): Promise<number> {
+  const { config } = configReader(args);
+  if (config.jwtSecret === null) {
+    throw new Error("jwt-secret is not set, so no token can be signed");
+  }
+  const claims = tokenClaims(
+    {
+      role: flags.get("--role") ?? null,
+      claims: flags.get("--claim")?.split("\0") ?? [],
+      expires: flags.get("--expires") ?? defaultValidity,
+    },
+    config,
+    Date.now(),
+  );
+  print(`${await signToken(claims, config.jwtSecret)}\n`);
+  return 0;
+}
+
+const defaultValidity = "1h";
+
+export interface TokenFlags {
+  readonly role: string | null;
+  /** `name=value` each. */
+  readonly claims: readonly string[];
+  readonly expires: string;
+}
+
+/**
+ * Returns the claims of a token: the role where `jwt-role-claim-key` says, `iss` if `jwt-issuer` is set,
+ * `aud` if `jwt-aud` is set, `iat`, `exp`, and the claims of the flags, which replace the others. `now` is
+ * in epoch milliseconds.
+ */
+export function tokenClaims(
+  { role, claims, expires }: TokenFlags,
+  config: TokenClaimConfig,
+  now: number,
+): Readonly<Record<string, unknown>> {
+  if (role === null || role === "") throw new Error("--role=ROLE is required");
+  return {
+    ...standardClaims(role, config, { now, seconds: validityOf(expires) }),
+    ...Object.fromEntries(claims.map(readClaim)),
+  };
+}
+
+function readClaim(text: string): readonly [name: string, value: unknown] {
+  const equals = text.indexOf("=");
+  if (equals < 1) throw new Error("--claim needs a name and a value: --claim=NAME=VALUE");
+  const value = text.slice(equals + 1);
+  try {
+    return [text.slice(0, equals), JSON.parse(value)];
+  } catch {
+    return [text.slice(0, equals), value];
+  }
+}
+
+/** Ten years, which keeps `exp` within what every library reads. */
+const maxValiditySeconds = 315_360_000;
+
+function validityOf(text: string): number {
+  const seconds = secondsOf(text);
+  if (seconds !== null && seconds >= 1 && seconds <= maxValiditySeconds) return seconds;
+  throw new Error(`--expires: expected a time such as 30s, 10m, 1h or 7d, got "${text}"`);
+}

@@ -1,0 +1,57 @@
+/** Runs a task with a service that serves no requests, for commands that need the configuration or
+ * the schema of the database. @module */
+import { Service } from "../../state/app_state/service.ts";
+import type { ConfigArguments } from "../../api/command.ts";
+import { openConfiguredDatabase } from "../../state/config/config_files.ts";
+import { CannotConnectError } from "./connect_error.ts";
+import type { Config } from "../../state/config/options.ts";
+import { openLog } from "../server/log.ts";
+import { callWords } from "../../base/lib/program_call.ts";
+import { openStart, type QuickStart } from "./start.ts";
+
+/**
+ * Runs a task with a service of the configuration; `withTenants` replaces it if that has tenants. Rejects if
+ * the configuration is invalid, or if the task does.
+ */
+export async function withService<Result>(
+  args: ConfigArguments,
+  run: (service: Service, quick: QuickStart | null) => Promise<Result>,
+  withTenants: (config: Config) => Result = refuseTenants,
+): Promise<Result> {
+  const { reader, database: opened, quick } = await openStart(args, { ports: "serves nothing" });
+  const { config, file, initialSource } = reader;
+  if (config.tenants !== null) return withTenants(config);
+  const log = openLog(config, callWords(args));
+  try {
+    const database = opened ?? await openConfiguredDatabase(config, file);
+    await database.start?.();
+    const { observe } = log;
+    const source = () => initialSource;
+    // A fatal failure also rejects the task, which ends the process.
+    const onFatal = () => {};
+    const service = await Service.create({ source, database, now: Date.now, observe, onFatal });
+    const result = await run(service, quick);
+    await service.close();
+    return result;
+  } finally {
+    await log.flush();
+  }
+}
+
+/** The same for commands that read the database. Rejects with {@linkcode CannotConnectError} without one. */
+export async function withDatabase(
+  args: ConfigArguments,
+  run: (service: Service, quick: QuickStart | null) => Promise<number>,
+): Promise<number> {
+  return await withService(args, async (service, quick) => {
+    await service.database.version().catch((thrown) => {
+      throw new CannotConnectError(thrown);
+    });
+    return await run(service, quick);
+  });
+}
+
+/** Throws the error of commands that read one database. */
+export function refuseTenants(): never {
+  throw new Error("tenants: this command reads one database: give a configuration without tenants");
+}

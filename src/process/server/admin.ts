@@ -1,0 +1,155 @@
+/** The admin server: liveness, readiness, metrics, and the console. @module */
+import { accessRefusal, type Peer, TokenGuard } from "./admin_access.ts";
+import {
+  type ConsoleParts,
+  consoleRoutes,
+  type GuardedRoute,
+} from "../../wings/console/server/console_routes.ts";
+import type { Config } from "../../state/config/options.ts";
+import { redactedConfig } from "../../state/config/print.ts";
+import type { Dialect } from "../../base/dialect.ts";
+import { badHostResponse, isHostHeader } from "../../base/http/host.ts";
+import { dumpSchemaCache } from "../../state/schema_cache/dump.ts";
+import type { RequestService } from "../../state/app_state/request_service.ts";
+import type { Service } from "../../state/app_state/service.ts";
+import { version } from "../../base/version.ts";
+
+/** Dependencies of the admin server apart from the service. */
+export interface AdminOptions {
+  /** Whether the API server is listening. */
+  readonly isLive: () => boolean;
+  /** Null if `admin-console-enabled` is off. */
+  readonly consoleParts: Omit<ConsoleParts, "isLive"> | null;
+  /** Returns the metrics of the service. Default: those of its own thread. */
+  readonly serviceMetrics?: (() => Promise<string>) | undefined;
+  /** Returns the metrics of the process. Default: none. */
+  readonly processMetrics?: () => string;
+}
+
+export type AdminHandler = (request: Request, peer: Peer) => Promise<Response>;
+
+/**
+ * Makes the admin server's handler. Any client may request probes and metrics. Inner paths show the
+ * configuration, the schema cache and the console; see {@linkcode accessRefusal}.
+ */
+export function adminHandler(
+  service: AdminService,
+  { isLive, consoleParts, processMetrics = () => "", serviceMetrics }: AdminOptions,
+): AdminHandler {
+  const metrics = async () => await (serviceMetrics?.() ?? metricsText(service)) + processMetrics();
+  const routes = routesOf(service, { isLive, metrics });
+  const consoleRoute = consoleParts === null
+    ? () => null
+    : consoleRoutes(service, { ...consoleParts, isLive });
+  return routedAdmin((path) => routes.get(path) ?? consoleRoute(path), {
+    dialect: service.dialect,
+    now: service.now,
+    access: () => service.snapshot.config,
+  });
+}
+
+/** Makes the handler of the routes by path. */
+export function routedAdmin(
+  routeOf: (path: string) => GuardedRoute | null,
+  { dialect, now, access }: {
+    readonly dialect: Dialect;
+    readonly now: () => number;
+    /** Returns the current options. */
+    readonly access: () => Pick<Config, "adminAllowedHosts" | "adminToken">;
+  },
+): AdminHandler {
+  const headers = { "Server": `${dialect.productToken}/${version}` };
+  const guard = new TokenGuard(now);
+  const respondGuarded = async (
+    { protection, respond }: GuardedRoute,
+    request: Request,
+    peer: Peer,
+  ) => {
+    if (protection === "open") return respond(request, peer);
+    const { adminAllowedHosts, adminToken: token } = access();
+    const allowedHosts = adminAllowedHosts ?? [];
+    const refusal = await accessRefusal(request, peer, { protection, allowedHosts, token, guard });
+    if (refusal === null) return respond(request, peer);
+    await request.body?.cancel();
+    return textResponse(refusal.text, { status: refusal.status });
+  };
+  return async function handleAdmin(request, peer) {
+    if (!isHostHeader(request.headers.get("host"))) return badHostResponse(headers);
+    const route = routeOf(new URL(request.url).pathname);
+    if (route === null) return new Response(null, { status: 404, headers });
+    const response = await respondGuarded(route, request, peer);
+    for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+    return response;
+  };
+}
+
+export type MeasuredService = Pick<
+  Service,
+  "dialect" | "metricRegistry" | "metrics" | "requestMetrics"
+>;
+
+type AdminService = RequestService & MeasuredService;
+
+export type Route = (request: Request) => Promise<Response> | Response;
+
+/** Returns the routes of paths beside those of the console. */
+function routesOf(
+  service: AdminService,
+  { isLive, metrics }: Pick<AdminOptions, "isLive"> & { readonly metrics: () => Promise<string> },
+): ReadonlyMap<string, GuardedRoute> {
+  const { dialect: { configPage, notServingStatus, schemaCachePage } } = service;
+  const serving = () => isLive() ? 200 : notServingStatus;
+  const config = () => textResponse(redactedConfig(service.snapshot.config));
+  const schemaCache = () => {
+    const { cache } = service.snapshot;
+    const text = cache === null ? "" : dumpSchemaCache(cache.data);
+    return textResponse(text, { type: "application/json; charset=utf-8" });
+  };
+  return new Map([
+    ["/live", open(() => emptyResponse(serving()))],
+    ["/ready", open(async () => emptyResponse(await service.isReady() ? serving() : 503))],
+    ["/metrics", open(async () => textResponse(await metrics()))],
+    ["/schema_cache", schemaCachePage === "open" ? open(schemaCache) : guarded(schemaCache)],
+    ...(configPage === "shown" ? [["/config", guarded(config)] as const] : []),
+  ]);
+}
+
+/** Returns the metrics of a service without those of its process. */
+export function metricsText(service: MeasuredService): string {
+  const { settingPrefix } = service.dialect;
+  return service.metricRegistry.text(settingPrefix) + (service.requestMetrics?.text() ?? "");
+}
+
+/** Returns a route that any client may request. */
+export function open(respond: Route): GuardedRoute {
+  return { protection: "open", respond: async (request) => await respond(request) };
+}
+
+/** Returns a route whose response no page of another site can load. */
+export function guarded(respond: Route): GuardedRoute {
+  return {
+    protection: "inner",
+    respond: async (request) => {
+      const response = await respond(request);
+      response.headers.set("X-Content-Type-Options", "nosniff");
+      response.headers.set("Cross-Origin-Resource-Policy", "same-origin");
+      return response;
+    },
+  };
+}
+
+/** Returns a response without a body. */
+export function emptyResponse(status: number): Response {
+  return new Response(null, { status });
+}
+
+/** Returns a response with a text. Default: plain text with status 200. */
+export function textResponse(
+  text: string,
+  { type = "text/plain; charset=utf-8", status = 200 }: {
+    readonly type?: string;
+    readonly status?: number;
+  } = {},
+): Response {
+  return new Response(text, { status, headers: { "Content-Type": type } });
+}

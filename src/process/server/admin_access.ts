@@ -1,0 +1,173 @@
+/** Controls access to the admin server's inner paths: the console, its data, the configuration and
+ * the schema cache. @module */
+import { hostName, isAddress, isLoopbackAddress } from "../../base/http/host.ts";
+
+/** The client side of a connection. */
+export interface Peer {
+  /** Address without port; null for a Unix socket; undefined if it is not known. */
+  readonly client: string | null | undefined;
+  /** The program that serves the admin server vouches for the client. Default: false. */
+  readonly isTrusted?: boolean;
+}
+
+/**
+ * Protection of a path. `open`: any client may request it. `page`: a file of the console, which has no
+ * data. `inner`: data that a person reads with any client. `data`: data that only the console's page may
+ * request.
+ */
+export type Protection = "open" | "page" | "inner" | "data";
+
+/** Options of the configuration that access depends on. */
+export interface AccessOptions {
+  /** Values of `admin-allowed-hosts`. */
+  readonly allowedHosts: readonly string[];
+  /** Value of `admin-token`; null if it is not set. */
+  readonly token: string | null;
+  readonly guard: TokenGuard;
+}
+
+/** A refused request: its status and its reason in one line. */
+export interface AccessRefusal {
+  readonly status: 401 | 403 | 429;
+  readonly text: string;
+}
+
+/**
+ * Resolves with the reason why a request may not access an inner path; with null if it may.
+ *
+ * The `Host` header must be `localhost`, an address or an allowed name. A web page that binds its own
+ * name to a loopback address (DNS rebinding) sends its name. Without `admin-token`, a peer that is not
+ * trusted must be on this machine, and its request must not have passed a proxy, which stands for
+ * peers elsewhere.
+ */
+export async function accessRefusal(
+  request: Request,
+  { client, isTrusted = false }: Peer,
+  { protection, allowedHosts, token, guard }: AccessOptions & { readonly protection: Protection },
+): Promise<AccessRefusal | null> {
+  if (client !== null && !isAllowedHost(request, allowedHosts)) return forbid(wrongHost);
+  if (token === null && !isTrusted && !isDirectLocal(request, client)) return forbid(wrongPeer);
+  if (protection === "data" && isForeign(request)) return forbid(wrongPage);
+  if (token === null || protection === "page") return null;
+  return await guard.check(request.headers.get("admin-token"), { client, token });
+}
+
+const wrongHost = "Open this page by localhost or by an address, or name its host in " +
+  "admin-allowed-hosts\n";
+
+const wrongPeer = "Open this page on the machine itself, or set admin-token\n";
+
+const wrongPage = "Only the console's own page may request this path\n";
+
+function forbid(text: string): AccessRefusal {
+  return { status: 403, text };
+}
+
+const wrongToken = { status: 401, text: "Send admin-token in the header Admin-Token\n" } as const;
+
+const tooManyTokens = {
+  status: 429,
+  text: "Too many wrong tokens, try again in a minute\n",
+} as const;
+
+/** Returns whether the host is allowed. HTTP/2 requests have the host only in the URL. */
+function isAllowedHost(request: Request, allowedHosts: readonly string[]): boolean {
+  const name = hostName(hostOf(request));
+  if (name === null) return false;
+  return name === "localhost" || isAddress(name) ||
+    allowedHosts.some((allowed) => hostName(allowed) === name);
+}
+
+function hostOf(request: Request): string {
+  return request.headers.get("host") ?? new URL(request.url).host;
+}
+
+function isDirectLocal({ headers }: Request, client: Peer["client"]): boolean {
+  if (client === undefined || isForwarded(headers)) return false;
+  return client === null || isLoopbackAddress(client);
+}
+
+/** Headers of proxies, content delivery networks and tunnels. */
+const proxyHeaders = new RegExp(
+  "^(?:forwarded|via|x-forwarded-.*|x-original-.*|x-envoy-.*|x-real-ip|x-client-ip|" +
+    "x-cluster-client-ip|true-client-ip|fastly-client-ip|cf-.*)$",
+);
+
+function isForwarded(headers: Headers): boolean {
+  return Array.from(headers.keys()).some((name) => proxyHeaders.test(name));
+}
+
+/**
+ * Returns whether a page other than the console may have sent the request. No form and no simple
+ * request has the header `Console`, and the responses lack the CORS headers that allow others.
+ */
+function isForeign(request: Request): boolean {
+  const { headers, method } = request;
+  if (method === "OPTIONS" || headers.get("console") !== "1") return true;
+  const site = headers.get("sec-fetch-site");
+  if (site !== null && site !== "same-origin") return true;
+  const origin = headers.get("origin");
+  return origin !== null && !isOriginOf(origin, hostOf(request));
+}
+
+/** Returns whether an origin has the host and port that the request was sent to. */
+function isOriginOf(origin: string, host: string): boolean {
+  const scheme = /^https?:\/\//.exec(origin)?.[0];
+  return scheme !== undefined && origin.slice(scheme.length).toLowerCase() === host.toLowerCase();
+}
+
+/** Wrong tokens of one peer within {@linkcode windowMs} before the guard refuses further ones. */
+const maxFailures = 10;
+
+/** Milliseconds in which failures are counted, and for which a peer is refused then. */
+const windowMs = 60_000;
+
+/** Peers that the guard remembers. Beyond them it forgets the oldest. */
+const maxPeers = 10_000;
+
+/** Checks tokens, and counts wrong ones per peer. */
+export class TokenGuard {
+  readonly #now: () => number;
+  readonly #failures = new Map<string, { readonly since: number; readonly count: number }>();
+
+  /** `now` returns milliseconds. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /**
+   * Resolves with the refusal; with null for the right token. It compares digests in constant time. The
+   * right token is valid whatever the peer sent before: peers behind one proxy have one address. A
+   * request without a token counts as no attempt.
+   */
+  async check(
+    sent: string | null,
+    { client, token }: { readonly client: string | null | undefined; readonly token: string },
+  ): Promise<AccessRefusal | null> {
+    if (sent === null) return wrongToken;
+    const peer = client ?? "";
+    if (areEqual(await digest(sent), await digest(token))) {
+      this.#failures.delete(peer);
+      return null;
+    }
+    const now = this.#now();
+    const known = this.#failures.get(peer) ?? { since: now, count: 0 };
+    const previous = now - known.since < windowMs ? known : { since: now, count: 0 };
+    if (previous.count >= maxFailures) return tooManyTokens;
+    const count = previous.count + 1;
+    // The minute of refusal begins with the last failure that was counted.
+    const since = count >= maxFailures ? now : previous.since;
+    this.#failures.delete(peer);
+    this.#failures.set(peer, { since, count });
+    if (this.#failures.size > maxPeers) this.#failures.delete(this.#failures.keys().next().value!);
+    return wrongToken;
+  }
+}
+
+async function digest(text: string): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+}
+
+function areEqual(left: Uint8Array, right: Uint8Array): boolean {
+  return left.reduce((difference, byte, index) => difference | (byte ^ right[index]!), 0) === 0;
+}

@@ -1,0 +1,167 @@
+/** Serves the API. @module */
+import type { HandleApi } from "../../wings/console/server/console_routes.ts";
+import type { Config } from "../../state/config/options.ts";
+import { untilIdle, withTimeout } from "../../base/lib/time_limits.ts";
+import type { RequestService } from "../../state/app_state/request_service.ts";
+import { version } from "../../base/version.ts";
+import { listen, type Listening, type ListenOptions } from "./listen.ts";
+import { apiListenAddress } from "./listen_address.ts";
+import { isLoopbackHost } from "../../base/http/host.ts";
+import type { Dialect } from "../../base/dialect.ts";
+import { errors } from "../../base/errors/catalogue.ts";
+import { errorResponseTo } from "../../api/handler/handler.ts";
+import { foreignHeader } from "../../base/http/foreign_site.ts";
+import { limitKeys } from "../../state/config/connection_limits.ts";
+import type { ConnectionLimits } from "./connection_table.ts";
+import type { Schedule } from "../../base/lib/timers.ts";
+import type { Observation } from "../../base/observe/observation.ts";
+import type { Service } from "../../state/app_state/service.ts";
+
+export interface ApiServerOptions {
+  /** The configuration at the start, which has the address and the limits of connections. */
+  readonly config: Config;
+  /** Refuses requests that pages of other sites make. */
+  readonly isQuick: boolean;
+  /** Sends browsers from `/` to the console. Default: false. */
+  readonly opensConsole?: boolean;
+  readonly handleApi: HandleApi;
+  /** Default: that of the service. */
+  readonly observe?: ListenOptions["observe"];
+}
+
+/** Listens on the address of the API. Rejects with an `Error` that names it if it cannot be bound. */
+export function serveApi(
+  service: Pick<RequestService, "dialect" | "observe" | "snapshot">,
+  { config, isQuick, opensConsole = false, handleApi, observe = service.observe }: ApiServerOptions,
+): Promise<Listening> {
+  const { dialect } = service;
+  const current = () => service.snapshot.config;
+  const shown = opensConsole ? withConsole(handleApi, current) : handleApi;
+  return listen(apiListenAddress(config), {
+    what: "api",
+    server: `${dialect.productToken}/${version}`,
+    observe,
+    limits: connectionLimits(config),
+    serve: isQuick ? guardSite(shown, { config: current, dialect }) : shown,
+  });
+}
+
+type ConsoleTarget = Pick<
+  Config,
+  "adminConsoleEnabled" | "adminServerPort" | "adminServerUnixSocket" | "serverPathPrefix"
+>;
+
+/** Redirects a browser's `GET /` to the console: it would save the description of the API as a file. */
+export function withConsole(
+  serve: ListenOptions["serve"],
+  config: () => ConsoleTarget,
+): ListenOptions["serve"] {
+  return function redirect(request, info) {
+    const { adminConsoleEnabled, adminServerPort: port, adminServerUnixSocket, ...others } =
+      config();
+    const target = new URL(request.url);
+    const base = others.serverPathPrefix ?? "";
+    const isRoot = ["/", base, `${base}/`].includes(target.pathname + target.search);
+    const isBrowser = request.headers.get("Accept")?.startsWith("text/html");
+    const hasConsole = adminConsoleEnabled && adminServerUnixSocket === null && port;
+    if (!hasConsole || !isBrowser || !isRoot || request.method !== "GET") {
+      return serve(request, info);
+    }
+    target.port = String(port);
+    target.pathname = "/";
+    const headers = { Location: target.href, Vary: "Accept" };
+    return Promise.resolve(new Response(null, { status: 303, headers }));
+  };
+}
+
+/**
+ * Seconds without database work after which shutdown ignores open requests. The rest of an
+ * incomplete request may never arrive.
+ */
+const drainIdleSeconds = 20;
+
+/** Timeout in ms for closing the connections, since a server may not respond. */
+const closeTimeoutMs = 500;
+
+/** Resolves when servers have responded to all requests, or when those that are open do no work. */
+export async function untilResponded(
+  servers: Promise<unknown>,
+  isBusy: () => boolean,
+): Promise<void> {
+  await untilIdle(servers, { isBusy, periodMs: 1000, maxIdleChecks: drainIdleSeconds });
+}
+
+/** Returns whether a database executes transactions, or some wait. */
+export function hasWork(database: Pick<RequestService["database"], "counts">): boolean {
+  const { inUse, waiting } = database.counts();
+  return inUse > 0 || waiting > 0;
+}
+
+/** Closes a service whose database may not respond. */
+export async function closeInTime(service: { close(): Promise<void> }): Promise<void> {
+  await withTimeout(closeTimeoutMs, service.close());
+}
+
+/** Refuses requests that pages of other sites make. */
+export function guardSite(
+  serve: ListenOptions["serve"],
+  { config, dialect }: { readonly config: () => Config; readonly dialect: Dialect },
+): ListenOptions["serve"] {
+  return function guarded(request, info) {
+    const { serverHost, serverCorsAllowedOrigins } = config();
+    const header = foreignHeader(request.headers, {
+      origins: serverCorsAllowedOrigins ?? [],
+      checksHost: isLoopbackHost(serverHost),
+    });
+    if (header === null) return serve(request, info);
+    return Promise.resolve(errorResponseTo(request, errors.foreignSite(header), dialect));
+  };
+}
+
+type ServedConfig = Pick<
+  Config,
+  "serverBodyTimeout" | "serverHeaderTimeout" | "serverIdleTimeout" | "serverMaxConnections"
+>;
+
+/** Returns the limits of connections to the API; null if none is set. */
+export function connectionLimits(config: ServedConfig): ConnectionLimits | null {
+  const keys = limitKeys(config);
+  // After a body that stalled, the connection has to be closed.
+  if (keys.length === 0 && config.serverBodyTimeout === 0) return null;
+  return {
+    keys,
+    headerTimeoutMs: config.serverHeaderTimeout * 1000,
+    idleTimeoutMs: config.serverIdleTimeout * 1000,
+    maxConnections: config.serverMaxConnections,
+  };
+}
+
+export interface ShutdownWait {
+  /** Seconds to serve; 0 for none. */
+  readonly period: number;
+  readonly service: Pick<Service, "announceShutdown">;
+  readonly api: Pick<Listening, "closeConnections">;
+  /** Ends the wait early. */
+  readonly cut: Promise<void>;
+  readonly observe: (event: Observation) => void;
+  /** Default: the runtime's timers. */
+  readonly schedule?: Schedule;
+}
+
+/**
+ * Resolves when the period is over, or cut. In its second half each response closes its connection, so
+ * that clients without a balancer connect elsewhere.
+ */
+export async function waitBeforeShutdown(
+  { period, service, api, cut, observe, schedule }: ShutdownWait,
+): Promise<void> {
+  if (period === 0) return;
+  service.announceShutdown();
+  observe({ kind: "shutdown-waiting", seconds: period });
+  let isCut = false;
+  const ended = cut.then(() => void (isCut = true));
+  await withTimeout(period * 500, ended, schedule);
+  if (isCut) return;
+  api.closeConnections();
+  await withTimeout(period * 500, ended, schedule);
+}

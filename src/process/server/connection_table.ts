@@ -1,0 +1,218 @@
+/** The open connections of clients, by their state. It closes those that exceed a timeout, and
+ * makes room where there are too many. @module */
+import type { Clock } from "../../base/lib/clock.ts";
+import { type Deferred, deferred } from "../../base/lib/deferred.ts";
+import { LinkedList, type ListMember } from "../../base/lib/linked_list.ts";
+import { OneShotTimer } from "../../base/lib/one_shot_timer.ts";
+import type { ConnectionEnd, Observation } from "../../base/observe/observation.ts";
+
+/** Limits of connections. 0 sets no limit. */
+export interface ConnectionLimits {
+  /** The options that set them. */
+  readonly keys: readonly string[];
+  /** Time from the accept to the end of the first request's header. */
+  readonly headerTimeoutMs: number;
+  /** Time without a request after the last response. */
+  readonly idleTimeoutMs: number;
+  readonly maxConnections: number;
+}
+
+export interface ConnectionTableOptions {
+  readonly limits: ConnectionLimits;
+  readonly clock: Pick<Clock, "now" | "schedule">;
+  readonly observe: (event: Observation) => void;
+}
+
+/** Period of the check for timeouts, so connections are closed at most this late. */
+const checkPeriodMs = 1000;
+/**
+ * A response that is being sent for this time gives way to new connections, if there is no room for them.
+ * Otherwise slow readers could occupy all connections.
+ */
+const maxContendedSendingMs = 30_000;
+
+/** The last bytes of a response are on their way for at most this time when its connection is closed. */
+const closingTimeoutMs = 1000;
+
+export interface OpenConnection extends ListMember<OpenConnection> {
+  /** When it entered its list, in milliseconds of the table's clock. */
+  since: number;
+  /** Ends the connection at once. */
+  readonly abort: () => void;
+  /** Requests without a response. */
+  handling: number;
+  /** Requests whose response was not sent to its end. */
+  open: number;
+  /** The server closes it when all responses were sent. */
+  isClosing: boolean;
+  hasEnded: boolean;
+}
+
+/** The connections of one listener. */
+export class ConnectionTable {
+  readonly #options: ConnectionTableOptions;
+  /** Connections that have sent no request. */
+  readonly #unused = new LinkedList<OpenConnection>();
+  /** Connections whose last response was sent. */
+  readonly #idle = new LinkedList<OpenConnection>();
+  /** Connections that wait for the reader of a response, and for no handler. */
+  readonly #sending = new LinkedList<OpenConnection>();
+  /** Connections whose response was sent, and whose request did not arrive to its end. */
+  readonly #closing = new LinkedList<OpenConnection>();
+  readonly #timer: OneShotTimer;
+  #size = 0;
+  /** Settles when a connection ends or becomes idle; null while nothing waits for that. */
+  #room: Deferred<void> | null = null;
+
+  constructor(options: ConnectionTableOptions) {
+    this.#options = options;
+    this.#timer = new OneShotTimer(options.clock.schedule, () => this.#check());
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Adds a connection that was accepted. */
+  add(abort: () => void): OpenConnection {
+    const connection: OpenConnection = {
+      abort,
+      handling: 0,
+      open: 0,
+      isClosing: false,
+      hasEnded: false,
+      since: 0,
+      list: null,
+      previous: null,
+      next: null,
+    };
+    this.#enter(this.#unused, connection);
+    this.#size++;
+    this.#options.observe({ kind: "connection-opened" });
+    this.#timer.start(checkPeriodMs);
+    return connection;
+  }
+
+  /** The header of a request has arrived. */
+  requestBegan(connection: OpenConnection): void {
+    connection.handling++;
+    connection.open++;
+    connection.list?.remove(connection);
+  }
+
+  /** The handler has responded to a request. */
+  responded(connection: OpenConnection): void {
+    connection.handling--;
+    this.#listUnhandled(connection);
+  }
+
+  /** Whether a connection has sent no request. */
+  isUnused({ list }: OpenConnection): boolean {
+    return list === this.#unused;
+  }
+
+  /** A response was sent to its end, or cannot be sent any more. */
+  requestEnded(connection: OpenConnection): void {
+    connection.open--;
+    this.#listUnhandled(connection);
+  }
+
+  /** Closes a connection soon after its responses were sent. */
+  closeSoon(connection: OpenConnection): void {
+    connection.isClosing = true;
+    this.#listUnhandled(connection);
+  }
+
+  /** Removes a connection that its client, or the server's shutdown, has ended. */
+  remove(connection: OpenConnection): void {
+    this.#end(connection, "client");
+  }
+
+  /** True while a client waits for a connection, and none can be closed. */
+  get isContended(): boolean {
+    return this.#room !== null;
+  }
+
+  /** Resolves when one more connection may be served. Closes one that does nothing, if there is one. */
+  async makeRoom(): Promise<void> {
+    const { maxConnections } = this.#options.limits;
+    while (maxConnections > 0 && this.#size >= maxConnections) {
+      const victim = this.#victim();
+      if (victim === null) await (this.#room ??= deferred()).promise;
+      else this.#close(victim, "limit");
+    }
+  }
+
+  /**
+   * The connection that has been without a request for the longest time, or sends for too long. Those that
+   * are closing have a second left: their clients, which still send, would lose the response.
+   */
+  #victim(): OpenConnection | null {
+    const [unused, idle] = [this.#unused.first, this.#idle.first];
+    if (unused !== null && (idle === null || unused.since <= idle.since)) return unused;
+    if (idle !== null) return idle;
+    const sending = this.#sending.first;
+    const isSlow = sending !== null && this.#now() - sending.since >= maxContendedSendingMs;
+    return isSlow ? sending : null;
+  }
+
+  #check(): void {
+    const { headerTimeoutMs, idleTimeoutMs } = this.#options.limits;
+    this.#closeOverdue(this.#unused, headerTimeoutMs, "header");
+    this.#closeOverdue(this.#idle, idleTimeoutMs, "idle");
+    this.#closeOverdue(this.#closing, closingTimeoutMs, "body");
+    if (this.#room !== null && this.#victim() !== null) this.#offerRoom();
+    if (this.#size > 0) this.#timer.start(checkPeriodMs);
+  }
+
+  #closeOverdue(
+    list: LinkedList<OpenConnection>,
+    timeoutMs: number,
+    end: ConnectionEnd,
+  ): void {
+    if (timeoutMs === 0) return;
+    const overdue = this.#now() - timeoutMs;
+    for (let next = list.first; next !== null && next.since <= overdue; next = list.first) {
+      this.#close(next, end);
+    }
+  }
+
+  /** Puts a connection that no handler works for into the list of its state. */
+  #listUnhandled(connection: OpenConnection): void {
+    if (connection.hasEnded || connection.handling > 0) return;
+    connection.list?.remove(connection);
+    if (connection.open > 0) return this.#enter(this.#sending, connection);
+    this.#enter(connection.isClosing ? this.#closing : this.#idle, connection);
+    this.#offerRoom();
+  }
+
+  /** Adds a connection of no list to one. */
+  #enter(list: LinkedList<OpenConnection>, connection: OpenConnection): void {
+    connection.since = this.#now();
+    list.add(connection);
+  }
+
+  #close(connection: OpenConnection, reason: ConnectionEnd): void {
+    this.#end(connection, reason);
+    connection.abort();
+  }
+
+  #end(connection: OpenConnection, reason: ConnectionEnd): void {
+    if (connection.hasEnded) return;
+    connection.hasEnded = true;
+    connection.list?.remove(connection);
+    this.#size--;
+    this.#options.observe({ kind: "connection-closed", reason });
+    this.#offerRoom();
+    if (this.#size === 0) this.#timer.clear();
+  }
+
+  #offerRoom(): void {
+    this.#room?.resolve();
+    this.#room = null;
+  }
+
+  #now(): number {
+    return this.#options.clock.now();
+  }
+}

@@ -1,0 +1,88 @@
+/** The number of threads that serve, from the configuration and the machine. @module */
+import { availableParallelism } from "node:os";
+import process from "node:process";
+import type { Config } from "../../state/config/options.ts";
+import {
+  appliedParameters,
+  type ConnectionEnvironment,
+} from "../../database/connect/connection_parameters.ts";
+import { parseConnectionString } from "../../database/connect/connection_string.ts";
+import { isEmbedded } from "../../database/open.ts";
+import { isLoopbackHost } from "../../base/http/host.ts";
+import type { Observation, WorkerLimit } from "../../base/observe/observation.ts";
+
+/** Returns the number. Reports if it is lower than the configured one. */
+export function countWorkers(
+  config: CountedConfig,
+  observe: (event: Observation) => void,
+): number {
+  const { workers, limit } = workerCount(config, {
+    cores: availableParallelism(),
+    environment: process.env,
+    addressLimit: addressLimit(),
+  });
+  if (limit !== null) observe({ kind: "workers-limited", workers, limit });
+  return workers;
+}
+
+/** Node has no such option for threads. Other systems than Linux do not divide connections. */
+function addressLimit(): Machine["addressLimit"] {
+  if (!("Deno" in globalThis) || process.platform !== "linux") return "system";
+  // The flag that permits to share an address also defines this function.
+  return "listenDatagram" in Deno ? null : "unstable-net";
+}
+
+/** A number of workers, and what has lowered the configured one; null for nothing. */
+export interface WorkerCount {
+  readonly workers: number;
+  readonly limit: WorkerLimit | null;
+}
+
+export interface Machine {
+  readonly cores: number;
+  /** The environment, which may name the database's host. */
+  readonly environment: ConnectionEnvironment;
+  /** Why several threads cannot listen on one address; null if they can. */
+  readonly addressLimit: "system" | "unstable-net" | null;
+}
+
+type CountedConfig = Pick<
+  Config,
+  "dbPool" | "dbUri" | "serverUnixSocket" | "serverWorkers" | "tenants"
+>;
+
+export function workerCount(config: CountedConfig, machine: Machine): WorkerCount {
+  const { dbPool, dbUri, serverWorkers } = config;
+  if (serverWorkers === 1) return { workers: 1, limit: null };
+  const limit = singleThreadLimit(config, machine);
+  if (serverWorkers === "auto") {
+    const workers = limit === null ? Math.min(usefulWorkers(dbUri, machine), dbPool) : 1;
+    return { workers, limit: null };
+  }
+  if (limit !== null) return { workers: 1, limit };
+  return serverWorkers > dbPool
+    ? { workers: dbPool, limit: "db-pool" }
+    : { workers: serverWorkers, limit: null };
+}
+
+function singleThreadLimit(
+  { dbUri, serverUnixSocket, tenants }: CountedConfig,
+  { addressLimit }: Machine,
+): WorkerLimit | null {
+  if (addressLimit !== null) return addressLimit;
+  if (tenants !== null) return "tenants";
+  if (isEmbedded(dbUri)) return "embedded";
+  return serverUnixSocket === null ? null : "unix-socket";
+}
+
+/** PostgreSQL needs about as much processor time for a request as the service does. */
+function usefulWorkers(dbUri: string, { cores, environment }: Machine): number {
+  return hasLocalHost(dbUri, environment) ? Math.max(1, Math.floor(cores / 2)) : cores;
+}
+
+/** Returns whether any server of a connection string may run on this machine. */
+function hasLocalHost(dbUri: string, environment: ConnectionEnvironment): boolean {
+  const parameters = appliedParameters(parseConnectionString(dbUri), environment);
+  const hosts = (parameters.get("host") ?? "").split(",");
+  return hosts.some((host) => host === "" || /^[/@]/.test(host) || isLoopbackHost(host));
+}

@@ -1,0 +1,95 @@
+/**
+ * The admin server of a handler, as a function for programs that serve it behind a login of their own.
+ *
+ * ```ts ignore
+ * import { createHandler } from "svc-api";
+ * import { createAdmin } from "svc-api/admin";
+ *
+ * const admin = createAdmin(createHandler({ dbUri, dbSchemas: ["api"] }));
+ * ```
+ *
+ * @module
+ */
+import { diagnoseRunning } from "../../wings/audit/diagnosis/diagnose.ts";
+import {
+  adminExtension,
+  type HandlerWatcher,
+  type WatchableHandler,
+} from "../../api/handler/admin_port.ts";
+import type { Handler } from "../../api/handler/lazy_handler.ts";
+import type { Service } from "../../state/app_state/service.ts";
+import { type AdminHandler, adminHandler } from "./admin.ts";
+import { consoleFilesReader } from "../../wings/console/server/console_files.ts";
+import {
+  consoleRecorder,
+  type Recorder,
+  residentMemory,
+} from "../../wings/console/server/recorder.ts";
+
+/** Facts about a request that the `Request` lacks. */
+export interface AdminRequestInfo {
+  /**
+   * Peer address without port; null for Unix sockets. Default: unknown, which counts as another
+   * machine.
+   */
+  readonly client?: string | null;
+  /**
+   * The program has checked by its own login that this person may read everything that the admin server
+   * shows. The request then needs no local peer. Default: false.
+   */
+  readonly isTrusted?: boolean;
+}
+
+/** Handles a request to the admin server. */
+export type Admin = (request: Request, info?: AdminRequestInfo) => Promise<Response>;
+
+/**
+ * Makes the admin server of a handler of `createHandler`: probes, metrics and the console. Its first
+ * request starts the handler. After the handler's `close()` each response is an empty 503.
+ *
+ * Inner paths ask for `adminToken` if it is set. Without it they answer a local peer and a trusted
+ * request, and refuse others. The rules for `Host` and for pages of other sites hold for each request.
+ *
+ * Throws an `Error` for another handler, and for one that has started, was closed, or has an admin
+ * server.
+ */
+export function createAdmin(handler: Handler): Admin {
+  const watch = (handler as WatchableHandler)[adminExtension];
+  if (watch === undefined) throw new Error("createAdmin: expected a handler of createHandler");
+  let started: Service | null = null;
+  let handle: AdminHandler | null = null;
+  const recorder = consoleRecorder(() => started);
+  const watcher: HandlerWatcher = {
+    start: (service) => void (started = service),
+    observe: (event) => recorder.observe(event),
+    isTimed: () => recorder.isWatched,
+    close: () => recorder.stop(),
+  };
+  const startService = watch(watcher);
+  return async function admin(request, { client, isTrusted } = {}) {
+    const service = await startService();
+    if (service === null) return new Response(null, { status: 503 });
+    handle ??= handlerOf(service, { handler, recorder });
+    return await handle(request, { client, isTrusted: isTrusted === true });
+  };
+}
+
+function handlerOf(
+  service: Service,
+  { handler, recorder }: { readonly handler: Handler; readonly recorder: Recorder },
+): AdminHandler {
+  const diagnose = () =>
+    diagnoseRunning(service.database, { config: service.snapshot.config, program: "svc" });
+  const parts = {
+    readFiles: consoleFilesReader(),
+    recorder,
+    handleApi: handler,
+    diagnose,
+    memory: residentMemory,
+  };
+  const { adminConsoleEnabled } = service.snapshot.config;
+  return adminHandler(service, {
+    isLive: () => true,
+    consoleParts: adminConsoleEnabled ? parts : null,
+  });
+}

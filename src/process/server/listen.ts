@@ -1,0 +1,193 @@
+/** Listens on a TCP address or a Unix socket and passes requests to a handler. @module */
+import type { Observation } from "../../base/observe/observation.ts";
+import { bind, type BoundServer, type ServerKind } from "./bind.ts";
+import type { ListenAddress } from "./listen_address.ts";
+import type { ConnectionLimits } from "./connection_table.ts";
+import { discardBody, endAfterBody, mayHaveBody, mayHaveUnreadBody } from "./discard_body.ts";
+import { Drain } from "./drain.ts";
+import { wait } from "../../base/lib/time_limits.ts";
+import { turn } from "../../base/lib/timers.ts";
+import type { ClientInfo, HttpServer, RequestHandler } from "./http_server.ts";
+
+export interface ListenOptions {
+  readonly what: ServerKind;
+  /** Value of the `Server` header of responses that `serve` does not make. */
+  readonly server: string;
+  readonly serve: RequestHandler;
+  /** Default: no limits. */
+  readonly limits?: ConnectionLimits | null;
+  readonly observe: (event: Observation) => void;
+}
+
+export interface Listening {
+  /** Address and port, or the path of the Unix socket. */
+  readonly address: string;
+  /** False after shutdown or a failure, or if another process removed the Unix socket's file. */
+  isOpen(): boolean;
+  /** Closes each connection after its next response, from now on. */
+  closeConnections(): void;
+  /**
+   * Holds responses until {@linkcode shutdown}. Resolves when no more requests arrive, with the number of
+   * those since the start.
+   */
+  hold(): Promise<number>;
+  /** Holds, then closes the socket and idle connections. */
+  closeSocket(): Promise<void>;
+  /** Accepts no more connections and resolves when the server has responded to all requests. */
+  shutdown(): Promise<void>;
+}
+
+/** Begins to listen. Rejects with an `Error` that names the address if it cannot be bound. */
+export async function listen(
+  listenAddress: ListenAddress,
+  options: ListenOptions,
+): Promise<Listening> {
+  const { what, observe } = options;
+  const drain = new Drain(waitAndReceive);
+  const serveOptions = {
+    handler: drainingHandler(drain, options),
+    onError: errorResponder(options),
+    limits: options.limits ?? null,
+    observe,
+  };
+  const bound = await bind(listenAddress, { what, serveOptions });
+  observe({ kind: "listening", what, address: bound.address });
+  return keepListening(bound, { drain, observe });
+}
+
+/**
+ * Restarts the server after a failure. Deno's server ends if it cannot accept a connection, for
+ * instance if the process has no file descriptor left. Node's continues.
+ */
+function keepListening(
+  bound: BoundServer,
+  { drain, observe }: { readonly drain: Drain } & Pick<ListenOptions, "observe">,
+): Listening {
+  let server: HttpServer | null = bound.server;
+  let stopping = false;
+  const restartUntilOpen = async () => {
+    while (!stopping && server === null) {
+      await wait(restartDelayMs);
+      if (!stopping) server = await attempt(bound.restart);
+    }
+    if (server !== null) watch(server);
+  };
+  const watch = (watched: HttpServer) => {
+    watched.finished.catch((error) => {
+      observe({ kind: "unexpected-error", error });
+      server = null;
+      if (!stopping) restartUntilOpen();
+    });
+  };
+  watch(bound.server);
+  let held: Promise<void> | null = null;
+  const hold = () => {
+    stopping = true;
+    return held = server?.breaksBodies ? drain.holdBetweenBodies() : drain.hold();
+  };
+  let closed: Promise<void> | undefined;
+  const closeSocket = async () => {
+    await (held ?? hold());
+    await (closed ??= server?.shutdown());
+  };
+  return {
+    address: bound.address,
+    isOpen: () => !stopping && server !== null && bound.isReachable(),
+    closeConnections: () => drain.closeConnections(),
+    hold: async () => {
+      await hold();
+      return drain.requests;
+    },
+    closeSocket,
+    shutdown: async () => {
+      await closeSocket();
+      drain.release();
+      await server?.finished;
+    },
+  };
+}
+
+/** Waits, and lets the server receive what arrived meanwhile: on a busy machine a timer may end late. */
+async function waitAndReceive(milliseconds: number): Promise<void> {
+  await wait(milliseconds);
+  await turn();
+  await turn();
+}
+
+/** Milliseconds before each attempt to listen again. */
+const restartDelayMs = 100;
+
+async function attempt(start: () => Promise<HttpServer>): Promise<HttpServer | null> {
+  try {
+    return await start();
+  } catch {
+    return null;
+  }
+}
+
+function drainingHandler(drain: Drain, { serve }: ListenOptions): RequestHandler {
+  return async function handle(request, client) {
+    drain.countRequest();
+    const info = client.close === undefined && mayHaveBody(request)
+      ? watched(client, drain.countBody())
+      : client;
+    let response: Response;
+    try {
+      response = withLength(await serve(request, info));
+    } catch (error) {
+      info.bodyReceived?.();
+      throw error;
+    }
+    if (mayHaveUnreadBody(request, response)) {
+      response = await respondBeforeBody(request, response, info);
+    } else info.bodyReceived?.();
+    return drain.isDraining ? await drain.pass(response) : response;
+  };
+}
+
+/** Returns the client with a function to call when the body has arrived. */
+function watched(client: ClientInfo, bodyReceived: () => void): ClientInfo {
+  return {
+    setsContentLength: true,
+    bodyReceived,
+    get client() {
+      return client.client;
+    },
+  };
+}
+
+/** Returns the response to a request whose body may still arrive. */
+async function respondBeforeBody(
+  request: Request,
+  response: Response,
+  { close, bodyReceived = () => {} }: ClientInfo,
+): Promise<Response> {
+  // A client that stalled would let the server wait again.
+  const isLate = response.status === requestTimeout;
+  if (close === undefined) {
+    if (isLate) bodyReceived();
+    else void discardBody(request).then(bodyReceived);
+    return response;
+  }
+  // Deno leaves such a connection open if the body never ends.
+  const closes = response.headers.get("connection") === "close";
+  const held = isLate ? response : await endAfterBody(request, response);
+  if (closes) close();
+  return held;
+}
+
+const requestTimeout = 408;
+
+/** Returns the response, or a 204 in place of a 205, which Deno sends without its length. */
+function withLength(response: Response): Response {
+  if (response.status !== 205) return response;
+  return new Response(null, { status: 204, headers: response.headers });
+}
+
+function errorResponder({ observe, server }: ListenOptions) {
+  return (error: unknown) => {
+    observe({ kind: "unexpected-error", error });
+    const headers = { "Server": server };
+    return new Response("Something went wrong", { status: 500, headers });
+  };
+}

@@ -1,0 +1,55 @@
+/** The process's logs: the access log on stdout, the diagnostic log on stderr. @module */
+import type { CallWords } from "../../base/observe/call_words.ts";
+import { LineSink } from "../../base/observe/line_sink.ts";
+import type { Observation } from "../../base/observe/observation.ts";
+import { createReporter, type LogSettings } from "../../base/observe/reporter.ts";
+import { withTimeout } from "../../base/lib/time_limits.ts";
+import { stderr, stdout, writeAll } from "../../base/observe/standard_streams.ts";
+
+export interface Log {
+  readonly observe: (event: Observation) => void;
+  /** Sets the function that returns the current settings. */
+  readonly setSettings: (settings: () => LogSettings) => void;
+  /** Adds lines that are formatted already: texts without a last line feed, empty for none. */
+  readonly addLines: (lines: { readonly access: string; readonly diagnostics: string }) => void;
+  /** Passes each line of the diagnostic log to a function, too; null ends that. */
+  readonly tapDiagnostics: (take: ((line: string) => void) | null) => void;
+  /**
+   * Resolves when all lines are written, or after one second. The process calls it before it
+   * exits.
+   */
+  readonly flush: () => Promise<void>;
+}
+
+/** Timeout in ms for a reader of the logs that has stopped reading. */
+const flushTimeoutMs = 1000;
+
+/** Opens the logs; `call` has the words of calls that they advise. */
+export function openLog(initial: LogSettings, call: CallWords): Log {
+  let settings = () => initial;
+  const diagnostics = new LineSink({ write: (bytes) => writeAll(stderr, bytes) });
+  let tap: ((line: string) => void) | null = null;
+  const add = (line: string) => {
+    diagnostics.add(line);
+    tap?.(line);
+  };
+  const access = new LineSink({
+    // Diagnostics of a request precede its line, even if both logs go to the same file.
+    write: (bytes) => diagnostics.flush().then(() => writeAll(stdout, bytes)),
+  });
+  return {
+    observe: createReporter({
+      settings: () => settings(),
+      call,
+      access,
+      diagnostics: { add },
+    }),
+    addLines: ({ access: requests, diagnostics: others }) => {
+      if (others !== "") { for (const line of others.split("\n")) add(line); }
+      if (requests !== "") access.add(requests);
+    },
+    tapDiagnostics: (take) => void (tap = take),
+    setSettings: (current) => void (settings = current),
+    flush: () => withTimeout(flushTimeoutMs, Promise.all([access.flush(), diagnostics.flush()])),
+  };
+}

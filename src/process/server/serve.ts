@@ -1,0 +1,235 @@
+/** Runs the service: start, admin server, first schema load, API, shutdown. @module */
+import { consoleRecorder } from "../../wings/console/server/recorder.ts";
+import type { Config } from "../../state/config/options.ts";
+import type { Database } from "../../database/database.ts";
+import { isEmbedded } from "../../database/open.ts";
+import { deferred } from "../../base/lib/deferred.ts";
+import { diagnoseRunning } from "../../wings/audit/diagnosis/diagnose.ts";
+import type { Finding } from "../../wings/audit/diagnosis/finding.ts";
+import { DiagnosisLog } from "../../wings/audit/diagnosis/diagnosis_log.ts";
+import { serviceHandler } from "../../api/handler/handler.ts";
+import { agentsOf, loadMcp } from "../../wings/mcp/mcp_host.ts";
+import { liveOf } from "../../wings/live/live_host.ts";
+import type { CallWords } from "../../base/observe/call_words.ts";
+import type { Observation } from "../../base/observe/observation.ts";
+import { Service } from "../../state/app_state/service.ts";
+import { version } from "../../base/version.ts";
+import { hasConsole, serveAdmin } from "./admin_server.ts";
+import {
+  closeInTime,
+  hasWork,
+  serveApi,
+  untilResponded,
+  waitBeforeShutdown,
+} from "./api_server.ts";
+import { countWorkers } from "./count_workers.ts";
+import { adminListenAddress } from "./listen_address.ts";
+import {
+  type ConfigReader,
+  embeddedFolder,
+  openConfiguredDatabase,
+  shortPath,
+} from "../../state/config/config_files.ts";
+import type { ApiFront, ServeEvents } from "../../api/command.ts";
+import type { Listening } from "./listen.ts";
+import type { Log } from "./log.ts";
+import { shellWord } from "../../base/lib/shell_word.ts";
+import type { QuickStart } from "../cli/start.ts";
+import { type ReloadSignals, stopSignals } from "./signals.ts";
+import { openTracing } from "./tracing.ts";
+import type { WorkerTeam } from "./workers/worker_team.ts";
+
+export interface ServeDependencies {
+  readonly reader: ConfigReader;
+  readonly log: Log;
+  /** The words of calls that the log advises. */
+  readonly call: CallWords;
+  readonly reloads: ReloadSignals;
+  /** An open database. Default: `serve` opens that of the configuration. */
+  readonly database?: Database | null;
+  /** Quick mode: its facts and choices. Default: null. */
+  readonly quick?: QuickStart | null;
+  /** Sends browsers from `/` to the console. Default: false. */
+  readonly opensConsole?: boolean;
+  /** Answers the requests of the API's port. Default: the handler does. */
+  readonly front?: ServeEvents["front"];
+}
+
+/**
+ * Serves until SIGTERM or SIGINT. Resolves with the exit code: 0, or 1 after a fatal failure, which
+ * the log names. Rejects with an `Error` of one line if the service cannot start.
+ */
+export async function serve(dependencies: ServeDependencies): Promise<number> {
+  const fatal = deferred<number>();
+  const served = serveUntilStopped(dependencies, () => fatal.resolve(1)).then(() => 0);
+  return await Promise.race([fatal.promise, served]);
+}
+
+async function serveUntilStopped(
+  { reader, log, call, reloads, database = null, quick = null, ...shown }: ServeDependencies,
+  onFatal: () => void,
+): Promise<void> {
+  const { config } = reader;
+  const loaded = deferred<void>();
+  const diagnosis = new DiagnosisLog(log.observe);
+  let created: Service | null = null;
+  const team = await makeTeam(config, log.observe);
+  const recorded = () => created === null ? null : team?.recorded(created) ?? created;
+  const recorder = hasConsole(config) ? consoleRecorder(recorded) : null;
+  log.tapDiagnostics(recorder === null ? null : (line) => recorder.addLine(line));
+  const observe = (reported: Observation) => {
+    const event = team?.eventOf(reported, config) ?? reported;
+    log.observe(event);
+    if (event.kind === "schema-cache-loaded") loaded.resolve();
+    diagnosis.take(event);
+    recorder?.observe(event);
+    team?.observe(event);
+  };
+  if (config.mcpPath !== null) await requireMcpLibrary();
+  observe({ kind: "starting", name: config.dialect.displayName, version });
+  const began = Date.now();
+  const embedded = isEmbedded(config.dbUri);
+  if (embedded) observe({ kind: "embedded-starting", folder: embeddedFolder(config) });
+  const isTimed = () => recorder?.isWatched ?? false;
+  const options = { ...log, observe, onFatal, database, quick, team, isTimed };
+  const service = created = await startService(reader, options);
+  const handleApi = serviceHandler(service, "shared", agentsOf(service), liveOf(service));
+  const front = shown.front?.(handleApi) ?? null;
+  const diagnose = () => findingsOfService(service, { quick, program: call.program });
+  let api: ServingApi | null = null;
+  const isLive = () => api?.isOpen() ?? false;
+  const serviceMetrics = team === null ? undefined : () => team.metrics(service);
+  const adminOptions = { config, isLive, recorder, handleApi, diagnose, serviceMetrics };
+  const admin = await serveAdmin(service, adminOptions);
+  const signals = stopSignals(observe);
+  reloads.connect(service);
+  const starting = startEmbedded(service, reader)
+    .then(() => load(service))
+    .then(() => config.serverReuseport ? loaded.promise : undefined)
+    .then(() => !service.isEnding);
+  const startsApi = await Promise.race([starting, signals.first.then(() => false)]);
+  if (embedded && startsApi) observe({ kind: "embedded-ready", ms: Date.now() - began });
+  if (startsApi) {
+    const common = { config, isQuick: quick !== null };
+    api = team === null
+      ? await serveApi(service, { ...common, ...shown, handleApi: front?.handle ?? handleApi })
+      : await team.listen(service, { ...common, file: reader.file, call, log, recorder, onFatal });
+    diagnosis.start({ diagnose, config: () => service.snapshot.config });
+  }
+  const signal = await signals.first;
+  if (signal === "SIGTERM" && api !== null) {
+    const period = config.serverShutdownWaitPeriod;
+    await waitBeforeShutdown({ period, service, api, cut: signals.second, observe });
+  }
+  reloads.close();
+  diagnosis.stop();
+  recorder?.stop();
+  await stopServing(service, { api, admin, front, isEmbedded: embedded });
+}
+
+/** Resolves when all requests are answered and the service is closed. */
+async function stopServing(
+  service: Service,
+  { api, admin, front, isEmbedded }: {
+    readonly api: ServingApi | null;
+    readonly front: ApiFront | null;
+    readonly admin: Awaited<ReturnType<typeof serveAdmin>>;
+    readonly isEmbedded: boolean;
+  },
+): Promise<void> {
+  service.endStreams();
+  await untilResponded(
+    Promise.all([api?.shutdown().then(front?.stop), admin?.shutdown()]),
+    () => hasWork(service.database) || api?.isRunning === true,
+  );
+  // An embedded database must write its data to disk. A server notices the closed connections.
+  await (isEmbedded ? service.close() : closeInTime(service));
+}
+
+/** The API, served by this thread or by others. */
+interface ServingApi extends Pick<Listening, "closeConnections" | "isOpen" | "shutdown"> {
+  /** Whether other threads have not stopped. Default: false. */
+  readonly isRunning?: boolean;
+}
+
+/** Returns the workers of a process; null if its own thread serves. */
+async function makeTeam(config: Config, observe: Log["observe"]): Promise<WorkerTeam | null> {
+  const workers = countWorkers(config, observe);
+  if (workers === 1) return null;
+  const { WorkerTeam } = await import("./workers/worker_team.ts");
+  return new WorkerTeam(workers);
+}
+
+/** Rejects if the endpoint for agents lacks the library of its protocol. */
+async function requireMcpLibrary(): Promise<void> {
+  try {
+    await (await loadMcp()).loadLibrary();
+  } catch (cause) {
+    throw new Error("mcp-path needs the package @modelcontextprotocol/server", { cause });
+  }
+}
+
+/** Starts an embedded database. Rejects if its SQL fails, or if another process uses its folder. */
+async function startEmbedded({ database, observe }: Service, reader: ConfigReader): Promise<void> {
+  if (await database.start?.() !== "changed") return;
+  const { dbUri, dbEmbeddedInit } = reader.config;
+  observe({
+    kind: "embedded-init-changed",
+    path: shellWord(dbEmbeddedInit ?? ""),
+    folder: shortPath(embeddedFolder({ dbUri }) ?? ""),
+  });
+}
+
+/** Notices changes of the schema from now on. Resolves after the first attempt to load it. */
+function load(service: Service): Promise<void> {
+  service.listen();
+  return service.reloadSchema();
+}
+
+/** Findings about the login role as anonymous role, which quick mode reports at its start. */
+const quickFindings: ReadonlySet<string> = new Set([
+  "role-superuser",
+  "role-bypassrls",
+  "role-owns",
+  "login-superuser",
+]);
+
+async function findingsOfService(
+  service: Service,
+  { quick, program }: { readonly quick: QuickStart | null; readonly program: string },
+): Promise<readonly Finding[]> {
+  const { config } = service.snapshot;
+  const findings = await diagnoseRunning(service.database, { config, program });
+  if (!quick?.choice.isLoginRole) return findings;
+  return findings.filter(({ name }) => !quickFindings.has(name));
+}
+
+async function startService(
+  { file, config, read }: ConfigReader,
+  { observe, setSettings, onFatal, database, quick, team, isTimed }:
+    & Pick<Log, "observe" | "setSettings">
+    & Required<Pick<ServeDependencies, "database" | "quick">>
+    & {
+      readonly onFatal: () => void;
+      readonly team: WorkerTeam | null;
+      readonly isTimed: () => boolean;
+    },
+): Promise<Service> {
+  // Beside workers, the service needs connections for loads only.
+  const databaseConfig = team === null ? config : { ...config, dbPool: 1, dbReplicaPool: 1 };
+  const service = await Service.create({
+    source: read,
+    ...team?.serviceOptions,
+    database: database ?? await openConfiguredDatabase(databaseConfig, file),
+    now: Date.now,
+    observe,
+    onFatal,
+    ...(await openTracing()),
+    isCounted: adminListenAddress(config) !== null,
+    isTimed,
+    missingCacheDetail: "none",
+    hidesExtensionFunctions: quick?.choice.hidesExtensionFunctions ?? false,
+  });
+  setSettings(() => service.snapshot.config);
+  return service;
+}

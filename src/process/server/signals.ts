@@ -1,0 +1,80 @@
+/** Handles the signals that the process receives. @module */
+import process from "node:process";
+import { isatty } from "node:tty";
+import type { Observation } from "../../base/observe/observation.ts";
+import type { Service } from "../../state/app_state/service.ts";
+import { deferred } from "../../base/lib/deferred.ts";
+
+/** The signals that stop the process. Those after the second have no effect. */
+export interface StopSignals {
+  /** Resolves with the first one. */
+  readonly first: Promise<"SIGTERM" | "SIGINT">;
+  readonly second: Promise<void>;
+}
+
+/** Listens for SIGTERM and SIGINT from now on. */
+export function stopSignals(observe: (event: Observation) => void): StopSignals {
+  const [first, second] = [deferred<"SIGTERM" | "SIGINT">(), deferred<void>()];
+  let isTerminating = false;
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      if (isTerminating) return second.resolve();
+      isTerminating = true;
+      observe({ kind: "terminating", signal });
+      first.resolve(signal);
+    });
+  }
+  return { first: first.promise, second: second.promise };
+}
+
+export type Reloadable = Pick<Service, Reload>;
+
+type Reload = "reloadSchema" | "reloadConfig";
+
+const reloadOf = {
+  SIGUSR1: "reloadSchema",
+  SIGHUP: "reloadSchema",
+  SIGUSR2: "reloadConfig",
+} as const satisfies Partial<Record<NodeJS.Signals, Reload>>;
+
+/** Descriptors of stdin and stderr. */
+const standardStreams = [0, 2] as const;
+
+/**
+ * Listens for the signals that request a reload, from its construction on. A SIGHUP because the
+ * terminal has closed stops the process in place of a reload.
+ */
+export class ReloadSignals {
+  readonly #service = deferred<Reloadable>();
+  readonly #terminals = standardStreams.filter((descriptor) => isatty(descriptor));
+  readonly #listeners = Object.entries(reloadOf).map(([signal, reload]) => ({
+    signal: signal as keyof typeof reloadOf,
+    listener: () => {
+      if (signal === "SIGHUP" && this.#hasLostTerminal()) process.kill(process.pid, "SIGTERM");
+      else this.request(reload);
+    },
+  }));
+
+  constructor() {
+    for (const { signal, listener } of this.#listeners) process.on(signal, listener);
+  }
+
+  /** Sets the service to reload. Reloads for signals that arrived earlier begin now. */
+  connect(service: Reloadable): void {
+    this.#service.resolve(service);
+  }
+
+  /** Reloads as a signal does. */
+  request(reload: Reload): void {
+    void this.#service.promise.then((service) => service[reload]());
+  }
+
+  /** The descriptor of a terminal that has closed is not one of a terminal. */
+  #hasLostTerminal(): boolean {
+    return this.#terminals.some((descriptor) => !isatty(descriptor));
+  }
+
+  close(): void {
+    for (const { signal, listener } of this.#listeners) process.off(signal, listener);
+  }
+}

@@ -1,0 +1,123 @@
+/** Makes what a worker serves with: connections, caches, logs and a socket of its own. @module */
+import { consoleRecorder, type Recorder } from "../../../wings/console/server/recorder.ts";
+import { openConfiguredDatabase } from "../../../state/config/config_files.ts";
+import type { Config } from "../../../state/config/options.ts";
+import { dialects } from "../../../base/dialect.ts";
+import { agentsOf } from "../../../wings/mcp/mcp_host.ts";
+import { liveOf } from "../../../wings/live/live_host.ts";
+import { serviceHandler } from "../../../api/handler/handler.ts";
+import { OneShotTimer } from "../../../base/lib/one_shot_timer.ts";
+import { schedule } from "../../../base/lib/timers.ts";
+import type { Observation } from "../../../base/observe/observation.ts";
+import { createReporter, type LogSettings, type Report } from "../../../base/observe/reporter.ts";
+import { FollowingService } from "../../../state/app_state/following_service.ts";
+import { hasConsole } from "../admin_server.ts";
+import { serveApi } from "../api_server.ts";
+import type { Listening } from "../listen.ts";
+import { adminListenAddress } from "../listen_address.ts";
+import { openTracing } from "../tracing.ts";
+import type { OwnerFunctions, WorkerTask } from "./calls.ts";
+import { sharedConfig } from "./shares.ts";
+
+/** The parts of a worker that does not listen yet. */
+export interface WorkerParts {
+  readonly service: FollowingService;
+  readonly log: WorkerLog;
+  readonly observe: (event: Observation) => void;
+  /** Null without a console. */
+  readonly recorder: Recorder | null;
+  readonly listen: () => Promise<Listening>;
+}
+
+/** Makes the parts of a worker. Opens no connection. */
+export async function makeParts(
+  task: WorkerTask,
+  owner: Omit<OwnerFunctions, "refuse">,
+): Promise<WorkerParts> {
+  const { part, file } = task;
+  const sent = { ...task.state.config!, dialect: dialects.get(task.dialect)! };
+  const config = sharedConfig(sent, part);
+  let service: FollowingService | null = null;
+  const log = workerLog(task, owner, () => service?.snapshot.config ?? config);
+  const recorder = hasConsole(config) ? consoleRecorder(() => service) : null;
+  const observe = (event: Observation) => {
+    log.observe(event);
+    recorder?.observe(event);
+  };
+  service = await FollowingService.create({
+    database: await openConfiguredDatabase(config, file),
+    dialect: task.dialect,
+    followed: owner,
+    shareOf: (whole) => sharedConfig(whole, part),
+    now: Date.now,
+    observe,
+    onFatal: owner.endProcess,
+    ...(await openTracing()),
+    isCounted: adminListenAddress(config) !== null,
+    isTimed: () => recorder?.isWatched ?? false,
+    threads: part.workers,
+  }, task.state);
+  const made = service;
+  const listen = () => listenBy(made, { config, task });
+  return { service, log, observe, recorder, listen };
+}
+
+function listenBy(
+  service: FollowingService,
+  { config, task: { port, isQuick, part: { number } } }: {
+    readonly config: Config;
+    readonly task: WorkerTask;
+  },
+): Promise<Listening> {
+  return serveApi(service, {
+    config: { ...config, serverPort: port, serverReuseport: true },
+    isQuick,
+    handleApi: serviceHandler(service, "shared", agentsOf(service), liveOf(service)),
+    observe: (event) => {
+      // The owner reports when all workers listen, and one of them reports for all.
+      const isOfAll = event.kind === "listening" ||
+        (event.kind === "limits-unavailable" && number !== 1);
+      if (!isOfAll) service.observe(event);
+    },
+  });
+}
+
+/** The logs of a worker, whose lines the owner writes. */
+interface WorkerLog {
+  readonly observe: Report;
+  /** Posts the lines that wait. */
+  readonly flush: () => void;
+}
+
+/** Milliseconds after the first line until the lines are posted. */
+const batchMs = 10;
+
+function workerLog(
+  { call }: WorkerTask,
+  { addLines }: Pick<OwnerFunctions, "addLines">,
+  settings: () => LogSettings,
+): WorkerLog {
+  const [access, diagnostics]: [string[], string[]] = [[], []];
+  const flush = () => {
+    timer.clear();
+    if (access.length === 0 && diagnostics.length === 0) return;
+    addLines({
+      access: access.splice(0).join("\n"),
+      diagnostics: diagnostics.splice(0).join("\n"),
+    });
+  };
+  const timer = new OneShotTimer(schedule, flush);
+  const sink = (lines: string[]) => ({
+    add(line: string) {
+      lines.push(line);
+      timer.start(batchMs);
+    },
+  });
+  const observe = createReporter({
+    settings,
+    call,
+    access: sink(access),
+    diagnostics: sink(diagnostics),
+  });
+  return { observe, flush };
+}

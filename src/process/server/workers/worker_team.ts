@@ -1,0 +1,280 @@
+/** Serves the API by workers: what a process with several of them does otherwise than one without.
+ * @module */
+import { metricsText } from "../admin.ts";
+import type { RecordedService, Recorder } from "../../../wings/console/server/recorder.ts";
+import type { Log } from "../log.ts";
+import type { Config } from "../../../state/config/options.ts";
+import type { PoolCounts } from "../../../database/database.ts";
+import { deferred } from "../../../base/lib/deferred.ts";
+import { withTimeout } from "../../../base/lib/time_limits.ts";
+import { schedule as defaultSchedule } from "../../../base/lib/timers.ts";
+import { sumOfMetrics } from "../../../base/observe/metric_registry.ts";
+import type { Observation } from "../../../base/observe/observation.ts";
+import { type FollowedParts, stateChange } from "../../../state/app_state/following_service.ts";
+import type { Service } from "../../../state/app_state/service.ts";
+import type { ServiceOptions } from "../../../state/app_state/service_options.ts";
+import { findPort, type TcpAddress } from "../bind.ts";
+import type { Listening } from "../listen.ts";
+import { apiListenAddress } from "../listen_address.ts";
+import {
+  type CallMessage,
+  type OwnerFunctions,
+  type RecordedSecond,
+  ThreadCalls,
+  type WorkerFunctions,
+  type WorkerTask,
+} from "./calls.ts";
+
+export interface TeamOptions extends Pick<WorkerTask, "call" | "file" | "isQuick"> {
+  /** The configuration at the start. */
+  readonly config: Config;
+  readonly log: Pick<Log, "addLines">;
+  /** Null without a console. */
+  readonly recorder: Pick<Recorder, "add" | "isWatched"> | null;
+  /** Ends the process. */
+  readonly onFatal: () => void;
+}
+
+/** Starts a thread, whose messages and uncaught errors `events` receives. */
+export type StartThread = (events: {
+  readonly onMessage: (message: CallMessage) => void;
+  readonly onError: (reason: string) => void;
+}) => { readonly post: (message: CallMessage) => void; readonly terminate: () => void };
+
+interface Thread {
+  readonly calls: ThreadCalls<OwnerFunctions, WorkerFunctions>;
+  readonly terminate: () => void;
+  /** The last known metrics. */
+  metrics: string;
+}
+
+/** Milliseconds until a worker that does not reply counts by its last metrics. */
+const metricsTimeoutMs = 1000;
+
+/** Milliseconds until a step of the shutdown does without the workers that have not replied. */
+const stepTimeoutMs = 1000;
+
+/** Most rounds in which workers wait for requests. */
+const maxHoldRounds = 6;
+
+/** The workers of a process, also before they are started. An error that one does not catch ends the process. */
+export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen" | "shutdown"> {
+  readonly #count: number;
+  readonly #startThread: StartThread;
+  readonly #schedule: typeof defaultSchedule;
+  #service: Service | null = null;
+  #threads: readonly Thread[] = [];
+  /** The state that the workers have. */
+  #sent: FollowedParts | null = null;
+  #recorded: readonly RecordedSecond[] = [];
+  #isPublishing = false;
+  #state: "starting" | "open" | "stopping" | "stopped" = "starting";
+  #cancelRecording = () => {};
+
+  constructor(count: number, startThread = startWorker, schedule = defaultSchedule) {
+    this.#count = count;
+    this.#startThread = startThread;
+    this.#schedule = schedule;
+  }
+
+  /** Options of the service that the workers follow. */
+  get serviceOptions(): Pick<ServiceOptions, "followers" | "onFollowedChange"> {
+    return { followers: this.#count, onFollowedChange: () => this.#publish() };
+  }
+
+  /** Receives the events of the service that the workers follow. */
+  observe({ kind }: Observation): void {
+    if (kind !== "retrying" && kind !== "listener-retrying") return;
+    // The service schedules its attempt after it has reported it.
+    queueMicrotask(() => {
+      for (const { calls } of this.#threads) calls.send("setRetry", this.#service!.retryAfter());
+    });
+  }
+
+  /** Returns an event of the service that the workers follow, as it is true of all of them. */
+  eventOf(event: Observation, { dbPool }: Pick<Config, "dbPool">): Observation {
+    return event.kind === "pool-ready" ? { ...event, max: dbPool } : event;
+  }
+
+  /** Returns the service as the console records it, with the workers' gauges of the last second. */
+  recorded({ snapshot }: Pick<Service, "snapshot">): RecordedService {
+    const pools = () => this.#recorded.map(({ pool }) => pool);
+    return { snapshot, metrics: () => ({ pool: pools().reduce(sumOfPools, noConnections) }) };
+  }
+
+  /** Returns the metrics of the service in all threads. */
+  async metrics(service: Service): Promise<string> {
+    await withTimeout(
+      metricsTimeoutMs,
+      Promise.all(this.#threads.map(async (thread) => {
+        thread.metrics = await thread.calls.ask("metrics");
+      })),
+    );
+    return sumOfMetrics([metricsText(service), ...this.#threads.map(({ metrics }) => metrics)]);
+  }
+
+  /** Resolves when all workers listen. Rejects with an `Error` of one line if they cannot. */
+  async listen(service: Service, options: TeamOptions): Promise<this> {
+    const { config, recorder, call, file, isQuick } = options;
+    const port = await portOf(apiListenAddress(config) as TcpAddress);
+    const refused = deferred<never>();
+    const state = this.#sent = service.followed;
+    this.#service = service;
+    this.#threads = Array.from(
+      { length: this.#count },
+      () => this.#makeThread(service, options, refused.reject),
+    );
+    const addresses = this.#threads.map(({ calls }, index) =>
+      calls.ask("serve", {
+        part: { number: index + 1, workers: this.#count },
+        dialect: service.dialect.name,
+        state: stateChange(null, state),
+        ...{ call, file, isQuick, port },
+      })
+    );
+    const [address] = await Promise.race([Promise.all(addresses), refused.promise]);
+    this.#state = "open";
+    if (recorder !== null) this.#record(recorder);
+    service.observe({ kind: "listening", what: "api", address: address! });
+    return this;
+  }
+
+  isOpen(): boolean {
+    return this.#state === "open";
+  }
+
+  /** Whether a worker has not stopped. */
+  get isRunning(): boolean {
+    return this.#state !== "stopped";
+  }
+
+  closeConnections(): void {
+    for (const { calls } of this.#threads) calls.send("closeConnections");
+  }
+
+  /**
+   * Lets all workers hold their responses, then close their sockets, then send what they held. So no
+   * client that has its response can connect to a worker that is about to close.
+   */
+  async shutdown(): Promise<void> {
+    this.#state = "stopping";
+    this.#cancelRecording();
+    await this.#holdAll();
+    await this.#askAll("closeSocket");
+    await Promise.all(this.#threads.map(async ({ calls, terminate }) => {
+      await calls.ask("stop");
+      terminate();
+    }));
+    this.#state = "stopped";
+  }
+
+  /** Repeats until no worker receives a request: one alone may have few clients, all of them slow. */
+  async #holdAll(): Promise<void> {
+    let requests = 0;
+    for (let round = 0; round < maxHoldRounds; round++) {
+      const before = requests;
+      const counts = await this.#askAll("hold");
+      requests = counts.reduce<number>((sum, count) => sum + Number(count ?? 0), 0);
+      if (requests === before) return;
+    }
+  }
+
+  /** Returns the results; none if one is missing. */
+  async #askAll(name: "hold" | "closeSocket"): Promise<readonly unknown[]> {
+    let results: readonly unknown[] = [];
+    const all = Promise.all(this.#threads.map(({ calls }) => calls.ask(name)));
+    await withTimeout(stepTimeoutMs, all.then((values) => void (results = values)));
+    return results;
+  }
+
+  #makeThread(
+    service: Service,
+    { log, onFatal }: TeamOptions,
+    refuse: (reason: Error) => void,
+  ): Thread {
+    const fail = (error: unknown) => {
+      service.observe({ kind: "unexpected-error", error });
+      onFatal();
+    };
+    const { post, terminate } = this.#startThread({
+      onMessage: (message) => void calls.receive(message).catch(fail),
+      onError: (reason) => {
+        refuse(new Error(reason));
+        fail(reason);
+      },
+    });
+    const calls = new ThreadCalls<OwnerFunctions, WorkerFunctions>(post, {
+      isReady: () => service.isReady(),
+      recover: () => service.recover(),
+      missName: () => service.missName(),
+      addLines: log.addLines,
+      refuse: (reason) => refuse(new Error(reason)),
+      endProcess: onFatal,
+    });
+    return { calls, terminate, metrics: "" };
+  }
+
+  /** Sends what has changed, soon: the parts of one load change at once. */
+  #publish(): void {
+    if (this.#isPublishing || this.#sent === null) return;
+    this.#isPublishing = true;
+    queueMicrotask(() => {
+      this.#isPublishing = false;
+      const state = this.#service!.followed;
+      const change = stateChange(this.#sent, state);
+      this.#sent = state;
+      for (const { calls } of this.#threads) calls.send("apply", change);
+    });
+  }
+
+  /** Adds the requests of the workers to a recorder, once per second while it is watched. */
+  #record(recorder: Pick<Recorder, "add" | "isWatched">): void {
+    const tick = async () => {
+      if (recorder.isWatched) {
+        const seconds = await Promise.all(this.#threads.map(({ calls }) => calls.ask("recorded")));
+        this.#recorded = seconds.filter((second) => second !== null);
+        recorder.add(this.#recorded.map(({ requests }) => requests));
+      }
+      if (this.isOpen()) this.#record(recorder);
+    };
+    this.#cancelRecording = this.#schedule(() => void tick(), 1000);
+  }
+}
+
+/**
+ * Returns the port for all workers. Workers could share it with another process that also shares it, so it
+ * must be free, unless the configuration wishes that.
+ */
+async function portOf(address: TcpAddress): Promise<number> {
+  const { port, reusePort } = address;
+  return reusePort && port !== 0 ? port : await findPort(address, "api");
+}
+
+const startWorker: StartThread = ({ onMessage, onError }) => {
+  const worker = new Worker(new URL("./worker_entry.ts", import.meta.url), {
+    type: "module",
+    name: "worker",
+  });
+  worker.addEventListener("message", ({ data }) => onMessage(data as CallMessage));
+  worker.addEventListener("error", (event) => {
+    event.preventDefault();
+    onError(event.message);
+  });
+  worker.addEventListener("messageerror", () => onError("a message cannot be read"));
+  return {
+    post: (message) => worker.postMessage(message),
+    terminate: () => worker.terminate(),
+  };
+};
+
+const noConnections: PoolCounts = { max: 0, open: 0, inUse: 0, waiting: 0, timeouts: 0 };
+
+function sumOfPools(one: PoolCounts, other: PoolCounts): PoolCounts {
+  return {
+    max: one.max + other.max,
+    open: one.open + other.open,
+    inUse: one.inUse + other.inUse,
+    waiting: one.waiting + other.waiting,
+    timeouts: one.timeouts + other.timeouts,
+  };
+}

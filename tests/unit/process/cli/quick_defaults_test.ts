@@ -1,0 +1,189 @@
+import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
+import { programCall } from "../../../../src/base/lib/program_call.ts";
+import {
+  chooseDefaults,
+  type QuickChoice,
+  type QuickOptions,
+} from "../../../../src/process/cli/quick/quick_defaults.ts";
+import type { QuickFacts } from "../../../../src/process/cli/quick/quick_facts.ts";
+import { isLoopbackHost } from "../../../../src/base/http/host.ts";
+
+const facts: QuickFacts = {
+  database: "shop",
+  version: "17.2",
+  user: "me",
+  isSuperuser: false,
+  bypassesRls: false,
+  isStandby: false,
+  isReadOnly: false,
+  schemas: [{ name: "public", owned: 0 }],
+  candidates: [],
+  maySetAnonRole: null,
+};
+const options: QuickOptions = { schemas: null, anonRole: null, host: "127.0.0.1" };
+
+const filled = (...names: readonly string[]) => names.map((name) => ({ name, owned: 0 }));
+const roles = (schema: string, ...names: readonly string[]) =>
+  names.map((name) => ({ name, schemas: [schema] }));
+
+const noRole = (user: string) =>
+  `No anonymous role: requests run as ${user}, read only, for this machine only. ` +
+  `\`${programCall()} init\` makes roles to continue with.`;
+const mine = noRole('"me"');
+
+const rows: readonly {
+  readonly title: string;
+  readonly facts?: Partial<QuickFacts>;
+  readonly options?: Partial<QuickOptions>;
+  readonly choice: Partial<QuickChoice>;
+}[] = [
+  {
+    title: "prefers the schema api",
+    facts: { schemas: filled("api", "public", "shop") },
+    choice: { schemas: ["api"] },
+  },
+  {
+    title: "takes public without api",
+    facts: { schemas: filled("public", "shop") },
+    choice: { schemas: ["public"] },
+  },
+  {
+    title: "takes the only schema with contents",
+    facts: { schemas: filled("shop") },
+    choice: { schemas: ["shop"], warnings: [mine] },
+  },
+  {
+    title: "lists the schemas if none is preferred",
+    facts: { schemas: filled("a", "b") },
+    choice: {
+      schemas: ["public"],
+      warnings: [
+        "schema-empty: public has no table, view or function; others have some: a, b. " +
+        "Give --schemas=a.",
+        mine,
+      ],
+    },
+  },
+  {
+    title: "serves an empty database",
+    facts: { schemas: [] },
+    choice: {
+      schemas: ["public"],
+      warnings: [
+        "schema-empty: public has no table, view or function; create one, and it is served.",
+        mine,
+      ],
+    },
+  },
+  {
+    title: "keeps the schemas of an option",
+    facts: { schemas: filled("api", "shop") },
+    options: { schemas: ["shop"] },
+    choice: { schemas: ["shop"], warnings: [mine] },
+  },
+  {
+    title: "prefers web_anon",
+    facts: { candidates: roles("public", "anon", "web_anon") },
+    choice: { anonRole: "web_anon", isLoginRole: false, warnings: [] },
+  },
+  {
+    title: "takes anon",
+    facts: { candidates: roles("public", "anon") },
+    choice: { anonRole: "anon", isLoginRole: false, warnings: [] },
+  },
+  {
+    title: "takes no role without USAGE on the schema",
+    facts: { candidates: roles("other", "web_anon") },
+    choice: { anonRole: "me", isLoginRole: true, warnings: [mine] },
+  },
+  {
+    title: "keeps the role of an option",
+    facts: { isSuperuser: true, maySetAnonRole: true },
+    options: { anonRole: "clerk", host: "0.0.0.0" },
+    choice: {
+      anonRole: "clerk",
+      isLoginRole: false,
+      hidesExtensionFunctions: false,
+      warnings: ["Other machines can send requests: the Host header is not checked."],
+    },
+  },
+  {
+    title: "says which relations the login role owns",
+    facts: { schemas: [{ name: "public", owned: 24 }, { name: "x", owned: 2 }] },
+    choice: {
+      warnings: [mine, '"me" owns 24 relations: row-level security does not hold for it.'],
+    },
+  },
+  {
+    title: "warns of a superuser",
+    facts: { user: 'a"b', isSuperuser: true },
+    choice: {
+      anonRole: 'a"b',
+      isLoginRole: true,
+      hidesExtensionFunctions: true,
+      warnings: [
+        noRole('superuser "a\\"b"'),
+        "Functions that a superuser calls may act outside of the transaction: write files, run " +
+        "programs, connect elsewhere.",
+      ],
+    },
+  },
+  {
+    title: "warns of a role that bypasses row-level security",
+    facts: { bypassesRls: true },
+    choice: {
+      isLoginRole: true,
+      hidesExtensionFunctions: false,
+      warnings: [noRole('role "me", which bypasses row-level security')],
+    },
+  },
+];
+
+for (const { title, choice, ...row } of rows) {
+  Deno.test(`chooseDefaults() ${title}`, () => {
+    const chosen = chooseDefaults({ ...facts, ...row.facts }, { ...options, ...row.options });
+    const keys = Object.keys(choice) as (keyof QuickChoice)[];
+    deepStrictEqual(Object.fromEntries(keys.map((key) => [key, chosen[key]])), choice);
+  });
+}
+
+Deno.test("chooseDefaults() refuses other machines where a superuser would run requests", () => {
+  const open = { ...options, host: "0.0.0.0" };
+  throws(() => chooseDefaults({ ...facts, user: "postgres", isSuperuser: true }, open), {
+    message: 'requests without a token would run as superuser "postgres": give --anon-role, ' +
+      `or run ${programCall()} init`,
+  });
+  throws(() => chooseDefaults({ ...facts, bypassesRls: true }, { ...options, host: "*4" }), {
+    message: 'requests without a token would run as role "me", which bypasses row-level ' +
+      `security: give --anon-role, or run ${programCall()} init`,
+  });
+});
+
+Deno.test("chooseDefaults() refuses a role that the login role may not take", () => {
+  const chosen = { ...options, anonRole: "Anon" };
+  strictEqual(chooseDefaults({ ...facts, maySetAnonRole: true }, chosen).anonRole, "Anon");
+  throws(() => chooseDefaults({ ...facts, maySetAnonRole: false }, chosen), {
+    message: 'cannot run requests as "Anon": grant "Anon" to "me";',
+  });
+  throws(() => chooseDefaults(facts, chosen), {
+    message: 'cannot run requests as "Anon": the role does not exist',
+  });
+});
+
+const hosts: readonly (readonly [host: string, isOwn: boolean])[] = [
+  ["127.0.0.1", true],
+  ["127.1.2.3", true],
+  ["::1", true],
+  ["localhost", true],
+  ["0.0.0.0", false],
+  ["*4", false],
+  ["!4", false],
+  ["127.0.0.1.example", false],
+  ["192.168.1.5", false],
+];
+
+for (const [host, expected] of hosts) {
+  Deno.test(`isLoopbackHost() of ${host} is ${expected}`, () => {
+    deepStrictEqual(isLoopbackHost(host), expected);
+  });
+}
