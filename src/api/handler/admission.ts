@@ -22,7 +22,7 @@ import { networkOf } from "../../base/http/client_address.ts";
 import { isForeignWrite } from "../../base/http/foreign_site.ts";
 import { beforeDeadline } from "../../base/lib/time_limits.ts";
 import { Admission } from "../../state/rate_limits/rate_limiter.ts";
-import { limitedResource } from "../../state/rate_limits/resource.ts";
+import { limitedResource } from "./limited_resource.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { isBatch } from "./batch/batch_head.ts";
 import type { Exchange } from "./exchange.ts";

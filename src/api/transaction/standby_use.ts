@@ -4,6 +4,7 @@ import type { Config } from "../../state/config/options.ts";
 import type { RoleDefaults } from "../../state/config/in_database.ts";
 import type { Batch, StandbyUse } from "../../database/batch.ts";
 import { isStandbyRead } from "../plan/retry_safe.ts";
+import { isStablePreRequest } from "../../state/app_state/standby_reads.ts";
 import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
 import { accessOf, isolationOf } from "./data_plan.ts";
 import type { RequestOperation } from "./script.ts";
@@ -26,31 +27,6 @@ export function mayUseStandby(
     // A standby refuses it (PostgreSQL, "Hot Standby", Caveats).
     isolationOf(plan, defaults) !== "serializable" &&
     isStablePreRequest(config, cache) && isStandbyRead(plan, cache);
-}
-
-/** Returns why no read can use a standby; null if some can. */
-export function unusedStandbysReason(
-  config: Pick<Config, "dbPreRequest">,
-  cache: SchemaCache,
-): string | null {
-  if (cache.data.volatileFunctions === null) {
-    return "an operator, a cast or a type runs a volatile function";
-  }
-  return isStablePreRequest(config, cache) ? null : "db-pre-request may run a volatile function";
-}
-
-/**
- * Returns true unless a function before each request may run a volatile function. A function without a schema
- * counts as volatile: the search path of the request decides which one it is.
- */
-function isStablePreRequest(
-  { dbPreRequest }: Pick<Config, "dbPreRequest">,
-  cache: SchemaCache,
-): boolean {
-  if (dbPreRequest === null) return true;
-  const { schema, name } = dbPreRequest;
-  const { stableWithoutArguments = [] } = cache.data;
-  return stableWithoutArguments.some((each) => each.schema === schema && each.name === name);
 }
 
 /**

@@ -21,7 +21,7 @@ import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import { hasSameSchemaCache } from "../schema_cache/load.ts";
 import { schemaPieces } from "../schema_cache/pieces.ts";
 import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.ts";
-import { unusedStandbysReason } from "../../api/transaction/standby_use.ts";
+import { unusedStandbysReason } from "./standby_reads.ts";
 import { BaseService } from "./base_service.ts";
 import { type LoadedConfig, prepareState, ServiceConfiguration } from "./service_configuration.ts";
 import type { FollowedParts } from "./following_service.ts";

@@ -3,7 +3,7 @@ import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { ServiceError } from "../../../../src/base/errors/service_error.ts";
 import { Admission, type RateLimits } from "../../../../src/state/rate_limits/rate_limiter.ts";
 import { prepareRateLimits } from "../../../../src/state/rate_limits/prepare.ts";
-import { limitedResource } from "../../../../src/state/rate_limits/resource.ts";
+import { limitedResource } from "../../../../src/api/handler/limited_resource.ts";
 import { fakeClock } from "../../../support/timing/fake_clock.ts";
 
 /** A request; the defaults are an anonymous GET. */

@@ -1,0 +1,32 @@
+/** The resource that policies of `rate-limits` match a request by. @module */
+import {
+  decodedPath,
+  isUnder,
+  type LimitedResource,
+  pathSegment,
+} from "../../state/rate_limits/resource.ts";
+import { type QueryRequestConfig, readQueryTarget } from "../request/query_request.ts";
+
+export function limitedResource(
+  request: { readonly method: string; readonly path: string },
+  config: QueryRequestConfig & { readonly livePath?: string | null },
+): LimitedResource {
+  const { method } = request;
+  const path = decodedPath(request.path);
+  const { livePath: prefix = null } = config;
+  const rootFunction = config.dbRootSpec?.name ?? null;
+  return {
+    method: isQuery(request, config) ? "QUERY" : method === "HEAD" ? "GET" : method,
+    path: path === "/" && rootFunction !== null ? `/rpc/${pathSegment(rootFunction)}` : path,
+    livePath: prefix !== null && isUnder(path, prefix) ? path.slice(prefix.length) : null,
+  };
+}
+
+/** Whether a request reads with parameters in its body, as QUERY does and POST to `$query`. */
+function isQuery(
+  request: { readonly method: string; readonly path: string },
+  config: QueryRequestConfig,
+): boolean {
+  const target = readQueryTarget(request, config);
+  return target?.form === "method" || (target?.form === "path" && request.method === "POST");
+}
