@@ -1,7 +1,7 @@
 /** A command of the command line, such as `svc check`: its word, its flags, and the function that
  * runs it. @module */
 import type { HandleApi } from "../wings/console/server/console_routes.ts";
-import type { ConfigFlags } from "../state/config/load.ts";
+import type { ConfigArguments } from "../state/config/config_files.ts";
 import type { Config } from "../state/config/options.ts";
 
 /** A flag that only one command has. */
@@ -42,14 +42,6 @@ export interface CommandOperands {
   readonly placeholder: string;
   /** One phrase for `--help`. */
   readonly doc: string;
-}
-
-/** The configuration that arguments name: a file, a connection string, options. */
-export interface ConfigArguments {
-  /** Path of the configuration file; null if the arguments name none. */
-  readonly file: string | null;
-  /** Values of options: those of `--key=value`, and a connection string as that of `db-uri`. */
-  readonly flags: ConfigFlags;
 }
 
 export interface CommandCall {

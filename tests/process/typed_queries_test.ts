@@ -8,15 +8,7 @@ const root = new URL("../..", import.meta.url).pathname;
 /** Each line that is announced as an error has to be one, and no other. */
 const probe = `
 import { PostgrestClient } from "@supabase/postgrest-js";
-import {
-  type CompositeTypes,
-  Constants,
-  type Database,
-  type Enums,
-  type Tables,
-  type TablesInsert,
-  type TablesUpdate,
-} from "./database.ts";
+import { type CompositeTypes, Constants, type Database, type Enums, type Tables, type TablesInsert, type TablesUpdate } from "./database.ts";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true
   : false;

@@ -3,12 +3,8 @@
 import { basename, dirname, join, relative } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { isEmbedded } from "../../database/open.ts";
-import type { CallWords } from "../observe/call_words.ts";
-import type { ConfigArguments } from "../../api/command.ts";
-import { isFile } from "../observe/output.ts";
 import { shellWord } from "./shell_word.ts";
-import { connectionName } from "../../process/cli/target.ts";
+import { isFile } from "./files.ts";
 
 export interface ProcessStart {
   /** Path of this module, or of the bundle that contains it. */
@@ -29,20 +25,6 @@ let call: string | null = null;
 /** Returns the words that call this program from the working directory, quoted for the shell. */
 export function programCall(): string {
   return call ??= callOf(processStart());
-}
-
-/** Returns the words of calls with the configuration that arguments name. */
-export function callWords(args: ConfigArguments): CallWords {
-  return { program: programCall(), source: sourceWord(args) };
-}
-
-/** Returns the argument without the secrets of a connection string. */
-export function sourceWord({ file, flags }: ConfigArguments): string {
-  if (file !== null) return shellWord(file);
-  const uri = flags.get("db-uri");
-  if (uri === undefined) return "";
-  const word = isEmbedded(uri.value) ? shellWord(uri.value) : "postgres://…";
-  return uri.name === connectionName ? word : `--db-uri=${word}`;
 }
 
 /** Returns the words that call the program after a start, quoted for the shell. */

@@ -1,5 +1,4 @@
-/** Output of the program apart from its logs, and a look at its files. @module */
-import { statSync } from "node:fs";
+/** Output of the program apart from its logs. @module */
 import { svcDialect } from "../dialect.ts";
 import { stderr, stdout, writeAllSync } from "./standard_streams.ts";
 
@@ -31,17 +30,4 @@ export function paddedRows(
     rows.reduce((width, row) => Math.max(width, widthOf(row[at])), minWidth)
   );
   return rows.map((row) => row.map((text, at) => text + " ".repeat(widths[at]! - widthOf(text))));
-}
-
-/** Returns whether a path names something that exists and is not a folder. */
-export function isFile(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
-  } catch {
-    return false;
-  }
-}
-
-export function errorMessage(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -3,9 +3,11 @@ import type { ConfigFlag } from "../../state/config/load.ts";
 import { nearest } from "../../base/lib/nearest.ts";
 import { type OptionKey, options } from "../../state/config/options.ts";
 import { redact } from "../../base/observe/redact.ts";
-import type { Command, CommandCall, CommandFlag, ConfigArguments } from "../../api/command.ts";
+import type { Command, CommandCall, CommandFlag } from "../../api/command.ts";
 import { optionOfFlag, suggestFlag } from "./option_flags.ts";
-import { callTarget, connectionName } from "./target.ts";
+import { callTarget } from "./target.ts";
+import { connectionName } from "../../state/config/call_words.ts";
+import type { ConfigArguments } from "../../state/config/config_files.ts";
 
 export type ParsedCall =
   /** Serves, or performs another mode of the program. */

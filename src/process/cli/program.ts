@@ -1,15 +1,16 @@
 /** The program: runs the command that the arguments name and returns an exit code. @module */
 import { noServeFlags, parseArguments, type ParsedCall } from "./arguments.ts";
-import type { ConfigArguments, ServeEvents } from "../../api/command.ts";
+import type { ServeEvents } from "../../api/command.ts";
 import { commands } from "./commands.ts";
 import { configReader } from "../../state/config/config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";
 import { watchFile } from "./file_watch.ts";
 import { helpText, usage, versionText } from "./help.ts";
 import { openLog } from "../server/log.ts";
-import { errorMessage, fail, isFile, print, printError } from "../../base/observe/output.ts";
+import { fail, print, printError } from "../../base/observe/output.ts";
 import { openBrowser } from "./open_browser.ts";
-import { callWords, programCall } from "../../base/lib/program_call.ts";
+import { programCall } from "../../base/lib/program_call.ts";
+import { callWords } from "../../state/config/call_words.ts";
 import { quickObserver, readyObserver } from "./quick/quick_report.ts";
 import { askReady } from "./ready.ts";
 import { secretWarnings } from "./secret_flags.ts";
@@ -25,6 +26,9 @@ import type { Service } from "../../state/app_state/service.ts";
 import { schedule } from "../../base/lib/timers.ts";
 import { serve } from "../server/serve.ts";
 import { ReloadSignals } from "../server/signals.ts";
+import type { ConfigArguments } from "../../state/config/config_files.ts";
+import { errorMessage } from "../../base/errors/error_message.ts";
+import { isFile } from "../../base/lib/files.ts";
 
 /** Runs the call of the arguments. Resolves with the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {

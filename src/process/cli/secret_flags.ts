@@ -2,7 +2,7 @@
 import type { ConfigFlag, ConfigFlags } from "../../state/config/load.ts";
 import { environmentName } from "../../state/config/names.ts";
 import type { OptionKey } from "../../state/config/options.ts";
-import { connectionName } from "./target.ts";
+import { connectionName } from "../../state/config/call_words.ts";
 import { isEmbedded } from "../../database/open.ts";
 import { parseConnectionString } from "../../database/connect/connection_string.ts";
 

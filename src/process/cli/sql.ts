@@ -11,12 +11,9 @@ import {
 import { svcDialect } from "../../base/dialect.ts";
 import { printable } from "../../base/lib/printable.ts";
 import { type Command, type CommandCall, flagsOf } from "../../api/command.ts";
-import {
-  configReader,
-  openConfiguredTransport,
-  readText,
-} from "../../state/config/config_files.ts";
+import { configReader, openConfiguredTransport } from "../../state/config/config_files.ts";
 import { paddedRows, print, printError } from "../../base/observe/output.ts";
+import { readText } from "../../base/lib/files.ts";
 
 export const sqlCommand: Command = {
   name: "sql",

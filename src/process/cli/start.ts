@@ -5,7 +5,6 @@ import type { Config } from "../../state/config/options.ts";
 import type { Database } from "../../database/database.ts";
 import { environmentName } from "../../state/config/names.ts";
 import { pgrstDialect, svcDialect } from "../../base/dialect.ts";
-import type { ConfigArguments } from "../../api/command.ts";
 import {
   type ConfigReader,
   configReader,
@@ -15,7 +14,8 @@ import { CannotConnectError } from "./connect_error.ts";
 import { findNextPort, findPort, isFreePort } from "../server/free_ports.ts";
 import { chooseDefaults, fixedDefaults, type QuickChoice } from "./quick/quick_defaults.ts";
 import { type QuickFacts, readQuickFacts } from "./quick/quick_facts.ts";
-import { connectionName } from "./target.ts";
+import { connectionName } from "../../state/config/call_words.ts";
+import type { ConfigArguments } from "../../state/config/config_files.ts";
 
 export interface QuickStart {
   readonly facts: QuickFacts;

@@ -1,8 +1,5 @@
 /** The last argument of a call: the path of a configuration file or a connection string. @module */
 
-/** Name of a connection string that is an argument, in messages. */
-export const connectionName = "the connection string";
-
 /** The configuration file or the database that an argument names. */
 export type CallTarget =
   | { readonly kind: "file"; readonly path: string }

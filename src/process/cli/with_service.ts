@@ -1,13 +1,13 @@
 /** Runs a task with a service that serves no requests, for commands that need the configuration or
  * the schema of the database. @module */
 import { Service } from "../../state/app_state/service.ts";
-import type { ConfigArguments } from "../../api/command.ts";
 import { openConfiguredDatabase } from "../../state/config/config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";
 import type { Config } from "../../state/config/options.ts";
 import { openLog } from "../server/log.ts";
-import { callWords } from "../../base/lib/program_call.ts";
+import { callWords } from "../../state/config/call_words.ts";
 import { openStart, type QuickStart } from "./start.ts";
+import type { ConfigArguments } from "../../state/config/config_files.ts";
 
 /**
  * Runs a task with a service of the configuration; `withTenants` replaces it if that has tenants. Rejects if

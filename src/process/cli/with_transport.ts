@@ -6,13 +6,14 @@ import { parseCaseFile } from "../../wings/audit/policy_test/case_file.ts";
 import type { FixtureScript } from "../../wings/audit/policy_test/fixtures.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 import type { RunSetup } from "../../wings/audit/policy_test/case_handler.ts";
-import type { ConfigArguments } from "../../api/command.ts";
-import { openConfiguredTransport, readBytes, shortPath } from "../../state/config/config_files.ts";
+import { openConfiguredTransport } from "../../state/config/config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";
 import { openLog } from "../server/log.ts";
-import { errorMessage } from "../../base/observe/output.ts";
-import { callWords } from "../../base/lib/program_call.ts";
+import { callWords } from "../../state/config/call_words.ts";
 import { openStart } from "./start.ts";
+import type { ConfigArguments } from "../../state/config/config_files.ts";
+import { readBytes, shortPath } from "../../base/lib/files.ts";
+import { errorMessage } from "../../base/errors/error_message.ts";
 
 /** Runs a task, and resolves with its exit code. Rejects with `CannotConnectError` without a connection. */
 export async function withTransport(

@@ -28,7 +28,6 @@ import {
   type ConfigReader,
   embeddedFolder,
   openConfiguredDatabase,
-  shortPath,
 } from "../../state/config/config_files.ts";
 import type { ApiFront, ServeEvents } from "../../api/command.ts";
 import type { Listening } from "./listen.ts";
@@ -38,6 +37,7 @@ import type { QuickStart } from "../cli/start.ts";
 import { type ReloadSignals, stopSignals } from "./signals.ts";
 import { openTracing } from "./tracing.ts";
 import type { WorkerTeam } from "./workers/worker_team.ts";
+import { shortPath } from "../../base/lib/files.ts";
 
 export interface ServeDependencies {
   readonly reader: ConfigReader;

@@ -1,10 +1,8 @@
 /** Reads the configuration: its file, the environment, and the files that they name. @module */
 import process from "node:process";
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Config } from "./options.ts";
 import { type ConfigFlags, noValues } from "./load.ts";
-import { nearest } from "../../base/lib/nearest.ts";
 import { type ConfigSource, configSource } from "./source.ts";
 import type { Database, DatabaseDependencies, InitScript } from "../../database/database.ts";
 import {
@@ -14,10 +12,22 @@ import {
   openTransport,
 } from "../../database/open.ts";
 import { errorCode } from "../../base/lib/error_code.ts";
-import type { ConfigArguments } from "../../api/command.ts";
-import { isFile } from "../../base/observe/output.ts";
+import {
+  type ReadBytes,
+  readBytes,
+  readText,
+  relativeTo,
+  shortPath,
+} from "../../base/lib/files.ts";
 import { installCall } from "../../base/lib/program_call.ts";
-import { oneLine } from "../../base/observe/redact.ts";
+
+/** The configuration that arguments name: a file, a connection string, options. */
+export interface ConfigArguments {
+  /** Path of the configuration file; null if the arguments name none. */
+  readonly file: string | null;
+  /** Values of options: those of `--key=value`, and a connection string as that of `db-uri`. */
+  readonly flags: ConfigFlags;
+}
 
 /** Reads the configuration of one process. */
 export interface ConfigReader {
@@ -47,8 +57,6 @@ export function configReader(
   const config = initialSource.configure(noValues);
   return { file, config, initialSource, read: () => read(config) };
 }
-
-type ReadBytes = (path: string) => Uint8Array<ArrayBuffer>;
 
 /**
  * Makes a reader of files. It reads a file that is not regular, such as a pipe, only once and keeps
@@ -101,61 +109,8 @@ function sourceOf(
   return { ...source, configure: (values) => withPaths(source.configure(values), file) };
 }
 
-/** Reads a file. Throws an `Error` with the reason only: the caller knows the name. */
-export function readBytes(
-  path: string,
-): { readonly content: Uint8Array<ArrayBuffer>; readonly isRegular: boolean } {
-  try {
-    const isRegular = statSync(path).isFile();
-    return { content: new Uint8Array(readFileSync(path)), isRegular };
-  } catch (error) {
-    throw new Error(fileErrorReason(error), { cause: error });
-  }
-}
-
-const missingFile = "no such file";
-
-/** Reasons by the system's code. */
-const fileErrorReasons: ReadonlyMap<unknown, string> = new Map([
-  ["ENOENT", missingFile],
-  ["ENOTDIR", missingFile],
-  ["EACCES", "permission denied"],
-  ["EISDIR", "is a directory"],
-]);
-
-function fileErrorReason(error: unknown): string {
-  const code = errorCode(error);
-  return fileErrorReasons.get(code) ?? `cannot be read (${code ?? error})`;
-}
-
 export function readEnvironment(): Record<string, string> {
   return { ...process.env } as Record<string, string>;
-}
-
-/** Reads a text. Throws an `Error` that names the file. */
-export function readText(
-  file: string,
-  readFile: ReadBytes = (path) => readBytes(path).content,
-): string {
-  try {
-    return new TextDecoder().decode(readFile(file));
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : "cannot be read";
-    const near = reason === missingFile ? nearFile(file) : null;
-    throw new Error(`${file}: ${reason}${near === null ? "" : `; did you mean ${near}?`}`);
-  }
-}
-
-/** Returns the path of a file in the same folder with a similar name; null without one. */
-function nearFile(path: string): string | null {
-  const folder = dirname(path);
-  try {
-    const names = readdirSync(folder).filter((name) => isFile(join(folder, name)));
-    const name = nearest(basename(path), names);
-    return name === null ? null : path.slice(0, -basename(path).length) + oneLine(name);
-  } catch {
-    return null;
-  }
 }
 
 export async function openConfiguredDatabase(
@@ -223,15 +178,4 @@ function readInit({ dbEmbeddedInit }: Config, file: string | null): InitScript |
   if (dbEmbeddedInit === null) return null;
   const path = relativeTo(file, dbEmbeddedInit);
   return { text: readText(path), name: shortPath(path) };
-}
-
-/** Returns a path as seen from the working directory, or the absolute path if that is shorter. */
-export function shortPath(path: string): string {
-  const fromHere = relative(process.cwd(), path);
-  return fromHere !== "" && fromHere.length < path.length ? fromHere : path;
-}
-
-/** Resolves a path in the configuration file against the file's folder. */
-export function relativeTo(file: string | null, path: string): string {
-  return file === null || isAbsolute(path) ? path : resolve(dirname(file), path);
 }

@@ -3,9 +3,7 @@
 import type { TenantRule } from "../../state/auth/claims.ts";
 import {
   openConfiguredDatabase,
-  readBytes,
   readEnvironment,
-  relativeTo,
   withPaths,
 } from "../../state/config/config_files.ts";
 import type { ConfigFile } from "../../state/config/file.ts";
@@ -24,6 +22,7 @@ import { addressOf } from "../../api/response/openapi/about.ts";
 import { Service } from "../../state/app_state/service.ts";
 import type { ServiceOptions } from "../../state/app_state/service_options.ts";
 import type { LoadedTenant, OpeningTenant } from "./tenant_registry.ts";
+import { readBytes, relativeTo } from "../../base/lib/files.ts";
 
 /** Dependencies that all tenants of a process share. */
 export interface TenantDependencies {

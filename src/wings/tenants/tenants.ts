@@ -1,7 +1,7 @@
 /** The tenants of a process, put together from its configuration. @module */
 import { compileClaimPath } from "../../state/auth/role_claim.ts";
 import type { TenantRule } from "../../state/auth/claims.ts";
-import { type ConfigReader, readBytes, relativeTo } from "../../state/config/config_files.ts";
+import { type ConfigReader } from "../../state/config/config_files.ts";
 import type { AdminHandler } from "../../process/server/admin.ts";
 import type { ConfigFile } from "../../state/config/file.ts";
 import { keepStartupOptions, noValues } from "../../state/config/load.ts";
@@ -21,6 +21,7 @@ import { tenantsHandler } from "./tenants_handler.ts";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../../base/lib/error_code.ts";
+import { readBytes, relativeTo } from "../../base/lib/files.ts";
 
 export interface TenantsOptions {
   readonly reader: Pick<ConfigReader, "config" | "file" | "initialSource" | "read">;

@@ -3,13 +3,13 @@
 import { withScriptConnection } from "../../../database/adapters/script.ts";
 import { failureLines, type SqlSession } from "../../../database/connection/sql_session.ts";
 import { svcDialect } from "../../../base/dialect.ts";
-import { readText } from "../../../state/config/config_files.ts";
 import { fail, print, printError } from "../../../base/observe/output.ts";
 import { programCall } from "../../../base/lib/program_call.ts";
 import { configOfFile, type InitFiles } from "./init_files.ts";
 import { triggerMark } from "./init_sql.ts";
 import { superuserCall, whoApplies } from "./next_steps.ts";
 import { confirm } from "./prompt.ts";
+import { readText } from "../../../base/lib/files.ts";
 
 /** Shows the SQL file, asks, and applies it. */
 export async function applyFile(

@@ -4,9 +4,9 @@ import { quote } from "../../../state/config/codecs.ts";
 import { rejectFile } from "../../../state/config/handler_options.ts";
 import { loadConfig } from "../../../state/config/load.ts";
 import type { Config, OptionKey } from "../../../state/config/options.ts";
-import { readText } from "../../../state/config/config_files.ts";
 import { programCall } from "../../../base/lib/program_call.ts";
 import { idempotencyTable } from "./init_sql.ts";
+import { readText } from "../../../base/lib/files.ts";
 
 export interface InitFiles {
   readonly conf: string;

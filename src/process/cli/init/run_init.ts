@@ -10,12 +10,7 @@ import { isEmbedded } from "../../../database/open.ts";
 import { diagnose } from "../../../wings/audit/diagnosis/diagnose.ts";
 import { type Finding, findingsText } from "../../../wings/audit/diagnosis/finding.ts";
 import { liveSql, type RecordedTable } from "../../../wings/live/live_schema.ts";
-import {
-  type Command,
-  type CommandCall,
-  type ConfigArguments,
-  flagsOf,
-} from "../../../api/command.ts";
+import { type Command, type CommandCall, flagsOf } from "../../../api/command.ts";
 import { fail, print } from "../../../base/observe/output.ts";
 import { programCall } from "../../../base/lib/program_call.ts";
 import { withDatabase } from "../with_service.ts";
@@ -35,6 +30,7 @@ import { initSql } from "./init_sql.ts";
 import { loginOf, loginUri, planPassword, randomText, scramVerifier } from "./login.ts";
 import { nextSteps } from "./next_steps.ts";
 import { ask, isInteractive } from "./prompt.ts";
+import type { ConfigArguments } from "../../../state/config/config_files.ts";
 
 export const initCommand: Command = {
   name: "init",

@@ -14,7 +14,7 @@ import type { CallWords } from "../../../base/observe/call_words.ts";
 import type { Service } from "../../../state/app_state/service.ts";
 import { type Command, type CommandCall, flagsOf } from "../../../api/command.ts";
 import { print, printError } from "../../../base/observe/output.ts";
-import { callWords } from "../../../base/lib/program_call.ts";
+import { callWords } from "../../../state/config/call_words.ts";
 import type { QuickStart } from "../../../process/cli/start.ts";
 import { withDatabase } from "../../../process/cli/with_service.ts";
 

@@ -7,10 +7,10 @@ import { type CaseResult, runFile } from "../policy_test/case_handler.ts";
 import { generateTests } from "../policy_test/generate.ts";
 import { failureText, gapsText, junitText, summaryText } from "../policy_test/report.ts";
 import { type Command, type CommandCall, flagsOf } from "../../../api/command.ts";
-import { relativeTo, shortPath } from "../../../state/config/config_files.ts";
 import { print, printError } from "../../../base/observe/output.ts";
-import { callWords } from "../../../base/lib/program_call.ts";
+import { callWords } from "../../../state/config/call_words.ts";
 import { readCases, withTransport } from "../../../process/cli/with_transport.ts";
+import { relativeTo, shortPath } from "../../../base/lib/files.ts";
 
 export const testCommand: Command = {
   name: "test",

@@ -1,11 +1,7 @@
 import { strictEqual } from "node:assert/strict";
-import { connectionName } from "../../../../src/process/cli/target.ts";
-import {
-  callOf,
-  installCall,
-  type ProcessStart,
-  sourceWord,
-} from "../../../../src/base/lib/program_call.ts";
+import { connectionName } from "../../../../src/state/config/call_words.ts";
+import { callOf, installCall, type ProcessStart } from "../../../../src/base/lib/program_call.ts";
+import { sourceWord } from "../../../../src/state/config/call_words.ts";
 
 const checkout: ProcessStart = {
   module: "/home/me/svc/src/base/lib/program_call.ts",

@@ -1,7 +1,8 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { noServeFlags, parseArguments } from "../../../../src/process/cli/arguments.ts";
-import { type Command, type ConfigArguments, flagsOf } from "../../../../src/api/command.ts";
+import { type Command, flagsOf } from "../../../../src/api/command.ts";
 import type { OptionKey } from "../../../../src/state/config/options.ts";
+import type { ConfigArguments } from "../../../../src/state/config/config_files.ts";
 
 /** A command with a flag of each kind. */
 const paint: Command = {

@@ -1,5 +1,4 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import type { ConfigArguments } from "../../../../src/api/command.ts";
 import { connectAdvice } from "../../../../src/process/cli/connect_error.ts";
 import { watchFile } from "../../../../src/process/cli/file_watch.ts";
 import { type BannerFacts, bannerText } from "../../../../src/process/cli/quick/quick_report.ts";
@@ -7,6 +6,7 @@ import { findNextPort, findPort } from "../../../../src/process/server/free_port
 import { isQuickMode } from "../../../../src/process/cli/start.ts";
 import { fakeClock } from "../../../support/timing/fake_clock.ts";
 import { version } from "../../../../src/base/version.ts";
+import type { ConfigArguments } from "../../../../src/state/config/config_files.ts";
 
 const uri = "postgres://h/x";
 const flags = (name: string): ConfigArguments["flags"] =>
