@@ -1,8 +1,8 @@
 /** A command of the command line, such as `svc check`: its word, its flags, and the function that
  * runs it. @module */
-import type { HandleApi } from "../wings/console/server/console_routes.ts";
 import type { ConfigArguments } from "../state/config/config_files.ts";
 import type { Config } from "../state/config/options.ts";
+import type { HandleApi } from "./handler/handler.ts";
 
 /** A flag that only one command has. */
 export interface CommandFlag {

@@ -16,6 +16,9 @@ import { recordRequest, reportOutcome, reportRequest } from "./report.ts";
 
 export type { RequestInfo };
 
+/** Handles a request of the API. */
+export type HandleApi = (request: Request, info: RequestInfo) => Promise<Response>;
+
 /** Makes the function that handles requests with a service. It never rejects. `agents` and `live` may answer some. */
 export function serviceHandler(
   service: RequestService,

@@ -1,15 +1,20 @@
 /** The admin server: liveness, readiness, metrics, and the console. @module */
-import { accessRefusal, type Peer, TokenGuard } from "./admin_access.ts";
-import {
-  type ConsoleParts,
-  consoleRoutes,
-  type GuardedRoute,
-} from "../../wings/console/server/console_routes.ts";
+import { accessRefusal, TokenGuard } from "./admin_access.ts";
+import { type ConsoleParts, consoleRoutes } from "../../wings/console/server/console_routes.ts";
 import type { Config } from "../../state/config/options.ts";
 import { redactedConfig } from "../../state/config/print.ts";
 import type { Dialect } from "../../base/dialect.ts";
 import { badHostResponse, isHostHeader } from "../../base/http/host.ts";
 import { dumpSchemaCache } from "../../state/schema_cache/dump.ts";
+import {
+  type AdminHandler,
+  emptyResponse,
+  guarded,
+  type GuardedRoute,
+  open,
+  type Peer,
+  textResponse,
+} from "../../base/http/admin_route.ts";
 import type { RequestService } from "../../state/app_state/request_service.ts";
 import type { Service } from "../../state/app_state/service.ts";
 import { version } from "../../base/version.ts";
@@ -25,8 +30,6 @@ export interface AdminOptions {
   /** Returns the metrics of the process. Default: none. */
   readonly processMetrics?: () => string;
 }
-
-export type AdminHandler = (request: Request, peer: Peer) => Promise<Response>;
 
 /**
  * Makes the admin server's handler. Any client may request probes and metrics. Inner paths show the
@@ -90,8 +93,6 @@ export type MeasuredService = Pick<
 
 type AdminService = RequestService & MeasuredService;
 
-export type Route = (request: Request) => Promise<Response> | Response;
-
 /** Returns the routes of paths beside those of the console. */
 function routesOf(
   service: AdminService,
@@ -118,38 +119,4 @@ function routesOf(
 export function metricsText(service: MeasuredService): string {
   const { settingPrefix } = service.dialect;
   return service.metricRegistry.text(settingPrefix) + (service.requestMetrics?.text() ?? "");
-}
-
-/** Returns a route that any client may request. */
-export function open(respond: Route): GuardedRoute {
-  return { protection: "open", respond: async (request) => await respond(request) };
-}
-
-/** Returns a route whose response no page of another site can load. */
-export function guarded(respond: Route): GuardedRoute {
-  return {
-    protection: "inner",
-    respond: async (request) => {
-      const response = await respond(request);
-      response.headers.set("X-Content-Type-Options", "nosniff");
-      response.headers.set("Cross-Origin-Resource-Policy", "same-origin");
-      return response;
-    },
-  };
-}
-
-/** Returns a response without a body. */
-export function emptyResponse(status: number): Response {
-  return new Response(null, { status });
-}
-
-/** Returns a response with a text. Default: plain text with status 200. */
-export function textResponse(
-  text: string,
-  { type = "text/plain; charset=utf-8", status = 200 }: {
-    readonly type?: string;
-    readonly status?: number;
-  } = {},
-): Response {
-  return new Response(text, { status, headers: { "Content-Type": type } });
 }

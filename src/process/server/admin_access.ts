@@ -1,21 +1,7 @@
 /** Controls access to the admin server's inner paths: the console, its data, the configuration and
  * the schema cache. @module */
 import { hostName, isAddress, isLoopbackAddress } from "../../base/http/host.ts";
-
-/** The client side of a connection. */
-export interface Peer {
-  /** Address without port; null for a Unix socket; undefined if it is not known. */
-  readonly client: string | null | undefined;
-  /** The program that serves the admin server vouches for the client. Default: false. */
-  readonly isTrusted?: boolean;
-}
-
-/**
- * Protection of a path. `open`: any client may request it. `page`: a file of the console, which has no
- * data. `inner`: data that a person reads with any client. `data`: data that only the console's page may
- * request.
- */
-export type Protection = "open" | "page" | "inner" | "data";
+import type { Peer, Protection } from "../../base/http/admin_route.ts";
 
 /** Options of the configuration that access depends on. */
 export interface AccessOptions {

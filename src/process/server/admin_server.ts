@@ -2,7 +2,7 @@
 import { adminHandler } from "./admin.ts";
 import { consoleFilesReader } from "../../wings/console/server/console_files.ts";
 import { type Recorder, residentMemory } from "../../wings/console/server/recorder.ts";
-import type { ConsoleParts, HandleApi } from "../../wings/console/server/console_routes.ts";
+import type { ConsoleParts } from "../../wings/console/server/console_routes.ts";
 import type { Config } from "../../state/config/options.ts";
 import type { Finding } from "../../wings/audit/diagnosis/finding.ts";
 import { spooledResponse } from "../../api/handler/unread.ts";
@@ -13,6 +13,7 @@ import { adminListenAddress } from "./listen_address.ts";
 import { readdirSync } from "node:fs";
 import process from "node:process";
 import { metricText } from "../../base/observe/metric_registry.ts";
+import type { HandleApi } from "../../api/handler/handler.ts";
 
 /** Whether the configuration turns the console on. */
 export function hasConsole(config: Config): boolean {

@@ -1,5 +1,4 @@
 /** Serves the API. @module */
-import type { HandleApi } from "../../wings/console/server/console_routes.ts";
 import type { Config } from "../../state/config/options.ts";
 import { untilIdle, withTimeout } from "../../base/lib/time_limits.ts";
 import type { RequestService } from "../../state/app_state/request_service.ts";
@@ -16,6 +15,7 @@ import type { ConnectionLimits } from "./connection_table.ts";
 import type { Schedule } from "../../base/lib/timers.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 import type { Service } from "../../state/app_state/service.ts";
+import type { HandleApi } from "../../api/handler/handler.ts";
 
 export interface ApiServerOptions {
   /** The configuration at the start, which has the address and the limits of connections. */

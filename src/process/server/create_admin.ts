@@ -18,13 +18,14 @@ import {
 } from "../../api/handler/admin_port.ts";
 import type { Handler } from "../../api/handler/lazy_handler.ts";
 import type { Service } from "../../state/app_state/service.ts";
-import { type AdminHandler, adminHandler } from "./admin.ts";
+import { adminHandler } from "./admin.ts";
 import { consoleFilesReader } from "../../wings/console/server/console_files.ts";
 import {
   consoleRecorder,
   type Recorder,
   residentMemory,
 } from "../../wings/console/server/recorder.ts";
+import type { AdminHandler } from "../../base/http/admin_route.ts";
 
 /** Facts about a request that the `Request` lacks. */
 export interface AdminRequestInfo {

@@ -1,8 +1,8 @@
 /** Passes requests to an upstream server, and reads to a shadow. @module */
-import type { HandleApi } from "../console/server/console_routes.ts";
 import { framingHeaders, hasBody, isHeaderName } from "../../base/errors/http_text.ts";
 import type { RepeatedRead, Shadow } from "./shadow.ts";
 import { observedAnswer } from "./timed_answer.ts";
+import type { HandleApi } from "../../api/handler/handler.ts";
 
 /** Makes the function that answers requests with the answers of the upstream. */
 export function proxyHandler(shadow: Shadow): HandleApi {

@@ -1,8 +1,8 @@
 /** Repeats reads of an upstream server in this process, and compares the answers. @module */
-import type { HandleApi } from "../console/server/console_routes.ts";
 import { compareAnswers, rowOrder } from "./compare.ts";
 import type { ReadLine, Tally } from "./tally.ts";
 import { observedAnswer, type TimedAnswer } from "./timed_answer.ts";
+import type { HandleApi } from "../../api/handler/handler.ts";
 
 export interface ShadowOptions {
   /** Origin and path before the targets of requests, without a slash at the end. */

@@ -1,7 +1,7 @@
 /** Counts reads by their shape, and writes the report. @module */
-import { percentile } from "../console/server/live_figures.ts";
 import type { AnswerDifferences } from "./compare.ts";
 import { isSecretName, shapeOf, shownTarget, shownText } from "./shape.ts";
+import { percentile } from "../../base/lib/percentile.ts";
 
 /** Shapes that are counted each by itself; reads of others are counted together. */
 const maxShapes = 1000;

@@ -2,7 +2,6 @@
 import { compileClaimPath } from "../../state/auth/role_claim.ts";
 import type { TenantRule } from "../../state/auth/claims.ts";
 import { type ConfigReader } from "../../state/config/config_files.ts";
-import type { AdminHandler } from "../../process/server/admin.ts";
 import type { ConfigFile } from "../../state/config/file.ts";
 import { keepStartupOptions, noValues } from "../../state/config/load.ts";
 import type { Config, OptionKey } from "../../state/config/options.ts";
@@ -22,6 +21,7 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../../base/lib/error_code.ts";
 import { readBytes, relativeTo } from "../../base/lib/files.ts";
+import type { AdminHandler } from "../../base/http/admin_route.ts";
 
 export interface TenantsOptions {
   readonly reader: Pick<ConfigReader, "config" | "file" | "initialSource" | "read">;

@@ -1,17 +1,17 @@
 /** The admin server of a process with tenants. @module */
-import {
-  type AdminHandler,
-  emptyResponse,
-  guarded,
-  open,
-  routedAdmin,
-  textResponse,
-} from "../../process/server/admin.ts";
+import { routedAdmin } from "../../process/server/admin.ts";
 import type { Config } from "../../state/config/options.ts";
 import { redactedConfig } from "../../state/config/print.ts";
 import type { MetricRegistry } from "../../base/observe/metric_registry.ts";
 import type { RequestMetrics } from "../../base/observe/request_metrics.ts";
 import type { TenantRegistry } from "./tenant_registry.ts";
+import {
+  type AdminHandler,
+  emptyResponse,
+  guarded,
+  open,
+  textResponse,
+} from "../../base/http/admin_route.ts";
 
 export interface TenantsAdminOptions {
   /** Configuration of the process. */

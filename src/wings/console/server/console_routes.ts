@@ -4,16 +4,16 @@ import { readAccess } from "../../audit/access/cells.ts";
 import { type ShownOption, shownOptions } from "../../../state/config/print.ts";
 import { errorFacts } from "../../../base/errors/error_response.ts";
 import { cautionOf, type Finding } from "../../audit/diagnosis/finding.ts";
-import type { RequestInfo } from "../../../api/handler/handler.ts";
+import type { HandleApi, RequestInfo } from "../../../api/handler/handler.ts";
 import type { RequestService } from "../../../state/app_state/request_service.ts";
 import { explainRequest } from "../../audit/why/explain_request.ts";
-import type { Peer, Protection } from "../../../process/server/admin_access.ts";
 import { type ConsoleFiles, consoleHeaders, documentHtml } from "./console_files.ts";
 import { consoleSchema } from "./console_schema.ts";
 import { consoleRoles, consoleToken } from "./console_sign_in.ts";
 import { consoleState } from "./console_state.ts";
 import type { Numbered, SecondFigures } from "./live_figures.ts";
 import type { LogLine, RecentRequest, Recorder } from "./recorder.ts";
+import type { GuardedRoute, Peer, Protection } from "../../../base/http/admin_route.ts";
 
 /** Answer of `/console/requests`. */
 export type ConsoleRequests = ReturnType<typeof requests>;
@@ -30,8 +30,6 @@ export type ConsoleFindings = readonly (Finding & { readonly caution: string | n
 /** Answer of `/console/config`. */
 export type ConsoleConfig = readonly ShownOption[];
 
-export type HandleApi = (request: Request, info: RequestInfo) => Promise<Response>;
-
 /** Dependencies of the console apart from the service. */
 export interface ConsoleParts {
   readonly readFiles: () => Promise<ConsoleFiles>;
@@ -41,12 +39,6 @@ export interface ConsoleParts {
   /** Returns the resident memory in bytes; null where the runtime does not show it. */
   readonly memory: () => number | null;
   readonly isLive: () => boolean;
-}
-
-/** A path with its protection. */
-export interface GuardedRoute {
-  readonly protection: Protection;
-  readonly respond: (request: Request, peer: Peer) => Promise<Response>;
 }
 
 type Respond = GuardedRoute["respond"];

@@ -1,5 +1,6 @@
 /** Figures per second of the last 15 minutes, which the console draws. @module */
 import type { Metrics } from "../../../base/observe/metrics.ts";
+import { percentile } from "../../../base/lib/percentile.ts";
 
 /** Gauges at the end of a second. */
 export interface Gauges {
@@ -84,12 +85,6 @@ export class LiveFigures {
 
 function noRequests() {
   return { statuses: [0, 0, 0, 0, 0], durations: [] as number[], count: 0 };
-}
-
-/** Returns the value at a rank (nearest rank); null for an empty list. */
-export function percentile(sorted: readonly number[], share: number): number | null {
-  const value = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
-  return value === undefined ? null : Math.round(value * 100) / 100;
 }
 
 /** An entry with its number, which counts from 1. */

@@ -1,13 +1,13 @@
 import type { Batch } from "../../../../../src/database/batch.ts";
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { adminHandler } from "../../../../../src/process/server/admin.ts";
-import type { Peer } from "../../../../../src/process/server/admin_access.ts";
 import { noValues } from "../../../../../src/state/config/load.ts";
 import { configSource } from "../../../../../src/state/config/source.ts";
 import { Recorder } from "../../../../../src/wings/console/server/recorder.ts";
 import { type Dialect, pgrstDialect, svcDialect } from "../../../../../src/base/dialect.ts";
 import { MetricRegistry } from "../../../../../src/base/observe/metric_registry.ts";
 import type { Metrics } from "../../../../../src/base/observe/metrics.ts";
+import type { Peer } from "../../../../../src/base/http/admin_route.ts";
 
 interface State {
   readonly live: boolean;
