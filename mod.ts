@@ -34,8 +34,8 @@ import {
   type HandlerDependencies,
   lazyHandler,
 } from "./src/api/handler/lazy_handler.ts";
-import { agentsOf, loadMcp } from "./src/wings/mcp/mcp_host.ts";
-import { liveOf } from "./src/wings/live/live_host.ts";
+import { loadMcp, mcpWing } from "./src/wings/mcp/mcp_host.ts";
+import { liveWing } from "./src/wings/live/live_host.ts";
 import { type ExtensibleHandler, mcpExtension } from "./src/wings/mcp/mcp_port.ts";
 import type {
   FinishedRequest,
@@ -178,8 +178,7 @@ function makeHandler(options: HandlerOptions, tenant: string | null): Handler {
     now,
     observe,
     fetch: fetchKeys,
-    agentsOf: (service) => agentsOf(service, () => load()),
-    liveOf,
+    wings: [mcpWing(() => load()), liveWing],
     tenant: tenant === null ? null : { name: tenant, claimOf: null },
   });
   const extension: ExtensibleHandler = {
@@ -255,7 +254,7 @@ function environmentSource(): ConfigSource {
 
 function environmentDependencies(): HandlerDependencies {
   const connections = usualConnections(environment()["SVC_DB_URI"] ?? "");
-  return { connections, agentsOf, liveOf };
+  return { connections, wings: [mcpWing(), liveWing] };
 }
 
 /** Returns the default of `connections`. Cloudflare Workers close sockets with their request. */

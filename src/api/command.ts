@@ -3,6 +3,11 @@
 import type { ConfigArguments } from "../state/config/config_files.ts";
 import type { Config } from "../state/config/options.ts";
 import type { HandleApi } from "./handler/handler.ts";
+import { Service } from "../state/app_state/service.ts";
+import type { Transport } from "../database/transport.ts";
+import type { ConfigSource } from "../state/config/source.ts";
+import type { Wing } from "./wing.ts";
+import type { Observation } from "../base/observe/observation.ts";
 
 /** A flag that only one command has. */
 export interface CommandFlag {
@@ -59,6 +64,39 @@ export interface CommandCall {
 export interface CommandContext {
   /** Serves until a signal ends the process. Resolves with the exit code. */
   readonly serve: (config: ConfigArguments, events?: ServeEvents) => Promise<number>;
+  /**
+   * Runs a task with a service that serves no requests, and whose database can be read. Rejects if the
+   * configuration is invalid, if there is no connection, or if the task does.
+   */
+  readonly withDatabase: (
+    config: ConfigArguments,
+    run: (service: Service, quick: QuickSettings | null) => Promise<number>,
+  ) => Promise<number>;
+  /** Runs a task with one connection of the configuration, for requests that roll back. */
+  readonly withTransport: (
+    config: ConfigArguments,
+    run: (setup: TransportSetup) => Promise<number>,
+  ) => Promise<number>;
+}
+
+/** The settings that quick mode chose in place of a configuration. */
+export interface QuickSettings {
+  readonly schemas: readonly string[];
+  readonly anonRole: string;
+  /** Whether the anonymous role is the login role. */
+  readonly isLoginRole: boolean;
+}
+
+/** A connection, and what a service on it needs. */
+export interface TransportSetup {
+  /** An unused connection; it can be used for the next run. */
+  readonly transport: Transport;
+  readonly source: ConfigSource;
+  /** Answer some paths of requests. */
+  readonly wings: readonly Wing[];
+  readonly observe: (event: Observation) => void;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
 }
 
 /** Events of a service, and what answers in its place. */

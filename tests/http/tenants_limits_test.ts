@@ -38,9 +38,14 @@ Deno.test("limits of tenants", async (t) => {
       "tenants-db-pool": 4,
       "tenants-max-loaded": 2,
     }, files);
-    const admin = opened.tenants.admin({ isLive: () => true, processMetrics: () => "" });
+    const routes = opened.tenants.adminRoutes({ isLive: () => true, processMetrics: () => "" });
     const open = async () => {
-      const response = await admin(new Request("http://localhost/metrics"), { client: null });
+      const response = await routes.get("/metrics")!.respond(
+        new Request("http://localhost/metrics"),
+        {
+          client: null,
+        },
+      );
       return Number(/^svc_tenant_connections (\d+)/m.exec(await response.text())?.[1]);
     };
     const all = ["acme", "beta", "gamma"].flatMap((name) => Array<string>(8).fill(name));

@@ -173,8 +173,13 @@ Deno.test("tenants", async (t) => {
     }
     await t.step("its requests count as failed, but not those of no tenant", async () => {
       await (await opened.send("GET http://service/nobody/facts")).body?.cancel();
-      const admin = opened.tenants.admin({ isLive: () => true, processMetrics: () => "" });
-      const response = await admin(new Request("http://localhost/metrics"), { client: null });
+      const routes = opened.tenants.adminRoutes({ isLive: () => true, processMetrics: () => "" });
+      const response = await routes.get("/metrics")!.respond(
+        new Request("http://localhost/metrics"),
+        {
+          client: null,
+        },
+      );
       const counts = (await response.text()).match(/^svc_tenant_failed_requests_total\{.*/gm);
       deepStrictEqual(counts?.slice(0, 2), [
         'svc_tenant_failed_requests_total{tenant="broken"} 1.0',

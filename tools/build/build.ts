@@ -61,7 +61,7 @@ export async function bundle(
   const text = prelude +
     bundled.replaceAll('import("@electric-sql/pglite")', "import(embeddedPostgres)")
       // The bundler leaves the path of the endpoint for agents as it is in the source.
-      .replaceAll("../mcp/endpoint.ts", "./mcp.js");
+      .replaceAll("./endpoint.ts", "./mcp.js");
   await Deno.writeTextFile(file, text);
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
   const gzipped = (await new Response(stream).arrayBuffer()).byteLength;

@@ -1,56 +1,37 @@
-/** The rule that a file imports from its own rank or a lower one. @module */
+/** The rule that a file imports from its own room or a lower one, and that a wing imports no other wing.
+ * @module */
 import { visitImports } from "./imports.ts";
 import { importedPath, projectPath } from "./project_path.ts";
 
-/**
- * Files and folders of `src/`, and the two entry files, from the lowest rank to the highest. Those of one
- * line may import each other; a file belongs to the longest path that it begins with.
- */
-const ranks: readonly (readonly string[])[] = [
-  ["src/base/lib", "src/base/version.ts"],
-  // Texts of examples, which the command line serves.
-  ["examples/shop", "examples/todos"],
-  ["src/base/errors", "src/base/sql", "src/base/observe", "src/base/dialect.ts"],
-  ["src/base/http"],
+/** The rooms of `src/`, and the two entry files, from the lowest to the highest. */
+const rooms: readonly (readonly string[])[] = [
+  ["src/base"],
   ["src/database"],
-  ["src/database/protocol", "src/database/connect"],
-  ["src/database/connection", "src/database/notifications"],
-  ["src/database/pool"],
-  ["src/database/replicas"],
-  ["src/database/adapters"],
-  ["src/database/open.ts"],
-  ["src/state/config"],
-  ["src/state/schema_cache"],
-  ["src/api/request", "src/state/auth"],
-  ["src/state/rate_limits"],
-  ["src/api/plan"],
-  ["src/api/query"],
-  ["src/api/transaction"],
-  ["src/api/handler/plan_cache", "src/api/response", "src/wings/types"],
-  ["src/api/handler/batch", "src/wings/audit/diagnosis"],
-  ["src/wings/audit/access"],
-  ["src/wings/audit/contract"],
-  ["src/state/app_state"],
-  ["src/api/handler"],
-  ["src/wings/mcp"],
-  ["src/wings/live"],
-  ["src/wings/audit/policy_test"],
-  ["src/wings/audit/why"],
-  ["src/wings/mcp"],
-  ["src/wings/console/server"],
-  ["src/wings/shadow"],
-  ["src/wings/console/pages"],
-  ["src/process/cli"],
-  ["src/wings/tenants"],
-  ["src/process/server"],
+  ["src/state"],
+  ["src/api"],
+  ["src/wings"],
+  // The command line serves texts of examples.
+  ["src/process", "examples/shop", "examples/todos"],
   ["mod.ts", "main.ts"],
 ];
 
-const rankOf: ReadonlyMap<string, number> = new Map(
-  ranks.flatMap((names, rank) => names.map((name) => [name, rank])),
-);
+/** Folders within a room, from the lowest to the highest. Files beside them are above them. */
+const floors: Readonly<Record<string, readonly string[]>> = {
+  "src/database": [
+    "protocol",
+    "connect",
+    "connection",
+    "notifications",
+    "pool",
+    "replicas",
+    "adapters",
+    "open.ts",
+  ],
+  "src/state": ["config", "schema_cache", "auth", "rate_limits", "app_state"],
+  "src/api": ["request", "plan", "query", "transaction", "response", "handler"],
+};
 
-/** Whose values a folder must not use although they stand lower; types alone are no secret. */
+/** Folders whose values others must not use although they stand lower; types alone are no secret. */
 const hidden: readonly { readonly from: string; readonly to: string; readonly why: string }[] = [
   { from: "src/api/plan", to: "src/base/sql", why: "plans know nothing of SQL text" },
   {
@@ -60,13 +41,8 @@ const hidden: readonly { readonly from: string; readonly to: string; readonly wh
   },
 ];
 
-/** `src/api/query/read.ts` → `src/api/query`; `src/database/pool/pool.ts` → `src/database/pool` */
-function unit(path: string): string {
-  for (let end = path.length; end > 0; end = path.lastIndexOf("/", end - 1)) {
-    if (rankOf.has(path.slice(0, end))) return path.slice(0, end);
-  }
-  return path;
-}
+/** The one folder of a wing that other wings may import. */
+const sharedCatalogue = "src/wings/audit/access/";
 
 /** One file's use of another; paths are from the project's root. */
 interface Use {
@@ -75,24 +51,62 @@ interface Use {
   readonly isTypeOnly: boolean;
 }
 
+function isIn(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
+}
+
+/** Returns the room of a path with its rank; null for a path outside of all rooms. */
+function roomOf(path: string): { readonly room: string; readonly rank: number } | null {
+  for (const [rank, names] of rooms.entries()) {
+    const room = names.find((name) => isIn(path, name));
+    if (room !== undefined) return { room, rank };
+  }
+  return null;
+}
+
+/** Returns the rank of a path within its room; -1 for a file beside the ranked folders. */
+function floorOf(path: string, room: string): number {
+  return (floors[room] ?? []).findIndex((name) => isIn(path, `${room}/${name}`));
+}
+
+/** `src/wings/live/scope.ts` → `src/wings/live` */
+function wingOf(path: string): string {
+  return path.split("/", 3).join("/");
+}
+
 function problemOf({ from, to, isTypeOnly }: Use): string | null {
-  const [own, other] = [rankOf.get(unit(from)), rankOf.get(unit(to))];
-  if (own === undefined) return null;
-  if (other === undefined) return `${unit(from)} must not import ${to}, which has no rank`;
-  if (other > own) return `${unit(from)} must not import ${unit(to)}, which stands above it`;
+  const [own, other] = [roomOf(from), roomOf(to)];
+  if (own === null) return null;
+  if (other === null) return `${own.room} must not import ${to}, which is in no room`;
+  if (other.rank > own.rank) {
+    return `${own.room} must not import ${other.room}, which stands above it`;
+  }
+  if (own.room === "src/wings" && other.room === "src/wings") {
+    if (wingOf(from) === wingOf(to) || to.startsWith(sharedCatalogue)) return null;
+    return `${wingOf(from)} must not import ${wingOf(to)}: no wing imports another one`;
+  }
+  if (own.room === other.room) {
+    const [floor, otherFloor] = [floorOf(from, own.room), floorOf(to, own.room)];
+    if (floor >= 0 && otherFloor > floor) {
+      const [lower, higher] = [floors[own.room]![floor], floors[own.room]![otherFloor]];
+      return `${own.room}/${lower} must not import ${own.room}/${higher}, which stands above it`;
+    }
+  }
   const secret = hidden.find((pair) => from.startsWith(pair.from) && to.startsWith(pair.to));
   if (secret === undefined || isTypeOnly) return null;
-  return `${unit(from)} must not import ${secret.to}: ${secret.why}`;
+  return `${secret.from} must not import ${secret.to}: ${secret.why}`;
 }
 
 export const importDirection: Deno.lint.Rule = {
   create(context) {
     const from = projectPath(context.filename);
-    if (!from.startsWith("src/") && !rankOf.has(from)) return {};
+    if (from.startsWith("examples/") || (!from.startsWith("src/") && roomOf(from) === null)) {
+      return {};
+    }
     return {
       Program(node) {
-        const message = `${unit(from)} has no rank: give it one in tools/lint/import_direction.ts`;
-        if (!rankOf.has(unit(from))) context.report({ node, message });
+        const message = `${from} is in no room: src has six, see tools/lint/import_direction.ts`;
+        if (roomOf(from) === null) context.report({ node, message });
       },
       ...visitImports(({ node, specifier, isTypeOnly }) => {
         const to = importedPath(from, specifier);

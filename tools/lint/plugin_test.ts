@@ -20,10 +20,15 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ["src/api/query/read.ts", `import { a } from "../plan/plan.ts";`],
     [
       "src/api/query/read.ts",
-      `import { a } from "./count.ts"; import { b } from "../sql/fragment.ts";`,
+      `import { a } from "./count.ts"; import { b } from "../../base/sql/fragment.ts";`,
     ],
     ["src/base/errors/a.ts", `import { a } from "../observe/logger.ts"; import b from "jose";`],
     ["src/state/schema_cache/queries/a.ts", `import { a } from "../schema_cache.ts";`],
+    ["src/api/wing.ts", `import type { A } from "./handler/exchange.ts";`],
+    ["src/api/handler/handler.ts", `import type { A } from "../wing.ts";`],
+    ["src/wings/live/group.ts", `import { a } from "./scope.ts";`],
+    ["src/wings/console/pages/a.ts", `import { a } from "../../audit/access/cells.ts";`],
+    ["src/process/cli/a.ts", `import { a } from "../server/serve.ts";`],
     ["mod.ts", `import { a } from "./src/api/handler/handler.ts";`],
     ["main.ts", `import { a } from "./mod.ts"; import { b } from "./src/process/server/serve.ts";`],
     [
@@ -32,8 +37,8 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ],
     [
       "src/base/sql/fragment.ts",
-      `import type { A } from "../http/range.ts";`,
-      "src/base/sql must not import src/base/http, which stands above it",
+      `import type { A } from "../../state/config/options.ts";`,
+      "src/base must not import src/state, which stands above it",
     ],
     [
       "src/api/plan/plan.ts",
@@ -43,9 +48,19 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ],
     [
       "src/api/handler/pipeline.ts",
-      `import { a } from "../server/serve.ts"; type B = import("../../mod.ts").B;`,
-      "src/api/handler must not import src/process/server, which stands above it",
-      "src/api/handler must not import mod.ts, which stands above it",
+      `import { a } from "../../process/server/serve.ts"; type B = import("../../../mod.ts").B;`,
+      "src/api must not import src/process, which stands above it",
+      "src/api must not import mod.ts, which stands above it",
+    ],
+    [
+      "src/api/wing.ts",
+      `import type { A } from "../wings/live/live_host.ts";`,
+      "src/api must not import src/wings, which stands above it",
+    ],
+    [
+      "src/wings/shadow/a.ts",
+      `import type { A } from "../console/server/recorder.ts";`,
+      "src/wings/shadow must not import src/wings/console: no wing imports another one",
     ],
     [
       "src/database/pool/pool.ts",
@@ -54,19 +69,19 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ],
     [
       "src/api/handler/handler.ts",
-      `import { a } from "../../tests/support/handler/api.ts";`,
-      "src/api/handler must not import tests/support/handler/api.ts, which has no rank",
+      `import { a } from "../../../tests/support/handler/api.ts";`,
+      "src/api must not import tests/support/handler/api.ts, which is in no room",
     ],
     [
       "src/misc/a.ts",
-      `import { a } from "../plan/plan.ts";`,
-      "src/misc/a.ts has no rank: give it one in tools/lint/import_direction.ts",
+      `import { a } from "../api/plan/plan.ts";`,
+      "src/misc/a.ts is in no room: src has six, see tools/lint/import_direction.ts",
     ],
-    ["src/api/plan/a.ts", `import type { ParamValue } from "../sql/fragment.ts";`],
-    ["src/api/plan/a.ts", `import { type ParamValue } from "../sql/fragment.ts";`],
+    ["src/api/plan/a.ts", `import type { ParamValue } from "../../base/sql/fragment.ts";`],
+    ["src/api/plan/a.ts", `import { type ParamValue } from "../../base/sql/fragment.ts";`],
     [
       "src/api/plan/a.ts",
-      `import { type ParamValue, sql } from "../sql/fragment.ts";`,
+      `import { type ParamValue, sql } from "../../base/sql/fragment.ts";`,
       "src/api/plan must not import src/base/sql: plans know nothing of SQL text",
     ],
     [
@@ -139,7 +154,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ],
     ["src/api/plan/a.ts", `interface A { readonly process: string; require(): void }`],
     ["src/database/adapters/postgres.ts", `import pg from "pg"; import "node:net"; Deno.exit();`],
-    ["src/base/observe/output.ts", `Deno.exit(1);`],
+    ["src/process/cli/program.ts", `Deno.exit(1);`],
     ["main.ts", `import "node:fs"; process.exit(Deno.pid);`],
     ["tests/unit/a_test.ts", `import "node:assert/strict"; Deno.test("a", () => {});`],
     [
@@ -239,22 +254,22 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     ],
   ],
   "sql-text": [
-    ["src/api/query/read.ts", `import { literal } from "../sql/fragment.ts";`],
+    ["src/api/query/read.ts", `import { literal } from "../../base/sql/fragment.ts";`],
     [
       "src/state/schema_cache/queries/a.ts",
-      `import { catalogueSql } from "../../sql/fragment.ts";`,
+      `import { catalogueSql } from "../../../base/sql/fragment.ts";`,
     ],
-    ["src/database/a.ts", `import { sql, ident } from "../sql/fragment.ts";`],
+    ["src/database/a.ts", `import { sql, ident } from "../base/sql/fragment.ts";`],
     ["src/database/a.ts", `import { literal } from "./fragment.ts";`],
     [
       "src/database/a.ts",
-      `import { literal as quote, sql, catalogueSql } from "../sql/fragment.ts";`,
+      `import { literal as quote, sql, catalogueSql } from "../base/sql/fragment.ts";`,
       "literal is for query/ and schema_cache/ alone",
       "catalogueSql is for query/ and schema_cache/ alone",
     ],
     [
       "src/api/handler/pipeline.ts",
-      `import * as fragment from "../sql/fragment.ts"; await import("../sql/fragment.ts");`,
+      `import * as fragment from "../../base/sql/fragment.ts"; await import("../../base/sql/fragment.ts");`,
       "all of sql/fragment.ts is for query/ and schema_cache/ alone",
       "all of sql/fragment.ts is for query/ and schema_cache/ alone",
     ],

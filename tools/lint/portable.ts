@@ -4,37 +4,24 @@ import { visitImports } from "./imports.ts";
 import { projectPath } from "./project_path.ts";
 import { isReference } from "./references.ts";
 
-/** Files of `src/` that may use the runtime's own interfaces. */
-const adapters: ReadonlySet<string> = new Set([
-  "src/base/lib/builtin_modules.ts",
-  "src/database/adapters/files.ts",
-  "src/database/adapters/init_script.ts",
-  "src/database/adapters/pglite.ts",
-  "src/database/adapters/start_engine.ts",
+/** Folders and files of `src/` that may use the runtime's own interfaces. */
+const adapters: readonly string[] = [
+  "src/process/",
+  "src/database/adapters/",
   "src/database/connect/pg_client.ts",
-  "src/database/adapters/postgres.ts",
-  "src/database/adapters/socket_transport.ts",
   "src/database/connect/reading_socket.ts",
-  "src/wings/console/server/console_files.ts",
-  "src/wings/tenants/tenants.ts",
+  "src/base/lib/builtin_modules.ts",
+  "src/base/lib/files.ts",
+  "src/base/lib/program_call.ts",
+  "src/base/observe/standard_streams.ts",
+  "src/state/config/config_files.ts",
+  "src/wings/audit/commands/",
+  "src/wings/audit/policy_test/read_cases.ts",
   "src/wings/console/server/console_files.ts",
   "src/wings/console/server/recorder.ts",
-  "src/process/server/bind.ts",
-  "src/process/server/count_workers.ts",
-  "src/process/server/main_thread.ts",
-  "src/process/server/serve.ts",
-  "src/process/server/serve_connections.ts",
-  "src/process/server/serve_deno.ts",
-  "src/process/server/serve_node.ts",
-  "src/process/server/node_messages.ts",
-  "src/process/server/admin_server.ts",
-  "src/process/server/signals.ts",
-  "src/process/server/tracing.ts",
-  "src/process/server/worker_thread.ts",
-]);
-
-/** The folder of the command line: its commands are processes. */
-const commandLine = "src/process/cli/";
+  "src/wings/shadow/command.ts",
+  "src/wings/tenants/tenants.ts",
+];
 
 /** Globals of one runtime. */
 const foreign: ReadonlySet<string> = new Set([
@@ -54,7 +41,7 @@ const platformPackages: ReadonlySet<string> = new Set(["@electric-sql/pglite", "
 export const portable: Deno.lint.Rule = {
   create(context) {
     const path = projectPath(context.filename);
-    if (!path.startsWith("src/") || adapters.has(path) || path.startsWith(commandLine)) return {};
+    if (!path.startsWith("src/") || adapters.some((each) => path.startsWith(each))) return {};
     const report = (node: Deno.lint.Node, what: string) =>
       context.report({ node, message: `${what} does not exist in every runtime` });
     return {

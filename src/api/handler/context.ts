@@ -6,7 +6,7 @@ import type { ServiceOptions } from "../../state/app_state/service_options.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
 import { ColumnPrivileges } from "./column_privileges.ts";
 import { earlyAnswers } from "./early_answers.ts";
-import type { AgentsHost, Context, PathHost, RequestCounters } from "./exchange.ts";
+import type { Context, PathHost, RequestCounters } from "./exchange.ts";
 import { RequestsInFlight } from "./in_flight.ts";
 import { headerSteps, replySteps } from "./reply_steps.ts";
 import { RouteNames } from "./route_names.ts";
@@ -15,8 +15,7 @@ import { SpoolSpace, temporaryFiles } from "../../base/lib/spool_file.ts";
 
 interface ContextOptions {
   readonly loading: ServiceOptions["loading"];
-  readonly agents: AgentsHost | null;
-  readonly live: PathHost | null;
+  readonly pathHosts: readonly PathHost[];
 }
 
 export function cachedContext(
@@ -72,15 +71,14 @@ export function changedContext(
 }
 
 /** Returns the parts that do not depend on the snapshot. */
-function commonParts(service: RequestService, { loading, agents, live }: ContextOptions) {
+function commonParts(service: RequestService, { loading, pathHosts }: ContextOptions) {
   const { database, dialect, now } = service;
   return {
     service,
     database,
     dialect,
     now,
-    agents,
-    live,
+    pathHosts,
     bodySpool: database.bodySpool ?? newSpool(),
     inFlight: new RequestsInFlight(),
     counters: countersOf(service),

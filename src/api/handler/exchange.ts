@@ -72,10 +72,8 @@ export interface Context {
   readonly routes: RouteNames;
   /** The identity of requests without a token; null if they need one. */
   readonly anonymous: Identity | null;
-  /** The endpoint for agents; null without one. */
-  readonly agents: AgentsHost | null;
-  /** The endpoint of live queries; null without one. */
-  readonly live: PathHost | null;
+  /** Answer the requests to some paths in place of the stages. */
+  readonly pathHosts: readonly PathHost[];
   /** Returns the context of the service's present snapshot. */
   readonly current: () => Context;
   /** Answer requests in place of the stages, in order. */
@@ -93,16 +91,14 @@ export type RequestCounters = Readonly<
 
 /** Answers the requests to some paths in place of the stages. */
 export interface PathHost {
+  /** The route of its requests in metrics. Default: that of the exchange. */
+  readonly route?: string;
   /** Returns whether a raw path is one of the host's. */
   matches(path: string): boolean;
   /** Answers a request to one of the paths. Never rejects. */
   respond(exchange: Exchange): Promise<Reply>;
-}
-
-/** Answers the requests of agents. */
-export interface AgentsHost extends PathHost {
-  /** Returns the origins that CORS allows; `none` for none, null for any. */
-  allowedOrigins(path: string): readonly string[] | null | "none";
+  /** Returns the origins that CORS allows; `none` for none, null for any. Default: those of the API. */
+  allowedOrigins?(path: string): readonly string[] | null | "none";
 }
 
 /** Answers a request, or returns null for the next one to do so. */
@@ -235,9 +231,17 @@ export class Exchange implements Caller {
 
 /** Returns the origins that CORS allows; `none` for none, null for any. */
 export function allowedOrigins(
-  { context: { agents, snapshot: { config } }, pieces: { path } }: Exchange,
+  exchange: Exchange,
 ): readonly string[] | null | "none" {
-  return agents?.matches(path) ? agents.allowedOrigins(path) : config.serverCorsAllowedOrigins;
+  const { context: { snapshot: { config } }, pieces: { path } } = exchange;
+  const host = pathHostOf(exchange);
+  if (host?.allowedOrigins === undefined) return config.serverCorsAllowedOrigins;
+  return host.allowedOrigins(path);
+}
+
+/** Returns what answers a request in place of the stages; undefined for most requests. */
+export function pathHostOf({ context: { pathHosts }, pieces: { path } }: Exchange) {
+  return pathHosts.find((host) => host.matches(path));
 }
 
 const noStopwatch = new Stopwatch(false);

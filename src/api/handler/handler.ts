@@ -7,7 +7,8 @@ import type { RequestService } from "../../state/app_state/request_service.ts";
 import type { ServiceOptions } from "../../state/app_state/service_options.ts";
 import { version } from "../../base/version.ts";
 import { cachedContext } from "./context.ts";
-import type { AgentsHost, Exchange, PathHost, RequestInfo } from "./exchange.ts";
+import { type Exchange, pathHostOf, type RequestInfo } from "./exchange.ts";
+import { openPaths, type Wing } from "../wing.ts";
 import { toResponse } from "./headers.ts";
 import { answer } from "./pipeline.ts";
 import { receive } from "./receive.ts";
@@ -19,14 +20,14 @@ export type { RequestInfo };
 /** Handles a request of the API. */
 export type HandleApi = (request: Request, info: RequestInfo) => Promise<Response>;
 
-/** Makes the function that handles requests with a service. It never rejects. `agents` and `live` may answer some. */
+/** Makes the function that handles requests with a service. It never rejects. Wings answer some paths. */
 export function serviceHandler(
   service: RequestService,
   loading: ServiceOptions["loading"] = "shared",
-  agents: AgentsHost | null = null,
-  live: PathHost | null = null,
+  wings: readonly Wing[] = [],
 ): (request: Request, info?: RequestInfo) => Promise<Response> {
-  const contextOf = cachedContext(service, { loading, agents, live });
+  const pathHosts = openPaths(wings, service, loading);
+  const contextOf = cachedContext(service, { loading, pathHosts });
   const { requestMetrics: metrics } = service;
   return async function handle(request, info = noInfo) {
     metrics?.begin();
@@ -55,11 +56,9 @@ function answerEarly(exchange: Exchange): Reply | Promise<Reply> | null {
   return null;
 }
 
-/** Runs the stages of a request, those of an agent's message, or those of a live query. */
+/** Runs the stages of a request, or those of a wing. */
 function respond(exchange: Exchange): Promise<Reply> {
-  const { context: { agents, live }, pieces } = exchange;
-  if (agents?.matches(pieces.path)) return agents.respond(exchange);
-  return live?.matches(pieces.path) ? live.respond(exchange) : answer(exchange);
+  return pathHostOf(exchange)?.respond(exchange) ?? answer(exchange);
 }
 
 /** Runs the steps behind the stages, and reports the outcome. */

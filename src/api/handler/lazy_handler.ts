@@ -7,9 +7,8 @@ import type { Connections } from "../../database/database.ts";
 import { type Dialect, svcDialect } from "../../base/dialect.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { adminExtension, type HandlerWatcher } from "./admin_port.ts";
-import type { AgentsHost, PathHost } from "./exchange.ts";
+import type { Wing } from "../wing.ts";
 import { errorResponseTo, type RequestInfo, serviceHandler } from "./handler.ts";
-import type { RequestService } from "../../state/app_state/request_service.ts";
 import { Service } from "../../state/app_state/service.ts";
 import type { ServiceOptions } from "../../state/app_state/service_options.ts";
 
@@ -54,10 +53,7 @@ export interface HandlerDependencies extends Partial<PassedOptions> {
   /** Extensions of the embedded database. */
   readonly embeddedExtensions?: Readonly<Record<string, object>>;
   readonly connections: Connections;
-  /** Opens the endpoint for agents; null without one. */
-  readonly agentsOf: (service: RequestService) => AgentsHost | null;
-  /** Opens the endpoint of live queries; null without one. */
-  readonly liveOf: (service: RequestService, loading: ServiceOptions["loading"]) => PathHost | null;
+  readonly wings: readonly Wing[];
 }
 
 interface StartedService {
@@ -178,8 +174,7 @@ async function createService(
   source: () => ConfigSource,
   dependencies: WatchedDependencies,
 ): Promise<StartedService> {
-  const { embeddedInit, embeddedExtensions = {}, connections, agentsOf, liveOf, observe } =
-    dependencies;
+  const { embeddedInit, embeddedExtensions = {}, connections, wings, observe } = dependencies;
   const config = source().configure(noValues);
   const withoutEffect = limitKeys(config);
   if (withoutEffect.length > 0) observe({ kind: "limits-unavailable", keys: withoutEffect });
@@ -192,6 +187,5 @@ async function createService(
   const loading = connections === "pooled" ? "shared" : "unshared";
   const service = await Service.create({ ...dependencies, source, database, loading });
   if (connections === "pooled") service.listen();
-  const live = liveOf(service, loading);
-  return { service, handle: serviceHandler(service, loading, agentsOf(service), live) };
+  return { service, handle: serviceHandler(service, loading, wings) };
 }

@@ -7,8 +7,8 @@ import type { FinishedRequest } from "../../base/observe/observation.ts";
 import type { RequestMetrics } from "../../base/observe/request_metrics.ts";
 import type { Reply } from "../response/reply.ts";
 import type { RequestService } from "../../state/app_state/request_service.ts";
-import type { Exchange, RequestFailure } from "./exchange.ts";
-import { mcpRoute, unknownRoute } from "./route_names.ts";
+import { type Exchange, pathHostOf, type RequestFailure } from "./exchange.ts";
+import { unknownRoute } from "./route_names.ts";
 
 /** Reports a request that has been answered. */
 export function reportRequest(exchange: Exchange, reply: Reply): void {
@@ -147,8 +147,9 @@ function bodyLength({ pieces: { headers } }: Exchange): number | null {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-function routeOf({ route, context: { agents, routes }, pieces: { path } }: Exchange): string {
-  return route ?? (agents?.matches(path) ? mcpRoute : routes.of(path));
+function routeOf(exchange: Exchange): string {
+  const { route, context: { routes }, pieces: { path } } = exchange;
+  return route ?? pathHostOf(exchange)?.route ?? routes.of(path);
 }
 
 type FieldReader<Field> = (exchange: Exchange, reply: Reply) => Field;

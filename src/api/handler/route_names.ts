@@ -10,9 +10,6 @@ export const unknownRoute = "_unknown";
 /** The route of `server-health-path` and the path below it. */
 export const healthRoute = "_health";
 
-/** The route of the paths of the endpoint for agents. */
-export const mcpRoute = "_mcp";
-
 /** Finds routes: `/`, `/<relation>` and `/rpc/<function>` of the exposed schemas. */
 export class RouteNames {
   /** Routes by their paths, with names as they are. */

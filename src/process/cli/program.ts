@@ -15,7 +15,7 @@ import { quickObserver, readyObserver } from "./quick/quick_report.ts";
 import { askReady } from "./ready.ts";
 import { secretWarnings } from "./secret_flags.ts";
 import { openStart } from "./start.ts";
-import { refuseTenants, withService } from "./with_service.ts";
+import { refuseTenants, withDatabase, withService } from "./with_service.ts";
 import { ConfigError } from "../../state/config/config_error.ts";
 import type { Config } from "../../state/config/options.ts";
 import { dumpConfig, exampleFile } from "../../state/config/print.ts";
@@ -29,6 +29,7 @@ import { ReloadSignals } from "../server/signals.ts";
 import type { ConfigArguments } from "../../state/config/config_files.ts";
 import { errorMessage } from "../../base/errors/error_message.ts";
 import { isFile } from "../../base/lib/files.ts";
+import { withTransport } from "./with_transport.ts";
 
 /** Runs the call of the arguments. Resolves with the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -69,7 +70,7 @@ async function run(call: ParsedCall): Promise<number | void> {
       return failureCode(call);
     case "command":
       warnOfSecrets(call.call.config);
-      return await call.command.run(call.call, { serve: serveConfig });
+      return await call.command.run(call.call, { serve: serveConfig, withDatabase, withTransport });
     default:
       warnOfSecrets(call.config);
       return await runMode(call);

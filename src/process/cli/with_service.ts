@@ -8,6 +8,7 @@ import { openLog } from "../server/log.ts";
 import { callWords } from "../../state/config/call_words.ts";
 import { openStart, type QuickStart } from "./start.ts";
 import type { ConfigArguments } from "../../state/config/config_files.ts";
+import type { QuickSettings } from "../../api/command.ts";
 
 /**
  * Runs a task with a service of the configuration; `withTenants` replaces it if that has tenants. Rejects if
@@ -41,13 +42,13 @@ export async function withService<Result>(
 /** The same for commands that read the database. Rejects with {@linkcode CannotConnectError} without one. */
 export async function withDatabase(
   args: ConfigArguments,
-  run: (service: Service, quick: QuickStart | null) => Promise<number>,
+  run: (service: Service, quick: QuickSettings | null) => Promise<number>,
 ): Promise<number> {
   return await withService(args, async (service, quick) => {
     await service.database.version().catch((thrown) => {
       throw new CannotConnectError(thrown);
     });
-    return await run(service, quick);
+    return await run(service, quick?.choice ?? null);
   });
 }
 

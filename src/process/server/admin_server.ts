@@ -4,8 +4,8 @@ import { consoleFilesReader } from "../../wings/console/server/console_files.ts"
 import { type Recorder, residentMemory } from "../../wings/console/server/recorder.ts";
 import type { ConsoleParts } from "../../wings/console/server/console_routes.ts";
 import type { Config } from "../../state/config/options.ts";
-import type { Finding } from "../../wings/audit/diagnosis/finding.ts";
 import { spooledResponse } from "../../api/handler/unread.ts";
+import type { AdminData } from "../../api/wing.ts";
 import type { Service } from "../../state/app_state/service.ts";
 import { version } from "../../base/version.ts";
 import { listen, type Listening } from "./listen.ts";
@@ -26,7 +26,7 @@ export interface AdminServerOptions {
   /** Null without a console. */
   readonly recorder: Recorder | null;
   readonly handleApi: HandleApi;
-  readonly diagnose: () => Promise<readonly Finding[]>;
+  readonly data: AdminData;
   /** Returns the metrics of the service. Default: those of its own thread. */
   readonly serviceMetrics?: (() => Promise<string>) | undefined;
 }
@@ -34,13 +34,13 @@ export interface AdminServerOptions {
 /** Serves the admin server if the configuration has an address for it. */
 export async function serveAdmin(
   service: Service,
-  { config, isLive, recorder, handleApi, diagnose, serviceMetrics }: AdminServerOptions,
+  { config, isLive, recorder, handleApi, data, serviceMetrics }: AdminServerOptions,
 ): Promise<Listening | null> {
   const listenAddress = adminListenAddress(config);
   if (listenAddress === null) return null;
   const consoleParts: Omit<ConsoleParts, "isLive"> | null = recorder === null
     ? null
-    : { readFiles: consoleFilesReader(), recorder, handleApi, diagnose, memory: residentMemory };
+    : { readFiles: consoleFilesReader(), recorder, handleApi, data, memory: residentMemory };
   const handle = adminHandler(service, {
     isLive,
     consoleParts,

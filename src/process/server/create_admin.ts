@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { diagnoseRunning } from "../../wings/audit/diagnosis/diagnose.ts";
+import { auditData } from "../../wings/audit/audit_data.ts";
 import {
   adminExtension,
   type HandlerWatcher,
@@ -79,13 +79,11 @@ function handlerOf(
   service: Service,
   { handler, recorder }: { readonly handler: Handler; readonly recorder: Recorder },
 ): AdminHandler {
-  const diagnose = () =>
-    diagnoseRunning(service.database, { config: service.snapshot.config, program: "svc" });
   const parts = {
     readFiles: consoleFilesReader(),
     recorder,
     handleApi: handler,
-    diagnose,
+    data: auditData(service, { program: "svc", isLoginRole: false }),
     memory: residentMemory,
   };
   const { adminConsoleEnabled } = service.snapshot.config;

@@ -4,12 +4,10 @@ import type { Config } from "../../state/config/options.ts";
 import type { Database } from "../../database/database.ts";
 import { isEmbedded } from "../../database/open.ts";
 import { deferred } from "../../base/lib/deferred.ts";
-import { diagnoseRunning } from "../../wings/audit/diagnosis/diagnose.ts";
-import type { Finding } from "../../wings/audit/diagnosis/finding.ts";
+import { findingsOfService } from "../../wings/audit/audit_data.ts";
 import { DiagnosisLog } from "../../wings/audit/diagnosis/diagnosis_log.ts";
 import { serviceHandler } from "../../api/handler/handler.ts";
-import { agentsOf, loadMcp } from "../../wings/mcp/mcp_host.ts";
-import { liveOf } from "../../wings/live/live_host.ts";
+import { adminData, wings } from "../wings.ts";
 import type { CallWords } from "../../base/observe/call_words.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 import { Service } from "../../state/app_state/service.ts";
@@ -85,7 +83,7 @@ async function serveUntilStopped(
     recorder?.observe(event);
     team?.observe(event);
   };
-  if (config.mcpPath !== null) await requireMcpLibrary();
+  for (const { requirePackages } of wings) await requirePackages?.(config);
   observe({ kind: "starting", name: config.dialect.displayName, version });
   const began = Date.now();
   const embedded = isEmbedded(config.dbUri);
@@ -93,13 +91,14 @@ async function serveUntilStopped(
   const isTimed = () => recorder?.isWatched ?? false;
   const options = { ...log, observe, onFatal, database, quick, team, isTimed };
   const service = created = await startService(reader, options);
-  const handleApi = serviceHandler(service, "shared", agentsOf(service), liveOf(service));
+  const handleApi = serviceHandler(service, "shared", wings);
   const front = shown.front?.(handleApi) ?? null;
-  const diagnose = () => findingsOfService(service, { quick, program: call.program });
+  const audited = { program: call.program, isLoginRole: quick?.choice.isLoginRole ?? false };
   let api: ServingApi | null = null;
   const isLive = () => api?.isOpen() ?? false;
   const serviceMetrics = team === null ? undefined : () => team.metrics(service);
-  const adminOptions = { config, isLive, recorder, handleApi, diagnose, serviceMetrics };
+  const data = adminData(service, audited);
+  const adminOptions = { config, isLive, recorder, handleApi, data, serviceMetrics };
   const admin = await serveAdmin(service, adminOptions);
   const signals = stopSignals(observe);
   reloads.connect(service);
@@ -114,6 +113,7 @@ async function serveUntilStopped(
     api = team === null
       ? await serveApi(service, { ...common, ...shown, handleApi: front?.handle ?? handleApi })
       : await team.listen(service, { ...common, file: reader.file, call, log, recorder, onFatal });
+    const diagnose = () => findingsOfService(service, audited);
     diagnosis.start({ diagnose, config: () => service.snapshot.config });
   }
   const signal = await signals.first;
@@ -160,15 +160,6 @@ async function makeTeam(config: Config, observe: Log["observe"]): Promise<Worker
   return new WorkerTeam(workers);
 }
 
-/** Rejects if the endpoint for agents lacks the library of its protocol. */
-async function requireMcpLibrary(): Promise<void> {
-  try {
-    await (await loadMcp()).loadLibrary();
-  } catch (cause) {
-    throw new Error("mcp-path needs the package @modelcontextprotocol/server", { cause });
-  }
-}
-
 /** Starts an embedded database. Rejects if its SQL fails, or if another process uses its folder. */
 async function startEmbedded({ database, observe }: Service, reader: ConfigReader): Promise<void> {
   if (await database.start?.() !== "changed") return;
@@ -184,24 +175,6 @@ async function startEmbedded({ database, observe }: Service, reader: ConfigReade
 function load(service: Service): Promise<void> {
   service.listen();
   return service.reloadSchema();
-}
-
-/** Findings about the login role as anonymous role, which quick mode reports at its start. */
-const quickFindings: ReadonlySet<string> = new Set([
-  "role-superuser",
-  "role-bypassrls",
-  "role-owns",
-  "login-superuser",
-]);
-
-async function findingsOfService(
-  service: Service,
-  { quick, program }: { readonly quick: QuickStart | null; readonly program: string },
-): Promise<readonly Finding[]> {
-  const { config } = service.snapshot;
-  const findings = await diagnoseRunning(service.database, { config, program });
-  if (!quick?.choice.isLoginRole) return findings;
-  return findings.filter(({ name }) => !quickFindings.has(name));
 }
 
 async function startService(

@@ -3,6 +3,7 @@ import type { ConfigReader } from "../../state/config/config_files.ts";
 import type { Log } from "./log.ts";
 import { untilIdle } from "../../base/lib/time_limits.ts";
 import { Tenants } from "../../wings/tenants/tenants.ts";
+import { wings } from "../wings.ts";
 import { version } from "../../base/version.ts";
 import { connectionLimits, untilResponded, waitBeforeShutdown } from "./api_server.ts";
 import { countWorkers } from "./count_workers.ts";
@@ -11,6 +12,7 @@ import { adminListenAddress, apiListenAddress } from "./listen_address.ts";
 import { processMetricsText } from "./admin_server.ts";
 import { type ReloadSignals, stopSignals } from "./signals.ts";
 import { openTracing } from "./tracing.ts";
+import { routedAdmin } from "./admin.ts";
 
 export interface ServeTenantsDependencies {
   readonly reader: ConfigReader;
@@ -29,7 +31,7 @@ export async function serveTenants(
   const { observe } = log;
   observe({ kind: "starting", name: config.dialect.displayName, version });
   countWorkers(config, observe);
-  const tenants = await Tenants.open({ reader, observe, tracing: await openTracing() });
+  const tenants = await Tenants.open({ reader, observe, wings, tracing: await openTracing() });
   log.setSettings(() => tenants.config);
   let api: Listening | null = null;
   const admin = await listenForAdmin(tenants, { log, isLive: () => api?.isOpen() ?? false });
@@ -66,10 +68,15 @@ async function listenForAdmin(
 ): Promise<Listening | null> {
   const address = adminListenAddress(tenants.config);
   if (address === null) return null;
+  const routes = tenants.adminRoutes({ isLive, processMetrics: processMetricsText });
   return await listen(address, {
     what: "admin",
     server: serverName(tenants),
     observe: log.observe,
-    serve: tenants.admin({ isLive, processMetrics: processMetricsText }),
+    serve: routedAdmin((path) => routes.get(path) ?? null, {
+      dialect: tenants.config.dialect,
+      now: Date.now,
+      access: () => tenants.config,
+    }),
   });
 }

@@ -15,13 +15,16 @@ import type { Reply } from "../../api/response/reply.ts";
 import type { RequestService } from "../../state/app_state/request_service.ts";
 import type { ServiceOptions } from "../../state/app_state/service_options.ts";
 import { changedContext } from "../../api/handler/context.ts";
+import type { Wing } from "../../api/wing.ts";
 import type { Context, PathHost } from "../../api/handler/exchange.ts";
 import { answer, failureReply } from "../../api/handler/pipeline.ts";
 import { receive } from "../../api/handler/receive.ts";
 import { reportOutcome } from "../../api/handler/report.ts";
 
-/** Returns the host of a service; null without `live-path`. */
-export function liveOf(
+/** Live queries below `live-path`. */
+export const liveWing: Wing = { name: "live", openPaths };
+
+function openPaths(
   service: RequestService,
   loading: ServiceOptions["loading"] = "shared",
 ): PathHost | null {

@@ -2,6 +2,7 @@
  * messages cause. The endpoint itself is loaded with the first message. @module */
 import type { Credential } from "../../state/auth/credential.ts";
 import type { Identity } from "../../state/auth/jwt_cache.ts";
+import type { Wing } from "../../api/wing.ts";
 import type { Config } from "../../state/config/options.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { type Reply, withBookmark } from "../../api/response/reply.ts";
@@ -14,7 +15,7 @@ import type { RawRequest } from "../../api/request/raw_request.ts";
 import { version } from "../../base/version.ts";
 import { admitClient, admitIdentity, authenticateRequest } from "../../api/handler/admission.ts";
 import { changedContext } from "../../api/handler/context.ts";
-import { type AgentsHost, type Context, Exchange } from "../../api/handler/exchange.ts";
+import { type Context, Exchange, type PathHost } from "../../api/handler/exchange.ts";
 import type {
   LoadMcp,
   McpCall,
@@ -35,14 +36,28 @@ export const loadMcp: LoadMcp = () => import(new URL("./endpoint.ts", import.met
 /** Where clients look for the issuers of tokens (RFC 9728, section 3.1). */
 const metadataPrefix = "/.well-known/oauth-protected-resource";
 
-/** Returns the host of a service; null unless `mcp-path` is set at the start. */
-export function agentsOf(service: RequestService, load: LoadMcp = loadMcp): AgentsHost | null {
-  const { mcpPath } = service.snapshot.config;
-  return mcpPath === null ? null : new McpHost(service, mcpPath, load);
+/** Makes the wing, whose paths exist if `mcp-path` is set at the start. */
+export function mcpWing(load: LoadMcp = loadMcp): Wing {
+  return {
+    name: "mcp",
+    openPaths: (service) => {
+      const { mcpPath } = service.snapshot.config;
+      return mcpPath === null ? null : new McpHost(service, mcpPath, load);
+    },
+    requirePackages: async ({ mcpPath }) => {
+      if (mcpPath === null) return;
+      try {
+        await (await load()).loadLibrary();
+      } catch (cause) {
+        throw new Error("mcp-path needs the package @modelcontextprotocol/server", { cause });
+      }
+    },
+  };
 }
 
 /** The endpoint of a service, from its first message on. */
-class McpHost implements AgentsHost {
+class McpHost implements PathHost {
+  readonly route = "_mcp";
   readonly #service: RequestService;
   readonly #load: LoadMcp;
   readonly #path: string;

@@ -8,7 +8,6 @@ import { Shadow } from "./shadow.ts";
 import { type ReadLine, Tally } from "./tally.ts";
 import { type Command, type CommandCall, type CommandContext, flagsOf } from "../../api/command.ts";
 import { print, printError } from "../../base/observe/output.ts";
-import { withDatabase } from "../../process/cli/with_service.ts";
 
 export const shadowCommand: Command = {
   name: "shadow",
@@ -34,7 +33,7 @@ async function shadow({ config, flags }: CommandCall, context: CommandContext): 
   const options = { upstream, fetch, tally, now: () => performance.now(), isSampled, pause: turn };
   const own = { ...config, flags: new Map([...config.flags, ...unusedOptions]) };
   if (log !== undefined) {
-    return await withDatabase(own, async (service) => {
+    return await context.withDatabase(own, async (service) => {
       await service.reloadSchema();
       if (service.snapshot.cache === null) throw new Error("the schema cache cannot be loaded");
       await replay(log, token, new Shadow({ ...options, handle: serviceHandler(service) }));

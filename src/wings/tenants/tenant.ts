@@ -13,8 +13,7 @@ import { type Config, type OptionKey, options } from "../../state/config/options
 import { type ConfigSource, configSource } from "../../state/config/source.ts";
 import { isEmbedded } from "../../database/open.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
-import { agentsOf } from "../mcp/mcp_host.ts";
-import { liveOf } from "../live/live_host.ts";
+import type { Wing } from "../../api/wing.ts";
 import { serviceHandler } from "../../api/handler/handler.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 import type { RequestMetrics } from "../../base/observe/request_metrics.ts";
@@ -35,6 +34,8 @@ export interface TenantDependencies {
     read(name: string): ConfigFile | null;
   };
   readonly claimOf: TenantRule["claimOf"];
+  /** Answer some paths of requests. */
+  readonly wings: readonly Wing[];
   readonly requestMetrics: RequestMetrics | null;
   readonly observe: (event: Observation) => void;
   readonly tracing: Pick<ServiceOptions, "activeSpan" | "setSpanAttribute" | "traceStage">;
@@ -75,7 +76,7 @@ export async function openTenant(
     const service = await Service.create({ ...options, source, database, onFatal });
     await load(service, () => failure);
     return {
-      handle: serviceHandler(service, "shared", agentsOf(service), liveOf(service)),
+      handle: serviceHandler(service, "shared", dependencies.wings),
       service,
       connections: () => database.counts().open,
     };

@@ -5,6 +5,7 @@ import { type ConfigReader } from "../../state/config/config_files.ts";
 import type { ConfigFile } from "../../state/config/file.ts";
 import { keepStartupOptions, noValues } from "../../state/config/load.ts";
 import type { Config, OptionKey } from "../../state/config/options.ts";
+import type { Wing } from "../../api/wing.ts";
 import type { RequestInfo } from "../../api/handler/handler.ts";
 import { schedule } from "../../base/lib/timers.ts";
 import { countedEvents } from "../../base/observe/counted_events.ts";
@@ -21,10 +22,12 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../../base/lib/error_code.ts";
 import { readBytes, relativeTo } from "../../base/lib/files.ts";
-import type { AdminHandler } from "../../base/http/admin_route.ts";
+import type { GuardedRoute } from "../../base/http/admin_route.ts";
 
 export interface TenantsOptions {
   readonly reader: Pick<ConfigReader, "config" | "file" | "initialSource" | "read">;
+  /** Answer some paths of requests. */
+  readonly wings: readonly Wing[];
   readonly observe: (event: Observation) => void;
   /** Default: no tracing. */
   readonly tracing?: Pick<ServiceOptions, "activeSpan" | "setSpanAttribute" | "traceStage"> | null;
@@ -88,6 +91,7 @@ export class Tenants {
       config: () => this.#config,
       source: this.#source,
       claimOf,
+      wings: this.#options.wings,
       requestMetrics: this.#requestMetrics,
       observe: this.#observe,
       tracing: this.#options.tracing ?? {},
@@ -109,7 +113,10 @@ export class Tenants {
     return this.#config;
   }
 
-  admin(others: Pick<TenantsAdminOptions, "isLive" | "processMetrics">): AdminHandler {
+  /** Returns the routes of the admin server. */
+  adminRoutes(
+    others: Pick<TenantsAdminOptions, "isLive" | "processMetrics">,
+  ): ReadonlyMap<string, GuardedRoute> {
     return tenantsAdmin({
       ...others,
       config: () => this.#config,

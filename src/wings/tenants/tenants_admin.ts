@@ -1,14 +1,13 @@
 /** The admin server of a process with tenants. @module */
-import { routedAdmin } from "../../process/server/admin.ts";
 import type { Config } from "../../state/config/options.ts";
 import { redactedConfig } from "../../state/config/print.ts";
 import type { MetricRegistry } from "../../base/observe/metric_registry.ts";
 import type { RequestMetrics } from "../../base/observe/request_metrics.ts";
 import type { TenantRegistry } from "./tenant_registry.ts";
 import {
-  type AdminHandler,
   emptyResponse,
   guarded,
+  type GuardedRoute,
   open,
   textResponse,
 } from "../../base/http/admin_route.ts";
@@ -25,25 +24,20 @@ export interface TenantsAdminOptions {
   readonly processMetrics: () => string;
 }
 
-/** Makes the handler: `/live`, `/ready`, `/metrics`, `/tenants` and `/config`. */
-export function tenantsAdmin(options: TenantsAdminOptions): AdminHandler {
+/** Returns the routes: `/live`, `/ready`, `/metrics`, `/tenants` and `/config`. */
+export function tenantsAdmin(options: TenantsAdminOptions): ReadonlyMap<string, GuardedRoute> {
   const { config, isLive } = options;
   const { dialect } = config();
   const serving = () => isLive() ? 200 : dialect.notServingStatus;
   const readyResponse = async (request: Request) =>
     emptyResponse(await readyStatus(request, { options, serving }));
-  const routes = new Map([
+  return new Map([
     ["/live", open(() => emptyResponse(serving()))],
     ["/ready", open(readyResponse)],
     ["/metrics", open(() => textResponse(metricsText(options)))],
     ["/tenants", guarded(() => tenantsResponse(options))],
     ["/config", guarded(() => textResponse(redactedConfig(config())))],
   ]);
-  return routedAdmin((path) => routes.get(path) ?? null, {
-    dialect,
-    now: Date.now,
-    access: config,
-  });
 }
 
 async function readyStatus(

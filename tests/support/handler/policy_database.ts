@@ -37,6 +37,7 @@ export async function policyDatabase(
     const { transport, close } = await openTransport(source.configure(noValues), dependencies);
     const setup: RunSetup = {
       source,
+      wings: [],
       observe: () => {},
       now: Date.now,
       transport,

@@ -5,7 +5,7 @@ import { noValues } from "../../../src/state/config/load.ts";
 import type { Batch, BatchResult } from "../../../src/database/batch.ts";
 import type { Caller, Database } from "../../../src/database/database.ts";
 import { openDatabase } from "../../../src/database/open.ts";
-import { agentsOf } from "../../../src/wings/mcp/mcp_host.ts";
+import { mcpWing } from "../../../src/wings/mcp/mcp_host.ts";
 import { serviceHandler } from "../../../src/api/handler/handler.ts";
 import type { Observation } from "../../../src/base/observe/observation.ts";
 import { Service } from "../../../src/state/app_state/service.ts";
@@ -75,7 +75,7 @@ export async function openReplicated(
   parts.defer(() => service.close());
   await service.reloadSchema();
   uses.length = 0;
-  const handler = serviceHandler(service, "shared", agentsOf(service));
+  const handler = serviceHandler(service, "shared", [mcpWing()]);
   const send = async (line: string, request: RequestParts = {}) =>
     await buffered(await handler(await buildRequest({ line, origin: "http://svc.test" }, request)));
   const owned = parts.move();

@@ -6,6 +6,8 @@ import type { Observation } from "../../../src/base/observe/observation.ts";
 import { Tenants } from "../../../src/wings/tenants/tenants.ts";
 import { engines } from "../database/engines.ts";
 import type { Fixture } from "../database/fixture.ts";
+import { mcpWing } from "../../../src/wings/mcp/mcp_host.ts";
+import { liveWing } from "../../../src/wings/live/live_host.ts";
 
 /** Options of the process and of its tenants, by the names of their keys. */
 export type Keys = Readonly<Record<string, string | number | boolean>>;
@@ -63,7 +65,11 @@ export async function openTenants(
   );
   const events: Observation[] = [];
   const reader = configReader({ file, flags: new Map() });
-  const tenants = await Tenants.open({ reader, observe: (event) => void events.push(event) });
+  const tenants = await Tenants.open({
+    reader,
+    wings: [mcpWing(), liveWing],
+    observe: (event) => void events.push(event),
+  });
   resources.defer(() => tenants.close());
   const opened = resources.move();
   return {

@@ -3,8 +3,7 @@ import { consoleRecorder, type Recorder } from "../../../wings/console/server/re
 import { openConfiguredDatabase } from "../../../state/config/config_files.ts";
 import type { Config } from "../../../state/config/options.ts";
 import { dialects } from "../../../base/dialect.ts";
-import { agentsOf } from "../../../wings/mcp/mcp_host.ts";
-import { liveOf } from "../../../wings/live/live_host.ts";
+import { wings } from "../../wings.ts";
 import { serviceHandler } from "../../../api/handler/handler.ts";
 import { OneShotTimer } from "../../../base/lib/one_shot_timer.ts";
 import { schedule } from "../../../base/lib/timers.ts";
@@ -72,7 +71,7 @@ function listenBy(
   return serveApi(service, {
     config: { ...config, serverPort: port, serverReuseport: true },
     isQuick,
-    handleApi: serviceHandler(service, "shared", agentsOf(service), liveOf(service)),
+    handleApi: serviceHandler(service, "shared", wings),
     observe: (event) => {
       // The owner reports when all workers listen, and one of them reports for all.
       const isOfAll = event.kind === "listening" ||

@@ -7,14 +7,13 @@ import { type Command, flagsOf } from "../../../api/command.ts";
 import { paddedRows, print } from "../../../base/observe/output.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";
 import { printable, printableJson } from "../../../base/lib/printable.ts";
-import { withDatabase } from "../../../process/cli/with_service.ts";
 
 export const accessCommand: Command = {
   name: "access",
   doc: "Show what each role may do, and why not, as a table",
   flags: [...callerFlags, ...flagsOf({ "--json": "Print the cells as JSON" })],
   failureCode: 2,
-  run: ({ config: args, flags }) =>
+  run: ({ config: args, flags }, { withDatabase }) =>
     withDatabase(args, async (service) => {
       const { database } = service;
       const config = await service.readConfig();

@@ -12,11 +12,15 @@ import { notificationFindings } from "../diagnosis/notifications.ts";
 import { svcDialect } from "../../../base/dialect.ts";
 import type { CallWords } from "../../../base/observe/call_words.ts";
 import type { Service } from "../../../state/app_state/service.ts";
-import { type Command, type CommandCall, flagsOf } from "../../../api/command.ts";
+import {
+  type Command,
+  type CommandCall,
+  type CommandContext,
+  flagsOf,
+  type QuickSettings,
+} from "../../../api/command.ts";
 import { print, printError } from "../../../base/observe/output.ts";
 import { callWords } from "../../../state/config/call_words.ts";
-import type { QuickStart } from "../../../process/cli/start.ts";
-import { withDatabase } from "../../../process/cli/with_service.ts";
 
 /** Exit codes besides 0. */
 const foundErrors = 1;
@@ -34,7 +38,10 @@ export const checkCommand: Command = {
   run: check,
 };
 
-async function check({ config, flags }: CommandCall): Promise<number> {
+async function check(
+  { config, flags }: CommandCall,
+  { withDatabase }: CommandContext,
+): Promise<number> {
   if (flags.has("--json") && flags.has("--fix-sql")) {
     throw new Error("--json and --fix-sql exclude each other");
   }
@@ -45,7 +52,7 @@ async function check({ config, flags }: CommandCall): Promise<number> {
 }
 
 /** Writes which schema and role quick mode chose, because the findings depend on them. */
-function printQuick({ choice: { schemas, anonRole, isLoginRole } }: QuickStart): void {
+function printQuick({ schemas, anonRole, isLoginRole }: QuickSettings): void {
   const reach = isLoginRole ? ", read only" : "";
   const noun = schemas.length === 1 ? "schema" : "schemas";
   printError(

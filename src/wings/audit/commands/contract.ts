@@ -8,14 +8,13 @@ import { indexSchemaCache } from "../../../state/schema_cache/lookups.ts";
 import type { Service } from "../../../state/app_state/service.ts";
 import type { Command } from "../../../api/command.ts";
 import { print, printError } from "../../../base/observe/output.ts";
-import { withDatabase } from "../../../process/cli/with_service.ts";
 
 export const contractCommand: Command = {
   name: "contract",
   doc: "Show the facts of the API that clients depend on, a line each",
   flags: [],
   failureCode: 2,
-  run: ({ config }) =>
+  run: ({ config }, { withDatabase }) =>
     withDatabase(config, async (service) => {
       print(contractText(await contractOf(service)));
       return 0;
@@ -28,7 +27,7 @@ export const diffCommand: Command = {
   flags: [],
   operands: { pattern: /\.contract$/, placeholder: "FILE.contract", doc: "Contract to compare" },
   failureCode: 2,
-  run: ({ config, operands }) => {
+  run: ({ config, operands }, { withDatabase }) => {
     const [file, other] = operands;
     if (file === undefined || other !== undefined) throw new Error("diff: expected FILE.contract");
     const old = parseContract(readFileSync(file, "utf8"), file);

@@ -6,10 +6,15 @@ import { withAnswers } from "../policy_test/case_file.ts";
 import { type CaseResult, runFile } from "../policy_test/case_handler.ts";
 import { generateTests } from "../policy_test/generate.ts";
 import { failureText, gapsText, junitText, summaryText } from "../policy_test/report.ts";
-import { type Command, type CommandCall, flagsOf } from "../../../api/command.ts";
+import {
+  type Command,
+  type CommandCall,
+  type CommandContext,
+  flagsOf,
+} from "../../../api/command.ts";
 import { print, printError } from "../../../base/observe/output.ts";
 import { callWords } from "../../../state/config/call_words.ts";
-import { readCases, withTransport } from "../../../process/cli/with_transport.ts";
+import { readCases, readInclude } from "../policy_test/read_cases.ts";
 import { relativeTo, shortPath } from "../../../base/lib/files.ts";
 
 export const testCommand: Command = {
@@ -26,11 +31,15 @@ export const testCommand: Command = {
 };
 
 /** Resolves with 1 if a case failed. */
-async function test({ config, flags, operands }: CommandCall): Promise<number> {
+async function test(
+  { config, flags, operands }: CommandCall,
+  { withTransport }: CommandContext,
+): Promise<number> {
   const isGenerated = flags.has("--generate");
   const paths = isGenerated || operands.length > 0 ? operands : findCases(config.file);
   const files = Array.from(new Set(paths), readCases);
-  return await withTransport(config, async (setup) => {
+  return await withTransport(config, async (connection) => {
+    const setup = { ...connection, readInclude };
     if (isGenerated) {
       print(await generateTests(setup));
       return 0;

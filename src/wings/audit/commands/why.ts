@@ -4,9 +4,14 @@ import { withCaseService } from "../policy_test/case_handler.ts";
 import { parseRequest } from "../policy_test/case_file.ts";
 import { explainRequest } from "../why/explain_request.ts";
 import { callerFlags, callerOf } from "./caller_flags.ts";
-import { type Command, type CommandCall, flagsOf } from "../../../api/command.ts";
+import {
+  type Command,
+  type CommandCall,
+  type CommandContext,
+  flagsOf,
+} from "../../../api/command.ts";
 import { print } from "../../../base/observe/output.ts";
-import { readCases, withTransport } from "../../../process/cli/with_transport.ts";
+import { readCases, readInclude } from "../policy_test/read_cases.ts";
 
 export const whyCommand: Command = {
   name: "why",
@@ -21,7 +26,10 @@ export const whyCommand: Command = {
   run: why,
 };
 
-async function why({ config, flags, operands: [operand, extra] }: CommandCall): Promise<number> {
+async function why(
+  { config, flags, operands: [operand, extra] }: CommandCall,
+  { withTransport }: CommandContext,
+): Promise<number> {
   if (operand === undefined || extra !== undefined) {
     throw new Error("expected one request, such as 'GET /items'");
   }
@@ -34,15 +42,18 @@ async function why({ config, flags, operands: [operand, extra] }: CommandCall): 
   const { headers, ...request } = found ?? parseRequest(operand);
   const own = token === undefined ? [] : [["Authorization", `Bearer ${token}`] as const];
   const script = { name: path ?? "the request", text: cases?.file.fixtures ?? "" };
-  return await withTransport(config, (setup) =>
-    withCaseService(setup, script, async (parts) => {
-      const { config } = parts.service.snapshot;
-      const identity = cases === null
-        ? callerOf(flags, config)
-        : found!.caller && callerIdentity(found!.caller, config);
-      const sent = { ...request, headers: [...headers, ...own] };
-      const lines = await explainRequest({ ...parts, hiddenRows: "all" }, sent, identity);
-      print(lines.map((each) => `${each}\n`).join(""));
-      return 0;
-    }));
+  return await withTransport(
+    config,
+    (setup) =>
+      withCaseService({ ...setup, readInclude }, script, async (parts) => {
+        const { config } = parts.service.snapshot;
+        const identity = cases === null
+          ? callerOf(flags, config)
+          : found!.caller && callerIdentity(found!.caller, config);
+        const sent = { ...request, headers: [...headers, ...own] };
+        const lines = await explainRequest({ ...parts, hiddenRows: "all" }, sent, identity);
+        print(lines.map((each) => `${each}\n`).join(""));
+        return 0;
+      }),
+  );
 }

@@ -4,25 +4,17 @@ import type { Config } from "../../../state/config/options.ts";
 import type { ConfigSource } from "../../../state/config/source.ts";
 import { metadataBatch } from "../../../database/batch.ts";
 import type { Database } from "../../../database/database.ts";
-import type { Transport } from "../../../database/transport.ts";
-import { agentsOf } from "../../mcp/mcp_host.ts";
+import type { TransportSetup } from "../../../api/command.ts";
 import { serviceHandler } from "../../../api/handler/handler.ts";
 import { isJsonObject } from "../../../base/lib/json_object.ts";
-import type { Observation } from "../../../base/observe/observation.ts";
 import { Service } from "../../../state/app_state/service.ts";
 import type { CaseFile, CaseRequest, PolicyCase } from "./case_file.ts";
 import { answerText, type CaseAnswer, differenceOf } from "./expectation.ts";
 import { type FixtureScript, type ReadInclude, withFixtures } from "./fixtures.ts";
 
 /** Dependencies of a run other than its fixtures. */
-export interface RunSetup {
-  /** An unused connection; it can be used for the next run. */
-  readonly transport: Transport;
+export interface RunSetup extends TransportSetup {
   readonly readInclude: ReadInclude;
-  readonly source: ConfigSource;
-  readonly observe: (event: Observation) => void;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
 }
 
 /** A service behind fixtures. */
@@ -48,7 +40,7 @@ export async function runFile(
 ): Promise<readonly CaseResult[]> {
   const script = { name, text: fixtures };
   return await withCaseService(setup, script, async ({ service, database }) => {
-    const handle = serviceHandler(service, "shared", agentsOf(service));
+    const handle = serviceHandler(service, "shared", setup.wings);
     const { config } = service.snapshot;
     const roleOf = ({ caller }: PolicyCase) => caller === null ? config.dbAnonRole : caller.role;
     const params = [JSON.stringify(cases.map(roleOf))];

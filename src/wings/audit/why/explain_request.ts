@@ -35,7 +35,7 @@ export async function explainRequest(
   const { snapshot } = service;
   const config = testConfig(snapshot.config);
   const context = {
-    ...cachedContext(service, { loading: "shared", agents: null, live: null })(snapshot),
+    ...cachedContext(service, { loading: "shared", pathHosts: [] })(snapshot),
     snapshot: { ...snapshot, config, rateLimits: null },
     database: dry.database,
   };

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The page of the service's health: state, findings of the diagnosis, configuration. @module */
 import { useEffect, useState } from "preact/hooks";
-import type { ConsoleConfig, ConsoleFindings } from "../server/console_routes.ts";
+import type { ConsoleConfig } from "../server/console_routes.ts";
 import type { ConsoleState } from "../server/console_state.ts";
 import { readConsole } from "./api.ts";
 import { useConsole } from "./loading.ts";
@@ -16,6 +16,16 @@ import {
   html,
   type View,
 } from "./view.ts";
+
+/** A finding of `/console/findings`. */
+interface HealthFinding {
+  readonly name: string;
+  readonly subject: string | null;
+  readonly level: "error" | "warn" | "info";
+  readonly message: string;
+  readonly sql: string | null;
+  readonly caution: string | null;
+}
 
 export function HealthPage(): View {
   const state = serviceState.value!;
@@ -63,12 +73,12 @@ function Facts({ state }: { readonly state: ConsoleState }): View {
 const levels = { error: ["bad", "Error"], warn: ["warn", "Warning"], info: ["", "Note"] } as const;
 
 function Findings(): View {
-  const [findings, setFindings] = useState<ConsoleFindings | null>(null);
+  const [findings, setFindings] = useState<readonly HealthFinding[] | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const load = () =>
     guarded(async () => {
       try {
-        setFindings(await readConsole<ConsoleFindings>("findings"));
+        setFindings(await readConsole<readonly HealthFinding[]>("findings"));
         setProblem(null);
       } catch (error) {
         setProblem(error instanceof Error ? error.message : String(error));
@@ -90,7 +100,7 @@ function Findings(): View {
 }
 
 function findingCard(
-  { name, subject, level, message, sql, caution }: ConsoleFindings[number],
+  { name, subject, level, message, sql, caution }: HealthFinding,
 ): View {
   const [color, word] = levels[level];
   return html`

@@ -1,19 +1,15 @@
 /** The paths of the console. @module */
-import { maxListed } from "../../audit/access/cell_text.ts";
-import { readAccess } from "../../audit/access/cells.ts";
 import { type ShownOption, shownOptions } from "../../../state/config/print.ts";
-import { errorFacts } from "../../../base/errors/error_response.ts";
-import { cautionOf, type Finding } from "../../audit/diagnosis/finding.ts";
-import type { HandleApi, RequestInfo } from "../../../api/handler/handler.ts";
+import { type AdminData, AdminDataError } from "../../../api/wing.ts";
+import type { HandleApi } from "../../../api/handler/handler.ts";
 import type { RequestService } from "../../../state/app_state/request_service.ts";
-import { explainRequest } from "../../audit/why/explain_request.ts";
 import { type ConsoleFiles, consoleHeaders, documentHtml } from "./console_files.ts";
 import { consoleSchema } from "./console_schema.ts";
 import { consoleRoles, consoleToken } from "./console_sign_in.ts";
 import { consoleState } from "./console_state.ts";
 import type { Numbered, SecondFigures } from "./live_figures.ts";
 import type { LogLine, RecentRequest, Recorder } from "./recorder.ts";
-import type { GuardedRoute, Peer, Protection } from "../../../base/http/admin_route.ts";
+import type { GuardedRoute } from "../../../base/http/admin_route.ts";
 
 /** Answer of `/console/requests`. */
 export type ConsoleRequests = ReturnType<typeof requests>;
@@ -24,9 +20,6 @@ export type ConsoleStats = readonly Numbered<SecondFigures>[];
 /** Answer of `/console/log`. */
 export type ConsoleLog = readonly Numbered<LogLine>[];
 
-/** Answer of `/console/findings`. */
-export type ConsoleFindings = readonly (Finding & { readonly caution: string | null })[];
-
 /** Answer of `/console/config`. */
 export type ConsoleConfig = readonly ShownOption[];
 
@@ -35,7 +28,8 @@ export interface ConsoleParts {
   readonly readFiles: () => Promise<ConsoleFiles>;
   readonly recorder: Recorder;
   readonly handleApi: HandleApi;
-  readonly diagnose: () => Promise<readonly Finding[]>;
+  /** Data of wings by path. */
+  readonly data: AdminData;
   /** Returns the resident memory in bytes; null where the runtime does not show it. */
   readonly memory: () => number | null;
   readonly isLive: () => boolean;
@@ -112,17 +106,25 @@ function dataRoutes(
   parts: ConsoleParts,
 ): ReadonlyMap<string, Respond> {
   const { recorder } = parts;
-  const findings = cachedFindings(parts, service.now);
   const json = (read: (query: URLSearchParams, request: Request) => unknown): Respond => {
     return async (request) => {
       recorder.watch();
-      const body = JSON.stringify(await read(new URL(request.url).searchParams, request));
-      return respond(body, "application/json; charset=utf-8");
+      try {
+        const body = JSON.stringify(await read(new URL(request.url).searchParams, request));
+        return respond(body, "application/json; charset=utf-8");
+      } catch (error) {
+        if (!(error instanceof AdminDataError)) throw error;
+        return respond(`${error.message}\n`, plainText, error.status);
+      }
     };
   };
+  const ofWings = Array.from(
+    parts.data,
+    ([path, read]) => [path, json((_, request) => read(request))] as const,
+  );
   return new Map([
+    ...ofWings,
     ["/console/state", json((_, request) => consoleState(service, parts, request))],
-    ["/console/findings", json(findings)],
     ["/console/stats", json((query) => recorder.figures.after(numberOf(query, "after")))],
     ["/console/requests", json((query) => requests(recorder, query))],
     ["/console/log", json((query) => recorder.lines.after(numberOf(query, "after")))],
@@ -131,8 +133,6 @@ function dataRoutes(
       json(() => service.snapshot.config.adminSignIn ? consoleRoles(service) : {}),
     ],
     ["/console/token", (request) => signedIn(service, request)],
-    ["/console/why", (request) => explained(service, request)],
-    ["/console/access", json((query) => access(service, query.get("schema")))],
     ["/console/config", json(() => shownOptions(service.snapshot.config))],
     [
       "/console/schema",
@@ -144,12 +144,6 @@ function dataRoutes(
       }),
     ],
   ]);
-}
-
-/** Resolves with the access of roles to an exposed schema. */
-function access({ database, snapshot: { config } }: RequestService, name: string | null) {
-  const schemas = config.dbSchemas.filter((each) => each === name);
-  return readAccess(database, { config: { ...config, dbSchemas: schemas }, limit: maxListed });
 }
 
 /** Greatest body of a request for a token. */
@@ -174,44 +168,6 @@ async function signedIn(service: RequestService, request: Request): Promise<Resp
   } catch (error) {
     return respond(`${error instanceof Error ? error.message : error}\n`, plainText, 400);
   }
-}
-
-/** Responds with the explanation of a request: a list of lines. */
-async function explained(service: RequestService, request: Request): Promise<Response> {
-  const length = Number(request.headers.get("content-length") ?? Infinity);
-  if (request.method !== "POST" || length > 1_000_000) {
-    await request.body?.cancel();
-    return respond("Send a request of at most 1 MB\n", plainText, 400);
-  }
-  try {
-    // Without admin-sign-in, the console shows no rows beyond those of the API.
-    const hiddenRows = service.snapshot.config.adminSignIn ? "all" : "none";
-    const parts = { service, database: service.database, hiddenRows } as const;
-    const lines = await explainRequest(parts, await request.json(), null);
-    return respond(JSON.stringify(lines), "application/json; charset=utf-8");
-  } catch (error) {
-    return respond(`${errorFacts(error, service.dialect).message}\n`, plainText, 400);
-  }
-}
-
-/** Milliseconds for which findings are sent again without another diagnosis. */
-const findingsAgeMs = 5000;
-
-/** Returns the function that reads the findings, at most once at a time. */
-function cachedFindings(
-  { diagnose }: ConsoleParts,
-  now: () => number,
-): () => Promise<ConsoleFindings> {
-  let last: { readonly at: number; readonly findings: Promise<ConsoleFindings> } | null = null;
-  return function read() {
-    if (last !== null && now() - last.at < findingsAgeMs) return last.findings;
-    const findings = diagnose().then((found) =>
-      found.map((finding) => ({ ...finding, caution: cautionOf(finding) }))
-    );
-    last = { at: now(), findings };
-    findings.catch(() => last = null);
-    return findings;
-  };
 }
 
 function requests(recorder: Recorder, query: URLSearchParams) {

@@ -1,0 +1,59 @@
+/** The port of wings: a wing is a capability that the API can do without. `src/process/wings.ts`
+ * lists those of the program. @module */
+import type { Config } from "../state/config/options.ts";
+import type { RequestService } from "../state/app_state/request_service.ts";
+import type { Service } from "../state/app_state/service.ts";
+import type { ServiceOptions } from "../state/app_state/service_options.ts";
+import type { Command } from "./command.ts";
+import type { PathHost } from "./handler/exchange.ts";
+
+/** The parts that a wing adds. Each may be absent. */
+export interface Wing {
+  /** Name of its folder. */
+  readonly name: string;
+  /** Rejects with an `Error` of one line if a package is missing that the configuration needs. */
+  readonly requirePackages?: (config: Config) => Promise<void>;
+  /** Opens the paths that it answers in place of the API; null if the configuration has none. */
+  readonly openPaths?: (
+    service: RequestService,
+    loading: ServiceOptions["loading"],
+  ) => PathHost | null;
+  /** In the order of `--help`. */
+  readonly commands?: readonly Command[];
+  /** Data of the console by path of the admin server. */
+  readonly adminData?: (service: Service, options: AdminDataOptions) => AdminData;
+}
+
+/** Facts that data of the console depends on. */
+export interface AdminDataOptions {
+  /** The words that call the program, in SQL and advice. */
+  readonly program: string;
+  /** Requests without a token run as the login role, as quick mode chose and reported. */
+  readonly isLoginRole: boolean;
+}
+
+/**
+ * Functions that resolve with the data of a path, which is sent as JSON. They reject with an `AdminDataError`
+ * for a request that they refuse.
+ */
+export type AdminData = ReadonlyMap<string, (request: Request) => unknown>;
+
+/** A refused request for data: its status, and the reason in one line. */
+export class AdminDataError extends Error {
+  override readonly name = "AdminDataError";
+  readonly status: number;
+
+  constructor(status: number, reason: string) {
+    super(reason);
+    this.status = status;
+  }
+}
+
+/** Opens the paths that wings answer. */
+export function openPaths(
+  wings: readonly Wing[],
+  service: RequestService,
+  loading: ServiceOptions["loading"],
+): readonly PathHost[] {
+  return wings.flatMap(({ openPaths }) => openPaths?.(service, loading) ?? []);
+}

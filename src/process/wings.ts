@@ -1,0 +1,20 @@
+/** The wings of the program. @module */
+import type { AdminData, AdminDataOptions, Wing } from "../api/wing.ts";
+import type { Service } from "../state/app_state/service.ts";
+import { auditWing } from "../wings/audit/audit.ts";
+import { liveWing } from "../wings/live/live_host.ts";
+import { mcpWing } from "../wings/mcp/mcp_host.ts";
+import { shadowCommand } from "../wings/shadow/command.ts";
+
+/** In the order of `--help`; the first that has a path answers it. */
+export const wings: readonly Wing[] = [
+  auditWing,
+  mcpWing(),
+  liveWing,
+  { name: "shadow", commands: [shadowCommand] },
+];
+
+/** Returns the data of the console that wings have. */
+export function adminData(service: Service, options: AdminDataOptions): AdminData {
+  return new Map(wings.flatMap(({ adminData }) => [...adminData?.(service, options) ?? []]));
+}
