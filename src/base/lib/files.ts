@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import process from "node:process";
-import { oneLine } from "../observe/redact.ts";
 import { errorCode } from "./error_code.ts";
 import { nearest } from "./nearest.ts";
+import { oneLine } from "./printable.ts";
 
 export type ReadBytes = (path: string) => Uint8Array<ArrayBuffer>;
 

@@ -1,5 +1,10 @@
 /** Texts for terminals. @module */
 
+/** Puts a text on one line. Replaces control characters by spaces and removes tabs. */
+export function oneLine(source: string): string {
+  return source.trim().replaceAll("\t", "").replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
+}
+
 /** Escapes control characters, which could change the terminal. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (character) => {

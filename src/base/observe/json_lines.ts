@@ -7,8 +7,9 @@ import {
   linesOf,
   type LogLevel,
 } from "./observation.ts";
-import { oneLine, redact } from "./redact.ts";
+import { redact } from "./redact.ts";
 import type { LineFormat } from "./text_lines.ts";
+import { oneLine } from "../lib/printable.ts";
 
 /** Members of diagnostic events follow in alphabetical order. */
 export function jsonLines(call: CallWords): LineFormat {

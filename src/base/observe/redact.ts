@@ -1,4 +1,5 @@
 /** Makes foreign texts safe for one line of a log. @module */
+import { oneLine } from "../lib/printable.ts";
 
 /** Longer texts are cut, so that one event cannot fill the log. */
 const maxTextChars = 8192;
@@ -10,11 +11,6 @@ export function redact(source: string): string {
     .replace(/[\w.-]+/g, (word) => (isToken(word) ? "***" : word))
     .replace(/\S+/g, hideAuthority)
     .replace(/(password\s*=\s*)('[^']*'?|[^\s'&]*)/gi, "$1***");
-}
-
-/** Puts a text on one line. Replaces control characters by spaces and removes tabs. */
-export function oneLine(source: string): string {
-  return source.trim().replaceAll("\t", "").replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
 }
 
 /** Returns whether a word is a JWT: three parts between dots, and a JSON object in base64 first. */

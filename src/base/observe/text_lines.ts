@@ -1,7 +1,7 @@
 /** Formats events as lines of text. @module */
 import type { CallWords } from "./call_words.ts";
 import { type Diagnostic, type FinishedRequest, linesOf } from "./observation.ts";
-import { oneLine } from "./redact.ts";
+import { oneLine } from "../lib/printable.ts";
 
 /** Formats events as lines without their line feed. */
 export interface LineFormat {

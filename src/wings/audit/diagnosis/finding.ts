@@ -1,7 +1,6 @@
 /** A finding of the diagnosis, and its forms as text. @module */
 import { callText, type CallWords } from "../../../base/observe/call_words.ts";
-import { oneLine } from "../../../base/observe/redact.ts";
-import { counted, printable, printableJson } from "../../../base/lib/printable.ts";
+import { counted, oneLine, printable, printableJson } from "../../../base/lib/printable.ts";
 
 /** Levels from the most to the least severe. */
 export const findingLevels = ["error", "warn", "info"] as const;
