@@ -1,6 +1,6 @@
 /** The differences between the dialects of the interface, one record per dialect. Stages read these
  * values; no stage compares a dialect's name. @module */
-import type { LogLevel } from "./observe/observation.ts";
+import type { LogLevel } from "./log_level.ts";
 
 /** An SQLSTATE or a class of them, an optional pattern of the message, and the status. */
 export interface StatusRule {

@@ -1,15 +1,10 @@
 /** Formats events as lines of JSON, one object per line. @module */
 import type { CallWords } from "./call_words.ts";
-import {
-  type Diagnostic,
-  diagnostics,
-  type FinishedRequest,
-  linesOf,
-  type LogLevel,
-} from "./observation.ts";
+import { type Diagnostic, diagnostics, type FinishedRequest, linesOf } from "./observation.ts";
 import { redact } from "./redact.ts";
 import type { LineFormat } from "./text_lines.ts";
 import { oneLine } from "../lib/printable.ts";
+import type { LogLevel } from "../log_level.ts";
 
 /** Members of diagnostic events follow in alphabetical order. */
 export function jsonLines(call: CallWords): LineFormat {

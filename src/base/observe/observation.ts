@@ -7,11 +7,7 @@ import {
 } from "../errors/target_name_warning.ts";
 import { callText, type CallWords } from "./call_words.ts";
 import { redact } from "./redact.ts";
-
-/** Log levels, from the one that logs least to the one that logs most. */
-export const logLevels = ["crit", "error", "warn", "info", "debug"] as const;
-
-export type LogLevel = typeof logLevels[number];
+import { type LogLevel, logLevels } from "../log_level.ts";
 
 /** An error with all the fields of an error response. */
 export interface ReportedError {

@@ -8,11 +8,11 @@ import {
   diagnostics as rows,
   isDiagnostic,
   isLogged,
-  type LogLevel,
   type Observation,
 } from "./observation.ts";
 import { type Schedule, schedule } from "../lib/timers.ts";
 import { textLines } from "./text_lines.ts";
+import type { LogLevel } from "../log_level.ts";
 
 /** Logs an event. Never throws. */
 export type Report = (event: Observation) => void;

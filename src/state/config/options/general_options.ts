@@ -1,8 +1,8 @@
 /** Options of the dialect, the log and the answers. @module */
 import { svcDialect } from "../../../base/dialect.ts";
-import { logLevels } from "../../../base/observe/observation.ts";
 import { boolean, dialectName, oneOf } from "../codecs.ts";
 import { flag, option } from "./option.ts";
+import { logLevels } from "../../../base/log_level.ts";
 
 export const generalOptions = {
   "client-error-verbosity": option({

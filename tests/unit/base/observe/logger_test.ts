@@ -3,11 +3,11 @@ import {
   type Diagnostic,
   diagnostics,
   isLogged,
-  type LogLevel,
 } from "../../../../src/base/observe/observation.ts";
 import { redact } from "../../../../src/base/observe/redact.ts";
 import { textLines } from "../../../../src/base/observe/text_lines.ts";
 import { assertLinearTime } from "../../../support/timing/linear_time.ts";
+import type { LogLevel } from "../../../../src/base/log_level.ts";
 
 const call = { program: "npx ./svc-api.tgz", source: "my.conf" };
 const { diagnostic } = textLines(call, () => -300);

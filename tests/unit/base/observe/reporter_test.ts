@@ -1,8 +1,9 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { LogLevel, Observation } from "../../../../src/base/observe/observation.ts";
+import type { Observation } from "../../../../src/base/observe/observation.ts";
 import { LineSink } from "../../../../src/base/observe/line_sink.ts";
 import { createReporter } from "../../../../src/base/observe/reporter.ts";
 import { fakeClock } from "../../../support/timing/fake_clock.ts";
+import type { LogLevel } from "../../../../src/base/log_level.ts";
 
 /** Members of a finished request that the text format does not show. */
 const unlogged = {

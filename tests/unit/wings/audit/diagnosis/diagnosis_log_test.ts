@@ -2,7 +2,8 @@ import { deepStrictEqual } from "node:assert/strict";
 import { DiagnosisLog } from "../../../../../src/wings/audit/diagnosis/diagnosis_log.ts";
 import type { Finding } from "../../../../../src/wings/audit/diagnosis/finding.ts";
 import { pgrstDialect, svcDialect } from "../../../../../src/base/dialect.ts";
-import type { LogLevel, Observation } from "../../../../../src/base/observe/observation.ts";
+import type { Observation } from "../../../../../src/base/observe/observation.ts";
+import type { LogLevel } from "../../../../../src/base/log_level.ts";
 
 const error = finding("error", "a");
 const warning = finding("warn", "b");
