@@ -1,14 +1,13 @@
 /** Plans filters and groups as conditions, with the conversions that types need. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import type {
-  Field,
   Filter,
   LogicGroup,
   LogicTree,
   Operation,
   SimpleOperator,
 } from "../request/url/query_types.ts";
-import type { Operand, Value } from "../request/url/value_types.ts";
+import type { Field, Operand, Value } from "../request/url/value_types.ts";
 import type { QualifiedName, Relation } from "../../state/schema_cache/schema_cache.ts";
 import { cachedColumn, type FieldScope } from "./values/fields.ts";
 import { ownNames, valueOf } from "./read/level_names.ts";

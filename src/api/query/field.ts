@@ -1,8 +1,9 @@
 /** Renders columns, JSON paths, casts and functions. @module */
 import type { PlannedField, RowType } from "../plan/read/read_node.ts";
-import type { FullTextOperator, PathStep } from "../request/url/query_types.ts";
+import type { FullTextOperator } from "../request/url/query_types.ts";
 import type { QualifiedName } from "../../state/schema_cache/schema_cache.ts";
 import { emptySql, ident, join, param, type Sql, sql, typeName } from "../../base/sql/fragment.ts";
+import type { PathStep } from "../request/url/value_types.ts";
 
 /** Columns are qualified, as `t."f"` also calls the function `f` with a row of `t`. */
 export function renderField(field: PlannedField, qualifier: Sql): Sql {

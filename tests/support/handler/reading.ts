@@ -7,13 +7,11 @@ import {
   type ReadPlan,
 } from "../../../src/api/plan/read/read_plan.ts";
 import type {
-  Field,
   Filter,
   LogicGroup,
   LogicTree,
   Operation,
   OrderTerm,
-  PathStep,
   QueryParams,
   SelectAll,
   SelectField,
@@ -33,6 +31,7 @@ import type {
   SchemaCache,
   SchemaCacheData,
 } from "../../../src/state/schema_cache/schema_cache.ts";
+import type { Field, PathStep } from "../../../src/api/request/url/value_types.ts";
 
 /** Preferences of a request without the header `Prefer`. */
 export const noPreferences: Preferences = {

@@ -1,7 +1,7 @@
 /** Conditions on the groups of a node with aggregates (HAVING). @module */
 import { errors } from "../../../base/errors/catalogue.ts";
-import type { Field, Filter, LogicTree } from "../../request/url/query_types.ts";
-import type { Value } from "../../request/url/value_types.ts";
+import type { Filter, LogicTree } from "../../request/url/query_types.ts";
+import type { Field, Value } from "../../request/url/value_types.ts";
 import { comparedOf, planFilter } from "../conditions.ts";
 import type { FieldScope } from "../values/fields.ts";
 import { isAggregateItem, type KeyedItem, type LevelNames, valueOf } from "./level_names.ts";

@@ -5,9 +5,9 @@ import type {
   Operation,
   OrderTerm,
   PageDirection,
-  PathStep,
 } from "../../request/url/query_types.ts";
 import type { ColumnPair, QualifiedName } from "../../../state/schema_cache/schema_cache.ts";
+import type { PathStep } from "../../request/url/value_types.ts";
 
 export interface RowType {
   readonly type: QualifiedName;

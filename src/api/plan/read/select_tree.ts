@@ -8,7 +8,6 @@ import type {
   AtLevel,
   Clause,
   EmbedTest,
-  Field,
   Filter,
   LogicGroup,
   LogicTree,
@@ -22,6 +21,7 @@ import type {
   SelectValue,
 } from "../../request/url/query_types.ts";
 import { isAggregateItem, isKeyed } from "./level_names.ts";
+import type { Field } from "../../request/url/value_types.ts";
 
 /** An entry of a select list that is not an embed. */
 export type FieldItem = SelectField | SelectValue | SelectAll;

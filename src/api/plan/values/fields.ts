@@ -1,9 +1,9 @@
 /** Columns of a node, and paths into their values. @module */
-import type { Field, PathStep } from "../../request/url/query_types.ts";
 import type { Relation, SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
 import type { LevelNames } from "../read/level_names.ts";
 import type { PlannedField, RowType } from "../read/read_node.ts";
 import type { ValueRules } from "./values.ts";
+import type { Field, PathStep } from "../../request/url/value_types.ts";
 
 /** The scope that resolves the field names of a node. */
 export interface FieldScope {

@@ -4,9 +4,10 @@ import { errors } from "../../../base/errors/catalogue.ts";
 import { group } from "./logic_grammar.ts";
 import { field } from "./name_grammar.ts";
 import type { ValuedParam } from "./query_string.ts";
-import type { Clause, Field, NamedClause } from "./query_types.ts";
+import type { Clause, NamedClause } from "./query_types.ts";
 import { readText } from "./read_text.ts";
 import type { Scanner } from "./scanner.ts";
+import type { Field } from "./value_types.ts";
 
 const maxTexts = 32;
 const maxDistinctTerms = 32;

@@ -1,7 +1,7 @@
 /** Names, JSON paths and fields in the query string. @module */
-import type { Field, PathStep } from "./query_types.ts";
 import type { Scanner } from "./scanner.ts";
 import { readText } from "./read_text.ts";
+import type { Field, PathStep } from "./value_types.ts";
 
 const space = 0x20;
 const quote = 0x22;

@@ -1,21 +1,6 @@
 /** The parsed query string, before anything is looked up in the schema cache. @module */
 import type { ServiceError } from "../../../base/errors/service_error.ts";
-import type { Operand, Value } from "./value_types.ts";
-
-/** One step of a JSON path. `->` keeps JSON, `->>` gives text. */
-export interface PathStep {
-  readonly arrow: "->" | "->>";
-  readonly operand:
-    | { readonly kind: "key"; readonly key: string }
-    /** Decimal digits with an optional minus sign, as sent. */
-    | { readonly kind: "index"; readonly index: string };
-}
-
-/** A column, or a place inside it. */
-export interface Field {
-  readonly name: string;
-  readonly path: readonly PathStep[];
-}
+import type { Field, Operand, Value } from "./value_types.ts";
 
 export type JoinType = "left" | "inner";
 

@@ -1,7 +1,6 @@
 /** The value of `select`. @module */
 import { cast, fieldFrom, name, seesName } from "./name_grammar.ts";
 import type {
-  Field,
   JoinType,
   SelectField,
   SelectItem,
@@ -12,7 +11,7 @@ import type {
 } from "./query_types.ts";
 import type { Scanner } from "./scanner.ts";
 import { castSteps, seesCall, steps } from "./value_grammar.ts";
-import type { Value } from "./value_types.ts";
+import type { Field, Value } from "./value_types.ts";
 
 const itemStart = ['"..."', "field name (* or [a..z0..9_$])", '"*"', '"count()"'] as const;
 const closing = ['")"'] as const;

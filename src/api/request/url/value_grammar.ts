@@ -3,8 +3,9 @@ import { errors } from "../../../base/errors/catalogue.ts";
 import { cast, fieldFrom, ident, name } from "./name_grammar.ts";
 import { operators } from "./operators.ts";
 import type { Scanner } from "./scanner.ts";
-import type { Field, Filter } from "./query_types.ts";
+import type { Filter } from "./query_types.ts";
 import type {
+  Field,
   Operand,
   RelatedOperand,
   Value,

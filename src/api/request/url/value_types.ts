@@ -1,6 +1,20 @@
 /** Values in the query string: columns with casts and calls behind them, such as
  * `bought.date_trunc(month)::date` and `price.sum().round(2)`. @module */
-import type { Field } from "./query_types.ts";
+
+/** One step of a JSON path. `->` keeps JSON, `->>` gives text. */
+export interface PathStep {
+  readonly arrow: "->" | "->>";
+  readonly operand:
+    | { readonly kind: "key"; readonly key: string }
+    /** Decimal digits with an optional minus sign, as sent. */
+    | { readonly kind: "index"; readonly index: string };
+}
+
+/** A column, or a place inside it. */
+export interface Field {
+  readonly name: string;
+  readonly path: readonly PathStep[];
+}
 
 /** `field::cast.call(…)::cast…` */
 export interface Value {

@@ -1,7 +1,6 @@
 /** Prints what a query string says as a query string: the other way round of reading one. @module
  */
 import type {
-  Field,
   Filter,
   JoinType,
   LogicTree,
@@ -11,6 +10,7 @@ import type {
   SelectItem,
 } from "../../../../src/api/request/url/query_types.ts";
 import type {
+  Field,
   Operand,
   Value,
   ValueArgument,

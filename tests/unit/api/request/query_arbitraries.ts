@@ -3,18 +3,18 @@ import fc from "fast-check";
 import { operatorWords } from "../../../../src/api/request/url/operators.ts";
 import type {
   EmbedTest,
-  Field,
   Filter,
   IsWord,
   LogicGroup,
   LogicTree,
   Operation,
   OrderTerm,
-  PathStep,
   SelectItem,
 } from "../../../../src/api/request/url/query_types.ts";
 import type {
+  Field,
   Operand,
+  PathStep,
   Value,
   ValueArgument,
   ValueStep,

@@ -2,17 +2,20 @@ import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import { ServiceError } from "../../../../src/base/errors/service_error.ts";
 import { parseQuery, type QueryMode } from "../../../../src/api/request/url/query_params.ts";
 import type {
-  Field,
   LogicGroup,
   LogicTree,
   Operation,
   OrderTerm,
-  PathStep,
   QueryParams,
   SelectField,
   SelectItem,
 } from "../../../../src/api/request/url/query_types.ts";
-import type { Operand, ValueStep } from "../../../../src/api/request/url/value_types.ts";
+import type {
+  Field,
+  Operand,
+  PathStep,
+  ValueStep,
+} from "../../../../src/api/request/url/value_types.ts";
 import { query as queryOf } from "../../../support/handler/reading.ts";
 import { refusalOf } from "../../../support/handler/refusal.ts";
 
