@@ -5,9 +5,10 @@ import { serviceHandler } from "../../api/handler/handler.ts";
 import { turn } from "../../base/lib/timers.ts";
 import { isRead, proxyHandler } from "./proxy.ts";
 import { Shadow } from "./shadow.ts";
-import { type ReadLine, Tally } from "./tally.ts";
+import { Tally } from "./tally.ts";
 import { type Command, type CommandCall, type CommandContext, flagsOf } from "../../api/command.ts";
 import { print, printError } from "../../base/observe/output.ts";
+import type { ReadLine } from "./shape.ts";
 
 export const shadowCommand: Command = {
   name: "shadow",

@@ -1,8 +1,9 @@
 /** Repeats reads of an upstream server in this process, and compares the answers. @module */
 import { compareAnswers, rowOrder } from "./compare.ts";
-import type { ReadLine, Tally } from "./tally.ts";
+import type { Tally } from "./tally.ts";
 import { observedAnswer, type TimedAnswer } from "./timed_answer.ts";
 import type { HandleApi } from "../../api/handler/handler.ts";
+import type { ReadLine } from "./shape.ts";
 
 export interface ShadowOptions {
   /** Origin and path before the targets of requests, without a slash at the end. */

@@ -3,7 +3,13 @@ import { redact } from "../../base/observe/redact.ts";
 import { operators } from "../../api/request/url/operators.ts";
 import { percentDecode } from "../../base/http/percent.ts";
 import { splitQuery } from "../../api/request/url/query_string.ts";
-import type { ReadLine } from "./tally.ts";
+
+/** A read, by its request line. */
+export interface ReadLine {
+  readonly method: string;
+  /** Path and query string. */
+  readonly target: string;
+}
 
 /** Characters of a text in a report. */
 const maxTextChars = 160;

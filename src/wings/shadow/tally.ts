@@ -1,6 +1,6 @@
 /** Counts reads by their shape, and writes the report. @module */
 import type { AnswerDifferences } from "./compare.ts";
-import { isSecretName, shapeOf, shownTarget, shownText } from "./shape.ts";
+import { isSecretName, type ReadLine, shapeOf, shownTarget, shownText } from "./shape.ts";
 import { percentile } from "../../base/lib/percentile.ts";
 
 /** Shapes that are counted each by itself; reads of others are counted together. */
@@ -9,13 +9,6 @@ const maxShapes = 1000;
 const maxDurations = 10_000;
 /** Differences that an example shows. */
 const maxShown = 5;
-
-/** A read, by its request line. */
-export interface ReadLine {
-  readonly method: string;
-  /** Path and query string. */
-  readonly target: string;
-}
 
 interface ShapeCount {
   compared: number;
