@@ -1,7 +1,7 @@
 import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
 import { SqlSession } from "../../src/database/connection/sql_session.ts";
-import { parseCaseFile } from "../../src/wings/audit/policy_test/case_file.ts";
-import { type CaseResult, runFile } from "../../src/wings/audit/policy_test/case_handler.ts";
+import { type CaseResult, parseCaseFile } from "../../src/wings/audit/policy_test/case_file.ts";
+import { runFile } from "../../src/wings/audit/policy_test/case_handler.ts";
 import { answerText } from "../../src/wings/audit/policy_test/expectation.ts";
 import { type Engine, engines } from "../support/database/engines.ts";
 import { policyDatabase } from "../support/handler/policy_database.ts";

@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { svcDialect } from "../../../base/dialect.ts";
-import { withAnswers } from "../policy_test/case_file.ts";
-import { type CaseResult, runFile } from "../policy_test/case_handler.ts";
+import { type CaseResult, withAnswers } from "../policy_test/case_file.ts";
+import { runFile } from "../policy_test/case_handler.ts";
 import { generateTests } from "../policy_test/generate.ts";
 import { failureText, gapsText, junitText, summaryText } from "../policy_test/report.ts";
 import {

@@ -1,8 +1,13 @@
 /** Parses files of policy tests: fixtures, callers and cases between lines of `===`. @module */
 import type { Identity } from "../../../state/auth/jwt_cache.ts";
 import { parseJsonObject } from "../../../base/lib/json_object.ts";
-import type { CaseResult } from "./case_handler.ts";
-import { answerText, type Expectation, jsonOf, parseExpectation } from "./expectation.ts";
+import {
+  answerText,
+  type CaseAnswer,
+  type Expectation,
+  jsonOf,
+  parseExpectation,
+} from "./expectation.ts";
 
 /** A request as a case states it. */
 export interface CaseRequest {
@@ -25,6 +30,18 @@ export interface PolicyCase extends CaseRequest {
   readonly caller: CaseCaller | null;
   /** Null without `=>`. */
   readonly expectation: Expectation | null;
+}
+
+/** The result of a case. */
+export interface CaseResult {
+  /** As named in reports. */
+  readonly file: string;
+  readonly case: PolicyCase;
+  /** That of the caller; null without an anonymous role. */
+  readonly role: string | null;
+  readonly answer: CaseAnswer;
+  /** Null if the case passed. */
+  readonly difference: string | null;
 }
 
 /** A file of policy tests; `fixtures` is the SQL above the first `===`. */

@@ -8,7 +8,7 @@ import type { TransportSetup } from "../../../api/command.ts";
 import { serviceHandler } from "../../../api/handler/handler.ts";
 import { isJsonObject } from "../../../base/lib/json_object.ts";
 import { Service } from "../../../state/app_state/service.ts";
-import type { CaseFile, CaseRequest, PolicyCase } from "./case_file.ts";
+import type { CaseFile, CaseRequest, CaseResult, PolicyCase } from "./case_file.ts";
 import { answerText, type CaseAnswer, differenceOf } from "./expectation.ts";
 import { type FixtureScript, type ReadInclude, withFixtures } from "./fixtures.ts";
 
@@ -19,18 +19,6 @@ export interface RunSetup extends TransportSetup {
 
 /** A service behind fixtures. */
 export type CaseService = { readonly service: Service; readonly database: Database };
-
-/** The result of a case. */
-export interface CaseResult {
-  /** As named in reports. */
-  readonly file: string;
-  readonly case: PolicyCase;
-  /** That of the caller; null without an anonymous role. */
-  readonly role: string | null;
-  readonly answer: CaseAnswer;
-  /** Null if the case passed. */
-  readonly difference: string | null;
-}
 
 /** Runs a file in one transaction, which rolls back. Rejects as {@linkcode withFixtures} does. */
 export async function runFile(

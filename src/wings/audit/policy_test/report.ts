@@ -2,7 +2,8 @@
 import { readAccess } from "../access/cells.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";
 import { printable } from "../../../base/lib/printable.ts";
-import { type CaseResult, type RunSetup, withCaseService } from "./case_handler.ts";
+import { type RunSetup, withCaseService } from "./case_handler.ts";
+import type { CaseResult } from "./case_file.ts";
 
 /** Returns a line for each case that failed. `why` is the call of `svc why` without its operand. */
 export function failureText(results: readonly CaseResult[], why: string): string {
