@@ -3,29 +3,15 @@
  * names, and objects of the schema cache, which has no privileges. @module */
 import { decodeProtectedHeader } from "jose";
 import { nearest } from "../../base/lib/nearest.ts";
-import type { Config } from "../../state/config/options.ts";
 import { isEmbedded } from "../../database/open.ts";
 import type { ErrorFields } from "../../base/errors/service_error.ts";
 import { quotable } from "../../base/errors/quoting.ts";
 import { operatorWords } from "../request/url/operators.ts";
 import { splitQuery } from "../request/url/query_string.ts";
-import type { RawRequest } from "../request/raw_request.ts";
 import { createAdvice, privilegeAdvice } from "./privilege_advice.ts";
 import { replacesHint, requestAdvice } from "./request_advice.ts";
-import type { SchemaCacheData } from "../../state/schema_cache/schema_cache.ts";
 import { bearerToken } from "../../state/auth/credential.ts";
-
-export interface AdviceContext {
-  readonly pieces: RawRequest;
-  /** Null when authentication failed. */
-  readonly role: string | null;
-  /** Null before the first load. Default: null. */
-  readonly cache?: SchemaCacheData | null;
-  readonly config: Pick<
-    Config,
-    "dbReadOnly" | "dbSchemas" | "dbSchemaWatch" | "dbUri" | "dbPlanEnabled"
-  >;
-}
+import type { AdviceContext } from "./advice_context.ts";
 
 type Adviser = (fields: ErrorFields, context: AdviceContext) => string | null;
 

@@ -5,7 +5,7 @@ import { percentDecode } from "../../base/http/percent.ts";
 import { decodeQueryText, splitQuery } from "../request/url/query_string.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import { nameText } from "../../base/sql/name_text.ts";
-import type { AdviceContext } from "./advice.ts";
+import type { AdviceContext } from "./advice_context.ts";
 
 /** Returns the hint for SQLSTATE 42501 by PostgreSQL's message; null for another message. */
 export function privilegeAdvice({ message }: ErrorFields, context: AdviceContext): string | null {

@@ -7,7 +7,7 @@ import { percentDecode } from "../../base/http/percent.ts";
 import { splitQuery } from "../request/url/query_string.ts";
 import type { Column, Relation, SchemaCacheData } from "../../state/schema_cache/schema_cache.ts";
 import { bearerToken } from "../../state/auth/credential.ts";
-import type { AdviceContext } from "./advice.ts";
+import type { AdviceContext } from "./advice_context.ts";
 
 /** Returns the corrected part of a request; null if the error has no correction here. */
 export function requestAdvice(fields: ErrorFields, context: AdviceContext): string | null {

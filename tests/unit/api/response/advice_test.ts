@@ -1,9 +1,10 @@
 import { strictEqual } from "node:assert/strict";
 import type { ErrorFields } from "../../../../src/base/errors/service_error.ts";
-import { type AdviceContext, adviceFor } from "../../../../src/api/response/advice.ts";
+import { adviceFor } from "../../../../src/api/response/advice.ts";
 import { requestAdvice } from "../../../../src/api/response/request_advice.ts";
 import { assertLinearTime } from "../../../support/timing/linear_time.ts";
 import { nameText } from "../../../../src/base/sql/name_text.ts";
+import type { AdviceContext } from "../../../../src/api/response/advice_context.ts";
 
 const config: AdviceContext["config"] = {
   dbReadOnly: false,

@@ -1,0 +1,16 @@
+/** The request and the state that hints depend on. @module */
+import type { Config } from "../../state/config/options.ts";
+import type { SchemaCacheData } from "../../state/schema_cache/schema_cache.ts";
+import type { RawRequest } from "../request/raw_request.ts";
+
+export interface AdviceContext {
+  readonly pieces: RawRequest;
+  /** Null when authentication failed. */
+  readonly role: string | null;
+  /** Null before the first load. Default: null. */
+  readonly cache?: SchemaCacheData | null;
+  readonly config: Pick<
+    Config,
+    "dbReadOnly" | "dbSchemas" | "dbSchemaWatch" | "dbUri" | "dbPlanEnabled"
+  >;
+}
