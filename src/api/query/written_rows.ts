@@ -1,6 +1,5 @@
 /** Renders the rows of a body, which PostgreSQL expands from JSON. @module */
-import type { WrittenRows } from "../plan/write/mutate_plan.ts";
-import type { WrittenColumn } from "../plan/write/written_column.ts";
+import type { WrittenColumn, WrittenRows } from "../plan/write/written_column.ts";
 import {
   catalogueSql,
   ident,

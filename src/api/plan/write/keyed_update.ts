@@ -1,8 +1,7 @@
 /** Plans an update whose body has one object per row: `PATCH /orders?on=id`. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import type { ApiRequest } from "../../request/api_request.ts";
-import type { WrittenRows } from "./mutate_plan.ts";
-import type { WrittenColumn } from "./written_column.ts";
+import type { WrittenColumn, WrittenRows } from "./written_column.ts";
 
 /** How rows of the body match rows of the relation. */
 export interface RowKey {

@@ -23,19 +23,15 @@ import {
   valueRules,
 } from "../read/read_plan.ts";
 import { plainField } from "../read/select_list.ts";
-import { csvColumn, type WrittenColumn, writtenColumn } from "./written_column.ts";
+import {
+  csvColumn,
+  type WrittenColumn,
+  writtenColumn,
+  type WrittenRows,
+} from "./written_column.ts";
 
 export interface WriteContext extends PlanContext {
   readonly relation: Relation;
-}
-
-/** The rows of a body. PostgreSQL expands the JSON. */
-export interface WrittenRows {
-  readonly json: string | Uint8Array;
-  readonly shape: "object" | "array";
-  readonly columns: readonly WrittenColumn[];
-  /** True if missing keys of a row get the column's default. */
-  readonly defaults: boolean;
 }
 
 /** The rows that a limited update or delete changes. */

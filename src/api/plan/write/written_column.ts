@@ -6,6 +6,15 @@ import type {
   SchemaCache,
 } from "../../../state/schema_cache/schema_cache.ts";
 
+/** The rows of a body. PostgreSQL expands the JSON. */
+export interface WrittenRows {
+  readonly json: string | Uint8Array;
+  readonly shape: "object" | "array";
+  readonly columns: readonly WrittenColumn[];
+  /** True if missing keys of a row get the column's default. */
+  readonly defaults: boolean;
+}
+
 export interface WrittenColumn {
   readonly name: string;
   /** Type with modifier, as the catalogue prints it. */

@@ -2,7 +2,7 @@
 import type { AccessCell } from "../access/cells.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
 import { parseJsonObject } from "../../../base/lib/json_object.ts";
-import type { MutatePlan, WrittenRows } from "../../../api/plan/write/mutate_plan.ts";
+import type { MutatePlan } from "../../../api/plan/write/mutate_plan.ts";
 import type { ReadPlan } from "../../../api/plan/read/read_plan.ts";
 import { rowsText } from "../policy_test/expectation.ts";
 import { renderConditions } from "../../../api/query/condition.ts";
@@ -20,6 +20,7 @@ import {
 } from "../../../base/sql/fragment.ts";
 import { param, quoteIdent, type Sql, sql } from "../../../base/sql/fragment.ts";
 import { needsOf, type RowPlan, type TableFacts } from "./needs.ts";
+import type { WrittenRows } from "../../../api/plan/write/written_column.ts";
 
 type Texts = readonly string[];
 
