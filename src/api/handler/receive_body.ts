@@ -2,7 +2,6 @@
 import { errors } from "../../base/errors/catalogue.ts";
 import { systemClock } from "../../base/lib/clock.ts";
 import { schedule } from "../../base/lib/timers.ts";
-import type { Payload } from "../request/api_request.ts";
 import { type LongBodyChecks, receiveBody, type ReceivingOptions } from "../request/body/body.ts";
 import { openSpoolFile } from "../../base/lib/spool_file.ts";
 import { BodyPace, MinRate } from "../../base/lib/time_limits.ts";
@@ -11,6 +10,7 @@ import type { PayloadReader } from "../request/body/payload.ts";
 import { hasIdempotencyKey } from "../request/idempotency_key.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
 import type { Exchange } from "./exchange.ts";
+import type { Payload } from "../request/body/body_decoder.ts";
 
 /** How a long body is checked while it arrives, and whether it may be divided. */
 export interface BodyRules extends Pick<DivisionOptions, "isDivisible"> {

@@ -1,8 +1,8 @@
 /** The methods of a resource, for the `Allow` header. They do not depend on privileges. @module */
 import type { Config } from "../../state/config/options.ts";
-import type { OptionsTarget } from "../request/api_request.ts";
 import { acceptedQueries } from "../request/query_request.ts";
 import type { Relation, Routine } from "../../state/schema_cache/schema_cache.ts";
+import type { OptionsTarget } from "../request/action.ts";
 
 export const rootMethods = "OPTIONS,GET,HEAD";
 

@@ -7,7 +7,7 @@ import type { ParamValue } from "../../base/sql/fragment.ts";
 import { fieldsToJson } from "../request/body/form.ts";
 import { isArgumentOrFilter } from "../request/url/query_params.ts";
 import { hasArgumentsInBody } from "../request/body/payload.ts";
-import type { ApiRequest, Payload } from "../request/api_request.ts";
+import type { ApiRequest } from "../request/api_request.ts";
 import type { QueryParams } from "../request/url/query_types.ts";
 import type {
   Parameter,
@@ -18,6 +18,7 @@ import type {
 import { lowerMaxRows } from "./read/max_rows.ts";
 import { type PlanContext, planRead, type ReadPlan } from "./read/read_plan.ts";
 import { suggest } from "./suggest.ts";
+import type { Payload } from "../request/body/body_decoder.ts";
 
 type CallArguments =
   /** Text values by parameter; a variadic parameter has several. */

@@ -2,8 +2,8 @@
 import type { Config } from "../../state/config/options.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { TargetNameUse } from "../../base/errors/target_name_warning.ts";
-import type { ApiRequest, OptionsTarget, Payload } from "../request/api_request.ts";
-import { noBytes } from "../request/body/body_decoder.ts";
+import type { ApiRequest } from "../request/api_request.ts";
+import { noBytes, type Payload } from "../request/body/body_decoder.ts";
 import type { PayloadFormat } from "../request/body/payload.ts";
 import type { Relation, Routine, SchemaCache } from "../../state/schema_cache/schema_cache.ts";
 import {
@@ -37,6 +37,7 @@ import { isRetrySafeRead } from "./retry_safe.ts";
 import { planRoot, type RootPlan } from "./root_plan.ts";
 import { insertedVersionOf, rowVersionOf } from "./write/row_version.ts";
 import { suggest } from "./suggest.ts";
+import type { OptionsTarget } from "../request/action.ts";
 
 export type Plan =
   | {

@@ -1,8 +1,28 @@
 /** Chooses the action of a request by its path and method. @module */
 import { errors } from "../../base/errors/catalogue.ts";
-import type { Action, OptionsTarget } from "./api_request.ts";
 import type { RawRequest } from "./raw_request.ts";
 import { percentDecode } from "../../base/http/percent.ts";
+
+/** The action of a request, chosen by path and method. */
+export type Action =
+  | { readonly kind: "read"; readonly relation: string; readonly headersOnly: boolean }
+  | { readonly kind: "insert"; readonly relation: string }
+  | { readonly kind: "update"; readonly relation: string }
+  | { readonly kind: "put"; readonly relation: string }
+  | { readonly kind: "delete"; readonly relation: string }
+  | {
+    readonly kind: "call";
+    readonly routine: string;
+    /** QUERY has its arguments in the body, as POST has, and can only read. */
+    readonly method: "GET" | "HEAD" | "POST" | "QUERY";
+  }
+  | { readonly kind: "root"; readonly headersOnly: boolean }
+  | { readonly kind: "options"; readonly target: OptionsTarget };
+
+export type OptionsTarget =
+  | { readonly kind: "relation"; readonly relation: string }
+  | { readonly kind: "routine"; readonly routine: string }
+  | { readonly kind: "root" };
 
 export interface ActionConfig {
   /** The function that answers `/`; null for the generated description. */

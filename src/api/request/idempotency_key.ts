@@ -1,9 +1,9 @@
 /** `Idempotency-Key`: a name that a client gives to a write, so that a second one with it has no
  * effect. @module */
 import { errors } from "../../base/errors/catalogue.ts";
-import type { Payload } from "./api_request.ts";
 import { canonicalQuery, splitQuery } from "./url/query_string.ts";
 import type { RawRequest } from "./raw_request.ts";
+import type { Payload } from "./body/body_decoder.ts";
 
 /** Returns whether a request has a key, be it valid or not. */
 export function hasIdempotencyKey({ headers }: Pick<RawRequest, "headers">): boolean {

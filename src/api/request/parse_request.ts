@@ -1,10 +1,10 @@
 /** A request, read as far as it can be without looking at the database's schema. @module */
 import { errors } from "../../base/errors/catalogue.ts";
-import type { Action, ApiRequest } from "./api_request.ts";
+import type { ApiRequest } from "./api_request.ts";
 import type { Config } from "../../state/config/options.ts";
 import type { Dialect } from "../../base/dialect.ts";
 import { parseAccept } from "../../base/http/accept.ts";
-import { type ActionConfig, chooseAction, readPath } from "./action.ts";
+import { type Action, type ActionConfig, chooseAction, readPath } from "./action.ts";
 import {
   hasArgumentsInBody,
   mayKeysVary,

@@ -1,8 +1,8 @@
 /** Preconditions of requests: `If-Match` and `If-None-Match` (RFC 9110, section 13). @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { readTagList, type TagList } from "../../base/http/etag.ts";
-import type { Action } from "./api_request.ts";
 import type { RawRequest } from "./raw_request.ts";
+import type { Action } from "./action.ts";
 
 /** The preconditions that count for a request; null for each that it does not have. */
 export interface Preconditions {

@@ -7,10 +7,7 @@ import { RawDecoder } from "./body/decoders.ts";
 import type { PayloadReader } from "./body/payload.ts";
 import { textOf } from "./body/utf8.ts";
 import { percentDecode } from "../../base/http/percent.ts";
-import type { RawRequest } from "./raw_request.ts";
-
-/** How a request says that its parameters come in the body: by its method, or by its path. */
-export type QueryForm = "method" | "path";
+import type { QueryForm, RawRequest } from "./raw_request.ts";
 
 /** The relation or function of a query request. */
 export interface QueryTarget {

@@ -1,7 +1,9 @@
 /** A request's parts as they were received. @module */
 import { parseCookies } from "../../base/http/cookie.ts";
 import { textOf } from "./body/utf8.ts";
-import type { QueryForm } from "./query_request.ts";
+
+/** How a request says that its parameters come in the body: by its method, or by its path. */
+export type QueryForm = "method" | "path";
 
 /** The request as received, the input of parsing. */
 export interface RawRequest extends HeaderRecords {

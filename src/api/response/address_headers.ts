@@ -1,12 +1,13 @@
 /** Headers that name the GET with the result of a read. @module */
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import type { ApiRequest } from "../request/api_request.ts";
-import { acceptedQueries, type QueryForm } from "../request/query_request.ts";
+import { acceptedQueries } from "../request/query_request.ts";
 import { equalParam } from "../request/url/filter_param.ts";
 import { encodeText, pathSegment } from "../../base/http/percent.ts";
 import { headerValue } from "../../base/errors/http_text.ts";
 import type { Relation } from "../../state/schema_cache/schema_cache.ts";
 import type { Dialect } from "../../base/dialect.ts";
+import type { QueryForm } from "../request/raw_request.ts";
 
 /** Most characters of the URL that the response to a query request names. Servers and proxies accept it. */
 const maxUrlCharacters = 2000;

@@ -12,7 +12,7 @@ import type {
 } from "../../database/batch.ts";
 import type { FailedOperation } from "../../base/errors/service_error.ts";
 import type { Query } from "../query/query.ts";
-import type { ApiRequest, Payload } from "../request/api_request.ts";
+import type { ApiRequest } from "../request/api_request.ts";
 import type { ParamValue } from "../../base/sql/fragment.ts";
 import { type CostLimit, explained } from "./cost_limit.ts";
 import { accessOf, type DataPlan, isExplained, isolationOf } from "./data_plan.ts";
@@ -28,6 +28,7 @@ import {
 import { responseGucCheck } from "./response_guc_check.ts";
 import { type ResultCheck, resultChecks } from "./result_checks.ts";
 import { planContextOf, type SettingsForm, type TransactionSettings } from "./settings.ts";
+import type { Payload } from "../request/body/body_decoder.ts";
 
 /** Whether `Prefer: tx=` may choose how a transaction ends. */
 export function isEndOverridable({ dbTxEnd }: Pick<Config, "dbTxEnd">): boolean {

@@ -4,7 +4,7 @@ import { plan } from "../../plan/plan.ts";
 import { isRetrySafeRead, mayChangeSession } from "../../plan/retry_safe.ts";
 import type { Query } from "../../query/query.ts";
 import { tagsParam } from "../../query/row_version.ts";
-import type { ApiRequest, Payload } from "../../request/api_request.ts";
+import type { ApiRequest } from "../../request/api_request.ts";
 import { parseHead } from "../../request/parse_request.ts";
 import { noPreconditions, readPreconditions } from "../../request/preconditions.ts";
 import type { PayloadReader } from "../../request/body/payload.ts";
@@ -21,6 +21,7 @@ import {
   type QueryShape,
   queryWith,
 } from "./query_shape.ts";
+import type { Payload } from "../../request/body/body_decoder.ts";
 
 interface PlanBasis {
   readonly config: Config;

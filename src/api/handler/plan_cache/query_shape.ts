@@ -1,6 +1,6 @@
 /** Reads the query shape of a request: the request without its operands and body. @module */
 import type { Config } from "../../../state/config/options.ts";
-import type { ApiRequest, Payload } from "../../request/api_request.ts";
+import type { ApiRequest } from "../../request/api_request.ts";
 import type { RawRequest } from "../../request/raw_request.ts";
 import { type CursorPosition, readCursor, writeCursor } from "../../request/url/cursor_text.ts";
 import {
@@ -9,6 +9,7 @@ import {
   type QueryParam,
   splitQuery,
 } from "../../request/url/query_string.ts";
+import type { Payload } from "../../request/body/body_decoder.ts";
 
 export interface QueryShape {
   /** Identifies the shape: equal for all its requests, and for no others. */

@@ -1,9 +1,10 @@
 /** Plans a request while its body arrives: first the head, then the keys of the body, each once. @module */
-import type { ApiRequest, Payload } from "../../request/api_request.ts";
+import type { ApiRequest } from "../../request/api_request.ts";
 import type { PayloadFormat } from "../../request/body/payload.ts";
 import type { SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
 import { type Plan, plan, type PlanConfig, planWithoutBody } from "../plan.ts";
 import { isDivisibleInsert } from "../retry_safe.ts";
+import type { Payload } from "../../request/body/body_decoder.ts";
 
 interface BodyPlanInput {
   readonly request: ApiRequest;

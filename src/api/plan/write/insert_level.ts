@@ -3,8 +3,8 @@ import type { QualifiedName, Relation } from "../../../state/schema_cache/schema
 import type { Conflict } from "./conflict.ts";
 import type { WrittenColumn } from "./written_column.ts";
 import { errors } from "../../../base/errors/catalogue.ts";
-import type { Payload } from "../../request/api_request.ts";
 import type { ColumnItem } from "../../request/url/query_types.ts";
+import type { Payload } from "../../request/body/body_decoder.ts";
 
 export interface LevelColumn {
   readonly level: number;

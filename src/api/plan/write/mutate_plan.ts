@@ -2,7 +2,7 @@
 import { errors } from "../../../base/errors/catalogue.ts";
 import { ServiceError } from "../../../base/errors/service_error.ts";
 import type { TargetNameUse } from "../../../base/errors/target_name_warning.ts";
-import type { ApiRequest, Payload } from "../../request/api_request.ts";
+import type { ApiRequest } from "../../request/api_request.ts";
 import type { PatchDocument } from "../../request/body/patch_document.ts";
 import type { AtLevel, ColumnItem, OrderTerm, RowLock } from "../../request/url/query_types.ts";
 import type { Relation } from "../../../state/schema_cache/schema_cache.ts";
@@ -29,6 +29,7 @@ import {
   writtenColumn,
   type WrittenRows,
 } from "./written_column.ts";
+import type { Payload } from "../../request/body/body_decoder.ts";
 
 export interface WriteContext extends PlanContext {
   readonly relation: Relation;

@@ -1,6 +1,6 @@
 /** The port of decoders, which turn the bytes of a body into those of a payload, piece by piece.
  * @module */
-import type { Payload } from "../api_request.ts";
+import type { PatchDocument } from "./patch_document.ts";
 
 /** Decodes one body. Its methods throw `102` for a malformed body. */
 export interface BodyDecoder {
@@ -33,5 +33,54 @@ export type OnKeys = (payload: Payload) => void;
 
 /** Rows of a relation, or arguments of a function. */
 export type PayloadUse = "rows" | "arguments";
+
+/** A request body after its content type was understood. */
+export type Payload =
+  | {
+    /** JSON text of an object or an array, handed to PostgreSQL as it is. */
+    readonly kind: "json";
+    /** As sent; `{}` for the empty body of a call, and `[]` for rows that are a scalar. */
+    readonly text: Uint8Array;
+    /**
+     * A body of a call that holds no arguments: a scalar, or an array with other elements than objects of
+     * the same keys. Default: an object, or objects of the same keys.
+     */
+    readonly value?: "scalar" | "mixed";
+    readonly shape: "object" | "array";
+    /** Keys of the row(s), sorted; null when `columns` made looking unnecessary. */
+    readonly keys: readonly string[] | null;
+    /** How many more keys there are: no more are listed than can matter. */
+    readonly moreKeys: number;
+    /** Whether rows lack some of the keys. Default: all rows have all keys, or `keys` is null. */
+    readonly keysVary?: true;
+    /**
+     * Arrays of about 1 MiB each, in place of `text`, which is empty then. To be read once: each stays unchanged
+     * until the next one is requested. Default: none.
+     */
+    readonly pieces?: Iterable<Uint8Array>;
+    /** A single unnamed parameter takes the JSON that CSV was converted to. */
+    readonly source: "json" | "csv" | "row text" | "form";
+  }
+  | {
+    /** Arguments by name, in the order sent. */
+    readonly kind: "form";
+    readonly fields: readonly (readonly [name: string, value: string])[];
+    /** Names, sorted. */
+    readonly keys: readonly string[];
+    /** How many fields have other names: no more are listed than can matter. */
+    readonly moreKeys: number;
+  }
+  | {
+    /** A patch document, and its text as it was sent. */
+    readonly kind: "patch";
+    readonly document: PatchDocument;
+    readonly text: Uint8Array;
+  }
+  | {
+    /** A raw body for a single unnamed parameter. */
+    readonly kind: "raw";
+    readonly type: "text" | "xml" | "bytea";
+    readonly bytes: Uint8Array;
+  };
 
 export const noBytes: Uint8Array = new Uint8Array(0);

@@ -3,8 +3,13 @@
 import type { Dialect } from "../../../base/dialect.ts";
 import { errors } from "../../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../../base/errors/service_error.ts";
-import type { Payload } from "../api_request.ts";
-import { type BodyDecoder, noBytes, type OnKeys, type PayloadUse } from "./body_decoder.ts";
+import {
+  type BodyDecoder,
+  noBytes,
+  type OnKeys,
+  type Payload,
+  type PayloadUse,
+} from "./body_decoder.ts";
 import { maxNames, shortName } from "./body_names.ts";
 import { nextText, utf8Decoder } from "./utf8.ts";
 

@@ -1,15 +1,16 @@
 /** The decoders of bodies, one for each content type and use. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../../base/errors/service_error.ts";
-import type { Payload } from "../api_request.ts";
 import {
   type BodyDecoder,
   noBytes,
   type OnKeys,
+  type Payload,
   type PayloadUse,
   type RowCuts,
 } from "./body_decoder.ts";
 import { type JsonRows, JsonRowsScan } from "./json_rows.ts";
+import { type PatchFormat, readPatch } from "./patch_document.ts";
 import { MarkSkipper, nextText, utf8Decoder } from "./utf8.ts";
 
 const ascii = new TextEncoder();
@@ -170,6 +171,19 @@ export class DocumentDecoder implements BodyDecoder {
     if (this.#scan.end().kind === "malformed") throw this.#form.malformed();
     return noBytes;
   }
+}
+
+/** Reading the structure of a longer document would hold up other requests. */
+const maxPatchBytes = 16 * 1024 * 1024;
+
+/** Returns the decoder of patch documents, which reads their structure. It throws `102`, `130` and `149`. */
+export function patchDecoder(format: PatchFormat): BodyDecoder {
+  return new DocumentDecoder({
+    maxBytes: maxPatchBytes,
+    tooLarge: () => errors.bodyTooLarge(maxPatchBytes, null),
+    malformed: errors.invalidJson,
+    payload: (text) => ({ kind: "patch", document: readPatch(text, format), text }),
+  });
 }
 
 /** The value of a single unnamed parameter, as it is. */

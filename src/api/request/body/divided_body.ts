@@ -1,8 +1,7 @@
 /** Receives long arrays of rows in pieces, and stores them in a file. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import { type SpoolFile, SpoolFullError } from "../../../base/lib/spool_file.ts";
-import type { Payload } from "../api_request.ts";
-import type { BodyDecoder, RowCuts } from "./body_decoder.ts";
+import type { BodyDecoder, Payload, RowCuts } from "./body_decoder.ts";
 import type { MinRate } from "../../../base/lib/time_limits.ts";
 
 /** Bodies of up to this many decoded bytes are sent to PostgreSQL whole. */

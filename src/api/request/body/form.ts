@@ -1,8 +1,7 @@
 /** Form bodies (`application/x-www-form-urlencoded`): as one JSON object of strings, or as the
  * values of arguments. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
-import type { Payload } from "../api_request.ts";
-import { type BodyDecoder, noBytes, type PayloadUse } from "./body_decoder.ts";
+import { type BodyDecoder, noBytes, type Payload, type PayloadUse } from "./body_decoder.ts";
 import { maxNames, shortName } from "./body_names.ts";
 import { nextText, nulError, utf8Decoder, utf8Text } from "./utf8.ts";
 

@@ -2,11 +2,11 @@
  * (https://github.com/ndjson/ndjson-spec). @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../../base/errors/service_error.ts";
-import type { Payload } from "../api_request.ts";
 import {
   type BodyDecoder,
   noBytes,
   type OnKeys,
+  type Payload,
   type PayloadUse,
   type RowCuts,
 } from "./body_decoder.ts";

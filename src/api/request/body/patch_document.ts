@@ -1,8 +1,6 @@
 /** Reads the structure of patch documents: JSON Merge Patch (RFC 7396) and JSON Patch (RFC 6902).
  * PostgreSQL reads their values, so that numbers keep their digits. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
-import type { BodyDecoder } from "./body_decoder.ts";
-import { DocumentDecoder } from "./decoders.ts";
 import { type JsonKind, JsonOutline } from "./json_outline.ts";
 
 /** `merge` is RFC 7396, `json` is RFC 6902, `extended` adds `set`, `incr`, `append` and `pull`. */
@@ -58,7 +56,7 @@ const limits = {
 } as const;
 
 /** Reads a document, whose text is JSON. Throws `149` if it is not one of its format. */
-function readPatch(text: Uint8Array, format: PatchFormat): PatchDocument {
+export function readPatch(text: Uint8Array, format: PatchFormat): PatchDocument {
   const outline = new JsonOutline(text);
   return { operations: format === "merge" ? readMerge(outline) : readOperations(outline, format) };
 }
@@ -221,17 +219,4 @@ function checkLength(path: readonly string[], number: number): void {
 
 function isInside(path: readonly string[], parent: readonly string[]): boolean {
   return path.length > parent.length && parent.every((segment, at) => path[at] === segment);
-}
-
-/** Reading the structure of a longer document would hold up other requests. */
-const maxPatchBytes = 16 * 1024 * 1024;
-
-/** Returns the decoder of patch documents, which reads their structure. It throws `102`, `130` and `149`. */
-export function patchDecoder(format: PatchFormat): BodyDecoder {
-  return new DocumentDecoder({
-    maxBytes: maxPatchBytes,
-    tooLarge: () => errors.bodyTooLarge(maxPatchBytes, null),
-    malformed: errors.invalidJson,
-    payload: (text) => ({ kind: "patch", document: readPatch(text, format), text }),
-  });
 }

@@ -1,17 +1,22 @@
 /** Chooses the decoder of a request body by its content type. @module */
-import { patchDecoder } from "./patch_document.ts";
 import type { Dialect } from "../../../base/dialect.ts";
 import { errors } from "../../../base/errors/catalogue.ts";
 import { canonicalText, type MediaRange, parseMediaType } from "../../../base/http/media_type.ts";
-import type { Action } from "../api_request.ts";
 import type { BodyDecoder, OnKeys, PayloadUse } from "./body_decoder.ts";
 import { itemsOf, takesKeys } from "../url/columns_param.ts";
 import { CsvDecoder } from "./csv.ts";
-import { ColumnsJsonDecoder, type DecoderOptions, JsonDecoder, RawDecoder } from "./decoders.ts";
+import {
+  ColumnsJsonDecoder,
+  type DecoderOptions,
+  JsonDecoder,
+  patchDecoder,
+  RawDecoder,
+} from "./decoders.ts";
 import { JsonRowsScan } from "./json_rows.ts";
 import { FormDecoder } from "./form.ts";
 import { NdjsonDecoder } from "./ndjson.ts";
 import type { QueryParams } from "../url/query_types.ts";
+import type { Action } from "../action.ts";
 
 export interface PayloadParts {
   /** The `Content-Type` header. Null if the request has none; the body is then JSON. */

@@ -1,10 +1,10 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { BodyPlan } from "../../../../src/api/plan/write/body_plan.ts";
 import { type Plan, plan } from "../../../../src/api/plan/plan.ts";
-import type { Payload } from "../../../../src/api/request/api_request.ts";
 import { parseHead } from "../../../../src/api/request/parse_request.ts";
 import { configOf } from "../../../support/handler/diagnosis.ts";
 import { cache } from "../../../support/handler/reading.ts";
+import type { Payload } from "../../../../src/api/request/body/body_decoder.ts";
 
 type JsonPayload = Extract<Payload, { kind: "json" }>;
 

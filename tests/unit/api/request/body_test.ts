@@ -1,7 +1,10 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import type { Payload } from "../../../../src/api/request/api_request.ts";
 import { type LongBodyChecks, receiveBody } from "../../../../src/api/request/body/body.ts";
-import type { BodyDecoder, OnKeys } from "../../../../src/api/request/body/body_decoder.ts";
+import type {
+  BodyDecoder,
+  OnKeys,
+  Payload,
+} from "../../../../src/api/request/body/body_decoder.ts";
 import { CsvDecoder } from "../../../../src/api/request/body/csv.ts";
 import { JsonDecoder, RawDecoder } from "../../../../src/api/request/body/decoders.ts";
 import { rejectionOf } from "../../../support/handler/refusal.ts";

@@ -1,11 +1,11 @@
 import { deepStrictEqual, strictEqual, throws } from "node:assert/strict";
 import fc from "fast-check";
-import type { Payload } from "../../../../src/api/request/api_request.ts";
 import { maxNames } from "../../../../src/api/request/body/body_names.ts";
 import { CsvDecoder } from "../../../../src/api/request/body/csv.ts";
 import { decodeInPieces, pieceLengths } from "../../../support/clients/in_pieces.ts";
 import { assertLinearTime } from "../../../support/timing/linear_time.ts";
 import { refusalOf } from "../../../support/handler/refusal.ts";
+import type { Payload } from "../../../../src/api/request/body/body_decoder.ts";
 
 const encoder = new TextEncoder();
 

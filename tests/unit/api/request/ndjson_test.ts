@@ -1,6 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Payload } from "../../../../src/api/request/api_request.ts";
-import type { PayloadUse } from "../../../../src/api/request/body/body_decoder.ts";
+import type { Payload, PayloadUse } from "../../../../src/api/request/body/body_decoder.ts";
 import { payloadReader } from "../../../../src/api/request/body/payload.ts";
 import { decodeInPieces, pieceLengths } from "../../../support/clients/in_pieces.ts";
 import { refusalOf } from "../../../support/handler/refusal.ts";

@@ -1,5 +1,4 @@
 import { deepStrictEqual, notStrictEqual, strictEqual } from "node:assert/strict";
-import type { Payload } from "../../../../../src/api/request/api_request.ts";
 import type { RawRequest } from "../../../../../src/api/request/raw_request.ts";
 import {
   canonicalOf,
@@ -7,6 +6,7 @@ import {
   queryWith,
   readQueryShape,
 } from "../../../../../src/api/handler/plan_cache/query_shape.ts";
+import type { Payload } from "../../../../../src/api/request/body/body_decoder.ts";
 
 const noBytes = new Uint8Array(0);
 
