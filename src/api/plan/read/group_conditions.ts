@@ -1,12 +1,12 @@
 /** Conditions on the groups of a node with aggregates (HAVING). @module */
 import { errors } from "../../../base/errors/catalogue.ts";
-import type { Filter, LogicTree } from "../../request/url/query_types.ts";
+import type { FieldItem, Filter, KeyedItem, LogicTree } from "../../request/url/query_types.ts";
 import type { Field, Value } from "../../request/url/value_types.ts";
 import { comparedOf, planFilter } from "../conditions.ts";
-import type { FieldScope } from "../values/fields.ts";
-import { isAggregateItem, type KeyedItem, type LevelNames, valueOf } from "./level_names.ts";
+import type { FieldScope, LevelNames } from "../values/fields.ts";
+import { isAggregateItem, valueOf } from "./level_names.ts";
 import type { Condition } from "./read_node.ts";
-import type { FieldItem, LeftOutColumn } from "./select_tree.ts";
+import type { LeftOutColumn } from "./select_tree.ts";
 import { isLeftOut } from "./shown_columns.ts";
 import { hasAggregateCall } from "../values/values.ts";
 

@@ -1,5 +1,5 @@
 /** Names at a level: columns, functions of the row, and keys of select items. @module */
-import type { SelectField, SelectValue } from "../../request/url/query_types.ts";
+import type { EmbedItem, FieldItem, KeyedItem } from "../../request/url/query_types.ts";
 import { castSteps } from "../../request/url/value_grammar.ts";
 import type { Value } from "../../request/url/value_types.ts";
 import type {
@@ -7,22 +7,12 @@ import type {
   Relation,
   SchemaCache,
 } from "../../../state/schema_cache/schema_cache.ts";
-import { keyOf } from "../values/fields.ts";
-import type { ResolvedEmbed } from "./resolved_tree.ts";
-import type { FieldItem } from "./select_tree.ts";
+import { keyOf, type LevelNames } from "../values/fields.ts";
 import { hasAggregateCall } from "../values/values.ts";
 import { isAggregateName } from "../values/value_functions.ts";
 
-export type KeyedItem = SelectField | SelectValue;
-
 export function isKeyed(item: FieldItem): item is KeyedItem {
   return item.kind !== "all";
-}
-
-export interface LevelNames {
-  readonly isOwn: (name: string) => boolean;
-  /** Returns the item whose key is not the name of its column; undefined without such an item. */
-  readonly item: (key: string) => KeyedItem | undefined;
 }
 
 /** Names of a level whose items cannot be named. */
@@ -52,7 +42,10 @@ export function levelNames(
 
 /** Returns the names of an embed's level. The node that groups has the aggregates of a spread. */
 export function embedNames(
-  { item, relation, fields }: Pick<ResolvedEmbed, "item" | "relation" | "fields">,
+  { item, relation, fields }: Pick<LevelRows, "relation"> & {
+    readonly item: EmbedItem;
+    readonly fields: readonly FieldItem[];
+  },
   cache: SchemaCache,
 ): LevelNames {
   const named = item.kind === "spread"

@@ -1,28 +1,21 @@
 /** Last pass: plans each node of the resolved tree as a {@linkcode ReadNode}. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
 import { getOrMake } from "../../../base/lib/group_by.ts";
-import type { OrderTerm, RowBounds } from "../../request/url/query_types.ts";
+import type { EmbedItem, OrderTerm, RowBounds } from "../../request/url/query_types.ts";
 import type { RelatedOperand } from "../../request/url/value_types.ts";
 import type { Relationship } from "../../../state/schema_cache/schema_cache.ts";
 import type { Aliases } from "./resolved_tree.ts";
 import { planRowCondition, rowValue } from "../conditions.ts";
 import { resolveNullFilters } from "./embed_filters.ts";
 import { planDistinct } from "./distinct.ts";
-import type { FieldScope } from "../values/fields.ts";
+import type { FieldScope, LevelNames, ValueRules } from "../values/fields.ts";
 import { type GroupScope, namesAggregate, planGroupCondition } from "./group_conditions.ts";
-import {
-  embedNames,
-  isKeyed,
-  keyOfItem,
-  type LevelNames,
-  levelNames,
-  ownNames,
-} from "./level_names.ts";
+import { embedNames, isKeyed, keyOfItem, levelNames, ownNames } from "./level_names.ts";
 import { type EmbedScope, planCondition, planRelatedValue, positionOf } from "./related.ts";
 import { type AggregateFilters, noFilters, plainField, planItems } from "./select_list.ts";
 import { isLeftOut, selectListOptions, type ShownContext } from "./shown_columns.ts";
 import { hasSpreadAggregate, spreadsMany } from "./tree_checks.ts";
-import { addressOf, type EmbedItem } from "./select_tree.ts";
+import { addressOf } from "./select_tree.ts";
 import { planCursor } from "./node_cursor.ts";
 import { orderSourceNode } from "./order_source.ts";
 import type {
@@ -40,7 +33,7 @@ import type { ResolvedEmbed, ResolvedNode } from "./resolved_tree.ts";
 import { isToOne } from "../find_relationship.ts";
 import { lowerMaxRows } from "./max_rows.ts";
 import { embedRange, rootRange } from "../query_limits.ts";
-import { planValue, type ValueRules } from "../values/values.ts";
+import { planValue } from "../values/values.ts";
 
 interface NodeContext extends ShownContext {
   readonly alias: string;

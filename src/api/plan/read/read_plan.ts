@@ -17,8 +17,8 @@ import type { EmbedJoin, ReadItem, ReadNode } from "./read_node.ts";
 import { cutOf } from "./max_rows.ts";
 import { checkTestCount, checkValueCount } from "../query_limits.ts";
 import { makeAliases, type ResolvedNode, resolveTree } from "./resolved_tree.ts";
-import type { ValueRules } from "../values/values.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
+import type { ValueRules } from "../values/fields.ts";
 
 export interface ReadConfig extends
   Pick<

@@ -8,8 +8,9 @@ import type {
 } from "../../../state/schema_cache/schema_cache.ts";
 import { isKeyed, keyOfItem } from "./level_names.ts";
 import { plainField } from "./select_list.ts";
-import type { EmbedItem, FieldItem, SelectNode } from "./select_tree.ts";
+import type { SelectNode } from "./select_tree.ts";
 import { findRelationship } from "../find_relationship.ts";
+import type { EmbedItem, FieldItem } from "../../request/url/query_types.ts";
 
 interface RowOrigin {
   /** The relation that has the rows; null when unknown. */

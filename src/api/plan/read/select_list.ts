@@ -1,5 +1,10 @@
 /** The select list of a node, with the conversions that the types of columns need. @module */
-import type { SelectAll, SelectField, SelectValue } from "../../request/url/query_types.ts";
+import type {
+  FieldItem,
+  SelectAll,
+  SelectField,
+  SelectValue,
+} from "../../request/url/query_types.ts";
 import type {
   QualifiedName,
   Relation,
@@ -8,7 +13,6 @@ import type {
 import { cachedColumn, type FieldScope, keyOf, planField } from "../values/fields.ts";
 import { keyOfItem } from "./level_names.ts";
 import type { Condition, ReadItem } from "./read_node.ts";
-import type { FieldItem } from "./select_tree.ts";
 import { planValue } from "../values/values.ts";
 
 export interface SelectListOptions {

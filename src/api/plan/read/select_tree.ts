@@ -7,26 +7,18 @@ import type { TargetNameUse } from "../../../base/errors/target_name_warning.ts"
 import type {
   AtLevel,
   Clause,
+  EmbedItem,
   EmbedTest,
+  FieldItem,
   Filter,
   LogicGroup,
   LogicTree,
   OrderTerm,
   QueryParams,
-  SelectAll,
-  SelectField,
   SelectItem,
-  SelectRelation,
-  SelectSpread,
-  SelectValue,
 } from "../../request/url/query_types.ts";
 import { isAggregateItem, isKeyed } from "./level_names.ts";
 import type { Field } from "../../request/url/value_types.ts";
-
-/** An entry of a select list that is not an embed. */
-export type FieldItem = SelectField | SelectValue | SelectAll;
-
-export type EmbedItem = SelectRelation | SelectSpread;
 
 export interface SelectNode {
   /** The select item that embeds the node; null for the root. */

@@ -1,9 +1,14 @@
 /** Columns of a node, and paths into their values. @module */
 import type { Relation, SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
-import type { LevelNames } from "../read/level_names.ts";
 import type { PlannedField, RowType } from "../read/read_node.ts";
-import type { ValueRules } from "./values.ts";
+import type { KeyedItem } from "../../request/url/query_types.ts";
 import type { Field, PathStep } from "../../request/url/value_types.ts";
+
+export interface LevelNames {
+  readonly isOwn: (name: string) => boolean;
+  /** Returns the item whose key is not the name of its column; undefined without such an item. */
+  readonly item: (key: string) => KeyedItem | undefined;
+}
 
 /** The scope that resolves the field names of a node. */
 export interface FieldScope {
@@ -17,6 +22,13 @@ export interface FieldScope {
   readonly values: ValueRules;
   /** True if conditions may name the row that an upsert proposes. Default: false. */
   readonly hasExcluded?: boolean;
+}
+
+export interface ValueRules {
+  readonly texts: ReadonlyMap<string, string>;
+  /** Functions that values may call; `*` stands for all. */
+  readonly functions: readonly string[];
+  readonly aggregates: boolean;
 }
 
 /** Plans a field. Unknown names pass to PostgreSQL, because a name may be a function of the row. */

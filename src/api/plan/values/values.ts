@@ -2,7 +2,7 @@
 import { errors } from "../../../base/errors/catalogue.ts";
 import type { Value, ValueArgument, ValueCall } from "../../request/url/value_types.ts";
 import type { FullTextOperator } from "../../request/url/query_types.ts";
-import { type FieldScope, planField } from "./fields.ts";
+import { type FieldScope, planField, type ValueRules } from "./fields.ts";
 import type {
   Condition,
   ExtensionObject,
@@ -21,13 +21,6 @@ import {
 import { needsDocument, typeOf } from "./type_of_value.ts";
 import type { SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
 import { findDistance, isTextType, similaritySchema } from "./search_operators.ts";
-
-export interface ValueRules {
-  readonly texts: ReadonlyMap<string, string>;
-  /** Functions that values may call; `*` stands for all. */
-  readonly functions: readonly string[];
-  readonly aggregates: boolean;
-}
 
 export interface ValuePlace {
   readonly takesAggregate: boolean;

@@ -51,13 +51,14 @@ export interface SelectSpread extends Omit<SelectRelation, "kind" | "alias" | "c
   readonly kind: "spread";
 }
 
-export type SelectItem =
-  | SelectField
-  | SelectValue
-  | SelectAll
-  | SelectLeftOut
-  | SelectRelation
-  | SelectSpread;
+export type SelectItem = FieldItem | SelectLeftOut | EmbedItem;
+
+/** An entry of a select list that is not an embed. */
+export type FieldItem = KeyedItem | SelectAll;
+
+export type EmbedItem = SelectRelation | SelectSpread;
+
+export type KeyedItem = SelectField | SelectValue;
 
 export type SimpleOperator =
   | "eq"
