@@ -1,8 +1,7 @@
 /** Plans where `db-max-rows` and the tag `@maxRows` cut an answer. @module */
 import type { RowBounds } from "../../request/url/query_types.ts";
 import { isAggregateColumn } from "../values/planned_values.ts";
-import type { Condition, ReadNode } from "./read_node.ts";
-import type { ReadPlan } from "./read_plan.ts";
+import type { Condition, ReadNode, ReadRoot } from "./read_node.ts";
 
 /** Returns the lower of two limits; null for no limit. */
 export function lowerMaxRows(configured: number | null, tagged: number | undefined): number | null {
@@ -11,7 +10,7 @@ export function lowerMaxRows(configured: number | null, tagged: number | undefin
 
 /** Returns where `maxRows` may cut the root; null if it cannot. */
 export function cutOf(
-  plan: Pick<ReadPlan, "root" | "relation">,
+  plan: ReadRoot,
   { last, first }: RowBounds,
   maxRows: number | null,
 ): number | null {
@@ -22,7 +21,7 @@ export function cutOf(
 }
 
 /** Whether the rows of a key are several: those of child tables, or one for each row of an embed. */
-function hasRepeats({ root, relation }: Pick<ReadPlan, "root" | "relation">): boolean {
+function hasRepeats({ root, relation }: ReadRoot): boolean {
   return relation?.isInherited === true || root.embeds.some(({ mayRepeat }) => mayRepeat);
 }
 
@@ -31,7 +30,7 @@ export function isOneGroup({ grouped, items, embeds }: ReadNode): boolean {
 }
 
 /** Whether the conditions name one value for each column of a table's primary key. */
-export function isByKey({ root, relation }: Pick<ReadPlan, "root" | "relation">): boolean {
+export function isByKey({ root, relation }: ReadRoot): boolean {
   if (root.relation === null || relation === null || relation.isView) return false;
   const { primaryKey } = relation;
   return primaryKey.length > 0 &&

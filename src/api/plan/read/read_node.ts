@@ -6,7 +6,11 @@ import type {
   OrderTerm,
   PageDirection,
 } from "../../request/url/query_types.ts";
-import type { ColumnPair, QualifiedName } from "../../../state/schema_cache/schema_cache.ts";
+import type {
+  ColumnPair,
+  QualifiedName,
+  Relation,
+} from "../../../state/schema_cache/schema_cache.ts";
 import type { PathStep } from "../../request/url/value_types.ts";
 
 export interface RowType {
@@ -226,6 +230,12 @@ export interface OrderSource {
   readonly embed: number;
   readonly alias: string;
   readonly node: ReadNode;
+}
+
+export interface ReadRoot {
+  readonly root: ReadNode;
+  /** The relation whose rows the root has; null when unknown. */
+  readonly relation: Relation | null;
 }
 
 export interface ReadNode {

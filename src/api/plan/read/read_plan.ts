@@ -13,7 +13,7 @@ import { checkTree } from "./tree_checks.ts";
 import { buildSelectTree } from "./select_tree.ts";
 import { planNode } from "./plan_node.ts";
 import { fieldsOf, fieldsOfCondition } from "../values/planned_values.ts";
-import type { EmbedJoin, ReadItem, ReadNode } from "./read_node.ts";
+import type { EmbedJoin, ReadItem, ReadRoot } from "./read_node.ts";
 import { cutOf } from "./max_rows.ts";
 import { checkTestCount, checkValueCount } from "../query_limits.ts";
 import { makeAliases, type ResolvedNode, resolveTree } from "./resolved_tree.ts";
@@ -74,10 +74,7 @@ export interface ReadInput
   readonly maxRows?: number | null;
 }
 
-export interface ReadPlan {
-  readonly root: ReadNode;
-  /** The relation whose rows the root has; null when unknown. */
-  readonly relation: Relation | null;
+export interface ReadPlan extends ReadRoot {
   /** Rows at which a limit cuts the root, and one more is read; null if nothing can be cut. */
   readonly cutAt: number | null;
   /** Aliased embeds that parameters address by their target's name, which is deprecated. */
@@ -143,9 +140,7 @@ function sourceName(source: ReadSource): readonly string[] {
 }
 
 /** Sorted names that the root needs from RETURNING; `all` for all columns of the relation. */
-export function neededColumns(
-  { root, relation }: Pick<ReadPlan, "relation" | "root">,
-): readonly string[] | "all" {
+export function neededColumns({ root, relation }: ReadRoot): readonly string[] | "all" {
   const columns = new Set(relation?.columns.map(({ name }) => name));
   const names = new Set<string>();
   for (const item of root.items) {

@@ -1,5 +1,6 @@
 /** Checks of the resolved tree: restrictions on orders, spreads, filters and aggregates. @module */
 import { errors } from "../../../base/errors/catalogue.ts";
+import type { Config } from "../../../state/config/options.ts";
 import type { Filter, LogicTree } from "../../request/url/query_types.ts";
 import type { Relation, SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
 import { isNullTest } from "../conditions.ts";
@@ -11,11 +12,14 @@ import {
   type ResolvedNode,
   type ResolvedRoot,
 } from "./resolved_tree.ts";
-import type { ReadConfig } from "./read_plan.ts";
 import { isToOne } from "../find_relationship.ts";
 
 /** Throws `108` and `118` for related orders, then `119`, `120`, `123` and `127`, in this order. */
-export function checkTree(root: ResolvedRoot, cache: SchemaCache, config: ReadConfig): void {
+export function checkTree(
+  root: ResolvedRoot,
+  cache: SchemaCache,
+  config: Pick<Config, "dbAggregatesEnabled" | "dialect">,
+): void {
   const nodes = [...allNodes(root)];
   nodes.forEach(checkRelatedOrders);
   if (config.dialect.toManySpreads === "rejected") nodes.forEach(checkSpreads);
