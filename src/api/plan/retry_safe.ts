@@ -14,13 +14,20 @@ import type {
   ReadItem,
   ReadNode,
 } from "./read/read_node.ts";
-import type { Plan } from "./plan.ts";
+import type { CallPlan } from "./call_plan.ts";
+import type { Representation } from "./negotiate.ts";
+import type { ReadPlan } from "./read/read_plan.ts";
+import type { MutatePlan } from "./write/mutate_plan.ts";
 
 /** The parts of a plan that decide. */
 type RetryCandidate =
-  | Pick<Extract<Plan, { kind: "read" }>, "kind" | "read" | "representation">
-  | Pick<Extract<Plan, { kind: "call" }>, "kind" | "call" | "representation">
-  | Pick<Extract<Plan, { kind: "mutate" }>, "kind" | "mutate" | "representation">;
+  | { readonly kind: "read"; readonly read: ReadPlan; readonly representation: Representation }
+  | { readonly kind: "call"; readonly call: CallPlan; readonly representation: Representation }
+  | {
+    readonly kind: "mutate";
+    readonly mutate: MutatePlan;
+    readonly representation: Representation;
+  };
 
 /**
  * Returns true if the schema cache shows that the plan runs only functions declared `STABLE` or
@@ -209,22 +216,3 @@ const textQueryFunctions: Readonly<Record<FullTextOperator, string>> = {
   phfts: "phraseto_tsquery",
   wfts: "websearch_to_tsquery",
 };
-
-/**
- * Returns true if neither the database nor the client can tell several inserts from one. The result
- * contains no rows, no row is written twice, and no user-defined function makes or checks values: see
- * `Relation.hasDivisibleInserts`.
- */
-export function isDivisibleInsert(plan: Plan): boolean {
-  if (plan.kind !== "mutate" || plan.action !== "insert") return false;
-  const { mutate, representation } = plan;
-  return mutate.kind === "insert" &&
-    mutate.nested === null &&
-    mutate.relation.hasDivisibleInserts === true &&
-    mutate.returning === "none" &&
-    mutate.conflict?.resolution !== "merge" &&
-    mutate.rows.columns.every(({ fromJson }) => fromJson === null) &&
-    representation.explain === null &&
-    // The response to a single object depends on the number of rows.
-    representation.format.kind !== "object";
-}

@@ -3,7 +3,6 @@ import type { ApiRequest } from "../../request/api_request.ts";
 import type { PayloadFormat } from "../../request/body/payload.ts";
 import type { SchemaCache } from "../../../state/schema_cache/schema_cache.ts";
 import { type Plan, plan, type PlanConfig, planWithoutBody } from "../plan.ts";
-import { isDivisibleInsert } from "../retry_safe.ts";
 import type { Payload } from "../../request/body/body_decoder.ts";
 
 interface BodyPlanInput {
@@ -44,6 +43,25 @@ export class BodyPlan {
     if (this.#input.request.action.kind !== "insert") return false;
     return isDivisibleInsert(payload === null ? this.planHead()! : this.planKeys(payload));
   }
+}
+
+/**
+ * Returns true if neither the database nor the client can tell several inserts from one. The result
+ * contains no rows, no row is written twice, and no user-defined function makes or checks values: see
+ * `Relation.hasDivisibleInserts`.
+ */
+function isDivisibleInsert(plan: Plan): boolean {
+  if (plan.kind !== "mutate" || plan.action !== "insert") return false;
+  const { mutate, representation } = plan;
+  return mutate.kind === "insert" &&
+    mutate.nested === null &&
+    mutate.relation.hasDivisibleInserts === true &&
+    mutate.returning === "none" &&
+    mutate.conflict?.resolution !== "merge" &&
+    mutate.rows.columns.every(({ fromJson }) => fromJson === null) &&
+    representation.explain === null &&
+    // The response to a single object depends on the number of rows.
+    representation.format.kind !== "object";
 }
 
 function hasSameKeys(one: Payload, other: Payload): boolean {
