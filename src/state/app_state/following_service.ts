@@ -18,6 +18,7 @@ import type { RequestService } from "./request_service.ts";
 import { indexOf, type LoadedRevocations } from "./revocation_list.ts";
 import { prepareAuth, prepareClientLimits, type Snapshot } from "./snapshot.ts";
 import { mayBeStale } from "./staleness.ts";
+import type { SentConfig, StateChange } from "./state_change.ts";
 
 /** The followed service, as a following one reaches it. */
 export interface FollowedService {
@@ -206,34 +207,4 @@ function configOf(
 /** Lets requests pass between the pieces. */
 async function cacheOf(pieces: readonly string[] | null): Promise<SchemaCache | null> {
   return pieces === null ? null : indexSchemaCache(await readPieces(pieces, turn));
-}
-
-/** The state in parts, which are replaced and never changed. */
-export interface FollowedParts
-  extends Pick<Snapshot, "config" | "roles" | "serverVersion" | "usesBlocks"> {
-  /** Pieces of `schemaPieces`; a thread parses text faster than it copies objects. Null before the first load. */
-  readonly schema: readonly string[] | null;
-  /** Null before the first read. */
-  readonly revocations: LoadedRevocations | null;
-}
-
-/** A configuration without its dialect, whose record has its own copy in each thread. */
-export type SentConfig = Omit<Config, "dialect">;
-
-/** The parts that changed, as a message carries them. Absent parts stay as they are. */
-export interface StateChange extends Partial<Omit<FollowedParts, "config">> {
-  readonly config?: SentConfig;
-}
-
-/** Returns the parts of a state that differ from those before; all of them if `before` is null. */
-export function stateChange(before: FollowedParts | null, state: FollowedParts): StateChange {
-  const differs = ([part, value]: [string, unknown]) =>
-    value !== before?.[part as keyof FollowedParts];
-  const changed: Partial<FollowedParts> = Object.fromEntries(
-    Object.entries(state).filter(differs),
-  );
-  const { config, ...others } = changed;
-  if (config === undefined) return others;
-  const { dialect: _, ...sent } = config;
-  return { ...others, config: sent };
 }

@@ -24,7 +24,6 @@ import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.
 import { unusedStandbysReason } from "./standby_reads.ts";
 import { BaseService } from "./base_service.ts";
 import { type LoadedConfig, prepareState, ServiceConfiguration } from "./service_configuration.ts";
-import type { FollowedParts } from "./following_service.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
 import {
@@ -41,6 +40,7 @@ import { schemaStateReader, SchemaWatch } from "./schema_watch.ts";
 import type { ServiceOptions } from "./service_options.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { mayBeStale, StalenessCheck } from "./staleness.ts";
+import type { FollowedParts } from "./state_change.ts";
 
 /** Milliseconds for which a load waits for the listening connection. */
 const listenTimeoutMs = 1000;

@@ -4,8 +4,9 @@ import type { RecordedRequests } from "../../../wings/console/server/recorder.ts
 import { deferred } from "../../../base/lib/deferred.ts";
 import type { CallWords } from "../../../base/observe/call_words.ts";
 import type { Metrics } from "../../../base/observe/metrics.ts";
-import type { FollowedService, StateChange } from "../../../state/app_state/following_service.ts";
+import type { FollowedService } from "../../../state/app_state/following_service.ts";
 import type { PartOfProcess } from "./shares.ts";
+import type { StateChange } from "../../../state/app_state/state_change.ts";
 
 /** A worker's part of the process's limits, and all that it needs to serve. */
 export interface WorkerTask {

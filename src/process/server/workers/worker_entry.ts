@@ -1,6 +1,5 @@
 /** The module of a thread that serves requests. @module */
 import { metricsText } from "../admin.ts";
-import type { StateChange } from "../../../state/app_state/following_service.ts";
 import { closeInTime, hasWork, untilResponded } from "../api_server.ts";
 import type { Listening } from "../listen.ts";
 import {
@@ -13,6 +12,7 @@ import {
 } from "./calls.ts";
 import { makeParts, type WorkerParts } from "./worker_parts.ts";
 import { errorMessage } from "../../../base/errors/error_message.ts";
+import type { StateChange } from "../../../state/app_state/state_change.ts";
 
 /** The global scope of a worker. */
 const scope = globalThis as unknown as { postMessage(message: CallMessage): void };

@@ -10,7 +10,6 @@ import { withTimeout } from "../../../base/lib/time_limits.ts";
 import { schedule as defaultSchedule } from "../../../base/lib/timers.ts";
 import { sumOfMetrics } from "../../../base/observe/metric_registry.ts";
 import type { Observation } from "../../../base/observe/observation.ts";
-import { type FollowedParts, stateChange } from "../../../state/app_state/following_service.ts";
 import type { Service } from "../../../state/app_state/service.ts";
 import type { ServiceOptions } from "../../../state/app_state/service_options.ts";
 import { findPort, type TcpAddress } from "../bind.ts";
@@ -24,6 +23,7 @@ import {
   type WorkerFunctions,
   type WorkerTask,
 } from "./calls.ts";
+import { type FollowedParts, stateChange } from "../../../state/app_state/state_change.ts";
 
 export interface TeamOptions extends Pick<WorkerTask, "call" | "file" | "isQuick"> {
   /** The configuration at the start. */

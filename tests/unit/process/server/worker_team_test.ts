@@ -15,9 +15,9 @@ import {
   type StartThread,
   WorkerTeam,
 } from "../../../../src/process/server/workers/worker_team.ts";
-import type { FollowedParts } from "../../../../src/state/app_state/following_service.ts";
 import type { Service } from "../../../../src/state/app_state/service.ts";
 import { fakeClock, settled } from "../../../support/timing/fake_clock.ts";
+import type { FollowedParts } from "../../../../src/state/app_state/state_change.ts";
 
 const noPool = { max: 0, open: 0, inUse: 0, waiting: 0, timeouts: 0 };
 

@@ -11,11 +11,8 @@ import { atOnce } from "../../../support/timing/at_once.ts";
 import { schemaPieces } from "../../../../src/state/schema_cache/pieces.ts";
 import type { SchemaCacheData } from "../../../../src/state/schema_cache/schema_cache.ts";
 import { fakeClock } from "../../../support/timing/fake_clock.ts";
-import {
-  type FollowedParts,
-  FollowingService,
-  stateChange,
-} from "../../../../src/state/app_state/following_service.ts";
+import { FollowingService } from "../../../../src/state/app_state/following_service.ts";
+import { type FollowedParts, stateChange } from "../../../../src/state/app_state/state_change.ts";
 
 function configOf(variables: Readonly<Record<string, string>> = {}): Config {
   return loadConfig({

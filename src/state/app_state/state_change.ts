@@ -1,0 +1,34 @@
+/** The state that a following service receives from the one that it follows. @module */
+import type { Config } from "../config/options.ts";
+import type { LoadedRevocations } from "./revocation_list.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/** The state in parts, which are replaced and never changed. */
+export interface FollowedParts
+  extends Pick<Snapshot, "config" | "roles" | "serverVersion" | "usesBlocks"> {
+  /** Pieces of `schemaPieces`; a thread parses text faster than it copies objects. Null before the first load. */
+  readonly schema: readonly string[] | null;
+  /** Null before the first read. */
+  readonly revocations: LoadedRevocations | null;
+}
+
+/** A configuration without its dialect, whose record has its own copy in each thread. */
+export type SentConfig = Omit<Config, "dialect">;
+
+/** The parts that changed, as a message carries them. Absent parts stay as they are. */
+export interface StateChange extends Partial<Omit<FollowedParts, "config">> {
+  readonly config?: SentConfig;
+}
+
+/** Returns the parts of a state that differ from those before; all of them if `before` is null. */
+export function stateChange(before: FollowedParts | null, state: FollowedParts): StateChange {
+  const differs = ([part, value]: [string, unknown]) =>
+    value !== before?.[part as keyof FollowedParts];
+  const changed: Partial<FollowedParts> = Object.fromEntries(
+    Object.entries(state).filter(differs),
+  );
+  const { config, ...others } = changed;
+  if (config === undefined) return others;
+  const { dialect: _, ...sent } = config;
+  return { ...others, config: sent };
+}
