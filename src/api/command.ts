@@ -2,11 +2,10 @@
  * runs it. @module */
 import type { ConfigArguments } from "../state/config/config_files.ts";
 import type { Config } from "../state/config/options.ts";
-import type { HandleApi } from "./handler/handler.ts";
+import type { HandleApi, PathOpener } from "./handler/handler.ts";
 import { Service } from "../state/app_state/service.ts";
 import type { Transport } from "../database/transport.ts";
 import type { ConfigSource } from "../state/config/source.ts";
-import type { Wing } from "./wing.ts";
 import type { Observation } from "../base/observe/observation.ts";
 
 /** A flag that only one command has. */
@@ -93,7 +92,7 @@ export interface TransportSetup {
   readonly transport: Transport;
   readonly source: ConfigSource;
   /** Answer some paths of requests. */
-  readonly wings: readonly Wing[];
+  readonly wings: readonly PathOpener[];
   readonly observe: (event: Observation) => void;
   /** Epoch milliseconds. */
   readonly now: () => number;

@@ -1,23 +1,16 @@
 /** The port of wings: a wing is a capability that the API can do without. `src/process/wings.ts`
  * lists those of the program. @module */
 import type { Config } from "../state/config/options.ts";
-import type { RequestService } from "../state/app_state/request_service.ts";
 import type { Service } from "../state/app_state/service.ts";
-import type { ServiceOptions } from "../state/app_state/service_options.ts";
 import type { Command } from "./command.ts";
-import type { PathHost } from "./handler/exchange.ts";
+import type { PathOpener } from "./handler/handler.ts";
 
 /** The parts that a wing adds. Each may be absent. */
-export interface Wing {
+export interface Wing extends PathOpener {
   /** Name of its folder. */
   readonly name: string;
   /** Rejects with an `Error` of one line if a package is missing that the configuration needs. */
   readonly requirePackages?: (config: Config) => Promise<void>;
-  /** Opens the paths that it answers in place of the API; null if the configuration has none. */
-  readonly openPaths?: (
-    service: RequestService,
-    loading: ServiceOptions["loading"],
-  ) => PathHost | null;
   /** In the order of `--help`. */
   readonly commands?: readonly Command[];
   /** Data of the console by path of the admin server. */
@@ -47,13 +40,4 @@ export class AdminDataError extends Error {
     super(reason);
     this.status = status;
   }
-}
-
-/** Opens the paths that wings answer. */
-export function openPaths(
-  wings: readonly Wing[],
-  service: RequestService,
-  loading: ServiceOptions["loading"],
-): readonly PathHost[] {
-  return wings.flatMap(({ openPaths }) => openPaths?.(service, loading) ?? []);
 }

@@ -7,8 +7,7 @@ import type { RequestService } from "../../state/app_state/request_service.ts";
 import type { ServiceOptions } from "../../state/app_state/service_options.ts";
 import { version } from "../../base/version.ts";
 import { cachedContext } from "./context.ts";
-import { type Exchange, pathHostOf, type RequestInfo } from "./exchange.ts";
-import { openPaths, type Wing } from "../wing.ts";
+import { type Exchange, type PathHost, pathHostOf, type RequestInfo } from "./exchange.ts";
 import { toResponse } from "./headers.ts";
 import { answer } from "./pipeline.ts";
 import { receive } from "./receive.ts";
@@ -20,13 +19,22 @@ export type { RequestInfo };
 /** Handles a request of the API. */
 export type HandleApi = (request: Request, info: RequestInfo) => Promise<Response>;
 
+/** Answers paths in place of the API, as wings do. */
+export interface PathOpener {
+  /** Opens the paths that it answers; null if the configuration has none. */
+  readonly openPaths?: (
+    service: RequestService,
+    loading: ServiceOptions["loading"],
+  ) => PathHost | null;
+}
+
 /** Makes the function that handles requests with a service. It never rejects. Wings answer some paths. */
 export function serviceHandler(
   service: RequestService,
   loading: ServiceOptions["loading"] = "shared",
-  wings: readonly Wing[] = [],
+  wings: readonly PathOpener[] = [],
 ): (request: Request, info?: RequestInfo) => Promise<Response> {
-  const pathHosts = openPaths(wings, service, loading);
+  const pathHosts = wings.flatMap(({ openPaths }) => openPaths?.(service, loading) ?? []);
   const contextOf = cachedContext(service, { loading, pathHosts });
   const { requestMetrics: metrics } = service;
   return async function handle(request, info = noInfo) {
