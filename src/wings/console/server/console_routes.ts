@@ -6,7 +6,7 @@ import type { RequestService } from "../../../state/app_state/request_service.ts
 import { type ConsoleFiles, consoleHeaders, documentHtml } from "./console_files.ts";
 import { consoleSchema } from "./console_schema.ts";
 import { consoleRoles, consoleToken } from "./console_sign_in.ts";
-import { consoleState } from "./console_state.ts";
+import { consoleState, type StateParts } from "./console_state.ts";
 import type { Numbered, SecondFigures } from "./live_figures.ts";
 import type { LogLine, RecentRequest, Recorder } from "./recorder.ts";
 import type { GuardedRoute } from "../../../base/http/admin_route.ts";
@@ -24,15 +24,11 @@ export type ConsoleLog = readonly Numbered<LogLine>[];
 export type ConsoleConfig = readonly ShownOption[];
 
 /** Dependencies of the console apart from the service. */
-export interface ConsoleParts {
+export interface ConsoleParts extends StateParts {
   readonly readFiles: () => Promise<ConsoleFiles>;
-  readonly recorder: Recorder;
   readonly handleApi: HandleApi;
   /** Data of wings by path. */
   readonly data: AdminData;
-  /** Returns the resident memory in bytes; null where the runtime does not show it. */
-  readonly memory: () => number | null;
-  readonly isLive: () => boolean;
 }
 
 type Respond = GuardedRoute["respond"];

@@ -6,8 +6,15 @@ import { versionNumber } from "../../../database/server_version.ts";
 import { addressOf } from "../../../api/response/openapi/about.ts";
 import { version } from "../../../base/version.ts";
 import type { RequestService } from "../../../state/app_state/request_service.ts";
-import type { ConsoleParts } from "./console_routes.ts";
-import { slowRequestMs } from "./recorder.ts";
+import { type Recorder, slowRequestMs } from "./recorder.ts";
+
+/** Dependencies of the state apart from the service. */
+export interface StateParts {
+  readonly recorder: Recorder;
+  /** Returns the resident memory in bytes; null where the runtime does not show it. */
+  readonly memory: () => number | null;
+  readonly isLive: () => boolean;
+}
 
 /** Answer of `/console/state`. */
 export type ConsoleState = Awaited<ReturnType<typeof consoleState>>;
@@ -15,7 +22,7 @@ export type ConsoleState = Awaited<ReturnType<typeof consoleState>>;
 /** Resolves with the state. A database that cannot be reached is part of it. */
 export async function consoleState(
   service: RequestService,
-  { recorder, memory, isLive }: ConsoleParts,
+  { recorder, memory, isLive }: StateParts,
   request: Request,
 ) {
   const { dialect, database, now, snapshot: { config, serverVersion } } = service;
