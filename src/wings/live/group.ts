@@ -1,11 +1,12 @@
 /** Live queries that share a result: one query under one role and claims. @module */
+import type { Config } from "../../state/config/options.ts";
 import type { Identity } from "../../state/auth/jwt_cache.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../base/errors/service_error.ts";
 import { type Deferred, deferred } from "../../base/lib/deferred.ts";
+import type { Schedule } from "../../base/lib/timers.ts";
 import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
 import { type Difference, lineKeyReader, linesBytes, ResultRows, textBytes } from "./difference.ts";
-import type { LiveGroups } from "./groups.ts";
 import { changeMessages, endMessages, MessageBatch, upToDate } from "./messages.ts";
 import { type LiveOffset, offsetText, type PgSnapshot } from "./offset.ts";
 import type { Interest } from "./scope.ts";
@@ -30,6 +31,36 @@ export interface LiveRows {
   readonly interest: Interest;
   /** That of the plan, and of the interest. */
   readonly cache: SchemaCache | null;
+}
+
+export type GroupsConfig = Pick<
+  Config,
+  "dbPool" | "liveMaxMemory" | "liveMaxStreams" | "liveRecheck"
+>;
+
+export interface GroupsOptions {
+  readonly snapshot: () => { readonly config: GroupsConfig; readonly cache: SchemaCache | null };
+  readonly read: (query: LiveQuery, signal: AbortSignal) => Promise<LiveRows | ServiceError>;
+  /** Monotonic milliseconds; those of the epoch. */
+  readonly now: () => number;
+  readonly time: () => number;
+  readonly schedule: Schedule;
+  /** Returns which identities are revoked; null if none was since the last call. */
+  readonly revoked: () => ((identity: Identity) => boolean) | null;
+}
+
+/** The owner of all groups, as a group uses it. */
+export interface GroupHost {
+  readonly options: GroupsOptions;
+  /** Longest rest of a group, and longest age of a result with subscribers. */
+  readonly recheckMs: number;
+  /** Bytes of all groups. */
+  bytes: number;
+  /** Calls {@linkcode LiveGroup.run} when a run is free. */
+  enqueue(group: LiveGroup): void;
+  remove(group: LiveGroup): void;
+  /** Returns `183` if more bytes of `user` exceed the memory, also without the groups that no client uses. */
+  reserve(bytes: number, user: LiveGroup | null): ServiceError | null;
 }
 
 /**
@@ -87,7 +118,7 @@ export class LiveGroup {
   #bytes = 0;
   #cancelTimer = () => {};
 
-  constructor(readonly key: string, readonly query: LiveQuery, readonly groups: LiveGroups) {
+  constructor(readonly key: string, readonly query: LiveQuery, readonly groups: GroupHost) {
     this.#usedAt = groups.options.now();
     this.#resize();
   }

@@ -1,11 +1,14 @@
 /** The groups of a service: their runs, and the limits of streams and memory. @module */
-import type { Identity } from "../../state/auth/jwt_cache.ts";
-import type { Config } from "../../state/config/options.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../base/errors/service_error.ts";
-import type { Schedule } from "../../base/lib/timers.ts";
-import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
-import { groupOverheadBytes, LiveGroup, type LiveQuery, type LiveRows } from "./group.ts";
+import {
+  type GroupHost,
+  groupOverheadBytes,
+  type GroupsConfig,
+  type GroupsOptions,
+  LiveGroup,
+  type LiveQuery,
+} from "./group.ts";
 import { type ChangeRecords, concerns } from "./scope.ts";
 
 /** One client has at most this part of the streams. */
@@ -15,20 +18,7 @@ const poolShare = 4;
 /** Milliseconds between two checks of groups. */
 const checkMs = 1000;
 
-type GroupsConfig = Pick<Config, "dbPool" | "liveMaxMemory" | "liveMaxStreams" | "liveRecheck">;
-
-export interface GroupsOptions {
-  readonly snapshot: () => { readonly config: GroupsConfig; readonly cache: SchemaCache | null };
-  readonly read: (query: LiveQuery, signal: AbortSignal) => Promise<LiveRows | ServiceError>;
-  /** Monotonic milliseconds; those of the epoch. */
-  readonly now: () => number;
-  readonly time: () => number;
-  readonly schedule: Schedule;
-  /** Returns which identities are revoked; null if none was since the last call. */
-  readonly revoked: () => ((identity: Identity) => boolean) | null;
-}
-
-export class LiveGroups {
+export class LiveGroups implements GroupHost {
   readonly #groups = new Map<string, LiveGroup>();
   /** Groups that wait for a run, the longest waiting one first. */
   readonly #queue = new Set<LiveGroup>();
@@ -44,7 +34,6 @@ export class LiveGroups {
     return this.#groups.size;
   }
 
-  /** Longest rest of a group, and longest age of a result with subscribers. */
   get recheckMs(): number {
     return this.#config.liveRecheck * 1000;
   }
@@ -98,7 +87,6 @@ export class LiveGroups {
     for (const group of this.#groups.values()) group.mark();
   }
 
-  /** Calls {@linkcode LiveGroup.run} when a run is free. */
   enqueue(group: LiveGroup): void {
     this.#queue.add(group);
     this.#serve();
@@ -109,7 +97,6 @@ export class LiveGroups {
     this.#groups.delete(group.key);
   }
 
-  /** Returns `183` if more bytes of `user` exceed the memory, also without the groups that no client uses. */
   reserve(bytes: number, user: LiveGroup | null = null): ServiceError | null {
     const { liveMaxMemory: max } = this.#config;
     const isFull = () => bytes > 0 && this.bytes + bytes > max;

@@ -6,7 +6,7 @@ import { errorFacts } from "../../base/errors/error_response.ts";
 import { schedule } from "../../base/lib/timers.ts";
 import { dependentTables } from "./dependencies.ts";
 import { LiveEndpoint } from "./endpoint.ts";
-import { type GroupsOptions, LiveGroups } from "./groups.ts";
+import { LiveGroups } from "./groups.ts";
 import { parsePgSnapshot } from "./offset.ts";
 import { ChangeReader } from "./reader.ts";
 import { interestOf } from "./scope.ts";
@@ -20,6 +20,7 @@ import type { Context, PathHost } from "../../api/handler/exchange.ts";
 import { answer, failureReply } from "../../api/handler/pipeline.ts";
 import { receive } from "../../api/handler/receive.ts";
 import { reportOutcome } from "../../api/handler/report.ts";
+import type { GroupsOptions } from "./group.ts";
 
 /** Live queries below `live-path`. */
 export const liveWing: Wing = { name: "live", openPaths };
