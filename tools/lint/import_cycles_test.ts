@@ -1,0 +1,49 @@
+import { deepStrictEqual } from "node:assert/strict";
+
+const root = new URL("../../", import.meta.url);
+
+/** Static imports and re-exports, `import()`, and `import("…")` types. */
+const relativeImports =
+  /(?:^(?:import|export|\})[^;"/]*\bfrom\s*|\bimport\s*\(\s*)"(\.[^"]+\.tsx?)"/gm;
+
+type Graph = ReadonlyMap<string, readonly string[]>;
+
+async function readGraph(folder: URL, graph = new Map<string, readonly string[]>()) {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const entry = new URL(isDirectory ? `${name}/` : name, folder);
+    if (isDirectory) await readGraph(entry, graph);
+    else if (/\.tsx?$/.test(name)) {
+      const found = (await Deno.readTextFile(entry)).matchAll(relativeImports);
+      graph.set(pathOf(entry), Array.from(found, ([, to]) => pathOf(new URL(to!, entry))));
+    }
+  }
+  return graph;
+}
+
+function pathOf({ href }: URL): string {
+  return href.slice(root.href.length);
+}
+
+/** Returns one cycle for each import that closes one in a walk of all files: empty if there is none. */
+function cyclesOf(graph: Graph): readonly string[] {
+  const cycles: string[] = [];
+  const walked = new Set<string>();
+  const walk = (file: string, way: readonly string[]) => {
+    const at = way.indexOf(file);
+    if (at >= 0) cycles.push([...way.slice(at), file].join(" -> "));
+    if (walked.has(file)) return;
+    walked.add(file);
+    for (const to of graph.get(file) ?? []) walk(to, [...way, file]);
+  };
+  for (const file of graph.keys()) walk(file, []);
+  return cycles;
+}
+
+Deno.test("finds a cycle, and no cycle in files with the same import", () => {
+  const graph: Graph = new Map([["a", ["b", "c"]], ["b", ["c"]], ["c", ["d"]], ["d", ["b"]]]);
+  deepStrictEqual(cyclesOf(graph), ["b -> c -> d -> b"]);
+});
+
+Deno.test("no files of src import each other in a cycle, also not for types", async () => {
+  deepStrictEqual(cyclesOf(await readGraph(new URL("src/", root))), []);
+});
