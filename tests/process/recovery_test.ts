@@ -3,6 +3,7 @@ import { eventually } from "../support/timing/eventually.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { startPostgres } from "../support/database/postgres_server.ts";
+import { startRewritingProxy } from "../support/database/rewriting_proxy.ts";
 import { type FileConfig, type ServiceProcess, startService } from "../support/server/process.ts";
 import { answer } from "../support/handler/rows.ts";
 
@@ -118,23 +119,13 @@ Deno.test("without recovery the process says what it could not recover from", as
 });
 
 Deno.test("the process ends with 1 on a server that is too old", async () => {
-  await withClient(server.uri(), async (client) => {
-    await client.query(`
-      create database aged;
-    `);
-    await client.query(
-      "alter role authenticator in database aged set search_path = fake, pg_catalog",
-    );
-  });
-  await withClient(server.uri({ database: "aged" }), (client) =>
-    client.query(`
-      create schema fake;
-      grant usage on schema fake to public;
-      create function fake.version() returns text language sql as $$
-        select 'PostgreSQL 13.14 (Debian) on x86_64'
-      $$;
-    `));
-  await using service = await startService({ ...config, "db-uri": uriOf("aged", "p") });
+  const old = "'PostgreSQL 13.14 (Debian) on x86_64'::text";
+  await using proxy = startRewritingProxy(
+    server.port,
+    (sql) => sql.replace(/(pg_catalog\.)?version\(\)/, old),
+  );
+  const uri = `postgres://authenticator:p@127.0.0.1:${proxy.port}/postgres?sslmode=disable`;
+  await using service = await startService({ ...config, "db-uri": uri });
   strictEqual((await service.status).code, 1);
   await service.stderr.ended;
   // The listener may have connected just then.
