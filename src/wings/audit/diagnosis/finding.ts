@@ -1,6 +1,7 @@
 /** A finding of the diagnosis, and its forms as text. @module */
 import { callText, type CallWords } from "../../../base/observe/call_words.ts";
 import { counted, oneLine, printable, printableJson } from "../../../base/lib/printable.ts";
+import { groupBy } from "../../../base/lib/group_by.ts";
 
 /** Levels from the most to the least severe. */
 export const findingLevels = ["error", "warn", "info"] as const;
@@ -27,24 +28,40 @@ export function findingLine({ level, name, message }: Finding): string {
 /** Most lines of SQL that the text shows for one finding. */
 const maxSqlLines = 20;
 
+/** Most findings of one name that the text shows. */
+const maxShown = 5;
+
 /**
- * Returns the lines of findings, each with its SQL indented below it. In place of long SQL they name
- * the call that prints it.
+ * Returns the findings as text, each with its SQL indented below it. Several of one level and name
+ * have one line with their number, and the first of them below it.
  */
 export function findingsText(findings: readonly Finding[], call: CallWords): string {
-  return findings.map((finding) => {
-    const statements = finding.sql === null ? [] : finding.sql.split("\n");
-    const shown = statements.length > maxSqlLines
-      ? [`${statements.length} lines of SQL: ${callText(call, "check --fix-sql")}`]
-      : statements.map(printable);
-    const caution = finding.sql === null ? null : cautionOf(finding);
-    const lines = [
-      findingLine(finding),
-      ...(caution === null ? [] : [`    -- caution: ${caution}`]),
-      ...shown.map((line) => `    ${line}`),
-    ];
-    return lines.map((line) => `${line}\n`).join("");
-  }).join("");
+  const kinds = groupBy(findings, ({ level, name }) => `${level} ${name}`);
+  return [...kinds].flatMap(([kind, found]) => {
+    if (found.length === 1) return [findingLine(found[0]!), ...sqlLines(found[0]!, call)];
+    const shown = found.slice(0, maxShown).flatMap((finding) => [
+      oneLine(finding.message),
+      ...sqlLines(finding, call),
+    ]);
+    const more = found.length - maxShown;
+    const rest = more > 0 ? [`and ${more} more: ${callText(call, "check --json")}`] : [];
+    return [`${kind}: ${found.length} times`, ...indented([...shown, ...rest])];
+  }).map((line) => `${line}\n`).join("");
+}
+
+/** Returns the SQL of a finding, indented. In place of long SQL it names the call that prints it. */
+function sqlLines(finding: Finding, call: CallWords): readonly string[] {
+  if (finding.sql === null) return [];
+  const statements = finding.sql.split("\n");
+  const shown = statements.length > maxSqlLines
+    ? [`${statements.length} lines of SQL: ${callText(call, "check --fix-sql")}`]
+    : statements.map(printable);
+  const caution = cautionOf(finding);
+  return indented([...caution === null ? [] : [`-- caution: ${caution}`], ...shown]);
+}
+
+function indented(lines: readonly string[]): readonly string[] {
+  return lines.map((line) => `    ${line}`);
 }
 
 /** Returns findings as JSON: an array of objects with name, level, subject, message, sql. */

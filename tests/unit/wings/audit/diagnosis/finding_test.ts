@@ -54,6 +54,39 @@ Deno.test("findingsText() counts the lines of long SQL", () => {
   );
 });
 
+/** Numbers of findings of one name, and what the text shows of those behind the first five. */
+const repeated: readonly (readonly [count: number, rest: string])[] = [
+  [2, ""],
+  [5, ""],
+  [6, "    and 1 more: npx svc-api check --json svc.conf\n"],
+  [3090, "    and 3085 more: npx svc-api check --json svc.conf\n"],
+];
+
+for (const [count, rest] of repeated) {
+  Deno.test(`findingsText() has one finding for ${count} of a name, and the first five`, () => {
+    const all = Array.from({ length: count }, (_, at) => ({
+      ...superuser,
+      name: "foreign-key-index",
+      message: `no index of ${at}`,
+      sql: `create index ${at};`,
+    }));
+    const shown = all.slice(0, 5).map(({ message, sql }) =>
+      `    ${message}\n        -- caution: writes take longer with each index\n        ${sql}\n`
+    );
+    const others = [{ ...superuser, name: "foreign-key-index", level: "info" } as const, missing];
+    strictEqual(
+      findingsText([...all, ...others, { ...superuser, sql: null }], call),
+      `warn foreign-key-index: ${count} times\n${shown.join("")}${rest}` +
+        "info foreign-key-index: postgres is a superuser\n" +
+        "error role-missing: role web_anon does not exist\n" +
+        "    create role web_anon nologin;\n" +
+        "    grant web_anon to authenticator;\n" +
+        "warn login-superuser: postgres is a superuser\n",
+    );
+    deepStrictEqual(JSON.parse(findingsJson(all)), all);
+  });
+}
+
 Deno.test("findingsText() sends no control character to the terminal", () => {
   strictEqual(
     findingsText([hostile], call),
