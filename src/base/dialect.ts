@@ -124,6 +124,8 @@ export interface Dialect {
   readonly queryMethod: "listed" | "not listed";
   /** `Range-Unit` in a response with `Content-Range`. */
   readonly rangeUnit: "sent" | "left out";
+  /** Shared caches that mix no answers: any that knows `Vary`, or those that store none to `Authorization`. */
+  readonly sharedCaches: "any" | "without tokens";
 }
 
 /** SQLSTATEs whose message and detail fields carry a whole response as JSON. */
@@ -186,6 +188,7 @@ export const svcDialect: Dialect = {
   toManySpreads: "rejected",
   queryMethod: "listed",
   rangeUnit: "sent",
+  sharedCaches: "any",
 };
 
 /** PostgREST 16. */
@@ -256,6 +259,7 @@ export const pgrstDialect: Dialect = {
   toManySpreads: "arrays",
   queryMethod: "not listed",
   rangeUnit: "left out",
+  sharedCaches: "without tokens",
 };
 
 /** All dialects by name. */

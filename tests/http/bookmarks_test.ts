@@ -54,7 +54,7 @@ Deno.test("without replicas a bookmark is ignored, and read=primary is known", a
     );
     strictEqual(response.ok, true);
     strictEqual(response.headers.get("Svc-Bookmark"), null);
-    strictEqual(response.headers.get("Vary"), "Accept, Prefer, Range");
+    strictEqual(response.headers.get("Vary"), "Accept, Prefer, Range, Authorization, Origin");
   }
 });
 

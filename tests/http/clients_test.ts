@@ -333,7 +333,7 @@ prefixed.test("answers vary by apikey, and those to a key are private", async (a
   deepStrictEqual(await heads({}), [true, null]);
   deepStrictEqual(await heads({ apikey: writerKey }), [true, "private"]);
   const both = { apikey: writerKey, Authorization: `Bearer ${writerKey}` };
-  deepStrictEqual(await heads(both), [true, null]);
+  deepStrictEqual(await heads(both), [true, "private"]);
 });
 
 // PGlite cannot be interrupted.

@@ -136,25 +136,28 @@ suite.test("every answer varies by the cookie, and those to a cookie are private
     const response = await api(line, { headers });
     return [response.headers.get("vary"), response.headers.get("cache-control")];
   };
-  const usual = "Accept, Prefer, Range, Cookie, Origin";
+  const usual = "Accept, Prefer, Range, Authorization, Cookie, Origin";
   deepStrictEqual(await heads("GET /notes", {}), [usual, null]);
   deepStrictEqual(await heads("GET /notes", cookie), [usual, "private"]);
   deepStrictEqual(await heads("GET /notes", { ...cookie, Authorization: `Bearer ${token}` }), [
     usual,
-    null,
+    "private",
   ]);
-  deepStrictEqual(await heads("GET /nothing", cookie), ["Cookie, Origin", "private"]);
+  deepStrictEqual(await heads("GET /nothing", cookie), [usual, "private"]);
   deepStrictEqual(await heads("GET /notes", { Cookie: `__Host-token=${expired}` }), [
-    "Cookie, Origin",
+    usual,
     "private",
   ]);
   deepStrictEqual(await heads("POST /rpc/whoami", { ...cookie, ...crossSite }), [
-    "Cookie, Origin",
+    usual,
     "private",
   ]);
   deepStrictEqual(await heads("GET /rpc/cached", cookie), [usual, "max-age=60"]);
   const preflight = { Origin: app, "Access-Control-Request-Method": "POST" };
-  deepStrictEqual(await heads("OPTIONS /notes", preflight), ["Cookie, Origin", null]);
+  deepStrictEqual(await heads("OPTIONS /notes", preflight), [
+    "Authorization, Cookie, Origin",
+    null,
+  ]);
 });
 
 suite.test("database code does not see the token", async (api) => {
@@ -179,7 +182,7 @@ const without = serviceSuite("cookies", { dbSchemas: ["api"], dbAnonRole: "anon"
 without.test("cookies have no effect", async (api) => {
   const response = await api("GET /rpc/seen", { headers: cookie });
   strictEqual((await response.json()).cookies["__Host-token"], token);
-  strictEqual(response.headers.get("vary"), "Accept, Prefer, Range");
+  strictEqual(response.headers.get("vary"), "Accept, Prefer, Range, Authorization, Origin");
   strictEqual(await (await api("GET /rpc/whoami", { headers: cookie })).json(), "anon");
   strictEqual(await statusOf(api, "POST /rpc/login", crossSite), "204");
 });

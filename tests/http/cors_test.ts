@@ -74,12 +74,12 @@ listed.rows("listed origins", [
     "Access-Control-Allow-Methods": methods,
   }],
   // Shared caches must not serve a response to a request of another origin.
-  ["GET /rpc/fixed?a=1", {}, 200, 1, { Vary: "Accept, Prefer, Range, Origin" }],
-  ["OPTIONS /keyed", asks("http://a.io", "GET"), 200, undefined, { Vary: "Origin" }],
+  ["GET /rpc/fixed?a=1", {}, 200, 1, { Vary: "Accept, Prefer, Range, Authorization, Origin" }],
+  ["OPTIONS /keyed", asks("http://a.io", "GET"), 200, undefined, { Vary: "Authorization, Origin" }],
   ["GET /rpc/fixed?a=1", from("http://a.io"), 200, 1, {
     "Access-Control-Allow-Origin": "http://a.io",
     "Access-Control-Allow-Credentials": "true",
-    Vary: "Accept, Prefer, Range, Origin",
+    Vary: "Accept, Prefer, Range, Authorization, Origin",
     "Access-Control-Expose-Headers": exposed,
   }],
   [

@@ -101,7 +101,7 @@ suite.test("every kind of request has a plan, of which nothing else is told", as
     const text = await response.text();
     strictEqual(response.status, 200, `${line} ${text}`);
     for (const name of quiet) strictEqual(response.headers.get(name), null, `${line} ${name}`);
-    strictEqual(response.headers.get("Vary"), "Accept, Prefer, Range");
+    strictEqual(response.headers.get("Vary"), "Accept, Prefer, Range, Authorization, Origin");
     ok(JSON.parse(text)[0].Plan);
   }
   const rows = await api("GET /items?select=id&order=id");

@@ -146,7 +146,10 @@ const respond = (headers: unknown) =>
   `GET /rpc/respond?headers=${encodeURIComponent(JSON.stringify(headers))}`;
 
 secured.rows("server-security-headers and server-response-headers add to each response", [
-  ["GET /notes?limit=0", {}, 200, [], { ...allHeaders, Vary: "Accept, Prefer, Range" }],
+  ["GET /notes?limit=0", {}, 200, [], {
+    ...allHeaders,
+    Vary: "Accept, Prefer, Range, Authorization, Origin",
+  }],
   ["OPTIONS /notes", {}, 200, undefined, allHeaders],
   [respond([{ "Content-Security-Policy": "x" }]), {}, 200, "done", {
     ...allHeaders,
@@ -171,7 +174,7 @@ secured.test("server-security-headers stand in errors and preflights", async (ap
   const error = await api("GET /nothing");
   strictEqual(error.status, 404);
   strictEqual(error.headers.get("Content-Security-Policy"), policy);
-  strictEqual(error.headers.get("Vary"), "Nothing");
+  strictEqual(error.headers.get("Vary"), "Accept, Prefer, Range, Authorization, Origin");
   const preflight = await api("OPTIONS /notes", {
     headers: { Origin: "https://a.example", "Access-Control-Request-Method": "GET" },
   });

@@ -61,7 +61,7 @@ for (const name of accepted) {
       '{"id":1,"name":"maker 1"}\n{"id":2,"name":"maker 2"}\n',
       {
         "Content-Type": `${name}; charset=utf-8`,
-        "Vary": "Accept, Prefer, Range",
+        "Vary": "Accept, Prefer, Range, Authorization, Origin",
         "Content-Range": null,
       },
     ],

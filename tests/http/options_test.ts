@@ -12,7 +12,7 @@ const allows = (path: string, Allow: string): Row => [`OPTIONS ${path}`, {}, 200
   "Access-Control-Allow-Origin": "*",
   "Content-Length": "0",
   "Content-Type": null,
-  Vary: "Accept, Prefer, Range",
+  Vary: "Accept, Prefer, Range, Authorization, Origin",
 }];
 
 suite.rows("OPTIONS lists what a resource takes", [

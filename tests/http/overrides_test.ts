@@ -57,12 +57,14 @@ suite.rows("response.headers", [
   [`GET /rpc/respond_rows?select=id&id=eq.1&${headersOf({ "X-One": "1" })}`, {}, 200, [{ id: 1 }], {
     "X-One": "1",
   }],
-  [`GET /rpc/respond?headers=[]`, {}, 200, "done", { Vary: "Accept, Prefer, Range" }],
+  [`GET /rpc/respond?headers=[]`, {}, 200, "done", {
+    Vary: "Accept, Prefer, Range, Authorization, Origin",
+  }],
   ...answers()`
     GET /rpc/respond?headers=%5B%7B%22vary%22%3A%22Cookie%22%7D%2C%7B%22content-range%22%3A%22x%22
       +%7D%2C%7B%22server%22%3A%22mine%22%7D%5D
       200 "done"
-      Vary: Cookie
+      Vary: Cookie, Authorization, Origin
       Content-Range: x
       Server: mine
     GET /rpc/respond?headers=%5B%7B%22Preference-Applied%22%3A%22own%22%7D%5D {Prefer: count=exact}
@@ -81,7 +83,7 @@ suite.rows("response.headers", [
       Y: Ã©
     GET /rpc/respond?headers=%5B%7B%22Vary%22%3A%22%22%7D%5D
       200 "done"
-      no Vary
+      Vary: Authorization, Origin
     POST /logged {Prefer: return=headers-only}
       with {"id":12,"status":null,"headers":"[{\"Location\": \"/elsewhere\"}]"}
       201

@@ -228,7 +228,7 @@ export const serverCases: readonly Case[] = [
     answer: "writer",
     answerHeaders: {
       "Cache-Control": "private",
-      "Vary": "Accept, Prefer, Range, Accept-Encoding, Cookie",
+      "Vary": "Accept, Prefer, Range, Accept-Encoding, Authorization, Cookie, Origin",
     },
   },
   {

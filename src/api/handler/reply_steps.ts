@@ -4,7 +4,7 @@ import type { Config } from "../../state/config/options.ts";
 import { isResponseCoding } from "../../base/http/accept_encoding.ts";
 import { actualHeaders } from "../../base/http/cors.ts";
 import { isCrossOrigin } from "../../base/http/foreign_site.ts";
-import { withVary } from "../../base/http/vary.ts";
+import { standardVary, withVary } from "../../base/http/vary.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import { compressReply } from "../response/compress.ts";
 import { type BodyEncoders, bodyEncoders } from "../response/encoders.ts";
@@ -18,15 +18,20 @@ import { hasHeader, withHeaders, withoutHeader } from "./headers.ts";
 type StepContext = Pick<Context, "bookmarkHeader" | "dialect" | "snapshot">;
 
 /** Returns the steps for the replies of the stages, in order. */
-export function replySteps({ snapshot, bookmarkHeader }: StepContext): readonly ReplyStep[] {
+export function replySteps(
+  { dialect, snapshot, bookmarkHeader }: StepContext,
+): readonly ReplyStep[] {
   const { config, rateLimits } = snapshot;
+  const isForAny = dialect.sharedCaches === "any";
   return [
+    ...isForAny ? [varyErrors] : [],
+    ...config.dbSchemas.length > 1 ? [varyByProfile] : [],
     ...config.serverPathPrefix !== null ? [addPrefix(config.serverPathPrefix)] : [],
     ...config.serverTimingEnabled ? [addTiming] : [],
     ...rateLimits !== null ? [addLimits] : [],
     ...config.serverCompression !== null ? [compress(config.serverCompression)] : [],
     ...config.jwtCookieName !== null ? [guardCookie(config.jwtCookieName, config)] : [],
-    ...config.jwtCookieName !== null || config.jwtApikeyHeader ? [keepPrivate] : [],
+    ...isForAny || config.jwtCookieName !== null || config.jwtApikeyHeader ? [keepPrivate] : [],
     ...bookmarkHeader !== null ? [addBookmark(bookmarkHeader)] : [],
     addCors,
   ];
@@ -36,14 +41,14 @@ export function replySteps({ snapshot, bookmarkHeader }: StepContext): readonly 
 export function headerSteps(context: StepContext): readonly ReplyStep[] {
   const { dialect, bookmarkHeader, snapshot: { config } } = context;
   const { serverRequestIdHeader: idName, serverTraceHeader: traceName } = config;
-  const varied = varyingFields(config, bookmarkHeader);
+  const varied = varyingFields(config, { dialect, bookmarkHeader });
   return [
     ...idName === null ? [] : [replaceRequestId(idName)],
     ...traceName === null ? [] : [returnTrace(traceName, dialect.missingTrace)],
     addConfigured(configuredHeaders(`${dialect.productToken}/${version}`, config)),
     ...varied.length === 0 ? [] : [(reply: Reply) => ({
       ...reply,
-      headers: varied.reduce(withVary, reply.headers),
+      headers: withVary(reply.headers, varied),
     })],
   ];
 }
@@ -101,14 +106,26 @@ function guardCookie(
   };
 }
 
+/** Errors depend on what other answers depend on. */
+function varyErrors(reply: Reply, { failure }: Exchange): Reply {
+  if (failure === null || hasHeader("Vary", reply.headers)) return reply;
+  return withHeaders(reply, [standardVary]);
+}
+
+/** Without `Vary` is an error that has none in PostgREST either. */
+function varyByProfile(reply: Reply): Reply {
+  if (!hasHeader("Vary", reply.headers)) return reply;
+  return { ...reply, headers: withVary(reply.headers, ["Accept-Profile"]) };
+}
+
 /**
- * Forbids shared caches to store the answer to a token that is not in `Authorization`. To such a token, the rule
- * of RFC 9111, section 3.5, does not apply.
+ * Forbids shared caches to store the answer to a token. RFC 9111, section 3.5, forbids it for `Authorization`
+ * only, and not all caches follow it.
  */
-function keepPrivate(reply: Reply, { request, credential: { source } }: Exchange): Reply {
-  if (source === "none" || request.headers.has("authorization") && source === "bearer") {
-    return reply;
-  }
+function keepPrivate(reply: Reply, exchange: Exchange): Reply {
+  const { request, credential: { source }, context: { dialect } } = exchange;
+  const isStandard = source === "bearer" && request.headers.has("authorization");
+  if (source === "none" || isStandard && dialect.sharedCaches !== "any") return reply;
   if (hasHeader("Cache-Control", reply.headers)) return reply;
   return withHeaders(reply, [["Cache-Control", "private"]]);
 }
@@ -205,17 +222,19 @@ function isHtml(headers: HeaderList): boolean {
 
 /**
  * Returns the fields that keep caches from serving a response to another token or origin, or to a client that
- * has seen a later state. `Authorization` and the fields of each request are not among them.
+ * has seen a later state.
  */
 function varyingFields(
   config: HeaderConfig,
-  bookmarkHeader: string | null,
+  { dialect, bookmarkHeader }: Pick<StepContext, "bookmarkHeader" | "dialect">,
 ): readonly string[] {
   const { serverCorsAllowedOrigins: origins } = config;
+  const isForAny = dialect.sharedCaches === "any";
   return [
+    ...isForAny ? ["Authorization"] : [],
     ...config.jwtApikeyHeader ? ["apikey"] : [],
     ...config.jwtCookieName === null ? [] : ["Cookie"],
-    ...origins !== null && origins.length > 0 ? ["Origin"] : [],
+    ...isForAny || origins !== null && origins.length > 0 ? ["Origin"] : [],
     ...bookmarkHeader === null ? [] : [bookmarkHeader],
   ];
 }

@@ -39,7 +39,7 @@ export function compressReply(reply: Reply, context: CompressionContext): Reply 
   if (!mayBeCompressed(reply)) return reply;
   const { content, length, status } = reply;
   const { method, headers, hasCookies, codings, encoders, ifNoneMatch } = context;
-  const varied = { ...reply, headers: withVary(reply.headers, "Accept-Encoding") };
+  const varied = { ...reply, headers: withVary(reply.headers, ["Accept-Encoding"]) };
   if (status === 304) return { ...varied, headers: namedTags(varied.headers, ifNoneMatch ?? "") };
   if (content === null || method === "HEAD" || (length !== null && length < minBytes)) {
     return varied;

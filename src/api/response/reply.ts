@@ -9,6 +9,7 @@ import type { Representation } from "../plan/negotiate.ts";
 import type { ApiRequest, Preferences } from "../request/api_request.ts";
 import { preferenceName } from "../request/preferences.ts";
 import { headerOverrides, mergeHeaders, statusOverride } from "./overrides.ts";
+import { standardVary } from "../../base/http/vary.ts";
 
 /** A response before it becomes a `Response`. */
 export interface Reply {
@@ -81,8 +82,6 @@ export interface Success {
   readonly representation: Representation | null;
 }
 
-const vary = ["Vary", "Accept, Prefer, Range"] as const;
-
 /** Makes a successful reply. `response.status` and `response.headers` override its own values. */
 export function successReply(
   request: ApiRequest,
@@ -98,7 +97,7 @@ export function successReply(
     if (request.schemaNegotiated) own.push(["Content-Profile", request.schema]);
   }
   if (metadata.tag !== null && sendsBody && status < 300) own.push(["ETag", `"${metadata.tag}"`]);
-  own.push(vary);
+  own.push(standardVary);
   const headers = mergeHeaders(own, overrides);
   if (!sendsBody) return { status, headers, content: null, length: null };
   const { content, length, failure, ended } = success.body!;

@@ -28,6 +28,7 @@ import {
   type ResultMetadata,
   successReply,
 } from "./reply.ts";
+import { standardVary } from "../../base/http/vary.ts";
 
 export interface ResponseConfig {
   /** Whether `Prefer: tx=` may choose how the transaction ends. */
@@ -186,7 +187,7 @@ export function respondToOptions({ allow, acceptQuery }: OptionsPlan): Reply {
     ["Allow", allow],
     ...(acceptQuery === null ? [] : [["Accept-Query", acceptQuery] as const]),
     ["Access-Control-Allow-Origin", "*"],
-    ["Vary", "Accept, Prefer, Range"],
+    standardVary,
     ["Content-Length", "0"],
   ];
   return { status: 200, headers, content: null, length: 0 };

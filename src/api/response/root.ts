@@ -17,6 +17,7 @@ import { buildModel } from "./openapi/model.ts";
 import { openApi2 } from "./openapi/v2.ts";
 import { openApi3 } from "./openapi/v3.ts";
 import type { Reply } from "./reply.ts";
+import { standardVary } from "../../base/http/vary.ts";
 
 export interface DocumentSource {
   /** JSON of {@linkcode SchemaMetadata}; null if it was not queried or the schema does not exist. */
@@ -37,7 +38,7 @@ export async function respondToRoot(
     ["Content-Type", contentTypes[plan.version]],
     ...(schemaNegotiated ? [["Content-Profile", plan.schema] as const] : []),
     ...(isTagged ? [["ETag", `"${document.tag}"`] as const] : []),
-    ["Vary", "Accept, Prefer, Range"],
+    standardVary,
     ...(document === null ? [] : [["Content-Length", String(document.content.length)] as const]),
   ];
   const reply = {

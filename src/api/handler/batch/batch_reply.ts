@@ -12,6 +12,7 @@ import {
   statusOverride,
 } from "../../response/overrides.ts";
 import { appliedHeader, type Reply } from "../../response/reply.ts";
+import { standardVary } from "../../../base/http/vary.ts";
 
 export interface OperationReply {
   readonly id: string;
@@ -43,7 +44,7 @@ export function batchReply(
   const own: Header[] = [
     ["Content-Type", "application/json; charset=utf-8"],
     ...appliedHeader(preferences, { tx: isEndOverridable, read: hasStandbys }),
-    ["Vary", "Accept, Prefer, Range"],
+    standardVary,
   ];
   const status = statusOverride(overrides?.status || null) ?? 200;
   const headers = mergeHeaders(own, headerOverrides(overrides?.headers || null));

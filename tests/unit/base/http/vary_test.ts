@@ -12,7 +12,7 @@ Deno.test("withVary() names the field once", () => {
   ];
   for (const [vary, expected] of rows) {
     const headers = vary === null ? [] : [["vary", vary] as const];
-    const [[, value] = []] = withVary(headers, "Cookie");
+    const [[, value] = []] = withVary(headers, ["Cookie"]);
     deepStrictEqual(value, expected);
   }
 });
