@@ -113,8 +113,13 @@ function reportStatements(
 const clientClosedRequest = 499;
 
 /** Returns the status by which a request is counted and logged. */
-function reportedStatus({ signal }: Pick<Request, "signal">, status: number): number {
-  return status >= 500 && signal.aborted ? clientClosedRequest : status;
+function reportedStatus(
+  { signal }: Pick<Request, "signal">,
+  status: number,
+  failure: RequestFailure | null = null,
+): number {
+  const hasLeft = failure?.error.fields.clientLeft === true || status >= 500 && signal.aborted;
+  return hasLeft ? clientClosedRequest : status;
 }
 
 /** Counts a response. The request is active until its body has ended. */
@@ -128,7 +133,7 @@ export function recordRequest(
   },
 ): void {
   const { method } = request;
-  const status = reportedStatus(request, reply?.status ?? 500);
+  const status = reportedStatus(request, reply?.status ?? 500, exchange?.failure);
   if (reply?.ended === undefined) metrics.end();
   else void reply.ended.then(() => metrics.end());
   metrics.record({
@@ -158,7 +163,7 @@ type FieldReader<Field> = (exchange: Exchange, reply: Reply) => Field;
 const finishedFields: {
   readonly [Name in Exclude<keyof FinishedRequest, "kind">]-?: FieldReader<FinishedRequest[Name]>;
 } = {
-  status: ({ request }, { status }) => reportedStatus(request, status),
+  status: ({ request, failure }, { status }) => reportedStatus(request, status, failure),
   durationMs: ({ durationMs }) => durationMs,
   length: (_, { length }) => length,
   role: ({ role }) => role,

@@ -42,6 +42,10 @@ export const requestErrors = {
     message,
     details,
   })).when("the body is malformed"),
+  abandonedBody: defineError("102", 400, () => ({
+    message: "The body ended early",
+    clientLeft: true,
+  })).when("the client left before the body was complete"),
   invalidJson: defineError("102", 400, () => ({ message: "Empty or invalid json" })).when(
     "the body is not JSON although its media type is",
   ),

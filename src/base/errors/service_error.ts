@@ -40,6 +40,8 @@ export interface ErrorFields extends ErrorTexts {
   readonly variant?: ErrorVariant;
   /** Response headers of the error. Default: none. */
   readonly headers?: HeaderList;
+  /** The request ended early, as its client left. Default: false. */
+  readonly clientLeft?: true;
   /** The service does not read the rest of the request, so the connection ends. Default: false. */
   readonly closesConnection?: true;
   /** The limit that refused the request, if it protects the process from overload. Default: none. */

@@ -172,7 +172,7 @@ async function unbroken<Result>(receive: () => Promise<Result>): Promise<Result>
     return await receive();
   } catch (error) {
     if (error instanceof ServiceError) throw error;
-    throw errors.invalidBody("The body ended early");
+    throw errors.abandonedBody();
   }
 }
 
