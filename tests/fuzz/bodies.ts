@@ -75,15 +75,15 @@ function csvRows(bytes: string): unknown[] | undefined {
   const text = attempt(() => strictUtf8.decode(bytesOf(bytes)))?.value.replace(/^\ufeff/, "");
   const [header, ...records] = text === undefined ? [] : csvRecords(text) ?? [];
   if (header === undefined || bytes.includes("\0")) return undefined;
-  const rows = records.map((record) =>
+  if (records.some((record) => record.length !== header.length)) return undefined;
+  return records.map((record) =>
     Object.fromEntries(
-      record.slice(0, header.length).map(([field, isQuoted], at) => [
+      record.map(([field, isQuoted], at) => [
         header[at]![0],
         !isQuoted && (field === "" || field === "NULL") ? null : field,
       ]),
     )
   );
-  return new Set(rows.map((row) => Object.keys(row).length)).size > 1 ? undefined : rows;
 }
 
 const malformed = { kind: "malformed" };

@@ -4,6 +4,7 @@ import { errors } from "../../src/base/errors/catalogue.ts";
 /** Errors that share a code and a status on purpose: one mistake, worded by how it was made. */
 const shared: Readonly<Record<string, readonly string[]>> = {
   "000 503": ["cannotConnect", "noStandby"],
+  "100 400": ["parse", "unusableName"],
   "102 400": ["invalidBody", "abandonedBody", "invalidJson", "mixedKeys"],
   "107 415": ["unsupportedContentType", "unsupportedQueryType"],
   "108 400": ["notEmbedded", "notInColumns", "embeddedUnderAlias"],

@@ -113,7 +113,7 @@ const bodies: readonly (readonly [
   make: (count: number) => string,
 ])[] = [
   ["short lines", () => new CsvDecoder("rows", () => {}), (count) => `a\n${"b\n".repeat(count)}`],
-  ["a wide line", () => new CsvDecoder("rows", () => {}), (count) => `a\n${"b,".repeat(count)}`],
+  ["a wide line", () => new CsvDecoder("rows", () => {}), (count) => `a\n"${"b,".repeat(count)}"`],
   [
     "a quote left open",
     () => new CsvDecoder("rows", () => {}),

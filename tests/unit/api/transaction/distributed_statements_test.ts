@@ -146,7 +146,7 @@ Deno.test("an upsert counts by a setting, or by xmax if the database is distribu
   doesNotMatch(plain!, /xmax/);
   match(
     byXmax!,
-    /do update set name = excluded.name returning .*\(api.tools.xmax = 0\) as svc_inserted/,
+    /do update set name = excluded.name returning .*\(api.tools.xmax = 0\) as svc:inserted/,
   );
   doesNotMatch(byXmax!, /set_config/);
 });
