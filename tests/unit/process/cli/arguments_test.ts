@@ -61,6 +61,8 @@ const calls: readonly (readonly [argv: readonly string[], call: object])[] = [
   [["-e", "-v"], { kind: "version" }],
   [["--dump-schema"], { kind: "dump-schema", config: config(null) }],
   [["--types", "a"], { kind: "types", config: config("a") }],
+  [["types", "a"], { kind: "types", config: config("a") }],
+  [["types"], { kind: "types", config: config(null) }],
   [["--ready", "a"], { kind: "ready", config: config("a") }],
   [["--ready", "--ready", "a"], { kind: "ready", config: config("a") }],
   [["--ready", "--dump-config"], problem("--dump-config and --ready exclude each other")],
