@@ -1,6 +1,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import { compile, ordinal, typeName } from "../../../../src/base/sql/fragment.ts";
 import { assertLinearTime } from "../../../support/timing/linear_time.ts";
+import { refusalOf } from "../../../support/handler/refusal.ts";
 
 const rows: readonly [text: string, sql: string][] = [
   ["int", "int"],
