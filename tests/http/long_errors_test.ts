@@ -54,7 +54,7 @@ const rows: readonly (readonly [string, string, RequestParts, string])[] = [
   ["embed", `GET /single?select=${long}(id)`, {}, "400 SVC200"],
   ["hint", `GET /single?select=single!${long}(id)`, {}, "400 SVC200"],
   ["level", `GET /single?${long}.order=id`, {}, "400 SVC108"],
-  ["unknown column", `GET /single?${long}=eq.1`, {}, "400 42703"],
+  ["unknown column", `GET /single?${long}=eq.1`, {}, "400 SVC100"],
   ["unknown type", `GET /single?select=id::${long}`, {}, "400 42704"],
   ["value of a filter", `GET /single?id=eq.${long}`, {}, "400 22P02"],
   ["value", "POST /single", { body: { id: long } }, "400 22P02"],

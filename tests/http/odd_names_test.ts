@@ -8,7 +8,8 @@ const [fits, long] = ["x".repeat(63), "x".repeat(64)];
 const wide = "€".repeat(22);
 
 const header = 'id,"a,b","c""d","e\nf"';
-const taken = "id,svc_number,svc_version,svc_n,svc_value,svc_row,svc_kept,svc_t,n,value";
+const taken =
+  "id,svc_number,svc_version,svc_n,svc_value,svc_row,svc_kept,svc_t,svc_merge_action,n,value";
 
 for (const dialect of ["svc", "pgrst"] as const) {
   const prefix = dialect === "svc" ? "SVC" : "PGRST";
@@ -56,6 +57,20 @@ for (const dialect of ["svc", "pgrst"] as const) {
       400,
       errorBody(
         `${prefix}100 | A name has svc: at its beginning | svc:n | Give it another alias`,
+      ),
+    ],
+  ]);
+
+  suite.rows("merge_action() beside a column of its name", [
+    [
+      "POST /taken?select=m:merge_action(),svc_merge_action",
+      {
+        body: { id: 9 },
+        headers: { Prefer: "return=representation, resolution=merge-duplicates" },
+      },
+      400,
+      errorBody(
+        `${prefix}157 | Invalid conflict handling | 'taken' has a column 'svc_merge_action'`,
       ),
     ],
   ]);

@@ -207,6 +207,7 @@ Deno.test("schema cache of an empty schema is empty", async () => {
     representations: [],
     mediaHandlers: [],
     volatileFunctions: [],
+    sessionFunctions: [],
     stableWithoutArguments: [],
   });
 });

@@ -81,9 +81,9 @@ suite.rows("a function of a schema hides all overloads behind it", [
       404 SVC202 | Could not find the function api.totals without parameters in the schema cache | Searched for the function api.totals without parameters, but no matches were found in the schema cache. | Perhaps you meant to call the function api.total
     GET /rpc/total | 200 12
     // Names in functions follow the search path of the request.
-    GET /rpc/path | 200 "\"api\", \"v1\", \"public\""
+    GET /rpc/path | 200 "\"api\", \"v1\", \"public\", pg_temp"
   `,
-  ["GET /rpc/path", v1, 200, '"v1", "public"'],
+  ["GET /rpc/path", v1, 200, '"v1", "public", pg_temp'],
   ["GET /rpc/who", {}, 200, "two"],
   ["GET /rpc/first_people?select=name", {}, 200, [{ name: "Ann Lee" }]],
   ["GET /rpc/first_people?select=name,orders!person_id(id)", {}, 200, [
@@ -187,7 +187,7 @@ chain.rows("a schema behind another has its own ones behind it", [
   ["GET /audits?select=id,orders(total,people!person_id(first_name))", {}, 200, [
     { id: 1, orders: { total: 5, people: { first_name: "Ann" } } },
   ]],
-  ["GET /rpc/path", {}, 200, '"admin", "api", "v1", "public"'],
+  ["GET /rpc/path", {}, 200, '"admin", "api", "v1", "public", pg_temp'],
   ["GET /rpc/edition", {}, 200, "two"],
   ["GET /drafts?limit=0", {}, 200, [], { Deprecation: null, "Content-Profile": "admin" }],
   [

@@ -53,6 +53,7 @@ Deno.test("--dump-schema prints the schema cache as one line of JSON", async () 
     "dbRowFunctions",
     "dbSearchOperators",
     "dbVolatileFunctions",
+    "dbSessionFunctions",
     "dbStableWithoutArguments",
   ]);
   const names = dumped.dbTables.map(([name]: readonly [unknown]) => name);

@@ -20,7 +20,7 @@ Deno.test("the executable has what no import names: the modules of threads, the 
   deepStrictEqual(included, [...worker, entry, mcp, "dist/console"]);
   const main = await Deno.readTextFile(new URL("../../main.ts", import.meta.url));
   const mainThread = new URL("../../src/process/server/main_thread.ts", import.meta.url);
-  ok(main.includes(`runInWorker(new URL("./src/server/program.ts"`));
+  ok(main.includes(`runInWorker(new URL("./src/process/cli/program.ts"`));
   ok((await Deno.readTextFile(mainThread)).includes(`new Worker(new URL("./worker_thread.ts"`));
   const team = new URL("../../src/process/server/workers/worker_team.ts", import.meta.url);
   ok((await Deno.readTextFile(team)).includes(`new Worker(new URL("./worker_entry.ts"`));

@@ -84,7 +84,8 @@ const rows: readonly Hostile[] = [
     "/texts",
     csv,
     parts({ start: "a\n", piece: "b,", count: million }),
-    201,
+    400,
+    "SVC102",
   ],
   [
     "a million names",

@@ -656,18 +656,18 @@ Deno.test("svc init --live prints the SQL that records changes of tables and par
   await t.step("a login role that may not use the schema", async () => {
     await inDatabase(
       `create schema hidden; create table hidden.plans (id int);
-       create role reader login password 'reader'`,
+       create role live_reader login password 'live_reader'`,
     );
     const uri = new URL(superuserUri);
-    [uri.username, uri.password] = ["reader", "reader"];
+    [uri.username, uri.password] = ["live_reader", "live_reader"];
     for (const [schemas, list] of [["hidden", "plans"], ["public", "hidden.plans"]] as const) {
       const arguments_ = ["init", `--schemas=${schemas}`, `--live=${list}`];
       const { code, stdout, stderr } = await folder.run(arguments_, environment(uri.href));
       deepStrictEqual([code, stdout, stderr.trim()], [
         1,
         "",
-        `svc: --live: ${list} is in a schema that reader may not use: ` +
-        "grant usage on schema hidden to reader;",
+        `svc: --live: ${list} is in a schema that live_reader may not use: ` +
+        "grant usage on schema hidden to live_reader;",
       ]);
     }
   });

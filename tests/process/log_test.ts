@@ -28,12 +28,12 @@ const requests:
     ["GET /items?id=eq.1", 200, [
       /^select where \(pg_catalog\.set_config\('search_path', \$1, true\) operator\(pg_catalog\.\|\|\)/,
       /^select "api"\."nothing_special"\(\)$/,
-      /^select count\(\*\)::text, .*"api"\."items"/,
+      /^select pg_catalog\.count\(\*\)::pg_catalog\.text, .*"api"\."items"/,
     ]],
     ["GET /items?id=eq.x", 400, [
       /^select where \(pg_catalog\.set_config\('search_path', \$1, true\) operator\(pg_catalog\.\|\|\)/,
       /^select "api"\."nothing_special"\(\)$/,
-      /^select count\(\*\)::text, .*"api"\."items"/,
+      /^select pg_catalog\.count\(\*\)::pg_catalog\.text, .*"api"\."items"/,
       /^22P02 invalid input syntax for type integer: "x"\. Hint: The column id is integer$/,
     ]],
     ["GET /nothing", 404, []],

@@ -59,6 +59,8 @@ Deno.test("svc test and svc why run in a process", async (t) => {
         granted.stdout,
         /^200, no rows; no row matches the filter\napi\.doc: select granted on /,
       );
+      const write = await run("why", "POST /doc", "--role=web_user");
+      match(write.stdout, /^(?:403 42501|no privilege is missing)/);
       const { stdout } = await run("why", "GET /doc", "--token=x");
       match(stdout, /^401 SVC301: /);
     });

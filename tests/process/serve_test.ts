@@ -73,6 +73,7 @@ Deno.test("the process serves, logs, reloads and stops", async (t) => {
       "dbRoutines",
       "dbRowFunctions",
       "dbSearchOperators",
+      "dbSessionFunctions",
       "dbStableWithoutArguments",
       "dbTables",
       "dbVolatileFunctions",

@@ -159,8 +159,10 @@ async function probe({ handler, proxy, owner }: Place, tried: Case, cut: Cut | n
   const told = `${JSON.stringify(cut)}: ${response.status}, changed: ${changed}`;
   if (response.status < 300) ok(changed, told);
   const atCommit = cut?.side === "to server" && report.cut && cut.write === tried.commitWrite;
+  // Behind a function, the write of COMMIT also undoes what the function left to the session.
+  const behindCommit = tried.commitWrite === 0 ? syncLength : Infinity;
   const committed = tried.commitWrite !== null &&
-    (report.wholeWrites > tried.commitWrite || (atCommit && cut.lost <= syncLength));
+    (report.wholeWrites > tried.commitWrite || (atCommit && cut.lost <= behindCommit));
   if (changed) ok(committed, told);
   // A server that loses its client while it answers may end before it has come to the end.
   const isCertain = cut?.side !== "from server" || tried.commitWrite === 1;

@@ -33,6 +33,9 @@ export function withMergeAction(
   if (preferences.return !== "representation") {
     throw errors.invalidConflict(`'${name}()' needs return=representation`);
   }
+  if (cache.column(relation, mergeActionColumn) !== undefined) {
+    throw errors.invalidConflict(`'${relation.name}' has a column '${mergeActionColumn}'`);
+  }
   // The statement that finds rows tells them from inserted ones.
   const mergeAction = preferences.resolution === "return-existing" ? "old" : relation.mergeAction;
   if (mergeAction === undefined) {

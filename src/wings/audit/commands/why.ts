@@ -1,7 +1,7 @@
 /** `svc why`: explains why a request is refused, or its answer empty. Writes are not executed. @module */
 import { callerIdentity } from "../../../state/auth/authenticate.ts";
 import { withCaseService } from "../policy_test/case_handler.ts";
-import { parseRequest } from "../policy_test/case_file.ts";
+import { type CaseRequest, parseRequest } from "../policy_test/case_file.ts";
 import { explainRequest } from "../why/explain_request.ts";
 import { callerFlags, callerOf } from "./caller_flags.ts";
 import {
@@ -26,6 +26,13 @@ export const whyCommand: Command = {
   run: why,
 };
 
+/** Returns a write to a relation with a body, without which no statement shows the privileges of a write. */
+function withBody(request: CaseRequest): CaseRequest {
+  const { method, target, body } = request;
+  const needsBody = /^(?:POST|PATCH|PUT)$/.test(method) && !target.startsWith("/rpc/");
+  return body === null && needsBody ? { ...request, body: "{}" } : request;
+}
+
 async function why(
   { config, flags, operands: [operand, extra] }: CommandCall,
   { withTransport }: CommandContext,
@@ -39,7 +46,7 @@ async function why(
   const cases = path === undefined ? null : readCases(path);
   const found = cases?.file.cases.find((each) => each.line === Number(line));
   if (cases !== null && found === undefined) throw new Error(`${operand}: no case`);
-  const { headers, ...request } = found ?? parseRequest(operand);
+  const { headers, ...request } = withBody(found ?? parseRequest(operand));
   const own = token === undefined ? [] : [["Authorization", `Bearer ${token}`] as const];
   const script = { name: path ?? "the request", text: cases?.file.fixtures ?? "" };
   return await withTransport(
