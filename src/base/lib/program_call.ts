@@ -44,14 +44,16 @@ export function installCall({ module } = processStart()): string {
 const npxFolder = /^(.*[/\\]_npx[/\\][^/\\]+)[/\\]/;
 
 function processStart(): ProcessStart {
-  const isDeno = "Deno" in globalThis;
+  const { Deno } = globalThis as {
+    Deno?: { version: { deno: string }; build: { standalone: boolean } };
+  };
   return {
     module: fileURLToPath(import.meta.url),
     script: process.argv[1] ?? "",
     folder: process.cwd(),
     path: process.env["PATH"] ?? "",
-    deno: isDeno ? Deno.version.deno : null,
-    isCompiled: isDeno && Deno.build.standalone,
+    deno: Deno?.version.deno ?? null,
+    isCompiled: Deno?.build.standalone ?? false,
     isFile,
   };
 }
