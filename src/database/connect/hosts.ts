@@ -1,5 +1,6 @@
 /** Tries servers in order until one matches `target_session_attrs`. @module */
 import type { SessionTarget, Settings, Targets } from "./targets.ts";
+import { errorMessage } from "../../base/errors/error_message.ts";
 
 export interface ServerState {
   /** The server is a standby: it replays another server's log. */
@@ -66,7 +67,7 @@ async function tryInOrder<Connection>(
       problems.push(`${placeOf(settings)} failed: ${problem}\n`);
     } catch (error) {
       if (error instanceof ConnectionRefused) throw error;
-      problems.push(error instanceof Error ? error.message : String(error));
+      problems.push(errorMessage(error));
     }
     close();
   }

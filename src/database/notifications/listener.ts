@@ -4,6 +4,7 @@ import { withTimeout } from "../../base/lib/time_limits.ts";
 import { nextBackoff, type Schedule } from "../../base/lib/timers.ts";
 import type { Subscribe, Subscription } from "../database.ts";
 import type { NotificationProbe, ProbeResult } from "./notification_probe.ts";
+import { errorMessage } from "../../base/errors/error_message.ts";
 
 export type ReloadTarget = "schema" | "config" | "revocations";
 
@@ -120,8 +121,7 @@ export class Listener {
         attempt === this.#attempt
           ? this.#connected(channel, subscription, mayHaveMissed)
           : this.#close(subscription),
-      (error: unknown) =>
-        this.#failed(attempt, channel, error instanceof Error ? error.message : String(error)),
+      (error: unknown) => this.#failed(attempt, channel, errorMessage(error)),
     );
     this.#track(connecting);
     return connecting;
@@ -192,7 +192,7 @@ export class Listener {
     try {
       await subscription.close();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       this.options.observe({ kind: "listener-cleanup-failed", reason });
     }
   }

@@ -41,6 +41,7 @@ import type { ServiceOptions } from "./service_options.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { mayBeStale, StalenessCheck } from "./staleness.ts";
 import type { FollowedParts } from "./state_change.ts";
+import { errorMessage } from "../../base/errors/error_message.ts";
 
 /** Milliseconds for which a load waits for the listening connection. */
 const listenTimeoutMs = 1000;
@@ -512,7 +513,7 @@ export class Service extends BaseService {
   }
 
   #reportInvalidConfig(error: unknown): void {
-    const message = String(error instanceof Error ? error.message : error).replaceAll("\n", "; ");
+    const message = errorMessage(error).replaceAll("\n", "; ");
     if (!this.isEnding) this.observe({ kind: "config-reload-failed", message });
   }
 

@@ -1,5 +1,6 @@
 /** Fetches the documents of issuers: key sets and discovery documents. @module */
 import type { Schedule } from "../../base/lib/timers.ts";
+import { errorMessage } from "../../base/errors/error_message.ts";
 
 /** The `fetch` of the Fetch standard. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -47,7 +48,7 @@ export async function fetchDocument(
     return await Promise.race([request(url, fetch, aborter.signal), timedOut]);
   } catch (error) {
     if (error instanceof KeyFetchError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     throw new KeyFetchError(`the request failed: ${reason.replaceAll(url, "URL")}`);
   } finally {
     cancel();

@@ -11,6 +11,7 @@ import {
   reject,
   type TextFacts,
 } from "./codecs.ts";
+import { errorMessage } from "../../base/errors/error_message.ts";
 
 const uriFacts = {
   type: "text or `@file`",
@@ -156,7 +157,7 @@ export function readNamedFile(
   try {
     return accept(readFile(path));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     return { kind: "problem", problem: `cannot read the file ${JSON.stringify(path)}: ${reason}` };
   }
 }

@@ -6,6 +6,7 @@ import { type RateLimitPolicy, readRateLimits } from "../config/rate_limit_gramm
 import { ArrivalTable, rateOf } from "./gcra.ts";
 import type { PreparedPolicy, RateLimits } from "./rate_limiter.ts";
 import { decodedPath } from "./resource.ts";
+import { errorMessage } from "../../base/errors/error_message.ts";
 
 /** Inputs of {@linkcode prepareRateLimits}. */
 export interface RateLimitInputs {
@@ -92,7 +93,7 @@ async function claimReader(
   path: string,
 ): Promise<(claims: string) => string | null> {
   const find = await compileClaimPath(path).catch((error) => {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = errorMessage(error);
     throw new Error(`policy ${policy}: invalid JSONPath (${path}): ${problem}`);
   });
   return (claims) => {

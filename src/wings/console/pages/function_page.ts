@@ -16,6 +16,7 @@ import { functionsOf, guarded, profileHeader, schema } from "./model.ts";
 import { navigate, route } from "./route.ts";
 import { ValueInput } from "./value_input.ts";
 import { bytesText, durationText, Empty, html, Select, type View } from "./view.ts";
+import { errorMessage } from "../../../base/errors/error_message.ts";
 
 /** The page. The arguments are in the route. */
 export function FunctionPage(): View {
@@ -137,7 +138,7 @@ function callOf(
     try {
       return [each.name, valueOf({ baseType: each.type }, text)] as const;
     } catch (error) {
-      problem = `${each.name}: ${error instanceof Error ? error.message : String(error)}`;
+      problem = `${each.name}: ${errorMessage(error)}`;
       return [each.name, text] as const;
     }
   });

@@ -16,6 +16,7 @@ import {
   html,
   type View,
 } from "./view.ts";
+import { errorMessage } from "../../../base/errors/error_message.ts";
 
 /** A finding of `/console/findings`. */
 interface HealthFinding {
@@ -81,7 +82,7 @@ function Findings(): View {
         setFindings(await readConsole<readonly HealthFinding[]>("findings"));
         setProblem(null);
       } catch (error) {
-        setProblem(error instanceof Error ? error.message : String(error));
+        setProblem(errorMessage(error));
       }
     });
   useEffect(() => void load(), []);

@@ -12,6 +12,7 @@ import type { ConsoleState } from "../server/console_state.ts";
 import { AdminTokenNeeded, type ApiError, callApi, errorOf, readConsole } from "./api.ts";
 import type { ApiCall } from "./code.ts";
 import { route } from "./route.ts";
+import { errorMessage } from "../../../base/errors/error_message.ts";
 
 export const schema = signal<ConsoleSchema | null>(null);
 export const serviceState = signal<ConsoleState | null>(null);
@@ -68,7 +69,7 @@ export async function guarded(run: () => Promise<void>): Promise<void> {
     needsAdminToken.value = false;
   } catch (error) {
     if (error instanceof AdminTokenNeeded) needsAdminToken.value = true;
-    else connectionError.value = error instanceof Error ? error.message : String(error);
+    else connectionError.value = errorMessage(error);
   }
 }
 

@@ -10,6 +10,7 @@ import { consoleState, type StateParts } from "./console_state.ts";
 import type { Numbered, SecondFigures } from "./live_figures.ts";
 import type { LogLine, RecentRequest, Recorder } from "./recorder.ts";
 import type { GuardedRoute } from "../../../base/http/admin_route.ts";
+import { errorMessage } from "../../../base/errors/error_message.ts";
 
 /** Answer of `/console/requests`. */
 export type ConsoleRequests = ReturnType<typeof requests>;
@@ -162,7 +163,7 @@ async function signedIn(service: RequestService, request: Request): Promise<Resp
       400,
     );
   } catch (error) {
-    return respond(`${error instanceof Error ? error.message : error}\n`, plainText, 400);
+    return respond(`${errorMessage(error)}\n`, plainText, 400);
   }
 }
 
@@ -189,7 +190,7 @@ async function fileResponse(
   try {
     files = await readFiles();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     return respond(`The console cannot be built: ${reason}\n`, plainText, 500);
   }
   return respondWith(files);
