@@ -3,7 +3,7 @@
 import type { ConfigArguments } from "../state/config/config_files.ts";
 import type { Config } from "../state/config/options.ts";
 import type { HandleApi, PathOpener } from "./handler/handler.ts";
-import { Service } from "../state/app_state/service.ts";
+import { AppState } from "../state/app_state/app_state.ts";
 import type { Transport } from "../database/transport.ts";
 import type { ConfigSource } from "../state/config/source.ts";
 import type { Observation } from "../base/observe/observation.ts";
@@ -69,7 +69,7 @@ export interface CommandContext {
    */
   readonly withDatabase: (
     config: ConfigArguments,
-    run: (service: Service, quick: QuickSettings | null) => Promise<number>,
+    run: (appState: AppState, quick: QuickSettings | null) => Promise<number>,
   ) => Promise<number>;
   /** Runs a task with one connection of the configuration, for requests that roll back. */
   readonly withTransport: (

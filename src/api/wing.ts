@@ -1,7 +1,7 @@
 /** The port of wings: a wing is a capability that the API can do without. `src/process/wings.ts`
  * lists those of the program. @module */
 import type { Config } from "../state/config/options.ts";
-import type { Service } from "../state/app_state/service.ts";
+import type { AppState } from "../state/app_state/app_state.ts";
 import type { Command } from "./command.ts";
 import type { PathOpener } from "./handler/handler.ts";
 
@@ -14,7 +14,7 @@ export interface Wing extends PathOpener {
   /** In the order of `--help`. */
   readonly commands?: readonly Command[];
   /** Data of the console by path of the admin server. */
-  readonly adminData?: (service: Service, options: AdminDataOptions) => AdminData;
+  readonly adminData?: (appState: AppState, options: AdminDataOptions) => AdminData;
 }
 
 /** Facts that data of the console depends on. */

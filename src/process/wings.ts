@@ -1,6 +1,6 @@
 /** The wings of the program. @module */
 import type { AdminData, AdminDataOptions, Wing } from "../api/wing.ts";
-import type { Service } from "../state/app_state/service.ts";
+import type { AppState } from "../state/app_state/app_state.ts";
 import { auditWing } from "../wings/audit/audit.ts";
 import { liveWing } from "../wings/live/live_host.ts";
 import { mcpWing } from "../wings/mcp/mcp_host.ts";
@@ -15,6 +15,6 @@ export const wings: readonly Wing[] = [
 ];
 
 /** Returns the data of the console that wings have. */
-export function adminData(service: Service, options: AdminDataOptions): AdminData {
-  return new Map(wings.flatMap(({ adminData }) => [...adminData?.(service, options) ?? []]));
+export function adminData(appState: AppState, options: AdminDataOptions): AdminData {
+  return new Map(wings.flatMap(({ adminData }) => [...adminData?.(appState, options) ?? []]));
 }

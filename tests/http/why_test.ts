@@ -1,7 +1,7 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { callerIdentity } from "../../src/state/auth/authenticate.ts";
 import { parseRequest } from "../../src/wings/audit/policy_test/case_file.ts";
-import { type RunSetup, withCaseService } from "../../src/wings/audit/policy_test/case_handler.ts";
+import { type RunSetup, withCaseState } from "../../src/wings/audit/policy_test/case_handler.ts";
 import { explainRequest } from "../../src/wings/audit/why/explain_request.ts";
 import { type Engine, engines } from "../support/database/engines.ts";
 import { policyDatabase } from "../support/handler/policy_database.ts";
@@ -237,9 +237,9 @@ async function explain(
   text: string,
   hiddenRows: "all" | "none" = "all",
 ): Promise<readonly string[]> {
-  return await withCaseService(setup, { name: "x", text: sql }, (parts) => {
+  return await withCaseState(setup, { name: "x", text: sql }, (parts) => {
     const claims = '{"sub": "1", "team": "3"}';
-    const identity = callerIdentity({ role: "web_user", claims }, parts.service.snapshot.config);
+    const identity = callerIdentity({ role: "web_user", claims }, parts.appState.snapshot.config);
     return explainRequest({ ...parts, hiddenRows }, parseRequest(text), identity);
   });
 }

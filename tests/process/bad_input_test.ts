@@ -1,5 +1,5 @@
 import { match, ok, strictEqual } from "node:assert/strict";
-import { startService } from "../support/server/process.ts";
+import { startAppState } from "../support/server/process.ts";
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
@@ -57,7 +57,7 @@ const requests: readonly [string, string, RegExp][] = [
 ];
 
 Deno.test("what cannot be understood gets its answer, and the next request works", async (t) => {
-  await using service = await startService({
+  await using service = await startAppState({
     "db-uri": "pglite://memory",
     "db-embedded-init": new URL("../../examples/todos/todos.sql", import.meta.url).pathname,
     "db-schemas": "api",

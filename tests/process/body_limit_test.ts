@@ -1,6 +1,6 @@
 /** `server-max-body-size`: how much of a body that is too long is read, and kept. */
 import { match, ok, strictEqual } from "node:assert/strict";
-import { startService } from "../support/server/process.ts";
+import { startAppState } from "../support/server/process.ts";
 import { memoryOf, resetPeak } from "../support/server/process_memory.ts";
 
 const encoder = new TextEncoder();
@@ -55,7 +55,7 @@ Deno.test({
   name: "a body above server-max-body-size is refused, and never held in memory",
   ignore: Deno.build.os !== "linux",
   async fn(t) {
-    await using service = await startService({
+    await using service = await startAppState({
       "db-uri": "pglite://memory",
       "db-embedded-init": new URL("../../examples/todos/todos.sql", import.meta.url).pathname,
       "db-schemas": "api",

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { withService } from "../../src/process/cli/with_service.ts";
+import { withAppState } from "../../src/process/cli/with_app_state.ts";
 import { dumpConfig } from "../../src/state/config/print.ts";
 import { freePort } from "../support/server/free_port.ts";
 import { programCommand } from "../support/server/program_command.ts";
@@ -236,7 +236,7 @@ const rolePaths: readonly (readonly [given: string, dumped: string])[] = [
 /** Returns what `--dump-config` prints for a file. */
 async function dump(file: string): Promise<string> {
   const call = { file, flags: new Map() };
-  return await withService(call, async (service) => dumpConfig(await service.readConfig()));
+  return await withAppState(call, async (service) => dumpConfig(await service.readConfig()));
 }
 
 Deno.test("dumpConfig() shows role paths in one way, and its dump is itself", async () => {

@@ -1,7 +1,7 @@
 /** Limits of connections, against clients that send slowly, not at all, or too much. */
 import { match, ok, strictEqual } from "node:assert/strict";
 import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
-import { type FileConfig, type ServiceProcess, startService } from "../support/server/process.ts";
+import { type FileConfig, type ServiceProcess, startAppState } from "../support/server/process.ts";
 import { onDeno } from "../support/server/program_command.ts";
 import { RawClient } from "../support/clients/raw_client.ts";
 import { todos } from "../support/handler/todos.ts";
@@ -10,7 +10,7 @@ const get = requestBytes("GET /todos?limit=1");
 const getText = new TextDecoder().decode(get);
 
 async function start(config: FileConfig): Promise<ServiceProcess & { readonly port: number }> {
-  const service = await startService({ ...todos, ...config });
+  const service = await startAppState({ ...todos, ...config });
   await service.listening();
   return Object.assign(service, { port: Number(new URL(service.origin).port) });
 }
@@ -216,7 +216,7 @@ Deno.test("limits of connections: a Unix socket has them as well", async () => {
   const folder = await Deno.makeTempDir({ prefix: "svc_connections_" });
   try {
     const path = `${folder}/api.sock`;
-    await using service = await startService({
+    await using service = await startAppState({
       ...todos,
       "log-level": "info",
       "server-unix-socket": path,

@@ -1,7 +1,7 @@
 /** The endpoint for agents over a real connection: the official client, the log, metrics, memory. */
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { connectMcp, resultText } from "../support/clients/mcp_client.ts";
-import { type FileConfig, startService } from "../support/server/process.ts";
+import { type FileConfig, startAppState } from "../support/server/process.ts";
 import { signToken, testSecret } from "../support/handler/token.ts";
 
 const todos = new URL("../../examples/todos/todos.sql", import.meta.url).pathname;
@@ -20,7 +20,7 @@ const config: FileConfig = {
 };
 
 Deno.test("the official client works over a connection, and leaves traces", async () => {
-  await using service = await startService(config);
+  await using service = await startAppState(config);
   await service.listening();
   const send = (request: Request) => fetch(request);
   const url = `${service.origin}/mcp`;

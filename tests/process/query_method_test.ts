@@ -1,7 +1,7 @@
 /** QUERY by each server: Deno's, the one with limits of connections, and Node's. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { HttpConnection, requestBytes } from "../support/clients/http_connection.ts";
-import { type FileConfig, startService } from "../support/server/process.ts";
+import { type FileConfig, startAppState } from "../support/server/process.ts";
 
 const modes: Readonly<Record<string, FileConfig>> = {
   "Deno.serve": {},
@@ -12,7 +12,7 @@ const form = { "Content-Type": "application/x-www-form-urlencoded" };
 
 for (const [mode, limits] of Object.entries(modes)) {
   Deno.test(`the process takes QUERY: ${mode}`, async (t) => {
-    await using service = await startService({
+    await using service = await startAppState({
       "db-uri": "pglite://memory",
       "db-embedded-init": new URL("../../examples/todos/todos.sql", import.meta.url).pathname,
       "db-schemas": "api",

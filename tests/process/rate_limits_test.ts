@@ -1,11 +1,11 @@
 /** Rate limits of the process: exact counts under load, and metrics. */
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
-import { startService } from "../support/server/process.ts";
+import { startAppState } from "../support/server/process.ts";
 
 const todos = new URL("../../examples/todos/todos.sql", import.meta.url).pathname;
 
 Deno.test("a policy admits its count exactly, whatever arrives at once", async () => {
-  await using service = await startService({
+  await using service = await startAppState({
     "db-uri": "pglite://memory",
     "db-embedded-init": todos,
     "db-schemas": "api",

@@ -1,6 +1,6 @@
 import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { eventually } from "../support/timing/eventually.ts";
-import { configText, type ServiceProcess, startService } from "../support/server/process.ts";
+import { configText, type ServiceProcess, startAppState } from "../support/server/process.ts";
 import { testSecret } from "../support/handler/token.ts";
 
 const other = "anothersecretanothersecretanothersecret";
@@ -17,7 +17,7 @@ Deno.test("SIGUSR2 reads the file and the files that it names again", async (t) 
     "jwt-secret": `@${secretFile}`,
   };
   try {
-    await using service = await startService(config);
+    await using service = await startAppState(config);
     await service.listening();
     const ports = configText(config);
     const full = (await Deno.readTextFile(service.configPath)).replace(ports, "");
@@ -119,7 +119,7 @@ Deno.test("a secret on the standard input is read once and outlives reloads", as
   for (const key of ["jwt-secret", "db-uri"] as const) {
     const given = { "db-uri": "pglite://memory", "jwt-secret": testSecret };
     const config = { ...embedded, ...given, [key]: "@/dev/stdin" };
-    await using service = await startService(config, { stdin: `${given[key]}\n` });
+    await using service = await startAppState(config, { stdin: `${given[key]}\n` });
     await service.listening();
     strictEqual(await statusAs(service, testSecret), 200);
     for (const signal of ["SIGUSR2", "SIGUSR1"] as const) {
@@ -136,7 +136,7 @@ Deno.test("a reload does not need the file of db-uri any more", async () => {
   const folder = await Deno.makeTempDir({ prefix: "svc_reload_" });
   try {
     await Deno.writeTextFile(`${folder}/uri`, "pglite://memory\n");
-    await using service = await startService({
+    await using service = await startAppState({
       ...embedded,
       "db-uri": `@${folder}/uri`,
       "jwt-secret": testSecret,
@@ -160,7 +160,7 @@ Deno.test("in pgrst a relative path is meant from the working directory", async 
     await Deno.writeTextFile(`${folder}/uri`, "pglite://memory\n");
     await Deno.writeTextFile(`${folder}/secret`, testSecret);
     const config = { ...embedded, "dialect": "pgrst", "db-uri": "@uri", "jwt-secret": "@./secret" };
-    await using service = await startService(config, { cwd: folder });
+    await using service = await startAppState(config, { cwd: folder });
     await service.listening();
     strictEqual(await statusAs(service, testSecret), 200);
   } finally {
@@ -184,7 +184,7 @@ Deno.test("SIGUSR2 applies db-prepared-statements to open connections", async ()
     "db-anon-role": "web_anon",
   };
   try {
-    await using service = await startService(config);
+    await using service = await startAppState(config);
     await service.listening();
     const prepared = async () => await (await service.fetch("GET /rpc/prepared")).json();
     const isAny: boolean[] = [await prepared() > 0];

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
-import { startService } from "../support/server/process.ts";
+import { startAppState } from "../support/server/process.ts";
 import { signToken, testSecret } from "../support/handler/token.ts";
 
 const todos = {
@@ -12,7 +12,7 @@ const todos = {
 };
 
 Deno.test("the process serves, logs, reloads and stops", async (t) => {
-  await using service = await startService(todos);
+  await using service = await startAppState(todos);
   await service.listening();
 
   await t.step("reads and writes over TCP", async () => {
@@ -122,7 +122,7 @@ const refused: readonly (readonly [string, string, ...RegExp[]])[] = [
 
 for (const [name, configText, ...lines] of refused) {
   Deno.test(`the process ends with 1 and a line for each problem: ${name}`, async () => {
-    await using service = await startService({}, { configText });
+    await using service = await startAppState({}, { configText });
     strictEqual((await service.status).code, 1);
     await service.stderr.ended;
     const own = service.stderr.all.filter((text) => text.startsWith("svc: "));

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import { startService } from "../support/server/process.ts";
+import { startAppState } from "../support/server/process.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 
@@ -32,7 +32,7 @@ const rows: readonly (readonly [key: string, value: string, problem: string])[] 
 ];
 
 Deno.test("a wrong value leaves the configuration as it was on reload", async () => {
-  await using service = await startService({
+  await using service = await startAppState({
     "db-uri": "pglite://memory",
     "db-embedded-init": `${root}examples/todos/todos.sql`,
     "db-schemas": "api",

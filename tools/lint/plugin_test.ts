@@ -165,7 +165,7 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
       "node:fs does not exist in every runtime",
     ],
     [
-      "src/state/app_state/service.ts",
+      "src/state/app_state/app_state.ts",
       `Deno.env.get("A");`,
       "Deno does not exist in every runtime",
     ],

@@ -1,7 +1,7 @@
 /** The interface between a handler and its admin server (`src/process/server/create_admin.ts`), which may be
  * another bundle. @module */
 import type { Observation } from "../../base/observe/observation.ts";
-import type { Service } from "../../state/app_state/service.ts";
+import type { AppState } from "../../state/app_state/app_state.ts";
 
 /** Name of the method that `createAdmin` calls, which may come from another bundle. */
 export const adminExtension: unique symbol = Symbol.for("svc.admin") as never;
@@ -9,7 +9,7 @@ export const adminExtension: unique symbol = Symbol.for("svc.admin") as never;
 /** Receives what happens to a handler. */
 export interface HandlerWatcher {
   /** The service has started: before its first request. */
-  start(service: Service): void;
+  start(appState: AppState): void;
   observe(event: Observation): void;
   /** Returns whether requests are measured in the queue and in the database. */
   isTimed(): boolean;
@@ -23,5 +23,5 @@ export interface WatchableHandler {
    * Sets the watcher. Returns the function that starts the service and resolves with it; with null
    * after `close()`. Throws after the first request, after `close()`, and for a second watcher.
    */
-  readonly [adminExtension]?: (watcher: HandlerWatcher) => () => Promise<Service | null>;
+  readonly [adminExtension]?: (watcher: HandlerWatcher) => () => Promise<AppState | null>;
 }

@@ -68,7 +68,7 @@ export function admissionOf(
 
 /** Verifies the token of a request, which must be for `audience` unless that is null. */
 export function authenticateRequest(
-  { context: { snapshot, service, now, anonymous }, info, credential }: Exchange,
+  { context: { snapshot, appState, now, anonymous }, info, credential }: Exchange,
   audience: string | null,
 ): Identity | Promise<Identity> {
   if (credential.token === null && anonymous !== null) return anonymous;
@@ -83,7 +83,7 @@ export function authenticateRequest(
       dbAnonRole: config.dbAnonRole,
       jwtAud: audience,
     });
-  const index = credential.token === null ? null : service.revocations.current();
+  const index = credential.token === null ? null : appState.revocations.current();
   return index instanceof Promise ? index.then(authenticateBy) : authenticateBy(index);
 }
 

@@ -52,7 +52,7 @@ export async function respondToBatch(exchange: Exchange): Promise<Reply> {
   const operations = await planOperations(exchange, { document, columns });
   stopwatch.lap("plan");
   context.counters.batchOperations.add(operations.length);
-  context.service.setSpanAttribute?.("svc.batch.operations", operations.length);
+  context.appState.setSpanAttribute?.("svc.batch.operations", operations.length);
   if (operations.length === 0) {
     return batchReply([], {
       preferences: request.preferences,

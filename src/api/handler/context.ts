@@ -1,8 +1,8 @@
 /** Makes the state that the requests of a snapshot share. @module */
 import { anonymousIdentity } from "../../state/auth/authenticate.ts";
 import { PlanCache } from "./plan_cache/plan_cache.ts";
-import type { RequestService } from "../../state/app_state/request_service.ts";
-import type { ServiceOptions } from "../../state/app_state/service_options.ts";
+import type { HandlerState } from "../../state/app_state/handler_state.ts";
+import type { AppStateOptions } from "../../state/app_state/app_state_options.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
 import { ColumnPrivileges } from "./column_privileges.ts";
 import { earlyAnswers } from "./early_answers.ts";
@@ -14,15 +14,15 @@ import { BodySpool } from "../../base/lib/body_spool.ts";
 import { SpoolSpace, temporaryFiles } from "../../base/lib/spool_file.ts";
 
 interface ContextOptions {
-  readonly loading: ServiceOptions["loading"];
+  readonly loading: AppStateOptions["loading"];
   readonly pathHosts: readonly PathHost[];
 }
 
 export function cachedContext(
-  service: RequestService,
+  appState: HandlerState,
   options: ContextOptions,
 ): (snapshot: Snapshot) => Context {
-  const common = commonParts(service, options);
+  const common = commonParts(appState, options);
   const contextOf = (
     snapshot: Snapshot,
     { planCache, columnPrivileges }: Pick<Context, "columnPrivileges" | "planCache">,
@@ -31,7 +31,7 @@ export function cachedContext(
     return {
       ...common,
       snapshot,
-      current: () => current(service.snapshot),
+      current: () => current(appState.snapshot),
       planCache,
       columnPrivileges,
       routes: new RouteNames(snapshot.cache, snapshot.config),
@@ -42,9 +42,9 @@ export function cachedContext(
   };
   const newPlans = (snapshot: Snapshot) => ({
     planCache: new PlanCache(snapshot),
-    columnPrivileges: new ColumnPrivileges(service.database),
+    columnPrivileges: new ColumnPrivileges(appState.database),
   });
-  let context = contextOf(service.snapshot, newPlans(service.snapshot));
+  let context = contextOf(appState.snapshot, newPlans(appState.snapshot));
   const current = (snapshot: Snapshot): Context => {
     if (snapshot === context.snapshot) return context;
     const isKept = context.planCache.isOf(snapshot);
@@ -71,18 +71,18 @@ export function changedContext(
 }
 
 /** Returns the parts that do not depend on the snapshot. */
-function commonParts(service: RequestService, { loading, pathHosts }: ContextOptions) {
-  const { database, dialect, now } = service;
+function commonParts(appState: HandlerState, { loading, pathHosts }: ContextOptions) {
+  const { database, dialect, now } = appState;
   return {
-    service,
+    appState,
     database,
     dialect,
     now,
     pathHosts,
     bodySpool: database.bodySpool ?? newSpool(),
     inFlight: new RequestsInFlight(),
-    counters: countersOf(service),
-    earlyAnswers: earlyAnswers(service, loading),
+    counters: countersOf(appState),
+    earlyAnswers: earlyAnswers(appState, loading),
     bookmarkHeader: database.hasStandbys === true ? dialect.bookmarkHeader : null,
   };
 }
@@ -91,7 +91,7 @@ function newSpool(): BodySpool {
   return new BodySpool({ space: new SpoolSpace(), maxFileBytes: 0, openFile: temporaryFiles() });
 }
 
-function countersOf({ metricRegistry }: RequestService): RequestCounters {
+function countersOf({ metricRegistry }: HandlerState): RequestCounters {
   const counter = (name: string, help: string, labels: readonly string[] = []) =>
     metricRegistry.counter({ name, help, labels });
   return {

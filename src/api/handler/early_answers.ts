@@ -4,23 +4,23 @@ import { isHostHeader } from "../../base/http/host.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
-import type { RequestService } from "../../state/app_state/request_service.ts";
-import type { ServiceOptions } from "../../state/app_state/service_options.ts";
+import type { HandlerState } from "../../state/app_state/handler_state.ts";
+import type { AppStateOptions } from "../../state/app_state/app_state_options.ts";
 import { allowedOrigins, type EarlyAnswer, type Exchange } from "./exchange.ts";
 import { emptyReply } from "./headers.ts";
 import { healthRoute, unknownRoute } from "./route_names.ts";
 
 /** Returns the early answers of a service, in order. The health path is that of the start. */
 export function earlyAnswers(
-  service: RequestService,
-  loading: ServiceOptions["loading"],
+  appState: HandlerState,
+  loading: AppStateOptions["loading"],
 ): readonly EarlyAnswer[] {
   const common = [answerPreflight, answerInvalidHost];
-  const { config } = service.snapshot;
+  const { config } = appState.snapshot;
   if (config.serverHealthPath === null) return common;
   return [
     ...common,
-    healthAnswer(healthCheck(() => service.isReady(), config.serverHealthPath, loading)),
+    healthAnswer(healthCheck(() => appState.isReady(), config.serverHealthPath, loading)),
   ];
 }
 
@@ -64,7 +64,7 @@ export type HealthCheck = (request: Pick<RawRequest, "method" | "path">) => Prom
 export function healthCheck(
   isReady: () => Promise<boolean>,
   healthPath: string | null,
-  loading: ServiceOptions["loading"],
+  loading: AppStateOptions["loading"],
 ): HealthCheck {
   let running: Promise<boolean> | null = null;
   const isHealthy = () =>

@@ -18,7 +18,7 @@ import type { PlanCache } from "./plan_cache/plan_cache.ts";
 import type { Admission } from "../../state/rate_limits/rate_limiter.ts";
 import type { RawRequest } from "../request/raw_request.ts";
 import type { Reply } from "../response/reply.ts";
-import type { RequestService } from "../../state/app_state/request_service.ts";
+import type { HandlerState } from "../../state/app_state/handler_state.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
 import type { DataPlan } from "../transaction/data_plan.ts";
 import type { ColumnPrivileges } from "./column_privileges.ts";
@@ -58,7 +58,7 @@ export interface Context {
   readonly planCache: PlanCache;
   /** Columns that roles may select, by the schema cache of that snapshot. */
   readonly columnPrivileges: ColumnPrivileges;
-  readonly service: RequestService;
+  readonly appState: HandlerState;
   readonly database: Database;
   readonly dialect: Dialect;
   /** Epoch milliseconds. */
@@ -175,7 +175,7 @@ export class Exchange implements Caller {
     context: Context,
     { pieces, credential, identifiers, refusal, timing, info }: ExchangeHead,
   ) {
-    const { snapshot: { config }, service } = context;
+    const { snapshot: { config }, appState } = context;
     this.request = request;
     this.info = info;
     this.identity = info.identity ?? null;
@@ -186,9 +186,9 @@ export class Exchange implements Caller {
     this.refusal = refusal;
     this.timing = timing;
     this.statements = config.logQuery && info.isUnlogged !== true ? [] : null;
-    const isTimed = config.serverTimingEnabled || service.traceStage !== null;
+    const isTimed = config.serverTimingEnabled || appState.traceStage !== null;
     this.stopwatch = isTimed
-      ? new Stopwatch(config.serverTimingEnabled, service.traceStage)
+      ? new Stopwatch(config.serverTimingEnabled, appState.traceStage)
       : noStopwatch;
     this.time = context.now();
     this.#startedAt = performance.now();

@@ -3,8 +3,8 @@ import type { Dialect } from "../../base/dialect.ts";
 import { errorResponse } from "../../base/errors/error_response.ts";
 import type { ServiceError } from "../../base/errors/service_error.ts";
 import type { Reply } from "../response/reply.ts";
-import type { RequestService } from "../../state/app_state/request_service.ts";
-import type { ServiceOptions } from "../../state/app_state/service_options.ts";
+import type { HandlerState } from "../../state/app_state/handler_state.ts";
+import type { AppStateOptions } from "../../state/app_state/app_state_options.ts";
 import { version } from "../../base/version.ts";
 import { cachedContext } from "./context.ts";
 import { type Exchange, type PathHost, pathHostOf, type RequestInfo } from "./exchange.ts";
@@ -23,26 +23,26 @@ export type HandleApi = (request: Request, info: RequestInfo) => Promise<Respons
 export interface PathOpener {
   /** Opens the paths that it answers; null if the configuration has none. */
   readonly openPaths?: (
-    service: RequestService,
-    loading: ServiceOptions["loading"],
+    appState: HandlerState,
+    loading: AppStateOptions["loading"],
   ) => PathHost | null;
 }
 
 /** Makes the function that handles requests with a service. It never rejects. Wings answer some paths. */
 export function serviceHandler(
-  service: RequestService,
-  loading: ServiceOptions["loading"] = "shared",
+  appState: HandlerState,
+  loading: AppStateOptions["loading"] = "shared",
   wings: readonly PathOpener[] = [],
 ): (request: Request, info?: RequestInfo) => Promise<Response> {
-  const pathHosts = wings.flatMap(({ openPaths }) => openPaths?.(service, loading) ?? []);
-  const contextOf = cachedContext(service, { loading, pathHosts });
-  const { requestMetrics: metrics } = service;
+  const pathHosts = wings.flatMap(({ openPaths }) => openPaths?.(appState, loading) ?? []);
+  const contextOf = cachedContext(appState, { loading, pathHosts });
+  const { requestMetrics: metrics } = appState;
   return async function handle(request, info = noInfo) {
     metrics?.begin();
     let exchange: Exchange | null = null;
     let reply: Reply | null = null;
     try {
-      exchange = receive(request, info, contextOf(service.snapshot));
+      exchange = receive(request, info, contextOf(appState.snapshot));
       const early = answerEarly(exchange);
       reply = early === null ? finish(exchange, await respond(exchange)) : await early;
       if (early === null && loading === "unshared") await exchange.reload;
@@ -71,12 +71,12 @@ function respond(exchange: Exchange): Promise<Reply> {
 
 /** Runs the steps behind the stages, and reports the outcome. */
 function finish(exchange: Exchange, made: Reply): Reply {
-  const { context: { replySteps, service }, info } = exchange;
+  const { context: { replySteps, appState }, info } = exchange;
   let reply = spooled(made, exchange);
   for (const step of replySteps) reply = step(reply, exchange);
   if (info.isUnlogged) reportOutcome(exchange);
   else reportRequest(exchange, reply);
-  const reload = service.reloadIfStale(exchange.failure?.error ?? null);
+  const reload = appState.reloadIfStale(exchange.failure?.error ?? null);
   if (reload !== null && info.waitUntil !== undefined) info.waitUntil(reload);
   else exchange.reload = reload;
   return reply;

@@ -9,8 +9,8 @@ import { errors } from "../../base/errors/catalogue.ts";
 import { adminExtension, type HandlerWatcher } from "./admin_port.ts";
 import type { Wing } from "../wing.ts";
 import { errorResponseTo, type RequestInfo, serviceHandler } from "./handler.ts";
-import { Service } from "../../state/app_state/service.ts";
-import type { ServiceOptions } from "../../state/app_state/service_options.ts";
+import { AppState } from "../../state/app_state/app_state.ts";
+import type { AppStateOptions } from "../../state/app_state/app_state_options.ts";
 
 /** Handles requests. Failures of requests and of the database are responses, not rejections. */
 export interface Handler {
@@ -43,7 +43,7 @@ export interface Handler {
 }
 
 type PassedOptions = Pick<
-  ServiceOptions,
+  AppStateOptions,
   "fetch" | "now" | "observe" | "schemaCache" | "schemaCacheMaxAge" | "tenant"
 >;
 
@@ -56,8 +56,8 @@ export interface HandlerDependencies extends Partial<PassedOptions> {
   readonly wings: readonly Wing[];
 }
 
-interface StartedService {
-  readonly service: Service;
+interface StartedAppState {
+  readonly appState: AppState;
   readonly handle: ReturnType<typeof serviceHandler>;
 }
 
@@ -68,36 +68,36 @@ export function lazyHandler(
 ): Handler {
   let watcher: HandlerWatcher | null = null;
   let isStarting = false;
-  const create = () => createService(source, watched(dependencies, watcher));
+  const create = () => createAppState(source, watched(dependencies, watcher));
   const start = makeStart(create, dependencies.connections);
-  let state: StartedService | null = null;
+  let state: StartedAppState | null = null;
   let closed = false;
   const started = async () => {
     if (closed) throw new Error(closedMessage);
     isStarting = true;
     const ready = await start();
-    watcher?.start(ready.service);
-    if (closed) await ready.service.close();
+    watcher?.start(ready.appState);
+    if (closed) await ready.appState.close();
     return state = ready;
   };
   return Object.assign(
     async (request: Request, info?: RequestInfo) => {
-      if (closed) return closedResponse(request, state?.service.dialect);
-      return await (state?.service.snapshot.cache ? state : await started()).handle(request, info);
+      if (closed) return closedResponse(request, state?.appState.dialect);
+      return await (state?.appState.snapshot.cache ? state : await started()).handle(request, info);
     },
     {
-      ready: async () => checkReady((await started()).service),
-      reloadSchema: async () => await (await started()).service.reloadSchema(),
-      reloadConfig: async () => await (await started()).service.reloadConfig(),
+      ready: async () => checkReady((await started()).appState),
+      reloadSchema: async () => await (await started()).appState.reloadSchema(),
+      reloadConfig: async () => await (await started()).appState.reloadConfig(),
       close: async () => {
         closed = true;
         watcher?.close();
-        if (state !== null) await state.service.close();
+        if (state !== null) await state.appState.close();
       },
       [adminExtension]: (added: HandlerWatcher) => {
         checkUnwatched(closed, { isStarting, watcher });
         watcher = added;
-        return async () => closed ? null : (await started()).service;
+        return async () => closed ? null : (await started()).appState;
       },
     },
   );
@@ -118,7 +118,7 @@ function closedResponse(request: Request, dialect: Dialect = svcDialect): Respon
   return errorResponseTo(request, errors.cannotConnect(closedMessage), dialect);
 }
 
-function checkReady({ snapshot }: Service): void {
+function checkReady({ snapshot }: AppState): void {
   if (snapshot.cache !== null) return;
   const { fields } = snapshot.cacheError ?? errors.noSchemaCache();
   const details = typeof fields.details === "string" ? ` (${fields.details.trim()})` : "";
@@ -128,7 +128,7 @@ function checkReady({ snapshot }: Service): void {
 /** Dependencies of a handler, and what its service measures for an admin server. */
 type WatchedDependencies =
   & HandlerDependencies
-  & Pick<ServiceOptions, "isCounted" | "isTimed" | "now" | "observe">;
+  & Pick<AppStateOptions, "isCounted" | "isTimed" | "now" | "observe">;
 
 /** Returns the dependencies of a handler whose watcher, if any, receives the events, too. */
 function watched(
@@ -154,26 +154,26 @@ function watched(
  * Otherwise each request that finds no schema cache loads it, since work ends with its request.
  */
 function makeStart(
-  create: () => Promise<StartedService>,
+  create: () => Promise<StartedAppState>,
   connections: Connections,
-): () => Promise<StartedService> {
+): () => Promise<StartedAppState> {
   if (connections === "pooled") {
-    let starting: Promise<StartedService> | null = null;
+    let starting: Promise<StartedAppState> | null = null;
     return () => starting ??= create().then(withSchema);
   }
-  let made: StartedService | null = null;
+  let made: StartedAppState | null = null;
   return async () => await withSchema(made ??= await create());
 }
 
-async function withSchema(started: StartedService): Promise<StartedService> {
-  if (started.service.snapshot.cache === null) await started.service.reloadSchema();
+async function withSchema(started: StartedAppState): Promise<StartedAppState> {
+  if (started.appState.snapshot.cache === null) await started.appState.reloadSchema();
   return started;
 }
 
-async function createService(
+async function createAppState(
   source: () => ConfigSource,
   dependencies: WatchedDependencies,
-): Promise<StartedService> {
+): Promise<StartedAppState> {
   const { embeddedInit, embeddedExtensions = {}, connections, wings, observe } = dependencies;
   const config = source().configure(noValues);
   const withoutEffect = limitKeys(config);
@@ -185,7 +185,7 @@ async function createService(
     connections,
   });
   const loading = connections === "pooled" ? "shared" : "unshared";
-  const service = await Service.create({ ...dependencies, source, database, loading });
-  if (connections === "pooled") service.listen();
-  return { service, handle: serviceHandler(service, loading, wings) };
+  const appState = await AppState.create({ ...dependencies, source, database, loading });
+  if (connections === "pooled") appState.listen();
+  return { appState, handle: serviceHandler(appState, loading, wings) };
 }

@@ -46,7 +46,7 @@ function leaveAfter({ ended }: Reply, { context: { inFlight } }: Exchange): void
 
 /** Makes the reply to a request that failed. */
 export function failureReply(exchange: Exchange, caught: unknown): Reply {
-  const { identity, role, pieces, context: { dialect, snapshot, counters, service } } = exchange;
+  const { identity, role, pieces, context: { dialect, snapshot, counters, appState } } = exchange;
   const cause = caught instanceof OperationError ? caught.cause : caught;
   const isOverdue = isCanceled(cause) && exchange.deadline?.isOver === true;
   const thrown = isOverdue ? errors.requestTimeout() : cause;
@@ -64,7 +64,7 @@ export function failureReply(exchange: Exchange, caught: unknown): Reply {
   const { status, statusText, headers, body } = errorResponse(sent, {
     dialect,
     verbosity: config.clientErrorVerbosity,
-    retryAfter: service.retryAfter(),
+    retryAfter: appState.retryAfter(),
   });
   exchange.failure = { thrown, error, advice };
   return {

@@ -14,11 +14,11 @@ import {
 import { spanOf } from "../../base/http/trace_context.ts";
 import { lengthError } from "../request/length_limits.ts";
 import { type RawRequest, readRawRequest } from "../request/raw_request.ts";
-import type { RequestService } from "../../state/app_state/request_service.ts";
+import type { HandlerState } from "../../state/app_state/handler_state.ts";
 import { type Context, Exchange, type RequestInfo } from "./exchange.ts";
 
 export function receive(request: Request, info: RequestInfo, context: Context): Exchange {
-  const { service, snapshot: { config } } = context;
+  const { appState, snapshot: { config } } = context;
   const received = readRawRequest(request, info.path);
   const served = config.serverPathPrefix === null ? received : belowPrefix(received, config);
   const raw = served ?? received;
@@ -29,11 +29,11 @@ export function receive(request: Request, info: RequestInfo, context: Context): 
       authorization: raw.headers["authorization"] ?? apiKeyOf(raw, config),
       cookie: () => request.headers.get("cookie"),
     }, config.jwtCookieName),
-    identifiers: identifiersOf(request, config, service),
+    identifiers: identifiersOf(request, config, appState),
     refusal: served === null
       ? errors.invalidPath()
       : lengthError(request.headers, received, config),
-    timing: service.isTimed() || config.logFormat === "json" ? new RequestTiming() : null,
+    timing: appState.isTimed() || config.logFormat === "json" ? new RequestTiming() : null,
   });
 }
 
@@ -92,12 +92,12 @@ export function identifiersOf(
     Config,
     "dbTraceApplicationName" | "serverRequestIdHeader"
   >,
-  service: Pick<RequestService, "activeSpan">,
+  appState: Pick<HandlerState, "activeSpan">,
 ): RequestIdentifiers {
   if (serverRequestIdHeader === null && !dbTraceApplicationName) return noIdentifiers;
   const requestId = serverRequestIdHeader === null
     ? null
     : requestIdOf(headers.get(serverRequestIdHeader));
   if (!dbTraceApplicationName) return { requestId, applicationName: null };
-  return { requestId, applicationName: applicationNameOf(spanOf(headers, service), requestId) };
+  return { requestId, applicationName: applicationNameOf(spanOf(headers, appState), requestId) };
 }

@@ -6,26 +6,26 @@ import { spanOf } from "../../base/http/trace_context.ts";
 import type { FinishedRequest } from "../../base/observe/observation.ts";
 import type { RequestMetrics } from "../../base/observe/request_metrics.ts";
 import type { Reply } from "../response/reply.ts";
-import type { RequestService } from "../../state/app_state/request_service.ts";
+import type { HandlerState } from "../../state/app_state/handler_state.ts";
 import { type Exchange, pathHostOf, type RequestFailure } from "./exchange.ts";
 import { unknownRoute } from "./route_names.ts";
 
 /** Reports a request that has been answered. */
 export function reportRequest(exchange: Exchange, reply: Reply): void {
-  const { statements, context: { service } } = exchange;
-  if (statements !== null) reportStatements(service, statements, reply.status);
+  const { statements, context: { appState } } = exchange;
+  if (statements !== null) reportStatements(appState, statements, reply.status);
   reportOutcome(exchange);
-  service.observe(new LazyFinishedRequest(exchange, reply) as unknown as FinishedRequest);
+  appState.observe(new LazyFinishedRequest(exchange, reply) as unknown as FinishedRequest);
   reply.failure?.then((cause) => reportAborted(exchange, cause));
 }
 
 /** Reports the failure and the warnings of a request, without its line in the access log. */
 export function reportOutcome(exchange: Exchange): void {
-  const { failure, targetNameUses, request, credential, pieces, context: { service } } = exchange;
+  const { failure, targetNameUses, request, credential, pieces, context: { appState } } = exchange;
   if (targetNameUses.length > 0) {
     const { method } = request;
     const target = targetOf(exchange);
-    service.observe({ kind: "target-names-used", uses: targetNameUses, method, target });
+    appState.observe({ kind: "target-names-used", uses: targetNameUses, method, target });
   }
   if (failure !== null) reportFailure(exchange, failure);
   else if (credential.source === "none" && pieces.headers["authorization"] !== undefined) {
@@ -34,30 +34,30 @@ export function reportOutcome(exchange: Exchange): void {
 }
 
 function reportFailure(
-  { request, context: { service } }: Exchange,
+  { request, context: { appState } }: Exchange,
   { thrown, error, advice }: RequestFailure,
 ): void {
-  service.handleFailure(thrown);
+  appState.handleFailure(thrown);
   const reason = error.fields.shedReason;
-  if (reason !== undefined) service.observe({ kind: "request-shed", reason });
+  if (reason !== undefined) appState.observe({ kind: "request-shed", reason });
   // A failure that follows from the client's disconnect is not logged.
-  if (isLoggedFailure(thrown, error, service) && !request.signal.aborted) {
+  if (isLoggedFailure(thrown, error, appState) && !request.signal.aborted) {
     const kind = error.fields.own && error.fields.code === "003"
       ? "pool-timeout"
       : "request-failed";
-    service.observe({ kind, error: errorFacts(error, service.dialect) });
+    appState.observe({ kind, error: errorFacts(error, appState.dialect) });
   } else if (error.fields.code === "X00" && !request.signal.aborted) {
-    service.observe({ kind: "unexpected-error", error: thrown });
+    appState.observe({ kind: "unexpected-error", error: thrown });
   }
-  if (advice !== null && service.dialect.advice === "logged") {
-    const { code, message } = errorFacts(error, service.dialect);
-    service.observe({ kind: "error-advised", code, message, advice });
+  if (advice !== null && appState.dialect.advice === "logged") {
+    const { code, message } = errorFacts(error, appState.dialect);
+    appState.observe({ kind: "error-advised", code, message, advice });
   }
 }
 
 /** Reports a part of a request that has no effect. */
-export function reportAdvice({ context: { service } }: Exchange, advice: string): void {
-  if (service.dialect.advice === "logged") service.observe({ kind: "request-advised", advice });
+export function reportAdvice({ context: { appState } }: Exchange, advice: string): void {
+  if (appState.dialect.advice === "logged") appState.observe({ kind: "request-advised", advice });
 }
 
 /**
@@ -67,7 +67,7 @@ export function reportAdvice({ context: { service } }: Exchange, advice: string)
 function isLoggedFailure(
   thrown: unknown,
   { fields }: ServiceError,
-  { dialect: { ownFailures } }: Pick<RequestService, "dialect">,
+  { dialect: { ownFailures } }: Pick<HandlerState, "dialect">,
 ): boolean {
   if (fields.status < 500) return false;
   // Under overload, their lines would add to the load.
@@ -86,11 +86,11 @@ const connectionGroup = "0";
 
 /** Reports a body that ended early, unless that follows from the client's disconnect. */
 function reportAborted(exchange: Exchange, cause: unknown): void {
-  const { request, context: { service } } = exchange;
+  const { request, context: { appState } } = exchange;
   if (request.signal.aborted) return;
-  const error = errorFacts(cause, service.dialect);
+  const error = errorFacts(cause, appState.dialect);
   const target = targetOf(exchange);
-  service.observe({ kind: "response-aborted", method: request.method, target, error });
+  appState.observe({ kind: "response-aborted", method: request.method, target, error });
 }
 
 /**
@@ -98,7 +98,7 @@ function reportAborted(exchange: Exchange, cause: unknown): void {
  * with rows, is last; those of a batch are in order.
  */
 function reportStatements(
-  service: RequestService,
+  appState: HandlerState,
   statements: readonly Statement[],
   status: number,
 ): void {
@@ -106,7 +106,7 @@ function reportStatements(
   const kept = isBatch ? [] : statements.filter(({ use }) => use === "rows");
   const ordered = [...statements.filter((statement) => !kept.includes(statement)), ...kept];
   const texts = ordered.filter(({ hasValues }) => hasValues !== true).map(({ text }) => text);
-  service.observe({ kind: "request-queried", status, texts });
+  appState.observe({ kind: "request-queried", status, texts });
 }
 
 /** Status of a failure that follows from the client's disconnect, as in nginx. */
@@ -207,8 +207,8 @@ class LazyFinishedRequest {
   }
 }
 
-function spanContextOf({ request: { headers }, context: { service } }: Exchange) {
-  return spanOf(headers, service);
+function spanContextOf({ request: { headers }, context: { appState } }: Exchange) {
+  return spanOf(headers, appState);
 }
 
 /** Returns path and query of an exchange, without the query if the log omits it. */

@@ -15,14 +15,14 @@ import { quickObserver, readyObserver } from "./quick/quick_report.ts";
 import { askReady } from "./ready.ts";
 import { secretWarnings } from "./secret_flags.ts";
 import { openStart } from "./start.ts";
-import { refuseTenants, withDatabase, withService } from "./with_service.ts";
+import { refuseTenants, withAppState, withDatabase } from "./with_app_state.ts";
 import { ConfigError } from "../../state/config/config_error.ts";
 import type { Config } from "../../state/config/options.ts";
 import { dumpConfig, exampleFile } from "../../state/config/print.ts";
 import { ConnectionClosedError } from "../../database/connection/sql_session.ts";
 import { svcDialect } from "../../base/dialect.ts";
 import { dumpSchemaCache } from "../../state/schema_cache/dump.ts";
-import type { Service } from "../../state/app_state/service.ts";
+import type { AppState } from "../../state/app_state/app_state.ts";
 import { schedule } from "../../base/lib/timers.ts";
 import { serve } from "../server/serve.ts";
 import { ReloadSignals } from "../server/signals.ts";
@@ -82,15 +82,15 @@ async function runMode(
 ): Promise<number | void> {
   switch (kind) {
     case "dump-config":
-      return await withService(
+      return await withAppState(
         config,
-        async (service) => print(dumpConfig(await service.readConfig())),
+        async (appState) => print(dumpConfig(await appState.readConfig())),
         (ofProcess) => print(dumpConfig(ofProcess)),
       );
     case "dump-schema":
-      return await withService(config, dumpSchema);
+      return await withAppState(config, dumpSchema);
     case "types":
-      return await withService(config, printTypes);
+      return await withAppState(config, printTypes);
     case "ready":
       return await printReady(configReader(config).config);
     case "run":
@@ -104,18 +104,18 @@ function warnOfSecrets({ flags }: ConfigArguments): void {
   for (const line of secretWarnings(flags)) printError(`${svcDialect.productToken}: ${line}`);
 }
 
-async function dumpSchema(service: Service): Promise<void> {
-  const data = await service.readSchema();
+async function dumpSchema(appState: AppState): Promise<void> {
+  const data = await appState.readSchema();
   if (data === null) throw new Error("the schema cache cannot be loaded");
   print(dumpSchemaCache(data) + "\n");
 }
 
-async function printTypes(service: Service): Promise<void> {
+async function printTypes(appState: AppState): Promise<void> {
   const { databaseTypes, readTypeCatalogue } = await import("../../wings/types/database_types.ts");
-  const config = await service.readConfig();
-  const data = await service.readSchema();
+  const config = await appState.readConfig();
+  const data = await appState.readSchema();
   if (data === null) throw new Error("the schema cache cannot be loaded");
-  print(databaseTypes(data, await readTypeCatalogue(service.database, config), config));
+  print(databaseTypes(data, await readTypeCatalogue(appState.database, config), config));
 }
 
 async function printReady(config: Config): Promise<number> {

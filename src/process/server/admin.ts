@@ -15,8 +15,8 @@ import {
   type Peer,
   textResponse,
 } from "../../base/http/admin_route.ts";
-import type { RequestService } from "../../state/app_state/request_service.ts";
-import type { Service } from "../../state/app_state/service.ts";
+import type { HandlerState } from "../../state/app_state/handler_state.ts";
+import type { AppState } from "../../state/app_state/app_state.ts";
 import { version } from "../../base/version.ts";
 
 /** Dependencies of the admin server apart from the service. */
@@ -36,18 +36,19 @@ export interface AdminOptions {
  * configuration, the schema cache and the console; see {@linkcode accessRefusal}.
  */
 export function adminHandler(
-  service: AdminService,
+  appState: AdminState,
   { isLive, consoleParts, processMetrics = () => "", serviceMetrics }: AdminOptions,
 ): AdminHandler {
-  const metrics = async () => await (serviceMetrics?.() ?? metricsText(service)) + processMetrics();
-  const routes = routesOf(service, { isLive, metrics });
+  const metrics = async () =>
+    await (serviceMetrics?.() ?? metricsText(appState)) + processMetrics();
+  const routes = routesOf(appState, { isLive, metrics });
   const consoleRoute = consoleParts === null
     ? () => null
-    : consoleRoutes(service, { ...consoleParts, isLive });
+    : consoleRoutes(appState, { ...consoleParts, isLive });
   return routedAdmin((path) => routes.get(path) ?? consoleRoute(path), {
-    dialect: service.dialect,
-    now: service.now,
-    access: () => service.snapshot.config,
+    dialect: appState.dialect,
+    now: appState.now,
+    access: () => appState.snapshot.config,
   });
 }
 
@@ -86,29 +87,29 @@ export function routedAdmin(
   };
 }
 
-export type MeasuredService = Pick<
-  Service,
+export type MeasuredState = Pick<
+  AppState,
   "dialect" | "metricRegistry" | "metrics" | "requestMetrics"
 >;
 
-type AdminService = RequestService & MeasuredService;
+type AdminState = HandlerState & MeasuredState;
 
 /** Returns the routes of paths beside those of the console. */
 function routesOf(
-  service: AdminService,
+  appState: AdminState,
   { isLive, metrics }: Pick<AdminOptions, "isLive"> & { readonly metrics: () => Promise<string> },
 ): ReadonlyMap<string, GuardedRoute> {
-  const { dialect: { configPage, notServingStatus, schemaCachePage } } = service;
+  const { dialect: { configPage, notServingStatus, schemaCachePage } } = appState;
   const serving = () => isLive() ? 200 : notServingStatus;
-  const config = () => textResponse(redactedConfig(service.snapshot.config));
+  const config = () => textResponse(redactedConfig(appState.snapshot.config));
   const schemaCache = () => {
-    const { cache } = service.snapshot;
+    const { cache } = appState.snapshot;
     const text = cache === null ? "" : dumpSchemaCache(cache.data);
     return textResponse(text, { type: "application/json; charset=utf-8" });
   };
   return new Map([
     ["/live", open(() => emptyResponse(serving()))],
-    ["/ready", open(async () => emptyResponse(await service.isReady() ? serving() : 503))],
+    ["/ready", open(async () => emptyResponse(await appState.isReady() ? serving() : 503))],
     ["/metrics", open(async () => textResponse(await metrics()))],
     ["/schema_cache", schemaCachePage === "open" ? open(schemaCache) : guarded(schemaCache)],
     ...(configPage === "shown" ? [["/config", guarded(config)] as const] : []),
@@ -116,7 +117,7 @@ function routesOf(
 }
 
 /** Returns the metrics of a service without those of its process. */
-export function metricsText(service: MeasuredService): string {
-  const { settingPrefix } = service.dialect;
-  return service.metricRegistry.text(settingPrefix) + (service.requestMetrics?.text() ?? "");
+export function metricsText(appState: MeasuredState): string {
+  const { settingPrefix } = appState.dialect;
+  return appState.metricRegistry.text(settingPrefix) + (appState.requestMetrics?.text() ?? "");
 }

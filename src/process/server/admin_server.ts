@@ -6,7 +6,7 @@ import type { ConsoleParts } from "../../wings/console/server/console_routes.ts"
 import type { Config } from "../../state/config/options.ts";
 import { spooledResponse } from "../../api/handler/unread.ts";
 import type { AdminData } from "../../api/wing.ts";
-import type { Service } from "../../state/app_state/service.ts";
+import type { AppState } from "../../state/app_state/app_state.ts";
 import { version } from "../../base/version.ts";
 import { listen, type Listening } from "./listen.ts";
 import { adminListenAddress } from "./listen_address.ts";
@@ -33,7 +33,7 @@ export interface AdminServerOptions {
 
 /** Serves the admin server if the configuration has an address for it. */
 export async function serveAdmin(
-  service: Service,
+  appState: AppState,
   { config, isLive, recorder, handleApi, data, serviceMetrics }: AdminServerOptions,
 ): Promise<Listening | null> {
   const listenAddress = adminListenAddress(config);
@@ -41,7 +41,7 @@ export async function serveAdmin(
   const consoleParts: Omit<ConsoleParts, "isLive"> | null = recorder === null
     ? null
     : { readFiles: consoleFilesReader(), recorder, handleApi, data, memory: residentMemory };
-  const handle = adminHandler(service, {
+  const handle = adminHandler(appState, {
     isLive,
     consoleParts,
     serviceMetrics,
@@ -49,9 +49,9 @@ export async function serveAdmin(
   });
   return await listen(listenAddress, {
     what: "admin",
-    server: `${service.dialect.productToken}/${version}`,
-    observe: service.observe,
-    serve: async (request, info) => spooledResponse(await handle(request, info), service.database),
+    server: `${appState.dialect.productToken}/${version}`,
+    observe: appState.observe,
+    serve: async (request, info) => spooledResponse(await handle(request, info), appState.database),
   });
 }
 

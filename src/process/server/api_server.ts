@@ -1,7 +1,7 @@
 /** Serves the API. @module */
 import type { Config } from "../../state/config/options.ts";
 import { untilIdle, withTimeout } from "../../base/lib/time_limits.ts";
-import type { RequestService } from "../../state/app_state/request_service.ts";
+import type { HandlerState } from "../../state/app_state/handler_state.ts";
 import { version } from "../../base/version.ts";
 import { listen, type Listening, type ListenOptions } from "./listen.ts";
 import { apiListenAddress } from "./listen_address.ts";
@@ -14,7 +14,7 @@ import { limitKeys } from "../../state/config/connection_limits.ts";
 import type { ConnectionLimits } from "./connection_table.ts";
 import type { Schedule } from "../../base/lib/timers.ts";
 import type { Observation } from "../../base/observe/observation.ts";
-import type { Service } from "../../state/app_state/service.ts";
+import type { AppState } from "../../state/app_state/app_state.ts";
 import type { HandleApi } from "../../api/handler/handler.ts";
 
 export interface ApiServerOptions {
@@ -31,11 +31,12 @@ export interface ApiServerOptions {
 
 /** Listens on the address of the API. Rejects with an `Error` that names it if it cannot be bound. */
 export function serveApi(
-  service: Pick<RequestService, "dialect" | "observe" | "snapshot">,
-  { config, isQuick, opensConsole = false, handleApi, observe = service.observe }: ApiServerOptions,
+  appState: Pick<HandlerState, "dialect" | "observe" | "snapshot">,
+  { config, isQuick, opensConsole = false, handleApi, observe = appState.observe }:
+    ApiServerOptions,
 ): Promise<Listening> {
-  const { dialect } = service;
-  const current = () => service.snapshot.config;
+  const { dialect } = appState;
+  const current = () => appState.snapshot.config;
   const shown = opensConsole ? withConsole(handleApi, current) : handleApi;
   return listen(apiListenAddress(config), {
     what: "api",
@@ -92,14 +93,14 @@ export async function untilResponded(
 }
 
 /** Returns whether a database executes transactions, or some wait. */
-export function hasWork(database: Pick<RequestService["database"], "counts">): boolean {
+export function hasWork(database: Pick<HandlerState["database"], "counts">): boolean {
   const { inUse, waiting } = database.counts();
   return inUse > 0 || waiting > 0;
 }
 
 /** Closes a service whose database may not respond. */
-export async function closeInTime(service: { close(): Promise<void> }): Promise<void> {
-  await withTimeout(closeTimeoutMs, service.close());
+export async function closeInTime(appState: { close(): Promise<void> }): Promise<void> {
+  await withTimeout(closeTimeoutMs, appState.close());
 }
 
 /** Refuses requests that pages of other sites make. */
@@ -139,7 +140,7 @@ export function connectionLimits(config: ServedConfig): ConnectionLimits | null 
 export interface ShutdownWait {
   /** Seconds to serve; 0 for none. */
   readonly period: number;
-  readonly service: Pick<Service, "announceShutdown">;
+  readonly appState: Pick<AppState, "announceShutdown">;
   readonly api: Pick<Listening, "closeConnections">;
   /** Ends the wait early. */
   readonly cut: Promise<void>;
@@ -153,10 +154,10 @@ export interface ShutdownWait {
  * that clients without a balancer connect elsewhere.
  */
 export async function waitBeforeShutdown(
-  { period, service, api, cut, observe, schedule }: ShutdownWait,
+  { period, appState, api, cut, observe, schedule }: ShutdownWait,
 ): Promise<void> {
   if (period === 0) return;
-  service.announceShutdown();
+  appState.announceShutdown();
   observe({ kind: "shutdown-waiting", seconds: period });
   let isCut = false;
   const ended = cut.then(() => void (isCut = true));

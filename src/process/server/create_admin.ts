@@ -17,7 +17,7 @@ import {
   type WatchableHandler,
 } from "../../api/handler/admin_port.ts";
 import type { Handler } from "../../api/handler/lazy_handler.ts";
-import type { Service } from "../../state/app_state/service.ts";
+import type { AppState } from "../../state/app_state/app_state.ts";
 import { adminHandler } from "./admin.ts";
 import { consoleFilesReader } from "../../wings/console/server/console_files.ts";
 import {
@@ -57,37 +57,37 @@ export type Admin = (request: Request, info?: AdminRequestInfo) => Promise<Respo
 export function createAdmin(handler: Handler): Admin {
   const watch = (handler as WatchableHandler)[adminExtension];
   if (watch === undefined) throw new Error("createAdmin: expected a handler of createHandler");
-  let started: Service | null = null;
+  let started: AppState | null = null;
   let handle: AdminHandler | null = null;
   const recorder = consoleRecorder(() => started);
   const watcher: HandlerWatcher = {
-    start: (service) => void (started = service),
+    start: (appState) => void (started = appState),
     observe: (event) => recorder.observe(event),
     isTimed: () => recorder.isWatched,
     close: () => recorder.stop(),
   };
-  const startService = watch(watcher);
+  const startAppState = watch(watcher);
   return async function admin(request, { client, isTrusted } = {}) {
-    const service = await startService();
-    if (service === null) return new Response(null, { status: 503 });
-    handle ??= handlerOf(service, { handler, recorder });
+    const appState = await startAppState();
+    if (appState === null) return new Response(null, { status: 503 });
+    handle ??= handlerOf(appState, { handler, recorder });
     return await handle(request, { client, isTrusted: isTrusted === true });
   };
 }
 
 function handlerOf(
-  service: Service,
+  appState: AppState,
   { handler, recorder }: { readonly handler: Handler; readonly recorder: Recorder },
 ): AdminHandler {
   const parts = {
     readFiles: consoleFilesReader(),
     recorder,
     handleApi: handler,
-    data: auditData(service, { program: "svc", isLoginRole: false }),
+    data: auditData(appState, { program: "svc", isLoginRole: false }),
     memory: residentMemory,
   };
-  const { adminConsoleEnabled } = service.snapshot.config;
-  return adminHandler(service, {
+  const { adminConsoleEnabled } = appState.snapshot.config;
+  return adminHandler(appState, {
     isLive: () => true,
     consoleParts: adminConsoleEnabled ? parts : null,
   });

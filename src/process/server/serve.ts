@@ -4,13 +4,13 @@ import type { Config } from "../../state/config/options.ts";
 import type { Database } from "../../database/database.ts";
 import { isEmbedded } from "../../database/open.ts";
 import { deferred } from "../../base/lib/deferred.ts";
-import { findingsOfService } from "../../wings/audit/audit_data.ts";
+import { findingsOfState } from "../../wings/audit/audit_data.ts";
 import { DiagnosisLog } from "../../wings/audit/diagnosis/diagnosis_log.ts";
 import { serviceHandler } from "../../api/handler/handler.ts";
 import { adminData, wings } from "../wings.ts";
 import type { CallWords } from "../../base/observe/call_words.ts";
 import type { Observation } from "../../base/observe/observation.ts";
-import { Service } from "../../state/app_state/service.ts";
+import { AppState } from "../../state/app_state/app_state.ts";
 import { version } from "../../base/version.ts";
 import { hasConsole, serveAdmin } from "./admin_server.ts";
 import {
@@ -70,7 +70,7 @@ async function serveUntilStopped(
   const { config } = reader;
   const loaded = deferred<void>();
   const diagnosis = new DiagnosisLog(log.observe);
-  let created: Service | null = null;
+  let created: AppState | null = null;
   const team = await makeTeam(config, log.observe);
   const recorded = () => created === null ? null : team?.recorded(created) ?? created;
   const recorder = hasConsole(config) ? consoleRecorder(recorded) : null;
@@ -90,46 +90,46 @@ async function serveUntilStopped(
   if (embedded) observe({ kind: "embedded-starting", folder: embeddedFolder(config) });
   const isTimed = () => recorder?.isWatched ?? false;
   const options = { ...log, observe, onFatal, database, quick, team, isTimed };
-  const service = created = await startService(reader, options);
-  const handleApi = serviceHandler(service, "shared", wings);
+  const appState = created = await startAppState(reader, options);
+  const handleApi = serviceHandler(appState, "shared", wings);
   const front = shown.front?.(handleApi) ?? null;
   const audited = { program: call.program, isLoginRole: quick?.choice.isLoginRole ?? false };
   let api: ServingApi | null = null;
   const isLive = () => api?.isOpen() ?? false;
-  const serviceMetrics = team === null ? undefined : () => team.metrics(service);
-  const data = adminData(service, audited);
+  const serviceMetrics = team === null ? undefined : () => team.metrics(appState);
+  const data = adminData(appState, audited);
   const adminOptions = { config, isLive, recorder, handleApi, data, serviceMetrics };
-  const admin = await serveAdmin(service, adminOptions);
+  const admin = await serveAdmin(appState, adminOptions);
   const signals = stopSignals(observe);
-  reloads.connect(service);
-  const starting = startEmbedded(service, reader)
-    .then(() => load(service))
+  reloads.connect(appState);
+  const starting = startEmbedded(appState, reader)
+    .then(() => load(appState))
     .then(() => config.serverReuseport ? loaded.promise : undefined)
-    .then(() => !service.isEnding);
+    .then(() => !appState.isEnding);
   const startsApi = await Promise.race([starting, signals.first.then(() => false)]);
   if (embedded && startsApi) observe({ kind: "embedded-ready", ms: Date.now() - began });
   if (startsApi) {
     const common = { config, isQuick: quick !== null };
     api = team === null
-      ? await serveApi(service, { ...common, ...shown, handleApi: front?.handle ?? handleApi })
-      : await team.listen(service, { ...common, file: reader.file, call, log, recorder, onFatal });
-    const diagnose = () => findingsOfService(service, audited);
-    diagnosis.start({ diagnose, config: () => service.snapshot.config });
+      ? await serveApi(appState, { ...common, ...shown, handleApi: front?.handle ?? handleApi })
+      : await team.listen(appState, { ...common, file: reader.file, call, log, recorder, onFatal });
+    const diagnose = () => findingsOfState(appState, audited);
+    diagnosis.start({ diagnose, config: () => appState.snapshot.config });
   }
   const signal = await signals.first;
   if (signal === "SIGTERM" && api !== null) {
     const period = config.serverShutdownWaitPeriod;
-    await waitBeforeShutdown({ period, service, api, cut: signals.second, observe });
+    await waitBeforeShutdown({ period, appState, api, cut: signals.second, observe });
   }
   reloads.close();
   diagnosis.stop();
   recorder?.stop();
-  await stopServing(service, { api, admin, front, isEmbedded: embedded });
+  await stopServing(appState, { api, admin, front, isEmbedded: embedded });
 }
 
 /** Resolves when all requests are answered and the service is closed. */
 async function stopServing(
-  service: Service,
+  appState: AppState,
   { api, admin, front, isEmbedded }: {
     readonly api: ServingApi | null;
     readonly front: ApiFront | null;
@@ -137,13 +137,13 @@ async function stopServing(
     readonly isEmbedded: boolean;
   },
 ): Promise<void> {
-  service.endStreams();
+  appState.endStreams();
   await untilResponded(
     Promise.all([api?.shutdown().then(front?.stop), admin?.shutdown()]),
-    () => hasWork(service.database) || api?.isRunning === true,
+    () => hasWork(appState.database) || api?.isRunning === true,
   );
   // An embedded database must write its data to disk. A server notices the closed connections.
-  await (isEmbedded ? service.close() : closeInTime(service));
+  await (isEmbedded ? appState.close() : closeInTime(appState));
 }
 
 /** The API, served by this thread or by others. */
@@ -161,7 +161,7 @@ async function makeTeam(config: Config, observe: Log["observe"]): Promise<Worker
 }
 
 /** Starts an embedded database. Rejects if its SQL fails, or if another process uses its folder. */
-async function startEmbedded({ database, observe }: Service, reader: ConfigReader): Promise<void> {
+async function startEmbedded({ database, observe }: AppState, reader: ConfigReader): Promise<void> {
   if (await database.start?.() !== "changed") return;
   const { dbUri, dbEmbeddedInit } = reader.config;
   observe({
@@ -172,12 +172,12 @@ async function startEmbedded({ database, observe }: Service, reader: ConfigReade
 }
 
 /** Notices changes of the schema from now on. Resolves after the first attempt to load it. */
-function load(service: Service): Promise<void> {
-  service.listen();
-  return service.reloadSchema();
+function load(appState: AppState): Promise<void> {
+  appState.listen();
+  return appState.reloadSchema();
 }
 
-async function startService(
+async function startAppState(
   { file, config, read }: ConfigReader,
   { observe, setSettings, onFatal, database, quick, team, isTimed }:
     & Pick<Log, "observe" | "setSettings">
@@ -187,10 +187,10 @@ async function startService(
       readonly team: WorkerTeam | null;
       readonly isTimed: () => boolean;
     },
-): Promise<Service> {
+): Promise<AppState> {
   // Beside workers, the service needs connections for loads only.
   const databaseConfig = team === null ? config : { ...config, dbPool: 1, dbReplicaPool: 1 };
-  const service = await Service.create({
+  const appState = await AppState.create({
     source: read,
     ...team?.serviceOptions,
     database: database ?? await openConfiguredDatabase(databaseConfig, file),
@@ -203,6 +203,6 @@ async function startService(
     missingCacheDetail: "none",
     hidesExtensionFunctions: quick?.choice.hidesExtensionFunctions ?? false,
   });
-  setSettings(() => service.snapshot.config);
-  return service;
+  setSettings(() => appState.snapshot.config);
+  return appState;
 }

@@ -48,7 +48,7 @@ export async function serveTenants(
   const signal = await signals.first;
   if (signal === "SIGTERM") {
     const period = config.serverShutdownWaitPeriod;
-    await waitBeforeShutdown({ period, service: tenants, api, cut: signals.second, observe });
+    await waitBeforeShutdown({ period, appState: tenants, api, cut: signals.second, observe });
   }
   tenants.endStreams();
   reloads.close();

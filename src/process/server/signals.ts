@@ -2,7 +2,7 @@
 import process from "node:process";
 import { isatty } from "node:tty";
 import type { Observation } from "../../base/observe/observation.ts";
-import type { Service } from "../../state/app_state/service.ts";
+import type { AppState } from "../../state/app_state/app_state.ts";
 import { deferred } from "../../base/lib/deferred.ts";
 
 /** The signals that stop the process. Those after the second have no effect. */
@@ -27,7 +27,7 @@ export function stopSignals(observe: (event: Observation) => void): StopSignals 
   return { first: first.promise, second: second.promise };
 }
 
-export type Reloadable = Pick<Service, Reload>;
+export type Reloadable = Pick<AppState, Reload>;
 
 type Reload = "reloadSchema" | "reloadConfig";
 
@@ -45,7 +45,7 @@ const standardStreams = [0, 2] as const;
  * terminal has closed stops the process in place of a reload.
  */
 export class ReloadSignals {
-  readonly #service = deferred<Reloadable>();
+  readonly #appState = deferred<Reloadable>();
   readonly #terminals = standardStreams.filter((descriptor) => isatty(descriptor));
   readonly #listeners = Object.entries(reloadOf).map(([signal, reload]) => ({
     signal: signal as keyof typeof reloadOf,
@@ -60,13 +60,13 @@ export class ReloadSignals {
   }
 
   /** Sets the service to reload. Reloads for signals that arrived earlier begin now. */
-  connect(service: Reloadable): void {
-    this.#service.resolve(service);
+  connect(appState: Reloadable): void {
+    this.#appState.resolve(appState);
   }
 
   /** Reloads as a signal does. */
   request(reload: Reload): void {
-    void this.#service.promise.then((service) => service[reload]());
+    void this.#appState.promise.then((appState) => appState[reload]());
   }
 
   /** The descriptor of a terminal that has closed is not one of a terminal. */

@@ -65,8 +65,8 @@ export class ServerCheck {
 }
 
 /**
- * Returns the most connections to the primary at the same time. Followers are services in other threads: they
- * divide `db-pool`, the followed service loads by a connection of its own, and each watches the servers.
+ * Returns the most connections to the primary at the same time. Followers are other threads: they
+ * divide `db-pool`, the followed thread loads by a connection of its own, and each watches the servers.
  */
 export function mostConnections(
   { dbChannelEnabled, dbPool, dbReplicaUri }: Pick<

@@ -1,4 +1,4 @@
-/** The state that a following service receives from the one that it follows. @module */
+/** The state that a follower receives from the thread that it follows. @module */
 import type { Config } from "../config/options.ts";
 import type { LoadedRevocations } from "./revocation_list.ts";
 import type { Snapshot } from "./snapshot.ts";

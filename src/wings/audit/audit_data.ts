@@ -1,7 +1,7 @@
 /** Data of the console about privileges, policies and findings. @module */
 import { type AdminData, AdminDataError, type AdminDataOptions } from "../../api/wing.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
-import type { Service } from "../../state/app_state/service.ts";
+import type { AppState } from "../../state/app_state/app_state.ts";
 import { maxListed } from "./access/cell_text.ts";
 import { readAccess } from "./access/cells.ts";
 import { diagnoseRunning } from "./diagnosis/diagnose.ts";
@@ -12,11 +12,11 @@ import { explainRequest } from "./why/explain_request.ts";
 type ConsoleFindings = readonly (Finding & { readonly caution: string | null })[];
 
 /** Returns the data by path. */
-export function auditData(service: Service, options: AdminDataOptions): AdminData {
+export function auditData(appState: AppState, options: AdminDataOptions): AdminData {
   return new Map<string, (request: Request) => unknown>([
-    ["/console/findings", cachedFindings(service, options)],
-    ["/console/access", (request) => access(service, new URL(request.url).searchParams)],
-    ["/console/why", (request) => explain(service, request)],
+    ["/console/findings", cachedFindings(appState, options)],
+    ["/console/access", (request) => access(appState, new URL(request.url).searchParams)],
+    ["/console/why", (request) => explain(appState, request)],
   ]);
 }
 
@@ -25,16 +25,16 @@ const findingsAgeMs = 5000;
 
 /** Returns the function that reads the findings, at most once at a time. */
 function cachedFindings(
-  service: Service,
+  appState: AppState,
   options: AdminDataOptions,
 ): () => Promise<ConsoleFindings> {
   let last: { readonly at: number; readonly findings: Promise<ConsoleFindings> } | null = null;
   return function read() {
-    if (last !== null && service.now() - last.at < findingsAgeMs) return last.findings;
-    const findings = findingsOfService(service, options).then((found) =>
+    if (last !== null && appState.now() - last.at < findingsAgeMs) return last.findings;
+    const findings = findingsOfState(appState, options).then((found) =>
       found.map((finding) => ({ ...finding, caution: cautionOf(finding) }))
     );
-    last = { at: service.now(), findings };
+    last = { at: appState.now(), findings };
     findings.catch(() => last = null);
     return findings;
   };
@@ -49,8 +49,8 @@ const loginFindings: ReadonlySet<string> = new Set([
 ]);
 
 /** Diagnoses the database of a service that runs. */
-export async function findingsOfService(
-  { database, snapshot: { config } }: Pick<Service, "database" | "snapshot">,
+export async function findingsOfState(
+  { database, snapshot: { config } }: Pick<AppState, "database" | "snapshot">,
   { program, isLoginRole }: AdminDataOptions,
 ): Promise<readonly Finding[]> {
   const findings = await diagnoseRunning(database, { config, program });
@@ -59,7 +59,7 @@ export async function findingsOfService(
 
 /** Resolves with the access of roles to an exposed schema. */
 function access(
-  { database, snapshot: { config } }: Pick<Service, "database" | "snapshot">,
+  { database, snapshot: { config } }: Pick<AppState, "database" | "snapshot">,
   query: URLSearchParams,
 ) {
   const name = query.get("schema");
@@ -71,7 +71,7 @@ function access(
 const maxExplainedBytes = 1_000_000;
 
 /** Resolves with the explanation of a request: a list of lines. */
-async function explain(service: Service, request: Request): Promise<readonly string[]> {
+async function explain(appState: AppState, request: Request): Promise<readonly string[]> {
   const length = Number(request.headers.get("content-length") ?? Infinity);
   if (request.method !== "POST" || length > maxExplainedBytes) {
     await request.body?.cancel();
@@ -79,10 +79,10 @@ async function explain(service: Service, request: Request): Promise<readonly str
   }
   try {
     // Without admin-sign-in, the console shows no rows beyond those of the API.
-    const hiddenRows = service.snapshot.config.adminSignIn ? "all" : "none";
-    const parts = { service, database: service.database, hiddenRows } as const;
+    const hiddenRows = appState.snapshot.config.adminSignIn ? "all" : "none";
+    const parts = { appState, database: appState.database, hiddenRows } as const;
     return await explainRequest(parts, await request.json(), null);
   } catch (error) {
-    throw new AdminDataError(400, errorFacts(error, service.dialect).message);
+    throw new AdminDataError(400, errorFacts(error, appState.dialect).message);
   }
 }

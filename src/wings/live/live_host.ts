@@ -12,8 +12,8 @@ import { ChangeReader } from "./reader.ts";
 import { interestOf } from "./scope.ts";
 import type { ReadPlan } from "../../api/plan/read/read_plan.ts";
 import type { Reply } from "../../api/response/reply.ts";
-import type { RequestService } from "../../state/app_state/request_service.ts";
-import type { ServiceOptions } from "../../state/app_state/service_options.ts";
+import type { HandlerState } from "../../state/app_state/handler_state.ts";
+import type { AppStateOptions } from "../../state/app_state/app_state_options.ts";
 import { changedContext } from "../../api/handler/context.ts";
 import type { Wing } from "../../api/wing.ts";
 import type { Context, PathHost } from "../../api/handler/exchange.ts";
@@ -26,14 +26,14 @@ import type { GroupsOptions } from "./group.ts";
 export const liveWing: Wing = { name: "live", openPaths };
 
 function openPaths(
-  service: RequestService,
-  loading: ServiceOptions["loading"] = "shared",
+  appState: HandlerState,
+  loading: AppStateOptions["loading"] = "shared",
 ): PathHost | null {
-  const { livePath: prefix } = service.snapshot.config;
+  const { livePath: prefix } = appState.snapshot.config;
   if (prefix === null) return null;
   let context: () => Context;
   // Where connections end with the request, there is no endpoint.
-  const endpoint = loading === "unshared" ? null : openEndpoint(service, () => context());
+  const endpoint = loading === "unshared" ? null : openEndpoint(appState, () => context());
   return {
     matches: (path) => path.startsWith(`${prefix}/`),
     async respond(exchange) {
@@ -51,22 +51,22 @@ function openPaths(
   };
 }
 
-function openEndpoint(service: RequestService, context: () => Context): LiveEndpoint {
-  const { metricRegistry: registry, ending, database, now: time } = service;
+function openEndpoint(appState: HandlerState, context: () => Context): LiveEndpoint {
+  const { metricRegistry: registry, ending, database, now: time } = appState;
   const now = () => performance.now();
-  const read = rowReader(service, context);
-  const revoked = revocationReader(service, context);
+  const read = rowReader(appState, context);
+  const revoked = revocationReader(appState, context);
   const groups = new LiveGroups({
-    snapshot: () => service.snapshot,
+    snapshot: () => appState.snapshot,
     read,
     now,
     time,
     schedule,
     revoked,
   });
-  const intervalMs = () => service.snapshot.config.liveInterval * 1000;
+  const intervalMs = () => appState.snapshot.config.liveInterval * 1000;
   const onFailure = (thrown: unknown) =>
-    service.observe({ kind: "live-poll-failed", error: errorFacts(thrown, service.dialect) });
+    appState.observe({ kind: "live-poll-failed", error: errorFacts(thrown, appState.dialect) });
   const reader = new ChangeReader({ database, intervalMs, groups, now, schedule, onFailure });
   const refusals = registry.counter({
     name: "live_refusals_total",
@@ -80,13 +80,14 @@ function openEndpoint(service: RequestService, context: () => Context): LiveEndp
   ending.addEventListener("abort", () => {
     for (const part of [reader, groups]) part.close();
   }, { once: true });
-  const onRefused = (error: unknown) => refusals.increment(errorFacts(error, service.dialect).code);
+  const onRefused = (error: unknown) =>
+    refusals.increment(errorFacts(error, appState.dialect).code);
   return new LiveEndpoint({ groups, reader, onRefused });
 }
 
 /** Returns the function that finds revoked identities after a change of the list. */
 function revocationReader(
-  { revocations, now }: RequestService,
+  { revocations, now }: HandlerState,
   context: () => Context,
 ): GroupsOptions["revoked"] {
   let known: unknown = null;
@@ -103,9 +104,9 @@ function revocationReader(
 }
 
 /** Returns the function that reads the rows of a group: by an ordinary GET, whose answer shows its snapshot. */
-function rowReader(service: RequestService, context: () => Context): GroupsOptions["read"] {
+function rowReader(appState: HandlerState, context: () => Context): GroupsOptions["read"] {
   const help = "Reads of results of live queries";
-  const runs = service.metricRegistry.counter({ name: "live_runs_total", help });
+  const runs = appState.metricRegistry.counter({ name: "live_runs_total", help });
   const contextOf = changedContext(({ config, ...snapshot }) => ({
     ...snapshot,
     // Paths lack the prefix. Requests are measured, as for this format of the log.
@@ -127,7 +128,7 @@ function rowReader(service: RequestService, context: () => Context): GroupsOptio
         const lines = await linesOf(reply, config.liveMaxRows);
         const ms = performance.now() - startedAt - exchange.timing!.queueMs;
         const { read } = exchange.plan;
-        const tables = await dependentTables(read, cache!, service.database);
+        const tables = await dependentTables(read, cache!, appState.database);
         const interest = interestOf(tables, read.root, query);
         const snapshot = parsePgSnapshot(reply.snapshot!);
         return { lines, snapshot, ms, keyColumns: keyColumnsOf(read), interest, cache };
@@ -137,7 +138,7 @@ function rowReader(service: RequestService, context: () => Context): GroupsOptio
     }
     reportOutcome(exchange);
     const error = exchange.failure?.error ?? errors.invalidLiveQuery("It does not read a relation");
-    void service.reloadIfStale(error);
+    void appState.reloadIfStale(error);
     return error;
   };
 }

@@ -6,7 +6,7 @@ import type { Wing } from "../../api/wing.ts";
 import type { Config } from "../../state/config/options.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { type Reply, withBookmark } from "../../api/response/reply.ts";
-import type { RequestService } from "../../state/app_state/request_service.ts";
+import type { HandlerState } from "../../state/app_state/handler_state.ts";
 import type { Snapshot } from "../../state/app_state/snapshot.ts";
 import { receiveBody } from "../../api/request/body/body.ts";
 import { RawDecoder } from "../../api/request/body/decoders.ts";
@@ -40,9 +40,9 @@ const metadataPrefix = "/.well-known/oauth-protected-resource";
 export function mcpWing(load: LoadMcp = loadMcp): Wing {
   return {
     name: "mcp",
-    openPaths: (service) => {
-      const { mcpPath } = service.snapshot.config;
-      return mcpPath === null ? null : new McpHost(service, mcpPath, load);
+    openPaths: (appState) => {
+      const { mcpPath } = appState.snapshot.config;
+      return mcpPath === null ? null : new McpHost(appState, mcpPath, load);
     },
     requirePackages: async ({ mcpPath }) => {
       if (mcpPath === null) return;
@@ -58,7 +58,7 @@ export function mcpWing(load: LoadMcp = loadMcp): Wing {
 /** The endpoint of a service, from its first message on. */
 class McpHost implements PathHost {
   readonly route = "_mcp";
-  readonly #service: RequestService;
+  readonly #appState: HandlerState;
   readonly #load: LoadMcp;
   readonly #path: string;
   #opening: Promise<McpEndpoint> | null = null;
@@ -69,15 +69,15 @@ class McpHost implements PathHost {
   }));
 
   /** The path is that of the start: the option is not reloadable. */
-  constructor(service: RequestService, path: string, load: LoadMcp) {
-    this.#service = service;
+  constructor(appState: HandlerState, path: string, load: LoadMcp) {
+    this.#appState = appState;
     this.#path = path;
     this.#load = load;
   }
 
   /** Returns whether a raw path is one of the endpoint's. */
   matches(path: string): boolean {
-    const { mcpAuthorizationServers } = this.#service.snapshot.config;
+    const { mcpAuthorizationServers } = this.#appState.snapshot.config;
     return path === this.#path ||
       (mcpAuthorizationServers !== null && path === metadataPrefix + this.#path);
   }
@@ -85,7 +85,7 @@ class McpHost implements PathHost {
   /** Returns the origins that CORS allows; `none` for none, null for any. */
   allowedOrigins(path: string): readonly string[] | null | "none" {
     if (path.startsWith(metadataPrefix)) return null;
-    return this.#service.snapshot.config.mcpAllowedOrigins ?? "none";
+    return this.#appState.snapshot.config.mcpAllowedOrigins ?? "none";
   }
 
   /** Answers a request to one of the paths. Never rejects. */
@@ -102,7 +102,7 @@ class McpHost implements PathHost {
 
   async #open(): Promise<McpEndpoint> {
     this.#opening ??= this.#load().then(({ openEndpoint }) =>
-      openEndpoint(hostFacts(this.#service))
+      openEndpoint(hostFacts(this.#appState))
     );
     try {
       return await this.#opening;
@@ -127,8 +127,8 @@ function metadataConfig(config: Config): Config {
   return { ...config, dbRootSpec: null, openapiMode: "follow-privileges" };
 }
 
-function hostFacts(service: RequestService): McpHostFacts {
-  const { metricRegistry, dialect } = service;
+function hostFacts(appState: HandlerState): McpHostFacts {
+  const { metricRegistry, dialect } = appState;
   const calls = metricRegistry.counter({
     name: "mcp_calls_total",
     help: "Calls of tools by agents",
@@ -139,9 +139,9 @@ function hostFacts(service: RequestService): McpHostFacts {
     version,
     errors,
     isParameterName,
-    reportFailure: (error) => service.observe({ kind: "unexpected-error", error }),
+    reportFailure: (error) => appState.observe({ kind: "unexpected-error", error }),
     countCall: (tool, outcome) => calls.increment(tool, outcome),
-    reportWrite: (write) => service.observe({ kind: "agent-write", ...write }),
+    reportWrite: (write) => appState.observe({ kind: "agent-write", ...write }),
   };
 }
 
@@ -192,24 +192,24 @@ class HostedMessage implements McpMessage {
 
   async call(call: McpCall): Promise<McpReply> {
     const started = performance.timeOrigin + performance.now();
-    const { info, statements, context: { service } } = this.#exchange;
+    const { info, statements, context: { appState } } = this.#exchange;
     const exchange = this.#exchangeOf(call);
     const reply = await answer(exchange);
     this.#bookmark = reply.bookmark ?? this.#bookmark;
     statements?.push(...exchange.statements ?? []);
     if (call.tool !== null) {
       const end = performance.timeOrigin + performance.now();
-      service.traceStage?.(`tools/call ${call.tool}`, { start: started, end });
+      appState.traceStage?.(`tools/call ${call.tool}`, { start: started, end });
     }
     reportOutcome(exchange);
-    const reload = service.reloadIfStale(exchange.failure?.error ?? null);
+    const reload = appState.reloadIfStale(exchange.failure?.error ?? null);
     if (reload !== null) info.waitUntil?.(reload);
     return reply;
   }
 
   /** Returns the exchange of a call, with the identity of the message. */
   #exchangeOf(call: McpCall): Exchange {
-    const { identity, credential, timing, info, context: { service } } = this.#exchange;
+    const { identity, credential, timing, info, context: { appState } } = this.#exchange;
     const [request, pieces] = this.#requestOf(call);
     const { config } = this.snapshot;
     const { identifiers } = this.#exchange;
@@ -219,7 +219,7 @@ class HostedMessage implements McpMessage {
       pieces,
       credential,
       identifiers: request.headers.has("traceparent")
-        ? { ...identifiersOf(request, config, service), requestId: identifiers.requestId }
+        ? { ...identifiersOf(request, config, appState), requestId: identifiers.requestId }
         : identifiers,
       refusal: lengthError([], pieces, config),
       timing,

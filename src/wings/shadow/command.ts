@@ -34,10 +34,10 @@ async function shadow({ config, flags }: CommandCall, context: CommandContext): 
   const options = { upstream, fetch, tally, now: () => performance.now(), isSampled, pause: turn };
   const own = { ...config, flags: new Map([...config.flags, ...unusedOptions]) };
   if (log !== undefined) {
-    return await context.withDatabase(own, async (service) => {
-      await service.reloadSchema();
-      if (service.snapshot.cache === null) throw new Error("the schema cache cannot be loaded");
-      await replay(log, token, new Shadow({ ...options, handle: serviceHandler(service) }));
+    return await context.withDatabase(own, async (appState) => {
+      await appState.reloadSchema();
+      if (appState.snapshot.cache === null) throw new Error("the schema cache cannot be loaded");
+      await replay(log, token, new Shadow({ ...options, handle: serviceHandler(appState) }));
       if (tally.compared === 0) throw new Error(`cannot compare ${log}: no read has two answers`);
       print(tally.report());
       return tally.differing.length > 0 ? 1 : 0;

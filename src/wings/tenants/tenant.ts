@@ -18,8 +18,8 @@ import { serviceHandler } from "../../api/handler/handler.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 import type { RequestMetrics } from "../../base/observe/request_metrics.ts";
 import { addressOf } from "../../api/response/openapi/about.ts";
-import { Service } from "../../state/app_state/service.ts";
-import type { ServiceOptions } from "../../state/app_state/service_options.ts";
+import { AppState } from "../../state/app_state/app_state.ts";
+import type { AppStateOptions } from "../../state/app_state/app_state_options.ts";
 import type { LoadedTenant, OpeningTenant } from "./tenant_registry.ts";
 import { readBytes, relativeTo } from "../../base/lib/files.ts";
 
@@ -38,7 +38,7 @@ export interface TenantDependencies {
   readonly wings: readonly Wing[];
   readonly requestMetrics: RequestMetrics | null;
   readonly observe: (event: Observation) => void;
-  readonly tracing: Pick<ServiceOptions, "activeSpan" | "setSpanAttribute" | "traceStage">;
+  readonly tracing: Pick<AppStateOptions, "activeSpan" | "setSpanAttribute" | "traceStage">;
 }
 
 /**
@@ -73,11 +73,11 @@ export async function openTenant(
   try {
     const onFatal = () => fail("its service has ended");
     const options = serviceOptions(name, dependencies);
-    const service = await Service.create({ ...options, source, database, onFatal });
-    await load(service, () => failure);
+    const appState = await AppState.create({ ...options, source, database, onFatal });
+    await load(appState, () => failure);
     return {
-      handle: serviceHandler(service, "shared", dependencies.wings),
-      service,
+      handle: serviceHandler(appState, "shared", dependencies.wings),
+      appState,
       connections: () => database.counts().open,
     };
   } catch (error) {
@@ -104,18 +104,18 @@ function serviceOptions(
 }
 
 /** Loads the schema cache. Closes the service and rejects with an `Error` if that fails. */
-async function load(service: Service, failure: () => string | null): Promise<void> {
+async function load(appState: AppState, failure: () => string | null): Promise<void> {
   try {
-    await service.database.start?.();
-    service.listen();
-    await service.reloadSchema();
-    const { cache, cacheError } = service.snapshot;
-    const facts = cacheError === null ? null : errorFacts(cacheError, service.dialect);
+    await appState.database.start?.();
+    appState.listen();
+    await appState.reloadSchema();
+    const { cache, cacheError } = appState.snapshot;
+    const facts = cacheError === null ? null : errorFacts(cacheError, appState.dialect);
     const missing = cache === null ? facts?.message ?? "its schema cache cannot be loaded" : null;
     const reason = failure() ?? missing;
     if (reason !== null) throw new Error(reason);
   } catch (error) {
-    await service.close();
+    await appState.close();
     throw error;
   }
 }

@@ -6,13 +6,13 @@ import type { RequestInfo } from "../../api/handler/handler.ts";
 import { withTimeout } from "../../base/lib/time_limits.ts";
 import { nextBackoff, type Schedule } from "../../base/lib/timers.ts";
 import type { Observation, TenantEnd } from "../../base/observe/observation.ts";
-import type { Service } from "../../state/app_state/service.ts";
+import type { AppState } from "../../state/app_state/app_state.ts";
 
 /** A tenant that can serve requests. */
 export interface LoadedTenant {
   handle(request: Request, info?: RequestInfo): Promise<Response>;
-  readonly service: Pick<
-    Service,
+  readonly appState: Pick<
+    AppState,
     "close" | "endStreams" | "isReady" | "reloadConfig" | "reloadSchema"
   >;
   /** Number of open connections. */
@@ -113,7 +113,7 @@ export class TenantRegistry {
   async isReady(name: string): Promise<boolean | null> {
     if (this.#options.versionOf(name) === null) return null;
     try {
-      return await (await this.#await(this.#use(name))).service.isReady();
+      return await (await this.#await(this.#use(name))).appState.isReady();
     } catch {
       return false;
     }
@@ -155,12 +155,12 @@ export class TenantRegistry {
   async reload(what: "reloadSchema" | "reloadConfig"): Promise<void> {
     for (const { tenant } of [...this.#slots.values()]) {
       if (tenant === null) continue;
-      await withTimeout(maxWaitMs, tenant.service[what](), this.#options.schedule);
+      await withTimeout(maxWaitMs, tenant.appState[what](), this.#options.schedule);
     }
   }
 
   endStreams(): void {
-    for (const { tenant } of this.#slots.values()) tenant?.service.endStreams();
+    for (const { tenant } of this.#slots.values()) tenant?.appState.endStreams();
   }
 
   /** Closes all tenants. Resolves when their requests have ended. */
@@ -306,11 +306,11 @@ export class TenantRegistry {
     this.#close(slot, slot.tenant);
   }
 
-  #close(slot: TenantSlot, { service }: LoadedTenant): void {
-    service.endStreams();
+  #close(slot: TenantSlot, { appState }: LoadedTenant): void {
+    appState.endStreams();
     const drained = new Promise<void>((resolve) => slot.onDrained = resolve);
     if (slot.requests === 0) slot.onDrained();
-    const closing = drained.then(() => service.close()).finally(() => {
+    const closing = drained.then(() => appState.close()).finally(() => {
       this.#closing.delete(closing);
       this.#leave();
     });

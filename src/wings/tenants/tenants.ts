@@ -12,7 +12,7 @@ import { countedEvents } from "../../base/observe/counted_events.ts";
 import { MetricRegistry } from "../../base/observe/metric_registry.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 import { RequestMetrics } from "../../base/observe/request_metrics.ts";
-import type { ServiceOptions } from "../../state/app_state/service_options.ts";
+import type { AppStateOptions } from "../../state/app_state/app_state_options.ts";
 import { isTenantName, tenantFinder } from "./find_tenant.ts";
 import { openTenant, poolShareOf } from "./tenant.ts";
 import { TenantRegistry } from "./tenant_registry.ts";
@@ -30,7 +30,7 @@ export interface TenantsOptions {
   readonly wings: readonly Wing[];
   readonly observe: (event: Observation) => void;
   /** Default: no tracing. */
-  readonly tracing?: Pick<ServiceOptions, "activeSpan" | "setSpanAttribute" | "traceStage"> | null;
+  readonly tracing?: Pick<AppStateOptions, "activeSpan" | "setSpanAttribute" | "traceStage"> | null;
 }
 
 /** Milliseconds between two looks at the files of loaded tenants. */

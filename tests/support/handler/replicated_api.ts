@@ -8,7 +8,7 @@ import { openDatabase } from "../../../src/database/open.ts";
 import { mcpWing } from "../../../src/wings/mcp/mcp_host.ts";
 import { serviceHandler } from "../../../src/api/handler/handler.ts";
 import type { Observation } from "../../../src/base/observe/observation.ts";
-import { Service } from "../../../src/state/app_state/service.ts";
+import { AppState } from "../../../src/state/app_state/app_state.ts";
 import { engines } from "../database/engines.ts";
 import type { Fixture } from "../database/fixture.ts";
 import { buffered, buildRequest, type RequestParts } from "./request.ts";
@@ -28,7 +28,7 @@ export interface ReplicatedApi extends AsyncDisposable {
   readonly send: (line: string, parts?: RequestParts) => Promise<Response>;
   /** Batches of the requests since the last call, without those of the service itself. */
   readonly take: () => readonly ReplicaUse[];
-  readonly service: Service;
+  readonly service: AppState;
   /** Events of the service, in order. */
   readonly events: readonly Observation[];
   /** Moves the clock of the service, in milliseconds. */
@@ -66,7 +66,7 @@ export async function openReplicated(
   const uses: ReplicaUse[] = [];
   const events: Observation[] = [];
   let now = Date.now();
-  const service = await Service.create({
+  const service = await AppState.create({
     source: () => source,
     database: hasStandbys ? recordingDatabase(opened, uses) : opened,
     now: () => now,

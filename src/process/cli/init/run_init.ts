@@ -13,7 +13,7 @@ import { liveSql, type RecordedTable } from "../../../wings/live/live_schema.ts"
 import { type Command, type CommandCall, flagsOf } from "../../../api/command.ts";
 import { fail, print } from "../../../base/observe/output.ts";
 import { programCall } from "../../../base/lib/program_call.ts";
-import { withDatabase } from "../with_service.ts";
+import { withDatabase } from "../with_app_state.ts";
 import { applyFile } from "./apply.ts";
 import { type ReadChoices, readChoices } from "./ask_choices.ts";
 import type { Choices } from "./choices.ts";
@@ -230,14 +230,14 @@ async function refuseAnonymous(uri: string, { choices, facts }: ReadChoices): Pr
 
 /** Prints the SQL for the tables of the flag. Resolves with the exit code; rejects for a wrong table. */
 async function printLiveSql({ config, flags }: CommandCall): Promise<number> {
-  return await withDatabase(config, async (service) => {
-    const { dbSchemas } = await service.readConfig();
+  return await withDatabase(config, async (appState) => {
+    const { dbSchemas } = await appState.readConfig();
     const [schema = "", ...others] = dbSchemas;
     const items = Array.from(
       flags.get("--live")!.matchAll(listItem),
       ([, table, column]) => [table!.trim(), column],
     );
-    const { rows } = await service.database.transaction(metadataBatch([
+    const { rows } = await appState.database.transaction(metadataBatch([
       {
         text: "select pg_catalog.set_config('search_path', $1, true)",
         params: [searchPathOf(schema, others)],

@@ -4,7 +4,7 @@ import type { RecordedRequests } from "../../../wings/console/server/recorder.ts
 import { deferred } from "../../../base/lib/deferred.ts";
 import type { CallWords } from "../../../base/observe/call_words.ts";
 import type { Metrics } from "../../../base/observe/metrics.ts";
-import type { FollowedService } from "../../../state/app_state/following_service.ts";
+import type { FollowedState } from "../../../state/app_state/follower_state.ts";
 import type { PartOfProcess } from "./shares.ts";
 import type { StateChange } from "../../../state/app_state/state_change.ts";
 
@@ -57,7 +57,7 @@ export interface WorkerFunctions {
 }
 
 /** Functions of the owner of the process that a worker calls. */
-export interface OwnerFunctions extends FollowedService {
+export interface OwnerFunctions extends FollowedState {
   addLines(lines: LogLines): void;
   /** Ends the process, since the worker cannot listen. */
   refuse(reason: string): void;

@@ -45,21 +45,21 @@ class ServingThread implements WorkerFunctions {
   }
 
   async apply(change: StateChange): Promise<void> {
-    await (await this.#parts)?.service.apply(change);
+    await (await this.#parts)?.appState.apply(change);
   }
 
   setRetry(seconds: number): void {
-    this.#made?.service.setRetry(seconds);
+    this.#made?.appState.setRetry(seconds);
   }
 
   metrics(): string {
-    return this.#made === null ? "" : metricsText(this.#made.service);
+    return this.#made === null ? "" : metricsText(this.#made.appState);
   }
 
   recorded(): RecordedSecond | null {
-    const { service, recorder = null } = this.#made ?? {};
-    if (service === undefined || recorder === null) return null;
-    return { requests: recorder.take(), pool: service.metrics().pool };
+    const { appState, recorder = null } = this.#made ?? {};
+    if (appState === undefined || recorder === null) return null;
+    return { requests: recorder.take(), pool: appState.metrics().pool };
   }
 
   async closeConnections(): Promise<void> {
@@ -77,10 +77,10 @@ class ServingThread implements WorkerFunctions {
   async stop(): Promise<void> {
     const [parts, api] = await Promise.all([this.#parts, this.#api]);
     if (parts === null) return;
-    const { service, log } = parts;
-    service.endStreams();
-    await untilResponded(Promise.resolve(api?.shutdown()), () => hasWork(service.database));
-    await closeInTime(service);
+    const { appState, log } = parts;
+    appState.endStreams();
+    await untilResponded(Promise.resolve(api?.shutdown()), () => hasWork(appState.database));
+    await closeInTime(appState);
     log.flush();
   }
 

@@ -9,7 +9,7 @@ import { OneShotTimer } from "../../../base/lib/one_shot_timer.ts";
 import { schedule } from "../../../base/lib/timers.ts";
 import type { Observation } from "../../../base/observe/observation.ts";
 import { createReporter, type LogSettings, type Report } from "../../../base/observe/reporter.ts";
-import { FollowingService } from "../../../state/app_state/following_service.ts";
+import { FollowerState } from "../../../state/app_state/follower_state.ts";
 import { hasConsole } from "../admin_server.ts";
 import { serveApi } from "../api_server.ts";
 import type { Listening } from "../listen.ts";
@@ -20,7 +20,7 @@ import { sharedConfig } from "./shares.ts";
 
 /** The parts of a worker that does not listen yet. */
 export interface WorkerParts {
-  readonly service: FollowingService;
+  readonly appState: FollowerState;
   readonly log: WorkerLog;
   readonly observe: (event: Observation) => void;
   /** Null without a console. */
@@ -36,14 +36,14 @@ export async function makeParts(
   const { part, file } = task;
   const sent = { ...task.state.config!, dialect: dialects.get(task.dialect)! };
   const config = sharedConfig(sent, part);
-  let service: FollowingService | null = null;
-  const log = workerLog(task, owner, () => service?.snapshot.config ?? config);
-  const recorder = hasConsole(config) ? consoleRecorder(() => service) : null;
+  let appState: FollowerState | null = null;
+  const log = workerLog(task, owner, () => appState?.snapshot.config ?? config);
+  const recorder = hasConsole(config) ? consoleRecorder(() => appState) : null;
   const observe = (event: Observation) => {
     log.observe(event);
     recorder?.observe(event);
   };
-  service = await FollowingService.create({
+  appState = await FollowerState.create({
     database: await openConfiguredDatabase(config, file),
     dialect: task.dialect,
     followed: owner,
@@ -56,27 +56,27 @@ export async function makeParts(
     isTimed: () => recorder?.isWatched ?? false,
     threads: part.workers,
   }, task.state);
-  const made = service;
+  const made = appState;
   const listen = () => listenBy(made, { config, task });
-  return { service, log, observe, recorder, listen };
+  return { appState, log, observe, recorder, listen };
 }
 
 function listenBy(
-  service: FollowingService,
+  appState: FollowerState,
   { config, task: { port, isQuick, part: { number } } }: {
     readonly config: Config;
     readonly task: WorkerTask;
   },
 ): Promise<Listening> {
-  return serveApi(service, {
+  return serveApi(appState, {
     config: { ...config, serverPort: port, serverReuseport: true },
     isQuick,
-    handleApi: serviceHandler(service, "shared", wings),
+    handleApi: serviceHandler(appState, "shared", wings),
     observe: (event) => {
       // The owner reports when all workers listen, and one of them reports for all.
       const isOfAll = event.kind === "listening" ||
         (event.kind === "limits-unavailable" && number !== 1);
-      if (!isOfAll) service.observe(event);
+      if (!isOfAll) appState.observe(event);
     },
   });
 }

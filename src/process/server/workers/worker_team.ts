@@ -1,7 +1,7 @@
 /** Serves the API by workers: what a process with several of them does otherwise than one without.
  * @module */
 import { metricsText } from "../admin.ts";
-import type { RecordedService, Recorder } from "../../../wings/console/server/recorder.ts";
+import type { RecordedState, Recorder } from "../../../wings/console/server/recorder.ts";
 import type { Log } from "../log.ts";
 import type { Config } from "../../../state/config/options.ts";
 import type { PoolCounts } from "../../../database/database.ts";
@@ -10,8 +10,8 @@ import { withTimeout } from "../../../base/lib/time_limits.ts";
 import { schedule as defaultSchedule } from "../../../base/lib/timers.ts";
 import { sumOfMetrics } from "../../../base/observe/metric_registry.ts";
 import type { Observation } from "../../../base/observe/observation.ts";
-import type { Service } from "../../../state/app_state/service.ts";
-import type { ServiceOptions } from "../../../state/app_state/service_options.ts";
+import type { AppState } from "../../../state/app_state/app_state.ts";
+import type { AppStateOptions } from "../../../state/app_state/app_state_options.ts";
 import { findPort, type TcpAddress } from "../bind.ts";
 import type { Listening } from "../listen.ts";
 import { apiListenAddress } from "../listen_address.ts";
@@ -62,7 +62,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
   readonly #count: number;
   readonly #startThread: StartThread;
   readonly #schedule: typeof defaultSchedule;
-  #service: Service | null = null;
+  #appState: AppState | null = null;
   #threads: readonly Thread[] = [];
   /** The state that the workers have. */
   #sent: FollowedParts | null = null;
@@ -78,7 +78,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
   }
 
   /** Options of the service that the workers follow. */
-  get serviceOptions(): Pick<ServiceOptions, "followers" | "onFollowedChange"> {
+  get serviceOptions(): Pick<AppStateOptions, "followers" | "onFollowedChange"> {
     return { followers: this.#count, onFollowedChange: () => this.#publish() };
   }
 
@@ -87,7 +87,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     if (kind !== "retrying" && kind !== "listener-retrying") return;
     // The service schedules its attempt after it has reported it.
     queueMicrotask(() => {
-      for (const { calls } of this.#threads) calls.send("setRetry", this.#service!.retryAfter());
+      for (const { calls } of this.#threads) calls.send("setRetry", this.#appState!.retryAfter());
     });
   }
 
@@ -97,37 +97,37 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
   }
 
   /** Returns the service as the console records it, with the workers' gauges of the last second. */
-  recorded({ snapshot }: Pick<Service, "snapshot">): RecordedService {
+  recorded({ snapshot }: Pick<AppState, "snapshot">): RecordedState {
     const pools = () => this.#recorded.map(({ pool }) => pool);
     return { snapshot, metrics: () => ({ pool: pools().reduce(sumOfPools, noConnections) }) };
   }
 
   /** Returns the metrics of the service in all threads. */
-  async metrics(service: Service): Promise<string> {
+  async metrics(appState: AppState): Promise<string> {
     await withTimeout(
       metricsTimeoutMs,
       Promise.all(this.#threads.map(async (thread) => {
         thread.metrics = await thread.calls.ask("metrics");
       })),
     );
-    return sumOfMetrics([metricsText(service), ...this.#threads.map(({ metrics }) => metrics)]);
+    return sumOfMetrics([metricsText(appState), ...this.#threads.map(({ metrics }) => metrics)]);
   }
 
   /** Resolves when all workers listen. Rejects with an `Error` of one line if they cannot. */
-  async listen(service: Service, options: TeamOptions): Promise<this> {
+  async listen(appState: AppState, options: TeamOptions): Promise<this> {
     const { config, recorder, call, file, isQuick } = options;
     const port = await portOf(apiListenAddress(config) as TcpAddress);
     const refused = deferred<never>();
-    const state = this.#sent = service.followed;
-    this.#service = service;
+    const state = this.#sent = appState.followed;
+    this.#appState = appState;
     this.#threads = Array.from(
       { length: this.#count },
-      () => this.#makeThread(service, options, refused.reject),
+      () => this.#makeThread(appState, options, refused.reject),
     );
     const addresses = this.#threads.map(({ calls }, index) =>
       calls.ask("serve", {
         part: { number: index + 1, workers: this.#count },
-        dialect: service.dialect.name,
+        dialect: appState.dialect.name,
         state: stateChange(null, state),
         ...{ call, file, isQuick, port },
       })
@@ -135,7 +135,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     const [address] = await Promise.race([Promise.all(addresses), refused.promise]);
     this.#state = "open";
     if (recorder !== null) this.#record(recorder);
-    service.observe({ kind: "listening", what: "api", address: address! });
+    appState.observe({ kind: "listening", what: "api", address: address! });
     return this;
   }
 
@@ -188,12 +188,12 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
   }
 
   #makeThread(
-    service: Service,
+    appState: AppState,
     { log, onFatal }: TeamOptions,
     refuse: (reason: Error) => void,
   ): Thread {
     const fail = (error: unknown) => {
-      service.observe({ kind: "unexpected-error", error });
+      appState.observe({ kind: "unexpected-error", error });
       onFatal();
     };
     const { post, terminate } = this.#startThread({
@@ -204,9 +204,9 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
       },
     });
     const calls = new ThreadCalls<OwnerFunctions, WorkerFunctions>(post, {
-      isReady: () => service.isReady(),
-      recover: () => service.recover(),
-      missName: () => service.missName(),
+      isReady: () => appState.isReady(),
+      recover: () => appState.recover(),
+      missName: () => appState.missName(),
       addLines: log.addLines,
       refuse: (reason) => refuse(new Error(reason)),
       endProcess: onFatal,
@@ -220,7 +220,7 @@ export class WorkerTeam implements Pick<Listening, "closeConnections" | "isOpen"
     this.#isPublishing = true;
     queueMicrotask(() => {
       this.#isPublishing = false;
-      const state = this.#service!.followed;
+      const state = this.#appState!.followed;
       const change = stateChange(this.#sent, state);
       this.#sent = state;
       for (const { calls } of this.#threads) calls.send("apply", change);

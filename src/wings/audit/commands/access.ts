@@ -14,9 +14,9 @@ export const accessCommand: Command = {
   flags: [...callerFlags, ...flagsOf({ "--json": "Print the cells as JSON" })],
   failureCode: 2,
   run: ({ config: args, flags }, { withDatabase }) =>
-    withDatabase(args, async (service) => {
-      const { database } = service;
-      const config = await service.readConfig();
+    withDatabase(args, async (appState) => {
+      const { database } = appState;
+      const config = await appState.readConfig();
       const identity = callerOf(flags, config);
       const { roles, cells } = await readAccess(database, { config, role: identity?.role ?? null });
       if (roles.length === 0) throw new Error(noRoles);

@@ -11,7 +11,7 @@ import { measureFindings } from "../diagnosis/measure.ts";
 import { notificationFindings } from "../diagnosis/notifications.ts";
 import { svcDialect } from "../../../base/dialect.ts";
 import type { CallWords } from "../../../base/observe/call_words.ts";
-import type { Service } from "../../../state/app_state/service.ts";
+import type { AppState } from "../../../state/app_state/app_state.ts";
 import {
   type Command,
   type CommandCall,
@@ -45,9 +45,9 @@ async function check(
   if (flags.has("--json") && flags.has("--fix-sql")) {
     throw new Error("--json and --fix-sql exclude each other");
   }
-  return await withDatabase(config, (service, quick) => {
+  return await withDatabase(config, (appState, quick) => {
     if (quick !== null) printQuick(quick);
-    return printFindings(service, { flags, call: callWords(config) });
+    return printFindings(appState, { flags, call: callWords(config) });
   });
 }
 
@@ -64,11 +64,11 @@ function printQuick({ schemas, anonRole, isLoginRole }: QuickSettings): void {
 }
 
 async function printFindings(
-  service: Service,
+  appState: AppState,
   { flags, call }: { readonly flags: CommandCall["flags"]; readonly call: CallWords },
 ): Promise<number> {
   const isMeasured = flags.has("--measure");
-  const findings = await readFindings(service, { program: call.program, isMeasured });
+  const findings = await readFindings(appState, { program: call.program, isMeasured });
   if (flags.has("--json")) print(findingsJson(findings));
   else if (flags.has("--fix-sql")) print(findingsSql(findings));
   else {
@@ -79,11 +79,11 @@ async function printFindings(
 }
 
 async function readFindings(
-  service: Service,
+  appState: AppState,
   { program, isMeasured }: { readonly program: string; readonly isMeasured: boolean },
 ): Promise<readonly Finding[]> {
-  const { database } = service;
-  const config = await service.readConfig();
+  const { database } = appState;
+  const config = await appState.readConfig();
   const [catalogue, lost] = await Promise.all([
     readCatalogue(database, config),
     notificationFindings(database, config),

@@ -5,7 +5,7 @@ import { contractChanges } from "../contract/diff.ts";
 import { svcDialect } from "../../../base/dialect.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";
 import { indexSchemaCache } from "../../../state/schema_cache/lookups.ts";
-import type { Service } from "../../../state/app_state/service.ts";
+import type { AppState } from "../../../state/app_state/app_state.ts";
 import type { Command } from "../../../api/command.ts";
 import { print, printError } from "../../../base/observe/output.ts";
 
@@ -15,8 +15,8 @@ export const contractCommand: Command = {
   flags: [],
   failureCode: 2,
   run: ({ config }, { withDatabase }) =>
-    withDatabase(config, async (service) => {
-      print(contractText(await contractOf(service)));
+    withDatabase(config, async (appState) => {
+      print(contractText(await contractOf(appState)));
       return 0;
     }),
 };
@@ -31,9 +31,9 @@ export const diffCommand: Command = {
     const [file, other] = operands;
     if (file === undefined || other !== undefined) throw new Error("diff: expected FILE.contract");
     const old = parseContract(readFileSync(file, "utf8"), file);
-    return withDatabase(config, async (service) => {
-      const { dbAnonRole: anonymous } = await service.readConfig();
-      const changes = contractChanges({ old, now: await contractOf(service), anonymous });
+    return withDatabase(config, async (appState) => {
+      const { dbAnonRole: anonymous } = await appState.readConfig();
+      const changes = contractChanges({ old, now: await contractOf(appState), anonymous });
       for (const { level, text, sql } of changes) {
         print(`${level.padEnd(8)}  ${text}${sql === null ? "" : `        -- ${sql}`}\n`);
       }
@@ -47,9 +47,9 @@ export const diffCommand: Command = {
   },
 };
 
-async function contractOf(service: Service): Promise<Contract> {
-  const config = await service.readConfig();
-  const data = await service.readSchema();
+async function contractOf(appState: AppState): Promise<Contract> {
+  const config = await appState.readConfig();
+  const data = await appState.readSchema();
   if (data === null) throw new Error("the schema cache cannot be loaded");
-  return await readContract(service.database, { config, cache: indexSchemaCache(data) });
+  return await readContract(appState.database, { config, cache: indexSchemaCache(data) });
 }

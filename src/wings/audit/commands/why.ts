@@ -1,6 +1,6 @@
 /** `svc why`: explains why a request is refused, or its answer empty. Writes are not executed. @module */
 import { callerIdentity } from "../../../state/auth/authenticate.ts";
-import { withCaseService } from "../policy_test/case_handler.ts";
+import { withCaseState } from "../policy_test/case_handler.ts";
 import { type CaseRequest, parseRequest } from "../policy_test/case_file.ts";
 import { explainRequest } from "../why/explain_request.ts";
 import { callerFlags, callerOf } from "./caller_flags.ts";
@@ -52,8 +52,8 @@ async function why(
   return await withTransport(
     config,
     (setup) =>
-      withCaseService({ ...setup, readInclude }, script, async (parts) => {
-        const { config } = parts.service.snapshot;
+      withCaseState({ ...setup, readInclude }, script, async (parts) => {
+        const { config } = parts.appState.snapshot;
         const identity = cases === null
           ? callerOf(flags, config)
           : found!.caller && callerIdentity(found!.caller, config);

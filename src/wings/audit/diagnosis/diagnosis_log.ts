@@ -4,7 +4,7 @@ import type { Config } from "../../../state/config/options.ts";
 import { isLogged, type Observation } from "../../../base/observe/observation.ts";
 import { type Finding, findingLine } from "./finding.ts";
 
-export interface DiagnosedService {
+export interface DiagnosedState {
   /** Reads the findings. Its rejections are ignored: the service reports a lost database itself. */
   readonly diagnose: () => Promise<readonly Finding[]>;
   readonly config: () => Pick<Config, "logLevel" | "logFindings" | "dialect">;
@@ -16,7 +16,7 @@ const missingSchema = "3F000";
 /** Runs diagnoses one after the other. */
 export class DiagnosisLog {
   /** Null before the start and after the end. */
-  #service: DiagnosedService | null = null;
+  #appState: DiagnosedState | null = null;
   /** Lines of the previous run. */
   #lines: ReadonlySet<string> = new Set();
   #running: Promise<void> | null = null;
@@ -27,14 +27,14 @@ export class DiagnosisLog {
   constructor(private readonly observe: (event: Observation) => void) {}
 
   /** Diagnoses once, and from then on after each reload that {@linkcode take} receives. */
-  start(service: DiagnosedService): void {
-    this.#service = service;
+  start(appState: DiagnosedState): void {
+    this.#appState = appState;
     this.#request();
   }
 
   /** Stops. A run in progress reports nothing. */
   stop(): void {
-    this.#service = null;
+    this.#appState = null;
   }
 
   take(event: Observation): void {
@@ -52,16 +52,16 @@ export class DiagnosisLog {
 
   /** Requests during a run cause one further run. */
   #request(): void {
-    if (this.#service === null || !this.#isReachable) return;
+    if (this.#appState === null || !this.#isReachable) return;
     this.#isRequested = true;
     this.#running ??= this.#runAll().finally(() => this.#running = null);
   }
 
   async #runAll(): Promise<void> {
-    while (this.#isRequested && this.#service !== null) {
+    while (this.#isRequested && this.#appState !== null) {
       this.#isRequested = false;
       try {
-        if (isReported(this.#service.config())) this.#report(await this.#service.diagnose());
+        if (isReported(this.#appState.config())) this.#report(await this.#appState.diagnose());
       } catch {
         // The next reload diagnoses again.
       }
@@ -69,7 +69,7 @@ export class DiagnosisLog {
   }
 
   #report(findings: readonly Finding[]): void {
-    if (this.#service === null) return;
+    if (this.#appState === null) return;
     const lines = new Set(
       findings.filter(({ level }) => level !== "info").map(findingLine),
     );
@@ -79,6 +79,6 @@ export class DiagnosisLog {
   }
 }
 
-function isReported({ logLevel, logFindings, dialect }: ReturnType<DiagnosedService["config"]>) {
+function isReported({ logLevel, logFindings, dialect }: ReturnType<DiagnosedState["config"]>) {
   return logFindings && isLogged(dialect.findingsLevel, logLevel);
 }

@@ -7,7 +7,7 @@ import type { Database } from "../../../database/database.ts";
 import type { TransportSetup } from "../../../api/command.ts";
 import { serviceHandler } from "../../../api/handler/handler.ts";
 import { isJsonObject } from "../../../base/lib/json_object.ts";
-import { Service } from "../../../state/app_state/service.ts";
+import { AppState } from "../../../state/app_state/app_state.ts";
 import type { CaseFile, CaseRequest, CaseResult, PolicyCase } from "./case_file.ts";
 import { answerText, type CaseAnswer, differenceOf } from "./expectation.ts";
 import { type FixtureScript, type ReadInclude, withFixtures } from "./fixtures.ts";
@@ -18,7 +18,7 @@ export interface RunSetup extends TransportSetup {
 }
 
 /** A service behind fixtures. */
-export type CaseService = { readonly service: Service; readonly database: Database };
+export type CaseState = { readonly appState: AppState; readonly database: Database };
 
 /** Runs a file in one transaction, which rolls back. Rejects as {@linkcode withFixtures} does. */
 export async function runFile(
@@ -27,9 +27,9 @@ export async function runFile(
   setup: RunSetup,
 ): Promise<readonly CaseResult[]> {
   const script = { name, text: fixtures };
-  return await withCaseService(setup, script, async ({ service, database }) => {
-    const handle = serviceHandler(service, "shared", setup.wings);
-    const { config } = service.snapshot;
+  return await withCaseState(setup, script, async ({ appState, database }) => {
+    const handle = serviceHandler(appState, "shared", setup.wings);
+    const { config } = appState.snapshot;
     const roleOf = ({ caller }: PolicyCase) => caller === null ? config.dbAnonRole : caller.role;
     const params = [JSON.stringify(cases.map(roleOf))];
     const statement = { text: mendingSql, params, use: "rows" } as const;
@@ -59,22 +59,22 @@ where name is not null and (r.oid is null or not pg_has_role(session_user, r.oid
   case when current_setting('server_version_num')::int < 160000 then 'MEMBER' else 'SET' end)) order by 1`;
 
 /** Runs `use` with a service behind fixtures. Rejects as {@linkcode withFixtures} does. */
-export async function withCaseService<Result>(
+export async function withCaseState<Result>(
   { transport, readInclude, source, observe, now }: RunSetup,
   script: FixtureScript,
-  use: (parts: CaseService) => Promise<Result>,
+  use: (parts: CaseState) => Promise<Result>,
 ): Promise<Result> {
   const configure: ConfigSource["configure"] = (values) => testConfig(source.configure(values));
   const tested = () => ({ ...source, configure });
   return await withFixtures(transport, { script, readInclude }, async (database) => {
     const options = { source: tested, database, now, observe, onFatal: () => {} };
-    const service = await Service.create(options);
+    const appState = await AppState.create(options);
     try {
-      await service.reloadSchema();
-      if (service.snapshot.cache === null) throw new Error("cannot load the schema cache");
-      return await use({ service, database });
+      await appState.reloadSchema();
+      if (appState.snapshot.cache === null) throw new Error("cannot load the schema cache");
+      return await use({ appState, database });
     } finally {
-      await service.close();
+      await appState.close();
     }
   });
 }

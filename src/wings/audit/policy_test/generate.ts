@@ -6,7 +6,7 @@ import { printable } from "../../../base/lib/printable.ts";
 import type { Column, Relation } from "../../../state/schema_cache/schema_cache.ts";
 import { compile, ident, join, literal, sql } from "../../../base/sql/fragment.ts";
 import { parseCaseFile, withAnswers } from "./case_file.ts";
-import { type CaseService, runFile, type RunSetup, withCaseService } from "./case_handler.ts";
+import { type CaseState, runFile, type RunSetup, withCaseState } from "./case_handler.ts";
 import { FixtureError } from "./fixtures.ts";
 
 const head = "# Read each line: an answer may be a hole.\nset constraints all immediate;";
@@ -14,7 +14,7 @@ const head = "# Read each line: an answer may be a hole.\nset constraints all im
 /** Returns a file with answers. Cases on rows that PostgreSQL refuses to insert are comments. */
 export async function generateTests(setup: RunSetup): Promise<string> {
   const name = "generated.cases";
-  let drafts = await withCaseService(setup, { name, text: "" }, draftTests);
+  let drafts = await withCaseState(setup, { name, text: "" }, draftTests);
   const all = (part: keyof (typeof drafts)[0]) => drafts.flatMap((each) => each[part]);
   for (;;) {
     const [inserts, cases] = [new Set(all("insert")), new Set(all("cases"))];
@@ -46,7 +46,7 @@ where relrowsecurity and relnamespace::regnamespace = quote_ident($1)::regnamesp
   and rolname is distinct from $2 group by polrelid, relname, rolname order by polrelid, rolname`;
 
 /** Drafts the tests of each role on each table of the first schema that has a primary key. */
-async function draftTests({ service: { snapshot }, database }: CaseService) {
+async function draftTests({ appState: { snapshot }, database }: CaseState) {
   const { config: { dbAnonRole, dbSchemas: [schema = ""] }, cache } = snapshot;
   const statement = { text: policyQuery, params: [schema, dbAnonRole], use: "rows" } as const;
   const { rows } = await database.transaction(metadataBatch([statement], "rollback"));

@@ -2,7 +2,7 @@
 import { readAccess } from "../access/cells.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";
 import { printable } from "../../../base/lib/printable.ts";
-import { type RunSetup, withCaseService } from "./case_handler.ts";
+import { type RunSetup, withCaseState } from "./case_handler.ts";
 import type { CaseResult } from "./case_file.ts";
 
 /** Returns a line for each case that failed. `why` is the call of `svc why` without its operand. */
@@ -41,11 +41,11 @@ export async function gapsText(results: readonly CaseResult[], setup: RunSetup):
     const name = target.split(/[/?]/)[1]!.replace(/%[0-7][0-9a-f]/gi, decodeURIComponent);
     return `${role} ${actions[method as "GET"]} ${name}`;
   }));
-  const cells = await withCaseService(
+  const cells = await withCaseState(
     setup,
     { name: "", text: "" },
-    async ({ service, database }) => {
-      const { config } = service.snapshot;
+    async ({ appState, database }) => {
+      const { config } = appState.snapshot;
       const matrix = await readAccess(database, { config });
       const callers = new Set(results.flatMap(({ role }) => role ?? []));
       for (const [role] of matrix.roles) callers.delete(role);

@@ -11,7 +11,7 @@ import { receive } from "../../../api/handler/receive.ts";
 import { printable } from "../../../base/lib/printable.ts";
 import type { CaseRequest } from "../policy_test/case_file.ts";
 import { readAnswer, requestOf, testConfig } from "../policy_test/case_handler.ts";
-import type { RequestService } from "../../../state/app_state/request_service.ts";
+import type { HandlerState } from "../../../state/app_state/handler_state.ts";
 import { compile, sql } from "../../../base/sql/fragment.ts";
 import { nameText } from "../../../base/sql/name_text.ts";
 import { relationOf } from "../../../api/transaction/data_plan.ts";
@@ -22,8 +22,8 @@ import { answerLines, type Outcome, relationLines, rowLines } from "./wording.ts
 
 /** Sends a request without an effect. Returns the lines of its explanation, SQL indented by four spaces. */
 export async function explainRequest(
-  { service, database, hiddenRows }: {
-    readonly service: RequestService;
+  { appState, database, hiddenRows }: {
+    readonly appState: HandlerState;
     readonly database: Database;
     /** `none` reads no row as an owner, so that an explanation shows what the API shows. */
     readonly hiddenRows: "all" | "none";
@@ -32,10 +32,10 @@ export async function explainRequest(
   identity: Identity | null,
 ): Promise<readonly string[]> {
   const dry = new DryRun(database);
-  const { snapshot } = service;
+  const { snapshot } = appState;
   const config = testConfig(snapshot.config);
   const context = {
-    ...cachedContext(service, { loading: "shared", pathHosts: [] })(snapshot),
+    ...cachedContext(appState, { loading: "shared", pathHosts: [] })(snapshot),
     snapshot: { ...snapshot, config, rateLimits: null },
     database: dry.database,
   };

@@ -2,7 +2,7 @@
 import { type ShownOption, shownOptions } from "../../../state/config/print.ts";
 import { type AdminData, AdminDataError } from "../../../api/wing.ts";
 import type { HandleApi } from "../../../api/handler/handler.ts";
-import type { RequestService } from "../../../state/app_state/request_service.ts";
+import type { HandlerState } from "../../../state/app_state/handler_state.ts";
 import { type ConsoleFiles, consoleHeaders, documentHtml } from "./console_files.ts";
 import { consoleSchema } from "./console_schema.ts";
 import { consoleRoles, consoleToken } from "./console_sign_in.ts";
@@ -36,11 +36,11 @@ type Respond = GuardedRoute["respond"];
 
 /** Makes the function that finds the route of a path; null for paths that the console lacks. */
 export function consoleRoutes(
-  service: RequestService,
+  appState: HandlerState,
   parts: ConsoleParts,
 ): (pathname: string) => GuardedRoute | null {
-  const data = dataRoutes(service, parts);
-  const title = `${service.dialect.displayName} console`;
+  const data = dataRoutes(appState, parts);
+  const title = `${appState.dialect.displayName} console`;
   const page: GuardedRoute = {
     protection: "page",
     respond: () => fileResponse(parts, (files) => respond(documentHtml(files, title), html)),
@@ -99,7 +99,7 @@ function apiRequest(request: Request): Request {
 const filePattern = /^\/console\/([A-Za-z0-9_-]+\.(?:js|css|svg))$/;
 
 function dataRoutes(
-  service: RequestService,
+  appState: HandlerState,
   parts: ConsoleParts,
 ): ReadonlyMap<string, Respond> {
   const { recorder } = parts;
@@ -121,20 +121,20 @@ function dataRoutes(
   );
   return new Map([
     ...ofWings,
-    ["/console/state", json((_, request) => consoleState(service, parts, request))],
+    ["/console/state", json((_, request) => consoleState(appState, parts, request))],
     ["/console/stats", json((query) => recorder.figures.after(numberOf(query, "after")))],
     ["/console/requests", json((query) => requests(recorder, query))],
     ["/console/log", json((query) => recorder.lines.after(numberOf(query, "after")))],
     [
       "/console/roles",
-      json(() => service.snapshot.config.adminSignIn ? consoleRoles(service) : {}),
+      json(() => appState.snapshot.config.adminSignIn ? consoleRoles(appState) : {}),
     ],
-    ["/console/token", (request) => signedIn(service, request)],
-    ["/console/config", json(() => shownOptions(service.snapshot.config))],
+    ["/console/token", (request) => signedIn(appState, request)],
+    ["/console/config", json(() => shownOptions(appState.snapshot.config))],
     [
       "/console/schema",
       json(() => {
-        const { cache } = service.snapshot;
+        const { cache } = appState.snapshot;
         return cache === null
           ? { relations: [], relationships: [], functions: [] }
           : consoleSchema(cache);
@@ -147,15 +147,15 @@ function dataRoutes(
 const maxTokenRequestBytes = 10_000;
 
 /** Responds with a token for the role and the claims of the body, if the machine is trusted. */
-async function signedIn(service: RequestService, request: Request): Promise<Response> {
+async function signedIn(appState: HandlerState, request: Request): Promise<Response> {
   const length = Number(request.headers.get("content-length") ?? Infinity);
-  const isTrusted = service.snapshot.config.adminSignIn && request.method === "POST";
+  const isTrusted = appState.snapshot.config.adminSignIn && request.method === "POST";
   if (!isTrusted || length > maxTokenRequestBytes) {
     await request.body?.cancel();
     return respond("Set admin-sign-in, and send a role\n", plainText, 403);
   }
   try {
-    const made = await consoleToken(service, await request.text());
+    const made = await consoleToken(appState, await request.text());
     if (made !== null) return respond(JSON.stringify(made), "application/json; charset=utf-8");
     return respond(
       "Send a role that the login role may take, and set jwt-secret\n",

@@ -2,7 +2,7 @@
 import { signToken, tokenClaims } from "../../../state/auth/sign_token.ts";
 import { metadataBatch } from "../../../database/batch.ts";
 import { isJsonObject, parseJsonObject } from "../../../base/lib/json_object.ts";
-import type { RequestService } from "../../../state/app_state/request_service.ts";
+import type { HandlerState } from "../../../state/app_state/handler_state.ts";
 
 /** Roles that the login role may take. */
 const rolesQuery = `select rolname from pg_catalog.pg_roles
@@ -15,7 +15,7 @@ export interface ConsoleRoles {
 }
 
 /** Resolves with the roles that requests may have. */
-export async function consoleRoles({ database }: RequestService): Promise<ConsoleRoles> {
+export async function consoleRoles({ database }: HandlerState): Promise<ConsoleRoles> {
   const batch = metadataBatch([{ text: rolesQuery, params: [], use: "rows" }]);
   const { rows } = await database.transaction({ ...batch, isTraced: false });
   return { roles: rows.at(-1)!.map(([name]) => name!) };
@@ -26,13 +26,13 @@ const validitySeconds = 3600;
 
 /** Resolves with a token for a role and the claims of a JSON text; with null for another text or role. */
 export async function consoleToken(
-  service: RequestService,
+  appState: HandlerState,
   text: string,
 ): Promise<{ readonly token: string } | null> {
-  const { snapshot: { config }, now } = service;
+  const { snapshot: { config }, now } = appState;
   const { role, claims } = parseJsonObject(text) ?? {};
   if (config.jwtSecret === null || typeof role !== "string") return null;
-  const { roles } = await consoleRoles(service);
+  const { roles } = await consoleRoles(appState);
   if (!roles.includes(role)) return null;
   const standard = tokenClaims(role, config, { now: now(), seconds: validitySeconds });
   const all = { ...isJsonObject(claims) ? claims : {}, ...standard };

@@ -5,7 +5,7 @@ import type { Database } from "../../../database/database.ts";
 import { versionNumber } from "../../../database/server_version.ts";
 import { addressOf } from "../../../api/response/openapi/about.ts";
 import { version } from "../../../base/version.ts";
-import type { RequestService } from "../../../state/app_state/request_service.ts";
+import type { HandlerState } from "../../../state/app_state/handler_state.ts";
 import { type Recorder, slowRequestMs } from "./recorder.ts";
 
 /** Dependencies of the state apart from the service. */
@@ -21,12 +21,12 @@ export type ConsoleState = Awaited<ReturnType<typeof consoleState>>;
 
 /** Resolves with the state. A database that cannot be reached is part of it. */
 export async function consoleState(
-  service: RequestService,
+  appState: HandlerState,
   { recorder, memory, isLive }: StateParts,
   request: Request,
 ) {
-  const { dialect, database, now, snapshot: { config, serverVersion } } = service;
-  const ready = await service.isReady();
+  const { dialect, database, now, snapshot: { config, serverVersion } } = appState;
+  const ready = await appState.isReady();
   return {
     version,
     dialect: dialect.name,

@@ -8,7 +8,7 @@ import type {
   SchemaCacheCounts,
 } from "../../../base/observe/observation.ts";
 import { redact } from "../../../base/observe/redact.ts";
-import type { Service } from "../../../state/app_state/service.ts";
+import type { AppState } from "../../../state/app_state/app_state.ts";
 import { type CountedRequests, type Gauges, LiveFigures, Ring } from "./live_figures.ts";
 
 export interface RecentRequest {
@@ -203,15 +203,15 @@ export function residentMemory(): number {
 }
 
 /** A service whose requests are recorded. */
-export interface RecordedService extends Pick<Service, "snapshot"> {
+export interface RecordedState extends Pick<AppState, "snapshot"> {
   metrics(): Pick<Metrics, "pool">;
 }
 
 /** Makes the recorder. `service` returns the service once it exists: no request comes before it. */
-export function consoleRecorder(service: () => RecordedService | null): Recorder {
+export function consoleRecorder(appState: () => RecordedState | null): Recorder {
   const noPool = { open: 0, inUse: 0, waiting: 0 };
   return new Recorder({
-    gauges: () => ({ pool: service()?.metrics().pool ?? noPool, memory: residentMemory() }),
+    gauges: () => ({ pool: appState()?.metrics().pool ?? noPool, memory: residentMemory() }),
     now: Date.now,
     schedule,
   });

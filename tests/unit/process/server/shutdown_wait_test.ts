@@ -10,7 +10,7 @@ function waiting(period: number) {
   const happened: string[] = [];
   const ended = waitBeforeShutdown({
     period,
-    service: { announceShutdown: () => void happened.push("not ready") },
+    appState: { announceShutdown: () => void happened.push("not ready") },
     api: { closeConnections: () => void happened.push("closes") },
     cut: cut.promise,
     observe: (event) => void happened.push(event.kind),

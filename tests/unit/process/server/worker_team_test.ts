@@ -15,7 +15,7 @@ import {
   type StartThread,
   WorkerTeam,
 } from "../../../../src/process/server/workers/worker_team.ts";
-import type { Service } from "../../../../src/state/app_state/service.ts";
+import type { AppState } from "../../../../src/state/app_state/app_state.ts";
 import { fakeClock, settled } from "../../../support/timing/fake_clock.ts";
 import type { FollowedParts } from "../../../../src/state/app_state/state_change.ts";
 
@@ -75,7 +75,7 @@ function owned(count = 2, results: PlayedThread["results"] = { serve: "127.0.0.1
     isReady: () => Promise.resolve(true),
     requestMetrics: null,
     retryAfter: () => 8,
-  } as { -readonly [Name in keyof Service]?: Service[Name] } as Service;
+  } as { -readonly [Name in keyof AppState]?: AppState[Name] } as AppState;
   const start: StartThread = ({ onMessage, onError }) => {
     const thread = new PlayedThread((message) => onMessage(structuredClone(message)), onError);
     Object.assign(thread.results, results);

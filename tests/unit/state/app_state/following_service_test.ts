@@ -11,7 +11,7 @@ import { atOnce } from "../../../support/timing/at_once.ts";
 import { schemaPieces } from "../../../../src/state/schema_cache/pieces.ts";
 import type { SchemaCacheData } from "../../../../src/state/schema_cache/schema_cache.ts";
 import { fakeClock } from "../../../support/timing/fake_clock.ts";
-import { FollowingService } from "../../../../src/state/app_state/following_service.ts";
+import { FollowerState } from "../../../../src/state/app_state/follower_state.ts";
 import { type FollowedParts, stateChange } from "../../../../src/state/app_state/state_change.ts";
 
 function configOf(variables: Readonly<Record<string, string>> = {}): Config {
@@ -50,7 +50,7 @@ async function following(variables: Readonly<Record<string, string>> = {}) {
   const clock = fakeClock();
   const calls: string[] = [];
   const call = (name: string) => void calls.push(name);
-  const service = await FollowingService.create({
+  const service = await FollowerState.create({
     threads: 1,
     database: {
       configure: () => call("configure"),

@@ -56,7 +56,7 @@ class Setup {
   }
 
   #tenant(name: string, version: string): LoadedTenant {
-    const service = {
+    const appState = {
       isReady: () => Promise.resolve(true),
       reloadSchema: async () => {
         this.log.push(`reload ${name}`);
@@ -73,7 +73,7 @@ class Setup {
       await this.answering;
       return new Response(`${name} ${version}`);
     };
-    return { handle, service, connections: () => 1 };
+    return { handle, appState, connections: () => 1 };
   }
 
   async get(name: string): Promise<string> {
@@ -195,7 +195,7 @@ Deno.test("TenantRegistry.check() loads a changed tenant anew and closes a remov
 Deno.test("TenantRegistry ends a tenant that fails after it was loaded", async () => {
   const setup = new Setup();
   await setup.get("a");
-  setup.fail("its service has ended");
+  setup.fail("its appState has ended");
   await rejects(setup.get("a"), code("317"));
   deepStrictEqual(setup.registry.states().map(({ state }) => state), ["failed"]);
   await setup.clock.pass(1000);

@@ -22,7 +22,7 @@ const checks: readonly (readonly [state: State, svc: number[], pgrst: number[]])
   [{ live: false, ready: false }, [503, 503], [500, 503]],
 ];
 
-type AdminService = Parameters<typeof adminHandler>[0];
+type AdminState = Parameters<typeof adminHandler>[0];
 
 const loopback: Peer = { client: "127.0.0.1" };
 const elsewhere: Peer = { client: "192.0.2.7" };
@@ -32,7 +32,7 @@ function admin(dialect: Dialect, { live, ready }: State): ReturnType<typeof admi
     throw new Error("probes read nothing else");
   };
   const service = { dialect, isReady: () => Promise.resolve(ready), metrics: unexpectedCall };
-  return adminHandler(service as unknown as AdminService, {
+  return adminHandler(service as unknown as AdminState, {
     isLive: () => live,
     consoleParts: null,
   });
@@ -65,7 +65,7 @@ const config = configSource({
 Deno.test("adminHandler() shows the configuration without secrets, in dialects that have the page", async () => {
   for (const [dialect, status] of [[svcDialect, 200], [pgrstDialect, 404]] as const) {
     const service = { dialect, snapshot: { config: { ...config, adminToken: null } } };
-    const handle = adminHandler(service as unknown as AdminService, {
+    const handle = adminHandler(service as unknown as AdminState, {
       isLive: () => true,
       consoleParts: null,
     });
@@ -136,7 +136,7 @@ function wholeAdmin(
     },
   };
   const { pool, jwtCache } = noMetrics;
-  const handle = adminHandler(service as unknown as AdminService, {
+  const handle = adminHandler(service as unknown as AdminState, {
     isLive: () => true,
     consoleParts: {
       readFiles: () => Promise.resolve(files),
@@ -478,7 +478,7 @@ Deno.test("adminHandler() has no console where admin-console-enabled is off", as
   };
   const snapshot = { config: { ...config, adminToken: null }, cache };
   const service = { dialect: svcDialect, metrics, metricRegistry, snapshot };
-  const handle = adminHandler(service as unknown as AdminService, {
+  const handle = adminHandler(service as unknown as AdminState, {
     isLive: () => true,
     consoleParts: null,
   });

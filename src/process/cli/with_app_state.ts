@@ -1,6 +1,6 @@
 /** Runs a task with a service that serves no requests, for commands that need the configuration or
  * the schema of the database. @module */
-import { Service } from "../../state/app_state/service.ts";
+import { AppState } from "../../state/app_state/app_state.ts";
 import { openConfiguredDatabase } from "../../state/config/config_files.ts";
 import { CannotConnectError } from "./connect_error.ts";
 import type { Config } from "../../state/config/options.ts";
@@ -14,9 +14,9 @@ import type { QuickSettings } from "../../api/command.ts";
  * Runs a task with a service of the configuration; `withTenants` replaces it if that has tenants. Rejects if
  * the configuration is invalid, or if the task does.
  */
-export async function withService<Result>(
+export async function withAppState<Result>(
   args: ConfigArguments,
-  run: (service: Service, quick: QuickStart | null) => Promise<Result>,
+  run: (appState: AppState, quick: QuickStart | null) => Promise<Result>,
   withTenants: (config: Config) => Result = refuseTenants,
 ): Promise<Result> {
   const { reader, database: opened, quick } = await openStart(args, { ports: "serves nothing" });
@@ -30,9 +30,9 @@ export async function withService<Result>(
     const source = () => initialSource;
     // A fatal failure also rejects the task, which ends the process.
     const onFatal = () => {};
-    const service = await Service.create({ source, database, now: Date.now, observe, onFatal });
-    const result = await run(service, quick);
-    await service.close();
+    const appState = await AppState.create({ source, database, now: Date.now, observe, onFatal });
+    const result = await run(appState, quick);
+    await appState.close();
     return result;
   } finally {
     await log.flush();
@@ -42,13 +42,13 @@ export async function withService<Result>(
 /** The same for commands that read the database. Rejects with {@linkcode CannotConnectError} without one. */
 export async function withDatabase(
   args: ConfigArguments,
-  run: (service: Service, quick: QuickSettings | null) => Promise<number>,
+  run: (appState: AppState, quick: QuickSettings | null) => Promise<number>,
 ): Promise<number> {
-  return await withService(args, async (service, quick) => {
-    await service.database.version().catch((thrown) => {
+  return await withAppState(args, async (appState, quick) => {
+    await appState.database.version().catch((thrown) => {
       throw new CannotConnectError(thrown);
     });
-    return await run(service, quick?.choice ?? null);
+    return await run(appState, quick?.choice ?? null);
   });
 }
 

@@ -1,4 +1,4 @@
-/** A service that follows another one in another thread: it has its own connections and caches, and
+/** The state of a thread that follows another thread: it has its own connections and caches, and
  * receives all that the other one loads. @module */
 import type { Fetch } from "../auth/fetch_document.ts";
 import { remoteKeySetsOf } from "../auth/prepare_issuers.ts";
@@ -12,17 +12,17 @@ import { type Schedule, schedule, turn } from "../../base/lib/timers.ts";
 import { indexSchemaCache } from "../schema_cache/lookups.ts";
 import { readPieces } from "../schema_cache/pieces.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
-import { BaseService, type BaseServiceOptions } from "./base_service.ts";
+import { AppStateBase, type AppStateBaseOptions } from "./app_state_base.ts";
 import { Heartbeat } from "./heartbeat.ts";
-import type { RequestService } from "./request_service.ts";
+import type { HandlerState } from "./handler_state.ts";
 import { indexOf, type LoadedRevocations } from "./revocation_list.ts";
 import { prepareAuth, prepareClientLimits, type Snapshot } from "./snapshot.ts";
 import { mayBeStale } from "./staleness.ts";
 import type { SentConfig, StateChange } from "./state_change.ts";
 
-/** The followed service, as a following one reaches it. */
-export interface FollowedService {
-  /** Whether the followed service is ready. */
+/** The followed state, as a follower reaches it. */
+export interface FollowedState {
+  /** Whether the followed state is ready. */
   isReady(): Promise<boolean>;
   /** A connection was lost. */
   recover(): void;
@@ -30,12 +30,12 @@ export interface FollowedService {
   missName(): void;
 }
 
-interface FollowingOptions extends Omit<BaseServiceOptions, "requestMetrics"> {
+interface FollowingOptions extends Omit<AppStateBaseOptions, "requestMetrics"> {
   /** Threads that count requests beside each other. */
   readonly threads: number;
   /** The dialect of the configuration, by name. */
   readonly dialect: string;
-  readonly followed: FollowedService;
+  readonly followed: FollowedState;
   /** Returns this thread's part of limits that the process divides. Default: all of them. */
   readonly shareOf?: (config: Config) => Config;
   /** Ends the process, after a fatal failure was reported. */
@@ -49,17 +49,17 @@ interface FollowingOptions extends Omit<BaseServiceOptions, "requestMetrics"> {
 /** Milliseconds between two reports of missing names, of which a client can cause any number. */
 const missIntervalMs = 100;
 
-/** Serves with the state of another service. */
-export class FollowingService extends BaseService implements RequestService {
-  readonly revocations: RequestService["revocations"];
+/** Serves with the state of another thread. */
+export class FollowerState extends AppStateBase implements HandlerState {
+  readonly revocations: HandlerState["revocations"];
   readonly #options: FollowingOptions;
   readonly #keys: RemoteKeySets;
-  /** Suspects this thread's connections. The followed service reports the silence. */
+  /** Suspects this thread's connections. The followed thread reports the silence. */
   readonly #heartbeat: Heartbeat;
   #revocations: LoadedRevocations | null = null;
   /** When the last missing name was reported, in epoch milliseconds. */
   #missedAt = -Infinity;
-  /** When the followed service connects again, in epoch milliseconds. */
+  /** When the followed thread connects again, in epoch milliseconds. */
   #retryAt = -Infinity;
   /** The last change; each one waits for the one before. */
   #applied: Promise<void> = Promise.resolve();
@@ -80,9 +80,9 @@ export class FollowingService extends BaseService implements RequestService {
     this.revocations = { current: () => this.#currentRevocations() };
   }
 
-  /** Creates a service with a whole state. */
-  static async create(options: FollowingOptions, state: StateChange): Promise<FollowingService> {
-    // Each thread fetches the keys of issuers. The followed service reports and counts it.
+  /** Creates a state that is complete. */
+  static async create(options: FollowingOptions, state: StateChange): Promise<FollowerState> {
+    // Each thread fetches the keys of issuers. The followed thread reports and counts it.
     const keys = new RemoteKeySets({
       metricRegistry: new MetricRegistry(),
       fetch: options.fetch ?? ((url, init) => fetch(url, init)),
@@ -92,14 +92,14 @@ export class FollowingService extends BaseService implements RequestService {
       sharing: "shared",
     });
     const snapshot = await nextSnapshot(null, state, { options, keys });
-    const service = new FollowingService(options, snapshot, keys);
-    service.#revocations = state.revocations ?? null;
-    service.configureDatabase();
-    service.#keepKeys();
+    const appState = new FollowerState(options, snapshot, keys);
+    appState.#revocations = state.revocations ?? null;
+    appState.configureDatabase();
+    appState.#keepKeys();
     keys.start();
-    service.database.observeServers?.();
-    if (service.database.ask !== undefined) service.#heartbeat.start();
-    return service;
+    appState.database.observeServers?.();
+    if (appState.database.ask !== undefined) appState.#heartbeat.start();
+    return appState;
   }
 
   /** Applies a change as a whole, after those before it. A request in progress keeps its snapshot. */
@@ -107,7 +107,7 @@ export class FollowingService extends BaseService implements RequestService {
     return this.#applied = this.#applied.then(() => this.#apply(change));
   }
 
-  /** Receives the seconds until the followed service connects again. */
+  /** Receives the seconds until the followed thread connects again. */
   setRetry(seconds: number): void {
     this.#retryAt = this.now() + seconds * 1000;
   }
@@ -121,7 +121,7 @@ export class FollowingService extends BaseService implements RequestService {
     return this.#options.followed.isReady();
   }
 
-  /** Never reloads by itself: the followed service does. */
+  /** Never reloads by itself: the followed thread does. */
   reloadIfStale(error: ServiceError | null): null {
     if (error === null || !mayBeStale(error)) return null;
     const waitedMs = Math.abs(this.now() - this.#missedAt);
@@ -160,8 +160,8 @@ export class FollowingService extends BaseService implements RequestService {
     this.#keys.keep(remoteKeySetsOf(this.snapshot.auth.issuers));
   }
 
-  /** A list that was never read is read by the followed service, again and again. */
-  #currentRevocations(): ReturnType<RequestService["revocations"]["current"]> {
+  /** A list that was never read is read by the followed thread, again and again. */
+  #currentRevocations(): ReturnType<HandlerState["revocations"]["current"]> {
     const source = this.snapshot.config.jwtRevocations;
     if (source === null) return null;
     const index = indexOf(this.#revocations, source);

@@ -1,11 +1,11 @@
-/** The part of a service that the handler of requests uses. @module */
+/** The part of the state that the handler of requests uses. @module */
 import type { RevocationList } from "./revocation_list.ts";
-import type { Service } from "./service.ts";
+import type { AppState } from "./app_state.ts";
 
-/** A service that loads its own state, or one that follows another. */
-export interface RequestService extends
+/** The state of a thread that loads it, or of one that follows another. */
+export interface HandlerState extends
   Pick<
-    Service,
+    AppState,
     | "activeSpan"
     | "database"
     | "dialect"

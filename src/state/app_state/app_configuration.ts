@@ -26,7 +26,7 @@ export interface LoadedConfig {
   readonly makeOptionError: (key: OptionKey, problem: string) => Error;
 }
 
-interface ServiceConfigurationOptions {
+interface AppConfigurationOptions {
   /** Reads the configuration's sources. */
   readonly source: () => ConfigSource;
   /** The configuration that the service was started with. */
@@ -37,14 +37,14 @@ interface ServiceConfigurationOptions {
   readonly snapshot: () => Snapshot;
 }
 
-export class ServiceConfiguration {
-  readonly #options: ServiceConfigurationOptions;
+export class AppConfiguration {
+  readonly #options: AppConfigurationOptions;
   /** Values in the database from which the current configuration was made. */
   #databaseValues: DatabaseValues = noValues;
   /** Number of reads. Of two concurrent reads the later one is applied. */
   #reads = 0;
 
-  constructor(options: ServiceConfigurationOptions) {
+  constructor(options: AppConfigurationOptions) {
     this.#options = options;
   }
 

@@ -22,8 +22,8 @@ import { hasSameSchemaCache } from "../schema_cache/load.ts";
 import { schemaPieces } from "../schema_cache/pieces.ts";
 import type { SchemaCache, SchemaCacheData } from "../schema_cache/schema_cache.ts";
 import { unusedStandbysReason } from "./standby_reads.ts";
-import { BaseService } from "./base_service.ts";
-import { type LoadedConfig, prepareState, ServiceConfiguration } from "./service_configuration.ts";
+import { AppStateBase } from "./app_state_base.ts";
+import { AppConfiguration, type LoadedConfig, prepareState } from "./app_configuration.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { MetadataReader, type SchemaReading } from "./metadata_reader.ts";
 import {
@@ -37,7 +37,7 @@ import { ReloadNotifications } from "./reload_notifications.ts";
 import { Reloader } from "./reloader.ts";
 import { RevocationList } from "./revocation_list.ts";
 import { schemaStateReader, SchemaWatch } from "./schema_watch.ts";
-import type { ServiceOptions } from "./service_options.ts";
+import type { AppStateOptions } from "./app_state_options.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { mayBeStale, StalenessCheck } from "./staleness.ts";
 import type { FollowedParts } from "./state_change.ts";
@@ -46,8 +46,8 @@ import { errorMessage } from "../../base/errors/error_message.ts";
 /** Milliseconds for which a load waits for the listening connection. */
 const listenTimeoutMs = 1000;
 
-export class Service extends BaseService {
-  readonly #configuration: ServiceConfiguration;
+export class AppState extends AppStateBase {
+  readonly #configuration: AppConfiguration;
   readonly #schema: Reloader;
   readonly #staleness: StalenessCheck;
   #attempts = 0;
@@ -72,12 +72,12 @@ export class Service extends BaseService {
   readonly #metadata: MetadataReader;
   readonly #remoteKeySets: RemoteKeySets;
   readonly revocations: RevocationList;
-  readonly #options: ServiceOptions;
+  readonly #options: AppStateOptions;
   /** The schema cache for followers; null without them. */
   #schemaPieces: readonly string[] | null = null;
 
   private constructor(
-    options: ServiceOptions,
+    options: AppStateOptions,
     { snapshot, remoteKeySets, metricRegistry }: {
       readonly snapshot: Snapshot;
       readonly remoteKeySets: RemoteKeySets;
@@ -91,7 +91,7 @@ export class Service extends BaseService {
     const { database, dialect, observe } = this;
     const exitOnFatal = (thrown: unknown) => this.failurePolicy.exitOnLoginRefused(thrown);
     this.#metadata = new MetadataReader({ database, dialect, observe, exitOnFatal });
-    this.#configuration = new ServiceConfiguration({
+    this.#configuration = new AppConfiguration({
       source: options.source,
       initialConfig: snapshot.config,
       metadata: this.#metadata,
@@ -151,8 +151,8 @@ export class Service extends BaseService {
     });
   }
 
-  /** Creates a service without loading anything. Rejects if the configuration is invalid. */
-  static async create(options: ServiceOptions): Promise<Service> {
+  /** Creates the state without loading anything. Rejects if the configuration is invalid. */
+  static async create(options: AppStateOptions): Promise<AppState> {
     const source = options.source();
     const config = source.configure(noValues);
     const metricRegistry = new MetricRegistry();
@@ -177,13 +177,13 @@ export class Service extends BaseService {
     };
     const { tenant = null } = options;
     const snapshot = { config, auth: { ...auth, tenant }, ...limits, ...unloaded };
-    const service = new Service(options, { snapshot, remoteKeySets, metricRegistry });
-    service.#warnOfOldRolePath();
-    service.configureDatabase();
-    return service;
+    const appState = new AppState(options, { snapshot, remoteKeySets, metricRegistry });
+    appState.#warnOfOldRolePath();
+    appState.configureDatabase();
+    return appState;
   }
 
-  /** The state that services of other threads follow. Its parts are replaced, never changed. */
+  /** The state that other threads follow. Its parts are replaced, never changed. */
   get followed(): FollowedParts {
     const { config, roles, serverVersion, usesBlocks } = this.snapshot;
     return {

@@ -1,4 +1,4 @@
-/** The parts that a service has whether it loads its own state or follows another service. @module
+/** The parts of the state in a thread that loads it, and in one that follows another thread. @module
  */
 import {
   type Database,
@@ -23,12 +23,12 @@ import { RequestMetrics } from "../../base/observe/request_metrics.ts";
 import type { TraceStage } from "../../base/observe/stopwatch.ts";
 import { version } from "../../base/version.ts";
 import { FailurePolicy } from "./failure_policy.ts";
-import type { ServiceOptions, SetSpanAttribute } from "./service_options.ts";
+import type { AppStateOptions, SetSpanAttribute } from "./app_state_options.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Config } from "../config/options.ts";
 
-export type BaseServiceOptions = Pick<
-  ServiceOptions,
+export type AppStateBaseOptions = Pick<
+  AppStateOptions,
   | "activeSpan"
   | "database"
   | "isCounted"
@@ -42,7 +42,7 @@ export type BaseServiceOptions = Pick<
 >;
 
 /** State, connections and reports of a service. */
-export abstract class BaseService {
+export abstract class AppStateBase {
   readonly database: Database;
   readonly dialect: Dialect;
   readonly now: () => number;
@@ -61,7 +61,7 @@ export abstract class BaseService {
   #snapshot: Snapshot;
 
   protected constructor(
-    options: BaseServiceOptions,
+    options: AppStateBaseOptions,
     snapshot: Snapshot,
     metricRegistry: MetricRegistry = new MetricRegistry(),
   ) {

@@ -1,4 +1,4 @@
-/** Options of a service. @module */
+/** Options of `AppState`. @module */
 import type { Fetch } from "../auth/fetch_document.ts";
 import type { TenantRule } from "../auth/claims.ts";
 import type { ConfigSource } from "../config/source.ts";
@@ -9,7 +9,7 @@ import type { RequestMetrics } from "../../base/observe/request_metrics.ts";
 import type { TraceStage } from "../../base/observe/stopwatch.ts";
 import type { SchemaCache } from "../schema_cache/schema_cache.ts";
 
-export interface ServiceOptions {
+export interface AppStateOptions {
   /** Reads the configuration's sources. The messages of its errors are shown to operators. */
   readonly source: () => ConfigSource;
   readonly database: Database;
@@ -30,9 +30,9 @@ export interface ServiceOptions {
    * service continues.
    */
   readonly onFatal?: () => void;
-  /** Called after each change of `Service.followed`. Default: nothing is called. */
+  /** Called after each change of `AppState.followed`. Default: nothing is called. */
   readonly onFollowedChange?: () => void;
-  /** Number of services in other threads that follow this one. Default: 0. */
+  /** Number of other threads that follow this state. Default: 0. */
   readonly followers?: number;
   /** Fetches the keys of issuers. Default: the runtime's `fetch`. */
   readonly fetch?: Fetch;
@@ -44,7 +44,7 @@ export interface ServiceOptions {
   readonly activeSpan?: (() => SpanContext | null) | null;
   /** Whether requests and events are counted for `/metrics`. Default: false. */
   readonly isCounted?: boolean;
-  /** Counts the requests of several services together. Default: one of its own, if `isCounted`. */
+  /** Counts the requests of several states together. Default: one of its own, if `isCounted`. */
   readonly requestMetrics?: RequestMetrics;
   /** The tenant that the service serves. Default: null, for none. */
   readonly tenant?: TenantRule | null;
