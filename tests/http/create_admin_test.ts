@@ -7,6 +7,7 @@ import {
 } from "../../src/process/server/create_admin.ts";
 import { adminExtension } from "../../src/api/handler/admin_port.ts";
 import { engines } from "../support/database/engines.ts";
+import { replaceClock } from "../support/timing/replaced_clock.ts";
 
 const adminToken = "a-token-of-at-least-32-characters";
 
@@ -153,15 +154,10 @@ Deno.test("createAdmin() refuses handlers that cannot have it", async () => {
 /** Returns the status of a request during which each look at the clock is a second after the last. */
 async function slowStatus(handler: Handler, url: string): Promise<number> {
   let time = 0;
-  performance.now = () => time += 1000;
-  try {
-    const response = await handler(new Request(url));
-    await response.text();
-    return response.status;
-  } finally {
-    // The prototype's method applies again.
-    delete (performance as { now?: Performance["now"] }).now;
-  }
+  using _clock = replaceClock(() => time += 1000);
+  const response = await handler(new Request(url));
+  await response.text();
+  return response.status;
 }
 
 interface Sent {

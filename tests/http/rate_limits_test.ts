@@ -6,6 +6,7 @@ import { type Api, serviceSuite } from "../support/handler/api.ts";
 import { buildRequest, type RequestParts } from "../support/handler/request.ts";
 import { testSecret } from "../support/handler/token.ts";
 import { errorBody } from "../support/handler/rows.ts";
+import { stopClock } from "../support/timing/replaced_clock.ts";
 
 const base = { dbSchemas: ["api"], dbAnonRole: "anon" } as const;
 const origin = "http://localhost:3000";
@@ -27,6 +28,7 @@ const byAddress = serviceSuite("tools", { ...base, rateLimits: "address: 2/1d by
 });
 
 byAddress.test("a policy refuses requests before authentication, and shows its count", async (api) => {
+  using _clock = stopClock();
   const cross = { headers: { Origin: "http://a.example" } };
   strictEqual(await sendFrom(api, "192.0.2.1", "GET /tools"), '200 "address";r=1;t=43200');
   const invalid = { headers: { Authorization: "Bearer nonsense" } };
@@ -51,6 +53,7 @@ byAddress.test("a policy refuses requests before authentication, and shows its c
 });
 
 byAddress.test("a policy counts every spelling of its path, and no other path", async (api) => {
+  using _clock = stopClock();
   const client = "192.0.2.3";
   strictEqual(await sendFrom(api, client, "GET /%74ools?id=eq.1"), '200 "address";r=1;t=43200');
   strictEqual(await sendFrom(api, client, "OPTIONS /tools"), '200 "address";r=0;t=43200');
@@ -60,6 +63,7 @@ byAddress.test("a policy counts every spelling of its path, and no other path", 
 });
 
 byAddress.test("a preflight request is not counted", async (api) => {
+  using _clock = stopClock();
   const preflight = {
     headers: { Origin: "http://a.example", "Access-Control-Request-Method": "GET" },
   };
@@ -86,6 +90,7 @@ const byIdentity = serviceSuite("tools", {
 }, { title: "rate-limits by claim and role" });
 
 byIdentity.test("policies count by address, claim and role", async (api) => {
+  using _clock = stopClock();
   const as = (sub: string) => ({ as: { role: "writer", sub } });
   const line = "GET /tools?id=eq.1";
   strictEqual(await sendFrom(api, "192.0.2.1", line, as("a")), '200 "users";r=2;t=28800');
@@ -109,6 +114,7 @@ const behindProxy = serviceSuite("tools", {
 }, { title: "rate-limits behind a proxy" });
 
 behindProxy.test("the address is the one that a trusted proxy names", async (api) => {
+  using _clock = stopClock();
   const of = (client: string) => ({ headers: { "X-Forwarded-For": client } });
   const line = "GET /tools?id=eq.1";
   const admitted = '200 "a";r=0;t=86400';
@@ -139,19 +145,18 @@ Deno.test("a reload of rate-limits keeps the counts, and a wrong text keeps the 
       );
       await handler.reloadConfig();
     };
-    // The time until the next request depends on the clock.
-    const get = async () =>
-      (await sendFrom({ handler }, "192.0.2.1", "GET /todos")).replace(/;t=\d+/, "");
-    strictEqual(await get(), '200 "a";r=1');
+    using _clock = stopClock();
+    const get = () => sendFrom({ handler }, "192.0.2.1", "GET /todos");
+    strictEqual(await get(), '200 "a";r=1;t=43200');
     await set("a: 2/1d by ip");
-    strictEqual(await get(), '200 "a";r=0');
-    strictEqual(await get(), '429 "a";r=0');
+    strictEqual(await get(), '200 "a";r=0;t=43200');
+    strictEqual(await get(), '429 "a";r=0;t=43200');
     await set("a: 2/1d by host");
-    strictEqual(await get(), '429 "a";r=0');
+    strictEqual(await get(), '429 "a";r=0;t=43200');
     await set("a: 2/1d by $.[]");
-    strictEqual(await get(), '429 "a";r=0');
+    strictEqual(await get(), '429 "a";r=0;t=43200');
     await set("c: 2/1d by ip");
-    strictEqual(await get(), '200 "c";r=1');
+    strictEqual(await get(), '200 "c";r=1;t=43200');
   });
 });
 

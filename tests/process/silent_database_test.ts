@@ -1,4 +1,4 @@
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { deepStrictEqual } from "node:assert/strict";
 import { eventually } from "../support/timing/eventually.ts";
 import { startPostgres } from "../support/database/postgres_server.ts";
 import { withClient } from "../support/database/postgres_client.ts";
@@ -53,8 +53,6 @@ for (
     };
     await service.listening();
     await eventually("readiness", async () => await ready() === 200);
-    // One of two connections stays idle.
-    deepStrictEqual(await Promise.all([items(), items()]), [1, 2].map(() => [200, [{ id: 1 }]]));
     let pids: readonly number[] = [];
     // Requests at once may share a connection, and a slow machine may have its connections replaced: then
     // they are sent again.
@@ -73,7 +71,7 @@ for (
       deepStrictEqual([response.status, (await response.json()).code], [503, "SVC001"]);
       await service.stderr.waitFor(/The database answers again, after \d+\.\d seconds$/);
       await eventually("readiness", async () => await ready() === 200);
-      strictEqual((await items())[0], 200);
+      await eventually("an answer in time", async () => (await items())[0] === 200);
     } finally {
       for (const pid of pids) signal(pid, "SIGCONT");
     }

@@ -21,7 +21,7 @@ Deno.test({
       "db-schemas": "api",
       "db-anon-role": "anon",
       "db-pool": 1,
-      "db-pool-acquisition-timeout": 60,
+      "db-pool-acquisition-timeout": 600,
     });
     await service.listening();
     const answersOther = async () => {

@@ -118,7 +118,7 @@ Deno.test({
             "batch-max-operations": 10,
             "batch-max-bytes": "16m",
             "server-compression": "gzip",
-            "db-pool-acquisition-timeout": 60,
+            "db-pool-acquisition-timeout": 600,
           });
           await service.listening();
           const before = await memoryOf(service.pid, "VmRSS");

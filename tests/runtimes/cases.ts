@@ -186,7 +186,7 @@ export const cases: readonly Case[] = [
 const cookie = { Cookie: `theme=dark; ${suiteCookie}=${keyToken}` };
 
 /** Policies of the suite, where the runner is not in the page. */
-export const suiteRateLimits = "limited: 2/1d by ip on /rpc/limited";
+export const suiteRateLimits = "limited: 1/1d by ip on /rpc/limited";
 
 /** Header of the suite that identifies requests. */
 export const suiteRequestIdHeader = "X-Request-Id";
@@ -211,14 +211,11 @@ export const serverCases: readonly Case[] = [
     POST /-/health
       405
       Allow: GET, HEAD
-    GET /rpc/limited
-      404
-      RateLimit: "limited";r=1;t=43200
     GET /rpc/%6Cimited
       404
-      RateLimit: "limited";r=0;t=43200
+      RateLimit: "limited";r=0;t=86400
     GET /rpc/limited
-      429 {"code":"SVC136","details":"Policy limited allows 2 requests in 86400 seconds",
+      429 {"code":"SVC136","details":"Policy limited allows 1 requests in 86400 seconds",
         +"hint":null,"message":"Too many requests"}
   `),
   {

@@ -10,15 +10,10 @@ const sizes = {
 
 const pool = 10;
 
-/** Seconds that a request may wait: how fast the machine is must not fail one that waits in turn. */
-const acquisitionTimeout = 600;
-
 /** Runs the fault. */
 export async function manyClients(scale: Scale): Promise<FaultReport> {
   const { clients, answers } = sizes[scale];
-  await using place = await openPlace({
-    config: { "db-pool": pool, "db-pool-acquisition-timeout": acquisitionTimeout },
-  });
+  await using place = await openPlace({ config: { "db-pool": pool } });
   const load = startLoad({ port: place.port, clients });
   await load.progress(answers);
   await load.stop();

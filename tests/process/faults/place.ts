@@ -75,6 +75,8 @@ export async function startOn(uri: string, config: FileConfig = {}): Promise<Ser
     "db-schemas": "api",
     "db-anon-role": "anon",
     "log-level": "crit",
+    // How fast the machine is must not fail a request that waits in turn.
+    "db-pool-acquisition-timeout": 600,
     ...config,
   });
   await service.listening();
