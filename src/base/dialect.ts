@@ -10,7 +10,7 @@ export interface StatusRule {
   readonly status: number;
 }
 
-/** An SQLSTATE, an optional pattern of the message, and the hint for errors that have none. */
+/** An SQLSTATE, an optional pattern of the message, and the hint for errors without a hint. */
 export interface HintRule {
   readonly state: string;
   readonly message?: RegExp;
@@ -34,7 +34,7 @@ export type FileBase = "configuration file" | "working directory";
 export interface Dialect {
   /** The configuration value that selects this record. */
   readonly name: string;
-  /** Prefix of the service's own error codes: `SVC116`. */
+  /** Prefix of error codes that svc defines: `SVC116`. */
   readonly errorPrefix: string;
   /** Display name: log lines, `Proxy-Status`, `application_name`. */
   readonly displayName: string;
@@ -50,7 +50,7 @@ export interface Dialect {
   readonly environmentPrefix: string;
   /** Prefix of in-database settings, without the dot, and of metrics, without the underscore. */
   readonly settingPrefix: string;
-  /** URL of the API documentation; null for none. */
+  /** URL of the API documentation, or null. */
   readonly documentation: string | null;
 
   /** Defaults, as text, of options whose default depends on the dialect. */
@@ -71,9 +71,9 @@ export interface Dialect {
 
   /** Statuses by SQLSTATE that take precedence over the common ones. */
   readonly statuses: readonly StatusRule[];
-  /** Hints for database errors that have none. */
+  /** Hints for database errors without a hint. */
   readonly hints: readonly HintRule[];
-  /** Codes (without prefix) and statuses that replace those of the catalogue. */
+  /** Codes (without prefix) and statuses that override the catalogue. */
   readonly variants: Readonly<
     Partial<Record<ErrorVariant, { readonly code: string; readonly status: number }>>
   >;
@@ -81,11 +81,12 @@ export interface Dialect {
   readonly serverDetails: "sent" | "logged";
   /** Details of a request whose backend ends its connection: the server's message, or libpq's. */
   readonly endedBackend: "server's message" | "no connection";
-  /** Whether the log has the service's own 500 errors in full, except connection errors. */
+  /** Whether svc logs its 500 errors in full, except connection errors. */
   readonly ownFailures: "logged" | "not logged";
-  /** Message of a query string that cannot be parsed: in words, or as the parser of PostgREST says it. */
+  /** Message of a query string that cannot be parsed: in words, or in the wording of PostgREST's
+   * parser. */
   readonly parseErrors: "in words" | "of the parser";
-  /** Whether the log has hints for errors that have none. */
+  /** Whether svc logs hints for errors without a hint. */
   readonly advice: "logged" | "not logged";
   /** Schema cache loads after which the pool replaces its connections. */
   readonly poolFlush: "every load" | "all but the first";
@@ -95,7 +96,7 @@ export interface Dialect {
   readonly rolePathGuide: string;
   /** Value of `Retry-After`: the seconds until the next connection attempt, or always 0. */
   readonly retryAfter: "seconds" | "zero";
-  /** Trace header of the response if the request has none. */
+  /** Trace header of the response if the request lacks it. */
   readonly missingTrace: "omitted" | "empty";
   /** Status of the admin server's checks while the API is not served. */
   readonly notServingStatus: 500 | 503;
@@ -114,7 +115,8 @@ export interface Dialect {
   readonly writeParameters: "applied" | "ignored";
   /** CSV: NULL apart from texts and RFC 4180, or the row text of PostgreSQL and the field `NULL`. */
   readonly csv: "exact" | "row text";
-  /** `select=` of a write to a relation with a primary key: all columns, or those of the key. */
+  /** `select=` of a write to a relation with a primary key: all columns, or the columns of the
+   * key. */
   readonly emptySelect: "all columns" | "primary key";
   /** A filter on an embed that is not a null test: rejected, or read as a column filter. */
   readonly embedFilters: "rejected" | "column";

@@ -50,7 +50,8 @@ function numbered(error: ServiceError, variants: Dialect["variants"]): ServiceEr
 /**
  * Returns the response of an error: compact JSON in the key order code, details, hint, message;
  * `Content-Type`, `Content-Length`, `Proxy-Status` (RFC 9209), `Retry-After` on 503, the headers of
- * the error, and `Connection: close` if the request is not read to its end. Headers of the error replace the others, except those that frame the message.
+ * the error, and `Connection: close` if the request is not read to its end. Headers of the error
+ * override other headers, except headers that frame the message.
  */
 export function errorResponse(error: ServiceError, options: ErrorResponseOptions): ErrorResponse {
   const fields = shownFields(error, options);
@@ -75,7 +76,8 @@ export function errorResponse(error: ServiceError, options: ErrorResponseOptions
   };
 }
 
-/** Returns the fields that clients may see: those of PostgreSQL name hosts, ports and roles of other servers. */
+/** Returns the fields that clients may see: PostgreSQL's messages name hosts, ports and roles of
+ * other servers. */
 function shownFields(error: ServiceError, { dialect }: ErrorResponseOptions): ErrorFields {
   const fields = worded(error, dialect);
   const isHidden = fields.describesServer === true && dialect.serverDetails === "logged";
@@ -107,7 +109,7 @@ export function errorBody(code: string, fields: ErrorFields, verbosity: ErrorVer
   return JSON.stringify(operation === undefined ? texts : { ...texts, operation });
 }
 
-/** Replaces headers by those of the same name, case-insensitively, and adds the others. */
+/** Overrides headers of the same name, case-insensitively, and appends new ones. */
 function replaceHeaders(base: HeaderList, replacements: HeaderList): HeaderList {
   const allowed = replacements.filter(([name]) => !framingHeaders.has(name.toLowerCase()));
   const replaced = new Set(allowed.map(([name]) => name.toLowerCase()));

@@ -3,7 +3,7 @@
 /** In UTF-16 units. PostgreSQL's names have at most 63 bytes. */
 const maxTextLength = 1000;
 
-/** An error lists this many names and counts the others. */
+/** An error lists this many names, and the number of remaining names. */
 const maxListedNames = 10;
 
 /** Returns a text for an error, cut to 1000 characters with an ellipsis. */

@@ -21,7 +21,7 @@ export const requestErrors = {
     /** One-based. */
     readonly column: number;
     readonly details: string;
-    /** The problem in words; null if only the parser's texts say it. */
+    /** The problem in words; null if only the parser's texts describe it. */
     readonly inWords: string | null;
   }) => ({
     ...(problem.inWords === null ? {} : { inWords: quotable(problem.inWords) }),

@@ -25,7 +25,7 @@ export interface FailedOperation {
 export interface ErrorFields extends ErrorTexts {
   /** The whole code without the dialect's prefix (`116`), or a complete foreign code. */
   readonly code: string;
-  /** Whether `code` is the service's own, which the dialect prefixes. */
+  /** Whether `code` is a code of svc, to which the dialect adds its prefix. */
   readonly own: boolean;
   readonly status: number;
   /** Message in words, which the default dialect sends; its details are then message and details. */
@@ -36,7 +36,8 @@ export interface ErrorFields extends ErrorTexts {
   readonly describesServer?: true;
   /** The failure concerns standbys alone: the service need not reconnect to the primary. Default: false. */
   readonly concernsStandbys?: true;
-  /** Key of the dialect's own code and status. Default: those of the catalogue. */
+  /** Key of a code and status that the dialect overrides. Default: code and status of the
+   * catalogue. */
   readonly variant?: ErrorVariant;
   /** Response headers of the error. Default: none. */
   readonly headers?: HeaderList;
@@ -48,7 +49,7 @@ export interface ErrorFields extends ErrorTexts {
   readonly shedReason?: ShedReason;
   /** Reason phrase, for servers that can send one. Default: the standard one. */
   readonly statusText?: string;
-  /** The operation that fails a batch; null if it is the batch as a whole. Default: no batch. */
+  /** The operation that fails a batch; null if the whole batch fails. Default: no batch. */
   readonly operation?: FailedOperation | null;
 }
 

@@ -22,9 +22,9 @@ export interface FailureContext {
 type StatusRow = readonly [prefix: string, status: number];
 
 /**
- * The statuses by SQLSTATE (PostgreSQL's appendix "Error Codes"). The first row whose prefix matches
- * counts, so a state of five characters precedes its class. The default is 400. The status of
- * 42501 (insufficient privilege) depends on the request: {@linkcode statusOf}.
+ * The statuses by SQLSTATE (PostgreSQL's appendix "Error Codes"). The first row whose prefix
+ * matches applies, so a state of five characters precedes its class. The default is 400. The status
+ * of 42501 (insufficient privilege) depends on the request: {@linkcode statusOf}.
  */
 export const statusBySqlstate: readonly StatusRow[] = [
   ["08", 503], // connection exception
@@ -59,13 +59,13 @@ export const statusBySqlstate: readonly StatusRow[] = [
 
 const insufficientPrivilege = "42501";
 
-/** The class of connection exceptions, such as those of `dblink` and of poolers. */
+/** The class of connection exceptions, for example of `dblink` and of poolers. */
 const connectionException = "08";
 
 /** The states of closed connections: shutdowns, crashes, idle sessions. */
 const endOfConnection = /^57P0[1-5]$/;
 
-/** Full-control states have their own. The dialect's rules precede the common ones. */
+/** Full-control states set the status themselves. The dialect's rules precede the common ones. */
 export function statusOf(
   failure: DatabaseFailure,
   { authenticated, dialect }: Pick<FailureContext, "authenticated"> & {
@@ -122,7 +122,7 @@ export function databaseFailureToError(
   });
 }
 
-/** PostgreSQL's own hint for some serialization failures, which the dialect may word. */
+/** PostgreSQL's hint for some serialization failures, which the dialect may word. */
 const retryHint = "The transaction might succeed if retried.";
 
 function hintOf(failure: DatabaseFailure, { hints }: Pick<Dialect, "hints">): string | null {

@@ -28,7 +28,7 @@ interface Item {
  * - A comma inside quotes also separates items.
  * - `q=0` sorts last and excludes nothing.
  * - Text after `;q=` is not a parameter.
- * - A malformed quality counts as 1.
+ * - A malformed quality is 1.
  */
 export function parseAccept(header: string | null): readonly MediaRange[] {
   const parsed = common.get(header);

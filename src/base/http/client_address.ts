@@ -1,5 +1,5 @@
-/** The address of the client behind trusted proxies: `Forwarded` (RFC 7239), and the de-facto standard
- * `X-Forwarded-For`. @module */
+/** The address of a client that connects through trusted proxies: `Forwarded` (RFC 7239), and the
+ * de-facto standard `X-Forwarded-For`. @module */
 import ipaddr from "ipaddr.js";
 
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;

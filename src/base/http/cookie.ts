@@ -1,6 +1,6 @@
 /** The `Cookie` request header (RFC 6265, section 4.2). @module */
 
-/** Returns cookies by name, quotes included. The last one of a name counts. */
+/** Returns cookies by name, quotes included. If a name occurs twice, the last cookie applies. */
 export function parseCookies(header: string | null): Readonly<Record<string, string>> {
   if (header === null) return {};
   const cookies: (readonly [string, string])[] = [];

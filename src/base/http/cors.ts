@@ -64,7 +64,7 @@ export function preflightHeaders(
 export interface ExposedResponse {
   /** Whether it has a header of this name. */
   readonly has: (name: string) => boolean;
-  /** Name of the header with the bookmark; null for none. */
+  /** Name of the header with the bookmark, or null. */
   readonly bookmark: string | null;
 }
 

@@ -1,5 +1,5 @@
 /** Entity tags (RFC 9110, section 8.8.3): the lists in `If-Match` and `If-None-Match`, and the tags
- * of coded responses. Each coding is a representation of its own, so its tag has a suffix. @module
+ * of coded responses. Each coding is a separate representation, so its tag has a suffix. @module
  */
 import { type ResponseCoding, responseCodings } from "./accept_encoding.ts";
 
@@ -55,7 +55,8 @@ export function codedTag(tag: string, coding: ResponseCoding): string {
   return tag.endsWith('"') ? `${tag.slice(0, -1)}-${coding}"` : tag;
 }
 
-/** Returns the form of a tag that a condition names: that of a coded representation, or the tag itself. */
+/** Returns the form of a tag that a condition names: the tag of a coded representation, or the tag
+ * itself. */
 export function namedTag(tag: string, condition: string): string {
   const coded = responseCodings.map((coding) => codedTag(tag, coding));
   return coded.find((each) => condition.includes(each)) ?? tag;

@@ -2,7 +2,7 @@
 import { hostName, isLoopbackHost } from "./host.ts";
 
 export interface SiteRules {
-  /** Origins besides that of the request's own `Host`. */
+  /** Allowed origins in addition to the request's `Host`. */
   readonly origins: readonly string[];
   /** Accepts only a `Host` that names this machine, against DNS rebinding. */
   readonly checksHost: boolean;

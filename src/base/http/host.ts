@@ -11,7 +11,7 @@ export function badHostResponse(headers: HeadersInit): Response {
   return new Response("Bad Request", { status: 400, headers });
 }
 
-/** Returns the host without its port, in lower case: `[::1]`, `db.example`; null for none. */
+/** Returns the host without its port, in lower case: `[::1]`, `db.example`, or null. */
 export function hostName(value: string): string | null {
   const url = `http://${value}`;
   return value !== "" && isHostHeader(value) && URL.canParse(url) ? new URL(url).hostname : null;

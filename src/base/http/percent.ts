@@ -1,5 +1,4 @@
-/** Percent-encoding, and decoding as lenient as servers are: an invalid escape stands for itself.
- * @module */
+/** Percent-encoding, and decoding as lenient as servers are: an invalid escape is kept. @module */
 
 /** How escaped bytes that are not UTF-8 decode: to U+FFFD, or not at all. */
 export type Invalid = "replace" | "reject";

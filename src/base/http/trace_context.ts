@@ -27,7 +27,7 @@ export function traceparentOf({ traceId, spanId, flags }: SpanContext): string {
   return `00-${traceId}-${spanId}-${flags}`;
 }
 
-/** Returns the span that OpenTelemetry has opened, else that of the caller; null for none. */
+/** Returns the span that OpenTelemetry has opened, else the span of the caller, or null. */
 export function spanOf(
   headers: Headers,
   { activeSpan }: { readonly activeSpan: (() => SpanContext | null) | null },

@@ -15,13 +15,13 @@ interface BodySpoolOptions {
   readonly space: SpoolSpace;
   /** Initial value of {@linkcode BodySpool.maxFileBytes}. */
   readonly maxFileBytes: number;
-  /** Opens a file; null where the runtime has none. */
+  /** Opens a file; null if the runtime has no files. */
   readonly openFile: (() => TemporaryFile) | null;
 }
 
 /** Memory of all users together. */
 const maxMemoryBytes = 64 * 1024 * 1024;
-/** A user whose reader takes nothing for this time gives way to others. */
+/** A user whose reader takes nothing for this time loses its space to other users. */
 const maxIdleMs = 30_000;
 
 /** One spool. Its users take and return bytes. */

@@ -49,7 +49,7 @@ export function readText(
   }
 }
 
-/** Returns the path of a file in the same folder with a similar name; null without one. */
+/** Returns the path of a file in the same folder with a similar name, or null. */
 function nearFile(path: string): string | null {
   const folder = dirname(path);
   try {

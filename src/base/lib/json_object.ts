@@ -6,7 +6,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns the JSON object in a text, or null. The last member of a name counts. */
+/** Returns the JSON object in a text, or null. If a name occurs twice, the last member applies. */
 export function parseJsonObject(text: string): JsonObject | null {
   const value = parseJson(text);
   return isJsonObject(value) ? value : null;

@@ -1,6 +1,6 @@
-/** A doubly linked list whose members hold their own links. Each is in one list at most, and any
- * may be removed in constant time. A `Set` that changes all the time would grow and rehash, and
- * each discarded table would keep its members in memory until a full garbage collection. @module */
+/** A doubly linked list whose members contain their links. Each is in one list at most, and any may
+ * be removed in constant time. A `Set` that changes all the time would grow and rehash, and each
+ * discarded table would keep its members in memory until a full garbage collection. @module */
 
 export interface ListMember<Item extends ListMember<Item>> {
   /** Null while it is in no list. */

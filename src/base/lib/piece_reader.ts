@@ -1,8 +1,8 @@
-/** Reads byte streams piece by piece. @module */
+/** Reads byte streams chunk by chunk. @module */
 
 /** Reads a stream, which it locks until it is released. */
 export interface PieceReader {
-  /** Reads the next piece, which is valid until the next call. */
+  /** Reads the next chunk, which is valid until the next call. */
   readonly next: () => Promise<ReadableStreamReadResult<Uint8Array>>;
   /** Unlocks the stream, so that something else can read its rest. */
   readonly release: () => void;
@@ -10,7 +10,7 @@ export interface PieceReader {
   readonly cancel: () => Promise<void>;
 }
 
-/** How a byte stream is read. Other streams bring their own pieces. */
+/** How a byte stream is read. Other streams allocate their chunks. */
 type PieceLength =
   | { readonly kind: "buffer"; readonly bytes: number }
   /** The stream returns one chunk per read. They are joined. */
@@ -43,7 +43,7 @@ export function pieceReader(
   };
 }
 
-/** Returns a reader that fills a given buffer, or null if the stream has other pieces than bytes. */
+/** Returns a reader that fills a given buffer, or null if the stream is not a byte stream. */
 function byobReader(stream: ReadableStream<Uint8Array>): ReadableStreamBYOBReader | null {
   try {
     return stream.getReader({ mode: "byob" });
@@ -56,18 +56,19 @@ function byobReader(stream: ReadableStream<Uint8Array>): ReadableStreamBYOBReade
 const shortBufferBytes = 512;
 /** Bytes of the buffer otherwise. A chunk of 4 KiB and its framing fit. */
 const longBufferBytes = 4096 + 16;
-/** Bytes of a piece, as many as 128 short buffers. */
+/** Bytes of a chunk, as many as 128 short buffers. */
 const pieceBytes = 128 * shortBufferBytes;
-/** The buffer is as long as pieces fill this part of it on average. */
+/** The buffer is long while chunks fill this part of it on average. */
 const fullShare = 0.9;
 
 /**
- * Joins the chunks that are there (RFC 9112, section 7.1) to pieces.
+ * Joins the available chunks (RFC 9112, section 7.1) to longer ones.
  *
- * Deno 2.9 fills the buffer from the socket before each read, whatever it has stored already, but a read
- * ends with its chunk. If chunks are shorter than the buffer, Deno stores more and more of the body, and
- * moves all of it for each read. But Tokio, its event loop, permits 128 reads from sockets per turn
- * (https://docs.rs/tokio/latest/tokio/task/coop/index.html). A piece takes what they store, or more.
+ * Deno 2.9 fills the buffer from the socket before each read, whatever it has stored already, but a
+ * read ends with its chunk. If chunks are shorter than the buffer, Deno stores more and more of the
+ * body, and moves all of it for each read. But Tokio, its event loop, permits 128 reads from
+ * sockets per turn (https://docs.rs/tokio/latest/tokio/task/coop/index.html). A joined chunk takes
+ * as much memory as its parts, or more.
  */
 function joinedReader(byob: ReadableStreamBYOBReader, pause: () => Promise<void>): PieceReader {
   const piece = new Uint8Array(pieceBytes);

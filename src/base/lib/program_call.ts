@@ -1,4 +1,4 @@
-/** The words that call the program, as a user types them: `svc`, `npx svc-api`, or those of a
+/** The words that call the program, as a user types them: `svc`, `npx svc-api`, or the words for a
  * checkout. @module */
 import { basename, dirname, join, relative } from "node:path";
 import process from "node:process";
@@ -33,7 +33,7 @@ export function callOf(start: ProcessStart): string {
   return start.module.endsWith(".ts") ? checkoutCall(start) : installedCall(start);
 }
 
-/** Returns the words that install PGlite beside the program. */
+/** Returns the words that install PGlite together with the program. */
 export function installCall({ module } = processStart()): string {
   const [, root] = npxFolder.exec(module) ?? [];
   const prefix = root === undefined ? "" : `--prefix ${shellWord(root)} `;
@@ -60,7 +60,7 @@ function processStart(): ProcessStart {
 
 function checkoutCall({ module, folder, path, deno, isFile }: ProcessStart): string {
   const main = shellWord(pathFrom(folder, join(dirname(module), "..", "..", "..", "main.ts")));
-  // While `npx deno` runs, its own folder is on the path.
+  // While `npx deno` runs, its folder is on the path.
   const hasDeno = path.split(":").some((entry) =>
     !/[/\\](?:_npx|node_modules)[/\\]/.test(`${entry}/`) && isFile(join(entry, "deno"))
   );

@@ -49,7 +49,7 @@ export function temporaryFiles(): (() => TemporaryFile) | null {
   return fs === null || os === null ? null : () => openFile(fs, os.tmpdir());
 }
 
-/** Opens a file that only this process can read, and unlinks it: nothing stays behind. */
+/** Opens a file that only this process can read, and unlinks it: no file remains. */
 function openFile(fs: BuiltinModule<"node:fs">, folder: string): TemporaryFile {
   const path = `${folder}/svc-${crypto.randomUUID()}`;
   const file = fs.openSync(path, "wx+", 0o600);
@@ -87,7 +87,7 @@ export class SpoolFile {
   readonly #file: TemporaryFile;
   readonly #options: SpoolOptions;
   readonly #lengths: number[] = [];
-  /** Bytes of the piece that has not ended, and of all. */
+  /** Bytes of the open chunk, and of all chunks. */
   #pieceLength = 0;
   #length = 0;
   #isClosed = false;
@@ -97,7 +97,7 @@ export class SpoolFile {
     this.#options = options;
   }
 
-  /** Writes a part of a piece. Throws {@linkcode SpoolFullError}. */
+  /** Writes a part of a chunk. Throws {@linkcode SpoolFullError}. */
   append(part: Uint8Array): void {
     const { space, maxBytes } = this.#options;
     if (!space.reserve(part.length, maxBytes)) throw new SpoolFullError("no space is left");
@@ -117,7 +117,7 @@ export class SpoolFile {
     this.#pieceLength = 0;
   }
 
-  /** Yields the pieces. Each stays unchanged until the next one is requested. */
+  /** Yields the chunks. Each stays unchanged until the next one is requested. */
   *pieces(): Generator<Uint8Array> {
     const buffer = new Uint8Array(Math.max(0, ...this.#lengths));
     let at = 0;

@@ -1,4 +1,5 @@
-/** Limits of time: of requests, bodies, batches, and of other work that a caller awaits. @module */
+/** Limits of time: of requests, bodies, transactions, and of other work that a caller awaits.
+ * @module */
 import type { Clock } from "./clock.ts";
 import { deferred } from "./deferred.ts";
 import { type Schedule, scheduleAwaited } from "./timers.ts";
@@ -67,7 +68,7 @@ async function limited<Value>(
   }
 }
 
-/** A time that is over at some moment: that of a request, or of a batch within its request. */
+/** A time that is over at some moment: the limit of a request, or of a batch within its request. */
 export class Deadline {
   readonly #milliseconds: number;
   readonly #clock: Pick<Clock, "now" | "schedule">;
@@ -76,7 +77,7 @@ export class Deadline {
   #cancel: () => void = () => {};
   readonly #listeners = new Set<() => void>();
 
-  /** A time of 0 ms never ends. The time is over with that of `outer`, too. Default: without one. */
+  /** A time of 0 ms never ends. The limit is also over when `outer` is. Default: no outer limit. */
   constructor(
     milliseconds: number,
     clock: Pick<Clock, "now" | "schedule">,
@@ -94,7 +95,8 @@ export class Deadline {
     this.#cancel = this.#clock.schedule(() => this.#pass(), this.#milliseconds);
   }
 
-  /** Whether its own time is over. A busy process may run its timer late. */
+  /** Whether this limit is over, regardless of the outer one. A busy process may run its timer
+   * late. */
   get isOwnOver(): boolean {
     return this.#startedAt !== null && this.#clock.now() - this.#startedAt >= this.#milliseconds;
   }
@@ -117,7 +119,7 @@ export class Deadline {
     };
   }
 
-  /** Ends its own time, which is never over then unless it is. */
+  /** Stops the timer: if the limit is not over yet, it never will be. */
   clear(): void {
     this.#cancel();
     this.#listeners.clear();
@@ -142,12 +144,13 @@ export function beforeDeadline<Value>(
   return limited(work, (report) => deadline.onOver(() => report(errors.requestTimeout())));
 }
 
-/** Limits how long the service waits for a piece of a body. Time in which it does not wait does not count. */
+/** Limits how long the service waits for a chunk of a body. Time in which it does not wait does not
+ * count. */
 export interface BodyTimeout {
   /** 0 sets no limit. */
   readonly milliseconds: number;
   readonly schedule: Schedule;
-  /** The end of the whole request's time. Default: null, for none. */
+  /** The end of the whole request's time. Default: null. */
   readonly deadline?: Deadline | null;
   /** The pace while other clients wait for the connection. Default: null, for any. */
   readonly pace?: BodyPace | null;
@@ -176,12 +179,12 @@ const checkPeriodMs = 1000;
 
 /** Slower clients give way to clients that wait for a connection. */
 const contendedRate = { minBytesPerSecond: 1024, allowanceMs: 10_000 };
-/** Slower clients would keep connections from others. */
+/** Slower clients would occupy connections that other clients need. */
 const dividedRate = { minBytesPerSecond: 64 * 1024, allowanceMs: 5000 };
 
 /**
- * The pace at which a body must arrive while other clients wait for its connection. Time counts only while
- * the service waits for the client. A client may be silent for `allowanceMs`.
+ * The pace at which a body must arrive while other clients wait for its connection. The time runs
+ * only while the service waits for the client. A client may be silent for `allowanceMs`.
  */
 export class BodyPace {
   #bytes = 0;
@@ -198,7 +201,8 @@ export class BodyPace {
     this.#bytes += bytes;
   }
 
-  /** Settles as a read does. Rejects with `bodyTooSlow` if the body is slow and others wait. */
+  /** Settles as a read does. Rejects with `bodyTooSlow` if the body is slow and other clients
+   * wait. */
   async inTime<Value>(read: Promise<Value>): Promise<Value> {
     const { schedule, now } = this.clock;
     const startedAt = now();
@@ -232,7 +236,7 @@ export class MinRate {
     this.#isOn = true;
   }
 
-  /** Yields the same pieces. Throws `bodyTooSlow` when they come too slowly. */
+  /** Yields the same chunks. Throws `bodyTooSlow` when they come too slowly. */
   async *watch(pieces: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
     try {
       for (;;) {

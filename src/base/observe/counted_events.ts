@@ -57,7 +57,7 @@ function eventCounters(registry: MetricRegistry) {
   };
 }
 
-/** Counts of connections, which only servers that accept them report. */
+/** Numbers of connections, which only servers that accept them report. */
 class ConnectionCounts {
   open = 0;
   readonly closed;

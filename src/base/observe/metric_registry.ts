@@ -17,7 +17,7 @@ export type Sample = readonly [labelValues: readonly string[], value: number];
 /** Label sets of one counter. Further ones count as {@linkcode otherLabel}, to bound the memory. */
 const maxSeries = 1000;
 
-/** Value of all labels of the series that counts what exceeds a bound. */
+/** Value of all labels of the series for events beyond the limit of series. */
 export const otherLabel = "_other";
 
 /** The metrics of one service by name, in the order of registration. */
@@ -40,12 +40,13 @@ export class MetricRegistry {
     this.#add(description, "gauge", read);
   }
 
-  /** Registers a counter that another part of the service counts; `read` returns its current samples. */
+  /** Registers a counter whose value another part of the service keeps; `read` returns its current
+   * samples. */
   observedCounter(description: MetricDescription, read: () => Iterable<Sample>): void {
     this.#add(description, "counter", read);
   }
 
-  /** Registers a histogram, or replaces the one of this name. `read` returns it; null for none. */
+  /** Registers a histogram, or replaces the one of this name. `read` returns it, or null. */
   histogram(name: string, read: () => Pick<Histogram, "text"> | null): void {
     this.#texts.set(name, (prefix) => read()?.text(`${prefix}_${name}`) ?? "");
   }
@@ -77,7 +78,8 @@ export class Counter {
     this.#hasLabels = labels.length > 0;
   }
 
-  /** Counts one event. There is one value per label, in the order of the description. */
+  /** Increments the counter by one. There is one value per label, in the order of the
+   * description. */
   increment(...labelValues: readonly string[]): void {
     this.add(1, ...labelValues);
   }
@@ -91,7 +93,7 @@ export class Counter {
     } else this.add(events, ...labelValues.map(() => otherLabel));
   }
 
-  /** Returns the counts. Without labels there is one, also before the first event. */
+  /** Returns the value of each series. Without labels there is one, also before the first event. */
   samples(): readonly Sample[] {
     if (!this.#hasLabels && this.#series.size === 0) return [[[], 0]];
     return Array.from(this.#series.values(), ({ labelValues, events }) => [labelValues, events]);
@@ -141,7 +143,7 @@ interface Family {
   readonly series: Map<string, number>;
 }
 
-/** Counters and histograms add up. Of facts, times and ages the highest gauge counts. */
+/** Counters and histograms add up. For states, times and ages, the result is the highest gauge. */
 export function sumOfMetrics(texts: readonly string[]): string {
   const sum = new Map<string, Family>();
   for (const text of texts) {
@@ -196,7 +198,7 @@ interface HistogramSeries {
   sum: number;
 }
 
-/** Counts values in buckets, per series. A series is a set of label values. */
+/** Adds values to buckets, per series. A series is a set of label values. */
 export class Histogram {
   readonly #description: HistogramDescription;
   readonly #series = new Map<string, HistogramSeries>();

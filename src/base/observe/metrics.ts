@@ -26,7 +26,7 @@ export interface Metrics {
   };
 }
 
-/** The numbers that each service has: help and value. Names with `_total` are those of counters. */
+/** The numbers that each service has: help and value. Names with `_total` belong to counters. */
 const numbers: Readonly<
   Record<string, readonly [help: string, value: (metrics: Metrics) => number]>
 > = {

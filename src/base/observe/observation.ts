@@ -128,7 +128,7 @@ interface DiagnosticRow<Fields> {
   readonly text: (event: Fields, call: CallWords) => string | readonly string[];
 }
 
-/** Returns a function that makes rows of a severity. `level` is that of lines of JSON. */
+/** Returns a function that makes rows of a severity. `level` is the level in lines of JSON. */
 function rows(severity: LogLevel, level: LogLevel = severity) {
   return <Fields extends object>(text: DiagnosticRow<Fields>["text"]): DiagnosticRow<Fields> => ({
     severity,
@@ -157,7 +157,7 @@ export const diagnostics = {
   "listening": notice(({ what, address }: { what: "api" | "admin"; address: string }) =>
     `${what === "api" ? "API" : "Admin"} server listening on ${redact(address)}`
   ),
-  /** `attempt` counts from 1. */
+  /** `attempt` is 1 for the first attempt. */
   "connecting": debug(({ attempt }: { attempt: number }) =>
     `Attempting to connect to the database${attempt > 1 ? ` (attempt ${attempt})` : ""}...`
   ),
@@ -289,7 +289,7 @@ export const diagnostics = {
     `This is probably a bug in ${name}, please report it. ${toJson(error)}`
   ),
   "pool-acquiring": debug(() => "Trying to borrow a connection from pool"),
-  /** A batch has ended; PostgREST logs the use of a connection then. */
+  /** A transaction has ended. PostgREST logs the use of a connection at this moment. */
   "pool-acquired": debug(() => "Borrowed a connection from the pool"),
   "pool-flushed": debug(() => "Database connection pool flushed"),
   /** `step` is the connection's new state with its reason: `terminated: max idletime`. */
@@ -312,7 +312,7 @@ export const diagnostics = {
   "revocations-failed": error(({ error }: Failure) =>
     `Failed to load the revocations of tokens. ${toJson(error)}`
   ),
-  /** Polls that fail behind it are not reported until one succeeds. */
+  /** Polls that fail after it are not reported until one succeeds. */
   "live-poll-failed": error(({ error }: Failure) =>
     `Failed to read the changes for live queries. ${toJson(error)}`
   ),
@@ -379,7 +379,7 @@ export const diagnostics = {
   ]),
   /** A request failed with a status ≥ 500, and the dialect logs that failure. */
   "request-failed": error(({ error }: Failure) => toJson(error)),
-  /** A hint for the error of a request, whose own hint is null. */
+  /** A hint for the error of a request without a hint. */
   "error-advised": warn((
     { code, message, advice }: { code: string; message: string; advice: string },
   ) => `${code} ${redact(message)}. Hint: ${redact(advice)}`),
@@ -411,7 +411,7 @@ export const diagnostics = {
   ),
 } as const;
 
-/** Reasons why a process has fewer threads that serve than its configuration says. */
+/** Reasons why a process has fewer threads than its configuration requests. */
 const workerLimits = {
   "db-pool": "each worker needs a connection of db-pool",
   "embedded": "an embedded database belongs to one thread",

@@ -1,4 +1,4 @@
-/** Writes the events of the log level: finished requests to the access log, all others to the
+/** Writes the events of the log level: finished requests to the access log, all other events to the
  * diagnostic log. @module */
 import type { CallWords } from "./call_words.ts";
 import { jsonLines } from "./json_lines.ts";
@@ -28,7 +28,8 @@ interface ReporterOptions {
   readonly settings: () => LogSettings;
   /** Epoch milliseconds. Default: the clock of the system. */
   readonly now?: () => number;
-  /** Returns the minutes by which local time is ahead of UTC at a time. Default: those of the system. */
+  /** Returns the minutes by which local time is ahead of UTC at a time. Default: the clocks of the
+   * system. */
   readonly offsetMinutes?: (epochMs: number) => number;
   /** The words of calls that the log advises. */
   readonly call: CallWords;

@@ -23,12 +23,12 @@ const secondsBounds = [
 /** Upper bounds in bytes: 256 bytes, and four times as much each, to 1 GiB. */
 const byteBounds = Array.from({ length: 12 }, (_, index) => 256 * 4 ** index);
 
-/** Methods of RFC 9110, PATCH (RFC 5789) and QUERY; others count as `_OTHER`. */
+/** Methods of RFC 9110, PATCH (RFC 5789) and QUERY; other methods become `_OTHER`. */
 const methods: ReadonlySet<string> = new Set(
   ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"],
 );
 
-/** Routes that have a name of their own; further ones count as `_other`. */
+/** Maximum number of routes with separate series; further ones count as `_other`. */
 const maxRoutes = 200;
 
 /** Series of durations. A database can raise any status, so that routes alone do not bound them. */
@@ -75,7 +75,7 @@ export class RequestMetrics {
       this.#responseBytes.text("http_server_response_body_size_bytes");
   }
 
-  /** Whether a route has a name of its own. The names that begin with an underscore are few. */
+  /** Whether a route has a separate series. The names that begin with an underscore are few. */
   #isNamed(route: string): boolean {
     if (route.startsWith("_") || this.#routes.has(route)) return true;
     if (this.#routes.size >= maxRoutes) return false;

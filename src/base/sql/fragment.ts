@@ -22,7 +22,7 @@ class Param {
 let makeSql: (parts: readonly Part[]) => Sql;
 let partsOf: (fragment: Sql) => readonly Part[];
 
-/** A piece of SQL. Its parts are private, so that JSON or a string cannot imitate it. */
+/** A fragment of SQL. Its parts are private, so that JSON or a string cannot imitate it. */
 export class Sql {
   readonly #parts: readonly Part[];
 
@@ -104,9 +104,10 @@ export function literal(text: string): Sql {
 }
 
 /**
- * Quotes text as the value of a `SET`, which takes no parameters: for the statements of `set_commands.ts`
- * alone. The literal has printable ASCII only, and neither quotes nor backslashes but those of its escapes,
- * so that no setting of the connection changes where it ends. PostgreSQL refuses the escape of NUL.
+ * Quotes text as the value of a `SET`, which takes no parameters: for the statements of
+ * `set_commands.ts` alone. The literal has printable ASCII only, and no quotes or backslashes
+ * except its escapes. So no setting of the connection changes where it ends. PostgreSQL refuses the
+ * escape of NUL.
  */
 export function settingLiteral(text: string): Sql {
   const escaped = text.toWellFormed().replace(
@@ -146,9 +147,10 @@ export function ordinal(position: number): Sql {
 }
 
 /**
- * Returns a whole number of at most four digits as SQL text, a greater one as a parameter. A generic
- * plan for a LIMIT that is a parameter expects a tenth of all rows. It often costs more than a plan for
- * the value, so PostgreSQL would plan each execution anew. Four digits bound the number of statements.
+ * Returns a whole number of at most four digits as SQL text, a greater one as a parameter. A
+ * generic plan for a LIMIT that is a parameter expects a tenth of all rows. It often costs more
+ * than a plan for the value, so PostgreSQL would plan each execution again. Four digits bound the
+ * number of statements.
  */
 export function smallNumber(digits: string): Sql {
   return /^[0-9]{1,4}$/.test(digits) ? makeSql([String(Number(digits))]) : param(digits);
@@ -181,7 +183,7 @@ export interface CompiledSql {
   readonly params: readonly ParamValue[];
 }
 
-/** Returns the fragment that stands in the place of a parameter; null to send the value. */
+/** Returns the fragment that replaces a parameter; null to send the value. */
 export type ParamReplacement = (value: ParamValue) => Sql | null;
 
 /** Returns statement text and parameters. A parameter that is used twice is sent once. */

@@ -42,7 +42,7 @@ export function placeAt(text: string, position: number): TextPlace {
   return { line: before.split("\n").length, column: [...before.slice(lineStart)].length + 1 };
 }
 
-/** Returns the place of a character. PostgreSQL counts characters from 1. */
+/** Returns the place of a character. PostgreSQL numbers characters from 1. */
 export function placeOfCharacter(text: string, number: number): TextPlace {
   return placeAt(text, [...text].slice(0, number - 1).join("").length);
 }
