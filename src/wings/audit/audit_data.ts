@@ -78,7 +78,7 @@ async function explain(appState: AppState, request: Request): Promise<readonly s
     throw new AdminDataError(400, "Send a request of at most 1 MB");
   }
   try {
-    // Without admin-sign-in, the console shows no rows beyond those of the API.
+    // Without admin-sign-in, the console shows no rows that the API hides.
     const hiddenRows = appState.snapshot.config.adminSignIn ? "all" : "none";
     const parts = { appState, database: appState.database, hiddenRows } as const;
     return await explainRequest(parts, await request.json(), null);

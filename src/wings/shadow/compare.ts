@@ -82,7 +82,7 @@ interface Element {
 class AnswerComparison {
   readonly found = new Map<string, readonly [upstream: string, own: string]>();
 
-  /** Texts of arrays and objects, which are parts of others. */
+  /** Texts of arrays and objects inside of other values. */
   readonly #texts = new WeakMap<object, string>();
 
   constructor(private readonly options: CompareOptions) {}
@@ -164,7 +164,8 @@ class AnswerComparison {
   }
 }
 
-/** Returns the elements whose texts are not among others, each of which stands for one element. */
+/** Returns the elements whose texts have no equal in another list. Each text matches one
+ * element. */
 function without(elements: readonly Element[], others: readonly Element[]): readonly Element[] {
   const counts = new Map<string, number>();
   for (const { text } of others) counts.set(text, (counts.get(text) ?? 0) + 1);

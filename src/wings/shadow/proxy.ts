@@ -47,7 +47,8 @@ function targetOf({ url }: Request): string {
   return start < 0 ? "/" : url.slice(start);
 }
 
-/** Returns headers without those of the connection (RFC 9110, section 7.6.1), and without others. */
+/** Returns headers without connection headers (RFC 9110, section 7.6.1) and without the listed
+ * names. */
 function endToEnd(received: Headers, others: readonly string[]): Headers {
   const headers = new Headers(received);
   const options = received.get("Connection")?.split(/[\s,]+/).filter(isHeaderName) ?? [];

@@ -32,7 +32,7 @@ const maxRunning = 4;
 /** An upstream that does not answer in this time would end all comparisons. */
 const timeoutMs = 60_000;
 
-/** Compares reads within limits. Others are counted as not compared. */
+/** Compares reads within limits. Further reads are counted as not compared. */
 export class Shadow {
   readonly #lanes = Array.from({ length: maxRunning }, () => Promise.resolve());
   #count = 0;
@@ -49,7 +49,7 @@ export class Shadow {
     return isFree;
   }
 
-  /** Compares the answer to a read when others have ended; null stands for a failure. */
+  /** Compares the answer to a read when earlier comparisons have ended; null means a failure. */
   compareLater(read: RepeatedRead, upstream: TimedAnswer | null): void {
     const lane = this.#count++ % maxRunning;
     this.#lanes[lane] = this.#lanes[lane]!.then(this.options.pause)
@@ -63,7 +63,7 @@ export class Shadow {
     await Promise.all(this.#lanes);
   }
 
-  /** Compares the answer to a read with that of the handler. Never rejects. */
+  /** Compares the answer to a read with the handler's answer. Never rejects. */
   async compare(read: RepeatedRead, upstream: TimedAnswer | null): Promise<void> {
     const { handle, tally, upstream: base } = this.options;
     const { method, target, headers } = read;

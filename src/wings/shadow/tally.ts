@@ -1,9 +1,9 @@
-/** Counts reads by their shape, and writes the report. @module */
+/** Groups reads by their shape, and writes the report. @module */
 import type { AnswerDifferences } from "./compare.ts";
 import { isSecretName, type ReadLine, shapeOf, shownTarget, shownText } from "./shape.ts";
 import { percentile } from "../../base/lib/percentile.ts";
 
-/** Shapes that are counted each by itself; reads of others are counted together. */
+/** Shapes that are counted each by itself; reads of further shapes are counted together. */
 const maxShapes = 1000;
 /** Comparisons that percentiles are taken from: the newest ones. */
 const maxDurations = 10_000;
@@ -28,7 +28,7 @@ export class Tally {
   readonly #shapes = new Map<string, ShapeCount>();
   readonly #durations: DurationPair[] = [];
 
-  /** Counts a comparison of answers that took `durations` in milliseconds. */
+  /** Adds a comparison of answers that took `durations` in milliseconds. */
   add(read: ReadLine, differences: AnswerDifferences, durations: DurationPair): void {
     this.#durations[this.compared++ % maxDurations] = durations;
     let shape = shapeOf(read);
@@ -41,7 +41,7 @@ export class Tally {
     }
   }
 
-  /** The shapes with differences, those of most reads first. */
+  /** The shapes with differences, in descending order of reads. */
   get differing(): readonly (readonly [shape: string, count: ShapeCount])[] {
     return Array.from(this.#shapes).filter(([, { differing }]) => differing > 0)
       .sort(([, one], [, other]) => other.differing - one.differing);

@@ -6,21 +6,21 @@ import { errorResponseTo, type RequestInfo } from "../../api/handler/handler.ts"
 import type { Handler } from "../../api/handler/lazy_handler.ts";
 import { isTenantName } from "./find_tenant.ts";
 
-/** The tenant of a request. `Options` are those of its handler. */
+/** The tenant of a request. `Options` are the options of its handler. */
 export interface ResolvedTenant<Options> {
   /** Up to 63 lower-case letters, digits, `_` and `-`. */
   readonly name: string;
   /** Returns the options of the tenant's handler. Called when the tenant is not loaded. */
   readonly options: () => Options | Promise<Options>;
-  /** Path within the tenant, if it is not that of the URL. */
+  /** Path within the tenant, if it differs from the path of the URL. */
   readonly path?: string;
 }
 
 /** Handles requests of many tenants. */
 export interface TenantHandler {
   /**
-   * Handles a request of the tenant that `resolve` returns: 404 with SVC316 for none, 503 with SVC317 if
-   * its options are invalid. Rejects if `resolve` does.
+   * Handles a request of the tenant that `resolve` returns: 404 with SVC316 if it returns null, 503
+   * with SVC317 if its options are invalid. Rejects if `resolve` does.
    */
   (request: Request, info?: RequestInfo): Promise<Response>;
   /** Closes a tenant after its requests. The next request calls `options` again. */

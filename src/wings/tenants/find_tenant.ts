@@ -64,9 +64,10 @@ function byHost(pattern: string, proxies: TrustedProxies | null): FindTenant {
 }
 
 /**
- * Returns the host name of a request; an empty text without one. HTTP/2 has it in the URL only. A proxy that is
- * trusted may replace it. A URL in the request line precedes `Host` (RFC 9112, section 3.2.2); if the two differ,
- * a proxy may have read the other one, and no host counts.
+ * Returns the host name of a request; an empty text if the header is absent. HTTP/2 has it in the
+ * URL only. A proxy that is trusted may replace it. A URL in the request line precedes `Host` (RFC
+ * 9112, section 3.2.2); if the two differ, a proxy may have read the other one, and svc uses
+ * neither host.
  */
 function hostOf({ url, headers, peer }: TenantRequest, proxies: TrustedProxies | null): string {
   const forwarded = headers.get("x-forwarded-host");
@@ -85,7 +86,7 @@ function hostName(text: string): string {
 /** Where clients of the endpoint for agents look for issuers (RFC 9728, section 3.1). */
 const metadataPrefix = "/.well-known/oauth-protected-resource";
 
-/** The paths of the endpoint for agents stand before the tenant: `/mcp/acme`. */
+/** The paths of the endpoint for agents precede the tenant: `/mcp/acme`. */
 function byPath(mcpPath: string | null): FindTenant {
   const heads = mcpPath === null ? [] : [mcpPath, metadataPrefix + mcpPath];
   return ({ path }) => {

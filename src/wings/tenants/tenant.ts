@@ -1,5 +1,5 @@
-/** One tenant: its service with its own database, keys and caches, and its configuration: its own file, whose
- * defaults are the configuration of the process. @module */
+/** One tenant: its service with a separate database, keys and caches, and its configuration: its
+ * file, whose defaults are the configuration of the process. @module */
 import type { TenantRule } from "../../state/auth/claims.ts";
 import {
   openConfiguredDatabase,
@@ -120,7 +120,7 @@ async function load(appState: AppState, failure: () => string | null): Promise<v
   }
 }
 
-/** Keys, beside those of the server, that a tenant must not set. */
+/** Keys that a tenant must not set, in addition to options of the server. */
 const keysOfProcess = /^(?:admin-|log-|metrics-|tenants?(?:-|$))/;
 
 const moreKeysOfProcess: ReadonlySet<string> = new Set([
@@ -156,7 +156,7 @@ export function tenantConfigSource(
   };
 }
 
-/** Returns the environment without the options in it, which are those of the process. */
+/** Returns the environment without its options, which are options of the process. */
 function otherVariables({ dialect }: Config): Readonly<Record<string, string>> {
   const isOption = (name: string) =>
     name.startsWith(`${dialect.environmentPrefix}_`) || name === dialectVariable;
@@ -165,7 +165,7 @@ function otherVariables({ dialect }: Config): Readonly<Record<string, string>> {
   );
 }
 
-/** Returns the options of the process that hold for a tenant unless it has its own. */
+/** Returns the options of the process that are defaults of a tenant. */
 function defaultsOf(processConfig: Config): Partial<Config> {
   const { dbUri, dbSchemas, ...others } = processConfig;
   return {
@@ -190,7 +190,8 @@ export function poolShareOf({ tenantsDbPool, tenantsMaxLoaded }: Config): number
   return Math.floor(tenantsDbPool / tenantsMaxLoaded);
 }
 
-/** Returns the address for OpenAPI. That of the process lacks the tenant's part of the path. */
+/** Returns the address for OpenAPI. The option of the process lacks the tenant's part of the
+ * path. */
 function documentedAddress(name: string, config: Config, processConfig: Config): string | null {
   const isOwn = config.openapiServerProxyUri !== processConfig.openapiServerProxyUri;
   if (isOwn || processConfig.tenantBy !== "path") return config.openapiServerProxyUri;

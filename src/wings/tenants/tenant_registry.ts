@@ -1,5 +1,5 @@
 /** The tenants that are loaded. A tenant is loaded with its first request, and closed when it is
- * idle, when others need its place, or when its definition changes. @module */
+ * idle, when another tenant needs its place, or when its definition changes. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { ServiceError } from "../../base/errors/service_error.ts";
 import type { RequestInfo } from "../../api/handler/handler.ts";
@@ -134,8 +134,8 @@ export class TenantRegistry {
   }
 
   /**
-   * Closes idle tenants and those whose definition was removed, and loads those anew whose definition changed.
-   * Aborts loads of old definitions.
+   * Closes idle tenants, and tenants whose definition was removed. Reloads tenants whose definition
+   * has changed. Aborts loads of old definitions.
    */
   check(): void {
     const { now, versionOf } = this.#options;
@@ -151,7 +151,8 @@ export class TenantRegistry {
     }
   }
 
-  /** Reloads the loaded tenants, one after the other. Waits for none that takes long: its database may hang. */
+  /** Reloads the loaded tenants, one after the other. Does not wait for slow tenants: its database
+   * may hang. */
   async reload(what: "reloadSchema" | "reloadConfig"): Promise<void> {
     for (const { tenant } of [...this.#slots.values()]) {
       if (tenant === null) continue;

@@ -150,7 +150,7 @@ export class Tenants {
     return this.#registry.reload("reloadSchema");
   }
 
-  /** Reads the configuration of the process again, then those of the tenants. */
+  /** Reads the configuration of the process again, then the configurations of the tenants. */
   async reloadConfig(): Promise<void> {
     const { reader } = this.#options;
     try {
@@ -162,12 +162,12 @@ export class Tenants {
     await this.#registry.reload("reloadConfig");
   }
 
-  /** Says from now on that the process is not ready, although it serves requests. */
+  /** Reports from now on that the process is not ready, although it serves requests. */
   announceShutdown(): void {
     this.#isShutdownAnnounced = true;
   }
 
-  /** Ends the streams that have no end of their own. */
+  /** Ends the streams that would not end by themselves. */
   endStreams(): void {
     this.#registry.endStreams();
   }
@@ -187,7 +187,7 @@ export class Tenants {
 /** A second connection keeps a notification from needing one outside of the pool. */
 const minPoolShare = 2;
 
-/** Returns the function that reads the claim that tokens must have; null for none. */
+/** Returns the function that reads the claim that tokens must have, or null. */
 async function claimReader(
   { tenantClaim }: Config,
   errorOf: (key: OptionKey, problem: string) => Error,
@@ -198,7 +198,8 @@ async function claimReader(
   });
 }
 
-/** Returns the function that counts the responses of tenants. Seconds are those to the head. */
+/** Returns the function that counts the responses of tenants. Seconds end with the head of the
+ * response. */
 function tenantCounter(registry: MetricRegistry) {
   const counter = (name: string, help: string) =>
     registry.counter({ name, help, labels: ["tenant"] });
@@ -231,7 +232,7 @@ function registerGauges(metricRegistry: MetricRegistry, registry: TenantRegistry
 
 const extension = ".conf";
 
-/** Reads tenants from a folder. A file counts from its creation on. */
+/** Reads tenants from a folder. A new file is a tenant at once. */
 function folderSource(folder: string) {
   const pathOf = (name: string) => join(folder, name + extension);
   const files = () => {

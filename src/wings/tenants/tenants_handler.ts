@@ -23,7 +23,7 @@ export interface TenantsHandlerOptions {
   readonly find: FindTenant;
   readonly registry: Pick<TenantRegistry, "handle">;
   readonly isReady: () => Promise<boolean>;
-  /** Counts a response of a tenant. */
+  /** Adds a response of a tenant to the metrics. */
   readonly count: (tenant: string, status: number, seconds: number) => void;
   readonly observe: (event: Observation) => void;
 }

@@ -26,7 +26,8 @@ export type AccessRow = readonly [
   rights: readonly RightsRow[],
 ];
 
-/** The rights of a role. `hasUsage` is that of the schema, `columns` are granted ones by action. */
+/** The rights of a role. `hasUsage` is the privilege on the schema, `columns` are granted columns
+ * by action. */
 type RightsRow = readonly [
   hasUsage: boolean,
   hasPolicies: boolean,

@@ -15,16 +15,17 @@ export interface AccessCell {
   /** `api.doc`, or a function with its parameters: `api.hello(n text)`. */
   readonly relation: string;
   readonly action: "select" | "insert" | "update" | "delete" | "execute";
-  /** `rows` are those of policies. `none`: no policy allows a row. `no`: refused. */
+  /** `rows`: the rows that policies allow. `none`: no policy allows a row. `no`: refused. */
   readonly may: "all" | "rows" | "none" | "no";
   /** Granted columns; null for all. */
   readonly columns: readonly string[] | null;
   readonly policies: readonly AccessPolicy[];
   /** Tables below a view whose policies do not apply. */
   readonly past: readonly string[];
-  /** Cause of a refusal, or tables below a view whose policies count; null for others. */
+  /** Cause of a refusal, or tables below a view whose policies apply; null for other actions. */
   readonly reason: string | null;
-  /** Statements that allow it, or that let policies apply, separated by line breaks; null without any. */
+  /** Statements that allow it, or that let policies apply, separated by line breaks; null if there
+   * are no policies. */
   readonly sql: string | null;
   /** Number of visible rows, at most 10,001, or the SQLSTATE of the count; null if it was not counted. */
   readonly visible: number | string | null;

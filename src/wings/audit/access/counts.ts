@@ -1,4 +1,4 @@
-/** Counts the rows that a caller sees. @module */
+/** Computes the number of rows that a caller sees. @module */
 import type { Identity } from "../../../state/auth/jwt_cache.ts";
 import { readRoles, roleStatement } from "../../../state/config/in_database.ts";
 import type { Config } from "../../../state/config/options.ts";
@@ -17,7 +17,8 @@ interface CountInput {
   readonly identity: Identity;
 }
 
-/** Returns the cells with counts of those that read rows, each behind the settings of a GET, within 1 s. */
+/** Returns the cells with the number of visible rows for each select. Each query runs after the
+ * settings of a GET, for at most 1 s. */
 export async function withCounts(
   cells: readonly AccessCell[],
   input: CountInput,

@@ -1,4 +1,5 @@
-/** The contract of an API: a line for each fact that clients depend on. Names are quoted for SQL. @module */
+/** The contract of an API: a line for each part of the API that clients depend on. Names are quoted
+ * for SQL. @module */
 import { type AccessMatrix, readAccess } from "../access/cells.ts";
 import type { Config } from "../../../state/config/options.ts";
 import { metadataBatch } from "../../../database/batch.ts";
@@ -18,10 +19,10 @@ import { quoteIdent } from "../../../base/sql/fragment.ts";
 
 /** A contract. */
 export interface Contract {
-  /** Major version of PostgreSQL. Others print the expressions of policies differently. */
+  /** Major version of PostgreSQL. Other versions print the expressions of policies differently. */
   readonly major: string;
   readonly schemas: string;
-  /** Facts by their subject: `column api.doc.title` with `text, required`. */
+  /** Properties by their subject: `column api.doc.title` with `text, required`. */
   readonly facts: ReadonlyMap<string, string>;
 }
 

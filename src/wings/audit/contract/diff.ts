@@ -1,16 +1,16 @@
 /** Compares two contracts: changes that break clients, that may break them, and that are safe. @module */
 import { type Contract, quoted } from "./contract.ts";
 
-/** A change of a fact. */
+/** A change of a property. */
 export interface ContractChange {
   readonly level: "breaking" | "maybe" | "safe";
   /** `embed api.doc note: was note_doc_id_fkey, is ambiguous: …` */
   readonly text: string;
-  /** Statement that takes it back; null without one. */
+  /** Statement that reverts the change, or null. */
   readonly sql: string | null;
 }
 
-/** Contracts to compare, and the anonymous role; null without one. */
+/** Contracts to compare, and the anonymous role, if there is one. */
 export interface Comparison {
   readonly old: Contract;
   readonly now: Contract;
@@ -35,7 +35,7 @@ export function contractChanges(contracts: Comparison): readonly ContractChange[
 
 const levels = ["breaking", "maybe", "safe"] as const;
 
-/** A subject with its facts; null where it does not exist. */
+/** A subject with its properties; null where it does not exist. */
 interface FactChange {
   readonly subject: string;
   readonly was: string | null;
@@ -150,7 +150,7 @@ function accepts(newer: string, older: string): boolean {
     [...own].every((each) => each !== required(each) || others.has(each));
 }
 
-/** Lists what a role lost or gained. A column that is lost has a change of its own. */
+/** Lists what a role lost or gained. A lost column is a separate change. */
 function grantChanges(
   { subject, was, is }: FactChange,
   { now, anonymous }: Comparison,

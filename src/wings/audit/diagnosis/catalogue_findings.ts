@@ -145,7 +145,7 @@ function suggestion(name: string, candidates: readonly string[]): string {
   return found === null ? "" : `; did you mean ${found}?`;
 }
 
-/** Removes the quotes of SQL names: options name schemas and functions without them. */
+/** Removes the quotes of SQL names: options name schemas and functions unquoted. */
 function unquoted(name: string): string {
   return name.replace(/"((?:[^"]|"")*)"/g, (_, inner: string) => inner.replaceAll('""', '"'));
 }

@@ -53,7 +53,7 @@ export function findingsOf(
     ...agentFindings(catalogue, config),
   ]
     .filter(({ name }) => !(config.dbReadOnly && writeFindings.has(name)))
-    // An index mends the first of several findings, and the others with it.
+    // An index corrects the first of several findings, and with it the following ones.
     .filter(({ name, sql }) => !name.endsWith("-index") || indexes.size < indexes.add(sql).size)
     // The only user of an embedded database is a superuser.
     .filter(({ name }) => name !== "login-superuser" || !isEmbedded(config.dbUri));
@@ -61,7 +61,7 @@ export function findingsOf(
 }
 
 /**
- * Diagnoses the database of a service that runs. It uses a connection of its own, so that no request
+ * Diagnoses the database of a service that runs. It uses a separate connection, so that no request
  * waits for it. An embedded database has one connection.
  */
 export async function diagnoseRunning(

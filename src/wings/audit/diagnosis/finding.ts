@@ -16,7 +16,7 @@ export interface Finding {
   /** A role, a schema, a relation, a function or an option. */
   readonly subject: string;
   readonly message: string;
-  /** Statements that mend it, separated by line breaks; null if SQL cannot. */
+  /** Statements that correct it, separated by line breaks; null if SQL cannot. */
   readonly sql: string | null;
 }
 

@@ -1,4 +1,5 @@
-/** The finding that notifications do not arrive, as behind a pooler in transaction mode. @module */
+/** The finding that notifications do not arrive, for example through a pooler in transaction mode.
+ * @module */
 import type { Config } from "../../../state/config/options.ts";
 import type { Database, Notify, Subscribe } from "../../../database/database.ts";
 import { NotificationProbe } from "../../../database/notifications/notification_probe.ts";
@@ -42,7 +43,7 @@ async function arrivesOn(
 ): Promise<boolean> {
   const { promise, resolve } = deferred<boolean>();
   const probe = new NotificationProbe({
-    // A notification that cannot be sent says nothing about those that can.
+    // If svc cannot send a notification, the test has no result.
     notify: (name, payload) =>
       notify(name, payload).catch((error) => {
         resolve(true);

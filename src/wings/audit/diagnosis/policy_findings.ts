@@ -10,7 +10,7 @@ export interface Experiment extends Pick<PolicyFacts, "relation" | "owner" | "ro
   };
 }
 
-/** A finding, and how its gain is measured; null if it has none. */
+/** A finding, and how its gain is measured; null if it has no expression. */
 export type PolicyFinding = readonly [finding: Finding, experiment: Experiment | null];
 
 /** From this number of rows on, a condition that computes too much is a warning. */

@@ -155,7 +155,7 @@ function rolesFinding({ uncheckedRoles, login }: CatalogueFacts): Finding | null
   });
 }
 
-/** Makes a finding that SQL cannot mend. */
+/** Makes a finding that SQL cannot correct. */
 function note(
   name: string,
   level: Finding["level"],
@@ -207,7 +207,7 @@ function isOpenToAnonymous(
   return isAccepted && serverUnixSocket === null && !isLoopbackHost(serverHost);
 }
 
-/** A token for another service counts unless its audience is checked. */
+/** svc accepts a token for another service unless its audience is checked. */
 function audienceFindings(
   { jwtAud, mcpAuthorizationServers, mcpResource, openapiServerProxyUri }: Config,
 ): readonly string[][] {

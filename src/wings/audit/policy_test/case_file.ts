@@ -21,7 +21,7 @@ export interface CaseRequest {
 /** A caller without the claim of its role. */
 export type CaseCaller = Pick<Identity, "role" | "claims">;
 
-/** A case; its line counts from 1. */
+/** A case; lines are numbered from 1. */
 export interface PolicyCase extends CaseRequest {
   readonly line: number;
   /** Name of the caller. */
@@ -37,7 +37,7 @@ export interface CaseResult {
   /** As named in reports. */
   readonly file: string;
   readonly case: PolicyCase;
-  /** That of the caller; null without an anonymous role. */
+  /** The role of the caller; null without an anonymous role. */
   readonly role: string | null;
   readonly answer: CaseAnswer;
   /** Null if the case passed. */
@@ -141,7 +141,8 @@ function readHeader(line: string, number: number): readonly [name: string, value
   return [name, value];
 }
 
-/** Returns the text of a file with the answers of its cases without any. Each line keeps its end. */
+/** Returns the text of a file in which cases without an answer have one. Each line keeps its
+ * end. */
 export function withAnswers(text: string, results: readonly CaseResult[]): string {
   const lines = text.split(/(\r\n?|\n)/);
   for (const { case: { expectation, line }, answer } of results) {

@@ -1,4 +1,5 @@
-/** Sends requests of cases to the handler in this process, each from the state behind the fixtures. @module */
+/** Sends requests of cases to the handler in this process, each from the state after the fixtures.
+ * @module */
 import { callerIdentity } from "../../../state/auth/authenticate.ts";
 import type { Config } from "../../../state/config/options.ts";
 import type { ConfigSource } from "../../../state/config/source.ts";
@@ -17,7 +18,7 @@ export interface RunSetup extends TransportSetup {
   readonly readInclude: ReadInclude;
 }
 
-/** A service behind fixtures. */
+/** A service whose database has the fixtures. */
 export type CaseState = { readonly appState: AppState; readonly database: Database };
 
 /** Runs a file in one transaction, which rolls back. Rejects as {@linkcode withFixtures} does. */
@@ -58,7 +59,8 @@ from json_array_elements_text($1) name left join pg_roles r on rolname = name
 where name is not null and (r.oid is null or not pg_has_role(session_user, r.oid,
   case when current_setting('server_version_num')::int < 160000 then 'MEMBER' else 'SET' end)) order by 1`;
 
-/** Runs `use` with a service behind fixtures. Rejects as {@linkcode withFixtures} does. */
+/** Runs `use` with a service whose database has the fixtures. Rejects as {@linkcode withFixtures}
+ * does. */
 export async function withCaseState<Result>(
   { transport, readInclude, source, observe, now }: RunSetup,
   script: FixtureScript,
@@ -79,7 +81,7 @@ export async function withCaseState<Result>(
   });
 }
 
-/** A rollback checks deferred constraints, which a savepoint does not. Paths are those behind a prefix. */
+/** A rollback checks deferred constraints, which a savepoint does not. Paths have no prefix. */
 export function testConfig(config: Config): Config {
   const unused = { dbReplicaUri: null, rateLimits: null, serverPathPrefix: null };
   return { ...config, ...unused, dbTxEnd: "rollback" };
@@ -109,7 +111,7 @@ export async function readAnswer(response: Response): Promise<CaseAnswer> {
   return { status, code, message: String(error?.["message"]), rows, json };
 }
 
-/** `0-1/2`, else `0-1` behind a read without a count; null for neither. */
+/** `0-1/2`, else `0-1` after a read without a count; null for neither. */
 function rangeRows(range: string | null): number | null {
   const [, first, last, total = "*"] = /^(?:(\d+)-(\d+)|\*)\/(\d+|\*)$/.exec(range ?? "") ?? [];
   if (total !== "*") return Number(total);

@@ -22,7 +22,7 @@ export type Expectation =
 const expectationPattern =
   /^(?:([1-5]\d\d)(?! rows?\b)(?:\s+|$))?(?:([0-9A-Z]{5}|[A-Z]{3,5}\d{3})(?:\s+|$))?(?:(\d+|no) rows?(?:\s+|$))?(.*)$/;
 
-/** Parses the text behind `=>`. */
+/** Parses the text after `=>`. */
 export function parseExpectation(text: string): Expectation | "invalid" {
   const [, status, code = null, rows, rest = ""] = expectationPattern.exec(text) ?? [];
   const json = jsonOf(rest);
@@ -53,7 +53,7 @@ export function answerText({ status, code, rows, json }: CaseAnswer): string {
   return rows === null ? String(status) : `${status} ${rowsText(rows)}`;
 }
 
-/** Returns the first difference: `expected no rows, got 1 row`; null for none. */
+/** Returns the first difference: `expected no rows, got 1 row`, or null. */
 export function differenceOf(expected: Expectation, answer: CaseAnswer): string | null {
   const { status, code, rows, json } = expected;
   const error = answer.code === null ? "" : ` ${answer.code}: ${answer.message}`;

@@ -72,7 +72,7 @@ export async function withFixtures<Result>(
 /** Most files that include the next one; a file that includes itself has no end. */
 const maxDepth = 10;
 
-/** Divides a script at its statements `\i FILE`. Empty lines keep the numbers of the others. */
+/** Divides a script at its statements `\i FILE`. Empty lines keep the line numbers. */
 function partsOf(
   script: FixtureScript,
   file: string,

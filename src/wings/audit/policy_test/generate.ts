@@ -36,7 +36,8 @@ export async function generateTests(setup: RunSetup): Promise<string> {
   }
 }
 
-/** A policy for PUBLIC counts for the roles with privileges on its table. Tables are in the order of their creation. */
+/** A policy for PUBLIC applies to the roles with privileges on its table. Tables are in the order
+ * of their creation. */
 const policyQuery = `select relname, rolname, json_agg(
   concat_ws(' ', pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid)) order by polname)
 from pg_policy join pg_class c on c.oid = polrelid

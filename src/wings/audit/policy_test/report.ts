@@ -1,4 +1,4 @@
-/** Reports of policy tests: lines, JUnit, and answers for cases without any. @module */
+/** Reports of policy tests: lines, JUnit, and answers for cases without an answer. @module */
 import { readAccess } from "../access/cells.ts";
 import { groupBy } from "../../../base/lib/group_by.ts";
 import { printable } from "../../../base/lib/printable.ts";
@@ -29,12 +29,12 @@ export function summaryText(results: readonly CaseResult[], ms: number): string 
   return `${failed === 0 ? `${cases} passed` : `${failed} of ${cases} failed`} (${ms} ms)`;
 }
 
-/** Actions of requests. A PUT counts as its update. */
+/** Actions of requests. A PUT is reported as an update. */
 const actions = { GET: "select", POST: "insert", PATCH: "update", PUT: "update", DELETE: "delete" };
 
 /**
- * Returns `; no case for 2 cells of the matrix: web_user delete api.doc, …`, of the roles of `svc check` and
- * of the cases. A case counts for relations of its name in all schemas.
+ * Returns `; no case for 2 cells of the matrix: web_user delete api.doc, …`, of the roles of
+ * `svc check` and of the cases. A case covers relations of its name in all schemas.
  */
 export async function gapsText(results: readonly CaseResult[], setup: RunSetup): Promise<string> {
   const covered = new Set(results.map(({ case: { method, target }, role }) => {

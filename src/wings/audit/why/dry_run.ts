@@ -9,7 +9,7 @@ import type { Caller, Database } from "../../../database/database.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
 
 export class DryRun {
-  /** The transaction of the request; null if it has none. */
+  /** The transaction of the request; null if the request needs no database. */
   batch: Batch | null = null;
   /** Whether a write was planned without an error. */
   isPlanned = false;
@@ -48,7 +48,8 @@ export class DryRun {
   }
 }
 
-/** Returns the batch with EXPLAIN in place of writes. Statements keep their positions, which errors name. */
+/** Returns the transaction with EXPLAIN instead of writes. Statements keep their positions, which
+ * errors name. */
 function plannedBatch({ statements }: Batch, leavesOutPreRequest: boolean): Batch {
   const left = ["key", "reference", "answer", leavesOutPreRequest ? "pre-request" : ""];
   const planned = statements.map((statement): Statement => {

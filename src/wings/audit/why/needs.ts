@@ -1,4 +1,4 @@
-/** The privileges that a plan takes, and facts beside those of the access matrix. @module */
+/** The privileges that a plan needs, and data of tables that the access matrix lacks. @module */
 import type { AccessCell } from "../access/cells.ts";
 import { fieldsOfCondition } from "../../../api/plan/values/planned_values.ts";
 import { neededColumns } from "../../../api/plan/read/read_plan.ts";
@@ -47,7 +47,7 @@ function planNeeds(plan: RowPlan): readonly PlanNeed[] {
   ];
 }
 
-/** Facts of a table. */
+/** Properties of a table. */
 export interface TableFacts {
   readonly owner: string;
   /** Columns of the table that a policy reads, by its quoted name. */

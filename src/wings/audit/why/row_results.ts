@@ -24,7 +24,8 @@ import type { WrittenRows } from "../../../api/plan/write/written_column.ts";
 
 type Texts = readonly string[];
 
-/** Reads the first column in a transaction that begins as that of the request, and rolls back. */
+/** Reads the first column in a transaction that begins like the request's transaction, and rolls
+ * back. */
 export type ReadTexts = (query: Sql, before?: readonly Sql[]) => Promise<Texts>;
 
 /** The cells of the caller for a relation, by action. */
@@ -114,7 +115,7 @@ async function existingRows(source: RowSource, from: Sql): Promise<Texts> {
   const builtIn = columns.filter((c) => !c.baseType.includes(".") || c.enumLabels.length > 0);
   const own = [[name], [schema, name], ...builtIn.map((column) => [name, column.name])];
   const names = new Set(own.map((parts) => parts.map(quoteIdent).join(".")));
-  // Other names are those of functions, which the owner must not run.
+  // Other names are functions, which the owner must not run.
   const found = compile(from).text.match(/(?:"(?:[^"]|"")*"\.?)+\(?/g) ?? [];
   const other = found.filter((text) => !names.has(text)).at(-1);
   if (other !== undefined) throw new RowsNotShown(`rows not shown: the filter uses ${other}`);

@@ -12,7 +12,7 @@ export interface Outcome {
   readonly dry: DryRun;
   readonly role: string;
   readonly rows: readonly RowResult[] | null;
-  /** A clause about rows that the answer leaves out; empty for none. */
+  /** A clause about rows that the answer leaves out, possibly empty. */
   readonly leftOut: string;
 }
 

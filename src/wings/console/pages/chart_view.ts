@@ -27,7 +27,7 @@ import { DataTable, Empty, grouped, html, Select, type SelectProps, type View } 
 interface ChartViewProps {
   readonly relation: ConsoleRelation;
   readonly query: TableQuery;
-  /** Rows of the query; null while they load, and beside an error. */
+  /** Rows of the query; null while they load, and after an error. */
   readonly rows: readonly GridRow[] | null;
   readonly onQuery: (query: TableQuery) => void;
 }

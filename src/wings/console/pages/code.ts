@@ -5,15 +5,15 @@ export interface ApiCall {
   readonly method: string;
   /** Path without its first slash: `film` or `rpc/add`. */
   readonly path: string;
-  /** Query string without its question mark; empty for none. */
+  /** Query string without its question mark, possibly empty. */
   readonly query: string;
   /** Headers apart from `Authorization`. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** JSON text; null for none. */
+  /** JSON text, or null. */
   readonly body: string | null;
 }
 
-/** Facts about the API that code needs. */
+/** Properties of the API that code needs. */
 export interface CodeContext {
   /** Base URL without a slash at its end. */
   readonly url: string;

@@ -23,7 +23,7 @@ interface DiagramCanvasProps {
   readonly layout: DiagramLayout;
   /** Highlighted table, which is shown first. */
   readonly center: string | null;
-  /** Table that is shown first if none is highlighted. */
+  /** Table that is shown first if no table is highlighted. */
   readonly start: string;
 }
 

@@ -9,7 +9,7 @@ export const headHeight = 30;
 export const lineHeight = 19;
 const charWidth = 7.1;
 
-/** A table with its place. Coordinates are those of its upper left corner. */
+/** A table with its place. The coordinates of its upper left corner. */
 export interface DiagramNode {
   readonly relation: ConsoleRelation;
   readonly columns: readonly { readonly name: string; readonly mark: "key" | "ref" | "" }[];
@@ -58,8 +58,9 @@ type Box = Omit<DiagramNode, "x" | "y">;
 const [boxGap, edgeGap, rankGap, blockGap] = [20, 8, 56, 32];
 
 /**
- * Lays out relations and the foreign keys between them. Connected tables stand in layers. They and tables
- * without a foreign key fill rows of the shape of the window: `aspect` is its width by its height.
+ * Lays out relations and the foreign keys between them. Connected tables are arranged in layers.
+ * They and tables without a foreign key fill rows of the shape of the window: `aspect` is its width
+ * by its height.
  */
 export function layoutDiagram(
   relations: readonly ConsoleRelation[],

@@ -28,7 +28,7 @@ export function Drawing({ label, options, deps }: DrawingProps): View {
   return html`<div ref=${box} role="img" aria-label=${label}></div>`;
 }
 
-/** Draws without the package's own `style` element, which the policy of the page forbids. */
+/** Draws without the package's `style` element, which the policy of the page forbids. */
 function drawn(options: Plot.PlotOptions): Element {
   const figure = Plot.plot({ className: "drawn", ...options });
   figure.querySelectorAll("style").forEach((style) => style.remove());

@@ -14,7 +14,7 @@ export interface RowChange {
   readonly changes: GridRow | null;
   /** Header that selects the schema. */
   readonly profile: ApiCall["headers"];
-  /** Value of `If-Match`; null for none. */
+  /** Value of `If-Match`, or null. */
   readonly tag: string | null;
 }
 

@@ -101,7 +101,7 @@ function FilterRow({ relation, filter, onChange }: FilterRowProps): View {
 
 const textColumn: FilteredColumn = { baseType: "text", enumLabels: [] };
 
-/** Milliseconds without a key after which a value counts. */
+/** Milliseconds without a key after which a value applies. */
 const typingPauseMs = 350;
 
 interface FilterValueProps extends Pick<FilterRowProps, "filter" | "onChange"> {
@@ -109,7 +109,7 @@ interface FilterValueProps extends Pick<FilterRowProps, "filter" | "onChange"> {
   readonly column: FilteredColumn;
 }
 
-/** The value of a filter. It counts after a pause in typing. */
+/** The value of a filter. It applies after a pause in typing. */
 function FilterValue({ column, filter, reference, onChange }: FilterValueProps): View {
   const [text, setText] = useState(filter.value);
   useEffect(() => setText(filter.value), [filter.value]);

@@ -42,7 +42,7 @@ const fixedValues: ReadonlyMap<FilterOperator, string> = new Map([
   ["false", "is.false"],
 ]);
 
-/** Operators whose word is that of the API, and whose value stands behind it as it is. */
+/** Operators with the same word as in the API, followed by the unchanged value. */
 const plainOperators = ["eq", "neq", "gt", "gte", "lt", "lte", "cs", "fts"] as const;
 
 export function takesValue(operator: FilterOperator): boolean {
@@ -62,7 +62,7 @@ export function isComplete(
   return isText && plainOperators.some((word) => word === operator);
 }
 
-/** Facts about a column that its filters depend on. */
+/** Properties of a column that its filters depend on. */
 export type FilteredColumn = Pick<ConsoleColumn, "baseType" | "enumLabels">;
 
 /** Operators of groups of types that the page treats alike, apart from `null` and `notnull`. */
@@ -207,7 +207,7 @@ export function encode(text: string): string {
     .replace(/%(?:2C|3A|3E|40)/g, (code) => decodeURIComponent(code));
 }
 
-/** Returns the name behind {@linkcode queryName}; null for anything else. */
+/** Returns the name of {@linkcode queryName}; null for anything else. */
 function parseName(text: string): string | null {
   const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(text)?.[1];
   const name = quoted === undefined ? text : quoted.replace(/\\(["\\])/g, "$1");

@@ -25,7 +25,7 @@ interface GridProps {
   readonly onEdit?: (row: GridRow, column: ConsoleColumn) => void;
 }
 
-/** A table of rows. One cell is in the order of Tab; the arrow keys move to the others. */
+/** A table of rows. One cell is in the order of Tab; the arrow keys move to other cells. */
 export function Grid(props: GridProps): View {
   const { rows, columns, relation, label, order, labels, onOpen, onEdit } = props;
   const table = useRef<HTMLTableElement>(null);

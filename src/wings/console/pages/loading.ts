@@ -43,7 +43,7 @@ export function useEntries<Entry extends { readonly id: number }>(
 export interface LoadedAnswer {
   /** Text of the request that the answer belongs to. */
   readonly key: string;
-  /** Null beside an error. */
+  /** Null if there is an error. */
   readonly answer: ApiAnswer | null;
   readonly error: ApiError | null;
 }

@@ -65,7 +65,7 @@ function Shell(): View {
 
 type PageComponent = FunctionComponent<Record<string, never>>;
 
-/** Pages beside the table are loaded when they are first opened. */
+/** Pages other than the table are loaded when they are first opened. */
 const pages: Readonly<Record<PageRoute["page"], PageComponent>> = {
   start: StartPage,
   table: TablePage,

@@ -103,7 +103,7 @@ function methodsOf(
   );
 }
 
-/** Returns whether the role may use a method on a path, as far as the API says. */
+/** Returns whether the role may use a method on a path, according to the API's description. */
 export function may(method: "get" | "post" | "patch" | "delete", path: string): boolean {
   const isWrite = method !== "get" && !path.startsWith("/rpc/");
   if (isWrite && serviceState.value?.features.readOnly) return false;
@@ -138,7 +138,7 @@ export function relationOf(schemaName: string, name: string): ConsoleRelation | 
     .find((each) => each.schema === schemaName && each.name === name) ?? null;
 }
 
-/** Returns the relationships from a relation to others of the same schema. */
+/** Returns the relationships from a relation to relations of the same schema. */
 export function relationshipsOf(
   { schema: schemaName, name }: ConsoleRelation,
 ): readonly ConsoleRelationship[] {

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The footer of a grid: which rows are shown, and the way to others. @module */
+/** The footer of a grid: which rows are shown, and links to other pages. @module */
 import type { GridRow } from "./edit.ts";
 import { defaultLimit, firstPage, parseQuery, type TableQuery } from "./filters.ts";
 import { durationText, grouped, html, Icon, Select, type View } from "./view.ts";
@@ -11,7 +11,7 @@ export interface RowCount {
   readonly isExact: boolean;
 }
 
-/** Queries of the pages before and behind a page. Absent at the ends. */
+/** Queries of the previous and the next page. Absent at the ends. */
 export interface PageLinks {
   readonly prev?: string;
   readonly next?: string;
@@ -33,7 +33,7 @@ export interface LoadedRows {
 
 interface PagerProps {
   readonly query: TableQuery;
-  /** Null before the request has ended, and beside an error. */
+  /** Null before the request has ended, and after an error. */
   readonly loaded: LoadedRows | null;
   /** Number of rows before the page; null if it is not known. */
   readonly start: number | null;

@@ -1,13 +1,13 @@
 /** The tree of a plan that `EXPLAIN (FORMAT JSON)` returns. @module */
 import { isJsonObject } from "../../../base/lib/json_object.ts";
 
-/** A node of a plan. Rows are sums over its loops, times those of loops that follow each other. */
+/** A node of a plan. Rows are sums over its loops, times the loops of the nodes above. */
 export interface PlanNode {
   readonly facts: Readonly<Record<string, unknown>>;
   readonly planRows: number;
   /** Null without ANALYZE. */
   readonly actualRows: number | null;
-  /** Milliseconds, those of the nodes below included; null without ANALYZE. */
+  /** Milliseconds, including the nodes below; null without ANALYZE. */
   readonly ms: number | null;
   readonly ownMs: number | null;
   readonly cost: number;
@@ -42,7 +42,7 @@ export function planRoot(text: string): ExplainedPlan | null {
   };
 }
 
-/** Facts of a node that the nodes above it decide. */
+/** Properties of a node that depend on the nodes above it. */
 interface PlanPlace {
   readonly isCutShort: boolean;
   /** Number of processes that run the node at once: the leader, and the workers of a Gather above. */
@@ -102,13 +102,13 @@ export function estimateError({ planRows, actualRows, isCutShort }: PlanNode): n
   return factor >= maxEstimateError ? factor : null;
 }
 
-/** Facts of a node that explain its time. */
+/** Properties of a node that explain its time. */
 const shownFacts = [
   ...["Index Cond", "Recheck Cond", "Filter", "Rows Removed by Filter", "Hash Cond", "Join Filter"],
   ...["Sort Key", "Sort Method", "Group Key", "Actual Loops", "Workers Launched", "Subplan Name"],
 ];
 
-/** Returns the facts to show with their texts. One loop is not worth a line. */
+/** Returns the properties to show with their texts. One loop is not worth a line. */
 export function planFacts({ facts }: PlanNode): readonly (readonly [name: string, text: string])[] {
   return shownFacts.filter((name) => facts[name] !== undefined)
     .filter((name) => name !== "Actual Loops" || facts[name] !== 1)

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The plan of the request that a table shows: a tree, or PostgreSQL's own text. @module */
+/** The plan of the request that a table shows: a tree, or PostgreSQL's text. @module */
 import { useState } from "preact/hooks";
 import type { ApiCall } from "./code.ts";
 import { ErrorBox } from "./exchange.ts";

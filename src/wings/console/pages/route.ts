@@ -18,7 +18,7 @@ export const tableViews = ["rows", "chart", "plan"] as const;
 
 export type TableView = typeof tableViews[number];
 
-/** A page with its parameters. Texts are empty where a page has none. */
+/** A page with its parameters. A text is empty if the page does not use it. */
 export interface PageRoute {
   readonly page: typeof pages[number];
   readonly schema: string;
@@ -41,7 +41,7 @@ export function hrefOf(
   return `#/${path}${query === "" ? "" : `?${query}`}`;
 }
 
-/** Returns the page of a fragment; the first page for others. */
+/** Returns the page of a fragment; the first page for other paths. */
 export function routeOf(hash: string): PageRoute {
   const [path = "", ...rest] = hash.replace(/^#\/?/, "").split("?");
   const [first, schema = "", name = "", last] = path.split("/").map(decode);

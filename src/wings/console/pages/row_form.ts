@@ -140,7 +140,8 @@ function placeholderOf({ default: fallback, nullable }: ConsoleColumn): string {
   return fallback !== null ? `default ${fallback}` : nullable ? "null" : "";
 }
 
-/** Returns the values of changed fields, and why others have none. An empty field of a new row is left out. */
+/** Returns the values of changed fields, and the errors of invalid fields. An empty field of a new
+ * row is left out. */
 function rowOfForm(
   columns: readonly ConsoleColumn[],
   values: FormValues,
@@ -190,7 +191,7 @@ const unchanged: ApiError = {
 
 /** A row as it is now. */
 interface CurrentRow {
-  /** Value of `If-Match`; null for none. */
+  /** Value of `If-Match`, or null. */
   readonly tag: string | null;
   /** Null if the row was not read. */
   readonly row: GridRow | null;
@@ -215,7 +216,7 @@ export function useRowTag(relation: ConsoleRelation, row: GridRow | null): Curre
   return current;
 }
 
-/** Returns a tag that has the version of a row; null for others, which match nothing. */
+/** Returns a tag that has the version of a row; null for other types, which match nothing. */
 function versionTag(tag: string | null): string | null {
   return tag !== null && /^"[0-9a-f]{16}-/.test(tag) ? tag : null;
 }

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The identity of the person at the page: the token of the API and that of the admin server.
+/** The identity of the person at the page: the tokens of the API and of the admin server.
  * @module */
 import { computed, signal } from "@preact/signals";
 
@@ -20,7 +20,7 @@ export function signIn(text: string, { keeps }: { readonly keeps: boolean }): vo
   if (keeps && bare !== "") sessionStorage.setItem(tokenKey, bare);
 }
 
-/** Forgets the token of the API and that of the admin server. */
+/** Forgets the tokens of the API and of the admin server. */
 export function signOut(): void {
   signIn("", { keeps: false });
   adminToken.value = null;

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The page of a table: rows, filters, edits, and the request beside them. @module */
+/** The page of a table: rows, filters, edits, and the request. @module */
 import { queryName } from "../../../api/request/url/filter_param.ts";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ConsoleColumn, ConsoleRelation } from "../server/console_schema.ts";
@@ -35,7 +35,7 @@ const RowPanel = lazy(async () => (await import("./row_panel.ts")).RowPanel as n
 const ChartView = lazy(async () => (await import("./chart_view.ts")).ChartView as never);
 const PlanView = lazy(async () => (await import("./plan_view.ts")).PlanView as never);
 
-/** The page. The route's query is that of the API. */
+/** The page. The route's query is the query of the API request. */
 export function TablePage(): View {
   const { schema, name } = route.value;
   const relation = relationOf(schema, name);
@@ -238,7 +238,8 @@ function countOf(
   return { total: Number(total), isExact };
 }
 
-/** Returns the columns to show: those of the rows, in the order of the table and of `select`. */
+/** Returns the columns to show: the columns of the rows, in the order of the table and of
+ * `select`. */
 function columnsOf(
   relation: ConsoleRelation,
   { select }: TableQuery,

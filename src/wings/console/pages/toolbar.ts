@@ -55,7 +55,7 @@ const viewLabels: Readonly<Record<TableView, readonly [icon: IconName, label: st
 
 function viewLinks({ relation, view, query, routeQuery }: ToolbarProps): View {
   const { schema, name } = relation;
-  // The query of a chart selects groups, that of the other views rows.
+  // The query of a chart selects groups, and other queries select rows.
   const plain = formatQuery({ ...emptyTableQuery, filters: query.filters });
   const queryOf = (to: TableView) => (to === "chart") === (view === "chart") ? routeQuery : plain;
   return html`
@@ -124,7 +124,8 @@ export function embedItem(
   all: readonly ConsoleRelationship[],
 ): string {
   if (kind === "computed") return `${queryName(hint)}(*)`;
-  // Of a reference to the own table, the column's name is the parent, and as a hint the children.
+  // In a reference from a table to itself, the column's name addresses the parent. As a hint, it
+  // addresses the children.
   if (origin[1] === name && pairs.length === 1) {
     const [own, other] = pairs[0]!;
     return isForward ? `${queryName(own)}(*)` : `${queryName(name)}!${queryName(other)}(*)`;

@@ -46,7 +46,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** A drawn sign beside a text; readers of the screen skip it. */
+/** A drawn sign next to a text; readers of the screen skip it. */
 export function Icon({ name }: { readonly name: IconName }): View {
   return html`
     <svg width="16" viewBox="0 0 24 24" aria-hidden="true" fill="none" stroke="currentColor"
@@ -60,7 +60,7 @@ interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children?: View;
-  /** Class beside `dialog`: `drawer` or `search`. */
+  /** Class in addition to `dialog`: `drawer` or `search`. */
   readonly kind?: string;
 }
 
@@ -107,7 +107,7 @@ export function withText(run: (text: string) => void): (event: Event) => void {
 
 export interface SelectProps {
   readonly label: string;
-  /** Values with their texts, or values that are their own texts. */
+  /** Values with their texts, or values that are shown unchanged. */
   readonly options: readonly (string | readonly [value: string, text: string])[];
   readonly value: string | null;
   readonly onValue: (value: string) => void;
@@ -160,7 +160,7 @@ export function DataTable({ label, head, rows, numbers = [], keys = [] }: DataTa
   `;
 }
 
-/** A line that says that a list has no entries. */
+/** A line for a list without entries. */
 export function Empty(
   { title, children }: { readonly title: string; readonly children?: View },
 ): View {

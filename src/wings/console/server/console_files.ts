@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 /** Content of the console's files by their names. */
 export type ConsoleFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 
-/** The built files in the npm package, beside its bundle. */
+/** The built files in the npm package, next to its bundle. */
 const packaged = new URL("./console/", import.meta.url);
 
 /** The built files in the executable. */
@@ -124,7 +124,7 @@ function escaped(text: string): string {
 }
 
 /**
- * Allows the console's own files and nothing else. Trusted Types with no policy forbid HTML from text
+ * Allows the console's files and nothing else. Trusted Types with no policy forbid HTML from text
  * and scripts from text in the whole page.
  */
 export const consolePolicy: string = [
@@ -140,7 +140,8 @@ export const consolePolicy: string = [
   "trusted-types 'none'",
 ].join("; ");
 
-/** Headers of each response but those of the API. An empty `Permissions-Policy` would allow all. */
+/** Headers of each response, except responses of the API. An empty `Permissions-Policy` would allow
+ * all. */
 export const consoleHeaders: Readonly<Record<string, string>> = {
   "Content-Security-Policy": consolePolicy,
   "X-Content-Type-Options": "nosniff",

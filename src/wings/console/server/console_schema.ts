@@ -75,7 +75,7 @@ function consoleRelationship(relationship: Relationship) {
     foreign: pairOf(foreign),
     /** Whether the origin has the columns of the foreign key. */
     isForward: kind === "many-to-one" || (kind === "one-to-one" && key?.originIsParent === false),
-    /** Columns of a foreign key; empty for others. */
+    /** Columns of a foreign key; empty for other kinds. */
     pairs: key?.pairs ?? [],
     junction: junction === null ? null : pairOf(junction),
     /** Name that `select` takes to choose among several. */
@@ -107,7 +107,7 @@ function typeText({ typeSchema, typeName }: Routine["returns"]): string {
   return typeSchema === "pg_catalog" ? typeName : shortType(`${typeSchema}.${typeName}`);
 }
 
-/** Leaves out the schema `public`, which says nothing to readers. */
+/** Leaves out the schema `public`, which does not help readers. */
 function shortType(type: string): string {
   return type.replace(/^public\./, "");
 }

@@ -22,7 +22,7 @@ export interface SecondFigures extends Gauges {
 
 /** Requests of the current second. */
 export interface CountedRequests {
-  /** Counts by the first digit of the status, from 1. */
+  /** Numbers of requests by the first digit of the status, from 1. */
   readonly statuses: readonly number[];
   /** Milliseconds of a sample. */
   readonly durations: readonly number[];
@@ -39,7 +39,7 @@ export class LiveFigures {
   readonly #seconds = new Ring<SecondFigures>(keptSeconds);
   #current = noRequests();
 
-  /** Counts a request of the current second. */
+  /** Adds a request to the current second. */
   record({ status, durationMs }: { readonly status: number; readonly durationMs: number }): void {
     const { statuses, durations, count } = this.#current;
     const index = Math.min(5, Math.max(1, Math.floor(status / 100))) - 1;
@@ -49,14 +49,14 @@ export class LiveFigures {
     this.#current.count++;
   }
 
-  /** Returns the counts of the current second, and begins it anew. */
+  /** Returns the numbers of the current second, and resets them. */
   take(): CountedRequests {
     const taken = this.#current;
     this.#current = noRequests();
     return taken;
   }
 
-  /** Adds the counts of another thread to the current second. */
+  /** Adds the numbers of another thread to the current second. */
   add({ statuses, durations, count }: CountedRequests): void {
     statuses.forEach((sum, index) => this.#current.statuses[index]! += sum);
     this.#current.durations.push(...durations);
@@ -87,7 +87,7 @@ function noRequests() {
   return { statuses: [0, 0, 0, 0, 0], durations: [] as number[], count: 0 };
 }
 
-/** An entry with its number, which counts from 1. */
+/** An entry with its number, from 1. */
 export type Numbered<Entry> = Entry & { readonly id: number };
 
 /** Keeps the newest entries and forgets older ones. */

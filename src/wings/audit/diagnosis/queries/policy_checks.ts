@@ -25,7 +25,8 @@ const rolesOf = (roles: string): string =>
  *
  * - `locked`: tables that nothing can open now, and those whose policies read one. `pg_get_expr()` would
  *   wait for the lock, so the diagnosis leaves them out.
- * - `tables`: those of the exposed schemas, and those below their views. `rows` is an estimate.
+ * - `tables`: relations of the exposed schemas, and relations below their views. `rows` is an
+ *   estimate.
  * - `policies`: their policies. `label` is `doc_own on api.doc`.
  * - `policy_functions`: the user-defined functions that a policy calls itself, or by an operator.
  * - `recipients`: the roles that policies are for.
@@ -98,7 +99,7 @@ export const policyChecks: readonly string[] = [
   where d.reads and d.polpermissive and d.polcmd in ('w', 'd') and (d.relation, d.role) not in (
       select r.relation, r.role from decisions r where r.polpermissive and r.cmd = 'r' ) group by d.relation`,
 
-  // A policy for all commands needs one of the privileges: grants may say which.
+  // A policy for all commands needs at least one of the privileges.
   `select 'policy-without-grant', bool_or(p.anonymous), y.label, array_agg(p.role order by p.role),
     array[k.command], array_agg(format('grant %s on %s to %s;', k.command, p.name, p.role) order by p.role)
   from policies y join privileges p on p.oid = y.polrelid and p.role_oid = any(y.polroles)
@@ -113,7 +114,7 @@ export const policyChecks: readonly string[] = [
     array_agg(distinct d.command), '{}' from decisions d where d.polpermissive and not d.is_restricted and (
       d.cmd in ('w', 'd') and d.is_true or d.cmd in ('a', 'w') and d.is_new_true ) group by d.label`,
 
-  // Roles of tokens that call the function by the grant to PUBLIC get a grant of their own.
+  // Roles of tokens that call the function by the grant to PUBLIC get a separate grant.
   `select 'definer-callable', bool_or(a.grantee = 0), ${functionName}, array[r.name], '{}', array_agg(${
     revokeBy(
       "p.proowner",

@@ -21,7 +21,7 @@ export const isInvokerView = (view: string): string =>
  *   rule of such a view names the view and its one source before relations of subqueries.
  * - `view_bounds`: whether a condition bounds the rows that a view of `write_steps` shows, and whether
  *   WITH CHECK OPTION bounds the rows that it writes, too.
- * - `owner_writes`: tables that a view writes past policies: they have none that apply to its owner.
+ * - `owner_writes`: tables that a view writes past policies: no policy applies to its owner.
  */
 export const relationInputs = `
 direct_uses (view, relation) as (
@@ -182,8 +182,8 @@ export const relationChecks: readonly string[] = [
   from relations c
   where c.relrowsecurity and not exists (select from pg_policy y where y.polrelid = c.oid)`,
 
-  // An inner view with security_invoker reads as the role of the request, so it is not followed. One
-  // without it has a finding of its own.
+  // An inner view with security_invoker reads as the role of the request, so it is not followed.
+  // One without it has a separate finding.
   `select 'view-owner-rights', false, format('%I.%I', n.nspname, v.relname), '{}',
     array_agg(distinct format('%I.%I', tn.nspname, t.relname)),
     case when (select number from version) < 150000 then '{}' else

@@ -27,7 +27,7 @@ export const roleChecks: readonly string[] = [
     case when r.is_login then '{}' else array[format('alter role %s nobypassrls;', r.name)] end
   from roles r where r.rolbypassrls and not r.rolsuper`,
 
-  // The owner's own privileges go to the new owner with the relation.
+  // The privileges of the old owner go to the new owner with the relation.
   `select 'role-owns', p.anonymous, p.role, '{}', array_agg(c.name order by c.name),
     case when p.is_login then '{}' else array_agg(format(E'alter %s %s owner to %s;\\n'
         'grant %s on %s to %s;',
@@ -56,7 +56,7 @@ export const roleChecks: readonly string[] = [
 
   `select 'login-superuser', false, l.name, '{}', '{}', '{}' from login l where l.rolsuper`,
 
-  // From PostgreSQL 16 on, each membership has an option of its own.
+  // From PostgreSQL 16 on, each membership has a separate option.
   `select 'login-inherits', false, l.name, array_agg(distinct r.name), '{}',
     case when v.number < 160000 then array[format('alter role %s noinherit;', l.name)]
       else coalesce(array_agg(distinct format('revoke inherit option for %s from %s granted by %I;',
