@@ -1,7 +1,8 @@
-/** The rows of a live query, and their difference to those of a new run. @module */
+/** The rows of a live query, and their difference to the rows of a new run. @module */
 import { byteLength, sumOf } from "./offset.ts";
 
-/** A row of a difference. Its value is JSON text; that of a deleted row has the columns of its key. */
+/** A row of a difference. Its value is JSON text; the message of a deleted row has the columns of
+ * its key. */
 export interface ChangedRow {
   readonly key: string;
   readonly value: string;
@@ -13,7 +14,7 @@ export type ReadLineKey = (line: string) => ChangedRow | null;
 /** The changes that lead from one content to the next, in their order. */
 export type Difference = Readonly<Record<"delete" | "update" | "insert", readonly ChangedRow[]>>;
 
-/** Bytes that a row takes beside its text, and those of its message. */
+/** Bytes that a row takes in addition to its text, and bytes of its message. */
 const rowOverheadBytes = 120;
 
 /** Returns the bytes that rows with these texts take, with the messages for a client that begins. */
@@ -46,7 +47,7 @@ function isExact(value: unknown): boolean {
 
 /** The rows of a result as lines of JSON. */
 export class ResultRows {
-  /** Keys by slot: the line, with a number behind a line end if the result repeats it. */
+  /** Keys by slot: the line, with a number after a line end if the result repeats it. */
   #keys = new Map<string, string>();
   readonly #slots = new Map<string, string>();
   sum = 0n;
@@ -56,7 +57,8 @@ export class ResultRows {
     return Array.from(this.#keys, ([slot, key]) => ({ key, value: lineOf(slot) }));
   }
 
-  /** Replaces the rows, and returns the difference, or null without one. Reads the keys of new lines only. */
+  /** Replaces the rows, and returns the difference, or null if the rows are equal. Reads the keys
+   * of new lines only. */
   update(lines: readonly string[], keyOf: ReadLineKey): Difference | null {
     const { next, added } = this.#place(lines);
     const missing = new Map<string, string>();
@@ -85,7 +87,7 @@ export class ResultRows {
     return deleted.length + added.length === 0 ? null : { delete: deleted, ...changed };
   }
 
-  /** Gives each line its slot, with the key that it has; returns the slots without one. */
+  /** Gives each line its slot, with the key that it has; returns the slots without a key. */
   #place(lines: readonly string[]) {
     const next = new Map<string, string>();
     const added: string[] = [];

@@ -71,7 +71,8 @@ export class LiveEndpoint {
     return await this.#answer(request);
   }
 
-  /** Counts streams and polls, also those that wait for a run. Rejects with `183`, `184`, or the error of the run. */
+  /** Counts streams and polls, including the ones that wait for a run. Rejects with `183`, `184`,
+   * or the error of the run. */
   async #answer(request: Omit<LiveRequest, "leave">): Promise<Reply> {
     const { exchange, params: { form } } = request;
     let leave = () => {};
@@ -85,7 +86,7 @@ export class LiveEndpoint {
       this.onRefused(error);
       const isLater = error instanceof ServiceError && error.fields.status >= 503;
       if (form !== "events" || !isLater) throw error;
-      // An EventSource would stop at an error. It connects again behind the end of a stream.
+      // An EventSource would stop at an error. It connects again after the end of a stream.
       return streamReply(retryEvents, [cacheControl]);
     } finally {
       if (!isStream) leave();
@@ -96,7 +97,7 @@ export class LiveEndpoint {
   async #continue(request: LiveRequest): Promise<Reply> {
     const { exchange, params: { form, offset, handle, minXmax }, query } = request;
     const group = this.groups.groupOf(query);
-    // A kept result does not show whether the client may still see it: rows are those of a new run.
+    // A kept result does not show whether the client may still see it: rows come from a new run.
     const isPoll = offset !== null && (form === "rows" || form === "poll");
     const isReading = await this.#untilRead(exchange);
     const isKnown = offset !== null && group.hasOffset(offset);
@@ -142,7 +143,7 @@ export class LiveEndpoint {
     }
   }
 
-  /** Answers with the next batch, or after 20 s without one. */
+  /** Answers with the next batch, or after 20 s if nothing changes. */
   #wait({ exchange, params: { handle }, query }: LiveRequest, group: LiveGroup): Promise<Reply> {
     // Clocks of issuers differ: a client does not poll without a pause until its token is refused.
     const endsAt = Math.max(this.groups.options.time() + 1000, this.#endOf(query, pollMs));
@@ -159,7 +160,7 @@ export class LiveEndpoint {
     return promise.finally(() => group.unsubscribe(subscriber));
   }
 
-  /** Makes a stream that ends when its token does. Others end at different times. */
+  /** Makes a stream that ends when its token does. Other streams end at different times. */
   #stream(
     { exchange, params: { handle }, query, leave }: LiveRequest,
     group: LiveGroup,

@@ -29,7 +29,7 @@ export interface LiveRows {
   /** Output names of the primary key's columns; empty if the rows lack one. */
   readonly keyColumns: readonly string[];
   readonly interest: Interest;
-  /** That of the plan, and of the interest. */
+  /** The schema cache of the plan, and of the interest. */
   readonly cache: SchemaCache | null;
 }
 
@@ -41,11 +41,11 @@ export type GroupsConfig = Pick<
 export interface GroupsOptions {
   readonly snapshot: () => { readonly config: GroupsConfig; readonly cache: SchemaCache | null };
   readonly read: (query: LiveQuery, signal: AbortSignal) => Promise<LiveRows | ServiceError>;
-  /** Monotonic milliseconds; those of the epoch. */
+  /** Milliseconds of a monotonic clock. `time` returns milliseconds since the epoch. */
   readonly now: () => number;
   readonly time: () => number;
   readonly schedule: Schedule;
-  /** Returns which identities are revoked; null if none was since the last call. */
+  /** Returns which identities are revoked; null if nothing changed since the last call. */
   readonly revoked: () => ((identity: Identity) => boolean) | null;
 }
 
@@ -64,8 +64,8 @@ export interface GroupHost {
 }
 
 /**
- * `idle`: no run is due, or no client needs one; `resting`: a run is due behind the rest that follows on the last
- * one; `failed`: waits for the next attempt.
+ * `idle`: no run is due, or no client needs one; `resting`: a run is due after the pause that
+ * follows the last run; `failed`: waits for the next attempt.
  */
 export type GroupState = "idle" | "queued" | "running" | "resting" | "failed" | "ended";
 
@@ -82,7 +82,7 @@ export interface Subscriber {
 
 /** Most bytes of the batches that a group keeps. */
 const maxLogBytes = 2 ** 20;
-/** Bytes of a group without rows, beside its key. */
+/** Bytes of a group without rows, in addition to its key. */
 export const groupOverheadBytes = 4096;
 /** Life of a group without subscribers. */
 const unusedMs = 60_000;
@@ -104,7 +104,7 @@ export class LiveGroup {
   /** Resolve with the error of the run in progress, and of the next one; null while no request waits. */
   #current: Deferred<ServiceError | null> | null = null;
   #next: Deferred<ServiceError | null> | null = null;
-  /** That of the last run; null before the first. */
+  /** The offset of the last run; null before the first. */
   #offset: LiveOffset | null = null;
   #whole: MessageBatch | null = null;
   #snapshot: PgSnapshot | null = null;
@@ -151,9 +151,9 @@ export class LiveGroup {
   }
 
   /**
-   * Resolves once the snapshot of the result is behind `xmax`, which is null for any snapshot. Resolves with
-   * whether a run has begun since the call, so that the client may see the result. Rejects with the error of the
-   * run.
+   * Resolves once the snapshot of the result is after `xmax`, which is null for any snapshot.
+   * Resolves with whether a run has begun since the call, so that the client may see the result.
+   * Rejects with the error of the run.
    */
   async ready(xmax: bigint | null): Promise<boolean> {
     if (this.#state === "ended") throw groupEnded();
@@ -165,7 +165,8 @@ export class LiveGroup {
     return true;
   }
 
-  /** Resolves once the result is that of a run that begins now, without a rest. Rejects with its error. */
+  /** Resolves once the result comes from a run that begins now, without a pause. Rejects with its
+   * error. */
   async renewed(): Promise<void> {
     if (this.#state === "ended") throw groupEnded();
     if (this.#state === "resting" || this.#state === "failed") {
@@ -186,7 +187,7 @@ export class LiveGroup {
   since(offset: LiveOffset): readonly MessageBatch[] | null {
     const known = this.#indexOf(offsetText(offset));
     if (known < 0 && offset.sum === this.#rows.sum) return [];
-    // Content may come back: a batch that is not behind the offset would show an older state.
+    // Content may come back: a batch that is not after the offset would show an older state.
     const first = known < 0
       ? this.#log.findLastIndex(({ from, xmax }) => from === offset.sum && xmax > offset.xmax)
       : known + 1;

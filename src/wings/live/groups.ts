@@ -59,7 +59,8 @@ export class LiveGroups implements GroupHost {
     return group;
   }
 
-  /** Counts a stream. Returns the function that its end calls once. Throws `183` and `184`. */
+  /** Adds a stream to the open ones. Returns the function that its end calls once. Throws `183` and
+   * `184`. */
   enter(client: string): () => void {
     const { liveMaxStreams: max } = this.#config;
     const count = this.#clients.get(client) ?? 0;

@@ -15,7 +15,7 @@ export class MessageBatch {
   readonly events: Uint8Array<ArrayBuffer>;
   #json: Uint8Array<ArrayBuffer> | null = null;
 
-  /** The offset is the one behind the messages; null in the midst of a result. */
+  /** The offset is the offset after the messages; null in the midst of a result. */
   constructor(readonly offset: string | null, messages: readonly string[]) {
     this.events = encodeEvents(messages, offset);
   }
@@ -36,8 +36,8 @@ export class MessageBatch {
 }
 
 /**
- * Joins batches that follow each other; undefined for none. It has the last state of each row alone: the client may not see an earlier
- * one any more.
+ * Joins consecutive batches; undefined if there is no batch. It has the last state of each row
+ * alone: the client may not see an earlier one any more.
  */
 export function joinBatches(batches: readonly MessageBatch[]): MessageBatch | undefined {
   const last = batches.at(-1);
@@ -58,7 +58,7 @@ export function joinBatches(batches: readonly MessageBatch[]): MessageBatch | un
   return new MessageBatch(last.offset, [...changes, ...last.messages.slice(-2)]);
 }
 
-/** Makes a stream begin anew. */
+/** Makes the client of a stream start again. */
 export const refetchBatch = new MessageBatch(null, [mustRefetch]);
 
 /**
@@ -86,7 +86,7 @@ export function changeMessages(
   });
 }
 
-/** Returns the messages behind the rows, or the changes, up to a snapshot. */
+/** Returns the messages that follow the rows or the changes, up to a snapshot. */
 export function endMessages({ xmin, xmax, xips }: PgSnapshot, offset: string): readonly string[] {
   const parts = { xmin: `${xmin}`, xmax: `${xmax}`, xip_list: xips };
   return [control("snapshot-end", parts), upToDate(offset)];

@@ -42,7 +42,8 @@ export function byteLength(text: string): number {
   return builtinModule("node:buffer")!.Buffer.byteLength(text);
 }
 
-/** Returns the first 64 bits of SHA-256. The sum of those of a result's rows, modulo 2^64, names its content. */
+/** Returns the first 64 bits of SHA-256. The sum of the hashes of a result's rows, modulo 2^64,
+ * identifies its content. */
 export function sumOf(text: string): bigint {
   const hash = builtinModule("node:crypto")!.createHash("sha256").update(text).digest();
   return new DataView(hash.buffer, hash.byteOffset).getBigUint64(0);

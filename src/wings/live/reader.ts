@@ -16,13 +16,13 @@ interface ReaderOptions {
   /** Monotonic milliseconds. */
   readonly now: () => number;
   readonly schedule: Schedule;
-  /** Called for the first poll that fails behind one that did not. */
+  /** Called for the first poll that fails after a successful one. */
   readonly onFailure: (thrown: unknown) => void;
 }
 
 /** Records stay for 5 s at least, so that a reader which was away for less has missed none. */
 const maxGapMs = 4000;
-/** The triggers record for 20 s behind each renewal. */
+/** The triggers record for 20 s after each renewal. */
 const renewalMs = 5000;
 
 interface Position {
@@ -33,7 +33,7 @@ interface Position {
 }
 
 export class ChangeReader {
-  /** Null before the first poll, and behind a failure. */
+  /** Null before the first poll, and after a failure. */
   #last: Position | null = null;
   /** When the last poll that succeeded ended. */
   #readAt = -Infinity;
@@ -43,7 +43,7 @@ export class ChangeReader {
   /** Transactions below may not have seen the reader; null once they have ended. */
   #unseenBelow: bigint | null = null;
   #state: "stopped" | "polling" | "closed" = "stopped";
-  /** Resolves behind the next poll; null while no request waits for it. */
+  /** Resolves after the next poll; null while no request waits for it. */
   #polled: Deferred<boolean> | null = null;
   #cancelTimer = () => {};
 
@@ -90,7 +90,7 @@ export class ChangeReader {
     else this.#cancelTimer = schedule(() => void this.#poll(), intervalMs());
   }
 
-  /** Reads the records since the last poll, or begins anew. */
+  /** Reads the records since the last poll, or starts again. */
   async #read(at: number): Promise<void> {
     const { now, groups } = this.options;
     const last = this.#last;

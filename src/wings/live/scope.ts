@@ -29,7 +29,7 @@ export type DependentTables = ReadonlyMap<number, LiveScope | null>;
 /** Tables whose records make a group run, with the value of the scope that these must have; null for any. */
 export type Interest = ReadonlyMap<number, string | null>;
 
-/** Values of scopes by table; null for a record without one. */
+/** Values of scopes by table; null for a record without a scope. */
 export type ChangeRecords = ReadonlyMap<number, ReadonlySet<string | null>>;
 
 export function concerns(interest: Interest, records: ChangeRecords): boolean {

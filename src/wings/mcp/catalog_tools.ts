@@ -27,7 +27,8 @@ interface DescribeArguments {
 /** Relations and functions on one page. */
 const pageSize = 100;
 
-/** Characters of a comment that agents see: comments are texts of others, and cost the model's context. */
+/** Characters of a comment that agents see: other people write comments, which also fill the
+ * model's context. */
 const maxCommentLength = 500;
 
 /** Lists relations, then functions. The cursor is the place of the next one. */

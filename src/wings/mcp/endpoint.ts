@@ -91,7 +91,7 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** Returns what a message says about itself. The library checks its form. */
+/** Returns the metadata of a message. The library checks its form. */
 function factsOf(body: unknown): MessageFacts {
   const { method, params } = objectOf(body);
   const { name, uri, _meta } = objectOf(params);

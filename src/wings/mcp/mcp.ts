@@ -1,5 +1,5 @@
 /**
- * The endpoint for agents as a module of its own, for bundles that must contain it.
+ * The endpoint for agents as a separate module, for bundles that must contain it.
  *
  * A handler with `mcpPath` loads the endpoint and the npm package `@modelcontextprotocol/server` with
  * the first message. A runtime that loads nothing later, such as Cloudflare Workers, needs both in its
@@ -21,7 +21,7 @@ import { loadLibrary, openEndpoint } from "./endpoint.ts";
 
 export { loadLibrary, openEndpoint };
 
-/** Options of the endpoint, which replace those of the handler. */
+/** Options of the endpoint, which override the handler's options. */
 export type McpOptions = Pick<
   HandlerConfig,
   Extract<keyof HandlerConfig, `mcp${string}`>

@@ -30,7 +30,7 @@ import { identifiersOf } from "../../api/handler/receive.ts";
 import { lengthError } from "../../api/request/length_limits.ts";
 import { reportOutcome } from "../../api/handler/report.ts";
 
-/** Loads the module beside this one. A bundle has it as `mcp.js`. */
+/** Loads the module next to this one. A bundle has it as `mcp.js`. */
 export const loadMcp: LoadMcp = () => import(new URL("./endpoint.ts", import.meta.url).href);
 
 /** Where clients look for the issuers of tokens (RFC 9728, section 3.1). */
@@ -68,7 +68,7 @@ class McpHost implements PathHost {
     config: limitedConfig(snapshot.config),
   }));
 
-  /** The path is that of the start: the option is not reloadable. */
+  /** The path does not change after the start: the option is not reloadable. */
   constructor(appState: HandlerState, path: string, load: LoadMcp) {
     this.#appState = appState;
     this.#path = path;
@@ -82,7 +82,7 @@ class McpHost implements PathHost {
       (mcpAuthorizationServers !== null && path === metadataPrefix + this.#path);
   }
 
-  /** Returns the origins that CORS allows; `none` for none, null for any. */
+  /** Returns the origins that CORS allows; `none` for no origin, null for any. */
   allowedOrigins(path: string): readonly string[] | null | "none" {
     if (path.startsWith(metadataPrefix)) return null;
     return this.#appState.snapshot.config.mcpAllowedOrigins ?? "none";
@@ -152,7 +152,7 @@ class HostedMessage implements McpMessage {
   readonly snapshot: Snapshot;
   readonly #exchange: Exchange;
   readonly #host: McpHost;
-  /** That of the last call that has one. */
+  /** The bookmark of the last call that has one. */
   #bookmark: string | null = null;
 
   constructor(exchange: Exchange, host: McpHost) {

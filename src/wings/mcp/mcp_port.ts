@@ -29,7 +29,7 @@ export interface ExtensibleHandler {
 /** Answers a request to one of the endpoint's paths. Rejects with errors of the message's methods. */
 export type McpEndpoint = (message: McpMessage) => Promise<Reply>;
 
-/** Facts about the service that do not change. */
+/** Properties of the service that do not change. */
 export interface McpHostFacts {
   /** Name of the service in its dialect. */
   readonly serviceName: string;
@@ -39,7 +39,7 @@ export interface McpHostFacts {
   readonly isParameterName: (name: string) => boolean;
   /** Reports a failure within the protocol's library. */
   readonly reportFailure: (error: unknown) => void;
-  /** Counts the end of a call of a tool that exists, or of `_unknown`. */
+  /** Records the end of a call of an existing tool, or of `_unknown`. */
   readonly countCall: (tool: string, outcome: McpOutcome) => void;
   readonly reportWrite: (write: Omit<AgentWrite, "kind">) => void;
 }
@@ -54,13 +54,14 @@ export interface McpMessage {
   readonly path: string;
   readonly snapshot: Snapshot;
   /**
-   * Verifies the token, and counts the request for policies of `rate-limits` that need one. `audience` is
-   * the URI that the token must name; null leaves that to `jwt-aud`. Rejects with the API's errors.
+   * Verifies the token, and charges the request to the policies of `rate-limits` that need one.
+   * `audience` is the URI that the token must name; null leaves that to `jwt-aud`. Rejects with the
+   * API's errors.
    */
   admit(audience: string | null): Promise<Identity>;
   /** Receives the body, decoded. Rejects with the API's errors. */
   receive(maxBytes: number): Promise<Uint8Array>;
-  /** Makes the API's reply to an error, and reports the error as that of the request. */
+  /** Makes the API's reply to an error, and reports it as the error of the request. */
   fail(thrown: unknown): Reply;
   /** Makes a request of the API in this process, with the identity of the message. Never rejects. */
   call(request: McpCall): Promise<McpReply>;

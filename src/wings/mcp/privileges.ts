@@ -75,7 +75,7 @@ export function mayWrite(
   );
 }
 
-/** A function that is a tool of its own. */
+/** A function that is a separate tool. */
 export interface ToolFunction extends QualifiedName {
   readonly tool: string;
 }

@@ -10,13 +10,13 @@ import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
 /** The parameters of a message are wrong: `-32602` of JSON-RPC. The client sees the error's message. */
 export class InvalidParams extends Error {}
 
-/** Facts that a message has about itself. */
+/** Metadata of a message. */
 export interface MessageFacts {
   /** `tools/call` */
   readonly method: string;
-  /** Name of the tool, or URI of the resource; null without one. */
+  /** Name of the tool, or URI of the resource, or null. */
   readonly name: string | null;
-  /** Value of `_meta.traceparent`; null without one. */
+  /** Value of `_meta.traceparent`, or null. */
   readonly traceparent: string | null;
 }
 

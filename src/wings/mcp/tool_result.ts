@@ -29,7 +29,7 @@ export function errorResult(text: string): ToolResult {
   return { isError: true, content: [{ type: "text", text }] };
 }
 
-/** Returns the API's error as a result, so that the model can mend its call. */
+/** Returns the API's error as a result, so that the model can correct its call. */
 export async function errorOf(reply: McpReply): Promise<ToolResult> {
   const body = await readText(reply);
   const retryAfter = headerOf("retry-after", reply);
@@ -56,7 +56,7 @@ function parseOrText(text: string): unknown {
   }
 }
 
-/** Returns the value of a header; null if the reply has none. */
+/** Returns the value of a header; null if the reply has no error. */
 function headerOf(name: string, { headers }: Pick<McpReply, "headers">): string | null {
   return headers.find(([key]) => key.toLowerCase() === name)?.[1] ?? null;
 }

@@ -47,7 +47,7 @@ const tools: ReadonlyMap<string, Tool> = new Map<string, Tool>([
   ["delete_rows", { run: deleteRows, isUsable: has("delete") }],
 ]);
 
-/** Returns the tools of a configuration, without those for one function. */
+/** Returns the tools of a configuration, without tools for single functions. */
 function configuredTools({ mcpTools, mcpWrite }: Config): readonly ToolDefinition[] {
   const reading = readTools.filter(({ name }) => mcpTools.includes(name));
   return mcpWrite === null ? reading : [...reading, ...writeTools];
@@ -97,7 +97,7 @@ interface ToolCall {
 }
 
 /**
- * Calls a tool. The API's errors are results, so that the model can mend its call. Throws
+ * Calls a tool. The API's errors are results, so that the model can correct its call. Throws
  * `InvalidParams` for an unknown tool and for wrong arguments.
  */
 export async function callTool(

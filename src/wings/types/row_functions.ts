@@ -52,7 +52,7 @@ function relationsByType(
   }));
 }
 
-/** Returns the function of a row; null for others, and for those of other schemas. */
+/** Returns the function of a row; null for other functions, and for functions of other schemas. */
 function rowFunction(
   result: RoutineResult,
   relations: ReadonlyMap<string, QualifiedName>,

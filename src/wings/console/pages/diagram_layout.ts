@@ -9,7 +9,7 @@ export const headHeight = 30;
 export const lineHeight = 19;
 const charWidth = 7.1;
 
-/** A table with its place. The coordinates of its upper left corner. */
+/** A table with its place, the coordinates of its upper left corner. */
 export interface DiagramNode {
   readonly relation: ConsoleRelation;
   readonly columns: readonly { readonly name: string; readonly mark: "key" | "ref" | "" }[];

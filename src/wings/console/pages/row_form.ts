@@ -216,7 +216,7 @@ export function useRowTag(relation: ConsoleRelation, row: GridRow | null): Curre
   return current;
 }
 
-/** Returns a tag that has the version of a row; null for other types, which match nothing. */
+/** Returns a tag that has the version of a row; null for other tags, which match nothing. */
 function versionTag(tag: string | null): string | null {
   return tag !== null && /^"[0-9a-f]{16}-/.test(tag) ? tag : null;
 }

@@ -75,7 +75,7 @@ function consoleRelationship(relationship: Relationship) {
     foreign: pairOf(foreign),
     /** Whether the origin has the columns of the foreign key. */
     isForward: kind === "many-to-one" || (kind === "one-to-one" && key?.originIsParent === false),
-    /** Columns of a foreign key; empty for other kinds. */
+    /** Columns of a foreign key; empty for other relationships. */
     pairs: key?.pairs ?? [],
     junction: junction === null ? null : pairOf(junction),
     /** Name that `select` takes to choose among several. */
