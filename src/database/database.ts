@@ -1,22 +1,22 @@
-/** The port between the service and PostgreSQL: one transaction is one batch of statements. @module */
+/** The port between the service and PostgreSQL: transactions in, results out. @module */
 import type { Dialect } from "../base/dialect.ts";
 import type { BodySpool } from "../base/lib/body_spool.ts";
 import type { Deadline } from "../base/lib/time_limits.ts";
 import type { Histogram } from "../base/observe/metric_registry.ts";
-import type { Batch, BatchEvents, BatchResult } from "./batch.ts";
+import type { Transaction, TransactionEvents, TransactionResult } from "./transaction.ts";
 
 export interface Caller {
   /** Aborted when the client leaves. The pool reads it late: runtimes create it on first access. */
   readonly signal: AbortSignal;
-  /** Cancels the batch when its time is over. Default: null, for no limit. */
+  /** Cancels the transaction when its time is over. Default: null, for no limit. */
   readonly deadline?: Deadline | null;
   /** The pool sets the time in its queue. Default: nothing is measured. */
   readonly timing?: QueueTiming | null;
-  /** Receives what happens while the batch runs. Default: no receiver. */
-  readonly events?: BatchEvents | null;
+  /** Receives what happens while the transaction runs. Default: no receiver. */
+  readonly events?: TransactionEvents | null;
 }
 
-/** Measures how long batches wait in the queue of a pool. */
+/** Measures how long transactions wait in the queue of a pool. */
 export interface QueueTiming {
   queueMs: number;
 }
@@ -139,15 +139,15 @@ export interface Database {
   /**
    * Runs a transaction. The receiver of the reply owns its body and reads or discards it: a stream
    * that is neither read nor discarded keeps a connection busy. A `caller` that leaves cancels a
-   * read, running or queued; a write runs to its end. When the caller's deadline is over, a queued batch
+   * read, running or queued; a write runs to its end. When the caller's deadline is over, a queued transaction
    * rejects with `134`, and a running one is canceled; its result is then that of PostgreSQL.
    *
-   * If the end of the batch is `open`, the result has the open transaction, which the caller ends in any case.
+   * If its end is `open`, the result has the open transaction, which the caller ends in any case.
    *
    * Throws `DatabaseError` if a statement fails, with its position as `statement`. Throws `cannotConnect`,
    * `connectionLost` and `acquisitionTimeout` of the catalogue.
    */
-  transaction(batch: Batch, caller?: Caller): Promise<BatchResult>;
+  transaction(transaction: Transaction, caller?: Caller): Promise<TransactionResult>;
   version(): Promise<string>;
   /** Closes idle connections now and busy ones when they are returned; new uses open fresh ones. */
   flush(): void;
@@ -159,7 +159,7 @@ export interface Database {
   ask?(): Promise<void> | null;
   /** Asks over each idle connection before it is used again, and closes it after a second. Absent without a pool of sockets. */
   suspect?(): void;
-  /** Whether standbys may execute reads; `standby` and `wantsBookmark` of batches mean nothing otherwise. Default: false. */
+  /** Whether standbys may execute reads; `standby` and `wantsBookmark` of transactions mean nothing otherwise. Default: false. */
   readonly hasStandbys?: boolean;
   /** Starts to observe primary and standbys; no standby executes a read before. Absent where nothing observes them. */
   observeServers?(): void;
@@ -180,7 +180,7 @@ export interface Database {
   configure(options: DatabaseOptions): void;
   /** Whether the last connection is encrypted; null before the first one over a network. Absent without sockets. */
   isEncrypted?(): boolean | null;
-  /** Seconds that batches waited for a connection; absent without a pool. */
+  /** Seconds that transactions waited for a connection; absent without a pool. */
   readonly queueSeconds?: Histogram;
   /** Keeps the bodies of slow readers; absent where these keep their connections. */
   readonly bodySpool?: BodySpool;

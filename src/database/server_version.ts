@@ -1,5 +1,5 @@
 /** Checks the version of the server. @module */
-import { lockTimeout, metadataBatch } from "./batch.ts";
+import { lockTimeout, metadataTransaction } from "./transaction.ts";
 import type { Database } from "./database.ts";
 
 /** Oldest major version that the service supports. */
@@ -28,12 +28,12 @@ export function versionNumber(text: string): string | null {
 
 /** Reads `version()`. The end takes a second round trip, so a pooler in statement mode rejects it. */
 export async function readVersion(database: Pick<Database, "transaction">): Promise<string> {
-  const { rows, open } = await database.transaction(versionBatch);
+  const { rows, open } = await database.transaction(versionTransaction);
   await open!.end("commit");
   return rows.at(-1)?.[0]?.[0] ?? "";
 }
 
-const versionBatch = metadataBatch(
+const versionTransaction = metadataTransaction(
   [lockTimeout, { text: "select version()", params: [], use: "rows" }],
   "open",
 );

@@ -1,6 +1,6 @@
 /** Positions in the write-ahead log, and the SQL that reads them. Source: PostgreSQL documentation,
  * "Backup Control Functions" and "WAL Internals". @module */
-import type { ResultColumns, Statement, WalPosition } from "./batch.ts";
+import type { ResultColumns, Statement, WalPosition } from "./transaction.ts";
 import { compile, param, sql } from "../base/sql/fragment.ts";
 import { raise } from "../base/sql/raise.ts";
 

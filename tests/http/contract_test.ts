@@ -304,27 +304,27 @@ Deno.test("E8: readContract() runs as many statements for 500 tables as for one"
 
 async function statementsOf(database: DiagnosedDatabase) {
   let count = 0;
-  const { facts } = await contractOf(database, database.config({}), (batch) => {
-    count += batch.statements.length;
+  const { facts } = await contractOf(database, database.config({}), (transaction) => {
+    count += transaction.statements.length;
   });
   return { count, facts: facts.size };
 }
 
-type Batch = Parameters<Database["transaction"]>[0];
+type Transaction = Parameters<Database["transaction"]>[0];
 
 async function contractOf(
   database: DiagnosedDatabase,
   config = database.config({}),
-  onBatch: (batch: Batch) => void = () => {},
+  onTransaction: (transaction: Transaction) => void = () => {},
 ): Promise<Contract> {
   const opened = await openDatabase(config, { embeddedInit: null, applicationName: "test" });
   try {
     const cache = await withClient(database.superuserUri, (client) => load(client, {}));
     const counted = {
       version: () => opened.version(),
-      transaction: (batch: Batch) => {
-        onBatch(batch);
-        return opened.transaction(batch);
+      transaction: (transaction: Transaction) => {
+        onTransaction(transaction);
+        return opened.transaction(transaction);
       },
     } as Database;
     return await readContract(counted, { config, cache });

@@ -1,6 +1,6 @@
 import { deepStrictEqual, rejects, strictEqual, throws } from "node:assert/strict";
 import { svcDialect } from "../../src/base/dialect.ts";
-import type { Batch, Statement } from "../../src/database/batch.ts";
+import type { Statement, Transaction } from "../../src/database/transaction.ts";
 import { SavepointDatabase } from "../../src/database/connection/savepoint_database.ts";
 import { SqlSession } from "../../src/database/connection/sql_session.ts";
 import { openTransport } from "../../src/database/open.ts";
@@ -17,22 +17,21 @@ const base = {
 };
 
 const rows = (text: string): Statement => ({ text, params: [], use: "rows" });
-const implicit = { form: "implicit" } as const;
-const block = { form: "block", isolation: "serializable", end: "commit" } as const;
+const block = { isolation: "serializable", end: "commit" } as const;
 const counted = rows("select count(*) from fixture");
 const inserted = rows("insert into fixture values (2) returning id");
 
-function write(statements: readonly Statement[], more: Partial<Batch> = {}): Batch {
-  const common = { transaction: implicit, planContext: null, kind: null };
-  return { ...common, statements, access: "read write", ...more } as Batch;
+function write(statements: readonly Statement[], more: Partial<Transaction> = {}): Transaction {
+  const common = { block: null, planContext: null, kind: null };
+  return { ...common, statements, access: "read write", ...more } as Transaction;
 }
 
-function read(statements: readonly Statement[]): Batch {
+function read(statements: readonly Statement[]): Transaction {
   return write(statements, { access: "read only", body: "stream", retry: "safe" });
 }
 
-/** A batch, and the rows of its last statement or the SQLSTATE of its error. */
-type Row = readonly [label: string, batch: Batch, result: unknown];
+/** A transaction, and the rows of its last statement or the SQLSTATE of its error. */
+type Row = readonly [label: string, transaction: Transaction, result: unknown];
 
 const result = (text: string): Statement => ({ text, params: [], use: "result" });
 
@@ -40,24 +39,24 @@ const table: readonly Row[] = [
   ["a read sees the fixtures", read([counted]), [["1"]]],
   ["a write sees its own rows", write([inserted, counted]), [["2"]]],
   ["a write rolls back", read([counted]), [["1"]]],
-  ["a block has the level of the transaction", write([inserted], { transaction: block }), [["2"]]],
+  ["a block has the level of the transaction", write([inserted], { block }), [["2"]]],
   ["an error", write([inserted, rows("select 1 / 0")]), "22012"],
-  ["a batch behind an error", read([counted]), [["1"]]],
+  ["a transaction behind an error", read([counted]), [["1"]]],
   ["a read cannot write", read([inserted]), "25006"],
   ["a write behind a read", write([inserted, counted]), [["2"]]],
   ["role and settings", write([rows("set local role none"), rows("set local svc.x = 'y'")]), []],
   ["no setting stays", read([rows("select nullif(current_setting('svc.x', true), '')")]), [[null]]],
   [
     "an end that is decided later",
-    write([result("select 5, '[]'"), inserted], { transaction: { ...block, end: "open" } }),
+    write([result("select 5, '[]'"), inserted], { block: { ...block, end: "open" } }),
     [["2"]],
   ],
-  ["a batch behind that end", read([counted]), [["1"]]],
+  ["a transaction behind that end", read([counted]), [["1"]]],
   ["an error at COMMIT's checks", write([rows("insert into fixture values (1)")]), "23505"],
 ];
 
 for (const engine of Object.keys(engines) as Engine[]) {
-  Deno.test(`[${engine}] SavepointDatabase runs batches in an open transaction`, async (t) => {
+  Deno.test(`[${engine}] SavepointDatabase runs transactions in an open transaction`, async (t) => {
     const database = await engines[engine]({ name: "tools", roles: ["anon", "writer"] });
     const dependencies = { embeddedInit: null, applicationName: "test" };
     const dbUri = database.superuserUri ?? database.uri;
@@ -67,9 +66,9 @@ for (const engine of Object.keys(engines) as Engine[]) {
         "insert into fixture values (1)";
       strictEqual((await new SqlSession(transport).run(fixtures)).failure, null);
       const savepoints = new SavepointDatabase(transport);
-      for (const [label, batch, expected] of table) {
+      for (const [label, transaction, expected] of table) {
         await t.step(label, async () => {
-          const found = await savepoints.transaction(batch).then(
+          const found = await savepoints.transaction(transaction).then(
             async ({ rows, open }) => {
               await open?.end("commit");
               return rows.at(-1);
@@ -79,10 +78,13 @@ for (const engine of Object.keys(engines) as Engine[]) {
           deepStrictEqual(found, expected);
         });
       }
-      await t.step("batches run one after the other", async () => {
-        const batches = Array.from({ length: 20 }, () => write([inserted, counted]));
-        const answers = await Promise.all(batches.map((each) => savepoints.transaction(each)));
-        deepStrictEqual(answers.map((answer) => answer.rows[1]?.[0]?.[0]), batches.map(() => "2"));
+      await t.step("transactions run one after the other", async () => {
+        const transactions = Array.from({ length: 20 }, () => write([inserted, counted]));
+        const answers = await Promise.all(transactions.map((each) => savepoints.transaction(each)));
+        deepStrictEqual(
+          answers.map((answer) => answer.rows[1]?.[0]?.[0]),
+          transactions.map(() => "2"),
+        );
       });
       for (const text of ["commit", "ROLLBACK", "begin", "start transaction", "end", "abort"]) {
         await t.step(`${text} is refused`, () => {

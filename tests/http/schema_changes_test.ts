@@ -154,7 +154,7 @@ Deno.test("schemaStateReader() reads the fingerprint of an embedded database", a
   const run = (text: string) =>
     database.transaction({
       access: "read write",
-      transaction: { form: "block", isolation: "read committed", end: "commit" },
+      block: { isolation: "read committed", end: "commit" },
       statements: text.split(";").map((part) => ({ text: part, params: [], use: "none" })),
       planContext: null,
       kind: null,

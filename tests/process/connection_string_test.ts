@@ -1,7 +1,7 @@
 /** What the options of a connection string do at a real server. */
 import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
 import { join } from "node:path";
-import { metadataBatch } from "../../src/database/batch.ts";
+import { metadataTransaction } from "../../src/database/transaction.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { withClient } from "../support/database/postgres_client.ts";
 import { type PostgresServer, startPostgres } from "../support/database/postgres_server.ts";
@@ -45,7 +45,9 @@ async function describe(dbUri: string, text = question): Promise<readonly (strin
     dialect: { namesApplicationInKeywords: false },
   }, { embeddedInit: null, applicationName: "test" });
   try {
-    const { rows } = await database.transaction(metadataBatch([{ text, params: [], use: "rows" }]));
+    const { rows } = await database.transaction(
+      metadataTransaction([{ text, params: [], use: "rows" }]),
+    );
     return rows.at(-1)![0]!;
   } finally {
     await database.close();

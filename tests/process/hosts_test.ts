@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
-import { metadataBatch } from "../../src/database/batch.ts";
+import { metadataTransaction } from "../../src/database/transaction.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { eventually } from "../support/timing/eventually.ts";
 import { freePort } from "../support/server/free_port.ts";
@@ -76,7 +76,7 @@ async function usedPort(uri: string): Promise<number> {
   const database = await open(uri);
   try {
     const { rows } = await database.transaction(
-      metadataBatch([{ text: "select inet_server_port()", params: [], use: "rows" }]),
+      metadataTransaction([{ text: "select inet_server_port()", params: [], use: "rows" }]),
     );
     return Number(rows.at(-1)![0]![0]);
   } finally {

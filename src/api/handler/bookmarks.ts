@@ -1,8 +1,8 @@
 /** Carries bookmarks between clients and the database: positions that later reads must have
  * reached. @module */
-import type { Batch } from "../../database/batch.ts";
+import type { Transaction } from "../../database/transaction.ts";
 import type { RequestOperation } from "../transaction/script.ts";
-import { mayUseStandby, replicatedBatch } from "../transaction/standby_use.ts";
+import { mayUseStandby, replicatedTransaction } from "../transaction/standby_use.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Longest text that may be a bookmark; those of the service have at most 25 characters. */
@@ -11,23 +11,23 @@ const maxBookmarkLength = 64;
 const maxBookmarks = 8;
 
 /**
- * Returns a batch with all that a database with standbys needs to know. `operation` is the request that a standby
+ * Returns a transaction with all that a database with standbys needs to know. `operation` is the request that a standby
  * may execute; null if only the primary may.
  */
 export function withReplicas(
   { pieces, context, identity }: Exchange,
-  batch: Batch,
+  transaction: Transaction,
   operation: RequestOperation | null = null,
-): Batch {
+): Transaction {
   const { bookmarkHeader, snapshot } = context;
-  if (bookmarkHeader === null) return batch;
+  if (bookmarkHeader === null) return transaction;
   const { config, cache, cacheLoadedAt, roles } = snapshot;
   const bookmark = readBookmark(pieces.headers[bookmarkHeader.toLowerCase()]);
   const isForStandby = operation !== null && cache !== null &&
     mayUseStandby(operation, { defaults: roles.byRole.get(identity!.role), config, cache });
   const schemaAgeMs = context.now() - cacheLoadedAt;
   const standby = isForStandby ? { bookmark, schemaAgeMs } : null;
-  return replicatedBatch(batch, { bookmark, standby });
+  return replicatedTransaction(transaction, { bookmark, standby });
 }
 
 /**

@@ -3,7 +3,7 @@
 import { relationOf, rowVersionIn } from "../transaction/data_plan.ts";
 import type { PlannedQuery } from "../transaction/script.ts";
 import { OperationError } from "./batch/operation_error.ts";
-import { metadataBatch, type Statement } from "../../database/batch.ts";
+import { metadataTransaction, type Statement } from "../../database/transaction.ts";
 import type { Caller, Database } from "../../database/database.ts";
 import { DatabaseError } from "../../base/errors/service_error.ts";
 import type { QualifiedName, SelectableColumns } from "../../state/schema_cache/schema_cache.ts";
@@ -41,7 +41,7 @@ export class ColumnPrivileges {
       use: "rows",
     }));
     try {
-      const { rows } = await this.#database.transaction(metadataBatch(statements), caller);
+      const { rows } = await this.#database.transaction(metadataTransaction(statements), caller);
       for (const [index, columns] of rows.slice(-relations.length).entries()) {
         this.#remember(keyOf(role, relations[index]!), new Set(columns.map(([name]) => name!)));
       }

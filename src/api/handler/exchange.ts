@@ -2,7 +2,7 @@
 import { type RequestTiming, Stopwatch } from "../../base/observe/stopwatch.ts";
 import type { Credential } from "../../state/auth/credential.ts";
 import type { Identity } from "../../state/auth/jwt_cache.ts";
-import type { Statement } from "../../database/batch.ts";
+import type { Statement } from "../../database/transaction.ts";
 import type { Caller, Database } from "../../database/database.ts";
 import type { Dialect } from "../../base/dialect.ts";
 import type { Counter } from "../../base/observe/metric_registry.ts";

@@ -1,7 +1,7 @@
 /** Makes the replies of operations from their results. @module */
 import { batchReply, type OperationReply } from "./batch/batch_reply.ts";
 import { OperationError } from "./batch/operation_error.ts";
-import type { BatchResult, HeldResult } from "../../database/batch.ts";
+import type { HeldResult, TransactionResult } from "../../database/transaction.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import { targetNameUsesOf } from "../plan/plan.ts";
 import type { Reply } from "../response/reply.ts";
@@ -35,7 +35,7 @@ type ReplyContext = Pick<Context, "bookmarkHeader" | "dialect" | "snapshot">;
 export interface FinishedScript {
   readonly script: RequestScript;
   readonly work: RequestWork;
-  readonly result: Pick<BatchResult, "body" | "columns" | "rows">;
+  readonly result: Pick<TransactionResult, "body" | "columns" | "rows">;
   /** Results of the operations of a batch. */
   readonly held: readonly HeldResult[];
 }

@@ -1,5 +1,5 @@
 /** Reports requests: to the observer, and to the metrics. @module */
-import type { Statement } from "../../database/batch.ts";
+import type { Statement } from "../../database/transaction.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
 import { DatabaseError, ServiceError } from "../../base/errors/service_error.ts";
 import { spanOf } from "../../base/http/trace_context.ts";

@@ -1,14 +1,14 @@
 /** Runs the script of a request in one transaction. @module */
 import { OperationError } from "./batch/operation_error.ts";
 import {
-  type Batch,
-  type BatchResult,
   discardBody,
   type HeldResult,
   type OpenTransaction,
   type ResultColumns,
   type Statement,
-} from "../../database/batch.ts";
+  type Transaction,
+  type TransactionResult,
+} from "../../database/transaction.ts";
 import type { Caller } from "../../database/database.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { DatabaseError, isCanceled, isError } from "../../base/errors/service_error.ts";
@@ -36,14 +36,14 @@ import { replyOf } from "./reply.ts";
 /** Runs a transaction of an exchange, or of `caller` in its place. */
 export function runTransaction(
   exchange: Exchange,
-  batch: Batch,
+  transaction: Transaction,
   caller: Caller = exchange,
-): Promise<BatchResult> {
+): Promise<TransactionResult> {
   const { context: { database }, statements, timing } = exchange;
-  statements?.push(...batch.statements);
+  statements?.push(...transaction.statements);
   return timing === null
-    ? database.transaction(batch, caller)
-    : timing.measure(() => database.transaction(batch, caller));
+    ? database.transaction(transaction, caller)
+    : timing.measure(() => database.transaction(transaction, caller));
 }
 
 export class ScriptRun {
@@ -64,7 +64,7 @@ export class ScriptRun {
     this.#exchange = exchange;
     this.#work = work;
     this.#script = buildScript(work, owner, config);
-    this.#sent = this.#script.batch.statements;
+    this.#sent = this.#script.transaction.statements;
     this.#deadline = work.batch === null
       ? null
       : new Deadline(config.batchTimeout * 1000, systemClock, deadline);
@@ -73,7 +73,7 @@ export class ScriptRun {
   /** Executes the script, and makes its reply. */
   async execute(): Promise<Reply> {
     const { stopwatch } = this.#exchange;
-    let result: BatchResult;
+    let result: TransactionResult;
     try {
       result = await this.#start();
       if (result.open !== undefined) result = await this.#finish(result);
@@ -93,11 +93,15 @@ export class ScriptRun {
     }
   }
 
-  #start(): Promise<BatchResult> {
+  #start(): Promise<TransactionResult> {
     const { operations: [operation], batch: head } = this.#work;
-    const batch = withReplicas(this.#exchange, this.#toBatch(), head === null ? operation! : null);
-    this.#sent = batch.statements;
-    return runTransaction(this.#exchange, batch, this.#caller);
+    const transaction = withReplicas(
+      this.#exchange,
+      this.#toTransaction(),
+      head === null ? operation! : null,
+    );
+    this.#sent = transaction.statements;
+    return runTransaction(this.#exchange, transaction, this.#caller);
   }
 
   /** The exchange, or a batch of it with its own time and results. */
@@ -120,15 +124,16 @@ export class ScriptRun {
   }
 
   /** Returns the transaction for the database: up to the first result that decides about the rest. */
-  #toBatch(): Batch {
+  #toTransaction(): Transaction {
     const script = this.#script;
-    const { batch, batch: { statements, transaction }, costLimits: [limit], divided } = script;
-    const common: Batch = this.#work.batch === null ? batch : {
-      ...batch,
+    const { transaction, transaction: { statements, block }, costLimits: [limit], divided } =
+      script;
+    const common: Transaction = this.#work.batch === null ? transaction : {
+      ...transaction,
       maxHeldBytes: this.#exchange.context.snapshot.config.batchMaxBytes,
     };
     if (limit === undefined && divided === null && !this.#isDecided) return common;
-    if (transaction.form !== "block") throw new Error("an open transaction is a block");
+    if (block === null) throw new Error("an open transaction is a block");
     const end = limit !== undefined
       ? limit.statement + 1
       : divided !== null
@@ -137,13 +142,13 @@ export class ScriptRun {
     return {
       ...common,
       statements: statements.slice(0, end),
-      transaction: { ...transaction, end: "open" },
+      block: { ...block, end: "open" },
     };
   }
 
   /** Whether the results can refuse the commit: by their checks or size, or as an answer to keep. */
   get #isDecided(): boolean {
-    const { batch: { access }, end, checks } = this.#script;
+    const { transaction: { access }, end, checks } = this.#script;
     const { operations, batch, key } = this.#work;
     if (access !== "read write" || end !== "commit") return false;
     if (key !== null || checks.some((each) => each.length > 0)) return true;
@@ -156,9 +161,9 @@ export class ScriptRun {
   }
 
   /** Executes the rest of an open transaction, and ends it. */
-  async #finish(begun: BatchResult): Promise<BatchResult> {
+  async #finish(begun: TransactionResult): Promise<TransactionResult> {
     const open = begun.open!;
-    const { batch: { access, statements }, end, divided } = this.#script;
+    const { transaction: { access, statements }, end, divided } = this.#script;
     const steps = new Steps(begun, this.#sent.length);
     try {
       await this.#sendLimited(steps, open);
@@ -179,7 +184,7 @@ export class ScriptRun {
 
   /** Sends the statements up to the last check of the cost. */
   async #sendLimited(steps: Steps, open: OpenTransaction): Promise<void> {
-    const { batch: { statements }, costLimits } = this.#script;
+    const { transaction: { statements }, costLimits } = this.#script;
     for (const [index, limit] of costLimits.entries()) {
       checkCost(limit, steps.result.rows);
       const next = costLimits[index + 1];
@@ -195,10 +200,10 @@ export class ScriptRun {
     open: OpenTransaction,
     { placeholder, pieces }: DividedParam,
   ): Promise<void> {
-    const main = this.#script.batch.statements[steps.length]!;
+    const main = this.#script.transaction.statements[steps.length]!;
     const param = main.params.indexOf(placeholder);
     this.#sent = [main];
-    let result!: BatchResult;
+    let result!: TransactionResult;
     let columns: ResultColumns = [];
     for (const value of pieces) {
       result = await open.send([{ ...main, params: main.params.with(param, value) }]);
@@ -210,15 +215,15 @@ export class ScriptRun {
   /** Executes statements, and measures the time of the database. */
   #measure(
     statements: readonly Statement[],
-    execute: () => Promise<BatchResult>,
-  ): Promise<BatchResult> {
+    execute: () => Promise<TransactionResult>,
+  ): Promise<TransactionResult> {
     this.#sent = statements;
     const { timing } = this.#exchange;
     return timing === null ? execute() : timing.measure(execute);
   }
 
   /** Makes the reply before COMMIT. Returns the statement that keeps it for a key. */
-  #close(result: BatchResult): readonly Statement[] {
+  #close(result: TransactionResult): readonly Statement[] {
     if (this.#deadline?.isOwnOver) throw this.#timeout();
     const reply = this.#reply = this.#replyOf(result);
     const { key } = this.#work;
@@ -226,7 +231,7 @@ export class ScriptRun {
     return [closingStatement(key, keptAnswer(reply, this.#exchange.context.snapshot.config))];
   }
 
-  #replyOf(result: BatchResult): Reply {
+  #replyOf(result: TransactionResult): Reply {
     const finished = { script: this.#script, work: this.#work, result, held: this.#held };
     return replyOf(finished, this.#exchange.context);
   }
@@ -292,17 +297,17 @@ export class ScriptRun {
 /** The parts of a result that have arrived. */
 class Steps {
   /** The result of the main statement, and the rows of all statements. */
-  result: BatchResult;
+  result: TransactionResult;
   /** Number of statements that have ended. */
   length: number;
 
-  constructor(result: BatchResult, length: number) {
+  constructor(result: TransactionResult, length: number) {
     this.result = result;
     this.length = length;
   }
 
   /** Adds the result of further statements, and returns the whole. */
-  add(part: BatchResult, statements: readonly Statement[]): BatchResult {
+  add(part: TransactionResult, statements: readonly Statement[]): TransactionResult {
     const hasMain = statements.some(({ role }) => role === "main");
     const { columns, body } = hasMain ? part : this.result;
     const rows = [...this.result.rows, ...part.rows.slice(0, statements.length)];

@@ -2,7 +2,7 @@
 import { errors } from "../../base/errors/catalogue.ts";
 import { quotable, quotableList } from "../../base/errors/quoting.ts";
 import type { ErrorTexts } from "../../base/errors/service_error.ts";
-import type { AccessMode, IsolationLevel } from "../../database/batch.ts";
+import type { AccessMode, IsolationLevel } from "../../database/transaction.ts";
 import type { ParamValue } from "../../base/sql/fragment.ts";
 import { fieldsToJson } from "../request/body/form.ts";
 import { isArgumentOrFilter } from "../request/url/query_params.ts";

@@ -1,6 +1,6 @@
 /** Renders the statements of a nested insert: one insert for all rows of a level, as a single
  * statement would hide the rows around from policies and triggers. @module */
-import type { Statement } from "../../database/batch.ts";
+import type { Statement } from "../../database/transaction.ts";
 import type {
   FilledColumn,
   InsertLevel,

@@ -1,5 +1,5 @@
 /** Renders the statement of a request: one row of metadata columns and the body. @module */
-import type { Statement } from "../../database/batch.ts";
+import type { Statement } from "../../database/transaction.ts";
 import type { CallPlan } from "../plan/call_plan.ts";
 import type { MutatePlan } from "../plan/write/mutate_plan.ts";
 import type { BodyFormat, Explain } from "../plan/negotiate.ts";

@@ -1,5 +1,5 @@
 /** Renders values of results that earlier statements of a transaction keep in settings. @module */
-import type { Statement } from "../../database/batch.ts";
+import type { Statement } from "../../database/transaction.ts";
 import type { DatabaseFailure } from "../../base/errors/service_error.ts";
 import {
   compile,

@@ -1,6 +1,6 @@
 /** Renders a result whose rows PostgreSQL sends one by one, behind the first ones with the metadata.
  * A materialized CTE finishes the query before, so its errors precede the body. @module */
-import type { BodyFraming } from "../../database/batch.ts";
+import type { BodyFraming } from "../../database/transaction.ts";
 import type { BodyFormat } from "../plan/negotiate.ts";
 import type { Tagging } from "../plan/write/preconditions.ts";
 import { isByKey, isOneGroup } from "../plan/read/max_rows.ts";

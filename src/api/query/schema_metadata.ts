@@ -1,5 +1,5 @@
 /** Queries the comment of a schema, and the privileges of the role. @module */
-import type { Statement } from "../../database/batch.ts";
+import type { Statement } from "../../database/transaction.ts";
 import type { PrivilegeDetail, RootPlan } from "../plan/root_plan.ts";
 import { arrayLiteral } from "../../base/sql/array_literal.ts";
 import { compile, param, type Sql, sql } from "../../base/sql/fragment.ts";

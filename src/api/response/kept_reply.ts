@@ -1,5 +1,5 @@
 /** Replies that the table of keys keeps, and back. @module */
-import type { BatchResult } from "../../database/batch.ts";
+import type { TransactionResult } from "../../database/transaction.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import type { KeptAnswer } from "../transaction/idempotency.ts";
@@ -43,7 +43,7 @@ const momentary = /^(?:server|date|server-timing|access-control-.*)$/;
 export type KeptReply = Reply | "other request";
 
 /** Returns the kept reply; null if the key is not in the table. */
-export function replyOfKept({ columns, body: { content } }: BatchResult): KeptReply | null {
+export function replyOfKept({ columns, body: { content } }: TransactionResult): KeptReply | null {
   const [isSame, status, headers] = columns;
   if (isSame === undefined) return null;
   if (isSame !== "true") return "other request";

@@ -1,5 +1,5 @@
 /** A response as data, and the headers that several kinds of responses share. @module */
-import type { BatchResult, ResultBody } from "../../database/batch.ts";
+import type { ResultBody, TransactionResult } from "../../database/transaction.ts";
 import { nothingPreferred } from "../request/preferences.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import { contentTypeOf } from "../../base/http/media_type.ts";
@@ -33,7 +33,10 @@ export interface Reply {
 }
 
 /** Adds the bookmark of a result to its reply, if it has one. */
-export function withBookmark(reply: Reply, { bookmark }: Pick<BatchResult, "bookmark">): Reply {
+export function withBookmark(
+  reply: Reply,
+  { bookmark }: Pick<TransactionResult, "bookmark">,
+): Reply {
   return bookmark == null ? reply : { ...reply, bookmark };
 }
 

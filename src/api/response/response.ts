@@ -1,5 +1,5 @@
 /** Makes the reply of a result: status, headers, body. @module */
-import type { BatchResult, ResultBody } from "../../database/batch.ts";
+import type { ResultBody, TransactionResult } from "../../database/transaction.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
 import type { Dialect } from "../../base/dialect.ts";
 import { conditionalReply } from "./conditional.ts";
@@ -40,7 +40,7 @@ export interface ResponseConfig {
   readonly hasStandbys: boolean;
 }
 
-export type PlanResult = Pick<BatchResult, "columns" | "body">;
+export type PlanResult = Pick<TransactionResult, "columns" | "body">;
 
 type ReadPlanOf = Extract<Plan, { kind: "read" }>;
 type MutatePlanOf = Extract<Plan, { kind: "mutate" }>;
@@ -79,7 +79,7 @@ function pageHeaders(
   plan: ReadPlanOf | CallPlanOf,
   { root, columns, range, countHeader, config }: {
     readonly root: ReadNode;
-    readonly columns: BatchResult["columns"];
+    readonly columns: TransactionResult["columns"];
     readonly range: RangedResult["range"];
     readonly countHeader: HeaderList;
     readonly config: ResponseConfig;
@@ -101,7 +101,7 @@ function pageHeaders(
 }
 
 /** Returns `Svc-Truncated` with the number of rows at which the answer was cut. */
-function truncationHeader({ cutAt }: ReadPlan, columns: BatchResult["columns"]): HeaderList {
+function truncationHeader({ cutAt }: ReadPlan, columns: TransactionResult["columns"]): HeaderList {
   const isCut = cutAt !== null && columns[resultColumn.more] === "1";
   return isCut ? [["Svc-Truncated", String(cutAt)]] : [];
 }

@@ -1,5 +1,5 @@
 /** Limits of the planner's cost of statements. @module */
-import type { BatchResult, Statement } from "../../database/batch.ts";
+import type { Statement, TransactionResult } from "../../database/transaction.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 
 /** A bound on the planner's cost of a statement. */
@@ -15,7 +15,10 @@ export function explained({ text, params }: Statement): Statement {
 }
 
 /** Throws `137` if the cost exceeds its limit. */
-export function checkCost({ statement, maxCost }: CostLimit, rows: BatchResult["rows"]): void {
+export function checkCost(
+  { statement, maxCost }: CostLimit,
+  rows: TransactionResult["rows"],
+): void {
   const text = rows[statement]?.map(([line]) => line).join("\n") ?? "";
   const cost = costOf(JSON.parse(text)[0]?.Plan);
   if (typeof cost !== "number" || cost > maxCost) {

@@ -1,6 +1,11 @@
 /** The plans that need a transaction, and the properties of that: access mode and isolation level.
  * @module */
-import type { AccessMode, IsolationLevel, Statement, StatementRole } from "../../database/batch.ts";
+import type {
+  AccessMode,
+  IsolationLevel,
+  Statement,
+  StatementRole,
+} from "../../database/transaction.ts";
 import type { RoleDefaults } from "../../state/config/in_database.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { Plan } from "../plan/plan.ts";

@@ -1,7 +1,7 @@
 /** The statements that make a write with an `Idempotency-Key` take effect once: its key is a row
  * that commits with the effect and the answer. @module */
 import type { TableName } from "../../state/config/codecs.ts";
-import type { Statement, StatementRole } from "../../database/batch.ts";
+import type { Statement, StatementRole } from "../../database/transaction.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { DatabaseError } from "../../base/errors/service_error.ts";
 import { compile, ident, param, type Sql, sql } from "../../base/sql/fragment.ts";

@@ -4,7 +4,7 @@ import type { Identity } from "../../state/auth/jwt_cache.ts";
 import type { RoleDefaults } from "../../state/config/in_database.ts";
 import { appSettingsPrefix } from "../../state/config/names.ts";
 import type { Config } from "../../state/config/options.ts";
-import type { Statement } from "../../database/batch.ts";
+import type { Statement } from "../../database/transaction.ts";
 import { noIdentifiers, type RequestIdentifiers } from "../../base/http/request_id.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
 import type { ApiRequest } from "../request/api_request.ts";

@@ -1,7 +1,7 @@
 /** Checks `response.status` and `response.headers` between a write and its COMMIT. The statement
  * fails if their values are invalid, so a write whose response is an error is rolled back. @module
  */
-import type { Statement } from "../../database/batch.ts";
+import type { Statement } from "../../database/transaction.ts";
 import type { DatabaseFailure } from "../../base/errors/service_error.ts";
 import { compile, literal, sql } from "../../base/sql/fragment.ts";
 import { raise, raisedDetail } from "../../base/sql/raise.ts";

@@ -1,5 +1,5 @@
 /** Checks the number of rows of a result against the limits of the request. @module */
-import type { ResultColumns } from "../../database/batch.ts";
+import type { ResultColumns } from "../../database/transaction.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { missingKey } from "../plan/write/keyed_update.ts";
 import { readOf } from "../plan/plan.ts";

@@ -3,13 +3,13 @@
 import type { Config } from "../../state/config/options.ts";
 import type {
   AccessMode,
-  Batch,
-  ImplicitTransaction,
   IsolationLevel,
   Statement,
   StatementRole,
+  Transaction,
+  TransactionBlock,
   TransactionEnd,
-} from "../../database/batch.ts";
+} from "../../database/transaction.ts";
 import type { FailedOperation } from "../../base/errors/service_error.ts";
 import type { Query } from "../query/query.ts";
 import type { ApiRequest } from "../request/api_request.ts";
@@ -91,7 +91,7 @@ export interface DividedParam {
 
 export interface RequestScript {
   /** All statements, with a fixed end. */
-  readonly batch: Batch;
+  readonly transaction: Transaction;
   readonly end: TransactionEnd;
   /** By ascending position; each takes a round trip. The transaction is a block. */
   readonly costLimits: readonly CostLimit[];
@@ -131,12 +131,10 @@ export function buildScript(
   if (batch !== null) builder.addHead(batch);
   operations.forEach((operation, index) => builder.addOperation(operation, index));
   if (batch !== null && end === "rollback") builder.add(checkConstraints);
-  const transaction = isImplicit ? implicit : { form: "block", isolation, end } as const;
-  const whole = wholeBatch(builder, work, { access, transaction, isPlain, config });
-  return { batch: whole, end, costLimits: builder.costLimits, checks, divided };
+  const block = isImplicit ? null : { isolation, end };
+  const transaction = transactionOf(builder, work, { access, block, isPlain, config });
+  return { transaction, end, costLimits: builder.costLimits, checks, divided };
 }
-
-const implicit: ImplicitTransaction = { form: "implicit" };
 
 /** Returns the body of a plain request in pieces; null for a whole body. */
 function dividedOf({ payload, batch }: RequestWork): DividedParam | null {
@@ -144,24 +142,24 @@ function dividedOf({ payload, batch }: RequestWork): DividedParam | null {
   return { placeholder: payload.text, pieces: payload.pieces };
 }
 
-function wholeBatch(
-  { statements, planContext }: Pick<Batch, "planContext" | "statements">,
+function transactionOf(
+  { statements, planContext }: Pick<Transaction, "planContext" | "statements">,
   { operations, batch }: RequestWork,
-  { access, transaction, isPlain, config: { dbPipelining, dbPreRequest } }: {
+  { access, block, isPlain, config: { dbPipelining, dbPreRequest } }: {
     readonly access: AccessMode;
-    readonly transaction: Batch["transaction"];
+    readonly block: TransactionBlock | null;
     readonly isPlain: boolean;
     readonly config: TransactionConfig;
   },
-): Batch {
+): Transaction {
   const [{ planned }] = operations as readonly [RequestOperation];
   const kind = isPlain && dbPipelining ? planned.kind : null;
   const mayChangeSession = dbPreRequest !== null ||
     operations.some(({ planned }) => planned.mayChangeSession);
-  const common = { transaction, statements, planContext, kind, mayChangeSession };
+  const common = { block, statements, planContext, kind, mayChangeSession };
   if (access === "read write") return { ...common, access };
   // A serializable transaction can fail at its end, even one that only reads.
-  const isSerializable = transaction.form === "block" && transaction.isolation === "serializable";
+  const isSerializable = block?.isolation === "serializable";
   const isRetrySafe = batch === null && planned.isRetrySafe && dbPreRequest === null;
   return {
     ...common,
@@ -173,7 +171,7 @@ function wholeBatch(
 
 /** Returns the position of the statement with a role; -1 without one. */
 export function positionOf(
-  { batch: { statements } }: Pick<RequestScript, "batch">,
+  { transaction: { statements } }: Pick<RequestScript, "transaction">,
   role: StatementRole,
   operation?: number,
 ): number {

@@ -1,5 +1,5 @@
 /** Returns the errors of statements by their roles: some are errors of the service. @module */
-import type { BatchResult, Statement } from "../../database/batch.ts";
+import type { Statement, TransactionResult } from "../../database/transaction.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { DatabaseError } from "../../base/errors/service_error.ts";
 import { lostRowsOf, unfoundRowOf } from "../query/level_keys.ts";
@@ -11,7 +11,7 @@ import { positionOf, type RequestOperation, type RequestScript } from "./script.
 export function statementError(
   error: DatabaseError,
   statement: Statement | undefined,
-  { batch: { statements } }: RequestScript,
+  { transaction: { statements } }: RequestScript,
   operation: RequestOperation,
 ): Error {
   switch (statement?.role) {
@@ -94,7 +94,7 @@ function patchError(error: DatabaseError): Error {
 
 /** Returns the planner's number of rows, from its plan as JSON; null without one. */
 export function estimateOf(
-  { rows }: Pick<BatchResult, "rows">,
+  { rows }: Pick<TransactionResult, "rows">,
   script: RequestScript,
   operation: number | undefined,
 ): number | null {

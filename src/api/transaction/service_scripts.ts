@@ -1,6 +1,11 @@
 /** Builds the scripts of a request that has no operation: the description of the API, and the answer that is
  * kept for a key. @module */
-import type { BatchResult, ReadBatch, Statement, WriteBatch } from "../../database/batch.ts";
+import type {
+  ReadTransaction,
+  Statement,
+  TransactionResult,
+  WriteTransaction,
+} from "../../database/transaction.ts";
 import type { RootPlan } from "../plan/root_plan.ts";
 import { schemaMetadataQuery } from "../query/schema_metadata.ts";
 import type { ApiRequest } from "../request/api_request.ts";
@@ -17,13 +22,12 @@ export function buildRootScript(
   plan: RootPlan,
   owner: TransactionOwner,
   config: TransactionConfig,
-): ReadBatch {
+): ReadTransaction {
   const settings = settingsOf(request, plan, owner, config);
   const before = preamble(settings, { config, owner });
   return {
     access: "read only",
-    transaction: {
-      form: "block",
+    block: {
       isolation: isolationOf(plan, owner.defaults),
       end: "commit",
     },
@@ -37,7 +41,7 @@ export function buildRootScript(
 }
 
 /** Returns the text of {@linkcode buildRootScript}'s last statement. */
-export function schemaMetadataOf({ rows }: BatchResult): string | null {
+export function schemaMetadataOf({ rows }: TransactionResult): string | null {
   return rows.at(-1)?.[0]?.[0] ?? null;
 }
 
@@ -51,15 +55,14 @@ export function buildReplayScript(
   { operations, batch, key }: KeyedWork,
   owner: TransactionOwner,
   config: TransactionConfig,
-): WriteBatch {
+): WriteTransaction {
   const [first] = operations;
   const request = batch?.request ?? first!.request;
   const settings = settingsOf(request, batch === null ? first!.planned.plan : null, owner, config);
   const before = preamble(settings, { config, owner });
   return {
     access: "read write",
-    transaction: {
-      form: "block",
+    block: {
       isolation: "read committed",
       end: plannedEnd(request, config),
     },

@@ -1,6 +1,6 @@
 /** Builds the statement that prepares a transaction for a request: it sets the search path, the
  * role, the claims and the `request.*` settings, all local to the transaction. @module */
-import type { AccessMode, Statement } from "../../database/batch.ts";
+import type { AccessMode, Statement } from "../../database/transaction.ts";
 import { updatedRowsSetting } from "../query/on_conflict.ts";
 import {
   compile,
@@ -62,7 +62,7 @@ export function searchPathOf(schema: string, others: readonly string[]): string 
   return [...[schema, ...others].map(quoteIdent), "pg_temp"].join(", ");
 }
 
-/** Returns the context that the statements behind the settings are planned in: `Batch.planContext`. */
+/** Returns the context that the statements behind the settings are planned in: `Transaction.planContext`. */
 export function planContextOf(
   { searchPath, role }: Pick<TransactionSettings, "searchPath" | "role">,
 ): string {

@@ -1,8 +1,8 @@
-/** Decides which requests a standby may execute, and which of their batches want a bookmark.
+/** Decides which requests a standby may execute, and which of their transactions want a bookmark.
  * @module */
 import type { Config } from "../../state/config/options.ts";
 import type { RoleDefaults } from "../../state/config/in_database.ts";
-import type { Batch, StandbyUse } from "../../database/batch.ts";
+import type { StandbyUse, Transaction } from "../../database/transaction.ts";
 import { isStandbyRead } from "../plan/retry_safe.ts";
 import { isStablePreRequest } from "../../state/app_state/standby_reads.ts";
 import type { SchemaCache } from "../../state/schema_cache/schema_cache.ts";
@@ -30,23 +30,22 @@ export function mayUseStandby(
 }
 
 /**
- * Returns a batch for a database with standbys. A write wants a bookmark if it can commit; a read wants one
- * if its request had one. `standby` is null for batches that the primary executes.
+ * Returns a transaction for a database with standbys. A write wants a bookmark if it can commit; a read wants one
+ * if its request had one. `standby` is null for transactions that the primary executes.
  */
-export function replicatedBatch(
-  batch: Batch,
+export function replicatedTransaction(
+  transaction: Transaction,
   { bookmark, standby }: {
     readonly bookmark: string | null;
     readonly standby: StandbyUse | null;
   },
-): Batch {
-  if (batch.access === "read write") {
-    const { transaction } = batch;
-    const isRolledBack = transaction.form === "block" && transaction.end === "rollback";
-    return isRolledBack ? batch : { ...batch, wantsBookmark: true };
+): Transaction {
+  if (transaction.access === "read write") {
+    const isRolledBack = transaction.block?.end === "rollback";
+    return isRolledBack ? transaction : { ...transaction, wantsBookmark: true };
   }
   return {
-    ...batch,
+    ...transaction,
     ...(bookmark === null ? {} : { wantsBookmark: true }),
     ...(standby === null ? {} : { standby }),
   };

@@ -6,7 +6,7 @@ import { ServiceError } from "../../base/errors/service_error.ts";
 import { systemClock } from "../../base/lib/clock.ts";
 import { deferred } from "../../base/lib/deferred.ts";
 import { Connection } from "../connection/connection.ts";
-import { type Batch, type BatchResult } from "../batch.ts";
+import { type Transaction, type TransactionResult } from "../transaction.ts";
 import type { Caller, Database } from "../database.ts";
 import type { Transport } from "../transport.ts";
 
@@ -23,9 +23,12 @@ export class UnpooledDatabase implements Database {
 
   constructor(private readonly connect: () => Promise<Transport>) {}
 
-  async transaction(batch: Batch, caller: Caller | null = null): Promise<BatchResult> {
+  async transaction(
+    transaction: Transaction,
+    caller: Caller | null = null,
+  ): Promise<TransactionResult> {
     if (this.#closed) throw errors.cannotConnect("the database was closed");
-    const signal = batch.access === "read only" ? caller?.signal : undefined;
+    const signal = transaction.access === "read only" ? caller?.signal : undefined;
     const deadline = caller?.deadline ?? null;
     const checkTime = () => {
       signal?.throwIfAborted();
@@ -56,7 +59,7 @@ export class UnpooledDatabase implements Database {
     ignoreDeadline = deadline?.onOver(cancel) ?? ignoreDeadline;
     const events = caller?.events ?? null;
     return await new Promise((resolve, reject) =>
-      connection.execute([{ batch, events, resolve, reject }])
+      connection.execute([{ transaction, events, resolve, reject }])
     );
   }
 

@@ -3,7 +3,7 @@ import type { PGlite, PGliteOptions } from "@electric-sql/pglite";
 import { systemClock } from "../../base/lib/clock.ts";
 import { DatabaseError } from "../../base/errors/service_error.ts";
 import { type ParamValue, quoteIdent } from "../../base/sql/fragment.ts";
-import type { OpenTransaction, Statement } from "../batch.ts";
+import type { OpenTransaction, Statement } from "../transaction.ts";
 import {
   connectionSetup,
   type Database,
@@ -28,9 +28,9 @@ export function openEmbedded(
   const engine = engineOf(config, dependencies);
   const pool = poolOf(engine, config);
   return {
-    async transaction(batch, caller) {
-      rejectDeepValues(batch.statements);
-      const result = await pool.transaction(batch, caller);
+    async transaction(transaction, caller) {
+      rejectDeepValues(transaction.statements);
+      const result = await pool.transaction(transaction, caller);
       const { open } = result;
       return open === undefined ? result : { ...result, open: withShallowValues(open) };
     },

@@ -1,7 +1,7 @@
 /** PostgreSQL over a socket, which `npm:pg` opens, encrypts and authenticates. @module */
 import { version } from "../../base/version.ts";
 import { clients } from "../connect/pg_client.ts";
-import { type Batch, metadataBatch, type Statement } from "../batch.ts";
+import { metadataTransaction, type Statement, type Transaction } from "../transaction.ts";
 import {
   connectionSetup,
   type Database,
@@ -114,17 +114,17 @@ function notifications(
     subscribe: (channel, events) => subscribe(channelTargets, channel, events),
     notify: (channel, payload) =>
       config.dbPool > 1
-        ? pool.transaction(notifyBatch(channel, payload)).then(() => {})
+        ? pool.transaction(notifyTransaction(channel, payload)).then(() => {})
         : notify(targets, channel, payload),
   };
 }
 
 function pooledDatabase(pool: Pool, preparation: StatementPreparation) {
   return {
-    transaction: (...[batch, caller]: Parameters<Pool["transaction"]>) => {
+    transaction: (...[transaction, caller]: Parameters<Pool["transaction"]>) => {
       // In other threads, no load begins with the version.
       if (preparation.isUndecided) void preparation.settle();
-      return pool.transaction(batch, caller);
+      return pool.transaction(transaction, caller);
     },
     version: async () => {
       await preparation.settle();
@@ -148,10 +148,10 @@ export function connectPostgres(
 }
 
 /** Sends a notification. Leaves no lines of the pool in the log. */
-function notifyBatch(channel: string, payload: string): Batch {
+function notifyTransaction(channel: string, payload: string): Transaction {
   const text = "select pg_catalog.pg_notify($1, $2)";
   const statement: Statement = { text, params: [channel, payload], use: "none" };
-  return { ...metadataBatch([statement]), isTraced: false };
+  return { ...metadataTransaction([statement]), isTraced: false };
 }
 
 /** Random: behind a pooler, a connection would else execute what another one prepared. */

@@ -2,7 +2,7 @@
 import { errors } from "../../base/errors/catalogue.ts";
 import { systemClock } from "../../base/lib/clock.ts";
 import { beforeDeadline, Deadline } from "../../base/lib/time_limits.ts";
-import { metadataBatch } from "../batch.ts";
+import { metadataTransaction } from "../transaction.ts";
 import type { Settings, Targets } from "../connect/targets.ts";
 import {
   type Database,
@@ -81,7 +81,7 @@ function probeOf(targets: Targets): ServerProbe {
       deadline.begin();
       const { signal } = new AbortController();
       try {
-        const answering = pool.transaction(metadataBatch([statement]), { signal, deadline });
+        const answering = pool.transaction(metadataTransaction([statement]), { signal, deadline });
         const { rows } = await beforeDeadline(answering, deadline, errors);
         return rows.at(-1)?.[0] ?? [];
       } finally {

@@ -1,7 +1,7 @@
 /** Receives the last column of the result row, and of the rows that continue it: collects it, or
  * streams it while it arrives. @module */
 import { BodyStream } from "./body_stream.ts";
-import type { BodyFraming, ResultBody } from "../batch.ts";
+import type { BodyFraming, ResultBody } from "../transaction.ts";
 import type { RowRun } from "../protocol/decoder.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { BodySpool } from "../../base/lib/body_spool.ts";

@@ -1,14 +1,20 @@
-/** One connection: writes batches, each with a Sync of its own, and follows the replies. @module */
+/** One connection: writes transactions, each with a Sync of its own, and follows the replies. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import type { DatabaseFailure } from "../../base/errors/service_error.ts";
-import type { Batch, BatchResult, OpenTransaction, Statement, TransactionEnd } from "../batch.ts";
+import type {
+  OpenTransaction,
+  Statement,
+  Transaction,
+  TransactionEnd,
+  TransactionResult,
+} from "../transaction.ts";
 import type { Clock } from "../../base/lib/clock.ts";
 import type { BodySpool } from "../../base/lib/body_spool.ts";
 import type { Transport } from "../transport.ts";
 
 import { FrameDecoder, type FrameSink } from "../protocol/decoder.ts";
 import { backend } from "../protocol/messages.ts";
-import { BatchExecution, type ExecutionForm, type PendingBatch } from "./execution.ts";
+import { type ExecutionForm, type PendingTransaction, TransactionExecution } from "./execution.ts";
 import type { BodyReceiver, BodyReceiverOptions } from "./body_receiver.ts";
 import {
   duplicateStatement,
@@ -21,10 +27,10 @@ import { cleanupStatements } from "./session_cleanup.ts";
 import { type PreparingOptions, StatementWriter } from "./statement_writer.ts";
 
 export interface ConnectionOptions extends PreparingOptions {
-  /** SQL before the first batch. A pooler without prepared statements would share its effect. */
+  /** SQL before the first transaction. A pooler without prepared statements would share its effect. */
   readonly setup?: string;
   /**
-   * `savepoint`: each batch is a savepoint in the transaction that is open on the transport, and rolls back.
+   * `savepoint`: each is a savepoint in the transaction that is open on the transport, and rolls back.
    * Default: `own`.
    */
   readonly transactions?: "own" | "savepoint";
@@ -39,12 +45,16 @@ export interface ConnectionOptions extends PreparingOptions {
 export interface ConnectionEvents {
   idle(): void;
   closed(reason: string): void;
-  /** Batches that were sent behind another one are to be executed elsewhere. Default: they fail with `001`. */
-  requeued?(batches: readonly PendingBatch[]): void;
+  /** Transactions that were sent behind another one are to be executed elsewhere. Default: they fail with `001`. */
+  requeued?(transactions: readonly PendingTransaction[]): void;
   /** The server did not know a statement that was prepared (26000), or has one of that name (42P05). */
   statementForgotten?(sqlstate: StaleStatement): void;
-  /** The server finished a batch; `bodyLength` is null where it gave no body. */
-  finished?(batch: PendingBatch, result: "success" | "failure", bodyLength: number | null): void;
+  /** The server finished a transaction; `bodyLength` is null where it gave no body. */
+  finished?(
+    transaction: PendingTransaction,
+    result: "success" | "failure",
+    bodyLength: number | null,
+  ): void;
 }
 
 /** Pauses between cancel requests; after the last one the connection closes. */
@@ -57,9 +67,9 @@ export class Connection {
   readonly #decoder: FrameDecoder;
   #state: ConnectionState = "idle";
   /** Executions that were written together, in order; the server is at the first. */
-  #inFlight: BatchExecution[] = [];
+  #inFlight: TransactionExecution[] = [];
   /** Executions that the server refused before they began, to be written once more. */
-  #retries: BatchExecution[] = [];
+  #retries: TransactionExecution[] = [];
   /** SQL that the next write begins with; null once it was sent. */
   #setup: string | null;
   #stopCancel: () => void = () => {};
@@ -87,19 +97,19 @@ export class Connection {
   }
 
   /** In one write. Each of several must be implicit: others leave a transaction open. */
-  execute(batches: readonly PendingBatch[]): void {
+  execute(transactions: readonly PendingTransaction[]): void {
     if (this.#state === "closed") {
-      for (const { reject } of batches) reject(errors.connectionLost(null));
+      for (const { reject } of transactions) reject(errors.connectionLost(null));
       return;
     }
     this.#state = "busy";
     try {
-      for (const { events } of batches) events?.begun();
-      this.#write(batches.map((pending) => this.#executionOf(pending)));
+      for (const { events } of transactions) events?.begun();
+      this.#write(transactions.map((pending) => this.#executionOf(pending)));
     } catch (error) {
       // A value that is too long for the memory leaves half a message behind.
       const reason = error instanceof Error ? error.message : "encoding failed";
-      const unwritten = this.#inFlight.length === 0 ? batches : [];
+      const unwritten = this.#inFlight.length === 0 ? transactions : [];
       this.destroy(reason);
       for (const { reject } of unwritten) reject(errors.connectionLost(reason));
     }
@@ -123,12 +133,12 @@ export class Connection {
   }
 
   /** Returns those still awaited here: the server may have executed them with an effect. */
-  requeuePending(): readonly PendingBatch[] {
+  requeuePending(): readonly PendingTransaction[] {
     this.#requeue(this.#pending().filter(isSafe));
     return this.#inFlight.filter(isAwaited).map(({ pending }) => pending);
   }
 
-  /** The body of the running batch; undefined while none runs. */
+  /** The body of the running transaction; undefined while none runs. */
   get body(): BodyReceiver | undefined {
     return this.#current?.body;
   }
@@ -146,7 +156,7 @@ export class Connection {
     this.events.closed("ended");
   }
 
-  get #current(): BatchExecution | undefined {
+  get #current(): TransactionExecution | undefined {
     return this.#inFlight[0];
   }
 
@@ -163,12 +173,12 @@ export class Connection {
     return this.options.transactions === "savepoint";
   }
 
-  #executionOf(pending: PendingBatch, isRetry = false): BatchExecution {
-    const { batch } = pending;
+  #executionOf(pending: PendingTransaction, isRetry = false): TransactionExecution {
+    const { transaction } = pending;
     const shared: ExecutionForm = this.#usesSavepoints ? "savepoint" : "block";
-    const form = this.#sharesSession ? shared : batch.transaction.form;
-    const cleanup = batch.mayChangeSession === true ? this.#cleanupOf(batch) : [];
-    return new BatchExecution(pending, {
+    const form = this.#sharesSession || transaction.block !== null ? shared : "implicit";
+    const cleanup = transaction.mayChangeSession === true ? this.#cleanupOf(transaction) : [];
+    return new TransactionExecution(pending, {
       form,
       body: this.#bodyOptions(pending),
       isRetry,
@@ -176,18 +186,18 @@ export class Connection {
     });
   }
 
-  #cleanupOf({ access }: Batch): readonly Statement[] {
+  #cleanupOf({ access }: Transaction): readonly Statement[] {
     const kept = { names: this.options.prepare, defaults: this.#connectionSetup !== null };
     return cleanupStatements(kept, access);
   }
 
-  #bodyOptions({ batch }: PendingBatch): BodyReceiverOptions {
+  #bodyOptions({ transaction }: PendingTransaction): BodyReceiverOptions {
     const { clock, freesChunks = false, spool = null } = this.options;
-    const mayStream = batch.access === "read only" && batch.body === "stream";
+    const mayStream = transaction.access === "read only" && transaction.body === "stream";
     return { transport: this.transport, mayStream, freesChunks, spool, now: clock.now };
   }
 
-  #write(executions: BatchExecution[]): void {
+  #write(executions: TransactionExecution[]): void {
     this.#inFlight = executions;
     if (executions.some(({ cleanupBehind }) => cleanupBehind.length > 0)) {
       const last = this.#executionOf(nothing);
@@ -201,15 +211,15 @@ export class Connection {
   }
 
   /** Executions behind the running one, and those that are to be written once more. */
-  #pending(): readonly BatchExecution[] {
+  #pending(): readonly TransactionExecution[] {
     return [...this.#retries, ...this.#inFlight.slice(1)].filter(({ isSettled }) => !isSettled);
   }
 
-  #requeue(executions: readonly BatchExecution[]): void {
+  #requeue(executions: readonly TransactionExecution[]): void {
     if (executions.length === 0) return;
-    const batches = executions.map((execution) => execution.requeue());
-    if (this.events.requeued !== undefined) return this.events.requeued(batches);
-    for (const { reject } of batches) reject(errors.connectionLost(null));
+    const transactions = executions.map((execution) => execution.requeue());
+    if (this.events.requeued !== undefined) return this.events.requeued(transactions);
+    for (const { reject } of transactions) reject(errors.connectionLost(null));
   }
 
   #receive(chunk: Uint8Array): void {
@@ -226,10 +236,10 @@ export class Connection {
   }
 
   /** Whether a body has begun to arrive that is too large to wait for its end. */
-  #isStreamable(execution: BatchExecution): boolean {
-    const { batch, body, failure, isSettled, isEndSent } = execution;
+  #isStreamable(execution: TransactionExecution): boolean {
+    const { transaction, body, failure, isSettled, isEndSent } = execution;
     return !isSettled && failure === null && isEndSent && body.isLarge &&
-      batch.access === "read only" && batch.body === "stream";
+      transaction.access === "read only" && transaction.body === "stream";
   }
 
   #frameSink(): FrameSink {
@@ -286,7 +296,7 @@ export class Connection {
     const current = this.#current;
     if (current === undefined) return this.destroy(failure.message);
     if (this.#isSettingUp && !endsConnection(failure)) return;
-    // Terminated after COMMIT was confirmed: the batch is done.
+    // Terminated after COMMIT was confirmed: the transaction is done.
     if (current.hasEnded) {
       current.resolve();
       return endsConnection(failure) ? undefined : this.destroy(failure.message);
@@ -320,13 +330,13 @@ export class Connection {
     this.#finished(current);
   }
 
-  #endFailed(current: BatchExecution, status: number): void {
+  #endFailed(current: TransactionExecution, status: number): void {
     const { mayRetry } = current;
     const isOpen = this.#usesSavepoints
       ? !current.isRollingBack || status !== openStatus
       : status !== idleStatus;
     // A write that is sent again must not find the locks of this one.
-    const awaitsRollback = isOpen && current.batch.access === "read write";
+    const awaitsRollback = isOpen && current.transaction.access === "read write";
     if (!mayRetry && !awaitsRollback) current.reject(current.failure);
     if (isOpen) {
       if (current.isRollingBack) return this.destroy("ROLLBACK failed");
@@ -343,7 +353,7 @@ export class Connection {
     this.#finished(current);
   }
 
-  #opened(execution: BatchExecution): OpenTransaction {
+  #opened(execution: TransactionExecution): OpenTransaction {
     return {
       send: (statements) => this.#continue(execution, statements, null),
       end: (end, last = []) => this.#continue(execution, last, end),
@@ -352,10 +362,10 @@ export class Connection {
 
   /** Sends further statements of an open transaction. */
   #continue(
-    execution: BatchExecution,
+    execution: TransactionExecution,
     statements: readonly Statement[],
     end: TransactionEnd | null,
-  ): Promise<BatchResult> {
+  ): Promise<TransactionResult> {
     return new Promise((resolve, reject) => {
       if (execution !== this.#current || !execution.awaitsStep) {
         return reject(execution.failure ?? errors.connectionLost(null));
@@ -370,10 +380,10 @@ export class Connection {
   }
 
   /** The server continues with the next execution, or is idle. */
-  #finished({ pending, failure, body }: BatchExecution): void {
+  #finished({ pending, failure, body }: TransactionExecution): void {
     const [changed] = this.#changedParameters;
     if (changed !== undefined && !this.#inFlight[1]?.beginsClean) {
-      // Batches behind it may have been read or answered in another encoding or style.
+      // Transactions behind it may have been read or answered in another encoding or style.
       return this.destroy(`a function changed ${changed}`);
     }
     if (pending !== nothing) {
@@ -384,7 +394,7 @@ export class Connection {
     if (this.#inFlight.length > 0) return;
     const retries = this.#retries.filter(({ isSettled }) => !isSettled);
     const [next] = retries;
-    // One at a time: a batch may have another form than the others.
+    // One at a time: a transaction may have another form than the others.
     this.#retries = retries.slice(1);
     if (next !== undefined) return this.#retry(next);
     this.#state = "idle";
@@ -392,7 +402,7 @@ export class Connection {
   }
 
   /** Writes an execution once more; the one before it may have changed the defaults again. */
-  #retry(execution: BatchExecution): void {
+  #retry(execution: TransactionExecution): void {
     this.#setup = this.#connectionSetup;
     this.#write([execution]);
   }
@@ -401,7 +411,7 @@ export class Connection {
     if (this.#state === "closed") return;
     this.#state = "closed";
     const current = this.#current;
-    // The server had not begun this one: its error is not the result of the batch.
+    // The server had not begun this one: its error is not the result of the transaction.
     const isUnbegun = current !== undefined && (current.mayRetry || current.wasTerminatedUnbegun);
     const unbegun = isUnbegun ? [current] : [];
     const pending = [...unbegun, ...this.#pending()];
@@ -417,7 +427,7 @@ export class Connection {
   }
 }
 
-function failWith(execution: BatchExecution, reason: string): void {
+function failWith(execution: TransactionExecution, reason: string): void {
   const failure = execution.failure ?? errors.connectionLost(reason);
   if (execution.body.streaming) execution.body.fail(failure);
   if (execution.hasEnded) execution.resolve();
@@ -433,10 +443,10 @@ const keptParameters = new Set([
 ]);
 
 /** Follows an implicit transaction that may have left something to the session. */
-const nothing: PendingBatch = {
-  batch: {
+const nothing: PendingTransaction = {
+  transaction: {
     access: "read only",
-    transaction: { form: "implicit" },
+    block: null,
     statements: [],
     body: "hold",
     retry: "never",
@@ -451,12 +461,13 @@ const idleStatus = 0x49;
 /** Within a transaction. */
 const openStatus = 0x54;
 
-/** Whether a batch may be sent again although the server may have executed it. */
-function isSafe({ batch, isRetry, mayRetry }: BatchExecution): boolean {
-  return isRetry || mayRetry || (batch.access === "read only" && batch.retry === "safe");
+/** Whether a transaction may be sent again although the server may have executed it. */
+function isSafe({ transaction, isRetry, mayRetry }: TransactionExecution): boolean {
+  return isRetry || mayRetry ||
+    (transaction.access === "read only" && transaction.retry === "safe");
 }
 
-function isAwaited({ isSettled, body }: BatchExecution): boolean {
+function isAwaited({ isSettled, body }: TransactionExecution): boolean {
   return !isSettled || body.streaming;
 }
 

@@ -1,11 +1,8 @@
-/** The execution of one batch on a connection: which statement the server is at, and what it
+/** The execution of one transaction on a connection: which statement the server is at, and what it
  * returned. @module */
 import { DatabaseError, type DatabaseFailure } from "../../base/errors/service_error.ts";
 import type {
   AccessMode,
-  Batch,
-  BatchEvents,
-  BatchResult,
   BodyFraming,
   IsolationLevel,
   OpenTransaction,
@@ -13,10 +10,12 @@ import type {
   ResultColumns,
   ResultUse,
   Statement,
+  Transaction,
   TransactionEnd,
-  TransactionForm,
+  TransactionEvents,
+  TransactionResult,
   WalPosition,
-} from "../batch.ts";
+} from "../transaction.ts";
 import type { RowRun } from "../protocol/decoder.ts";
 import { joinText } from "../protocol/messages.ts";
 import { BodyReceiver, type BodyReceiverOptions } from "./body_receiver.ts";
@@ -25,14 +24,14 @@ import { HeldResults } from "./held_results.ts";
 import type { ServerError } from "../protocol/server_error.ts";
 
 export interface ResultSettler {
-  readonly resolve: (result: BatchResult) => void;
+  readonly resolve: (result: TransactionResult) => void;
   readonly reject: (error: unknown) => void;
 }
 
-export interface PendingBatch extends ResultSettler {
-  readonly batch: Batch;
+export interface PendingTransaction extends ResultSettler {
+  readonly transaction: Transaction;
   /** Default: no receiver. */
-  readonly events?: BatchEvents | null;
+  readonly events?: TransactionEvents | null;
 }
 
 export interface StatementInFlight {
@@ -54,22 +53,22 @@ const noRows: TextRows = [];
 const noBody: ResultBody = { length: null, content: new Uint8Array(0) };
 
 /** How an execution is delimited: as its transaction says, or by a savepoint. */
-export type ExecutionForm = TransactionForm | "savepoint";
+export type ExecutionForm = "implicit" | "block" | "savepoint";
 
 /** State of the promises of the results. */
 type Settlement = "pending" | "resolved" | "rejected" | "requeued";
 
-/** One batch that was sent, up to the end of its transaction. */
-export class BatchExecution {
-  readonly pending: PendingBatch;
+/** One transaction that was sent, up to its end. */
+export class TransactionExecution {
+  readonly pending: PendingTransaction;
   readonly form: ExecutionForm;
-  /** True for the second attempt of a batch whose first one the server refused before it began. */
+  /** True for the second attempt of a transaction whose first one the server refused before it began. */
   readonly isRetry: boolean;
   body: BodyReceiver;
   /** Whether ROLLBACK was sent after an error. */
   isRollingBack = false;
   failure: unknown = null;
-  /** Whether the server ended the connection while it was at this batch, and came no further. */
+  /** Whether the server ended the connection while it was at this transaction, and came no further. */
   wasTerminated = false;
   readonly #bodyOptions: BodyReceiverOptions;
   #settlement: Settlement = "pending";
@@ -78,11 +77,11 @@ export class BatchExecution {
   #statements: readonly StatementInFlight[] = [];
   /** Undo what functions leave to the session. */
   readonly #cleanup: readonly Statement[];
-  /** Number of statements that undo what the batches before it left. */
+  /** Number of statements that undo what the transactions before it left. */
   #cleanupLength = 0;
   /** Place behind the statement that ends the transaction. */
   #endPosition = 0;
-  /** Number of statements that the connection put before those of the batch: BEGIN, a check of the position. */
+  /** Number of statements that the connection put before those of the transaction: BEGIN, a check of the position. */
   #preambleLength = 0;
   /** Place of the statement that reads the position behind the transaction; null without one. */
   #positionReading: number | null = null;
@@ -93,11 +92,11 @@ export class BatchExecution {
   #hasBegun = false;
   /** Whether the server ended the connection before it began. */
   #isTerminatedUnbegun = false;
-  /** Whether a statement of the batch that runs user-defined code was completed. */
+  /** Whether a statement of the transaction that runs user-defined code was completed. */
   #hasRunUserCode = false;
   /** Whether a part of the result was handed out. */
   #hasAnswered = false;
-  /** Whether the server refused the batch although none of its effects had begun. */
+  /** Whether the server refused the transaction although none of its effects had begun. */
   #isRefusedUnbegun = false;
   #columns: ResultColumns = [];
   #isBodyTaken = false;
@@ -109,12 +108,12 @@ export class BatchExecution {
   readonly #held: HeldResults;
 
   constructor(
-    pending: PendingBatch,
+    pending: PendingTransaction,
     { form, body, isRetry = false, cleanup = [] }: {
       readonly form: ExecutionForm;
       readonly body: BodyReceiverOptions;
       readonly isRetry?: boolean;
-      /** Default: none, for a batch that leaves nothing. */
+      /** Default: none, for a transaction that leaves nothing. */
       readonly cleanup?: readonly Statement[];
     },
   ) {
@@ -124,15 +123,15 @@ export class BatchExecution {
     this.#cleanup = cleanup;
     this.#bodyOptions = body;
     this.body = new BodyReceiver(body);
-    this.#held = new HeldResults(body, pending.batch.maxHeldBytes);
-    const { statements, transaction } = pending.batch;
+    this.#held = new HeldResults(body, pending.transaction.maxHeldBytes);
+    const { statements, block } = pending.transaction;
     this.#rows = statements.map(() => noRows);
-    this.#end = transaction.form === "block" ? transaction.end : "commit";
+    this.#end = block?.end ?? "commit";
     this.#settler = pending;
   }
 
-  get batch(): Batch {
-    return this.pending.batch;
+  get transaction(): Transaction {
+    return this.pending.transaction;
   }
 
   get isEndSent(): boolean {
@@ -152,23 +151,23 @@ export class BatchExecution {
     return this.#statements[this.#position];
   }
 
-  /** The statements that the batch behind an implicit transaction begins with; a block has them at its end. */
+  /** The statements that the next transaction begins with if this one is implicit; a block has them at its end. */
   get cleanupBehind(): readonly Statement[] {
     return this.form === "implicit" ? this.#cleanup : [];
   }
 
-  /** Whether the server is at a statement that undoes what the batches before it left. */
+  /** Whether the server is at a statement that undoes what the transactions before it left. */
   get isCleaning(): boolean {
     return this.#position < this.#cleanupLength;
   }
 
-  /** Whether it begins by undoing what the batches before it left. */
+  /** Whether it begins by undoing what the transactions before it left. */
   get beginsClean(): boolean {
     return this.#cleanupLength > 0;
   }
 
   statementsToSend(cleanup: readonly Statement[] = []): readonly Statement[] {
-    const { statements, walPosition } = this.batch;
+    const { statements, walPosition } = this.transaction;
     this.#cleanupLength = cleanup.length;
     if (this.form === "implicit" && walPosition === undefined) {
       this.#preambleLength = cleanup.length;
@@ -191,12 +190,12 @@ export class BatchExecution {
   }
 
   #preamble(): readonly Statement[] {
-    const { transaction, access, walPosition } = this.batch;
+    const { block, access, walPosition } = this.transaction;
     if (this.form === "savepoint") return savepointStatements[access];
     const min = walPosition?.minReplayed ?? null;
     const checks = min === null ? [] : [positionCheck(min)];
     if (this.form === "implicit") return checks;
-    const isolation = transaction.form === "block" ? transaction.isolation : "read committed";
+    const isolation = block?.isolation ?? "read committed";
     const begin = beginStatements[access][isolation];
     if (min === null || isolation === "read committed") return [begin, ...checks];
     // The snapshot of the whole transaction would be older than the position that the check sees.
@@ -210,9 +209,9 @@ export class BatchExecution {
     return [...ended, ...this.#blockCleanup];
   }
 
-  /** Adds the statement that reads the position, if the batch wants it and its transaction does not roll back. */
+  /** Adds the statement that reads the position, if the transaction wants it and does not roll back. */
   #withPosition(statements: readonly Statement[]): readonly Statement[] {
-    if (!this.batch.walPosition?.isReturned || this.#end === "rollback") return statements;
+    if (!this.transaction.walPosition?.isReturned || this.#end === "rollback") return statements;
     this.#positionReading = statements.length;
     // Behind COMMIT it runs as the login role.
     return [...statements, { ...positionStatement, isUnnamed: this.#blockCleanup.length > 0 }];
@@ -279,7 +278,7 @@ export class BatchExecution {
     return this.#position - this.#preambleLength;
   }
 
-  /** ErrorResponse: the server skips the rest of the batch. */
+  /** ErrorResponse: the server skips the rest of the transaction. */
   failed(error: ServerError): void {
     const { failure } = error;
     this.wasTerminated ||= error.isFatal;
@@ -308,18 +307,18 @@ export class BatchExecution {
     return this.form === "implicit" && isFirst && sqlstate === activeTransaction;
   }
 
-  /** Whether the batch is to be sent once more: nothing that a client could notice has happened. */
+  /** Whether the transaction is to be sent once more: nothing that a client could notice has happened. */
   get mayRetry(): boolean {
     return this.#isRefusedUnbegun && !this.isRetry && !this.isSettled && !this.#hasAnswered;
   }
 
-  /** Whether the server ended the connection before it executed anything of the batch. */
+  /** Whether the server ended the connection before it executed anything of the transaction. */
   get wasTerminatedUnbegun(): boolean {
     return this.#isTerminatedUnbegun && !this.isSettled;
   }
 
   get hasEnded(): boolean {
-    const isCertain = this.form === "block" || this.batch.access === "read only";
+    const isCertain = this.form === "block" || this.transaction.access === "read only";
     const isSent = this.#statements.length > 0;
     return isSent && isCertain && this.isEndSent && this.failure === null &&
       this.#position >= (this.#positionReading ?? this.#endPosition);
@@ -332,7 +331,7 @@ export class BatchExecution {
     this.#settler!.resolve(this.#result(null));
   }
 
-  #result(open: OpenTransaction | null): BatchResult {
+  #result(open: OpenTransaction | null): TransactionResult {
     const body = this.#isBodyTaken ? noBody : this.body.take();
     this.#isBodyTaken = true;
     const result = { end: this.#end, columns: this.#columns, body, rows: this.#rows };
@@ -347,7 +346,7 @@ export class BatchExecution {
     this.#settler?.reject(error);
   }
 
-  requeue(): PendingBatch {
+  requeue(): PendingTransaction {
     this.#settlement = "requeued";
     return this.pending;
   }

@@ -1,10 +1,10 @@
 /** Receives the results of statements with `use: "held"`, one after the other. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import type { ServiceError } from "../../base/errors/service_error.ts";
-import type { BodyFraming, HeldResult, ResultColumns } from "../batch.ts";
+import type { BodyFraming, HeldResult, ResultColumns } from "../transaction.ts";
 import { BodyReceiver, type BodyReceiverOptions } from "./body_receiver.ts";
 
-/** The held results of one batch. All of them together have at most `maxBytes`. */
+/** The held results of one transaction. All of them together have at most `maxBytes`. */
 export class HeldResults {
   #bytes = 0;
   #columns: ResultColumns = [];

@@ -15,7 +15,7 @@ const shareAfterEviction = 0.9;
 
 /**
  * Names of prepared statements of one connection, at most `limit`; the least recently used ones are
- * evicted. A text and the context that it is planned in identify a statement: see `Batch.planContext`.
+ * evicted. A text and the context that it is planned in identify a statement: see `Transaction.planContext`.
  */
 export class PreparedStatements {
   readonly #byContext = new Map<string | null, Map<string, PreparedStatement>>();

@@ -1,12 +1,12 @@
-/** A database on one connection with an open transaction, whose batches are savepoints. @module */
+/** A database on one connection with an open transaction, in which each further transaction is a savepoint. @module */
 import { readVersion } from "../server_version.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { systemClock } from "../../base/lib/clock.ts";
-import { type Batch, type BatchResult } from "../batch.ts";
+import { type Transaction, type TransactionResult } from "../transaction.ts";
 import type { Caller, Database, PoolCounts } from "../database.ts";
 import type { Transport } from "../transport.ts";
 import { Connection } from "./connection.ts";
-import type { PendingBatch } from "./execution.ts";
+import type { PendingTransaction } from "./execution.ts";
 import { ConnectionClosedError, SqlSession } from "./sql_session.ts";
 
 const options = {
@@ -17,8 +17,8 @@ const options = {
 } as const;
 
 /**
- * Runs one batch after the other. A batch sees what was written to the transaction before, and nothing of
- * other batches. Isolation levels are those of the transaction, and bodies are whole.
+ * Runs one transaction after the other. A transaction sees what was written to the open one before, and nothing of
+ * other transactions. Isolation levels are those of the transaction, and bodies are whole.
  */
 export class SavepointDatabase implements Database {
   /** A notification ends with its transaction, which rolls back. */
@@ -45,11 +45,11 @@ export class SavepointDatabase implements Database {
     return new SqlSession(this.transport);
   }
 
-  transaction(batch: Batch, caller: Caller | null = null): Promise<BatchResult> {
-    rejectControl(batch);
+  transaction(transaction: Transaction, caller: Caller | null = null): Promise<TransactionResult> {
+    rejectControl(transaction);
     return new Promise((resolve, reject) => {
       const events = caller?.events ?? null;
-      const pending = { batch: held(batch), events, resolve, reject };
+      const pending = { transaction: held(transaction), events, resolve, reject };
       this.#queue = this.#queue.then(() => this.#execute(pending, caller));
     });
   }
@@ -69,12 +69,12 @@ export class SavepointDatabase implements Database {
     return { max: 1, open, inUse: open, waiting: 0, timeouts: 0 };
   }
 
-  /** Waits for the batches so far. The transaction stays open. */
+  /** Waits for the transactions so far. The open one stays open. */
   async close(): Promise<void> {
     await this.#queue;
   }
 
-  #execute(pending: PendingBatch, caller: Caller | null): Promise<void> {
+  #execute(pending: PendingTransaction, caller: Caller | null): Promise<void> {
     const connection = this.#connection;
     if (connection.state === "closed") {
       return Promise.resolve(pending.reject(errors.connectionLost(null)));
@@ -86,13 +86,15 @@ export class SavepointDatabase implements Database {
   }
 }
 
-/** Returns a batch whose result is whole and that is executed once. */
-function held(batch: Batch): Batch {
-  return batch.access === "read only" ? { ...batch, body: "hold", retry: "never" } : batch;
+/** Returns a transaction whose result is whole and that is executed once. */
+function held(transaction: Transaction): Transaction {
+  return transaction.access === "read only"
+    ? { ...transaction, body: "hold", retry: "never" }
+    : transaction;
 }
 
 /** Throws an `Error` for a statement that would end the transaction. */
-function rejectControl({ statements }: Batch): void {
+function rejectControl({ statements }: Transaction): void {
   const control = statements.find(({ text }) => endsTransaction(text));
   if (control !== undefined) throw new Error(`cannot run in a savepoint: ${control.text}`);
 }

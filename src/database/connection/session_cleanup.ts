@@ -1,6 +1,6 @@
 /** The statements that undo what functions have left to the session. Sources: PostgreSQL documentation,
  * "DISCARD", and the view `pg_prepared_statements`. @module */
-import type { AccessMode, Statement } from "../batch.ts";
+import type { AccessMode, Statement } from "../transaction.ts";
 
 /** The state that a connection keeps between transactions. */
 export interface KeptState {

@@ -1,9 +1,9 @@
 /** Encodes executions into one write, and prepares each statement at its first use. @module */
 import { getOrMake } from "../../base/lib/group_by.ts";
-import type { Statement } from "../batch.ts";
+import type { Statement } from "../transaction.ts";
 import { FrameEncoder } from "../protocol/encoder.ts";
 import { binaryFormat, textFormat } from "../protocol/messages.ts";
-import type { BatchExecution, StatementInFlight } from "./execution.ts";
+import type { StatementInFlight, TransactionExecution } from "./execution.ts";
 import { PreparedStatements } from "./prepared_statements.ts";
 
 export interface PreparingOptions {
@@ -21,18 +21,18 @@ export interface PreparingOptions {
 const maxPreparedLength = 8192;
 
 interface Preparation {
-  readonly execution: BatchExecution;
+  readonly execution: TransactionExecution;
   readonly name: string;
 }
 
 /** Those of one write, by context and text. */
 type Preparations = Map<string | null, Map<string, Preparation>>;
 
-/** Where in a write, and in a batch, the next statement is. */
+/** Where in a write, and in a transaction, the next statement is. */
 interface WritePlace {
-  readonly execution: BatchExecution;
+  readonly execution: TransactionExecution;
   readonly preparations: Preparations;
-  /** `rank` of the oldest prepared statement that the batch uses so far. */
+  /** `rank` of the oldest prepared statement that the transaction uses so far. */
   oldestRank: number;
   isBehindUserCode: boolean;
 }
@@ -54,14 +54,14 @@ export class StatementWriter {
   }
 
   /** Encodes executions behind `setup`, a simple query. The bytes are valid until the next call. */
-  write(executions: readonly BatchExecution[], setup: string | null): readonly Uint8Array[] {
+  write(executions: readonly TransactionExecution[], setup: string | null): readonly Uint8Array[] {
     if (setup !== null) {
       this.#encoder.query(setup);
       this.#unnamed = null;
     }
     this.#closeStatements();
     const preparations: Preparations = new Map();
-    // A batch that fails rolls back what it has undone.
+    // A transaction that fails rolls back what it has undone.
     let cleanup: readonly Statement[] = [];
     for (const execution of executions) {
       const place = { execution, preparations, oldestRank: Infinity, isBehindUserCode: false };
@@ -77,7 +77,7 @@ export class StatementWriter {
 
   /** Encodes further statements of a transaction, unprepared. The bytes are valid until the next call. */
   writeStatements(
-    execution: BatchExecution,
+    execution: TransactionExecution,
     statements: readonly Statement[],
   ): readonly Uint8Array[] {
     for (const statement of statements) {
@@ -116,15 +116,15 @@ export class StatementWriter {
   #statement(statement: Statement, place: WritePlace): StatementInFlight {
     const { execution, preparations } = place;
     const { text, use, runsUserCode = false, isShared = false } = statement;
-    const context = isShared ? null : statement.planContext ?? execution.batch.planContext;
-    // A retry relies on no statement that the batch before it could deallocate.
+    const context = isShared ? null : statement.planContext ?? execution.transaction.planContext;
+    // A retry relies on no statement that the transaction before it could deallocate.
     const isKept = this.#prepare && !execution.isRetry && statement.isUnnamed !== true &&
       text.length <= maxPreparedLength &&
       statement.hasValues !== true;
     const preparation = isKept ? preparations.get(context)?.get(text) : undefined;
     const known = isKept ? this.#known(context, text, place) : undefined;
     place.isBehindUserCode ||= runsUserCode;
-    // The server skips the Parse of another batch if that batch fails earlier.
+    // The server skips the Parse of another transaction if that transaction fails earlier.
     const usable = known ?? (preparation?.execution === execution ? preparation.name : undefined);
     const isPreparing = isKept && usable === undefined && preparation === undefined;
     const name = usable ?? (isPreparing ? this.#prepared.freshName() : "");
@@ -141,8 +141,8 @@ export class StatementWriter {
   }
 
   /**
-   * Returns the name of a prepared statement. A function of an earlier batch may have deallocated all. A
-   * batch that finds this out behind user-defined code cannot be sent again, so a statement there must not be
+   * Returns the name of a prepared statement. A function of an earlier transaction may have deallocated all. A
+   * transaction that finds this out behind user-defined code cannot be sent again, so a statement there must not be
    * older than those that the server has executed before.
    */
   #known(context: string | null, text: string, place: WritePlace): string | undefined {

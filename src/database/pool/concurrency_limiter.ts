@@ -1,6 +1,6 @@
-/** How long batches take, how many connections carry short ones at a time, and how many of these share a
+/** How long transactions take, how many connections carry short ones at a time, and how many of these share a
  * write: one for several saves work on both sides, and processes compete less for processors. @module */
-import type { Batch } from "../batch.ts";
+import type { Transaction } from "../transaction.ts";
 
 const minConnections = 2;
 /** Each of these of service time, or of round trip above `nearMs`, adds a connection. */
@@ -9,13 +9,13 @@ const stepMs = 0.2;
 const singleConnectionMs = 0.05;
 /** Up to this round trip the server counts as near. */
 const nearMs = 0.3;
-/** Most batches of a write. Writes wait for locks, and a batch behind one that waits cannot be moved. */
-const maxBatches = { reads: 16, writes: 4 } as const;
+/** Most transactions of a write. Writes wait for locks, and a transaction behind one that waits cannot be moved. */
+const maxTransactions = { reads: 16, writes: 4 } as const;
 /** Most service time of a write, in milliseconds. */
 const maxWriteMs = 1;
 
-/** The batches that share a write are all reads or all writes. */
-export type PipelineClass = keyof typeof maxBatches;
+/** The transactions that share a write are all reads or all writes. */
+export type PipelineClass = keyof typeof maxTransactions;
 
 export interface Load {
   readonly serviceTimeMs: number;
@@ -23,7 +23,7 @@ export interface Load {
   readonly maxConnections: number;
 }
 
-/** Returns how many connections may carry batches of one kind at a time. */
+/** Returns how many connections may carry transactions of one kind at a time. */
 export function connectionLimit({ serviceTimeMs, roundTripMs, maxConnections }: Load): number {
   const wayMs = Math.max(0, roundTripMs - nearMs);
   if (serviceTimeMs < singleConnectionMs && wayMs === 0) return 1;
@@ -31,7 +31,7 @@ export function connectionLimit({ serviceTimeMs, roundTripMs, maxConnections }: 
   return Math.min(maxConnections, limit);
 }
 
-/** Returns how many of `waiting` batches of one kind share the next write. */
+/** Returns how many of `waiting` transactions of one kind share the next write. */
 export function pipelineLength(
   pipeline: PipelineClass,
   { serviceTimeMs, waiting, freeConnections }: {
@@ -42,7 +42,7 @@ export function pipelineLength(
 ): number {
   const byTime = Math.ceil(maxWriteMs / Math.max(serviceTimeMs, 0.001));
   const byQueue = Math.ceil(waiting / Math.max(1, freeConnections));
-  return Math.max(1, Math.min(maxBatches[pipeline], byTime, byQueue));
+  return Math.max(1, Math.min(maxTransactions[pipeline], byTime, byQueue));
 }
 
 /** Sums of fractions are not exact. */
@@ -79,13 +79,13 @@ export class ConcurrencyLimiter {
 /** Larger bodies are large: PostgreSQL sends one of this size in about 6 ms. */
 const minLargeBytes = 1024 * 1024;
 /** After a large body, this many smaller ones of its kind show that the kind is not large. */
-const largeKindBatches = 100;
+const largeKindTransactions = 100;
 
-/** At most half of the connections carry large bodies: short batches would wait for their end. */
+/** At most half of the connections carry large bodies: short transactions would wait for their end. */
 export class LargeBodies {
   readonly #maxConnections: number;
   #inUse = 0;
-  /** Kinds of batches that were measured: how many more small bodies until they count as small. */
+  /** Kinds of transactions that were measured: how many more small bodies until they count as small. */
   readonly #kinds = new WeakMap<object, number>();
 
   constructor(poolSize: number) {
@@ -98,17 +98,17 @@ export class LargeBodies {
   }
 
   /** Whether the kind had one lately; before the first measurement, whether rows are unlimited. */
-  isExpected({ kind, access, statements }: Batch): boolean {
+  isExpected({ kind, access, statements }: Transaction): boolean {
     if (kind === null || access !== "read only") return false;
     const left = this.#kinds.get(kind);
     return left === undefined ? statements.some(({ framing }) => framing !== undefined) : left > 0;
   }
 
   /** Records the length of a body that was sent to its end. */
-  record({ kind }: Batch, bytes: number): void {
+  record({ kind }: Transaction, bytes: number): void {
     if (kind === null) return;
     const left = this.#kinds.get(kind) ?? 0;
-    this.#kinds.set(kind, bytes > minLargeBytes ? largeKindBatches : Math.max(0, left - 1));
+    this.#kinds.set(kind, bytes > minLargeBytes ? largeKindTransactions : Math.max(0, left - 1));
   }
 
   acquire(): void {
@@ -120,7 +120,7 @@ export class LargeBodies {
   }
 }
 
-/** A batch above this resets the estimate: its kind has to prove again that it is short. */
+/** A transaction above this resets the estimate: its kind has to prove again that it is short. */
 const resetAboveMs = 20;
 /** Kinds below this are short. */
 const maxShortMs = 1;
@@ -130,10 +130,10 @@ const minSamples = 2;
 const growth = 1.01;
 /** Milliseconds by which it grows as well, so that it leaves 0. */
 const minGrowthMs = 0.0002;
-/** After a batch that delayed others, this many have to run alone before its kind is pipelined again. */
-const cooldownBatches = 1000;
+/** After a transaction that delayed others, this many have to run alone before its kind is pipelined again. */
+const cooldownTransactions = 1000;
 
-/** Service time of one kind of batch in milliseconds: a decaying minimum, without the network. */
+/** Service time of one kind of transaction in milliseconds: a decaying minimum, without the network. */
 export class ServiceTime {
   #ms = Infinity;
   #samples = 0;
@@ -144,7 +144,7 @@ export class ServiceTime {
     return this.#ms;
   }
 
-  /** Whether a batch of this kind can be expected to end soon. */
+  /** Whether a transaction of this kind can be expected to end soon. */
   get isShort(): boolean {
     return this.#cooldown === 0 && this.#samples >= minSamples && this.#ms < maxShortMs;
   }
@@ -155,13 +155,13 @@ export class ServiceTime {
     this.#ms = ms > resetAboveMs ? ms : Math.min(this.#ms * growth + minGrowthMs, ms);
   }
 
-  /** Records that a batch held up others, by a lock or by the size of its result. */
+  /** Records that a transaction held up others, by a lock or by the size of its result. */
   recordDelay(): void {
-    this.#cooldown = cooldownBatches;
+    this.#cooldown = cooldownTransactions;
   }
 }
 
-/** The time a message takes to the server and back: the least that any batch took lately. */
+/** The time a message takes to the server and back: the least that any transaction took lately. */
 export class MinRoundTrip {
   #ms = Infinity;
 
@@ -170,14 +170,14 @@ export class MinRoundTrip {
     return this.#ms === Infinity ? 0 : this.#ms;
   }
 
-  /** Records what one write took up to its last reply; returns the service time of each of its batches. */
-  serviceTime(ms: number, batches: number): number {
-    if (batches === 1) {
+  /** Records what one write took up to its last reply; returns the service time of each of its transactions. */
+  serviceTime(ms: number, transactions: number): number {
+    if (transactions === 1) {
       this.#ms = Math.min(this.#ms * 1.001, ms);
       return ms - this.#ms;
     }
-    // The minimum was measured too high if several batches took less.
-    const roundTrip = ms < this.#ms ? ms / batches : this.#ms;
-    return (ms - roundTrip) / (batches - 1);
+    // The minimum was measured too high if several transactions took less.
+    const roundTrip = ms < this.#ms ? ms / transactions : this.#ms;
+    return (ms - roundTrip) / (transactions - 1);
   }
 }

@@ -1,5 +1,5 @@
-/** A pool of connections with a fair queue: the batch that has waited longest is executed first.
- * Short batches that wait are pipelined: several share a write, each with a Sync of its own.
+/** A pool of connections with a fair queue: the transaction that has waited longest is executed first.
+ * Short transactions that wait are pipelined: several share a write, each with a Sync of its own.
  * @module */
 import { readVersion } from "../server_version.ts";
 import type { Clock } from "../../base/lib/clock.ts";
@@ -12,7 +12,7 @@ import { Connection, type ConnectionOptions } from "../connection/connection.ts"
 import type { ResultSettler } from "../connection/execution.ts";
 import type { StaleStatement } from "../protocol/server_error.ts";
 import { maxHeldBytes } from "../connection/body_receiver.ts";
-import { type Batch, type BatchResult, metadataBatch } from "../batch.ts";
+import { metadataTransaction, type Transaction, type TransactionResult } from "../transaction.ts";
 import type {
   Caller,
   Database,
@@ -44,7 +44,7 @@ import {
   traceStep,
   workSince,
 } from "./pooled_connection.ts";
-import { pipelineOf, type QueuedBatch, WaitQueue } from "./wait_queue.ts";
+import { pipelineOf, type QueuedTransaction, WaitQueue } from "./wait_queue.ts";
 
 /** How a pool behaves. Times in milliseconds; `Infinity` is never. */
 export interface PoolOptions extends Omit<ConnectionOptions, "clock"> {
@@ -74,12 +74,12 @@ const stallCheckMs = 1000;
 /** After a refusal a pool with open connections makes do with these for this time. */
 const refusalPauseMs = 1000;
 const slowCheckMs = 10;
-/** A short batch that takes this long no longer counts for the concurrency limit. */
+/** A short transaction that takes this long no longer counts for the concurrency limit. */
 const maxCountedMs = 10;
-/** After this time the pool listens for callers that leave, and moves the batches behind a slow one. */
-const slowBatchMs = 50;
+/** After this time the pool listens for callers that leave, and moves the transactions behind a slow one. */
+const slowTransactionMs = 50;
 
-/** Bounds in seconds. Most batches do not wait at all. */
+/** Bounds in seconds. Most transactions do not wait at all. */
 const queueHistogram = {
   help: "Time that transactions waited for a connection of the pool",
   bounds: [0, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
@@ -87,8 +87,8 @@ const queueHistogram = {
 
 /** Longest wait for the answer on a connection: while nothing is known, and while others do not answer. */
 const [maxQuestionMs, maxSuspicionMs] = [5000, 1000];
-const questionBatch: Batch = {
-  ...metadataBatch([{ text: "select 1", params: [], use: "none" }]),
+const questionTransaction: Transaction = {
+  ...metadataTransaction([{ text: "select 1", params: [], use: "none" }]),
   isTraced: false,
 };
 
@@ -134,34 +134,34 @@ export class Pool implements Database {
     });
   }
 
-  transaction(batch: Batch, caller: Caller | null = null): Promise<BatchResult> {
+  transaction(transaction: Transaction, caller: Caller | null = null): Promise<TransactionResult> {
     return new Promise((resolve, reject) => {
-      this.#traceOf([{ batch }])?.({ kind: "pool-acquiring" });
+      this.#traceOf([{ transaction }])?.({ kind: "pool-acquiring" });
       if (this.#closed !== null) throw errors.cannotConnect("the database was closed");
       const deadline = caller?.deadline ?? null;
       if (deadline?.isOver) throw errors.requestTimeout();
-      const queued = this.#queuedOf(batch, caller, { resolve, reject });
+      const queued = this.#queuedOf(transaction, caller, { resolve, reject });
       this.#enqueue(queued);
       deadline?.onOver(() => this.#overdue(queued));
     });
   }
 
   #queuedOf(
-    batch: Batch,
+    transaction: Transaction,
     caller: Caller | null,
     { resolve, reject }: ResultSettler,
-  ): QueuedBatch {
+  ): QueuedTransaction {
     return {
-      batch,
+      transaction,
       resolve,
       reject,
       deadline: caller?.deadline ?? null,
       // A write runs to its end although its client has left.
-      caller: batch.access === "read only" ? caller : null,
+      caller: transaction.access === "read only" ? caller : null,
       timing: caller?.timing ?? null,
       events: caller?.events ?? null,
-      serviceTime: this.#serviceTimeOf(batch.kind),
-      expectsLargeBody: this.#largeBodies.isExpected(batch),
+      serviceTime: this.#serviceTimeOf(transaction.kind),
+      expectsLargeBody: this.#largeBodies.isExpected(transaction),
       since: 0,
       isRequeued: false,
       stopListening: null,
@@ -211,8 +211,8 @@ export class Pool implements Database {
       maxMs,
     );
     try {
-      await new Promise<BatchResult>((resolve, reject) =>
-        this.#execute(pooled, [this.#queuedOf(questionBatch, null, { resolve, reject })])
+      await new Promise<TransactionResult>((resolve, reject) =>
+        this.#execute(pooled, [this.#queuedOf(questionTransaction, null, { resolve, reject })])
       );
       pooled.idleSince = idleSince;
     } finally {
@@ -241,7 +241,7 @@ export class Pool implements Database {
     this.#stopTimers();
   }
 
-  /** Returns null for batches that are never pipelined: in a session that is shared all are blocks. */
+  /** Returns null for transactions that are never pipelined: in a session that is shared all are blocks. */
   #serviceTimeOf(kind: object | null): ServiceTime | null {
     if (kind === null || this.#session.sharesSession) return null;
     let serviceTime = this.#serviceTimes.get(kind);
@@ -249,8 +249,8 @@ export class Pool implements Database {
     return serviceTime;
   }
 
-  #enqueue(queued: QueuedBatch): void {
-    // An idle connection beside a queue is left for batches that the concurrency limit does not hold.
+  #enqueue(queued: QueuedTransaction): void {
+    // An idle connection beside a queue is left for transactions that the concurrency limit does not hold.
     if (this.#idle.length > 0 && this.#mayStart(queued)) {
       return this.#execute(this.#idle.pop()!, [queued]);
     }
@@ -261,27 +261,27 @@ export class Pool implements Database {
     if (this.#idle.length === 0) this.#openMore();
   }
 
-  /** The time of a batch is over: it fails if it waits, and is canceled if it runs. */
-  #overdue(queued: QueuedBatch): void {
+  /** The time of a transaction is over: it fails if it waits, and is canceled if it runs. */
+  #overdue(queued: QueuedTransaction): void {
     if (queued.list !== null) return this.#reject(queued, errors.requestTimeout());
     for (const pooled of [...this.#connections]) {
-      if (pooled.work?.batches.includes(queued)) cancelOverdue(pooled);
+      if (pooled.work?.transactions.includes(queued)) cancelOverdue(pooled);
     }
   }
 
-  #mayStart(queued: QueuedBatch): boolean {
+  #mayStart(queued: QueuedTransaction): boolean {
     if (queued.expectsLargeBody && !this.#largeBodies.hasRoom) return false;
     return !this.#limiter.isAtLimit || pipelineOf(queued) === null;
   }
 
-  #execute(pooled: PooledConnection, batches: readonly QueuedBatch[]): void {
-    const [first] = batches;
+  #execute(pooled: PooledConnection, transactions: readonly QueuedTransaction[]): void {
+    const [first] = transactions;
     const isLimited = pipelineOf(first!) !== null;
     if (first!.expectsLargeBody) this.#largeBodies.acquire();
     const now = this.#clock.now();
-    for (const queued of batches) this.#recordWait(queued, now);
+    for (const queued of transactions) this.#recordWait(queued, now);
     pooled.work = {
-      batches,
+      transactions,
       startedAt: now,
       share: isLimited ? this.#limiter.acquire(this.#limitOf(first!)) : null,
       failures: 0,
@@ -290,18 +290,18 @@ export class Pool implements Database {
     };
     this.#timers.slow.start(slowCheckMs);
     this.#timers.stalls.start(stallCheckMs);
-    traceStep(this.#traceOf(batches), pooled, "used");
-    pooled.connection.execute(batches);
+    traceStep(this.#traceOf(transactions), pooled, "used");
+    pooled.connection.execute(transactions);
   }
 
-  /** Records how long a batch was in the queue; a requeued one from the beginning. */
-  #recordWait({ since, timing, isRequeued }: QueuedBatch, now: number): void {
+  /** Records how long a transaction was in the queue; a requeued one from the beginning. */
+  #recordWait({ since, timing, isRequeued }: QueuedTransaction, now: number): void {
     const waitMs = since === 0 ? 0 : now - since;
     if (!isRequeued) this.queueSeconds.record(waitMs / 1000);
     if (timing !== null) timing.queueMs = waitMs;
   }
 
-  /** Starts waiting batches on idle connections, or opens more connections. */
+  /** Starts waiting transactions on idle connections, or opens more connections. */
   #serve(): void {
     while (this.#idle.length > 0) {
       const pooled = this.#idle.pop()!;
@@ -312,9 +312,9 @@ export class Pool implements Database {
     if (this.#idle.length === 0) this.#openMore();
   }
 
-  /** Starts the next waiting batches on an idle connection; false if none may start. */
+  /** Starts the next waiting transactions on an idle connection; false if none may start. */
   #executeNext(pooled: PooledConnection): boolean {
-    const batches = this.#queue.take(
+    const transactions = this.#queue.take(
       (queued) => this.#mayStart(queued),
       (first, pipeline) =>
         pipelineLength(pipeline, {
@@ -323,12 +323,12 @@ export class Pool implements Database {
           freeConnections: this.#limiter.freeConnections(this.#limitOf(first)),
         }),
     );
-    if (batches.length === 0) return false;
-    this.#execute(pooled, batches);
+    if (transactions.length === 0) return false;
+    this.#execute(pooled, transactions);
     return true;
   }
 
-  #limitOf({ serviceTime }: QueuedBatch): number {
+  #limitOf({ serviceTime }: QueuedTransaction): number {
     const load: Load = {
       serviceTimeMs: serviceTime!.ms,
       roundTripMs: this.#roundTrip.ms,
@@ -337,7 +337,7 @@ export class Pool implements Database {
     return connectionLimit(load);
   }
 
-  /** Opens connections while more batches wait than connections are being opened. */
+  /** Opens connections while more transactions wait than connections are being opened. */
   #openMore(): void {
     const { max } = this.options;
     // An attempt may fail at once.
@@ -393,13 +393,13 @@ export class Pool implements Database {
       {
         idle: () => this.#idleAgain(pooled),
         closed: () => this.#gone(pooled),
-        requeued: (batches) => this.#requeued(batches as readonly QueuedBatch[]),
+        requeued: (transactions) => this.#requeued(transactions as readonly QueuedTransaction[]),
         statementForgotten: (sqlstate) => this.options.onStatementForgotten?.(sqlstate),
         finished: (pending, result, bodyLength) => {
           if (result === "failure") pooled.work!.failures++;
-          else this.#largeBodies.record(pending.batch, bodyLength ?? 0);
+          else this.#largeBodies.record(pending.transaction, bodyLength ?? 0);
           const isLarge = (bodyLength ?? 0) > maxHeldBytes;
-          if (isLarge) (pending as QueuedBatch).serviceTime?.recordDelay();
+          if (isLarge) (pending as QueuedTransaction).serviceTime?.recordDelay();
         },
       },
     );
@@ -414,7 +414,7 @@ export class Pool implements Database {
     return pooled;
   }
 
-  /** Rejects all waiting batches when no connection is left that could execute them. */
+  /** Rejects all waiting transactions when no connection is left that could execute them. */
   #refused(error: Error): void {
     if (this.#connections.size + this.#opening > 0) return;
     this.#rejectAll(error instanceof ServiceError ? error : errors.cannotConnect(error.message));
@@ -424,7 +424,7 @@ export class Pool implements Database {
     for (const queued of this.#queue) this.#reject(queued, error);
   }
 
-  #reject(queued: QueuedBatch, error: unknown): void {
+  #reject(queued: QueuedTransaction, error: unknown): void {
     this.#queue.remove(queued);
     queued.reject(error);
   }
@@ -442,10 +442,10 @@ export class Pool implements Database {
   }
 
   #recordServiceTime({ work }: PooledConnection): void {
-    const { batches, startedAt, failures } = work!;
+    const { transactions, startedAt, failures } = work!;
     if (failures > 0) return;
-    const ms = this.#roundTrip.serviceTime(this.#clock.now() - startedAt, batches.length);
-    for (const { serviceTime } of batches) serviceTime?.record(ms);
+    const ms = this.#roundTrip.serviceTime(this.#clock.now() - startedAt, transactions.length);
+    for (const { serviceTime } of transactions) serviceTime?.record(ms);
   }
 
   #endWork(pooled: PooledConnection): void {
@@ -453,19 +453,21 @@ export class Pool implements Database {
     if (work === null) return;
     pooled.work = null;
     this.#releaseShare(work);
-    if (work.batches[0]!.expectsLargeBody) this.#largeBodies.release();
+    if (work.transactions[0]!.expectsLargeBody) this.#largeBodies.release();
     work.stopListening?.();
-    const trace = this.#traceOf(work.batches);
+    const trace = this.#traceOf(work.transactions);
     if (trace === null) return;
     const step = work.failures === 0 ? "available: session success" : "available: session failure";
     traceStep(trace, pooled, step);
-    for (const _ of work.batches) trace({ kind: "pool-acquired" });
+    for (const _ of work.transactions) trace({ kind: "pool-acquired" });
   }
 
-  /** Returns the receiver of events of batches; null if nothing receives them. */
-  #traceOf(batches: Iterable<Pick<QueuedBatch, "batch">>): PoolTrace | null {
+  /** Returns the receiver of events of transactions; null if nothing receives them. */
+  #traceOf(transactions: Iterable<Pick<QueuedTransaction, "transaction">>): PoolTrace | null {
     if (this.#trace === null) return null;
-    for (const { batch } of batches) if (batch.isTraced !== false) return this.#trace;
+    for (const { transaction } of transactions) {
+      if (transaction.isTraced !== false) return this.#trace;
+    }
     return null;
   }
 
@@ -474,19 +476,19 @@ export class Pool implements Database {
     work.share = null;
   }
 
-  /** Batches that were behind a slow one, or on a lost connection: each is executed alone. */
-  #requeued(batches: readonly QueuedBatch[]): void {
+  /** Transactions that were behind a slow one, or on a lost connection: each is executed alone. */
+  #requeued(transactions: readonly QueuedTransaction[]): void {
     if (this.#closed !== null) {
-      for (const { reject } of batches) reject(errors.connectionLost(null));
+      for (const { reject } of transactions) reject(errors.connectionLost(null));
       return;
     }
     const now = this.#clock.now();
-    for (const queued of batches) {
+    for (const queued of transactions) {
       queued.isRequeued = true;
       if (queued.since === 0) queued.since = now;
     }
-    this.#queue.putBack(batches);
-    for (const queued of batches) {
+    this.#queue.putBack(transactions);
+    for (const queued of transactions) {
       if (queued.deadline?.isOver) this.#reject(queued, errors.requestTimeout());
     }
     this.#serve();
@@ -535,7 +537,7 @@ export class Pool implements Database {
   }
 
   /**
-   * Closes connections whose body is not read, which would keep them for ever; and, while batches wait
+   * Closes connections whose body is not read, which would keep them for ever; and, while transactions wait
    * for long, the one whose body is read most slowly. Tries again to open connections that were refused.
    */
   #checkStalls(): void {
@@ -546,7 +548,7 @@ export class Pool implements Database {
     if (this.#isQueueLate()) destroySlowestReader(this.#connections);
   }
 
-  /** Whether the first waiting batch has waited for half of its timeout, or as long as a stall may take. */
+  /** Whether the first waiting transaction has waited for half of its timeout, or as long as a stall may take. */
   #isQueueLate(): boolean {
     const maxMs = Math.min(maxContendedStallMs, this.options.acquisitionTimeoutMs / 2);
     for (const { since } of this.#queue) if (this.#clock.now() - since > maxMs) return true;
@@ -557,7 +559,7 @@ export class Pool implements Database {
     const now = this.#clock.now();
     for (const pooled of [...this.#connections]) {
       cancelOverdue(pooled);
-      const slow = workSince(pooled, now, slowBatchMs);
+      const slow = workSince(pooled, now, slowTransactionMs);
       if (slow !== null) handleSlowWork(pooled, slow, now);
       const counted = workSince(pooled, now, maxCountedMs);
       if (counted !== null) this.#releaseShare(counted);
@@ -573,13 +575,13 @@ export class Pool implements Database {
   /** Removes from the queue the reads whose callers leave. */
   #listenToWaiting(now: number): void {
     for (const queued of this.#queue) {
-      if (now - queued.since < slowBatchMs) continue;
+      if (now - queued.since < slowTransactionMs) continue;
       if (queued.caller === null || queued.stopListening !== null) continue;
       queued.stopListening = onLeave(queued.caller, (reason) => this.#reject(queued, reason));
     }
   }
 
-  /** Rejects the batches that have waited too long. Requeued ones come before some that wait for longer. */
+  /** Rejects the transactions that have waited too long. Requeued ones come before some that wait for longer. */
   #rejectOverdue(): void {
     const overdue = this.#clock.now() - this.options.acquisitionTimeoutMs;
     let oldest = Infinity;
@@ -607,7 +609,7 @@ export class Pool implements Database {
     const now = this.#clock.now();
     const { maxIdleTimeMs, maxLifetimeMs } = this.options;
     for (const pooled of [...this.#idle]) {
-      // Closing one may start a batch on another.
+      // Closing one may start a transaction on another.
       if (pooled.work !== null) continue;
       if (now - pooled.openedAt > maxLifetimeMs) close(pooled, "max lifetime");
       else if (now - pooled.idleSince > maxIdleTimeMs) close(pooled, "max idletime");

@@ -1,19 +1,19 @@
 /** A connection of the pool: what it executes, and when the pool closes it. @module */
 import type { Caller, ConnectionStep, PoolEvent } from "../database.ts";
 import type { Connection } from "../connection/connection.ts";
-import type { QueuedBatch } from "./wait_queue.ts";
+import type { QueuedTransaction } from "./wait_queue.ts";
 
 type CloseReason = "max lifetime" | "max idletime" | "release";
 
 export interface Work {
-  readonly batches: readonly QueuedBatch[];
+  readonly transactions: readonly QueuedTransaction[];
   readonly startedAt: number;
-  /** Share of the concurrency limit; null where the batches do not count, or no longer. */
+  /** Share of the concurrency limit; null where the transactions do not count, or no longer. */
   share: number | null;
   failures: number;
-  /** Ends listening for the caller of a slow batch to leave; null while nothing listens. */
+  /** Ends listening for the caller of a slow transaction to leave; null while nothing listens. */
   stopListening: (() => void) | null;
-  /** A cancel request was sent: no other batch may follow on this connection. */
+  /** A cancel request was sent: no other transaction may follow on this connection. */
   isCancelled: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface PooledConnection {
   closeReason: CloseReason | null;
 }
 
-/** A slow batch whose caller has left is cancelled after this time: short lock waits end earlier. */
+/** A slow transaction whose caller has left is cancelled after this time: short lock waits end earlier. */
 const minAbandonedMs = 250;
 
 export function close(pooled: PooledConnection, reason: CloseReason): void {
@@ -49,18 +49,18 @@ export function workSince(
   return work !== null && now - work.startedAt >= minMs ? work : null;
 }
 
-/** Moves the batches behind a slow one, and cancels a read that no caller awaits any more. */
+/** Moves the transactions behind a slow one, and cancels a read that no caller awaits any more. */
 export function handleSlowWork(pooled: PooledConnection, work: Work, now: number): void {
   if (work.isCancelled) return;
   const awaited = pooled.connection.requeuePending();
-  const [slow] = awaited as readonly QueuedBatch[];
+  const [slow] = awaited as readonly QueuedTransaction[];
   if (slow === undefined) {
     if (now - work.startedAt >= minAbandonedMs) cancel(pooled, work);
     return;
   }
   if (work.stopListening !== null) return;
   slow.serviceTime?.recordDelay();
-  if (awaited.length > 1 || slow.batch.access !== "read only" || slow.caller === null) return;
+  if (awaited.length > 1 || slow.transaction.access !== "read only" || slow.caller === null) return;
   work.stopListening = onLeave(slow.caller, () => cancel(pooled, work));
 }
 
@@ -89,12 +89,12 @@ function isReadSlowly(
   return isContended && body.waitedFor() >= maxReaderWaitMs;
 }
 
-/** Cancels a running batch whose time is over, unless the cancel could reach a batch behind it. */
+/** Cancels a running transaction whose time is over, unless the cancel could reach a transaction behind it. */
 export function cancelOverdue(pooled: PooledConnection): void {
   const { work } = pooled;
   if (work === null || work.isCancelled) return;
-  if (!work.batches.some(({ deadline }) => deadline?.isOver)) return;
-  const [running, ...behind] = pooled.connection.requeuePending() as readonly QueuedBatch[];
+  if (!work.transactions.some(({ deadline }) => deadline?.isOver)) return;
+  const [running, ...behind] = pooled.connection.requeuePending() as readonly QueuedTransaction[];
   if (running?.deadline?.isOver && behind.length === 0) cancel(pooled, work);
 }
 
@@ -112,7 +112,7 @@ export function onLeave({ signal }: Caller, run: (reason: unknown) => void): () 
   return () => signal.removeEventListener("abort", listener);
 }
 
-/** A body that is not read gives way to waiting batches after this time. */
+/** A body that is not read gives way to waiting transactions after this time. */
 export const maxContendedStallMs = 3000;
 const maxStallMs = 30_000;
 

@@ -1,23 +1,23 @@
-/** The batches that wait for a connection, in the order of arrival. @module */
+/** The transactions that wait for a connection, in the order of arrival. @module */
 import { LinkedList, type ListMember } from "../../base/lib/linked_list.ts";
 import type { Deadline } from "../../base/lib/time_limits.ts";
 import type { Caller, QueueTiming } from "../database.ts";
-import type { PendingBatch } from "../connection/execution.ts";
+import type { PendingTransaction } from "../connection/execution.ts";
 import type { PipelineClass, ServiceTime } from "./concurrency_limiter.ts";
 
-/** How many waiting batches are looked through for one that may start. */
+/** How many waiting transactions are looked through for one that may start. */
 const maxLookups = 100;
 /** Writes above this are executed on connections of their own, where they wait for the disk together. */
 const maxPipelinedWriteMs = 0.5;
 
-export interface QueuedBatch extends PendingBatch, ListMember<QueuedBatch> {
-  /** Null where nothing cancels the batch. */
+export interface QueuedTransaction extends PendingTransaction, ListMember<QueuedTransaction> {
+  /** Null where nothing cancels the transaction. */
   readonly caller: Caller | null;
   /** Null where nothing measures the time in the queue. */
   readonly timing: QueueTiming | null;
   /** Null without a limit of time. */
   readonly deadline: Deadline | null;
-  /** Null where the kind of the batch is unknown. */
+  /** Null where the kind of the transaction is unknown. */
   readonly serviceTime: ServiceTime | null;
   /** Whether it counts for the limit of connections with large bodies. */
   readonly expectsLargeBody: boolean;
@@ -29,38 +29,38 @@ export interface QueuedBatch extends PendingBatch, ListMember<QueuedBatch> {
   stopListening: (() => void) | null;
 }
 
-/** Returns with which others a batch may share a write; null for none. */
-export function pipelineOf(queued: QueuedBatch): PipelineClass | null {
-  const { batch, isRequeued, serviceTime } = queued;
+/** Returns with which others a transaction may share a write; null for none. */
+export function pipelineOf(queued: QueuedTransaction): PipelineClass | null {
+  const { transaction, isRequeued, serviceTime } = queued;
   if (isRequeued || serviceTime === null || !serviceTime.isShort) return null;
-  if (batch.transaction.form !== "implicit") return null;
-  if (batch.access === "read only") return batch.retry === "safe" ? "reads" : null;
+  if (transaction.block !== null) return null;
+  if (transaction.access === "read only") return transaction.retry === "safe" ? "reads" : null;
   return serviceTime.ms <= maxPipelinedWriteMs ? "writes" : null;
 }
 
 /** Two lists: while no large body may start, the others need not look through these. */
 export class WaitQueue {
-  readonly #large = new LinkedList<QueuedBatch>();
-  readonly #others = new LinkedList<QueuedBatch>();
+  readonly #large = new LinkedList<QueuedTransaction>();
+  readonly #others = new LinkedList<QueuedTransaction>();
 
   get size(): number {
     return this.#large.size + this.#others.size;
   }
 
-  add(queued: QueuedBatch): void {
+  add(queued: QueuedTransaction): void {
     this.#listOf(queued).add(queued);
   }
 
-  /** Puts batches before all others. */
-  putBack(batches: readonly QueuedBatch[]): void {
+  /** Puts transactions before all others. */
+  putBack(transactions: readonly QueuedTransaction[]): void {
     const heads = new Map([this.#large, this.#others].map((list) => [list, list.first]));
-    for (const queued of batches) {
+    for (const queued of transactions) {
       const list = this.#listOf(queued);
       list.add(queued, heads.get(list)!);
     }
   }
 
-  remove(queued: QueuedBatch): void {
+  remove(queued: QueuedTransaction): void {
     if (queued.list === null) return;
     queued.list.remove(queued);
     queued.stopListening?.();
@@ -68,19 +68,19 @@ export class WaitQueue {
   }
 
   /** Iterates over both lists, each from the longest waiting one; each may be removed in its turn. */
-  *[Symbol.iterator](): Iterator<QueuedBatch> {
+  *[Symbol.iterator](): Iterator<QueuedTransaction> {
     yield* this.#large;
     yield* this.#others;
   }
 
   /**
-   * Removes and returns the first batch that may start, together with those directly behind it that may share
+   * Removes and returns the first transaction that may start, together with those directly behind it that may share
    * its write: at most `limit(first)` in all.
    */
   take(
-    mayStart: (queued: QueuedBatch) => boolean,
-    limit: (first: QueuedBatch, pipeline: PipelineClass) => number,
-  ): readonly QueuedBatch[] {
+    mayStart: (queued: QueuedTransaction) => boolean,
+    limit: (first: QueuedTransaction, pipeline: PipelineClass) => number,
+  ): readonly QueuedTransaction[] {
     const first = this.#first(mayStart);
     if (first === null) return [];
     const pipeline = pipelineOf(first);
@@ -94,18 +94,18 @@ export class WaitQueue {
     return taken;
   }
 
-  #listOf({ expectsLargeBody }: QueuedBatch): LinkedList<QueuedBatch> {
+  #listOf({ expectsLargeBody }: QueuedTransaction): LinkedList<QueuedTransaction> {
     return expectsLargeBody ? this.#large : this.#others;
   }
 
-  #first(mayStart: (queued: QueuedBatch) => boolean): QueuedBatch | null {
+  #first(mayStart: (queued: QueuedTransaction) => boolean): QueuedTransaction | null {
     const large = this.#large.first;
     const other = this.#firstOther(mayStart);
     if (large === null || !mayStart(large)) return other;
     return other === null || large.since <= other.since ? large : other;
   }
 
-  #firstOther(mayStart: (queued: QueuedBatch) => boolean): QueuedBatch | null {
+  #firstOther(mayStart: (queued: QueuedTransaction) => boolean): QueuedTransaction | null {
     let lookups = 0;
     for (const queued of this.#others) {
       if (mayStart(queued)) return queued;

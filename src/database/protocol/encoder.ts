@@ -58,7 +58,7 @@ export class FrameEncoder {
     this.#close(length, 0);
   }
 
-  /** Sync: ends the batch; the server answers with ReadyForQuery. */
+  /** Sync: ends the transaction; the server answers with ReadyForQuery. */
   sync(): void {
     this.#reserve(5);
     this.#buffer.set(syncFrame, this.#end);

@@ -1,7 +1,7 @@
 /** Asks a server for its state again and again. @module */
 import { DatabaseError } from "../../base/errors/service_error.ts";
 import type { Clock } from "../../base/lib/clock.ts";
-import type { ResultColumns, Statement } from "../batch.ts";
+import type { ResultColumns, Statement } from "../transaction.ts";
 import { parseLsn } from "../wal_position.ts";
 
 /** Milliseconds that a server may take to answer. */

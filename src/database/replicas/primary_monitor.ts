@@ -1,6 +1,6 @@
 /** Follows the primary: its position, its timeline, and its identifier. @module */
 import type { Clock } from "../../base/lib/clock.ts";
-import type { Statement, WalPosition } from "../batch.ts";
+import type { Statement, WalPosition } from "../transaction.ts";
 import { positionStatement, readPosition } from "../wal_position.ts";
 import { askIdentifier, maxAnswerMs, monitor, type ServerProbe } from "./monitor.ts";
 

@@ -4,14 +4,14 @@ import { errors } from "../../base/errors/catalogue.ts";
 import { DatabaseError, ServiceError } from "../../base/errors/service_error.ts";
 import { raisedDetail } from "../../base/sql/raise.ts";
 import {
-  type Batch,
-  type BatchResult,
   discardBody,
   type OpenTransaction,
-  type ReadBatch,
+  type ReadTransaction,
   type StandbyUse,
+  type Transaction,
+  type TransactionResult,
   type WalPosition,
-} from "../batch.ts";
+} from "../transaction.ts";
 import type { Caller, Database } from "../database.ts";
 import {
   type Bookmark,
@@ -45,7 +45,7 @@ export function replicatedDatabase(options: ReplicatedOptions): Database {
   return {
     ...primary,
     hasStandbys: true,
-    transaction: (batch, caller) => router.transaction(batch, caller),
+    transaction: (transaction, caller) => router.transaction(transaction, caller),
     observeServers: () => set.start(),
     hasServingStandby: () => set.hasServing,
     replicaCounts: () => ({
@@ -82,28 +82,30 @@ class ReadRouter {
     private readonly clock: Clock,
   ) {}
 
-  transaction(batch: Batch, caller?: Caller): Promise<BatchResult> {
-    return isStandbyRead(batch) ? this.#read(batch, caller) : this.#onPrimary(batch, caller);
+  transaction(transaction: Transaction, caller?: Caller): Promise<TransactionResult> {
+    return isStandbyRead(transaction)
+      ? this.#read(transaction, caller)
+      : this.#onPrimary(transaction, caller);
   }
 
-  async #read(batch: StandbyRead, caller: Caller | undefined): Promise<BatchResult> {
-    if (isSerializable(batch)) return await this.#onPrimary(batch, caller);
-    const { bookmark, schemaAgeMs = Infinity } = batch.standby;
+  async #read(transaction: StandbyRead, caller: Caller | undefined): Promise<TransactionResult> {
+    if (isSerializable(transaction)) return await this.#onPrimary(transaction, caller);
+    const { bookmark, schemaAgeMs = Infinity } = transaction.standby;
     const position = bookmark === null ? null : readBookmarks(bookmark);
     if (bookmark !== null && position?.timeline !== this.set.primary.timeline) {
-      return await this.#fallBack(batch, caller, "bookmark");
+      return await this.#fallBack(transaction, caller, "bookmark");
     }
     const standby = this.set.choose({
       position,
       schemaLoadedAt: this.clock.now() - schemaAgeMs,
     });
-    if (standby !== null) return await this.#readOn(standby, { batch, caller, position });
+    if (standby !== null) return await this.#readOn(standby, { transaction, caller, position });
     const isBehind = this.set.standbys.some(({ isFit }) => isFit);
     if (!isBehind && this.set.settings.fallback === "error") throw errors.noStandby();
-    return await this.#fallBack(batch, caller, isBehind ? "behind" : "no standby");
+    return await this.#fallBack(transaction, caller, isBehind ? "behind" : "no standby");
   }
 
-  async #readOn(standby: Standby, read: PlacedRead): Promise<BatchResult> {
+  async #readOn(standby: Standby, read: PlacedRead): Promise<TransactionResult> {
     return await atEnd(this.#execute(standby, read), async (ended, repeat) => {
       try {
         return await ended;
@@ -111,20 +113,20 @@ class ReadRouter {
         const reason = refusalOf(error);
         if (reason === null) throw error;
         this.retries.set(reason, (this.retries.get(reason) ?? 0) + 1);
-        return await repeat(this.#fallBack(read.batch, read.caller, "refused"));
+        return await repeat(this.#fallBack(read.transaction, read.caller, "refused"));
       }
     });
   }
 
-  async #execute(standby: Standby, read: PlacedRead): Promise<BatchResult> {
-    const { batch, caller, position } = read;
+  async #execute(standby: Standby, read: PlacedRead): Promise<TransactionResult> {
+    const { transaction, caller, position } = read;
     standby.inFlight++;
     const minReplayed = position?.lsn ?? null;
-    const isReturned = batch.wantsBookmark ?? false;
+    const isReturned = transaction.wantsBookmark ?? false;
     const placed = minReplayed === null && !isReturned
-      ? batch
-      : { ...batch, walPosition: { minReplayed, isReturned } };
-    const run = (executed: Promise<BatchResult>) => standby.run(executed, discard);
+      ? transaction
+      : { ...transaction, walPosition: { minReplayed, isReturned } };
+    const run = (executed: Promise<TransactionResult>) => standby.run(executed, discard);
     return await atEnd(
       run(standby.server.database.transaction(placed, caller)),
       async (executed) => {
@@ -142,7 +144,7 @@ class ReadRouter {
 
   async #seenOn(
     standby: Standby,
-    { walPosition }: BatchResult,
+    { walPosition }: TransactionResult,
     needed: Bookmark | null,
   ): Promise<Bookmark | null> {
     const position = walPosition ?? readPosition(await standby.server.probe.ask(positionStatement));
@@ -161,31 +163,37 @@ class ReadRouter {
 
   /** Executes on the primary a read that a standby should execute. */
   async #fallBack(
-    batch: StandbyRead,
+    transaction: StandbyRead,
     caller: Caller | undefined,
     reason: FallbackReason,
-  ): Promise<BatchResult> {
+  ): Promise<TransactionResult> {
     this.fallbacks.set(reason, (this.fallbacks.get(reason) ?? 0) + 1);
-    return await this.#onPrimary(batch, caller);
+    return await this.#onPrimary(transaction, caller);
   }
 
-  /** Executes a batch on the primary, with a bookmark if it wants one. */
-  async #onPrimary(batch: Batch, caller: Caller | undefined): Promise<BatchResult> {
-    if (!batch.wantsBookmark) return await this.primary.transaction(batch, caller);
+  /** Executes a transaction on the primary, with a bookmark if it wants one. */
+  async #onPrimary(
+    transaction: Transaction,
+    caller: Caller | undefined,
+  ): Promise<TransactionResult> {
+    if (!transaction.wantsBookmark) return await this.primary.transaction(transaction, caller);
     // The client may have seen commits on a standby that the primary does not show yet.
-    if (batch.access === "read only") await this.set.primary.showsCommits();
-    return await atEnd(this.primary.transaction(withPosition(batch), caller), async (executed) => {
-      const result = await executed;
-      const isWrite = batch.access === "read write";
-      if (result.end === "rollback" && isWrite) return result;
-      // Standbys execute nothing before the timeline is known.
-      const otherwise = isWrite && this.set.primary.timeline !== null ? forPrimary : null;
-      const find = async () => {
-        const position = result.walPosition ?? await this.set.primary.position();
-        return position === null ? null : this.#bookmarkOf(position) ?? otherwise;
-      };
-      return await withBookmark(result, find, otherwise);
-    });
+    if (transaction.access === "read only") await this.set.primary.showsCommits();
+    return await atEnd(
+      this.primary.transaction(withPosition(transaction), caller),
+      async (executed) => {
+        const result = await executed;
+        const isWrite = transaction.access === "read write";
+        if (result.end === "rollback" && isWrite) return result;
+        // Standbys execute nothing before the timeline is known.
+        const otherwise = isWrite && this.set.primary.timeline !== null ? forPrimary : null;
+        const find = async () => {
+          const position = result.walPosition ?? await this.set.primary.position();
+          return position === null ? null : this.#bookmarkOf(position) ?? otherwise;
+        };
+        return await withBookmark(result, find, otherwise);
+      },
+    );
   }
 
   #bookmarkOf(position: WalPosition): Bookmark | null {
@@ -195,7 +203,7 @@ class ReadRouter {
   }
 }
 
-function discard({ body, open }: BatchResult): void {
+function discard({ body, open }: TransactionResult): void {
   discardBody(body);
   open?.end("rollback").catch(() => {});
 }
@@ -205,12 +213,12 @@ function discard({ body, open }: BatchResult): void {
  * takes a second transaction as far as the first one came.
  */
 async function atEnd(
-  started: Promise<BatchResult>,
+  started: Promise<TransactionResult>,
   follow: (
-    ended: Promise<BatchResult>,
-    repeat: (again: Promise<BatchResult>) => Promise<BatchResult>,
-  ) => Promise<BatchResult>,
-): Promise<BatchResult> {
+    ended: Promise<TransactionResult>,
+    repeat: (again: Promise<TransactionResult>) => Promise<TransactionResult>,
+  ) => Promise<TransactionResult>,
+): Promise<TransactionResult> {
   const open = await started.then(({ open }) => open, () => undefined);
   if (open === undefined) return await follow(started, (again) => again);
   const end: OpenTransaction["end"] = (...parts) =>
@@ -226,40 +234,37 @@ const forPrimary: Bookmark = { timeline: 0, lsn: 0n };
 
 /** `otherwise`: the bookmark if the server can no longer be reached. Default: none. */
 async function withBookmark(
-  result: BatchResult,
+  result: TransactionResult,
   find: () => Promise<Bookmark | null>,
   otherwise: Bookmark | null = null,
-): Promise<BatchResult> {
+): Promise<TransactionResult> {
   const found = await find().catch(() => otherwise);
   return { ...result, bookmark: found === null ? null : bookmarkText(found) };
 }
 
 interface PlacedRead {
-  readonly batch: StandbyRead;
+  readonly transaction: StandbyRead;
   readonly caller: Caller | undefined;
   /** Null without a bookmark. */
   readonly position: Bookmark | null;
 }
 
-type StandbyRead = ReadBatch & { readonly standby: StandbyUse };
+type StandbyRead = ReadTransaction & { readonly standby: StandbyUse };
 
-export function isStandbyRead(batch: Batch): batch is StandbyRead {
-  return batch.access === "read only" && batch.standby !== undefined;
+export function isStandbyRead(transaction: Transaction): transaction is StandbyRead {
+  return transaction.access === "read only" && transaction.standby !== undefined;
 }
 
 /** Standbys cannot execute serializable transactions. */
-function isSerializable({ transaction }: Batch): boolean {
-  return transaction.form === "block" && transaction.isolation === "serializable";
+function isSerializable({ block }: Transaction): boolean {
+  return block?.isolation === "serializable";
 }
 
 /** No statement can follow the end of an implicit write in one write, so it becomes a block. */
-export function withPosition(batch: Batch): Batch {
-  const positioned = { ...batch, walPosition: { minReplayed: null, isReturned: true } };
-  if (batch.access === "read only" || batch.transaction.form === "block") return positioned;
-  return {
-    ...positioned,
-    transaction: { form: "block", isolation: "read committed", end: "commit" },
-  };
+export function withPosition(transaction: Transaction): Transaction {
+  const positioned = { ...transaction, walPosition: { minReplayed: null, isReturned: true } };
+  if (transaction.access === "read only" || transaction.block !== null) return positioned;
+  return { ...positioned, block: { isolation: "read committed", end: "commit" } };
 }
 
 /** Why the primary repeats a read. Label of a metric. */

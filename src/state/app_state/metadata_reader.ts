@@ -14,9 +14,9 @@ import type { FunctionName } from "../config/codecs.ts";
 import {
   lockTimeout,
   loginSearchPath,
-  metadataBatch,
+  metadataTransaction,
   type Statement,
-} from "../../database/batch.ts";
+} from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";
 import type { Dialect } from "../../base/dialect.ts";
 import { errorFacts } from "../../base/errors/error_response.ts";
@@ -100,7 +100,7 @@ export class MetadataReader {
     });
     const statements = loadStatements(queries, { timed: config.logLevel === "debug" });
     const { rows } = await this.#parts.database.transaction(
-      metadataBatch([lockTimeout, ...statements]),
+      metadataTransaction([lockTimeout, ...statements]),
     );
     const values = rows.slice(-statements.length)
       .map((answer) => answer.map(([text]) => text ?? ""));
@@ -151,8 +151,8 @@ export class MetadataReader {
   }
 
   async #rows(statements: readonly Statement[]): Promise<readonly (readonly (string | null)[])[]> {
-    const batch = metadataBatch([lockTimeout, ...statements], "rollback");
-    return (await this.#parts.database.transaction(batch)).rows.at(-1) ?? [];
+    const transaction = metadataTransaction([lockTimeout, ...statements], "rollback");
+    return (await this.#parts.database.transaction(transaction)).rows.at(-1) ?? [];
   }
 
   #report(what: "configuration" | "roles", thrown: unknown): void {

@@ -4,7 +4,7 @@
 import type { Config } from "../config/options.ts";
 import { OneShotTimer } from "../../base/lib/one_shot_timer.ts";
 import type { Schedule } from "../../base/lib/timers.ts";
-import { lockTimeout, metadataBatch, type Statement } from "../../database/batch.ts";
+import { lockTimeout, metadataTransaction, type Statement } from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";
 import type { SchemaCacheConfig } from "../schema_cache/load.ts";
 import { fingerprintQuery, writeCountersQuery } from "../schema_cache/queries/changes.ts";
@@ -212,7 +212,7 @@ export function schemaStateReader(
 ): SchemaStateReader {
   const read = async (...statements: readonly Statement[]) => {
     const { rows } = await database.transaction({
-      ...metadataBatch([lockTimeout, ...statements]),
+      ...metadataTransaction([lockTimeout, ...statements]),
       isTraced: false,
     });
     return rows.at(-1)?.[0] ?? [];

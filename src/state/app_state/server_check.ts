@@ -1,7 +1,7 @@
 /** Checks the server at the start and after a lost connection: the next one may lead to another
  * server. @module */
 import type { Config } from "../config/options.ts";
-import { metadataBatch, type Statement } from "../../database/batch.ts";
+import { metadataTransaction, type Statement } from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";
 import type { Observation } from "../../base/observe/observation.ts";
 import { DatabaseError } from "../../base/errors/service_error.ts";
@@ -20,9 +20,9 @@ const query = (text: string): Statement => ({ text, params: [], use: "rows" });
 
 /** One implicit transaction. A pooler that adds Sync messages ends it after each statement. */
 const questions = {
-  ...metadataBatch([]),
+  ...metadataTransaction([]),
   isTraced: false,
-  transaction: { form: "implicit" },
+  block: null,
   statements: [
     query("select pg_catalog.set_config('svc.probe', 'y', true)"),
     query("select pg_catalog.current_setting('svc.probe', true)"),
@@ -94,7 +94,7 @@ export function isLockTimeout(thrown: unknown): boolean {
 /** Returns the first ten schemas that have tables or views, without those of the system. */
 export async function readFilledSchemas(database: Database): Promise<readonly string[]> {
   const statement = { text: filledQuery, params: [], use: "rows" } as const;
-  const { rows } = await database.transaction(metadataBatch([statement]));
+  const { rows } = await database.transaction(metadataTransaction([statement]));
   return rows.at(-1)?.map(([name]) => name ?? "") ?? [];
 }
 

@@ -2,7 +2,11 @@
  * @module */
 import { groupBy } from "../../base/lib/group_by.ts";
 import type { Dialect } from "../../base/dialect.ts";
-import { type IsolationLevel, loginSearchPath, type Statement } from "../../database/batch.ts";
+import {
+  type IsolationLevel,
+  loginSearchPath,
+  type Statement,
+} from "../../database/transaction.ts";
 import { compile, ident, param, sql } from "../../base/sql/fragment.ts";
 import type { DatabaseValues } from "./load.ts";
 import { databaseName } from "./names.ts";

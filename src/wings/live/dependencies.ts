@@ -1,5 +1,5 @@
 /** The tables that a live query depends on, each by its oid, which records name. @module */
-import { metadataBatch } from "../../database/batch.ts";
+import { metadataTransaction } from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { ReadPlan } from "../../api/plan/read/read_plan.ts";
@@ -33,7 +33,7 @@ async function readTables(
   database: Pick<Database, "transaction">,
 ): Promise<DependentTables> {
   const statement = { text: dependenciesQuery, params, use: "rows" } as const;
-  const { rows } = await database.transaction(metadataBatch([statement]));
+  const { rows } = await database.transaction(metadataTransaction([statement]));
   const tables: readonly TableRow[] = JSON.parse(rows.at(-1)![0]![0]!);
   const [, name] = tables.find(([, , isMissing]) => isMissing) ?? [];
   if (name !== undefined) throw errors.changesNotRecorded(name.join("."), recordSql(...name));

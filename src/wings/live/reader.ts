@@ -1,6 +1,6 @@
 /** Reads the records of changes: polls while there are groups, and keeps the triggers recording.
  * @module */
-import { metadataBatch, type ReadBatch } from "../../database/batch.ts";
+import { metadataTransaction, type ReadTransaction } from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";
 import { type Deferred, deferred } from "../../base/lib/deferred.ts";
 import { getOrMake } from "../../base/lib/group_by.ts";
@@ -120,8 +120,8 @@ export class ChangeReader {
   }
 
   async #renew(seen: PgSnapshot | null): Promise<void> {
-    const batch = batchOf("select svc_live.renew($1)", seen);
-    await this.options.database.transaction({ ...batch, access: "read write" });
+    const transaction = batchOf("select svc_live.renew($1)", seen);
+    await this.options.database.transaction({ ...transaction, access: "read write" });
   }
 
   async #query(at: number, since: PgSnapshot | null) {
@@ -144,9 +144,9 @@ const pollQuery = `select pg_catalog.pg_current_snapshot()::text, (select pg_cat
   pg_catalog.json_build_array(c.relation, c.scope))
   from svc_live.changes(coalesce($1, pg_catalog.pg_current_snapshot())) c)`;
 
-function batchOf(text: string, snapshot: PgSnapshot | null): ReadBatch {
+function batchOf(text: string, snapshot: PgSnapshot | null): ReadTransaction {
   const statement = { text, params: [snapshot?.text ?? null], use: "rows" } as const;
-  return { ...metadataBatch([statement]), isTraced: false };
+  return { ...metadataTransaction([statement]), isTraced: false };
 }
 
 /** Reads a JSON array of OIDs with scopes. */

@@ -1,6 +1,6 @@
 /** Writes the `Database` type of typed clients: tables, views, functions, enums and composite types
  * of the exposed schemas. @module */
-import { metadataBatch, type Statement } from "../../database/batch.ts";
+import { metadataTransaction, type Statement } from "../../database/transaction.ts";
 import type { Database } from "../../database/database.ts";
 import { typeCatalogueQueries } from "../../state/schema_cache/load.ts";
 import { indexSchemaCache } from "../../state/schema_cache/lookups.ts";
@@ -18,7 +18,7 @@ export async function readTypeCatalogue(
 ): Promise<TypeCatalogue> {
   const statements = typeCatalogueQueries(config)
     .map((query): Statement => ({ ...query, use: "rows" }));
-  const { rows } = await database.transaction(metadataBatch(statements));
+  const { rows } = await database.transaction(metadataTransaction(statements));
   return JSON.parse(rows.at(-1)?.[0]?.[0] ?? "null");
 }
 

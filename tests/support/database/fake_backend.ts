@@ -1,4 +1,4 @@
-/** A stand-in for PostgreSQL behind a transport: answers batches as a test scripts them. @module */
+/** A stand-in for PostgreSQL behind a transport: answers transactions as a test scripts them. @module */
 import type { Transport, TransportEvents } from "../../../src/database/transport.ts";
 
 const utf8 = new TextEncoder();

@@ -1,29 +1,29 @@
 /** A connection whose server is the test. @module */
 import type {
-  Batch,
-  BatchResult,
-  ReadBatch,
+  ReadTransaction,
   Statement,
-  WriteBatch,
-} from "../../../src/database/batch.ts";
+  Transaction,
+  TransactionResult,
+  WriteTransaction,
+} from "../../../src/database/transaction.ts";
 import {
   Connection,
   type ConnectionEvents,
   type ConnectionOptions,
 } from "../../../src/database/connection/connection.ts";
-import type { PendingBatch } from "../../../src/database/connection/execution.ts";
+import type { PendingTransaction } from "../../../src/database/connection/execution.ts";
 import { DatabaseError, ServiceError } from "../../../src/base/errors/service_error.ts";
 import { executed, FakeTransport, join } from "./fake_backend.ts";
 import { fakeClock, settled } from "../timing/fake_clock.ts";
 
 export const main: Statement = { text: "select main", params: [], use: "result" };
 export const settings: Statement = { text: "select settings", params: ["a"], use: "none" };
-export const block = { form: "block", isolation: "read committed", end: "commit" } as const;
+export const block = { isolation: "read committed", end: "commit" } as const;
 
 /** A read in a block, of two statements. */
-export const blockRead: ReadBatch = {
+export const blockRead: ReadTransaction = {
   access: "read only",
-  transaction: block,
+  block,
   statements: [settings, main],
   planContext: null,
   kind: null,
@@ -32,19 +32,19 @@ export const blockRead: ReadBatch = {
 };
 
 /** A write in a block, of two statements. */
-export const blockWrite: WriteBatch = {
+export const blockWrite: WriteTransaction = {
   access: "read write",
-  transaction: block,
+  block,
   statements: [settings, main],
   planContext: null,
   kind: null,
 };
 
 /** The same with a Sync alone. */
-export const implicitRead: ReadBatch = { ...blockRead, transaction: { form: "implicit" } };
-export const implicitWrite: WriteBatch = { ...blockWrite, transaction: { form: "implicit" } };
+export const implicitRead: ReadTransaction = { ...blockRead, block: null };
+export const implicitWrite: WriteTransaction = { ...blockWrite, block: null };
 
-/** The replies up to the main statement of a batch in a block. */
+/** The replies up to the main statement of a transaction in a block. */
 export const begun = join(executed("BEGIN"), executed("SELECT 1"));
 
 /** A connection, its transport and its events. */
@@ -53,8 +53,8 @@ export class FakeConnection {
   readonly connection: Connection;
   /** Events in order: `idle`, `closed: <reason>`, `requeued: 2`, `forgotten: 26000`, `success: 4`. */
   readonly log: string[] = [];
-  /** Batches that were requeued. */
-  readonly requeued: PendingBatch[] = [];
+  /** Transactions that were requeued. */
+  readonly requeued: PendingTransaction[] = [];
   readonly clock = fakeClock();
 
   constructor(options: Partial<ConnectionOptions> = {}) {
@@ -62,23 +62,25 @@ export class FakeConnection {
     this.connection = new Connection(this.transport, { ...defaults, ...options }, this.#events());
   }
 
-  /** Starts batches in one write. */
-  readonly execute = (...batches: readonly Batch[]): readonly Promise<BatchResult>[] => {
-    const promises: Promise<BatchResult>[] = [];
-    const pending = batches.map((batch) => {
-      const { promise, resolve, reject } = Promise.withResolvers<BatchResult>();
+  /** Starts transactions in one write. */
+  readonly execute = (
+    ...transactions: readonly Transaction[]
+  ): readonly Promise<TransactionResult>[] => {
+    const promises: Promise<TransactionResult>[] = [];
+    const pending = transactions.map((transaction) => {
+      const { promise, resolve, reject } = Promise.withResolvers<TransactionResult>();
       // Tests look at some of the results only.
       promise.catch(() => {});
       promises.push(promise);
-      return { batch, resolve, reject };
+      return { transaction, resolve, reject };
     });
     this.connection.execute(pending);
     return promises;
   };
 
-  /** Executes one batch up to its end. */
-  readonly run = async (batch: Batch): Promise<BatchResult> => {
-    const [promise] = this.execute(batch);
+  /** Executes one transaction up to its end. */
+  readonly run = async (transaction: Transaction): Promise<TransactionResult> => {
+    const [promise] = this.execute(transaction);
     const reply = await promise!;
     await settled();
     return reply;
@@ -88,9 +90,9 @@ export class FakeConnection {
     return {
       idle: () => void this.log.push("idle"),
       closed: (reason) => void this.log.push(`closed: ${reason}`),
-      requeued: (batches) => {
-        this.log.push(`requeued: ${batches.length}`);
-        this.requeued.push(...batches);
+      requeued: (transactions) => {
+        this.log.push(`requeued: ${transactions.length}`);
+        this.requeued.push(...transactions);
       },
       statementForgotten: (sqlstate) => void this.log.push(`forgotten: ${sqlstate}`),
       finished: (_, result, bodyLength) => void this.log.push(`${result}: ${bodyLength}`),
@@ -103,7 +105,7 @@ export class FakeConnection {
  * the service), `waits`.
  */
 export async function outcomesOf(
-  promises: readonly Promise<BatchResult>[],
+  promises: readonly Promise<TransactionResult>[],
 ): Promise<readonly string[]> {
   const outcomes = promises.map(() => "waits");
   promises.forEach((promise, index) =>

@@ -1,15 +1,15 @@
-/** A pool over connections that answer one batch at a time, when the test says so. @module */
+/** A pool over connections that answer one transaction at a time, when the test says so. @module */
 import { strictEqual } from "node:assert/strict";
-import type { ReadBatch, WriteBatch } from "../../../src/database/batch.ts";
+import type { ReadTransaction, WriteTransaction } from "../../../src/database/transaction.ts";
 import type { Caller } from "../../../src/database/database.ts";
 import { Pool, type PoolOptions } from "../../../src/database/pool/pool.ts";
 import { fakeServer, type FakeServerOptions, FakeTransport, type Sent } from "./fake_backend.ts";
 import { type FakeClock, fakeClock, settled } from "../timing/fake_clock.ts";
 
 /** A read that may be sent again. */
-export const reading: ReadBatch = {
+export const reading: ReadTransaction = {
   access: "read only",
-  transaction: { form: "implicit" },
+  block: null,
   statements: [{ text: "select main", params: [], use: "result" }],
   planContext: null,
   kind: null,
@@ -20,7 +20,7 @@ export const reading: ReadBatch = {
 const { access: _access, body: _body, retry: _retry, ...common } = reading;
 
 /** A write. */
-export const writing: WriteBatch = { ...common, access: "read write" };
+export const writing: WriteTransaction = { ...common, access: "read write" };
 
 /** A client that can leave. */
 export interface FakeCaller extends Caller {
@@ -36,7 +36,7 @@ export function fakeCaller(): FakeCaller {
 export class FakePool {
   readonly clock: FakeClock = fakeClock();
   readonly transports: FakeTransport[] = [];
-  /** Sends the replies up to the next ReadyForQuery, in the order in which batches were written. */
+  /** Sends the replies up to the next ReadyForQuery, in the order in which transactions were written. */
   readonly replies: (() => void)[] = [];
   readonly pool: Pool;
   readonly #server: FakeServerOptions;
@@ -61,8 +61,8 @@ export class FakePool {
     const transport = new FakeTransport();
     const answer = fakeServer(this.#server);
     transport.reply = (sent) => {
-      for (const batch of cutAtSyncs(sent)) {
-        const reply = answer(batch);
+      for (const transaction of cutAtSyncs(sent)) {
+        const reply = answer(transaction);
         this.replies.push(() => transport.tell(reply));
       }
       return null;
@@ -71,7 +71,7 @@ export class FakePool {
     return transport;
   }
 
-  /** Number of batches in each write of each connection. */
+  /** Number of transactions in each write of each connection. */
   get writes(): readonly (readonly number[])[] {
     return this.transports.map(({ sent }) => sent.map((messages) => cutAtSyncs(messages).length));
   }
@@ -101,7 +101,7 @@ export class FakePool {
     await Promise.all(all);
   }
 
-  /** Makes a kind of batches that take so many milliseconds each. */
+  /** Makes a kind of transactions that take so many milliseconds each. */
   async learnKind(ms = 0): Promise<object> {
     const kind = {};
     for (let turn = 0; turn < 2; turn++) {
@@ -122,15 +122,15 @@ export class FakePool {
   }
 }
 
-/** Splits messages into batches, each with its Sync. */
+/** Splits messages into transactions, each with its Sync. */
 function cutAtSyncs(sent: readonly Sent[]): readonly (readonly Sent[])[] {
-  const batches: Sent[][] = [];
-  let batch: Sent[] = [];
+  const transactions: Sent[][] = [];
+  let transaction: Sent[] = [];
   for (const message of sent) {
-    batch.push(message);
+    transaction.push(message);
     if (message.type !== "S") continue;
-    batches.push(batch);
-    batch = [];
+    transactions.push(transaction);
+    transaction = [];
   }
-  return batches;
+  return transactions;
 }

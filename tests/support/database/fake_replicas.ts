@@ -1,12 +1,12 @@
 /** A primary and standbys without sockets: the test decides what each server answers. @module */
 import type {
-  Batch,
-  BatchResult,
-  ReadBatch,
+  ReadTransaction,
   ResultColumns,
   Statement,
-  WriteBatch,
-} from "../../../src/database/batch.ts";
+  Transaction,
+  TransactionResult,
+  WriteTransaction,
+} from "../../../src/database/transaction.ts";
 import type { Database, ReplicaSettings, StandbyEvent } from "../../../src/database/database.ts";
 import { maxAnswerMs, type ServerProbe } from "../../../src/database/replicas/monitor.ts";
 import { errors } from "../../../src/base/errors/catalogue.ts";
@@ -23,8 +23,8 @@ export function databaseError(sqlstate: string, statement = 1): DatabaseError {
 /** A server that a test controls. */
 export class FakeServer {
   readonly name: string;
-  /** Batches that its pool has received. */
-  readonly batches: Batch[] = [];
+  /** Transactions that its pool has received. */
+  readonly transactions: Transaction[] = [];
   isInRecovery: boolean;
   /** Position as `pg_lsn`; null if the server lacks the functions. */
   lsn: string | null = "0/100";
@@ -86,7 +86,7 @@ export class FakeServer {
 
   readonly database: Database = {
     subscribe: null,
-    transaction: (batch) => this.#transaction(batch),
+    transaction: (transaction) => this.#transaction(transaction),
     version: () => Promise.resolve("PostgreSQL 15"),
     flush: () => {},
     counts: () => ({ max: 4, open: 0, inUse: 0, waiting: 0, timeouts: 0 }),
@@ -98,16 +98,15 @@ export class FakeServer {
     },
   };
 
-  #transaction(batch: Batch): Promise<BatchResult> {
-    this.batches.push(batch);
+  #transaction(transaction: Transaction): Promise<TransactionResult> {
+    this.transactions.push(transaction);
     if (!this.answers) return new Promise(() => {});
     if (this.error !== null) return Promise.reject(this.error);
-    const isReturned = batch.walPosition?.isReturned && !this.streams;
+    const isReturned = transaction.walPosition?.isReturned && !this.streams;
     const walPosition = isReturned ? readPosition(this.position) : null;
-    const end = batch.transaction.form === "block" ? batch.transaction.end : "commit";
+    const end = transaction.block?.end ?? "commit";
     if (end === "open") {
-      const ended = () =>
-        this.#transaction({ ...batch, transaction: { form: "implicit" } } as Batch);
+      const ended = () => this.#transaction({ ...transaction, block: null } as Transaction);
       const open = { failed: new Promise<never>(() => {}), send: ended, end: ended };
       const body = { length: 0, content: new Uint8Array() };
       return Promise.resolve({ end, columns: [], body, rows: [], open });
@@ -165,7 +164,7 @@ export function fakeReplicas(
 }
 
 const common = {
-  transaction: { form: "implicit" },
+  block: null,
   statements: [{ text: "select main", params: [], use: "result" }],
   planContext: null,
   kind: null,
@@ -174,9 +173,9 @@ const common = {
 /** Returns a read that standbys may execute. */
 export function standbyRead(
   bookmark: string | null = null,
-  others: Partial<ReadBatch> & { readonly schemaAgeMs?: number } = {},
-): ReadBatch {
-  const { schemaAgeMs, ...batch } = others;
+  others: Partial<ReadTransaction> & { readonly schemaAgeMs?: number } = {},
+): ReadTransaction {
+  const { schemaAgeMs, ...transaction } = others;
   return {
     ...common,
     access: "read only",
@@ -184,9 +183,13 @@ export function standbyRead(
     retry: "safe",
     wantsBookmark: bookmark !== null,
     standby: { bookmark, ...(schemaAgeMs === undefined ? {} : { schemaAgeMs }) },
-    ...batch,
+    ...transaction,
   };
 }
 
 /** A write whose client wants a bookmark. */
-export const bookmarkedWrite: WriteBatch = { ...common, access: "read write", wantsBookmark: true };
+export const bookmarkedWrite: WriteTransaction = {
+  ...common,
+  access: "read write",
+  wantsBookmark: true,
+};

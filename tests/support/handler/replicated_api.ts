@@ -2,7 +2,7 @@
  * @module */
 import { configSource } from "../../../src/state/config/source.ts";
 import { noValues } from "../../../src/state/config/load.ts";
-import type { Batch, BatchResult } from "../../../src/database/batch.ts";
+import type { Transaction, TransactionResult } from "../../../src/database/transaction.ts";
 import type { Caller, Database } from "../../../src/database/database.ts";
 import { openDatabase } from "../../../src/database/open.ts";
 import { mcpWing } from "../../../src/wings/mcp/mcp_host.ts";
@@ -15,7 +15,7 @@ import { buffered, buildRequest, type RequestParts } from "./request.ts";
 import { testSecret } from "./token.ts";
 
 /** How a batch may use replicas. */
-export type ReplicaUse = Pick<Batch, "access" | "wantsBookmark"> & {
+export type ReplicaUse = Pick<Transaction, "access" | "wantsBookmark"> & {
   readonly standby?: unknown;
 };
 
@@ -92,18 +92,21 @@ export async function openReplicated(
 
 /** Wraps a database, which executes all batches itself. */
 function recordingDatabase(database: Database, uses: ReplicaUse[]): Database {
-  const transaction = async (batch: Batch, caller?: Caller): Promise<BatchResult> => {
-    const { wantsBookmark, standby, ...plain } = batch as Batch & ReplicaUse;
-    const { access } = batch;
+  const transaction = async (
+    transaction: Transaction,
+    caller?: Caller,
+  ): Promise<TransactionResult> => {
+    const { wantsBookmark, standby, ...plain } = transaction as Transaction & ReplicaUse;
+    const { access } = transaction;
     // The service's own batches begin with `reset role`.
-    if (batch.statements[0]?.text !== "reset role") {
+    if (transaction.statements[0]?.text !== "reset role") {
       uses.push({
         access,
         ...(wantsBookmark === undefined ? {} : { wantsBookmark }),
         ...(standby === undefined ? {} : { standby }),
       });
     }
-    const result = await database.transaction(plain as Batch, caller);
+    const result = await database.transaction(plain as Transaction, caller);
     if (wantsBookmark !== true) return result;
     const { open } = result;
     if (open === undefined) return { ...result, bookmark: newBookmark };

@@ -1,6 +1,6 @@
 /** Reads the document of a batch, the body of `POST /`. @module */
 import { base64url } from "jose";
-import type { IsolationLevel } from "../../../database/batch.ts";
+import type { IsolationLevel } from "../../../database/transaction.ts";
 import { errors } from "../../../base/errors/catalogue.ts";
 import { headerValue, isHeaderName } from "../../../base/errors/http_text.ts";
 import type { ServiceError } from "../../../base/errors/service_error.ts";

@@ -1,5 +1,5 @@
 /** Caches plans by query shape: the values of a request become parameters. @module */
-import type { Statement } from "../../../database/batch.ts";
+import type { Statement } from "../../../database/transaction.ts";
 import { plan } from "../../plan/plan.ts";
 import { isRetrySafeRead, mayChangeSession } from "../../plan/retry_safe.ts";
 import type { Query } from "../../query/query.ts";

@@ -1,6 +1,6 @@
 /** Reads what `svc init` asks about: schemas and roles, then the relations of one schema. @module
  */
-import { metadataBatch } from "../../../database/batch.ts";
+import { metadataTransaction } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { openDatabase } from "../../../database/open.ts";
 import { svcDialect } from "../../../base/dialect.ts";
@@ -137,8 +137,8 @@ async function readJson<Result>(
   text: string,
   params: readonly string[],
 ): Promise<Result> {
-  const batch = metadataBatch([{ text, params, use: "rows" }], "rollback");
-  const { rows } = await database.transaction(batch);
+  const transaction = metadataTransaction([{ text, params, use: "rows" }], "rollback");
+  const { rows } = await database.transaction(transaction);
   return JSON.parse(rows.at(-1)![0]![0]!);
 }
 

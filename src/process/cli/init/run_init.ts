@@ -4,7 +4,7 @@ import { env } from "node:process";
 import { rejectFile } from "../../../state/config/handler_options.ts";
 import { loadConfig } from "../../../state/config/load.ts";
 import type { Config, OptionKey } from "../../../state/config/options.ts";
-import { metadataBatch } from "../../../database/batch.ts";
+import { metadataTransaction } from "../../../database/transaction.ts";
 import { parseConnectionString } from "../../../database/connect/connection_string.ts";
 import { isEmbedded } from "../../../database/open.ts";
 import { diagnose } from "../../../wings/audit/diagnosis/diagnose.ts";
@@ -237,7 +237,7 @@ async function printLiveSql({ config, flags }: CommandCall): Promise<number> {
       flags.get("--live")!.matchAll(listItem),
       ([, table, column]) => [table!.trim(), column],
     );
-    const { rows } = await appState.database.transaction(metadataBatch([
+    const { rows } = await appState.database.transaction(metadataTransaction([
       {
         text: "select pg_catalog.set_config('search_path', $1, true)",
         params: [searchPathOf(schema, others)],

@@ -1,5 +1,5 @@
 /** The facts about a database that quick mode chooses its defaults by. @module */
-import { metadataBatch, type Statement } from "../../../database/batch.ts";
+import { metadataTransaction, type Statement } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { compile, param, sql } from "../../../base/sql/fragment.ts";
 
@@ -67,7 +67,7 @@ limit 1`;
 }
 
 async function readText(database: Database, statement: Statement): Promise<string | null> {
-  const { rows } = await database.transaction(metadataBatch([statement]));
+  const { rows } = await database.transaction(metadataTransaction([statement]));
   return rows.at(-1)?.[0]?.[0] ?? null;
 }
 

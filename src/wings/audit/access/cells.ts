@@ -1,6 +1,6 @@
 /** The matrix of access: what each role of requests may do with each relation and function. @module */
 import type { Config } from "../../../state/config/options.ts";
-import { metadataBatch } from "../../../database/batch.ts";
+import { metadataTransaction } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import {
   type AccessFacts,
@@ -53,7 +53,7 @@ export async function readAccess(database: Database, input: AccessInput): Promis
   const { config, role = null, limit } = input;
   const lists = [config.dbSchemas, config.dbExtraSearchPath].map((names) => JSON.stringify(names));
   const params = [...lists, role ?? config.dbAnonRole, role, limit?.toString() ?? null];
-  const { rows } = await database.transaction(metadataBatch([
+  const { rows } = await database.transaction(metadataTransaction([
     { text: settingsQuery, params: [], use: "none" },
     { text: accessQuery, params, use: "rows" },
   ], "rollback"));

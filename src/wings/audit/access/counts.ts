@@ -2,7 +2,7 @@
 import type { Identity } from "../../../state/auth/jwt_cache.ts";
 import { readRoles, roleStatement } from "../../../state/config/in_database.ts";
 import type { Config } from "../../../state/config/options.ts";
-import { metadataBatch } from "../../../database/batch.ts";
+import { metadataTransaction } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
 import { parsePreferences } from "../../../api/request/preferences.ts";
@@ -24,7 +24,7 @@ export async function withCounts(
   input: CountInput,
 ): Promise<readonly AccessCell[]> {
   const { database, config: { dialect }, identity } = input;
-  const settings = metadataBatch([roleStatement(await database.version(), dialect)]);
+  const settings = metadataTransaction([roleStatement(await database.version(), dialect)]);
   const { rows } = await database.transaction(settings);
   const { byRole, loginSetsTimeout } = readRoles(rows.at(-1)![0]![0]!);
   const owner = { identity, defaults: byRole.get(identity.role), loginSetsTimeout };
@@ -54,7 +54,7 @@ async function countOf(
   } limit 10001) t`;
   try {
     const { rows } = await database.transaction({
-      ...metadataBatch([], "rollback"),
+      ...metadataTransaction([], "rollback"),
       statements: [...preamble(settings, { config, owner }), { ...compile(count), use: "rows" }],
       retry: "never",
       planContext: planContextOf(settings),

@@ -2,7 +2,7 @@
  * for SQL. @module */
 import { type AccessMatrix, readAccess } from "../access/cells.ts";
 import type { Config } from "../../../state/config/options.ts";
-import { metadataBatch } from "../../../database/batch.ts";
+import { metadataTransaction } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { versionNumber } from "../../../database/server_version.ts";
 import { printable } from "../../../base/lib/printable.ts";
@@ -189,7 +189,7 @@ from pg_class c join pg_namespace n on n.oid = c.relnamespace and c.relrowsecuri
 where n.nspname in (select json_array_elements_text($1::json))`;
 
 async function policyFacts(database: Database, { dbSchemas }: Config): Promise<readonly Fact[]> {
-  const { rows } = await database.transaction(metadataBatch([
+  const { rows } = await database.transaction(metadataTransaction([
     { text: policiesQuery, params: [JSON.stringify(dbSchemas)], use: "rows" },
   ], "rollback"));
   return rows.at(-1)!.map((

@@ -1,7 +1,7 @@
 /** Diagnoses a database and its configuration: reads the catalogue once, as the login role, and
  * lists what fails requests or grants too much. It changes nothing. @module */
 import type { Config } from "../../../state/config/options.ts";
-import { lockTimeout, metadataBatch, type Statement } from "../../../database/batch.ts";
+import { lockTimeout, metadataTransaction, type Statement } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { isEmbedded, openDatabase } from "../../../database/open.ts";
 import { catalogueFindings } from "./catalogue_findings.ts";
@@ -19,7 +19,7 @@ export async function readCatalogue(database: Database, config: Config): Promise
 /** Returns the single value of the last statement. */
 async function valueOf(database: Database, statements: readonly Statement[]): Promise<string> {
   const { rows } = await database.transaction(
-    metadataBatch([lockTimeout, ...statements], "rollback"),
+    metadataTransaction([lockTimeout, ...statements], "rollback"),
   );
   return rows.at(-1)![0]![0]!;
 }

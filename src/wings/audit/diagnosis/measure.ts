@@ -1,5 +1,5 @@
 /** Measures what the SQL of findings gains. Nothing of it lasts. @module */
-import { metadataBatch, type Statement } from "../../../database/batch.ts";
+import { metadataTransaction, type Statement } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
 import { catalogueSql, compile, type Sql, sql } from "../../../base/sql/fragment.ts";
@@ -45,10 +45,10 @@ function keyExperiment([name, , subject, , objects]: CatalogueRow) {
 async function measure(database: Database, experiment: Experiment): Promise<string> {
   const { rows, change } = experiment;
   if (rows > maxRows) return `not measured, more than ${maxRows.toLocaleString("en")} rows`;
-  const batch = metadataBatch(statementsOf(experiment), "rollback");
+  const transaction = metadataTransaction(statementsOf(experiment), "rollback");
   try {
     const { rows: results } = await database.transaction(
-      "columns" in change ? { ...batch, access: "read write" } : batch,
+      "columns" in change ? { ...transaction, access: "read write" } : transaction,
     );
     const times = results.flat().map(([plan]): number => JSON.parse(plan!)[0]["Execution Time"]);
     const [before, after] = [times.slice(0, runs), times.slice(runs)].map((each) =>

@@ -1,5 +1,5 @@
 /** The query of the diagnosis, and the shape of its result. @module */
-import type { Statement } from "../../../database/batch.ts";
+import type { Statement } from "../../../database/transaction.ts";
 import type { Config } from "../../../state/config/options.ts";
 import { notifyPattern, reloadTriggerQuery } from "../../../state/schema_cache/reload_trigger.ts";
 import { distributedChecks } from "./queries/distributed_checks.ts";

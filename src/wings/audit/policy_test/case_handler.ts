@@ -3,7 +3,7 @@
 import { callerIdentity } from "../../../state/auth/authenticate.ts";
 import type { Config } from "../../../state/config/options.ts";
 import type { ConfigSource } from "../../../state/config/source.ts";
-import { metadataBatch } from "../../../database/batch.ts";
+import { metadataTransaction } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import type { TransportSetup } from "../../../api/command.ts";
 import { serviceHandler } from "../../../api/handler/handler.ts";
@@ -34,7 +34,7 @@ export async function runFile(
     const roleOf = ({ caller }: PolicyCase) => caller === null ? config.dbAnonRole : caller.role;
     const params = [JSON.stringify(cases.map(roleOf))];
     const statement = { text: mendingSql, params, use: "rows" } as const;
-    const { rows } = await database.transaction(metadataBatch([statement], "rollback"));
+    const { rows } = await database.transaction(metadataTransaction([statement], "rollback"));
     const sql = rows.at(-1)!.join(" ");
     if (sql !== "") throw new Error(`cannot run ${name} as its callers: ${sql}`);
     const results: CaseResult[] = [];

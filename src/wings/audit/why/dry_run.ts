@@ -1,16 +1,16 @@
 /** A database that plans writes: EXPLAIN takes the privileges of its statement. @module */
 import {
-  type Batch,
-  type BatchResult,
-  metadataBatch,
+  metadataTransaction,
   type Statement,
-} from "../../../database/batch.ts";
+  type Transaction,
+  type TransactionResult,
+} from "../../../database/transaction.ts";
 import type { Caller, Database } from "../../../database/database.ts";
 import { DatabaseError } from "../../../base/errors/service_error.ts";
 
 export class DryRun {
   /** The transaction of the request; null if the request needs no database. */
-  batch: Batch | null = null;
+  transaction: Transaction | null = null;
   /** Whether a write was planned without an error. */
   isPlanned = false;
   /** Whether the function before the request writes, so that it was left out. */
@@ -20,7 +20,7 @@ export class DryRun {
   constructor(database: Database) {
     const ignore = () => {};
     this.database = {
-      transaction: (batch, caller) => this.#run(database, batch, caller),
+      transaction: (transaction, caller) => this.#run(database, transaction, caller),
       version: () => database.version(),
       counts: () => database.counts(),
       close: () => Promise.resolve(),
@@ -31,17 +31,21 @@ export class DryRun {
     };
   }
 
-  async #run(database: Database, batch: Batch, caller?: Caller): Promise<BatchResult> {
-    if (batch.statements.some(({ role }) => role === "main")) this.batch = batch;
-    if (batch.access === "read only") return await database.transaction(batch, caller);
+  async #run(
+    database: Database,
+    transaction: Transaction,
+    caller?: Caller,
+  ): Promise<TransactionResult> {
+    if (transaction.statements.some(({ role }) => role === "main")) this.transaction = transaction;
+    if (transaction.access === "read only") return await database.transaction(transaction, caller);
     try {
-      await database.transaction(plannedBatch(batch, this.leftOutPreRequest), caller);
+      await database.transaction(plannedTransaction(transaction, this.leftOutPreRequest), caller);
     } catch (error) {
       const isPreRequest = error instanceof DatabaseError && error.failure.sqlstate === "25006" &&
-        batch.statements[error.statement]?.role === "pre-request";
+        transaction.statements[error.statement]?.role === "pre-request";
       if (!isPreRequest || this.leftOutPreRequest) throw error;
       this.leftOutPreRequest = true;
-      return await this.#run(database, batch, caller);
+      return await this.#run(database, transaction, caller);
     }
     this.isPlanned = true;
     throw new Error("the write was planned and not executed");
@@ -50,7 +54,10 @@ export class DryRun {
 
 /** Returns the transaction with EXPLAIN instead of writes. Statements keep their positions, which
  * errors name. */
-function plannedBatch({ statements }: Batch, leavesOutPreRequest: boolean): Batch {
+function plannedTransaction(
+  { statements }: Transaction,
+  leavesOutPreRequest: boolean,
+): Transaction {
   const left = ["key", "reference", "answer", leavesOutPreRequest ? "pre-request" : ""];
   const planned = statements.map((statement): Statement => {
     const { role = "", text } = statement;
@@ -58,5 +65,5 @@ function plannedBatch({ statements }: Batch, leavesOutPreRequest: boolean): Batc
     const isWrite = role === "main" || role === "level";
     return isWrite ? { ...statement, text: `explain ${text}`, use: "none" } : statement;
   });
-  return { ...metadataBatch([], "rollback"), statements: planned };
+  return { ...metadataTransaction([], "rollback"), statements: planned };
 }

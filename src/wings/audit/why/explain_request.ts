@@ -1,7 +1,7 @@
 /** Explains the answer to a request: lacking privileges, and policies on rows. @module */
 import { readAccess } from "../access/cells.ts";
 import type { Identity } from "../../../state/auth/jwt_cache.ts";
-import { metadataBatch, type Statement } from "../../../database/batch.ts";
+import { metadataTransaction, type Statement } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { cachedContext } from "../../../api/handler/context.ts";
 import { toResponse } from "../../../api/handler/headers.ts";
@@ -47,12 +47,15 @@ export async function explainRequest(
   const planning = receive(requestOf(request), info, context);
   planning.identity = exchange.identity;
   // Without a transaction, the answer has the error.
-  const planned = dry.batch === null ? null : await planRequest(planning, null);
+  const planned = dry.transaction === null ? null : await planRequest(planning, null);
   if (planned?.kind !== "data") {
     const advice = exchange.failure?.advice ?? null;
     return [...answerLines(outcome), ...advice === null ? [] : [`  ${advice}`]].map(printable);
   }
-  const read = readerOf(database, dry.batch!.statements.filter(({ role }) => role === "settings"));
+  const read = readerOf(
+    database,
+    dry.transaction!.statements.filter(({ role }) => role === "settings"),
+  );
   const readFacts = readerOf(database, []);
   const { plan } = planned.planned;
   const access = await readAccess(database, { config, role });
@@ -102,8 +105,8 @@ function readerOf(database: Database, settings: readonly Statement[]): ReadTexts
       ...compile(text),
       use: "rows" as const,
     }));
-    const batch = metadataBatch([...settings, ...texts], "rollback");
-    return (await database.transaction(batch)).rows.at(-1)!.map(([text]) => text!);
+    const transaction = metadataTransaction([...settings, ...texts], "rollback");
+    return (await database.transaction(transaction)).rows.at(-1)!.map(([text]) => text!);
   };
 }
 

@@ -29,7 +29,7 @@ export function answerLines({ answer, dry, role, rows, leftOut }: Outcome): read
   const more = (answer.rows ?? 0) === 0 ? "" : " more";
   const verbs = hidden === 1 ? "row matches the filter and is" : "rows match the filter and are";
   const number = `${hidden === maxRows ? "at least " : ""}${hidden}${more}`;
-  const ending = dry.batch?.access === "read write" ? " (not executed)" : leftOut;
+  const ending = dry.transaction?.access === "read write" ? " (not executed)" : leftOut;
   const matches = hidden > 0
     ? `; ${number} ${verbs} hidden from ${role}`
     : rows?.length === 0

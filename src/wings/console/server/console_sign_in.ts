@@ -1,6 +1,6 @@
 /** Makes tokens for roles, on machines that `admin-sign-in` trusts. @module */
 import { signToken, tokenClaims } from "../../../state/auth/sign_token.ts";
-import { metadataBatch } from "../../../database/batch.ts";
+import { metadataTransaction } from "../../../database/transaction.ts";
 import { isJsonObject, parseJsonObject } from "../../../base/lib/json_object.ts";
 import type { HandlerState } from "../../../state/app_state/handler_state.ts";
 
@@ -16,8 +16,8 @@ export interface ConsoleRoles {
 
 /** Resolves with the roles that requests may have. */
 export async function consoleRoles({ database }: HandlerState): Promise<ConsoleRoles> {
-  const batch = metadataBatch([{ text: rolesQuery, params: [], use: "rows" }]);
-  const { rows } = await database.transaction({ ...batch, isTraced: false });
+  const transaction = metadataTransaction([{ text: rolesQuery, params: [], use: "rows" }]);
+  const { rows } = await database.transaction({ ...transaction, isTraced: false });
   return { roles: rows.at(-1)!.map(([name]) => name!) };
 }
 

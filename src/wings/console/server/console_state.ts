@@ -1,6 +1,6 @@
 /** The state of the service that the console shows. @module */
 import type { Config } from "../../../state/config/options.ts";
-import { metadataBatch } from "../../../database/batch.ts";
+import { metadataTransaction } from "../../../database/transaction.ts";
 import type { Database } from "../../../database/database.ts";
 import { versionNumber } from "../../../database/server_version.ts";
 import { addressOf } from "../../../api/response/openapi/about.ts";
@@ -81,9 +81,9 @@ const standbyQuery = "select pg_catalog.pg_is_in_recovery()::text";
 
 /** Resolves with null if the database fails meanwhile. */
 async function isStandby(database: Pick<Database, "transaction">): Promise<boolean | null> {
-  const batch = metadataBatch([{ text: standbyQuery, params: [], use: "rows" }]);
+  const transaction = metadataTransaction([{ text: standbyQuery, params: [], use: "rows" }]);
   try {
-    const { rows } = await database.transaction({ ...batch, isTraced: false });
+    const { rows } = await database.transaction({ ...transaction, isTraced: false });
     return rows.at(-1)![0]![0] === "true";
   } catch {
     return null;

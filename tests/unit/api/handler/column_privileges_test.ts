@@ -1,23 +1,23 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Batch, BatchResult } from "../../../../src/database/batch.ts";
+import type { Transaction, TransactionResult } from "../../../../src/database/transaction.ts";
 import type { Database } from "../../../../src/database/database.ts";
 import { DatabaseError } from "../../../../src/base/errors/service_error.ts";
 import { ColumnPrivileges, RoleColumns } from "../../../../src/api/handler/column_privileges.ts";
 
 /** Privileges whose database returns columns by relation. Counts its transactions. */
 function privilegesOf(columns: Readonly<Record<string, readonly string[]>> | Error) {
-  const batches: Batch[] = [];
+  const transactions: Transaction[] = [];
   const database: Pick<Database, "transaction"> = {
-    transaction: (batch: Batch) => {
-      batches.push(batch);
+    transaction: (transaction: Transaction) => {
+      transactions.push(transaction);
       if (columns instanceof Error) return Promise.reject(columns);
-      const rows = batch.statements.map(({ params }) =>
+      const rows = transaction.statements.map(({ params }) =>
         (columns[String(params[2])] ?? []).map((name) => [name])
       );
-      return Promise.resolve({ rows } as unknown as BatchResult);
+      return Promise.resolve({ rows } as unknown as TransactionResult);
     },
   };
-  return { batches, privileges: new ColumnPrivileges(database) };
+  return { transactions, privileges: new ColumnPrivileges(database) };
 }
 
 const relation = (name: string) => ({ schema: "api", name });
@@ -36,7 +36,7 @@ Deno.test("ColumnPrivileges remembers 1,000 pairs and evicts the oldest", async 
 });
 
 Deno.test("RoleColumns reads the unknown columns of all relations at once", async () => {
-  const { privileges, batches } = privilegesOf({ a: ["id"], b: ["id", "x"] });
+  const { privileges, transactions } = privilegesOf({ a: ["id"], b: ["id", "x"] });
   const columns = new RoleColumns(privileges, "r");
   strictEqual(await columns.readUnknown(), false);
   strictEqual(columns.of(relation("a")), null);
@@ -45,7 +45,7 @@ Deno.test("RoleColumns reads the unknown columns of all relations at once", asyn
   deepStrictEqual(columns.of(relation("b")), new Set(["id", "x"]));
   strictEqual(await columns.readUnknown(), false);
   deepStrictEqual(new RoleColumns(privileges, "r").of(relation("a")), new Set(["id"]));
-  strictEqual(batches.length, 1);
+  strictEqual(transactions.length, 1);
 });
 
 Deno.test("ColumnPrivileges.forget() forgets the columns of one role", async () => {
@@ -58,11 +58,11 @@ Deno.test("ColumnPrivileges.forget() forgets the columns of one role", async () 
 
 Deno.test("RoleColumns leaves the columns of a role that does not exist unknown", async () => {
   const failure = { sqlstate: "42704", message: "no role", detail: null, hint: null };
-  const { privileges, batches } = privilegesOf(new DatabaseError(failure));
+  const { privileges, transactions } = privilegesOf(new DatabaseError(failure));
   const columns = new RoleColumns(privileges, "r");
   columns.of(relation("a"));
   strictEqual(await columns.readUnknown(), false);
   strictEqual(columns.of(relation("a")), null);
   strictEqual(await columns.readUnknown(), false);
-  strictEqual(batches.length, 1);
+  strictEqual(transactions.length, 1);
 });

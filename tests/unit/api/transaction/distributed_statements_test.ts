@@ -208,8 +208,11 @@ function scriptOf(usesSetCommands: boolean) {
     loginSetsTimeout: false,
     usesSetCommands,
   } as TransactionOwner;
-  const { batch: { transaction, statements } } = buildScript(source, owner, transactionConfig);
-  return [transaction.form, statements.map(({ text }) => text.split(" ", 2).join(" "))];
+  const { transaction: { block, statements } } = buildScript(source, owner, transactionConfig);
+  return [
+    block === null ? "implicit" : "block",
+    statements.map(({ text }) => text.split(" ", 2).join(" ")),
+  ];
 }
 
 Deno.test("buildScript() uses a block and SET if the settings are forwarded", () => {

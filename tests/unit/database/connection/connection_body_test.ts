@@ -1,5 +1,5 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import type { ReadBatch, WriteBatch } from "../../../../src/database/batch.ts";
+import type { ReadTransaction, WriteTransaction } from "../../../../src/database/transaction.ts";
 import {
   bindComplete,
   complete,
@@ -47,15 +47,16 @@ Deno.test("Connection.execute() streams a long body with back-pressure", async (
   strictEqual(received, size);
 });
 
-const held: readonly (readonly [name: string, batch: ReadBatch | WriteBatch])[] = [
-  ["a write", blockWrite],
-  ["a read that holds it", { ...blockRead, body: "hold" }],
-];
+const held: readonly (readonly [name: string, transaction: ReadTransaction | WriteTransaction])[] =
+  [
+    ["a write", blockWrite],
+    ["a read that holds it", { ...blockRead, body: "hold" }],
+  ];
 
-for (const [name, batch] of held) {
+for (const [name, transaction] of held) {
   Deno.test(`Connection.execute() collects the long body of ${name}`, async () => {
     const { transport, execute } = new FakeConnection();
-    const replies = execute(batch);
+    const replies = execute(transaction);
     transport.tell(join(begun, parseComplete, bindComplete, longRow(size)));
     for (let sent = 0; sent < size; sent += 100_000) transport.tell(new Uint8Array(100_000));
     transport.tell(complete("SELECT 1"));

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Batch } from "../../../../src/database/batch.ts";
+import type { Transaction } from "../../../../src/database/transaction.ts";
 import {
   bindComplete,
   complete,
@@ -27,7 +27,7 @@ import {
 } from "../../../support/database/fake_connection.ts";
 
 const answer = row("1", "x");
-/** The replies to an implicit batch. */
+/** The replies to an implicit transaction. */
 const succeeded = join(executed("SELECT 1"), executed("SELECT 1", answer), ready("I"));
 const known = join(
   bindComplete,
@@ -41,16 +41,20 @@ const poolerGone = failure("57P01", "shutting down", { severity: "FATAL" });
 /** Raised by a function of the database. */
 const raised = failure("57P01", "not today", { severity: "ERROR", routine: "exec_stmt_raise" });
 
-const kinds: readonly (readonly [name: string, batch: Batch])[] = [
+const kinds: readonly (readonly [name: string, transaction: Transaction])[] = [
   ["reads", implicitRead],
   ["writes", implicitWrite],
 ];
 
-for (const [name, batch] of kinds) {
+for (const [name, transaction] of kinds) {
   Deno.test(`Connection.execute() sends several ${name} in one write, each with a Sync`, async () => {
     const { transport, execute, log } = new FakeConnection();
     transport.reply = fakeServer();
-    deepStrictEqual(await outcomesOf(execute(batch, batch, batch)), ["1", "1", "1"]);
+    deepStrictEqual(await outcomesOf(execute(transaction, transaction, transaction)), [
+      "1",
+      "1",
+      "1",
+    ]);
     strictEqual(transport.writes.length, 1);
     strictEqual(transport.sent[0]!.filter(({ type }) => type === "S").length, 3);
     deepStrictEqual(log, ["success: 1", "success: 1", "success: 1", "idle"]);
@@ -62,9 +66,9 @@ for (const [name, batch] of kinds) {
     transport.reply = fakeServer({
       errorOf: (sql) => isFailing(sql) ? failure("22P02", "") : null,
     });
-    await run(batch);
+    await run(transaction);
     const statements = [settings, { ...main, text: "select failing" }];
-    const replies = execute(batch, { ...batch, statements }, batch, batch);
+    const replies = execute(transaction, { ...transaction, statements }, transaction, transaction);
     deepStrictEqual(await outcomesOf(replies), ["1", "22P02", "1", "1"]);
     strictEqual(transport.writes.length, 2);
     deepStrictEqual(log.slice(2), [
@@ -84,11 +88,11 @@ for (const [name, batch] of kinds) {
       errorOf: (sql) => isFailing(sql) ? failure("42501", "") : null,
     });
     const check = { ...settings, text: "select check()", runsUserCode: true };
-    const checked: Batch = { ...batch, statements: [settings, check, main] };
+    const checked: Transaction = { ...transaction, statements: [settings, check, main] };
     const replies = execute(checked, checked, checked);
     deepStrictEqual(await outcomesOf(replies), ["42501", "1", "1"]);
     strictEqual(transport.writes.length, 1);
-    // The first batch has prepared the first two statements; now the third is prepared.
+    // The first transaction has prepared the first two statements; now the third is prepared.
     await run(checked);
     await run(checked);
     deepStrictEqual(transport.sent.slice(1).map((sent) => sent.map(({ type }) => type).join("")), [
@@ -100,7 +104,7 @@ for (const [name, batch] of kinds) {
   Deno.test(`Connection prepares the statements of several ${name} once`, async () => {
     const { transport, execute, run } = new FakeConnection();
     transport.reply = fakeServer();
-    const twice: Batch = { ...batch, statements: [settings, settings, main] };
+    const twice: Transaction = { ...transaction, statements: [settings, settings, main] };
     deepStrictEqual(await outcomesOf(execute(twice, twice)), ["1", "1"]);
     deepStrictEqual(
       transport.sent[0]!.filter(({ type }) => type === "P").map(({ name }) => name),
@@ -112,7 +116,7 @@ for (const [name, batch] of kinds) {
 
   Deno.test(`Connection settles ${name} as their replies arrive`, async () => {
     const { transport, execute } = new FakeConnection();
-    const replies = execute(batch, batch);
+    const replies = execute(transaction, transaction);
     transport.tell(succeeded);
     deepStrictEqual(await outcomesOf(replies), ["1", "waits"]);
     transport.tell(known);
@@ -122,7 +126,7 @@ for (const [name, batch] of kinds) {
 
 interface Loss {
   readonly name: string;
-  readonly batch: Batch;
+  readonly transaction: Transaction;
   readonly before: readonly Uint8Array[];
   readonly outcomes: readonly string[];
   readonly requeued: number;
@@ -131,84 +135,84 @@ interface Loss {
 const losses: readonly Loss[] = [
   {
     name: "requeues the reads behind the running one",
-    batch: implicitRead,
+    transaction: implicitRead,
     before: [],
     outcomes: ["001", "waits", "waits"],
     requeued: 2,
   },
   {
     name: "requeues no read that has effects",
-    batch: { ...implicitRead, retry: "never" },
+    transaction: { ...implicitRead, retry: "never" },
     before: [],
     outcomes: ["001", "001", "001"],
     requeued: 0,
   },
   {
     name: "keeps the result of a read that is finished",
-    batch: implicitRead,
+    transaction: implicitRead,
     before: [succeeded],
     outcomes: ["1", "001", "waits"],
     requeued: 1,
   },
   {
     name: "keeps the result of a read that lacks its ReadyForQuery alone",
-    batch: implicitRead,
+    transaction: implicitRead,
     before: [succeeded.subarray(0, -6)],
     outcomes: ["1", "waits", "waits"],
     requeued: 2,
   },
   {
     name: "rejects all writes that are not finished",
-    batch: implicitWrite,
+    transaction: implicitWrite,
     before: [succeeded],
     outcomes: ["1", "001", "001"],
     requeued: 0,
   },
   {
     name: "rejects the running write alone when the server says that it ends the connection",
-    batch: implicitWrite,
+    transaction: implicitWrite,
     before: [parseComplete, bindComplete, terminated],
     outcomes: ["57P01", "waits", "waits"],
     requeued: 2,
   },
   {
     name: "requeues the running write when the server ends the connection before it executes it",
-    batch: implicitWrite,
+    transaction: implicitWrite,
     before: [parseComplete, terminated],
     outcomes: ["waits", "waits", "waits"],
     requeued: 3,
   },
   {
     name: "rejects all writes when a pooler says that it ends the connection",
-    batch: implicitWrite,
+    transaction: implicitWrite,
     before: [poolerGone],
     outcomes: ["57P01", "001", "001"],
     requeued: 0,
   },
   {
     name: "rejects all writes after a function raised the error of an end",
-    batch: implicitWrite,
+    transaction: implicitWrite,
     before: [raised],
     outcomes: ["57P01", "001", "001"],
     requeued: 0,
   },
   {
     name: "rejects no write behind one that failed before the server ended the connection",
-    batch: implicitWrite,
+    transaction: implicitWrite,
     before: [failure("22P02", "no number"), terminated],
     outcomes: ["22P02", "waits", "waits"],
     requeued: 2,
   },
   {
     name: "rejects no write behind the one at which the server ended the connection",
-    batch: implicitWrite,
+    transaction: implicitWrite,
     before: [succeeded, bindComplete, terminated],
     outcomes: ["1", "57P01", "waits"],
     requeued: 1,
   },
   {
     name: "requeues a write that the server refused before it began",
-    batch: implicitWrite,
+    transaction: implicitWrite,
     before: [failure("25001", "must be called first")],
     outcomes: ["waits", "001", "001"],
     requeued: 1,
@@ -216,25 +220,25 @@ const losses: readonly Loss[] = [
   {
     name:
       "requeues a write that was refused before the server ended the connection, and those behind",
-    batch: implicitWrite,
+    transaction: implicitWrite,
     before: [failure("25001", "must be called first"), terminated],
     outcomes: ["waits", "waits", "waits"],
     requeued: 3,
   },
   {
     name: "requeues a write whose prepared statement is stale",
-    batch: implicitWrite,
+    transaction: implicitWrite,
     before: [failure("26000", "does not exist", { routine: "FetchPreparedStatement" })],
     outcomes: ["waits", "001", "001"],
     requeued: 1,
   },
 ];
 
-for (const { name, batch, before, outcomes, requeued } of losses) {
+for (const { name, transaction, before, outcomes, requeued } of losses) {
   Deno.test(`Connection ${name} when it is lost`, async () => {
     const opened = new FakeConnection();
     const { transport, execute, log } = opened;
-    const replies = execute(batch, batch, batch);
+    const replies = execute(transaction, transaction, transaction);
     for (const chunk of before) transport.tell(chunk);
     transport.lose("reset");
     deepStrictEqual(await outcomesOf(replies), outcomes);
@@ -297,19 +301,20 @@ const staleErrors: readonly (readonly [sqlstate: string, routine: string, messag
 
 for (const [sqlstate, routine, message = ""] of staleErrors) {
   const refusal = failure(sqlstate, message, { routine });
-  for (const batch of [blockRead, blockWrite, implicitRead, implicitWrite]) {
-    const { access, transaction: { form } } = batch;
+  for (const transaction of [blockRead, blockWrite, implicitRead, implicitWrite]) {
+    const { access, block } = transaction;
+    const form = block === null ? "implicit" : "block";
     const name = `a stale statement (${sqlstate}) of a ${form} (${access})`;
     Deno.test(`Connection retries ${name} once, with its setup`, async () => {
       const { transport, execute, run, log } = new FakeConnection({ setup: "set jit = off" });
       transport.reply = fakeServer();
-      await run(batch);
+      await run(transaction);
       const script = form === "block"
         ? [join(refusal, ready("E")), join(executed("ROLLBACK"), ready("I"))]
         : [join(refusal, ready("I"))];
       const renewed = fakeServer();
       transport.reply = (sent) => script.shift() ?? renewed(sent);
-      deepStrictEqual(await outcomesOf(execute(batch)), ["1"]);
+      deepStrictEqual(await outcomesOf(execute(transaction)), ["1"]);
       const types = transport.sent.at(-1)!.map(({ type }) => type).join("");
       strictEqual(types, form === "block" ? "QCCCCPBEPBEPBEPBES" : "QCCPBEPBES");
       strictEqual(log.includes(`forgotten: ${sqlstate}`), sqlstate !== "0A000");
@@ -317,7 +322,7 @@ for (const [sqlstate, routine, message = ""] of staleErrors) {
   }
 }
 
-Deno.test("Connection rejects a batch whose statements are stale at the second attempt", async () => {
+Deno.test("Connection rejects a transaction whose statements are stale at the second attempt", async () => {
   const { transport, execute, log } = new FakeConnection();
   transport.reply = () => join(failure("26000", "does not exist"), ready("I"));
   deepStrictEqual(await outcomesOf(execute(implicitWrite)), ["26000"]);
@@ -337,7 +342,7 @@ Deno.test("Connection without prepared statements retries without its setup", as
   strictEqual(transport.sent.at(-1)!.map(({ type }) => type).join(""), "PBEPBEPBEPBES");
 });
 
-Deno.test("Connection retries batches one at a time, after all that were sent with them", async () => {
+Deno.test("Connection retries transactions one at a time, after all that were sent with them", async () => {
   const { transport, execute, run } = new FakeConnection({ setup: "set jit = off" });
   transport.reply = fakeServer();
   await run(implicitWrite);
@@ -399,7 +404,7 @@ Deno.test("Connection forgets stale statements with the next write, not while on
 Deno.test("Connection relies behind functions on no statement older than those before them", async () => {
   const { transport, run } = new FakeConnection({ preparedLimit: 10 });
   transport.reply = fakeServer();
-  const write = (start: string, call: string): Batch => ({
+  const write = (start: string, call: string): Transaction => ({
     ...implicitWrite,
     statements: [
       { ...settings, text: start },

@@ -1,5 +1,9 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import type { ReadBatch, Statement, WriteBatch } from "../../../../src/database/batch.ts";
+import type {
+  ReadTransaction,
+  Statement,
+  WriteTransaction,
+} from "../../../../src/database/transaction.ts";
 import { DatabaseError } from "../../../../src/base/errors/service_error.ts";
 import {
   executed,
@@ -59,7 +63,7 @@ Deno.test("Connection.execute() sends a whole transaction in one write", async (
 
 const forms: readonly (readonly [
   name: string,
-  batch: ReadBatch | WriteBatch,
+  transaction: ReadTransaction | WriteTransaction,
   texts: readonly string[],
 ])[] = [
   ["an implicit read", implicitRead, []],
@@ -67,20 +71,20 @@ const forms: readonly (readonly [
   ["a write in a block", blockWrite, ["begin isolation level read committed read write", "commit"]],
   [
     "a serializable read that is rolled back",
-    { ...blockRead, transaction: { ...block, isolation: "serializable", end: "rollback" } },
+    { ...blockRead, block: { ...block, isolation: "serializable", end: "rollback" } },
     ["begin isolation level serializable read only", "rollback"],
   ],
   [
     "a repeatable read",
-    { ...blockRead, transaction: { ...block, isolation: "repeatable read" } },
+    { ...blockRead, block: { ...block, isolation: "repeatable read" } },
     ["begin isolation level repeatable read read only", "commit"],
   ],
 ];
 
-for (const [name, batch, [begin, end]] of forms) {
+for (const [name, transaction, [begin, end]] of forms) {
   Deno.test(`Connection.execute() delimits ${name}`, async () => {
     const { transport, run } = open();
-    strictEqual((await run(batch)).end, end ?? "commit");
+    strictEqual((await run(transaction)).end, end ?? "commit");
     const texts = transport.sent[0]!.filter(({ type }) => type === "P").map(({ text }) => text);
     const expected = ["select settings", "select main"];
     deepStrictEqual(texts, begin === undefined ? expected : [begin, ...expected, end]);
@@ -112,15 +116,15 @@ Deno.test("Connection.execute() closes the least recently used statements", asyn
     await run({ ...blockRead, statements: [{ ...settings, text: `select ${name}` }, main] });
   }
   strictEqual(types(transport.writes[1]), "BEPBEBEBES");
-  // Five are prepared after the second batch; 90 % of four are kept: "select a" and BEGIN go.
+  // Five are prepared after the second transaction; 90 % of four are kept: "select a" and BEGIN go.
   strictEqual(types(transport.writes[2]), "CCPBEPBEBEBES");
 });
 
 Deno.test("Connection.execute() prepares statements for each context, unless they are shared", async () => {
   const { transport, run } = open({ preparedLimit: 10 });
   const statements = [{ ...settings, isShared: true }, main];
-  const batch: ReadBatch = { ...blockRead, statements, transaction: { form: "implicit" } };
-  for (const planContext of ["one", "other", "one"]) await run({ ...batch, planContext });
+  const transaction: ReadTransaction = { ...blockRead, statements, block: null };
+  for (const planContext of ["one", "other", "one"]) await run({ ...transaction, planContext });
   deepStrictEqual(transport.writes.map(types), ["PBEPBES", "BEPBES", "BEBES"]);
 });
 
@@ -209,8 +213,8 @@ const terminations: readonly (readonly [
 for (const [name, form, before, outcome] of terminations) {
   Deno.test(`Connection settles a write whose server ends ${name}`, async () => {
     const { connection, transport, execute } = new FakeConnection();
-    const transaction = form === "block" ? block : { form };
-    const replies = execute({ ...blockWrite, transaction });
+    const delimiters = form === "block" ? block : null;
+    const replies = execute({ ...blockWrite, block: delimiters });
     transport.tell(before);
     transport.tell(terminated);
     transport.lose("reset");
@@ -246,7 +250,7 @@ Deno.test("Connection.execute() does not keep a very long statement prepared", a
   );
 });
 
-Deno.test("Connection sends its setup with the first batch and ignores its errors", async () => {
+Deno.test("Connection sends its setup with the first transaction and ignores its errors", async () => {
   const opened = new FakeConnection({ setup: "set jit = off" });
   const refusal = failure("42501", "no right to set");
   opened.transport.reply = fakeServer({
@@ -257,7 +261,7 @@ Deno.test("Connection sends its setup with the first batch and ignores its error
   strictEqual(types(opened.transport.writes[1]), "BEBEBEBES");
 });
 
-Deno.test("Connection requeues a batch when the server ends the connection during its setup", async () => {
+Deno.test("Connection requeues a transaction when the server ends the connection during its setup", async () => {
   const opened = new FakeConnection({ setup: "set jit = off" });
   const replies = opened.execute(blockRead);
   opened.transport.tell(terminated);
@@ -266,7 +270,7 @@ Deno.test("Connection requeues a batch when the server ends the connection durin
   strictEqual(opened.requeued.length, 1);
 });
 
-Deno.test("Connection.cancel() asks the server only while a batch runs", async () => {
+Deno.test("Connection.cancel() asks the server only while a transaction runs", async () => {
   const { connection, transport, execute } = new FakeConnection();
   connection.cancel();
   deepStrictEqual(transport.log, []);

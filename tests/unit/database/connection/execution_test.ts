@@ -1,6 +1,10 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Batch, OpenTransaction, Statement } from "../../../../src/database/batch.ts";
-import { BatchExecution } from "../../../../src/database/connection/execution.ts";
+import type {
+  OpenTransaction,
+  Statement,
+  Transaction,
+} from "../../../../src/database/transaction.ts";
+import { TransactionExecution } from "../../../../src/database/connection/execution.ts";
 import { readServerError } from "../../../../src/database/protocol/server_error.ts";
 import {
   failure,
@@ -14,10 +18,10 @@ const preRequest: Statement = { text: "pre", params: [], use: "none", runsUserCo
 const main: Statement = { text: "main", params: [], use: "result" };
 const userMain: Statement = { ...main, runsUserCode: true };
 
-/** Starts to follow a batch that was sent. */
-function start(batch: Batch, { isRetry = false } = {}): BatchExecution {
-  const execution = new BatchExecution({ batch, resolve: () => {}, reject: () => {} }, {
-    form: batch.transaction.form,
+/** Starts to follow a transaction that was sent. */
+function start(transaction: Transaction, { isRetry = false } = {}): TransactionExecution {
+  const execution = new TransactionExecution({ transaction, resolve: () => {}, reject: () => {} }, {
+    form: transaction.block === null ? "implicit" : "block",
     body: {
       transport: new FakeTransport(),
       mayStream: false,
@@ -31,7 +35,7 @@ function start(batch: Batch, { isRetry = false } = {}): BatchExecution {
   return execution;
 }
 
-function send(execution: BatchExecution, statements: readonly Statement[]): void {
+function send(execution: TransactionExecution, statements: readonly Statement[]): void {
   execution.sent(statements.map(({ text, use, runsUserCode = false }) => ({
     text,
     use,
@@ -41,7 +45,7 @@ function send(execution: BatchExecution, statements: readonly Statement[]): void
   })));
 }
 
-function complete(execution: BatchExecution, statements: number): void {
+function complete(execution: TransactionExecution, statements: number): void {
   for (let count = 0; count < statements; count++) {
     execution.bound();
     execution.completed();
@@ -198,10 +202,10 @@ const retryRows: readonly RetryRow[] = [
 ];
 
 for (const row of retryRows) {
-  Deno.test(`BatchExecution.mayRetry is ${row.mayRetry} after ${row.name}`, () => {
+  Deno.test(`TransactionExecution.mayRetry is ${row.mayRetry} after ${row.name}`, () => {
     const { statements, completed, isBound = false, form = "implicit", isRetry = false } = row;
-    const { transaction } = form === "implicit" ? implicitRead : blockRead;
-    const execution = start({ ...blockRead, transaction, statements }, { isRetry });
+    const { block } = form === "implicit" ? implicitRead : blockRead;
+    const execution = start({ ...blockRead, block, statements }, { isRetry });
     complete(execution, completed);
     if (isBound) execution.bound();
     execution.failed(readServerError(failure(...row.error).subarray(5)));
@@ -210,8 +214,8 @@ for (const row of retryRows) {
 }
 
 Deno.test("BatchExecution.mayRetry is false once statements have a result", () => {
-  const transaction = { form: "block", isolation: "read committed", end: "open" } as const;
-  const execution = start({ ...blockWrite, statements: [main], transaction });
+  const block = { isolation: "read committed", end: "open" } as const;
+  const execution = start({ ...blockWrite, statements: [main], block });
   complete(execution, 2);
   execution.resolveStep({} as OpenTransaction);
   execution.stepToSend([], "commit", { resolve: () => {}, reject: () => {} });
@@ -228,25 +232,26 @@ Deno.test("BatchExecution.mayRetry is false once the result is settled", () => {
 });
 
 /** Whether the end is confirmed after each statement that was completed, BEGIN included. */
-const endRows: readonly (readonly [name: string, batch: Batch, hasEnded: readonly boolean[]])[] = [
-  ["an implicit read", implicitRead, [false, false, true]],
-  ["an implicit write", { ...blockWrite, transaction: { form: "implicit" } }, [
-    false,
-    false,
-    false,
-  ]],
-  ["a read in a block", blockRead, [false, false, false, false, true]],
-  ["a write in a block", blockWrite, [false, false, false, false, true]],
-  [
-    "a write whose end is to be decided",
-    { ...blockWrite, transaction: { form: "block", isolation: "read committed", end: "open" } },
-    [false, false, false, false],
-  ],
-];
+const endRows:
+  readonly (readonly [name: string, transaction: Transaction, hasEnded: readonly boolean[]])[] = [
+    ["an implicit read", implicitRead, [false, false, true]],
+    ["an implicit write", { ...blockWrite, block: null }, [
+      false,
+      false,
+      false,
+    ]],
+    ["a read in a block", blockRead, [false, false, false, false, true]],
+    ["a write in a block", blockWrite, [false, false, false, false, true]],
+    [
+      "a write whose end is to be decided",
+      { ...blockWrite, block: { isolation: "read committed", end: "open" } },
+      [false, false, false, false],
+    ],
+  ];
 
-for (const [name, batch, expected] of endRows) {
-  Deno.test(`BatchExecution.hasEnded is true once ${name} is over for certain`, () => {
-    const execution = start(batch);
+for (const [name, transaction, expected] of endRows) {
+  Deno.test(`TransactionExecution.hasEnded is true once ${name} is over for certain`, () => {
+    const execution = start(transaction);
     const ended = expected.map((_, completed) => {
       if (completed > 0) complete(execution, 1);
       return execution.hasEnded;

@@ -1,5 +1,5 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import type { BodyFraming, ReadBatch } from "../../../../src/database/batch.ts";
+import type { BodyFraming, ReadTransaction } from "../../../../src/database/transaction.ts";
 import {
   bindComplete,
   complete,
@@ -21,7 +21,7 @@ const json: BodyFraming = { separator: ", ", closing: "]" };
 const lines: BodyFraming = { separator: "\n", closing: "\n" };
 const csv: BodyFraming = { separator: "\n", closing: "" };
 
-function framed(framing: BodyFraming, body: ReadBatch["body"] = "stream"): ReadBatch {
+function framed(framing: BodyFraming, body: ReadTransaction["body"] = "stream"): ReadTransaction {
   return { ...implicitRead, body, statements: [{ ...main, framing }] };
 }
 

@@ -1,5 +1,5 @@
 import { strictEqual } from "node:assert/strict";
-import type { BodyFraming } from "../../../../src/database/batch.ts";
+import type { BodyFraming } from "../../../../src/database/transaction.ts";
 import { HeldResults } from "../../../../src/database/connection/held_results.ts";
 import { FakeTransport } from "../../../support/database/fake_backend.ts";
 

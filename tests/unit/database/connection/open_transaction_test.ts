@@ -1,6 +1,6 @@
 /** Transactions whose end follows their results. */
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import type { OpenTransaction, Statement } from "../../../../src/database/batch.ts";
+import type { OpenTransaction, Statement } from "../../../../src/database/transaction.ts";
 import {
   executed,
   failure,
@@ -33,9 +33,9 @@ function shown({ type, text }: Sent): string {
 }
 
 /** Begins a transaction on a connection whose server is scripted by the test. */
-async function begin(batch = { ...blockWrite, transaction: open }) {
+async function begin(transaction = { ...blockWrite, block: open }) {
   const opened = new FakeConnection();
-  const [promise] = opened.execute(batch);
+  const [promise] = opened.execute(transaction);
   const reply = async (...chunks: readonly Uint8Array[]) => {
     opened.transport.tell(join(...chunks));
     await settled();
@@ -81,7 +81,7 @@ Deno.test("OpenTransaction.send() executes one step after the other", async () =
 
 Deno.test("OpenTransaction.end() hands out a large body of a read while it arrives", async () => {
   const { transaction, opened } = await begin(
-    { ...blockRead, transaction: open } as never,
+    { ...blockRead, block: open } as never,
   );
   const ended = transaction.end("commit", [main]);
   const long = executed("SELECT 1", row("9", "x".repeat(300_000)));
@@ -146,7 +146,7 @@ Deno.test("Connection.execute() begins again if the server refused it before it 
   };
   for (const forgets of [false, true]) {
     isForgotten = forgets;
-    const [begun] = opened.execute({ ...blockWrite, transaction: open });
+    const [begun] = opened.execute({ ...blockWrite, block: open });
     const { open: transaction } = await begun!;
     await transaction!.end("commit");
     await settled();

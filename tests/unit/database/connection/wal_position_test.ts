@@ -1,6 +1,6 @@
 /** Positions in the write-ahead log: their check before a transaction, and their reading behind it. */
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import type { Batch } from "../../../../src/database/batch.ts";
+import type { Transaction } from "../../../../src/database/transaction.ts";
 import { positionCheck, positionStatement } from "../../../../src/database/wal_position.ts";
 import { DatabaseError } from "../../../../src/base/errors/service_error.ts";
 import {
@@ -37,48 +37,49 @@ const returned = { walPosition: { minReplayed: null, isReturned: true } };
 const readOnly = "begin isolation level read committed read only";
 const readWrite = "begin isolation level read committed read write";
 
-const rows: readonly (readonly [name: string, batch: Batch, texts: readonly string[]])[] = [
-  ["an implicit read", { ...implicitRead, ...both }, [
-    check,
-    "select settings",
-    "select main",
-    reading,
-  ]],
-  ["a read in a block", { ...blockRead, ...both }, [
-    readOnly,
-    check,
-    "select settings",
-    "select main",
-    "commit",
-    reading,
-  ]],
-  [
-    "a repeatable read, whose snapshot the check must precede",
-    { ...blockRead, ...both, transaction: { ...block, isolation: "repeatable read" } },
-    [
-      readOnly,
+const rows:
+  readonly (readonly [name: string, transaction: Transaction, texts: readonly string[]])[] = [
+    ["an implicit read", { ...implicitRead, ...both }, [
       check,
-      "commit",
-      "begin isolation level repeatable read read only",
       "select settings",
       "select main",
-      // The second COMMIT is prepared already.
       reading,
+    ]],
+    ["a read in a block", { ...blockRead, ...both }, [
+      readOnly,
+      check,
+      "select settings",
+      "select main",
+      "commit",
+      reading,
+    ]],
+    [
+      "a repeatable read, whose snapshot the check must precede",
+      { ...blockRead, ...both, block: { ...block, isolation: "repeatable read" } },
+      [
+        readOnly,
+        check,
+        "commit",
+        "begin isolation level repeatable read read only",
+        "select settings",
+        "select main",
+        // The second COMMIT is prepared already.
+        reading,
+      ],
     ],
-  ],
-  ["a write, behind its commit record", { ...blockWrite, ...returned }, [
-    readWrite,
-    "select settings",
-    "select main",
-    "commit",
-    reading,
-  ]],
-];
+    ["a write, behind its commit record", { ...blockWrite, ...returned }, [
+      readWrite,
+      "select settings",
+      "select main",
+      "commit",
+      reading,
+    ]],
+  ];
 
-for (const [name, batch, texts] of rows) {
+for (const [name, transaction, texts] of rows) {
   Deno.test(`Connection.execute() checks and reads positions in one write for ${name}`, async () => {
     const { run, transport, log } = open();
-    const result = await run(batch);
+    const result = await run(transaction);
     deepStrictEqual(transport.sent.flat().flatMap(({ text }) => text ?? []), texts);
     strictEqual(transport.writes.length, 1);
     deepStrictEqual(result.walPosition, { lsn: 0x4988a10n, shownLsn: 0x4988a10n, timeline: 1 });
@@ -92,7 +93,7 @@ Deno.test("Connection.execute() reads no position behind a rollback", async () =
   const result = await run({
     ...blockWrite,
     ...returned,
-    transaction: { ...block, end: "rollback" },
+    block: { ...block, end: "rollback" },
   });
   strictEqual(result.walPosition, undefined);
   strictEqual(transport.sent.flat().some(({ text }) => text === reading), false);
@@ -104,7 +105,7 @@ for (const end of ["commit", "rollback"] as const) {
     const [begun] = execute({
       ...blockWrite,
       ...returned,
-      transaction: { ...block, end: "open" },
+      block: { ...block, end: "open" },
     });
     const { open: transaction, walPosition } = await begun!;
     strictEqual(walPosition, undefined);
@@ -127,10 +128,10 @@ Deno.test("Connection.execute() gives a failed check a place before the first st
 for (
   const [name, error] of [["an error", failure("42501", "denied")], ["an end", terminated]] as const
 ) {
-  for (const [kind, batch] of [["write", blockWrite], ["read", implicitRead]] as const) {
+  for (const [kind, transaction] of [["write", blockWrite], ["read", implicitRead]] as const) {
     Deno.test(`Connection.execute() resolves a ${kind} although its position fails by ${name}`, async () => {
       const { run } = open({ errorOf: (sql) => sql === reading ? error : null });
-      const result = await run({ ...batch, ...returned });
+      const result = await run({ ...transaction, ...returned });
       strictEqual(result.walPosition, undefined);
       deepStrictEqual(result.columns, ["1"]);
     });

@@ -15,7 +15,7 @@ Deno.test("Pool cancels a running read whose caller leaves, and then closes the 
   deepStrictEqual(transports[0]!.log, ["cancel"]);
   await fake.serve();
   deepStrictEqual(await outcomesOf([slow]), ["1"]);
-  // The cancel may arrive late: the next batch has another connection.
+  // The cancel may arrive late: the next transaction has another connection.
   deepStrictEqual(transports[0]!.log, ["cancel", "end"]);
   await fake.serveAll();
   deepStrictEqual(await outcomesOf([waiting]), ["1"]);

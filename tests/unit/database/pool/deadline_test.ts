@@ -15,10 +15,10 @@ function limited({ clock }: FakePool, milliseconds: number): Caller {
   return { signal, deadline };
 }
 
-for (const [name, batch] of [["read", reading], ["write", writing]] as const) {
+for (const [name, transaction] of [["read", reading], ["write", writing]] as const) {
   Deno.test(`Pool cancels a running ${name} whose time is over, and returns its result`, async () => {
     const fake = new FakePool();
-    const slow = fake.pool.transaction(batch, limited(fake, 1000));
+    const slow = fake.pool.transaction(transaction, limited(fake, 1000));
     await fake.clock.pass(999);
     deepStrictEqual(fake.transports[0]!.log, []);
     await fake.clock.pass(1);
@@ -35,10 +35,10 @@ for (const [name, batch] of [["read", reading], ["write", writing]] as const) {
     const fake = new FakePool();
     const first = fake.pool.transaction(writing);
     await settled();
-    const second = fake.pool.transaction(batch, limited(fake, 1000));
+    const second = fake.pool.transaction(transaction, limited(fake, 1000));
     second.catch(() => {});
     const patient = limited(fake, 5000);
-    const third = fake.pool.transaction(batch, patient);
+    const third = fake.pool.transaction(transaction, patient);
     await fake.clock.pass(1000);
     deepStrictEqual(await outcomesOf([first, second, third]), ["waits", overdue, "waits"]);
     strictEqual(fake.pool.counts().waiting, 1);
@@ -50,7 +50,7 @@ for (const [name, batch] of [["read", reading], ["write", writing]] as const) {
   });
 }
 
-Deno.test("Pool repeats a cancel that the server loses, until the batch ends", async () => {
+Deno.test("Pool repeats a cancel that the server loses, until the transaction ends", async () => {
   const fake = new FakePool();
   const slow = fake.pool.transaction(reading, limited(fake, 1000));
   await fake.clock.pass(1099);
@@ -64,7 +64,7 @@ Deno.test("Pool repeats a cancel that the server loses, until the batch ends", a
   await fake.close();
 });
 
-Deno.test("Pool closes a connection that does not end a canceled batch within 5 s", async () => {
+Deno.test("Pool closes a connection that does not end a canceled transaction within 5 s", async () => {
   const fake = new FakePool();
   const slow = fake.pool.transaction(writing, limited(fake, 1000));
   await fake.clock.pass(5999);

@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { ReadBatch } from "../../../../src/database/batch.ts";
+import type { ReadTransaction } from "../../../../src/database/transaction.ts";
 import { LargeBodies } from "../../../../src/database/pool/concurrency_limiter.ts";
 import {
   bindComplete,
@@ -14,7 +14,7 @@ import { FakePool, reading, writing } from "../../../support/database/fake_pool.
 
 const framing = { separator: ",", closing: "]" };
 const [statement] = reading.statements;
-const unlimited: ReadBatch = { ...reading, statements: [{ ...statement!, framing }] };
+const unlimited: ReadTransaction = { ...reading, statements: [{ ...statement!, framing }] };
 const megabyte = 1024 * 1024;
 
 for (const [poolSize, connections] of [[1, 1], [2, 1], [3, 1], [4, 2], [10, 5]] as const) {
@@ -32,10 +32,10 @@ for (const [poolSize, connections] of [[1, 1], [2, 1], [3, 1], [4, 2], [10, 5]] 
 
 Deno.test("LargeBodies expects a large body by the last ones of its kind", () => {
   const bodies = new LargeBodies(10);
-  const [batch, other] = [{ ...unlimited, kind: {} }, { ...reading, kind: {} }];
-  const expected = () => [bodies.isExpected(batch), bodies.isExpected(other)];
+  const [transaction, other] = [{ ...unlimited, kind: {} }, { ...reading, kind: {} }];
+  const expected = () => [bodies.isExpected(transaction), bodies.isExpected(other)];
   deepStrictEqual(expected(), [true, false]);
-  bodies.record(batch, megabyte);
+  bodies.record(transaction, megabyte);
   deepStrictEqual(expected(), [false, false]);
   bodies.record(other, megabyte + 1);
   deepStrictEqual(expected(), [false, true]);
@@ -45,7 +45,7 @@ Deno.test("LargeBodies expects a large body by the last ones of its kind", () =>
   deepStrictEqual(expected(), [false, false]);
 });
 
-Deno.test("LargeBodies expects none of writes, and of batches of unknown kind", () => {
+Deno.test("LargeBodies expects none of writes, and of transactions of unknown kind", () => {
   const bodies = new LargeBodies(10);
   strictEqual(bodies.isExpected(unlimited), false);
   strictEqual(bodies.isExpected({ ...writing, statements: unlimited.statements, kind: {} }), false);
@@ -69,9 +69,9 @@ Deno.test("Pool keeps half of its connections free of large bodies", async () =>
 Deno.test("Pool frees the place of a large body whose connection is lost", async () => {
   const fake = new FakePool({ max: 2 });
   await fake.openAll();
-  const batch = { ...unlimited, retry: "never" as const };
-  const first = fake.pool.transaction({ ...batch, kind: {} });
-  const second = fake.pool.transaction({ ...batch, kind: {} });
+  const transaction = { ...unlimited, retry: "never" as const };
+  const first = fake.pool.transaction({ ...transaction, kind: {} });
+  const second = fake.pool.transaction({ ...transaction, kind: {} });
   await settled();
   strictEqual(fake.pool.counts().waiting, 1);
   const busy = fake.transports.find(({ sent }) => sent.length === 2)!;
@@ -88,8 +88,8 @@ Deno.test("Pool frees the place of a large body whose connection is lost", async
 Deno.test("Pool learns from the length of a body that its kind is large", async () => {
   const fake = new FakePool({ max: 2 });
   await fake.openAll();
-  const batch = { ...reading, kind: {} };
-  const first = fake.pool.transaction(batch);
+  const transaction = { ...reading, kind: {} };
+  const first = fake.pool.transaction(transaction);
   await settled();
   fake.replies.shift();
   const transport = fake.transports.find(({ sent }) => sent.length === 2)!;
@@ -98,7 +98,7 @@ Deno.test("Pool learns from the length of a body that its kind is large", async 
   const text = new Response(body.content as ReadableStream<Uint8Array>).bytes();
   transport.tell(join(new Uint8Array(2 * megabyte), complete("SELECT 1"), ready("I")));
   strictEqual((await text).length, 2 * megabyte);
-  const more = [fake.pool.transaction(batch), fake.pool.transaction(batch)];
+  const more = [fake.pool.transaction(transaction), fake.pool.transaction(transaction)];
   await settled();
   strictEqual(fake.pool.counts().waiting, 1);
   await fake.serveAll();

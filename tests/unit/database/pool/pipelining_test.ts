@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Batch } from "../../../../src/database/batch.ts";
+import type { Transaction } from "../../../../src/database/transaction.ts";
 import type { PoolOptions } from "../../../../src/database/pool/pool.ts";
 import {
   bindComplete,
@@ -20,21 +20,21 @@ async function open(options: Partial<PoolOptions> = {}): Promise<FakePool> {
   return fake;
 }
 
-/** Has all of some batches wait for the one connection, then serves them. Returns the later writes. */
+/** Has all of some transactions wait for the one connection, then serves them. Returns the later writes. */
 async function writesOf(
   fake: FakePool,
-  batches: readonly Batch[],
+  transactions: readonly Transaction[],
   ms = 0,
 ): Promise<readonly number[]> {
   const { pool } = fake;
   const before = fake.writes[0]!.length;
-  const all = [reading, ...batches].map((batch) => pool.transaction(batch));
+  const all = [reading, ...transactions].map((transaction) => pool.transaction(transaction));
   await fake.serveAll(ms);
   deepStrictEqual(await outcomesOf(all), all.map(() => "1"));
   return fake.writes[0]!.slice(before + 1);
 }
 
-Deno.test("Pool pipelines short batches that wait, and settles them in order", async () => {
+Deno.test("Pool pipelines short transactions that wait, and settles them in order", async () => {
   const fake = await open();
   const kind = await fake.learnKind();
   const order: number[] = [];
@@ -52,65 +52,66 @@ interface WritesRow {
   readonly name: string;
   /** Service time of the kind. */
   readonly ms?: number;
-  readonly batches: (kind: object) => readonly Batch[];
+  readonly transactions: (kind: object) => readonly Transaction[];
   readonly writes: readonly number[];
   readonly prepare?: boolean;
 }
 
-function four(batch: Batch): (kind: object) => readonly Batch[] {
-  return (kind) => Array.from({ length: 4 }, () => ({ ...batch, kind }));
+function four(transaction: Transaction): (kind: object) => readonly Transaction[] {
+  return (kind) => Array.from({ length: 4 }, () => ({ ...transaction, kind }));
 }
 
 const writesRows: readonly WritesRow[] = [
-  { name: "pipelines short reads", batches: four(reading), writes: [4] },
-  { name: "pipelines short writes", batches: four(writing), writes: [4] },
+  { name: "pipelines short reads", transactions: four(reading), writes: [4] },
+  { name: "pipelines short writes", transactions: four(writing), writes: [4] },
   {
     name: "pipelines no writes with reads",
-    batches: (kind) => [writing, writing, reading, writing].map((batch) => ({ ...batch, kind })),
+    transactions: (kind) =>
+      [writing, writing, reading, writing].map((transaction) => ({ ...transaction, kind })),
     writes: [2, 1, 1],
   },
   {
     name: "pipelines different kinds",
-    batches: (kind) => [{ ...reading, kind }, { ...reading, planContext: "other", kind }],
+    transactions: (kind) => [{ ...reading, kind }, { ...reading, planContext: "other", kind }],
     writes: [2],
   },
   {
     name: "pipelines at most 4 writes",
-    batches: (kind) => Array.from({ length: 10 }, () => ({ ...writing, kind })),
+    transactions: (kind) => Array.from({ length: 10 }, () => ({ ...writing, kind })),
     writes: [4, 4, 2],
   },
   {
     name: "pipelines at most 16 reads",
-    batches: (kind) => Array.from({ length: 20 }, () => ({ ...reading, kind })),
+    transactions: (kind) => Array.from({ length: 20 }, () => ({ ...reading, kind })),
     writes: [16, 4],
   },
-  { name: "pipelines at most a millisecond", ms: 0.4, batches: four(reading), writes: [3, 1] },
+  { name: "pipelines at most a millisecond", ms: 0.4, transactions: four(reading), writes: [3, 1] },
   {
     name: "pipelines no kind that was not measured",
-    batches: () => four(reading)({}),
+    transactions: () => four(reading)({}),
     writes: [1, 1, 2],
   },
   {
-    name: "pipelines nothing without prepared statements, where all batches are blocks",
-    batches: four(reading),
+    name: "pipelines nothing without prepared statements, where all transactions are blocks",
+    transactions: four(reading),
     prepare: false,
     writes: [1, 1, 1, 1],
   },
 ];
 
-for (const { name, ms = 0, batches, writes, prepare = true } of writesRows) {
+for (const { name, ms = 0, transactions, writes, prepare = true } of writesRows) {
   Deno.test(`Pool ${name}`, async () => {
     const fake = await open({ prepare });
     const kind = await fake.learnKind(ms);
-    deepStrictEqual(await writesOf(fake, batches(kind), ms), writes);
+    deepStrictEqual(await writesOf(fake, transactions(kind), ms), writes);
     await fake.close();
   });
 }
 
-Deno.test("Pool divides short batches that wait among the connections", async () => {
+Deno.test("Pool divides short transactions that wait among the connections", async () => {
   const fake = await open({ max: 2 });
   const kind = await fake.learnKind(0.06);
-  const holds = [reading, reading].map((batch) => fake.pool.transaction(batch));
+  const holds = [reading, reading].map((transaction) => fake.pool.transaction(transaction));
   const all = Array.from({ length: 6 }, () => fake.pool.transaction({ ...reading, kind }));
   await fake.serveAll();
   await Promise.all([...holds, ...all]);
@@ -120,7 +121,7 @@ Deno.test("Pool divides short batches that wait among the connections", async ()
 
 const connections: readonly (readonly [
   name: string,
-  batch: Batch,
+  transaction: Transaction,
   ms: number,
   roundTripMs: number,
   connections: number,
@@ -131,12 +132,12 @@ const connections: readonly (readonly [
   ["writes that wait for the disk", writing, 0.9, 0, 6],
 ];
 
-for (const [name, batch, ms, roundTripMs, inUse] of connections) {
+for (const [name, transaction, ms, roundTripMs, inUse] of connections) {
   Deno.test(`Pool uses ${inUse} of 6 connections for ${name}`, async () => {
     const fake = new FakePool({ max: 6 });
     await fake.openAll(roundTripMs);
     const kind = await fake.learnKind(ms + roundTripMs);
-    const all = Array.from({ length: 8 }, () => fake.pool.transaction({ ...batch, kind }));
+    const all = Array.from({ length: 8 }, () => fake.pool.transaction({ ...transaction, kind }));
     deepStrictEqual(fake.pool.counts(), {
       max: 6,
       open: 6,
@@ -150,7 +151,7 @@ for (const [name, batch, ms, roundTripMs, inUse] of connections) {
   });
 }
 
-Deno.test("Pool starts a batch that is not short while short ones wait beside an idle connection", async () => {
+Deno.test("Pool starts a transaction that is not short while short ones wait beside an idle connection", async () => {
   const fake = await open({ max: 3 });
   const kind = await fake.learnKind(0.06);
   const { pool } = fake;
@@ -163,7 +164,7 @@ Deno.test("Pool starts a batch that is not short while short ones wait beside an
   await fake.close();
 });
 
-Deno.test("Pool starts a batch that is not short before short ones that wait for the limit", async () => {
+Deno.test("Pool starts a transaction that is not short before short ones that wait for the limit", async () => {
   const fake = await open({ max: 3 });
   const kind = await fake.learnKind(0.06);
   const { pool } = fake;
@@ -181,13 +182,13 @@ Deno.test("Pool starts a batch that is not short before short ones that wait for
   await fake.close();
 });
 
-Deno.test("Pool executes short batches of all kinds in the order in which they came", async () => {
+Deno.test("Pool executes short transactions of all kinds in the order in which they came", async () => {
   const fake = await open({ max: 6 });
   const [longer, shorter] = [await fake.learnKind(0.9), await fake.learnKind(0.06)];
   const { pool } = fake;
   const order: string[] = [];
-  const start = (name: string, batch: Batch) =>
-    pool.transaction(batch).then(() => void order.push(name));
+  const start = (name: string, transaction: Transaction) =>
+    pool.transaction(transaction).then(() => void order.push(name));
   const all = Array.from({ length: 6 }, () => start("first", { ...writing, kind: longer }));
   // Alone it would need half of the limit.
   all.push(start("read", { ...reading, kind: shorter }));
@@ -200,7 +201,7 @@ Deno.test("Pool executes short batches of all kinds in the order in which they c
   await fake.close();
 });
 
-Deno.test("Pool starts batches on all idle connections when a share of the limit is released", async () => {
+Deno.test("Pool starts transactions on all idle connections when a share of the limit is released", async () => {
   const fake = await open({ max: 6 });
   const [fast, slow] = [await fake.learnKind(0), await fake.learnKind(0.9)];
   const { pool } = fake;
@@ -216,7 +217,7 @@ Deno.test("Pool starts batches on all idle connections when a share of the limit
   await fake.close();
 });
 
-Deno.test("Pool starts batches on idle connections when the one that held the limit is lost", async () => {
+Deno.test("Pool starts transactions on idle connections when the one that held the limit is lost", async () => {
   const fake = await open({ max: 3 });
   const kind = await fake.learnKind(0);
   const { pool, transports } = fake;
@@ -233,11 +234,11 @@ Deno.test("Pool starts batches on idle connections when the one that held the li
   await fake.close();
 });
 
-/** Has three short batches share a write of the one connection; nothing replies to it. */
-async function pipelineThree(fake: FakePool, batch: Batch) {
+/** Has three short transactions share a write of the one connection; nothing replies to it. */
+async function pipelineThree(fake: FakePool, transaction: Transaction) {
   const kind = await fake.learnKind();
   const first = fake.pool.transaction(reading);
-  const three = [0, 1, 2].map(() => fake.pool.transaction({ ...batch, kind }));
+  const three = [0, 1, 2].map(() => fake.pool.transaction({ ...transaction, kind }));
   for (const each of three) each.catch(() => {});
   await fake.serve();
   await first;
@@ -257,7 +258,7 @@ Deno.test("Pool executes elsewhere, alone, all writes that a terminated connecti
   await fake.close();
 });
 
-Deno.test("Pool moves what is to be retried from behind a slow batch", async () => {
+Deno.test("Pool moves what is to be retried from behind a slow transaction", async () => {
   const fake = await open({ max: 2 });
   const kind = await fake.learnKind(0.06);
   const { pool, replies } = fake;

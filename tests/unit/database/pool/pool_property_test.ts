@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import fc from "fast-check";
-import type { Batch } from "../../../../src/database/batch.ts";
+import type { Transaction } from "../../../../src/database/transaction.ts";
 import { Pool } from "../../../../src/database/pool/pool.ts";
 import {
   failure,
@@ -17,7 +17,7 @@ import {
   writing,
 } from "../../../support/database/fake_pool.ts";
 
-/** What a batch of the test is, and what became of it. */
+/** What a transaction of the test is, and what became of it. */
 interface Tracked {
   readonly isWrite: boolean;
   readonly caller: FakeCaller;
@@ -25,14 +25,14 @@ interface Tracked {
   outcome: "waits" | "resolved" | "rejected";
 }
 
-/** A server process, which executes one batch after the other. */
+/** A server process, which executes one transaction after the other. */
 interface Backend {
   readonly transport: FakeTransport;
-  readonly batches: (readonly Sent[])[];
+  readonly transactions: (readonly Sent[])[];
   readonly answer: (sent: readonly Sent[]) => Uint8Array;
 }
 
-/** A pool before servers that count how often they execute each batch. */
+/** A pool before servers that count how often they execute each transaction. */
 class Simulation {
   readonly clock = fakeClock();
   readonly backends: Backend[] = [];
@@ -55,7 +55,7 @@ class Simulation {
   #connect(): Promise<FakeTransport> {
     if (this.isRefusing) return Promise.reject(new Error("refused"));
     const transport = new FakeTransport();
-    const batches: Sent[][] = [];
+    const transactions: Sent[][] = [];
     const answer = fakeServer({
       rowsOf: () => null,
       errorOf: (text) => {
@@ -65,14 +65,14 @@ class Simulation {
       },
     });
     transport.reply = (sent) => {
-      const batch: Sent[] = [];
+      const transaction: Sent[] = [];
       for (const message of sent) {
-        batch.push(message);
-        if (message.type === "S") batches.push(batch.splice(0));
+        transaction.push(message);
+        if (message.type === "S") transactions.push(transaction.splice(0));
       }
       return null;
     };
-    this.backends.push({ transport, batches, answer });
+    this.backends.push({ transport, transactions, answer });
     return Promise.resolve(transport);
   }
 
@@ -83,12 +83,12 @@ class Simulation {
     this.tracked.push(tracked);
     this.#texts.set(text, tracked);
     const settings = { text: "select settings", params: [], use: "none" } as const;
-    const batch: Batch = {
+    const transaction: Transaction = {
       ...(isWrite ? writing : reading),
       kind: this.#kinds[kind]!,
       statements: [settings, { text, params: [], use: "none", runsUserCode: isWrite }],
     };
-    this.pool.transaction(batch, caller).then(
+    this.pool.transaction(transaction, caller).then(
       () => this.#settle(tracked, "resolved"),
       () => this.#settle(tracked, "rejected"),
     );
@@ -110,12 +110,12 @@ class Simulation {
     }
   }
 
-  /** Has a server execute its next batch. */
+  /** Has a server execute its next transaction. */
   serve(index: number): void {
-    const busy = this.backends.filter(({ batches }) => batches.length > 0);
+    const busy = this.backends.filter(({ transactions }) => transactions.length > 0);
     const backend = busy[index % busy.length];
     if (backend === undefined) return;
-    backend.transport.tell(backend.answer(backend.batches.shift()!));
+    backend.transport.tell(backend.answer(backend.transactions.shift()!));
   }
 
   /** The client loses its connection; the server executes all the same what it has received. */
@@ -123,14 +123,14 @@ class Simulation {
     const backend = this.backends[index % this.backends.length];
     if (backend === undefined) return;
     backend.transport.lose("reset");
-    for (const batch of backend.batches.splice(0)) backend.answer(batch);
+    for (const transaction of backend.transactions.splice(0)) backend.answer(transaction);
   }
 
   /** The server ends the connection and executes nothing more. */
   terminate(index: number): void {
     const backend = this.backends[index % this.backends.length];
     if (backend === undefined) return;
-    backend.batches.splice(0);
+    backend.transactions.splice(0);
     backend.transport.tell(terminated);
     backend.transport.lose("reset");
   }
@@ -147,7 +147,7 @@ class Simulation {
     strictEqual(this.clock.next(), null, "a timer is left");
     deepStrictEqual(this.pool.counts().open, 0);
     for (const { isWrite, executions, outcome } of this.tracked) {
-      ok(outcome !== "waits", "a batch was never settled");
+      ok(outcome !== "waits", "a transaction was never settled");
       if (isWrite) ok(executions <= 1, `a write was executed ${executions} times`);
     }
   }
@@ -160,10 +160,10 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 12,
     arbitrary: fc.tuple(fc.boolean(), fc.nat(2), fc.array(fc.nat(9), { maxLength: 6 })).map((
-      [isWrite, kind, batches],
+      [isWrite, kind, transactions],
     ): Action =>
     (simulation) => {
-      for (const dice of batches) simulation.send(isWrite, kind, dice === 0);
+      for (const dice of transactions) simulation.send(isWrite, kind, dice === 0);
     }),
   },
   { weight: 24, arbitrary: number.map((index): Action => (simulation) => simulation.serve(index)) },
@@ -193,7 +193,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
 );
 
-Deno.test("Pool settles each batch once and has no write executed twice, whatever happens", async () => {
+Deno.test("Pool settles each transaction once and has no write executed twice, whatever happens", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(action, { minLength: 20, maxLength: 150, size: "max" }),

@@ -7,7 +7,7 @@ import { settled } from "../../../support/timing/fake_clock.ts";
 import { outcomesOf } from "../../../support/database/fake_connection.ts";
 import { FakePool, reading, writing } from "../../../support/database/fake_pool.ts";
 
-Deno.test("Pool executes waiting batches in the order in which they came", async () => {
+Deno.test("Pool executes waiting transactions in the order in which they came", async () => {
   const fake = new FakePool({ max: 2 });
   const { pool, transports } = fake;
   const order: number[] = [];
@@ -87,7 +87,7 @@ Deno.test("Pool makes do with fewer connections than it may open", async () => {
   await fake.close();
 });
 
-Deno.test("Pool tries again for a batch that waits a second after a refusal", async () => {
+Deno.test("Pool tries again for a transaction that waits a second after a refusal", async () => {
   let grants = 1;
   const fake: FakePool = new FakePool({
     max: 2,
@@ -126,10 +126,10 @@ const tooLong = {
     throw new RangeError("Array buffer allocation failed");
   },
 };
-const block = { form: "block", isolation: "read committed", end: "commit" } as const;
+const block = { isolation: "read committed", end: "commit" } as const;
 
 for (
-  const [label, batch] of [
+  const [label, transaction] of [
     ["a read", reading],
     ["a read in a block", { ...reading, transaction: block }],
     ["a write", writing],
@@ -139,8 +139,8 @@ for (
   Deno.test(`Pool rejects ${label} that cannot be encoded, and replaces its connection`, async () => {
     const fake = new FakePool();
     await fake.openAll();
-    const statements = [{ ...batch.statements[0]!, params: [tooLong] }];
-    const failed = fake.pool.transaction({ ...batch, statements });
+    const statements = [{ ...transaction.statements[0]!, params: [tooLong] }];
+    const failed = fake.pool.transaction({ ...transaction, statements });
     deepStrictEqual(await outcomesOf([failed]), ["001"]);
     strictEqual(fake.pool.counts().open, 0);
     await fake.openAll();
@@ -149,7 +149,7 @@ for (
   });
 }
 
-Deno.test("Pool replaces a connection whose batch throws before it is written", async () => {
+Deno.test("Pool replaces a connection whose transaction throws before it is written", async () => {
   const fake = new FakePool();
   const { signal } = new AbortController();
   const begun = () => {
@@ -161,7 +161,7 @@ Deno.test("Pool replaces a connection whose batch throws before it is written", 
   await fake.close();
 });
 
-Deno.test("Pool opens one connection for a batch where connections fail as soon as they are open", async () => {
+Deno.test("Pool opens one connection for a transaction where connections fail as soon as they are open", async () => {
   const fake: FakePool = new FakePool({
     max: 10,
     connect: () => {
@@ -288,7 +288,7 @@ for (const [name, configuration, statements] of sessions) {
   });
 }
 
-Deno.test("Pool.close() waits for batches in progress and refuses new ones", async () => {
+Deno.test("Pool.close() waits for transactions in progress and refuses new ones", async () => {
   const fake = new FakePool();
   const { pool, transports } = fake;
   const running = pool.transaction(reading);
@@ -326,7 +326,7 @@ Deno.test("Pool.close() waits half a second for connections that are being opene
   strictEqual(fake.pool.counts().open, 0);
 });
 
-Deno.test("Pool.close() waits half a second for them after the last batch", async () => {
+Deno.test("Pool.close() waits half a second for them after the last transaction", async () => {
   const opening = Promise.withResolvers<Transport>();
   let opened = 0;
   const fake: FakePool = new FakePool({
@@ -448,7 +448,7 @@ Deno.test("Pool emits the steps of its connections while a watcher traces them",
   await fake.close();
 });
 
-Deno.test("Pool emits no events for a batch that is not traced, nor for its connection", async () => {
+Deno.test("Pool emits no events for a transaction that is not traced, nor for its connection", async () => {
   const fake = new FakePool({ max: 2 });
   const events: PoolEvent[] = [];
   fake.pool.watch({ trace: (event) => void events.push(event), onPooler: () => {} });

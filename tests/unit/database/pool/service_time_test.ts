@@ -44,7 +44,7 @@ Deno.test("ServiceTime.ms leaves 0 again", () => {
   strictEqual(time.ms, 3);
 });
 
-Deno.test("ServiceTime.isShort is false for 1000 batches after a delay", () => {
+Deno.test("ServiceTime.isShort is false for 1000 transactions after a delay", () => {
   const time = new ServiceTime();
   for (let turn = 0; turn < 2; turn++) time.record(0.1);
   time.recordDelay();
@@ -54,7 +54,7 @@ Deno.test("ServiceTime.isShort is false for 1000 batches after a delay", () => {
   strictEqual(time.isShort, true);
 });
 
-Deno.test("MinRoundTrip.ms is the least that one batch took, and grows slowly", () => {
+Deno.test("MinRoundTrip.ms is the least that one transaction took, and grows slowly", () => {
   const trip = new MinRoundTrip();
   strictEqual(trip.ms, 0);
   strictEqual(trip.serviceTime(2, 1), 0);
@@ -69,9 +69,9 @@ Deno.test("MinRoundTrip.ms is the least that one batch took, and grows slowly", 
 
 type TripRow = readonly [name: string, roundTrip: number | null, ms: number, expected: number];
 
-/** For four batches of a write. */
+/** For four transactions of a write. */
 const trips: readonly TripRow[] = [
-  ["divides what is above the round trip by the batches behind the first", 1, 2.5, 0.5],
+  ["divides what is above the round trip by the transactions behind the first", 1, 2.5, 0.5],
   ["is nothing where four took as long as one", 1, 1, 0],
   ["divides the whole among all where four took less than one", 1, 0.8, 0.2],
   ["divides the whole among all before one was measured", null, 0.8, 0.2],

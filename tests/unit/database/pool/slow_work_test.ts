@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Batch, BatchResult } from "../../../../src/database/batch.ts";
+import type { Transaction, TransactionResult } from "../../../../src/database/transaction.ts";
 import { settled } from "../../../support/timing/fake_clock.ts";
 import { outcomesOf } from "../../../support/database/fake_connection.ts";
 import {
@@ -11,10 +11,10 @@ import {
 } from "../../../support/database/fake_pool.ts";
 
 /**
- * Opens a pool of two connections. The first has four short batches in one write, whose replies are
- * returned; the second is busy with a batch of its own, whose reply is the first of the pool's replies.
+ * Opens a pool of two connections. The first has four short transactions in one write, whose replies are
+ * returned; the second is busy with a transaction of its own, whose reply is the first of the pool's replies.
  */
-async function openSlow(batch: Batch, caller: FakeCaller | null) {
+async function openSlow(transaction: Transaction, caller: FakeCaller | null) {
   const fake = new FakePool({ max: 2 });
   await fake.openAll();
   const kind = await fake.learnKind();
@@ -22,7 +22,7 @@ async function openSlow(batch: Batch, caller: FakeCaller | null) {
   const first = pool.transaction(writing);
   const second = pool.transaction(writing);
   const short = [0, 1, 2, 3].map((number) =>
-    pool.transaction({ ...batch, kind }, ...(number === 0 && caller !== null ? [caller] : []))
+    pool.transaction({ ...transaction, kind }, ...(number === 0 && caller !== null ? [caller] : []))
   );
   await fake.serve();
   await first;
@@ -69,8 +69,8 @@ Deno.test("Pool leaves writes behind a slow write, and cancels none", async () =
 });
 
 const callers: readonly (readonly [name: string, caller: FakeCaller | null])[] = [
-  ["a batch without a caller", null],
-  ["a batch whose caller stayed", fakeCaller()],
+  ["a transaction without a caller", null],
+  ["a transaction whose caller stayed", fakeCaller()],
 ];
 
 for (const [name, caller] of callers) {
@@ -92,7 +92,7 @@ for (const [name, caller] of callers) {
   });
 }
 
-Deno.test("Pool releases the share of the limit of a short batch that takes 10 ms", async () => {
+Deno.test("Pool releases the share of the limit of a short transaction that takes 10 ms", async () => {
   const fake = new FakePool({ max: 3 });
   await fake.openAll();
   const kind = await fake.learnKind(0.06);
@@ -114,7 +114,7 @@ Deno.test("Pool releases the share of the limit of a short batch that takes 10 m
   await fake.close();
 });
 
-Deno.test("Pool pipelines a kind again after 1000 batches since it held up others", async () => {
+Deno.test("Pool pipelines a kind again after 1000 transactions since it held up others", async () => {
   const fake = new FakePool();
   await fake.openAll();
   const kind = await fake.learnKind();
@@ -156,13 +156,13 @@ Deno.test("Pool rejects with 003 what was requeued and waits too long in all", a
   await fake.close();
 });
 
-Deno.test("Pool rejects in time what waits behind batches that were requeued later", async () => {
+Deno.test("Pool rejects in time what waits behind transactions that were requeued later", async () => {
   const fake = new FakePool({ max: 2, acquisitionTimeoutMs: 200 });
   await fake.openAll();
   const kinds = [await fake.learnKind(), await fake.learnKind()];
   const holds = [fake.pool.transaction(writing), fake.pool.transaction(writing)];
   await fake.clock.pass(10);
-  const groups: Promise<BatchResult>[][] = [];
+  const groups: Promise<TransactionResult>[][] = [];
   for (const kind of kinds) {
     groups.push([0, 1].map(() => fake.pool.transaction({ ...reading, kind })));
     await fake.serve();

@@ -44,7 +44,7 @@ for (const [name, isContended, ms] of stalls) {
   });
 }
 
-Deno.test("Pool closes the connection whose body is read most slowly when a batch waits for long", async () => {
+Deno.test("Pool closes the connection whose body is read most slowly when a transaction waits for long", async () => {
   const fake = new FakePool({ acquisitionTimeoutMs: 6000 });
   const reader = (await startBody(fake)).getReader();
   const waiting = fake.pool.transaction(reading);

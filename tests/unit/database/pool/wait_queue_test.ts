@@ -1,14 +1,14 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Batch } from "../../../../src/database/batch.ts";
+import type { Transaction } from "../../../../src/database/transaction.ts";
 import { ServiceTime } from "../../../../src/database/pool/concurrency_limiter.ts";
 import {
   pipelineOf,
-  type QueuedBatch,
+  type QueuedTransaction,
   WaitQueue,
 } from "../../../../src/database/pool/wait_queue.ts";
 import { reading, writing } from "../../../support/database/fake_pool.ts";
 
-/** The service time of a kind after two batches that took so long. */
+/** The service time of a kind after two transactions that took so long. */
 function measured(ms: number): ServiceTime {
   const time = new ServiceTime();
   for (let turn = 0; turn < 2; turn++) time.record(ms);
@@ -17,9 +17,12 @@ function measured(ms: number): ServiceTime {
 
 const short = measured(0.01);
 
-function queue(batch: Batch = reading, parts: Partial<QueuedBatch> = {}): QueuedBatch {
+function queue(
+  transaction: Transaction = reading,
+  parts: Partial<QueuedTransaction> = {},
+): QueuedTransaction {
   return {
-    batch,
+    transaction,
     resolve: () => {},
     reject: () => {},
     caller: null,
@@ -37,11 +40,11 @@ function queue(batch: Batch = reading, parts: Partial<QueuedBatch> = {}): Queued
   };
 }
 
-const block = { form: "block", isolation: "read committed", end: "commit" } as const;
+const block = { isolation: "read committed", end: "commit" } as const;
 
 const classes: readonly (readonly [
   name: string,
-  queued: QueuedBatch,
+  queued: QueuedTransaction,
   pipeline: "reads" | "writes" | null,
 ])[] = [
   ["short reads", queue(), "reads"],
@@ -50,9 +53,9 @@ const classes: readonly (readonly [
   ["reads that were not measured", queue(reading, { serviceTime: new ServiceTime() }), null],
   ["reads that take long", queue(reading, { serviceTime: measured(5) }), null],
   ["reads that must not run twice", queue({ ...reading, retry: "never" }), null],
-  ["reads in blocks", queue({ ...reading, transaction: block }), null],
+  ["reads in blocks", queue({ ...reading, block }), null],
   ["reads that were requeued", queue(reading, { isRequeued: true }), null],
-  ["writes in blocks", queue({ ...writing, transaction: block }), null],
+  ["writes in blocks", queue({ ...writing, block }), null],
   ["writes of 0.5 ms", queue(writing, { serviceTime: measured(0.5) }), "writes"],
   ["writes that wait for the disk", queue(writing, { serviceTime: measured(0.51) }), null],
   ["writes that were requeued", queue(writing, { isRequeued: true }), null],
@@ -63,15 +66,15 @@ for (const [name, queued, pipeline] of classes) {
     strictEqual(pipelineOf(queued), pipeline));
 }
 
-function filled(...all: readonly QueuedBatch[]): WaitQueue {
+function filled(...all: readonly QueuedTransaction[]): WaitQueue {
   const waiting = new WaitQueue();
   for (const queued of all) waiting.add(queued);
   return waiting;
 }
 
 Deno.test("WaitQueue.take() takes those directly behind the first that share its write", () => {
-  const batches = [queue(), queue(), queue(writing), queue(), queue(writing), queue(writing)];
-  const waiting = filled(...batches);
+  const transactions = [queue(), queue(), queue(writing), queue(), queue(writing), queue(writing)];
+  const waiting = filled(...transactions);
   const sizes: number[] = [];
   for (let taken; (taken = waiting.take(() => true, () => 10)).length > 0;) {
     sizes.push(taken.length);
@@ -86,7 +89,7 @@ Deno.test("WaitQueue.take() takes no more than the limit", () => {
   strictEqual(waiting.size, 1);
 });
 
-Deno.test("WaitQueue.take() passes over batches that may not start, up to 100", () => {
+Deno.test("WaitQueue.take() passes over transactions that may not start, up to 100", () => {
   const last = queue(writing);
   const waiting = filled(...Array.from({ length: 99 }, () => queue()), last);
   deepStrictEqual(waiting.take((queued) => queued === last, () => 10), [last]);
@@ -97,31 +100,31 @@ Deno.test("WaitQueue.take() passes over batches that may not start, up to 100", 
 
 const large = { serviceTime: null, expectsLargeBody: true };
 
-Deno.test("WaitQueue.take() passes over any number of batches with large bodies", () => {
+Deno.test("WaitQueue.take() passes over any number of transactions with large bodies", () => {
   const waiting = filled(...Array.from({ length: 1000 }, () => queue(reading, large)));
   const other = queue(reading, { since: 1 });
   waiting.add(other);
   strictEqual(waiting.size, 1001);
-  const mayStart = ({ expectsLargeBody }: QueuedBatch) => !expectsLargeBody;
+  const mayStart = ({ expectsLargeBody }: QueuedTransaction) => !expectsLargeBody;
   deepStrictEqual(waiting.take(mayStart, () => 10), [other]);
   deepStrictEqual(waiting.take(mayStart, () => 10), []);
   strictEqual(waiting.size, 1000);
 });
 
-Deno.test("WaitQueue.take() takes the batch that has waited longest, large or not", () => {
+Deno.test("WaitQueue.take() takes the transaction that has waited longest, large or not", () => {
   const other = { serviceTime: null };
-  const batches = [
+  const transactions = [
     queue(reading, { ...other, since: 1 }),
     queue(reading, { ...large, since: 2 }),
     queue(reading, { ...other, since: 3 }),
     queue(reading, { ...large, since: 4 }),
   ];
-  const waiting = filled(...batches);
-  const taken = batches.map(() => waiting.take(() => true, () => 10)[0]);
-  deepStrictEqual(taken, batches);
+  const waiting = filled(...transactions);
+  const taken = transactions.map(() => waiting.take(() => true, () => 10)[0]);
+  deepStrictEqual(taken, transactions);
 });
 
-Deno.test("WaitQueue.putBack() puts large batches before large ones, and others before others", () => {
+Deno.test("WaitQueue.putBack() puts large transactions before large ones, and others before others", () => {
   const [first, second, third, fourth] = [
     queue(reading, large),
     queue(),
@@ -133,7 +136,7 @@ Deno.test("WaitQueue.putBack() puts large batches before large ones, and others 
   deepStrictEqual([...waiting], [first, third, second, fourth]);
 });
 
-Deno.test("WaitQueue.putBack() puts batches before all others, in their order", () => {
+Deno.test("WaitQueue.putBack() puts transactions before all others, in their order", () => {
   const [first, second, third] = [queue(), queue(), queue()];
   const waiting = filled(third);
   waiting.putBack([first, second]);
@@ -144,7 +147,7 @@ Deno.test("WaitQueue.putBack() puts batches before all others, in their order", 
   deepStrictEqual([...empty], [second, first]);
 });
 
-Deno.test("WaitQueue.remove() removes any batch once, and ends listening for its caller", () => {
+Deno.test("WaitQueue.remove() removes any transaction once, and ends listening for its caller", () => {
   let ended = 0;
   const parts = { stopListening: () => void ended++ };
   const [first, second, third] = [queue(reading, parts), queue(), queue()];
@@ -159,7 +162,7 @@ Deno.test("WaitQueue.remove() removes any batch once, and ends listening for its
   deepStrictEqual([...waiting], [second]);
 });
 
-Deno.test("WaitQueue can be iterated while each batch is removed in its turn", () => {
+Deno.test("WaitQueue can be iterated while each transaction is removed in its turn", () => {
   const waiting = filled(queue(), queue(), queue());
   for (const queued of waiting) waiting.remove(queued);
   strictEqual(waiting.size, 0);

@@ -63,7 +63,7 @@ Deno.test("FrameEncoder encodes each message", async (t) => {
   }
 });
 
-Deno.test("FrameEncoder gives one chunk for a batch and passes large values by reference", () => {
+Deno.test("FrameEncoder gives one chunk for a transaction and passes large values by reference", () => {
   const encoder = new FrameEncoder();
   encoder.parse("s1", "select $1".padEnd(40_000));
   encoder.bind("s1", ["y"], textFormat);

@@ -1,5 +1,5 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import type { ReadBatch } from "../../../../src/database/batch.ts";
+import type { ReadTransaction } from "../../../../src/database/transaction.ts";
 import { errors } from "../../../../src/base/errors/catalogue.ts";
 import { isConnectionLost } from "../../../../src/database/failure.ts";
 import { codeOf } from "../../../support/database/fake_connection.ts";
@@ -24,11 +24,11 @@ async function observed(options: FakeReplicasOptions = {}): Promise<FakeReplicas
 /** Returns the server that executed a read, or the code of its error, when `ms` have passed. */
 async function outcome(
   { database, clock }: FakeReplicas,
-  batch: ReadBatch,
+  transaction: ReadTransaction,
   ms = 0,
 ): Promise<string> {
   let result = "waits";
-  database.transaction(batch).then(
+  database.transaction(transaction).then(
     ({ columns }) => result = String(columns[0]),
     (error) => result = codeOf(error),
   );
@@ -43,7 +43,7 @@ const counts = ({ database }: FakeReplicas) => {
 };
 
 const bookmark = (lsn: string, timeline = 1) => `${timeline}-${lsn.padStart(16, "0")}`;
-const repeatable = { form: "block", isolation: "repeatable read", end: "commit" } as const;
+const repeatable = { isolation: "repeatable read", end: "commit" } as const;
 const serializable = { ...repeatable, isolation: "serializable" } as const;
 
 /** A case: servers are prepared, time passes, a read is executed. */
@@ -53,40 +53,40 @@ interface Row {
   readonly prepare?: (replicas: FakeReplicas) => void;
   /** Milliseconds until the read. Default: 0. */
   readonly before?: number;
-  readonly batch: ReadBatch;
+  readonly transaction: ReadTransaction;
   readonly by: string;
   /** Default: none. */
   readonly fallback?: string;
 }
 
 const rows: readonly Row[] = [
-  { name: "a read without a bookmark", batch: standbyRead(), by: "standby0" },
+  { name: "a read without a bookmark", transaction: standbyRead(), by: "standby0" },
   {
     name: "a repeatable read",
-    batch: standbyRead(null, { transaction: repeatable }),
+    transaction: standbyRead(null, { block: repeatable }),
     by: "standby0",
   },
   {
     name: "a serializable read, which standbys refuse",
-    batch: standbyRead(null, { transaction: serializable }),
+    transaction: standbyRead(null, { block: serializable }),
     by: "primary",
   },
   {
     name: "a read with a bookmark that one standby has",
     prepare: ({ standbys }) => standbys[1]!.lsn = "0/200",
     before: 1000,
-    batch: standbyRead(bookmark("200")),
+    transaction: standbyRead(bookmark("200")),
     by: "standby1",
   },
   {
     name: "a read with a bookmark that no standby is known to have",
-    batch: standbyRead(bookmark("200")),
+    transaction: standbyRead(bookmark("200")),
     by: "primary",
     fallback: "behind",
   },
   {
     name: "a read with a malformed bookmark",
-    batch: standbyRead("nonsense"),
+    transaction: standbyRead("nonsense"),
     by: "primary",
     fallback: "bookmark",
   },
@@ -95,14 +95,14 @@ const rows: readonly Row[] = [
     options: { maxLagMs: 1000 },
     prepare: ({ primary }) => primary.lsn = "0/200",
     before: 5000,
-    batch: standbyRead(),
+    transaction: standbyRead(),
     by: "primary",
     fallback: "no standby",
   },
   {
     name: "a read with a schema cache that is younger than the last answers of all servers",
     before: 900,
-    batch: standbyRead(null, { schemaAgeMs: 1 }),
+    transaction: standbyRead(null, { schemaAgeMs: 1 }),
     by: "primary",
     fallback: "behind",
   },
@@ -110,21 +110,21 @@ const rows: readonly Row[] = [
     name: "a read with a schema cache that one standby has",
     before: 1200,
     prepare: ({ primary, standbys }) => primary.lsn = standbys[1]!.lsn = "0/101",
-    batch: standbyRead(null, { schemaAgeMs: 300 }),
+    transaction: standbyRead(null, { schemaAgeMs: 300 }),
     by: "standby1",
   },
   {
     name: "a read while the primary is down, as long as the lag allows",
     prepare: ({ primary }) => primary.isDown = true,
     before: 9000,
-    batch: standbyRead(),
+    transaction: standbyRead(),
     by: "standby0",
   },
   {
     name: "a read when the primary is down for longer",
     prepare: ({ primary }) => primary.isDown = true,
     before: 12_000,
-    batch: standbyRead(),
+    transaction: standbyRead(),
     by: "primary",
     fallback: "no standby",
   },
@@ -132,21 +132,21 @@ const rows: readonly Row[] = [
     name: "a read when one standby does not answer",
     prepare: ({ standbys }) => standbys[0]!.answers = false,
     before: 2000,
-    batch: standbyRead(),
+    transaction: standbyRead(),
     by: "standby1",
   },
   {
     name: "a read when one standby was promoted",
     prepare: ({ standbys }) => standbys[0]!.isInRecovery = false,
     before: 1000,
-    batch: standbyRead(),
+    transaction: standbyRead(),
     by: "standby1",
   },
   {
     name: "a read with a bookmark after a failover, while no standby shows the timeline",
     prepare: ({ primary }) => primary.timeline = 2,
     before: 1000,
-    batch: standbyRead(bookmark("1", 2)),
+    transaction: standbyRead(bookmark("1", 2)),
     by: "primary",
     fallback: "behind",
   },
@@ -154,37 +154,37 @@ const rows: readonly Row[] = [
     name: "a read with a bookmark after a failover, on the standby that follows",
     prepare: ({ primary, standbys }) => primary.timeline = standbys[1]!.timeline = 2,
     before: 2500,
-    batch: standbyRead(bookmark("1", 2)),
+    transaction: standbyRead(bookmark("1", 2)),
     by: "standby1",
   },
   {
     name: "a read without a fit standby, with db-replica-fallback = error",
     options: { standbys: 0, fallback: "error" },
-    batch: standbyRead(),
+    transaction: standbyRead(),
     by: "000",
   },
   {
     name: "a read with a bookmark that no standby has, with db-replica-fallback = error",
     options: { fallback: "error" },
-    batch: standbyRead(bookmark("200")),
+    transaction: standbyRead(bookmark("200")),
     by: "primary",
     fallback: "behind",
   },
   {
     name: "a read with a malformed bookmark, with db-replica-fallback = error",
     options: { fallback: "error" },
-    batch: standbyRead(""),
+    transaction: standbyRead(""),
     by: "primary",
     fallback: "bookmark",
   },
 ];
 
-for (const { name, options, prepare, before = 0, batch, by, fallback } of rows) {
+for (const { name, options, prepare, before = 0, transaction, by, fallback } of rows) {
   Deno.test(`replicatedDatabase().transaction() executes ${name}: ${by}`, async () => {
     const replicas = await observed(options);
     prepare?.(replicas);
     if (before > 0) await replicas.clock.pass(before);
-    strictEqual(await outcome(replicas, batch), by);
+    strictEqual(await outcome(replicas, transaction), by);
     deepStrictEqual(counts(replicas).fallbacks, fallback === undefined ? {} : { [fallback]: 1 });
     await replicas.database.close();
     strictEqual(replicas.clock.next(), null, "a timer is left");
@@ -197,17 +197,17 @@ Deno.test("replicatedDatabase() uses no standby before the servers are observed"
   strictEqual(replicas.clock.next(), null);
 });
 
-Deno.test("replicatedDatabase().transaction() leaves batches without the fields unchanged", async () => {
+Deno.test("replicatedDatabase().transaction() leaves transactions without the fields unchanged", async () => {
   const { database, primary } = await observed();
   const { standby: _, ...read } = standbyRead();
   await database.transaction(read);
-  strictEqual(primary.batches[0], read);
+  strictEqual(primary.transactions[0], read);
 });
 
 Deno.test("replicatedDatabase().transaction() has standbys check the position of a bookmark", async () => {
   const replicas = await observed();
   await outcome(replicas, standbyRead(bookmark("FF")));
-  deepStrictEqual(replicas.standbys[0]!.batches[0]!.walPosition, {
+  deepStrictEqual(replicas.standbys[0]!.transactions[0]!.walPosition, {
     minReplayed: 0xffn,
     isReturned: true,
   });
@@ -218,8 +218,7 @@ Deno.test("replicatedDatabase().transaction() gives a write the position behind 
   primary.lsn = "1/2018";
   const result = await database.transaction(bookmarkedWrite);
   strictEqual(result.bookmark, "1-0000000100002000");
-  deepStrictEqual(primary.batches[0]!.transaction, {
-    form: "block",
+  deepStrictEqual(primary.transactions[0]!.block, {
     isolation: "read committed",
     end: "commit",
   });
@@ -238,9 +237,9 @@ Deno.test("replicatedDatabase().transaction() gives a write a bookmark for the p
 
 Deno.test("replicatedDatabase().transaction() gives a write that rolls back no bookmark", async () => {
   const { database } = await observed();
-  const transaction = { form: "block", isolation: "read committed", end: "rollback" } as const;
+  const block = { isolation: "read committed", end: "rollback" } as const;
   strictEqual(
-    (await database.transaction({ ...bookmarkedWrite, transaction })).bookmark,
+    (await database.transaction({ ...bookmarkedWrite, block })).bookmark,
     undefined,
   );
 });
@@ -291,7 +290,7 @@ for (const [name, error, reason] of refusals) {
     for (const standby of replicas.standbys) standby.error = error;
     strictEqual(await outcome(replicas, standbyRead()), "primary");
     deepStrictEqual(counts(replicas), { fallbacks: { refused: 1 }, retries: { [reason]: 1 } });
-    strictEqual(replicas.standbys.flatMap(({ batches }) => batches).length, 1);
+    strictEqual(replicas.standbys.flatMap(({ transactions }) => transactions).length, 1);
   });
 }
 
@@ -299,7 +298,7 @@ Deno.test("replicatedDatabase().transaction() answers with other errors of a sta
   const replicas = await observed();
   replicas.standbys[0]!.error = databaseError("22P02");
   strictEqual(await outcome(replicas, standbyRead()), "22P02");
-  strictEqual(replicas.primary.batches.length, 0);
+  strictEqual(replicas.primary.transactions.length, 0);
 });
 
 Deno.test("replicatedDatabase().transaction() repeats the reads of a standby that stops answering", async () => {
@@ -435,31 +434,32 @@ Deno.test("replicatedDatabase().close() closes all servers", async () => {
 const open = { ...repeatable, end: "open" } as const;
 
 Deno.test("replicatedDatabase().transaction() follows an open transaction to its end", async (t) => {
-  const rows: readonly (readonly [name: string, error: unknown, by: string, batches: string])[] = [
-    ["a standby ends it", null, "standby0", "0 2"],
-    [
-      "the primary repeats it if a standby refuses its end",
-      databaseError("40001"),
-      "primary",
-      "2 2",
-    ],
-  ];
-  for (const [name, error, by, batches] of rows) {
+  const rows:
+    readonly (readonly [name: string, error: unknown, by: string, transactions: string])[] = [
+      ["a standby ends it", null, "standby0", "0 2"],
+      [
+        "the primary repeats it if a standby refuses its end",
+        databaseError("40001"),
+        "primary",
+        "2 2",
+      ],
+    ];
+  for (const [name, error, by, transactions] of rows) {
     await t.step(name, async () => {
       const { database, primary, standbys: [standby] } = await observed();
-      const begun = await database.transaction({ ...standbyRead(null), transaction: open });
+      const begun = await database.transaction({ ...standbyRead(null), block: open });
       standby!.error = error;
       strictEqual(begun.end, "open");
       const { columns } = await begun.open!.end("commit");
       deepStrictEqual(columns, [by]);
-      strictEqual(`${primary.batches.length} ${standby!.batches.length}`, batches);
+      strictEqual(`${primary.transactions.length} ${standby!.transactions.length}`, transactions);
     });
   }
 });
 
 Deno.test("replicatedDatabase().transaction() gives an open write its position behind COMMIT", async () => {
   const { database } = await observed();
-  const begun = await database.transaction({ ...bookmarkedWrite, transaction: open });
+  const begun = await database.transaction({ ...bookmarkedWrite, block: open });
   strictEqual(begun.bookmark, undefined);
   strictEqual((await begun.open!.end("commit")).bookmark, bookmark("100"));
 });

@@ -1,5 +1,5 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
-import type { BatchResult } from "../../../../src/database/batch.ts";
+import type { TransactionResult } from "../../../../src/database/transaction.ts";
 import { errors } from "../../../../src/base/errors/catalogue.ts";
 import { mostConnections, ServerCheck } from "../../../../src/state/app_state/server_check.ts";
 
@@ -7,7 +7,7 @@ import { mostConnections, ServerCheck } from "../../../../src/state/app_state/se
 function controlled({ connections = 11 as number | null } = {}) {
   const server = { keepsTransactions: true, isLost: false };
   const log: string[] = [];
-  const transaction = (): Promise<BatchResult> => {
+  const transaction = (): Promise<TransactionResult> => {
     log.push("batch");
     if (server.isLost) return Promise.reject(errors.connectionLost(null));
     const rows = [[["y"]], [[server.keepsTransactions ? "y" : ""]], [["100"]]];

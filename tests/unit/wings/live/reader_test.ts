@@ -1,5 +1,5 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
-import type { Batch, BatchResult } from "../../../../src/database/batch.ts";
+import type { Transaction, TransactionResult } from "../../../../src/database/transaction.ts";
 import type { Database } from "../../../../src/database/database.ts";
 import { errors } from "../../../../src/base/errors/catalogue.ts";
 import type { ServiceError } from "../../../../src/base/errors/service_error.ts";
@@ -22,9 +22,9 @@ async function stage() {
     /** Delays the answers. */
     stall: Promise.resolve(),
   };
-  const transaction = async (batch: Batch): Promise<BatchResult> => {
+  const transaction = async (transaction: Transaction): Promise<TransactionResult> => {
     await state.stall;
-    const { text, params } = batch.statements.at(-1)!;
+    const { text, params } = transaction.statements.at(-1)!;
     if (state.snapshot === null) throw errors.connectionLost(null);
     const isRenewal = text.includes("renew");
     if (isRenewal) events.push(`renew ${params[0]}`);

@@ -1,4 +1,4 @@
-import type { Batch } from "../../../../../src/database/batch.ts";
+import type { Transaction } from "../../../../../src/database/transaction.ts";
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
 import { adminHandler } from "../../../../../src/process/server/admin.ts";
 import { noValues } from "../../../../../src/state/config/load.ts";
@@ -111,7 +111,7 @@ function wholeAdmin(
 ): Admin {
   let now = 0;
   const apiRequests: Request[] = [];
-  const transaction = ({ statements }: Batch) => {
+  const transaction = ({ statements }: Transaction) => {
     const reads = statements.some(({ text }) => text.includes("has_schema_privilege"));
     const access = [['{ "roles": [], "objects": [] }']];
     return Promise.resolve({ rows: [reads ? access : [["reader"], ["writer"]]] });

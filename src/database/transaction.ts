@@ -6,7 +6,7 @@ export type ResultUse =
   | "rows"
   /** One row; all columns but the last are kept as text, the last is the body. */
   | "result"
-  /** The same, but of several statements: their bodies are whole, and go to {@linkcode BatchEvents}. */
+  /** The same, but of several statements: their bodies are whole, and go to {@linkcode TransactionEvents}. */
   | "held";
 
 /**
@@ -28,7 +28,7 @@ export type StatementRole =
   | "settings"
   | "pre-request"
   | "key"
-  /** Reads `response.*` of the function before a batch. */
+  /** Reads `response.*` of the function before a transaction. */
   | "overrides"
   | "reference"
   | "estimate"
@@ -44,7 +44,7 @@ export type StatementRole =
 export interface Statement {
   /** Default: none, for statements of the service itself. */
   readonly role?: StatementRole;
-  /** Position of its operation in a batch. Default: that of the transaction as a whole. */
+  /** Position of its operation in a transaction. Default: that of the transaction as a whole. */
   readonly operation?: number;
   /** SQL with `$1` …; the text is also the key under which it is prepared. */
   readonly text: string;
@@ -60,7 +60,7 @@ export interface Statement {
   readonly isUnnamed?: boolean;
   /** Whether the text has values, so that it is neither kept prepared nor logged. Default: false. */
   readonly hasValues?: boolean;
-  /** Search path and role that the statement is prepared for. Default: `planContext` of the batch. */
+  /** Search path and role that the statement is prepared for. Default: `planContext` of the transaction. */
   readonly planContext?: string;
 }
 
@@ -69,31 +69,22 @@ export type IsolationLevel = "read committed" | "repeatable read" | "serializabl
 
 export type TransactionEnd = "commit" | "rollback";
 
-/**
- * Delimited by Sync alone: `read committed`, ends with a commit. The first statement sets the access
- * mode and verifies the isolation level, so that a connection with other defaults refuses it with 25001.
- * Transactions of this form can be pipelined, because one that fails leaves no open transaction behind.
- */
-export interface ImplicitTransaction {
-  readonly form: "implicit";
-}
-
-/**
- * Delimited by BEGIN and COMMIT or ROLLBACK. `open` leaves the end to {@linkcode OpenTransaction}, which takes
- * a second round trip.
- */
-export interface BlockTransaction {
-  readonly form: "block";
+/** How BEGIN and COMMIT or ROLLBACK delimit a transaction. */
+export interface TransactionBlock {
   readonly isolation: IsolationLevel;
+  /** `open` leaves the end to {@linkcode OpenTransaction}, which takes a second round trip. */
   readonly end: TransactionEnd | "open";
 }
 
-export type TransactionForm = (ImplicitTransaction | BlockTransaction)["form"];
-
-interface BatchCommon {
-  /** A connection without prepared statements may lead to a pooler and always uses a block. */
-  readonly transaction: ImplicitTransaction | BlockTransaction;
-  /** Run in order; the first failure ends the batch. At most one of them has `use: "result"`. */
+interface TransactionCommon {
+  /**
+   * Null for an implicit transaction, which Sync alone delimits: it is `read committed` and ends with a commit.
+   * Its first statement sets the access mode and verifies the isolation level, so that a connection with other
+   * defaults refuses it with 25001. Implicit transactions can be pipelined, because one that fails leaves no
+   * open transaction. A connection without prepared statements may lead to a pooler and always uses a block.
+   */
+  readonly block: TransactionBlock | null;
+  /** Run in order; the first failure ends the transaction. At most one of them has `use: "result"`. */
   readonly statements: readonly Statement[];
   /**
    * Search path and role of the transaction, as one text, for which its statements are prepared; null
@@ -101,9 +92,9 @@ interface BatchCommon {
    * EXECUTE on functions that it inlines only then.
    */
   readonly planContext: string | null;
-  /** Whether the pool emits events for the batch. Default: true. */
+  /** Whether the pool emits events for the transaction. Default: true. */
   readonly isTraced?: boolean;
-  /** Identifies batches that differ by their parameters alone; null if never to be pipelined. */
+  /** Identifies transactions that differ by their parameters alone; null if never to be pipelined. */
   readonly kind: object | null;
   /**
    * Most bytes of all results with `use: "held"`. Above it the transaction rolls back, unless its end was
@@ -131,7 +122,7 @@ export interface WalPosition {
 }
 
 interface WalPositionUse {
-  /** Position that a standby must have replayed, or the batch fails before its first statement. Null for none. */
+  /** Position that a standby must have replayed, or the transaction fails before its first statement. Null for none. */
   readonly minReplayed: bigint | null;
   /** Whether the result has the server's position behind the transaction. */
   readonly isReturned: boolean;
@@ -150,8 +141,8 @@ export interface StandbyUse {
   readonly schemaAgeMs?: number;
 }
 
-/** Receives what happens while a batch runs. A batch that is sent once more begins once more. */
-export interface BatchEvents {
+/** Receives what happens while a transaction runs. A transaction that is sent once more begins once more. */
+export interface TransactionEvents {
   begun(): void;
   held(result: HeldResult): void;
 }
@@ -161,22 +152,22 @@ export interface HeldResult {
   readonly body: ResultBody;
 }
 
-export interface ReadBatch extends BatchCommon {
+export interface ReadTransaction extends TransactionCommon {
   readonly access: "read only";
   /** `stream` hands out a large body while it arrives; `hold` keeps it until the transaction ends. */
   readonly body: "stream" | "hold";
   /** `safe`: a second execution has no observable effect. */
   readonly retry: "safe" | "never";
-  /** Present if a standby may execute the batch. Default: the primary does. */
+  /** Present if a standby may execute the transaction. Default: the primary does. */
   readonly standby?: StandbyUse;
 }
 
 /** A transaction that may write: its body is held until the end is confirmed. PostgreSQL never executes it twice. */
-export interface WriteBatch extends BatchCommon {
+export interface WriteTransaction extends TransactionCommon {
   readonly access: "read write";
 }
 
-export type Batch = ReadBatch | WriteBatch;
+export type Transaction = ReadTransaction | WriteTransaction;
 
 /**
  * A function may have left another role or search path on the connection. In this search path only objects of
@@ -187,7 +178,7 @@ const sessionReset: readonly Statement[] = [
   { text: "set local search_path to pg_temp", params: [], use: "none" },
 ];
 
-/** Sets the search path of the login role in {@linkcode metadataBatch}, for user-defined functions and views. */
+/** Sets the search path of the login role in {@linkcode metadataTransaction}, for user-defined functions and views. */
 export const loginSearchPath: readonly Statement[] = [
   { text: "reset search_path", params: [], use: "none" },
   {
@@ -206,13 +197,13 @@ export const lockTimeout: Statement = {
 };
 
 /** Builds a read-only transaction for the service itself, in a search path of built-in objects alone. */
-export function metadataBatch(
+export function metadataTransaction(
   statements: readonly Statement[],
-  end: BlockTransaction["end"] = "commit",
-): ReadBatch {
+  end: TransactionBlock["end"] = "commit",
+): ReadTransaction {
   return {
     access: "read only",
-    transaction: { form: "block", isolation: "read committed", end },
+    block: { isolation: "read committed", end },
     statements: [...sessionReset, ...statements],
     body: "hold",
     retry: "safe",
@@ -245,12 +236,12 @@ export function discardBody({ content }: ResultBody): void {
 /** A transaction that was begun, and waits for its end. If a statement fails, the transaction rolls back. */
 export interface OpenTransaction {
   /** Executes further statements, and resolves with their result. A call awaits the result of the one before it. */
-  send(statements: readonly Statement[]): Promise<BatchResult>;
+  send(statements: readonly Statement[]): Promise<TransactionResult>;
   /** Ends the transaction, in one write with its last statements. Resolves with their result. */
-  end(end: TransactionEnd, last?: readonly Statement[]): Promise<BatchResult>;
+  end(end: TransactionEnd, last?: readonly Statement[]): Promise<TransactionResult>;
 }
 
-export interface BatchResult {
+export interface TransactionResult {
   /** `open` before the end of the transaction. */
   readonly end: TransactionEnd | "open";
   readonly open?: OpenTransaction;
@@ -259,8 +250,8 @@ export interface BatchResult {
   /** Rows of each statement with `use: "rows"`, by its position; others are empty. */
   readonly rows: readonly (readonly (readonly (string | null)[])[])[];
   /**
-   * Position that a later read must have reached to see what this batch wrote or saw; an opaque text. Absent
-   * or null without one: the batch wants none, rolled back, or the position is unknown.
+   * Position that a later read must have reached to see what this transaction wrote or saw; an opaque text. Absent
+   * or null without one: the transaction wants none, rolled back, or the position is unknown.
    */
   readonly bookmark?: string | null;
   /** The server's position behind the transaction; absent if none was read. */
