@@ -20,6 +20,7 @@
 import type { Fetch } from "./src/state/auth/fetch_document.ts";
 import { readSecret } from "./src/state/auth/keys.ts";
 import { checkHandlerOptions, rejectFile } from "./src/state/config/handler_options.ts";
+import type { ApiKey } from "./src/state/config/api_keys.ts";
 import type { FunctionName, TableName } from "./src/state/config/codecs.ts";
 import type { JwtIssuer } from "./src/state/config/jwt_issuers.ts";
 import type { HandlerConfig } from "./src/state/config/handler_config.ts";
@@ -53,6 +54,7 @@ import {
 import { version } from "./src/base/version.ts";
 
 export type {
+  ApiKey,
   Connections,
   Fetch,
   FinishedRequest,

@@ -21,7 +21,8 @@ const typesByName: ReadonlyMap<string, string> = new Map([
   ["headers", "Readonly<Record<string, string>>"],
   ["function", "FunctionName"],
   ["table", "TableName"],
-  ["JSON or `@file`", "readonly JwtIssuer[]"],
+  ["JSON list of issuers, or `@file`", "readonly JwtIssuer[]"],
+  ["JSON list of keys, or `@file`", "readonly ApiKey[]"],
 ]);
 
 /** Returns the declaration of `src/state/config/handler_config.ts`. */
@@ -33,6 +34,7 @@ export function handlerConfig(): string {
 }
 
 const head = `/** The options that a handler shares with the configuration file. @module */
+import type { ApiKey } from "./api_keys.ts";
 import type { FunctionName, TableName } from "./codecs.ts";
 import type { JwtIssuer } from "./jwt_issuers.ts";
 

@@ -1,6 +1,7 @@
 /** Makes the exchange of a request: takes its head apart. @module */
 import { RequestTiming } from "../../base/observe/stopwatch.ts";
-import { readCredential } from "../../state/auth/credential.ts";
+import { isOpaque } from "../../state/auth/api_keys.ts";
+import { bearerToken, readCredential } from "../../state/auth/credential.ts";
 import type { Config } from "../../state/config/options.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import { maskCookie } from "../../base/http/cookie.ts";
@@ -24,7 +25,7 @@ export function receive(request: Request, info: RequestInfo, context: Context): 
   const raw = served ?? received;
   return new Exchange(request, context, {
     info,
-    pieces: asStored(raw, config),
+    pieces: withoutApiKey(asStored(raw, config), config),
     credential: readCredential({
       authorization: raw.headers["authorization"] ?? apiKeyOf(raw, config),
       cookie: () => request.headers.get("cookie"),
@@ -60,10 +61,28 @@ function belowPrefix(
   return isHealth && ["", "/live"].includes(path.slice(serverHealthPath.length)) ? raw : null;
 }
 
-/** Returns the header `apikey` as a value of `Authorization`; null if it is absent or does not count. */
-function apiKeyOf({ headers }: RawRequest, { jwtApikeyHeader }: Config): string | null {
-  const key = jwtApikeyHeader ? headers["apikey"] : undefined;
-  return key === undefined ? null : `Bearer ${key}`;
+/** Returns the header `apikey` as a value of `Authorization`; null if it is absent or has no effect. */
+function apiKeyOf({ headers }: RawRequest, { apiKeys, jwtApikeyHeader }: Config): string | null {
+  const key = headers["apikey"];
+  if (key === undefined || !(jwtApikeyHeader || apiKeys !== null && isOpaque(key))) return null;
+  return `Bearer ${key}`;
+}
+
+/** Returns the request without API keys, which database code must not see: they do not expire. */
+function withoutApiKey(raw: RawRequest, { apiKeys }: Config): RawRequest {
+  if (apiKeys === null) return raw;
+  const { authorization, apikey, ...headers } = raw.headers;
+  const token = authorization === undefined ? null : bearerToken(authorization);
+  return {
+    ...raw,
+    headers: {
+      ...headers,
+      ...(authorization === undefined || token !== null && isOpaque(token)
+        ? {}
+        : { authorization }),
+      ...(apikey === undefined || isOpaque(apikey) ? {} : { apikey }),
+    },
+  };
 }
 
 /**

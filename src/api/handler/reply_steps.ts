@@ -31,7 +31,7 @@ export function replySteps(
     ...rateLimits !== null ? [addLimits] : [],
     ...config.serverCompression !== null ? [compress(config.serverCompression)] : [],
     ...config.jwtCookieName !== null ? [guardCookie(config.jwtCookieName, config)] : [],
-    ...isForAny || config.jwtCookieName !== null || config.jwtApikeyHeader ? [keepPrivate] : [],
+    ...isForAny || config.jwtCookieName !== null || readsApiKey(config) ? [keepPrivate] : [],
     ...bookmarkHeader !== null ? [addBookmark(bookmarkHeader)] : [],
     addCors,
   ];
@@ -169,12 +169,20 @@ function returnTrace(name: string, missing: "empty" | "omitted"): ReplyStep {
 /** Options that add headers. */
 type HeaderConfig = Pick<
   Config,
+  | "apiKeys"
   | "jwtApikeyHeader"
   | "jwtCookieName"
   | "serverCorsAllowedOrigins"
   | "serverResponseHeaders"
   | "serverSecurityHeaders"
 >;
+
+/** Whether the header `apikey` can have the token of a request. */
+function readsApiKey(
+  { apiKeys, jwtApikeyHeader }: Pick<Config, "apiKeys" | "jwtApikeyHeader">,
+): boolean {
+  return jwtApikeyHeader || apiKeys !== null;
+}
 
 /** Headers that each response has, unless its reply has one of the same name. */
 interface ConfiguredHeaders {
@@ -232,7 +240,7 @@ function varyingFields(
   const isForAny = dialect.sharedCaches === "any";
   return [
     ...isForAny ? ["Authorization"] : [],
-    ...config.jwtApikeyHeader ? ["apikey"] : [],
+    ...readsApiKey(config) ? ["apikey"] : [],
     ...config.jwtCookieName === null ? [] : ["Cookie"],
     ...isForAny || origins !== null && origins.length > 0 ? ["Origin"] : [],
     ...bookmarkHeader === null ? [] : [bookmarkHeader],

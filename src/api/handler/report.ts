@@ -167,6 +167,7 @@ const finishedFields: {
   durationMs: ({ durationMs }) => durationMs,
   length: (_, { length }) => length,
   role: ({ role }) => role,
+  apiKey: ({ identity }) => identity?.key?.name ?? null,
   time: ({ time }) => time,
   client: ({ client }) => client,
   method: ({ request }) => request.method,

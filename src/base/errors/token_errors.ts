@@ -18,6 +18,11 @@ export const tokenErrors = {
     advice: "jwt-secret is not set",
   })).when("the request has a token, and no option names keys, such as `jwt-secret`"),
   invalidToken: defineError("301", 401, invalidToken).when("the token is not valid"),
+  unknownApiKey: defineError("301", 401, () => ({
+    message: "Unknown API key",
+    advice: "The key is not in api-keys, or it is a JWT without three parts",
+    headers: bearerChallenge,
+  })).when("`api-keys` does not list the key; a JWT would have three parts"),
   invalidClaims: defineError("301", 401, (message: string) => ({
     ...invalidToken(message),
     variant: "claims",

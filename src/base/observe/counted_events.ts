@@ -7,7 +7,7 @@ export function countedEvents(
   registry: MetricRegistry,
   observe: (event: Observation) => void,
 ): (event: Observation) => void {
-  const { shed, refusals, reconnections } = eventCounters(registry);
+  const { shed, refusals, reconnections, ofKeys } = eventCounters(registry);
   let connections: ConnectionCounts | null = null;
   return function count(event) {
     switch (event.kind) {
@@ -15,6 +15,7 @@ export function countedEvents(
         shed.increment(event.reason);
         break;
       case "request-finished":
+        if (event.apiKey) ofKeys.increment(event.apiKey);
         if (event.status === 429 || event.status >= 500) refusals.increment(event.code ?? "");
         break;
       case "retrying":
@@ -48,6 +49,11 @@ function eventCounters(registry: MetricRegistry) {
       name: "refusals_total",
       help: "Requests that failed with 429 or a status of 500 and above, by the code of the error",
       labels: ["code"],
+    }),
+    ofKeys: registry.counter({
+      name: "api_key_requests_total",
+      help: "Requests with a key of api-keys, by the name of the key",
+      labels: ["key"],
     }),
     reconnections: registry.counter({
       name: "reconnections_total",

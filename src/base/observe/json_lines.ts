@@ -26,6 +26,7 @@ function accessLine(request: FinishedRequest): string {
   return `{"time":"${timeText(request.time)}","level":"${requestLevel(status)}"` +
     member("client", request.client) +
     member("role", request.role) +
+    member("api_key", request.apiKey ?? null) +
     member("method", request.method) +
     member("target", request.target) +
     member("route", request.route) +

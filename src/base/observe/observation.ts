@@ -68,6 +68,8 @@ export interface FinishedRequest {
   readonly code: string | null;
   /** Name of the tenant. Default: null, without tenants. */
   readonly tenant?: string | null;
+  /** Name of the API key. Default: null, for a request without one. */
+  readonly apiKey?: string | null;
 }
 
 /** Statements of a request, without values. Observers receive it before the `request-finished` event. */

@@ -3,6 +3,7 @@ import type { Command } from "../../api/command.ts";
 import { wings } from "../wings.ts";
 import { demoCommand } from "./demo.ts";
 import { initCommand } from "./init/run_init.ts";
+import { keyCommand } from "./key.ts";
 import { sqlCommand } from "./sql.ts";
 import { tokenCommand } from "./token.ts";
 
@@ -12,4 +13,5 @@ export const commands: readonly Command[] = [
   ...wings.flatMap(({ commands = [] }) => commands),
   sqlCommand,
   tokenCommand,
+  keyCommand,
 ];

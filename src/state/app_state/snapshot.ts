@@ -1,5 +1,6 @@
 /** The state that one request works on: configuration, keys and schema cache that belong together.
  * A request never sees a part of a reload. @module */
+import { ApiKeys } from "../auth/api_keys.ts";
 import { createJwtCache, type JwtCache } from "../auth/jwt_cache.ts";
 import { prepareIssuers } from "../auth/prepare_issuers.ts";
 import type { RemoteKeySets } from "../auth/remote_key_set.ts";
@@ -19,6 +20,8 @@ export interface AuthState {
   /** Null if no option names keys. */
   readonly issuers: Issuers | null;
   readonly cache: JwtCache | null;
+  /** Null without `api-keys`. */
+  readonly apiKeys: ApiKeys | null;
   readonly rolePath: RolePath;
   /** The tenant that tokens must be for; null for any. */
   readonly tenant: TenantRule | null;
@@ -88,6 +91,7 @@ export async function prepareAuth(
   return {
     issuers: kept?.issuers ?? issuers,
     rolePath: kept?.rolePath.text === rolePath.text ? kept.rolePath : rolePath,
+    apiKeys: config.apiKeys === null ? null : new ApiKeys(config.apiKeys, config.dbAnonRole),
     cache: resizeCache(kept?.cache ?? null, config.jwtCacheMaxEntries),
     tenant: previous?.auth.tenant ?? null,
   };

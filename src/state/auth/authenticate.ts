@@ -1,6 +1,7 @@
 /** Turns the token of a request into a database role and claims. @module */
 import { errors } from "../../base/errors/catalogue.ts";
 import { parseJsonObject } from "../../base/lib/json_object.ts";
+import { type ApiKeys, isOpaque } from "./api_keys.ts";
 import { checkClaims, checkTenant, claimsWithRole, type TenantRule } from "./claims.ts";
 import { checkAlgorithm, checkRules, issuedRole, type RoleRule } from "./issuer_rules.ts";
 import type { CachedToken, Identity, JwtCache } from "./jwt_cache.ts";
@@ -17,6 +18,8 @@ export interface AuthContext {
   readonly issuers: Issuers | null;
   /** Holds tokens of these issuers only; other issuers need a new cache. Null if caching is off. */
   readonly cache: JwtCache | null;
+  /** Null without `api-keys`. */
+  readonly apiKeys: ApiKeys | null;
   /** Seconds since 1970, UTC. */
   readonly now: number;
   /** Tolerated difference between clocks. */
@@ -38,7 +41,7 @@ export interface AuthContext {
  * rejects with:
  *
  * - `SVC300` without keys, `SVC302` without an anonymous role,
- * - `SVC301` for an invalid or revoked token, `SVC315` for a role that its issuer may not give,
+ * - `SVC301` for an unknown API key, an invalid or revoked token, `SVC315` for a role that its issuer may not give,
  * - `SVC310` if the keys of the token's issuer cannot be fetched,
  * - `SVC319` for a token of another tenant.
  */
@@ -51,6 +54,8 @@ export function authenticate(
     if (anonymous === null) throw errors.noAnonymousRole();
     return anonymous;
   }
+  const { apiKeys } = context;
+  if (apiKeys !== null && isOpaque(token)) return identifyKey(token, apiKeys, context);
   if (context.issuers === null) throw errors.noSecret();
   checkLength(token);
   const cached = context.cache?.get(token);
@@ -83,6 +88,17 @@ export function callerIdentity(
   }
   if (parseJsonObject(claims) === null) throw new Error("expected claims as a JSON object");
   return { role, authenticated: role !== dbAnonRole, claims: claimsWithRole(claims, role) };
+}
+
+async function identifyKey(
+  key: string,
+  apiKeys: ApiKeys,
+  { tenant }: AuthContext,
+): Promise<Identity> {
+  checkLength(key);
+  const identity = await apiKeys.identify(key);
+  if (tenant) checkTenant(JSON.parse(identity.claims), tenant);
+  return identity;
 }
 
 async function verifyAndIdentify(

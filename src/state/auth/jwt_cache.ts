@@ -1,4 +1,5 @@
 /** A bounded cache of verified tokens. @module */
+import type { ApiKey } from "../config/api_keys.ts";
 import { LinkedList, type ListMember } from "../../base/lib/linked_list.ts";
 import type { KeySet } from "./keys.ts";
 import type { RolePath } from "./role_claim.ts";
@@ -13,6 +14,8 @@ export interface Identity {
   readonly authenticated: boolean;
   /** JSON text for `request.jwt.claims`, with `role` set to the role above. */
   readonly claims: string;
+  /** The API key of the request. Default: none. */
+  readonly key?: ApiKey;
 }
 
 /** A verified token with the identity that it has under the given settings. */

@@ -1,8 +1,9 @@
 /** The option `jwt-issuers`: a JSON list of issuers, or the path of a file with it. @module */
-import { isJsonObject, type JsonObject, parseJson } from "../../base/lib/json_object.ts";
+import { isJsonObject, type JsonObject } from "../../base/lib/json_object.ts";
 import { isKeyUrl } from "./checks.ts";
-import { accept, type CodecContext, type CodecResult, quote, reject } from "./codecs.ts";
-import { minSecretBytes, readNamedFile, textOrFile, withoutLastLineFeed } from "./secret.ts";
+import { accept, type CodecContext } from "./codecs.ts";
+import { isRole, isText, isTextList, jsonList } from "./json_list.ts";
+import { minSecretBytes, readNamedFile, withoutLastLineFeed } from "./secret.ts";
 
 /** One issuer, by the names of its JSON members. */
 export interface JwtIssuer {
@@ -37,48 +38,6 @@ export interface JwtIssuer {
 /** Largest number of issuers, each of which may have a key set in memory. */
 const maxIssuers = 50;
 
-const facts = {
-  type: "JSON or `@file`",
-  expected: 'a JSON list of issuers such as [{"issuer":"https://id.example","role":"web_user"}], ' +
-    'or "@" and the path of a file with it',
-  confidential: true,
-};
-
-/** The codec of `jwt-issuers`. Messages omit values, which may be secrets. */
-export const jwtIssuerList = textOrFile({
-  facts,
-  parse: parseIssuers,
-  print: (issuers) => quote(JSON.stringify(issuers)),
-});
-
-/** Returns the issuers with secrets, keys and the query of URLs replaced by `***`. */
-export function redactedIssuers(issuers: readonly JwtIssuer[]): readonly JwtIssuer[] {
-  return issuers.map((issuer) => ({
-    ...issuer,
-    ...(issuer.secret === undefined ? {} : { secret: "***" }),
-    ...(issuer.keys === undefined ? {} : { keys: { keys: [] } }),
-    ...(issuer.jwks_url === undefined
-      ? {}
-      : { jwks_url: issuer.jwks_url.replace(/[?#].*$/s, "?***") }),
-  }));
-}
-
-function parseIssuers(text: string, context: CodecContext): CodecResult<readonly JwtIssuer[]> {
-  const list = parseJson(text);
-  if (!Array.isArray(list) || list.length === 0) return reject("", facts);
-  if (list.length > maxIssuers) return problem(`has more than ${maxIssuers} issuers`);
-  const issuers: JwtIssuer[] = [];
-  for (const [index, entry] of list.entries()) {
-    const read = readIssuer(entry, context);
-    if (typeof read === "string") return problem(`issuer ${index + 1}: ${read}`);
-    if (issuers.some(({ issuer }) => issuer === read.issuer)) {
-      return problem(`issuer ${index + 1}: the same issuer as another one`);
-    }
-    issuers.push(read);
-  }
-  return accept(issuers);
-}
-
 /** The kind of each member's value. */
 const members: Readonly<Record<keyof JwtIssuer, (value: unknown) => boolean>> = {
   issuer: isText,
@@ -97,13 +56,37 @@ const members: Readonly<Record<keyof JwtIssuer, (value: unknown) => boolean>> = 
   typ: isText,
 };
 
+/** The codec of `jwt-issuers`. */
+export const jwtIssuerList = jsonList<JwtIssuer>({
+  facts: {
+    type: "JSON list of issuers, or `@file`",
+    expected:
+      'a JSON list of issuers such as [{"issuer":"https://id.example","role":"web_user"}], ' +
+      'or "@" and the path of a file with it',
+    confidential: true,
+  },
+  noun: "issuer",
+  maxEntries: maxIssuers,
+  members,
+  read: readIssuer,
+  conflict: ({ issuer }, earlier) =>
+    issuer === earlier.issuer ? "the same issuer as another one" : null,
+});
+
+/** Returns the issuers with secrets, keys and the query of URLs replaced by `***`. */
+export function redactedIssuers(issuers: readonly JwtIssuer[]): readonly JwtIssuer[] {
+  return issuers.map((issuer) => ({
+    ...issuer,
+    ...(issuer.secret === undefined ? {} : { secret: "***" }),
+    ...(issuer.keys === undefined ? {} : { keys: { keys: [] } }),
+    ...(issuer.jwks_url === undefined
+      ? {}
+      : { jwks_url: issuer.jwks_url.replace(/[?#].*$/s, "?***") }),
+  }));
+}
+
 /** Returns a checked issuer, or the problem. */
-function readIssuer(value: unknown, context: CodecContext): JwtIssuer | string {
-  if (!isJsonObject(value)) return "expected a JSON object";
-  for (const [name, member] of Object.entries(value)) {
-    if (!Object.hasOwn(members, name)) return `unknown member ${JSON.stringify(name)}`;
-    if (!members[name as keyof JwtIssuer](member)) return `invalid value of ${name}`;
-  }
+function readIssuer(value: JsonObject, context: CodecContext): JwtIssuer | string {
   if (value.issuer === undefined) return "issuer is missing";
   const issuer = value as unknown as JwtIssuer;
   const conflict = conflictIn(issuer);
@@ -135,21 +118,4 @@ function withSecret(issuer: JwtIssuer, secret: string, context: CodecContext): J
   const bytes = withoutLastLineFeed(content.value);
   if (bytes.length < minSecretBytes) return `secret must have at least ${minSecretBytes} bytes`;
   return { ...issuer, secret: new TextDecoder().decode(bytes) };
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && !value.includes("\0");
-}
-
-function isTextList(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.length > 0 && value.every(isText);
-}
-
-/** `SET ROLE none` restores the login role. */
-function isRole(value: unknown): boolean {
-  return isText(value) && value !== "none";
-}
-
-function problem(text: string): CodecResult<never> {
-  return { kind: "problem", problem: text };
 }

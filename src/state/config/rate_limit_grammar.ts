@@ -5,7 +5,7 @@
  * policies = policy *( ";" policy ) [ ";" ]
  * policy   = name ":" count "/" window [ "burst" count ] "by" by
  *            [ "for" role *( "," role ) ] [ "on" [ method ] path-prefix ]
- * by       = "ip" / "role" / "token" / "all" / JSONPath
+ * by       = "ip" / "role" / "token" / "key" / "all" / JSONPath
  * window   = 1*DIGIT ( "s" / "m" / "h" / "d" )
  * name     = ALPHA *( ALPHA / DIGIT / "_" / "-" )
  * role     = word / DQUOTE text DQUOTE
@@ -18,7 +18,7 @@
 
 /** The property that the requests of one count have in common. */
 export type RateLimitKey =
-  | { readonly kind: "ip" | "role" | "token" | "all" }
+  | { readonly kind: "ip" | "role" | "token" | "key" | "all" }
   /** A value of the token's claims. */
   | { readonly kind: "claim"; readonly path: string };
 
@@ -60,7 +60,7 @@ const jsonPath = String.raw`\$(?:${quotedText}|${inBrackets}|[^\s;"'\[])*`;
 const policyPattern = new RegExp(
   String.raw`\s*(?<name>[A-Za-z][\w-]*)\s*:\s*(?<count>\d+)\s*/\s*(?<time>\d+)(?<unit>[smhd])` +
     String.raw`(?:\s+burst\s+(?<burst>\d+))?` +
-    String.raw`\s+by\s+(?:(?<kind>ip|role|token|all)|(?<claim>${jsonPath}))` +
+    String.raw`\s+by\s+(?:(?<kind>ip|role|token|key|all)|(?<claim>${jsonPath}))` +
     String.raw`(?:\s+for\s+(?<roles>${role}(?:\s*,\s*${role})*))?` +
     String.raw`(?:\s+on\s+(?:(?<method>[A-Za-z]+)\s+)?(?<path>/[^\s;]*))?\s*(?:;\s*|$)`,
   "suy",

@@ -1,4 +1,5 @@
 /** Admits requests by the policies of `rate-limits`. @module */
+import type { ApiKey } from "../config/api_keys.ts";
 import { networkOf } from "../../base/http/client_address.ts";
 import { errors } from "../../base/errors/catalogue.ts";
 import type { HeaderList } from "../../base/lib/header_list.ts";
@@ -44,6 +45,8 @@ export interface LimitedIdentity {
   readonly claims: string;
   /** Null without a token. */
   readonly token: string | null;
+  /** Default: none. */
+  readonly key?: Pick<ApiKey, "name">;
 }
 
 /** A policy that has admitted the request, and what it charged. */
@@ -131,13 +134,16 @@ export class Admission {
     return client === null ? "ip" : `ip\0${networkOf(client)}`;
   }
 
-  /** A request without a token, or without the claim, counts by address. */
-  #identityKey(policy: PreparedPolicy, { role, claims, token }: LimitedIdentity): string {
+  /** A request without a token, without an API key or without the claim counts by address. */
+  #identityKey(policy: PreparedPolicy, { role, claims, token, key }: LimitedIdentity): string {
     const { by } = policy.definition;
     switch (by.kind) {
       case "role":
         return role;
+      case "key":
+        return key === undefined ? this.#clientKey : `key\0${key.name}`;
       case "token":
+        if (key !== undefined) return `key\0${key.name}`;
         return token === null ? this.#clientKey : `token\0${withoutSignature(token)}`;
       case "claim": {
         const value = token === null ? null : policy.claim!(claims);

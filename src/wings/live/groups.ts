@@ -140,6 +140,7 @@ export class LiveGroups implements GroupHost {
   }
 }
 
-function keyOf({ path, query, profile, identity: { role, claims } }: LiveQuery): string {
-  return JSON.stringify([path, query, profile, role, claims]);
+function keyOf({ path, query, profile, identity }: LiveQuery): string {
+  const { role, claims, key } = identity;
+  return JSON.stringify([path, query, profile, role, claims, key?.sha256]);
 }

@@ -85,19 +85,20 @@ function openEndpoint(appState: HandlerState, context: () => Context): LiveEndpo
   return new LiveEndpoint({ groups, reader, onRefused });
 }
 
-/** Returns the function that finds revoked identities after a change of the list. */
+/** Returns the function that finds revoked tokens and keys after a change of their lists. */
 function revocationReader(
   { revocations, now }: HandlerState,
   context: () => Context,
 ): GroupsOptions["revoked"] {
-  let known: unknown = null;
+  let [knownIndex, knownKeys]: readonly unknown[] = [null, context().snapshot.auth.apiKeys];
   return () => {
-    if (context().snapshot.config.jwtRevocations === null) return null;
-    const index = revocations.current();
-    if (index === null || index instanceof Promise || index === known) return null;
-    known = index;
-    return ({ claims: json }) => {
-      if (json === context().anonymous?.claims) return false;
+    const { anonymous, snapshot: { config, auth: { apiKeys } } } = context();
+    const index = config.jwtRevocations === null ? null : revocations.current();
+    if (index instanceof Promise || index === knownIndex && apiKeys === knownKeys) return null;
+    [knownIndex, knownKeys] = [index, apiKeys];
+    return ({ claims: json, key }) => {
+      if (key !== undefined) return apiKeys?.has(key) !== true;
+      if (index === null || json === anonymous?.claims) return false;
       return isRevoked({ claims: JSON.parse(json), json }, index, Math.floor(now() / 1000));
     };
   };

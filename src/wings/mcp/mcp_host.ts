@@ -277,11 +277,11 @@ const ofMessage = new RegExp(
 
 /** Throws `301` for a token without `aud`, which `jwt-aud` would let pass. */
 function checkAudience(
-  { claims }: Identity,
+  { claims, key }: Identity,
   { token }: Pick<Credential, "token">,
   audience: string,
 ): void {
-  if (token === null) return;
+  if (token === null || key !== undefined) return;
   const { aud } = JSON.parse(claims) as { readonly aud?: unknown };
   const named = Array.isArray(aud) ? aud : [aud];
   if (!named.includes(audience)) throw errors.invalidClaims("JWT not in audience");

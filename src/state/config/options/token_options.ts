@@ -1,6 +1,7 @@
 /** Options of tokens. @module */
 import { isHeaderName, isKeyUrl, isOrigin, isUri } from "../checks.ts";
 import { functionName, integer, text } from "../codecs.ts";
+import { apiKeyList } from "../api_keys.ts";
 import { jwtIssuerList } from "../jwt_issuers.ts";
 import { tokenSecret } from "../secret.ts";
 import { time } from "../units.ts";
@@ -8,6 +9,14 @@ import { flag, option } from "./option.ts";
 import { origins } from "./shared_codecs.ts";
 
 export const tokenOptions = {
+  "api-keys": option({
+    codec: apiKeyList,
+    default: null,
+    doc:
+      "Keys that requests may have in place of tokens, as a JSON list with the SHA-256 of each; " +
+      "`@` and a path names a file that holds it.",
+    example: `'[{"name":"web","sha256":"${"0".repeat(64)}","role":"web_anon"}]'`,
+  }),
   "jwt-apikey-header": flag({
     doc: "Takes the header `apikey` for the token of requests without `Authorization`.",
   }),

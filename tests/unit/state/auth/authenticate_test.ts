@@ -29,6 +29,7 @@ function contextOf(changes: Partial<AuthContext> = {}): AuthContext {
   return {
     issuers: unlisted(keys),
     cache: null,
+    apiKeys: null,
     now,
     skewSeconds: 30,
     rolePath,

@@ -29,7 +29,7 @@ function each(value: unknown): (names: TemplateStringsArray) => Record<string, u
 Deno.test("loadConfig takes the defaults", () => {
   deepStrictEqual(load({ environment: neededVariables }), {
     ...each(null)`
-      adminAllowedHosts adminServerPort adminServerUnixSocket adminToken dbAnonRole dbChannelUri
+      adminAllowedHosts adminServerPort adminServerUnixSocket adminToken apiKeys dbAnonRole dbChannelUri
       dbReplicaPool dbReplicaUri dbPasswordFile dbEmbeddedInit dbMaxRows dbPreConfig dbPreRequest
       dbRootSpec dbStatementTimeout idempotencyTable jwtAud jwtCookieName
       jwtCookieOrigins jwtIssuer jwtIssuers jwtJwksUrl jwtRevocations jwtSecret livePath mcpAllowedOrigins

@@ -293,7 +293,21 @@ function each(cases: Cases): (keys: TemplateStringsArray) => Record<string, Case
   return ([keys]) => Object.fromEntries(keys!.trim().split(/\s+/).map((key) => [key, cases]));
 }
 
+const keysText = "expected a JSON list of keys such as " +
+  `[{"name":"web","sha256":"…","role":"web_anon"}], or "@" and the path of a file with it`;
+
 const cases: Readonly<Record<string, Cases>> = {
+  "api-keys": {
+    accepted: [[`[{"name":"web","sha256":"${"ab".repeat(32)}","role":"anon"}]`, [
+      { name: "web", sha256: "ab".repeat(32), role: "anon" },
+    ]]],
+    rejected: [
+      ['"[]"', keysText],
+      ["5", keysText],
+      ["[]", `${keysText}, got a list`],
+      ['"@missing"', 'cannot read the file "missing": No such file'],
+    ],
+  },
   ...each(booleans)`
     admin-console-enabled admin-sign-in db-aggregates-enabled
     db-channel-enabled db-comment-tags db-config db-plan-enabled db-pool-automatic-recovery
