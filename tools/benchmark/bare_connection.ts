@@ -12,7 +12,7 @@ interface Sockets {
 export interface BareConnection extends AsyncDisposable {
   /**
    * Sends messages that end with a Sync each, and keeps `inFlight` of them on the way until `next`
-   * returns null. Returns their number. Throws what PostgreSQL answers in place of success.
+   * returns null. Returns their number. Throws what PostgreSQL answers instead of success.
    */
   pipeline(next: () => Uint8Array | null, inFlight: number): Promise<number>;
   /** Returns a function that sends messages which end with a Sync, and resolves when it is answered. */

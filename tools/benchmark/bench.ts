@@ -43,7 +43,7 @@ export async function untilIdle({ postgres }: Pick<Bench, "postgres">): Promise<
   await withClient(postgres.uri(), (client) => client.query(waitForOthers));
 }
 
-/** What others do is looked up anew in each transaction. */
+/** Activity of other programs is read again in each transaction. */
 const waitForOthers = `do $$ begin
   while exists (
     select from pg_stat_activity
@@ -59,7 +59,7 @@ export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Says what happens, beside the results. */
+/** Writes progress, in addition to the results. */
 export function progress(text: string): void {
   console.error(text);
 }

@@ -23,8 +23,8 @@ export interface LoadCase {
 }
 
 /**
- * The statement that a person would write for a request. Its first column is the body of the answer,
- * as JSON; a statement without columns stands for an empty body.
+ * The statement that a person would write for a request. Its first column is the body of the
+ * answer, as JSON; a statement without columns means an empty body.
  */
 export interface HandWritten {
   readonly text: string;

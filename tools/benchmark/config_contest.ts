@@ -14,11 +14,11 @@ import type { LoadRequest } from "./wrk.ts";
 export interface ConfigCase {
   readonly name: string;
   readonly config: FileConfig;
-  /** Its request, where it differs from that of the group. */
+  /** Its request, if it differs from the group's. */
   readonly request?: LoadRequest;
   /** Pages that are followed before by links of `rel="next"`. Default: 0. */
   readonly follow?: number;
-  /** Headers of its requests beside those of the group. Default: none. */
+  /** Headers of its requests in addition to the group's. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Value of `Accept-Encoding`. Default: `identity`. */
   readonly accept?: string;
@@ -119,7 +119,7 @@ async function lineAfter(line: string, pages: number, { origin }: BenchServer): 
   return pages === 0 ? line : `GET ${target}`;
 }
 
-/** Returns the table. Its ratios are medians of those of each round, whose runs follow each other. */
+/** Returns the table. Its ratios are medians over the rounds, whose runs follow each other. */
 function caseTable({ name }: ConfigGroup, entries: readonly Entry[]): string {
   const [first] = entries;
   const rows = entries.map(({ each, bytes, runs }) => {

@@ -25,9 +25,9 @@ export interface Contender<Field extends string> {
 export interface Rounds<Field extends string> {
   readonly rounds: number;
   readonly seconds: number;
-  /** Seconds of a run before the measured ones; null for none. */
+  /** Seconds of a run before the measured ones, or null. */
   readonly warmUp: number | null;
-  /** Fields of which the highest run counts, in place of the median. */
+  /** Fields of which the highest run is shown instead of the median. */
   readonly highest: readonly NoInfer<Field>[];
   /** Prepares a run. */
   readonly before: () => Promise<void>;

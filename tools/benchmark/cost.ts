@@ -1,7 +1,7 @@
 /**
- * Measures the processor time of requests: that of the service as a multiple of an empty `Deno.serve`
- * response, and that of PostgreSQL as a multiple of the hand-written statement, each in the same round.
- * Beside it stands a bare program, which passes on the hand-written statement and does nothing else.
+ * Measures the processor time of requests: the service's as a multiple of an empty `Deno.serve`
+ * response, and PostgreSQL's as a multiple of the hand-written statement, each in the same round.
+ * For comparison, it measures a bare program, which only sends the hand-written statement.
  *
  * @module
  */
@@ -48,7 +48,7 @@ interface Multiples {
   readonly postgres: number[];
 }
 
-/** Returns the table of the cases; beside an earlier revision of the service, unless that is null. */
+/** Returns the table of the cases; and an earlier revision of the service, unless that is null. */
 export async function measureCost(bench: Bench): Promise<string> {
   const { before } = bench.options;
   await runSql(bench, `${roles}${schema}${plainFixture}${rlsFixture}`);
@@ -144,7 +144,7 @@ async function measureCase(
       inFlight: connections,
     });
     for (let place = 0; place < services.length; place++) {
-      // None of them always runs behind the same one.
+      // The order changes, so that no program always runs after the same one.
       const index = (place + round) % services.length;
       const { title, server } = services[index]!;
       const { cpu, postgresCpu } = await run(server, runSeconds);

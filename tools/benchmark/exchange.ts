@@ -20,7 +20,7 @@ export interface Exchange {
   readonly bytes: number;
 }
 
-/** Sends a request over a connection of its own and reads the answer to its end. */
+/** Sends a request over a new connection and reads the answer to its end. */
 export async function exchange(origin: string, request: RawRequest): Promise<Exchange> {
   const { hostname, port } = new URL(origin);
   using connection = await Deno.connect({ hostname, port: Number(port) });

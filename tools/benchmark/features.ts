@@ -1,5 +1,5 @@
-/** Measures features beside plain requests of the same rows: pages by cursors and by offset, calls of
- * agents' tools, one write in place of several, and numbers of threads. @module */
+/** Compares features with plain requests for the same rows: pages by cursors and by offset, calls
+ * of agents' tools, one write instead of several, and numbers of threads. @module */
 import { type Bench, runSql } from "./bench.ts";
 import { rowByKey } from "./cases.ts";
 import { type ConfigGroup, measureGroups } from "./config_contest.ts";

@@ -83,7 +83,7 @@ export const plainFixture = `${items}${families}${written}${functions}`;
 /** Empties what inserting has filled. */
 export const emptyNotes = "truncate api.notes restart identity";
 
-/** Makes the rows anew that updating has left behind. */
+/** Creates the updated rows again. */
 export const freshStock = `
   truncate api.stock;
   insert into api.stock select n, 'thing ' || n, 0 from generate_series(1, ${itemCount}) n;

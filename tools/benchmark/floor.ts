@@ -1,6 +1,6 @@
 /** The floor of a case: what PostgreSQL alone takes for the statement that a person would write, in
  * a transaction with the search path, the role and the claims of the request. One connection
- * carries the transactions in a pipeline, each with its own Sync. @module */
+ * carries the transactions in a pipeline, each with a Sync. @module */
 import { type PostgresClient, withClient } from "../../tests/support/database/postgres_client.ts";
 import {
   type BareConnection,

@@ -12,7 +12,7 @@ export interface LargeCase {
   readonly request: RawRequest;
   /** The smallest number of bytes of the answer. */
   readonly answerSize: number;
-  /** The statement that a person would write for the answer; null for none. */
+  /** The statement that a person would write for the answer, or null. */
   readonly floor: string | null;
   /** SQL that is run once. */
   readonly setup: string;

@@ -36,8 +36,8 @@ export interface RunOptions {
 const longest = 60;
 
 /**
- * Sends a load and tells what it cost. A run in which not even every connection was answered once says
- * nothing: it is made again, longer. Raises an `Error` when that is of no use.
+ * Sends a load and tells what it cost. A run in which not every connection got an answer has no
+ * meaning: it is made again, longer. Raises an `Error` when that is of no use.
  */
 export async function measureLoad(request: LoadRequest, options: RunOptions): Promise<LoadFigures> {
   const { server, postmaster, connections, seconds } = options;

@@ -23,18 +23,18 @@ export const caseSets: readonly CaseSet[] = [...loadSets, "large", ...namedSets]
 /** What is to be measured, and how. */
 export interface BenchOptions {
   readonly help: boolean;
-  /** Revision beside which the set `cost` is measured; null for none. */
+  /** Revision with which the set `cost` is measured, or null. */
   readonly before: string | null;
   /** Numbers of threads that the set `workers` measures. */
   readonly workers: readonly number[];
   /** Seconds of each measured run. */
   readonly seconds: number;
-  /** Measured runs of each case and server; 3 beside a peer, else 1. */
+  /** Measured runs of each case and server; 3 with a peer, else 1. */
   readonly rounds: number;
   readonly connections: number;
   /** The set whose cases are measured; null for all sets. */
   readonly set: CaseSet | null;
-  /** Prints the names of the cases, in place of measuring them. */
+  /** Prints the names of the cases, instead of measuring them. */
   readonly listsCases: boolean;
   /** Texts of which a measured case's name contains one; all cases when empty. */
   readonly cases: readonly string[];

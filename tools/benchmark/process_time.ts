@@ -1,6 +1,6 @@
 /** Reads from `/proc` how much processor time processes have used; Linux only. @module */
 
-/** `/proc/<pid>/stat` counts hundredths of a second on every architecture that Deno runs on. */
+/** `/proc/<pid>/stat` is in hundredths of a second on every architecture that Deno runs on. */
 const nanosecondsPerTick = 10_000_000;
 
 /** A process, its parent and processor time, user and system, in ticks. */

@@ -23,7 +23,7 @@ export function resultTables({ loads, large }: Results): string {
   ].filter((part) => part !== "").join("\n\n");
 }
 
-/** The same for machines, with the facts of the run; what was not measured is null. */
+/** The same for machines, with the conditions of the run; what was not measured is null. */
 export function resultJson({ loads, large }: Results, run: RunFacts | null): string {
   const comparisons = loads.map((load) => ({ set: load.set, name: load.name, ...compare(load) }));
   const results = { run, loads, large, comparisons, means: meansOfSets(loads) };
@@ -131,11 +131,11 @@ interface LoadColumn {
   readonly cell: (standing: LoadStanding, comparison: Comparison) => string;
   /** Cell of the line of means. Default: empty. */
   readonly mean?: (means: Means) => string;
-  /** Whether the column says nothing without a peer. */
+  /** Whether the column is empty without a peer. */
   readonly needsPeer: boolean;
 }
 
-/** A figure of the service and, beside it, of the peer. */
+/** A figure of the service, followed by the peer's. */
 function figureColumns(head: string, field: keyof LoadFigures): readonly LoadColumn[] {
   return [
     { head, needsPeer: false, cell: ({ service }) => shown(service?.[field] ?? null) },
@@ -174,7 +174,7 @@ const loadColumns: readonly LoadColumn[] = [
   ...figureColumns("peak MB", "peakMemory"),
 ];
 
-/** One table of all sets; the geometric means of a set stand under its cases. */
+/** One table of all sets; the geometric means of a set follow its cases. */
 function loadTable(loads: readonly LoadStanding[]): string {
   const hasPeer = loads.some(({ peer }) => peer !== null);
   const columns = loadColumns.filter(({ needsPeer }) => hasPeer || !needsPeer);

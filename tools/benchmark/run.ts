@@ -1,5 +1,5 @@
-/** Measures the service, beside another server of the same interface if there is one. Run: `deno
- * task bench --help`. @module */
+/** Measures the service, and another server of the same interface if there is one. Run:
+ * `deno task bench --help`. @module */
 import { type Bench, progress, runSql, startBench } from "./bench.ts";
 import { casesOf, loadSets } from "./cases.ts";
 import { measureCost } from "./cost.ts";
@@ -78,7 +78,7 @@ async function caseList(options: BenchOptions): Promise<string> {
   ).join("\n");
 }
 
-/** Fewer runs of a large request say little. */
+/** Fewer runs of a large request vary too much. */
 const minLargeRounds = 3;
 
 async function measureCases(bench: Bench): Promise<number> {

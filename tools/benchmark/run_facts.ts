@@ -1,7 +1,7 @@
-/** The facts without which figures mean little: date, machine, versions and method. @module */
+/** The conditions of a run of the benchmark: date, machine, versions and method. @module */
 import type { Bench } from "./bench.ts";
 
-/** Facts of a run of the benchmark, in words. */
+/** Conditions of a run of the benchmark, in words. */
 export interface RunFacts {
   /** `2026-11-23` */
   readonly date: string;
@@ -16,7 +16,7 @@ export interface RunFacts {
   readonly remark: string | null;
 }
 
-/** Reads the facts of a run. Linux only. */
+/** Reads the conditions of a run. Linux only. */
 export async function runFacts({ options, postgres }: Bench): Promise<RunFacts> {
   const { peer, seconds, rounds, connections } = options;
   const [, processor = "unknown processors"] =

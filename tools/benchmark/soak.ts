@@ -18,7 +18,7 @@ const json = (body: unknown, Prefer = "return=minimal", method = "POST"): Reques
   const headers = { "Content-Type": "application/json", Prefer };
   return { method, body: JSON.stringify(body), headers };
 };
-/** Stands for the status where the client leaves early. */
+/** Replaces the status if the client leaves early. */
 const aborted = 0;
 /** The requests of a round. */
 const rowsOf = (n: number): readonly SoakRow[] => [

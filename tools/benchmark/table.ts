@@ -1,6 +1,6 @@
 /** Prints tables and numbers for people. @module */
 
-/** A Markdown table; all columns but the first are numbers and stand to the right. */
+/** A Markdown table; all columns but the first are numbers, aligned to the right. */
 export function markdownTable(
   heads: readonly string[],
   rows: readonly (readonly string[])[],

@@ -1,5 +1,5 @@
 /**
- * Texts with placeholders, which each request of a load fills anew.
+ * Texts with placeholders, which are filled for each request of a load.
  *
  * `{1..100}` stands for a random number of that range, `{user}` for the number of a random user, and
  * `{token}` for the token of the same user.

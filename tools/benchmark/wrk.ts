@@ -1,4 +1,4 @@
-/** Makes load with wrk: writes its script, runs it, reads what it says. @module */
+/** Makes load with wrk: writes its script, runs it, reads its output. @module */
 import { join } from "node:path";
 import { templateParts, type User } from "./template.ts";
 

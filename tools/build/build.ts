@@ -1,7 +1,7 @@
-/** Bundles `mod.ts` into one ES module for runtimes that know neither TypeScript nor npm: `deno
- * task build` writes `dist/svc.js`, and `dist/mcp.js` with the endpoint for agents. All packages
- * are in it but PGlite, which brings files of its own: it is loaded when an embedded database is
- * opened. @module */
+/** Bundles `mod.ts` into one ES module for runtimes that know neither TypeScript nor npm:
+ * `deno task build` writes `dist/svc.js`, and `dist/mcp.js` with the endpoint for agents. All
+ * packages are in it except PGlite, which needs additional files: it is loaded when an embedded
+ * database is opened. @module */
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -68,7 +68,7 @@ export async function bundle(
   return { plain: new TextEncoder().encode(text).length, gzipped };
 }
 
-/** Bundles `mod.ts`, and says beside it that it is an ES module, which Node would try out. */
+/** Bundles `mod.ts`, and marks it as an ES module for Node in a file next to it. */
 export async function build(): Promise<BundleSize> {
   const size = await bundle("mod.ts", bundleFile);
   await bundle("src/wings/mcp/mcp.ts", join(dirname(bundleFile), "mcp.js"));

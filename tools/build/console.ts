@@ -8,7 +8,7 @@ import type { ConsoleFiles } from "../../src/wings/console/server/console_files.
 
 const defaultFolder = fileURLToPath(new URL("../../dist/console", import.meta.url));
 
-/** Makes the folder anew. */
+/** Creates the folder again. */
 export async function writeConsole(folder: string): Promise<void> {
   await Deno.remove(folder, { recursive: true }).catch(() => {});
   await Deno.mkdir(folder, { recursive: true });
@@ -18,8 +18,8 @@ export async function writeConsole(folder: string): Promise<void> {
 }
 
 /**
- * Names files alike on every machine: the bundler hashes their paths, too. A hash is that of the file
- * and of all others, since browsers keep a file that names another one.
+ * Names files alike on every machine: the bundler hashes their paths, too. A hash covers all files,
+ * since browsers cache a file that names another one.
  */
 function nameByContent(files: ConsoleFiles): ReadonlyMap<string, string> {
   const hashed = /\b([a-z_]+)-[0-9A-Za-z]{8,12}(?=\.(?:js|css)\b)/g;

@@ -1,11 +1,11 @@
-/** Writes the declaration of `HandlerConfig` for the npm package: an interface, whose comments say
- * what the table of options says. @module */
+/** Writes the declaration of `HandlerConfig` for the npm package: an interface with the comments of
+ * the table of options. @module */
 import { camelCase } from "../../src/state/config/names.ts";
 import { rows } from "../../src/state/config/options.ts";
 import type { Option } from "../../src/state/config/options/option.ts";
 import { defaultText } from "../docs/default_text.ts";
 
-/** Options that only a process of its own has a use for. */
+/** Options that only the process of svc uses. */
 const ofProcess =
   /^(admin-server-|log-|metrics-|tenants?(-|$)|server-(header-timeout|host|idle-timeout|max-connections|port|reuseport|unix|workers)|db-embedded-init$)/;
 /** Options that `HandlerOptions` describes itself. */

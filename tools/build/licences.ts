@@ -62,7 +62,7 @@ async function stylesheets(): Promise<
   });
 }
 
-/** The console's packages have an import map of their own. */
+/** The console's packages have a separate import map. */
 function configOf(entry: string): string {
   return entry.startsWith("src/wings/console/pages/")
     ? "src/wings/console/pages/deno.json"
@@ -90,7 +90,7 @@ function bundledPackages({ modules, npmPackages }: ModuleGraph): ReadonlySet<str
   return found;
 }
 
-/** Returns the text of a package's licence, or what its manifest says of it. */
+/** Returns the text of a package's licence, or the licence in its manifest. */
 async function licenceIn(folder: string): Promise<string> {
   for await (const { name } of Deno.readDir(folder)) {
     if (/^licen[cs]e/i.test(name)) return (await Deno.readTextFile(join(folder, name))).trim();

@@ -31,7 +31,7 @@ const typedModules: readonly string[] = [
   "src/wings/mcp/mcp.ts",
 ];
 
-/** Files of the package's own, and their places in it. */
+/** Files that only the package has, and their places in it. */
 const copies: ReadonlyMap<string, string> = new Map([
   [join(sources, "svc.mjs"), "bin/svc.mjs"],
   [join(sources, "main.node.js"), "dist/main.node.js"],
@@ -74,7 +74,7 @@ const pglite = "@electric-sql/pglite";
 /** The library of the endpoint for agents. */
 const mcpServer = "@modelcontextprotocol/server";
 
-/** Makes the folder anew. */
+/** Creates the folder again. */
 export async function buildNpmPackage(folder: string): Promise<void> {
   await Deno.remove(folder, { recursive: true }).catch(() => {});
   await Deno.mkdir(join(folder, "bin"), { recursive: true });

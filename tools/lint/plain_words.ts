@@ -52,7 +52,7 @@ export const plainWords: Deno.lint.Rule = {
   },
 };
 
-/** Returns a comment's words on one line, without its asterisks and what stands in backquotes. */
+/** Returns a comment's words on one line, without asterisks and text in backquotes. */
 function proseOf(comment: string): string {
   return comment
     .replace(/^\s*\*+ ?/gm, "")

@@ -1,4 +1,4 @@
-/** The project's own lint rules, as a plugin of `deno lint`. @module */
+/** The lint rules of the project, as a plugin of `deno lint`. @module */
 import { importDirection } from "./import_direction.ts";
 import { noBarrel } from "./no_barrel.ts";
 import { noClock } from "./no_clock.ts";

@@ -1,7 +1,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import plugin from "./plugin.ts";
 
-/** A file with what the rules say about it: `rule: message`, in order. */
+/** A file with the messages of the rules: `rule: message`, in order. */
 type Row = readonly [path: string, source: string, ...problems: readonly string[]];
 
 const root = new URL("../../", import.meta.url).pathname;

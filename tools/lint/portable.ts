@@ -4,7 +4,7 @@ import { visitImports } from "./imports.ts";
 import { projectPath } from "./project_path.ts";
 import { isReference } from "./references.ts";
 
-/** Folders and files of `src/` that may use the runtime's own interfaces. */
+/** Folders and files of `src/` that may use interfaces of the runtime. */
 const adapters: readonly string[] = [
   "src/process/",
   "src/database/adapters/",

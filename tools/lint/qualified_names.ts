@@ -16,21 +16,21 @@ const grammarTypes = wordsOf(
   timestamp varchar`,
 );
 
-/** Modules of functions that have a search path of their own. */
+/** Modules of functions that set a search path. */
 const ownPath = wordsOf("src/wings/live/live_schema.ts src/state/schema_cache/reload_trigger.ts");
 
 /** Functions of extensions, and those that a user-defined type may have for itself. */
 const foreign = wordsOf("st_asgeojson to_tsvector");
 
 const castType = /::\s*([a-z_]\w*)(?![\w.])|\bcast\b[^;]*?\bas\s+([a-z_]\w*)(?:\[\])?\s*\)/gi;
-/** Names behind a parenthesis, a hole, `as` or `into` are aliases or tables. */
+/** Names after a parenthesis, a hole, `as` or `into` are aliases or tables. */
 const call = /(?<![\w."$}\0]|\) |\0 |\bas |\binto )\b([a-z_]\w*)\(/gi;
 
 function wordsOf(text: string): ReadonlySet<string> {
   return new Set(text.trim().split(/\s+/));
 }
 
-/** Returns the names in an SQL text that need a schema; `\0` stands for a hole. */
+/** Returns the names in an SQL text that need a schema; `\0` marks a hole. */
 export function unqualifiedNames(text: string): readonly string[] {
   const bare = text.replace(/'(?:[^']|'')*'/g, "''").replace(/--[^\n]*/g, "").toLowerCase()
     // The grammar itself takes this form from `pg_catalog`.

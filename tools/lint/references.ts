@@ -1,8 +1,8 @@
 /** Tells uses of a name from mere mentions. @module */
 
 /**
- * Whether a name stands for a value or a namespace, not for a key. A member of `globalThis` is the
- * global by another way.
+ * Whether a name refers to a value or a namespace, and not to a key. A member of `globalThis` is
+ * the global by another way.
  */
 export function isReference(node: Deno.lint.Identifier): boolean {
   const parent: Deno.lint.Node = node.parent;

@@ -11,7 +11,7 @@ import { billOfMaterials, type LockFile } from "./sbom.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Makes the folder of a release anew. Returns the text of its checksums. */
+/** Creates the folder of a release again. Returns the text of its checksums. */
 export async function makeRelease(folder: string): Promise<string> {
   const work = await Deno.makeTempDir({ prefix: "svc_release_" });
   try {

@@ -5,19 +5,19 @@
 export interface LockFile {
   /** Versions of the packages that modules import: `"npm:pg@8.23.1": "8.23.1"`. */
   readonly specifiers: Readonly<Record<string, string>>;
-  /** Packages as `name@version`, and `_peer@version` behind it where peers matter. */
+  /** Packages as `name@version`, and `_peer@version` after it where peers matter. */
   readonly npm: Readonly<
     Record<string, { readonly integrity: string; readonly dependencies?: readonly string[] }>
   >;
 }
 
-/** What the archive contains, beside the lock files of its packages. */
+/** The content of the archive, in addition to the lock files of its packages. */
 export interface ReleasedProgram {
   readonly name: string;
   readonly version: string;
   /** Titles of the sections of `THIRD_PARTY.md`: `name version`. */
   readonly bundled: ReadonlySet<string>;
-  /** Names of packages that users may install beside the program. */
+  /** Names of packages that users may install in addition to the program. */
   readonly optionalPeers: readonly string[];
   /** Time of the release, in ISO 8601. */
   readonly timestamp: string;
@@ -92,7 +92,7 @@ function specifierName(specifier: string): string {
   return /^(?:npm:\/?)?(@?[^@]+)/.exec(specifier)![1]!;
 }
 
-/** Returns names with those of all packages that they need. */
+/** Returns names, and the names of all packages that they need. */
 function withDependencies(
   names: readonly string[],
   packages: ReadonlyMap<string, Package>,
